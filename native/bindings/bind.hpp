@@ -1,0 +1,99 @@
+// From NumPy arrays to views, and from a Python callable to a monitor.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <exception>
+#include <optional>
+#include <stdexcept>
+
+#include "lowd/lowd.hpp"
+
+namespace nb = nanobind;
+
+namespace lowd::python {
+
+template <class T>
+using Array2 = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
+template <class T>
+using Array1 = nb::ndarray<T, nb::ndim<1>, nb::device::cpu>;
+
+// Arrays are never converted: a copy made here would be a surprise, and lost if it were an output.
+inline nb::arg array(const char* name) {
+    nb::arg a(name);
+    a.noconvert();
+    return a;
+}
+
+inline void require(bool holds, const char* what) {
+    if (!holds) throw std::invalid_argument(what);
+}
+
+template <class T>
+Matrix<T> view(const Array2<T>& a) {
+    const auto rows = int64_t(a.shape(0)), cols = int64_t(a.shape(1));
+    require(cols <= 1 || a.stride(1) == 1, "expected an array whose rows are contiguous");
+    return {a.data(), rows, cols, rows > 1 ? int64_t(a.stride(0)) : cols};
+}
+template <class T>
+T* view(const Array1<T>& a, int64_t size, const char* what) {
+    require(int64_t(a.shape(0)) == size, what);
+    require(size <= 1 || a.stride(0) == 1, "expected a contiguous vector");
+    return a.data();
+}
+template <class T>
+T* view(const std::optional<Array1<T>>& a, int64_t size, const char* what) { return a ? view(*a, size, what) : nullptr; }
+template <class T>
+void require_shape(const Matrix<T>& a, int64_t rows, int64_t cols, const char* what) { require(a.rows == rows && a.cols == cols, what); }
+
+// Signals are handled and `poll(done, total)` is heard while the job runs; an exception from either stops the job.
+class Listener final : public Monitor {
+public:
+    explicit Listener(nb::handle poll) : poll_(poll) {}
+    bool proceed(int64_t done, int64_t total) override {
+        nb::gil_scoped_acquire acquire;
+        try {
+            if (PyErr_CheckSignals() != 0) throw nb::python_error();
+            if (!poll_.is_none()) poll_(done, total);
+            return true;
+        } catch (...) {
+            error_ = std::current_exception();
+            return false;
+        }
+    }
+    void rethrow() const {
+        if (error_) std::rethrow_exception(error_);
+    }
+
+private:
+    nb::handle poll_;
+    std::exception_ptr error_;
+};
+
+// Runs work(job) without the GIL.
+template <class F>
+auto run(int threads, nb::handle poll, F work) {
+    Listener listener(poll);
+    try {
+        nb::gil_scoped_release release;
+        Job job(threads, &listener);
+        return work(job);
+    } catch (const Cancelled&) {
+        listener.rethrow();
+        throw;
+    }
+}
+
+// Defines a function for both types of entries.
+#define LOWD_BIND(m, name, function, ...) \
+    m.def(name, &function<float>, __VA_ARGS__); \
+    m.def(name, &function<double>, __VA_ARGS__)
+
+void bind_checks(nb::module_& m);
+void bind_moments(nb::module_& m);
+void bind_linear(nb::module_& m);
+void bind_pairwise(nb::module_& m);
+void bind_sketch(nb::module_& m);
+
+}  // namespace lowd::python

@@ -1,0 +1,57 @@
+// The pool of threads, progress and cancelling.
+//
+// Work is cut into blocks whose number depends on the problem only; which thread runs a block never shows in the result.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <thread>
+#include <type_traits>
+
+namespace lowd {
+
+// Heard by the calling thread between its blocks, at most every 50 ms. `false` asks all threads to stop.
+struct Monitor {
+    virtual ~Monitor() = default;
+    virtual bool proceed(int64_t done, int64_t total) = 0;
+};
+
+struct Cancelled : std::exception {
+    const char* what() const noexcept override { return "cancelled by the monitor"; }
+};
+
+// One call of the library: how many threads it may use, who listens, how far it is.
+class Job {
+public:
+    explicit Job(int threads, Monitor* monitor = nullptr);
+
+    int threads() const { return threads_; }
+    void expect(int64_t units) { total_ = units; }
+
+    // body(block, worker) for every block < blocks; worker < threads() tells concurrent bodies apart (for scratch memory).
+    // A nested call, and a call while another job holds the pool, runs in the calling thread alone.
+    template <class F>
+    void parallel(int64_t blocks, F&& body, int64_t weight = 1) {
+        using Body = std::remove_reference_t<F>;
+        run(blocks, [](void* f, int64_t block, int worker) { (*static_cast<Body*>(f))(block, worker); },
+            const_cast<void*>(static_cast<const void*>(&body)), weight);
+    }
+
+private:
+    friend class Team;
+    using Call = void (*)(void*, int64_t, int);
+    void run(int64_t blocks, Call call, void* body, int64_t weight);
+    void poll();
+
+    const int threads_;
+    Monitor* const monitor_;
+    const std::thread::id owner_ = std::this_thread::get_id();
+    std::chrono::steady_clock::time_point heard_ = std::chrono::steady_clock::now();
+    int64_t total_ = 0;
+    std::atomic<int64_t> done_{0};
+    std::atomic<bool> stopped_{false};
+};
+
+}  // namespace lowd

@@ -1,0 +1,54 @@
+// One CPU level: defines lowd::level_<LOWD_LEVEL>. Compiled once per level, with that level's flags.
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "lowd/levels.hpp"
+#include "lowd/view.hpp"
+
+namespace lowd {
+namespace {
+
+#include "simd.inl"
+#include "checks.inl"
+#include "moments.inl"
+#include "linear.inl"
+#include "pairwise.inl"
+#include "sketch.inl"
+
+template <class T>
+constexpr Kernels<T> table() {
+    Kernels<T> t{};
+    t.finite = finite<T>;
+    t.symmetry = symmetry<T>;
+    t.column_sums = column_sums<T>;
+    t.pack_columns = pack_columns<T>;
+    t.scatter_tile = scatter_tile<T>;
+    t.scatter_times = scatter_times<T>;
+    t.tail_columns = tail_columns<T>;
+    t.project = project<T>;
+    t.project_scratch = project_scratch<T>;
+    t.times = times<T>;
+    t.pack_rows = pack_rows<T>;
+    t.pair_tile = pair_tile<T>;
+    t.squares = squares<T>;
+    t.squared_distance = squared_distance<T>;
+    t.pair_finish = pair_finish<T>;
+    t.flip = flip<T>;
+    t.hadamard = hadamard<T>;
+    t.sparse_project = sparse_project<T>;
+    t.sparse_rows = ROWS<T>;
+    return t;
+}
+
+}  // namespace
+
+#define LOWD_JOIN(a, b) a##b
+#define LOWD_NAME(level) LOWD_JOIN(level_, level)
+#define LOWD_QUOTE(x) #x
+#define LOWD_STRING(x) LOWD_QUOTE(x)
+extern const Level LOWD_NAME(LOWD_LEVEL);
+constexpr Level LOWD_NAME(LOWD_LEVEL){LOWD_STRING(LOWD_LEVEL), table<float>(), table<double>()};
+
+}  // namespace lowd

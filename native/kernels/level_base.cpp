@@ -1,0 +1,2 @@
+#define LOWD_LEVEL base
+#include "level.inl"

@@ -1,0 +1,2 @@
+#define LOWD_LEVEL v3
+#include "level.inl"

@@ -1,0 +1,2 @@
+#define LOWD_LEVEL v4
+#include "level.inl"

@@ -1,0 +1,57 @@
+#include "drive.hpp"
+
+namespace lowd {
+
+template <class T>
+void project(Matrix<const T> X, const double* shift, Matrix<const T> W, const double* bias, Matrix<T> out, Job& job) {
+    constexpr int P = PANEL<T>;
+    const auto& kernel = kernels<T>();
+    const int64_t n = X.rows, d = X.cols, k = W.cols, ld = padded_row<T>(d);
+    const int tail = kernel.tail_columns(k);
+    const int64_t panelled = k - tail, panels = ceil_div(panelled, P);
+    const Parts<T> shifts(shift, d);
+    const Buffer<double> added(round_up(k, P), 0.0);
+    if (bias) std::copy_n(bias, k, added.get());
+    const Buffer<T> columns = transposed(W, panelled, GROUP, ld), packed(panels * d * P);
+    job.parallel(panels, [&](int64_t p, int) {
+        const int64_t lanes = std::min<int64_t>(P, panelled - p * P);
+        for (int64_t i = 0; i < d; i++) {
+            T* const to = &packed[(p * d + i) * P];
+            std::fill(std::copy_n(W.row(i) + p * P, lanes, to), to + P, T(0));
+        }
+    }, 0);
+    Scratch<T> scratch(job, kernel.project_scratch(panelled));
+    const int64_t blocks = ceil_div(n, PROJECT_ROWS);
+    job.expect(blocks);
+    job.parallel(blocks, [&](int64_t block, int worker) {
+        const int64_t i = block * PROJECT_ROWS;
+        kernel.project(X.row(i), X.stride, int(std::min<int64_t>(PROJECT_ROWS, n - i)), d, shifts, packed.get(), panelled, columns.get(), tail, ld,
+                       added.get(), scratch[worker], out.row(i), out.stride);
+    });
+}
+
+template <class T>
+void times(Matrix<const T> A, Matrix<const T> V, bool half_square, Matrix<double> out, Job& job) {
+    constexpr int64_t ROWS = 32;
+    const auto& kernel = kernels<T>();
+    const int64_t m = A.rows, b = V.cols, ld = padded_row<T>(A.cols);
+    const int groups = int(ceil_div(b, GROUP));
+    const Buffer<T> columns = transposed(V, 0, GROUP, ld);
+    Scratch<double> products(job, ROWS * groups * GROUP);
+    job.expect(ceil_div(m, ROWS));
+    job.parallel(ceil_div(m, ROWS), [&](int64_t block, int worker) {
+        const int64_t i = block * ROWS;
+        const int rows = int(std::min(ROWS, m - i));
+        double* const z = products[worker];
+        kernel.times(A.row(i), A.stride, rows, A.cols, half_square, columns.get(), groups, ld, z);
+        for (int r = 0; r < rows; r++)
+            for (int64_t c = 0; c < b; c++) out.row(i + r)[c] = z[(c / GROUP * rows + r) * GROUP + c % GROUP];
+    });
+}
+
+#define INSTANTIATE(T) \
+    template void project(Matrix<const T>, const double*, Matrix<const T>, const double*, Matrix<T>, Job&); \
+    template void times(Matrix<const T>, Matrix<const T>, bool, Matrix<double>, Job&);
+LOWD_FOR_FLOATS(INSTANTIATE)
+
+}  // namespace lowd

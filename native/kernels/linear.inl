@@ -1,0 +1,81 @@
+// (X - shift) W + bias.
+
+constexpr int PROJECT_COLUMNS = 128;   // features per visit: their share of one panel of W (16 KB) stays in L1
+template <class T>
+constexpr int PROJECT_LD = PROJECT_COLUMNS + 64 / int(sizeof(T));   // rows do not share cache sets
+
+// Whole vectors of columns go to panels; a short rest is cheaper with vectors along the features.
+template <class T>
+int tail_columns(int64_t k) {
+    const int rest = int(k % W<T>);
+    return k <= 16 ? int(k) : rest <= W<T> / 4 ? rest : 0;
+}
+
+template <class T>
+int64_t project_scratch(int64_t panelled) {
+    return int64_t(PROJECT_ROWS) * (PROJECT_LD<T> + round_up(panelled, PANEL<T>)) + 2 * PROJECT_ROWS * GROUP * PARTS<T>;
+}
+
+template <class T, int N>
+inline void project_micro(const T* a, const T* b, int count, bool first, T* c) {
+    Vec<T> sum[MR][N] = {};
+    micro<Product, N, PROJECT_LD<T>, 1>(a, b, count, sum);
+#pragma GCC unroll 8
+    for (int i = 0; i < MR; i++)
+#pragma GCC unroll 2
+        for (int v = 0; v < N; v++) {
+            T* const to = c + i * PANEL<T> + v * W<T>;
+            store(to, first ? sum[i][v] : load(to) + sum[i][v]);
+        }
+}
+
+template <class T>
+void project(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift, const T* panels, int64_t panelled, const T* tail,
+             int tail_columns, int64_t ld, const double* bias, T* scratch, T* out, int64_t out_stride) {
+    T *const a = scratch, *const c = a + PROJECT_ROWS * PROJECT_LD<T>;
+    const int padded = int(round_up(rows, MR));
+    const Centered<T> source{{x, stride}, shift};
+    for (int64_t k = 0; k < cols && panelled; k += PROJECT_COLUMNS) {
+        const int count = int(least<int64_t>(PROJECT_COLUMNS, cols - k));
+        for (int i = 0; i < padded; i++)   // rows beyond the block repeat the last one: computed, never stored
+            for (int j = 0; j < count; j += W<T>) {
+                const int r = least(i, rows - 1);
+                store(a + i * PROJECT_LD<T> + j, count - j < W<T> ? source.part(r, k + j, count - j) : source.full(r, k + j));
+            }
+        for (int64_t p = 0; p < panelled; p += PANEL<T>) {
+            const T* const b = panels + p * cols + k * PANEL<T>;
+            const int lanes = int(least<int64_t>(PANEL<T>, panelled - p));
+            for (int v = 0; v < lanes; v += NV * W<T>)
+                for (int i = 0; i < padded; i += MR) {
+                    T* const to = c + p * PROJECT_ROWS + i * PANEL<T> + v;
+                    if (v + W<T> < lanes)
+                        project_micro<T, NV>(a + i * PROJECT_LD<T>, b + v, count, k == 0, to);
+                    else
+                        project_micro<T, 1>(a + i * PROJECT_LD<T>, b + v, count, k == 0, to);
+                }
+        }
+    }
+    for (int i = 0; i < rows; i++)
+        for (int64_t p = 0; p < panelled; p += W<T>) {
+            const Vec<T> v = load(c + p / PANEL<T> * PANEL<T> * PROJECT_ROWS + i * PANEL<T> + p % PANEL<T>);
+            Wide w[PARTS<T>];
+            w[0] = widen<0>(v) + load(bias + p);
+            if constexpr (PARTS<T> == 2) w[1] = widen<1>(v) + load(bias + p + W<double>);
+            Vec<T> y;
+            narrow(w, y);
+            store_part(out + i * out_stride + p, y, panelled - p);
+        }
+    if (!tail_columns) return;
+    double* const z = reinterpret_cast<double*>(c + PROJECT_ROWS * round_up(panelled, PANEL<T>));
+    const int width = tail_columns <= 2 ? 2 : tail_columns <= 4 ? 4 : GROUP;
+    const int groups = (tail_columns + width - 1) / width;
+    if (width == 2)
+        thin<2>(source, source, rows, cols, tail, groups, ld, z);
+    else if (width == 4)
+        thin<4>(source, source, rows, cols, tail, groups, ld, z);
+    else
+        thin<GROUP>(source, source, rows, cols, tail, groups, ld, z);
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < tail_columns; j++)
+            out[i * out_stride + panelled + j] = T(z[(j / width * rows + i) * width + j % width] + bias[panelled + j]);
+}

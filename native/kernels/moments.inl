@@ -1,0 +1,229 @@
+// Sums over rows: column sums, scatter matrices, and a scatter matrix times a few vectors.
+
+template <class T>
+T column_sums(const T* x, int64_t stride, int64_t rows, int64_t cols, const double* weights, double* out) {
+    constexpr int ROWS = 8;   // rows per visit: the float64 sums are read and written once for eight rows
+    Vec<T> largest = {};
+    for (int64_t i = 0; i < rows; i += ROWS) {
+        const int n = int(least<int64_t>(ROWS, rows - i));
+        for (int64_t j = 0; j < cols; j += W<T>) {
+            const int64_t count = cols - j;
+            Wide part[PARTS<T>] = {};
+            for (int r = 0; r < n; r++) {
+                const Vec<T> v = load_part(x + (i + r) * stride + j, count);
+                const double w = weights ? weights[i + r] : 1.0;
+                largest = larger(largest, magnitude<T>(v));
+                part[0] += widen<0>(v) * w;
+                if constexpr (PARTS<T> == 2) part[1] += widen<1>(v) * w;
+            }
+            for (int p = 0; p < PARTS<T>; p++) {
+                double* const sums = out + j + p * W<double>;
+                const int64_t here = count - p * W<double>;
+                if (here > 0) store_part(sums, load_part(sums, here) + part[p], here);
+            }
+        }
+    }
+    T most = largest[0];
+    for (int l = 1; l < W<T>; l++) most = largest[l] > most ? largest[l] : most;
+    return most;
+}
+
+template <class T>
+void pack_columns(const T* x, int64_t stride, int64_t rows, int64_t cols, Shift<T> shift, const T* factor, T* panels,
+                  int64_t panel_stride) {
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < cols; j += PANEL<T>) {
+            T* const to = panels + j / PANEL<T> * panel_stride + i * PANEL<T>;
+#pragma GCC unroll 8
+            for (int l = 0; l < PANEL<T>; l += W<T>) {
+                const int64_t left = cols - j - l;
+                store(to + l, left > 0 ? shifted(load_part(x + i * stride + j + l, left), shift, j + l) * factor[i] : Vec<T>{});
+            }
+        }
+}
+
+// ---- The micro-tile: MR rows by NV vectors of sums, held in registers while k runs ----
+constexpr int MR = MANY_REGISTERS ? 8 : 4, NV = 2;
+
+struct Product {
+    template <class V>
+    static void step(V& sum, const V& a, const V& b) { sum += a * b; }
+};
+// a[i A + k K] against b[k PANEL + lanes].
+template <class Step, int N, int A, int K, class T>
+inline void micro(const T* a, const T* b, int64_t count, Vec<T> (&sum)[MR][N], const Step& op = {}) {
+    for (int64_t k = 0; k < count; k++, a += K, b += PANEL<T>) {
+        Vec<T> lanes[N];
+#pragma GCC unroll 2
+        for (int v = 0; v < N; v++) lanes[v] = load(b + v * W<T>);
+#pragma GCC unroll 8
+        for (int i = 0; i < MR; i++) {
+            const Vec<T> entry = spread(a[i * A]);
+#pragma GCC unroll 2
+            for (int v = 0; v < N; v++) op.step(sum[i][v], entry, lanes[v]);
+        }
+    }
+}
+
+constexpr int SUM_ROWS = 256;   // products summed in T before they go to float64
+
+template <class T, int N>
+inline void scatter_micro(const T* a, const T* b, int rows, double* c) {
+    Vec<T> sum[MR][N] = {};
+    micro<Product, N, 1, PANEL<T>>(a, b, rows, sum);
+#pragma GCC unroll 8
+    for (int i = 0; i < MR; i++)
+#pragma GCC unroll 2
+        for (int v = 0; v < N; v++) add_to<T>(c + i * PANEL<T> + v * W<T>, sum[i][v]);
+}
+template <class T>
+void scatter_tile(const T* a, const T* b, int rows, int lanes_a, int lanes_b, bool diagonal, double* c) {
+    for (int k = 0; k < rows; k += SUM_ROWS, a += SUM_ROWS * PANEL<T>, b += SUM_ROWS * PANEL<T>) {
+        const int count = least(SUM_ROWS, rows - k);
+        for (int i = 0; i < lanes_a; i += MR) {
+            int j = diagonal ? i / W<T> * W<T> : 0;
+            for (; j + W<T> < lanes_b; j += NV * W<T>) scatter_micro<T, NV>(a + i, b + j, count, c + i * PANEL<T> + j);
+            if (j < lanes_b) scatter_micro<T, 1>(a + i, b + j, count, c + i * PANEL<T> + j);
+        }
+    }
+}
+
+// ---- Few columns: vectors run along the features, every row keeps N columns of sums in registers ----
+template <class T>
+struct Plain {
+    const T* x;
+    int64_t stride;
+    Vec<T> full(int r, int64_t k) const { return load(x + r * stride + k); }
+    Vec<T> part(int r, int64_t k, int64_t count) const { return load_part(x + r * stride + k, count); }
+};
+template <class T>
+struct HalfSquare : Plain<T> {   // -x^2 / 2
+    static Vec<T> half_square(Vec<T> v) { return v * v * T(-0.5); }
+    Vec<T> full(int r, int64_t k) const { return half_square(Plain<T>::full(r, k)); }
+    Vec<T> part(int r, int64_t k, int64_t count) const { return half_square(Plain<T>::part(r, k, count)); }
+};
+template <class T>
+struct Centered : Plain<T> {
+    Shift<T> shift;
+    Vec<T> full(int r, int64_t k) const { return shifted(Plain<T>::full(r, k), shift, k); }
+    Vec<T> part(int r, int64_t k, int64_t count) const { return shifted(Plain<T>::part(r, k, count), shift, k); }
+};
+template <class T>
+struct Kept : Centered<T> {   // centered, scaled, and kept for a second use
+    T scale, *copy;
+    int64_t ld;
+    Vec<T> full(int r, int64_t k) const { return keep(r, k, Centered<T>::full(r, k) * scale); }
+    Vec<T> part(int r, int64_t k, int64_t count) const { return keep(r, k, Centered<T>::part(r, k, count) * scale); }
+    Vec<T> keep(int r, int64_t k, Vec<T> v) const {
+        store(copy + r * ld + k, v);
+        return v;
+    }
+};
+
+constexpr int SUM_COLUMNS = 1024;   // features summed in T (in W lanes) before they go to float64; v's share stays near L1
+
+// z[r N + c] += x_r . v_c over features k .. k + count, for R rows.
+template <int R, int N, class T, class Rows>
+inline void dots(const Rows& x, int row, int64_t k, int64_t count, const T* v, int64_t ld, double* z) {
+    Vec<T> sum[R * N] = {};
+    const auto step = [&](int64_t j, auto entry) {
+        Vec<T> rows[R];
+#pragma GCC unroll 8
+        for (int r = 0; r < R; r++) rows[r] = entry(r);
+#pragma GCC unroll 8
+        for (int c = 0; c < N; c++) {
+            const Vec<T> column = load(v + c * ld + j);
+#pragma GCC unroll 8
+            for (int r = 0; r < R; r++) sum[r * N + c] += rows[r] * column;
+        }
+    };
+    int64_t j = k;
+    for (; j + W<T> <= k + count; j += W<T>) step(j, [&](int r) { return x.full(row + r, j); });
+    if (j < k + count) step(j, [&](int r) { return x.part(row + r, j, k + count - j); });
+    constexpr int M = least(W<T>, R * N);
+#pragma GCC unroll 8
+    for (int s = 0; s < R * N; s += M) {
+        const Vec<T> total = sums<T, M>(sum + s);
+        for (int l = 0; l < M; l++) z[s + l] += double(total[l]);
+    }
+}
+template <int N, class T, class Rows>
+inline void all_dots(const Rows& x, int rows, int64_t k, int64_t count, const T* v, int64_t ld, double* z) {
+    constexpr int R = (MANY_REGISTERS ? 16 : 8) / N;
+    int r = 0;
+    for (; r + R <= rows; r += R) dots<R, N>(x, r, k, count, v, ld, z + r * N);
+    for (; r < rows; r++) dots<1, N>(x, r, k, count, v, ld, z + r * N);
+}
+// z (groups, rows, N) = X V, v (groups, N, ld). The first group may read another source than the rest.
+template <int N, class T, class First, class Rest>
+inline void thin(const First& first, const Rest& rest, int rows, int64_t cols, const T* v, int groups, int64_t ld, double* z) {
+    for (int64_t i = 0; i < int64_t(groups) * rows * N; i++) z[i] = 0;
+    for (int64_t k = 0; k < cols; k += SUM_COLUMNS) {
+        const int64_t count = least<int64_t>(SUM_COLUMNS, cols - k);
+        all_dots<N>(first, rows, k, count, v, ld, z);
+        for (int g = 1; g < groups; g++) all_dots<N>(rest, rows, k, count, v + g * N * ld, ld, z + g * rows * N);
+    }
+}
+
+template <class T>
+void times(const T* a, int64_t stride, int rows, int64_t cols, bool half_square, const T* v, int groups, int64_t ld, double* z) {
+    const Plain<T> plain{a, stride};
+    const HalfSquare<T> squares{plain};
+    if (half_square)
+        thin<GROUP>(squares, squares, rows, cols, v, groups, ld, z);
+    else
+        thin<GROUP>(plain, plain, rows, cols, v, groups, ld, z);
+}
+
+// sums (GROUP, ld) += X^T z for K vectors of features at j: the rows run, the sums stay in registers.
+template <int K, class T>
+inline void outer(const T* x, int64_t ld, int rows, const T* z, int64_t j, double* out) {
+    Vec<T> sum[GROUP][K] = {};
+    for (int r = 0; r < rows; r++) {
+        Vec<T> entries[K];
+#pragma GCC unroll 2
+        for (int k = 0; k < K; k++) entries[k] = load(x + r * ld + j + k * W<T>);
+#pragma GCC unroll 8
+        for (int c = 0; c < GROUP; c++) {
+            const Vec<T> factor = spread(z[r * GROUP + c]);
+#pragma GCC unroll 2
+            for (int k = 0; k < K; k++) sum[c][k] += entries[k] * factor;
+        }
+    }
+#pragma GCC unroll 8
+    for (int c = 0; c < GROUP; c++)
+#pragma GCC unroll 2
+        for (int k = 0; k < K; k++) add_to<T>(out + c * ld + j + k * W<T>, sum[c][k]);
+}
+
+template <class T>
+double scatter_times(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift, T scale, const double* weights,
+                     const T* v, int groups, int64_t ld, T* scratch, double* z, double* out) {
+    T* const copy = scratch;
+    T* const factors = scratch + rows * ld;
+    const Kept<T> first{{{x, stride}, shift}, scale, copy, ld};
+    const Plain<T> rest{copy, ld};
+    thin<GROUP>(first, rest, rows, cols, v, groups, ld, z);
+    for (int g = 0; g < groups; g++)
+        for (int r = 0; r < rows; r++)
+            for (int c = 0; c < GROUP; c++) {
+                const int64_t at = (int64_t(g) * rows + r) * GROUP + c;
+                factors[at] = T(weights ? z[at] * weights[r] : z[at]);
+            }
+    double total = 0;
+    for (int r = 0; r < rows; r++) {
+        Vec<T> square = {};
+        int64_t k = 0;
+        for (; k < cols; k += W<T>) {
+            const Vec<T> e = load(copy + r * ld + k);
+            square += e * e;
+        }
+        total += double(sum<T>(square)) * (weights ? weights[r] : 1.0);
+        for (; k < ld; k += W<T>) store(copy + r * ld + k, Vec<T>{});   // lanes beyond the features
+    }
+    constexpr int K = MANY_REGISTERS ? 2 : 1;
+    for (int g = 0; g < groups; g++)
+        for (int64_t j = 0; j < ld; j += K * W<T>)
+            outer<K>(copy, ld, rows, factors + int64_t(g) * rows * GROUP, j, out + int64_t(g) * GROUP * ld);
+    return total;
+}

@@ -1,0 +1,197 @@
+// Vectors of one CPU level, on the compiler's vector extensions. Everything that includes this file lives in an anonymous
+// namespace: no inline function of a high level may be shared with code that runs on older CPUs.
+
+#if defined(__AVX512F__)
+constexpr int BYTES = 64;
+#elif defined(__AVX2__)
+constexpr int BYTES = 32;
+#else
+constexpr int BYTES = 16;
+#endif
+constexpr bool MANY_REGISTERS = BYTES == 64;   // 32 instead of 16
+
+template <class T>
+struct Simd;
+template <>
+struct Simd<float> {
+    typedef float V __attribute__((vector_size(BYTES)));
+    typedef int32_t I __attribute__((vector_size(BYTES)));
+    static constexpr int32_t MAGNITUDE = 0x7fffffff;
+};
+template <>
+struct Simd<double> {
+    typedef double V __attribute__((vector_size(BYTES)));
+    typedef int64_t I __attribute__((vector_size(BYTES)));
+    static constexpr int64_t MAGNITUDE = 0x7fffffffffffffff;
+};
+typedef float HalfFloat __attribute__((vector_size(BYTES / 2)));
+
+template <class T>
+using Vec = typename Simd<T>::V;
+using Wide = Vec<double>;
+template <class T>
+constexpr int W = BYTES / int(sizeof(T));       // lanes
+template <class T>
+constexpr int PARTS = int(sizeof(double) / sizeof(T));   // float64 vectors that hold one vector of T
+
+template <class N>
+constexpr N least(N a, N b) { return b < a ? b : a; }
+
+template <class T>
+inline Vec<T> load(const T* p) {
+    Vec<T> v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
+}
+template <class T>
+inline void store(T* p, Vec<T> v) { __builtin_memcpy(p, &v, sizeof v); }
+template <class T>
+inline Vec<T> load_part(const T* p, int64_t count) {   // zeros beyond count
+    Vec<T> v = {};
+    if (count >= W<T>) return load(p);
+    for (int i = 0; i < int(count); i++) v[i] = p[i];
+    return v;
+}
+template <class T>
+inline void store_part(T* p, Vec<T> v, int64_t count) {
+    if (count >= W<T>) return store(p, v);
+    for (int i = 0; i < int(count); i++) p[i] = v[i];
+}
+template <class T>
+inline Vec<T> spread(T x) { return x - Vec<T>{}; }   // x - 0, not x + 0: keeps the sign of a zero
+
+template <class T>
+inline Vec<T> magnitude(Vec<T> v) { return (Vec<T>)((typename Simd<T>::I)v & Simd<T>::MAGNITUDE); }
+template <class V>
+inline V larger(V a, V b) { return a > b ? a : b; }
+template <class V>
+inline V smaller(V a, V b) { return a < b ? a : b; }
+
+// ---- float64 parts of a vector, and back ----
+template <int PART, size_t... L>
+inline HalfFloat half(Vec<float> v, std::index_sequence<L...>) { return __builtin_shufflevector(v, v, int(PART * (W<float> / 2) + L)...); }
+template <int PART>
+inline Wide widen(Vec<float> v) { return __builtin_convertvector(half<PART>(v, std::make_index_sequence<W<float> / 2>()), Wide); }
+template <int PART>
+inline Wide widen(Vec<double> v) { return v; }
+template <size_t... L>
+inline Vec<float> join(HalfFloat a, HalfFloat b, std::index_sequence<L...>) { return __builtin_shufflevector(a, b, int(L)...); }
+inline void narrow(const Wide* w, Vec<float>& v) {
+    v = join(__builtin_convertvector(w[0], HalfFloat), __builtin_convertvector(w[1], HalfFloat), std::make_index_sequence<W<float>>());
+}
+inline void narrow(const Wide* w, Vec<double>& v) { v = w[0]; }
+template <class T>
+inline void add_to(double* sums, Vec<T> v) {
+    store(sums, load(sums) + widen<0>(v));
+    if constexpr (PARTS<T> == 2) store(sums + W<double>, load(sums + W<double>) + widen<1>(v));
+}
+
+// ---- Shuffles: lane l of `kept` is a[l] where bit H of l is clear, else b[l]; of `crossed` a[l^H], else b[l^H] ----
+template <int H, class V, size_t... L>
+inline V kept(V a, V b, std::index_sequence<L...>) { return __builtin_shufflevector(a, b, int(L & H ? sizeof...(L) + L : L)...); }
+template <int H, class V, size_t... L>
+inline V crossed(V a, V b, std::index_sequence<L...>) { return __builtin_shufflevector(a, b, int(L & H ? sizeof...(L) + (L ^ H) : L ^ H)...); }
+template <int H, class V, size_t... L>
+inline V lower_pair(V a, V b, std::index_sequence<L...>) { return __builtin_shufflevector(a, b, int(L & H ? sizeof...(L) + (L ^ H) : L)...); }
+template <int H, class V, size_t... L>
+inline V upper_pair(V a, V b, std::index_sequence<L...>) { return __builtin_shufflevector(a, b, int(L & H ? sizeof...(L) + L : L ^ H)...); }
+
+// W x W, in registers.
+template <class T, int H = 1>
+inline void transpose(Vec<T>* r) {
+    if constexpr (H < W<T>) {
+        constexpr auto lanes = std::make_index_sequence<W<T>>();
+#pragma GCC unroll 16
+        for (int i = 0; i < W<T>; i++)
+            if (!(i & H)) {
+                const Vec<T> a = r[i], b = r[i | H];
+                r[i] = lower_pair<H>(a, b, lanes);
+                r[i | H] = upper_pair<H>(a, b, lanes);
+            }
+        transpose<T, 2 * H>(r);
+    }
+}
+
+// Lane l = the sum over all lanes of v[l % M]. The order of additions is the same for every M: rows treated alone and
+// rows treated together get the same bits.
+template <class T, int M, int H = 1>
+inline Vec<T> sums(Vec<T>* v) {
+    constexpr auto lanes = std::make_index_sequence<W<T>>();
+    if constexpr (H == W<T>) {
+        return v[0];
+    } else if constexpr (M > 1) {
+#pragma GCC unroll 16
+        for (int i = 0; i < M / 2; i++) v[i] = kept<H>(v[2 * i], v[2 * i + 1], lanes) + crossed<H>(v[2 * i], v[2 * i + 1], lanes);
+        return sums<T, M / 2, 2 * H>(v);
+    } else {
+        v[0] += crossed<H>(v[0], v[0], lanes);
+        return sums<T, 1, 2 * H>(v);
+    }
+}
+template <class T>
+inline T sum(Vec<T> v) { return sums<T, 1>(&v)[0]; }
+
+template <class T>
+inline Vec<T> shifted(Vec<T> x, Shift<T> s, int64_t k) {
+    x -= load(s.head + k);
+    if constexpr (sizeof(T) == 4) x -= load(s.rest + k);   // in float64 the head is the whole shift
+    return x;
+}
+
+// ---- exp, log: float64 vectors; float32 results come from them by fewer terms ----
+typedef int64_t Whole __attribute__((vector_size(BYTES)));
+
+inline Wide exponent(Wide n) {   // 2^n for whole |n| <= 1000: n goes into the exponent's bits
+    const Wide magic = spread(0x1.8p52);
+    return (Wide)(((Whole)(n + magic) + 1023) << 52);
+}
+struct Power {
+    Wide fraction, low, high;   // e^x = (1 + fraction) low high
+};
+// Taylor's series on |r| <= ln(2)/2: the rest after r^13 is below 1e-17, after r^7 below 1e-8.
+template <class T>
+inline Power exp_parts(Wide x) {
+    x = x < -746.0 ? spread(-746.0) : x;   // underflows to 0
+    x = x > 710.0 ? spread(710.0) : x;     // overflows
+    const Wide magic = spread(0x1.8p52);
+    const Wide n = (x * 0x1.71547652b82fep0 + magic) - magic;
+    Wide r = x - n * 0x1.62e42fefa3800p-1;  // 43 bits of ln 2: the product is exact
+    r -= n * 0x1.ef35793c76730p-45;
+    constexpr double inverse[] = {1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320, 1.0 / 362880,
+                                  1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800};
+    constexpr int TERMS = sizeof(T) == 4 ? 6 : 12;
+    Wide p = spread(inverse[TERMS - 1]);
+#pragma GCC unroll 16
+    for (int i = TERMS - 2; i >= 0; i--) p = p * r + inverse[i];
+    const Wide half = ((n * 0.5) + magic) - magic;   // two factors: 2^-1074 is no normal number
+    return {r * r * p + r, exponent(half), exponent(n - half)};
+}
+template <class T>
+inline Wide exp(Wide x) {
+    const Power p = exp_parts<T>(x);
+    return (1.0 + p.fraction) * p.low * p.high;
+}
+template <class T>
+inline Wide expm1(Wide x) {
+    const Power p = exp_parts<T>(x);
+    const Wide scale = p.low * p.high;
+    return scale * p.fraction + (scale - 1.0);
+}
+template <class T>
+inline Wide tanh(Wide x) {
+    const Wide t = expm1<T>(-2.0 * magnitude<double>(x));
+    const Wide y = -t / (t + 2.0);
+    return x < 0.0 ? -y : y;
+}
+// log x = e ln 2 + 2 artanh((m - 1) / (m + 1)), x = 2^e m, m in [sqrt(1/2), sqrt(2)). For normal x > 0.
+inline Wide log(Wide x) {
+    const Whole bits = (Whole)x - 0x3fe6a09e667f3bcd;           // sqrt(1/2)
+    const Whole e = bits >> 52;
+    const Wide m = (Wide)((Whole)x - (e << 52)), n = __builtin_convertvector(e, Wide);
+    const Wide s = (m - 1.0) / (m + 1.0), t = s * s;
+    Wide p = spread(2.0 / 23);
+#pragma GCC unroll 16
+    for (int i = 21; i >= 3; i -= 2) p = p * t + 2.0 / i;
+    return n * 0x1.62e42fefa39efp-1 + (s * t * p + 2.0 * s);
+}
+inline Wide pow(Wide x, double y) { return x > 0x1p-1022 ? exp<double>(y * log(x > 0x1p-1022 ? x : spread(1.0))) : Wide{}; }

@@ -1,0 +1,115 @@
+// Fast random projections: Walsh-Hadamard transform and sparse matrices.
+
+// Butterflies between 2^LOG vectors that lie `step` entries apart.
+template <int LOG, class T>
+inline void butterflies(Vec<T>* v) {
+#pragma GCC unroll 3
+    for (int h = 1; h < 1 << LOG; h *= 2)
+#pragma GCC unroll 8
+        for (int i = 0; i < 1 << LOG; i++)
+            if (!(i & h)) {
+                const Vec<T> a = v[i], b = v[i | h];
+                v[i] = a + b;
+                v[i | h] = a - b;
+            }
+}
+template <class T, int H = 1, size_t... L>
+inline Vec<T> lane_butterflies(Vec<T> v, std::index_sequence<L...> lanes) {
+    if constexpr (H < W<T>) {
+        constexpr Vec<T> sign = {(L & H ? T(-1) : T(1))...};
+        return lane_butterflies<T, 2 * H>(crossed<H>(v, v, lanes) + v * sign, lanes);
+    } else {
+        return v;
+    }
+}
+template <int LOG, class T>
+inline void pass(T* row, int64_t size, int64_t step) {
+    Vec<T> v[1 << LOG];
+    for (int64_t i = 0; i < size; i += step << LOG)
+        for (int64_t j = i; j < i + step; j += W<T>) {
+#pragma GCC unroll 8
+            for (int u = 0; u < 1 << LOG; u++) v[u] = load(row + j + u * step);
+            butterflies<LOG, T>(v);
+#pragma GCC unroll 8
+            for (int u = 0; u < 1 << LOG; u++) store(row + j + u * step, v[u]);
+        }
+}
+// The first visit: signs, all stages within a vector, and LOG stages between neighbors.
+template <int LOG, class T>
+inline void first_pass(const T* x, const T* signs, int64_t cols, T* row, int64_t size) {
+    Vec<T> v[1 << LOG];
+    for (int64_t i = 0; i < size; i += W<T> << LOG) {
+#pragma GCC unroll 8
+        for (int u = 0; u < 1 << LOG; u++) {
+            const int64_t j = i + u * W<T>, left = cols - j;
+            v[u] = left > 0 ? lane_butterflies<T>(load_part(x + j, left) * load_part(signs + j, left), std::make_index_sequence<W<T>>()) : Vec<T>{};
+        }
+        butterflies<LOG, T>(v);
+#pragma GCC unroll 8
+        for (int u = 0; u < 1 << LOG; u++) store(row + i + u * W<T>, v[u]);
+    }
+}
+template <class T>
+void transform(const T* x, const T* signs, int64_t cols, T* row, int64_t size) {
+    if (size < 8 * W<T>) {   // too short for vectors
+        for (int64_t j = 0; j < size; j++) row[j] = j < cols ? x[j] * signs[j] : T(0);
+        for (int64_t h = 1; h < size; h *= 2)
+            for (int64_t j = 0; j < size; j++)
+                if (!(j & h)) {
+                    const T a = row[j], b = row[j + h];
+                    row[j] = a + b;
+                    row[j + h] = a - b;
+                }
+        return;
+    }
+    first_pass<3>(x, signs, cols, row, size);
+    int64_t step = 8 * W<T>;
+    for (; step * 8 <= size; step *= 8) pass<3>(row, size, step);
+    if (step * 4 <= size)
+        pass<2>(row, size, step);
+    else if (step * 2 <= size)
+        pass<1>(row, size, step);
+}
+template <class T>
+void hadamard(const T* x, int64_t stride, int rows, int64_t cols, const T* signs, const int64_t* picks, int64_t k, int64_t padded,
+              T scale, T* scratch, T* out, int64_t out_stride) {
+    for (int i = 0; i < rows; i++) {
+        transform(x + i * stride, signs, cols, scratch, padded);
+        T* const to = out + i * out_stride;
+        for (int64_t j = 0; j < k; j++) to[j] = scale * scratch[picks[j]];
+    }
+}
+
+// A cache line of rows side by side: feature k of all rows is one line, so a nonzero of C is one multiply-add for all.
+template <class T>
+constexpr int ROWS = 64 / int(sizeof(T));
+
+template <class T>
+void sparse_project(const T* x, int64_t stride, int rows, int64_t cols, const int64_t* indptr, const int32_t* indices,
+                    const T* values, int64_t k, T* scratch, T* out, int64_t out_stride) {
+    constexpr int N = ROWS<T> / W<T>;
+    Vec<T> v[W<T>];
+    for (int64_t j = 0; j < cols; j += W<T>)
+        for (int r = 0; r < ROWS<T>; r += W<T>) {
+#pragma GCC unroll 16
+            for (int i = 0; i < W<T>; i++) v[i] = r + i < rows ? load_part(x + (r + i) * stride + j, cols - j) : Vec<T>{};
+            transpose<T>(v);
+#pragma GCC unroll 16
+            for (int i = 0; i < W<T>; i++) store(scratch + (j + i) * ROWS<T> + r, v[i]);
+        }
+    for (int64_t c = 0; c < k; c += W<T>) {
+        Vec<T> sum[N][W<T>] = {};
+        const int count = int(least<int64_t>(W<T>, k - c));
+        for (int u = 0; u < count; u++) {
+            Vec<T> total[N] = {};
+            for (int64_t e = indptr[c + u]; e < indptr[c + u + 1]; e++)
+#pragma GCC unroll 4
+                for (int n = 0; n < N; n++) total[n] += load(scratch + int64_t(indices[e]) * ROWS<T> + n * W<T>) * values[e];
+            for (int n = 0; n < N; n++) sum[n][u] = total[n];
+        }
+        for (int n = 0; n < N; n++) {
+            transpose<T>(sum[n]);
+            for (int i = 0; i < W<T> && n * W<T> + i < rows; i++) store_part(out + (n * W<T> + i) * out_stride + c, sum[n][i], count);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+"""The native core. Arrays are never converted: give the types below, rows contiguous (a row stride is fine).
+
+``T`` is float32 or float64, the same for all arrays of one call. Outputs are given by the caller and overwritten. A wrong shape is a
+``ValueError``, a wrong type a ``TypeError``. ``threads`` does not change the bits of a result. ``poll(done, total)`` is called from
+the calling thread about every 50 ms (never by a shorter call); an exception from it, or a signal handler's, ends the call.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeAlias, TypedDict, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+T = TypeVar("T", np.float32, np.float64)
+Doubles: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
+Poll: TypeAlias = Callable[[int, int], object] | None
+Measure: TypeAlias = Literal[
+    "dot",
+    "poly",
+    "sigmoid",
+    "sqeuclidean",
+    "euclidean",
+    "rbf",
+    "rbfm1",
+    "manhattan",
+    "laplacian",
+    "chebyshev",
+    "minkowski",
+    "hamming",
+    "jaccard",
+]
+
+class Symmetry(TypedDict):
+    """Places are (row, column). Unless ``bad_at`` is (-1, -1) an entry is not finite and the rest is void."""
+
+    asymmetry: float
+    asymmetry_at: tuple[int, int]
+    largest: float
+    smallest: float
+    smallest_at: tuple[int, int]
+    diagonal: float
+    diagonal_at: int
+    bad_at: tuple[int, int]
+
+def cpu_level() -> str:
+    """The level in use; the environment variable ``LOWD_CPU_LEVEL`` names another one that this CPU supports."""
+
+def cpu_levels() -> list[str]:
+    """The supported levels, lowest first."""
+
+def scan(X: NDArray[T], threads: int) -> tuple[int, int]:
+    """The place of the first entry (row by row) that is not finite, or (-1, -1)."""
+
+def symmetry(A: NDArray[T], threads: int, poll: Poll = None) -> Symmetry:
+    """max |a_ij - a_ji|, max |a_ij|, min a_ij, max |a_ii|, with their places."""
+
+def column_sums(
+    X: NDArray[T], weights: Doubles | None, out: Doubles, threads: int, poll: Poll = None
+) -> float:
+    """out = sum_i w_i x_i; returns the largest |x_ij|."""
+
+def scatter(
+    X: NDArray[T],
+    weights: Doubles | None,
+    mean: Doubles,
+    scale: float,
+    out: Doubles,
+    threads: int,
+    poll: Poll = None,
+) -> None:
+    """out = sum_i w_i u_i u_i^T with u_i = (x_i - mean) scale. Weights are not negative."""
+
+def scatter_times(
+    X: NDArray[T],
+    weights: Doubles | None,
+    mean: Doubles,
+    scale: float,
+    V: NDArray[T],
+    out: Doubles,
+    threads: int,
+    poll: Poll = None,
+) -> float:
+    """out = U^T W (U V), u_i = (x_i - mean) scale, in one pass over X; returns sum_i w_i |u_i|^2."""
+
+def project(
+    X: NDArray[T],
+    shift: Doubles | None,
+    W: NDArray[T],
+    bias: Doubles | None,
+    out: NDArray[T],
+    threads: int,
+    poll: Poll = None,
+) -> None:
+    """out = (X - shift) W + bias."""
+
+def times(
+    A: NDArray[T], V: NDArray[T], half_square: bool, out: Doubles, threads: int, poll: Poll = None
+) -> None:
+    """out = A V, or with ``half_square`` (-1/2 A*A) V, A*A entry by entry."""
+
+def pairwise(
+    Q: NDArray[T],
+    X: NDArray[T],
+    measure: Measure,
+    params: Sequence[float],
+    center: Doubles | None,
+    symmetric: bool,
+    out: NDArray[T],
+    threads: int,
+    poll: Poll = None,
+) -> None:
+    """out_ij = measure(q_i, x_j). ``symmetric``: Q is X, half of the pairs are computed.
+
+    With p = params, s = |q - x|^2: dot p0 q.x; poly (p0 q.x + p1)**p2; sigmoid tanh(p0 q.x + p1); sqeuclidean p0 s;
+    euclidean p0 sqrt(s); rbf exp(-p0 s); rbfm1 expm1(-p0 s); laplacian exp(-p0 sum|q - x|); minkowski of order p0;
+    manhattan, chebyshev, hamming, jaccard (of truth values) without params. ``center`` (for the family of s; None is zero) should
+    be near the middle of the data: it saves time, not digits.
+    """
+
+def hadamard(
+    X: NDArray[T],
+    signs: NDArray[T],
+    rows: Integers,
+    padded: int,
+    scale: float,
+    out: NDArray[T],
+    threads: int,
+    poll: Poll = None,
+) -> None:
+    """out_i = scale (H pad(signs x_i))[rows], H the Walsh-Hadamard matrix of order ``padded`` in natural order."""
+
+def sparse_project(
+    X: NDArray[T],
+    indptr: Integers,
+    indices: Integers,
+    values: NDArray[T],
+    out: NDArray[T],
+    threads: int,
+    poll: Poll = None,
+) -> None:
+    """out = X C^T, C in CSR form."""
