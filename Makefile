@@ -1,0 +1,70 @@
+# Everything happens in .venv; a stamp file says what is done, so nothing is done twice.
+PYTHON ?= python3
+CXX ?= c++
+VENV := .venv
+BIN := $(VENV)/bin
+NATIVE := CMakeLists.txt $(shell find native -name '*.[chi]*pp' -o -name '*.inl')
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format bench native-test sanitize wheel-test clean
+
+help:
+	@echo "make demo         maps of the handwritten digits and a Swiss roll, into demo/"
+	@echo "make test         the whole test suite"
+	@echo "make lint         ruff and mypy --strict"
+	@echo "make bench        lowd and its peers side by side, into benchmarks/results/"
+	@echo "make native-test  the C++ tests; make sanitize runs them under the sanitizers"
+	@echo "make wheel-test   build wheel and sdist, and try the wheel in an empty environment"
+	@echo "make clean        remove everything that was built"
+
+$(VENV)/.packages: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	  || { echo "lowd needs Python 3.11 or newer as '$(PYTHON)'; set PYTHON=/path/to/python3.11." >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null \
+	  || { echo "lowd needs Python's venv module (on Debian: apt-get install python3-venv)." >&2; exit 1; }
+	@command -v $(firstword $(CXX)) >/dev/null \
+	  || { echo "lowd needs a C++20 compiler as '$(CXX)' (on Debian: apt-get install g++)." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q --upgrade pip
+	$(BIN)/pip install -q --group build --group test --group lint
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.packages $(NATIVE)
+	$(BIN)/pip install -q --no-build-isolation -e '.[app,dask]'
+	@touch $@
+
+demo: $(VENV)/.installed
+	$(BIN)/python examples/demo.py demo
+
+test: $(VENV)/.installed
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.installed
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+benchmarks/.venv/.packages: benchmarks/requirements.txt $(VENV)/.installed
+	$(PYTHON) -m venv benchmarks/.venv
+	benchmarks/.venv/bin/pip install -q --upgrade pip
+	benchmarks/.venv/bin/pip install -q -r benchmarks/requirements.txt .
+	@touch $@
+
+bench: benchmarks/.venv/.packages
+	benchmarks/.venv/bin/python benchmarks/run.py
+
+native-test: $(VENV)/.packages
+	@PATH="$(CURDIR)/$(BIN):$$PATH" native/tests/run plain
+
+sanitize: $(VENV)/.packages
+	@PATH="$(CURDIR)/$(BIN):$$PATH" native/tests/run address thread
+
+wheel-test: $(VENV)/.packages
+	@tests/wheel.sh $(BIN)/python
+
+clean:
+	rm -rf $(VENV) benchmarks/.venv build dist demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

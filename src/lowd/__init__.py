@@ -1,0 +1,48 @@
+"""Low-dimensional maps of high-dimensional data, and a place in them for every new point."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from .methods import METHODS
+
+__version__ = "0.1.0"
+
+# Public name -> module. Nothing heavy is imported until a name is used (PEP 562).
+_HOME = {name: f".methods.{module}" for name, module in METHODS.items()}
+_HOME |= {"save": ".store", "load": ".store", "estimate": ".planning"}
+_HOME |= {"jl_min_dim": ".methods.random_projection"}
+_MODULES = ("errors", "progress")
+
+__all__ = [*_HOME, *_MODULES]
+
+if TYPE_CHECKING:
+    from . import errors as errors
+    from . import progress as progress
+    from .methods.classical_mds import ClassicalMDS as ClassicalMDS
+    from .methods.kernel_pca import KernelPCA as KernelPCA
+    from .methods.pca import PCA as PCA
+    from .methods.random_projection import (
+        GaussianRandomProjection as GaussianRandomProjection,
+    )
+    from .methods.random_projection import (
+        HadamardRandomProjection as HadamardRandomProjection,
+    )
+    from .methods.random_projection import SparseRandomProjection as SparseRandomProjection
+    from .methods.random_projection import jl_min_dim as jl_min_dim
+    from .planning import estimate as estimate
+    from .store import load as load
+    from .store import save as save
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f".{name}", __name__)
+    if name not in _HOME:
+        raise AttributeError(f"module 'lowd' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name], __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

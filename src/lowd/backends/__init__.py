@@ -1,0 +1,44 @@
+"""Where the arithmetic happens. Chosen once per call; methods never ask which."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import cast
+
+from .. import threads
+from ..errors import BackendUnavailableError, ParameterError
+from .protocol import Backend
+
+__all__ = ["Backend", "available", "resolve"]
+
+# name -> (module, class, packages it needs), in order of preference for "auto".
+_REGISTRY = {
+    "native": (".native", "Native", ("lowd._native",)),
+    "reference": (".reference", "Reference", ()),
+}
+
+
+def available() -> list[str]:
+    """Names of the backends whose packages are installed (nothing is imported)."""
+    return [name for name in _REGISTRY if not _missing(name)]
+
+
+def resolve(name: str, n_jobs: int | None) -> Backend:
+    """The backend called `name` with its threads; "auto" is the first available one."""
+    if name == "auto":
+        name = available()[0]
+    if name not in _REGISTRY:
+        raise ParameterError(f"backend={name!r}: expected 'auto' or one of {list(_REGISTRY)}.")
+    if missing := _missing(name):
+        raise BackendUnavailableError(
+            f"backend={name!r} needs {', '.join(missing)}; "
+            f"install it, or set backend='auto' to use {available()[0]!r}."
+        )
+    module, cls, _ = _REGISTRY[name]
+    made = getattr(import_module(module, __package__), cls)(threads=threads.count(n_jobs))
+    return cast(Backend, made)
+
+
+def _missing(name: str) -> list[str]:
+    return [package for package in _REGISTRY[name][2] if find_spec(package) is None]

@@ -1,0 +1,99 @@
+"""The C++ core: fused, threaded, the same bits for any number of threads.
+
+Sparse rows and dense eigenproblems are the reference's (SciPy does them well); all the rest
+is a call into `lowd._native`, which checks for Ctrl-C and reports progress while it runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from .. import _native
+from ..progress import step
+from .protocol import Array, Float64, Moments, Rows, Survey, Symmetry
+from .reference import Reference
+
+
+@dataclass(frozen=True)
+class Native(Reference):
+    def survey(self, X: Rows, weights: Float64 | None = None) -> Survey:
+        if issparse(X):
+            return super().survey(X, weights)
+        sums = np.empty(X.shape[1])
+        largest = _native.column_sums(X, weights, sums, self.threads, step("reading"))
+        if np.isfinite(sums).all() and np.isfinite(largest):
+            return Survey(None, sums, largest)
+        row, column = _native.scan(X, self.threads)
+        # Sums of finite float64 numbers may overflow; then nothing is bad but the size.
+        return Survey(None if row < 0 else (row, column), sums, np.inf)
+
+    def symmetry(self, A: Array) -> Symmetry:
+        return Symmetry(*_native.symmetry(A, self.threads, step("checking distances")))
+
+    def moments(self, X: Rows, mean: Float64, weights: Float64 | None) -> Moments:
+        if issparse(X):
+            return super().moments(X, mean, weights)
+        scatter = np.empty((X.shape[1], X.shape[1]))
+        _native.scatter(X, weights, mean, 1.0, scatter, self.threads, step("covariance"))
+        weight = float(len(X) if weights is None else weights.sum())
+        return Moments(weight, mean, scatter)
+
+    def scatter_times(
+        self, X: Rows, mean: Float64, weights: Float64 | None, V: Array
+    ) -> tuple[Float64, float]:
+        if issparse(X):
+            return super().scatter_times(X, mean, weights, V)
+        out = np.empty(V.shape)
+        V = np.ascontiguousarray(V, X.dtype)
+        trace = _native.scatter_times(
+            X, weights, mean, 1.0, V, out, self.threads, step("covariance product")
+        )
+        return out, trace
+
+    def project(
+        self, X: Rows, shift: Float64 | None, W: Rows, bias: Float64 | None = None
+    ) -> Array:
+        if issparse(X):
+            return super().project(X, shift, W, bias)
+        dtype = np.result_type(X.dtype, W.dtype)
+        X = np.ascontiguousarray(X, dtype)
+        if issparse(W):
+            out = np.empty((len(X), W.shape[0]), dtype)
+            parts = W.indptr.astype(np.int64), W.indices.astype(np.int64), W.data.astype(dtype)
+            _native.sparse_project(X, *parts, out, self.threads, step("projection"))
+            return out
+        W = np.ascontiguousarray(W, dtype)
+        out = np.empty((len(X), W.shape[1]), dtype)
+        _native.project(X, shift, W, bias, out, self.threads, step("projection"))
+        return out
+
+    def pairwise(
+        self, Q: Rows, X: Rows, measure: str, params: tuple[float, ...], center: Float64 | None
+    ) -> Array:
+        if issparse(Q) or issparse(X):
+            return super().pairwise(Q, X, measure, params, center)
+        dtype = np.result_type(Q.dtype, X.dtype)
+        among = Q is X
+        X = np.ascontiguousarray(X, dtype)
+        Q = X if among else np.ascontiguousarray(Q, dtype)
+        out = np.empty((len(Q), len(X)), dtype)
+        _native.pairwise(Q, X, measure, params, center, among, out, self.threads, step("distances"))
+        return out
+
+    def times(self, A: Array, V: Array, half_square: bool) -> Float64:
+        out = np.empty((len(A), V.shape[1]))
+        V = np.ascontiguousarray(V, A.dtype)
+        _native.times(A, V, half_square, out, self.threads, step("matrix product"))
+        return out
+
+    def hadamard(
+        self, X: Array, signs: Array, rows: NDArray[np.int64], padded: int, scale: float
+    ) -> Array:
+        out = np.empty((len(X), len(rows)), X.dtype)
+        signs = signs.astype(X.dtype)
+        _native.hadamard(X, signs, rows, padded, scale, out, self.threads, step("projection"))
+        return out

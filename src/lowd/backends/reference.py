@@ -1,0 +1,177 @@
+"""NumPy/SciPy: slow, plain, and the oracle every other backend is tested against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, diags_array, issparse
+from scipy.spatial.distance import cdist
+
+from .protocol import MEASURES, Array, Float64, Moments, Rows, Spectrum, Survey, Symmetry
+
+
+@dataclass(frozen=True)
+class Reference:
+    threads: int = 1
+
+    def survey(self, X: Rows, weights: Float64 | None = None) -> Survey:
+        entries = X.data if issparse(X) else X
+        if weights is None:
+            sums = np.asarray(X.sum(0, dtype=np.float64)).ravel()
+        else:
+            sums = weights @ X.astype(np.float64)
+        largest = float(np.abs(entries).max(initial=0))
+        if np.isfinite(largest):
+            return Survey(None, sums, largest)
+        return Survey(_first_bad(X), sums, largest)
+
+    def symmetry(self, A: Array) -> Symmetry:
+        if not np.isfinite(A).all():
+            return Symmetry(_first_bad(A), np.inf, np.inf, (0, 0), 0, (0, 0), 0, 0)
+        gap, diagonal = np.abs(A - A.T), np.abs(np.diagonal(A))
+        return Symmetry(
+            None,
+            float(np.abs(A).max()),
+            float(gap.max()),
+            _place(gap.argmax(), A),
+            float(A.min()),
+            _place(A.argmin(), A),
+            float(diagonal.max()),
+            int(diagonal.argmax()),
+        )
+
+    def moments(self, X: Rows, mean: Float64, weights: Float64 | None) -> Moments:
+        if issparse(X):
+            # Implicit centering: the products of a sparse matrix stay sparse until here.
+            X = X.astype(np.float64)
+            W = X if weights is None else diags_array(weights) @ X
+            weight = float(X.shape[0] if weights is None else weights.sum())
+            scatter = (X.T @ W).toarray() - weight * np.outer(mean, mean)
+            return Moments(weight, mean, scatter)
+        centered = X - mean
+        weighted = centered if weights is None else centered * weights[:, None]
+        weight = float(len(X) if weights is None else weights.sum())
+        return Moments(weight, mean, centered.T @ weighted)
+
+    def scatter_times(
+        self, X: Rows, mean: Float64, weights: Float64 | None, V: Array
+    ) -> tuple[Float64, float]:
+        V = V.astype(np.float64)
+        w = np.ones(X.shape[0]) if weights is None else weights
+        if issparse(X):
+            X = X.astype(np.float64)
+            Z = (X @ V - mean @ V) * w[:, None]
+            trace = w @ np.asarray(X.power(2).sum(1)).ravel() - w.sum() * mean @ mean
+            return X.T @ Z - np.outer(mean, Z.sum(0)), float(trace)
+        centered = X - mean
+        return centered.T @ ((centered @ V) * w[:, None]), float(w @ (centered**2).sum(1))
+
+    def project(
+        self, X: Rows, shift: Float64 | None, W: Rows, bias: Float64 | None = None
+    ) -> Array:
+        dtype = np.result_type(X.dtype, W.dtype)
+        W = W.T if issparse(W) else W
+        offset = np.zeros(W.shape[1]) if bias is None else bias
+        if issparse(X):
+            Y = X.astype(np.float64) @ W.astype(np.float64)
+            Y = Y.toarray() if issparse(Y) else Y
+            Y = Y + (offset if shift is None else offset - shift @ W)
+        else:
+            Y = (X.astype(np.float64) - (0 if shift is None else shift)) @ W + offset
+        return np.ascontiguousarray(Y, dtype)
+
+    def pairwise(
+        self, Q: Rows, X: Rows, measure: str, params: tuple[float, ...], center: Float64 | None
+    ) -> Array:
+        dtype = np.result_type(Q.dtype, X.dtype)
+        family = MEASURES[measure]
+        if family == "dot":
+            base: Any = Q.astype(np.float64) @ X.astype(np.float64).T
+            base = base.toarray() if issparse(base) else base
+        elif family == "square":
+            base = _squares(Q, X, center)
+        else:
+            base = _differences(Q, X, measure, params)
+        return np.ascontiguousarray(_FINISH[measure](base, params), dtype)
+
+    def times(self, A: Array, V: Array, half_square: bool) -> Float64:
+        A = A.astype(np.float64)
+        product: Float64 = (-0.5 * A * A if half_square else A) @ V.astype(np.float64)
+        return product
+
+    def hadamard(
+        self, X: Array, signs: Array, rows: NDArray[np.int64], padded: int, scale: float
+    ) -> Array:
+        n, d = X.shape
+        Z = np.zeros((n, padded))
+        Z[:, :d] = X * signs
+        half = 1
+        while half < padded:
+            pairs = Z.reshape(n, -1, 2, half)
+            Z = np.stack([pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]], axis=2)
+            half *= 2
+        return np.ascontiguousarray(scale * Z.reshape(n, padded)[:, rows], X.dtype)
+
+    def eigh(self, A: Float64, k: int) -> Spectrum:
+        n = len(A)
+        # The full solver is faster than the selective one when much of the spectrum is wanted.
+        window = None if 2 * k > n else (n - k, n - 1)
+        values, vectors = scipy.linalg.eigh(A, subset_by_index=window)
+        return Spectrum(values[::-1][:k], vectors[:, ::-1][:, :k])
+
+    def svd(self, A: Float64) -> tuple[Float64, Float64, Float64]:
+        U, values, Vt = scipy.linalg.svd(A, full_matrices=False)
+        return U, values, Vt
+
+
+_FINISH: dict[str, Any] = {
+    "dot": lambda B, p: p[0] * B,
+    "poly": lambda B, p: (p[0] * B + p[1]) ** p[2],
+    "sigmoid": lambda B, p: np.tanh(p[0] * B + p[1]),
+    "sqeuclidean": lambda B, p: p[0] * B,
+    "euclidean": lambda B, p: p[0] * np.sqrt(B),
+    "rbf": lambda B, p: np.exp(-p[0] * B),
+    "rbfm1": lambda B, p: np.expm1(-p[0] * B),
+    "laplacian": lambda B, p: np.exp(-p[0] * B),
+} | dict.fromkeys(("manhattan", "chebyshev", "minkowski", "hamming", "jaccard"), lambda B, p: B)
+
+
+def _squares(Q: Rows, X: Rows, center: Float64 | None) -> Float64:
+    """Squared Euclidean distances; `center` only matters to backends that round more."""
+    if not issparse(Q) and not issparse(X):
+        squares: Float64 = cdist(Q, X, "sqeuclidean")
+        return squares
+    Q, X = csr_array(Q, dtype=np.float64), csr_array(X, dtype=np.float64)
+    q, x = (np.asarray(A.power(2).sum(1)).reshape(-1) for A in (Q, X))
+    D = np.maximum(q[:, None] + x - 2 * (Q @ X.T).toarray(), 0)
+    # Close pairs lose digits in the expanded form: recompute them from differences.
+    i, j = np.nonzero(1e-7 * (q[:, None] + x) > D)
+    for part in np.array_split(np.arange(len(i)), len(i) // 100_000 + 1):
+        D[i[part], j[part]] = np.asarray((Q[i[part]] - X[j[part]]).power(2).sum(1)).reshape(-1)
+    return D
+
+
+def _differences(Q: Array, X: Array, measure: str, params: tuple[float, ...]) -> Float64:
+    if measure in ("manhattan", "laplacian"):
+        return cdist(Q, X, "cityblock")
+    if measure == "minkowski":
+        return cdist(Q, X, "minkowski", p=params[0])
+    if measure == "jaccard":
+        return cdist(Q != 0, X != 0, "jaccard")
+    return cdist(Q, X, measure)
+
+
+def _first_bad(X: Rows) -> tuple[int, int]:
+    if issparse(X):
+        at = int(np.flatnonzero(~np.isfinite(X.data))[0])
+        return int(np.searchsorted(X.indptr, at, side="right") - 1), int(X.indices[at])
+    return _place(np.argmax(~np.isfinite(X)), X)
+
+
+def _place(flat: Any, A: Array) -> tuple[int, int]:
+    row, column = np.unravel_index(flat, A.shape)
+    return int(row), int(column)

@@ -1,0 +1,30 @@
+"""Time every verb. Because all heavy work goes through `ops`, this profiles every method."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .protocol import Backend
+
+
+@dataclass
+class Traced:
+    """Wraps a backend; `calls` lists (verb, seconds) in order."""
+
+    inner: Backend
+    calls: list[tuple[str, float]] = field(default_factory=list)
+
+    def __getattr__(self, verb: str) -> Callable[..., Any]:
+        run = getattr(self.inner, verb)
+
+        def timed(*args: Any, **named: Any) -> Any:
+            start = time.perf_counter()
+            try:
+                return run(*args, **named)
+            finally:
+                self.calls.append((verb, time.perf_counter() - start))
+
+        return timed

@@ -1,0 +1,282 @@
+"""The one public contract: fit, then map any point."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar, dataclass_transform
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from . import blocks, callbacks, draws, memory, progress
+from .backends import Backend, resolve
+from .backends.protocol import Array, Survey
+from .data import Data, Kind, as_data, as_places, extreme_rows
+from .errors import ParameterError, UnsupportedError
+from .params import Jobs, check_params
+
+C = TypeVar("C")
+
+_NAMES = ("n_features_in_", "feature_names_in_")
+# What scikit-learn keeps on an estimator beside parameters and learned attributes.
+_KEPT = ("_skl", "_parent_callback", "_callback", "_sklearn_output", "_metadata")
+
+
+class Map(Protocol):
+    """Where new points go: a value, pure, and row by row."""
+
+    def __call__(self, Q: Any, ops: Backend) -> Array: ...
+
+
+class Fit(NamedTuple):
+    """What every method returns. There is no fit without a map.
+
+    `embedding` is None for linear methods: theirs is the map of the training rows.
+    """
+
+    embedding: Array | None
+    map: Map
+    report: dict[str, Any]
+    inverse: Map | None = None
+
+    def noting(self, **more: Any) -> Fit:
+        return self._replace(report={**self.report, **more})
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a fit may use besides its data."""
+
+    ops: Backend
+    seed: int
+    dtype: np.dtype[Any]
+    survey: Survey | None = None
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False)
+def reducer(cls: type[C]) -> type[C]:
+    """Fields become the constructor: n_components by position, the rest by name."""
+    if "n_components" in cls.__annotations__:
+        cls.n_components = field(default=cls.n_components, kw_only=False)  # type: ignore[attr-defined]
+    return dataclass(kw_only=True, eq=False, repr=False)(cls)
+
+
+@reducer
+class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of every method: the two gates (parameters, data) and nothing else."""
+
+    backend: str = "auto"
+    n_jobs: Jobs | None = None
+    verbose: bool = False
+
+    #: Is a random draw the method itself, rather than a help to a solver?
+    draws: ClassVar[bool] = False
+
+    # -- what a method says of itself -----------------------------------------------------
+
+    def _fit(self, X: Any, ctx: Context) -> Fit:
+        raise NotImplementedError
+
+    def _kind(self) -> Kind:
+        return "rows"
+
+    def _takes_sparse(self) -> bool:
+        return False
+
+    def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
+        """Bytes of each large array of a fit, beside the input."""
+        raise NotImplementedError
+
+    def _inverse_map(self) -> Map | None:
+        return getattr(self, "inverse_", None)
+
+    def _no_inverse(self) -> str:
+        return "a place in the map does not determine a row of the data."
+
+    def _smaller(self, n: int) -> dict[str, Self]:  # noqa: ARG002 - for methods to use
+        """Variants of this model that need less memory, by what to write."""
+        return {}
+
+    # -- the public face ------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
+        """Learn the map from the rows of X."""
+        self._learn(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:  # noqa: ARG002
+        """Learn the map and return the training rows' places."""
+        return self._learn(X, embed=True)
+
+    def transform(self, X: Any) -> Any:
+        """Places of new rows. Row by row: the same alone or in any batch."""
+        check_is_fitted(self)
+        return blocks.transform(self, X) if blocks.is_blocks(X) else self._transform(X)
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Rows of the original space for places in the map, where the method defines them."""
+        check_is_fitted(self)
+        inverse = self._inverse_map()
+        if inverse is None:
+            raise UnsupportedError(
+                f"this {type(self).__name__} has no inverse: {self._no_inverse()}"
+            )
+        ops = resolve(self.backend, self.n_jobs)
+        Y = as_places(X, self._n_features_out, ops)
+        with self._watched():
+            return inverse(Y, ops).astype(Y.dtype, copy=False)
+
+    def estimate(self, n_samples: int, n_features: int, dtype: Any = np.float64) -> memory.Plan:
+        """The memory a fit would allocate beside its input, before anything is allocated.
+
+        >>> import lowd
+        >>> lowd.ClassicalMDS(metric="manhattan").estimate(10_000, 50).bytes >= 10_000**2 * 8
+        True
+        """
+        for name, size in (("n_samples", n_samples), ("n_features", n_features)):
+            if size < 1:
+                raise ParameterError(f"{name}={size}: expected a whole number >= 1.")
+        check_params(self)
+        return memory.Plan(self._memory(n_samples, n_features, np.dtype(dtype).itemsize))
+
+    # -- how -------------------------------------------------------------------------------
+
+    @callbacks.with_callbacks
+    def _learn(self, X: Any, *, embed: bool = False, continuing: bool = False, **given: Any) -> Any:
+        """Both gates, then `_fit`; the model changes only when all of it has succeeded.
+
+        Returns the training rows' places if `embed`. `continuing` keeps the names and the width
+        of earlier batches, which the new one must then have.
+        """
+        check_params(self)
+        ops = resolve(self.backend, self.n_jobs)
+        seed = self._seed()
+        heard = callbacks.listener(self)
+        draft = self._blank(*(_NAMES if continuing else ()))
+        with draft._watched(heard):
+            if blocks.is_blocks(X):
+                data = None
+                dtype = blocks.dtype(X)
+                fit = draft._fit_blocks(X, Context(ops, seed, dtype), **given)
+            else:
+                data = as_data(
+                    draft,
+                    X,
+                    self._kind(),
+                    fitting=not continuing,
+                    sparse=self._takes_sparse(),
+                    ops=ops,
+                )
+                dtype = data.dtype
+                draft._check_memory(data)
+                fit = draft._fit(data.items, Context(ops, seed, dtype, data.survey), **given)
+            draft._keep(fit, dtype, seed)
+            places = None
+            if embed and fit.embedding is not None:
+                places = draft.embedding_.copy()
+            elif embed and data is not None:
+                places = draft._place(data, ops).astype(dtype, copy=False)
+        vars(self).clear()
+        vars(self).update(vars(draft))
+        callbacks.finished(self)
+        return self.transform(X) if embed and places is None else places
+
+    def _seed(self) -> int:
+        """No seed given: a fixed one, unless the draw itself is the method."""
+        state = getattr(self, "random_state", None)
+        return 0 if state is None and not self.draws else draws.as_seed(state)
+
+    def _transform(self, X: Any) -> Array:
+        """`transform` of rows in memory, as a plain array."""
+        ops = resolve(self.backend, self.n_jobs)
+        with self._watched():
+            data = as_data(
+                self, X, self._kind(), fitting=False, sparse=self._takes_sparse(), ops=ops
+            )
+            return self._place(data, ops).astype(data.dtype, copy=False)
+
+    def _fit_blocks(self, X: Any, ctx: Context, **given: Any) -> Fit:  # noqa: ARG002
+        raise UnsupportedError(
+            f"{type(self).__name__} does not fit a dask array in one exact pass; fit a sample that "
+            "fits in memory (X[::step].compute()) and transform the dask array: that is lazy."
+        )
+
+    def _blank(self, *kept: str) -> Self:
+        """This model with its parameters (and callbacks), and nothing learned but `kept`."""
+        draft = copy.copy(self)
+        names = {f.name for f in fields(self)} | set(kept)  # type: ignore[arg-type]
+        for name in list(vars(draft)):
+            if name not in names and not name.startswith(_KEPT):
+                delattr(draft, name)
+        return draft
+
+    def _keep(self, fit: Fit, dtype: np.dtype[Any], seed: int) -> None:
+        self.map_ = fit.map
+        if fit.inverse is not None:
+            self.inverse_ = fit.inverse
+        if fit.embedding is not None:
+            self.embedding_ = np.ascontiguousarray(fit.embedding, dtype)
+            _freeze(self.embedding_)
+        if "random_state" in {f.name for f in fields(self)}:  # type: ignore[arg-type]
+            self.seed_ = seed
+        for name, learned in fit.report.items():
+            setattr(self, f"{name}_", _freeze(learned))
+        self._n_features_out = int(fit.report["n_components"])
+
+    def _place(self, data: Data, ops: Backend) -> Array:
+        """Apply the map; rows too large for float32 squares go through it alone, in float64."""
+        Q = data.items
+        if data.survey is None or Q.dtype == data.dtype:
+            return self.map_(Q, ops)
+        rows = Q.astype(data.dtype)
+        far = extreme_rows(rows)
+        Y = np.empty((rows.shape[0], self._n_features_out), np.float64)
+        Y[~far] = self.map_(rows[~far], ops)
+        Y[far] = self.map_(Q[far], ops)
+        return Y
+
+    def _check_memory(self, data: Data) -> None:
+        n, d = data.shape
+        size = data.dtype.itemsize
+
+        def plan(model: Reducer, itemsize: int) -> memory.Plan:
+            return memory.Plan(model._memory(n, d, itemsize))
+
+        smaller = [(words, plan(model, size)) for words, model in self._smaller(n).items()]
+        if size > 4:
+            smaller.append(("X.astype('float32')", plan(self, 4)))
+        title = f"{type(self).__name__} on {n} rows of {d} {data.dtype} columns"
+        memory.check(plan(self, size), title, smaller)
+
+    @contextmanager
+    def _watched(self, *listeners: progress.Listener | None) -> Iterator[None]:
+        """Long work inside is heard by the listeners, and shown if `verbose`."""
+        with ExitStack() as stack:
+            heard = [listener for listener in listeners if listener is not None]
+            if self.verbose:
+                heard.append(stack.enter_context(progress.bar()))
+            stack.enter_context(progress.listening(*heard))
+            yield
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        kind = self._kind()
+        tags.input_tags.pairwise = kind in ("distances", "kernel")
+        tags.input_tags.positive_only = kind == "distances"
+        tags.input_tags.sparse = self._takes_sparse()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _freeze(learned: Any) -> Any:
+    """Fitted arrays are read-only: nothing a caller does can change the model."""
+    if isinstance(learned, np.ndarray):
+        learned.setflags(write=False)
+    elif issparse(learned):
+        learned.data.setflags(write=False)
+    return learned

@@ -1,0 +1,97 @@
+"""Dask arrays as a kind of data. The only file that imports dask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .backends import resolve
+from .backends.protocol import Moments
+from .errors import DataError
+
+
+def is_blocks(X: Any) -> bool:
+    return type(X).__module__.startswith("dask.array")
+
+
+def dtype(X: Any) -> np.dtype[Any]:
+    return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
+
+
+def width(model: Any, X: Any) -> Any:
+    """The array with whole rows in each block; its width is checked, or learned when fitting."""
+    if X.ndim != 2:
+        raise DataError(f"a dask array needs 2 dimensions, got {X.ndim}; reshape it.")
+    if X.dtype.kind not in "fiub":
+        raise DataError(
+            f"a dask array of {X.dtype} holds no numbers; convert it with .astype(float)."
+        )
+    known = getattr(model, "n_features_in_", None)
+    if known is None:
+        model.n_features_in_ = X.shape[1]
+    elif known != X.shape[1]:
+        raise DataError(
+            f"X has {X.shape[1]} features, but {type(model).__name__} was fitted on {known}."
+        )
+    return X.rechunk({1: -1})
+
+
+def transform(model: Any, X: Any) -> Any:
+    """The model's map of every block, lazily: nothing is computed here."""
+    X = width(model, X)
+    k = model._n_features_out
+    return X.map_blocks(
+        _place,
+        model=model,
+        dtype=dtype(X),
+        chunks=(X.chunks[0], (k,)),
+        meta=np.empty((0, k), dtype(X)),
+    )
+
+
+def moments(model: Any, X: Any) -> Moments:
+    """Exact moments of all rows in one pass: each block's, merged in a fixed tree."""
+    import dask
+
+    X = width(model, X)
+    starts = np.concatenate([[0], np.cumsum(X.chunks[0])[:-1]])
+    read = dask.delayed(_block_moments)
+    level = [
+        read(block, model.backend, model.n_jobs, start)
+        for block, start in zip(X.to_delayed()[:, 0], starts, strict=True)
+    ]
+    join = dask.delayed(Moments.merge)
+    while len(level) > 1:
+        pairs = [join(a, b) for a, b in zip(level[::2], level[1::2], strict=False)]
+        level = pairs + level[len(level) // 2 * 2 :]
+    (result,) = dask.compute(level[0])
+    if result.weight == 0:
+        raise DataError("the dask array has 0 rows, while a minimum of 1 is required.")
+    return Moments(result.weight, result.mean, result.scatter)
+
+
+def n_rows(X: Any) -> int | None:
+    """Number of rows, or None while dask does not know it."""
+    return None if np.isnan(X.shape[0]) else int(X.shape[0])
+
+
+def _place(block: Any, model: Any) -> Any:
+    if not len(block):
+        return np.empty((0, model._n_features_out), block.dtype)
+    return np.asarray(model._transform(np.asarray(block)))
+
+
+def _block_moments(block: Any, backend: str, n_jobs: int | None, start: float) -> Moments:
+    rows = np.asarray(block)
+    rows = np.ascontiguousarray(rows, np.float32 if rows.dtype == np.float32 else np.float64)
+    d = rows.shape[1]
+    if not len(rows):
+        return Moments(0.0, np.zeros(d), np.zeros((d, d)))
+    ops = resolve(backend, n_jobs)
+    survey = ops.survey(rows)
+    if survey.bad is not None:
+        row, column = survey.bad
+        where = f"row {row} of a block" if np.isnan(start) else f"row {int(start) + row}"
+        raise DataError(f"{rows[row, column]} at {where}, column {column}; drop or fill such rows.")
+    return ops.moments(rows, survey.sums / len(rows), None)

@@ -1,0 +1,285 @@
+"""Gate 2: whatever the user gave becomes checked data of one kind, or a clear error.
+
+Kinds: "rows" (numbers, dense or sparse), "distances" and "kernel" (square matrices when fitting,
+new x training afterwards), "table" (columns of numbers and categories) and "objects" (anything a
+callable metric understands).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+from sklearn.utils.validation import check_array, validate_data
+
+from . import draws
+from .backends.protocol import Array, Backend, Rows, Survey
+from .errors import ColumnTypeError, DataError, MetricWarning, UnsupportedError
+from .tables import Table, column_kinds, is_table
+
+Kind: TypeAlias = Literal["rows", "distances", "kernel", "table", "objects"]
+
+# Beyond these sizes squares leave the range of the type.
+SAFE = {np.dtype(np.float32): (1e-15, 1e15), np.dtype(np.float64): (1e-140, 1e140)}
+ASYMMETRY = 1e-6  # relative; float noise passes, another matrix does not
+
+
+class Data(NamedTuple):
+    """Checked input; `dtype` is what the answer comes back in, `survey` exists for rows only."""
+
+    items: Any
+    dtype: np.dtype[Any]
+    survey: Survey | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        items = self.items
+        return items.shape if hasattr(items, "shape") else (len(items), 1)
+
+
+def as_data(model: Any, X: Any, kind: Kind, *, fitting: bool, sparse: bool, ops: Backend) -> Data:
+    """Check `X` for `model`, which learns names and widths from it when fitting."""
+    if kind == "table":
+        return _as_table(model, X, fitting)
+    if kind == "objects" and not _numeric_2d(X):
+        return _as_objects(model, X)
+    rows = _as_rows(model, X, fitting, sparse and kind == "rows")
+    if kind in ("distances", "kernel"):
+        return Data(_as_square(rows, kind, fitting, ops), rows.dtype)
+    survey = ops.survey(rows)
+    if survey.bad is not None:
+        raise DataError(_not_finite(model, rows, survey.bad))
+    if kind == "objects":
+        return Data(rows, rows.dtype)
+    return Data(_in_range(rows, survey.largest, fitting), rows.dtype, survey)
+
+
+def as_places(Y: Any, k: int, ops: Backend) -> Array:
+    """Checked places in the map, for an inverse."""
+    places = check_array(Y, dtype=[np.float64, np.float32], order="C", ensure_all_finite=False)
+    if places.shape[1] != k:
+        raise DataError(f"X has {places.shape[1]} columns, but the map has {k} components.")
+    if (bad := ops.survey(places).bad) is not None:
+        raise DataError(f"{_named(places, bad)}; a place in the map is finite.")
+    return np.asarray(places)
+
+
+def as_weights(weights: Any, n: int) -> NDArray[np.float64] | None:
+    """Checked sample weights: one finite number >= 0 per row, not all zero."""
+    if weights is None:
+        return None
+    w = np.asarray(weights, np.float64)
+    w = np.full(n, w) if w.ndim == 0 else np.ascontiguousarray(w)
+    if w.shape != (n,):
+        raise DataError(f"sample_weight needs one number per row: expected ({n},), got {w.shape}.")
+    good = np.isfinite(w) & (w >= 0)
+    if not good.all():
+        row = int(np.argmin(good))
+        raise DataError(f"sample_weight of row {row} is {w[row]}; weights are finite and >= 0.")
+    if not w.any():
+        raise DataError("sample_weight: all weights are zero; at least one must be positive.")
+    return w
+
+
+def _as_rows(model: Any, X: Any, fitting: bool, sparse: bool) -> Rows:
+    name = type(model).__name__
+    if issparse(X) and not sparse:
+        raise UnsupportedError(
+            f"{name} cannot use a sparse matrix with these parameters; "
+            "pass X.toarray() if it fits in memory, or reduce it by PCA first."
+        )
+    if is_table(X):
+        _refuse_categories(name, X)
+    if getattr(getattr(X, "dtype", None), "kind", "") in "iu" and not issparse(X):
+        _refuse_long_integers(np.asarray(X))
+    try:
+        checked = validate_data(
+            model,
+            X,
+            reset=fitting,
+            accept_sparse="csr" if sparse else False,
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_all_finite=False,
+        )
+    except (ValueError, TypeError) as error:
+        _explain(name, X, error)
+    if issparse(checked):
+        checked = csr_array(checked)
+        checked.sum_duplicates()
+    return checked
+
+
+def _in_range(rows: Rows, largest: float, fitting: bool) -> Rows:
+    """Rows in a type whose squares neither overflow nor vanish."""
+    low, high = SAFE[rows.dtype]
+    if largest <= high and (largest >= low or largest == 0 or not fitting):
+        return rows
+    if rows.dtype == np.float32:
+        return rows.astype(np.float64)
+    raise DataError(
+        f"X has entries of size {largest:.3g}, whose squares float64 cannot hold; "
+        f"multiply X by {1 / largest:.0e} and the embedding by its inverse."
+    )
+
+
+def _as_square(A: Array, kind: Kind, fitting: bool, ops: Backend) -> Array:
+    """A checked training matrix (exactly symmetric), or checked rows toward it."""
+    what = "metric='precomputed'" if kind == "distances" else "kernel='precomputed'"
+    if not fitting or A.shape[0] != A.shape[1]:
+        bad = ops.survey(A).bad
+        if bad is not None:
+            raise DataError(f"{what}: {_named(A, bad)}; every entry must be a number.")
+        if kind == "distances" and A.min(initial=0) < 0:
+            row, column = map(int, np.unravel_index(A.argmin(), A.shape))
+            raise DataError(_negative(float(A.min()), (row, column)))
+        if not fitting:
+            return A
+        raise DataError(
+            f"{what} needs a square matrix of n_samples x n_samples, got shape {A.shape}; "
+            "for data rows name a metric or kernel instead."
+        )
+    found = ops.symmetry(A)
+    if found.bad is not None:
+        raise DataError(f"{what}: {_named(A, found.bad)}; every entry must be a number.")
+    if found.asymmetry > ASYMMETRY * found.largest:
+        i, j = found.asymmetric_at
+        raise DataError(
+            f"{what} needs a symmetric matrix: entry ({i}, {j}) is {A[i, j]:.6g} but "
+            f"({j}, {i}) is {A[j, i]:.6g}; pass (A + A.T) / 2 if the mean is what you want."
+        )
+    if kind == "distances":
+        _check_distances(A, found.smallest, found.smallest_at, found.diagonal, found.diagonal_at)
+    return (A + A.T) / 2 if found.asymmetry > 0 else A
+
+
+def _check_distances(
+    D: Array, smallest: float, at: tuple[int, int], diagonal: float, where: int
+) -> None:
+    if smallest < 0:
+        raise DataError(_negative(smallest, at))
+    if diagonal > ASYMMETRY * np.abs(D[0]).max(initial=0) and diagonal > 0:
+        raise DataError(
+            f"metric='precomputed': the distance of row {where} to itself is {diagonal:.6g}, not 0; "
+            "this looks like similarities (convert them: sqrt(s_ii + s_jj - 2 s_ij))."
+        )
+    n = len(D)
+    i, j, k = (draws.bits(0, "triangle" + c, np.arange(2000)) % np.uint64(n) for c in "ijk")
+    excess = D[i, k] - D[i, j] - D[j, k]
+    broken = float(np.mean(excess > ASYMMETRY * D[i, k]))
+    if broken > 0.05:
+        warnings.warn(
+            f"metric='precomputed': {broken:.0%} of sampled triples break the triangle inequality; "
+            "are these squared distances? Then pass their square root.",
+            MetricWarning,
+            stacklevel=2,
+        )
+
+
+def _negative(smallest: float, at: tuple[int, int]) -> str:
+    return (
+        f"metric='precomputed': Negative values in data: the distance at row {at[0]}, column {at[1]} "
+        f"is {smallest:.6g} (for similarities s use sqrt(s_ii + s_jj - 2 s_ij))."
+    )
+
+
+def _as_table(model: Any, X: Any, fitting: bool) -> Data:
+    table = Table.of(X) if fitting else Table.of(X, like=model.columns_)
+    if fitting:
+        model.columns_ = table.at(np.empty(0, np.int64))
+        model.n_features_in_ = len(table.names)
+        model.feature_names_in_ = np.array(table.names, object)
+    return Data(table, np.dtype(np.float64))
+
+
+def _as_objects(model: Any, X: Any) -> Data:
+    if not isinstance(X, Sequence | np.ndarray) and not hasattr(X, "__len__"):
+        raise DataError(
+            f"{type(model).__name__} needs a sequence of objects, got {type(X).__name__}."
+        )
+    if isinstance(X, str | bytes):
+        raise DataError("X is one string; pass a list of strings, one per sample.")
+    items = list(X)
+    if not items:
+        raise DataError("X has 0 objects, while a minimum of 1 is required.")
+    return Data(items, np.dtype(np.float64))
+
+
+def _numeric_2d(X: Any) -> bool:
+    if is_table(X) or issparse(X):
+        return True
+    try:
+        array = np.asarray(X)
+    except ValueError:  # ragged
+        return False
+    return array.ndim == 2 and array.dtype.kind in "fiub"
+
+
+def extreme_rows(rows: Rows) -> NDArray[np.bool_]:
+    """Rows too large for their type's squares: mapped on their own, in float64."""
+    high = SAFE[rows.dtype][1]
+    if issparse(rows):
+        top = np.zeros(rows.shape[0])
+        np.maximum.at(
+            top, np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)), np.abs(rows.data)
+        )
+        return top > high
+    return np.asarray(np.abs(rows).max(1) > high)
+
+
+def _not_finite(model: Any, rows: Rows, place: tuple[int, int]) -> str:
+    names = getattr(model, "feature_names_in_", None)
+    found = _named(rows, place, None if names is None else names[place[1]])
+    return f"{type(model).__name__}: {found}; drop such rows or fill them (sklearn.impute)."
+
+
+def _named(A: Rows, place: tuple[int, int], name: Any = None) -> str:
+    row, column = place
+    value = A[row, column]
+    word = "NaN" if np.isnan(value) else "infinity (inf)" if value > 0 else "-infinity (-inf)"
+    return f"{word} at row {row}, column {column}" + (f" ({name!r})" if name is not None else "")
+
+
+def _refuse_categories(name: str, X: Any) -> None:
+    odd = [str(column) for column, kind in column_kinds(X).items() if kind != "number"]
+    if odd:
+        shown = ", ".join(map(repr, odd[:8])) + (f" and {len(odd) - 8} more" if odd[8:] else "")
+        raise ColumnTypeError(
+            f"{name} needs numeric columns, but {shown} hold text or categories; drop them, encode "
+            "them (sklearn.preprocessing.OneHotEncoder), or use a distance for mixed tables: "
+            "ClassicalMDS(metric='gower')."
+        )
+
+
+def _refuse_long_integers(X: NDArray[Any]) -> None:
+    if X.dtype.itemsize == 8 and X.size and max(int(X.max()), -int(X.min())) > 2**53:
+        row = int(np.argmax(np.abs(X.astype(np.float64)).reshape(len(X), -1).max(1)))
+        raise DataError(
+            f"row {row} holds integers beyond 2**53, which floating point cannot tell apart; "
+            "subtract an offset first."
+        )
+
+
+def _explain(name: str, X: Any, error: Exception) -> NoReturn:
+    """Name the entry that is not a number, or pass scikit-learn's sentence on."""
+    array = np.asarray(X, dtype=object) if isinstance(X, list | tuple) else X
+    if isinstance(array, np.ndarray) and array.dtype.kind in "OUS" and array.ndim == 2:
+        for (row, column), entry in np.ndenumerate(array):
+            try:
+                float(entry)
+            except (ValueError, TypeError) as reason:
+                raise ColumnTypeError(
+                    f"{name} needs numbers, but row {row}, column {column} holds {entry!r} "
+                    f"({reason}); drop or encode that column, or use ClassicalMDS(metric='gower')."
+                ) from None
+    if isinstance(error, TypeError):
+        raise error
+    if isinstance(array, np.ndarray) and array.dtype.kind == "f" and array.ndim == 2:
+        if not np.isfinite(array).all():  # the first thing to mend, whatever else is wrong
+            place = np.unravel_index(np.argmin(np.isfinite(array)), array.shape)
+            raise DataError(f"{name}: {_named(array, (int(place[0]), int(place[1])))}.") from None
+    raise DataError(str(error)) from error

@@ -1,0 +1,67 @@
+"""Random numbers that are a function of (seed, stream, index) and of nothing else.
+
+A number does not depend on threads, blocks, order or the NumPy version, so a draw for row
+i of a data set is the same whichever chunk the row is in.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating[Any]]
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def bits(seed: int, stream: str, index: NDArray[np.integer[Any]]) -> NDArray[np.uint64]:
+    """64 random bits for each index: two rounds of the SplitMix64 finalizer (Steele et al., 2014)."""
+    key = _mix(np.array([seed & 0xFFFFFFFFFFFFFFFF], np.uint64)) ^ np.uint64(
+        zlib.crc32(stream.encode())
+    )
+    with np.errstate(over="ignore"):
+        return _mix(_mix(key) + _GOLDEN * (index.astype(np.uint64) + np.uint64(1)))
+
+
+def uniforms(seed: int, stream: str, index: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
+    """Numbers strictly between 0 and 1, 53 bits each."""
+    return ((bits(seed, stream, index) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+
+
+def normals(seed: int, stream: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Standard normal numbers, by the inverse distribution function."""
+    from scipy.special import ndtri
+
+    index = np.arange(int(np.prod(shape)))
+    drawn: NDArray[np.float64] = ndtri(uniforms(seed, stream, index)).reshape(shape)
+    return drawn
+
+
+def signs(seed: int, stream: str, size: int) -> NDArray[np.float64]:
+    """+1 or -1 with equal chances."""
+    return np.where(bits(seed, stream, np.arange(size)) >> np.uint64(63), 1.0, -1.0)
+
+
+def subset(seed: int, stream: str, size: int, k: int) -> NDArray[np.int64]:
+    """k of the numbers 0..size-1, in increasing order, every subset equally likely."""
+    chosen = np.argpartition(bits(seed, stream, np.arange(size)), k - 1)[:k]
+    return np.sort(chosen).astype(np.int64)
+
+
+def as_seed(random_state: Any) -> int:
+    """One 63-bit seed from what scikit-learn's users pass as `random_state`."""
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> np.uint64(1))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63 - 1))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**63 - 1, dtype=np.int64))
+    return int(random_state)
+
+
+def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))

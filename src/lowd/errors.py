@@ -1,0 +1,71 @@
+"""Every error and warning the library raises on purpose, in one screen."""
+
+from __future__ import annotations
+
+
+class LowdError(Exception):
+    """Base of all errors raised on purpose."""
+
+
+class ParameterError(LowdError, ValueError):
+    """A parameter is outside its declared domain, or does not fit the data."""
+
+
+class DataError(LowdError, ValueError):
+    """The data cannot be used as they are."""
+
+
+class ColumnTypeError(DataError, TypeError):
+    """A column holds something that is not a number."""
+
+
+class StoreError(LowdError, ValueError):
+    """A file is not a stored model, or not one that this version can read."""
+
+
+class UnsupportedError(LowdError, TypeError):
+    """A combination that is understood and deliberately not offered."""
+
+
+class NotEnoughMemoryError(LowdError, MemoryError):
+    """The plan needs more memory than there is; the message lists plans that fit."""
+
+
+class BackendUnavailableError(LowdError, ImportError):
+    """The requested backend exists but its package is not installed."""
+
+
+class Cancelled(LowdError, RuntimeError):  # noqa: N818 - it is not a failure
+    """A listener asked the work to stop; the model is as it was before."""
+
+
+class LowdWarning(UserWarning):
+    """Base of all warnings: the result is usable, but look at it."""
+
+
+class RankWarning(LowdWarning):
+    """More components were asked for than the data have; the surplus is zero."""
+
+
+class IndefiniteWarning(LowdWarning):
+    """Distances or a kernel are not Euclidean: negative eigenvalues were dropped."""
+
+
+class MetricWarning(LowdWarning):
+    """The given matrix hardly holds distances."""
+
+
+class ScaleWarning(LowdWarning):
+    """One column owns nearly all of the variance."""
+
+
+class ConvergenceWarning(LowdWarning):
+    """A solver stopped before it reached its tolerance."""
+
+
+class RestartWarning(LowdWarning):
+    """partial_fit begins anew, because the earlier fit kept nothing to continue from."""
+
+
+class DimensionWarning(LowdWarning):
+    """The output has as many dimensions as the input, or more."""

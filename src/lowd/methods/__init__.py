@@ -1,0 +1,10 @@
+"""The one list of methods. The package, the store, the command line and the tests read it."""
+
+METHODS = {
+    "PCA": "pca",
+    "GaussianRandomProjection": "random_projection",
+    "SparseRandomProjection": "random_projection",
+    "HadamardRandomProjection": "random_projection",
+    "ClassicalMDS": "classical_mds",
+    "KernelPCA": "kernel_pca",
+}

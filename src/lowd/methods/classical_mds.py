@@ -1,0 +1,171 @@
+"""Classical scaling (Torgerson, 1952; Gower, 1966), new points by Gower's formula (1968)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from ..backends import resolve
+from ..backends.protocol import Array
+from ..base import Context, Fit, Reducer, reducer
+from ..data import Data, Kind, as_data
+from ..params import Count, Metric, Seed
+from ..relations.corrections import corrected
+from ..relations.distances import MinusHalfSquare, data_kind, distances_of, takes_sparse
+from ..solvers.landmarks import landmark_scaling
+from ..solvers.spectral import centered_spectrum, check_count, euclidean_spectrum
+
+
+@reducer
+class ClassicalMDS(Reducer):
+    """Points whose inner products best match the doubly centered squared distances.
+
+    Use it when there are only distances: between cities, strings, or rows of a mixed table. For
+    Euclidean distances between rows it is PCA, and is computed that way.
+
+    Cost: that of PCA for `metric="euclidean"`; else n² memory and about 10·n²·k operations, or
+    n·m·k with m landmarks. New points: y = ½ Y⁺ (mean squared distances - their own), which needs
+    only their distances to the training points.
+
+    Parameters
+    ----------
+    n_components
+        Dimensions of the map.
+    metric
+        A name, a callable on any two objects, or "precomputed" (then `fit` takes a square matrix
+        and `transform` the distances from new to training points).
+    metric_params
+        {"p": 3} for "minkowski", {"weights": [...]} for "gower", keywords for a callable.
+    n_landmarks
+        Scale that many points exactly and place the rest by the formula: linear cost in n.
+    correction
+        For distances that are not Euclidean: add the smallest constant that makes them so, to
+        squared ("lingoes") or plain ("cailliez") distances. Costs n³.
+    random_state
+        Seed of the landmarks and of the solver's start. None is 0.
+
+    Attributes
+    ----------
+    embedding_, eigenvalues_, eigenvectors_
+    negative_eigenvalue_mass_ : share of the eigenvalues' size that no Euclidean map can show;
+        exact if negative_mass_is_exact_, else a quadrature estimate
+    gof_ : kept eigenvalues over all |eigenvalues|, and over the positive ones (exact spectra only)
+    n_positive_, n_negative_, spectrum_ : of the whole spectrum, where it was computed
+    d2_mean_, d2_grand_mean_ : means of the squared distances, which the map subtracts
+    correction_constant_, landmarks_, residual_, degenerate_axes_
+
+    References
+    ----------
+    Gower (1968), Biometrika 55; de Silva and Tenenbaum (2004), landmark MDS; Cailliez (1983).
+
+    Examples
+    --------
+    >>> import numpy as np, lowd
+    >>> D = np.array([[0.0, 3.0, 4.0], [3.0, 0.0, 5.0], [4.0, 5.0, 0.0]])
+    >>> mds = lowd.ClassicalMDS(2, metric="precomputed").fit(D)
+    >>> place = mds.transform([[5.0, 4.0, 3.0]])
+    >>> np.linalg.norm(mds.embedding_ - place, axis=1).round(6)
+    array([5., 4., 3.])
+    """
+
+    n_components: Count = 2
+    metric: Metric = "euclidean"
+    metric_params: dict[str, Any] | None = None
+    n_landmarks: Count | None = None
+    correction: Literal["none", "lingoes", "cailliez"] = "none"
+    random_state: Seed = None
+
+    def _fit(self, X: Any, ctx: Context) -> Fit:
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        check_count(self.n_components, n, f"n_samples={n}")
+        if self.metric == "euclidean" and not self.metric_params and self.n_landmarks is None:
+            return euclidean_spectrum(X, self.n_components, ctx).noting(**_means_of_rows(X, ctx))
+        base = distances_of(Data(X, ctx.dtype), self.metric, self.metric_params, ctx.ops)
+        if self.n_landmarks is not None:
+            return landmark_scaling(base, n, self.n_components, self.n_landmarks, ctx)
+        base, constant = corrected(base, self.correction, ctx.ops)
+        fit = centered_spectrum(MinusHalfSquare(base), self.n_components, ctx)
+        means = -2 * fit.map.means  # type: ignore[attr-defined]
+        return fit.noting(
+            d2_mean=means,
+            d2_grand_mean=float(means.mean()),
+            correction_constant=constant,
+            **_fit_of(fit.report),
+        )
+
+    def residual(self, X: Any) -> Array:
+        """Squared distance of each new point from the map's flat: how new it is.
+
+        >>> import numpy as np, lowd
+        >>> D = np.array([[0.0, 3.0, 4.0], [3.0, 0.0, 5.0], [4.0, 5.0, 0.0]])
+        >>> mds = lowd.ClassicalMDS(2, metric="precomputed").fit(D)
+        >>> mds.residual(np.sqrt([[6.0, 9.0, 14.0]])).round(6)
+        array([4.])
+        """
+        Y = np.asarray(self._transform(X), np.float64)
+        ops = resolve(self.backend, self.n_jobs)
+        data = as_data(self, X, self._kind(), fitting=False, sparse=self._takes_sparse(), ops=ops)
+        if hasattr(self.map_, "relation"):
+            K = self.map_.relation.toward(data.items, ops)
+            to_mean = -2 * K.mean(1, dtype=np.float64) - self.d2_grand_mean_ / 2
+        else:
+            rows = data.items.toarray() if hasattr(data.items, "toarray") else data.items
+            to_mean = np.square(rows - self.map_.shift).sum(1)
+        return np.maximum(to_mean - (Y**2).sum(1), 0)
+
+    def _kind(self) -> Kind:
+        return data_kind(self.metric)
+
+    def _takes_sparse(self) -> bool:
+        return takes_sparse(self.metric)
+
+    def _no_inverse(self) -> str:
+        return "distances alone do not determine rows; fit from X with metric='euclidean' for one."
+
+    def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
+        k = self.n_components
+        if self.n_landmarks is not None:
+            m = min(self.n_landmarks, n)
+            return {"distances to landmarks": n * m * itemsize, "landmark spectrum": 4 * m * m * 8}
+        if self.metric == "euclidean":
+            small = min(n, d)
+            return {"axes": 3 * small * small * 8 + 48 * d * 8 * max(k, 8), "map": 2 * n * k * 8}
+        given = 0 if self.metric == "precomputed" else n * n * itemsize
+        dense = 4 * n * n * 8 if n <= 1000 or self.correction != "none" else 0
+        return {"distances": given, "spectrum": dense, "Krylov basis": 48 * 8 * n * max(k, 8)}
+
+    def _smaller(self, n: int) -> dict[str, Self]:
+        m = min(n, max(1000, 10 * self.n_components))
+        if self.n_landmarks is not None:
+            return {}
+        params = {**self.get_params(deep=False), "n_landmarks": m, "correction": "none"}
+        return {f"n_landmarks={m}": type(self)(**params)}
+
+
+def _means_of_rows(X: Any, ctx: Context) -> dict[str, Any]:
+    """Means of squared distances from norms: mean_j |x_i - x_j|² = |x_i - m|² + mean |x_j - m|²."""
+    assert ctx.survey is not None
+    n, mean = X.shape[0], ctx.survey.sums / X.shape[0]
+    if hasattr(X, "toarray"):
+        X = X.astype(np.float64)
+        norms = np.asarray(X.power(2).sum(1)).ravel() - 2 * (X @ mean) + mean @ mean
+    else:
+        step = max(1, 2**18 // X.shape[1])
+        parts = [np.square(X[i : i + step] - mean).sum(1) for i in range(0, n, step)]
+        norms = np.concatenate(parts)
+    return {"d2_mean": norms + norms.mean(), "d2_grand_mean": 2 * float(norms.mean())}
+
+
+def _fit_of(report: dict[str, Any]) -> dict[str, Any]:
+    spectrum = report.get("spectrum")
+    if spectrum is None:
+        return {}
+    kept, positive = report["eigenvalues"].sum(), spectrum[spectrum > 0].sum()
+    size = np.abs(spectrum).sum()
+    tolerance = len(spectrum) * np.finfo(float).eps * np.abs(spectrum).max(initial=0)
+    return {
+        "gof": (float(kept / size), float(kept / positive)) if positive > 0 else (0.0, 0.0),
+        "n_positive": int((spectrum > tolerance).sum()),
+        "n_negative": int((spectrum < -tolerance).sum()),
+    }

@@ -1,0 +1,190 @@
+"""Kernel principal component analysis (Schölkopf, Smola and Müller, 1998)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from ..backends.protocol import Array, Float64
+from ..base import Context, Fit, Reducer, reducer
+from ..data import Data, Kind
+from ..errors import UnsupportedError
+from ..params import Count, NonNegative, Number, Positive, Seed
+from ..relations.kernels import Kernel, kernel_of
+from ..solvers.landmarks import nystroem
+from ..solvers.preimage import preimage
+from ..solvers.spectral import centered_spectrum, check_count, euclidean_spectrum
+
+KernelName = Literal["linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed"]
+
+
+@reducer
+class KernelPCA(Reducer):
+    """Principal components in the feature space that a kernel defines.
+
+    Use it when straight axes fail but a similarity between rows is known: the rbf kernel with a
+    good `gamma` separates rings and bends. It has no notion of a manifold; Isomap has.
+
+    Cost: n²·d for the kernel and about 10·n²·k for its spectrum, n² memory; with m landmarks
+    n·m·(d + m) and n·m memory. `kernel="linear"` is PCA and costs that. New rows:
+    y = Λ^(-½) V' (k(x) - K1/n), from kernel values to the training rows (or landmarks).
+
+    Parameters
+    ----------
+    n_components
+        Dimensions; None keeps every positive eigenvalue.
+    kernel
+        "linear" x·z, "rbf" exp(-γ|x-z|²), "poly" (γ x·z + c)^p, "sigmoid" tanh(γ x·z + c),
+        "cosine", "laplacian" exp(-γ|x-z|₁), "precomputed", or a callable f(a, b) -> number or
+        f(A, B) -> matrix.
+    gamma
+        γ above; None is 1/n_features, "median" is 1/median squared distance. Kept as `gamma_`.
+    degree, coef0
+        p and c above.
+    kernel_params
+        Keywords for a callable kernel.
+    n_landmarks
+        Approximate the kernel from that many rows; `trace_error_` says how well.
+    fit_inverse_transform
+        Learn pre-images for `inverse_transform`; `reconstruction_error_` says how good they are.
+    alpha
+        Ridge of the pre-image regression.
+    preimage
+        "ridge" regression, or for the rbf kernel "fixed_point" iterations from it.
+    random_state
+        Seed of the landmarks and of the solver's start. None is 0.
+
+    Attributes
+    ----------
+    embedding_, eigenvalues_, eigenvectors_, gamma_
+    k_mean_, k_grand_mean_ : means of the kernel, which the map subtracts
+    dual_coef_ : eigenvectors over the roots of the eigenvalues; the map's weights
+    landmarks_, trace_error_ : with `n_landmarks`
+    negative_eigenvalue_mass_, residual_, degenerate_axes_, reconstruction_error_
+
+    References
+    ----------
+    Schölkopf, Smola and Müller (1998), Neural Computation 10; Mika et al. (1999), pre-images;
+    Chen, Epperly, Tropp and Webber (2023), randomly pivoted Cholesky.
+
+    Examples
+    --------
+    >>> import numpy as np, lowd
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [2.0, 2.0]])
+    >>> model = lowd.KernelPCA(1, kernel="rbf", gamma=0.5).fit(X)
+    >>> model.transform([[1.0, 1.0]]).round(4)
+    array([[0.083]])
+    """
+
+    n_components: Count | None = None
+    kernel: KernelName | Callable[..., Any] = "linear"
+    gamma: Positive | Literal["median"] | None = None
+    degree: NonNegative = 3
+    coef0: Number = 1
+    kernel_params: dict[str, Any] | None = None
+    n_landmarks: Count | None = None
+    fit_inverse_transform: bool = False
+    alpha: Positive = 1.0
+    preimage: Literal["ridge", "fixed_point"] = "ridge"
+    random_state: Seed = None
+
+    def _fit(self, X: Any, ctx: Context) -> Fit:
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        check_count(self.n_components, n, f"n_samples={n}")
+        gamma = self._gamma(X, ctx)
+        if self.kernel == "linear" and not self.kernel_params and self.n_landmarks is None:
+            return euclidean_spectrum(X, self.n_components, ctx).noting(gamma=gamma)
+        relation = kernel_of(
+            Data(X, ctx.dtype),
+            self.kernel,
+            gamma=gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            params=self.kernel_params,
+        )
+        if self.n_landmarks is not None:
+            self._check_landmarks()
+            fit = nystroem(relation, n, self.n_components, self.n_landmarks, ctx)
+        else:
+            fit = centered_spectrum(relation, self.n_components, ctx)
+        place: Any = fit.map
+        fit = fit.noting(
+            gamma=gamma,
+            dual_coef=place.projection,
+            k_mean=place.means,
+            k_grand_mean=float(place.means.mean()),
+        )
+        return self._with_inverse(fit, relation, X, ctx) if self.fit_inverse_transform else fit
+
+    def _with_inverse(self, fit: Fit, relation: Any, X: Any, ctx: Context) -> Fit:
+        if not isinstance(relation, Kernel):
+            raise UnsupportedError(
+                "fit_inverse_transform needs rows of numbers and a named kernel; a precomputed or "
+                "callable kernel has no rows to go back to."
+            )
+        if self.preimage == "fixed_point" and self.kernel != "rbf":
+            raise UnsupportedError("preimage='fixed_point' needs kernel='rbf'; use 'ridge'.")
+        assert fit.embedding is not None
+        points = fit.embedding.astype(ctx.dtype)
+        back, error = preimage(points, X, fit, relation, self.alpha, self.preimage, ctx)
+        return fit.noting(reconstruction_error=error)._replace(inverse=back)
+
+    def _gamma(self, X: Any, ctx: Context) -> float | None:
+        """The resolved γ; None where the kernel has none."""
+        if callable(self.kernel) or self.kernel in ("precomputed", "cosine", "linear"):
+            return None
+        if self.gamma == "median":
+            return 1 / max(_median_square(X, ctx), np.finfo(float).tiny)
+        return float(self.gamma) if self.gamma is not None else 1 / X.shape[1]
+
+    def _check_landmarks(self) -> None:
+        if self.kernel == "sigmoid" or callable(self.kernel):
+            raise UnsupportedError(
+                f"n_landmarks needs a kernel that is known to be positive semi-definite, which "
+                f"{self.kernel!r} is not; use 'rbf', or n_landmarks=None."
+            )
+
+    def _kind(self) -> Kind:
+        if callable(self.kernel):
+            return "objects"
+        return "kernel" if self.kernel == "precomputed" else "rows"
+
+    def _takes_sparse(self) -> bool:
+        return not callable(self.kernel) and self.kernel not in ("precomputed", "laplacian")
+
+    def _no_inverse(self) -> str:
+        return "set fit_inverse_transform=True to learn pre-images (rows of numbers only)."
+
+    def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
+        k = self.n_components or n
+        if self.n_landmarks is not None:
+            m = min(self.n_landmarks, n)
+            return {"kernel columns": int(1.4 * n * m * itemsize), "landmark factor": 4 * m * m * 8}
+        if self.kernel == "linear":
+            small = min(n, d)
+            return {"axes": 3 * small * small * 8 + 48 * d * 8 * 8, "map": 3 * n * min(k, d) * 8}
+        kernel = 0 if self.kernel == "precomputed" else n * n * itemsize
+        whole = self.n_components is None or n <= 1000
+        spectrum = 4 * n * n * 8 if whole else 48 * 8 * n * max(k, 8)
+        inverse = 2 * n * n * 8 if self.fit_inverse_transform else 0
+        return {"kernel matrix": kernel, "spectrum": spectrum, "pre-images": inverse}
+
+    def _smaller(self, n: int) -> dict[str, Self]:
+        if self.n_landmarks is not None or callable(self.kernel) or self.kernel == "sigmoid":
+            return {}
+        m = min(n, max(1000, 2 * (self.n_components or 0)))
+        params = {**self.get_params(deep=False), "n_landmarks": m, "fit_inverse_transform": False}
+        params["n_components"] = self.n_components or 2
+        words = f"n_landmarks={m}" if self.n_components else f"n_components=2, n_landmarks={m}"
+        return {words: type(self)(**params)}
+
+
+def _median_square(X: Any, ctx: Context) -> float:
+    """Median squared distance between rows, over a fixed sample of at most 2000."""
+    n = X.shape[0]
+    rows = X[:: max(1, n // 2000)]
+    D: Array = ctx.ops.pairwise(rows, rows, "sqeuclidean", (1.0,), None)
+    upper: Float64 = D[np.triu_indices(len(D), 1)].astype(np.float64)
+    return float(np.median(upper)) if len(upper) else 1.0

@@ -1,0 +1,167 @@
+"""Parameter domains, declared once as annotations.
+
+The annotation of a field is its only declaration: the constructor, the checks, the error
+sentences, the command line and the explorer's forms are all derived from it.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import dataclasses
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from numbers import Integral, Real
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from .errors import ParameterError
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    bound: float
+
+    def __call__(self, value: float) -> bool:
+        return value >= self.bound
+
+    def __str__(self) -> str:
+        return f">= {self.bound}"
+
+
+@dataclass(frozen=True)
+class AtMost:
+    bound: float
+
+    def __call__(self, value: float) -> bool:
+        return value <= self.bound
+
+    def __str__(self) -> str:
+        return f"<= {self.bound}"
+
+
+@dataclass(frozen=True)
+class Above:
+    bound: float
+
+    def __call__(self, value: float) -> bool:
+        return value > self.bound
+
+    def __str__(self) -> str:
+        return f"> {self.bound}"
+
+
+@dataclass(frozen=True)
+class Below:
+    bound: float
+
+    def __call__(self, value: float) -> bool:
+        return value < self.bound
+
+    def __str__(self) -> str:
+        return f"< {self.bound}"
+
+
+@dataclass(frozen=True)
+class Finite:
+    def __call__(self, value: float) -> bool:
+        return bool(np.isfinite(value))
+
+    def __str__(self) -> str:
+        return "that is finite"
+
+
+Count = Annotated[int, AtLeast(1)]
+Number = Annotated[float, Finite()]
+Positive = Annotated[float, Above(0), Finite()]
+NonNegative = Annotated[float, AtLeast(0), Finite()]
+Share = Annotated[float, Above(0), Below(1)]
+Jobs = Annotated[int, AtLeast(-1024)]
+Seed = Annotated[int, AtLeast(0)] | np.random.RandomState | np.random.Generator | None
+Metric = (
+    Literal[
+        "euclidean",
+        "sqeuclidean",
+        "cosine",
+        "correlation",
+        "manhattan",
+        "chebyshev",
+        "minkowski",
+        "hamming",
+        "jaccard",
+        "gower",
+        "precomputed",
+    ]
+    | Callable[..., Any]
+)
+
+
+@cache
+def domains(cls: type) -> dict[str, Any]:
+    """Parameter name -> declared domain."""
+    hints = get_type_hints(cls, include_extras=True)
+    return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
+
+
+def check_params(obj: Any) -> None:
+    """Raise ParameterError for the first field whose value is outside its domain."""
+    for name, domain in domains(type(obj)).items():
+        if not accepts(domain, getattr(obj, name)):
+            raise ParameterError(
+                f"{type(obj).__name__}({name}={getattr(obj, name)!r}): expected {describe(domain)}."
+            )
+
+
+def accepts(domain: Any, value: Any) -> bool:
+    """Is the value inside the domain?"""
+    origin = get_origin(domain)
+    if origin is Annotated:
+        base, *rules = get_args(domain)
+        return accepts(base, value) and all(rule(value) for rule in rules)
+    if origin in (Union, types.UnionType):
+        return any(accepts(option, value) for option in get_args(domain))
+    if origin is Literal:
+        return isinstance(value, str) and value in get_args(domain)
+    if origin is collections.abc.Callable:
+        return callable(value)
+    if domain is Any:
+        return True
+    if domain is type(None):
+        return value is None
+    if domain is bool:
+        return isinstance(value, bool | np.bool_)
+    if domain is int:
+        return isinstance(value, Integral) and not isinstance(value, bool)
+    if domain is float:
+        return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    return isinstance(value, origin or domain)
+
+
+def describe(domain: Any) -> str:
+    """The domain in words, for error messages and help texts."""
+    origin = get_origin(domain)
+    if origin is Annotated:
+        base, *rules = get_args(domain)
+        return f"{describe(base)} " + " and ".join(map(str, rules))
+    if origin in (Union, types.UnionType):
+        return " or ".join(map(describe, get_args(domain)))
+    if origin is Literal:
+        return " or ".join(map(repr, get_args(domain)))
+    if origin is collections.abc.Callable:
+        return "a callable"
+    return "None" if domain is type(None) else getattr(domain, "__name__", str(domain))
+
+
+def read(domain: Any, text: str) -> Any:
+    """Turn what was typed on a command line or in a form into a value of the domain."""
+    words = {"none": None, "true": True, "false": False}
+    for kind in (lambda t: words[t.lower()], int, float, str):
+        try:
+            value = kind(text)
+        except (ValueError, KeyError):
+            continue
+        if accepts(domain, value):
+            return value
+    raise ParameterError(f"{text!r}: expected {describe(domain)}.")

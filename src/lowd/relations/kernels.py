@@ -1,0 +1,177 @@
+"""Kernels: inner products in a feature space that is never formed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from ..backends.protocol import Array, Backend, Float64, Rows
+from ..data import Data
+from ..errors import DataError, ParameterError
+from ..values import value
+from . import Matrix, Relation
+from .distances import unit_rows
+
+KERNELS = ("linear", "rbf", "poly", "sigmoid", "cosine", "laplacian")
+
+
+def kernel_of(
+    data: Data,
+    kernel: Any,
+    *,
+    gamma: float | None,
+    degree: float,
+    coef0: float,
+    params: dict[str, Any] | None,
+) -> Relation:
+    """The relation that a kernel and its parameters define on the training data."""
+    if callable(kernel):
+        params = dict(params or {})
+        whole = _takes_matrices(kernel, params, data.items)
+        return KernelFunction(data.items, kernel, params, whole)
+    if params:
+        raise ParameterError(f"kernel_params={params!r}: only a callable kernel has them.")
+    if kernel == "precomputed":
+        return GivenKernel(data.items)
+    X = unit_rows(data.items, None) if kernel == "cosine" else data.items
+    assert gamma is not None or kernel in ("linear", "cosine")
+    given: dict[str, tuple[str, tuple[float, ...]]] = {
+        "linear": ("dot", (1.0,)),
+        "cosine": ("dot", (1.0,)),
+        "rbf": ("rbf", (gamma or 0.0,)),
+        "laplacian": ("laplacian", (gamma or 0.0,)),
+        "poly": ("poly", (gamma or 0.0, coef0, degree)),
+        "sigmoid": ("sigmoid", (gamma or 0.0, coef0)),
+    }
+    measure, numbers = given[kernel]
+    centered = measure == "rbf" and not issparse(X)
+    center = X.mean(0, dtype=np.float64) if centered else None
+    return Kernel(X, kernel == "cosine", measure, numbers, center)
+
+
+@value
+class Kernel:
+    """A named kernel on rows of numbers."""
+
+    X: Rows
+    unit_length: bool
+    measure: str
+    params: tuple[float, ...]
+    center: Float64 | None
+
+    def among(self, ops: Backend) -> Matrix:
+        return Matrix(ops.pairwise(self.X, self.X, self.measure, self.params, self.center))
+
+    def toward(self, Q: Rows, ops: Backend) -> Array:
+        Q = unit_rows(Q, None) if self.unit_length else Q
+        return ops.pairwise(Q, self.X, self.measure, self.params, self.center)
+
+    def at(self, rows: Any) -> Kernel:
+        """The same kernel toward some of the training rows."""
+        return Kernel(self.X[rows], self.unit_length, self.measure, self.params, self.center)
+
+    def columns(self, rows: Any, ops: Backend) -> Array:
+        """Those columns of the kernel matrix."""
+        return ops.pairwise(self.X, self.X[rows], self.measure, self.params, self.center)
+
+    def block(self, rows: Any, ops: Backend) -> Array:
+        """Those rows and columns of the kernel matrix."""
+        part = self.X[rows]
+        return ops.pairwise(part, part, self.measure, self.params, self.center)
+
+    def diagonal(self) -> Float64:
+        """k(x, x) for every training row."""
+        if self.measure in ("rbf", "laplacian"):
+            return np.ones(self.X.shape[0])
+        if issparse(self.X):
+            dots = np.asarray(self.X.astype(np.float64).power(2).sum(1)).ravel()
+        else:
+            dots = np.square(self.X, dtype=np.float64).sum(1)
+        if self.measure == "poly":
+            gamma, coef0, degree = self.params
+            return np.asarray((gamma * dots + coef0) ** degree)
+        return np.asarray(self.params[0] * dots)
+
+    def kept(self) -> Kernel:
+        return self
+
+
+@value
+class GivenKernel:
+    """Kernel values that the caller computed, for training and for new points."""
+
+    K: Array | None
+    rows: NDArray[np.int64] | None = None
+
+    def among(self, ops: Backend) -> Matrix:  # noqa: ARG002 - a relation's signature
+        assert self.K is not None
+        return Matrix(self.K)
+
+    def toward(self, Q: Array, ops: Backend) -> Array:  # noqa: ARG002
+        return Q if self.rows is None else np.ascontiguousarray(Q[:, self.rows])
+
+    def at(self, rows: Any) -> GivenKernel:
+        return GivenKernel(None, rows)
+
+    def columns(self, rows: Any, ops: Backend) -> Array:  # noqa: ARG002
+        assert self.K is not None
+        return np.ascontiguousarray(self.K[:, rows])
+
+    def block(self, rows: Any, ops: Backend) -> Array:  # noqa: ARG002
+        assert self.K is not None
+        return self.K[np.ix_(rows, rows)]
+
+    def diagonal(self) -> Float64:
+        assert self.K is not None
+        return np.diagonal(self.K).astype(np.float64)
+
+    def kept(self) -> GivenKernel:
+        return GivenKernel(None, self.rows)
+
+
+@value
+class KernelFunction:
+    """A callable: f(A, B) -> matrix for rows of numbers, or f(a, b) -> number for any two objects."""
+
+    items: Sequence[Any]
+    kernel: Callable[..., Any]
+    params: dict[str, Any]
+    whole: bool
+
+    def among(self, ops: Backend) -> Matrix:
+        K = self.toward(self.items, ops)
+        largest = np.abs(K).max()
+        i, j = map(int, np.unravel_index(np.abs(K - K.T).argmax(), K.shape))
+        if abs(K[i, j] - K[j, i]) > 1e-6 * largest:
+            raise DataError(
+                f"the callable kernel is not symmetric: {K[i, j]:.6g} for ({i}, {j}) but "
+                f"{K[j, i]:.6g} for ({j}, {i})."
+            )
+        return Matrix((K + K.T) / 2)
+
+    def toward(self, Q: Sequence[Any], ops: Backend) -> Array:  # noqa: ARG002
+        if self.whole:
+            K = np.asarray(self.kernel(Q, self.items, **self.params), np.float64)
+        else:
+            K = np.array([[float(self.kernel(q, x, **self.params)) for x in self.items] for q in Q])
+        if not np.isfinite(K).all():
+            i, j = map(int, np.argwhere(~np.isfinite(K))[0])
+            raise DataError(f"the callable kernel gave {K[i, j]} for objects {i} and {j}.")
+        return K
+
+    def kept(self) -> KernelFunction:
+        return self
+
+
+def _takes_matrices(kernel: Callable[..., Any], params: dict[str, Any], items: Any) -> bool:
+    """Does the callable compute f(A, B) -> matrix? Decided once, on unequal shapes."""
+    if not isinstance(items, np.ndarray) or len(items) < 3:
+        return False
+    try:
+        return np.shape(kernel(items[:2], items[:3], **params)) == (2, 3)
+    except (TypeError, ValueError):
+        return False

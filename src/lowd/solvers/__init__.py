@@ -1,0 +1,1 @@
+"""From a relation to an embedding and its map."""

@@ -1,0 +1,54 @@
+"""One answer where mathematics allows several: signs, and bases of repeated eigenvalues."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+
+from ..backends.protocol import Float64
+
+TIE = 1e-6
+
+
+def signs(V: Float64) -> Float64:
+    """+1 or -1 per column, to make its largest entry positive; near ties go to the first row."""
+    if not V.size:
+        return np.ones(V.shape[1])
+    size = np.abs(V)
+    pivot = np.argmax(size >= (1 - TIE) * size.max(0), axis=0)
+    return np.where(V[pivot, np.arange(V.shape[1])] < 0, -1.0, 1.0)
+
+
+def settle(
+    values: Float64, V: Float64, precision: float
+) -> tuple[Float64, tuple[tuple[int, ...], ...]]:
+    """Fix signs, and the basis within each group of equal eigenvalues; say which groups there are.
+
+    Any rotation within a group is as good an answer. The canonical one is triangular on the
+    group's pivot rows, so it depends on the space only, not on the solver that found it.
+    """
+    V = V.copy()
+    groups = _groups(values, precision)
+    for group in groups:
+        part = V[:, list(group)]
+        pivots = np.sort(scipy.linalg.qr(part.T, mode="r", pivoting=True)[1][: len(group)])
+        # part @ Qr has part[pivots] lower triangular.
+        rotation = scipy.linalg.qr(part[pivots].T)[0]
+        V[:, list(group)] = part @ rotation
+    return V * signs(V), groups
+
+
+def _groups(values: Float64, precision: float) -> tuple[tuple[int, ...], ...]:
+    if not len(values) or values[0] <= 0:
+        return ()
+    positive = values > precision * values[0]
+    close = np.abs(np.diff(values)) <= precision * values[0]
+    found, current = [], [0]
+    for j in range(1, len(values)):
+        if close[j - 1] and positive[j]:
+            current.append(j)
+        else:
+            found.append(tuple(current))
+            current = [j]
+    found.append(tuple(current))
+    return tuple(group for group in found if len(group) > 1)

@@ -1,0 +1,180 @@
+"""Principal axes of rows: four routes to the same answer, chosen by their cost.
+
+`covariance` eigenvectors of the d x d scatter matrix; `gram` of the n x n one; `svd` of the
+centered rows, the most accurate; `krylov` from products with the scatter matrix, to a residual.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+
+from ..backends.protocol import Array, Backend, Float64, Moments, Rows
+from ..base import Context
+from ..errors import ConvergenceWarning
+from .krylov import TOLERANCE, Leading, block_width, leading, random_start
+
+EXACT = np.finfo(np.float64).eps
+
+
+class Axes(NamedTuple):
+    """Eigenvalues of the scatter matrix (largest first), its eigenvectors and its trace."""
+
+    values: Float64
+    vectors: Float64
+    total: float
+    route: str
+    residual: float
+    noise: float  # eigenvalues up to here are rounding, relative to the largest
+
+
+class Centered(NamedTuple):
+    """Rows seen from a center, each with a weight, each column in a unit."""
+
+    X: Rows
+    mean: Float64
+    weights: Float64 | None
+    units: Float64 | None
+
+    def dense(self) -> Float64:
+        """Centered, weighted rows in float64, whose scatter matrix is the wanted one."""
+        rows = self.X.toarray() if issparse(self.X) else self.X
+        out = rows.astype(np.float64) - self.mean
+        if self.units is not None:
+            out /= self.units
+        if self.weights is not None:
+            out *= np.sqrt(self.weights)[:, None]
+        return out
+
+
+def principal_axes(rows: Centered, k: int | None, ctx: Context) -> Axes:
+    """The k leading axes, or all of them."""
+    n, d = rows.X.shape
+    route = choose_route(n, d, k, sparse=issparse(rows.X))
+    axes = ROUTES[route](rows, k or min(n, d), ctx)
+    if axes.residual <= TOLERANCE[ctx.dtype]:
+        return axes
+    if min(n, d) <= 4000:  # the spectrum is too flat for products; the direct route is affordable
+        return ROUTES["covariance" if d <= n else "gram"](rows, k or min(n, d), ctx)
+    warnings.warn(
+        f"the principal axes have a relative residual of {axes.residual:.1e} (wanted "
+        f"{TOLERANCE[ctx.dtype]:.0e}): the spectrum is nearly flat; ask for more components.",
+        ConvergenceWarning,
+        stacklevel=2,
+    )
+    return axes
+
+
+def choose_route(n: int, d: int, k: int | None, *, sparse: bool) -> str:
+    """The cheapest route by operation counts; the most accurate where all are cheap."""
+    small = min(n, d)
+    if n * d * small <= 3e8 and not sparse:
+        return "svd"
+    costs = {"covariance": n * d * d + 12 * d**3, "gram": n * n * d + 12 * n**3}
+    if k is not None and block_width(k) * 3 <= small:
+        costs["krylov"] = 24 * n * d * block_width(k)
+    return min(costs, key=costs.__getitem__)
+
+
+def axes_from_moments(moments: Moments, k: int, ops: Backend, dtype: np.dtype[Any]) -> Axes:
+    values, vectors = ops.eigh(moments.scatter, k)
+    total = float(np.trace(moments.scatter))
+    return Axes(values, vectors, total, "covariance", 0.0, _noise(moments.scatter, dtype))
+
+
+def input_noise(ctx: Context, n: int, d: int, values: Float64) -> float:
+    """Eigenvalues that the rounding of the input alone would cause, relative to the largest.
+
+    Rounding errors are uniform with standard deviation eps |x| / sqrt(12) at most; a matrix of
+    them has singular values up to that times sqrt(n) + sqrt(d). Twice that, for safety.
+    """
+    if ctx.survey is None or not len(values) or values[0] <= 0:
+        return 0.0
+    eps = float(np.finfo(ctx.dtype).eps)
+    size = 2 * eps * ctx.survey.largest / np.sqrt(12) * (np.sqrt(n) + np.sqrt(d))
+    return float(size**2 / values[0])
+
+
+def column_scatter(X: Rows, mean: Float64, weights: Float64 | None) -> Float64:
+    """Weighted sums of squared deviations of each column, in float64."""
+    n = X.shape[0]
+    w = np.ones(n) if weights is None else weights
+    if issparse(X):
+        squares = X.astype(np.float64).power(2)
+        out: Float64 = w @ squares - 2 * mean * (w @ X.astype(np.float64)) + w.sum() * mean**2
+        return np.maximum(out, 0)
+    step = max(1, 2**18 // X.shape[1])
+    return np.asarray(
+        sum(w[i : i + step] @ np.square(X[i : i + step] - mean) for i in range(0, n, step))
+    )
+
+
+def _by_covariance(rows: Centered, k: int, ctx: Context) -> Axes:
+    moments = ctx.ops.moments(rows.X, rows.mean, rows.weights)
+    if rows.units is not None:
+        scatter = moments.scatter / np.outer(rows.units, rows.units)
+        moments = Moments(moments.weight, moments.mean, scatter)
+    return axes_from_moments(moments, k, ctx.ops, ctx.dtype)
+
+
+def _by_svd(rows: Centered, k: int, ctx: Context) -> Axes:
+    A = rows.dense()
+    _, sigma, Vt = ctx.ops.svd(A)
+    return Axes(sigma[:k] ** 2, Vt[:k].T, float((sigma**2).sum()), "svd", 0.0, max(A.shape) * EXACT)
+
+
+def _by_gram(rows: Centered, k: int, ctx: Context) -> Axes:
+    A = rows.dense()
+    G = A @ A.T
+    values, Q = ctx.ops.eigh(G, k)
+    V = A.T @ Q
+    length = np.linalg.norm(V, axis=0)
+    V = np.divide(V, length, out=np.zeros_like(V), where=length > 0)
+    noise = max(A.shape) * EXACT
+    return Axes(np.maximum(values, 0), V, float(np.trace(G)), "gram", 0.0, noise)
+
+
+def _by_krylov(rows: Centered, k: int, ctx: Context) -> Axes:
+    n, d = rows.X.shape
+    width = block_width(k)
+    traces: list[float] = []
+    inverse = 1.0 if rows.units is None else 1 / rows.units[:, None]
+
+    def product(X: Rows, weights: Float64 | None) -> Any:
+        def apply(V: Array) -> Float64:
+            out, trace = ctx.ops.scatter_times(X, rows.mean, weights, V * inverse)
+            traces.append(trace)
+            return np.asarray(out * inverse)
+
+        return apply
+
+    start = random_start(ctx.seed, d, width)
+    if n > 40_000 and not issparse(rows.X):
+        # A few passes over a sample cost little and save passes over everything.
+        every = n // 2048
+        part = None if rows.weights is None else np.ascontiguousarray(rows.weights[::every])
+        sample = np.ascontiguousarray(rows.X[::every])
+        start = leading(product(sample, part), start, width, 1e-3, max_passes=4).vectors
+        traces.clear()
+    found: Leading = leading(product(rows.X, rows.weights), start, k, TOLERANCE[ctx.dtype])
+    total = traces[-1]
+    if rows.units is not None:
+        total = float(n if rows.weights is None else rows.weights.sum()) * d
+    noise = found.residual + max(n, d) * EXACT
+    return Axes(found.values, found.vectors, total, "krylov", found.residual, noise)
+
+
+def _noise(scatter: Float64, dtype: np.dtype[Any]) -> float:
+    """float32 products leave errors near their own precision in the scatter matrix."""
+    return max(len(scatter) * EXACT, float(np.finfo(dtype).eps) if dtype == np.float32 else 0.0)
+
+
+ROUTES: dict[str, Any] = {
+    "covariance": _by_covariance,
+    "svd": _by_svd,
+    "gram": _by_gram,
+    "krylov": _by_krylov,
+}

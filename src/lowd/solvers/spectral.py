@@ -1,0 +1,182 @@
+"""Embeddings that are eigenvectors of a centered relation, and the maps that extend them."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..backends.protocol import Array, Float64
+from ..base import Context, Fit
+from ..errors import ConvergenceWarning, IndefiniteWarning, ParameterError, RankWarning
+from ..maps import CenteredMap, LinearMap
+from ..relations import Matrix, Relation
+from .canonical import settle, signs
+from .krylov import TOLERANCE, block_width, leading, random_start
+from .principal import Centered, input_noise, principal_axes
+
+# Up to here a whole dense spectrum takes a fraction of a second and shows every negative eigenvalue.
+DENSE = 1000
+# Share of |eigenvalues| below zero that is worth a warning: beyond float32 rounding.
+NEGATIVE = 1e-4
+
+
+class Spectrum(NamedTuple):
+    """Leading eigenpairs of a doubly centered matrix and what is known of the rest."""
+
+    values: Float64
+    vectors: Float64
+    means: Float64
+    negative_mass: float
+    complete: bool  # every eigenvalue was computed, so `negative_mass` is exact
+    residual: float
+    noise: float
+
+
+def centered_spectrum(relation: Relation, k: int | None, ctx: Context) -> Fit:
+    """Top eigenvectors of the doubly centered relation, scaled to inner products."""
+    matrix = relation.among(ctx.ops)
+    found = double_centered(matrix, k, ctx)
+    values, vectors, groups = positive_part(found.values, found.vectors, found.noise, k, ctx.dtype)
+    if found.negative_mass > NEGATIVE:
+        warnings.warn(
+            f"{found.negative_mass:.1%} of the eigenvalue mass is negative: no Euclidean map can show "
+            "these relations exactly; the negative part was dropped (negative_eigenvalue_mass_).",
+            IndefiniteWarning,
+            stacklevel=2,
+        )
+    scale = np.sqrt(values)
+    inverse = np.divide(1, scale, out=np.zeros_like(scale), where=scale > 0)
+    projection = vectors * inverse
+    projection -= projection.mean(0)  # orthogonal to the constant beyond the solver's tolerance
+    place = CenteredMap(relation.kept(), found.means, projection.astype(ctx.dtype))
+    report = {
+        "n_components": len(values),
+        "eigenvalues": values,
+        "eigenvectors": vectors,
+        "negative_eigenvalue_mass": found.negative_mass,
+        "negative_mass_is_exact": found.complete,
+        "residual": found.residual,
+        "degenerate_axes": groups,
+    }
+    if found.complete:
+        report["spectrum"] = found.values
+    return Fit(vectors * scale, place, report)
+
+
+def double_centered(matrix: Matrix, k: int | None, ctx: Context) -> Spectrum:
+    """The k leading eigenpairs of H M H, or all of them; M's row means come along."""
+    A, half = matrix
+    n = len(A)
+    means = ctx.ops.times(A, np.ones((n, 1), A.dtype), half)[:, 0] / n
+    noise = _noise(A, half, n, ctx.dtype)
+    if n <= DENSE or k is None or block_width(k) * 6 > n:
+        B = A.astype(np.float64)
+        B = -0.5 * B * B if half else B
+        B -= means
+        B -= means[:, None] - means.mean()
+        values, vectors = ctx.ops.eigh(B, n if n <= DENSE or k is None else k)
+        complete = len(values) == n
+        mass = _negative_mass(values, np.ones(n)) if complete else 0.0
+        return Spectrum(values, vectors, means, mass, complete, 0.0, _relative(noise, values))
+
+    def apply(V: Array) -> Float64:
+        product = ctx.ops.times(A, V - V.mean(0), half)
+        return np.asarray(product - product.mean(0))
+
+    start = random_start(ctx.seed, n, block_width(k))
+    found = leading(apply, start - start.mean(0), k, TOLERANCE[A.dtype])
+    if not found.converged:
+        warnings.warn(
+            f"the leading eigenvectors have a relative residual of {found.residual:.1e}; the "
+            "spectrum is nearly flat, so the axes shown are not distinguished by the data.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    mass = _negative_mass(*found.probe)
+    noise = _relative(noise, found.values)
+    return Spectrum(found.values, found.vectors, means, mass, False, found.residual, noise)
+
+
+def euclidean_spectrum(X: Any, k: int | None, ctx: Context) -> Fit:
+    """The same answer for inner products of rows, without their n x n matrix: it is PCA."""
+    n, d = X.shape
+    assert ctx.survey is not None
+    rows = Centered(X, ctx.survey.sums / n, None, None)
+    axes = principal_axes(rows, None if k is None else min(k, n, d), ctx)
+    noise = max(axes.noise, input_noise(ctx, n, d, axes.values))
+    values, V, groups = positive_part(axes.values, axes.vectors, noise, k, ctx.dtype)
+    embedding = ctx.ops.project(X, rows.mean, V.astype(X.dtype)).astype(np.float64)
+    embedding, flips = _signed(embedding)
+    place = LinearMap(rows.mean, (V * flips).astype(ctx.dtype))
+    scale = np.sqrt(values)
+    vectors = np.divide(embedding, scale, out=np.zeros_like(embedding), where=scale > 0)
+    report = {
+        "n_components": len(values),
+        "eigenvalues": values,
+        "eigenvectors": vectors,
+        "negative_eigenvalue_mass": 0.0,
+        "negative_mass_is_exact": True,
+        "residual": axes.residual,
+        "degenerate_axes": groups,
+    }
+    inverse = LinearMap(None, (V * flips).T.astype(ctx.dtype), rows.mean)
+    return Fit(embedding, place, report, inverse)
+
+
+def positive_part(
+    values: Float64, vectors: Float64, noise: float, k: int | None, dtype: np.dtype[Any]
+) -> tuple[Float64, Float64, tuple[tuple[int, ...], ...]]:
+    """The k leading pairs with positive eigenvalue, zero beyond them (or only those, for k=None).
+
+    Signs are fixed, and so is the basis of each group of equal eigenvalues.
+    """
+    n_samples = len(vectors)
+    largest = max(values[0], 0.0) if len(values) else 0.0
+    rank = int((values > noise * largest).sum()) if largest > 0 else 0
+    if k is None:
+        k = max(rank, 1)
+    if k > rank:
+        warnings.warn(
+            f"n_components={k}, but only {rank} eigenvalues are positive; the other columns are 0.",
+            RankWarning,
+            stacklevel=3,
+        )
+    top = min(k, rank)
+    precision = 1e-5 if dtype == np.float32 else 1e-10
+    settled, groups = settle(values[:top], vectors[:, :top], precision)
+    full = np.zeros((n_samples, k))
+    full[:, :top] = settled
+    kept = np.zeros(k)
+    kept[:top] = values[:top]
+    return kept, full, groups
+
+
+def check_count(k: int | None, limit: int, why: str) -> None:
+    """The fact joining n_components and the data, in one place."""
+    if k is not None and k > limit:
+        raise ParameterError(f"n_components={k} exceeds {limit} ({why}); use at most {limit}.")
+
+
+def _signed(Y: Float64) -> tuple[Float64, Float64]:
+    flips = signs(Y)
+    return Y * flips, flips
+
+
+def _noise(A: Array, half: bool, n: int, dtype: np.dtype[Any]) -> float:
+    """Absolute size of the eigenvalues that rounding of the entries would cause."""
+    largest = float(np.abs(A[: min(n, 2048)]).max(initial=0))
+    entry = largest**2 / 2 if half else largest
+    return float(np.finfo(dtype).eps) * entry * np.sqrt(n)
+
+
+def _relative(noise: float, values: Float64) -> float:
+    largest = max(float(values[0]), np.finfo(float).tiny)
+    return max(noise / largest, len(values) * float(np.finfo(float).eps))
+
+
+def _negative_mass(values: Float64, weights: Float64) -> float:
+    """Share of the sum of |eigenvalues| that is negative (weights: Lanczos quadrature)."""
+    size = float(weights @ np.abs(values))
+    return float(weights @ np.maximum(-values, 0) / size) if size > 0 else 0.0

@@ -1,0 +1,208 @@
+"""Models on disk: arrays and one JSON tree in a zip archive. No pickle, no code.
+
+A file is read defensively: members are stored uncompressed, so nothing can claim to be larger
+than the file itself; every array's header must match its member's size; classes are looked up in
+the list of methods and among registered values, never by import path.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import tempfile
+import zipfile
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from . import __version__
+from .errors import StoreError, UnsupportedError
+from .methods import METHODS
+from .values import KINDS
+
+FORMAT = 1
+_TREE = "model.json"
+_NAMES = ("_n_features_out",)
+# What a damaged archive, header or tree makes the standard library raise.
+_BROKEN = (
+    zipfile.BadZipFile,
+    ValueError,
+    KeyError,
+    TypeError,
+    EOFError,
+    IndexError,
+    AttributeError,
+)
+_BROKEN += (RecursionError, OSError, NotImplementedError, RuntimeError, SyntaxError)
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model to one file; an existing file is replaced only when all is written.
+
+    >>> import lowd, tempfile, os
+    >>> model = lowd.PCA(1).fit([[1.0, 2.0], [3.0, 5.0], [4.0, 4.0]])
+    >>> path = os.path.join(tempfile.mkdtemp(), "pca.lowd")
+    >>> lowd.save(model, path)
+    >>> bool((lowd.load(path).transform([[2.0, 2.0]]) == model.transform([[2.0, 2.0]])).all())
+    True
+    """
+    if type(model).__name__ not in METHODS or not hasattr(model, "map_"):
+        raise UnsupportedError(
+            f"only a fitted lowd model can be saved, got {model!r}; call fit first."
+        )
+    arrays: dict[int, np.ndarray[Any, Any]] = {}
+    params = model.get_params(deep=False)
+    if "random_state" in params and not isinstance(params["random_state"], int | None):
+        params["random_state"] = model.seed_  # a generator's state is not part of the model
+    learned = {n: v for n, v in vars(model).items() if n.endswith("_") or n in _NAMES}
+    tree = {
+        "format": FORMAT,
+        "lowd": __version__,
+        "class": type(model).__name__,
+        "params": {name: _pack(value, arrays) for name, value in params.items()},
+        "learned": {name: _pack(value, arrays) for name, value in learned.items()},
+    }
+    target = Path(path)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            _write(file, tree, arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model written by this or an earlier version."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"there is no model file at {os.fspath(path)!r}.")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _read(archive, Path(path).stat().st_size)
+    except StoreError as error:
+        raise StoreError(f"{os.fspath(path)!r}: {error}") from None
+    except _BROKEN as error:
+        raise StoreError(
+            f"{os.fspath(path)!r} is not a lowd model, or is damaged ({type(error).__name__}: {error}); "
+            "save it again or use a copy."
+        ) from None
+
+
+def class_of(name: str) -> Any:
+    """The method class of that name."""
+    return getattr(import_module(f".methods.{METHODS[name]}", __package__), name)
+
+
+def _write(file: IO[bytes], tree: dict[str, Any], arrays: dict[int, np.ndarray[Any, Any]]) -> None:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(_TREE, json.dumps(tree))
+        for number, array in enumerate(arrays.values()):
+            with archive.open(f"{number}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+
+
+def _read(archive: zipfile.ZipFile, size: int) -> Any:
+    members = {info.filename: info for info in archive.infolist()}
+    if _TREE not in members:
+        raise StoreError("this is not a lowd model.")
+    for info in members.values():
+        if info.compress_type != zipfile.ZIP_STORED or info.file_size > size:
+            raise StoreError(
+                "members of a lowd model are stored uncompressed; this file was altered."
+            )
+    tree = json.loads(archive.read(_TREE))
+    if tree["format"] > FORMAT:
+        raise StoreError(
+            f"written by lowd {tree['lowd']}, which is newer; upgrade lowd to read it."
+        )
+    if tree["class"] not in METHODS:
+        raise StoreError(f"unknown method {tree['class']!r}.")
+    cls = class_of(tree["class"])
+    arrays = {name: _array(archive, info) for name, info in members.items() if name != _TREE}
+    params, learned = (
+        {name: _unpack(part, arrays) for name, part in tree[kind].items()}
+        for kind in ("params", "learned")
+    )
+    for name in learned:
+        if not (name.endswith("_") or name in _NAMES) or name.startswith("__"):
+            raise StoreError(f"unexpected attribute {name!r}.")
+    model = cls(**params)
+    vars(model).update(learned)
+    if not callable(learned["map_"]) or not isinstance(learned["_n_features_out"], int):
+        raise StoreError("the model has no map.")
+    return model
+
+
+def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray[Any, Any]:
+    with archive.open(info) as member:
+        version = np.lib.format.read_magic(member)
+        header = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }
+        shape, fortran, dtype = header[version](member)
+        count = int(np.prod(shape, dtype=object)) if shape else 1
+        if dtype.kind not in "fiub" or any(extent < 0 for extent in shape):
+            raise StoreError(f"{info.filename} holds {dtype}, not numbers.")
+        if count * dtype.itemsize != info.file_size - member.tell():
+            raise StoreError(f"{info.filename} does not have the size it claims.")
+        array = np.frombuffer(member.read(), dtype, count)
+    if fortran:
+        return array.reshape(shape[::-1]).T
+    return array.reshape(shape)
+
+
+def _pack(item: Any, arrays: dict[int, np.ndarray[Any, Any]]) -> Any:
+    if item is None or isinstance(item, bool | int | float | str):
+        return item
+    if isinstance(item, np.generic):
+        return item.item()
+    if isinstance(item, np.ndarray) and item.dtype == object:
+        return {"names": [str(name) for name in item]}
+    if isinstance(item, np.ndarray):
+        arrays.setdefault(id(item), item)
+        return {"array": f"{list(arrays).index(id(item))}.npy"}
+    if issparse(item):
+        parts = [_pack(part, arrays) for part in (item.data, item.indices, item.indptr)]
+        return {"csr": parts, "shape": list(item.shape)}
+    if isinstance(item, tuple | list):
+        return {"tuple": [_pack(part, arrays) for part in item]}
+    if isinstance(item, dict) and all(isinstance(key, str) for key in item):
+        return {"dict": {key: _pack(part, arrays) for key, part in item.items()}}
+    if type(item).__name__ in KINDS:
+        names = [field.name for field in dataclasses.fields(item)]
+        parts = {name: _pack(getattr(item, name), arrays) for name in names}
+        return {"value": type(item).__name__, "fields": parts}
+    raise UnsupportedError(
+        f"a {type(item).__name__} cannot be stored without code ({item!r}); use a named metric or "
+        "kernel or 'precomputed', or pickle the model within one version."
+    )
+
+
+def _unpack(part: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
+    if not isinstance(part, dict):
+        if isinstance(part, list):
+            raise StoreError("a bare list in the tree.")
+        return part
+    if "array" in part:
+        return arrays[part["array"]]
+    if "names" in part:
+        return np.array([str(name) for name in part["names"]], object)
+    if "csr" in part:
+        data, indices, indptr = (_unpack(item, arrays) for item in part["csr"])
+        matrix = csr_array((data, indices, indptr), shape=tuple(part["shape"]))
+        matrix.check_format(full_check=True)
+        return matrix
+    if "tuple" in part:
+        return tuple(_unpack(item, arrays) for item in part["tuple"])
+    if "dict" in part:
+        return {str(key): _unpack(item, arrays) for key, item in part["dict"].items()}
+    fields = {name: _unpack(item, arrays) for name, item in part["fields"].items()}
+    return KINDS[part["value"]](**fields)

@@ -1,0 +1,65 @@
+"""How many threads a call may use."""
+
+from __future__ import annotations
+
+import math
+import os
+from functools import cache
+from pathlib import Path
+
+from .errors import ParameterError
+
+
+def count(n_jobs: int | None) -> int:
+    """Threads for `n_jobs`: None is the default, -1 all CPUs, -2 all but one.
+
+    The default is `LOWD_NUM_THREADS` if set, else `OMP_NUM_THREADS` (which joblib sets in its
+    workers, so that workers times threads do not exceed the machine), else every CPU that the
+    process and its container may use. No request goes beyond those CPUs.
+    """
+    cpus = available()
+    default = _from_environment() or cpus
+    if n_jobs is None:
+        return min(default, cpus)
+    if n_jobs < 0:
+        return max(1, min(default, cpus) + 1 + n_jobs)
+    return max(1, min(n_jobs, cpus))
+
+
+def _from_environment() -> int | None:
+    for name in ("LOWD_NUM_THREADS", "OMP_NUM_THREADS"):
+        # OMP_NUM_THREADS may list one number per nesting level; ours is the first.
+        text = os.environ.get(name, "").split(",")[0].strip()
+        if not text:
+            continue
+        if text.isdigit() and int(text) > 0:
+            return int(text)
+        if name == "LOWD_NUM_THREADS":
+            raise ParameterError(f"LOWD_NUM_THREADS={text!r}: expected a whole number >= 1.")
+    return None
+
+
+def available() -> int:
+    """CPUs this process may use: its affinity, within its container's quota."""
+    if hasattr(os, "sched_getaffinity"):
+        cpus = len(os.sched_getaffinity(0))
+    else:
+        cpus = os.cpu_count() or 1
+    return max(1, min(cpus, _container_quota()))
+
+
+@cache
+def _container_quota() -> int:
+    """The cgroup's CPU quota (version 2, then 1), rounded up; a large number if none."""
+    unlimited = 2**31
+    try:
+        v2 = Path("/sys/fs/cgroup/cpu.max")
+        if v2.exists():
+            quota, period = v2.read_text().split()
+        else:
+            v1 = Path("/sys/fs/cgroup/cpu")
+            quota = (v1 / "cpu.cfs_quota_us").read_text().strip()
+            period = (v1 / "cpu.cfs_period_us").read_text().strip()
+        return unlimited if quota in ("max", "-1") else math.ceil(int(quota) / int(period))
+    except (OSError, ValueError):
+        return unlimited

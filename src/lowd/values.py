@@ -1,0 +1,22 @@
+"""Values: frozen dataclasses of arrays and plain data, which `store` can write.
+
+Relations and maps are values. They hold no device, no index and no cache, so a model
+fitted on one machine loads on any other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeVar, dataclass_transform
+
+KINDS: dict[str, type[Any]] = {}
+
+C = TypeVar("C")
+
+
+@dataclass_transform(frozen_default=True, eq_default=False)
+def value(cls: type[C]) -> type[C]:
+    """Freeze a class of fields and make it known to the store by its name."""
+    cls = dataclass(frozen=True, eq=False)(cls)
+    KINDS[cls.__name__] = cls
+    return cls
