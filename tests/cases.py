@@ -1,0 +1,259 @@
+"""The models and data that every contract is tried on, and what tests need to compare them."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+from scipy.spatial.distance import cdist
+
+import lowd
+from lowd.backends import available
+from lowd.errors import IndefiniteWarning
+
+BACKENDS = available()
+# What rounding may do to coordinates, relative to the largest of them.
+ROUNDING = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 2e-4}
+
+
+def taxi(a, b, scale=1.0):
+    """A metric on rows, written by a user."""
+    return scale * float(np.abs(np.asarray(a, float) - np.asarray(b, float)).sum())
+
+
+def edits(a, b):
+    """Levenshtein's distance between two words."""
+    row = list(range(len(b) + 1))
+    for i, letter in enumerate(a, 1):
+        last, row[0] = row[0], i
+        for j, other in enumerate(b, 1):
+            last, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, last + (letter != other))
+    return float(row[-1])
+
+
+def bell(A, B, gamma=0.1):
+    """A kernel of whole matrices, written by a user."""
+    return np.exp(-gamma * cdist(A, B, "sqeuclidean"))
+
+
+def shared_letters(a, b):
+    """A kernel of two words."""
+    return float(sum(a.count(letter) * b.count(letter) for letter in set(a)))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A method with parameters, and the kind of data it is for."""
+
+    name: str
+    method: str
+    params: dict[str, Any] = field(default_factory=dict)
+    source: str = "rows"
+
+    def model(self, backend="auto", **more):
+        return getattr(lowd, self.method)(**{**self.params, "backend": backend, **more})
+
+    def data(self, dtype=np.float64):
+        """Training and held-out input."""
+        return _data(self.source, np.dtype(dtype))
+
+    @property
+    def keeps_distances(self):
+        """Is the embedding a function of the rows' positions up to rigid motion?"""
+        return self.source == "rows" and not self.method.endswith("RandomProjection")
+
+
+CASES = [
+    Case("PCA", "PCA", {"n_components": 2}),
+    Case("PCA-all", "PCA"),
+    Case("PCA-share", "PCA", {"n_components": 0.9}),
+    Case("PCA-whiten", "PCA", {"n_components": 3, "whiten": True}),
+    Case("PCA-scale", "PCA", {"n_components": 3, "scale": True}),
+    Case("PCA-origin", "PCA", {"n_components": 2, "center": False}),
+    Case("PCA-population", "PCA", {"n_components": 2, "whiten": True, "ddof": 0}),
+    Case("Gaussian", "GaussianRandomProjection", {"n_components": 4, "random_state": 0}),
+    Case(
+        "Gaussian-inverse",
+        "GaussianRandomProjection",
+        {"n_components": 4, "compute_inverse_components": True, "random_state": 1},
+    ),
+    Case("Sparse", "SparseRandomProjection", {"n_components": 4, "random_state": 0}),
+    Case(
+        "Sparse-dense",
+        "SparseRandomProjection",
+        {"n_components": 4, "density": 1.0, "random_state": 1},
+    ),
+    Case("Hadamard", "HadamardRandomProjection", {"n_components": 4, "random_state": 0}),
+    *(
+        Case(f"MDS-{metric}", "ClassicalMDS", {"metric": metric}, source)
+        for metric, source in {
+            "euclidean": "rows",
+            "sqeuclidean": "rows",
+            "cosine": "rows",
+            "correlation": "rows",
+            "manhattan": "rows",
+            "chebyshev": "rows",
+            "hamming": "counts",
+            "jaccard": "counts",
+            "gower": "table",
+            "precomputed": "distances",
+        }.items()
+    ),
+    Case("MDS-minkowski", "ClassicalMDS", {"metric": "minkowski", "metric_params": {"p": 3}}),
+    Case("MDS-rows-callable", "ClassicalMDS", {"metric": taxi, "metric_params": {"scale": 2.0}}),
+    Case("MDS-words", "ClassicalMDS", {"metric": edits}, "words"),
+    Case("MDS-landmarks", "ClassicalMDS", {"n_landmarks": 20}),
+    Case("MDS-manhattan-landmarks", "ClassicalMDS", {"metric": "manhattan", "n_landmarks": 20}),
+    Case(
+        "MDS-precomputed-landmarks",
+        "ClassicalMDS",
+        {"metric": "precomputed", "n_landmarks": 20},
+        "distances",
+    ),
+    Case("MDS-gower-landmarks", "ClassicalMDS", {"metric": "gower", "n_landmarks": 20}, "table"),
+    Case("MDS-words-landmarks", "ClassicalMDS", {"metric": edits, "n_landmarks": 20}, "words"),
+    Case("MDS-lingoes", "ClassicalMDS", {"metric": "manhattan", "correction": "lingoes"}),
+    Case("MDS-cailliez", "ClassicalMDS", {"metric": "manhattan", "correction": "cailliez"}),
+    Case(
+        "MDS-precomputed-lingoes",
+        "ClassicalMDS",
+        {"metric": "precomputed", "correction": "lingoes"},
+        "distances",
+    ),
+    *(
+        Case(f"KernelPCA-{kernel}", "KernelPCA", {"n_components": 3, "kernel": kernel, **more})
+        for kernel, more in {
+            "linear": {},
+            "rbf": {},
+            "poly": {"degree": 2, "gamma": 0.1},
+            "sigmoid": {"gamma": 0.01, "coef0": 0.1},
+            "cosine": {},
+            "laplacian": {},
+        }.items()
+    ),
+    Case("KernelPCA-all", "KernelPCA", {"kernel": "rbf"}),
+    Case("KernelPCA-median", "KernelPCA", {"n_components": 2, "kernel": "rbf", "gamma": "median"}),
+    Case("KernelPCA-precomputed", "KernelPCA", {"n_components": 3, "kernel": "precomputed"}, "kernel"),
+    Case(
+        "KernelPCA-rows-callable",
+        "KernelPCA",
+        {"n_components": 3, "kernel": bell, "kernel_params": {"gamma": 0.2}},
+    ),
+    Case("KernelPCA-words", "KernelPCA", {"n_components": 3, "kernel": shared_letters}, "words"),
+    *(
+        Case(
+            f"KernelPCA-{kernel}-landmarks",
+            "KernelPCA",
+            {"n_components": 3, "kernel": kernel, "n_landmarks": 20},
+            "kernel" if kernel == "precomputed" else "rows",
+        )
+        for kernel in ("rbf", "laplacian", "linear", "precomputed")
+    ),
+    *(
+        Case(
+            f"KernelPCA-{how}",
+            "KernelPCA",
+            {"n_components": 3, "kernel": "rbf", "fit_inverse_transform": True, "preimage": how},
+        )
+        for how in ("ridge", "fixed_point")
+    ),
+]
+BY_NAME = {case.name: case for case in CASES}
+
+
+def fit(model, X, **given):
+    """Fit; distances and kernels of these cases may be indefinite, which other tests are about."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IndefiniteWarning)
+        return model.fit(X, **given)
+
+
+def fit_transform(model, X, **given):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IndefiniteWarning)
+        return model.fit_transform(X, **given)
+
+
+def take(X, rows):
+    """Some rows of any container."""
+    if isinstance(X, pd.DataFrame):
+        return X.iloc[rows]
+    if isinstance(X, list):
+        return [X[i] for i in rows]
+    return X[rows]
+
+
+def fingerprint(model):
+    """Changes if any array or setting of the model does."""
+    return joblib.hash(vars(model))
+
+
+def close(actual, expected, dtype=np.float64, factor=1.0):
+    """Equal to rounding, relative to the largest expected entry."""
+    size = max(np.abs(expected).max(initial=0), np.finfo(np.float64).tiny)
+    np.testing.assert_allclose(
+        np.asarray(actual, np.float64),
+        np.asarray(expected, np.float64),
+        rtol=0,
+        atol=float(factor * ROUNDING[np.dtype(dtype)] * size),
+    )
+
+
+def same_bits(actual, expected):
+    actual, expected = np.asarray(actual), np.asarray(expected)
+    assert actual.dtype == expected.dtype
+    np.testing.assert_array_equal(actual, expected)
+
+
+def rows_like(n, d=7, seed=0, dtype=np.float64):
+    """Correlated columns around a mean, with well separated variances."""
+    rng = np.random.default_rng(seed)
+    mixing = np.linalg.qr(np.random.default_rng(99).normal(size=(d, d)))[0]
+    return (rng.normal(size=(n, d)) * 1.4 ** -np.arange(d) @ mixing + 2).astype(dtype)
+
+
+@cache
+def _data(source, dtype):
+    X, Q = rows_like(60, seed=1), rows_like(23, seed=2)
+    if source == "rows":
+        pair = X, Q
+    elif source == "counts":
+        rng = np.random.default_rng(3)
+        pair = rng.integers(0, 3, (60, 12)), rng.integers(0, 3, (23, 12))
+    elif source == "distances":
+        pair = cdist(X, X, "cityblock"), cdist(Q, X, "cityblock")
+    elif source == "kernel":
+        pair = bell(X, X), bell(Q, X)
+    elif source == "table":
+        return _table(X), _table(Q)
+    elif source == "words":
+        return _words(60, 4), _words(23, 5)
+    X, Q = (np.ascontiguousarray(A, dtype) for A in pair)
+    X.setflags(write=False)
+    Q.setflags(write=False)
+    return X, Q
+
+
+def _table(X):
+    sizes = pd.Categorical.from_codes(
+        np.digitize(X[:, 2], [1.5, 2.5]), ["small", "medium", "large"], ordered=True
+    )
+    return pd.DataFrame(
+        {
+            "length": X[:, 0],
+            "width": np.where(X[:, 1] > 3.2, np.nan, X[:, 1]),
+            "color": np.array(["red", "green", "blue"])[np.digitize(X[:, 3], [1.7, 2.3])],
+            "size": sizes,
+            "round": X[:, 4] > 2,
+        }
+    )
+
+
+def _words(n, seed):
+    rng = np.random.default_rng(seed)
+    return ["".join(rng.choice(list("abcde"), rng.integers(2, 9))) for _ in range(n)]

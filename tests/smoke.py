@@ -1,0 +1,48 @@
+"""Does an installed lowd work? Fits, maps, saves and loads every method, with no test framework."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import load_digits
+
+import lowd
+from lowd.backends import resolve
+from lowd.methods import METHODS
+
+MODELS = [
+    lowd.PCA(2),
+    lowd.GaussianRandomProjection(16, random_state=0),
+    lowd.SparseRandomProjection(16, random_state=0),
+    lowd.HadamardRandomProjection(16, random_state=0),
+    lowd.ClassicalMDS(2),
+    lowd.KernelPCA(2, kernel="rbf", gamma="median"),
+]
+
+
+def main() -> None:
+    assert {type(model).__name__ for model in MODELS} == set(METHODS), "a method is not tried"
+    backend = type(resolve("auto", None)).__name__
+    assert backend == "Native", f"the native core was not found: {backend} is used"
+    X = load_digits().data
+    train, new = X[:1500], X[1500:]
+    with tempfile.TemporaryDirectory() as folder:
+        for model in MODELS:
+            check(model, train, new, Path(folder) / "model.lowd")
+    print(f"lowd {lowd.__version__}: {len(MODELS)} methods fit, map, save and load ({backend}).")
+
+
+def check(model: lowd.base.Reducer, train: np.ndarray, new: np.ndarray, path: Path) -> None:
+    name = type(model).__name__
+    places = model.fit(train).transform(new)
+    assert places.shape == (len(new), model.n_components), f"{name}: shape {places.shape}"
+    assert np.isfinite(places).all(), f"{name}: a place is not finite"
+    assert (model.transform(new[7:8]) == places[7:8]).all(), f"{name}: a row depends on its batch"
+    lowd.save(model, path)
+    assert (lowd.load(path).transform(new) == places).all(), f"{name}: changed by save and load"
+
+
+if __name__ == "__main__":
+    main()
