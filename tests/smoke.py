@@ -10,6 +10,7 @@ from sklearn.datasets import load_digits
 
 import lowd
 from lowd.backends import resolve
+from lowd.base import Reducer
 from lowd.methods import METHODS
 
 MODELS = [
@@ -34,7 +35,7 @@ def main() -> None:
     print(f"lowd {lowd.__version__}: {len(MODELS)} methods fit, map, save and load ({backend}).")
 
 
-def check(model: lowd.base.Reducer, train: np.ndarray, new: np.ndarray, path: Path) -> None:
+def check(model: Reducer, train: np.ndarray, new: np.ndarray, path: Path) -> None:
     name = type(model).__name__
     places = model.fit(train).transform(new)
     assert places.shape == (len(new), model.n_components), f"{name}: shape {places.shape}"
