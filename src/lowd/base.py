@@ -40,9 +40,9 @@ class Fit(NamedTuple):
     """
 
     embedding: Array | None
-    map: Map
+    map: Any  # a Map: a value with the fields that `store` writes
     report: dict[str, Any]
-    inverse: Map | None = None
+    inverse: Any = None
 
     def noting(self, **more: Any) -> Fit:
         return self._replace(report={**self.report, **more})
@@ -92,7 +92,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """Bytes of each large array of a fit, beside the input."""
         raise NotImplementedError
 
-    def _inverse_map(self) -> Map | None:
+    def _inverse_map(self) -> Any:
         return getattr(self, "inverse_", None)
 
     def _no_inverse(self) -> str:
@@ -181,8 +181,8 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
                 places = draft.embedding_.copy()
             elif embed and data is not None:
                 places = draft._place(data, ops).astype(dtype, copy=False)
-        vars(self).clear()
-        vars(self).update(vars(draft))
+        self.__dict__.clear()
+        self.__dict__.update(draft.__dict__)
         callbacks.finished(self)
         return self.transform(X) if embed and places is None else places
 
@@ -209,20 +209,20 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _blank(self, *kept: str) -> Self:
         """This model with its parameters (and callbacks), and nothing learned but `kept`."""
         draft = copy.copy(self)
-        names = {f.name for f in fields(self)} | set(kept)  # type: ignore[arg-type]
+        names = {f.name for f in fields(self)} | set(kept)
         for name in list(vars(draft)):
             if name not in names and not name.startswith(_KEPT):
                 delattr(draft, name)
         return draft
 
     def _keep(self, fit: Fit, dtype: np.dtype[Any], seed: int) -> None:
-        self.map_ = fit.map
+        self.map_: Any = fit.map
         if fit.inverse is not None:
             self.inverse_ = fit.inverse
         if fit.embedding is not None:
             self.embedding_ = np.ascontiguousarray(fit.embedding, dtype)
             _freeze(self.embedding_)
-        if "random_state" in {f.name for f in fields(self)}:  # type: ignore[arg-type]
+        if "random_state" in {f.name for f in fields(self)}:
             self.seed_ = seed
         for name, learned in fit.report.items():
             setattr(self, f"{name}_", _freeze(learned))
@@ -232,7 +232,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """Apply the map; rows too large for float32 squares go through it alone, in float64."""
         Q = data.items
         if data.survey is None or Q.dtype == data.dtype:
-            return self.map_(Q, ops)
+            return np.asarray(self.map_(Q, ops))
         rows = Q.astype(data.dtype)
         far = extreme_rows(rows)
         Y = np.empty((rows.shape[0], self._n_features_out), np.float64)

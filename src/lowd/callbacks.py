@@ -15,7 +15,7 @@ try:
     from sklearn.callback import with_callbacks
 except ImportError:  # pragma: no cover - older scikit-learn
 
-    class Support:  # type: ignore[no-redef]
+    class Support:
         """Nothing to support."""
 
     def with_callbacks(method: F) -> F:  # type: ignore[no-redef]

@@ -164,8 +164,8 @@ def _check_distances(
         raise DataError(_negative(smallest, at))
     if diagonal > ASYMMETRY * np.abs(D[0]).max(initial=0) and diagonal > 0:
         raise DataError(
-            f"metric='precomputed': the distance of row {where} to itself is {diagonal:.6g}, not 0; "
-            "this looks like similarities (convert them: sqrt(s_ii + s_jj - 2 s_ij))."
+            f"metric='precomputed': the distance of row {where} to itself is {diagonal:.6g}, not "
+            "0; are these similarities s? Then pass sqrt(s_ii + s_jj - 2 s_ij)."
         )
     n = len(D)
     i, j, k = (draws.bits(0, "triangle" + c, np.arange(2000)) % np.uint64(n) for c in "ijk")
@@ -182,8 +182,8 @@ def _check_distances(
 
 def _negative(smallest: float, at: tuple[int, int]) -> str:
     return (
-        f"metric='precomputed': Negative values in data: the distance at row {at[0]}, column {at[1]} "
-        f"is {smallest:.6g} (for similarities s use sqrt(s_ii + s_jj - 2 s_ij))."
+        f"metric='precomputed': Negative values in data: the distance at row {at[0]}, column "
+        f"{at[1]} is {smallest:.6g} (for similarities s use sqrt(s_ii + s_jj - 2 s_ij))."
     )
 
 
@@ -278,8 +278,8 @@ def _explain(name: str, X: Any, error: Exception) -> NoReturn:
                 ) from None
     if isinstance(error, TypeError):
         raise error
-    if isinstance(array, np.ndarray) and array.dtype.kind == "f" and array.ndim == 2:
-        if not np.isfinite(array).all():  # the first thing to mend, whatever else is wrong
-            place = np.unravel_index(np.argmin(np.isfinite(array)), array.shape)
-            raise DataError(f"{name}: {_named(array, (int(place[0]), int(place[1])))}.") from None
+    rows = isinstance(array, np.ndarray) and array.dtype.kind == "f" and array.ndim == 2
+    if rows and not np.isfinite(array).all():  # to be mended first, whatever else is wrong
+        row, column = map(int, np.unravel_index(np.argmin(np.isfinite(array)), array.shape))
+        raise DataError(f"{name}: {_named(array, (row, column))}.") from None
     raise DataError(str(error)) from error

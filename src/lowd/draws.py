@@ -17,7 +17,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def bits(seed: int, stream: str, index: NDArray[np.integer[Any]]) -> NDArray[np.uint64]:
-    """64 random bits for each index: two rounds of the SplitMix64 finalizer (Steele et al., 2014)."""
+    """64 random bits for each index, by the SplitMix64 finalizer (Steele et al., 2014)."""
     key = _mix(np.array([seed & 0xFFFFFFFFFFFFFFFF], np.uint64)) ^ np.uint64(
         zlib.crc32(stream.encode())
     )

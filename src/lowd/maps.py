@@ -48,11 +48,10 @@ class HadamardMap:
     scale: float
 
     def __call__(self, Q: Rows, ops: Backend) -> Array:
-        return blockwise(
-            Q,
-            self.padded,
-            lambda part: ops.hadamard(dense(part), self.signs, self.rows, self.padded, self.scale),
-        )
+        def place(part: Rows) -> Array:
+            return ops.hadamard(dense(part), self.signs, self.rows, self.padded, self.scale)
+
+        return blockwise(Q, self.padded, place) if isinstance(Q, csr_array) else place(Q)
 
 
 @value

@@ -29,15 +29,9 @@ _TREE = "model.json"
 _NAMES = ("_n_features_out",)
 # What a damaged archive, header or tree makes the standard library raise.
 _BROKEN = (
-    zipfile.BadZipFile,
-    ValueError,
-    KeyError,
-    TypeError,
-    EOFError,
-    IndexError,
-    AttributeError,
+    *(zipfile.BadZipFile, EOFError, OSError, ValueError, KeyError, TypeError, IndexError),
+    *(AttributeError, RecursionError, RuntimeError, SyntaxError),
 )
-_BROKEN += (RecursionError, OSError, NotImplementedError, RuntimeError, SyntaxError)
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -90,8 +84,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise StoreError(f"{os.fspath(path)!r}: {error}") from None
     except _BROKEN as error:
         raise StoreError(
-            f"{os.fspath(path)!r} is not a lowd model, or is damaged ({type(error).__name__}: {error}); "
-            "save it again or use a copy."
+            f"{os.fspath(path)!r} is not a lowd model, or is damaged "
+            f"({type(error).__name__}: {error}); save it again or use a copy."
         ) from None
 
 
@@ -178,8 +172,8 @@ def _pack(item: Any, arrays: dict[int, np.ndarray[Any, Any]]) -> Any:
         return {"dict": {key: _pack(part, arrays) for key, part in item.items()}}
     if type(item).__name__ in KINDS:
         names = [field.name for field in dataclasses.fields(item)]
-        parts = {name: _pack(getattr(item, name), arrays) for name in names}
-        return {"value": type(item).__name__, "fields": parts}
+        held = {name: _pack(getattr(item, name), arrays) for name in names}
+        return {"value": type(item).__name__, "fields": held}
     raise UnsupportedError(
         f"a {type(item).__name__} cannot be stored without code ({item!r}); use a named metric or "
         "kernel or 'precomputed', or pickle the model within one version."

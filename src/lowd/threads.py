@@ -41,10 +41,8 @@ def _from_environment() -> int | None:
 
 def available() -> int:
     """CPUs this process may use: its affinity, within its container's quota."""
-    if hasattr(os, "sched_getaffinity"):
-        cpus = len(os.sched_getaffinity(0))
-    else:
-        cpus = os.cpu_count() or 1
+    affinity = getattr(os, "sched_getaffinity", None)
+    cpus = len(affinity(0)) if affinity else os.cpu_count() or 1
     return max(1, min(cpus, _container_quota()))
 
 

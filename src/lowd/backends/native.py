@@ -7,6 +7,7 @@ is a call into `lowd._native`, which checks for Ctrl-C and reports progress whil
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,17 @@ class Native(Reference):
         return Survey(None if row < 0 else (row, column), sums, np.inf)
 
     def symmetry(self, A: Array) -> Symmetry:
-        return Symmetry(*_native.symmetry(A, self.threads, step("checking distances")))
+        found = _native.symmetry(A, self.threads, step("checking the matrix"))
+        return Symmetry(
+            None if found["bad_at"][0] < 0 else found["bad_at"],
+            found["largest"],
+            found["asymmetry"],
+            found["asymmetry_at"],
+            found["smallest"],
+            found["smallest_at"],
+            found["diagonal"],
+            found["diagonal_at"],
+        )
 
     def moments(self, X: Rows, mean: Float64, weights: Float64 | None) -> Moments:
         if issparse(X):
@@ -60,7 +71,7 @@ class Native(Reference):
         if issparse(X):
             return super().project(X, shift, W, bias)
         dtype = np.result_type(X.dtype, W.dtype)
-        X = np.ascontiguousarray(X, dtype)
+        X = _rowwise(X, dtype)
         if issparse(W):
             out = np.empty((len(X), W.shape[0]), dtype)
             parts = W.indptr.astype(np.int64), W.indices.astype(np.int64), W.data.astype(dtype)
@@ -78,10 +89,12 @@ class Native(Reference):
             return super().pairwise(Q, X, measure, params, center)
         dtype = np.result_type(Q.dtype, X.dtype)
         among = Q is X
-        X = np.ascontiguousarray(X, dtype)
-        Q = X if among else np.ascontiguousarray(Q, dtype)
+        X = _rowwise(X, dtype)
+        Q = X if among else _rowwise(Q, dtype)
         out = np.empty((len(Q), len(X)), dtype)
-        _native.pairwise(Q, X, measure, params, center, among, out, self.threads, step("distances"))
+        _native.pairwise(
+            Q, X, cast(Any, measure), params, center, among, out, self.threads, step("distances")
+        )
         return out
 
     def times(self, A: Array, V: Array, half_square: bool) -> Float64:
@@ -97,3 +110,10 @@ class Native(Reference):
         signs = signs.astype(X.dtype)
         _native.hadamard(X, signs, rows, padded, scale, out, self.threads, step("projection"))
         return out
+
+
+def _rowwise(X: Array, dtype: np.dtype[Any]) -> Array:
+    """X as the core takes it: of that type, each row contiguous (a slice of columns is fine)."""
+    if X.dtype == dtype and X.strides[1] == X.itemsize and X.strides[0] >= 0:
+        return X
+    return np.ascontiguousarray(X, dtype)

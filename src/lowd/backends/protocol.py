@@ -6,13 +6,12 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from ..values import value
 
 Array: TypeAlias = NDArray[np.floating[Any]]
 Float64: TypeAlias = NDArray[np.float64]
-Rows: TypeAlias = Array | csr_array
+Rows: TypeAlias = Any  # a dense array of floats or a csr_array: scipy's classes have no types
 
 
 class Survey(NamedTuple):
@@ -89,7 +88,7 @@ class Backend(Protocol):
     def pairwise(
         self, Q: Rows, X: Rows, measure: str, params: tuple[float, ...], center: Float64 | None
     ) -> Array:
-        """The measure (a distance or a kernel, see `MEASURES`) of every row of Q to every one of X."""
+        """A distance or kernel (see `MEASURES`) of every row of Q to every row of X."""
 
     def times(self, A: Array, V: Array, half_square: bool) -> Float64:
         """A V, or (-A∘A/2) V without forming the square."""

@@ -85,7 +85,12 @@ class Reference:
         return np.ascontiguousarray(Y, dtype)
 
     def pairwise(
-        self, Q: Rows, X: Rows, measure: str, params: tuple[float, ...], center: Float64 | None
+        self,
+        Q: Rows,
+        X: Rows,
+        measure: str,
+        params: tuple[float, ...],
+        center: Float64 | None,  # noqa: ARG002 - differences need none
     ) -> Array:
         dtype = np.result_type(Q.dtype, X.dtype)
         family = MEASURES[measure]
@@ -93,14 +98,14 @@ class Reference:
             base: Any = Q.astype(np.float64) @ X.astype(np.float64).T
             base = base.toarray() if issparse(base) else base
         elif family == "square":
-            base = _squares(Q, X, center)
+            base = _squares(Q, X)
         else:
             base = _differences(Q, X, measure, params)
-        return np.ascontiguousarray(_FINISH[measure](base, params), dtype)
+        return np.ascontiguousarray(_FINISH.get(measure, _as_is)(base, params), dtype)
 
     def times(self, A: Array, V: Array, half_square: bool) -> Float64:
-        A = A.astype(np.float64)
-        product: Float64 = (-0.5 * A * A if half_square else A) @ V.astype(np.float64)
+        B = A.astype(np.float64)
+        product: Float64 = (-0.5 * B * B if half_square else B) @ V.astype(np.float64)
         return product
 
     def hadamard(
@@ -137,11 +142,15 @@ _FINISH: dict[str, Any] = {
     "rbf": lambda B, p: np.exp(-p[0] * B),
     "rbfm1": lambda B, p: np.expm1(-p[0] * B),
     "laplacian": lambda B, p: np.exp(-p[0] * B),
-} | dict.fromkeys(("manhattan", "chebyshev", "minkowski", "hamming", "jaccard"), lambda B, p: B)
+}
 
 
-def _squares(Q: Rows, X: Rows, center: Float64 | None) -> Float64:
-    """Squared Euclidean distances; `center` only matters to backends that round more."""
+def _as_is(B: Float64, params: tuple[float, ...]) -> Float64:  # noqa: ARG001
+    return B
+
+
+def _squares(Q: Rows, X: Rows) -> Float64:
+    """Squared Euclidean distances; a center only matters to backends that round more."""
     if not issparse(Q) and not issparse(X):
         squares: Float64 = cdist(Q, X, "sqeuclidean")
         return squares
@@ -152,17 +161,15 @@ def _squares(Q: Rows, X: Rows, center: Float64 | None) -> Float64:
     i, j = np.nonzero(1e-7 * (q[:, None] + x) > D)
     for part in np.array_split(np.arange(len(i)), len(i) // 100_000 + 1):
         D[i[part], j[part]] = np.asarray((Q[i[part]] - X[j[part]]).power(2).sum(1)).reshape(-1)
-    return D
+    return np.asarray(D)
 
 
-def _differences(Q: Array, X: Array, measure: str, params: tuple[float, ...]) -> Float64:
-    if measure in ("manhattan", "laplacian"):
-        return cdist(Q, X, "cityblock")
-    if measure == "minkowski":
-        return cdist(Q, X, "minkowski", p=params[0])
+def _differences(Q: Rows, X: Rows, measure: str, params: tuple[float, ...]) -> Float64:
     if measure == "jaccard":
-        return cdist(Q != 0, X != 0, "jaccard")
-    return cdist(Q, X, measure)
+        Q, X = Q != 0, X != 0
+    name = "cityblock" if measure in ("manhattan", "laplacian") else measure
+    extra = {"p": params[0]} if measure == "minkowski" else {}
+    return np.asarray(cdist(Q, X, name, **extra))
 
 
 def _first_bad(X: Rows) -> tuple[int, int]:

@@ -81,12 +81,12 @@ class ClassicalMDS(Reducer):
         check_count(self.n_components, n, f"n_samples={n}")
         if self.metric == "euclidean" and not self.metric_params and self.n_landmarks is None:
             return euclidean_spectrum(X, self.n_components, ctx).noting(**_means_of_rows(X, ctx))
-        base = distances_of(Data(X, ctx.dtype), self.metric, self.metric_params, ctx.ops)
+        base = distances_of(Data(X, ctx.dtype), self.metric, self.metric_params)
         if self.n_landmarks is not None:
             return landmark_scaling(base, n, self.n_components, self.n_landmarks, ctx)
         base, constant = corrected(base, self.correction, ctx.ops)
         fit = centered_spectrum(MinusHalfSquare(base), self.n_components, ctx)
-        means = -2 * fit.map.means  # type: ignore[attr-defined]
+        means = -2 * fit.map.means
         return fit.noting(
             d2_mean=means,
             d2_grand_mean=float(means.mean()),
@@ -112,7 +112,7 @@ class ClassicalMDS(Reducer):
         else:
             rows = data.items.toarray() if hasattr(data.items, "toarray") else data.items
             to_mean = np.square(rows - self.map_.shift).sum(1)
-        return np.maximum(to_mean - (Y**2).sum(1), 0)
+        return np.asarray(np.maximum(to_mean - (Y**2).sum(1), 0))
 
     def _kind(self) -> Kind:
         return data_kind(self.metric)

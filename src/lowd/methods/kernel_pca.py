@@ -128,7 +128,7 @@ class KernelPCA(Reducer):
             raise UnsupportedError("preimage='fixed_point' needs kernel='rbf'; use 'ridge'.")
         assert fit.embedding is not None
         points = fit.embedding.astype(ctx.dtype)
-        back, error = preimage(points, X, fit, relation, self.alpha, self.preimage, ctx)
+        back, error = preimage(points, X, fit, self.alpha, self.preimage, ctx)
         return fit.noting(reconstruction_error=error)._replace(inverse=back)
 
     def _gamma(self, X: Any, ctx: Context) -> float | None:

@@ -124,8 +124,8 @@ class PCA(Reducer):
         total = float(n if w is None else w.sum())
         if w is not None and n > 1 and total <= self.ddof:
             raise DataError(
-                f"sample_weight sums to {total:g}, but weights count copies of rows; multiply them by "
-                f"n_samples={n}, or set ddof=0."
+                f"sample_weight sums to {total:g}, but weights count copies of rows; multiply them "
+                f"by n_samples={n}, or set ddof=0."
             )
         sums = ctx.survey.sums if w is None and ctx.survey else ctx.ops.survey(X, w).sums
         if streaming:
@@ -139,7 +139,9 @@ class PCA(Reducer):
         axes = principal_axes(Centered(X, mean, w, units), self._count(), ctx)
         return self._finish(axes, mean, units, total, most, max(n, d), ctx)
 
-    def _fit_blocks(self, X: Any, ctx: Context, weights: Any = None) -> Fit:
+    def _fit_blocks(self, X: Any, ctx: Context, weights: Any = None, **given: Any) -> Fit:
+        if given:
+            raise UnsupportedError("partial_fit takes batches in memory; fit takes the dask array.")
         if weights is not None:
             raise UnsupportedError(
                 "sample_weight with a dask array: repeat or scale the rows instead."
@@ -229,8 +231,8 @@ class PCA(Reducer):
             return most
         if total <= 0:
             return 1
-        kept = np.cumsum(values) / total
-        return int(min(np.searchsorted(kept, self.n_components - 1e-12) + 1, most))
+        missing = np.cumsum(values) / total < self.n_components - 1e-12
+        return min(int(missing.sum()) + 1, most)
 
     def _units(self, scatter: Float64, n: float) -> Float64:
         """Standard deviations; 1 for a constant column."""
@@ -246,8 +248,8 @@ class PCA(Reducer):
             names = getattr(self, "feature_names_in_", None)
             name = f"column {owner}" if names is None else f"column {names[owner]!r}"
             warnings.warn(
-                f"{name} owns {share[owner]:.1%} of the variance, so the first axis is that column; "
-                "if columns have different units, set scale=True.",
+                f"{name} owns {share[owner]:.1%} of the variance, so the first axis is that "
+                "column; if columns have different units, set scale=True.",
                 ScaleWarning,
                 stacklevel=2,
             )

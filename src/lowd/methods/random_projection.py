@@ -1,4 +1,4 @@
-"""Random projections (Johnson and Lindenstrauss, 1984; Achlioptas, 2003; Ailon and Chazelle, 2006)."""
+"""Random projections (Johnson, Lindenstrauss 1984; Achlioptas 2003; Ailon, Chazelle 2006)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from .. import blocks, draws
 from ..backends import resolve
 from ..backends.protocol import Array, Backend
-from ..base import Context, Fit, Map, Reducer, reducer
+from ..base import Context, Fit, Reducer, reducer
 from ..errors import DimensionWarning, ParameterError
 from ..maps import HadamardMap, LinearMap, SparseLinearMap
 from ..params import Above, AtMost, Count, Seed, Share
@@ -46,15 +46,23 @@ def jl_min_dim(n_samples: Any, eps: Any = 0.1, rule: Literal["tight", "classic"]
 Density = Annotated[float, Above(0), AtMost(1)]
 
 
-class _Drawn:
-    """What the three projections share: the dimension, data kinds and memory."""
+@reducer
+class RandomProjection(Reducer):
+    """What the three projections share: the dimension, the kinds of data, and no look at them."""
+
+    n_components: Count | Literal["auto"] = "auto"
+    eps: Share = 0.1
+    random_state: Seed = None
 
     draws: ClassVar[bool] = True
 
-    def _fit(self: Any, X: Any, ctx: Context) -> Fit:
+    def _draw(self, n: int, d: int, ctx: Context) -> Fit:
+        raise NotImplementedError
+
+    def _fit(self, X: Any, ctx: Context) -> Fit:
         return self._draw(X.shape[0], X.shape[1], ctx)
 
-    def _fit_blocks(self: Any, X: Any, ctx: Context) -> Fit:
+    def _fit_blocks(self, X: Any, ctx: Context, **given: Any) -> Fit:  # noqa: ARG002
         n = blocks.n_rows(X)
         if n is None and self.n_components == "auto":
             raise ParameterError(
@@ -64,12 +72,12 @@ class _Drawn:
         X = blocks.width(self, X)
         return self._draw(n or 1, X.shape[1], ctx)
 
-    def _dimension(self: Any, n: int, d: int) -> int:
+    def _dimension(self, n: int, d: int) -> int:
         if self.n_components != "auto":
             if self.n_components > d:
                 warnings.warn(
-                    f"n_components={self.n_components} exceeds n_features={d}: the projection makes "
-                    "the data wider.",
+                    f"n_components={self.n_components} exceeds n_features={d}: the projection "
+                    "makes the data wider.",
                     DimensionWarning,
                     stacklevel=3,
                 )
@@ -77,21 +85,21 @@ class _Drawn:
         k = jl_min_dim(n, self.eps)
         if not 0 < k < d:
             raise ParameterError(
-                f"n_components='auto' with eps={self.eps} and n_samples={n} needs {k} dimensions, but "
-                f"X has n_features={d}; raise eps or give n_components."
+                f"n_components='auto' with eps={self.eps} and n_samples={n} needs {k} dimensions, "
+                f"but X has n_features={d}; raise eps or give n_components."
             )
         return int(k)
 
     def _takes_sparse(self) -> bool:
         return True
 
-    def _memory(self: Any, n: int, d: int, itemsize: int) -> dict[str, int]:
+    def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
         k = self.n_components if self.n_components != "auto" else min(jl_min_dim(n, self.eps), d)
         return {"matrix": 2 * k * d * 8, "coordinates": n * k * itemsize}
 
 
 @reducer
-class GaussianRandomProjection(_Drawn, Reducer):
+class GaussianRandomProjection(RandomProjection):
     """Random directions, which nearly keep all distances when there are enough of them.
 
     Use it to make very wide data narrow before a costlier method; not for pictures. The matrix
@@ -126,10 +134,7 @@ class GaussianRandomProjection(_Drawn, Reducer):
     (100, 400)
     """
 
-    n_components: Count | Literal["auto"] = "auto"
-    eps: Share = 0.1
     compute_inverse_components: bool = False
-    random_state: Seed = None
 
     def _draw(self, n: int, d: int, ctx: Context) -> Fit:
         k = self._dimension(n, d)
@@ -140,12 +145,12 @@ class GaussianRandomProjection(_Drawn, Reducer):
             report["inverse_components"] = np.linalg.pinv(W.T)
         return Fit(None, LinearMap(None, W), report)
 
-    def _inverse_map(self) -> Map:
+    def _inverse_map(self) -> LinearMap:
         return _pseudo_inverse(self, self.components_)
 
 
 @reducer
-class SparseRandomProjection(_Drawn, Reducer):
+class SparseRandomProjection(RandomProjection):
     """A random projection with few non-zeros: cheaper on wide or sparse data.
 
     Entries are ±sqrt(1/(density·k)) with probability `density`, else 0. Cost: n·d·k·density.
@@ -176,11 +181,8 @@ class SparseRandomProjection(_Drawn, Reducer):
     ((100, 400), 0.0183)
     """
 
-    n_components: Count | Literal["auto"] = "auto"
     density: Density | Literal["auto"] = "auto"
-    eps: Share = 0.1
     compute_inverse_components: bool = False
-    random_state: Seed = None
 
     def _draw(self, n: int, d: int, ctx: Context) -> Fit:
         k = self._dimension(n, d)
@@ -194,12 +196,12 @@ class SparseRandomProjection(_Drawn, Reducer):
             report["inverse_components"] = np.linalg.pinv(C.toarray())
         return Fit(None, SparseLinearMap(C), report)
 
-    def _inverse_map(self) -> Map:
+    def _inverse_map(self) -> LinearMap:
         return _pseudo_inverse(self, self.components_.toarray())
 
 
 @reducer
-class HadamardRandomProjection(_Drawn, Reducer):
+class HadamardRandomProjection(RandomProjection):
     """A subsampled randomized Hadamard transform: a dense projection at the price of reading X.
 
     Flips random signs, mixes all columns by a fast Walsh-Hadamard transform and keeps a random
@@ -229,10 +231,6 @@ class HadamardRandomProjection(_Drawn, Reducer):
     (100, 400)
     """
 
-    n_components: Count | Literal["auto"] = "auto"
-    eps: Share = 0.1
-    random_state: Seed = None
-
     def _draw(self, n: int, d: int, ctx: Context) -> Fit:
         k, padded = self._dimension(n, d), 1 << (d - 1).bit_length()
         if k > padded:
@@ -246,9 +244,10 @@ class HadamardRandomProjection(_Drawn, Reducer):
     @property
     def components_(self) -> Array:
         ops = resolve(self.backend, self.n_jobs)
-        return self.map_(np.eye(self.n_features_in_, dtype=self.map_.signs.dtype), ops).T
+        identity = np.eye(self.n_features_in_, dtype=self.map_.signs.dtype)
+        return np.asarray(self.map_(identity, ops).T)
 
-    def _inverse_map(self) -> Map:
+    def _inverse_map(self) -> HadamardInverse:
         return HadamardInverse(self.map_)
 
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+from numpy.typing import NDArray
 
 from ..backends.protocol import Array, Backend, Float64
 from ..values import value
@@ -30,6 +31,12 @@ class Corrected:
 
     def kept(self) -> Corrected:
         return Corrected(self.base.kept(), self.constant, self.squared)
+
+    def at(self, rows: NDArray[np.int64]) -> Corrected:
+        return Corrected(self.base.at(rows), self.constant, self.squared)
+
+    def everything(self) -> Any:
+        return self.base.everything()
 
     def _shift(self, D: Array) -> Array:
         moved = np.sqrt(D * D + 2 * self.constant) if self.squared else D + self.constant

@@ -62,9 +62,7 @@ def takes_sparse(metric: Any) -> bool:
     return MEASURES[measure] == "square" and not preparation.startswith("centered")
 
 
-def distances_of(
-    data: Data, metric: Any, params: dict[str, Any] | None, ops: Backend
-) -> DistanceRelation:
+def distances_of(data: Data, metric: Any, params: dict[str, Any] | None) -> DistanceRelation:
     """The relation that a `metric` and its parameters define on the training data."""
     params = dict(params or {})
     if callable(metric):

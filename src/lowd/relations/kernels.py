@@ -44,8 +44,8 @@ def kernel_of(
         "cosine": ("dot", (1.0,)),
         "rbf": ("rbf", (gamma or 0.0,)),
         "laplacian": ("laplacian", (gamma or 0.0,)),
-        "poly": ("poly", (gamma or 0.0, coef0, degree)),
-        "sigmoid": ("sigmoid", (gamma or 0.0, coef0)),
+        "poly": ("poly", (gamma or 0.0, float(coef0), float(degree))),
+        "sigmoid": ("sigmoid", (gamma or 0.0, float(coef0))),
     }
     measure, numbers = given[kernel]
     centered = measure == "rbf" and not issparse(X)
@@ -135,7 +135,7 @@ class GivenKernel:
 
 @value
 class KernelFunction:
-    """A callable: f(A, B) -> matrix for rows of numbers, or f(a, b) -> number for any two objects."""
+    """A callable: f(A, B) -> matrix for rows of numbers, or f(a, b) -> number for objects."""
 
     items: Sequence[Any]
     kernel: Callable[..., Any]
@@ -172,6 +172,6 @@ def _takes_matrices(kernel: Callable[..., Any], params: dict[str, Any], items: A
     if not isinstance(items, np.ndarray) or len(items) < 3:
         return False
     try:
-        return np.shape(kernel(items[:2], items[:3], **params)) == (2, 3)
+        return bool(np.shape(kernel(items[:2], items[:3], **params)) == (2, 3))
     except (TypeError, ValueError):
         return False

@@ -112,7 +112,8 @@ def pivoted_cholesky(kernel: Any, n: int, m: int, ctx: Context) -> tuple[Array, 
         if not len(pivots):
             continue
         fresh = kernel.columns(pivots, ctx.ops)
-        fresh = fresh - ctx.ops.project(F[:, :done], None, np.ascontiguousarray(F[pivots, :done].T))
+        if done:
+            fresh -= ctx.ops.project(F[:, :done], None, np.ascontiguousarray(F[pivots, :done].T))
         H = fresh[pivots].astype(np.float64)
         L = scipy.linalg.cholesky((H + H.T) / 2 + floor / 8 * np.eye(len(H)), lower=True)
         step = scipy.linalg.solve_triangular(L, np.eye(len(L)), lower=True).T
@@ -142,7 +143,7 @@ def _thin(
     order = np.argsort(first)
     pivots, u = unique[order], u[first[order]]
     H = kernel.block(pivots, ops).astype(np.float64) - F[pivots].astype(np.float64) @ F[pivots].T
-    accepted = []
+    accepted: list[int] = []
     for i in range(len(pivots)):
         if len(accepted) == room:
             break

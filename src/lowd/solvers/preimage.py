@@ -52,7 +52,7 @@ class FixedPointPreimage:
 
 
 def preimage(
-    Y: Array, X: Any, fit: Fit, kernel: Kernel, alpha: float, how: str, ctx: Context
+    Y: Array, X: Any, fit: Fit, alpha: float, how: str, ctx: Context
 ) -> tuple[RidgePreimage | FixedPointPreimage, float]:
     """The inverse map and its relative error on the training rows: |X - X̂|² / |X - mean|²."""
     rows = dense(X)
@@ -65,8 +65,8 @@ def preimage(
     ridge = RidgePreimage(toward, weights.astype(ctx.dtype))
     back: RidgePreimage | FixedPointPreimage = ridge
     if how == "fixed_point":
-        dual = np.asarray(fit.map.projection, np.float64)  # type: ignore[attr-defined]
-        back = FixedPointPreimage(ridge, fit.map.relation, dual, 50)  # type: ignore[attr-defined]
+        dual = np.asarray(fit.map.projection, np.float64)
+        back = FixedPointPreimage(ridge, fit.map.relation, dual, 50)
     found = back(Y, ctx.ops)
     spread_of_rows = float(np.square(rows - rows.mean(0), dtype=np.float64).sum())
     error = float(np.square(rows - found, dtype=np.float64).sum())

@@ -7,6 +7,7 @@ centered rows, the most accurate; `krylov` from products with the scatter matrix
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,7 +48,7 @@ class Centered(NamedTuple):
             out /= self.units
         if self.weights is not None:
             out *= np.sqrt(self.weights)[:, None]
-        return out
+        return np.asarray(out)
 
 
 def principal_axes(rows: Centered, k: int | None, ctx: Context) -> Axes:
@@ -172,7 +173,7 @@ def _noise(scatter: Float64, dtype: np.dtype[Any]) -> float:
     return max(len(scatter) * EXACT, float(np.finfo(dtype).eps) if dtype == np.float32 else 0.0)
 
 
-ROUTES: dict[str, Any] = {
+ROUTES: dict[str, Callable[[Centered, int, Context], Axes]] = {
     "covariance": _by_covariance,
     "svd": _by_svd,
     "gram": _by_gram,

@@ -16,7 +16,7 @@ from .canonical import settle, signs
 from .krylov import TOLERANCE, block_width, leading, random_start
 from .principal import Centered, input_noise, principal_axes
 
-# Up to here a whole dense spectrum takes a fraction of a second and shows every negative eigenvalue.
+# Up to here a whole dense spectrum takes a fraction of a second, negative end included.
 DENSE = 1000
 # Share of |eigenvalues| below zero that is worth a warning: beyond float32 rounding.
 NEGATIVE = 1e-4
@@ -41,8 +41,8 @@ def centered_spectrum(relation: Relation, k: int | None, ctx: Context) -> Fit:
     values, vectors, groups = positive_part(found.values, found.vectors, found.noise, k, ctx.dtype)
     if found.negative_mass > NEGATIVE:
         warnings.warn(
-            f"{found.negative_mass:.1%} of the eigenvalue mass is negative: no Euclidean map can show "
-            "these relations exactly; the negative part was dropped (negative_eigenvalue_mass_).",
+            f"{found.negative_mass:.1%} of the eigenvalue mass is negative: no Euclidean map can "
+            "show these relations exactly; that part was dropped (negative_eigenvalue_mass_).",
             IndefiniteWarning,
             stacklevel=2,
         )
@@ -166,9 +166,9 @@ def _signed(Y: Float64) -> tuple[Float64, Float64]:
 
 def _noise(A: Array, half: bool, n: int, dtype: np.dtype[Any]) -> float:
     """Absolute size of the eigenvalues that rounding of the entries would cause."""
-    largest = float(np.abs(A[: min(n, 2048)]).max(initial=0))
+    largest = float(np.abs(A[:64]).max(initial=0))
     entry = largest**2 / 2 if half else largest
-    return float(np.finfo(dtype).eps) * entry * np.sqrt(n)
+    return float(np.finfo(dtype).eps * entry * np.sqrt(n))
 
 
 def _relative(noise: float, values: Float64) -> float:
