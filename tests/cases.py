@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 
 import lowd
 from lowd.backends import available
-from lowd.errors import IndefiniteWarning
+from lowd.errors import IndefiniteWarning, LowdError
 
 BACKENDS = available()
 # What rounding may do to coordinates, relative to the largest of them.
@@ -63,9 +63,9 @@ class Case:
         return _data(self.source, np.dtype(dtype))
 
     @property
-    def keeps_distances(self):
-        """Is the embedding a function of the rows' positions up to rigid motion?"""
-        return self.source == "rows" and not self.method.endswith("RandomProjection")
+    def dtypes(self):
+        """Types of input that come out again; tables and words are measured in float64."""
+        return (np.float64,) if self.source in ("table", "words") else (np.float64, np.float32)
 
 
 CASES = [
@@ -138,7 +138,9 @@ CASES = [
     ),
     Case("KernelPCA-all", "KernelPCA", {"kernel": "rbf"}),
     Case("KernelPCA-median", "KernelPCA", {"n_components": 2, "kernel": "rbf", "gamma": "median"}),
-    Case("KernelPCA-precomputed", "KernelPCA", {"n_components": 3, "kernel": "precomputed"}, "kernel"),
+    Case(
+        "KernelPCA-precomputed", "KernelPCA", {"n_components": 3, "kernel": "precomputed"}, "kernel"
+    ),
     Case(
         "KernelPCA-rows-callable",
         "KernelPCA",
@@ -177,6 +179,14 @@ def fit_transform(model, X, **given):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IndefiniteWarning)
         return model.fit_transform(X, **given)
+
+
+def attempt(call, *args):
+    """The result, or the sentence of the library's refusal."""
+    try:
+        return call(*args), None
+    except LowdError as error:
+        return None, str(error)
 
 
 def take(X, rows):

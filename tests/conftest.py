@@ -7,24 +7,33 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).parent))  # the tests share `cases`, which is no package
 
 from cases import BACKENDS, CASES
 
-
-@pytest.fixture(params=CASES, ids=lambda case: case.name)
-def case(request):
-    return request.param
+# The matrices are small: BLAS threads would spend the suite's time waiting for each other.
+threadpool_limits(1, user_api="blas")
 
 
-@pytest.fixture(params=BACKENDS)
-def backend(request):
-    return request.param
+def pytest_generate_tests(metafunc):
+    """`case`, `backend` and `dtype` run over all of them, but for types a case does not have."""
+    wanted = [name for name in ("case", "dtype") if name in metafunc.fixturenames]
+    if "case" in wanted:
+        pairs = [
+            (case, dtype)
+            for case in CASES
+            for dtype in (case.dtypes if "dtype" in wanted else case.dtypes[:1])
+        ]
+        ids = ["-".join([c.name, np.dtype(t).name][: len(wanted)]) for c, t in pairs]
+        metafunc.parametrize(wanted, [pair[: len(wanted)] for pair in pairs], ids=ids)
+    elif wanted:
+        metafunc.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+    if "backend" in metafunc.fixturenames:
+        metafunc.parametrize("backend", BACKENDS)
 
 
-@pytest.fixture(params=[np.float64, np.float32], ids=["float64", "float32"])
-def dtype(request, case):
-    if request.param == np.float32 and case.source in ("table", "words"):
-        pytest.skip("no floating-point input to keep the type of")
-    return request.param
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)

@@ -1,0 +1,212 @@
+"""The map's contract: row by row, pure, at home on training rows, finite far out."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import re
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+import lowd
+from cases import attempt, close, fingerprint, fit, fit_transform, same_bits, take
+
+
+def test_row_by_row(case, backend, dtype):
+    """A row's place does not depend on its batch: native to the bit, reference to rounding."""
+    X, Q = case.data(dtype)
+    model = fit(case.model(backend), X)
+    whole = model.transform(Q)
+    same = same_bits if backend == "native" else lambda a, b: close(a, b, dtype)
+    for order in (np.arange(len(Q))[::-1], np.random.default_rng(0).permutation(len(Q))):
+        same(model.transform(take(Q, order)), whole[order])
+    for parts in ([9, 14], [1] * len(Q)):
+        cuts = np.split(np.arange(len(Q)), np.cumsum(parts)[:-1])
+        same(np.vstack([model.transform(take(Q, part)) for part in cuts]), whole)
+
+
+def test_training_rows_are_at_home(case, backend, dtype):
+    X, _ = case.data(dtype)
+    model = case.model(backend)
+    Y = fit_transform(model, X)
+    # With every axis of a float32 kernel, the last ones are only just above rounding.
+    factor = 50 if case.name == "KernelPCA-all" else 1
+    close(model.transform(X), Y, dtype, factor)
+    if hasattr(model, "embedding_"):
+        same_bits(model.embedding_, Y)
+    close(model.transform(take(X, [31, 2, 2])), Y[[31, 2, 2]], dtype, factor)
+
+
+def test_the_result_is_the_callers_own(case, backend):
+    X, Q = case.data()
+    model = case.model(backend)
+    Y = fit_transform(model, X)
+    before = fingerprint(model)
+    Y[...] = np.nan
+    model.transform(Q)[...] = np.nan
+    assert fingerprint(model) == before
+
+
+def test_fitted_arrays_are_read_only(case, backend):
+    model = fit(case.model(backend), case.data()[0])
+    for name, learned in vars(model).items():
+        if name.endswith("_") and isinstance(learned, np.ndarray) and name != "feature_names_in_":
+            assert not learned.flags.writeable, name
+
+
+def test_pure(case, backend, dtype):
+    """Neither fit nor the maps change their input, and the maps do not change the model."""
+    X, Q = case.data(dtype)
+    inputs = joblib.hash((X, Q))
+    model = fit(case.model(backend), X)
+    before = fingerprint(model)
+    Y = model.transform(Q)
+    same_bits(model.transform(Q), Y)
+    if hasattr(model, "inverse_") or hasattr(model, "components_"):
+        model.inverse_transform(Y)
+    assert fingerprint(model) == before
+    assert joblib.hash((X, Q)) == inputs
+
+
+def test_the_model_keeps_nothing_of_the_callers(case, backend, dtype):
+    """What happens to X after the fit is of no concern to the model."""
+    X, Q = (copy.deepcopy(A) for A in case.data(dtype))
+    if isinstance(X, np.ndarray):
+        X.setflags(write=True)
+    model = fit(case.model(backend), X)
+    before, Y = fingerprint(model), model.transform(Q)
+    if isinstance(X, list):
+        X[:] = ["spoiled"] * len(X)
+    elif isinstance(X, pd.DataFrame):
+        X.loc[:, "length"] = 0.0
+    else:
+        X[...] = 0
+    assert fingerprint(model) == before
+    same_bits(model.transform(Q), Y)
+
+
+def test_far_points_are_finite(case, backend, dtype):
+    """Or refused by name, where not even their type could hold the place."""
+    X, Q = case.data(dtype)
+    model = fit(case.model(backend), X)
+    for size in (1e3, 1e9, 1e30):
+        far = _far(case, Q, size)
+        Y, refusal = attempt(model.transform, far)
+        if refusal:
+            assert size > 1e3
+            assert re.search(r"row \d+", refusal)
+        else:
+            assert np.isfinite(Y).all()
+            assert Y.dtype == dtype
+
+
+def _far(case, Q, size):
+    if case.source == "words":
+        return [word * int(np.log10(size) * 3) for word in Q]
+    if case.source == "table":
+        return Q.assign(length=size)
+    return np.zeros_like(Q) if case.source == "kernel" else (Q * size).astype(Q.dtype)
+
+
+def test_far_points_do_not_disturb_near_ones(case, backend, dtype):
+    if case.source != "rows":
+        return
+    X, Q = case.data(dtype)
+    model = fit(case.model(backend), X)
+    mixed = np.vstack([Q, Q[:1] * dtype(1e18)])
+    same = same_bits if backend == "native" else lambda a, b: close(a, b, dtype)
+    Y, refusal = attempt(model.transform, mixed)
+    if refusal:
+        assert f"row {len(Q)}" in refusal
+    else:
+        same(Y[:-1], model.transform(Q))
+
+
+def test_inverse_row_by_row(case, backend, dtype):
+    X, Q = case.data(dtype)
+    model = fit(case.model(backend), X)
+    Y = model.transform(Q)
+    back, refusal = attempt(model.inverse_transform, Y)
+    if refusal:
+        assert "no inverse" in refusal
+        return
+    assert back.shape == Q.shape
+    assert back.dtype == dtype
+    close(np.vstack([model.inverse_transform(y[None]) for y in Y]), back, dtype)
+
+
+def _by_pickle(model, path):
+    path.write_bytes(pickle.dumps(model))
+    return pickle.loads(path.read_bytes())
+
+
+def _by_joblib(model, path):
+    joblib.dump(model, path)
+    return joblib.load(path)
+
+
+def _by_store(model, path):
+    lowd.save(model, path)
+    return lowd.load(path)
+
+
+def _by_copy(model, path):  # noqa: ARG001 - the others' signature
+    return copy.deepcopy(model)
+
+
+@pytest.mark.parametrize("trip", [_by_pickle, _by_joblib, _by_store, _by_copy])
+def test_round_trips_keep_every_bit(case, backend, dtype, trip, tmp_path):
+    X, Q = case.data(dtype)
+    model = fit(case.model(backend), X)
+    if trip is _by_store and any(map(callable, case.params.values())):
+        with pytest.raises(lowd.errors.UnsupportedError, match="pickle the model"):
+            trip(model, tmp_path / "model")
+        assert not list(tmp_path.iterdir())
+        return
+    twin = trip(model, tmp_path / "model")
+    assert type(twin) is type(model)
+    same_bits(twin.transform(Q), model.transform(Q))
+    learned = {name for name in vars(model) if name.endswith("_")}
+    assert {name for name in vars(twin) if name.endswith("_")} == learned
+    if hasattr(model, "inverse_"):
+        Y = model.transform(Q)
+        same_bits(twin.inverse_transform(Y), model.inverse_transform(Y))
+    assert joblib.hash(twin.get_params()) == joblib.hash(model.get_params())
+
+
+def test_clone_and_refit_give_the_same_bits(case, backend, dtype):
+    X, Q = case.data(dtype)
+    model = fit(case.model(backend), X)
+    twin = clone(model)
+    assert not hasattr(twin, "map_")
+    same_bits(fit(twin, X).transform(Q), model.transform(Q))
+    same_bits(fit(model, X).transform(Q), twin.transform(Q))
+
+
+def test_refit_forgets_the_earlier_fit(case, backend):
+    """Nothing learned from the first data shows after the second fit."""
+    X, Q = case.data()
+    other = take(X, range(10, 60))
+    if case.source in ("distances", "kernel"):
+        other, Q = other[:, 10:], Q[:, 10:]
+    fresh = fit(case.model(backend), other)
+    again = fit(fit(case.model(backend), X), other)
+    assert vars(again).keys() == vars(fresh).keys()
+    same_bits(again.transform(Q), fresh.transform(Q))
+
+
+def test_backends_agree(case, dtype):
+    """Every backend gives the reference's places for held-out rows, signs included."""
+    X, Q = case.data(dtype)
+    # PCA-all and KernelPCA-all keep axes down to the rounding of float32.
+    factor = 300 if case.name == "KernelPCA-all" else 1
+    expected = fit(case.model("reference"), X)
+    model = fit(case.model("auto"), X)
+    close(model.transform(Q), expected.transform(Q), dtype, factor)
+    for name in ("eigenvalues_", "explained_variance_", "components_", "mean_"):
+        if hasattr(expected, name) and isinstance(getattr(expected, name), np.ndarray):
+            close(getattr(model, name), getattr(expected, name), dtype)
