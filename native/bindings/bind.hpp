@@ -20,11 +20,7 @@ template <class T>
 using Array1 = nb::ndarray<T, nb::ndim<1>, nb::device::cpu>;
 
 // Arrays are never converted: a copy made here would be a surprise, and lost if it were an output.
-inline nb::arg array(const char* name) {
-    nb::arg a(name);
-    a.noconvert();
-    return a;
-}
+inline auto array(const char* name) { return nb::arg(name).noconvert(); }
 
 inline void require(bool holds, const char* what) {
     if (!holds) throw std::invalid_argument(what);

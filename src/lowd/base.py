@@ -129,7 +129,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         ops = resolve(self.backend, self.n_jobs)
         Y = as_places(X, self._n_features_out, ops)
         with self._watched():
-            return inverse(Y, ops).astype(Y.dtype, copy=False)
+            return np.asarray(inverse(Y, ops), Y.dtype)
 
     def estimate(self, n_samples: int, n_features: int, dtype: Any = np.float64) -> memory.Plan:
         """The memory a fit would allocate beside its input, before anything is allocated.
@@ -175,7 +175,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
                 dtype = data.dtype
                 draft._check_memory(data)
                 fit = draft._fit(data.items, Context(ops, seed, dtype, data.survey), **given)
-            draft._keep(fit, dtype, seed)
+            draft._keep(fit, data, dtype, seed)
             places = None
             if embed and fit.embedding is not None:
                 places = draft.embedding_.copy()
@@ -215,7 +215,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
                 delattr(draft, name)
         return draft
 
-    def _keep(self, fit: Fit, dtype: np.dtype[Any], seed: int) -> None:
+    def _keep(self, fit: Fit, data: Data | None, dtype: np.dtype[Any], seed: int) -> None:
         self.map_: Any = fit.map
         if fit.inverse is not None:
             self.inverse_ = fit.inverse
@@ -226,6 +226,8 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             self.seed_ = seed
         for name, learned in fit.report.items():
             setattr(self, f"{name}_", _freeze(learned))
+        if data is not None and not hasattr(self, "n_samples_"):
+            self.n_samples_ = data.shape[0]
         self._n_features_out = int(fit.report["n_components"])
 
     def _place(self, data: Data, ops: Backend) -> Array:

@@ -15,10 +15,10 @@ try:
     from sklearn.callback import with_callbacks
 except ImportError:  # pragma: no cover - older scikit-learn
 
-    class Support:
+    class Support:  # type: ignore[no-redef]
         """Nothing to support."""
 
-    def with_callbacks(method: F) -> F:  # type: ignore[no-redef]
+    def with_callbacks(method: F) -> F:
         return method
 
 

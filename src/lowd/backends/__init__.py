@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import cast
@@ -19,9 +20,14 @@ _REGISTRY = {
 }
 
 
+@cache
+def _installed(name: str) -> bool:
+    return not _missing(name)
+
+
 def available() -> list[str]:
     """Names of the backends whose packages are installed (nothing is imported)."""
-    return [name for name in _REGISTRY if not _missing(name)]
+    return [name for name in _REGISTRY if _installed(name)]
 
 
 def resolve(name: str, n_jobs: int | None) -> Backend:
@@ -30,9 +36,9 @@ def resolve(name: str, n_jobs: int | None) -> Backend:
         name = available()[0]
     if name not in _REGISTRY:
         raise ParameterError(f"backend={name!r}: expected 'auto' or one of {list(_REGISTRY)}.")
-    if missing := _missing(name):
+    if not _installed(name):
         raise BackendUnavailableError(
-            f"backend={name!r} needs {', '.join(missing)}; "
+            f"backend={name!r} needs {', '.join(_missing(name))}; "
             f"install it, or set backend='auto' to use {available()[0]!r}."
         )
     module, cls, _ = _REGISTRY[name]

@@ -108,13 +108,14 @@ class KernelPCA(Reducer):
             self._check_landmarks()
             fit = nystroem(relation, n, self.n_components, self.n_landmarks, ctx)
         else:
-            fit = centered_spectrum(relation, self.n_components, ctx)
-        place: Any = fit.map
+            solved = relation.shifted() if isinstance(relation, Kernel) else relation
+            fit = centered_spectrum(solved, self.n_components, ctx)
+        means = fit.map.means + (getattr(fit.map.relation, "measure", "") == "rbfm1")
         fit = fit.noting(
             gamma=gamma,
-            dual_coef=place.projection,
-            k_mean=place.means,
-            k_grand_mean=float(place.means.mean()),
+            dual_coef=fit.map.projection,
+            k_mean=means,
+            k_grand_mean=float(means.mean()),
         )
         return self._with_inverse(fit, relation, X, ctx) if self.fit_inverse_transform else fit
 

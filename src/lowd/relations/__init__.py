@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from ..backends.protocol import Array, Backend
 
 
@@ -17,6 +19,13 @@ class Matrix(NamedTuple):
 
     stored: Array
     half_square: bool = False
+
+
+def own(rows: Any) -> Any:
+    """A read-only copy: what the caller does to the data afterwards cannot change the model."""
+    copied = rows.copy()
+    (copied if isinstance(copied, np.ndarray) else copied.data).setflags(write=False)
+    return copied
 
 
 class Relation(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..data import Data, Kind
 from ..errors import DataError, ParameterError, UnsupportedError
 from ..tables import Table
 from ..values import value
-from . import Matrix, Relation
+from . import Matrix, Relation, own
 
 # metric -> (how rows are prepared, measure, fixed parameters)
 _METRICS: dict[str, tuple[str, str, tuple[float, ...]]] = {
@@ -99,10 +100,10 @@ class Distances:
         return ops.pairwise(Q, self.X, self.measure, self.params, self.center)
 
     def kept(self) -> Distances:
-        return self
+        return replace(self, X=own(self.X))
 
     def at(self, rows: NDArray[np.int64]) -> Distances:
-        return Distances(self.X[rows], self.preparation, self.measure, self.params, self.center)
+        return replace(self, X=self.X[rows])
 
     def everything(self) -> Rows:
         return self.X
@@ -159,10 +160,11 @@ class Measured:
         return D
 
     def kept(self) -> Measured:
-        return self
+        items = own(self.items) if isinstance(self.items, np.ndarray) else tuple(self.items)
+        return replace(self, items=items)
 
     def at(self, rows: NDArray[np.int64]) -> Measured:
-        return Measured([self.items[i] for i in rows], self.metric, self.params)
+        return replace(self, items=[self.items[i] for i in rows])
 
     def everything(self) -> Sequence[Any]:
         return self.items
@@ -225,7 +227,7 @@ class Gower:
         return self
 
     def at(self, rows: NDArray[np.int64]) -> Gower:
-        return Gower(self.table.at(rows), self.weights, self.ranges)
+        return replace(self, table=self.table.at(rows))
 
     def everything(self) -> Table:
         return self.table

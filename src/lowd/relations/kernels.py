@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..backends.protocol import Array, Backend, Float64, Rows
 from ..data import Data
 from ..errors import DataError, ParameterError
 from ..values import value
-from . import Matrix, Relation
+from . import Matrix, Relation, own
 from .distances import unit_rows
 
 KERNELS = ("linear", "rbf", "poly", "sigmoid", "cosine", "laplacian")
@@ -48,8 +49,7 @@ def kernel_of(
         "sigmoid": ("sigmoid", (gamma or 0.0, float(coef0))),
     }
     measure, numbers = given[kernel]
-    centered = measure == "rbf" and not issparse(X)
-    center = X.mean(0, dtype=np.float64) if centered else None
+    center = X.mean(0, dtype=np.float64) if measure == "rbf" and not issparse(X) else None
     return Kernel(X, kernel == "cosine", measure, numbers, center)
 
 
@@ -72,7 +72,7 @@ class Kernel:
 
     def at(self, rows: Any) -> Kernel:
         """The same kernel toward some of the training rows."""
-        return Kernel(self.X[rows], self.unit_length, self.measure, self.params, self.center)
+        return replace(self, X=own(self.X[rows]))
 
     def columns(self, rows: Any, ops: Backend) -> Array:
         """Those columns of the kernel matrix."""
@@ -96,8 +96,15 @@ class Kernel:
             return np.asarray((gamma * dots + coef0) ** degree)
         return np.asarray(self.params[0] * dots)
 
+    def shifted(self) -> Kernel:
+        """The kernel less 1, where that keeps digits: centering removes the constant anyway.
+
+        With a small γ all rbf values are close to 1, and float32 would keep little else.
+        """
+        return replace(self, measure="rbfm1") if self.measure == "rbf" else self
+
     def kept(self) -> Kernel:
-        return self
+        return replace(self, X=own(self.X))
 
 
 @value
@@ -164,7 +171,8 @@ class KernelFunction:
         return K
 
     def kept(self) -> KernelFunction:
-        return self
+        items = own(self.items) if isinstance(self.items, np.ndarray) else tuple(self.items)
+        return replace(self, items=items)
 
 
 def _takes_matrices(kernel: Callable[..., Any], params: dict[str, Any], items: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,8 @@ def preimage(
     back: RidgePreimage | FixedPointPreimage = ridge
     if how == "fixed_point":
         dual = np.asarray(fit.map.projection, np.float64)
-        back = FixedPointPreimage(ridge, fit.map.relation, dual, 50)
+        kernel = replace(fit.map.relation, measure="rbf")
+        back = FixedPointPreimage(ridge, kernel, dual, 50)
     found = back(Y, ctx.ops)
     spread_of_rows = float(np.square(rows - rows.mean(0), dtype=np.float64).sum())
     error = float(np.square(rows - found, dtype=np.float64).sum())
