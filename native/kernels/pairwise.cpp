@@ -68,7 +68,8 @@ private:
         for (int a = 0; a < q_.lanes(i); a++)
             for (int b = 0; b < x_.lanes(j); b++) {
                 double& d2 = tile[a * P + b];
-                if (!(d2 > (q_.norm(i)[a] + x_.norm(j)[b]) * 0x1p-7 && d2 > floor_))
+                const double norms = q_.norm(i)[a] + x_.norm(j)[b];
+                if (!(d2 > norms * 0x1p-7 && d2 > floor_ && d2 < norms * 4))   // as in the kernel `squares`
                     d2 = kernel_.squared_distance(q_.rows.row(i * P + a), x_.rows.row(j * P + b), q_.rows.cols);
             }
     }

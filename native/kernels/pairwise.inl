@@ -113,7 +113,7 @@ bool squares(double* tile, const double* na, const double* nb, double floor) {
         for (int j = 0; j < PANEL<T>; j += W<double>) {
             const Wide norms = na[i] + load(nb + j), d2 = norms - 2.0 * load(tile + i * PANEL<T> + j);
             store(tile + i * PANEL<T> + j, d2);
-            lost |= ~(Whole)((d2 > norms * 0x1p-7) & (d2 > floor));   // NaN counts as lost: the product overflowed
+            lost |= ~(Whole)((d2 > norms * 0x1p-7) & (d2 > floor) & (d2 < norms * 4.0));   // NaN, infinity: the product overflowed
         }
     for (int l = 1; l < W<double>; l++) lost[0] |= lost[l];
     return lost[0] != 0;

@@ -17,7 +17,7 @@ from . import blocks, callbacks, draws, memory, progress
 from .backends import Backend, resolve
 from .backends.protocol import Array, Survey
 from .data import Data, Kind, as_data, as_places, extreme_rows
-from .errors import ParameterError, UnsupportedError
+from .errors import DataError, ParameterError, UnsupportedError
 from .params import Jobs, check_params
 
 C = TypeVar("C")
@@ -220,8 +220,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if fit.inverse is not None:
             self.inverse_ = fit.inverse
         if fit.embedding is not None:
-            self.embedding_ = np.ascontiguousarray(fit.embedding, dtype)
-            _freeze(self.embedding_)
+            self.embedding_ = _freeze(_fitting(fit.embedding, dtype))
         if "random_state" in {f.name for f in fields(self)}:
             self.seed_ = seed
         for name, learned in fit.report.items():
@@ -238,9 +237,11 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         rows = Q.astype(data.dtype)
         far = extreme_rows(rows)
         Y = np.empty((rows.shape[0], self._n_features_out), np.float64)
-        Y[~far] = self.map_(rows[~far], ops)
-        Y[far] = self.map_(Q[far], ops)
-        return Y
+        for chosen, part in ((far, Q), (~far, rows)):
+            if chosen.any():
+                Y[chosen] = self.map_(part[chosen], ops)
+        limit = np.finfo(data.dtype).max  # a far place is finite too
+        return np.clip(Y, -limit, limit)
 
     def _check_memory(self, data: Data) -> None:
         n, d = data.shape
@@ -273,6 +274,17 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         tags.input_tags.sparse = self._takes_sparse()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _fitting(Y: Array, dtype: np.dtype[Any]) -> Array:
+    """The embedding in the type of the data, if that can hold it."""
+    largest = np.abs(Y).max(initial=0)
+    if largest > np.finfo(dtype).max:
+        raise DataError(
+            f"the map has coordinates of size {largest:.1e}, beyond {dtype}; "
+            "pass X.astype('float64') or other units."
+        )
+    return np.ascontiguousarray(Y, dtype)
 
 
 def _freeze(learned: Any) -> Any:

@@ -69,7 +69,15 @@ class CenteredMap:
 
     def __call__(self, Q: Any, ops: Backend) -> Array:
         def place(part: Any) -> Array:
-            return ops.project(self.relation.toward(part, ops), self.means, self.projection)
+            K = self.relation.toward(part, ops)
+            Y = ops.project(K, self.means, self.projection)
+            far = ~np.isfinite(Y).all(1)
+            if far.any():  # relations beyond the type's range: the nearest that it can hold
+                limit = np.finfo(np.float64).max ** 0.5
+                held = np.nan_to_num(K[far].astype(np.float64), posinf=limit, neginf=-limit)
+                placed = ops.project(np.clip(held, -limit, limit), self.means, self.projection)
+                Y[far] = np.clip(placed, -np.finfo(Y.dtype).max, np.finfo(Y.dtype).max)
+            return Y
 
         return blockwise(Q, len(self.means), place)
 

@@ -67,7 +67,8 @@ struct Kernels {
     void (*pack_rows)(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift, bool truth, T* panel, double* norms);
     // tile (PANEL x PANEL) = the sums over features of the measure's terms.
     void (*pair_tile)(Measure measure, double power, const T* a, const T* b, int64_t cols, double* tile);
-    // Dot products to squared distances; true if some entry is not above max(2^-7 (na + nb), floor): it lost digits.
+    // Dot products to squared distances; true if some entry lost digits: it is not above max(2^-7 (na + nb), floor), or the
+    // product overflowed.
     bool (*squares)(double* tile, const double* na, const double* nb, double floor);
     // |q - x|^2 from the differences, in float64.
     double (*squared_distance)(const T* q, const T* x, int64_t cols);

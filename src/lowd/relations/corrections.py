@@ -39,7 +39,7 @@ class Corrected:
         return self.base.everything()
 
     def _shift(self, D: Array) -> Array:
-        moved = np.sqrt(D * D + 2 * self.constant) if self.squared else D + self.constant
+        moved = np.hypot(D, np.sqrt(2 * self.constant)) if self.squared else D + self.constant
         return np.asarray(np.where(D > 0, moved, 0), D.dtype)
 
 

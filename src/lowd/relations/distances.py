@@ -244,7 +244,8 @@ class MinusHalfSquare:
 
     def toward(self, Q: Any, ops: Backend) -> Array:
         D = self.base.toward(Q, ops)
-        return -0.5 * D * D
+        with np.errstate(over="ignore"):  # of a far point; the map brings it back into range
+            return -0.5 * D * D
 
     def kept(self) -> Relation:
         return MinusHalfSquare(self.base.kept())
