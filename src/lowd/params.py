@@ -9,7 +9,7 @@ from __future__ import annotations
 import collections.abc
 import dataclasses
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -109,6 +109,17 @@ def check_params(obj: Any) -> None:
         if not accepts(domain, getattr(obj, name)):
             raise ParameterError(
                 f"{type(obj).__name__}({name}={getattr(obj, name)!r}): expected {describe(domain)}."
+            )
+
+
+def refuse_unused(obj: Any, names: Iterable[str], why: str) -> None:
+    """Raise if one of the parameters was set although it would change nothing."""
+    defaults = {field.name: field.default for field in dataclasses.fields(obj)}
+    for name in names:
+        if getattr(obj, name) != defaults[name]:
+            raise ParameterError(
+                f"{type(obj).__name__}({name}={getattr(obj, name)!r}) would be ignored: {why}; "
+                f"leave it at {defaults[name]!r}."
             )
 
 

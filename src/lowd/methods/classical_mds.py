@@ -10,7 +10,7 @@ from ..backends import resolve
 from ..backends.protocol import Array
 from ..base import Context, Fit, Reducer, reducer
 from ..data import Data, Kind, as_data
-from ..params import Count, Metric, Seed
+from ..params import Count, Metric, Seed, refuse_unused
 from ..relations.corrections import corrected
 from ..relations.distances import MinusHalfSquare, data_kind, distances_of, takes_sparse
 from ..solvers.landmarks import landmark_scaling
@@ -81,6 +81,8 @@ class ClassicalMDS(Reducer):
         check_count(self.n_components, n, f"n_samples={n}")
         if self.metric == "euclidean" and not self.metric_params and self.n_landmarks is None:
             return euclidean_spectrum(X, self.n_components, ctx).noting(**_means_of_rows(X, ctx))
+        if self.n_landmarks is not None:
+            refuse_unused(self, ["correction"], "landmarks are scaled without one")
         base = distances_of(Data(X, ctx.dtype), self.metric, self.metric_params)
         if self.n_landmarks is not None:
             return landmark_scaling(base, n, self.n_components, self.n_landmarks, ctx)

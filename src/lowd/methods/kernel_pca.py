@@ -11,7 +11,7 @@ from ..backends.protocol import Array, Float64
 from ..base import Context, Fit, Reducer, reducer
 from ..data import Data, Kind
 from ..errors import UnsupportedError
-from ..params import Count, NonNegative, Number, Positive, Seed
+from ..params import Count, NonNegative, Number, Positive, Seed, refuse_unused
 from ..relations.kernels import Kernel, kernel_of
 from ..solvers.landmarks import nystroem
 from ..solvers.preimage import preimage
@@ -93,8 +93,9 @@ class KernelPCA(Reducer):
     def _fit(self, X: Any, ctx: Context) -> Fit:
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         check_count(self.n_components, n, f"n_samples={n}")
+        self._refuse_unused()
         gamma = self._gamma(X, ctx)
-        if self.kernel == "linear" and not self.kernel_params and self.n_landmarks is None:
+        if self.kernel == "linear" and self.n_landmarks is None:
             return euclidean_spectrum(X, self.n_components, ctx).noting(gamma=gamma)
         relation = kernel_of(
             Data(X, ctx.dtype),
@@ -139,6 +140,17 @@ class KernelPCA(Reducer):
         if self.gamma == "median":
             return 1 / max(_median_square(X, ctx), np.finfo(float).tiny)
         return float(self.gamma) if self.gamma is not None else 1 / X.shape[1]
+
+    def _refuse_unused(self) -> None:
+        uses = {"rbf": ["gamma"], "laplacian": ["gamma"], "sigmoid": ["gamma", "coef0"]}
+        uses["poly"] = ["gamma", "degree", "coef0"]
+        used = [] if callable(self.kernel) else uses.get(self.kernel, [])
+        rest = [name for name in ("gamma", "degree", "coef0") if name not in used]
+        refuse_unused(self, rest, f"kernel={self.kernel!r} has no such parameter")
+        if not callable(self.kernel):
+            refuse_unused(self, ["kernel_params"], "only a callable kernel takes them")
+        if not self.fit_inverse_transform:
+            refuse_unused(self, ["alpha", "preimage"], "fit_inverse_transform is False")
 
     def _check_landmarks(self) -> None:
         if self.kernel == "sigmoid" or callable(self.kernel):

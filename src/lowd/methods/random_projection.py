@@ -14,7 +14,7 @@ from ..backends.protocol import Array, Backend
 from ..base import Context, Fit, Reducer, reducer
 from ..errors import DimensionWarning, ParameterError
 from ..maps import HadamardMap, LinearMap, SparseLinearMap
-from ..params import Above, AtMost, Count, Seed, Share
+from ..params import Above, AtMost, Count, Seed, Share, refuse_unused
 from ..values import value
 
 
@@ -74,6 +74,7 @@ class RandomProjection(Reducer):
 
     def _dimension(self, n: int, d: int) -> int:
         if self.n_components != "auto":
+            refuse_unused(self, ["eps"], "n_components is given")
             if self.n_components > d:
                 warnings.warn(
                     f"n_components={self.n_components} exceeds n_features={d}: the projection "

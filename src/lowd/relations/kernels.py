@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 
 from ..backends.protocol import Array, Backend, Float64, Rows
 from ..data import Data
-from ..errors import DataError, ParameterError
+from ..errors import DataError
 from ..values import value
 from . import Matrix, Relation, own
 from .distances import unit_rows
@@ -34,8 +34,6 @@ def kernel_of(
         params = dict(params or {})
         whole = _takes_matrices(kernel, params, data.items)
         return KernelFunction(data.items, kernel, params, whole)
-    if params:
-        raise ParameterError(f"kernel_params={params!r}: only a callable kernel has them.")
     if kernel == "precomputed":
         return GivenKernel(data.items)
     X = unit_rows(data.items, None) if kernel == "cosine" else data.items

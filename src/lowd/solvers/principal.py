@@ -72,7 +72,7 @@ def principal_axes(rows: Centered, k: int | None, ctx: Context) -> Axes:
 def choose_route(n: int, d: int, k: int | None, *, sparse: bool) -> str:
     """The cheapest route by operation counts; the most accurate where all are cheap."""
     small = min(n, d)
-    if n * d * small <= 3e8 and not sparse:
+    if n * d * small <= 2e6 and not sparse:
         return "svd"
     costs = {"covariance": n * d * d + 12 * d**3, "gram": n * n * d + 12 * n**3}
     if k is not None and block_width(k) * 3 <= small:
@@ -114,11 +114,14 @@ def column_scatter(X: Rows, mean: Float64, weights: Float64 | None) -> Float64:
 
 
 def _by_covariance(rows: Centered, k: int, ctx: Context) -> Axes:
-    moments = ctx.ops.moments(rows.X, rows.mean, rows.weights)
+    X, dtype = rows.X, ctx.dtype
+    if X.dtype == np.float32 and X.shape[0] * X.shape[1] ** 2 <= 5e8 and not issparse(X):
+        X, dtype = X.astype(np.float64), np.dtype(np.float64)  # exact products, at no cost here
+    moments = ctx.ops.moments(X, rows.mean, rows.weights)
     if rows.units is not None:
         scatter = moments.scatter / np.outer(rows.units, rows.units)
         moments = Moments(moments.weight, moments.mean, scatter)
-    return axes_from_moments(moments, k, ctx.ops, ctx.dtype)
+    return axes_from_moments(moments, k, ctx.ops, dtype)
 
 
 def _by_svd(rows: Centered, k: int, ctx: Context) -> Axes:
