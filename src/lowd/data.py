@@ -7,7 +7,6 @@ callable metric understands).
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
 
@@ -18,7 +17,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from . import draws
 from .backends.protocol import Array, Backend, Rows, Survey
-from .errors import ColumnTypeError, DataError, MetricWarning, UnsupportedError
+from .errors import ColumnTypeError, DataError, MetricWarning, UnsupportedError, warn
 from .tables import Table, column_kinds, is_table
 
 Kind: TypeAlias = Literal["rows", "distances", "kernel", "table", "objects"]
@@ -172,11 +171,10 @@ def _check_distances(
     excess = D[i, k] - D[i, j] - D[j, k]
     broken = float(np.mean(excess > ASYMMETRY * D[i, k]))
     if broken > 0.05:
-        warnings.warn(
+        warn(
             f"metric='precomputed': {broken:.0%} of sampled triples break the triangle inequality; "
             "are these squared distances? Then pass their square root.",
             MetricWarning,
-            stacklevel=2,
         )
 
 

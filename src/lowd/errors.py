@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 
 class LowdError(Exception):
     """Base of all errors raised on purpose."""
@@ -69,3 +72,14 @@ class RestartWarning(LowdWarning):
 
 class DimensionWarning(LowdWarning):
     """The output has as many dimensions as the input, or more."""
+
+
+def warn(message: str, category: type[LowdWarning]) -> None:
+    """Warn at the line of the user's call, not somewhere inside the library."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in _INSIDE:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level + 1)
+
+
+_INSIDE = ("lowd", "sklearn", "contextlib", "functools")

@@ -149,7 +149,9 @@ class KernelPCA(Reducer):
         refuse_unused(self, rest, f"kernel={self.kernel!r} has no such parameter")
         if not callable(self.kernel):
             refuse_unused(self, ["kernel_params"], "only a callable kernel takes them")
-        if not self.fit_inverse_transform:
+        if self.kernel == "linear":
+            refuse_unused(self, ["alpha", "preimage"], "the inverse of kernel='linear' is exact")
+        elif not self.fit_inverse_transform:
             refuse_unused(self, ["alpha", "preimage"], "fit_inverse_transform is False")
 
     def _check_landmarks(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -11,7 +10,7 @@ from .. import blocks
 from ..backends.protocol import Float64, Moments, Rows
 from ..base import Context, Fit, Reducer, reducer
 from ..data import as_weights
-from ..errors import DataError, RankWarning, RestartWarning, ScaleWarning, UnsupportedError
+from ..errors import DataError, RankWarning, RestartWarning, ScaleWarning, UnsupportedError, warn
 from ..maps import LinearMap
 from ..params import AtLeast, AtMost, Count, Seed, Share
 from ..solvers.canonical import settle
@@ -100,11 +99,10 @@ class PCA(Reducer):
         """Add a batch of any size: the result is that of one fit on all batches together."""
         so_far = getattr(self, "moments_", None)
         if so_far is None and hasattr(self, "map_"):
-            warnings.warn(
+            warn(
                 "this PCA was fitted by fit, which keeps no moments to add to; partial_fit begins "
                 "anew. Feed every batch to partial_fit to learn from all of them.",
                 RestartWarning,
-                stacklevel=2,
             )
         self._learn(
             X, continuing=so_far is not None, weights=sample_weight, so_far=so_far, streaming=True
@@ -180,10 +178,9 @@ class PCA(Reducer):
         rank = int((values > 0).sum())
         k = self._chosen(values, axes.total, most)
         if isinstance(self.n_components, int | np.integer) and k > rank:
-            warnings.warn(
+            warn(
                 f"n_components={k}, but the data have rank {rank}; the other coordinates are 0.",
                 RankWarning,
-                stacklevel=2,
             )
         top = min(k, rank)
         precision = 1e-5 if ctx.dtype == np.float32 else 1e-10
@@ -247,11 +244,10 @@ class PCA(Reducer):
         if share[owner] > 0.99:
             names = getattr(self, "feature_names_in_", None)
             name = f"column {owner}" if names is None else f"column {names[owner]!r}"
-            warnings.warn(
+            warn(
                 f"{name} owns {share[owner]:.1%} of the variance, so the first axis is that "
                 "column; if columns have different units, set scale=True.",
                 ScaleWarning,
-                stacklevel=2,
             )
 
     def _takes_sparse(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -12,7 +11,7 @@ from .. import blocks, draws
 from ..backends import resolve
 from ..backends.protocol import Array, Backend
 from ..base import Context, Fit, Reducer, reducer
-from ..errors import DimensionWarning, ParameterError
+from ..errors import DimensionWarning, ParameterError, warn
 from ..maps import HadamardMap, LinearMap, SparseLinearMap
 from ..params import Above, AtMost, Count, Seed, Share, refuse_unused
 from ..values import value
@@ -76,11 +75,10 @@ class RandomProjection(Reducer):
         if self.n_components != "auto":
             refuse_unused(self, ["eps"], "n_components is given")
             if self.n_components > d:
-                warnings.warn(
+                warn(
                     f"n_components={self.n_components} exceeds n_features={d}: the projection "
                     "makes the data wider.",
                     DimensionWarning,
-                    stacklevel=3,
                 )
             return int(self.n_components)
         k = jl_min_dim(n, self.eps)

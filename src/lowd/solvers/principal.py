@@ -6,7 +6,6 @@ centered rows, the most accurate; `krylov` from products with the scatter matrix
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ from scipy.sparse import issparse
 
 from ..backends.protocol import Array, Backend, Float64, Moments, Rows
 from ..base import Context
-from ..errors import ConvergenceWarning
+from ..errors import ConvergenceWarning, warn
 from .krylov import TOLERANCE, Leading, block_width, leading, random_start
 
 EXACT = np.finfo(np.float64).eps
@@ -60,11 +59,10 @@ def principal_axes(rows: Centered, k: int | None, ctx: Context) -> Axes:
         return axes
     if min(n, d) <= 4000:  # the spectrum is too flat for products; the direct route is affordable
         return ROUTES["covariance" if d <= n else "gram"](rows, k or min(n, d), ctx)
-    warnings.warn(
+    warn(
         f"the principal axes have a relative residual of {axes.residual:.1e} (wanted "
         f"{TOLERANCE[ctx.dtype]:.0e}): the spectrum is nearly flat; ask for more components.",
         ConvergenceWarning,
-        stacklevel=2,
     )
     return axes
 

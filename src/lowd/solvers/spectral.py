@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..backends.protocol import Array, Float64
 from ..base import Context, Fit
-from ..errors import ConvergenceWarning, IndefiniteWarning, ParameterError, RankWarning
+from ..errors import ConvergenceWarning, IndefiniteWarning, ParameterError, RankWarning, warn
 from ..maps import CenteredMap, LinearMap
 from ..relations import Matrix, Relation
 from .canonical import settle, signs
@@ -40,11 +39,10 @@ def centered_spectrum(relation: Relation, k: int | None, ctx: Context) -> Fit:
     found = double_centered(matrix, k, ctx)
     values, vectors, groups = positive_part(found.values, found.vectors, found.noise, k, ctx.dtype)
     if found.negative_mass > NEGATIVE:
-        warnings.warn(
+        warn(
             f"{found.negative_mass:.1%} of the eigenvalue mass is negative: no Euclidean map can "
             "show these relations exactly; that part was dropped (negative_eigenvalue_mass_).",
             IndefiniteWarning,
-            stacklevel=2,
         )
     scale = np.sqrt(values)
     inverse = np.divide(1, scale, out=np.zeros_like(scale), where=scale > 0)
@@ -88,11 +86,10 @@ def double_centered(matrix: Matrix, k: int | None, ctx: Context) -> Spectrum:
     start = random_start(ctx.seed, n, block_width(k))
     found = leading(apply, start - start.mean(0), k, TOLERANCE[A.dtype])
     if not found.converged:
-        warnings.warn(
+        warn(
             f"the leading eigenvectors have a relative residual of {found.residual:.1e}; the "
             "spectrum is nearly flat, so the axes shown are not distinguished by the data.",
             ConvergenceWarning,
-            stacklevel=2,
         )
     mass = _negative_mass(*found.probe)
     noise = _relative(noise, found.values)
@@ -112,7 +109,7 @@ def euclidean_spectrum(X: Any, k: int | None, ctx: Context) -> Fit:
     place = LinearMap(rows.mean, (V * flips).astype(ctx.dtype))
     scale = np.sqrt(values)
     vectors = np.divide(embedding, scale, out=np.zeros_like(embedding), where=scale > 0)
-    report = {
+    report: dict[str, Any] = {
         "n_components": len(values),
         "eigenvalues": values,
         "eigenvectors": vectors,
@@ -121,6 +118,8 @@ def euclidean_spectrum(X: Any, k: int | None, ctx: Context) -> Fit:
         "residual": axes.residual,
         "degenerate_axes": groups,
     }
+    lost = max(axes.total - float(values.sum()), 0.0)
+    report["reconstruction_error"] = lost / axes.total if axes.total > 0 else 0.0
     inverse = LinearMap(None, (V * flips).T.astype(ctx.dtype), rows.mean)
     return Fit(embedding, place, report, inverse)
 
@@ -138,10 +137,9 @@ def positive_part(
     if k is None:
         k = max(rank, 1)
     if k > rank:
-        warnings.warn(
+        warn(
             f"n_components={k}, but only {rank} eigenvalues are positive; the other columns are 0.",
             RankWarning,
-            stacklevel=3,
         )
     top = min(k, rank)
     precision = 1e-5 if dtype == np.float32 else 1e-10
