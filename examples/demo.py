@@ -113,10 +113,10 @@ def recall(X: np.ndarray, Q: np.ndarray, Y: np.ndarray, P: np.ndarray) -> float:
 def show(data: Split, results: list[Result]) -> None:
     n, d = data.train.shape
     print(f"\n{data.name}: fitted on {n} rows of {d} columns, {len(data.new)} rows held out")
-    print(f"{'method':<26}{'fit':>9}  {'map':>7}{f'recall@{K}':>11}  spectrum")
+    print(f"{'method':<26}{'fit':>9}  {'map':>8}{f'recall@{K}':>11}  spectrum")
     for r in results:
         shape = f"{d} -> {r.new_places.shape[1]}"
-        line = f"{r.title:<26}{1000 * r.seconds:>6.0f} ms  {shape:>7}{r.recall:>11.0%}"
+        line = f"{r.title:<26}{1000 * r.seconds:>6.0f} ms  {shape:>8}{r.recall:>11.0%}"
         print(f"{line}  {spectrum(r.model)}")
     for r in results:
         for text in r.warned:

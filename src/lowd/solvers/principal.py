@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import diags_array, issparse
 
 from ..backends.protocol import Array, Backend, Float64, Moments, Rows
 from ..base import Context
@@ -129,14 +129,37 @@ def _by_svd(rows: Centered, k: int, ctx: Context) -> Axes:
 
 
 def _by_gram(rows: Centered, k: int, ctx: Context) -> Axes:
-    A = rows.dense()
-    G = A @ A.T
+    G, back = _sparse_gram(rows) if issparse(rows.X) else _dense_gram(rows, ctx)
     values, Q = ctx.ops.eigh(G, k)
-    V = A.T @ Q
+    V = back(Q)
     length = np.linalg.norm(V, axis=0)
     V = np.divide(V, length, out=np.zeros_like(V), where=length > 0)
-    noise = max(A.shape) * EXACT
+    noise = max(*rows.X.shape) * EXACT if G.dtype == np.float64 else float(np.finfo(G.dtype).eps)
     return Axes(np.maximum(values, 0), V, float(np.trace(G)), "gram", 0.0, noise)
+
+
+def _dense_gram(rows: Centered, ctx: Context) -> tuple[Array, Callable[[Array], Float64]]:
+    """Centered rows A: A A', and what multiplies by A'."""
+    A: Array = rows.dense()
+    if ctx.dtype == np.float32 and A.shape[0] * A.size > 5e9:  # large: products in the input's type
+        A = A.astype(np.float32)
+    G = ctx.ops.pairwise(A, A, "dot", (1.0,), None)
+    return G, lambda Q: np.asarray(A.T @ Q.astype(A.dtype), np.float64)
+
+
+def _sparse_gram(rows: Centered) -> tuple[Array, Callable[[Array], Float64]]:
+    """The same with implicit centering: the rows stay sparse."""
+    inverse = np.ones(len(rows.mean)) if rows.units is None else 1 / rows.units
+    root = np.ones(rows.X.shape[0]) if rows.weights is None else np.sqrt(rows.weights)
+    A, m = rows.X.astype(np.float64) @ diags_array(inverse), rows.mean * inverse
+    c = A @ m
+    G = ((A @ A.T).toarray() - c[:, None] - c + m @ m) * np.outer(root, root)
+
+    def back(Q: Array) -> Float64:
+        R = root[:, None] * Q
+        return np.asarray(A.T @ R - np.outer(m, R.sum(0)))
+
+    return G, back
 
 
 def _by_krylov(rows: Centered, k: int, ctx: Context) -> Axes:
