@@ -48,10 +48,10 @@ class Reference:
         if issparse(X):
             # Implicit centering: the products of a sparse matrix stay sparse until here.
             X = X.astype(np.float64)
-            W = X if weights is None else diags_array(weights) @ X
-            weight = float(X.shape[0] if weights is None else weights.sum())
-            scatter = (X.T @ W).toarray() - weight * np.outer(mean, mean)
-            return Moments(weight, mean, scatter)
+            w = np.ones(X.shape[0]) if weights is None else weights
+            cross = np.outer(mean, w @ X)
+            scatter = (X.T @ (diags_array(w) @ X)).toarray() - cross - cross.T
+            return Moments(w.sum(), mean, scatter + w.sum() * np.outer(mean, mean))
         centered = X - mean
         weighted = centered if weights is None else centered * weights[:, None]
         weight = float(len(X) if weights is None else weights.sum())
@@ -65,7 +65,8 @@ class Reference:
         if issparse(X):
             X = X.astype(np.float64)
             Z = (X @ V - mean @ V) * w[:, None]
-            trace = w @ np.asarray(X.power(2).sum(1)).ravel() - w.sum() * mean @ mean
+            squares = w @ np.asarray(X.power(2).sum(1)).ravel()
+            trace = squares - 2 * mean @ (w @ X) + w.sum() * mean @ mean
             return X.T @ Z - np.outer(mean, Z.sum(0)), float(trace)
         centered = X - mean
         return centered.T @ ((centered @ V) * w[:, None]), float(w @ (centered**2).sum(1))

@@ -130,7 +130,7 @@ def _by_svd(rows: Centered, k: int, ctx: Context) -> Axes:
 
 def _by_gram(rows: Centered, k: int, ctx: Context) -> Axes:
     G, back = _sparse_gram(rows) if issparse(rows.X) else _dense_gram(rows, ctx)
-    values, Q = ctx.ops.eigh(G, k)
+    values, Q = ctx.ops.eigh(G.astype(np.float64, copy=False), k)
     V = back(Q)
     length = np.linalg.norm(V, axis=0)
     V = np.divide(V, length, out=np.zeros_like(V), where=length > 0)
