@@ -1,0 +1,411 @@
+"""What may be passed in: containers, types, memory orders; and how anything else is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars
+import pyarrow
+import pytest
+from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix
+
+import lowd
+from cases import BY_NAME, attempt, close, fit, fit_transform, rows_like, same_bits
+from lowd.errors import ColumnTypeError, DataError, ParameterError, UnsupportedError
+
+NUMERIC = [case for case in BY_NAME.values() if case.source not in ("table", "words")]
+ROWS = [
+    case
+    for case in NUMERIC
+    if case.source in ("rows", "counts") and not any(map(callable, case.params.values()))
+]
+numeric = pytest.mark.parametrize("chosen", NUMERIC, ids=lambda case: case.name)
+rows_only = pytest.mark.parametrize("chosen", ROWS, ids=lambda case: case.name)
+both_types = pytest.mark.parametrize("kept", [np.float64, np.float32], ids=["float64", "float32"])
+
+
+def _memory_orders(A):
+    """The same numbers, laid out otherwise."""
+    n, d = A.shape
+    wide, tall = np.zeros((n, 2 * d), A.dtype), np.zeros((2 * n, d), A.dtype)
+    wide[:, ::2], tall[::2] = A, A
+    reversed_rows = A[::-1].copy()[::-1]
+    reversed_columns = A[:, ::-1].copy()[:, ::-1]
+    swapped = A.astype(A.dtype.newbyteorder())
+    padded = np.zeros((n, d + 3), A.dtype)
+    padded[:, :d] = A
+    return {
+        "Fortran": np.asfortranarray(A),
+        "every other column": wide[:, ::2],
+        "every other row": tall[::2],
+        "rows backwards": reversed_rows,
+        "columns backwards": reversed_columns,
+        "wider rows": padded[:, :d],
+        "other byte order": swapped,
+        "subclass": A.view(np.matrix) if False else A.view(_Subclass),
+    }
+
+
+class _Subclass(np.ndarray):
+    pass
+
+
+@numeric
+@both_types
+def test_any_memory_order(chosen, backend, kept):
+    X, Q = chosen.data(kept)
+    expected = fit(chosen.model(backend), X).transform(Q)
+    orders = _memory_orders(X)
+    others = _memory_orders(Q)
+    for name, laid_out in orders.items():
+        Y = fit(chosen.model(backend), laid_out).transform(others[name])
+        assert Y.dtype == kept, name
+        same_bits(Y, expected)
+
+
+@numeric
+@both_types
+def test_floats_keep_their_type(chosen, backend, kept):
+    X, Q = chosen.data(kept)
+    model = chosen.model(backend)
+    assert fit_transform(model, X).dtype == kept
+    assert model.transform(Q).dtype == kept
+    # New rows decide their own type, whatever the model was trained on.
+    other = np.float32 if kept == np.float64 else np.float64
+    assert model.transform(Q.astype(other)).dtype == other
+    close(model.transform(Q.astype(other)), model.transform(Q), np.float32)
+
+
+@rows_only
+def test_integers_booleans_and_half_precision(chosen, backend):
+    X, Q = (np.round(4 * A).astype(np.int64) for A in chosen.data())
+    expected = fit(chosen.model(backend), X.astype(float)).transform(Q.astype(float))
+    for kind in (np.int64, np.int32, np.int16, np.int8, np.float16):
+        Y = fit(chosen.model(backend), X.astype(kind)).transform(Q.astype(kind))
+        assert Y.dtype == (np.float64 if np.issubdtype(kind, np.integer) else Y.dtype)
+        close(Y, expected, Y.dtype)
+
+
+def test_booleans_count_as_numbers(backend, rng):
+    X = rng.random((30, 6)) < 0.5
+    close(
+        lowd.PCA(2, backend=backend).fit_transform(X),
+        lowd.PCA(2, backend=backend).fit_transform(X.astype(float)),
+    )
+
+
+@rows_only
+def test_containers(chosen, backend):
+    """Lists, pandas, polars and pyarrow give what the array gives."""
+    X, Q = chosen.data()
+    expected = fit(chosen.model(backend), X).transform(Q)
+    names = [f"c{j}" for j in range(X.shape[1])]
+    makers = {
+        "list": np.ndarray.tolist,
+        "tuples": lambda A: tuple(map(tuple, A)),
+        "pandas": lambda A: pd.DataFrame(A, columns=names),
+        "pandas, nullable": lambda A: pd.DataFrame(A, columns=names).convert_dtypes(),
+        "polars": lambda A: polars.DataFrame(A, schema=names),
+        "pyarrow": lambda A: pyarrow.table({c: A[:, j] for j, c in enumerate(names)}),
+    }
+    for name, make in makers.items():
+        model = fit(chosen.model(backend), make(X))
+        same_bits(model.transform(make(Q)), expected)
+        if name not in ("list", "tuples"):
+            assert list(model.feature_names_in_) == names, name
+        assert model.n_features_in_ == X.shape[1]
+
+
+def test_mixed_tables_from_three_libraries(backend):
+    X, Q = BY_NAME["MDS-gower"].data()
+    levels = list(X["size"].cat.categories)
+
+    def to_polars(A):
+        return polars.from_pandas(A.astype({"size": str})).with_columns(
+            polars.col("size").cast(polars.Enum(levels))
+        )
+
+    expected = fit(lowd.ClassicalMDS(metric="gower", backend=backend), X).transform(Q)
+    model = fit(lowd.ClassicalMDS(metric="gower", backend=backend), to_polars(X))
+    close(model.transform(to_polars(Q)), expected)
+    # Arrow has no ordered levels that survive a trip, so compare without that column.
+    X, Q = X.drop(columns="size"), Q.drop(columns="size")
+    expected = fit(lowd.ClassicalMDS(metric="gower", backend=backend), X).transform(Q)
+    tables = [pyarrow.Table.from_pandas(A, preserve_index=False) for A in (X, Q)]
+    model = fit(lowd.ClassicalMDS(metric="gower", backend=backend), tables[0])
+    close(model.transform(tables[1]), expected)
+    rows = [A.astype(object).to_numpy() for A in (X, Q)]
+    model = fit(lowd.ClassicalMDS(metric="gower", backend=backend), rows[0])
+    close(model.transform(rows[1]), expected)
+
+
+@numeric
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_what_is_not_finite_is_named_by_row_and_column(chosen, backend, bad):
+    X, Q = (np.array(A) for A in chosen.data())
+    word = "NaN" if np.isnan(bad) else "-inf" if bad < 0 else "inf"
+    place = r"row 17, column 5"
+    good = X.copy()
+    X[17, 5] = bad
+    with pytest.raises(DataError, match=place) as refusal:
+        fit(chosen.model(backend), X)
+    assert word in str(refusal.value)
+    model = fit(chosen.model(backend), good)
+    Q[17, 5] = bad
+    with pytest.raises(DataError, match=place) as refusal:
+        model.transform(Q)
+    assert word in str(refusal.value)
+    Y = np.zeros((4, model.transform(chosen.data()[1]).shape[1]))
+    Y[2, 1] = bad
+    if attempt(model.inverse_transform, np.nan_to_num(Y, posinf=0, neginf=0))[1] is None:
+        with pytest.raises(DataError, match="row 2, column 1"):
+            model.inverse_transform(Y)
+
+
+def test_nan_in_a_frame_is_named_by_its_column(backend):
+    X = pd.DataFrame(rows_like(20, 3), columns=["mass", "length", "age"])
+    X.loc[4, "length"] = np.nan
+    with pytest.raises(DataError, match=r"row 4, column 1 \('length'\)"):
+        lowd.PCA(2, backend=backend).fit(X)
+
+
+def test_nan_in_a_nullable_frame(backend):
+    X = pd.DataFrame({"a": [1, 2, None, 4], "b": [1.0, 2.0, 5.0, 4.0]}).convert_dtypes()
+    with pytest.raises(DataError, match=r"row 2, column 0"):
+        lowd.PCA(1, backend=backend).fit(X)
+
+
+@pytest.mark.parametrize(("bad", "named"), [(np.nan, "nan"), (np.inf, "inf"), (-1.0, "-1")])
+def test_weights_are_named_by_row(backend, bad, named):
+    weights = np.ones(20)
+    weights[7] = bad
+    with pytest.raises(DataError, match=f"sample_weight of row 7 is {named}"):
+        lowd.PCA(2, backend=backend).fit(rows_like(20), sample_weight=weights)
+
+
+def test_weights_of_another_length_or_all_zero(backend):
+    with pytest.raises(DataError, match=r"expected \(20,\), got \(19,\)"):
+        lowd.PCA(2, backend=backend).fit(rows_like(20), sample_weight=np.ones(19))
+    with pytest.raises(DataError, match="all weights are zero"):
+        lowd.PCA(2, backend=backend).fit(rows_like(20), sample_weight=np.zeros(20))
+
+
+def test_gaps_in_sparse_data_are_named(backend):
+    X = csr_array(np.diag(np.arange(1.0, 9)))
+    X.data[4] = np.nan
+    with pytest.raises(DataError, match="row 4, column 4"):
+        lowd.PCA(2, backend=backend).fit(X)
+
+
+@rows_only
+def test_text_is_named(chosen, backend):
+    X, _ = chosen.data()
+    frame = pd.DataFrame(X)
+    frame.columns = [f"c{j}" for j in range(X.shape[1])]
+    frame["color"] = "red"
+    frame["size"] = pd.Categorical(["big"] * len(X))
+    for made in (frame, polars.from_pandas(frame.astype({"size": str}))):
+        with pytest.raises(ColumnTypeError, match="'color', 'size'") as refusal:
+            chosen.model(backend).fit(made)
+        assert "gower" in str(refusal.value)
+    objects = X.astype(object)
+    objects[3, 2] = "a word"
+    for made in (objects, objects.tolist()):
+        with pytest.raises((ColumnTypeError, DataError), match="row 3, column 2 holds 'a word'"):
+            chosen.model(backend).fit(made)
+    assert issubclass(ColumnTypeError, TypeError)
+
+
+@rows_only
+def test_wrong_width(chosen, backend):
+    X, Q = chosen.data()
+    model = fit(chosen.model(backend), X)
+    with pytest.raises(DataError, match=f"{Q.shape[1] - 1}.*{Q.shape[1]}"):
+        model.transform(Q[:, 1:])
+    with pytest.raises(DataError, match="columns, but the map has"):
+        attempt_inverse = lowd.PCA(2, backend=backend).fit(X).inverse_transform
+        attempt_inverse(np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("source", ["distances", "kernel"])
+def test_wrong_width_of_relations(backend, source):
+    name = "MDS-precomputed" if source == "distances" else "KernelPCA-precomputed"
+    X, Q = BY_NAME[name].data()
+    model = fit(BY_NAME[name].model(backend), X)
+    with pytest.raises(DataError, match="59.*60"):
+        model.transform(Q[:, 1:])
+    with pytest.raises(DataError, match=r"square matrix.*\(60, 59\)"):
+        BY_NAME[name].model(backend).fit(X[:, 1:])
+
+
+@numeric
+def test_too_few_or_no_rows(chosen, backend):
+    X, Q = chosen.data()
+    for empty in (X[:0], X[:, :0], np.empty((0, 0))):
+        with pytest.raises(DataError, match="0"):
+            chosen.model(backend).fit(empty)
+    model = fit(chosen.model(backend), X)
+    with pytest.raises(DataError, match="0 sample"):
+        model.transform(Q[:0])
+
+
+def test_not_a_matrix(backend):
+    for bad in (np.ones(5), np.ones((2, 3, 4)), 7.0, "text", None, np.array(["a", "b"])):
+        with pytest.raises((DataError, TypeError)):
+            lowd.PCA(1, backend=backend).fit(bad)
+    with pytest.raises(DataError):
+        lowd.PCA(1, backend=backend).fit([[1.0, 2.0], [3.0]])
+    with pytest.raises((DataError, TypeError), match=r"[Cc]omplex"):
+        lowd.PCA(1, backend=backend).fit(np.ones((4, 2), complex))
+
+
+def test_objects_for_callables(backend):
+    model = lowd.ClassicalMDS(1, metric=lambda a, b: abs(len(a) - len(b)), backend=backend)
+    with pytest.raises(DataError, match="one string"):
+        model.fit("words")
+    with pytest.raises(DataError, match="sequence"):
+        model.fit(word for word in ("a", "bb"))
+    with pytest.raises(DataError, match="0 objects"):
+        model.fit([])
+    for bad in (-1.0, np.nan, np.inf):
+        with pytest.raises(DataError, match="objects 1 and 0"):
+            lowd.ClassicalMDS(1, metric=lambda *_, bad=bad: bad, backend=backend).fit(["a", "b"])
+    with pytest.raises(DataError, match="not symmetric"):
+        lowd.KernelPCA(1, kernel=lambda a, b: float(a < b), backend=backend).fit(["a", "b", "c"])
+
+
+def test_integers_too_long_for_floats(backend):
+    X = np.array([[2**60, 1], [2**60 + 1, 5], [3, 4]])
+    with pytest.raises(DataError, match=r"2\*\*53"):
+        lowd.PCA(1, backend=backend).fit(X)
+
+
+@pytest.mark.parametrize("dtype_", [np.float64, np.float32])
+def test_sparse_equals_dense(case, backend, dtype_):
+    """For fit and transform; or a refusal that says what to do."""
+    if case.source != "rows" or any(map(callable, case.params.values())):
+        return
+    X, Q = case.data(dtype_)
+    X, Q = (np.where(A > 2, A, 0).astype(dtype_) for A in (X, Q))
+    keep = X.any(1)
+    X, Q = X[keep], Q[Q.any(1)]
+    model = case.model(backend)
+    if not model.__sklearn_tags__().input_tags.sparse:
+        with pytest.raises(UnsupportedError, match="toarray"):
+            model.fit(csr_array(X))
+        with pytest.raises(UnsupportedError, match="toarray"):
+            fit(model, X).transform(csr_array(Q))
+        return
+    dense = fit(case.model(backend), X)
+    for kind in (csr_array, csc_array, coo_array, csr_matrix):
+        given = kind(X)
+        fit(model, given)
+        assert given.nnz == csr_array(X).nnz  # the input is as it was
+        Y = model.transform(kind(Q))
+        assert isinstance(Y, np.ndarray)
+        assert Y.dtype == dtype_
+        close(Y, dense.transform(Q), dtype_, 5)
+    close(model.transform(Q), dense.transform(Q), dtype_, 5)
+    close(dense.transform(csr_array(Q)), dense.transform(Q), dtype_, 5)
+
+
+def test_sparse_duplicates_add_up(backend):
+    entries, at = np.array([1.0, 2, 4, 3, 1]), ([0, 0, 1, 2, 3], [0, 0, 1, 1, 0])
+    X = coo_array((entries, at), shape=(4, 2))
+    close(
+        lowd.PCA(2, backend=backend).fit_transform(X),
+        lowd.PCA(2, backend=backend).fit_transform(X.toarray()),
+    )
+
+
+def test_precomputed_is_checked(backend):
+    """Each defect of a matrix of distances is named, with its place."""
+    X = rows_like(12, 3)
+    D = np.linalg.norm(X[:, None] - X, axis=2)
+
+    def spoiled(row, column, by, mirror=False):
+        A = D.copy()
+        A[row, column] += by
+        if mirror:
+            A[column, row] += by
+        return A
+
+    model = lowd.ClassicalMDS(2, metric="precomputed", backend=backend)
+    with pytest.raises(
+        DataError, match=r"(?s)symmetric.*(2, 5|5, 2|row 2, column 5|row 5, column 2)"
+    ):
+        model.fit(spoiled(2, 5, 0.5))
+    with pytest.raises(DataError, match=r"diagonal.*4"):
+        model.fit(spoiled(4, 4, 0.5))
+    with pytest.raises(DataError, match=r"row [36], column [36]"):
+        model.fit(spoiled(3, 6, -9.0, mirror=True))
+    with pytest.raises(DataError, match=r"row 1, column 2"):
+        model.fit(X=D).transform(
+            np.where(np.arange(12) == 2, -1.0, D[:2] + [[0], [0]]) * [[1], [1]]
+            if False
+            else _negative_at(D[:2], 1, 2)
+        )
+    # A similarity (largest on the diagonal) is not a distance.
+    with pytest.raises(DataError, match=r"similarit"):
+        model.fit(np.exp(-D))
+
+
+def _negative_at(A, row, column):
+    A = A.copy()
+    A[row, column] = -1
+    return A
+
+
+def test_float_noise_in_distances_passes(backend):
+    X = rows_like(30, 3)
+    D = np.linalg.norm(X[:, None] - X, axis=2)
+    noisy = D * (1 + 1e-7 * np.random.default_rng(0).normal(size=D.shape))
+    expected = lowd.ClassicalMDS(2, metric="precomputed", backend=backend).fit(D)
+    model = lowd.ClassicalMDS(2, metric="precomputed", backend=backend).fit(noisy)
+    close(model.embedding_, expected.embedding_, np.float32)
+
+
+def test_squared_distances_are_noticed(backend):
+    X = rows_like(40, 3)
+    D = np.linalg.norm(X[:, None] - X, axis=2)
+    with pytest.warns(lowd.errors.MetricWarning, match="triangle"):
+        fit(lowd.ClassicalMDS(2, metric="precomputed", backend=backend), D**2)
+
+
+def test_asymmetric_kernel(backend):
+    K = np.eye(5) + 0.1
+    K[1, 3] = 0.7
+    with pytest.raises(DataError, match="symmetric"):
+        lowd.KernelPCA(2, kernel="precomputed", backend=backend).fit(K)
+
+
+def test_rows_without_direction_are_named(backend):
+    X = rows_like(20, 4)
+    X[[3, 8]] = 0
+    with pytest.raises(DataError, match=r"row 3, 8 has no direction"):
+        lowd.ClassicalMDS(metric="cosine", backend=backend).fit(X)
+    model = fit(lowd.ClassicalMDS(metric="cosine", backend=backend), rows_like(20, 4))
+    with pytest.raises(DataError, match="row 3, 8"):
+        model.transform(X)
+    X[[3, 8]] = 5
+    with pytest.raises(DataError, match="all equal"):
+        lowd.ClassicalMDS(metric="correlation", backend=backend).fit(X)
+
+
+def test_metric_and_kernel_parameters_that_do_not_exist():
+    X = rows_like(20)
+    for metric, params, word in (
+        ("manhattan", {"p": 3}, "'p'"),
+        ("minkowski", {"q": 3}, "'q'"),
+        ("minkowski", {"p": 0.5}, ">= 1"),
+        ("minkowski", {"p": np.inf}, "chebyshev"),
+        ("euclidean", {"p": 3}, "'p'"),
+        ("gower", {"weights": [1, 2]}, "7 numbers"),
+        ("gower", {"weights": [-1] * 7}, ">= 0"),
+    ):
+        with pytest.raises(ParameterError, match=word):
+            lowd.ClassicalMDS(metric=metric, metric_params=params).fit(X)
+    with pytest.raises(ParameterError, match="only a callable"):
+        lowd.KernelPCA(2, kernel="rbf", kernel_params={"gamma": 1}).fit(X)
+    with pytest.raises(ParameterError, match="only a callable"):
+        lowd.KernelPCA(2, kernel="linear", kernel_params={"gamma": 1}).fit(X)

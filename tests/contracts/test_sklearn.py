@@ -1,0 +1,157 @@
+"""scikit-learn's own contract, with no check marked as an expected failure."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars
+import pytest
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import lowd
+from cases import CASES, fit, fit_transform, same_bits
+from lowd.methods import METHODS
+
+# Instances that suit the tiny data of the checks: down to one column, ten rows.
+_PARAMS = [
+    ("PCA", {}),
+    ("PCA", {"n_components": 1}),
+    ("PCA", {"n_components": 1, "whiten": True}),
+    ("PCA", {"n_components": 0.9}),
+    ("PCA", {"n_components": 1, "scale": True}),
+    ("PCA", {"n_components": 1, "center": False, "ddof": 0}),
+    ("GaussianRandomProjection", {"n_components": 1, "random_state": 0}),
+    ("SparseRandomProjection", {"n_components": 1, "random_state": 0}),
+    ("HadamardRandomProjection", {"n_components": 1, "random_state": 0}),
+    ("ClassicalMDS", {"n_components": 1}),
+    ("ClassicalMDS", {"n_components": 1, "metric": "manhattan"}),
+    ("ClassicalMDS", {"n_components": 1, "metric": "chebyshev", "correction": "lingoes"}),
+    ("ClassicalMDS", {"n_components": 1, "metric": "precomputed"}),
+    ("ClassicalMDS", {"n_components": 1, "n_landmarks": 3}),
+    ("KernelPCA", {"n_components": 1}),
+    ("KernelPCA", {"n_components": 1, "kernel": "rbf"}),
+    ("KernelPCA", {"n_components": 1, "kernel": "poly"}),
+    ("KernelPCA", {"n_components": 1, "kernel": "cosine"}),
+    ("KernelPCA", {"n_components": 1, "kernel": "laplacian"}),
+    ("KernelPCA", {"n_components": 1, "kernel": "precomputed"}),
+    ("KernelPCA", {"n_components": 1, "kernel": "rbf", "n_landmarks": 3}),
+    ("KernelPCA", {"n_components": 1, "kernel": "rbf", "fit_inverse_transform": True}),
+]
+MODELS = [
+    getattr(lowd, name)(backend=backend, **params)
+    for backend in ("auto", "reference")
+    for name, params in _PARAMS
+]
+
+
+def test_every_method_is_checked():
+    assert {type(model).__name__ for model in MODELS} == set(METHODS)
+    assert {case.method for case in CASES} == set(METHODS)
+
+
+@parametrize_with_checks(MODELS)
+# The checks' data include dominant columns, low ranks and no metrics, of which lowd warns.
+@pytest.mark.filterwarnings("ignore::lowd.errors.LowdWarning")
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_set_output(case, backend, library):
+    X, Q = case.data()
+    model = fit(case.model(backend), X)
+    plain = model.transform(Q)
+    framed = model.set_output(transform=library).transform(Q)
+    assert isinstance(framed, pd.DataFrame if library == "pandas" else polars.DataFrame)
+    assert list(framed.columns) == list(model.get_feature_names_out())
+    assert framed.columns[0] == f"{case.method.lower()}0"
+    same_bits(framed.to_numpy(), plain)
+    if library == "pandas" and isinstance(Q, pd.DataFrame):
+        assert framed.index.equals(Q.index)
+    together = case.model(backend).set_output(transform=library)
+    assert isinstance(fit_transform(together, X), type(framed))
+
+
+def test_index_of_a_frame_is_kept():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 3)), index=range(100, 120))
+    X.columns = ["a", "b", "c"]
+    model = lowd.PCA(2).set_output(transform="pandas")
+    assert model.fit_transform(X).index.equals(X.index)
+    assert list(model.feature_names_in_) == ["a", "b", "c"]
+
+
+def test_names_of_columns_must_return(case):
+    if case.source not in ("rows", "counts") or any(map(callable, case.params.values())):
+        return
+    X, Q = case.data()
+    names = [f"column {j}" for j in range(X.shape[1])]
+    model = fit(case.model(), pd.DataFrame(X, columns=names))
+    assert list(model.feature_names_in_) == names
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.transform(pd.DataFrame(Q, columns=names[::-1]))
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        model.transform(Q)
+
+
+def test_not_fitted(case):
+    from sklearn.exceptions import NotFittedError
+
+    _, Q = case.data()
+    for call in ("transform", "inverse_transform", "get_feature_names_out"):
+        with pytest.raises(NotFittedError, match=case.method):
+            getattr(case.model(), call)(*([Q] if "transform" in call else []))
+
+
+def test_repr_shows_what_was_set(case):
+    text = repr(case.model())
+    assert text.startswith(f"{case.method}(")
+    default = getattr(lowd, case.method)().get_params()
+    for name, value in case.params.items():
+        assert (f"{name}=" in text) == (value != default[name])
+
+
+def test_parameters_are_named_alike_everywhere(case):
+    model = case.model()
+    params = model.get_params()
+    assert {"n_components", "backend", "n_jobs", "verbose"} <= set(params)
+    assert model.set_params(**params).get_params() == params
+    with pytest.raises(ValueError, match="Invalid parameter"):
+        model.set_params(n_component=2)
+
+
+def test_n_components_comes_first_by_position():
+    for name in METHODS:
+        assert getattr(lowd, name)(3).n_components == 3
+        with pytest.raises(TypeError, match="positional"):
+            getattr(lowd, name)(3, 4)
+
+
+def test_pipeline_and_grid_search():
+    """A method is a step like any other, and its parameters can be searched."""
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(n_class=4, return_X_y=True)
+    X, y = X[:300], y[:300]
+    steps = make_pipeline(lowd.PCA(2), KNeighborsClassifier(3))
+    grid = {"pca__n_components": [1, 8], "pca__whiten": [False, True]}
+    search = GridSearchCV(steps, grid, cv=3, error_score="raise").fit(X, y)
+    assert search.best_params_["pca__n_components"] == 8
+    assert search.best_score_ > 0.9
+    pairwise = make_pipeline(lowd.ClassicalMDS(5, metric="manhattan"), KNeighborsClassifier(3))
+    with pytest.warns(lowd.errors.IndefiniteWarning):
+        pairwise.fit(X[:200], y[:200])
+    assert pairwise.score(X[200:], y[200:]) > 0.9
+
+
+def test_precomputed_is_cut_on_both_axes_by_cross_validation():
+    from sklearn.metrics import pairwise_distances
+    from sklearn.model_selection import cross_val_score
+
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 20)
+    X = rng.normal(size=(40, 3)) + 6 * y[:, None]
+    model = make_pipeline(lowd.ClassicalMDS(2, metric="precomputed"), KNeighborsClassifier(1))
+    assert cross_val_score(model, pairwise_distances(X), y, cv=4, error_score="raise").min() == 1
