@@ -177,13 +177,19 @@ def draw(out: Path, splits: list[Split], results: dict[str, list[Result]]) -> No
 
 
 def save_small(figure: Any, path: Path) -> None:
-    """A PNG of 255 colors, which takes a third of the usual size."""
+    """A PNG of 255 colors and white, which takes a third of the usual size."""
     from PIL import Image
 
     figure.canvas.draw()
-    picture = Image.fromarray(np.asarray(figure.canvas.buffer_rgba())).convert("RGB")
-    palette = picture.quantize(255, method=Image.Quantize.MAXCOVERAGE)
-    picture.quantize(palette=palette, dither=Image.Dither.NONE).save(path, optimize=True)
+    pixels = np.asarray(figure.canvas.buffer_rgba())[:, :, :3]
+    few = Image.fromarray(pixels).quantize(255, method=Image.Quantize.MAXCOVERAGE)
+    palette = np.full((256, 3), 255, np.uint8)
+    found = np.reshape(few.getpalette() or [], (-1, 3))[:255]
+    palette[: len(found)] = found
+    index = np.where((pixels == 255).all(2), 255, few).astype(np.uint8)  # white stays white
+    picture = Image.fromarray(index)
+    picture.putpalette(palette.tobytes())
+    picture.save(path, optimize=True)
 
 
 def pictured(results: list[Result]) -> list[Result]:
