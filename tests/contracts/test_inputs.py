@@ -42,7 +42,7 @@ def _memory_orders(A):
         "columns backwards": reversed_columns,
         "wider rows": padded[:, :d],
         "other byte order": swapped,
-        "subclass": A.view(np.matrix) if False else A.view(_Subclass),
+        "subclass": A.view(_Subclass),
     }
 
 
@@ -222,9 +222,9 @@ def test_wrong_width(chosen, backend):
     model = fit(chosen.model(backend), X)
     with pytest.raises(DataError, match=f"{Q.shape[1] - 1}.*{Q.shape[1]}"):
         model.transform(Q[:, 1:])
-    with pytest.raises(DataError, match="columns, but the map has"):
-        attempt_inverse = lowd.PCA(2, backend=backend).fit(X).inverse_transform
-        attempt_inverse(np.zeros((2, 3)))
+    k = model.transform(Q).shape[1]
+    _, refusal = attempt(model.inverse_transform, np.zeros((2, k + 1)))
+    assert f"{k + 1} columns, but the map has {k}" in refusal or "no inverse" in refusal
 
 
 @pytest.mark.parametrize("source", ["distances", "kernel"])
@@ -232,7 +232,7 @@ def test_wrong_width_of_relations(backend, source):
     name = "MDS-precomputed" if source == "distances" else "KernelPCA-precomputed"
     X, Q = BY_NAME[name].data()
     model = fit(BY_NAME[name].model(backend), X)
-    with pytest.raises(DataError, match="59.*60"):
+    with pytest.raises(DataError, match=r"59.*60"):
         model.transform(Q[:, 1:])
     with pytest.raises(DataError, match=r"square matrix.*\(60, 59\)"):
         BY_NAME[name].model(backend).fit(X[:, 1:])
@@ -280,13 +280,12 @@ def test_integers_too_long_for_floats(backend):
         lowd.PCA(1, backend=backend).fit(X)
 
 
-@pytest.mark.parametrize("dtype_", [np.float64, np.float32])
-def test_sparse_equals_dense(case, backend, dtype_):
+def test_sparse_equals_dense(case, backend, dtype):
     """For fit and transform; or a refusal that says what to do."""
     if case.source != "rows" or any(map(callable, case.params.values())):
         return
-    X, Q = case.data(dtype_)
-    X, Q = (np.where(A > 2, A, 0).astype(dtype_) for A in (X, Q))
+    X, Q = case.data(dtype)
+    X, Q = (np.where(A > 2, A, 0).astype(dtype) for A in (X, Q))
     keep = X.any(1)
     X, Q = X[keep], Q[Q.any(1)]
     model = case.model(backend)
@@ -303,10 +302,28 @@ def test_sparse_equals_dense(case, backend, dtype_):
         assert given.nnz == csr_array(X).nnz  # the input is as it was
         Y = model.transform(kind(Q))
         assert isinstance(Y, np.ndarray)
-        assert Y.dtype == dtype_
-        close(Y, dense.transform(Q), dtype_, 5)
-    close(model.transform(Q), dense.transform(Q), dtype_, 5)
-    close(dense.transform(csr_array(Q)), dense.transform(Q), dtype_, 5)
+        assert Y.dtype == dtype
+        close(Y, dense.transform(Q), dtype, 5)
+    close(model.transform(Q), dense.transform(Q), dtype, 5)
+    close(dense.transform(csr_array(Q)), dense.transform(Q), dtype, 5)
+
+
+def test_sparse_input_is_never_rearranged(case, backend, dtype):
+    """Columns of a row in any order, entries in parts: the same answer, and the input untouched."""
+    if case.source != "rows" or not case.model().__sklearn_tags__().input_tags.sparse:
+        return
+    X = np.where(case.data(dtype)[0] > 2, case.data(dtype)[0], 0)
+    X = csr_array(X[X.any(1)])
+    expected = fit(case.model(backend), X.toarray()).transform(X.toarray())
+    for row, end in zip(X.indptr, X.indptr[1:], strict=False):
+        X.indices[row:end], X.data[row:end] = X.indices[row:end][::-1], X.data[row:end][::-1]
+    X.has_sorted_indices = False
+    before = [part.copy() for part in (X.data, X.indices, X.indptr)]
+    model = fit(case.model(backend), X)
+    close(model.transform(X), expected, dtype, 5)
+    close(model.transform(X), expected, dtype, 5)
+    for part, was in zip((X.data, X.indices, X.indptr), before, strict=True):
+        same_bits(part, was)
 
 
 def test_sparse_duplicates_add_up(backend):
@@ -331,29 +348,17 @@ def test_precomputed_is_checked(backend):
         return A
 
     model = lowd.ClassicalMDS(2, metric="precomputed", backend=backend)
-    with pytest.raises(
-        DataError, match=r"(?s)symmetric.*(2, 5|5, 2|row 2, column 5|row 5, column 2)"
-    ):
+    with pytest.raises(DataError, match=r"symmetric.*\((2, 5|5, 2)\)"):
         model.fit(spoiled(2, 5, 0.5))
-    with pytest.raises(DataError, match=r"diagonal.*4"):
+    with pytest.raises(DataError, match=r"row 4 to itself is 0\.5"):
         model.fit(spoiled(4, 4, 0.5))
     with pytest.raises(DataError, match=r"row [36], column [36]"):
         model.fit(spoiled(3, 6, -9.0, mirror=True))
-    with pytest.raises(DataError, match=r"row 1, column 2"):
-        model.fit(X=D).transform(
-            np.where(np.arange(12) == 2, -1.0, D[:2] + [[0], [0]]) * [[1], [1]]
-            if False
-            else _negative_at(D[:2], 1, 2)
-        )
+    with pytest.raises(DataError, match="row 1, column 2"):
+        model.fit(D).transform(spoiled(1, 2, -9.0)[:2])
     # A similarity (largest on the diagonal) is not a distance.
     with pytest.raises(DataError, match=r"similarit"):
         model.fit(np.exp(-D))
-
-
-def _negative_at(A, row, column):
-    A = A.copy()
-    A[row, column] = -1
-    return A
 
 
 def test_float_noise_in_distances_passes(backend):
