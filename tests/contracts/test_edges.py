@@ -1,0 +1,276 @@
+"""Hard data: order, units, offsets, copies, constants, too little of everything."""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+import lowd
+from cases import CASES, attempt, bell, close, fit, rows_like, take
+from lowd.errors import IndefiniteWarning, LowdWarning, ParameterError, RankWarning, ScaleWarning
+
+# Which cases do not mind where the origin is, and how each answers to a change of units.
+SHIFTS = {
+    *("PCA", "PCA-all", "PCA-share", "PCA-whiten", "PCA-scale", "PCA-population"),
+    *("MDS-euclidean", "MDS-sqeuclidean", "MDS-manhattan", "MDS-chebyshev", "MDS-minkowski"),
+    *("MDS-landmarks", "MDS-manhattan-landmarks", "MDS-lingoes", "MDS-cailliez"),
+    *("KernelPCA-linear", "KernelPCA-rbf", "KernelPCA-laplacian", "KernelPCA-median"),
+    *("KernelPCA-rbf-landmarks", "KernelPCA-laplacian-landmarks"),
+}
+POWER = {
+    **dict.fromkeys(("PCA", "PCA-all", "PCA-share", "PCA-origin"), 1),
+    **dict.fromkeys(("PCA-whiten", "PCA-scale", "PCA-population"), 0),
+    **dict.fromkeys(("Gaussian", "Gaussian-inverse", "Sparse", "Sparse-dense", "Hadamard"), 1),
+    **dict.fromkeys(("MDS-euclidean", "MDS-manhattan", "MDS-chebyshev", "MDS-minkowski"), 1),
+    **dict.fromkeys(("MDS-landmarks", "MDS-manhattan-landmarks", "MDS-precomputed"), 1),
+    **dict.fromkeys(("MDS-lingoes", "MDS-cailliez", "MDS-precomputed-lingoes"), 1),
+    **dict.fromkeys(("MDS-cosine", "MDS-correlation", "MDS-hamming", "MDS-jaccard"), 0),
+    **dict.fromkeys(("KernelPCA-linear",), 1),
+    **dict.fromkeys(("KernelPCA-cosine", "KernelPCA-median"), 0),
+}
+BY_LANDMARKS = [case.name for case in CASES if "n_landmarks" in case.params]
+
+
+def test_order_of_rows_only_permutes(case, backend, dtype):
+    if case.name in BY_LANDMARKS:  # landmarks are drawn by row number
+        return
+    X, Q = case.data(dtype)
+    order = np.random.default_rng(5).permutation(len(X))
+    shuffled = take(X, order)
+    if case.source in ("distances", "kernel"):
+        shuffled, moved = shuffled[:, order], Q[:, order]
+    else:
+        moved = Q
+    model, other = fit(case.model(backend), X), fit(case.model(backend), shuffled)
+    # Of all axes of a float32 kernel the last are near rounding, and turn into each other.
+    k = 10 if case.name == "KernelPCA-all" else None
+    close(other.transform(moved)[:, :k], model.transform(Q)[:, :k], dtype)
+    if hasattr(model, "embedding_"):
+        close(other.embedding_[:, :k], model.embedding_[order, :k], dtype)
+
+
+@pytest.mark.parametrize("offset", [1e3, 1e6])
+def test_offsets_do_not_matter(case, backend, dtype, offset):
+    """The places are those of the same rounded rows, moved back in float64."""
+    if case.name not in SHIFTS:
+        return
+    X, Q = ((A.astype(np.float64) + offset).astype(dtype) for A in case.data(dtype))
+    model = fit(case.model(backend), X)
+    near = fit(case.model("reference"), X.astype(np.float64) - offset)
+    # What float64 still resolves at that offset, and float32 of what it was given.
+    tolerance = 1e-3 if dtype == np.float32 else 1e-8 * offset / 1e3
+    expected = near.transform(Q.astype(np.float64) - offset)
+    size = np.abs(expected).max()
+    np.testing.assert_allclose(model.transform(Q), expected, rtol=0, atol=tolerance * size)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-12, 1e12, 1e30])
+def test_units_do_not_matter(case, backend, dtype, scale):
+    """Data times c give places times c, or the same places, from 1e-30 to 1e+30."""
+    if case.name not in POWER:
+        return
+    X, Q = case.data(dtype)
+    expected = fit(case.model(backend), X).transform(Q).astype(np.float64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RankWarning)
+        model = fit(case.model(backend), X * dtype(scale))
+    Y = model.transform(Q * dtype(scale)).astype(np.float64)
+    assert model.transform(Q * dtype(scale)).dtype == dtype
+    # Exact scalings do not round; ours are powers of ten, so float32 input is rounded once more.
+    close(Y / float(scale) ** POWER[case.name], expected, dtype, 10)
+
+
+def test_every_case_says_how_it_scales():
+    assert set(POWER) | set(SHIFTS) <= {case.name for case in CASES}
+
+
+def test_copies_coincide(case, backend, dtype):
+    """Each row five times: copies get equal places, and new rows theirs."""
+    X, Q = case.data(dtype)
+    rows = np.tile(np.arange(len(X)), 5)
+    copied = take(X, rows)
+    if case.source in ("distances", "kernel"):
+        copied, Q = copied[:, rows], Q[:, rows]
+    model = case.model(backend)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IndefiniteWarning)
+        Y = model.fit_transform(copied).reshape(5, len(X), -1)
+    factor = 300 if case.name == "KernelPCA-all" else 1
+    close(Y, np.broadcast_to(Y[0], Y.shape), dtype, factor)
+    assert np.isfinite(model.transform(Q)).all()
+
+
+def test_a_constant_column_changes_nothing(case, backend, dtype):
+    if case.source != "rows" or case.name not in SHIFTS:
+        return
+    X, Q = case.data(dtype)
+    wider = [np.insert(A, 3, 7, axis=1) for A in (X, Q)]
+    params = {"gamma": 1 / X.shape[1]} if case.params.get("kernel") in ("rbf", "laplacian") else {}
+    model = fit(case.model(backend), X)
+    if case.params.get("gamma") == "median":
+        params = {}
+    other = fit(case.model(backend, **params), wider[0])
+    k = min(model.transform(Q).shape[1], other.transform(wider[1]).shape[1])
+    close(other.transform(wider[1])[:, :k], model.transform(Q)[:, :k], dtype)
+    if hasattr(other, "components_"):
+        assert np.abs(other.components_[:k, 3]).max() < 1e-6
+
+
+def test_constant_data(case, backend, dtype):
+    """All rows equal: everything at zero, with a warning about the rank; never NaN."""
+    if case.source in ("table", "words") or case.params.get("metric") in ("cosine", "correlation"):
+        return
+    X, Q = case.data(dtype)
+    fill = {"distances": 0, "kernel": 1}.get(case.source, 3)
+    X = np.full_like(X, fill)
+    model = case.model(backend)
+    drawn = case.method.endswith("RandomProjection")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        Y = model.fit_transform(X)
+        far = model.transform(Q)
+    assert np.isfinite(Y).all()
+    assert np.isfinite(far).all()
+    kinds = {w.category for w in caught}
+    assert kinds <= {RankWarning, ScaleWarning}, [str(w.message) for w in caught]
+    if not drawn and case.params.get("center", True):
+        assert np.abs(Y).max() == 0
+        asked = isinstance(case.params.get("n_components", 2), int)
+        asked &= case.name not in ("PCA-all", "KernelPCA-all")
+        assert (RankWarning in kinds) >= asked
+    for name in ("explained_variance_ratio_", "explained_variance_", "eigenvalues_"):
+        if hasattr(model, name) and case.params.get("center", True):
+            assert np.isfinite(getattr(model, name)).all()
+            assert np.abs(getattr(model, name)).max() == 0
+    k = Y.shape[1]
+    back, refusal = attempt(model.inverse_transform, np.zeros((2, k), dtype))
+    assert refusal or np.isfinite(back).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("d", [1, 2, 7])
+def test_tiny_data(case, backend, n, d):
+    """A finite result, or a sentence with a value that works."""
+    if case.source in ("table", "words"):
+        return
+    X, Q = _tiny(case, n, d)
+    Y, model = _fit_as_advised(case, backend, X)
+    assert Y.shape[0] == n
+    assert np.isfinite(Y).all()
+    if Q is not None:
+        assert np.isfinite(model.transform(Q)).all()
+    if n == 1 and not case.method.endswith("Projection") and case.params.get("center", True):
+        assert np.abs(Y).max() == 0
+
+
+def _tiny(case, n, d):
+    X, Q = rows_like(n, d, seed=1), rows_like(3, d, seed=2)
+    if case.source == "counts":
+        return np.round(X), np.round(Q)
+    if case.source == "distances":
+        return cdist(X, X), cdist(Q, X)
+    return (bell(X, X), bell(Q, X)) if case.source == "kernel" else (X, Q)
+
+
+def _fit_as_advised(case, backend, X):
+    """Follow the advice of each refusal, which names a parameter and a bound, until it fits."""
+    changes = {}
+    for _ in range(4):
+        model = case.model(backend, **changes)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LowdWarning)
+            Y, refusal = attempt(model.fit_transform, X)
+        if refusal is None:
+            return Y, model
+        if "no direction" in refusal:  # correlation of one column: the advice is another metric
+            assert "metric='euclidean'" in refusal
+            changes["metric"] = "euclidean"
+        elif "n_landmarks" in refusal:
+            bound = int(re.search(r"at most n_samples=(\d+)", refusal)[1])
+            changes["n_landmarks"] = bound if bound > 1 else None
+            changes["n_components"] = 1
+        else:
+            bound = re.search(r"use at most (\d+)|exceeds (\d+)", refusal)
+            changes["n_components"] = int(bound[1] or bound[2])
+    raise AssertionError(refusal)
+
+
+def test_too_many_components_are_refused_with_a_number_that_works(case, backend):
+    """Rank counts, not hope: and one more than the advice is refused again."""
+    X, _ = case.data()
+    if case.method in ("GaussianRandomProjection", "SparseRandomProjection"):
+        return  # any number of directions can be drawn
+    if case.name in BY_LANDMARKS:
+        return  # there the landmarks are the bound, which has its own test
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowdWarning)
+        with pytest.raises(ParameterError, match="n_components=1000") as refusal:
+            fit(case.model(backend, n_components=1000), X)
+        most = int(re.search(r"exceeds (\d+)", str(refusal.value))[1])
+        model = fit(case.model(backend, n_components=most), X)
+        assert model.n_components_ == most
+        with pytest.raises(ParameterError, match=f"n_components={most + 1}"):
+            fit(case.model(backend, n_components=most + 1), X)
+
+
+@pytest.mark.parametrize("bad", [2, 3, 61])
+def test_landmarks_are_more_than_components_and_at_most_all(backend, bad):
+    X = rows_like(60)
+    with pytest.raises(ParameterError, match=f"n_landmarks={bad}.*n_components=3.*n_samples=60"):
+        lowd.ClassicalMDS(3, n_landmarks=bad, backend=backend).fit(X)
+    if bad != 3:
+        with pytest.raises(ParameterError, match=f"n_landmarks={bad}.*n_samples=60"):
+            lowd.KernelPCA(3, kernel="rbf", n_landmarks=bad, backend=backend).fit(X)
+
+
+def test_surplus_components_are_zero(case, backend, dtype):
+    """Rank 2 data, five components: three zero columns for old and new rows, and a warning."""
+    if case.name not in SHIFTS or case.params.get("kernel", "linear") != "linear":
+        return
+    if case.params.get("metric", "euclidean") != "euclidean":
+        return
+    flat, new = (rows_like(n, 2, seed=n) @ [[1.0, 2, 0, 1, 1], [0, 1, 1, -1, 2]] for n in (40, 9))
+    flat, new = flat.astype(dtype), new.astype(dtype)
+    model = case.model(backend, n_components=5)
+    with pytest.warns(RankWarning, match="2"):
+        Y = model.fit_transform(flat)
+    for places in (Y, model.transform(new)):
+        assert places.shape[1] == 5
+        assert np.isfinite(places).all()
+        assert (places[:, 2:] == 0).all()
+        assert places[:, :2].any(0).all()
+    if hasattr(model, "inverse_"):
+        close(model.inverse_transform(model.transform(new)), new, dtype)
+
+
+def test_one_far_outlier(case, backend, dtype):
+    if case.source != "rows":
+        return
+    X, Q = (np.array(A) for A in case.data(dtype))
+    X[0] *= 1000
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowdWarning)
+        model = case.model(backend).fit(X)
+    assert np.isfinite(model.transform(Q)).all()
+
+
+def test_equal_distances_are_a_simplex(backend):
+    """All distances 1: every axis is as good, which is said; the map is still exact."""
+    D = 1 - np.eye(5)
+    model = lowd.ClassicalMDS(4, metric="precomputed", backend=backend).fit(D)
+    close(cdist(model.embedding_, model.embedding_), D)
+    assert model.degenerate_axes_ == ((0, 1, 2, 3),)
+
+
+def test_subnormal_and_huge_float64(backend):
+    X = rows_like(30, 4)
+    with pytest.raises(lowd.errors.DataError, match="multiply X by"):
+        lowd.PCA(2, backend=backend).fit(X * 1e200)
+    near = lowd.PCA(2, backend=backend).fit(X)
+    with pytest.raises(lowd.errors.DataError, match="multiply X by"):
+        near.transform(X * 1e200)
+    close(near.transform(X * 0.0), np.tile(near.transform(np.zeros((1, 4))), (30, 1)))
