@@ -1,0 +1,247 @@
+"""Parameters: declared once, checked in one sentence, and none without an effect."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+
+import joblib
+import numpy as np
+import pytest
+
+import lowd
+from cases import BACKENDS, CASES, bell, fit, rows_like, taxi
+from lowd.errors import BackendUnavailableError, ParameterError, UnsupportedError
+from lowd.methods import METHODS
+from lowd.params import accepts, check_params, describe, domains, read
+
+WIDE = {"n_components": "auto", "eps": 0.5}
+RBF = {"n_components": 2, "kernel": "rbf"}
+BACK = {**RBF, "fit_inverse_transform": True}
+LINES = {"n_components": 2, "metric": "manhattan"}
+PROJECTIONS = ("GaussianRandomProjection", "SparseRandomProjection", "HadamardRandomProjection")
+
+# (method, parameter) -> the other parameters, and two values whose results must differ.
+WITNESSES = {
+    ("PCA", "n_components"): ({}, 1, 2),
+    ("PCA", "whiten"): ({}, False, True),
+    ("PCA", "scale"): ({}, False, True),
+    ("PCA", "center"): ({}, False, True),
+    ("PCA", "ddof"): ({}, 0, 1),
+    ("PCA", "random_state"): ({"n_components": 2}, 0, 1),
+    **{(m, "n_components"): ({"random_state": 0}, 2, 3) for m in PROJECTIONS},
+    **{(m, "eps"): ({"n_components": "auto", "random_state": 0}, 0.5, 0.6) for m in PROJECTIONS},
+    **{(m, "random_state"): ({"n_components": 3}, 0, 1) for m in PROJECTIONS},
+    **{
+        (m, "compute_inverse_components"): ({"n_components": 3, "random_state": 0}, False, True)
+        for m in PROJECTIONS[:2]
+    },
+    ("SparseRandomProjection", "density"): ({"n_components": 3, "random_state": 0}, 0.2, "auto"),
+    ("ClassicalMDS", "n_components"): ({}, 1, 2),
+    ("ClassicalMDS", "metric"): ({}, "euclidean", "manhattan"),
+    ("ClassicalMDS", "metric_params"): ({"metric": "minkowski"}, {"p": 1}, {"p": 3}),
+    ("ClassicalMDS", "n_landmarks"): (LINES, None, 10),
+    ("ClassicalMDS", "correction"): (LINES, "lingoes", "cailliez"),
+    ("ClassicalMDS", "random_state"): ({**LINES, "n_landmarks": 10}, 0, 1),
+    ("KernelPCA", "n_components"): (RBF, 1, None),
+    ("KernelPCA", "kernel"): ({"n_components": 2}, "rbf", "laplacian"),
+    ("KernelPCA", "gamma"): (RBF, 0.1, "median"),
+    ("KernelPCA", "degree"): ({"n_components": 2, "kernel": "poly"}, 2, 3),
+    ("KernelPCA", "coef0"): ({"n_components": 2, "kernel": "poly"}, 0.5, 1),
+    ("KernelPCA", "kernel_params"): (
+        {"n_components": 2, "kernel": bell},
+        {"gamma": 0.1},
+        {"gamma": 0.3},
+    ),
+    ("KernelPCA", "n_landmarks"): (RBF, None, 10),
+    ("KernelPCA", "fit_inverse_transform"): (RBF, False, True),
+    ("KernelPCA", "alpha"): (BACK, 0.1, 1.0),
+    ("KernelPCA", "preimage"): (BACK, "ridge", "fixed_point"),
+    ("KernelPCA", "random_state"): ({**RBF, "n_landmarks": 10}, 0, 1),
+}
+SHARED = {"backend", "n_jobs", "verbose"}  # what these change is tested with threads and progress
+PAIRS = [
+    (method, name)
+    for method in METHODS
+    for name in domains(getattr(lowd, method))
+    if name not in SHARED
+]
+
+
+@pytest.mark.parametrize(("method", "name"), PAIRS, ids="-".join)
+def test_every_parameter_changes_something(method, name):
+    given, one, other = WITNESSES[method, name]
+    d = 300 if name == "eps" else 7
+    X, Q = rows_like(40, d, seed=1), rows_like(9, d, seed=2)
+    if (method, name) == ("PCA", "random_state"):  # only the iterative route draws anything
+        X, Q = rows_like(2500, 400, seed=1), rows_like(9, 400, seed=2)
+    results = []
+    for value in (one, other):
+        model = fit(getattr(lowd, method)(**{**given, name: value}), X)
+        learned = {n: v for n, v in vars(model).items() if n.endswith("_") and n != "seed_"}
+        results.append(joblib.hash((model.transform(Q), learned)))
+        assert getattr(model, name) is value  # and the fit has not written it
+    assert results[0] != results[1]
+
+
+# Per method and parameter: values outside the domain.
+BAD = {
+    "n_components": (0, -1, 1.5, np.nan, "many", True, [2]),
+    "whiten": ("yes", 1, None),
+    "scale": ("yes", 1),
+    "center": (0,),
+    "ddof": (-1, 2, 0.5, True),
+    "random_state": (-1, "seed", 1.5),
+    "eps": (0, 1, -0.1, "small", None),
+    "density": (0, 1.1, -1, "dense"),
+    "compute_inverse_components": ("no",),
+    "metric": ("euclid", 3, None),
+    "metric_params": ([1], "p=3"),
+    "n_landmarks": (0, -5, 2.5, "all"),
+    "correction": ("lingo", None, True),
+    "kernel": ("gauss", 3),
+    "gamma": (0, -1, np.inf, np.nan, "mean"),
+    "degree": (-1, np.nan, "two"),
+    "coef0": (np.inf, None, "one"),
+    "kernel_params": ([1],),
+    "fit_inverse_transform": (1, "yes"),
+    "alpha": (0, -1, np.nan),
+    "preimage": ("exact", True),
+    "n_jobs": (1.5, "two", -2000, True),
+    "verbose": (1, "yes"),
+    "backend": (3, None),
+}
+
+
+@pytest.mark.parametrize(("method", "name"), PAIRS + [(m, n) for m in METHODS for n in SHARED])
+def test_a_bad_value_is_refused_in_one_sentence(method, name):
+    """Class, parameter, value and domain; before anything is computed."""
+    cls = getattr(lowd, method)
+    X = rows_like(30, 4)
+    for bad in BAD[name]:
+        model = cls(**{name: bad})  # a constructor does nothing
+        with pytest.raises(ParameterError) as refusal:
+            model.fit(X)
+        assert str(refusal.value) == (
+            f"{method}({name}={bad!r}): expected {describe(domains(cls)[name])}."
+        )
+        assert not hasattr(model, "map_")
+
+
+@pytest.mark.parametrize("unknown", ["gpu", "Native", ""])
+def test_unknown_backend(unknown):
+    with pytest.raises(ParameterError, match=re.escape(repr(unknown))):
+        lowd.PCA(1, backend=unknown).fit(rows_like(5))
+
+
+def test_missing_backend(monkeypatch):
+    from lowd import backends
+
+    monkeypatch.setitem(
+        backends._REGISTRY, "future", (".future", "Future", ("a_package_not_there",))
+    )
+    assert "future" not in backends.available()
+    with pytest.raises(BackendUnavailableError, match="a_package_not_there"):
+        lowd.PCA(1, backend="future").fit(rows_like(5))
+    assert issubclass(BackendUnavailableError, ImportError)
+
+
+def test_backend_is_what_was_asked_for():
+    from lowd.backends import resolve
+
+    assert type(resolve("auto", 1)).__name__.lower() == BACKENDS[0]
+    assert [type(resolve(name, 1)).__name__.lower() for name in BACKENDS] == BACKENDS
+
+
+def test_numpy_numbers_are_numbers():
+    X = rows_like(20)
+    model = lowd.PCA(np.int64(2), whiten=np.bool_(True), ddof=np.int32(1), n_jobs=np.int8(1))
+    assert model.fit_transform(X).shape == (20, 2)
+    assert lowd.PCA(np.float64(0.5)).fit(X).n_components_ >= 1
+    assert lowd.KernelPCA(2, kernel="rbf", gamma=np.float32(0.5)).fit(X).gamma_ == 0.5
+
+
+def test_seeds(rng):
+    """An int, a RandomState or a Generator; the seed that was used is kept, and repeats the fit."""
+    X = rows_like(20)
+    for cls in (lowd.GaussianRandomProjection, lowd.HadamardRandomProjection):
+        for state in (7, np.random.RandomState(7), np.random.default_rng(7), None):
+            model = cls(3, random_state=state).fit(X)
+            again = cls(3, random_state=model.seed_).fit(X)
+            np.testing.assert_array_equal(again.transform(X), model.transform(X))
+        assert cls(3).fit(X).seed_ != cls(3).fit(X).seed_
+        one, two = cls(3, random_state=rng).fit(X), cls(3, random_state=rng).fit(X)
+        assert one.seed_ != two.seed_
+    # Where a draw only helps a solver, no seed means the same seed.
+    same = [lowd.KernelPCA(2, kernel="rbf", n_landmarks=10).fit(X).landmarks_ for _ in range(2)]
+    np.testing.assert_array_equal(*same)
+
+
+def test_global_random_state_is_neither_used_nor_changed(case):
+    X, Q = case.data()
+    np.random.seed(1)  # noqa: NPY002
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    one = fit(case.model(), X).transform(Q)
+    assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
+    np.random.seed(2)  # noqa: NPY002
+    np.testing.assert_array_equal(fit(case.model(), X).transform(Q), one)
+
+
+def test_fit_never_writes_a_parameter(case, backend):
+    model = case.model(backend)
+    before = dict(model.get_params())
+    fit(model, case.data()[0])
+    after = model.get_params()
+    assert all(after[name] is value for name, value in before.items())
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_fields_are_the_constructor(name):
+    cls = getattr(lowd, name)
+    fields = {field.name: field.default for field in dataclasses.fields(cls)}
+    signature = {p.name: p.default for p in inspect.signature(cls).parameters.values()}
+    assert fields == signature
+    check_params(cls())  # every default is inside its own domain
+    assert len(set(fields) - SHARED) <= 11
+
+
+@pytest.mark.parametrize(
+    ("params", "sentence"),
+    [
+        ({"kernel": "sigmoid", "n_landmarks": 10}, "positive semi-definite"),
+        ({"kernel": taxi, "n_landmarks": 10}, "positive semi-definite"),
+        ({"kernel": "laplacian", "preimage": "fixed_point"}, "kernel='rbf'"),
+        ({"kernel": bell}, "named kernel"),
+    ],
+)
+def test_combinations_without_meaning_are_refused(params, sentence):
+    model = lowd.KernelPCA(2, fit_inverse_transform=True, **params)
+    with pytest.raises(UnsupportedError, match=sentence):
+        model.fit(rows_like(30))
+
+
+def test_no_correction_is_dropped_silently():
+    """Landmarks and an additive constant cannot be had together."""
+    model = lowd.ClassicalMDS(2, metric="manhattan", n_landmarks=10, correction="lingoes")
+    with pytest.raises((ParameterError, UnsupportedError), match="correction"):
+        model.fit(rows_like(30))
+
+
+def test_what_is_typed_is_read_by_its_domain():
+    """The same declaration serves a command line: text becomes a value of the domain."""
+    count, gamma = domains(lowd.PCA)["n_components"], domains(lowd.KernelPCA)["gamma"]
+    assert read(count, "3") == 3
+    assert isinstance(read(count, "3"), int)
+    assert read(count, "0.9") == 0.9
+    assert read(count, "none") is None
+    assert read(gamma, "median") == "median"
+    assert read(domains(lowd.PCA)["whiten"], "true") is True
+    with pytest.raises(ParameterError, match="'many'"):
+        read(count, "many")
+
+
+@pytest.mark.parametrize("case_", CASES, ids=lambda case: case.name)
+def test_every_cases_parameters_are_in_their_domain(case_):
+    cls = getattr(lowd, case_.method)
+    assert all(accepts(domains(cls)[name], value) for name, value in case_.params.items())
