@@ -1,0 +1,283 @@
+"""Whoever works reports, anyone may listen, an exception cancels and leaves nothing half-done."""
+
+# ruff: noqa: ARG002 - a callback has its protocol's signature
+
+from __future__ import annotations
+
+import importlib.util
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+
+import lowd
+from cases import BY_NAME, fingerprint, fit, rows_like, same_bits
+from lowd import progress
+from lowd.errors import Cancelled
+
+# Work of every kind that reports: Python loops, an iterative solver, pivoting, native kernels.
+LONG = {
+    "words": lambda backend: (BY_NAME["MDS-words"].model(backend), BY_NAME["MDS-words"].data()[0]),
+    "axes": lambda backend: (lowd.PCA(2, backend=backend), rows_like(2500, 400)),
+    "pivots": lambda backend: (
+        lowd.KernelPCA(2, kernel="rbf", n_landmarks=50, backend=backend),
+        rows_like(200),
+    ),
+    "spectrum": lambda backend: (
+        lowd.KernelPCA(2, kernel="rbf", backend=backend),
+        rows_like(1200, 5),
+    ),
+}
+long_work = pytest.mark.parametrize("work", LONG)
+
+
+@long_work
+def test_listeners_hear_every_stage(work, backend):
+    model, X = LONG[work](backend)
+    heard = []
+    with progress.listening(lambda *step: heard.append(step)):
+        fit(model, X)
+    assert heard
+    for stage, done, total in heard:
+        assert isinstance(stage, str)
+        assert 0 < done <= total
+    for stage in {step[0] for step in heard}:
+        steps = [done for name, done, _ in heard if name == stage]
+        assert steps == sorted(steps)
+    count = len(heard)
+    fit(model, X)
+    assert len(heard) == count  # outside the block nobody listens
+
+
+def test_listeners_nest_and_leave_in_order():
+    inner, outer = [], []
+    with progress.listening(lambda *step: outer.append(step)):
+        with progress.listening(lambda *step: inner.append(step)):
+            progress.report("a", 1, 2)
+        progress.report("b", 1, 2)
+    progress.report("c", 1, 2)
+    assert inner == [("a", 1, 2)]
+    assert outer == [("a", 1, 2), ("b", 1, 2)]
+
+
+def test_listeners_belong_to_their_thread():
+    """Two fits at once do not hear each other."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    def heard(n):
+        totals = set()
+        model = lowd.ClassicalMDS(1, metric=lambda a, b: abs(a - b))
+        with progress.listening(lambda *step: totals.add((step[0], step[2]))):
+            model.fit(list(range(n)))
+        return {total for stage, total in totals if stage == "distances"}
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(heard, [40, 50])) == [{40}, {50}]
+
+
+class _StopError(Exception):
+    pass
+
+
+@long_work
+@pytest.mark.parametrize("at", [1, 3])
+def test_an_exception_cancels_and_leaves_the_model_as_it_was(work, backend, at):
+    model, X = LONG[work](backend)
+    steps = []
+
+    def listener(*step):
+        steps.append(step)
+        if len(steps) == at:
+            raise _StopError
+
+    with progress.listening(listener), pytest.raises(_StopError):
+        fit(model, X)
+    assert len(steps) == at
+    assert not any(name.endswith("_") for name in vars(model))
+    fit(model, X)
+    before, Y = fingerprint(model), model.transform(X[:5])
+    steps.clear()
+    with progress.listening(listener), pytest.raises(_StopError):
+        fit(model, X[:-1])
+    assert fingerprint(model) == before
+    same_bits(model.transform(X[:5]), Y)
+
+
+def test_a_cancelled_partial_fit_can_go_on(backend):
+    X = rows_like(200, 6)
+    model = lowd.PCA(2, backend=backend).partial_fit(X[:100])
+    before = fingerprint(model)
+    X_bad = X[100:].copy()
+    X_bad[3, 2] = np.nan
+    with pytest.raises(lowd.errors.DataError):
+        model.partial_fit(X_bad)
+    assert fingerprint(model) == before
+    model.partial_fit(X[100:])
+    np.testing.assert_allclose(model.mean_, X.mean(0))
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was(case, backend):
+    X, _ = case.data()
+    model = fit(case.model(backend), X)
+    before = fingerprint(model)
+    bad = [] if case.source == "words" else X[:0]
+    with pytest.raises(lowd.errors.DataError):
+        model.fit(bad)
+    assert fingerprint(model) == before
+
+
+@pytest.mark.parametrize("look", ["rich", "plain"])
+def test_verbose_shows_a_bar_on_standard_error(look, capfd, monkeypatch, backend):
+    if look == "plain":
+        monkeypatch.setattr(progress, "find_spec", lambda _: None)
+    case = BY_NAME["MDS-words"]
+    X, Q = case.data()
+    model = fit(case.model(backend, verbose=True), X)
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "distances" in err
+    if look == "plain":
+        assert "60/60" in err
+        assert "s left" in err
+        assert err.endswith("\n")
+    model.transform(Q)
+    assert "distances" in capfd.readouterr().err
+    fit(case.model(backend), X).transform(Q)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_plain_bar_is_closed_after_an_error(capfd, monkeypatch):
+    monkeypatch.setattr(progress, "find_spec", lambda _: None)
+
+    def metric(a, b):
+        return -1.0 if a == "stop" or b == "stop" else 1.0
+
+    with pytest.raises(lowd.errors.DataError):
+        lowd.ClassicalMDS(1, metric=metric, verbose=True).fit(["a", "b", "c", "stop"])
+    assert capfd.readouterr().err.endswith("\n")
+
+
+def test_rich_is_what_decides_the_look():
+    assert importlib.util.find_spec("rich"), "the suite is meant to run with the extra 'app'"
+
+
+class Recorder:
+    """A scikit-learn callback that writes down what it is told, and may ask to stop."""
+
+    def __init__(self, stop_at=None):
+        self.events, self.stop_at = [], stop_at
+
+    def setup(self, estimator, context):
+        self.events.append(("setup", context.task_name))
+
+    def teardown(self, estimator, context):
+        self.events.append(("teardown", context.task_name))
+
+    def on_fit_task_begin(self, estimator, context, **_):
+        self.events.append(("begin", context.task_name))
+
+    def on_fit_task_end(self, estimator, context, **_):
+        self.events.append(("end", context.task_name))
+        return self.stop_at is not None and self.count("end") >= self.stop_at
+
+    def count(self, kind):
+        return sum(event[0] == kind for event in self.events)
+
+
+callback = pytest.importorskip(
+    "sklearn.callback", reason="scikit-learn before 1.9 has no callbacks"
+)
+
+
+@long_work
+def test_scikit_learn_callbacks_hear_begin_and_end(work, backend):
+    model, X = LONG[work](backend)
+    recorder = Recorder()
+    fit(model.set_callbacks(recorder), X)
+    events = recorder.events
+    assert recorder.count("setup") == recorder.count("teardown") == 1
+    assert events[0][0] == "setup"
+    assert events[-1][0] == "teardown"
+    assert events[1] == ("begin", "fit")
+    assert events[-2] == ("end", "fit")
+    assert recorder.count("begin") == recorder.count("end") > 1
+    fit(model, X)  # and again: the callback stays on the model
+    assert recorder.count("setup") == 2
+
+
+def test_scikit_learn_callback_without_steps():
+    recorder = Recorder()
+    lowd.PCA(1).set_callbacks(recorder).fit(rows_like(10))
+    assert [event[0] for event in recorder.events] == ["setup", "begin", "end", "teardown"]
+
+
+@long_work
+def test_a_callback_can_stop(work, backend):
+    model, X = LONG[work](backend)
+    recorder = Recorder(stop_at=1)
+    with pytest.raises(Cancelled, match=type(model).__name__):
+        fit(model.set_callbacks(recorder), X)
+    assert not hasattr(model, "map_")
+    assert recorder.events[-1][0] == "teardown"
+    assert issubclass(Cancelled, lowd.errors.LowdError)
+
+
+def test_a_callback_hears_the_end_of_a_failed_fit():
+    recorder = Recorder()
+    X = rows_like(10)
+    X[2, 1] = np.nan
+    with pytest.raises(lowd.errors.DataError):
+        lowd.PCA(1).set_callbacks(recorder).fit(X)
+    assert recorder.events[-1][0] == "teardown"
+
+
+def test_scikit_learns_progress_bar(capfd):
+    case = BY_NAME["MDS-words"]
+    model = case.model().set_callbacks(callback.ProgressBar())
+    fit(model, case.data()[0])
+    assert hasattr(model, "map_")
+    assert "ClassicalMDS" in "".join(capfd.readouterr())
+
+
+def test_callbacks_do_not_travel_with_a_saved_model(tmp_path):
+    model = lowd.PCA(1).set_callbacks(Recorder()).fit(rows_like(10))
+    lowd.save(model, tmp_path / "model")
+    assert not getattr(lowd.load(tmp_path / "model"), "_skl_callbacks", None)
+
+
+_INTERRUPTED = """
+    import time
+    import numpy as np
+    import lowd
+
+    X = np.random.default_rng(0).random((9000, 2500), np.float32)
+    model = lowd.ClassicalMDS(2, metric="manhattan")
+    lowd.PCA(1).fit(X[:5])  # imports are done
+    print("ready", flush=True)
+    start = time.monotonic()
+    try:
+        model.fit(X)
+    except KeyboardInterrupt:
+        print("interrupted", time.monotonic() - start, hasattr(model, "map_"), flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
+def test_ctrl_c_ends_a_native_fit_at_once():
+    """Half a minute of distances, interrupted after half a second."""
+    pytest.importorskip("lowd._native")
+    command = [sys.executable, "-c", textwrap.dedent(_INTERRUPTED)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        assert child.stdout.readline().strip() == b"ready"
+        time.sleep(0.5)
+        child.send_signal(signal.SIGINT)
+        sent = time.monotonic()
+        out, err = child.communicate(timeout=60)
+        waited = time.monotonic() - sent
+    assert out.startswith(b"interrupted"), (out, err.decode())
+    assert out.split()[2] == b"False"
+    assert waited < 2  # 0.1 s on an idle machine
