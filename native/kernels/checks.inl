@@ -15,7 +15,7 @@ bool finite(const T* x, int64_t count) {
         const Vec<T> v = load_part(x + i, count - i);
         bad[0] += v - v;
     }
-    return sum<T>((bad[0] + bad[1]) + (bad[2] + bad[3])) == 0;
+    return total_of<T>((bad[0] + bad[1]) + (bad[2] + bad[3])) == 0;
 }
 
 template <class T>
@@ -61,7 +61,7 @@ Extremes<T> symmetry(const T* a, const T* b, int64_t stride, int rows, int cols)
                 asymmetry = larger(asymmetry, magnitude<T>(w - v[k]));
             }
         }
-    Extremes<T> e{asymmetry[0], largest[0], smallest[0], sum<T>(bad) == 0};
+    Extremes<T> e{asymmetry[0], largest[0], smallest[0], total_of<T>(bad) == 0};
     for (int k = 1; k < W<T>; k++) {
         if (asymmetry[k] > e.asymmetry) e.asymmetry = asymmetry[k];
         if (largest[k] > e.largest) e.largest = largest[k];

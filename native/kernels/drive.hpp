@@ -25,18 +25,16 @@ private:
     Buffer<T> memory_;
 };
 
-// Columns first .. of V as rows of length ld, padded by zeros to a whole number of `multiple` rows.
+// Columns first .. of V in groups of `width`, a group by lines of features: see `thin` in moments.inl. Padded by zeros.
 template <class T>
-Buffer<T> transposed(Matrix<const T> V, int64_t first, int64_t multiple, int64_t ld) {
-    Buffer<T> rows(round_up(V.cols - first, multiple) * ld, T(0));
+Buffer<T> interleaved(Matrix<const T> V, int64_t first, int width, int64_t ld) {
+    constexpr int64_t LINE = 64 / sizeof(T);
+    Buffer<T> lines(round_up(V.cols - first, width) * ld, T(0));
     for (int64_t k = 0; k < V.rows; k++)
-        for (int64_t c = first; c < V.cols; c++) rows[(c - first) * ld + k] = V.row(k)[c];
-    return rows;
+        for (int64_t c = 0; c < V.cols - first; c++)
+            lines[c / width * width * ld + (k / LINE * width + c % width) * LINE + k % LINE] = V.row(k)[first + c];
+    return lines;
 }
-
-// The length of a padded row of d features: whole panels, and one line more so that rows do not share cache sets.
-template <class T>
-int64_t padded_row(int64_t d) { return round_up(d, PANEL<T>) + PANEL<T>; }
 
 // Scratch memory made by each worker when it first needs it, so that its pages lie near it.
 template <class T>

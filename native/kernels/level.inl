@@ -38,7 +38,7 @@ constexpr Kernels<T> table() {
     t.flip = flip<T>;
     t.hadamard = hadamard<T>;
     t.sparse_project = sparse_project<T>;
-    t.sparse_rows = ROWS<T>;
+    t.sparse_rows = LINE<T>;
     return t;
 }
 

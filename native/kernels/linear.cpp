@@ -6,13 +6,13 @@ template <class T>
 void project(Matrix<const T> X, const double* shift, Matrix<const T> W, const double* bias, Matrix<T> out, Job& job) {
     constexpr int P = PANEL<T>;
     const auto& kernel = kernels<T>();
-    const int64_t n = X.rows, d = X.cols, k = W.cols, ld = padded_row<T>(d);
+    const int64_t n = X.rows, d = X.cols, k = W.cols, ld = round_up(d, PANEL<T>);
     const int tail = kernel.tail_columns(k);
     const int64_t panelled = k - tail, panels = ceil_div(panelled, P);
     const Parts<T> shifts(shift, d);
     const Buffer<double> added(round_up(k, P), 0.0);
     if (bias) std::copy_n(bias, k, added.get());
-    const Buffer<T> columns = transposed(W, panelled, GROUP, ld), packed(panels * d * P);
+    const Buffer<T> columns = interleaved(W, panelled, tail_width(tail), ld), packed(panels * d * P);
     job.parallel(panels, [&](int64_t p, int) {
         const int64_t lanes = std::min<int64_t>(P, panelled - p * P);
         for (int64_t i = 0; i < d; i++) {
@@ -34,9 +34,9 @@ template <class T>
 void times(Matrix<const T> A, Matrix<const T> V, bool half_square, Matrix<double> out, Job& job) {
     constexpr int64_t ROWS = 32;
     const auto& kernel = kernels<T>();
-    const int64_t m = A.rows, b = V.cols, ld = padded_row<T>(A.cols);
+    const int64_t m = A.rows, b = V.cols, ld = round_up(A.cols, PANEL<T>);
     const int groups = int(ceil_div(b, GROUP));
-    const Buffer<T> columns = transposed(V, 0, GROUP, ld);
+    const Buffer<T> columns = interleaved(V, 0, GROUP, ld);
     Scratch<double> products(job, ROWS * groups * GROUP);
     job.expect(ceil_div(m, ROWS));
     job.parallel(ceil_div(m, ROWS), [&](int64_t block, int worker) {

@@ -17,7 +17,7 @@ int64_t project_scratch(int64_t panelled) {
 }
 
 template <class T, int N>
-inline void project_micro(const T* a, const T* b, int count, bool first, T* c) {
+inline INLINE void project_micro(const T* a, const T* b, int count, bool first, T* c) {
     Vec<T> sum[MR][N] = {};
     micro<Product, N, PROJECT_LD<T>, 1>(a, b, count, sum);
 #pragma GCC unroll 8
@@ -67,7 +67,7 @@ void project(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift,
         }
     if (!tail_columns) return;
     double* const z = reinterpret_cast<double*>(c + PROJECT_ROWS * round_up(panelled, PANEL<T>));
-    const int width = tail_columns <= 2 ? 2 : tail_columns <= 4 ? 4 : GROUP;
+    const int width = tail_width(tail_columns);
     const int groups = (tail_columns + width - 1) / width;
     if (width == 2)
         thin<2>(source, source, rows, cols, tail, groups, ld, z);

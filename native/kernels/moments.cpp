@@ -90,17 +90,17 @@ template <class T>
 double scatter_times(Matrix<const T> X, const double* weights, const double* mean, double scale, Matrix<const T> V,
                      Matrix<double> out, Job& job) {
     const auto& kernel = kernels<T>();
-    const int64_t n = X.rows, d = X.cols, b = V.cols, ld = padded_row<T>(d);
+    const int64_t n = X.rows, d = X.cols, b = V.cols, ld = round_up(d, PANEL<T>);
     const int groups = int(ceil_div(b, GROUP));
     const int64_t rows = std::clamp<int64_t>((1 << 17) / ld, 8, 128);   // a centered block fits into L2
     const int64_t area = groups * GROUP * ld;
     const int64_t most = std::clamp<int64_t>((1 << 24) / area, 2, 64);
     const int64_t slab = round_up(std::max<int64_t>(ceil_div(n, most), 2 * rows), rows), slabs = ceil_div(n, slab);
     const Parts<T> shift(mean, d);
-    const Buffer<T> columns = transposed(V, 0, GROUP, ld);
+    const Buffer<T> columns = interleaved(V, 0, GROUP, ld);
     Buffer<double> sums(slabs * area), totals(slabs, 0.0);
     Scratch<T> scratch(job, rows * (ld + groups * GROUP));
-    Scratch<double> products(job, rows * groups * GROUP);
+    Scratch<double> products(job, rows * (groups * GROUP + 1));
     job.expect(slabs);
     job.parallel(slabs, [&](int64_t s, int worker) {
         std::fill_n(&sums[s * area], area, 0.0);

@@ -51,7 +51,7 @@ struct Product {
 };
 // a[i A + k K] against b[k PANEL + lanes].
 template <class Step, int N, int A, int K, class T>
-inline void micro(const T* a, const T* b, int64_t count, Vec<T> (&sum)[MR][N], const Step& op = {}) {
+inline INLINE void micro(const T* a, const T* b, int64_t count, Vec<T> (&sum)[MR][N], const Step& op = {}) {
     for (int64_t k = 0; k < count; k++, a += K, b += PANEL<T>) {
         Vec<T> lanes[N];
 #pragma GCC unroll 2
@@ -68,7 +68,7 @@ inline void micro(const T* a, const T* b, int64_t count, Vec<T> (&sum)[MR][N], c
 constexpr int SUM_ROWS = 256;   // products summed in T before they go to float64
 
 template <class T, int N>
-inline void scatter_micro(const T* a, const T* b, int rows, double* c) {
+inline INLINE void scatter_micro(const T* a, const T* b, int rows, double* c) {
     Vec<T> sum[MR][N] = {};
     micro<Product, N, 1, PANEL<T>>(a, b, rows, sum);
 #pragma GCC unroll 8
@@ -89,12 +89,15 @@ void scatter_tile(const T* a, const T* b, int rows, int lanes_a, int lanes_b, bo
 }
 
 // ---- Few columns: vectors run along the features, every row keeps N columns of sums in registers ----
+// v is cut into lines of LINE features, v[(k / LINE) N LINE + c LINE + k % LINE]: one pointer walks over all columns.
 template <class T>
 struct Plain {
     const T* x;
     int64_t stride;
     Vec<T> full(int r, int64_t k) const { return load(x + r * stride + k); }
     Vec<T> part(int r, int64_t k, int64_t count) const { return load_part(x + r * stride + k, count); }
+    // Rows come from memory in runs too short for the hardware to guess the next one: fetch a later row.
+    void ahead(int r, int64_t k) const { __builtin_prefetch(x + r * stride + k); }
 };
 template <class T>
 struct HalfSquare : Plain<T> {   // -x^2 / 2
@@ -108,60 +111,84 @@ struct Centered : Plain<T> {
     Vec<T> full(int r, int64_t k) const { return shifted(Plain<T>::full(r, k), shift, k); }
     Vec<T> part(int r, int64_t k, int64_t count) const { return shifted(Plain<T>::part(r, k, count), shift, k); }
 };
+// A centered block of rows kept for a second use, a line of all rows after the other: both uses run through it in order.
 template <class T>
-struct Kept : Centered<T> {   // centered, scaled, and kept for a second use
-    T scale, *copy;
-    int64_t ld;
-    Vec<T> full(int r, int64_t k) const { return keep(r, k, Centered<T>::full(r, k) * scale); }
-    Vec<T> part(int r, int64_t k, int64_t count) const { return keep(r, k, Centered<T>::part(r, k, count) * scale); }
+struct Block {
+    T* lines;
+    int rows;
+    T* at(int r, int64_t k) const { return lines + (k / LINE<T> * rows + r) * LINE<T> + k % LINE<T>; }
+    Vec<T> full(int r, int64_t k) const { return load(at(r, k)); }
+    Vec<T> part(int r, int64_t k, int64_t) const { return full(r, k); }
+    void ahead(int, int64_t) const {}
+};
+template <class T>
+struct Kept : Plain<T> {
+    Shift<T> shift;
+    T scale;
+    Block<T> block;
     Vec<T> keep(int r, int64_t k, Vec<T> v) const {
-        store(copy + r * ld + k, v);
+        v = (v - load(shift.head + k)) * scale;
+        if constexpr (sizeof(T) == 4) v -= load(shift.rest + k) * scale;
+        store(block.at(r, k), v);
         return v;
     }
+    Vec<T> full(int r, int64_t k) const { return keep(r, k, Plain<T>::full(r, k)); }
+    Vec<T> part(int r, int64_t k, int64_t count) const { return keep(r, k, Plain<T>::part(r, k, count)); }
 };
 
-constexpr int SUM_COLUMNS = 1024;   // features summed in T (in W lanes) before they go to float64; v's share stays near L1
+constexpr int SUM_COLUMNS = 512;   // features summed in T (in W lanes) before they go to float64: v's share (16 KB) stays in L1
 
-// z[r N + c] += x_r . v_c over features k .. k + count, for R rows.
+// z[r N + c] += x_r . v_c over features k .. k + count, for R rows; squares[r] += |x_r|^2 if asked for.
 template <int R, int N, class T, class Rows>
-inline void dots(const Rows& x, int row, int64_t k, int64_t count, const T* v, int64_t ld, double* z) {
-    Vec<T> sum[R * N] = {};
-    const auto step = [&](int64_t j, auto entry) {
+inline INLINE void dots(const Rows& x, int row, int64_t k, int64_t count, const T* v, double* z, double* squares) {
+    Vec<T> sum[R * N] = {}, square[R] = {};
+    const auto step = [&](int64_t j, auto entry) INLINE {
         Vec<T> rows[R];
 #pragma GCC unroll 8
-        for (int r = 0; r < R; r++) rows[r] = entry(r);
+        for (int r = 0; r < R; r++) {
+            rows[r] = entry(r);
+            if constexpr (std::is_same_v<Rows, Kept<T>>) square[r] += rows[r] * rows[r];
+        }
+        const T* const line = v + j / LINE<T> * (N * LINE<T>) + j % LINE<T>;
 #pragma GCC unroll 8
         for (int c = 0; c < N; c++) {
-            const Vec<T> column = load(v + c * ld + j);
+            const Vec<T> column = load(line + c * LINE<T>);
 #pragma GCC unroll 8
             for (int r = 0; r < R; r++) sum[r * N + c] += rows[r] * column;
         }
     };
     int64_t j = k;
-    for (; j + W<T> <= k + count; j += W<T>) step(j, [&](int r) { return x.full(row + r, j); });
-    if (j < k + count) step(j, [&](int r) { return x.part(row + r, j, k + count - j); });
+    for (; j + W<T> <= k + count; j += W<T>)
+        step(j, [&](int r) INLINE {
+            x.ahead(row + R + r, j);
+            return x.full(row + r, j);
+        });
+    if (j < k + count) step(j, [&](int r) INLINE { return x.part(row + r, j, k + count - j); });
     constexpr int M = least(W<T>, R * N);
 #pragma GCC unroll 8
     for (int s = 0; s < R * N; s += M) {
         const Vec<T> total = sums<T, M>(sum + s);
         for (int l = 0; l < M; l++) z[s + l] += double(total[l]);
     }
+    if constexpr (std::is_same_v<Rows, Kept<T>>)
+        for (int r = 0; r < R; r++) squares[row + r] += double(total_of<T>(square[r]));
 }
 template <int N, class T, class Rows>
-inline void all_dots(const Rows& x, int rows, int64_t k, int64_t count, const T* v, int64_t ld, double* z) {
+inline INLINE void all_dots(const Rows& x, int rows, int64_t k, int64_t count, const T* v, double* z, double* squares) {
     constexpr int R = (MANY_REGISTERS ? 16 : 8) / N;
     int r = 0;
-    for (; r + R <= rows; r += R) dots<R, N>(x, r, k, count, v, ld, z + r * N);
-    for (; r < rows; r++) dots<1, N>(x, r, k, count, v, ld, z + r * N);
+    for (; r + R <= rows; r += R) dots<R, N>(x, r, k, count, v, z + r * N, squares);
+    for (; r < rows; r++) dots<1, N>(x, r, k, count, v, z + r * N, squares);
 }
-// z (groups, rows, N) = X V, v (groups, N, ld). The first group may read another source than the rest.
+// z (groups, rows, N) = X V, v (groups, lines, N, LINE) of ld features. The first group may read another source than the rest.
 template <int N, class T, class First, class Rest>
-inline void thin(const First& first, const Rest& rest, int rows, int64_t cols, const T* v, int groups, int64_t ld, double* z) {
+void thin(const First& first, const Rest& rest, int rows, int64_t cols, const T* v, int groups, int64_t ld, double* z,
+          double* squares = nullptr) {
     for (int64_t i = 0; i < int64_t(groups) * rows * N; i++) z[i] = 0;
     for (int64_t k = 0; k < cols; k += SUM_COLUMNS) {
         const int64_t count = least<int64_t>(SUM_COLUMNS, cols - k);
-        all_dots<N>(first, rows, k, count, v, ld, z);
-        for (int g = 1; g < groups; g++) all_dots<N>(rest, rows, k, count, v + g * N * ld, ld, z + g * rows * N);
+        all_dots<N>(first, rows, k, count, v, z, squares);
+        for (int g = 1; g < groups; g++) all_dots<N>(rest, rows, k, count, v + g * N * ld, z + g * rows * N, squares);
     }
 }
 
@@ -175,14 +202,14 @@ void times(const T* a, int64_t stride, int rows, int64_t cols, bool half_square,
         thin<GROUP>(plain, plain, rows, cols, v, groups, ld, z);
 }
 
-// sums (GROUP, ld) += X^T z for K vectors of features at j: the rows run, the sums stay in registers.
+// sums (GROUP, ld) += X^T z for one or two vectors of features: the rows run, the sums stay in registers.
 template <int K, class T>
-inline void outer(const T* x, int64_t ld, int rows, const T* z, int64_t j, double* out) {
+inline INLINE void outer(const Block<T>& x, const T* z, int64_t j, int64_t ld, double* out) {
     Vec<T> sum[GROUP][K] = {};
-    for (int r = 0; r < rows; r++) {
-        Vec<T> entries[K];
-#pragma GCC unroll 2
-        for (int k = 0; k < K; k++) entries[k] = load(x + r * ld + j + k * W<T>);
+    const T* const first = x.at(0, j);
+    const T* const second = x.at(0, j + (K - 1) * W<T>);
+    for (int r = 0; r < x.rows; r++) {
+        const Vec<T> entries[2] = {load(first + r * LINE<T>), load(second + r * LINE<T>)};
 #pragma GCC unroll 8
         for (int c = 0; c < GROUP; c++) {
             const Vec<T> factor = spread(z[r * GROUP + c]);
@@ -199,31 +226,25 @@ inline void outer(const T* x, int64_t ld, int rows, const T* z, int64_t j, doubl
 template <class T>
 double scatter_times(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift, T scale, const double* weights,
                      const T* v, int groups, int64_t ld, T* scratch, double* z, double* out) {
-    T* const copy = scratch;
+    const Block<T> block{scratch, rows};
     T* const factors = scratch + rows * ld;
-    const Kept<T> first{{{x, stride}, shift}, scale, copy, ld};
-    const Plain<T> rest{copy, ld};
-    thin<GROUP>(first, rest, rows, cols, v, groups, ld, z);
+    double* const squares = z + int64_t(groups) * rows * GROUP;
+    for (int r = 0; r < rows; r++) {
+        squares[r] = 0;
+        for (int64_t k = cols / LINE<T> * LINE<T>; k < ld; k += W<T>) store(block.at(r, k), Vec<T>{});   // beyond the features
+    }
+    thin<GROUP>(Kept<T>{{x, stride}, shift, scale, block}, block, rows, cols, v, groups, ld, z, squares);
+    double total = 0;
+    for (int r = 0; r < rows; r++) total += squares[r] * (weights ? weights[r] : 1.0);
     for (int g = 0; g < groups; g++)
         for (int r = 0; r < rows; r++)
             for (int c = 0; c < GROUP; c++) {
                 const int64_t at = (int64_t(g) * rows + r) * GROUP + c;
                 factors[at] = T(weights ? z[at] * weights[r] : z[at]);
             }
-    double total = 0;
-    for (int r = 0; r < rows; r++) {
-        Vec<T> square = {};
-        int64_t k = 0;
-        for (; k < cols; k += W<T>) {
-            const Vec<T> e = load(copy + r * ld + k);
-            square += e * e;
-        }
-        total += double(sum<T>(square)) * (weights ? weights[r] : 1.0);
-        for (; k < ld; k += W<T>) store(copy + r * ld + k, Vec<T>{});   // lanes beyond the features
-    }
     constexpr int K = MANY_REGISTERS ? 2 : 1;
     for (int g = 0; g < groups; g++)
         for (int64_t j = 0; j < ld; j += K * W<T>)
-            outer<K>(copy, ld, rows, factors + int64_t(g) * rows * GROUP, j, out + int64_t(g) * GROUP * ld);
+            outer<K>(block, factors + int64_t(g) * rows * GROUP, j, ld, out + int64_t(g) * GROUP * ld);
     return total;
 }

@@ -131,14 +131,14 @@ double squared_distance(const T* q, const T* x, int64_t cols) {
             square[1] += v * v;
         }
     }
-    return sum<double>(square[0] + square[1]);
+    return total_of<double>(square[0] + square[1]);
 }
 
-inline Wide square_root(Wide v) {
+inline INLINE Wide square_root(Wide v) {
     for (int l = 0; l < W<double>; l++) v[l] = __builtin_sqrt(v[l]);
     return v;
 }
-inline Wide raised(Wide v, double p) {
+inline INLINE Wide raised(Wide v, double p) {
     if (p >= 0 && p <= 64 && p == int(p)) {
         Wide result = spread(1.0);
         for (int n = int(p); n; n >>= 1, v *= v)
@@ -150,7 +150,7 @@ inline Wide raised(Wide v, double p) {
 }
 
 template <class T, class F>
-inline void each(const double* tile, T* out, F f) {
+inline INLINE void each(const double* tile, T* out, F f) {
     for (int i = 0; i < PANEL<T>; i++)
         for (int j = 0; j < PANEL<T>; j += W<T>) {
             Wide w[PARTS<T>];

@@ -10,6 +10,9 @@ constexpr int BYTES = 16;
 #endif
 constexpr bool MANY_REGISTERS = BYTES == 64;   // 32 instead of 16
 
+// Sums live in registers only if every step is inlined; the compiler's own measure gives up too early.
+#define INLINE __attribute__((always_inline))
+
 template <class T>
 struct Simd;
 template <>
@@ -32,73 +35,75 @@ using Wide = Vec<double>;
 template <class T>
 constexpr int W = BYTES / int(sizeof(T));       // lanes
 template <class T>
+constexpr int LINE = 64 / int(sizeof(T));       // entries of a cache line
+template <class T>
 constexpr int PARTS = int(sizeof(double) / sizeof(T));   // float64 vectors that hold one vector of T
 
 template <class N>
 constexpr N least(N a, N b) { return b < a ? b : a; }
 
 template <class T>
-inline Vec<T> load(const T* p) {
+inline INLINE Vec<T> load(const T* p) {
     Vec<T> v;
     __builtin_memcpy(&v, p, sizeof v);
     return v;
 }
 template <class T>
-inline void store(T* p, Vec<T> v) { __builtin_memcpy(p, &v, sizeof v); }
+inline INLINE void store(T* p, Vec<T> v) { __builtin_memcpy(p, &v, sizeof v); }
 template <class T>
-inline Vec<T> load_part(const T* p, int64_t count) {   // zeros beyond count
+inline INLINE Vec<T> load_part(const T* p, int64_t count) {   // zeros beyond count
     Vec<T> v = {};
     if (count >= W<T>) return load(p);
     for (int i = 0; i < int(count); i++) v[i] = p[i];
     return v;
 }
 template <class T>
-inline void store_part(T* p, Vec<T> v, int64_t count) {
+inline INLINE void store_part(T* p, Vec<T> v, int64_t count) {
     if (count >= W<T>) return store(p, v);
     for (int i = 0; i < int(count); i++) p[i] = v[i];
 }
 template <class T>
-inline Vec<T> spread(T x) { return x - Vec<T>{}; }   // x - 0, not x + 0: keeps the sign of a zero
+inline INLINE Vec<T> spread(T x) { return x - Vec<T>{}; }   // x - 0, not x + 0: keeps the sign of a zero
 
 template <class T>
-inline Vec<T> magnitude(Vec<T> v) { return (Vec<T>)((typename Simd<T>::I)v & Simd<T>::MAGNITUDE); }
+inline INLINE Vec<T> magnitude(Vec<T> v) { return (Vec<T>)((typename Simd<T>::I)v & Simd<T>::MAGNITUDE); }
 template <class V>
-inline V larger(V a, V b) { return a > b ? a : b; }
+inline INLINE V larger(V a, V b) { return a > b ? a : b; }
 template <class V>
-inline V smaller(V a, V b) { return a < b ? a : b; }
+inline INLINE V smaller(V a, V b) { return a < b ? a : b; }
 
 // ---- float64 parts of a vector, and back ----
 template <int PART, size_t... L>
-inline HalfFloat half(Vec<float> v, std::index_sequence<L...>) { return __builtin_shufflevector(v, v, int(PART * (W<float> / 2) + L)...); }
+inline INLINE HalfFloat half(Vec<float> v, std::index_sequence<L...>) { return __builtin_shufflevector(v, v, int(PART * (W<float> / 2) + L)...); }
 template <int PART>
-inline Wide widen(Vec<float> v) { return __builtin_convertvector(half<PART>(v, std::make_index_sequence<W<float> / 2>()), Wide); }
+inline INLINE Wide widen(Vec<float> v) { return __builtin_convertvector(half<PART>(v, std::make_index_sequence<W<float> / 2>()), Wide); }
 template <int PART>
-inline Wide widen(Vec<double> v) { return v; }
+inline INLINE Wide widen(Vec<double> v) { return v; }
 template <size_t... L>
-inline Vec<float> join(HalfFloat a, HalfFloat b, std::index_sequence<L...>) { return __builtin_shufflevector(a, b, int(L)...); }
-inline void narrow(const Wide* w, Vec<float>& v) {
+inline INLINE Vec<float> join(HalfFloat a, HalfFloat b, std::index_sequence<L...>) { return __builtin_shufflevector(a, b, int(L)...); }
+inline INLINE void narrow(const Wide* w, Vec<float>& v) {
     v = join(__builtin_convertvector(w[0], HalfFloat), __builtin_convertvector(w[1], HalfFloat), std::make_index_sequence<W<float>>());
 }
-inline void narrow(const Wide* w, Vec<double>& v) { v = w[0]; }
+inline INLINE void narrow(const Wide* w, Vec<double>& v) { v = w[0]; }
 template <class T>
-inline void add_to(double* sums, Vec<T> v) {
+inline INLINE void add_to(double* sums, Vec<T> v) {
     store(sums, load(sums) + widen<0>(v));
     if constexpr (PARTS<T> == 2) store(sums + W<double>, load(sums + W<double>) + widen<1>(v));
 }
 
 // ---- Shuffles: lane l of `kept` is a[l] where bit H of l is clear, else b[l]; of `crossed` a[l^H], else b[l^H] ----
 template <int H, class V, size_t... L>
-inline V kept(V a, V b, std::index_sequence<L...>) { return __builtin_shufflevector(a, b, int(L & H ? sizeof...(L) + L : L)...); }
+inline INLINE V kept(V a, V b, std::index_sequence<L...>) { return __builtin_shufflevector(a, b, int(L & H ? sizeof...(L) + L : L)...); }
 template <int H, class V, size_t... L>
-inline V crossed(V a, V b, std::index_sequence<L...>) { return __builtin_shufflevector(a, b, int(L & H ? sizeof...(L) + (L ^ H) : L ^ H)...); }
+inline INLINE V crossed(V a, V b, std::index_sequence<L...>) { return __builtin_shufflevector(a, b, int(L & H ? sizeof...(L) + (L ^ H) : L ^ H)...); }
 template <int H, class V, size_t... L>
-inline V lower_pair(V a, V b, std::index_sequence<L...>) { return __builtin_shufflevector(a, b, int(L & H ? sizeof...(L) + (L ^ H) : L)...); }
+inline INLINE V lower_pair(V a, V b, std::index_sequence<L...>) { return __builtin_shufflevector(a, b, int(L & H ? sizeof...(L) + (L ^ H) : L)...); }
 template <int H, class V, size_t... L>
-inline V upper_pair(V a, V b, std::index_sequence<L...>) { return __builtin_shufflevector(a, b, int(L & H ? sizeof...(L) + L : L ^ H)...); }
+inline INLINE V upper_pair(V a, V b, std::index_sequence<L...>) { return __builtin_shufflevector(a, b, int(L & H ? sizeof...(L) + L : L ^ H)...); }
 
 // W x W, in registers.
 template <class T, int H = 1>
-inline void transpose(Vec<T>* r) {
+inline INLINE void transpose(Vec<T>* r) {
     if constexpr (H < W<T>) {
         constexpr auto lanes = std::make_index_sequence<W<T>>();
 #pragma GCC unroll 16
@@ -115,7 +120,7 @@ inline void transpose(Vec<T>* r) {
 // Lane l = the sum over all lanes of v[l % M]. The order of additions is the same for every M: rows treated alone and
 // rows treated together get the same bits.
 template <class T, int M, int H = 1>
-inline Vec<T> sums(Vec<T>* v) {
+inline INLINE Vec<T> sums(Vec<T>* v) {
     constexpr auto lanes = std::make_index_sequence<W<T>>();
     if constexpr (H == W<T>) {
         return v[0];
@@ -129,10 +134,10 @@ inline Vec<T> sums(Vec<T>* v) {
     }
 }
 template <class T>
-inline T sum(Vec<T> v) { return sums<T, 1>(&v)[0]; }
+inline INLINE T total_of(Vec<T> v) { return sums<T, 1>(&v)[0]; }
 
 template <class T>
-inline Vec<T> shifted(Vec<T> x, Shift<T> s, int64_t k) {
+inline INLINE Vec<T> shifted(Vec<T> x, Shift<T> s, int64_t k) {
     x -= load(s.head + k);
     if constexpr (sizeof(T) == 4) x -= load(s.rest + k);   // in float64 the head is the whole shift
     return x;
@@ -141,7 +146,7 @@ inline Vec<T> shifted(Vec<T> x, Shift<T> s, int64_t k) {
 // ---- exp, log: float64 vectors; float32 results come from them by fewer terms ----
 typedef int64_t Whole __attribute__((vector_size(BYTES)));
 
-inline Wide exponent(Wide n) {   // 2^n for whole |n| <= 1000: n goes into the exponent's bits
+inline INLINE Wide exponent(Wide n) {   // 2^n for whole |n| <= 1000: n goes into the exponent's bits
     const Wide magic = spread(0x1.8p52);
     return (Wide)(((Whole)(n + magic) + 1023) << 52);
 }
@@ -150,7 +155,7 @@ struct Power {
 };
 // Taylor's series on |r| <= ln(2)/2: the rest after r^13 is below 1e-17, after r^7 below 1e-8.
 template <class T>
-inline Power exp_parts(Wide x) {
+inline INLINE Power exp_parts(Wide x) {
     x = x < -746.0 ? spread(-746.0) : x;   // underflows to 0
     x = x > 710.0 ? spread(710.0) : x;     // overflows
     const Wide magic = spread(0x1.8p52);
@@ -167,24 +172,24 @@ inline Power exp_parts(Wide x) {
     return {r * r * p + r, exponent(half), exponent(n - half)};
 }
 template <class T>
-inline Wide exp(Wide x) {
+inline INLINE Wide exp(Wide x) {
     const Power p = exp_parts<T>(x);
     return (1.0 + p.fraction) * p.low * p.high;
 }
 template <class T>
-inline Wide expm1(Wide x) {
+inline INLINE Wide expm1(Wide x) {
     const Power p = exp_parts<T>(x);
     const Wide scale = p.low * p.high;
     return scale * p.fraction + (scale - 1.0);
 }
 template <class T>
-inline Wide tanh(Wide x) {
+inline INLINE Wide tanh(Wide x) {
     const Wide t = expm1<T>(-2.0 * magnitude<double>(x));
     const Wide y = -t / (t + 2.0);
     return x < 0.0 ? -y : y;
 }
 // log x = e ln 2 + 2 artanh((m - 1) / (m + 1)), x = 2^e m, m in [sqrt(1/2), sqrt(2)). For normal x > 0.
-inline Wide log(Wide x) {
+inline INLINE Wide log(Wide x) {
     const Whole bits = (Whole)x - 0x3fe6a09e667f3bcd;           // sqrt(1/2)
     const Whole e = bits >> 52;
     const Wide m = (Wide)((Whole)x - (e << 52)), n = __builtin_convertvector(e, Wide);
@@ -194,4 +199,4 @@ inline Wide log(Wide x) {
     for (int i = 21; i >= 3; i -= 2) p = p * t + 2.0 / i;
     return n * 0x1.62e42fefa39efp-1 + (s * t * p + 2.0 * s);
 }
-inline Wide pow(Wide x, double y) { return x > 0x1p-1022 ? exp<double>(y * log(x > 0x1p-1022 ? x : spread(1.0))) : Wide{}; }
+inline INLINE Wide pow(Wide x, double y) { return x > 0x1p-1022 ? exp<double>(y * log(x > 0x1p-1022 ? x : spread(1.0))) : Wide{}; }

@@ -2,7 +2,7 @@
 
 // Butterflies between 2^LOG vectors that lie `step` entries apart.
 template <int LOG, class T>
-inline void butterflies(Vec<T>* v) {
+inline INLINE void butterflies(Vec<T>* v) {
 #pragma GCC unroll 3
     for (int h = 1; h < 1 << LOG; h *= 2)
 #pragma GCC unroll 8
@@ -14,7 +14,7 @@ inline void butterflies(Vec<T>* v) {
             }
 }
 template <class T, int H = 1, size_t... L>
-inline Vec<T> lane_butterflies(Vec<T> v, std::index_sequence<L...> lanes) {
+inline INLINE Vec<T> lane_butterflies(Vec<T> v, std::index_sequence<L...> lanes) {
     if constexpr (H < W<T>) {
         constexpr Vec<T> sign = {(L & H ? T(-1) : T(1))...};
         return lane_butterflies<T, 2 * H>(crossed<H>(v, v, lanes) + v * sign, lanes);
@@ -23,7 +23,7 @@ inline Vec<T> lane_butterflies(Vec<T> v, std::index_sequence<L...> lanes) {
     }
 }
 template <int LOG, class T>
-inline void pass(T* row, int64_t size, int64_t step) {
+inline INLINE void pass(T* row, int64_t size, int64_t step) {
     Vec<T> v[1 << LOG];
     for (int64_t i = 0; i < size; i += step << LOG)
         for (int64_t j = i; j < i + step; j += W<T>) {
@@ -36,7 +36,7 @@ inline void pass(T* row, int64_t size, int64_t step) {
 }
 // The first visit: signs, all stages within a vector, and LOG stages between neighbors.
 template <int LOG, class T>
-inline void first_pass(const T* x, const T* signs, int64_t cols, T* row, int64_t size) {
+inline INLINE void first_pass(const T* x, const T* signs, int64_t cols, T* row, int64_t size) {
     Vec<T> v[1 << LOG];
     for (int64_t i = 0; i < size; i += W<T> << LOG) {
 #pragma GCC unroll 8
@@ -82,20 +82,17 @@ void hadamard(const T* x, int64_t stride, int rows, int64_t cols, const T* signs
 
 // A cache line of rows side by side: feature k of all rows is one line, so a nonzero of C is one multiply-add for all.
 template <class T>
-constexpr int ROWS = 64 / int(sizeof(T));
-
-template <class T>
 void sparse_project(const T* x, int64_t stride, int rows, int64_t cols, const int64_t* indptr, const int32_t* indices,
                     const T* values, int64_t k, T* scratch, T* out, int64_t out_stride) {
-    constexpr int N = ROWS<T> / W<T>;
+    constexpr int N = LINE<T> / W<T>;
     Vec<T> v[W<T>];
     for (int64_t j = 0; j < cols; j += W<T>)
-        for (int r = 0; r < ROWS<T>; r += W<T>) {
+        for (int r = 0; r < LINE<T>; r += W<T>) {
 #pragma GCC unroll 16
             for (int i = 0; i < W<T>; i++) v[i] = r + i < rows ? load_part(x + (r + i) * stride + j, cols - j) : Vec<T>{};
             transpose<T>(v);
 #pragma GCC unroll 16
-            for (int i = 0; i < W<T>; i++) store(scratch + (j + i) * ROWS<T> + r, v[i]);
+            for (int i = 0; i < W<T>; i++) store(scratch + (j + i) * LINE<T> + r, v[i]);
         }
     for (int64_t c = 0; c < k; c += W<T>) {
         Vec<T> sum[N][W<T>] = {};
@@ -104,7 +101,7 @@ void sparse_project(const T* x, int64_t stride, int rows, int64_t cols, const in
             Vec<T> total[N] = {};
             for (int64_t e = indptr[c + u]; e < indptr[c + u + 1]; e++)
 #pragma GCC unroll 4
-                for (int n = 0; n < N; n++) total[n] += load(scratch + int64_t(indices[e]) * ROWS<T> + n * W<T>) * values[e];
+                for (int n = 0; n < N; n++) total[n] += load(scratch + int64_t(indices[e]) * LINE<T> + n * W<T>) * values[e];
             for (int n = 0; n < N; n++) sum[n][u] = total[n];
         }
         for (int n = 0; n < N; n++) {

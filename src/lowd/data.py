@@ -48,7 +48,8 @@ def as_data(model: Any, X: Any, kind: Kind, *, fitting: bool, sparse: bool, ops:
         return _as_objects(model, X)
     rows = _as_rows(model, X, fitting, sparse and kind == "rows")
     if kind in ("distances", "kernel"):
-        return Data(_as_square(rows, kind, fitting, ops), rows.dtype)
+        square, survey = _as_square(rows, kind, fitting, ops)
+        return Data(square, rows.dtype, survey)
     survey = ops.survey(rows)
     if survey.bad is not None:
         raise DataError(_not_finite(model, rows, survey.bad))
@@ -93,8 +94,10 @@ def _as_rows(model: Any, X: Any, fitting: bool, sparse: bool) -> Rows:
         )
     if is_table(X):
         _refuse_categories(name, X)
-    if getattr(getattr(X, "dtype", None), "kind", "") in "iu" and not issparse(X):
-        _refuse_long_integers(np.asarray(X))
+    if isinstance(X, np.ndarray) and X.dtype.kind in "iu":
+        _refuse_long_integers(X)
+    if isinstance(X, np.ndarray) and X.dtype.kind == "f":
+        X = X.astype(X.dtype.newbyteorder("="), copy=False)
     try:
         checked = validate_data(
             model,
@@ -108,7 +111,9 @@ def _as_rows(model: Any, X: Any, fitting: bool, sparse: bool) -> Rows:
     except (ValueError, TypeError) as error:
         _explain(name, X, error)
     if issparse(checked):
-        checked = csr_array(checked)
+        # Sorting and merging happen in place: never in the caller's matrix.
+        tidy = checked.has_canonical_format
+        checked = csr_array(checked, copy=not tidy)
         checked.sum_duplicates()
     return checked
 
@@ -126,18 +131,18 @@ def _in_range(rows: Rows, largest: float, fitting: bool) -> Rows:
     )
 
 
-def _as_square(A: Array, kind: Kind, fitting: bool, ops: Backend) -> Array:
+def _as_square(A: Array, kind: Kind, fitting: bool, ops: Backend) -> tuple[Array, Survey | None]:
     """A checked training matrix (exactly symmetric), or checked rows toward it."""
     what = "metric='precomputed'" if kind == "distances" else "kernel='precomputed'"
     if not fitting or A.shape[0] != A.shape[1]:
-        bad = ops.survey(A).bad
-        if bad is not None:
-            raise DataError(f"{what}: {_named(A, bad)}; every entry must be a number.")
+        survey = ops.survey(A)
+        if survey.bad is not None:
+            raise DataError(f"{what}: {_named(A, survey.bad)}; every entry must be a number.")
         if kind == "distances" and A.min(initial=0) < 0:
             row, column = map(int, np.unravel_index(A.argmin(), A.shape))
             raise DataError(_negative(float(A.min()), (row, column)))
         if not fitting:
-            return A
+            return _in_range(A, survey.largest, fitting), survey
         raise DataError(
             f"{what} needs a square matrix of n_samples x n_samples, got shape {A.shape}; "
             "for data rows name a metric or kernel instead."
@@ -153,7 +158,8 @@ def _as_square(A: Array, kind: Kind, fitting: bool, ops: Backend) -> Array:
         )
     if kind == "distances":
         _check_distances(A, found.smallest, found.smallest_at, found.diagonal, found.diagonal_at)
-    return (A + A.T) / 2 if found.asymmetry > 0 else A
+    A = (A + A.T) / 2 if found.asymmetry > 0 else A
+    return _in_range(A, found.largest, fitting), None
 
 
 def _check_distances(

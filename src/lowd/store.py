@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import tempfile
+import secrets
 import zipfile
 from importlib import import_module
 from pathlib import Path
@@ -61,15 +61,15 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         "learned": {name: _pack(value, arrays) for name, value in learned.items()},
     }
     target = Path(path)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    name = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with name.open("xb") as file:
             _write(file, tree, arrays)
             file.flush()
             os.fsync(file.fileno())
         os.replace(name, target)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        name.unlink(missing_ok=True)
         raise
 
 

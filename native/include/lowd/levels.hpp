@@ -33,6 +33,8 @@ struct Extremes {
 
 // Columns that `times` and friends treat together, and rows of X in one block of `project` and `scatter_times`.
 inline constexpr int GROUP = 8, PROJECT_ROWS = 64;
+// Columns of the tail of `project` that are treated together.
+static constexpr int tail_width(int columns) { return columns <= 2 ? 2 : columns <= 4 ? 4 : GROUP; }
 
 template <class T>
 struct Kernels {
@@ -47,19 +49,19 @@ struct Kernels {
                          int64_t panel_stride);
     // c (PANEL x PANEL) += a^T b over packed rows; of a diagonal tile only the upper triangle is promised.
     void (*scatter_tile)(const T* a, const T* b, int rows, int lanes_a, int lanes_b, bool diagonal, double* c);
-    // sums (groups, GROUP, ld) += Xc^T W Xc V for a block of rows; v is (groups, GROUP, ld); returns sum_i w_i |xc_i|^2.
-    // scratch: rows * (ld + groups * GROUP) of T, rows * groups * GROUP of double.
+    // sums (groups, GROUP, ld) += Xc^T W Xc V for a block of rows; v is (groups, ld / LINE, GROUP, LINE); returns sum_i w_i |xc_i|^2.
+    // scratch: rows * (ld + groups * GROUP) of T; z: rows * (groups * GROUP + 1).
     double (*scatter_times)(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift, T scale, const double* weights,
                             const T* v, int groups, int64_t ld, T* scratch, double* z, double* sums);
 
-    // How many of k columns `project` wants in `tail` (transposed, GROUP at a time) instead of in panels.
+    // How many of k columns `project` wants in `tail` instead of in panels.
     int (*tail_columns)(int64_t k);
-    // out = (x - shift) W + bias for at most PROJECT_ROWS rows; panels (p, cols, PANEL), tail (columns, ld).
+    // out = (x - shift) W + bias for at most PROJECT_ROWS rows; panels (p, cols, PANEL), tail as v above, tail_width at a time.
     // scratch: project_scratch(panelled columns).
     void (*project)(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift, const T* panels, int64_t panelled,
                     const T* tail, int tail_columns, int64_t ld, const double* bias, T* scratch, T* out, int64_t out_stride);
     int64_t (*project_scratch)(int64_t panelled);
-    // z (groups, rows, GROUP) = A V or (-1/2 A o A) V; v is (groups, GROUP, ld).
+    // z (groups, rows, GROUP) = A V or (-1/2 A o A) V; v as above.
     void (*times)(const T* a, int64_t stride, int rows, int64_t cols, bool half_square, const T* v, int groups, int64_t ld,
                   double* z);
 

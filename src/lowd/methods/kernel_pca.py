@@ -138,7 +138,8 @@ class KernelPCA(Reducer):
         if callable(self.kernel) or self.kernel in ("precomputed", "cosine", "linear"):
             return None
         if self.gamma == "median":
-            return 1 / max(_median_square(X, ctx), np.finfo(float).tiny)
+            median = _median_square(X, ctx)
+            return 1 / median if median > 0 else 1 / X.shape[1]
         return float(self.gamma) if self.gamma is not None else 1 / X.shape[1]
 
     def _refuse_unused(self) -> None:

@@ -173,7 +173,8 @@ class PCA(Reducer):
     ) -> Fit:
         """Variances, map and inverse from the eigenpairs of the scatter matrix."""
         d = len(mean)
-        noise = max(axes.noise, input_noise(ctx, longest, d, axes.values))
+        standard = None if units is None else mean / units
+        noise = max(axes.noise, input_noise(ctx, longest, d, axes.values, standard))
         values = np.where(axes.values > noise * axes.values[:1], axes.values, 0)
         rank = int((values > 0).sum())
         k = self._chosen(values, axes.total, most)

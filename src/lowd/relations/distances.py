@@ -71,7 +71,7 @@ def distances_of(data: Data, metric: Any, params: dict[str, Any] | None) -> Dist
     if odd := set(params) - _ALLOWED.get(metric, set()):
         raise ParameterError(f"metric={metric!r} knows no parameter {sorted(odd)[0]!r}.")
     if metric == "precomputed":
-        return Given(data.items)
+        return Given(data.items, wide=data.items.dtype == np.float64)
     if metric == "gower":
         return Gower.of(data.items, params.get("weights"))
     preparation, measure, fixed = _METRICS[metric]
@@ -115,19 +115,21 @@ class Given:
 
     D: Array | None
     rows: NDArray[np.int64] | None = None
+    wide: bool = False  # fitted in float64, so new rows are taken in float64 too
 
     def distances(self, ops: Backend) -> Array:  # noqa: ARG002 - a relation's signature
         assert self.D is not None
         return self.D
 
     def toward(self, Q: Array, ops: Backend) -> Array:  # noqa: ARG002
-        return Q if self.rows is None else np.ascontiguousarray(Q[:, self.rows])
+        chosen = Q if self.rows is None else np.ascontiguousarray(Q[:, self.rows])
+        return chosen.astype(np.float64, copy=False) if self.wide else chosen
 
     def kept(self) -> Given:
-        return Given(None, self.rows)
+        return replace(self, D=None)
 
     def at(self, rows: NDArray[np.int64]) -> Given:
-        return Given(None, rows)
+        return replace(self, D=None, rows=rows)
 
     def everything(self) -> Array:
         assert self.D is not None
@@ -278,7 +280,9 @@ def unit_rows(X: Rows, why_not: str | None) -> Rows:
         )
     inverse = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
     if issparse(X):
-        return csr_array(diags_array(inverse) @ X, dtype=X.dtype)
+        scaled = csr_array(diags_array(inverse) @ X, dtype=X.dtype)
+        scaled.sort_indices()
+        return scaled
     return np.asarray(X * inverse[:, None], X.dtype)
 
 

@@ -15,8 +15,8 @@ from ..maps import CenteredMap
 from ..relations import Matrix
 from ..relations.distances import DistanceRelation, MinusHalfSquare
 from .canonical import signs
-from .principal import Centered, principal_axes
-from .spectral import double_centered, positive_part
+from .principal import Centered, input_noise, principal_axes
+from .spectral import double_centered, positive_part, warn_if_indefinite
 
 
 def landmark_scaling(base: DistanceRelation, n: int, k: int, m: int, ctx: Context) -> Fit:
@@ -30,6 +30,7 @@ def landmark_scaling(base: DistanceRelation, n: int, k: int, m: int, ctx: Contex
     relation = MinusHalfSquare(part)
     D = part.toward(base.everything(), ctx.ops)  # n x m
     found = double_centered(Matrix(np.ascontiguousarray(D[chosen]), True), k, ctx)
+    warn_if_indefinite(found.negative_mass)
     values, vectors, groups = positive_part(found.values, found.vectors, found.noise, k, ctx.dtype)
     scale = np.sqrt(values)
     projection = np.divide(vectors, scale, out=np.zeros_like(vectors), where=scale > 0)
@@ -70,7 +71,8 @@ def nystroem(kernel: Any, n: int, k: int | None, m: int, ctx: Context) -> Fit:
     axes = principal_axes(
         Centered(F, mean, None, None), None if k is None else min(k, *F.shape), inner
     )
-    values, V, groups = positive_part(axes.values, axes.vectors, axes.noise, k, ctx.dtype)
+    noise = max(axes.noise, input_noise(inner, n, F.shape[1], axes.values))
+    values, V, groups = positive_part(axes.values, axes.vectors, noise, k, ctx.dtype)
     Y = ctx.ops.project(F, mean, V.astype(F.dtype)).astype(np.float64)
     flips = signs(Y)
     L = np.tril(F[chosen].astype(np.float64))

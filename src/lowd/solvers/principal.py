@@ -84,17 +84,23 @@ def axes_from_moments(moments: Moments, k: int, ops: Backend, dtype: np.dtype[An
     return Axes(values, vectors, total, "covariance", 0.0, _noise(moments.scatter, dtype))
 
 
-def input_noise(ctx: Context, n: int, d: int, values: Float64) -> float:
+def input_noise(
+    ctx: Context, n: int, d: int, values: Float64, standard: Float64 | None = None
+) -> float:
     """Eigenvalues that the rounding of the input alone would cause, relative to the largest.
 
     Rounding errors are uniform with standard deviation eps |x| / sqrt(12) at most; a matrix of
-    them has singular values up to that times sqrt(n) + sqrt(d). Twice that, for safety.
+    them has singular values up to that times sqrt(n) + sqrt(d). Twice that, for safety, and
+    what the rounding of the mean itself adds. For standardized columns `standard` holds their
+    means in units of their deviations.
     """
     if ctx.survey is None or not len(values) or values[0] <= 0:
         return 0.0
     eps = float(np.finfo(ctx.dtype).eps)
-    size = 2 * eps * ctx.survey.largest / np.sqrt(12) * (np.sqrt(n) + np.sqrt(d))
-    return float(size**2 / values[0])
+    largest = ctx.survey.largest if standard is None else 3 + float(np.abs(standard).max())
+    size = 2 * eps * largest / np.sqrt(12) * (np.sqrt(n) + np.sqrt(d))
+    shift = 4 * float(EXACT) * largest * np.sqrt(n * d)  # a mean that is off by rounding
+    return float((size**2 + shift**2) / values[0])
 
 
 def column_scatter(X: Rows, mean: Float64, weights: Float64 | None) -> Float64:

@@ -38,12 +38,7 @@ def centered_spectrum(relation: Relation, k: int | None, ctx: Context) -> Fit:
     matrix = relation.among(ctx.ops)
     found = double_centered(matrix, k, ctx)
     values, vectors, groups = positive_part(found.values, found.vectors, found.noise, k, ctx.dtype)
-    if found.negative_mass > NEGATIVE:
-        warn(
-            f"{found.negative_mass:.1%} of the eigenvalue mass is negative: no Euclidean map can "
-            "show these relations exactly; that part was dropped (negative_eigenvalue_mass_).",
-            IndefiniteWarning,
-        )
+    warn_if_indefinite(found.negative_mass)
     scale = np.sqrt(values)
     inverse = np.divide(1, scale, out=np.zeros_like(scale), where=scale > 0)
     projection = vectors * inverse
@@ -63,6 +58,15 @@ def centered_spectrum(relation: Relation, k: int | None, ctx: Context) -> Fit:
     return Fit(vectors * scale, place, report)
 
 
+def warn_if_indefinite(negative_mass: float) -> None:
+    if negative_mass > NEGATIVE:
+        warn(
+            f"{negative_mass:.1%} of the eigenvalue mass is negative: no Euclidean map can show "
+            "these relations exactly; that part was dropped (negative_eigenvalue_mass_).",
+            IndefiniteWarning,
+        )
+
+
 def double_centered(matrix: Matrix, k: int | None, ctx: Context) -> Spectrum:
     """The k leading eigenpairs of H M H, or all of them; M's row means come along."""
     A, half = matrix
@@ -72,11 +76,12 @@ def double_centered(matrix: Matrix, k: int | None, ctx: Context) -> Spectrum:
     if n <= DENSE or k is None or block_width(k) * 6 > n:
         B = A.astype(np.float64)
         B = -0.5 * B * B if half else B
-        B -= means
-        B -= means[:, None] - means.mean()
+        for _ in range(2):  # the second time removes what rounding of the first means left
+            B -= B.mean(0)
+            B -= B.mean(1, keepdims=True)
         values, vectors = ctx.ops.eigh(B, n if n <= DENSE or k is None else k)
         complete = len(values) == n
-        mass = _negative_mass(values, np.ones(n)) if complete else 0.0
+        mass = _negative_mass(values, np.ones(n), noise) if complete else 0.0
         return Spectrum(values, vectors, means, mass, complete, 0.0, _relative(noise, values))
 
     def apply(V: Array) -> Float64:
@@ -91,7 +96,7 @@ def double_centered(matrix: Matrix, k: int | None, ctx: Context) -> Spectrum:
             "spectrum is nearly flat, so the axes shown are not distinguished by the data.",
             ConvergenceWarning,
         )
-    mass = _negative_mass(*found.probe)
+    mass = _negative_mass(*found.probe, noise)
     noise = _relative(noise, found.values)
     return Spectrum(found.values, found.vectors, means, mass, False, found.residual, noise)
 
@@ -166,7 +171,7 @@ def _noise(A: Array, half: bool, n: int, dtype: np.dtype[Any]) -> float:
     """Absolute size of the eigenvalues that rounding of the entries would cause."""
     largest = float(np.abs(A[:64]).max(initial=0))
     entry = largest**2 / 2 if half else largest
-    return float(np.finfo(dtype).eps * entry * np.sqrt(n))
+    return float(np.finfo(dtype).eps) * entry * float(np.sqrt(n))
 
 
 def _relative(noise: float, values: Float64) -> float:
@@ -174,7 +179,8 @@ def _relative(noise: float, values: Float64) -> float:
     return max(noise / largest, len(values) * float(np.finfo(float).eps))
 
 
-def _negative_mass(values: Float64, weights: Float64) -> float:
+def _negative_mass(values: Float64, weights: Float64, noise: float) -> float:
     """Share of the sum of |eigenvalues| that is negative (weights: Lanczos quadrature)."""
+    values = np.where(np.abs(values) > noise, values, 0)
     size = float(weights @ np.abs(values))
     return float(weights @ np.maximum(-values, 0) / size) if size > 0 else 0.0
