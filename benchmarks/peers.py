@@ -1,0 +1,138 @@
+"""Peers that are not scikit-learn classes, behind the same three verbs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+class Tapkee:
+    """Takes float64, one sample per column; the conversion is part of its time."""
+
+    def __init__(self, n_components: int, **options: Any) -> None:
+        self.options = {"target_dimension": n_components, **options}
+
+    def fit_transform(self, X: Any) -> Any:
+        import tapkee
+
+        return tapkee.embed(X.astype(np.float64).T, **self.options)
+
+
+class FaissPCA:
+    def __init__(self, n_components: int) -> None:
+        self.n_components = n_components
+
+    def fit(self, X: Any) -> FaissPCA:
+        import faiss
+
+        self.matrix = faiss.PCAMatrix(X.shape[1], self.n_components)
+        self.matrix.max_points_per_d = len(X)  # else it learns from a sample
+        self.matrix.train(X)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        return self.matrix.apply(X)
+
+    def fit_transform(self, X: Any) -> Any:
+        return self.fit(X).transform(X)
+
+    @property
+    def components_(self) -> Any:
+        import faiss
+
+        rows = faiss.vector_to_array(self.matrix.A).reshape(-1, self.matrix.d_in)
+        return rows[: self.n_components]
+
+
+class FaissRotation:
+    """Orthonormal directions: distances shrink by the root of k/d, which `scale_` undoes."""
+
+    def __init__(self, n_components: int) -> None:
+        self.n_components = n_components
+
+    def fit(self, X: Any) -> FaissRotation:
+        import faiss
+
+        self.matrix = faiss.RandomRotationMatrix(X.shape[1], self.n_components)
+        self.matrix.init(0)
+        self.scale_ = np.sqrt(X.shape[1] / self.n_components)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        return self.matrix.apply(X)
+
+    def fit_transform(self, X: Any) -> Any:
+        return self.fit(X).transform(X)
+
+
+class TorchPCA:
+    """The full SVD, without the search for equal rows that TorchDR does by default."""
+
+    def __init__(self, n_components: int) -> None:
+        from torchdr import PCA
+
+        self.model = PCA(n_components, device="cpu", process_duplicates=False)
+
+    def fit_transform(self, X: Any) -> Any:
+        return self.model.fit_transform(X)
+
+    @property
+    def components_(self) -> Any:
+        return self.model.components_.numpy()
+
+
+class TorchCovariancePCA:
+    """Two passes over batches, the route TorchDR advises for few columns."""
+
+    def __init__(self, n_components: int) -> None:
+        from torchdr import ExactIncrementalPCA
+
+        self.model = ExactIncrementalPCA(n_components, device="cpu", process_duplicates=False)
+
+    def fit_transform(self, X: Any) -> Any:
+        import torch
+
+        rows = torch.from_numpy(X)
+        batches = rows.split(8192)
+        self.model.compute_mean(batches)
+        self.model.fit(batches)
+        return self.model.transform(rows).numpy()
+
+    @property
+    def components_(self) -> Any:
+        return self.model.components_.numpy()
+
+
+class TorchKernelPCA:
+    """The rbf kernel with gamma = 1 / n_features."""
+
+    def __init__(self, n_components: int) -> None:
+        self.n_components = n_components
+
+    def fit_transform(self, X: Any) -> Any:
+        from torchdr import KernelPCA, NormalizedGaussianAffinity
+
+        rbf = NormalizedGaussianAffinity(
+            sigma=X.shape[1], normalization_dim=None, zero_diag=False, device="cpu"
+        )
+        model = KernelPCA(rbf, self.n_components, device="cpu", process_duplicates=False)
+        return model.fit_transform(X)
+
+
+class NystroemPCA:
+    """scikit-learn's landmark kernel features, then its PCA: kernel PCA in linear memory."""
+
+    def __init__(self, n_components: int, n_landmarks: int) -> None:
+        from sklearn.decomposition import PCA
+        from sklearn.kernel_approximation import Nystroem
+
+        self.features = Nystroem(kernel="rbf", n_components=n_landmarks, random_state=0)
+        self.axes = PCA(n_components, random_state=0)
+
+    def fit_transform(self, X: Any) -> Any:
+        return self.axes.fit_transform(self.features.fit_transform(X))
+
+    @property
+    def component_indices_(self) -> Any:
+        return self.features.component_indices_

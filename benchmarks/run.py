@@ -1,0 +1,215 @@
+"""lowd and its peers side by side.
+
+Every tool runs in fresh processes, in turn with the others, on the same data, type and threads.
+Results go to results/<date>.json case by case, and the table of that file to RESULTS.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+import data
+import report
+from cases import CASES, Case, Start
+from judges import JUDGES
+
+HERE = Path(__file__).parent
+PACKAGES = "lowd numpy scipy scikit-learn scikit-learn-intelex tapkee faiss-cpu torch torchdr"
+POOLS = ("LOWD", "OMP", "OPENBLAS", "MKL")
+LIMIT = 900  # seconds for one process
+SLOW = 60  # seconds of a first call after which a tool is not run again
+
+Entry = dict[str, Any]
+
+
+def main() -> None:
+    options = _options()
+    if find_spec("lowd") is None:
+        sys.exit("lowd is not installed for this Python; run `make bench`.")
+    if data.source()[0] != "Fashion-MNIST":
+        print(f"{data.ADVICE} Using {data.source()[0]}.", file=sys.stderr)
+    if os.getloadavg()[0] > 0.5 and not options.quick:
+        print("This machine is busy: the times will not mean much.", file=sys.stderr)
+    today = HERE / "results" / f"{datetime.date.today()}.json"
+    path = data.FOLDER / "quick.json" if options.quick else today
+    path.parent.mkdir(exist_ok=True)
+    record = json.loads(path.read_text()) if path.exists() else {"cases": {}}
+    record |= {"machine": _machine(), "versions": _versions(), "images": data.source()[0]}
+    record["ceilings"] = _ceilings(options.threads)
+    for name in options.names or CASES:
+        for key, entry in _measured(name, options):
+            record["cases"][key] = entry
+            path.write_text(json.dumps(record, indent=1) + "\n")
+            print(*report.rows(key, entry, record["ceilings"]), sep="\n", flush=True)
+    if not options.quick:
+        (HERE / "RESULTS.md").write_text(report.page(record))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="case", help=f"all, or of {', '.join(CASES)}")
+    parser.add_argument("--repeat", type=int, default=3, help="fresh processes per tool (3)")
+    parser.add_argument("--threads", type=int, default=2, help="the same for every tool (2)")
+    parser.add_argument("--quick", action="store_true", help="a rehearsal: small data, one process")
+    options = parser.parse_args()
+    if unknown := set(options.names) - set(CASES):
+        parser.error(f"no case {', '.join(unknown)}; there are {', '.join(CASES)}")
+    if options.quick:
+        options.repeat = 1
+    return options
+
+
+def _measured(name: str, options: Any) -> Iterator[tuple[str, Entry]]:
+    """The case, and once more with one thread if it is to show its scaling."""
+    case = CASES[name]
+    if isinstance(case, Start):
+        yield name, _started(case, options)
+        return
+    yield name, _compared(name, case, options.threads, options)
+    if case.scales and options.threads > 1:
+        yield f"{name}@1", _compared(name, case, 1, options)
+
+
+def _compared(name: str, case: Case, threads: int, options: Any) -> Entry:
+    """All tools in turn, round after round; then their answers are judged."""
+    n = max(case.rows // 35, 250) if options.quick else case.rows
+    data.file(case.data, n)
+    tools: dict[str, Entry] = {
+        tool: {"first": [], "warm": [], "memory": []}
+        for tool, call in case.tools.items()
+        if _installed(call.module)
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(options.repeat):
+            for number, (tool, runs) in enumerate(tools.items()):
+                if "error" in runs or max(runs["first"], default=0) > SLOW:
+                    continue
+                found = _run(name, tool, n, threads, options.repeat, f"{folder}/{number}.npz")
+                if "error" in found:
+                    runs["error"] = found["error"]
+                else:
+                    runs["first"].append(found["first"])
+                    runs["warm"] += found["warm"]
+                    runs["memory"].append(found["memory"])
+        X = data.load(case.data, n)
+        score = JUDGES[case.judge](X, case.k)
+        for number, runs in enumerate(tools.values()):
+            if "error" not in runs:
+                with np.load(f"{folder}/{number}.npz") as arrays:
+                    runs["quality"] = {m: float(v) for m, v in score(dict(arrays)).items()}
+    entry = {**_about(case, n), "threads": threads, "shape": X.shape, "tools": tools}
+    return entry | {"floor": case.floor(*X.shape)._asdict()} if case.floor else entry
+
+
+def _run(name: str, tool: str, n: int, threads: int, repeat: int, out: str) -> Entry:
+    """One process; its times, or the last line of its complaint."""
+    command = [sys.executable, HERE / "worker.py", name, tool, n, threads, repeat, out]
+    pools = {f"{pool}_NUM_THREADS": str(threads) for pool in POOLS}
+    try:
+        done = subprocess.run(
+            list(map(str, command)),
+            env=os.environ | pools,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+        )
+    except subprocess.TimeoutExpired:
+        return {"error": f"more than {LIMIT} s"}
+    if done.returncode:
+        return {"error": (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]}
+    result: Entry = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def _started(case: Start, options: Any) -> Entry:
+    """Fresh interpreters in turn, the bare one among them."""
+    lines = {"": "pass"} | {
+        tool: line for tool, (module, line) in case.lines.items() if _installed(module)
+    }
+    seconds: dict[str, list[float]] = {tool: [] for tool in lines}
+    for _ in range(1 + (1 if options.quick else 4 * options.repeat)):
+        for tool, line in lines.items():
+            start = perf_counter()
+            subprocess.run([sys.executable, "-c", line], check=True, capture_output=True)
+            seconds[tool].append(perf_counter() - start)
+    bare = median(seconds.pop("")[1:])
+    tools = {
+        tool: {"first": [times[0] - bare], "warm": [time - bare for time in times[1:]]}
+        for tool, times in seconds.items()
+    }
+    return {**_about(case), "threads": options.threads, "bare interpreter": bare, "tools": tools}
+
+
+def _about(case: Case | Start, n: int | None = None) -> Entry:
+    rehearsed = isinstance(case, Case) and n != case.rows
+    return {
+        "work": f"{case.work} (rehearsed with {n} rows)" if rehearsed else case.work,
+        "when": datetime.datetime.now().isoformat(timespec="seconds"),
+        "load": os.getloadavg()[0],
+    }
+
+
+def _installed(module: str) -> bool:
+    return find_spec(module.split(".")[0]) is not None
+
+
+def _versions() -> dict[str, str | None]:
+    found = {}
+    for package in PACKAGES.split():
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            found[package] = None
+    return {"python": platform.python_version(), **found}
+
+
+def _machine() -> Entry:
+    info = Path("/proc/cpuinfo")
+    words = info.read_text().splitlines() if info.exists() else []
+    model = next((line.split(":")[1] for line in words if "model name" in line), "")
+    return {
+        "cpu": model.strip() or platform.processor(),
+        "cpus": os.cpu_count(),
+        "memory": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
+        "system": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def _ceilings(threads: int) -> dict[str, float]:
+    """Rates that BLAS reaches here: float32 products and reads of a matrix, best of five."""
+    code = """
+import numpy as np, time
+def best(f):
+    times = []
+    for _ in range(6):
+        start = time.perf_counter(); f(); times.append(time.perf_counter() - start)
+    return min(times)
+A, B, v = np.ones((3000, 3000), "f"), np.ones((20000, 10000), "f"), np.ones(10000, "f")
+print(2 * 3000**3 / best(lambda: A @ A), B.nbytes / best(lambda: B @ v))
+"""
+    pools = {f"{pool}_NUM_THREADS": str(threads) for pool in POOLS}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | pools, capture_output=True, check=True
+    )
+    flops, read = map(float, done.stdout.split())
+    return {"flops": flops, "bytes": read, "threads": threads}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""One tool on one case in a fresh process: first call, warm calls, peak memory, the result.
+
+Prints one line of JSON; arrays for the judge go to the file named on the command line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import warnings
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+import data
+from cases import CASES, Case, Tool
+
+# What judges need of a fitted model -> the names tools have for it.
+LEARNED = {
+    "axes": ("components_",),
+    "landmarks": ("landmarks_", "component_indices_"),
+    "scale": ("scale_",),
+}
+STATUS = Path("/proc/self/status")
+HELD_OUT = 200
+BUDGET = 60.0  # seconds of warm calls in one process
+
+
+def main(name: str, tool: str, rows: int, threads: int, repeat: int, out: str) -> None:
+    case = CASES[name]
+    assert isinstance(case, Case)
+    if hasattr(os, "sched_setaffinity"):  # for pools that read no environment variable
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+    _limit_memory()
+    warnings.simplefilter("ignore")
+    model = _class(case.tools[tool])
+    X = data.load(case.data, rows)
+    job = {"fit_transform": _whole, "row": _single}[case.job]
+    times, arrays = job(model, case.tools[tool], X, repeat)
+    np.savez(out, **arrays)
+    print(json.dumps(times))
+
+
+def _whole(make: Any, tool: Tool, X: Any, repeat: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """fit_transform of all rows, by a new model each time."""
+    before = _reset_peak()
+    first, model, Y = _timed(make, tool, X)
+    peak = _peak() - before
+    warm: list[float] = []
+    # Short calls are repeated until the median means something.
+    while len(warm) < repeat or (sum(warm) < 0.5 and len(warm) < 50):
+        if first + sum(warm) > BUDGET:
+            break
+        del model, Y
+        seconds, model, Y = _timed(make, tool, X)
+        warm.append(seconds)
+    times = {"first": first, "warm": warm, "memory": peak}
+    return times, {"Y": np.asarray(Y), **_learned(model)}
+
+
+def _timed(make: Any, tool: Tool, X: Any) -> tuple[float, Any, Any]:
+    start = perf_counter()
+    model = make(**tool.params)
+    Y = model.fit_transform(X)
+    return perf_counter() - start, model, Y
+
+
+def _single(make: Any, tool: Tool, X: Any, repeat: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """transform of held-out rows one at a time, by a model fitted before the clock starts."""
+    model = make(**tool.params)
+    model.fit(X[:-HELD_OUT])
+    rows = X[-HELD_OUT:]
+    before = _reset_peak()
+    warm, places = [], []
+    for _ in range(repeat):
+        places.clear()
+        for i in range(HELD_OUT):
+            start = perf_counter()
+            places.append(model.transform(rows[i : i + 1]))
+            warm.append(perf_counter() - start)
+    times = {"first": warm.pop(0), "warm": warm, "memory": _peak() - before}
+    return times, {"Y": np.vstack(places), "batch": np.asarray(model.transform(rows))}
+
+
+def _class(tool: Tool) -> Any:
+    import_module(tool.module)
+    module, name = tool.path.split(":")
+    return getattr(import_module(module), name)
+
+
+def _learned(model: Any) -> dict[str, Any]:
+    found = {}
+    for key, names in LEARNED.items():
+        values = [getattr(model, name) for name in names if hasattr(model, name)]
+        if values and isinstance(values[0], np.ndarray | float):
+            found[key] = np.asarray(values[0])
+    return found
+
+
+def _peak() -> int:
+    """The largest resident size so far, in bytes."""
+    if STATUS.exists():  # getrusage would begin with the size of the process that started this one
+        line = next(line for line in STATUS.read_text().splitlines() if "VmHWM" in line)
+        return int(line.split()[1]) * 1024
+    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return size if sys.platform == "darwin" else size * 1024
+
+
+def _reset_peak() -> int:
+    """Forget the peak of importing and loading, where the system can, and return what is left."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+    return _peak()
+
+
+def _limit_memory() -> None:
+    """A tool that needs more than the machine has fails alone, not by the kernel's choice."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    resource.setrlimit(resource.RLIMIT_DATA, (int(0.8 * memory), resource.RLIM_INFINITY))
+
+
+if __name__ == "__main__":
+    name, tool, rows, threads, repeat, out = sys.argv[1:]
+    main(name, tool, int(rows), int(threads), int(repeat), out)
