@@ -221,10 +221,12 @@ def same_bits(actual, expected):
 
 
 def rows_like(n, d=7, seed=0, dtype=np.float64):
-    """Correlated columns around a mean, with well separated variances."""
+    """Correlated columns around a mean, with well separated leading variances."""
     rng = np.random.default_rng(seed)
-    mixing = np.linalg.qr(np.random.default_rng(99).normal(size=(d, d)))[0]
-    return (rng.normal(size=(n, d)) * 1.4 ** -np.arange(d) @ mixing + 2).astype(dtype)
+    mirror = np.random.default_rng(99).normal(size=d)
+    mirror /= np.linalg.norm(mirror)
+    Z = rng.normal(size=(n, d)) * np.maximum(1.4 ** -np.arange(d), 0.02)
+    return (Z - 2 * np.outer(Z @ mirror, mirror) + 2).astype(dtype)
 
 
 @cache

@@ -1,0 +1,259 @@
+"""Threads: how many, the same bits for any number, many callers at once, and after a fork."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from concurrent.futures import ThreadPoolExecutor
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import lowd
+from cases import fit, rows_like, same_bits
+from lowd import threads
+from lowd.backends import resolve
+from lowd.errors import ParameterError
+
+# Large enough for several blocks of every kernel, and for every route of PCA.
+SEEDED = {"random_state": 0}
+RBF = {"kernel": "rbf", "gamma": 0.05}
+BACK = {"fit_inverse_transform": True, "preimage": "fixed_point"}
+LARGE = {
+    "PCA by covariance": (lowd.PCA(5), (30_000, 120)),
+    "PCA by products": (lowd.PCA(2), (6_000, 300)),
+    "PCA by Gram matrix": (lowd.PCA(60), (400, 3_000)),
+    "PCA by SVD": (lowd.PCA(2, scale=True), (400, 30)),
+    "Gaussian": (lowd.GaussianRandomProjection(70, **SEEDED), (4_000, 301)),
+    "Sparse": (lowd.SparseRandomProjection(70, **SEEDED), (4_000, 301)),
+    "Hadamard": (lowd.HadamardRandomProjection(70, **SEEDED), (4_000, 301)),
+    "MDS": (lowd.ClassicalMDS(2), (6_000, 200)),
+    "MDS manhattan": (lowd.ClassicalMDS(2, metric="manhattan"), (1_500, 33)),
+    "MDS landmarks": (lowd.ClassicalMDS(2, metric="chebyshev", n_landmarks=150), (6_000, 33)),
+    "KernelPCA": (lowd.KernelPCA(2, **RBF), (1_500, 33)),
+    "KernelPCA landmarks": (lowd.KernelPCA(2, **RBF, n_landmarks=150), (6_000, 33)),
+    "pre-images": (lowd.KernelPCA(3, **RBF, **BACK), (300, 33)),
+}
+
+
+def _made(name, n_jobs):
+    return clone(LARGE[name][0]).set_params(n_jobs=n_jobs)
+
+
+@pytest.fixture
+def many_cpus(monkeypatch):
+    """As many threads as asked for, also on a small machine."""
+    monkeypatch.setattr(threads, "available", lambda: 16)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32], ids=["float64", "float32"])
+@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.usefixtures("many_cpus")
+def test_the_same_bits_for_any_number_of_threads(name, kind):
+    shape = LARGE[name][1]
+    X, Q = rows_like(*shape, seed=1, dtype=kind), rows_like(500, shape[1], seed=2, dtype=kind)
+    models = [fit(_made(name, n), X) for n in (1, 2, 5)]
+    one = models[0]
+    for model in models[1:]:
+        for learned, value in vars(one).items():
+            if isinstance(value, np.ndarray):
+                same_bits(getattr(model, learned), value)
+        same_bits(model.transform(Q), one.transform(Q))
+        same_bits(model.set_params(n_jobs=1).transform(Q), one.transform(Q))
+    route = {"covariance": "covariance", "products": "krylov", "matrix": "gram", "SVD": "svd"}
+    if name.startswith("PCA"):
+        assert one.solver_ == route[name.split()[-1]]
+
+
+def test_n_jobs_reaches_the_backend(monkeypatch, backend):
+    monkeypatch.setattr(threads, "available", lambda: 6)
+    monkeypatch.delenv("LOWD_NUM_THREADS", raising=False)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    assert [resolve(backend, n).threads for n in (None, 1, 4, 99, -1, -2, -99)] == [
+        *(6, 1, 4, 6),
+        *(6, 5, 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lowd_threads", "omp_threads", "n_jobs", "expected"),
+    [
+        (None, None, None, 4),
+        ("2", None, None, 2),
+        (None, "3", None, 3),
+        ("2", "3", None, 2),
+        ("64", None, None, 4),
+        (None, "2,4,1", None, 2),
+        (None, "nonsense", None, 4),
+        ("", "", None, 4),
+        ("2", None, 3, 3),
+        ("3", None, -1, 3),
+        (None, "2", -2, 1),
+        (None, None, 99, 4),
+        (None, None, -4, 1),
+    ],
+)
+def test_how_many(monkeypatch, lowd_threads, omp_threads, n_jobs, expected):
+    monkeypatch.setattr(threads, "available", lambda: 4)
+    for name, value in (("LOWD_NUM_THREADS", lowd_threads), ("OMP_NUM_THREADS", omp_threads)):
+        if value is None:
+            monkeypatch.delenv(name, raising=False)
+        else:
+            monkeypatch.setenv(name, value)
+    assert threads.count(n_jobs) == expected
+
+
+@pytest.mark.parametrize("bad", ["two", "0", "-1", "1.5"])
+def test_a_wrong_environment_is_named(monkeypatch, bad):
+    monkeypatch.setenv("LOWD_NUM_THREADS", bad)
+    with pytest.raises(ParameterError, match=f"LOWD_NUM_THREADS='{bad}'"):
+        lowd.PCA(1).fit(rows_like(5))
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="no affinity here")
+def test_affinity_is_respected(monkeypatch):
+    monkeypatch.setattr(threads, "_container_quota", lambda: 2**31)
+    for allowed in ({0}, {0, 3, 7}):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, allowed=allowed: allowed)
+        assert threads.available() == len(allowed)
+
+
+@pytest.mark.parametrize(
+    ("files", "quota"),
+    [
+        ({"cpu.max": "200000 100000"}, 2),
+        ({"cpu.max": "150000 100000"}, 2),
+        ({"cpu.max": "50000 100000"}, 1),
+        ({"cpu.max": "max 100000"}, 2**31),
+        ({"cpu.max": "what is this"}, 2**31),
+        ({"cpu/cpu.cfs_quota_us": "300000", "cpu/cpu.cfs_period_us": "100000"}, 3),
+        ({"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, 2**31),
+        ({}, 2**31),
+    ],
+)
+def test_container_quota(monkeypatch, tmp_path, files, quota):
+    for name, text in files.items():
+        file = tmp_path / "sys/fs/cgroup" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text + "\n")
+    monkeypatch.setattr(threads, "Path", lambda path: tmp_path / path.lstrip("/"))
+    threads._container_quota.cache_clear()
+    try:
+        assert threads._container_quota() == quota
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
+        assert threads.available() == min(8, quota)
+    finally:
+        threads._container_quota.cache_clear()
+
+
+def test_joblib_workers_share_the_machine(monkeypatch):
+    """Inside two loky workers each may use its part of the CPUs, as joblib says."""
+    monkeypatch.delenv("LOWD_NUM_THREADS", raising=False)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    cpus = joblib.cpu_count()
+    with joblib.parallel_config("loky", n_jobs=2, inner_max_num_threads=1):
+        inside = joblib.Parallel()(joblib.delayed(threads.count)(None) for _ in range(2))
+    assert inside == [1, 1]
+    inside = joblib.Parallel(n_jobs=2)(joblib.delayed(threads.count)(None) for _ in range(2))
+    assert inside == [max(1, min(cpus // 2, threads.available()))] * 2
+
+
+def test_fit_inside_joblib_workers():
+    X = rows_like(500, 20)
+    model = lowd.PCA(2)
+    found = joblib.Parallel(n_jobs=2)(joblib.delayed(model.fit_transform)(X) for _ in range(4))
+    for Y in found:
+        np.testing.assert_allclose(Y, model.fit_transform(X), atol=1e-12)
+
+
+@pytest.mark.usefixtures("many_cpus")
+def test_eight_threads_transform_at_once(case, backend):
+    X, Q = case.data()
+    model = fit(case.model(backend, n_jobs=2), X)
+    expected = model.transform(Q)
+    with ThreadPoolExecutor(8) as pool:
+        for Y in pool.map(lambda _: model.transform(Q), range(16)):
+            same_bits(Y, expected)
+
+
+@pytest.mark.parametrize("name", ["PCA by products", "MDS manhattan", "Hadamard", "KernelPCA"])
+@pytest.mark.usefixtures("many_cpus")
+def test_eight_threads_with_several_blocks_each(name):
+    shape = LARGE[name][1]
+    X, Q = rows_like(*shape, seed=1)[:2000], rows_like(3000, shape[1], seed=2)
+    model = fit(_made(name, 2), X)
+    expected = model.transform(Q)
+    with ThreadPoolExecutor(8) as pool:
+        for Y in pool.map(lambda _: model.transform(Q), range(8)):
+            same_bits(Y, expected)
+
+
+def test_eight_threads_fit_at_once():
+    """Fits share nothing but the pool."""
+    data = [rows_like(400, 12, seed=seed) for seed in range(8)]
+    models = [lowd.KernelPCA(2, kernel="rbf", n_landmarks=40) for _ in data]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda pair: pair[0].fit(pair[1]), zip(models, data, strict=True)))
+    for model, X in zip(models, data, strict=True):
+        alone = lowd.KernelPCA(2, kernel="rbf", n_landmarks=40).fit(X)
+        same_bits(model.embedding_, alone.embedding_)
+
+
+_FORK = """
+    import os, sys
+    import numpy as np
+    import lowd
+    from lowd import threads
+
+    threads.available = lambda: 4
+    X = np.random.default_rng(0).normal(size=(3000, 64))
+    models = [
+        lowd.PCA(5), lowd.GaussianRandomProjection(40, random_state=0),
+        lowd.KernelPCA(2, kernel="rbf", gamma=0.01, n_landmarks=100),
+    ]
+    before = [model.fit(X).transform(X) for model in models]  # the pool is running
+
+    def same():
+        return all(
+            (model.transform(X) == Y).all() and (model.fit(X).transform(X) == Y).all()
+            for model, Y in zip(models, before, strict=True)
+        )
+
+    for _ in range(3):
+        child = os.fork()
+        if not child:
+            grandchild = os.fork()
+            if not grandchild:
+                os._exit(0 if same() else 1)
+            ok = os.waitstatus_to_exitcode(os.waitpid(grandchild, 0)[1]) == 0
+            os._exit(0 if ok and same() else 1)
+        if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
+            sys.exit("the child's bits differ")
+    print("same" if same() else "the parent's bits differ")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_children_of_a_fork_work_on():
+    script = textwrap.dedent(_FORK)
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", script],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert run.stdout.strip() == "same", run.stderr
+
+
+def test_exit_with_a_running_pool_is_clean():
+    script = "import numpy as np, lowd; lowd.PCA(3).fit_transform(np.random.rand(30000, 100))"
+    run = subprocess.run(
+        [sys.executable, "-X", "dev", "-c", script], capture_output=True, text=True, timeout=60
+    )
+    assert (run.returncode, run.stdout) == (0, "")
