@@ -1,4 +1,8 @@
 // One CPU level: defines lowd::level_<LOWD_LEVEL>. Compiled once per level, with that level's flags.
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>

@@ -152,7 +152,8 @@ inline INLINE void dots(const Rows& x, int row, int64_t k, int64_t count, const 
         const T* const line = v + j / LINE<T> * (N * LINE<T>) + j % LINE<T>;
 #pragma GCC unroll 8
         for (int c = 0; c < N; c++) {
-            const Vec<T> column = load(line + c * LINE<T>);
+            Vec<T> column = load(line + c * LINE<T>);
+            pin(column);
 #pragma GCC unroll 8
             for (int r = 0; r < R; r++) sum[r * N + c] += rows[r] * column;
         }

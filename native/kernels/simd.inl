@@ -65,6 +65,18 @@ inline INLINE void store_part(T* p, Vec<T> v, int64_t count) {
 template <class T>
 inline INLINE Vec<T> spread(T x) { return x - Vec<T>{}; }   // x - 0, not x + 0: keeps the sign of a zero
 
+// Keeps a loaded vector in its register: GCC would rather load it again for each use, and loads are the narrow gate.
+template <class V>
+inline INLINE void pin(V& v) {
+#if defined(__AVX512F__)
+    asm("" : "+v"(v));
+#elif defined(__x86_64__)
+    asm("" : "+x"(v));
+#elif defined(__aarch64__)
+    asm("" : "+w"(v));
+#endif
+}
+
 template <class T>
 inline INLINE Vec<T> magnitude(Vec<T> v) { return (Vec<T>)((typename Simd<T>::I)v & Simd<T>::MAGNITUDE); }
 template <class V>
@@ -75,14 +87,21 @@ inline INLINE V smaller(V a, V b) { return a < b ? a : b; }
 // ---- float64 parts of a vector, and back ----
 template <int PART, size_t... L>
 inline INLINE HalfFloat half(Vec<float> v, std::index_sequence<L...>) { return __builtin_shufflevector(v, v, int(PART * (W<float> / 2) + L)...); }
+#if defined(__AVX512F__)   // GCC 12 converts a generic vector of this size in two halves
+inline INLINE Wide to_double(HalfFloat v) { return _mm512_cvtps_pd(v); }
+inline INLINE HalfFloat to_float(Wide v) { return _mm512_cvtpd_ps(v); }
+#else
+inline INLINE Wide to_double(HalfFloat v) { return __builtin_convertvector(v, Wide); }
+inline INLINE HalfFloat to_float(Wide v) { return __builtin_convertvector(v, HalfFloat); }
+#endif
 template <int PART>
-inline INLINE Wide widen(Vec<float> v) { return __builtin_convertvector(half<PART>(v, std::make_index_sequence<W<float> / 2>()), Wide); }
+inline INLINE Wide widen(Vec<float> v) { return to_double(half<PART>(v, std::make_index_sequence<W<float> / 2>())); }
 template <int PART>
 inline INLINE Wide widen(Vec<double> v) { return v; }
 template <size_t... L>
 inline INLINE Vec<float> join(HalfFloat a, HalfFloat b, std::index_sequence<L...>) { return __builtin_shufflevector(a, b, int(L)...); }
 inline INLINE void narrow(const Wide* w, Vec<float>& v) {
-    v = join(__builtin_convertvector(w[0], HalfFloat), __builtin_convertvector(w[1], HalfFloat), std::make_index_sequence<W<float>>());
+    v = join(to_float(w[0]), to_float(w[1]), std::make_index_sequence<W<float>>());
 }
 inline INLINE void narrow(const Wide* w, Vec<double>& v) { v = w[0]; }
 template <class T>

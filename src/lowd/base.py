@@ -180,7 +180,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             if embed and fit.embedding is not None:
                 places = draft.embedding_.copy()
             elif embed and data is not None:
-                places = draft._place(data, ops).astype(dtype, copy=False)
+                places = draft._place(data, ops)
         self.__dict__.clear()
         self.__dict__.update(draft.__dict__)
         callbacks.finished(self)
@@ -198,7 +198,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             data = as_data(
                 self, X, self._kind(), fitting=False, sparse=self._takes_sparse(), ops=ops
             )
-            return self._place(data, ops).astype(data.dtype, copy=False)
+            return self._place(data, ops)
 
     def _fit_blocks(self, X: Any, ctx: Context, **given: Any) -> Fit:  # noqa: ARG002
         raise UnsupportedError(
@@ -233,15 +233,14 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """Apply the map; rows too large for float32 squares go through it alone, in float64."""
         Q = data.items
         if data.survey is None or Q.dtype == data.dtype:
-            return np.asarray(self.map_(Q, ops))
+            return _narrowed(self.map_(Q, ops), data.dtype)
         rows = Q.astype(data.dtype)
         far = extreme_rows(rows)
         Y = np.empty((rows.shape[0], self._n_features_out), np.float64)
         for chosen, part in ((far, Q), (~far, rows)):
             if chosen.any():
                 Y[chosen] = self.map_(part[chosen], ops)
-        limit = np.finfo(data.dtype).max  # a far place is finite too
-        return np.clip(Y, -limit, limit)
+        return _narrowed(Y, data.dtype)
 
     def _check_memory(self, data: Data) -> None:
         n, d = data.shape
@@ -274,6 +273,14 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         tags.input_tags.sparse = self._takes_sparse()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _narrowed(Y: Array, dtype: np.dtype[Any]) -> Array:
+    """Places in the type of the data; a far one is the largest number there, not infinity."""
+    if Y.dtype == dtype:
+        return Y
+    limit = np.finfo(dtype).max
+    return np.asarray(np.clip(Y, -limit, limit), dtype)
 
 
 def _fitting(Y: Array, dtype: np.dtype[Any]) -> Array:

@@ -24,6 +24,7 @@ Kind: TypeAlias = Literal["rows", "distances", "kernel", "table", "objects"]
 
 # Beyond these sizes squares leave the range of the type.
 SAFE = {np.dtype(np.float32): (1e-15, 1e15), np.dtype(np.float64): (1e-140, 1e140)}
+FEW = 1000  # so many rows are computed in float64 at no noticeable cost
 ASYMMETRY = 1e-6  # relative; float noise passes, another matrix does not
 
 
@@ -119,8 +120,11 @@ def _as_rows(model: Any, X: Any, fitting: bool, sparse: bool) -> Rows:
 
 
 def _in_range(rows: Rows, largest: float, fitting: bool) -> Rows:
-    """Rows in a type whose squares neither overflow nor vanish."""
+    """Rows in a type whose squares neither overflow nor vanish; few training rows in float64."""
     low, high = SAFE[rows.dtype]
+    few = fitting and rows.shape[0] <= FEW and rows.shape[0] * rows.shape[1] <= 10**7
+    if few and rows.dtype == np.float32:
+        return rows.astype(np.float64)
     if largest <= high and (largest >= low or largest == 0 or not fitting):
         return rows
     if rows.dtype == np.float32:

@@ -70,7 +70,8 @@ class CenteredMap:
     def __call__(self, Q: Any, ops: Backend) -> Array:
         def place(part: Any) -> Array:
             K = self.relation.toward(part, ops)
-            Y = ops.project(K, self.means, self.projection)
+            with np.errstate(over="ignore", invalid="ignore"):
+                Y = ops.project(K, self.means, self.projection)
             far = ~np.isfinite(Y).all(1)
             if far.any():  # relations beyond the type's range: the nearest that it can hold
                 limit = np.finfo(np.float64).max ** 0.5
