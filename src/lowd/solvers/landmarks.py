@@ -38,7 +38,7 @@ def landmark_scaling(base: DistanceRelation, n: int, k: int, m: int, ctx: Contex
     K = -0.5 * D * D
     Y = ctx.ops.project(K, found.means, projection.astype(K.dtype)).astype(np.float64)
     flips = signs(Y)
-    place = CenteredMap(relation.kept(), found.means, (projection * flips).astype(ctx.dtype))
+    place = CenteredMap(relation.kept(), found.means, (projection * flips).astype(K.dtype))
     report = {
         "n_components": k,
         "eigenvalues": values,

@@ -43,7 +43,7 @@ def centered_spectrum(relation: Relation, k: int | None, ctx: Context) -> Fit:
     inverse = np.divide(1, scale, out=np.zeros_like(scale), where=scale > 0)
     projection = vectors * inverse
     projection -= projection.mean(0)  # orthogonal to the constant beyond the solver's tolerance
-    place = CenteredMap(relation.kept(), found.means, projection.astype(ctx.dtype))
+    place = CenteredMap(relation.kept(), found.means, projection.astype(matrix.stored.dtype))
     report = {
         "n_components": len(values),
         "eigenvalues": values,
