@@ -8,14 +8,14 @@
 
 namespace lowd {
 
-// A shift as kernels want it (see Shift); null is a shift by zero.
+// A shift as kernels want it (see Shift); null is a shift by zero. scale multiplies the rest.
 template <class T>
 class Parts {
 public:
-    Parts(const double* shift, int64_t d) : width_(round_up(d, PANEL<T>)), memory_(2 * width_, T(0)) {
+    Parts(const double* shift, int64_t d, double scale = 1) : width_(round_up(d, PANEL<T>)), memory_(2 * width_, T(0)) {
         for (int64_t j = 0; shift && j < d; j++) {
             memory_[j] = T(shift[j]);
-            memory_[width_ + j] = T(shift[j] - double(memory_[j]));
+            memory_[width_ + j] = T((shift[j] - double(memory_[j])) * scale);
         }
     }
     operator Shift<T>() const { return {memory_.get(), memory_.get() + width_}; }

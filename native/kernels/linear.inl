@@ -38,10 +38,8 @@ void project(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift,
     for (int64_t k = 0; k < cols && panelled; k += PROJECT_COLUMNS) {
         const int count = int(least<int64_t>(PROJECT_COLUMNS, cols - k));
         for (int i = 0; i < padded; i++)   // rows beyond the block repeat the last one: computed, never stored
-            for (int j = 0; j < count; j += W<T>) {
-                const int r = least(i, rows - 1);
-                store(a + i * PROJECT_LD<T> + j, count - j < W<T> ? source.part(r, k + j, count - j) : source.full(r, k + j));
-            }
+            for (int j = 0; j < count; j += W<T>)
+                store(a + i * PROJECT_LD<T> + j, source.entry(least(i, rows - 1), k + j, count - j, source.line_at(k + j)));
         for (int64_t p = 0; p < panelled; p += PANEL<T>) {
             const T* const b = panels + p * cols + k * PANEL<T>;
             const int lanes = int(least<int64_t>(PANEL<T>, panelled - p));

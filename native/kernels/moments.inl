@@ -90,26 +90,38 @@ void scatter_tile(const T* a, const T* b, int rows, int lanes_a, int lanes_b, bo
 
 // ---- Few columns: vectors run along the features, every row keeps N columns of sums in registers ----
 // v is cut into lines of LINE features, v[(k / LINE) N LINE + c LINE + k % LINE]: one pointer walks over all columns.
+// A source of rows gives line_at(k), what all rows share at feature k, and entry(r, k, count, shared), W entries of row r.
+struct Nothing {};
 template <class T>
 struct Plain {
     const T* x;
     int64_t stride;
-    Vec<T> full(int r, int64_t k) const { return load(x + r * stride + k); }
-    Vec<T> part(int r, int64_t k, int64_t count) const { return load_part(x + r * stride + k, count); }
+    Nothing line_at(int64_t) const { return {}; }
+    Vec<T> entry(int r, int64_t k, int64_t count, Nothing) const { return load_part(x + r * stride + k, count); }
     // Rows come from memory in runs too short for the hardware to guess the next one: fetch a later row.
     void ahead(int r, int64_t k) const { __builtin_prefetch(x + r * stride + k); }
 };
 template <class T>
 struct HalfSquare : Plain<T> {   // -x^2 / 2
-    static Vec<T> half_square(Vec<T> v) { return v * v * T(-0.5); }
-    Vec<T> full(int r, int64_t k) const { return half_square(Plain<T>::full(r, k)); }
-    Vec<T> part(int r, int64_t k, int64_t count) const { return half_square(Plain<T>::part(r, k, count)); }
+    Vec<T> entry(int r, int64_t k, int64_t count, Nothing shared) const {
+        const Vec<T> v = Plain<T>::entry(r, k, count, shared);
+        return v * v * T(-0.5);
+    }
 };
 template <class T>
 struct Centered : Plain<T> {
     Shift<T> shift;
-    Vec<T> full(int r, int64_t k) const { return shifted(Plain<T>::full(r, k), shift, k); }
-    Vec<T> part(int r, int64_t k, int64_t count) const { return shifted(Plain<T>::part(r, k, count), shift, k); }
+    struct Line {
+        Vec<T> head, rest;
+    };
+    Line line_at(int64_t k) const {
+        Line line{load(shift.head + k), load(shift.rest + k)};
+        pin(line.head), pin(line.rest);
+        return line;
+    }
+    Vec<T> entry(int r, int64_t k, int64_t count, const Line& line) const {
+        return (Plain<T>::entry(r, k, count, {}) - line.head) - line.rest;
+    }
 };
 // A centered block of rows kept for a second use, a line of all rows after the other: both uses run through it in order.
 template <class T>
@@ -117,23 +129,19 @@ struct Block {
     T* lines;
     int rows;
     T* at(int r, int64_t k) const { return lines + (k / LINE<T> * rows + r) * LINE<T> + k % LINE<T>; }
-    Vec<T> full(int r, int64_t k) const { return load(at(r, k)); }
-    Vec<T> part(int r, int64_t k, int64_t) const { return full(r, k); }
+    Nothing line_at(int64_t) const { return {}; }
+    Vec<T> entry(int r, int64_t k, int64_t, Nothing) const { return load(at(r, k)); }
     void ahead(int, int64_t) const {}
 };
 template <class T>
-struct Kept : Plain<T> {
-    Shift<T> shift;
+struct Kept : Centered<T> {   // rest comes multiplied by scale
     T scale;
     Block<T> block;
-    Vec<T> keep(int r, int64_t k, Vec<T> v) const {
-        v = (v - load(shift.head + k)) * scale;
-        if constexpr (sizeof(T) == 4) v -= load(shift.rest + k) * scale;
+    Vec<T> entry(int r, int64_t k, int64_t count, const typename Centered<T>::Line& line) const {
+        const Vec<T> v = (Plain<T>::entry(r, k, count, {}) - line.head) * scale - line.rest;
         store(block.at(r, k), v);
         return v;
     }
-    Vec<T> full(int r, int64_t k) const { return keep(r, k, Plain<T>::full(r, k)); }
-    Vec<T> part(int r, int64_t k, int64_t count) const { return keep(r, k, Plain<T>::part(r, k, count)); }
 };
 
 constexpr int SUM_COLUMNS = 512;   // features summed in T (in W lanes) before they go to float64: v's share (16 KB) stays in L1
@@ -142,11 +150,12 @@ constexpr int SUM_COLUMNS = 512;   // features summed in T (in W lanes) before t
 template <int R, int N, class T, class Rows>
 inline INLINE void dots(const Rows& x, int row, int64_t k, int64_t count, const T* v, double* z, double* squares) {
     Vec<T> sum[R * N] = {}, square[R] = {};
-    const auto step = [&](int64_t j, auto entry) INLINE {
+    const auto step = [&](int64_t j, int64_t left) INLINE {
         Vec<T> rows[R];
+        const auto shared = x.line_at(j);
 #pragma GCC unroll 8
         for (int r = 0; r < R; r++) {
-            rows[r] = entry(r);
+            rows[r] = x.entry(row + r, j, left, shared);
             if constexpr (std::is_same_v<Rows, Kept<T>>) square[r] += rows[r] * rows[r];
         }
         const T* const line = v + j / LINE<T> * (N * LINE<T>) + j % LINE<T>;
@@ -159,12 +168,12 @@ inline INLINE void dots(const Rows& x, int row, int64_t k, int64_t count, const 
         }
     };
     int64_t j = k;
-    for (; j + W<T> <= k + count; j += W<T>)
-        step(j, [&](int r) INLINE {
-            x.ahead(row + R + r, j);
-            return x.full(row + r, j);
-        });
-    if (j < k + count) step(j, [&](int r) INLINE { return x.part(row + r, j, k + count - j); });
+    for (; j + W<T> <= k + count; j += W<T>) {
+#pragma GCC unroll 8
+        for (int r = 0; r < R; r++) x.ahead(row + R + r, j);
+        step(j, W<T>);
+    }
+    if (j < k + count) step(j, k + count - j);
     constexpr int M = least(W<T>, R * N);
 #pragma GCC unroll 8
     for (int s = 0; s < R * N; s += M) {
@@ -234,7 +243,7 @@ double scatter_times(const T* x, int64_t stride, int rows, int64_t cols, Shift<T
         squares[r] = 0;
         for (int64_t k = cols / LINE<T> * LINE<T>; k < ld; k += W<T>) store(block.at(r, k), Vec<T>{});   // beyond the features
     }
-    thin<GROUP>(Kept<T>{{x, stride}, shift, scale, block}, block, rows, cols, v, groups, ld, z, squares);
+    thin<GROUP>(Kept<T>{{{x, stride}, shift}, scale, block}, block, rows, cols, v, groups, ld, z, squares);
     double total = 0;
     for (int r = 0; r < rows; r++) total += squares[r] * (weights ? weights[r] : 1.0);
     for (int g = 0; g < groups; g++)

@@ -50,7 +50,7 @@ struct Kernels {
     // c (PANEL x PANEL) += a^T b over packed rows; of a diagonal tile only the upper triangle is promised.
     void (*scatter_tile)(const T* a, const T* b, int rows, int lanes_a, int lanes_b, bool diagonal, double* c);
     // sums (groups, GROUP, ld) += Xc^T W Xc V for a block of rows; v is (groups, ld / LINE, GROUP, LINE); returns sum_i w_i |xc_i|^2.
-    // scratch: rows * (ld + groups * GROUP) of T; z: rows * (groups * GROUP + 1).
+    // shift.rest is multiplied by scale. scratch: rows * (ld + groups * GROUP) of T; z: rows * (groups * GROUP + 1).
     double (*scatter_times)(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift, T scale, const double* weights,
                             const T* v, int groups, int64_t ld, T* scratch, double* z, double* sums);
 

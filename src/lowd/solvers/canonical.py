@@ -41,8 +41,9 @@ def settle(
 def _groups(values: Float64, precision: float) -> tuple[tuple[int, ...], ...]:
     if not len(values) or values[0] <= 0:
         return ()
+    # Relative to the eigenvalues themselves: rotating unequal ones would change the answer.
     positive = values > precision * values[0]
-    close = np.abs(np.diff(values)) <= precision * values[0]
+    close = np.abs(np.diff(values)) <= precision * values[1:]
     found, current = [], [0]
     for j in range(1, len(values)):
         if close[j - 1] and positive[j]:
