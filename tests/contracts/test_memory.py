@@ -1,0 +1,196 @@
+"""Memory: known beforehand, compared with what there is, refused with plans that fit."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.base import clone
+
+import lowd
+from cases import bell, fit, fit_transform, rows_like
+from lowd import memory
+from lowd.errors import NotEnoughMemoryError, ParameterError
+from lowd.methods import METHODS
+
+RBF = {"kernel": "rbf", "gamma": 0.1}
+MANHATTAN = {"metric": "manhattan"}
+BACK = {"fit_inverse_transform": True}
+# Sizes at which the large arrays dominate.
+LARGE = {
+    "PCA by covariance": (lowd.PCA(5), 30_000, 120),
+    "PCA by products": (lowd.PCA(2), 6_000, 300),
+    "PCA by Gram matrix": (lowd.PCA(60), 400, 3_000),
+    "PCA by SVD": (lowd.PCA(), 400, 100),
+    "PCA, every axis": (lowd.PCA(), 3_000, 300),
+    "PCA, scaled": (lowd.PCA(2, scale=True), 6_000, 300),
+    "Gaussian": (lowd.GaussianRandomProjection(70), 4_000, 1_000),
+    "Sparse": (lowd.SparseRandomProjection(70), 4_000, 1_000),
+    "Hadamard": (lowd.HadamardRandomProjection(70), 4_000, 1_000),
+    "MDS": (lowd.ClassicalMDS(2), 6_000, 200),
+    "MDS manhattan": (lowd.ClassicalMDS(2, **MANHATTAN), 1_500, 30),
+    "MDS manhattan, dense": (lowd.ClassicalMDS(2, **MANHATTAN), 900, 30),
+    "MDS precomputed": (lowd.ClassicalMDS(2, metric="precomputed"), 1_500, 1_500),
+    "MDS lingoes": (lowd.ClassicalMDS(2, **MANHATTAN, correction="lingoes"), 700, 30),
+    "MDS cailliez": (lowd.ClassicalMDS(2, **MANHATTAN, correction="cailliez"), 300, 30),
+    "MDS landmarks": (lowd.ClassicalMDS(2, **MANHATTAN, n_landmarks=200), 5_000, 30),
+    "KernelPCA": (lowd.KernelPCA(2, **RBF), 1_500, 30),
+    "KernelPCA, dense": (lowd.KernelPCA(2, **RBF), 900, 30),
+    "KernelPCA, every axis": (lowd.KernelPCA(**RBF), 700, 30),
+    "KernelPCA linear": (lowd.KernelPCA(2), 5_000, 100),
+    "KernelPCA landmarks": (lowd.KernelPCA(2, **RBF, n_landmarks=300), 5_000, 30),
+    "KernelPCA landmarks ridge": (lowd.KernelPCA(2, **RBF, n_landmarks=300, **BACK), 2_000, 30),
+    "KernelPCA ridge": (lowd.KernelPCA(2, **RBF, **BACK), 1_200, 30),
+    "KernelPCA fixed point": (lowd.KernelPCA(2, **RBF, **BACK, preimage="fixed_point"), 1_200, 30),
+    "KernelPCA median": (lowd.KernelPCA(2, kernel="rbf", gamma="median"), 1_500, 30),
+    "KernelPCA precomputed": (lowd.KernelPCA(2, kernel="precomputed"), 1_500, 1_500),
+}
+
+
+def _input(name, dtype):
+    model, n, d = LARGE[name]
+    X = rows_like(n, 10 if "precomputed" in name else d)
+    if "precomputed" in name:
+        X = cdist(X, X) if name.startswith("MDS") else bell(X, X)
+    return clone(model), np.ascontiguousarray(X, dtype)
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_the_estimate_bounds_what_is_allocated(name, dtype):
+    """From above, and not by more than a factor that would refuse honest work."""
+    pytest.importorskip("lowd._native", reason="estimates are those of the native backend")
+    model, X = _input(name, dtype)
+    fit(clone(model), X[:60, :60] if "precomputed" in name else X[:400])  # imports, caches
+    tracemalloc.start()
+    try:
+        fit_transform(model, X)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    plan = model.estimate(*X.shape, dtype).bytes
+    slack = 2**20
+    assert peak <= plan + slack
+    assert plan <= 6 * peak + slack
+
+
+def test_one_estimate_by_name_class_or_model():
+    by_name = lowd.estimate("ClassicalMDS", 5000, 50)
+    assert by_name == lowd.estimate(lowd.ClassicalMDS, 5000, 50)
+    assert by_name == lowd.estimate(lowd.ClassicalMDS(), 5000, 50)
+    assert by_name == lowd.ClassicalMDS().estimate(5000, 50)
+    assert int(by_name) == by_name.bytes == sum(by_name.parts.values())
+    assert memory.readable(by_name.bytes) in str(by_name)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_estimates_need_no_memory_and_grow(method):
+    """A billion rows are estimated in an instant; more rows never need less."""
+    tracemalloc.start()
+    sizes = [lowd.estimate(method, n, 10_000).bytes for n in (10_000, 10**6, 10**9)]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**22
+    assert sizes == sorted(sizes)
+    assert all(isinstance(size, int) and size > 0 for size in sizes)
+    assert (
+        lowd.estimate(method, 5_000, 9_000, "float32").bytes
+        <= lowd.estimate(method, 5_000, 9_000).bytes
+    )
+
+
+def test_estimates_of_nothing_or_nobody():
+    with pytest.raises(ParameterError, match="n_samples=0"):
+        lowd.estimate("PCA", 0, 5)
+    with pytest.raises(ParameterError, match="n_features=-1"):
+        lowd.estimate("PCA", 5, -1)
+    with pytest.raises(ParameterError, match="'TSNE'"):
+        lowd.estimate("TSNE", 5, 5)
+    with pytest.raises(ParameterError, match="whiten"):
+        lowd.PCA(whiten="yes").estimate(5, 5)
+
+
+def _advised(model, X, advice):
+    """Do as one option of the message says."""
+    if advice.startswith("X.astype"):
+        return clone(model), X.astype(np.float32)
+    params = {name: ast.literal_eval(text) for name, text in re.findall(r"(\w+)=([\w']+)", advice)}
+    assert params, advice
+    return clone(model).set_params(**params), X
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.3, 0.6, 0.95])
+@pytest.mark.parametrize(
+    "name",
+    ["MDS manhattan", "MDS lingoes", "KernelPCA", "KernelPCA, every axis", "KernelPCA ridge"],
+)
+def test_a_refusal_lists_what_fits_and_it_does(monkeypatch, name, share):
+    model, X = _input(name, np.float64)
+    X = np.vstack([X, X[:1500] + 0.5])  # so that fewer landmarks than rows are a saving
+    plan = model.estimate(*X.shape)
+    free = int(share * plan.bytes)
+    monkeypatch.setattr(memory, "available", lambda: free)
+    with pytest.raises(NotEnoughMemoryError) as refusal:
+        model.fit(X)
+    sentence = str(refusal.value)
+    assert issubclass(NotEnoughMemoryError, MemoryError)
+    assert type(model).__name__ in sentence
+    assert memory.readable(plan.bytes) in sentence
+    assert memory.readable(free) in sentence
+    assert all(part in sentence for part in plan.parts)
+    assert not hasattr(model, "map_")
+    if "These fit: " not in sentence:
+        assert "fewer rows" in sentence
+        return
+    options = sentence.split("These fit: ")[1].rstrip(".").split("; ")
+    assert options
+    for option in options:
+        advice, size = re.fullmatch(r"(.*) \((.*)\)", option).groups()
+        smaller, rows = _advised(model, X, advice)
+        need = smaller.estimate(*rows.shape, rows.dtype).bytes
+        assert memory.readable(need) == size
+        assert need <= free
+        fit(smaller, rows)
+
+
+def test_enough_memory_is_no_matter(monkeypatch, case):
+    X, _ = case.data()
+    for free in (None, 2**40):
+        monkeypatch.setattr(memory, "available", lambda free=free: free)
+        fit(case.model(), X)
+
+
+def test_what_there_is_is_the_least_of_machine_and_container(monkeypatch, tmp_path):
+    root = tmp_path / "sys/fs/cgroup"
+    (root / "memory").mkdir(parents=True)
+    (tmp_path / "proc").mkdir()
+    monkeypatch.setattr(memory, "Path", lambda path: tmp_path / path.lstrip("/"))
+    assert memory.available() is None
+    (tmp_path / "proc/meminfo").write_text("MemTotal: 9000 kB\nMemAvailable:    4000 kB\n")
+    assert memory.available() == 4000 * 1024
+    (root / "memory/memory.limit_in_bytes").write_text("3000000\n")
+    (root / "memory/memory.usage_in_bytes").write_text("1000000\n")
+    assert memory.available() == 2_000_000
+    (root / "memory.max").write_text("max\n")
+    (root / "memory.current").write_text("1000\n")
+    assert memory.available() == 2_000_000
+    (root / "memory.max").write_text("1500\n")
+    assert memory.available() == 500
+    (root / "memory.current").write_text("1700\n")
+    assert memory.available() == 0
+
+
+def test_this_machine_has_memory():
+    free = memory.available()
+    assert free is None or free > 2**20
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [(0, "0 B"), (1023, "1.02e+03 B"), (1536, "1.5 KiB"), (2**30, "1 GiB"), (5 * 2**40, "5 TiB")],
+)
+def test_bytes_in_words(size, words):
+    assert memory.readable(size) == words
