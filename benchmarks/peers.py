@@ -16,6 +16,8 @@ class Tapkee:
     def fit_transform(self, X: Any) -> Any:
         import tapkee
 
+        if self.options["method"] == "random_projection":  # orthonormal directions, as in faiss
+            self.scale_ = np.sqrt(X.shape[1] / self.options["target_dimension"])
         return tapkee.embed(X.astype(np.float64).T, **self.options)
 
 
@@ -46,7 +48,7 @@ class FaissPCA:
 
 
 class FaissRotation:
-    """Orthonormal directions: distances shrink by the root of k/d, which `scale_` undoes."""
+    """Orthonormal directions: distances shrink by the root of k/d, which the judge undoes."""
 
     def __init__(self, n_components: int) -> None:
         self.n_components = n_components

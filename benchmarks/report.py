@@ -126,14 +126,14 @@ def _behind(key: str, entry: Entry) -> Iterator[str]:
     for tool, runs in entry["tools"].items():
         if tool == "lowd" or "error" in runs:
             continue
+        measure = next(iter(runs.get("quality", {})), None)
+        theirs, mine = (r["quality"][measure] if measure else 0 for r in (runs, ours))
         ratio = median(_times(runs)) / median(_times(ours))
         if ratio < 1:
-            quality = f": {_quality(runs)}, lowd's {_quality(ours)}" if "quality" in runs else ""
-            yield f"- {work}: {tool} takes {ratio:.2f} of lowd's time{quality}."
-        for measure in list(runs.get("quality", {}))[:1]:
-            theirs, mine = runs["quality"][measure], ours["quality"][measure]
-            if mine > max(2 * theirs, 1e-4):
-                yield f"- {work}: {tool} has {measure} {theirs:.1e}, lowd {mine:.1e}."
+            worse = f", with a worse {measure}" if theirs > max(2 * mine, 1e-2) else ""
+            yield f"- {work}: {tool} takes {ratio:.2g} of lowd's time{worse}."
+        if mine > max(2 * theirs, 1e-4):
+            yield f"- {work}: {tool} has {measure} {theirs:.1e}, lowd {mine:.1e}."
 
 
 def _times(runs: Entry) -> list[float]:
