@@ -1,0 +1,193 @@
+"""The shape of the package: layers, lazy imports, one home per optional package, documents."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lowd
+from lowd.methods import METHODS
+from lowd.params import domains
+
+PACKAGE = Path(lowd.__file__).parent
+# Imports go to the same or a lower layer, never up.
+LAYERS = [
+    {"errors", "progress", "values", "draws", "threads", "memory"},
+    {"params", "backends"},
+    {"data", "tables", "blocks", "callbacks", "base"},
+    {"relations"},
+    {"solvers", "maps"},
+    {"methods"},
+    {"store", "planning"},
+]
+# A package that is not always there, or slow to import, has one file that imports it.
+HOMES = {
+    "sklearn": {"base", "data", "callbacks"},
+    "dask": {"blocks"},
+    "distributed": set(),
+    "rich": {"progress"},
+    "pandas": set(),
+    "polars": set(),
+    "pyarrow": set(),
+    "joblib": set(),
+    "matplotlib": set(),
+    "lowd._native": {"backends.native"},
+}
+MODULES = {
+    ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in PACKAGE.rglob("*.py")
+}
+
+
+def _imports(module):
+    """Absolute names of all that a module imports, wherever in the file."""
+    path = MODULES[module]
+    package = ["lowd", *module.split(".")][: len(path.relative_to(PACKAGE).parts)]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            start = ".".join([*base, *([node.module] if node.module else [])])
+            yield from (f"{start}.{name.name}" for name in node.names)
+
+
+def _layer(module):
+    top = module.split(".")[0]
+    return next(level for level, names in enumerate(LAYERS) if top in names)
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if name != "__init__"])
+def test_imports_go_down(module):
+    for name in _imports(module):
+        parts = name.split(".")
+        if parts[0] != "lowd" or parts[1] in ("__version__", "_native"):
+            continue
+        # The list of methods is data: the package, the store and the tests read it.
+        if parts[1:] == ["methods", "METHODS"]:
+            continue
+        assert _layer(parts[1]) <= _layer(module), f"{module} imports {name}"
+
+
+@pytest.mark.parametrize("package", HOMES)
+def test_one_home_for_each_package(package):
+    users = {
+        module
+        for module in MODULES
+        if any(f"{name}.".startswith(f"{package}.") for name in _imports(module))
+    }
+    assert users <= HOMES[package]
+
+
+def test_every_module_has_a_layer_and_a_first_line():
+    for module, path in MODULES.items():
+        assert module == "__init__" or _layer(module) >= 0
+        assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), module
+
+
+def test_the_test_itself_sees_imports():
+    assert "lowd.errors.ParameterError" in set(_imports("params"))
+    assert "lowd.backends.protocol.Array" in set(_imports("relations.kernels"))
+    assert "lowd.threads" in set(_imports("backends"))
+    assert "dask" in set(_imports("blocks"))
+
+
+def _fresh(script):
+    run = subprocess.run(
+        [sys.executable, "-I", "-c", script], capture_output=True, text=True, timeout=60, check=True
+    )
+    return run.stdout.strip()
+
+
+def test_import_is_lazy():
+    """`import lowd` brings no scientific package, and a fit none but the three it needs."""
+    heavy = {"numpy", "scipy", "sklearn", "pandas", "dask", "rich", "joblib"}
+    names = f"{heavy} & set(sys.modules)"
+    script = f"import lowd, sys; dir(lowd), lowd.errors, lowd.progress; print({names})"
+    assert _fresh(script) == "set()"
+    extras = {"polars", "dask", "distributed", "matplotlib", "torch"}  # scikit-learn brings others
+    fit = "lowd.PCA(1).fit([[1, 2], [3, 5]])"
+    assert _fresh(f"import lowd, sys; {fit}; print({extras} & set(sys.modules))") == "set()"
+
+
+def test_import_is_fast():
+    """Less than 150 ms beyond a bare interpreter; 10 ms on an idle machine."""
+    script = "import time; t = time.perf_counter(); import lowd; print(time.perf_counter() - t)"
+    assert min(float(_fresh(script)) for _ in range(3)) < 0.15
+
+
+def test_import_has_no_side_effects():
+    script = """
+import logging, os, threading
+before = dict(os.environ), threading.active_count()
+import lowd
+lowd.PCA, lowd.save, lowd.estimate
+print(before == (dict(os.environ), threading.active_count()), logging.getLogger("lowd").handlers)
+"""
+    assert _fresh(script) == "True []"
+
+
+def test_public_names():
+    assert set(METHODS) < set(lowd.__all__) <= set(dir(lowd))
+    for name in lowd.__all__:
+        assert getattr(lowd, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'TSNEE'"):
+        _ = lowd.TSNEE
+    assert re.fullmatch(r"\d+\.\d+\.\d+\S*", lowd.__version__)
+    namespace = {}
+    exec("from lowd import *", namespace)
+    assert set(METHODS) <= set(namespace)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_is_documented(name):
+    """A page, and a docstring with every parameter and an example that runs as a doctest."""
+    cls = getattr(lowd, name)
+    text = cls.__doc__
+    for section in ("Parameters", "Attributes", "References", "Examples"):
+        assert f"{section}\n    ---" in text, section
+    parameters = text.split("Parameters\n")[1].split("Attributes\n")[0]
+    for parameter in set(domains(cls)) - {"backend", "n_jobs", "verbose"}:
+        assert re.search(rf"\b{parameter}\b", parameters), parameter
+    assert ">>> " in text
+    assert "New rows" in text or "New points" in text
+    assert "Cost" in text
+    repository = PACKAGE.parents[1]
+    if (repository / "docs").is_dir():
+        pages = {page.stem for page in (repository / "docs/methods").glob("*.md")}
+        assert {name, METHODS[name], re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()} & pages
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_attribute_of_the_docstring_is_there(name):
+    from cases import CASES, fit
+
+    learned = set()
+    for case in CASES:
+        if case.method == name:
+            learned |= {a for a in vars(fit(case.model(), case.data()[0])) if a.endswith("_")}
+    cls = getattr(lowd, name)
+    learned |= {a for a in dir(cls) if a.endswith("_") and not a.startswith("_")}
+    learned |= {"moments_"}  # of partial_fit
+    text = cls.__doc__.split("Attributes\n")[1].split("References\n")[0]
+    for attribute in re.findall(r"\b[a-z]\w*_(?=\W)", text):
+        assert attribute in learned, attribute
+
+
+def test_errors_are_of_one_family():
+    from lowd import errors
+
+    for name, kind in vars(errors).items():
+        if (
+            isinstance(kind, type)
+            and issubclass(kind, Exception)
+            and kind.__module__ == "lowd.errors"
+        ):
+            family = errors.LowdWarning if issubclass(kind, Warning) else errors.LowdError
+            assert issubclass(kind, family), name
+            assert kind.__doc__
