@@ -48,7 +48,7 @@ format: $(VENV)/.installed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-benchmarks/.venv/.packages: benchmarks/requirements.txt $(VENV)/.installed
+benchmarks/.venv/.packages: benchmarks/requirements.txt $(VENV)/.installed $(shell find src -name '*.py')
 	$(PYTHON) -m venv benchmarks/.venv
 	benchmarks/.venv/bin/pip install -q --upgrade pip
 	benchmarks/.venv/bin/pip install -q -r benchmarks/requirements.txt .

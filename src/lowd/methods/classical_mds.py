@@ -83,7 +83,7 @@ class ClassicalMDS(Reducer):
             return euclidean_spectrum(X, self.n_components, ctx).noting(**_means_of_rows(X, ctx))
         if self.n_landmarks is not None:
             refuse_unused(self, ["correction"], "landmarks are scaled without one")
-        base = distances_of(Data(X, ctx.dtype), self.metric, self.metric_params)
+        base = distances_of(Data(X, ctx.dtype, ctx.survey), self.metric, self.metric_params)
         if self.n_landmarks is not None:
             return landmark_scaling(base, n, self.n_components, self.n_landmarks, ctx)
         base, constant = corrected(base, self.correction, ctx.ops)

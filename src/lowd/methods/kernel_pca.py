@@ -104,6 +104,7 @@ class KernelPCA(Reducer):
             degree=self.degree,
             coef0=self.coef0,
             params=self.kernel_params,
+            center=None if ctx.survey is None else ctx.survey.sums / n,
         )
         if self.n_landmarks is not None:
             self._check_landmarks()

@@ -78,7 +78,10 @@ def distances_of(data: Data, metric: Any, params: dict[str, Any] | None) -> Dist
     if metric == "minkowski":
         fixed = (_order(params.get("p", 2.0)),)
     X = _prepared(data.items, preparation)
-    center = None if issparse(X) or MEASURES[measure] != "square" else X.mean(0, dtype=np.float64)
+    center = None
+    if MEASURES[measure] == "square" and not issparse(X):
+        known = data.survey if preparation == "as they are" else None
+        center = X.mean(0, dtype=np.float64) if known is None else known.sums / len(X)
     return Distances(X, preparation, measure, fixed, center)
 
 

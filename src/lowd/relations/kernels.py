@@ -28,8 +28,12 @@ def kernel_of(
     degree: float,
     coef0: float,
     params: dict[str, Any] | None,
+    center: Float64 | None = None,
 ) -> Relation:
-    """The relation that a kernel and its parameters define on the training data."""
+    """The relation that a kernel and its parameters define on the training data.
+
+    `center` is near the middle of the rows; differences are computed from there.
+    """
     if callable(kernel):
         params = dict(params or {})
         whole = _takes_matrices(kernel, params, data.items)
@@ -47,7 +51,7 @@ def kernel_of(
         "sigmoid": ("sigmoid", (gamma or 0.0, float(coef0))),
     }
     measure, numbers = given[kernel]
-    center = X.mean(0, dtype=np.float64) if measure == "rbf" and not issparse(X) else None
+    center = None if measure != "rbf" or issparse(X) else center
     return Kernel(X, kernel == "cosine", measure, numbers, center)
 
 

@@ -95,61 +95,54 @@ def pivoted_cholesky(kernel: Any, n: int, m: int, ctx: Context) -> tuple[Array, 
     Pivots are drawn in blocks and thinned by rejection (Epperly, Tropp and Webber, 2024), which
     gives the same law as one by one but turns the work into matrix products.
     """
-    diagonal = kernel.diagonal()
-    left = diagonal.astype(np.float64)
+    left = kernel.diagonal()
     total = float(left.sum())
+    floor = 8 * float(np.finfo(ctx.dtype).eps) * float(left.max(initial=0))
     F = np.empty((n, m), ctx.dtype)
     chosen: list[int] = []
     draw = 0
-    floor = float(np.finfo(ctx.dtype).eps) * float(left.max(initial=0)) * 8
     while len(chosen) < m and (left > floor).any():
         done = len(chosen)
-        want = min(max(32, m // 8), m)
+        u = draws.uniforms(ctx.seed, "pivots", draw + np.arange(2 * max(64, m // 5)))
+        draw += len(u)
         left[left <= floor] = 0
-        u = draws.uniforms(ctx.seed, "pivots", draw + np.arange(2 * want)).reshape(2, want)
-        draw += 2 * want
-        edges = np.cumsum(left)
-        drawn = np.minimum(np.searchsorted(edges, u[0] * edges[-1], side="right"), n - 1)
-        pivots = _thin(kernel, F[:, :done], drawn, left, u[1], m - done, floor, ctx.ops)
+        pivots, H = _drawn_pivots(kernel, F[:, :done], left, u.reshape(2, -1), floor, ctx.ops)
+        pivots = pivots[: m - done]
         if not len(pivots):
             continue
-        fresh = kernel.columns(pivots, ctx.ops)
-        if done:
-            fresh -= ctx.ops.project(F[:, :done], None, np.ascontiguousarray(F[pivots, :done].T))
-        H = fresh[pivots].astype(np.float64)
-        L = scipy.linalg.cholesky((H + H.T) / 2 + floor / 8 * np.eye(len(H)), lower=True)
+        L = scipy.linalg.cholesky(H[: len(pivots), : len(pivots)], lower=True)
         step = scipy.linalg.solve_triangular(L, np.eye(len(L)), lower=True).T
-        new = ctx.ops.project(np.ascontiguousarray(fresh), None, step.astype(ctx.dtype))
-        F[:, done : done + len(pivots)] = new
-        left -= np.square(new, dtype=np.float64).sum(1)
+        # New columns (K - F F_p') step, as one product of [F K] with [-F_p' step; step].
+        end = done + len(pivots)
+        F[:, done:end] = kernel.columns(pivots, ctx.ops)
+        W = np.vstack([-F[pivots, :done].T.astype(np.float64) @ step, step]).astype(ctx.dtype)
+        F[:, done:end] = new = ctx.ops.project(F[:, :end], None, W)
+        left -= np.einsum("ij,ij->i", new, new, dtype=np.float64)
         np.maximum(left, 0, out=left)
         left[pivots] = 0
         chosen.extend(int(p) for p in pivots)
         progress.report("landmarks", len(chosen), m)
-    F = np.ascontiguousarray(F[:, : len(chosen)])
+    F = F if len(chosen) == m else np.ascontiguousarray(F[:, : len(chosen)])
     return F, np.array(chosen, np.int64), float(left.sum() / total) if total > 0 else 0.0
 
 
-def _thin(
-    kernel: Any,
-    F: Array,
-    drawn: Any,
-    left: Float64,
-    u: Float64,
-    room: int,
-    floor: float,
-    ops: Backend,
-) -> Any:
-    """Accept each drawn pivot with the share of its residual that earlier ones leave."""
-    unique, first = np.unique(drawn, return_index=True)
+def _drawn_pivots(
+    kernel: Any, F: Array, left: Float64, u: Float64, floor: float, ops: Backend
+) -> tuple[Any, Float64]:
+    """Pivots drawn in proportion to `left`, each kept with the share that earlier ones leave of it.
+
+    Comes with the residual kernel among them.
+    """
+    edges = np.cumsum(left)
+    drawn = np.searchsorted(edges, u[0] * edges[-1], side="right")
+    unique, first = np.unique(np.minimum(drawn, len(left) - 1), return_index=True)
     order = np.argsort(first)
-    pivots, u = unique[order], u[first[order]]
-    H = kernel.block(pivots, ops).astype(np.float64) - F[pivots].astype(np.float64) @ F[pivots].T
-    accepted: list[int] = []
+    pivots, chance = unique[order], u[1, first[order]]
+    rows = F[pivots].astype(np.float64)
+    H = kernel.block(pivots, ops).astype(np.float64) - rows @ rows.T
+    rest, kept = H.copy(), []
     for i in range(len(pivots)):
-        if len(accepted) == room:
-            break
-        if H[i, i] > max(floor, u[i] * left[pivots[i]]):
-            accepted.append(i)
-            H -= np.outer(H[:, i], H[i]) / H[i, i]
-    return pivots[accepted]
+        if rest[i, i] > max(floor, chance[i] * left[pivots[i]]):
+            kept.append(i)
+            rest -= np.outer(rest[:, i], rest[i]) / rest[i, i]
+    return pivots[kept], H[np.ix_(kept, kept)]
