@@ -94,7 +94,7 @@ double scatter_times(Matrix<const T> X, const double* weights, const double* mea
     const int groups = int(ceil_div(b, GROUP));
     const int64_t rows = std::clamp<int64_t>((1 << 17) / ld, 8, 128);   // a centered block fits into L2
     const int64_t area = groups * GROUP * ld;
-    const int64_t most = std::clamp<int64_t>((1 << 24) / area, 2, 64);
+    const int64_t most = std::clamp<int64_t>((1 << 24) / area, 2, 32);
     const int64_t slab = round_up(std::max<int64_t>(ceil_div(n, most), 2 * rows), rows), slabs = ceil_div(n, slab);
     const Parts<T> shift(mean, d, scale);
     const Buffer<T> columns = interleaved(V, 0, GROUP, ld);

@@ -96,14 +96,14 @@ template <class T>
 struct Plain {
     const T* x;
     int64_t stride;
-    Nothing line_at(int64_t) const { return {}; }
-    Vec<T> entry(int r, int64_t k, int64_t count, Nothing) const { return load_part(x + r * stride + k, count); }
+    INLINE Nothing line_at(int64_t) const { return {}; }
+    INLINE Vec<T> entry(int r, int64_t k, int64_t count, Nothing) const { return load_part(x + r * stride + k, count); }
     // Rows come from memory in runs too short for the hardware to guess the next one: fetch a later row.
-    void ahead(int r, int64_t k) const { __builtin_prefetch(x + r * stride + k); }
+    INLINE void ahead(int r, int64_t k) const { __builtin_prefetch(x + (r + 2) * stride + k); }
 };
 template <class T>
 struct HalfSquare : Plain<T> {   // -x^2 / 2
-    Vec<T> entry(int r, int64_t k, int64_t count, Nothing shared) const {
+    INLINE Vec<T> entry(int r, int64_t k, int64_t count, Nothing shared) const {
         const Vec<T> v = Plain<T>::entry(r, k, count, shared);
         return v * v * T(-0.5);
     }
@@ -114,12 +114,12 @@ struct Centered : Plain<T> {
     struct Line {
         Vec<T> head, rest;
     };
-    Line line_at(int64_t k) const {
-        Line line{load(shift.head + k), load(shift.rest + k)};
-        pin(line.head), pin(line.rest);
-        return line;
+    INLINE Line line_at(int64_t k) const {
+        Vec<T> head = load(shift.head + k), rest = load(shift.rest + k);
+        pin(head), pin(rest);
+        return {head, rest};
     }
-    Vec<T> entry(int r, int64_t k, int64_t count, const Line& line) const {
+    INLINE Vec<T> entry(int r, int64_t k, int64_t count, const Line& line) const {
         return (Plain<T>::entry(r, k, count, {}) - line.head) - line.rest;
     }
 };
@@ -128,16 +128,18 @@ template <class T>
 struct Block {
     T* lines;
     int rows;
-    T* at(int r, int64_t k) const { return lines + (k / LINE<T> * rows + r) * LINE<T> + k % LINE<T>; }
-    Nothing line_at(int64_t) const { return {}; }
-    Vec<T> entry(int r, int64_t k, int64_t, Nothing) const { return load(at(r, k)); }
-    void ahead(int, int64_t) const {}
+    INLINE T* at(int r, int64_t k) const { return lines + (k / LINE<T> * rows + r) * LINE<T> + k % LINE<T>; }
+    INLINE Nothing line_at(int64_t) const { return {}; }
+    INLINE Vec<T> entry(int r, int64_t k, int64_t, Nothing) const { return load(at(r, k)); }
+    INLINE void ahead(int, int64_t) const {}
 };
 template <class T>
 struct Kept : Centered<T> {   // rest comes multiplied by scale
     T scale;
     Block<T> block;
-    Vec<T> entry(int r, int64_t k, int64_t count, const typename Centered<T>::Line& line) const {
+    // The next block is fetched into L2, half of it now, half while `outer` runs: memory is never idle, never in the way.
+    INLINE void ahead(int r, int64_t k) const { __builtin_prefetch(this->x + (block.rows + r / 2) * this->stride + k, 0, 2); }
+    INLINE Vec<T> entry(int r, int64_t k, int64_t count, const typename Centered<T>::Line& line) const {
         const Vec<T> v = (Plain<T>::entry(r, k, count, {}) - line.head) * scale - line.rest;
         store(block.at(r, k), v);
         return v;
@@ -167,18 +169,24 @@ inline INLINE void dots(const Rows& x, int row, int64_t k, int64_t count, const 
             for (int r = 0; r < R; r++) sum[r * N + c] += rows[r] * column;
         }
     };
-    int64_t j = k;
-    for (; j + W<T> <= k + count; j += W<T>) {
+    const int64_t lines = (k + count) / LINE<T>;   // k is the start of a line
+    for (int64_t l = k / LINE<T>; l < lines; l++) {
 #pragma GCC unroll 8
-        for (int r = 0; r < R; r++) x.ahead(row + R + r, j);
-        step(j, W<T>);
+        for (int r = 0; r < (std::is_same_v<Rows, Kept<T>> ? 1 : R); r++) x.ahead(row + r, l * LINE<T>);
+#pragma GCC unroll 4
+        for (int u = 0; u < LINE<T>; u += W<T>) step(l * LINE<T> + u, W<T>);
     }
-    if (j < k + count) step(j, k + count - j);
+    for (int64_t j = lines * LINE<T>; j < k + count; j += W<T>) step(j, k + count - j);
     constexpr int M = least(W<T>, R * N);
 #pragma GCC unroll 8
     for (int s = 0; s < R * N; s += M) {
         const Vec<T> total = sums<T, M>(sum + s);
-        for (int l = 0; l < M; l++) z[s + l] += double(total[l]);
+        if constexpr (M >= W<double>) {
+            store(z + s, load(z + s) + widen<0>(total));
+            if constexpr (M > W<double>) store(z + s + W<double>, load(z + s + W<double>) + widen<1>(total));
+        } else {
+            for (int l = 0; l < M; l++) z[s + l] += double(total[l]);
+        }
     }
     if constexpr (std::is_same_v<Rows, Kept<T>>)
         for (int r = 0; r < R; r++) squares[row + r] += double(total_of<T>(square[r]));
@@ -214,11 +222,12 @@ void times(const T* a, int64_t stride, int rows, int64_t cols, bool half_square,
 
 // sums (GROUP, ld) += X^T z for one or two vectors of features: the rows run, the sums stay in registers.
 template <int K, class T>
-inline INLINE void outer(const Block<T>& x, const T* z, int64_t j, int64_t ld, double* out) {
+inline INLINE void outer(const Block<T>& x, const T* z, int64_t j, int64_t ld, double* out, const T* next) {
     Vec<T> sum[GROUP][K] = {};
     const T* const first = x.at(0, j);
     const T* const second = x.at(0, j + (K - 1) * W<T>);
-    for (int r = 0; r < x.rows; r++) {
+    for (int r = 0; r < x.rows; r++, next += LINE<T>) {
+        __builtin_prefetch(next, 0, 2);
         const Vec<T> entries[2] = {load(first + r * LINE<T>), load(second + r * LINE<T>)};
 #pragma GCC unroll 8
         for (int c = 0; c < GROUP; c++) {
@@ -255,6 +264,7 @@ double scatter_times(const T* x, int64_t stride, int rows, int64_t cols, Shift<T
     constexpr int K = MANY_REGISTERS ? 2 : 1;
     for (int g = 0; g < groups; g++)
         for (int64_t j = 0; j < ld; j += K * W<T>)
-            outer<K>(block, factors + int64_t(g) * rows * GROUP, j, ld, out + int64_t(g) * GROUP * ld);
+            outer<K>(block, factors + int64_t(g) * rows * GROUP, j, ld, out + int64_t(g) * GROUP * ld,
+                     x + (rows + rows / 2) * stride + j / (K * W<T>) * rows * LINE<T>);
     return total;
 }

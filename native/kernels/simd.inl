@@ -87,9 +87,9 @@ inline INLINE V smaller(V a, V b) { return a < b ? a : b; }
 // ---- float64 parts of a vector, and back ----
 template <int PART, size_t... L>
 inline INLINE HalfFloat half(Vec<float> v, std::index_sequence<L...>) { return __builtin_shufflevector(v, v, int(PART * (W<float> / 2) + L)...); }
-#if defined(__AVX512F__)   // GCC 12 converts a generic vector of this size in two halves
-inline INLINE Wide to_double(HalfFloat v) { return _mm512_cvtps_pd(v); }
-inline INLINE HalfFloat to_float(Wide v) { return _mm512_cvtpd_ps(v); }
+#if defined(__AVX512F__)   // GCC 12 converts a generic vector of this size in two halves (and warns of the unmasked form)
+inline INLINE Wide to_double(HalfFloat v) { return _mm512_maskz_cvtps_pd(0xff, v); }
+inline INLINE HalfFloat to_float(Wide v) { return _mm512_maskz_cvtpd_ps(0xff, v); }
 #else
 inline INLINE Wide to_double(HalfFloat v) { return __builtin_convertvector(v, Wide); }
 inline INLINE HalfFloat to_float(Wide v) { return __builtin_convertvector(v, HalfFloat); }
