@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from . import blocks, callbacks, draws, memory, progress
 from .backends import Backend, resolve
 from .backends.protocol import Array, Survey
-from .data import Data, Kind, as_data, as_places, extreme_rows
+from .data import Data, Kind, as_data, as_places, extreme_rows, looked
 from .errors import DataError, ParameterError, UnsupportedError
 from .params import Jobs, check_params
 
@@ -76,6 +76,8 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     #: Is a random draw the method itself, rather than a help to a solver?
     draws: ClassVar[bool] = False
+    #: Does fitting read no entry of the data? Then a bad one is found where it shows: in the map.
+    blind: ClassVar[bool] = False
 
     # -- what a method says of itself -----------------------------------------------------
 
@@ -171,6 +173,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
                     fitting=not continuing,
                     sparse=self._takes_sparse(),
                     ops=ops,
+                    look=not (self.blind and embed),
                 )
                 dtype = data.dtype
                 draft._check_memory(data)
@@ -196,7 +199,13 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         ops = resolve(self.backend, self.n_jobs)
         with self._watched():
             data = as_data(
-                self, X, self._kind(), fitting=False, sparse=self._takes_sparse(), ops=ops
+                self,
+                X,
+                self._kind(),
+                fitting=False,
+                sparse=self._takes_sparse(),
+                ops=ops,
+                look=not getattr(self.map_, "spreads", False),
             )
             return self._place(data, ops)
 
@@ -233,7 +242,11 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """Apply the map; rows too large for float32 squares go through it alone, in float64."""
         Q = data.items
         if data.survey is None or Q.dtype == data.dtype:
-            return _narrowed(self.map_(Q, ops), data.dtype)
+            Y = _narrowed(self.map_(Q, ops), data.dtype)
+            if not getattr(self.map_, "spreads", False) or ops.survey(Y).bad is None:
+                return Y
+            looked(self, Q, ops)  # a bad entry spoils its whole row; else a sum was too large
+            Q = Q.astype(np.float64)
         rows = Q.astype(data.dtype)
         far = extreme_rows(rows)
         Y = np.empty((rows.shape[0], self._n_features_out), np.float64)

@@ -41,8 +41,20 @@ class Data(NamedTuple):
         return items.shape if hasattr(items, "shape") else (len(items), 1)
 
 
-def as_data(model: Any, X: Any, kind: Kind, *, fitting: bool, sparse: bool, ops: Backend) -> Data:
-    """Check `X` for `model`, which learns names and widths from it when fitting."""
+def as_data(
+    model: Any,
+    X: Any,
+    kind: Kind,
+    *,
+    fitting: bool,
+    sparse: bool,
+    ops: Backend,
+    look: bool = True,
+) -> Data:
+    """Check `X` for `model`, which learns names and widths from it when fitting.
+
+    Without a `look` dense rows are not searched for NaN: the caller finds them in the places.
+    """
     if kind == "table":
         return _as_table(model, X, fitting)
     if kind == "objects" and not _numeric_2d(X):
@@ -51,12 +63,20 @@ def as_data(model: Any, X: Any, kind: Kind, *, fitting: bool, sparse: bool, ops:
     if kind in ("distances", "kernel"):
         square, survey = _as_square(rows, kind, fitting, ops)
         return Data(square, rows.dtype, survey)
-    survey = ops.survey(rows)
-    if survey.bad is not None:
-        raise DataError(_not_finite(model, rows, survey.bad))
+    if not look and not issparse(rows):
+        return Data(rows, rows.dtype)
+    survey = looked(model, rows, ops)
     if kind == "objects":
         return Data(rows, rows.dtype)
     return Data(_in_range(rows, survey.largest, fitting), rows.dtype, survey)
+
+
+def looked(model: Any, rows: Rows, ops: Backend) -> Survey:
+    """Survey of the rows, all of whose entries are finite."""
+    survey = ops.survey(rows)
+    if survey.bad is not None:
+        raise DataError(_not_finite(model, rows, survey.bad))
+    return survey
 
 
 def as_places(Y: Any, k: int, ops: Backend) -> Array:

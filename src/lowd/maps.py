@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ class LinearMap:
     shift: Float64 | None
     W: Array
     bias: Float64 | None = None
+
+    spreads: ClassVar[bool] = True
 
     def __call__(self, Q: Rows, ops: Backend) -> Array:
         return ops.project(Q, self.shift, self.W, self.bias)
@@ -46,6 +48,8 @@ class HadamardMap:
     rows: NDArray[np.int64]
     padded: int
     scale: float
+
+    spreads: ClassVar[bool] = True
 
     def __call__(self, Q: Rows, ops: Backend) -> Array:
         def place(part: Rows) -> Array:

@@ -271,6 +271,6 @@ def test_subnormal_and_huge_float64(backend):
     with pytest.raises(lowd.errors.DataError, match="multiply X by"):
         lowd.PCA(2, backend=backend).fit(X * 1e200)
     near = lowd.PCA(2, backend=backend).fit(X)
-    with pytest.raises(lowd.errors.DataError, match="multiply X by"):
-        near.transform(X * 1e200)
+    # A linear map needs no squares.
+    close(near.transform(X * 1e200), near.transform(X * 1e100) * 1e100)
     close(near.transform(X * 0.0), np.tile(near.transform(np.zeros((1, 4))), (30, 1)))

@@ -135,6 +135,8 @@ class GaussianRandomProjection(RandomProjection):
 
     compute_inverse_components: bool = False
 
+    blind: ClassVar[bool] = True
+
     def _draw(self, n: int, d: int, ctx: Context) -> Fit:
         k = self._dimension(n, d)
         W = draws.normals(ctx.seed, "gaussian", (k, d)).T / np.sqrt(k)
@@ -229,6 +231,8 @@ class HadamardRandomProjection(RandomProjection):
     >>> lowd.HadamardRandomProjection(400, random_state=0).fit_transform(X).shape
     (100, 400)
     """
+
+    blind: ClassVar[bool] = True
 
     def _draw(self, n: int, d: int, ctx: Context) -> Fit:
         k, padded = self._dimension(n, d), 1 << (d - 1).bit_length()

@@ -43,12 +43,15 @@ def leading(
     """
     n, width = start.shape
     block = orthonormal(start, 0.0)
-    Q, AQ = np.empty((n, 0)), np.empty((n, 0))
+    Q, AQ, T = np.empty((n, 0)), np.empty((n, 0)), np.empty((0, 0))
     probe: tuple[Float64, Float64] | None = None
     for passes in range(1, max_passes + 1):
-        Q, AQ = np.hstack([Q, block]), np.hstack([AQ, apply(block)])
-        T = Q.T @ AQ
-        values, Y = scipy.linalg.eigh((T + T.T) / 2)
+        product = apply(block)
+        side = Q.T @ product
+        corner = block.T @ product
+        T = np.block([[T, side], [side.T, (corner + corner.T) / 2]])
+        Q, AQ = np.hstack([Q, block]), np.hstack([AQ, product])
+        values, Y = scipy.linalg.eigh(T)
         values, Y = values[::-1], Y[:, ::-1]
         if probe is None or Q.shape[1] == passes * width:  # before the first restart
             probe = values, (Y[:width] ** 2).sum(0)
@@ -56,12 +59,13 @@ def leading(
         R = AQ @ Y[:, :k] - Q @ (Y[:, :k] * values[:k])
         residual = float(np.linalg.norm(R, axis=0).max() / scale)
         progress.report("eigenvectors", passes, max_passes)
-        block = _fresh_directions(AQ[:, -block.shape[1] :], Q, scale)
+        block = _fresh_directions(product, Q, scale)
         done = len(values) >= k and (residual <= tolerance or block.shape[1] == 0)
         if done or passes == max_passes:
             break
         if Q.shape[1] + width > 24 * width:
             Q, AQ = Q @ Y[:, : k + width], AQ @ Y[:, : k + width]
+            T = np.diag(values[: k + width])
     assert probe is not None
     return Leading(values[:k], Q @ Y[:, :k], residual, done, probe)
 

@@ -71,11 +71,11 @@ def double_centered(matrix: Matrix, k: int | None, ctx: Context) -> Spectrum:
     """The k leading eigenpairs of H M H, or all of them; M's row means come along."""
     A, half = matrix
     n = len(A)
-    means = ctx.ops.times(A, np.ones((n, 1), A.dtype), half)[:, 0] / n
     noise = _noise(A, half, n, ctx.dtype)
     if n <= DENSE or k is None or block_width(k) * 6 > n:
         B = A.astype(np.float64)
         B = -0.5 * B * B if half else B
+        means = B.mean(1)
         for _ in range(2):  # the second time removes what rounding of the first means left
             B -= B.mean(0)
             B -= B.mean(1, keepdims=True)
@@ -84,8 +84,16 @@ def double_centered(matrix: Matrix, k: int | None, ctx: Context) -> Spectrum:
         mass = _negative_mass(values, np.ones(n), noise) if complete else 0.0
         return Spectrum(values, vectors, means, mass, complete, 0.0, _relative(noise, values))
 
+    means = np.empty(0)
+
     def apply(V: Array) -> Float64:
-        product = ctx.ops.times(A, V - V.mean(0), half)
+        nonlocal means
+        V = V - V.mean(0)
+        if not len(means):  # the row means come along with the first product
+            product = ctx.ops.times(A, np.hstack([V, np.full((n, 1), 1 / n)]), half)
+            product, means = product[:, :-1], product[:, -1].copy()
+        else:
+            product = ctx.ops.times(A, V, half)
         return np.asarray(product - product.mean(0))
 
     start = random_start(ctx.seed, n, block_width(k))
