@@ -1,0 +1,230 @@
+"""Dask arrays as a kind of data: lazy maps for all, exact fits in one pass for linear methods."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lowd
+from cases import BY_NAME, CASES, close, fit, rows_like, same_bits
+from lowd.errors import DataError, ParameterError, UnsupportedError
+
+da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
+distributed = pytest.importorskip("distributed")
+
+NUMERIC = [case for case in CASES if case.source not in ("table", "words")]
+STREAMING = [case for case in CASES if case.method == "PCA" or case.method.endswith("Projection")]
+every_map = pytest.mark.parametrize("chosen", NUMERIC, ids=lambda case: case.name)
+streaming = pytest.mark.parametrize("chosen", STREAMING, ids=lambda case: case.name)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two worker processes."""
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as workers,
+        distributed.Client(workers) as client,
+    ):
+        yield client
+
+
+def _unknown(X):
+    """The same rows, in chunks of sizes that dask does not know."""
+    lazy = da.from_array(X, chunks=(7, X.shape[1]))
+    return lazy[da.ones(len(X), chunks=7, dtype=bool)]
+
+
+@every_map
+@pytest.mark.parametrize("kept", [np.float64, np.float32], ids=["float64", "float32"])
+def test_transform_is_the_map_of_every_block(chosen, backend, kept):
+    X, Q = chosen.data(kept)
+    model = fit(chosen.model(backend), X)
+    expected = model.transform(Q)
+    same = same_bits if backend == "native" else lambda a, b: close(a, b, kept)
+    for chunks in (len(Q), 5, (3, 4), (23, 2), ((1, 20, 2), (Q.shape[1],))):
+        lazy = model.transform(da.from_array(Q, chunks=chunks))
+        assert isinstance(lazy, da.Array)
+        assert lazy.shape == expected.shape
+        assert lazy.dtype == kept
+        same(lazy.compute(scheduler="sync"), expected)
+    same(model.transform(_unknown(Q)).compute(scheduler="sync"), expected)
+
+
+@every_map
+def test_transform_computes_nothing_until_asked(chosen):
+    X, Q = chosen.data()
+    model = fit(chosen.model(), X)
+    seen = []
+
+    def block(rows):
+        seen.append(len(rows))
+        return rows
+
+    source = da.from_array(Q, chunks=(6, Q.shape[1])).map_blocks(block, meta=np.empty((0, 0)))
+    lazy = model.transform(source)
+    assert not seen
+    one = lazy[:2].compute(scheduler="sync")
+    assert seen == [6]  # and then only the block that is needed
+    assert one.shape == (2, lazy.shape[1])
+
+
+@streaming
+@pytest.mark.parametrize("kept", [np.float64, np.float32], ids=["float64", "float32"])
+def test_fit_equals_the_fit_in_memory(chosen, backend, kept):
+    """Whatever the chunks, also of columns, of one row, or of unknown size."""
+    X, Q = chosen.data(kept)
+    expected = chosen.model(backend).fit(X)
+    for chunks in ((60, 7), (13, 7), (1, 7), (20, 3)):
+        lazy = da.from_array(X, chunks=chunks)
+        model = chosen.model(backend).fit(lazy)
+        close(model.transform(Q), expected.transform(Q), kept)
+        assert model.n_features_in_ == 7
+        assert model.n_components_ == expected.n_components_
+        places = chosen.model(backend).fit_transform(lazy)
+        assert isinstance(places, da.Array)
+        close(places.compute(scheduler="sync"), expected.transform(X), kept)
+    model = chosen.model(backend).fit(_unknown(X))
+    close(model.transform(Q), expected.transform(Q), kept)
+
+
+@pytest.mark.parametrize("name", ["PCA", "PCA-whiten", "PCA-scale", "PCA-origin", "PCA-share"])
+def test_every_number_of_a_streamed_pca(name, backend):
+    X = rows_like(500, 6)
+    case = BY_NAME[name]
+    model = case.model(backend).fit(da.from_array(X, chunks=(37, 6)))
+    expected = case.model(backend).fit(X)
+    for attribute in (
+        *("components_", "mean_", "scale_", "explained_variance_", "explained_variance_ratio_"),
+        *("singular_values_", "noise_variance_", "total_variance_", "n_samples_", "rank_"),
+    ):
+        close(getattr(model, attribute), getattr(expected, attribute))
+
+
+@pytest.mark.parametrize("kept", [np.float64, np.float32], ids=["float64", "float32"])
+@pytest.mark.parametrize("offset", [1e3, 1e6])
+def test_streamed_axes_do_not_mind_an_offset(backend, kept, offset):
+    X = (rows_like(2000, 6) + offset).astype(kept)
+    model = lowd.PCA(3, backend=backend).fit(da.from_array(X, chunks=(97, 6)))
+    exact = X.astype(np.float64) - X.mean(0, dtype=np.float64)
+    V = np.linalg.svd(exact, full_matrices=False)[2][:3]
+    cosines = np.abs((model.components_ * V).sum(1))
+    assert (np.arccos(np.minimum(cosines, 1)) < 1e-3).all()
+
+
+@pytest.mark.parametrize("kept", [np.float64, np.float32], ids=["float64", "float32"])
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+def test_streamed_axes_do_not_mind_units(backend, kept, scale):
+    X = rows_like(200, 6, dtype=kept)
+    expected = lowd.PCA(3, backend=backend).fit(X)
+    lazy = da.from_array(X * kept(scale), chunks=(50, 6))
+    model = lowd.PCA(3, backend=backend).fit(lazy)
+    close(model.components_, expected.components_, kept)
+    close(model.explained_variance_ratio_, expected.explained_variance_ratio_, kept)
+    with pytest.raises(DataError, match=r"1e\+200|multiply"):
+        lowd.PCA(3, backend=backend).fit(da.from_array(X.astype(float) * 1e200, chunks=(50, 6)))
+
+
+def test_empty_blocks_and_integers(backend):
+    X = np.round(9 * rows_like(40, 4)).astype(np.int32)
+    empty = da.from_array(X[:0], chunks=(1, 4))
+    lazy = da.concatenate([empty, da.from_array(X, chunks=(11, 4)), empty])
+    model = lowd.PCA(2, backend=backend).fit(lazy)
+    close(model.transform(lazy).compute(scheduler="sync"), lowd.PCA(2).fit_transform(X))
+    with pytest.raises(DataError, match="0 rows"):
+        lowd.PCA(1, backend=backend).fit(empty)
+
+
+def test_nan_is_named_by_its_row_in_the_whole_array(backend):
+    X = rows_like(50, 4)
+    X[33, 2] = np.nan
+    lazy = da.from_array(X, chunks=(10, 2))
+    with pytest.raises(DataError, match=r"nan at row 33, column 2"):
+        lowd.PCA(1, backend=backend).fit(lazy)
+    model = lowd.PCA(1, backend=backend).fit(X[:20])
+    with pytest.raises(DataError, match=r"row 33, column 2"):
+        model.transform(lazy).compute(scheduler="sync")
+
+
+def test_nan_in_a_block_of_unknown_size(backend):
+    X = rows_like(50, 4)
+    X[33, 2] = np.inf
+    with pytest.raises(DataError, match=r"row 5 of a block, column 2"):
+        lowd.PCA(1, backend=backend).fit(_unknown(X))
+
+
+@pytest.mark.parametrize("name", ["MDS-manhattan", "MDS-euclidean", "KernelPCA-rbf"])
+def test_methods_that_do_not_stream_say_what_to_do(name):
+    X, _ = BY_NAME[name].data()
+    model = BY_NAME[name].model()
+    with pytest.raises(UnsupportedError, match=r"X\[::step\]\.compute\(\)") as refusal:
+        model.fit(da.from_array(X))
+    assert type(model).__name__ in str(refusal.value)
+    lazy = da.from_array(X, chunks=(10, 7))
+    fit(model, lazy[::2].compute())  # and that works
+    assert model.transform(lazy).compute(scheduler="sync").shape[0] == 60
+
+
+def test_what_is_wrong_is_said_before_anything_is_computed(backend):
+    model = lowd.PCA(2, backend=backend).fit(rows_like(20, 4))
+    with pytest.raises(DataError, match=r"3 features.*4"):
+        model.transform(da.ones((5, 3)))
+    with pytest.raises(DataError, match="2 dimensions"):
+        model.transform(da.ones((5, 4, 1)))
+    with pytest.raises(DataError, match="holds no numbers"):
+        model.transform(da.from_array(np.array([["a"] * 4])))
+    with pytest.raises(UnsupportedError, match="sample_weight"):
+        lowd.PCA(2).fit(da.ones((5, 3)), sample_weight=np.ones(5))
+    with pytest.raises(ParameterError, match="compute_chunk_sizes"):
+        lowd.GaussianRandomProjection(eps=0.9).fit(_unknown(rows_like(20, 4)))
+    with pytest.raises(ParameterError, match="n_components=9"):
+        lowd.PCA(9).fit(da.from_array(rows_like(20, 4)))
+
+
+def test_moments_merge_in_a_fixed_order(backend):
+    """The same bits from any scheduler."""
+    lazy = da.from_array(rows_like(400, 5), chunks=(23, 5))
+    import dask
+
+    bits = []
+    for scheduler in ("sync", "threads"):
+        with dask.config.set(scheduler=scheduler):
+            bits.append(lowd.PCA(2, backend=backend).fit(lazy).components_)
+    same_bits(*bits)
+
+
+def test_a_real_cluster_gives_the_answer_of_memory(cluster, backend):
+    X, Q = rows_like(3000, 8, seed=1), rows_like(500, 8, seed=2)
+    lazy, new = da.from_array(X, chunks=(250, 4)), da.from_array(Q, chunks=(90, 8))
+    for expected in (
+        lowd.PCA(3, backend=backend),
+        lowd.PCA(0.9, whiten=True, backend=backend),
+        lowd.HadamardRandomProjection(5, random_state=0, backend=backend),
+        lowd.SparseRandomProjection(5, random_state=0, backend=backend),
+    ):
+        model = type(expected)(**expected.get_params())
+        expected.fit(X)
+        model.fit(lazy)
+        close(model.transform(new).compute(), expected.transform(Q))
+    workers = cluster.scheduler_info()["workers"]
+    assert len(workers) == 2
+
+
+@pytest.mark.parametrize(
+    "name", ["MDS-manhattan", "MDS-landmarks", "KernelPCA-rbf", "KernelPCA-rbf-landmarks", "Sparse"]
+)
+def test_every_kind_of_map_travels_to_the_workers(cluster, name):
+    X, Q = BY_NAME[name].data()
+    model = fit(BY_NAME[name].model(), X)
+    lazy = model.transform(da.from_array(Q, chunks=(6, 7)))
+    close(cluster.compute(lazy).result(), model.transform(Q))
+
+
+def test_errors_come_back_from_the_workers(cluster):
+    X = rows_like(50, 4)
+    X[33, 2] = np.nan
+    lazy = da.from_array(X, chunks=(10, 4))
+    with pytest.raises(DataError, match="row 33, column 2"):
+        lowd.PCA(1).fit(lazy)
+    assert cluster.submit(abs, -1).result() == 1  # and the cluster is well
