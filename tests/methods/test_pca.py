@@ -1,0 +1,550 @@
+"""Principal component analysis: worked numbers, invariants, all routes, hard data, peers."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+from sklearn import decomposition
+from sklearn.datasets import load_digits, load_iris
+
+import lowd
+from cases import close, rows_like, same_bits
+from lowd.backends import resolve
+from lowd.base import Context
+from lowd.errors import RankWarning, RestartWarning, ScaleWarning
+from lowd.solvers.krylov import TOLERANCE
+from lowd.solvers.principal import ROUTES, Centered, choose_route
+
+HOURS = np.array([[10.0, 90.0], [6.0, 68.0], [20.0, 95.0]])
+
+
+def axes_by(route, X, k, backend, weights=None, units=None):
+    """The axes of one route, signs settled as the estimator does."""
+    from lowd.solvers.canonical import settle
+
+    ops = resolve(backend, 1)
+    mean = np.average(X.astype(np.float64), axis=0, weights=weights)
+    ctx = Context(ops, 0, X.dtype, ops.survey(X))
+    found = ROUTES[route](Centered(X, mean, weights, units), k, ctx)
+    return found, settle(found.values, found.vectors, 1e-9)[0]
+
+
+def exact_axes(X, k):
+    """By an SVD in float64 of the rows as they are."""
+    centered = X.astype(np.float64) - X.astype(np.float64).mean(0)
+    _, sigma, Vt = np.linalg.svd(centered, full_matrices=False)
+    return sigma[:k] ** 2, Vt[:k].T
+
+
+def angles(U, V):
+    cosines = np.abs((U * V).sum(0)) / np.linalg.norm(U, axis=0) / np.linalg.norm(V, axis=0)
+    sines = np.linalg.norm(U - V * np.sign((U * V).sum(0)), axis=0)
+    return np.where(cosines > 0.99, sines, np.arccos(np.minimum(cosines, 1)))
+
+
+# -- worked numbers ---------------------------------------------------------------------------
+
+
+def test_hours_and_scores(backend):
+    model = lowd.PCA(backend=backend).fit(HOURS)
+    np.testing.assert_allclose(model.explained_variance_, [244.711872, 13.621461], atol=5e-7)
+    np.testing.assert_allclose(model.explained_variance_ratio_, [0.947272, 0.052728], atol=5e-7)
+    np.testing.assert_allclose(model.singular_values_, [22.122923, 5.219475], atol=5e-7)
+    np.testing.assert_allclose(
+        model.components_, [[0.407524, 0.913194], [0.913194, -0.407524]], atol=5e-7
+    )
+    np.testing.assert_allclose(
+        model.transform(HOURS),
+        [[4.359721, -4.135692], [-17.360654, 1.177059], [13.000933, 2.958632]],
+        atol=5e-7,
+    )
+    np.testing.assert_allclose(model.transform([[12, 80]]), [[-3.957176, 1.765938]], atol=5e-7)
+    population = lowd.PCA(ddof=0, backend=backend).fit(HOURS)
+    np.testing.assert_allclose(population.explained_variance_, [163.141248, 9.080974], atol=5e-7)
+
+
+def test_hours_and_scores_reconstructed(backend):
+    model = lowd.PCA(1, backend=backend).fit(HOURS)
+    back = model.inverse_transform(model.transform(HOURS))
+    expected = [[13.776691, 88.314606], [4.925116, 68.479680], [17.298193, 96.205714]]
+    np.testing.assert_allclose(back, expected, atol=5e-7)
+    assert ((HOURS - back) ** 2).sum() == pytest.approx(27.242923, abs=5e-7)
+
+
+def test_hours_and_scores_standardized(backend):
+    model = lowd.PCA(scale=True, backend=backend).fit(HOURS)
+    np.testing.assert_allclose(model.explained_variance_, [1.830256, 0.169744], atol=5e-7)
+    half = np.sqrt(0.5)
+    np.testing.assert_allclose(model.components_, [[half, half], [half, -half]], atol=1e-9)
+    scores = model.transform(HOURS)
+    np.testing.assert_allclose(scores[:, 0], [0.082835, -1.392384, 1.309549], atol=5e-7)
+    population = lowd.PCA(scale=True, ddof=0, backend=backend).fit_transform(HOURS)
+    np.testing.assert_allclose(population[:, 0], [0.101452, -1.705315, 1.603863], atol=5e-7)
+    np.testing.assert_allclose(population[:, 1], [-0.581836, 0.264161, 0.317675], atol=5e-7)
+    expected = [[12.422377, 85.174696], [4.900208, 70.190753], [18.677415, 97.634551]]
+    for ddof in (0, 1):
+        one = lowd.PCA(1, scale=True, ddof=ddof, backend=backend).fit(HOURS)
+        back = one.inverse_transform(one.transform(HOURS))
+        np.testing.assert_allclose(back, expected, atol=5e-7)
+
+
+def test_the_gram_trick_by_hand(backend):
+    X = np.array([[1.0, 0, 2, 1], [0, 3, 1, -1], [2, 1, 0, 0]])
+    G = (X - X.mean(0)) @ (X - X.mean(0)).T
+    np.testing.assert_allclose(9 * G, [[34, -29, -5], [-29, 43, -14], [-5, -14, 19]], atol=1e-12)
+    with pytest.warns(RankWarning, match="2"):
+        model = lowd.PCA(3, backend=backend).fit(X)
+    np.testing.assert_allclose(model.scatter_eigenvalues_, [23 / 3, 3, 0], atol=1e-12)
+    np.testing.assert_allclose(model.explained_variance_ratio_[:2], [0.71875, 0.28125], atol=1e-12)
+    V = model.components_[:2] * np.sign(model.components_[:2, [1, 2]].max(1))[:, None]
+    np.testing.assert_allclose(V[0], [-0.334367, 0.780189, -0.167183, -0.501550], atol=5e-7)
+    np.testing.assert_allclose(V[1], [-0.617213, 0, 0.771517, 0.154303], atol=5e-7)
+    scores = model.transform(X)
+    assert (scores[:, 2] == 0).all()
+    expected = [[-1.708987, 0.925820], [2.136233, 0.462910], [-0.427247, -1.388730]]
+    np.testing.assert_allclose(scores[:, :2], expected, atol=5e-7)
+
+
+def test_through_the_origin_or_through_the_mean(backend):
+    X = np.array([[10.0, 0], [10, 1], [10, 2], [10, 3]])
+    origin = lowd.PCA(1, center=False, backend=backend)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ScaleWarning)
+        origin.fit(X)
+        mean = lowd.PCA(1, backend=backend).fit(X)
+    np.testing.assert_allclose(origin.components_, [[0.988666, 0.150135]], atol=5e-7)
+    left = X - origin.inverse_transform(origin.transform(X))
+    assert (left**2).sum() == pytest.approx(4.888645, abs=5e-7)
+    assert (origin.mean_ == 0).all()
+    np.testing.assert_allclose(mean.components_, [[0, 1]], atol=1e-12)
+    np.testing.assert_allclose(mean.transform(X)[:, 0], [-1.5, -0.5, 0.5, 1.5])
+    np.testing.assert_allclose(mean.inverse_transform(mean.transform(X)), X, atol=1e-12)
+
+
+# -- invariants ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ddof", [0, 1])
+def test_scores_and_variances(backend, ddof):
+    X = rows_like(80, 6)
+    model = lowd.PCA(4, ddof=ddof, backend=backend).fit(X)
+    V, Z = model.components_, model.transform(X)
+    np.testing.assert_allclose(V @ V.T, np.eye(4), atol=1e-12)
+    P = V.T @ V
+    np.testing.assert_allclose(P @ P, P, atol=1e-12)
+    np.testing.assert_allclose(Z.mean(0), 0, atol=1e-12)
+    expected = np.diag(model.explained_variance_)
+    np.testing.assert_allclose(np.cov(Z.T, ddof=ddof), expected, atol=1e-12)
+    # What is not reconstructed is the variance that was not kept.
+    left = ((X - model.inverse_transform(Z)) ** 2).sum()
+    everything = lowd.PCA(ddof=ddof, backend=backend).fit(X)
+    assert left == pytest.approx((80 - ddof) * everything.explained_variance_[4:].sum())
+    assert everything.explained_variance_ratio_.sum() == pytest.approx(1)
+    assert model.total_variance_ == pytest.approx(np.var(X, axis=0, ddof=ddof).sum())
+    assert model.noise_variance_ == pytest.approx(everything.explained_variance_[4:].mean())
+    assert model.n_samples_ == 80
+
+
+def test_no_direction_beats_the_first(backend, rng):
+    X = rows_like(80, 6)
+    best = lowd.PCA(1, backend=backend).fit(X).explained_variance_[0]
+    W = rng.normal(size=(6, 1000))
+    W /= np.linalg.norm(W, axis=0)
+    assert (X @ W).var(0, ddof=1).max() < best * (1 + 1e-12)
+
+
+def test_kept_distances(backend):
+    """The sum of squared distances between projected rows is 2 n tr(V'SV): PCA keeps rows apart."""
+    X = rows_like(40, 6)
+    model = lowd.PCA(3, backend=backend).fit(X)
+    Z = model.transform(X)
+    squares = ((Z[:, None] - Z) ** 2).sum()
+    assert squares == pytest.approx(2 * 40 * model.scatter_eigenvalues_.sum())
+
+
+def test_the_flat_through_the_mean_is_never_worse(backend, rng):
+    X = rows_like(40, 5)
+    for k in (1, 2, 3):
+        model = lowd.PCA(k, backend=backend).fit(X)
+        left = ((X - model.inverse_transform(model.transform(X))) ** 2).sum()
+        W = np.linalg.qr(rng.normal(size=(5, k)))[0]
+        assert left <= ((X - X @ W @ W.T) ** 2).sum()
+        origin = lowd.PCA(k, center=False, backend=backend).fit(X)
+        through = ((X - origin.inverse_transform(origin.transform(X))) ** 2).sum()
+        assert left <= through <= ((X - X @ W @ W.T) ** 2).sum()
+
+
+def test_standardized_variances_sum_to_the_number_of_columns(backend):
+    X = rows_like(60, 5) * [1, 10, 100, 0.1, 3]
+    models = [lowd.PCA(scale=True, ddof=ddof, backend=backend).fit(X) for ddof in (0, 1)]
+    for model in models:
+        assert model.explained_variance_.sum() == pytest.approx(5)
+    np.testing.assert_allclose(models[0].components_, models[1].components_, atol=1e-10)
+
+
+def test_motions(backend, rng):
+    X = rows_like(60, 5)
+    Z = lowd.PCA(3, backend=backend).fit_transform(X)
+    np.testing.assert_allclose(lowd.PCA(3, backend=backend).fit_transform(X + 7), Z, atol=1e-11)
+    R = np.linalg.qr(rng.normal(size=(5, 5)))[0]
+    turned = lowd.PCA(3, backend=backend).fit_transform(X @ R)
+    np.testing.assert_allclose(np.abs(turned), np.abs(Z), atol=1e-11)
+    unit = X * [1, 1, 1000, 1, 1]
+    with pytest.warns(ScaleWarning):
+        assert not np.allclose(np.abs(lowd.PCA(3, backend=backend).fit_transform(unit)), np.abs(Z))
+    scaled = [lowd.PCA(3, scale=True, backend=backend).fit_transform(A) for A in (X, unit)]
+    np.testing.assert_allclose(*scaled, atol=1e-10)
+
+
+def test_whitened_scores_have_unit_covariance(backend):
+    X = rows_like(60, 5)
+    for ddof in (0, 1):
+        model = lowd.PCA(3, whiten=True, ddof=ddof, backend=backend).fit(X)
+        Z = model.transform(X)
+        np.testing.assert_allclose(np.cov(Z.T, ddof=ddof), np.eye(3), atol=1e-11)
+        plain = lowd.PCA(3, backend=backend).fit(X)
+        np.testing.assert_allclose(
+            model.inverse_transform(Z), plain.inverse_transform(plain.transform(X)), atol=1e-11
+        )
+
+
+def test_places_go_there_and_back(backend, rng):
+    for params in ({}, {"whiten": True}, {"scale": True}, {"scale": True, "whiten": True}):
+        model = lowd.PCA(3, backend=backend, **params).fit(rows_like(60, 5))
+        Z = rng.normal(size=(9, 3))
+        np.testing.assert_allclose(model.transform(model.inverse_transform(Z)), Z, atol=1e-11)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.7, 0.95, 0.9999])
+def test_a_share_of_variance_is_the_fewest_axes_that_keep_it(backend, share):
+    X = rows_like(60, 6)
+    ratios = np.cumsum(lowd.PCA(backend=backend).fit(X).explained_variance_ratio_)
+    model = lowd.PCA(share, backend=backend).fit(X)
+    k = model.n_components_
+    assert ratios[k - 1] >= share
+    assert k == 1 or ratios[k - 2] < share
+    assert k == decomposition.PCA(share, svd_solver="full").fit(X).n_components_
+
+
+def test_variance_never_increases_along_the_axes(backend):
+    for X in (rows_like(30, 20), load_digits().data[:300], np.eye(9)):
+        variances = lowd.PCA(backend=backend).fit(X).explained_variance_
+        assert (np.diff(variances) <= 1e-12 * variances[0]).all()
+
+
+# -- routes ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("shape", [(200, 30), (60, 60), (30, 200)])
+@pytest.mark.parametrize("kind", [np.float64, np.float32], ids=["float64", "float32"])
+def test_all_routes_agree(route, shape, kind, backend):
+    """Signs included, without alignment."""
+    X = rows_like(*shape, dtype=kind)
+    values, V = exact_axes(X, 4)
+    found, axes = axes_by(route, X, 4, backend)
+    assert found.route == route
+    close(found.values[:4], values, kind)
+    assert angles(axes[:, :4], V).max() < (1e-8 if kind == np.float64 else 1e-3)
+    close(axes[:, :4], V * np.sign(V[np.abs(V).argmax(0), range(4)]), kind, 20)
+    spread = np.square(X - X.mean(0, dtype=np.float64)).sum()
+    assert found.total == pytest.approx(spread, rel=1e-5)
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_all_routes_take_weights_and_units(route, backend, rng):
+    X, weights = rows_like(120, 8), rng.random(120) + 0.1
+    units = np.linspace(0.5, 2, 8)
+    mean = np.average(X, axis=0, weights=weights)
+    A = (X - mean) / units * np.sqrt(weights)[:, None]
+    sigma, Vt = np.linalg.svd(A, full_matrices=False)[1:]
+    found, axes = axes_by(route, X, 3, backend, weights, units)
+    np.testing.assert_allclose(found.values[:3], sigma[:3] ** 2, rtol=1e-8)
+    assert angles(axes[:, :3], Vt[:3].T).max() < 1e-6
+
+
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("offset", [0, 1e3, 3e4, 1e6])
+@pytest.mark.parametrize("kind", [np.float64, np.float32], ids=["float64", "float32"])
+def test_axes_survive_any_offset(route, offset, kind, backend, rng):
+    """Three factors of spread 10, 5, 3 and noise 1, moved away: the same axes to 1e-3 rad.
+
+    scikit-learn's default loses the second and third at a mean of 1000 in float32.
+    """
+    factors = np.linalg.qr(rng.normal(size=(20, 3)))[0]
+    X = rng.normal(size=(1500, 3)) * [10, 5, 3] @ factors.T + rng.normal(size=(1500, 20)) + offset
+    X = np.ascontiguousarray(X.astype(kind))
+    _, V = exact_axes(X, 3)
+    _, axes = axes_by(route, X, 3, backend)
+    assert angles(axes[:, :3], V).max() < 1e-3
+    model = lowd.PCA(3, backend=backend).fit(X)
+    assert angles(model.components_.T.astype(float), V).max() < 1e-3
+    scores = (X - X.mean(0, dtype=np.float64)) @ (V * np.sign((V * axes[:, :3]).sum(0)))
+    tolerance = 2e-2 if kind == np.float32 else 1e-6
+    np.testing.assert_allclose(model.transform(X), scores, atol=tolerance)
+
+
+@pytest.mark.parametrize("spectrum", ["flat", "slow", "fast", "spiked"])
+@pytest.mark.parametrize("kind", [np.float64, np.float32], ids=["float64", "float32"])
+def test_iterations_end_at_a_residual_not_at_a_count(spectrum, kind, backend, rng):
+    """Every axis of the iterative route has a small residual, or there is a warning."""
+    d, n = 300, 3000
+    scales = {
+        "flat": np.linspace(1.05, 1, d),
+        "slow": 1 / np.sqrt(np.arange(1, d + 1)),
+        "fast": 0.8 ** np.arange(d),
+        "spiked": np.r_[[9, 7, 5], np.ones(d - 3)],
+    }[spectrum]
+    X = np.ascontiguousarray((rng.normal(size=(n, d)) * scales + 3).astype(kind))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = lowd.PCA(3, backend=backend).fit(X)
+    C = np.cov(X.T.astype(np.float64))
+    V = model.components_.T.astype(np.float64)
+    left = np.linalg.norm(C @ V - V * model.explained_variance_, axis=0)
+    residual = left.max() / model.explained_variance_[0]
+
+    tolerance = 5 * TOLERANCE[np.dtype(kind)]
+    assert residual <= tolerance or any("residual" in str(w.message) for w in caught)
+    assert residual <= 100 * tolerance
+    assert model.residual_ <= TOLERANCE[np.dtype(kind)] or caught
+    exact = np.linalg.eigvalsh(C)[::-1][:3]
+    np.testing.assert_allclose(model.explained_variance_, exact, rtol=1e-4)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_the_route_is_reported(whole):
+    for n, d in ((50, 5), (5000, 50), (100, 5000), (5000, 500)):
+        k = None if whole else 2
+        model = lowd.PCA(k, ddof=0)
+        if n * d <= 500_000:
+            model.fit(rows_like(n, d))
+            assert model.solver_ == choose_route(n, d, k, sparse=False)
+
+
+def test_a_very_wide_table_never_forms_its_covariance(backend):
+    """50 rows of 270 000 columns (300 x 300 pictures in color), by their 50 x 50 Gram matrix."""
+    rng = np.random.default_rng(0)
+    X = rng.random((50, 270_000), np.float32)
+    X[:, :1000] += 3 * rng.random((50, 1), np.float32)
+    model = lowd.PCA(5, backend=backend).fit(X)
+    assert model.solver_ in ("gram", "svd", "krylov")
+    scores = model.transform(X)
+    assert scores.shape == (50, 5)
+    np.testing.assert_allclose(scores.var(0, ddof=1), model.explained_variance_, rtol=1e-3)
+
+
+# -- hard data ------------------------------------------------------------------------------------
+
+
+def test_whitening_does_not_blow_up_rounding(backend, rng):
+    """Rank 3 and noise of 1e-9, six whitened axes: the three that are rounding stay zero."""
+    X = rng.normal(size=(200, 3)) @ rng.normal(size=(3, 10)) + 1e-9 * rng.normal(size=(200, 10))
+    with pytest.warns(RankWarning, match="rank 3"):
+        model = lowd.PCA(6, whiten=True, backend=backend).fit(X)
+    Z = model.transform(rng.normal(size=(50, 3)) @ rng.normal(size=(3, 10)))
+    assert np.isfinite(Z).all()
+    assert model.rank_ == 3
+    assert np.abs(model.transform(X)).max() < 10
+    assert (model.transform(X)[:, 3:] == 0).all()
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3, 4, 5])
+def test_the_rank_does_not_depend_on_the_type(rank, backend, rng):
+    X = rng.normal(size=(100, rank)) @ rng.normal(size=(rank, 5)) + 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankWarning)
+        for kind in (np.float64, np.float32):
+            assert lowd.PCA(backend=backend).fit(X.astype(kind)).rank_ == rank
+            assert lowd.KernelPCA(backend=backend).fit(X.astype(kind)).n_components_ == rank
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_batches_of_any_size_add_up(backend, seed):
+    """partial_fit over a random partition, single rows included, is the fit of all rows."""
+    rng = np.random.default_rng(seed)
+    X = rows_like(60, 5, seed)
+    cuts = np.sort(rng.choice(np.arange(3, 60), 15, replace=False))
+    parts = np.split(X, cuts)
+    for params in ({}, {"whiten": True}, {"scale": True}, {"center": False}, {"ddof": 0}):
+        model = lowd.PCA(2, backend=backend, **params)
+        for part in parts:
+            model.partial_fit(part)
+        expected = lowd.PCA(2, backend=backend, **params).fit(X)
+        close(model.transform(X), expected.transform(X))
+        close(model.explained_variance_, expected.explained_variance_)
+        close(model.noise_variance_, expected.noise_variance_)
+        assert model.n_samples_ == 60
+
+
+def test_batches_far_from_the_origin(backend):
+    X = (rows_like(3000, 6) + 1e5).astype(np.float32)
+    model = lowd.PCA(3, backend=backend)
+    for part in np.array_split(X, 13):
+        model.partial_fit(part)
+    _, V = exact_axes(X, 3)
+    assert angles(model.components_.T.astype(float), V).max() < 1e-3
+
+
+def test_batches_after_very_many_rows(backend):
+    """Continue from 2**40 rows: new rows neither overflow the count nor vanish."""
+    X = rows_like(500, 3)
+    model = lowd.PCA(2, backend=backend).partial_fit(X)
+    many = 2.0**40 / 500
+    so_far = model.moments_
+    model.moments_ = type(so_far)(so_far.weight * many, so_far.mean, so_far.scatter * many)
+    model.partial_fit(X)
+    expected = lowd.PCA(2, ddof=0, backend=backend).fit(X)
+    assert model.n_samples_ == 2**40 + 500
+    np.testing.assert_allclose(model.explained_variance_, expected.explained_variance_, rtol=1e-9)
+    np.testing.assert_allclose(model.mean_, expected.mean_, rtol=1e-12)
+
+
+def test_partial_fit_after_fit_begins_anew_and_says_so(backend):
+    X = rows_like(40, 4)
+    model = lowd.PCA(2, backend=backend).fit(X)
+    with pytest.warns(RestartWarning, match="begins anew"):
+        model.partial_fit(X[:20])
+    same = lowd.PCA(2, backend=backend).partial_fit(X[:20])
+    same_bits(model.components_, same.components_)
+
+
+def test_partial_fit_checks_its_batches(backend):
+    model = lowd.PCA(2, backend=backend).partial_fit(rows_like(20, 4))
+    with pytest.raises(lowd.errors.DataError, match=r"5.*4"):
+        model.partial_fit(rows_like(20, 5))
+    with pytest.raises(lowd.errors.ParameterError, match="n_components=3 exceeds 2"):
+        lowd.PCA(3, backend=backend).partial_fit(rows_like(2, 4))
+
+
+@pytest.mark.parametrize("how", ["dense", "sparse", "batches"])
+def test_weights_count_copies(backend, how, rng):
+    X, copies = np.round(rows_like(50, 4), 2), rng.integers(0, 4, 50)
+    expected = lowd.PCA(3, backend=backend).fit(np.repeat(X, copies, axis=0))
+    model = lowd.PCA(3, backend=backend)
+    if how == "batches":
+        model.partial_fit(X[:20], sample_weight=copies[:20])
+        model.partial_fit(X[20:], sample_weight=copies[20:])
+    else:
+        model.fit(csr_array(X) if how == "sparse" else X, sample_weight=copies)
+    close(model.components_, expected.components_)
+    close(model.explained_variance_, expected.explained_variance_)
+    close(model.mean_, expected.mean_)
+    assert model.n_samples_ == copies.sum()
+    close(model.fit_transform(X, sample_weight=copies), model.transform(X))
+
+
+def test_weights_that_are_shares_are_refused_with_the_remedy(backend):
+    X = rows_like(40, 4)
+    with pytest.raises(lowd.errors.DataError, match="multiply them by"):
+        lowd.PCA(2, backend=backend).fit(X, sample_weight=np.full(40, 1 / 40))
+    equal = lowd.PCA(2, backend=backend).fit(X, sample_weight=np.full(40, 1.0))
+    close(equal.explained_variance_, lowd.PCA(2, backend=backend).fit(X).explained_variance_)
+    shares = lowd.PCA(2, ddof=0, backend=backend).fit(X, sample_weight=np.full(40, 1 / 40))
+    close(shares.components_, equal.components_)
+
+
+def test_one_column_that_owns_the_variance_is_named(backend):
+    X = rows_like(60, 4)
+    frame = pd.DataFrame(X * [1, 1, 1000, 1], columns=["a", "b", "salary", "d"])
+    with pytest.warns(ScaleWarning, match="'salary'"):
+        lowd.PCA(2, backend=backend).fit(frame)
+    with pytest.warns(ScaleWarning, match="column 2"):
+        lowd.PCA(2, backend=backend).fit(frame.to_numpy())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lowd.PCA(2, backend=backend).fit(X)
+        lowd.PCA(2, scale=True, backend=backend).fit(frame)
+        lowd.PCA(1, backend=backend).fit(X[:, :1])
+
+
+def test_equal_variances_are_said_to_be_equal(backend):
+    """A square: any direction is as good; the basis is a convention and is named."""
+    X = np.array([[1.0, 1], [1, -1], [-1, 1], [-1, -1]])
+    model = lowd.PCA(2, backend=backend).fit(X)
+    assert model.degenerate_axes_ == ((0, 1),)
+    assert lowd.PCA(2, backend=backend).fit(X * [2, 1]).degenerate_axes_ == ()
+    for route in ROUTES:
+        assert np.abs(axes_by(route, X, 2, backend)[1] - model.components_.T).max() < 1e-6
+
+
+def test_a_circle_has_no_best_line(backend):
+    t = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+    model = lowd.PCA(2, backend=backend).fit(np.column_stack([np.cos(t), np.sin(t)]))
+    np.testing.assert_allclose(model.explained_variance_ratio_, [0.5, 0.5], atol=1e-12)
+    assert model.degenerate_axes_ == ((0, 1),)
+
+
+def test_axes_that_are_not_orthogonal_cannot_be_found(backend):
+    """Variance 2 along (1, 0) and 0.72 along (1, 1)/sqrt 2: PCA's axes are neither."""
+    sources = np.array([[1.0, 0.0], [np.sqrt(0.5), np.sqrt(0.5)]])
+    C = 2 * np.outer(sources[0], sources[0]) + 0.72 * np.outer(sources[1], sources[1])
+    X = np.linalg.cholesky(C) @ np.array([[1, 1, -1, -1], [1, -1, 1, -1]])
+    model = lowd.PCA(ddof=0, backend=backend).fit(X.T)
+    np.testing.assert_allclose(model.explained_variance_, [2.422826, 0.297174], atol=5e-7)
+    degrees = np.degrees(np.arccos(np.abs(np.diagonal(model.components_ @ sources.T))))
+    np.testing.assert_allclose(degrees, [9.9, 54.9], atol=0.06)
+
+
+# -- peers ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("params", [{}, {"n_components": 5}, {"whiten": True}])
+@pytest.mark.parametrize("data", ["digits", "iris", "wide"])
+def test_same_as_scikit_learn(backend, params, data):
+    sources = {"digits": load_digits().data[:400], "iris": load_iris().data}
+    X = sources.get(data, rows_like(30, 80))
+    if data == "iris" and params.get("n_components"):
+        return
+    peer = decomposition.PCA(svd_solver="full", **params).fit(X)
+    model = lowd.PCA(backend=backend, **params).fit(X)
+    keep = peer.explained_variance_ > 1e-10 * peer.explained_variance_[0]
+    for name in ("explained_variance_", "explained_variance_ratio_", "singular_values_"):
+        np.testing.assert_allclose(getattr(model, name)[keep], getattr(peer, name)[keep], rtol=1e-8)
+    np.testing.assert_allclose(model.mean_, peer.mean_)
+    np.testing.assert_allclose(model.noise_variance_, peer.noise_variance_, rtol=1e-8, atol=1e-12)
+    distinct = keep & (np.gradient(peer.explained_variance_) < -1e-6 * peer.explained_variance_[0])
+    turn = np.sign((model.components_ * peer.components_).sum(1))[distinct]
+    np.testing.assert_allclose(
+        model.components_[distinct] * turn[:, None], peer.components_[distinct], atol=1e-6
+    )
+    np.testing.assert_allclose(
+        model.transform(X)[:, distinct] * turn, peer.transform(X)[:, distinct], atol=1e-5
+    )
+    assert model.transform(X).shape == peer.transform(X).shape
+
+
+def test_where_scikit_learns_default_loses_its_axes(backend, rng):
+    """float32 with mean 1000 and spread 1: the axes of float64."""
+    X = (rng.normal(size=(20_000, 20)) * np.r_[10, 5, 3, np.ones(17)] + 1000).astype(np.float32)
+    _, V = exact_axes(X, 3)
+    model = lowd.PCA(3, backend=backend).fit(X)
+    assert angles(model.components_.T.astype(float), V).max() < 1e-3
+    np.testing.assert_allclose(np.sqrt(model.explained_variance_), [10, 5, 3], rtol=0.03)
+
+
+def test_digits_in_two_dimensions():
+    """Five-fold 1-NN accuracy of the 1797 digits on two axes, as known: 0.57."""
+    from sklearn.model_selection import cross_val_score
+    from sklearn.neighbors import KNeighborsClassifier
+
+    X, y = load_digits(return_X_y=True)
+    Z = lowd.PCA(2).fit_transform(X)
+    score = cross_val_score(KNeighborsClassifier(1), Z, y, cv=5).mean()
+    assert score == pytest.approx(0.570, abs=0.03)
+    ratios = lowd.PCA().fit(X).explained_variance_ratio_
+    np.testing.assert_allclose(ratios[:3], [0.148906, 0.136188, 0.117946], atol=1e-6)
+
+
+def test_a_swiss_roll_is_not_unrolled():
+    """PCA must fail here: arc length is not linear in any two directions."""
+    from sklearn.datasets import make_swiss_roll
+    from sklearn.linear_model import LinearRegression
+
+    X, arc = make_swiss_roll(1000, random_state=0)
+    Z = lowd.PCA(2).fit_transform(X)
+    assert LinearRegression().fit(Z, arc).score(Z, arc) < 0.2
