@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from .backends import resolve
-from .backends.protocol import Moments
+from .backends.protocol import Moments, Survey
+from .data import in_range
 from .errors import DataError
 
 
@@ -76,10 +77,17 @@ def n_rows(X: Any) -> int | None:
     return None if np.isnan(X.shape[0]) else int(X.shape[0])
 
 
-def _place(block: Any, model: Any) -> Any:
+def _place(block: Any, model: Any, block_info: Any = None) -> Any:
     if not len(block):
         return np.empty((0, model._n_features_out), block.dtype)
-    return np.asarray(model._transform(np.asarray(block)))
+    rows = np.asarray(block)
+    try:
+        return model._transform(rows)
+    except DataError:
+        _refuse_bad(
+            rows, resolve("reference", 1).survey(rows), block_info[0]["array-location"][0][0]
+        )
+        raise
 
 
 def _block_moments(block: Any, backend: str, n_jobs: int | None, start: float) -> Moments:
@@ -90,8 +98,15 @@ def _block_moments(block: Any, backend: str, n_jobs: int | None, start: float) -
         return Moments(0.0, np.zeros(d), np.zeros((d, d)))
     ops = resolve(backend, n_jobs)
     survey = ops.survey(rows)
+    _refuse_bad(rows, survey, start)
+    rows = in_range(rows, survey.largest, fitting=True)
+    return ops.moments(rows, survey.sums / len(rows), None)
+
+
+def _refuse_bad(rows: Any, survey: Survey, start: float) -> None:
+    """Name an entry that is not finite by its row in the whole array, if dask knows it."""
     if survey.bad is not None:
         row, column = survey.bad
         where = f"row {row} of a block" if np.isnan(start) else f"row {int(start) + row}"
-        raise DataError(f"{rows[row, column]} at {where}, column {column}; drop or fill such rows.")
-    return ops.moments(rows, survey.sums / len(rows), None)
+        word = "NaN" if np.isnan(rows[row, column]) else str(rows[row, column])
+        raise DataError(f"{word} at {where}, column {column}; drop or fill such rows.")

@@ -68,7 +68,7 @@ def as_data(
     survey = looked(model, rows, ops)
     if kind == "objects":
         return Data(rows, rows.dtype)
-    return Data(_in_range(rows, survey.largest, fitting), rows.dtype, survey)
+    return Data(in_range(rows, survey.largest, fitting), rows.dtype, survey)
 
 
 def looked(model: Any, rows: Rows, ops: Backend) -> Survey:
@@ -139,7 +139,7 @@ def _as_rows(model: Any, X: Any, fitting: bool, sparse: bool) -> Rows:
     return checked
 
 
-def _in_range(rows: Rows, largest: float, fitting: bool) -> Rows:
+def in_range(rows: Rows, largest: float, fitting: bool) -> Rows:
     """Rows in a type whose squares neither overflow nor vanish; few training rows in float64."""
     low, high = SAFE[rows.dtype]
     few = fitting and rows.shape[0] <= FEW and rows.shape[0] * rows.shape[1] <= 10**7
@@ -166,7 +166,7 @@ def _as_square(A: Array, kind: Kind, fitting: bool, ops: Backend) -> tuple[Array
             row, column = map(int, np.unravel_index(A.argmin(), A.shape))
             raise DataError(_negative(float(A.min()), (row, column)))
         if not fitting:
-            return _in_range(A, survey.largest, fitting), survey
+            return in_range(A, survey.largest, fitting), survey
         raise DataError(
             f"{what} needs a square matrix of n_samples x n_samples, got shape {A.shape}; "
             "for data rows name a metric or kernel instead."
@@ -183,7 +183,7 @@ def _as_square(A: Array, kind: Kind, fitting: bool, ops: Backend) -> tuple[Array
     if kind == "distances":
         _check_distances(A, found.smallest, found.smallest_at, found.diagonal, found.diagonal_at)
     A = (A + A.T) / 2 if found.asymmetry > 0 else A
-    return _in_range(A, found.largest, fitting), None
+    return in_range(A, found.largest, fitting), None
 
 
 def _check_distances(

@@ -22,6 +22,7 @@ from scipy.sparse import csr_array, issparse
 from . import __version__
 from .errors import StoreError, UnsupportedError
 from .methods import METHODS
+from .params import check_params
 from .values import KINDS
 
 FORMAT = 1
@@ -106,12 +107,12 @@ def _read(archive: zipfile.ZipFile, size: int) -> Any:
     members = {info.filename: info for info in archive.infolist()}
     if _TREE not in members:
         raise StoreError("this is not a lowd model.")
-    for info in members.values():
-        if info.compress_type != zipfile.ZIP_STORED or info.file_size > size:
-            raise StoreError(
-                "members of a lowd model are stored uncompressed; this file was altered."
-            )
+    packed = any(info.compress_type != zipfile.ZIP_STORED for info in members.values())
+    if packed or sum(info.file_size for info in archive.infolist()) > size:
+        raise StoreError("members of a lowd model are stored uncompressed; this file was altered.")
     tree = json.loads(archive.read(_TREE))
+    if type(tree["format"]) is not int or tree["format"] < 1:
+        raise StoreError(f"there is no format {tree['format']!r}.")
     if tree["format"] > FORMAT:
         raise StoreError(
             f"written by lowd {tree['lowd']}, which is newer; upgrade lowd to read it."
@@ -128,6 +129,7 @@ def _read(archive: zipfile.ZipFile, size: int) -> Any:
         if not (name.endswith("_") or name in _NAMES) or name.startswith("__"):
             raise StoreError(f"unexpected attribute {name!r}.")
     model = cls(**params)
+    check_params(model)
     vars(model).update(learned)
     if not callable(learned["map_"]) or not isinstance(learned["_n_features_out"], int):
         raise StoreError("the model has no map.")

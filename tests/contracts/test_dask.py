@@ -140,7 +140,7 @@ def test_nan_is_named_by_its_row_in_the_whole_array(backend):
     X = rows_like(50, 4)
     X[33, 2] = np.nan
     lazy = da.from_array(X, chunks=(10, 2))
-    with pytest.raises(DataError, match=r"nan at row 33, column 2"):
+    with pytest.raises(DataError, match=r"NaN at row 33, column 2"):
         lowd.PCA(1, backend=backend).fit(lazy)
     model = lowd.PCA(1, backend=backend).fit(X[:20])
     with pytest.raises(DataError, match=r"row 33, column 2"):

@@ -14,7 +14,13 @@ from ..params import Count, Metric, Seed, refuse_unused
 from ..relations.corrections import corrected
 from ..relations.distances import MinusHalfSquare, data_kind, distances_of, takes_sparse
 from ..solvers.landmarks import landmark_scaling
-from ..solvers.spectral import centered_spectrum, check_count, euclidean_spectrum
+from ..solvers.principal import axes_memory
+from ..solvers.spectral import (
+    centered_spectrum,
+    check_count,
+    euclidean_spectrum,
+    spectrum_memory,
+)
 
 
 @reducer
@@ -127,22 +133,29 @@ class ClassicalMDS(Reducer):
 
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
         k = self.n_components
+        given = self.metric == "precomputed"
+        places = {"map": 8 * n * k * 8, "packed rows": 0 if given else 2 * n * d * itemsize}
         if self.n_landmarks is not None:
             m = min(self.n_landmarks, n)
-            return {"distances to landmarks": n * m * itemsize, "landmark spectrum": 4 * m * m * 8}
-        if self.metric == "euclidean":
-            small = min(n, d)
-            return {"axes": 3 * small * small * 8 + 48 * d * 8 * max(k, 8), "map": 2 * n * k * 8}
-        given = 0 if self.metric == "precomputed" else n * n * itemsize
-        dense = 4 * n * n * 8 if n <= 1000 or self.correction != "none" else 0
-        return {"distances": given, "spectrum": dense, "Krylov basis": 48 * 8 * n * max(k, 8)}
+            return {"distances": 4 * n * m * 8, "spectrum": spectrum_memory(m, k), **places}
+        if self.metric == "euclidean" and not self.metric_params:
+            return {**axes_memory(n, d, min(k, n, d), itemsize), "map": 8 * n * k * 8}
+        correction = {"none": 0, "lingoes": 5, "cailliez": 16}[self.correction] * n * n * 8
+        wide = 8 if n <= 1000 else itemsize
+        return {
+            "distances": n * n * (wide - itemsize) * 2 if given else 2 * n * n * wide,
+            "correction": correction,
+            "spectrum": spectrum_memory(n, k),
+            **places,
+        }
 
     def _smaller(self, n: int) -> dict[str, Self]:
         m = min(n, max(1000, 10 * self.n_components))
         if self.n_landmarks is not None:
             return {}
         params = {**self.get_params(deep=False), "n_landmarks": m, "correction": "none"}
-        return {f"n_landmarks={m}": type(self)(**params)}
+        words = f"n_landmarks={m}" + (", correction='none'" if self.correction != "none" else "")
+        return {words: type(self)(**params)}
 
 
 def _means_of_rows(X: Any, ctx: Context) -> dict[str, Any]:
@@ -153,7 +166,7 @@ def _means_of_rows(X: Any, ctx: Context) -> dict[str, Any]:
         X = X.astype(np.float64)
         norms = np.asarray(X.power(2).sum(1)).ravel() - 2 * (X @ mean) + mean @ mean
     else:
-        step = max(1, 2**18 // X.shape[1])
+        step = max(1, 2**16 // X.shape[1])
         parts = [np.square(X[i : i + step] - mean).sum(1) for i in range(0, n, step)]
         norms = np.concatenate(parts)
     return {"d2_mean": norms + norms.mean(), "d2_grand_mean": 2 * float(norms.mean())}

@@ -13,9 +13,16 @@ from ..data import Data, Kind
 from ..errors import UnsupportedError
 from ..params import Count, NonNegative, Number, Positive, Seed, refuse_unused
 from ..relations.kernels import Kernel, kernel_of
+from ..solvers.krylov import basis_memory
 from ..solvers.landmarks import nystroem
 from ..solvers.preimage import preimage
-from ..solvers.spectral import centered_spectrum, check_count, euclidean_spectrum
+from ..solvers.principal import axes_memory
+from ..solvers.spectral import (
+    centered_spectrum,
+    check_count,
+    euclidean_spectrum,
+    spectrum_memory,
+)
 
 KernelName = Literal["linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed"]
 
@@ -129,9 +136,10 @@ class KernelPCA(Reducer):
             )
         if self.preimage == "fixed_point" and self.kernel != "rbf":
             raise UnsupportedError("preimage='fixed_point' needs kernel='rbf'; use 'ridge'.")
+        if self.preimage == "fixed_point" and self.n_landmarks is not None:
+            raise UnsupportedError("preimage='fixed_point' needs every row; use 'ridge'.")
         assert fit.embedding is not None
-        points = fit.embedding.astype(ctx.dtype)
-        back, error = preimage(points, X, fit, self.alpha, self.preimage, ctx)
+        back, error = preimage(fit, X, self.alpha, self.preimage, ctx)
         return fit.noting(reconstruction_error=error)._replace(inverse=back)
 
     def _gamma(self, X: Any, ctx: Context) -> float | None:
@@ -175,26 +183,40 @@ class KernelPCA(Reducer):
         return "set fit_inverse_transform=True to learn pre-images (rows of numbers only)."
 
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
-        k = self.n_components or n
+        k, wide = self.n_components, 8 if n <= 1000 else itemsize
+        sample = min(n, 2000) if self.gamma == "median" else 0
+        given = self.kernel == "precomputed"
+        taken = {"rows": 0 if given else 2 * n * d * wide, "median": 3 * sample**2 * 8}
+        if self.kernel == "linear" and self.n_landmarks is None:
+            kept = min(k or n, d)
+            axes = axes_memory(n, d, None if k is None else kept, itemsize)
+            return {**axes, "map": 8 * n * kept * 8}
         if self.n_landmarks is not None:
             m = min(self.n_landmarks, n)
-            return {"kernel columns": int(1.4 * n * m * itemsize), "landmark factor": 4 * m * m * 8}
-        if self.kernel == "linear":
-            small = min(n, d)
-            return {"axes": 3 * small * small * 8 + 48 * d * 8 * 8, "map": 3 * n * min(k, d) * 8}
-        kernel = 0 if self.kernel == "precomputed" else n * n * itemsize
-        whole = self.n_components is None or n <= 1000
-        spectrum = 4 * n * n * 8 if whole else 48 * 8 * n * max(k, 8)
-        inverse = 2 * n * n * 8 if self.fit_inverse_transform else 0
-        return {"kernel matrix": kernel, "spectrum": spectrum, "pre-images": inverse}
+            kept = min(k or m, m)
+            taken["kernel columns"] = 2 * n * m * wide
+            taken["landmarks"] = 6 * m * m * 8 + basis_memory(m, kept)
+            taken["map"] = 6 * n * kept * 8
+            centers = m
+        else:
+            taken["kernel matrix"] = 2 * n * n * (wide - itemsize if given else wide)
+            taken["spectrum"] = spectrum_memory(n, k)
+            centers = n
+        if self.fit_inverse_transform:
+            copies = 2 if self.preimage == "ridge" else 5
+            taken["pre-images"] = (copies * n * centers + 2 * centers**2 + 3 * n * d) * 8
+        return taken
 
     def _smaller(self, n: int) -> dict[str, Self]:
         if self.n_landmarks is not None or callable(self.kernel) or self.kernel == "sigmoid":
             return {}
         m = min(n, max(1000, 2 * (self.n_components or 0)))
         params = {**self.get_params(deep=False), "n_landmarks": m, "fit_inverse_transform": False}
+        params |= {"alpha": 1.0, "preimage": "ridge"}
         params["n_components"] = self.n_components or 2
-        words = f"n_landmarks={m}" if self.n_components else f"n_components=2, n_landmarks={m}"
+        words = "" if self.n_components else "n_components=2, "
+        words += f"n_landmarks={m}"
+        words += ", fit_inverse_transform=False" if self.fit_inverse_transform else ""
         return {words: type(self)(**params)}
 
 

@@ -18,7 +18,7 @@ from ..solvers.principal import (
     Axes,
     Centered,
     axes_from_moments,
-    choose_route,
+    axes_memory,
     column_scatter,
     input_noise,
     principal_axes,
@@ -256,12 +256,5 @@ class PCA(Reducer):
 
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
         k = self._count()
-        route = choose_route(n, d, k, sparse=False)
         kept = min(n, d) if k is None else k
-        arrays = {
-            "covariance": {"covariance": 2 * d * d * 8},
-            "svd": {"centered rows and factors": 3 * n * d * 8},
-            "gram": {"centered rows": n * d * 8, "Gram matrix": 2 * n * n * 8},
-            "krylov": {"Krylov basis": 2 * 24 * 8 * d * max(kept, 8)},
-        }[route]
-        return {**arrays, "axes": 3 * d * kept * 8, "coordinates": n * kept * itemsize}
+        return {**axes_memory(n, d, k, itemsize), "coordinates": n * kept * itemsize}

@@ -17,6 +17,9 @@ Apply = Callable[[Array], Float64]
 TOLERANCE = {np.dtype(np.float32): 2e-6, np.dtype(np.float64): 1e-10}
 
 
+RESTART = 12  # blocks in the basis
+
+
 class Leading(NamedTuple):
     """Ritz pairs, largest first, and what is left of A v - λ v relative to the largest λ."""
 
@@ -32,13 +35,18 @@ def block_width(k: int) -> int:
     return max(8, -(-(k + 4) // 8) * 8)
 
 
+def basis_memory(n: int, k: int) -> int:
+    """Bytes of the basis, its products and their copies while they grow."""
+    return (2 * RESTART + 6) * n * block_width(k) * 8
+
+
 def leading(
     apply: Apply, start: Float64, k: int, tolerance: float, max_passes: int = 60
 ) -> Leading:
     """Block Lanczos with full reorthogonalization and thick restarts, to a residual.
 
     Each pass is one product of the operator with a block; the basis is restarted from its best
-    Ritz vectors when it holds 24 blocks. Every decision is made in float64 on the Rayleigh
+    Ritz vectors when it holds 12 blocks. Every decision is made in float64 on the Rayleigh
     quotient, so a rounded product costs accuracy but never convergence to a wrong pair.
     """
     n, width = start.shape
@@ -63,7 +71,7 @@ def leading(
         done = len(values) >= k and (residual <= tolerance or block.shape[1] == 0)
         if done or passes == max_passes:
             break
-        if Q.shape[1] + width > 24 * width:
+        if Q.shape[1] + width > RESTART * width:
             Q, AQ = Q @ Y[:, : k + width], AQ @ Y[:, : k + width]
             T = np.diag(values[: k + width])
     assert probe is not None

@@ -53,23 +53,26 @@ class FixedPointPreimage:
 
 
 def preimage(
-    Y: Array, X: Any, fit: Fit, alpha: float, how: str, ctx: Context
+    fit: Fit, X: Any, alpha: float, how: str, ctx: Context
 ) -> tuple[RidgePreimage | FixedPointPreimage, float]:
-    """The inverse map and its relative error on the training rows: |X - X̂|² / |X - mean|²."""
+    """The inverse map and its relative error on the training rows: |X - X̂|² / |X - mean|².
+
+    With landmarks the regression is from their places only.
+    """
     rows = dense(X)
+    Y = np.asarray(fit.embedding, rows.dtype)
+    chosen = fit.report.get("landmarks", slice(None))
+    centers = np.ascontiguousarray(Y[chosen])
     spread = float(np.mean(np.var(Y.astype(np.float64), axis=0)))
-    gamma = 1 / (2 * spread) if spread > 0 else 1.0
-    toward = Kernel(Y, False, "rbf", (gamma / Y.shape[1],), Y.mean(0, dtype=np.float64))
-    K = toward.among(ctx.ops).stored.astype(np.float64)
+    gamma = 1 / (2 * spread * Y.shape[1]) if spread > 0 else 1.0
+    kernel = Kernel(centers, False, "rbf", (gamma,), centers.mean(0, dtype=np.float64))
+    K = kernel.among(ctx.ops).stored.astype(np.float64)
     K[np.diag_indices_from(K)] += alpha
-    weights = scipy.linalg.solve(K, rows.astype(np.float64), assume_a="pos")
-    ridge = RidgePreimage(toward, weights.astype(ctx.dtype))
-    back: RidgePreimage | FixedPointPreimage = ridge
+    weights = scipy.linalg.solve(K, rows[chosen].astype(np.float64), assume_a="pos")
+    back: Any = RidgePreimage(kernel.kept(), weights.astype(rows.dtype))
     if how == "fixed_point":
         dual = np.asarray(fit.map.projection, np.float64)
-        kernel = replace(fit.map.relation, measure="rbf")
-        back = FixedPointPreimage(ridge, kernel, dual, 50)
-    found = back(Y, ctx.ops)
-    spread_of_rows = float(np.square(rows - rows.mean(0), dtype=np.float64).sum())
-    error = float(np.square(rows - found, dtype=np.float64).sum())
-    return back, error / spread_of_rows if spread_of_rows > 0 else 0.0
+        back = FixedPointPreimage(back, replace(fit.map.relation, measure="rbf"), dual, 50)
+    missed = np.square(rows - back(Y, ctx.ops), dtype=np.float64).sum()
+    spread_of_rows = np.square(rows - rows.mean(0), dtype=np.float64).sum()
+    return back, float(missed / spread_of_rows) if spread_of_rows > 0 else 0.0

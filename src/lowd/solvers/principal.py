@@ -15,9 +15,11 @@ from scipy.sparse import diags_array, issparse
 from ..backends.protocol import Array, Backend, Float64, Moments, Rows
 from ..base import Context
 from ..errors import ConvergenceWarning, warn
-from .krylov import TOLERANCE, Leading, block_width, leading, random_start
+from .krylov import TOLERANCE, Leading, basis_memory, block_width, leading, random_start
 
 EXACT = np.finfo(np.float64).eps
+LARGE, SAMPLE = 40_000, 2048  # so many rows are first looked at through a sample
+EXACTLY = 5e8  # so many products are done in float64 at no noticeable cost
 
 
 class Axes(NamedTuple):
@@ -78,6 +80,20 @@ def choose_route(n: int, d: int, k: int | None, *, sparse: bool) -> str:
     return min(costs, key=costs.__getitem__)
 
 
+def axes_memory(n: int, d: int, k: int | None, itemsize: int) -> dict[str, int]:
+    """Bytes that the route to the axes takes beside the rows."""
+    route, kept = choose_route(n, d, k, sparse=False), k or min(n, d)
+    sample = SAMPLE if n > LARGE else 0
+    exact = itemsize == 4 and (n * d * d <= EXACTLY if route == "covariance" else n <= 1000)
+    taken = {
+        "covariance": {"covariance": 4 * d * d * 8},
+        "svd": {"centered rows and factors": 4 * n * d * 8},
+        "gram": {"centered rows": 3 * n * d * 8, "Gram matrix": 4 * n * n * 8},
+        "krylov": {"Krylov basis": basis_memory(d, kept), "sample": sample * d * itemsize},
+    }[route]
+    return {**taken, "float64 rows": n * d * 8 if exact else 0, "axes": 6 * d * kept * 8}
+
+
 def axes_from_moments(moments: Moments, k: int, ops: Backend, dtype: np.dtype[Any]) -> Axes:
     values, vectors = ops.eigh(moments.scatter, k)
     total = float(np.trace(moments.scatter))
@@ -111,7 +127,7 @@ def column_scatter(X: Rows, mean: Float64, weights: Float64 | None) -> Float64:
         squares = X.astype(np.float64).power(2)
         out: Float64 = w @ squares - 2 * mean * (w @ X.astype(np.float64)) + w.sum() * mean**2
         return np.maximum(out, 0)
-    step = max(1, 2**18 // X.shape[1])
+    step = max(1, 2**16 // X.shape[1])
     return np.asarray(
         sum(w[i : i + step] @ np.square(X[i : i + step] - mean) for i in range(0, n, step))
     )
@@ -119,7 +135,7 @@ def column_scatter(X: Rows, mean: Float64, weights: Float64 | None) -> Float64:
 
 def _by_covariance(rows: Centered, k: int, ctx: Context) -> Axes:
     X, dtype = rows.X, ctx.dtype
-    if X.dtype == np.float32 and X.shape[0] * X.shape[1] ** 2 <= 5e8 and not issparse(X):
+    if X.dtype == np.float32 and X.shape[0] * X.shape[1] ** 2 <= EXACTLY and not issparse(X):
         X, dtype = X.astype(np.float64), np.dtype(np.float64)  # exact products, at no cost here
     moments = ctx.ops.moments(X, rows.mean, rows.weights)
     if rows.units is not None:
@@ -183,9 +199,9 @@ def _by_krylov(rows: Centered, k: int, ctx: Context) -> Axes:
         return apply
 
     start = random_start(ctx.seed, d, width)
-    if n > 40_000 and not issparse(rows.X):
+    if n > LARGE and not issparse(rows.X):
         # A few passes over a sample cost little and save passes over everything.
-        every = n // 2048
+        every = n // SAMPLE
         part = None if rows.weights is None else np.ascontiguousarray(rows.weights[::every])
         sample = np.ascontiguousarray(rows.X[::every])
         start = leading(product(sample, part), start, width, 1e-3, max_passes=4).vectors

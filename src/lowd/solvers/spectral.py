@@ -12,7 +12,7 @@ from ..errors import ConvergenceWarning, IndefiniteWarning, ParameterError, Rank
 from ..maps import CenteredMap, LinearMap
 from ..relations import Matrix, Relation
 from .canonical import settle, signs
-from .krylov import TOLERANCE, block_width, leading, random_start
+from .krylov import TOLERANCE, basis_memory, block_width, leading, random_start
 from .principal import Centered, input_noise, principal_axes
 
 # Up to here a whole dense spectrum takes a fraction of a second, negative end included.
@@ -107,6 +107,14 @@ def double_centered(matrix: Matrix, k: int | None, ctx: Context) -> Spectrum:
     mass = _negative_mass(*found.probe, noise)
     noise = _relative(noise, found.values)
     return Spectrum(found.values, found.vectors, means, mass, False, found.residual, noise)
+
+
+def spectrum_memory(n: int, k: int | None) -> int:
+    """Bytes that `double_centered` and what follows take beside the matrix."""
+    if k is None:
+        return 10 * n * n * 8
+    dense = 5 * n * n * 8 if n <= DENSE or block_width(k) * 6 > n else 0
+    return dense + basis_memory(n, k)
 
 
 def euclidean_spectrum(X: Any, k: int | None, ctx: Context) -> Fit:
