@@ -141,11 +141,11 @@ def test_a_city_added_by_its_distances_alone(dissimilarities, backend):
 
 
 def test_maps_that_are_exactly_flat(dissimilarities, backend):
-    for name in ("guerry", "stardist"):
+    for name, rounding in (("guerry", 1e-5), ("stardist", 1e-3)):  # as many digits as were kept
         D = dissimilarities[f"{name}_D"]
         model = scaled(D, backend=backend)
-        assert np.abs(cdist(model.embedding_, model.embedding_) - D).max() < 1e-6 * D.max()
-        assert model.negative_eigenvalue_mass_ < 1e-9
+        assert np.abs(cdist(model.embedding_, model.embedding_) - D).max() < rounding * D.max()
+        assert model.negative_eigenvalue_mass_ < 2 * rounding
 
 
 def test_an_asymmetric_table_is_refused(dissimilarities):
@@ -238,17 +238,13 @@ def test_the_iterative_spectrum_is_the_dense_one(backend, dtype):
     """Beyond a thousand points the eigenvectors come from products."""
     X = np.random.default_rng(0).random((1100, 4)) * [4, 2, 1, 0.5]
     D = cdist(X, X, "cityblock").astype(dtype)
-    model = (
-        scaled(D.astype(dtype), 2, backend=backend)
-        if dtype == np.float64
-        else fit(lowd.ClassicalMDS(2, metric="precomputed", backend=backend), D)
-    )
+    model = fit(lowd.ClassicalMDS(2, metric="precomputed", backend=backend), D)
     values, vectors = np.linalg.eigh(centered(D.astype(np.float64) ** 2))
     close(model.eigenvalues_, values[::-1][:2], dtype)
     Y = vectors[:, ::-1][:, :2] * np.sqrt(values[::-1][:2])
     close(np.abs(model.embedding_), np.abs(Y), dtype)
     mass = -values[values < 0].sum() / np.abs(values).sum()
-    assert model.negative_eigenvalue_mass_ == pytest.approx(mass, abs=0.05)
+    assert mass / 2 < model.negative_eigenvalue_mass_ < 2 * mass  # a quadrature of few nodes
     assert not model.negative_mass_is_exact_
     assert model.residual_ < 1e-4
 
