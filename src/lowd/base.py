@@ -242,7 +242,8 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """Apply the map; rows too large for float32 squares go through it alone, in float64."""
         Q = data.items
         if data.survey is None or Q.dtype == data.dtype:
-            Y = _narrowed(self.map_(Q, ops), data.dtype)
+            with np.errstate(invalid="ignore", over="ignore"):
+                Y = _narrowed(self.map_(Q, ops), data.dtype)
             if not getattr(self.map_, "spreads", False) or ops.survey(Y).bad is None:
                 return Y
             looked(self, Q, ops)  # a bad entry spoils its whole row; else a sum was too large
