@@ -147,9 +147,12 @@ def test_what_is_not_finite_is_named_by_row_and_column(chosen, backend, bad):
     place = r"row 17, column 5"
     good = X.copy()
     X[17, 5] = bad
-    with pytest.raises(DataError, match=place) as refusal:
-        fit(chosen.model(backend), X)
-    assert word in str(refusal.value)
+    for call in (fit, fit_transform):
+        model = chosen.model(backend)
+        with pytest.raises(DataError, match=place) as refusal:
+            call(model, X)
+        assert word in str(refusal.value)
+        assert not hasattr(model, "map_")
     model = fit(chosen.model(backend), good)
     Q[17, 5] = bad
     with pytest.raises(DataError, match=place) as refusal:
@@ -160,6 +163,17 @@ def test_what_is_not_finite_is_named_by_row_and_column(chosen, backend, bad):
     if attempt(model.inverse_transform, np.nan_to_num(Y, posinf=0, neginf=0))[1] is None:
         with pytest.raises(DataError, match="row 2, column 1"):
             model.inverse_transform(Y)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_what_is_not_finite_in_a_column_without_weight(backend, bad, dtype):
+    """A constant column has loading zero, and still must not hide what is in it."""
+    X = rows_like(30, 4, dtype=dtype)
+    X[:, 2] = 5
+    model = lowd.PCA(2, backend=backend).fit(X)
+    X[7, 2] = bad
+    with pytest.raises(DataError, match="row 7, column 2"):
+        model.transform(X)
 
 
 def test_nan_in_a_frame_is_named_by_its_column(backend):
