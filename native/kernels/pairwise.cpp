@@ -91,15 +91,29 @@ private:
 template <class T>
 void pairwise(Matrix<const T> Q, Matrix<const T> X, Measure measure, std::span<const double> params, const double* center,
               bool symmetric, Matrix<T> out, Job& job) {
-    constexpr int64_t SIDE = 8;   // panels per side of a block: its rows fit into L2 together
+    constexpr int64_t SIDE = 8;              // panels per side of a block: its rows fit into L2 together
+    constexpr int64_t STRIP = SIDE * PANEL<T>;   // rows of Q that are packed together
     const bool truth = measure == Measure::jaccard;
     const Parts<T> shift(is_square(measure) ? center : nullptr, X.cols);
     const Panels<T> x(X, shift, truth, job);
+
+    if (!symmetric && Q.rows > 16 * STRIP) {   // many rows: each strip is packed by the thread that uses it, and no copy of Q is made
+        const int64_t strips = ceil_div(Q.rows, STRIP);
+        job.expect(strips);
+        job.parallel(strips, [&](int64_t s, int) {
+            const int64_t first = s * STRIP, rows = std::min(STRIP, Q.rows - first);
+            const Panels<T> q({Q.row(first), rows, Q.cols, Q.stride}, shift, truth, job);
+            const Pairs<T> pairs(q, x, measure, params, {out.row(first), rows, out.cols, out.stride});
+            for (int64_t j = 0; j < x.count; j++)
+                for (int64_t i = 0; i < q.count; i++) pairs.tile(i, j, false);
+        });
+        return;
+    }
+
     std::optional<Panels<T>> other;
     if (!symmetric) other.emplace(Q, shift, truth, job);
     const Panels<T>& q = symmetric ? x : *other;
     const Pairs<T> pairs(q, x, measure, params, out);
-
     std::vector<std::pair<int64_t, int64_t>> blocks;
     for (int64_t i = 0; i < q.count; i += SIDE)
         for (int64_t j = symmetric ? i : 0; j < x.count; j += SIDE) blocks.emplace_back(i, j);

@@ -117,7 +117,7 @@ def pivoted_cholesky(kernel: Any, n: int, m: int, ctx: Context) -> tuple[Array, 
         F[:, done:end] = kernel.columns(pivots, ctx.ops)
         W = np.vstack([-F[pivots, :done].T.astype(np.float64) @ step, step]).astype(ctx.dtype)
         F[:, done:end] = new = ctx.ops.project(F[:, :end], None, W)
-        left -= np.einsum("ij,ij->i", new, new, dtype=np.float64)
+        left -= np.einsum("ij,ij->i", new, new)
         np.maximum(left, 0, out=left)
         left[pivots] = 0
         chosen.extend(int(p) for p in pivots)
