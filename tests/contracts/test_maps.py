@@ -13,7 +13,7 @@ import pytest
 from sklearn.base import clone
 
 import lowd
-from cases import attempt, close, fingerprint, fit, fit_transform, same_bits, take
+from cases import attempt, close, fingerprint, fit, fit_transform, rows_like, same_bits, take
 
 
 def test_row_by_row(case, backend, dtype):
@@ -102,6 +102,19 @@ def test_far_points_are_finite(case, backend, dtype):
         else:
             assert np.isfinite(Y).all()
             assert Y.dtype == dtype
+
+
+@pytest.mark.parametrize("size", [1e9, 1e18])
+def test_far_points_are_where_float64_puts_them(case, backend, size):
+    """The same far rows in float32 and float64 go to the same places, as far as float32 reaches."""
+    if case.source != "rows":
+        return
+    X, Q = case.data(np.float32)
+    model = fit(case.model(backend), X)
+    far = Q * np.float32(size)
+    limit = np.finfo(np.float32).max
+    expected = np.clip(model.transform(far.astype(np.float64)), -limit, limit)
+    close(model.transform(far), expected, np.float32)
 
 
 def _far(case, Q, size):
@@ -197,6 +210,18 @@ def test_refit_forgets_the_earlier_fit(case, backend):
     again = fit(fit(case.model(backend), X), other)
     assert vars(again).keys() == vars(fresh).keys()
     same_bits(again.transform(Q), fresh.transform(Q))
+
+
+def test_nothing_stale_is_left_after_a_change_of_mind():
+    X = rows_like(40, 5)
+    named = pd.DataFrame(X, columns=list("abcde"))
+    model = lowd.PCA(2).partial_fit(named)
+    model.fit(X)
+    assert not {"moments_", "feature_names_in_"} & set(vars(model))
+    model = lowd.KernelPCA(2, kernel="rbf", n_landmarks=20, fit_inverse_transform=True).fit(X)
+    assert {"inverse_", "landmarks_", "reconstruction_error_"} <= set(vars(model))
+    model.set_params(n_landmarks=None, fit_inverse_transform=False).fit(X)
+    assert not {"inverse_", "landmarks_", "reconstruction_error_"} & set(vars(model))
 
 
 def test_backends_agree(case, dtype):

@@ -69,7 +69,7 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize(("method", "name"), PAIRS, ids="-".join)
+@pytest.mark.parametrize(("method", "name"), PAIRS)
 def test_every_parameter_changes_something(method, name):
     given, one, other = WITNESSES[method, name]
     d = 300 if name == "eps" else 7

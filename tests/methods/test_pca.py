@@ -288,6 +288,22 @@ def test_axes_survive_any_offset(route, offset, kind, backend, rng):
     np.testing.assert_allclose(model.transform(X), scores, atol=tolerance)
 
 
+@pytest.mark.parametrize("route", ["covariance", "krylov"])
+@pytest.mark.parametrize("offset", [1e3, 1e6])
+def test_axes_survive_any_offset_at_size(route, offset, backend):
+    """So many float32 rows that they are not copied to float64 first."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60_000, 96)) * np.r_[10, 5, 3, np.ones(93)] + offset
+    X = X.astype(np.float32)
+    centered = X - X.mean(0, dtype=np.float64)
+    V = np.linalg.eigh(centered.T @ centered)[1][:, ::-1][:, :3]
+    _, axes = axes_by(route, X, 3, backend)
+    assert angles(axes[:, :3], V).max() < 1e-3
+    model = lowd.PCA(3, backend=backend).fit(X)
+    assert model.solver_ != "svd"
+    assert angles(model.components_.T.astype(float), V).max() < 1e-3
+
+
 @pytest.mark.parametrize("spectrum", ["flat", "slow", "fast", "spiked"])
 @pytest.mark.parametrize("kind", [np.float64, np.float32], ids=["float64", "float32"])
 def test_iterations_end_at_a_residual_not_at_a_count(spectrum, kind, backend, rng):
