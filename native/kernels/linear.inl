@@ -16,10 +16,20 @@ int64_t project_scratch(int64_t panelled) {
     return int64_t(PROJECT_ROWS) * (PROJECT_LD<T> + round_up(panelled, PANEL<T>)) + 2 * PROJECT_ROWS * GROUP * PARTS<T>;
 }
 
-template <class T, int N>
-inline INLINE void project_micro(const T* a, const T* b, int count, bool first, T* c) {
+// While the first panel is at work, the same rows of the next visit (at `next`) come into the cache.
+template <class T, int N, bool FETCH>
+inline INLINE void project_micro(const T* a, const T* b, int count, bool first, T* c, const T* next = nullptr, int64_t stride = 0) {
     Vec<T> sum[MR][N] = {};
-    micro<Product, N, PROJECT_LD<T>, 1>(a, b, count, sum);
+    int k = 0;
+    if constexpr (FETCH) {
+        constexpr int STEP = LINE<T> / MR;
+        for (int i = 0; i < MR; i++)
+            for (int l = 0; l < PROJECT_COLUMNS && k + STEP <= count; l += LINE<T>, k += STEP) {
+                __builtin_prefetch(next + i * stride + l, 0, 2);
+                micro<Product, N, PROJECT_LD<T>, 1>(a + k, b + k * PANEL<T>, STEP, sum);
+            }
+    }
+    micro<Product, N, PROJECT_LD<T>, 1>(a + k, b + k * PANEL<T>, count - k, sum);
 #pragma GCC unroll 8
     for (int i = 0; i < MR; i++)
 #pragma GCC unroll 2
@@ -40,16 +50,20 @@ void project(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift,
         for (int i = 0; i < padded; i++)   // rows beyond the block repeat the last one: computed, never stored
             for (int j = 0; j < count; j += W<T>)
                 store(a + i * PROJECT_LD<T> + j, source.entry(least(i, rows - 1), k + j, count - j, source.line_at(k + j)));
+        const T* const next = k + PROJECT_COLUMNS < cols ? x + k + PROJECT_COLUMNS : x + PROJECT_ROWS * stride;
         for (int64_t p = 0; p < panelled; p += PANEL<T>) {
             const T* const b = panels + p * cols + k * PANEL<T>;
             const int lanes = int(least<int64_t>(PANEL<T>, panelled - p));
             for (int v = 0; v < lanes; v += NV * W<T>)
                 for (int i = 0; i < padded; i += MR) {
+                    const T* const from = a + i * PROJECT_LD<T>;
                     T* const to = c + p * PROJECT_ROWS + i * PANEL<T> + v;
-                    if (v + W<T> < lanes)
-                        project_micro<T, NV>(a + i * PROJECT_LD<T>, b + v, count, k == 0, to);
+                    if (v + W<T> >= lanes)
+                        project_micro<T, 1, false>(from, b + v, count, k == 0, to);
+                    else if (p + v > 0)
+                        project_micro<T, NV, false>(from, b + v, count, k == 0, to);
                     else
-                        project_micro<T, 1>(a + i * PROJECT_LD<T>, b + v, count, k == 0, to);
+                        project_micro<T, NV, true>(from, b + v, count, k == 0, to, next + i * stride, stride);
                 }
         }
     }
