@@ -249,28 +249,65 @@ def test_callbacks_do_not_travel_with_a_saved_model(tmp_path):
     assert not getattr(lowd.load(tmp_path / "model"), "_skl_callbacks", None)
 
 
+def _long_kernel(poll):
+    """Half a second of Manhattan distances in one call of the native core."""
+    native = pytest.importorskip("lowd._native", reason="the native core is not built")
+    X = np.random.default_rng(0).random((4000, 1500), np.float32)
+    out = np.empty((len(X), len(X)), np.float32)
+    native.pairwise(X, X, "manhattan", (), None, True, out, 1, poll)
+
+
+def test_a_native_kernel_reports_while_it_runs():
+    heard = []
+    _long_kernel(lambda *step: heard.append(step))
+    assert heard
+    assert heard == sorted(heard)
+    assert all(0 < done <= total for done, total in heard)
+
+
+def test_an_exception_ends_a_native_kernel():
+    calls = []
+
+    def poll(done, total):
+        calls.append(done / total)
+        raise _StopError
+
+    with pytest.raises(_StopError):
+        _long_kernel(poll)
+    assert len(calls) == 1
+    assert calls[0] < 0.9
+
+
 _INTERRUPTED = """
     import time
     import numpy as np
     import lowd
 
+    from lowd import _native
+
     X = np.random.default_rng(0).random((9000, 2500), np.float32)
     model = lowd.ClassicalMDS(2, metric="manhattan")
     lowd.PCA(1).fit(X[:5])  # imports are done
+
+    def bare():
+        out = np.empty((len(X), len(X)), np.float32)
+        _native.pairwise(X, X, "manhattan", (), None, True, out, 2, None)
+
     print("ready", flush=True)
     start = time.monotonic()
     try:
-        model.fit(X)
+        WORK
     except KeyboardInterrupt:
         print("interrupted", time.monotonic() - start, hasattr(model, "map_"), flush=True)
 """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
-def test_ctrl_c_ends_a_native_fit_at_once():
-    """Half a minute of distances, interrupted after half a second."""
+@pytest.mark.parametrize("work", ["model.fit(X)", "bare()"])
+def test_ctrl_c_ends_a_native_fit_at_once(work):
+    """Half a minute of distances, interrupted after half a second; also if nobody listens."""
     pytest.importorskip("lowd._native")
-    command = [sys.executable, "-c", textwrap.dedent(_INTERRUPTED)]
+    command = [sys.executable, "-c", textwrap.dedent(_INTERRUPTED).replace("WORK", work)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         assert child.stdout.readline().strip() == b"ready"
         time.sleep(0.5)
