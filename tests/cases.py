@@ -18,7 +18,7 @@ from lowd.errors import IndefiniteWarning, LowdError
 
 BACKENDS = available()
 # What rounding may do to coordinates, relative to the largest of them.
-ROUNDING = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 2e-4}
+ROUNDING = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 5e-5}
 
 
 def taxi(a, b, scale=1.0):
