@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lowd
-from cases import BY_NAME, CASES, close, fit, rows_like, same_bits
+from cases import BY_NAME, CASES, attempt, close, fit, rows_like, same_bits
 from lowd.errors import DataError, ParameterError, UnsupportedError
 
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
@@ -180,6 +180,45 @@ def test_what_is_wrong_is_said_before_anything_is_computed(backend):
         lowd.GaussianRandomProjection(eps=0.9).fit(_unknown(rows_like(20, 4)))
     with pytest.raises(ParameterError, match="n_components=9"):
         lowd.PCA(9).fit(da.from_array(rows_like(20, 4)))
+
+
+def _counted(X, seen):
+    """A dask array that writes down when its blocks are read."""
+
+    def block(rows):
+        seen.append(len(rows))
+        return rows
+
+    return da.from_array(X, chunks=(10, X.shape[1])).map_blocks(block, meta=np.empty((0, 0)))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_set_output_does_not_compute(library):
+    """A frame would have to be computed: the array stays lazy, or the request is refused."""
+    seen = []
+    model = lowd.PCA(2).fit(rows_like(50, 4)).set_output(transform=library)
+    places, refusal = attempt(model.transform, _counted(rows_like(50, 4), seen))
+    assert not seen
+    assert refusal or isinstance(places, da.Array)
+
+
+def test_the_other_maps_are_lazy_or_refuse():
+    X, seen = rows_like(50, 4), []
+    model = lowd.ClassicalMDS(2).fit(X)
+    for call, given in (
+        (model.inverse_transform, model.transform(X)),
+        (model.residual, X),
+        (
+            lowd.KernelPCA(2, kernel="rbf", fit_inverse_transform=True).fit(X).inverse_transform,
+            model.transform(X),
+        ),
+    ):
+        result, refusal = attempt(call, _counted(given, seen))
+        assert not seen
+        if refusal is None:
+            assert isinstance(result, da.Array)
+            close(result.compute(scheduler="sync"), call(given))
+            seen.clear()
 
 
 def test_moments_merge_in_a_fixed_order(backend):

@@ -288,6 +288,29 @@ def test_objects_for_callables(backend):
         lowd.KernelPCA(1, kernel=lambda a, b: float(a < b), backend=backend).fit(["a", "b", "c"])
 
 
+def test_masks(backend):
+    """A mask that were ignored would let hidden numbers in."""
+    hidden = np.ma.masked_array(rows_like(20, 3), np.zeros((20, 3), bool))
+    hidden[4, 1] = np.ma.masked
+    with pytest.raises(DataError, match="mask"):
+        lowd.PCA(2, backend=backend).fit(hidden)
+    model = lowd.PCA(2, backend=backend).fit(rows_like(20, 3))
+    with pytest.raises(DataError, match="mask"):
+        model.transform(hidden)
+
+
+def test_columns_of_one_name(backend):
+    X = pd.DataFrame(rows_like(20, 3), columns=["a", "b", "a"])
+    for model in (lowd.PCA(2), lowd.ClassicalMDS(2, metric="gower")):
+        with pytest.raises(DataError, match="'a'"):
+            model.set_params(backend=backend).fit(X)
+
+
+def test_gower_of_a_sparse_matrix(backend):
+    with pytest.raises(UnsupportedError, match="toarray"):
+        lowd.ClassicalMDS(metric="gower", backend=backend).fit(csr_array(np.eye(4)))
+
+
 def test_integers_too_long_for_floats(backend):
     X = np.array([[2**60, 1], [2**60 + 1, 5], [3, 4]])
     with pytest.raises(DataError, match=r"2\*\*53"):
