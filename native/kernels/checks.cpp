@@ -29,7 +29,7 @@ Place scan(Matrix<const T> X, Job& job) {
 
 template <class T>
 Symmetry symmetry(Matrix<const T> A, Job& job) {
-    constexpr int64_t SIDE = 128;   // a block and its mirror image fit into L2
+    constexpr int64_t SIDE = 128, RUN = 8;   // a block and its mirror image fit into L2; blocks of a run follow one another
     const auto& kernel = kernels<T>();
     Symmetry result;
     if (!A.rows) return result;
@@ -38,13 +38,20 @@ Symmetry symmetry(Matrix<const T> A, Job& job) {
         Extremes<T> found{};
     };
     std::vector<Block> blocks;
+    std::vector<size_t> runs;
     for (int64_t i = 0; i < A.rows; i += SIDE)
-        for (int64_t j = i; j < A.rows; j += SIDE) blocks.push_back({i, j});
+        for (int64_t j = i; j < A.rows; j += SIDE) {
+            if ((j - i) % (RUN * SIDE) == 0) runs.push_back(blocks.size());
+            blocks.push_back({i, j});
+        }
+    runs.push_back(blocks.size());
     const auto size = [&](int64_t begin) { return int(std::min(SIDE, A.rows - begin)); };
-    job.expect(int64_t(blocks.size()));
-    job.parallel(int64_t(blocks.size()), [&](int64_t b, int) {
-        auto& [i, j, found] = blocks[b];
-        found = kernel.symmetry(A.row(i) + j, A.row(j) + i, A.stride, size(i), size(j));
+    job.expect(int64_t(runs.size()) - 1);
+    job.parallel(int64_t(runs.size()) - 1, [&](int64_t run, int) {
+        for (size_t b = runs[run]; b < runs[run + 1]; b++) {
+            auto& [i, j, found] = blocks[b];
+            found = kernel.symmetry(A.row(i) + j, A.row(j) + i, A.stride, size(i), size(j));
+        }
     });
 
     const Block *uneven = &blocks[0], *low = &blocks[0];

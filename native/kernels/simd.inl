@@ -50,18 +50,26 @@ inline INLINE Vec<T> load(const T* p) {
 }
 template <class T>
 inline INLINE void store(T* p, Vec<T> v) { __builtin_memcpy(p, &v, sizeof v); }
+// The first count lanes (all, if count >= W); zeros beyond.
+#if defined(__AVX512F__)
+inline INLINE Vec<float> load_some(const float* p, int64_t n) { return _mm512_maskz_loadu_ps(__mmask16((1u << n) - 1), p); }
+inline INLINE Vec<double> load_some(const double* p, int64_t n) { return _mm512_maskz_loadu_pd(__mmask8((1u << n) - 1), p); }
+inline INLINE void store_some(float* p, Vec<float> v, int64_t n) { _mm512_mask_storeu_ps(p, __mmask16((1u << n) - 1), v); }
+inline INLINE void store_some(double* p, Vec<double> v, int64_t n) { _mm512_mask_storeu_pd(p, __mmask8((1u << n) - 1), v); }
+#else
 template <class T>
-inline INLINE Vec<T> load_part(const T* p, int64_t count) {   // zeros beyond count
+inline INLINE Vec<T> load_some(const T* p, int64_t n) {
     Vec<T> v = {};
-    if (count >= W<T>) return load(p);
-    for (int i = 0; i < int(count); i++) v[i] = p[i];
+    __builtin_memcpy(&v, p, size_t(n) * sizeof(T));
     return v;
 }
+inline INLINE void store_some(float* p, Vec<float> v, int64_t n) { __builtin_memcpy(p, &v, size_t(n) * sizeof(float)); }
+inline INLINE void store_some(double* p, Vec<double> v, int64_t n) { __builtin_memcpy(p, &v, size_t(n) * sizeof(double)); }
+#endif
 template <class T>
-inline INLINE void store_part(T* p, Vec<T> v, int64_t count) {
-    if (count >= W<T>) return store(p, v);
-    for (int i = 0; i < int(count); i++) p[i] = v[i];
-}
+inline INLINE Vec<T> load_part(const T* p, int64_t count) { return count >= W<T> ? load(p) : load_some(p, count); }
+template <class T>
+inline INLINE void store_part(T* p, Vec<T> v, int64_t count) { count >= W<T> ? store(p, v) : store_some(p, v, count); }
 template <class T>
 inline INLINE Vec<T> spread(T x) { return x - Vec<T>{}; }   // x - 0, not x + 0: keeps the sign of a zero
 
