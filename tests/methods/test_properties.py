@@ -1,0 +1,130 @@
+"""Properties that hold for any data: small integers bring ties, copies, zeros and low ranks."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as numbers
+from scipy.spatial.distance import cdist
+
+import lowd
+from cases import BACKENDS
+from lowd.errors import LowdWarning
+from lowd.params import accepts, describe, domains, read
+
+relaxed = settings(max_examples=60, deadline=None)
+SHAPES = st.tuples(st.integers(1, 9), st.integers(1, 6))
+TABLES = SHAPES.flatmap(
+    lambda shape: st.one_of(
+        numbers.arrays(np.float64, shape, elements=st.integers(-3, 3).map(float)),
+        numbers.arrays(np.float64, shape, elements=st.floats(-1e6, 1e6, width=32)),
+    )
+)
+
+
+def quietly(call, *args):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowdWarning)
+        return call(*args)
+
+
+@relaxed
+@given(TABLES, st.sampled_from(BACKENDS), st.booleans(), st.sampled_from(["float64", "float32"]))
+def test_all_axes_of_pca_restore_any_table(X, backend, whiten, kind):
+    X = X.astype(kind)
+    model = lowd.PCA(backend=backend, whiten=whiten)
+    Z = quietly(model.fit_transform, X)
+    assert np.isfinite(Z).all()
+    tolerance = 1e-9 if kind == "float64" else 1e-4
+    size = np.abs(X).max() + 1e-30
+    np.testing.assert_allclose(model.inverse_transform(Z), X, rtol=0, atol=tolerance * size)
+    variance = np.var(X.astype(float), axis=0, ddof=1).sum() if len(X) > 1 else 0
+    np.testing.assert_allclose(
+        model.explained_variance_.sum(), variance, rtol=1e-5, atol=tolerance * size**2
+    )
+    assert (np.diff(model.explained_variance_) <= 1e-9 * size**2).all()
+    assert 0 <= model.explained_variance_ratio_.sum() <= 1 + 1e-9
+
+
+@relaxed
+@given(TABLES, st.sampled_from(BACKENDS))
+def test_classical_scaling_restores_any_distances(X, backend):
+    D = cdist(X, X)
+    k = len(X)
+    for model, given_ in (
+        (lowd.ClassicalMDS(k, metric="precomputed", backend=backend), D),
+        (lowd.ClassicalMDS(k, backend=backend), X),
+    ):
+        Y = quietly(model.fit_transform, given_)
+        assert np.isfinite(Y).all()
+        np.testing.assert_allclose(cdist(Y, Y), D, rtol=0, atol=3e-6 * (D.max() + 1e-30))
+        np.testing.assert_allclose(
+            model.transform(given_), Y, rtol=0, atol=1e-5 * (D.max() + 1e-30)
+        )
+
+
+@relaxed
+@given(
+    TABLES,
+    st.sampled_from(BACKENDS),
+    st.sampled_from(["rbf", "laplacian", "cosine", "poly", "sigmoid"]),
+)
+def test_kernel_pca_of_any_table_is_finite(X, backend, kernel):
+    X = X / (np.abs(X).max() + 1)
+    model = lowd.KernelPCA(min(3, len(X)), kernel=kernel, backend=backend)
+    Y = quietly(model.fit_transform, X)
+    assert np.isfinite(Y).all()
+    assert np.isfinite(model.transform(X + 1)).all()
+    # Equal rows have equal places.
+    same = (X[:, None] == X).all(2)
+    gaps = np.abs(Y[:, None] - Y).max(2)
+    assert gaps[same].max() <= 1e-6 * (np.abs(Y).max() + 1e-9)
+
+
+@relaxed
+@given(TABLES, st.sampled_from(BACKENDS), st.data())
+def test_batches_of_any_partition_are_one_fit(X, backend, data):
+    cuts = sorted(data.draw(st.sets(st.integers(1, max(1, len(X) - 1)), max_size=3)))
+    parts = [part for part in np.split(X, cuts) if len(part)]
+    model = lowd.PCA(1, backend=backend)
+    for part in parts:
+        quietly(model.partial_fit, part)
+    whole = quietly(lowd.PCA(1, backend=backend).fit, X)
+    size = np.abs(X).max() + 1e-30
+    np.testing.assert_allclose(model.mean_, whole.mean_, atol=1e-12 * size)
+    np.testing.assert_allclose(
+        model.explained_variance_, whole.explained_variance_, rtol=1e-7, atol=1e-9 * size**2
+    )
+
+
+@relaxed
+@given(
+    numbers.arrays(np.float64, (6, 4), elements=st.integers(-3, 3).map(float)),
+    numbers.arrays(np.int64, 6, elements=st.integers(0, 3)),
+)
+def test_weights_are_copies_for_any_counts(X, copies):
+    if copies.sum() < 2:
+        return
+    weighted = quietly(lowd.PCA(1).fit, X, None, copies)
+    repeated = quietly(lowd.PCA(1).fit, np.repeat(X, copies, axis=0))
+    np.testing.assert_allclose(weighted.mean_, repeated.mean_, atol=1e-12)
+    np.testing.assert_allclose(
+        weighted.explained_variance_, repeated.explained_variance_, atol=1e-10
+    )
+
+
+@relaxed
+@given(st.text(max_size=12))
+@pytest.mark.parametrize("name", ["PCA", "KernelPCA", "ClassicalMDS"])
+def test_whatever_is_typed_is_read_or_refused(name, text):
+    for domain in domains(getattr(lowd, name)).values():
+        try:
+            value = read(domain, text)
+        except lowd.errors.ParameterError as error:
+            assert describe(domain) in str(error)  # noqa: PT017 - either outcome is right
+        else:
+            assert accepts(domain, value)
