@@ -173,6 +173,10 @@ def test_seeds(rng):
         assert cls(3).fit(X).seed_ != cls(3).fit(X).seed_
         one, two = cls(3, random_state=rng).fit(X), cls(3, random_state=rng).fit(X)
         assert one.seed_ != two.seed_
+    np.random.seed(5)  # noqa: NPY002 - nobody else's numbers are used
+    first = lowd.GaussianRandomProjection(3).fit(X).seed_
+    np.random.seed(5)  # noqa: NPY002
+    assert lowd.GaussianRandomProjection(3).fit(X).seed_ != first
     # Where a draw only helps a solver, no seed means the same seed.
     same = [lowd.KernelPCA(2, kernel="rbf", n_landmarks=10).fit(X).landmarks_ for _ in range(2)]
     np.testing.assert_array_equal(*same)

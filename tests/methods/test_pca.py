@@ -332,6 +332,19 @@ def test_iterations_end_at_a_residual_not_at_a_count(spectrum, kind, backend, rn
     np.testing.assert_allclose(model.explained_variance_, exact, rtol=1e-4)
 
 
+def test_a_spectrum_too_flat_for_products_is_solved_otherwise(rng):
+    """Where the iteration would stop short, the direct route answers."""
+    X = np.linalg.qr(rng.normal(size=(2000, 900)))[0] * np.linspace(1.3, 1, 900)
+    assert choose_route(2000, 900, 3, sparse=False) == "krylov"
+    model = lowd.PCA(3).fit(X)
+    assert model.solver_ == "covariance"
+    C = np.cov(X.T)
+    V = model.components_.T
+    left = np.linalg.norm(C @ V - V * model.explained_variance_, axis=0)
+    assert left.max() < 1e-9 * model.explained_variance_[0]
+    np.testing.assert_allclose(model.explained_variance_, np.linalg.eigvalsh(C)[::-1][:3])
+
+
 @pytest.mark.parametrize("whole", [True, False])
 def test_the_route_is_reported(whole):
     for n, d in ((50, 5), (5000, 50), (100, 5000), (5000, 500)):
