@@ -415,12 +415,10 @@ def test_a_format_that_never_was(saved, number):
         lowd.load(path)
 
 
-@pytest.mark.parametrize("name", ["fit", "__class__", "__dict__", "_repr_html_", "__reduce__"])
+@pytest.mark.parametrize("name", ["fit", "__class__", "__dict__", "__reduce__"])
 def test_attributes_that_are_not_learned(saved, name):
     _, data, path = saved
     path.write_bytes(_rewritten(data, lambda tree: tree["learned"].update({name: 1})))
-    if name == "_repr_html_":
-        return
     with pytest.raises(StoreError, match=name):
         lowd.load(path)
 

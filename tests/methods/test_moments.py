@@ -13,6 +13,7 @@ from lowd.backends.protocol import Moments
 from lowd.solvers.canonical import settle, signs
 from lowd.solvers.krylov import leading, random_start
 
+GOLDEN = [17415529875020841096, 9413927063630378255, 13708898759569327309]
 HOURS = np.array([[10.0, 90.0], [6.0, 68.0], [20.0, 95.0]])
 
 
@@ -108,7 +109,7 @@ def test_two_by_two_eigenpairs(backend):
     assert values[1] < quotient < values[0]
 
 
-def test_power_iteration_and_the_krylov_solver_meet(backend):
+def test_power_iteration_and_the_krylov_solver_meet():
     A = np.array([[2.0, 1.0], [1.0, 3.0]])
     v, quotients = np.array([1.0, 0.0]), []
     for _ in range(5):
@@ -119,7 +120,6 @@ def test_power_iteration_and_the_krylov_solver_meet(backend):
     found = leading(lambda V: A @ V, np.array([[1.0], [0.0]]), 1, 1e-12)
     assert found.values[0] == pytest.approx(3.618034, abs=5e-7)
     assert found.converged
-    assert backend
 
 
 @pytest.mark.parametrize(
@@ -174,10 +174,8 @@ def test_random_numbers_are_a_function_of_seed_stream_and_index():
     np.testing.assert_array_equal(draws.uniforms(7, "a", index[500:510]), whole[500:510])
     assert not (whole == draws.uniforms(7, "b", index)).any()
     assert not (whole == draws.uniforms(8, "a", index)).any()
-    # These never change: models drawn by an earlier version are drawn again.
-    np.testing.assert_array_equal(
-        draws.bits(0, "rows", np.arange(3)), draws.bits(0, "rows", np.array([0, 1, 2]))
-    )
+    # These never change: what an earlier version drew from a seed is drawn again.
+    assert draws.bits(0, "rows", np.arange(3)).tolist() == GOLDEN
 
 
 def test_random_numbers_have_their_laws():

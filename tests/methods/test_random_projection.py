@@ -226,7 +226,7 @@ def test_more_components_than_columns_is_said(backend):
             METHODS[name](6, random_state=0, backend=backend).fit(rows_like(9, 5))
 
 
-def test_same_law_as_scikit_learn(backend):
+def test_same_law_as_scikit_learn():
     """Other draws, the same spread of distance ratios."""
     X = np.random.default_rng(0).normal(size=(100, 1000))
     for ours, peer in (
@@ -238,4 +238,3 @@ def test_same_law_as_scikit_learn(backend):
             Z = cls(n_components=200, random_state=0).fit_transform(X)
             spreads.append((pdist(Z, "sqeuclidean") / pdist(X, "sqeuclidean")).std())
         assert spreads[0] == pytest.approx(spreads[1], rel=0.1)
-        assert backend
