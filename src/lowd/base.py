@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar, dataclass
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -118,9 +119,16 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def transform(self, X: Any) -> Any:
         """Places of new rows. Row by row: the same alone or in any batch."""
         check_is_fitted(self)
-        return blocks.transform(self, X) if blocks.is_blocks(X) else self._transform(X)
+        if not blocks.is_blocks(X):
+            return self._transform(X)
+        chosen = getattr(self, "_sklearn_output_config", get_config()).get("transform")
+        if (chosen or get_config()["transform_output"]) != "default":
+            raise UnsupportedError(
+                "a lazy dask array cannot come back as a table; set_output(transform='default')."
+            )
+        return blocks.transform(self, X)
 
-    def inverse_transform(self, X: Any) -> Array:
+    def inverse_transform(self, X: Any) -> Any:
         """Rows of the original space for places in the map, where the method defines them."""
         check_is_fitted(self)
         inverse = self._inverse_map()
@@ -128,6 +136,8 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             raise UnsupportedError(
                 f"this {type(self).__name__} has no inverse: {self._no_inverse()}"
             )
+        if blocks.is_blocks(X):
+            return blocks.inverse(self, X)
         ops = resolve(self.backend, self.n_jobs)
         Y = as_places(X, self._n_features_out, ops)
         with self._watched():

@@ -115,6 +115,14 @@ def _as_rows(model: Any, X: Any, fitting: bool, sparse: bool) -> Rows:
         )
     if is_table(X):
         _refuse_categories(name, X)
+    if isinstance(X, np.ma.MaskedArray):
+        if np.ma.is_masked(X):
+            hidden = np.argwhere(np.ma.getmaskarray(X))[0]
+            raise DataError(
+                f"{name}: X hides entries behind a mask, the first at row {hidden[0]}, column "
+                f"{hidden[-1]}; fill them (X.filled) or drop their rows."
+            )
+        X = X.data
     if isinstance(X, np.ndarray) and X.dtype.kind in "iu":
         _refuse_long_integers(X)
     if isinstance(X, np.ndarray) and X.dtype.kind == "f":
@@ -216,6 +224,8 @@ def _negative(smallest: float, at: tuple[int, int]) -> str:
 
 
 def _as_table(model: Any, X: Any, fitting: bool) -> Data:
+    if issparse(X):
+        raise UnsupportedError("metric='gower' takes tables or rows; pass X.toarray().")
     table = Table.of(X) if fitting else Table.of(X, like=model.columns_)
     if fitting:
         model.columns_ = table.at(np.empty(0, np.int64))

@@ -72,12 +72,21 @@ class Finite:
         return "that is finite"
 
 
+@dataclass(frozen=True)
+class NotZero:
+    def __call__(self, value: float) -> bool:
+        return value != 0
+
+    def __str__(self) -> str:
+        return "other than 0"
+
+
 Count = Annotated[int, AtLeast(1)]
 Number = Annotated[float, Finite()]
 Positive = Annotated[float, Above(0), Finite()]
 NonNegative = Annotated[float, AtLeast(0), Finite()]
 Share = Annotated[float, Above(0), Below(1)]
-Jobs = Annotated[int, AtLeast(-1024)]
+Jobs = Annotated[int, NotZero()]
 Seed = Annotated[int, AtLeast(0)] | np.random.RandomState | np.random.Generator | None
 Metric = (
     Literal[

@@ -89,11 +89,17 @@ def _package(X: Any) -> str:
 def _columns(X: Any) -> dict[Any, Any]:
     package = _package(X)
     if package == "pandas":
+        if not X.columns.is_unique:
+            twice = X.columns[X.columns.duplicated()][0]
+            raise DataError(f"two columns are named {twice!r}; rename one of them.")
         return {name: X.iloc[:, i] for i, name in enumerate(X.columns)}
     if package == "polars":
         return {name: X[name] for name in X.columns}
     if package == "pyarrow":
-        return {name: X[name] for name in X.column_names}
+        names = X.column_names
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise DataError(f"two columns are named {twice[0]!r}; rename one of them.")
+        return {name: X[name] for name in names}
     rows = np.asarray(X, dtype=object)
     if rows.ndim != 2:
         raise DataError(f"X must be a table or rows of equal length, got shape {rows.shape}.")

@@ -6,10 +6,12 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from .. import blocks
 from ..backends import resolve
 from ..backends.protocol import Array
 from ..base import Context, Fit, Reducer, reducer
 from ..data import Data, Kind, as_data
+from ..errors import UnsupportedError
 from ..params import Count, Metric, Seed, refuse_unused
 from ..relations.corrections import corrected
 from ..relations.distances import MinusHalfSquare, data_kind, distances_of, takes_sparse
@@ -111,6 +113,10 @@ class ClassicalMDS(Reducer):
         >>> mds.residual(np.sqrt([[6.0, 9.0, 14.0]])).round(6)
         array([4.])
         """
+        if blocks.is_blocks(X):
+            raise UnsupportedError(
+                "residual takes rows in memory; X.map_blocks(model.residual) is lazy."
+            )
         Y = np.asarray(self._transform(X), np.float64)
         ops = resolve(self.backend, self.n_jobs)
         data = as_data(self, X, self._kind(), fitting=False, sparse=self._takes_sparse(), ops=ops)

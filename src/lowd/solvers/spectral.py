@@ -104,7 +104,8 @@ def double_centered(matrix: Matrix, k: int | None, ctx: Context) -> Spectrum:
             "spectrum is nearly flat, so the axes shown are not distinguished by the data.",
             ConvergenceWarning,
         )
-    mass = _negative_mass(*found.probe, noise)
+    trace = float(_diagonal(A, half).sum() - means.sum())
+    mass = _negative_mass(*_pinned(*found.probe, found.values, n, trace), noise)
     noise = _relative(noise, found.values)
     return Spectrum(found.values, found.vectors, means, mass, False, found.residual, noise)
 
@@ -193,6 +194,30 @@ def _noise(A: Array, half: bool, n: int, dtype: np.dtype[Any]) -> float:
 def _relative(noise: float, values: Float64) -> float:
     largest = max(float(values[0]), np.finfo(float).tiny)
     return max(noise / largest, len(values) * float(np.finfo(float).eps))
+
+
+def _diagonal(A: Array, half: bool) -> Float64:
+    d = np.diagonal(A).astype(np.float64)
+    return -0.5 * d * d if half else d
+
+
+def _pinned(
+    values: Float64, weights: Float64, leading: Float64, n: int, trace: float
+) -> tuple[Float64, Float64]:
+    """Lanczos quadrature of the spectrum, corrected by what is known exactly.
+
+    Each leading eigenvalue stands for itself, the other Ritz values for the remaining n - k;
+    what is still missing from the trace is added to all in proportion to their size.
+    """
+    k = len(leading)
+    rest = weights[k:] * (n - k) / max(weights[k:].sum(), np.finfo(float).tiny)
+    values = np.concatenate([leading, values[k:]])
+    weights = np.concatenate([np.ones(k), rest])
+    size = weights[k:] @ np.abs(values[k:])
+    missing = trace - weights @ values
+    factor = 1 + np.sign(values) * np.clip(missing / size if size > 0 else 0.0, -0.9, 0.9)
+    factor[:k] = 1
+    return values, weights * factor
 
 
 def _negative_mass(values: Float64, weights: Float64, noise: float) -> float:
