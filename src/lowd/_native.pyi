@@ -1,8 +1,9 @@
-"""The native core. Arrays are never converted: give the types below, rows contiguous (a row stride is fine).
+"""The native core. Arrays are never converted: give the types below, each row contiguous.
 
-``T`` is float32 or float64, the same for all arrays of one call. Outputs are given by the caller and overwritten. A wrong shape is a
-``ValueError``, a wrong type a ``TypeError``. ``threads`` does not change the bits of a result. ``poll(done, total)`` is called from
-the calling thread about every 50 ms (never by a shorter call); an exception from it, or a signal handler's, ends the call.
+``T`` is float32 or float64, the same for all arrays of one call. Outputs are given by the caller and
+overwritten. A wrong shape is a ``ValueError``, a wrong type a ``TypeError``. ``threads`` does not
+change the bits of a result. ``poll(done, total)`` is called from the calling thread about every
+50 ms (never by a shorter call); an exception from it, or a signal handler's, ends the call.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +33,7 @@ Measure: TypeAlias = Literal[
 ]
 
 class Symmetry(TypedDict):
-    """Places are (row, column). Unless ``bad_at`` is (-1, -1) an entry is not finite and the rest is void."""
+    """Places are (row, column). The rest is void unless ``bad_at`` is (-1, -1): all finite."""
 
     asymmetry: float
     asymmetry_at: tuple[int, int]
@@ -44,7 +45,7 @@ class Symmetry(TypedDict):
     bad_at: tuple[int, int]
 
 def cpu_level() -> str:
-    """The level in use; the environment variable ``LOWD_CPU_LEVEL`` names another one that this CPU supports."""
+    """The level in use; the environment's ``LOWD_CPU_LEVEL`` may name another supported one."""
 
 def cpu_levels() -> list[str]:
     """The supported levels, lowest first."""
@@ -81,7 +82,7 @@ def scatter_times(
     threads: int,
     poll: Poll = None,
 ) -> float:
-    """out = U^T W (U V), u_i = (x_i - mean) scale, in one pass over X; returns sum_i w_i |u_i|^2."""
+    """out = U^T W (U V), u_i = (x_i - mean) scale, in one pass; returns sum_i w_i |u_i|^2."""
 
 def project(
     X: NDArray[T],
@@ -112,10 +113,11 @@ def pairwise(
 ) -> None:
     """out_ij = measure(q_i, x_j). ``symmetric``: Q is X, half of the pairs are computed.
 
-    With p = params, s = |q - x|^2: dot p0 q.x; poly (p0 q.x + p1)**p2; sigmoid tanh(p0 q.x + p1); sqeuclidean p0 s;
-    euclidean p0 sqrt(s); rbf exp(-p0 s); rbfm1 expm1(-p0 s); laplacian exp(-p0 sum|q - x|); minkowski of order p0;
-    manhattan, chebyshev, hamming, jaccard (of truth values) without params. ``center`` (for the family of s; None is zero) should
-    be near the middle of the data: it saves time, not digits.
+    With p = params, s = |q - x|^2: dot p0 q.x; poly (p0 q.x + p1)**p2; sigmoid tanh(p0 q.x + p1);
+    sqeuclidean p0 s; euclidean p0 sqrt(s); rbf exp(-p0 s); rbfm1 expm1(-p0 s); laplacian
+    exp(-p0 sum|q - x|); minkowski of order p0; manhattan, chebyshev, hamming, jaccard (of truth
+    values) without params. ``center`` (for the family of s; None is zero) should be near the middle
+    of the data: it saves time, not digits.
     """
 
 def hadamard(
@@ -128,7 +130,7 @@ def hadamard(
     threads: int,
     poll: Poll = None,
 ) -> None:
-    """out_i = scale (H pad(signs x_i))[rows], H the Walsh-Hadamard matrix of order ``padded`` in natural order."""
+    """out_i = scale (H pad(signs x_i))[rows], H Walsh-Hadamard of order ``padded``, natural order."""
 
 def sparse_project(
     X: NDArray[T],

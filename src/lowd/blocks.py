@@ -53,14 +53,14 @@ def transform(model: Any, X: Any) -> Any:
 
 def inverse(model: Any, Y: Any) -> Any:
     """The model's inverse of every block, lazily."""
-    if Y.ndim != 2 or Y.shape[1] != model._n_features_out:
-        raise DataError(
-            f"X has shape {Y.shape}, but the map has {model._n_features_out} components."
-        )
-    Y, d = Y.rechunk({1: -1}), model.n_features_in_
-    meta = np.empty((0, d), dtype(Y))
-    return Y.map_blocks(
-        model.inverse_transform, dtype=dtype(Y), chunks=(Y.chunks[0], (d,)), meta=meta
+    k, d = model._n_features_out, model.n_features_in_
+    if Y.ndim != 2 or Y.shape[1] != k:
+        raise DataError(f"X has shape {Y.shape}, but the map has {k} components.")
+    return Y.rechunk({1: -1}).map_blocks(
+        model.inverse_transform,
+        dtype=dtype(Y),
+        chunks=(Y.chunks[0], (d,)),
+        meta=np.empty((0, d), dtype(Y)),
     )
 
 

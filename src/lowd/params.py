@@ -86,7 +86,7 @@ Number = Annotated[float, Finite()]
 Positive = Annotated[float, Above(0), Finite()]
 NonNegative = Annotated[float, AtLeast(0), Finite()]
 Share = Annotated[float, Above(0), Below(1)]
-Jobs = Annotated[int, NotZero()]
+Jobs = Annotated[int, AtLeast(-1024), NotZero()]
 Seed = Annotated[int, AtLeast(0)] | np.random.RandomState | np.random.Generator | None
 Metric = (
     Literal[

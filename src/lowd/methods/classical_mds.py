@@ -115,7 +115,7 @@ class ClassicalMDS(Reducer):
         """
         if blocks.is_blocks(X):
             raise UnsupportedError(
-                "residual takes rows in memory; X.map_blocks(model.residual) is lazy."
+                "residual takes rows in memory; for dask: X.map_blocks(model.residual)."
             )
         Y = np.asarray(self._transform(X), np.float64)
         ops = resolve(self.backend, self.n_jobs)
