@@ -108,7 +108,7 @@ BAD = {
     "fit_inverse_transform": (1, "yes"),
     "alpha": (0, -1, np.nan),
     "preimage": ("exact", True),
-    "n_jobs": (1.5, "two", -2000, True),
+    "n_jobs": (0, 1.5, "two", True),
     "verbose": (1, "yes"),
     "backend": (3, None),
 }
