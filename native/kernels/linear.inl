@@ -24,7 +24,7 @@ inline INLINE void project_micro(const T* a, const T* b, int count, bool first, 
     if constexpr (FETCH) {
         constexpr int STEP = LINE<T> / MR;
         for (int i = 0; i < MR; i++)
-            for (int l = 0; l < PROJECT_COLUMNS && k + STEP <= count; l += LINE<T>, k += STEP) {
+            for (int l = LINE<T> - 1; l < count && k + STEP <= count; l += LINE<T>, k += STEP) {   // the ends: rows are not aligned
                 __builtin_prefetch(next + i * stride + l, 0, 2);
                 micro<Product, N, PROJECT_LD<T>, 1>(a + k, b + k * PANEL<T>, STEP, sum);
             }
@@ -39,34 +39,50 @@ inline INLINE void project_micro(const T* a, const T* b, int count, bool first, 
         }
 }
 
+// c (panels, PROJECT_ROWS, PANEL) = (x - shift) W, a visit of some features after the other; a: the centered entries of a visit.
 template <class T>
-void project(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift, const T* panels, int64_t panelled, const T* tail,
-             int tail_columns, int64_t ld, const double* bias, T* scratch, T* out, int64_t out_stride) {
-    T *const a = scratch, *const c = a + PROJECT_ROWS * PROJECT_LD<T>;
+inline INLINE void project_panels(const Centered<T>& x, int rows, int64_t cols, const T* panels, int64_t panelled, T* a, T* c) {
     const int padded = int(round_up(rows, MR));
-    const Centered<T> source{{x, stride}, shift};
-    for (int64_t k = 0; k < cols && panelled; k += PROJECT_COLUMNS) {
-        const int count = int(least<int64_t>(PROJECT_COLUMNS, cols - k));
+    const int64_t visits = ceil_div(cols, PROJECT_COLUMNS), width = visits ? round_up(ceil_div(cols, visits), LINE<T>) : 0;
+    for (int64_t k = 0; k < cols; k += width) {
+        const int count = int(least(width, cols - k));
         for (int i = 0; i < padded; i++)   // rows beyond the block repeat the last one: computed, never stored
             for (int j = 0; j < count; j += W<T>)
-                store(a + i * PROJECT_LD<T> + j, source.entry(least(i, rows - 1), k + j, count - j, source.line_at(k + j)));
-        const T* const next = k + PROJECT_COLUMNS < cols ? x + k + PROJECT_COLUMNS : x + PROJECT_ROWS * stride;
+                store(a + i * PROJECT_LD<T> + j, x.entry(least(i, rows - 1), k + j, count - j, x.line_at(k + j)));
+        const T* const next = k + width < cols ? x.x + k + width : x.x + PROJECT_ROWS * x.stride;
         for (int64_t p = 0; p < panelled; p += PANEL<T>) {
-            const T* const b = panels + p * cols + k * PANEL<T>;
             const int lanes = int(least<int64_t>(PANEL<T>, panelled - p));
-            for (int v = 0; v < lanes; v += NV * W<T>)
+            for (int v = 0; v < lanes; v += NV * W<T>) {
+                const T* const b = panels + p * cols + k * PANEL<T> + v;
                 for (int i = 0; i < padded; i += MR) {
                     const T* const from = a + i * PROJECT_LD<T>;
                     T* const to = c + p * PROJECT_ROWS + i * PANEL<T> + v;
                     if (v + W<T> >= lanes)
-                        project_micro<T, 1, false>(from, b + v, count, k == 0, to);
+                        project_micro<T, 1, false>(from, b, count, k == 0, to);
                     else if (p + v > 0)
-                        project_micro<T, NV, false>(from, b + v, count, k == 0, to);
+                        project_micro<T, NV, false>(from, b, count, k == 0, to);
                     else
-                        project_micro<T, NV, true>(from, b + v, count, k == 0, to, next + i * stride, stride);
+                        project_micro<T, NV, true>(from, b, count, k == 0, to, next + i * x.stride, x.stride);
                 }
+            }
         }
     }
+}
+
+template <class T, int N>
+void project_tail(const Centered<T>& x, int rows, int64_t cols, const T* tail, int columns, int64_t ld, const double* bias,
+                  double* z, T* out, int64_t out_stride) {
+    thin<N>(x, x, rows, cols, tail, (columns + N - 1) / N, ld, z);
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < columns; j++) out[i * out_stride + j] = T(z[(j / N * rows + i) * N + j % N] + bias[j]);
+}
+
+template <class T>
+void project(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift, const T* panels, int64_t panelled, const T* tail,
+             int tail_columns, int64_t ld, const double* bias, T* scratch, T* out, int64_t out_stride) {
+    T *const a = scratch, *const c = a + PROJECT_ROWS * PROJECT_LD<T>;
+    const Centered<T> source{{x, stride}, shift};
+    if (panelled) project_panels(source, rows, cols, panels, panelled, a, c);
     for (int i = 0; i < rows; i++)
         for (int64_t p = 0; p < panelled; p += W<T>) {
             const Vec<T> v = load(c + p / PANEL<T> * PANEL<T> * PROJECT_ROWS + i * PANEL<T> + p % PANEL<T>);
@@ -77,17 +93,9 @@ void project(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift,
             narrow(w, y);
             store_part(out + i * out_stride + p, y, panelled - p);
         }
-    if (!tail_columns) return;
+    const auto rest = tail_width(tail_columns) == 2   ? project_tail<T, 2>
+                      : tail_width(tail_columns) == 4 ? project_tail<T, 4>
+                                                      : project_tail<T, GROUP>;
     double* const z = reinterpret_cast<double*>(c + PROJECT_ROWS * round_up(panelled, PANEL<T>));
-    const int width = tail_width(tail_columns);
-    const int groups = (tail_columns + width - 1) / width;
-    if (width == 2)
-        thin<2>(source, source, rows, cols, tail, groups, ld, z);
-    else if (width == 4)
-        thin<4>(source, source, rows, cols, tail, groups, ld, z);
-    else
-        thin<GROUP>(source, source, rows, cols, tail, groups, ld, z);
-    for (int i = 0; i < rows; i++)
-        for (int j = 0; j < tail_columns; j++)
-            out[i * out_stride + panelled + j] = T(z[(j / width * rows + i) * width + j % width] + bias[panelled + j]);
+    if (tail_columns) rest(source, rows, cols, tail, tail_columns, ld, bias + panelled, z, out + panelled, out_stride);
 }
