@@ -29,7 +29,7 @@ TEST(column_sums_match) {
                 const Weighted<T> data(n, d, 3);
                 double largest = 0;
                 const auto sums = on_any_threads([&](Job& job) {
-                    Data<double> out(1, d, 0);
+                    Data<double> out(1, data.X.cols, 0);
                     largest = column_sums(data.X.in(), weighted ? data.weights.data() : nullptr, out.memory.data(), job);
                     return out;
                 });
@@ -54,7 +54,7 @@ TEST(scatter_matches) {
                 const Weighted<T> data(n, d, offset);
                 const bool weighted = offset == 0;
                 const auto C = on_any_threads([&](Job& job) {
-                    Data<double> out(d, d);
+                    Data<double> out(data.X.cols, data.X.cols);
                     scatter(data.X.in(), weighted ? data.weights.data() : nullptr, data.mean.data(), 0.5, out.out(), job);
                     return out;
                 });
@@ -78,7 +78,7 @@ TEST(scatter_times_matches) {
                 const auto V = Data<T>::random(d, b);
                 double total = 0;
                 const auto Y = on_any_threads([&](Job& job) {
-                    Data<double> out(d, b);
+                    Data<double> out(data.X.cols, V.cols);
                     total = scatter_times(data.X.in(), data.weights.data(), data.mean.data(), 0.5, V.in(), out.out(), job);
                     return out;
                 });

@@ -1,8 +1,8 @@
 """The native core. Arrays are never converted: give the types below, each row contiguous.
 
 ``T`` is float32 or float64, the same for all arrays of one call. Outputs are given by the caller
-and overwritten. A wrong shape is a ``ValueError``, a wrong type a ``TypeError``. ``threads`` does not
-change the bits of a result. ``poll(done, total)`` is called from the calling thread about every
+and overwritten. A wrong shape is a ``ValueError``, a wrong type a ``TypeError``. ``threads`` does
+not change the bits of a result. ``poll(done, total)`` is called from the calling thread about every
 50 ms (never by a shorter call); an exception from it, or a signal handler's, ends the call.
 """
 
