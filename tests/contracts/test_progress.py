@@ -285,13 +285,13 @@ _INTERRUPTED = """
 
     from lowd import _native
 
-    X = np.random.default_rng(0).random((9000, 2500), np.float32)
-    model = lowd.ClassicalMDS(2, metric="manhattan")
+    X = np.random.default_rng(0).random((6000, 600), np.float32)
+    model = lowd.ClassicalMDS(2, metric="minkowski", metric_params={"p": 2.5})
     lowd.PCA(1).fit(X[:5])  # imports are done
 
     def bare():
         out = np.empty((len(X), len(X)), np.float32)
-        _native.pairwise(X, X, "manhattan", (), None, True, out, 2, None)
+        _native.pairwise(X, X, "minkowski", (2.5,), None, True, out, 2, None)
 
     print("ready", flush=True)
     start = time.monotonic()
@@ -305,7 +305,7 @@ _INTERRUPTED = """
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
 @pytest.mark.parametrize("work", ["model.fit(X)", "bare()"])
 def test_ctrl_c_ends_a_native_fit_at_once(work):
-    """Half a minute of distances, interrupted after half a second; also if nobody listens."""
+    """Half a minute of fractional powers, interrupted after half a second; also if nobody listens."""
     pytest.importorskip("lowd._native")
     command = [sys.executable, "-c", textwrap.dedent(_INTERRUPTED).replace("WORK", work)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
@@ -317,4 +317,4 @@ def test_ctrl_c_ends_a_native_fit_at_once(work):
         waited = time.monotonic() - sent
     assert out.startswith(b"interrupted"), (out, err.decode())
     assert out.split()[2] == b"False"
-    assert waited < 2  # 0.1 s on an idle machine
+    assert waited < 4  # 0.1 s on an idle machine
