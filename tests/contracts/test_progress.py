@@ -305,7 +305,7 @@ _INTERRUPTED = """
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
 @pytest.mark.parametrize("work", ["model.fit(X)", "bare()"])
 def test_ctrl_c_ends_a_native_fit_at_once(work):
-    """Half a minute of fractional powers, interrupted after half a second; also if nobody listens."""
+    """Half a minute of fractional powers, cut short; also if nobody listens."""
     pytest.importorskip("lowd._native")
     command = [sys.executable, "-c", textwrap.dedent(_INTERRUPTED).replace("WORK", work)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
