@@ -29,7 +29,7 @@ inline void require(bool holds, const char* what) {
 template <class T>
 Matrix<T> view(const Array2<T>& a) {
     const auto rows = int64_t(a.shape(0)), cols = int64_t(a.shape(1));
-    require(cols <= 1 || a.stride(1) == 1, "expected an array whose rows are contiguous");
+    require(rows == 0 || cols <= 1 || a.stride(1) == 1, "expected an array whose rows are contiguous");
     return {a.data(), rows, cols, rows > 1 ? int64_t(a.stride(0)) : cols};
 }
 template <class T>

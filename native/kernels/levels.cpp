@@ -2,6 +2,11 @@
 
 #include <cstdlib>
 
+#if defined(_WIN32)
+#define NOMINMAX
+#include <windows.h>
+#endif
+
 namespace lowd {
 
 extern const Level level_base;
@@ -11,20 +16,26 @@ extern const Level level_v3, level_v4;
 
 namespace {
 
+#if defined(LOWD_X86_LEVELS) && defined(_WIN32)   // clang-cl does not link the runtime that __builtin_cpu_supports needs
+bool has_v3() { return IsProcessorFeaturePresent(PF_AVX2_INSTRUCTIONS_AVAILABLE); }
+bool has_v4() { return has_v3() && IsProcessorFeaturePresent(PF_AVX512F_INSTRUCTIONS_AVAILABLE); }
+#elif defined(LOWD_X86_LEVELS)
+bool has_v3() {
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+           __builtin_cpu_supports("bmi2");
+}
+bool has_v4() {
+    return has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+#endif
+
 std::vector<const Level*> supported() {
     std::vector<const Level*> found{&level_base};
 #if defined(LOWD_X86_LEVELS)
-    __builtin_cpu_init();
-    const auto has_v3 = [] {
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-               __builtin_cpu_supports("bmi2");
-    };
-    const auto has_v4 = [] {
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
-               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-    };
     if (has_v3()) found.push_back(&level_v3);
-    if (has_v3() && has_v4()) found.push_back(&level_v4);
+    if (has_v4()) found.push_back(&level_v4);
 #endif
     return found;
 }
