@@ -4,9 +4,15 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <chrono>
 #include <exception>
 #include <optional>
 #include <stdexcept>
+#include <thread>
+
+#if defined(__GLIBCXX__)
+#include <cxxabi.h>
+#endif
 
 #include "lowd/lowd.hpp"
 
@@ -43,42 +49,67 @@ T* view(const std::optional<Array1<T>>& a, int64_t size, const char* what) { ret
 template <class T>
 void require_shape(const Matrix<T>& a, int64_t rows, int64_t cols, const char* what) { require(a.rows == rows && a.cols == cols, what); }
 
-// Signals are handled and `poll(done, total)` is heard while the job runs; an exception from either stops the job.
-class Listener final : public Monitor {
+// The GIL of a calling thread, set free for the length of a job.
+class Gil {
 public:
-    explicit Listener(nb::handle poll) : poll_(poll) {}
-    bool proceed(int64_t done, int64_t total) override {
-        nb::gil_scoped_acquire acquire;
+    void release() { state_ = PyEval_SaveThread(); }
+    // A daemon thread that asks for the GIL while Python shuts down is ended by pthread_exit, whose unwinding would abort the
+    // process at the first noexcept frame. So it sleeps here until the process is gone, as it does from Python 3.14 on.
+    void acquire() {
+#if defined(__GLIBCXX__) && defined(__linux__)
         try {
-            if (PyErr_CheckSignals() != 0) throw nb::python_error();
-            if (!poll_.is_none()) poll_(done, total);
-            return true;
-        } catch (...) {
-            error_ = std::current_exception();
-            return false;
+            PyEval_RestoreThread(state_);
+        } catch (const abi::__forced_unwind&) {
+            for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
         }
-    }
-    void rethrow() const {
-        if (error_) std::rethrow_exception(error_);
+#else
+        PyEval_RestoreThread(state_);
+#endif
     }
 
 private:
+    PyThreadState* state_ = nullptr;
+};
+
+// Signals are handled and `poll(done, total)` is heard while the job runs; an exception from either stops the job.
+class Listener final : public Monitor {
+public:
+    Listener(nb::handle poll, Gil& gil) : poll_(poll), gil_(gil) {}
+    bool proceed(int64_t done, int64_t total) override {
+        gil_.acquire();
+        try {
+            if (PyErr_CheckSignals() != 0) throw nb::python_error();
+            if (!poll_.is_none()) poll_(done, total);
+        } catch (...) {
+            error_ = std::current_exception();
+        }
+        gil_.release();
+        return !error_;
+    }
+    std::exception_ptr error() const { return error_; }
+
+private:
     nb::handle poll_;
+    Gil& gil_;
     std::exception_ptr error_;
 };
 
-// Runs work(job) without the GIL.
+// work(job) without the GIL.
 template <class F>
-auto run(int threads, nb::handle poll, F work) {
-    Listener listener(poll);
+void run(int threads, nb::handle poll, F work) {
+    Gil gil;
+    Listener listener(poll, gil);
+    std::exception_ptr error;
+    gil.release();
     try {
-        nb::gil_scoped_release release;
         Job job(threads, &listener);
-        return work(job);
-    } catch (const Cancelled&) {
-        listener.rethrow();
-        throw;
+        work(job);
+    } catch (...) {
+        error = std::current_exception();
     }
+    gil.acquire();
+    if (listener.error()) std::rethrow_exception(listener.error());
+    if (error) std::rethrow_exception(error);
 }
 
 // Defines a function for both types of entries.

@@ -10,14 +10,18 @@ std::pair<int64_t, int64_t> pair(Place p) { return {p.row, p.col}; }
 
 template <class T>
 auto scan_array(const Array2<const T>& X, int threads) {
-    return pair(run(threads, nb::none(), [&](Job& job) { return scan(view(X), job); }));
+    const auto x = view(X);
+    Place first;
+    run(threads, nb::none(), [&](Job& job) { first = scan(x, job); });
+    return pair(first);
 }
 
 template <class T>
 nb::dict symmetry_of(const Array2<const T>& A, int threads, nb::object poll) {
     const auto a = view(A);
     require(a.rows == a.cols, "A must be square");
-    const Symmetry s = run(threads, poll, [&](Job& job) { return symmetry(a, job); });
+    Symmetry s;
+    run(threads, poll, [&](Job& job) { s = symmetry(a, job); });
     nb::dict result;
     result["asymmetry"] = s.asymmetry;
     result["asymmetry_at"] = pair(s.asymmetry_at);

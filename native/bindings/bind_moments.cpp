@@ -14,7 +14,9 @@ double column_sums_of(const Array2<const T>& X, const std::optional<Array1<const
     const auto x = view(X);
     const double* w = view(weights, x.rows, WEIGHTS);
     double* sums = view(out, x.cols, "out must have one entry per column of X");
-    return run(threads, poll, [&](Job& job) { return column_sums(x, w, sums, job); });
+    double largest = 0;
+    run(threads, poll, [&](Job& job) { largest = column_sums(x, w, sums, job); });
+    return largest;
 }
 
 template <class T>
@@ -36,7 +38,9 @@ double scatter_times_of(const Array2<const T>& X, const std::optional<Array1<con
     const double *w = view(weights, x.rows, WEIGHTS), *center = view(mean, x.cols, MEAN);
     require(v.rows == x.cols, "V must have one row per column of X");
     require_shape(to, v.rows, v.cols, "out must have the shape of V");
-    return run(threads, poll, [&](Job& job) { return scatter_times(x, w, center, scale, v, to, job); });
+    double total = 0;
+    run(threads, poll, [&](Job& job) { total = scatter_times(x, w, center, scale, v, to, job); });
+    return total;
 }
 
 }  // namespace

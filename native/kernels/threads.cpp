@@ -84,15 +84,6 @@ namespace {
 
 class Pool {
 public:
-    ~Pool() {
-        {
-            std::scoped_lock lock(lock_);
-            leaving_ = true;
-        }
-        wake_.notify_all();
-        for (auto& thread : threads_) thread.join();
-    }
-
     bool enter() { return !busy_.exchange(true, std::memory_order_acquire); }
     void leave() { busy_.store(false, std::memory_order_release); }
 
@@ -114,6 +105,17 @@ public:
         if (spin_until([&] { return seated_.load(std::memory_order_acquire) == 0; })) return;
         std::unique_lock lock(lock_);
         rest_.wait(lock, [&] { return seated_.load(std::memory_order_acquire) == 0; });
+    }
+
+    // For whoever has entered and will not leave: from now on every job runs in its caller.
+    void close() {
+        {
+            std::scoped_lock lock(lock_);
+            leaving_ = true;
+        }
+        wake_.notify_all();
+        for (auto& thread : threads_) thread.join();
+        threads_.clear();
     }
 
 private:
@@ -171,11 +173,11 @@ public:
         if (pool_.compare_exchange_strong(pool, fresh.get())) return *fresh.release();
         return *pool;
     }
-    // At exit a thread may still be inside a job (a daemon thread of Python): then the pool is left to the system.
+    // At exit a daemon thread of Python may still be inside a job, or start one: the pool is closed, but never deleted.
     ~Home() {
-#if !defined(_WIN32)   // Windows has ended the threads already and joining them under the loader lock would hang
+#if !defined(_WIN32)   // Windows has ended the threads already; joining them under the loader lock would hang
         Pool* pool = pool_.load();
-        if (pool && pool->enter()) delete pool;
+        if (pool && pool->enter()) pool->close();
 #endif
     }
 
