@@ -254,7 +254,8 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if data.survey is None or Q.dtype == data.dtype:
             with np.errstate(invalid="ignore", over="ignore"):
                 Y = _narrowed(self.map_(Q, ops), data.dtype)
-            if not getattr(self.map_, "spreads", False) or ops.survey(Y).bad is None:
+            unseen = data.survey is None and getattr(self.map_, "spreads", False)
+            if not unseen or ops.survey(Y).bad is None:
                 return Y
             looked(self, Q, ops)  # a bad entry spoils its whole row; else a sum was too large
             Q = Q.astype(np.float64)
