@@ -35,7 +35,8 @@ inline void require(bool holds, const char* what) {
 template <class T>
 Matrix<T> view(const Array2<T>& a) {
     const auto rows = int64_t(a.shape(0)), cols = int64_t(a.shape(1));
-    require(rows == 0 || cols <= 1 || a.stride(1) == 1, "expected an array whose rows are contiguous");
+    require(rows == 0 || cols <= 1 || a.stride(1) == 1,
+            "expected an array whose rows are contiguous");
     return {a.data(), rows, cols, rows > 1 ? int64_t(a.stride(0)) : cols};
 }
 template <class T>
@@ -45,16 +46,21 @@ T* view(const Array1<T>& a, int64_t size, const char* what) {
     return a.data();
 }
 template <class T>
-T* view(const std::optional<Array1<T>>& a, int64_t size, const char* what) { return a ? view(*a, size, what) : nullptr; }
+T* view(const std::optional<Array1<T>>& a, int64_t size, const char* what) {
+    return a ? view(*a, size, what) : nullptr;
+}
 template <class T>
-void require_shape(const Matrix<T>& a, int64_t rows, int64_t cols, const char* what) { require(a.rows == rows && a.cols == cols, what); }
+void require_shape(const Matrix<T>& a, int64_t rows, int64_t cols, const char* what) {
+    require(a.rows == rows && a.cols == cols, what);
+}
 
 // The GIL of a calling thread, set free for the length of a job.
 class Gil {
 public:
     void release() { state_ = PyEval_SaveThread(); }
-    // A daemon thread that asks for the GIL while Python shuts down is ended by pthread_exit, whose unwinding would abort the
-    // process at the first noexcept frame. So it sleeps here until the process is gone, as it does from Python 3.14 on.
+    // A daemon thread that asks for the GIL while Python shuts down is ended by pthread_exit, whose
+    // unwinding would abort the process at the first noexcept frame. So it sleeps here until the
+    // process is gone, as it does from Python 3.14 on.
     void acquire() {
 #if defined(__GLIBCXX__) && defined(__linux__)
         try {
@@ -71,7 +77,8 @@ private:
     PyThreadState* state_ = nullptr;
 };
 
-// Signals are handled and `poll(done, total)` is heard while the job runs; an exception from either stops the job.
+// Signals are handled and `poll(done, total)` is heard while the job runs; an exception from either
+// stops the job.
 class Listener final : public Monitor {
 public:
     Listener(nb::handle poll, Gil& gil) : poll_(poll), gil_(gil) {}
@@ -113,7 +120,7 @@ void run(int threads, nb::handle poll, F work) {
 }
 
 // Defines a function for both types of entries.
-#define LOWD_BIND(m, name, function, ...) \
+#define LOWD_BIND(m, name, function, ...)       \
     m.def(name, &function<float>, __VA_ARGS__); \
     m.def(name, &function<double>, __VA_ARGS__)
 

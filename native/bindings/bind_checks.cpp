@@ -38,7 +38,8 @@ nb::dict symmetry_of(const Array2<const T>& A, int threads, nb::object poll) {
 
 void bind_checks(nb::module_& m) {
     LOWD_BIND(m, "scan", scan_array, array("X"), nb::arg("threads"));
-    LOWD_BIND(m, "symmetry", symmetry_of, array("A"), nb::arg("threads"), nb::arg("poll") = nb::none());
+    LOWD_BIND(m, "symmetry", symmetry_of, array("A"), nb::arg("threads"),
+              nb::arg("poll") = nb::none());
 }
 
 }  // namespace lowd::python

@@ -7,8 +7,9 @@ namespace lowd::python {
 namespace {
 
 template <class T>
-void project_rows(const Array2<const T>& X, const std::optional<Array1<const double>>& shift, const Array2<const T>& W,
-                  const std::optional<Array1<const double>>& bias, const Array2<T>& out, int threads, nb::object poll) {
+void project_rows(const Array2<const T>& X, const std::optional<Array1<const double>>& shift,
+                  const Array2<const T>& W, const std::optional<Array1<const double>>& bias,
+                  const Array2<T>& out, int threads, nb::object poll) {
     const auto x = view(X), w = view(W);
     const auto to = view(out);
     const double* s = view(shift, x.cols, "shift must have one entry per column of X");
@@ -19,8 +20,8 @@ void project_rows(const Array2<const T>& X, const std::optional<Array1<const dou
 }
 
 template <class T>
-void times_of(const Array2<const T>& A, const Array2<const T>& V, bool half_square, const Array2<double>& out, int threads,
-              nb::object poll) {
+void times_of(const Array2<const T>& A, const Array2<const T>& V, bool half_square,
+              const Array2<double>& out, int threads, nb::object poll) {
     const auto a = view(A), v = view(V);
     const auto to = view(out);
     require(v.rows == a.cols, "V must have one row per column of A");
@@ -31,10 +32,10 @@ void times_of(const Array2<const T>& A, const Array2<const T>& V, bool half_squa
 }  // namespace
 
 void bind_linear(nb::module_& m) {
-    LOWD_BIND(m, "project", project_rows, array("X"), array("shift").none(), array("W"), array("bias").none(), array("out"),
+    LOWD_BIND(m, "project", project_rows, array("X"), array("shift").none(), array("W"),
+              array("bias").none(), array("out"), nb::arg("threads"), nb::arg("poll") = nb::none());
+    LOWD_BIND(m, "times", times_of, array("A"), array("V"), nb::arg("half_square"), array("out"),
               nb::arg("threads"), nb::arg("poll") = nb::none());
-    LOWD_BIND(m, "times", times_of, array("A"), array("V"), nb::arg("half_square"), array("out"), nb::arg("threads"),
-              nb::arg("poll") = nb::none());
 }
 
 }  // namespace lowd::python

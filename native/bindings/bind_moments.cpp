@@ -6,11 +6,12 @@ namespace lowd::python {
 
 namespace {
 
-constexpr const char *WEIGHTS = "weights must have one entry per row of X", *MEAN = "mean must have one entry per column of X";
+constexpr const char *WEIGHTS = "weights must have one entry per row of X",
+                     *MEAN = "mean must have one entry per column of X";
 
 template <class T>
-double column_sums_of(const Array2<const T>& X, const std::optional<Array1<const double>>& weights, const Array1<double>& out,
-                      int threads, nb::object poll) {
+double column_sums_of(const Array2<const T>& X, const std::optional<Array1<const double>>& weights,
+                      const Array1<double>& out, int threads, nb::object poll) {
     const auto x = view(X);
     const double* w = view(weights, x.rows, WEIGHTS);
     double* sums = view(out, x.cols, "out must have one entry per column of X");
@@ -20,8 +21,9 @@ double column_sums_of(const Array2<const T>& X, const std::optional<Array1<const
 }
 
 template <class T>
-void scatter_of(const Array2<const T>& X, const std::optional<Array1<const double>>& weights, const Array1<const double>& mean,
-                double scale, const Array2<double>& out, int threads, nb::object poll) {
+void scatter_of(const Array2<const T>& X, const std::optional<Array1<const double>>& weights,
+                const Array1<const double>& mean, double scale, const Array2<double>& out,
+                int threads, nb::object poll) {
     const auto x = view(X);
     const auto to = view(out);
     const double *w = view(weights, x.rows, WEIGHTS), *center = view(mean, x.cols, MEAN);
@@ -30,9 +32,10 @@ void scatter_of(const Array2<const T>& X, const std::optional<Array1<const doubl
 }
 
 template <class T>
-double scatter_times_of(const Array2<const T>& X, const std::optional<Array1<const double>>& weights,
-                        const Array1<const double>& mean, double scale, const Array2<const T>& V, const Array2<double>& out,
-                        int threads, nb::object poll) {
+double scatter_times_of(const Array2<const T>& X,
+                        const std::optional<Array1<const double>>& weights,
+                        const Array1<const double>& mean, double scale, const Array2<const T>& V,
+                        const Array2<double>& out, int threads, nb::object poll) {
     const auto x = view(X), v = view(V);
     const auto to = view(out);
     const double *w = view(weights, x.rows, WEIGHTS), *center = view(mean, x.cols, MEAN);
@@ -46,12 +49,13 @@ double scatter_times_of(const Array2<const T>& X, const std::optional<Array1<con
 }  // namespace
 
 void bind_moments(nb::module_& m) {
-    LOWD_BIND(m, "column_sums", column_sums_of, array("X"), array("weights").none(), array("out"), nb::arg("threads"),
-              nb::arg("poll") = nb::none());
-    LOWD_BIND(m, "scatter", scatter_of, array("X"), array("weights").none(), array("mean"), nb::arg("scale"), array("out"),
+    LOWD_BIND(m, "column_sums", column_sums_of, array("X"), array("weights").none(), array("out"),
               nb::arg("threads"), nb::arg("poll") = nb::none());
-    LOWD_BIND(m, "scatter_times", scatter_times_of, array("X"), array("weights").none(), array("mean"), nb::arg("scale"), array("V"),
-              array("out"), nb::arg("threads"), nb::arg("poll") = nb::none());
+    LOWD_BIND(m, "scatter", scatter_of, array("X"), array("weights").none(), array("mean"),
+              nb::arg("scale"), array("out"), nb::arg("threads"), nb::arg("poll") = nb::none());
+    LOWD_BIND(m, "scatter_times", scatter_times_of, array("X"), array("weights").none(),
+              array("mean"), nb::arg("scale"), array("V"), array("out"), nb::arg("threads"),
+              nb::arg("poll") = nb::none());
 }
 
 }  // namespace lowd::python

@@ -9,7 +9,8 @@ Place scan(Matrix<const T> X, Job& job) {
     if (!X.rows || !X.cols) return {};
     const auto& kernel = kernels<T>();
     const int64_t rows = std::max<int64_t>(1, (1 << 17) / X.cols), blocks = ceil_div(X.rows, rows);
-    std::atomic<int64_t> first{blocks};   // lowest block with a bad entry: later blocks need no look
+    // Lowest block with a bad entry: later blocks need no look.
+    std::atomic<int64_t> first{blocks};
     job.expect(blocks);
     job.parallel(blocks, [&](int64_t block, int) {
         if (block > first) return;
@@ -19,7 +20,9 @@ Place scan(Matrix<const T> X, Job& job) {
             fine = kernel.finite(X.row(begin), (end - begin) * X.cols);
         else
             for (int64_t i = begin; i < end && fine; i++) fine = kernel.finite(X.row(i), X.cols);
-        for (int64_t seen = first; !fine && block < seen && !first.compare_exchange_weak(seen, block);) {}
+        for (int64_t seen = first;
+             !fine && block < seen && !first.compare_exchange_weak(seen, block);) {
+        }
     });
     for (int64_t i = first * rows; i < X.rows; i++)
         for (int64_t j = 0; j < X.cols; j++)
@@ -29,7 +32,8 @@ Place scan(Matrix<const T> X, Job& job) {
 
 template <class T>
 Symmetry symmetry(Matrix<const T> A, Job& job) {
-    constexpr int64_t SIDE = 128, RUN = 8;   // a block and its mirror image fit into L2; blocks of a run follow one another
+    // A block and its mirror image fit into L2; blocks of a run follow one another.
+    constexpr int64_t SIDE = 128, RUN = 8;
     const auto& kernel = kernels<T>();
     Symmetry result;
     if (!A.rows) return result;
@@ -76,16 +80,18 @@ Symmetry symmetry(Matrix<const T> A, Job& job) {
         return {};
     };
     result.asymmetry = double(uneven->found.asymmetry);
-    result.asymmetry_at = locate(*uneven, false, [&](T a, T b) { return std::abs(a - b) == uneven->found.asymmetry; });
+    result.asymmetry_at = locate(
+        *uneven, false, [&](T a, T b) { return std::abs(a - b) == uneven->found.asymmetry; });
     result.smallest = double(low->found.smallest);
     result.smallest_at = locate(*low, true, [&](T a, T) { return a == low->found.smallest; });
     result.diagonal = -1;
     for (int64_t i = 0; i < A.rows; i++)
-        if (const double size = std::abs(double(A.row(i)[i])); size > result.diagonal) result.diagonal = size, result.diagonal_at = i;
+        if (const double size = std::abs(double(A.row(i)[i])); size > result.diagonal)
+            result.diagonal = size, result.diagonal_at = i;
     return result;
 }
 
-#define INSTANTIATE(T) \
+#define INSTANTIATE(T)                          \
     template Place scan(Matrix<const T>, Job&); \
     template Symmetry symmetry(Matrix<const T>, Job&);
 LOWD_FOR_FLOATS(INSTANTIATE)

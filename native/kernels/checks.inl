@@ -30,7 +30,8 @@ Extremes<T> symmetry(const T* a, const T* b, int64_t stride, int rows, int cols)
     for (int i = 0; i < rows; i += W<T>)
         for (int j = 0; j < cols; j += W<T>) {
             const int m = least(W<T>, rows - i), n = least(W<T>, cols - j);
-            for (int k = 0; k < W<T>; k++) {   // the same place of the next block: runs are too short for the hardware to guess
+            // The same place of the next block: runs are too short for the hardware to guess.
+            for (int k = 0; k < W<T>; k++) {
                 __builtin_prefetch(a + (i + k) * stride + cols + j, 0, 2);
                 __builtin_prefetch(b + (cols + j + k) * stride + i, 0, 2);
             }
@@ -40,7 +41,7 @@ Extremes<T> symmetry(const T* a, const T* b, int64_t stride, int rows, int cols)
                     v[k] = load(b + (j + k) * stride + i);
                     look(v[k]);
                 }
-            } else {   // lanes outside the matrix repeat an entry: they change nothing
+            } else {  // lanes outside the matrix repeat an entry: they change nothing
                 for (int k = 0; k < W<T>; k++) {
                     u[k] = v[k] = spread(a[i * stride + j]);
                     if (k < m)
@@ -53,7 +54,9 @@ Extremes<T> symmetry(const T* a, const T* b, int64_t stride, int rows, int cols)
                 for (int k = 0; k < m; k++)
                     for (int l = 0; l < n; l++) {
                         const T gap = u[k][l] - v[l][k];
-                        asymmetry[0] = gap > asymmetry[0] ? gap : -gap > asymmetry[0] ? -gap : asymmetry[0];
+                        asymmetry[0] = gap > asymmetry[0]    ? gap
+                                       : -gap > asymmetry[0] ? -gap
+                                                             : asymmetry[0];
                     }
                 continue;
             }

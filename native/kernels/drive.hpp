@@ -12,7 +12,8 @@ namespace lowd {
 template <class T>
 class Parts {
 public:
-    Parts(const double* shift, int64_t d, double scale = 1) : width_(round_up(d, PANEL<T>)), memory_(2 * width_, T(0)) {
+    Parts(const double* shift, int64_t d, double scale = 1)
+        : width_(round_up(d, PANEL<T>)), memory_(2 * width_, T(0)) {
         for (int64_t j = 0; shift && j < d; j++) {
             memory_[j] = T(shift[j]);
             memory_[width_ + j] = T((shift[j] - double(memory_[j])) * scale);
@@ -25,14 +26,16 @@ private:
     Buffer<T> memory_;
 };
 
-// Columns first .. of V in groups of `width`, a group by lines of features: see `thin` in moments.inl. Padded by zeros.
+// Columns first .. of V in groups of `width`, a group by lines of features: see `thin` in
+// thin.inl. Padded by zeros.
 template <class T>
 Buffer<T> interleaved(Matrix<const T> V, int64_t first, int width, int64_t ld) {
     constexpr int64_t LINE = 64 / sizeof(T);
     Buffer<T> lines(round_up(V.cols - first, width) * ld, T(0));
     for (int64_t k = 0; k < V.rows; k++)
         for (int64_t c = 0; c < V.cols - first; c++)
-            lines[c / width * width * ld + (k / LINE * width + c % width) * LINE + k % LINE] = V.row(k)[first + c];
+            lines[c / width * width * ld + (k / LINE * width + c % width) * LINE + k % LINE] =
+                V.row(k)[first + c];
     return lines;
 }
 

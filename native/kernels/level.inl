@@ -1,4 +1,5 @@
-// One CPU level: defines lowd::level_<LOWD_LEVEL>. Compiled once per level, with that level's flags.
+// One CPU level: defines lowd::level_<LOWD_LEVEL>. Compiled once per level, with that level's
+// flags.
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -16,6 +17,8 @@ namespace {
 
 #include "simd.inl"
 #include "checks.inl"
+#include "micro.inl"
+#include "thin.inl"
 #include "moments.inl"
 #include "linear.inl"
 #include "pairwise.inl"

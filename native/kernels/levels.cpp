@@ -16,18 +16,20 @@ extern const Level level_v3, level_v4;
 
 namespace {
 
-#if defined(LOWD_X86_LEVELS) && defined(_WIN32)   // clang-cl does not link the runtime that __builtin_cpu_supports needs
+// Clang-cl does not link the runtime that __builtin_cpu_supports needs.
+#if defined(LOWD_X86_LEVELS) && defined(_WIN32)
 bool has_v3() { return IsProcessorFeaturePresent(PF_AVX2_INSTRUCTIONS_AVAILABLE); }
 bool has_v4() { return has_v3() && IsProcessorFeaturePresent(PF_AVX512F_INSTRUCTIONS_AVAILABLE); }
 #elif defined(LOWD_X86_LEVELS)
 bool has_v3() {
     __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-           __builtin_cpu_supports("bmi2");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
 }
 bool has_v4() {
     return has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
 }
 #endif
 
@@ -62,8 +64,12 @@ std::vector<std::string> levels() {
 }
 
 template <>
-const Kernels<float>& kernels() { return level().single; }
+const Kernels<float>& kernels() {
+    return level().single;
+}
 template <>
-const Kernels<double>& kernels() { return level().twice; }
+const Kernels<double>& kernels() {
+    return level().twice;
+}
 
 }  // namespace lowd

@@ -3,7 +3,8 @@
 namespace lowd {
 
 template <class T>
-void project(Matrix<const T> X, const double* shift, Matrix<const T> W, const double* bias, Matrix<T> out, Job& job) {
+void project(Matrix<const T> X, const double* shift, Matrix<const T> W, const double* bias,
+             Matrix<T> out, Job& job) {
     constexpr int P = PANEL<T>;
     const auto& kernel = kernels<T>();
     const int64_t n = X.rows, d = X.cols, k = W.cols, ld = round_up(d, PANEL<T>);
@@ -12,21 +13,26 @@ void project(Matrix<const T> X, const double* shift, Matrix<const T> W, const do
     const Parts<T> shifts(shift, d);
     const Buffer<double> added(round_up(k, P), 0.0);
     if (bias) std::copy_n(bias, k, added.get());
-    const Buffer<T> columns = interleaved(W, panelled, tail_width(tail), ld), packed(panels * d * P);
-    job.parallel(panels, [&](int64_t p, int) {
-        const int64_t lanes = std::min<int64_t>(P, panelled - p * P);
-        for (int64_t i = 0; i < d; i++) {
-            T* const to = &packed[(p * d + i) * P];
-            std::fill(std::copy_n(W.row(i) + p * P, lanes, to), to + P, T(0));
-        }
-    }, 0);
+    const Buffer<T> columns = interleaved(W, panelled, tail_width(tail), ld),
+                    packed(panels * d * P);
+    job.parallel(
+        panels,
+        [&](int64_t p, int) {
+            const int64_t lanes = std::min<int64_t>(P, panelled - p * P);
+            for (int64_t i = 0; i < d; i++) {
+                T* const to = &packed[(p * d + i) * P];
+                std::fill(std::copy_n(W.row(i) + p * P, lanes, to), to + P, T(0));
+            }
+        },
+        0);
     Scratch<T> scratch(job, kernel.project_scratch(panelled));
     const int64_t blocks = ceil_div(n, PROJECT_ROWS);
     job.expect(blocks);
     job.parallel(blocks, [&](int64_t block, int worker) {
         const int64_t i = block * PROJECT_ROWS;
-        kernel.project(X.row(i), X.stride, int(std::min<int64_t>(PROJECT_ROWS, n - i)), d, shifts, packed.get(), panelled, columns.get(), tail, ld,
-                       added.get(), scratch[worker], out.row(i), out.stride);
+        kernel.project(X.row(i), X.stride, int(std::min<int64_t>(PROJECT_ROWS, n - i)), d, shifts,
+                       packed.get(), panelled, columns.get(), tail, ld, added.get(),
+                       scratch[worker], out.row(i), out.stride);
     });
 }
 
@@ -45,12 +51,14 @@ void times(Matrix<const T> A, Matrix<const T> V, bool half_square, Matrix<double
         double* const z = products[worker];
         kernel.times(A.row(i), A.stride, rows, A.cols, half_square, columns.get(), groups, ld, z);
         for (int r = 0; r < rows; r++)
-            for (int64_t c = 0; c < b; c++) out.row(i + r)[c] = z[(c / GROUP * rows + r) * GROUP + c % GROUP];
+            for (int64_t c = 0; c < b; c++)
+                out.row(i + r)[c] = z[(c / GROUP * rows + r) * GROUP + c % GROUP];
     });
 }
 
-#define INSTANTIATE(T) \
-    template void project(Matrix<const T>, const double*, Matrix<const T>, const double*, Matrix<T>, Job&); \
+#define INSTANTIATE(T)                                                                    \
+    template void project(Matrix<const T>, const double*, Matrix<const T>, const double*, \
+                          Matrix<T>, Job&);                                               \
     template void times(Matrix<const T>, Matrix<const T>, bool, Matrix<double>, Job&);
 LOWD_FOR_FLOATS(INSTANTIATE)
 

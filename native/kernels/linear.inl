@@ -1,8 +1,20 @@
-// (X - shift) W + bias.
+// (X - shift) W + bias, and A V.
 
-constexpr int PROJECT_COLUMNS = 128;   // features per visit: their share of one panel of W (16 KB) stays in L1
 template <class T>
-constexpr int PROJECT_LD = PROJECT_COLUMNS + 64 / int(sizeof(T));   // rows do not share cache sets
+void times(const T* a, int64_t stride, int rows, int64_t cols, bool half_square, const T* v,
+           int groups, int64_t ld, double* z) {
+    const Plain<T> plain{a, stride};
+    const HalfSquare<T> squares{plain};
+    if (half_square)
+        thin<GROUP>(squares, squares, rows, cols, v, groups, ld, z);
+    else
+        thin<GROUP>(plain, plain, rows, cols, v, groups, ld, z);
+}
+
+// Features per visit: their share of one panel of W (16 KB) stays in L1.
+constexpr int PROJECT_COLUMNS = 128;
+template <class T>
+constexpr int PROJECT_LD = PROJECT_COLUMNS + 64 / int(sizeof(T));  // rows do not share cache sets
 
 // Whole vectors of columns go to panels; a short rest is cheaper with vectors along the features.
 template <class T>
@@ -13,18 +25,22 @@ int tail_columns(int64_t k) {
 
 template <class T>
 int64_t project_scratch(int64_t panelled) {
-    return int64_t(PROJECT_ROWS) * (PROJECT_LD<T> + round_up(panelled, PANEL<T>)) + 2 * PROJECT_ROWS * GROUP * PARTS<T>;
+    return int64_t(PROJECT_ROWS) * (PROJECT_LD<T> + round_up(panelled, PANEL<T>)) +
+           2 * PROJECT_ROWS * GROUP * PARTS<T>;
 }
 
-// While the first panel is at work, the same rows of the next visit (at `next`) come into the cache.
+// While the first panel is at work, the same rows of the next visit (at `next`) come into the
+// cache.
 template <class T, int N, bool FETCH>
-inline INLINE void project_micro(const T* a, const T* b, int count, bool first, T* c, const T* next = nullptr, int64_t stride = 0) {
+inline INLINE void project_micro(const T* a, const T* b, int count, bool first, T* c,
+                                 const T* next = nullptr, int64_t stride = 0) {
     Vec<T> sum[MR][N] = {};
     int k = 0;
     if constexpr (FETCH) {
         constexpr int STEP = LINE<T> / MR;
         for (int i = 0; i < MR; i++)
-            for (int l = LINE<T> - 1; l < count && k + STEP <= count; l += LINE<T>, k += STEP) {   // the ends: rows are not aligned
+            // The ends: rows are not aligned.
+            for (int l = LINE<T> - 1; l < count && k + STEP <= count; l += LINE<T>, k += STEP) {
                 __builtin_prefetch(next + i * stride + l, 0, 2);
                 micro<Product, N, PROJECT_LD<T>, 1>(a + k, b + k * PANEL<T>, STEP, sum);
             }
@@ -39,16 +55,21 @@ inline INLINE void project_micro(const T* a, const T* b, int count, bool first, 
         }
 }
 
-// c (panels, PROJECT_ROWS, PANEL) = (x - shift) W, a visit of some features after the other; a: the centered entries of a visit.
+// c (panels, PROJECT_ROWS, PANEL) = (x - shift) W, a visit of some features after the other; a: the
+// centered entries of a visit.
 template <class T>
-inline INLINE void project_panels(const Centered<T>& x, int rows, int64_t cols, const T* panels, int64_t panelled, T* a, T* c) {
+inline INLINE void project_panels(const Centered<T>& x, int rows, int64_t cols, const T* panels,
+                                  int64_t panelled, T* a, T* c) {
     const int padded = int(round_up(rows, MR));
-    const int64_t visits = ceil_div(cols, PROJECT_COLUMNS), width = visits ? round_up(ceil_div(cols, visits), LINE<T>) : 0;
+    const int64_t visits = ceil_div(cols, PROJECT_COLUMNS),
+                  width = visits ? round_up(ceil_div(cols, visits), LINE<T>) : 0;
     for (int64_t k = 0; k < cols; k += width) {
         const int count = int(least(width, cols - k));
-        for (int i = 0; i < padded; i++)   // rows beyond the block repeat the last one: computed, never stored
+        // Rows beyond the block repeat the last one: computed, never stored.
+        for (int i = 0; i < padded; i++)
             for (int j = 0; j < count; j += W<T>)
-                store(a + i * PROJECT_LD<T> + j, x.entry(least(i, rows - 1), k + j, count - j, x.line_at(k + j)));
+                store(a + i * PROJECT_LD<T> + j,
+                      x.entry(least(i, rows - 1), k + j, count - j, x.line_at(k + j)));
         const T* const next = k + width < cols ? x.x + k + width : x.x + PROJECT_ROWS * x.stride;
         for (int64_t p = 0; p < panelled; p += PANEL<T>) {
             const int lanes = int(least<int64_t>(PANEL<T>, panelled - p));
@@ -62,7 +83,8 @@ inline INLINE void project_panels(const Centered<T>& x, int rows, int64_t cols, 
                     else if (p + v > 0)
                         project_micro<T, NV, false>(from, b, count, k == 0, to);
                     else
-                        project_micro<T, NV, true>(from, b, count, k == 0, to, next + i * x.stride, x.stride);
+                        project_micro<T, NV, true>(from, b, count, k == 0, to, next + i * x.stride,
+                                                   x.stride);
                 }
             }
         }
@@ -70,22 +92,25 @@ inline INLINE void project_panels(const Centered<T>& x, int rows, int64_t cols, 
 }
 
 template <class T, int N>
-void project_tail(const Centered<T>& x, int rows, int64_t cols, const T* tail, int columns, int64_t ld, const double* bias,
-                  double* z, T* out, int64_t out_stride) {
+void project_tail(const Centered<T>& x, int rows, int64_t cols, const T* tail, int columns,
+                  int64_t ld, const double* bias, double* z, T* out, int64_t out_stride) {
     thin<N>(x, x, rows, cols, tail, (columns + N - 1) / N, ld, z);
     for (int i = 0; i < rows; i++)
-        for (int j = 0; j < columns; j++) out[i * out_stride + j] = T(z[(j / N * rows + i) * N + j % N] + bias[j]);
+        for (int j = 0; j < columns; j++)
+            out[i * out_stride + j] = T(z[(j / N * rows + i) * N + j % N] + bias[j]);
 }
 
 template <class T>
-void project(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift, const T* panels, int64_t panelled, const T* tail,
-             int tail_columns, int64_t ld, const double* bias, T* scratch, T* out, int64_t out_stride) {
+void project(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift, const T* panels,
+             int64_t panelled, const T* tail, int tail_columns, int64_t ld, const double* bias,
+             T* scratch, T* out, int64_t out_stride) {
     T *const a = scratch, *const c = a + PROJECT_ROWS * PROJECT_LD<T>;
     const Centered<T> source{{x, stride}, shift};
     if (panelled) project_panels(source, rows, cols, panels, panelled, a, c);
     for (int i = 0; i < rows; i++)
         for (int64_t p = 0; p < panelled; p += W<T>) {
-            const Vec<T> v = load(c + p / PANEL<T> * PANEL<T> * PROJECT_ROWS + i * PANEL<T> + p % PANEL<T>);
+            const Vec<T> v =
+                load(c + p / PANEL<T> * PANEL<T> * PROJECT_ROWS + i * PANEL<T> + p % PANEL<T>);
             Wide w[PARTS<T>];
             w[0] = widen<0>(v) + load(bias + p);
             if constexpr (PARTS<T> == 2) w[1] = widen<1>(v) + load(bias + p + W<double>);
@@ -97,5 +122,7 @@ void project(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift,
                       : tail_width(tail_columns) == 4 ? project_tail<T, 4>
                                                       : project_tail<T, GROUP>;
     double* const z = reinterpret_cast<double*>(c + PROJECT_ROWS * round_up(panelled, PANEL<T>));
-    if (tail_columns) rest(source, rows, cols, tail, tail_columns, ld, bias + panelled, z, out + panelled, out_stride);
+    if (tail_columns)
+        rest(source, rows, cols, tail, tail_columns, ld, bias + panelled, z, out + panelled,
+             out_stride);
 }

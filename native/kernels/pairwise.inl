@@ -1,7 +1,8 @@
 // Tiles of PANEL x PANEL pairs from panels of rows.
 
 template <class T>
-void pack_rows(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift, bool truth, T* panel, double* norms) {
+void pack_rows(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift, bool truth,
+               T* panel, double* norms) {
     Vec<T> v[W<T>];
     for (int64_t k = 0; k < cols; k += W<T>) {
         const int64_t count = least<int64_t>(W<T>, cols - k);
@@ -32,19 +33,25 @@ void pack_rows(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shif
 
 struct Manhattan {
     template <class V>
-    static void step(V& sum, const V& a, const V& b) { sum += magnitude_of(a - b); }
+    static void step(V& sum, const V& a, const V& b) {
+        sum += magnitude_of(a - b);
+    }
     static Vec<float> magnitude_of(Vec<float> v) { return magnitude<float>(v); }
     static Vec<double> magnitude_of(Vec<double> v) { return magnitude<double>(v); }
 };
 struct Chebyshev {
     template <class V>
-    static void step(V& sum, const V& a, const V& b) { sum = larger(sum, Manhattan::magnitude_of(a - b)); }
+    static void step(V& sum, const V& a, const V& b) {
+        sum = larger(sum, Manhattan::magnitude_of(a - b));
+    }
 };
 struct Hamming {
     template <class V>
-    static void step(V& sum, const V& a, const V& b) { sum += a != b ? V{} + 1 : V{}; }
+    static void step(V& sum, const V& a, const V& b) {
+        sum += a != b ? V{} + 1 : V{};
+    }
 };
-struct WholePower {   // |a - b|^p, p a small whole number
+struct WholePower {  // |a - b|^p, p a small whole number
     int p;
     template <class V>
     void step(V& sum, const V& a, const V& b) const {
@@ -56,7 +63,9 @@ struct WholePower {   // |a - b|^p, p a small whole number
 };
 struct AnyPower {
     double p;
-    void step(Vec<double>& sum, const Vec<double>& a, const Vec<double>& b) const { sum += pow(magnitude<double>(a - b), p); }
+    void step(Vec<double>& sum, const Vec<double>& a, const Vec<double>& b) const {
+        sum += pow(magnitude<double>(a - b), p);
+    }
     void step(Vec<float>& sum, const Vec<float>& a, const Vec<float>& b) const {
         const Vec<float> base = magnitude<float>(a - b);
         const Wide w[2] = {pow(widen<0>(base), p), pow(widen<1>(base), p)};
@@ -72,7 +81,8 @@ void tile_of(const T* a, const T* b, int64_t cols, const Step& step, double* til
         for (int i = 0; i < PANEL<T>; i += MR)
             for (int j = 0; j < PANEL<T>; j += NV * W<T>) {
                 Vec<T> sum[MR][NV] = {};
-                micro<Step, NV, 1, PANEL<T>>(a + k * PANEL<T> + i, b + k * PANEL<T> + j, least<int64_t>(SUM_ROWS, cols - k), sum, step);
+                micro<Step, NV, 1, PANEL<T>>(a + k * PANEL<T> + i, b + k * PANEL<T> + j,
+                                             least<int64_t>(SUM_ROWS, cols - k), sum, step);
 #pragma GCC unroll 8
                 for (int r = 0; r < MR; r++)
 #pragma GCC unroll 2
@@ -82,7 +92,8 @@ void tile_of(const T* a, const T* b, int64_t cols, const Step& step, double* til
                         if constexpr (PARTS<T> == 2) w[1] = widen<1>(sum[r][v]);
 #pragma GCC unroll 2
                         for (int p = 0; p < PARTS<T>; p++) {
-                            double* const to = tile + (i + r) * PANEL<T> + j + v * W<T> + p * W<double>;
+                            double* const to =
+                                tile + (i + r) * PANEL<T> + j + v * W<T> + p * W<double>;
                             if constexpr (std::is_same_v<Step, Chebyshev>)
                                 store(to, k ? larger(load(to), w[p]) : w[p]);
                             else
@@ -100,7 +111,8 @@ void pair_tile(Measure measure, double power, const T* a, const T* b, int64_t co
         case Measure::chebyshev: return tile_of(a, b, cols, Chebyshev{}, tile);
         case Measure::hamming: return tile_of(a, b, cols, Hamming{}, tile);
         case Measure::minkowski:
-            if (power >= 1 && power <= 16 && power == int(power)) return tile_of(a, b, cols, WholePower{int(power)}, tile);
+            if (power >= 1 && power <= 16 && power == int(power))
+                return tile_of(a, b, cols, WholePower{int(power)}, tile);
             return tile_of(a, b, cols, AnyPower{power}, tile);
         default: return tile_of(a, b, cols, Product{}, tile);
     }
@@ -111,9 +123,11 @@ bool squares(double* tile, const double* na, const double* nb, double floor) {
     Whole lost = {};
     for (int i = 0; i < PANEL<T>; i++)
         for (int j = 0; j < PANEL<T>; j += W<double>) {
-            const Wide norms = na[i] + load(nb + j), d2 = norms - 2.0 * load(tile + i * PANEL<T> + j);
+            const Wide norms = na[i] + load(nb + j),
+                       d2 = norms - 2.0 * load(tile + i * PANEL<T> + j);
             store(tile + i * PANEL<T> + j, d2);
-            lost |= ~(Whole)((d2 > norms * 0x1p-7) & (d2 > floor) & (d2 < norms * 4.0));   // NaN, infinity: the product overflowed
+            // NaN, infinity: the product overflowed.
+            lost |= ~(Whole)((d2 > norms * 0x1p-7) & (d2 > floor) & (d2 < norms * 4.0));
         }
     for (int l = 1; l < W<double>; l++) lost[0] |= lost[l];
     return lost[0] != 0;
@@ -155,7 +169,8 @@ inline INLINE void each(const double* tile, T* out, F f) {
         for (int j = 0; j < PANEL<T>; j += W<T>) {
             Wide w[PARTS<T>];
 #pragma GCC unroll 2
-            for (int p = 0; p < PARTS<T>; p++) w[p] = f(load(tile + i * PANEL<T> + j + p * W<double>), i, j + p * W<double>);
+            for (int p = 0; p < PARTS<T>; p++)
+                w[p] = f(load(tile + i * PANEL<T> + j + p * W<double>), i, j + p * W<double>);
             Vec<T> v;
             narrow(w, v);
             store(out + i * PANEL<T> + j, v);
@@ -163,21 +178,29 @@ inline INLINE void each(const double* tile, T* out, F f) {
 }
 
 template <class T>
-void pair_finish(Measure measure, const double* p, const double* tile, const double* na, const double* nb, int64_t cols, T* out) {
+void pair_finish(Measure measure, const double* p, const double* tile, const double* na,
+                 const double* nb, int64_t cols, T* out) {
     const double p0 = p[0], p1 = p[1], p2 = p[2];
     switch (measure) {
         case Measure::dot:
         case Measure::sqeuclidean: return each(tile, out, [=](Wide t, int, int) { return p0 * t; });
-        case Measure::poly: return each(tile, out, [=](Wide t, int, int) { return raised(p0 * t + p1, p2); });
-        case Measure::sigmoid: return each(tile, out, [=](Wide t, int, int) { return tanh<T>(p0 * t + p1); });
-        case Measure::euclidean: return each(tile, out, [=](Wide t, int, int) { return p0 * square_root(t); });
+        case Measure::poly:
+            return each(tile, out, [=](Wide t, int, int) { return raised(p0 * t + p1, p2); });
+        case Measure::sigmoid:
+            return each(tile, out, [=](Wide t, int, int) { return tanh<T>(p0 * t + p1); });
+        case Measure::euclidean:
+            return each(tile, out, [=](Wide t, int, int) { return p0 * square_root(t); });
         case Measure::rbf:
-        case Measure::laplacian: return each(tile, out, [=](Wide t, int, int) { return exp<T>(-p0 * t); });
-        case Measure::rbfm1: return each(tile, out, [=](Wide t, int, int) { return expm1<T>(-p0 * t); });
+        case Measure::laplacian:
+            return each(tile, out, [=](Wide t, int, int) { return exp<T>(-p0 * t); });
+        case Measure::rbfm1:
+            return each(tile, out, [=](Wide t, int, int) { return expm1<T>(-p0 * t); });
         case Measure::manhattan:
         case Measure::chebyshev: return each(tile, out, [](Wide t, int, int) { return t; });
-        case Measure::minkowski: return each(tile, out, [=](Wide t, int, int) { return raised(t, 1 / p0); });
-        case Measure::hamming: return each(tile, out, [=](Wide t, int, int) { return t / double(cols); });
+        case Measure::minkowski:
+            return each(tile, out, [=](Wide t, int, int) { return raised(t, 1 / p0); });
+        case Measure::hamming:
+            return each(tile, out, [=](Wide t, int, int) { return t / double(cols); });
         case Measure::jaccard:
             return each(tile, out, [=](Wide both, int i, int j) {
                 const Wide either = na[i] + load(nb + j) - both;

@@ -42,7 +42,10 @@ inline INLINE void first_pass(const T* x, const T* signs, int64_t cols, T* row, 
 #pragma GCC unroll 8
         for (int u = 0; u < 1 << LOG; u++) {
             const int64_t j = i + u * W<T>, left = cols - j;
-            v[u] = left > 0 ? lane_butterflies<T>(load_part(x + j, left) * load_part(signs + j, left), std::make_index_sequence<W<T>>()) : Vec<T>{};
+            v[u] = left > 0
+                       ? lane_butterflies<T>(load_part(x + j, left) * load_part(signs + j, left),
+                                             std::make_index_sequence<W<T>>())
+                       : Vec<T>{};
         }
         butterflies<LOG, T>(v);
 #pragma GCC unroll 8
@@ -51,7 +54,7 @@ inline INLINE void first_pass(const T* x, const T* signs, int64_t cols, T* row, 
 }
 template <class T>
 void transform(const T* x, const T* signs, int64_t cols, T* row, int64_t size) {
-    if (size < 8 * W<T>) {   // too short for vectors
+    if (size < 8 * W<T>) {  // too short for vectors
         for (int64_t j = 0; j < size; j++) row[j] = j < cols ? x[j] * signs[j] : T(0);
         for (int64_t h = 1; h < size; h *= 2)
             for (int64_t j = 0; j < size; j++)
@@ -71,8 +74,9 @@ void transform(const T* x, const T* signs, int64_t cols, T* row, int64_t size) {
         pass<1>(row, size, step);
 }
 template <class T>
-void hadamard(const T* x, int64_t stride, int rows, int64_t cols, const T* signs, const int64_t* picks, int64_t k, int64_t padded,
-              T scale, T* scratch, T* out, int64_t out_stride) {
+void hadamard(const T* x, int64_t stride, int rows, int64_t cols, const T* signs,
+              const int64_t* picks, int64_t k, int64_t padded, T scale, T* scratch, T* out,
+              int64_t out_stride) {
     for (int i = 0; i < rows; i++) {
         transform(x + i * stride, signs, cols, scratch, padded);
         T* const to = out + i * out_stride;
@@ -80,16 +84,19 @@ void hadamard(const T* x, int64_t stride, int rows, int64_t cols, const T* signs
     }
 }
 
-// A cache line of rows side by side: feature k of all rows is one line, so a nonzero of C is one multiply-add for all.
+// A cache line of rows side by side: feature k of all rows is one line, so a nonzero of C is one
+// multiply-add for all.
 template <class T>
-void sparse_project(const T* x, int64_t stride, int rows, int64_t cols, const int64_t* indptr, const int32_t* indices,
-                    const T* values, int64_t k, T* scratch, T* out, int64_t out_stride) {
+void sparse_project(const T* x, int64_t stride, int rows, int64_t cols, const int64_t* indptr,
+                    const int32_t* indices, const T* values, int64_t k, T* scratch, T* out,
+                    int64_t out_stride) {
     constexpr int N = LINE<T> / W<T>;
     Vec<T> v[W<T>];
     for (int64_t j = 0; j < cols; j += W<T>)
         for (int r = 0; r < LINE<T>; r += W<T>) {
 #pragma GCC unroll 16
-            for (int i = 0; i < W<T>; i++) v[i] = r + i < rows ? load_part(x + (r + i) * stride + j, cols - j) : Vec<T>{};
+            for (int i = 0; i < W<T>; i++)
+                v[i] = r + i < rows ? load_part(x + (r + i) * stride + j, cols - j) : Vec<T>{};
             transpose<T>(v);
 #pragma GCC unroll 16
             for (int i = 0; i < W<T>; i++) store(scratch + (j + i) * LINE<T> + r, v[i]);
@@ -101,12 +108,15 @@ void sparse_project(const T* x, int64_t stride, int rows, int64_t cols, const in
             Vec<T> total[N] = {};
             for (int64_t e = indptr[c + u]; e < indptr[c + u + 1]; e++)
 #pragma GCC unroll 4
-                for (int n = 0; n < N; n++) total[n] += load(scratch + int64_t(indices[e]) * LINE<T> + n * W<T>) * values[e];
+                for (int n = 0; n < N; n++)
+                    total[n] +=
+                        load(scratch + int64_t(indices[e]) * LINE<T> + n * W<T>) * values[e];
             for (int n = 0; n < N; n++) sum[n][u] = total[n];
         }
         for (int n = 0; n < N; n++) {
             transpose<T>(sum[n]);
-            for (int i = 0; i < W<T> && n * W<T> + i < rows; i++) store_part(out + (n * W<T> + i) * out_stride + c, sum[n][i], count);
+            for (int i = 0; i < W<T> && n * W<T> + i < rows; i++)
+                store_part(out + (n * W<T> + i) * out_stride + c, sum[n][i], count);
         }
     }
 }

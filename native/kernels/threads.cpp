@@ -16,7 +16,7 @@ namespace lowd {
 namespace {
 
 constexpr int MOST_THREADS = 256;
-constexpr auto SPIN = std::chrono::microseconds(20);      // a sleeping thread needs ~50 us to wake
+constexpr auto SPIN = std::chrono::microseconds(20);  // a sleeping thread needs ~50 us to wake
 constexpr auto QUIET = std::chrono::milliseconds(50);
 
 void pause_cpu() {
@@ -87,7 +87,8 @@ public:
     bool enter() { return !busy_.exchange(true, std::memory_order_acquire); }
     void leave() { busy_.store(false, std::memory_order_release); }
 
-    // The caller works too. A helper that wakes too late to find a seat is not waited for: a short job never pays for it.
+    // The caller works too. A helper that wakes too late to find a seat is not waited for: a short
+    // job never pays for it.
     void run(Team& team, int helpers) {
         grow(helpers);
         {
@@ -122,7 +123,7 @@ private:
     void grow(int helpers) {
         try {
             while (int(threads_.size()) < helpers) threads_.emplace_back([this] { serve(); });
-        } catch (const std::system_error&) {   // a limit on threads: the job is done by fewer
+        } catch (const std::system_error&) {  // a limit on threads: the job is done by fewer
         }
     }
     void serve() {
@@ -132,7 +133,8 @@ private:
             int worker;
             {
                 std::unique_lock lock(lock_);
-                wake_.wait(lock, [&] { return leaving_ || seats_.load(std::memory_order_relaxed) > 0; });
+                wake_.wait(lock,
+                           [&] { return leaving_ || seats_.load(std::memory_order_relaxed) > 0; });
                 if (leaving_) return;
                 seats_.fetch_sub(1, std::memory_order_relaxed);
                 seated_.fetch_add(1, std::memory_order_relaxed);
@@ -158,8 +160,9 @@ private:
     std::atomic<int> seats_{0}, seated_{0};
 };
 
-// Owns the pool of this process. A forked child has no threads: there the parent's pool is forgotten (its locks may be
-// held by threads that no longer exist) and a new one is made on demand.
+// Owns the pool of this process. A forked child has no threads: there the parent's pool is
+// forgotten (its locks may be held by threads that no longer exist) and a new one is made on
+// demand.
 class Home {
 public:
     static Home& instance() {
@@ -173,9 +176,11 @@ public:
         if (pool_.compare_exchange_strong(pool, fresh.get())) return *fresh.release();
         return *pool;
     }
-    // At exit a daemon thread of Python may still be inside a job, or start one: the pool is closed, but never deleted.
+    // At exit a daemon thread of Python may still be inside a job, or start one: the pool is
+    // closed, but never deleted.
     ~Home() {
-#if !defined(_WIN32)   // Windows has ended the threads already; joining them under the loader lock would hang
+// Windows has ended the threads already; joining them under the loader lock would hang.
+#if !defined(_WIN32)
         Pool* pool = pool_.load();
         if (pool && pool->enter()) pool->close();
 #endif
@@ -191,12 +196,13 @@ private:
 #endif
     }
     std::atomic<Pool*> pool_{nullptr};
-    Pool* forgotten_ = nullptr;   // keeps the parent's pool reachable, so that it is no leak
+    Pool* forgotten_ = nullptr;  // keeps the parent's pool reachable, so that it is no leak
 };
 
 }  // namespace
 
-Job::Job(int threads, Monitor* monitor) : threads_(std::clamp(threads, 1, MOST_THREADS)), monitor_(monitor) {}
+Job::Job(int threads, Monitor* monitor)
+    : threads_(std::clamp(threads, 1, MOST_THREADS)), monitor_(monitor) {}
 
 void Job::poll() {
     const auto now = std::chrono::steady_clock::now();

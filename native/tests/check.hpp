@@ -22,8 +22,8 @@ void fail(const char* file, int line, const char* what);
 struct Register {
     Register(const char* name, void (*run)()) { cases().push_back({name, run}); }
 };
-#define TEST(name) \
-    static void name(); \
+#define TEST(name)                                                    \
+    static void name();                                               \
     static const ::lowd::test::Register register_##name(#name, name); \
     static void name()
 #define CHECK(condition) ((condition) ? void() : ::lowd::test::fail(__FILE__, __LINE__, #condition))
@@ -34,7 +34,8 @@ struct Data {
     int64_t rows, cols, stride;
     std::vector<T> memory;
 
-    Data(int64_t n, int64_t d, int64_t gap = 3) : rows(n), cols(d), stride(d + gap), memory(size_t(n * (d + gap)), T(-77)) {}
+    Data(int64_t n, int64_t d, int64_t gap = 3)
+        : rows(n), cols(d), stride(d + gap), memory(size_t(n * (d + gap)), T(-77)) {}
     static Data random(int64_t n, int64_t d, double offset = 0, unsigned seed = 1) {
         Data data(n, d);
         std::mt19937_64 draw(seed + unsigned(1000 * n + d));
@@ -47,14 +48,19 @@ struct Data {
     double operator()(int64_t i, int64_t j) const { return double(memory[size_t(i * stride + j)]); }
     Matrix<T> out() { return {memory.data(), rows, cols, stride}; }
     Matrix<const T> in() const { return {memory.data(), rows, cols, stride}; }
-    Matrix<const T> in(int64_t first, int64_t count) const { return {memory.data() + first * stride, count, cols, stride}; }
+    Matrix<const T> in(int64_t first, int64_t count) const {
+        return {memory.data() + first * stride, count, cols, stride};
+    }
 };
 
 template <class T>
-bool same(const Data<T>& a, const Data<T>& b) { return !std::memcmp(a.memory.data(), b.memory.data(), a.memory.size() * sizeof(T)); }
+bool same(const Data<T>& a, const Data<T>& b) {
+    return !std::memcmp(a.memory.data(), b.memory.data(), a.memory.size() * sizeof(T));
+}
 template <class T>
 bool same_row(const Data<T>& a, int64_t i, const Data<T>& b, int64_t j) {
-    return !std::memcmp(&a.memory[size_t(i * a.stride)], &b.memory[size_t(j * b.stride)], size_t(a.cols) * sizeof(T));
+    return !std::memcmp(&a.memory[size_t(i * a.stride)], &b.memory[size_t(j * b.stride)],
+                        size_t(a.cols) * sizeof(T));
 }
 
 // make(job) -> Data, once per number of threads: the same bits each time. Returns the result.

@@ -27,7 +27,7 @@ TEST(scan_finds_the_first) {
                 const bool last = n == 1;
                 CHECK(at.row == (last ? 0 : n / 2) && at.col == (last ? 0 : d / 3));
             }
-            X(0, 0) = std::numeric_limits<T>::max();   // large, but finite: still the other place
+            X(0, 0) = std::numeric_limits<T>::max();  // large, but finite: still the other place
             Job job(2);
             if (n > 1) CHECK(scan(X.in(), job).row == n / 2);
         }
@@ -59,10 +59,13 @@ TEST(symmetry_finds_all_extremes) {
             for (int threads : {1, 2, 5}) {
                 Job job(threads);
                 const Symmetry s = symmetry(A.in(), job);
-                CHECK(s.asymmetry == gap && s.largest == largest && s.smallest == smallest && s.diagonal == diagonal);
-                CHECK(std::abs(double(A(s.asymmetry_at.row, s.asymmetry_at.col) - A(s.asymmetry_at.col, s.asymmetry_at.row))) == gap);
+                CHECK(s.asymmetry == gap && s.largest == largest && s.smallest == smallest &&
+                      s.diagonal == diagonal);
+                CHECK(std::abs(double(A(s.asymmetry_at.row, s.asymmetry_at.col) -
+                                      A(s.asymmetry_at.col, s.asymmetry_at.row))) == gap);
                 CHECK(double(A(s.smallest_at.row, s.smallest_at.col)) == smallest);
-                CHECK(std::abs(double(A(s.diagonal_at, s.diagonal_at))) == diagonal && s.bad.row == -1);
+                CHECK(std::abs(double(A(s.diagonal_at, s.diagonal_at))) == diagonal &&
+                      s.bad.row == -1);
             }
             A(n / 3, n - 1) = std::numeric_limits<T>::quiet_NaN();
             const Symmetry s = symmetry(A.in(), job);

@@ -3,19 +3,21 @@
 using namespace lowd;
 using namespace lowd::test;
 
-static const std::pair<int, int> SHAPES[] = {{1, 1}, {7, 5}, {31, 33}, {33, 31}, {100, 100}, {300, 70}, {9000, 20}, {1100, 270}, {40, 1100}};
+static const std::pair<int, int> SHAPES[] = {
+    {1, 1}, {7, 5}, {31, 33}, {33, 31}, {100, 100}, {300, 70}, {9000, 20}, {1100, 270}, {40, 1100}};
 
 template <class T>
 struct Weighted {
     Data<T> X;
     std::vector<double> weights, mean;
-    Weighted(int n, int d, double offset) : X(Data<T>::random(n, d, offset)), weights(size_t(n)), mean(size_t(d)) {
+    Weighted(int n, int d, double offset)
+        : X(Data<T>::random(n, d, offset)), weights(size_t(n)), mean(size_t(d)) {
         double total = 0;
         for (int i = 0; i < n; i++) total += weights[size_t(i)] = 0.5 + i % 3;
         const auto& x = X;
         for (int j = 0; j < d; j++) {
             for (int i = 0; i < n; i++) mean[size_t(j)] += weights[size_t(i)] * x(i, j) / total;
-            mean[size_t(j)] += 0.1;   // not quite the mean: nothing may rely on sums of zero
+            mean[size_t(j)] += 0.1;  // not quite the mean: nothing may rely on sums of zero
         }
     }
     double centered(int64_t i, int64_t j) const { return (X(i, j) - mean[size_t(j)]) * 0.5; }
@@ -30,17 +32,20 @@ TEST(column_sums_match) {
                 double largest = 0;
                 const auto sums = on_any_threads([&](Job& job) {
                     Data<double> out(1, data.X.cols, 0);
-                    largest = column_sums(data.X.in(), weighted ? data.weights.data() : nullptr, out.memory.data(), job);
+                    largest = column_sums(data.X.in(), weighted ? data.weights.data() : nullptr,
+                                          out.memory.data(), job);
                     return out;
                 });
                 CHECK(near(sums, 1e-13, [&](int64_t, int64_t j) {
                     double s = 0;
-                    for (int i = 0; i < data.X.rows; i++) s += data.X(i, j) * (weighted ? data.weights[size_t(i)] : 1);
+                    for (int i = 0; i < data.X.rows; i++)
+                        s += data.X(i, j) * (weighted ? data.weights[size_t(i)] : 1);
                     return s;
                 }));
                 double expected = 0;
                 for (int i = 0; i < data.X.rows; i++)
-                    for (int j = 0; j < data.X.cols; j++) expected = std::fmax(expected, std::abs(data.X(i, j)));
+                    for (int j = 0; j < data.X.cols; j++)
+                        expected = std::fmax(expected, std::abs(data.X(i, j)));
                 CHECK(largest == expected);
             }
     });
@@ -55,12 +60,15 @@ TEST(scatter_matches) {
                 const bool weighted = offset == 0;
                 const auto C = on_any_threads([&](Job& job) {
                     Data<double> out(data.X.cols, data.X.cols);
-                    scatter(data.X.in(), weighted ? data.weights.data() : nullptr, data.mean.data(), 0.5, out.out(), job);
+                    scatter(data.X.in(), weighted ? data.weights.data() : nullptr, data.mean.data(),
+                            0.5, out.out(), job);
                     return out;
                 });
                 CHECK(near(C, PRECISION<T>, [&](int64_t i, int64_t j) {
                     double s = 0;
-                    for (int r = 0; r < data.X.rows; r++) s += data.centered(r, i) * data.centered(r, j) * (weighted ? data.weights[size_t(r)] : 1);
+                    for (int r = 0; r < data.X.rows; r++)
+                        s += data.centered(r, i) * data.centered(r, j) *
+                             (weighted ? data.weights[size_t(r)] : 1);
                     return s;
                 }));
                 for (int i = 0; i < d; i++)
@@ -79,19 +87,24 @@ TEST(scatter_times_matches) {
                 double total = 0;
                 const auto Y = on_any_threads([&](Job& job) {
                     Data<double> out(data.X.cols, V.cols);
-                    total = scatter_times(data.X.in(), data.weights.data(), data.mean.data(), 0.5, V.in(), out.out(), job);
+                    total = scatter_times(data.X.in(), data.weights.data(), data.mean.data(), 0.5,
+                                          V.in(), out.out(), job);
                     return out;
                 });
                 std::vector<double> z(size_t(n * b));
                 double expected = 0;
                 for (int i = 0; i < n; i++)
                     for (int j = 0; j < d; j++) {
-                        expected += data.weights[size_t(i)] * data.centered(i, j) * data.centered(i, j);
-                        for (int c = 0; c < b; c++) z[size_t(i * b + c)] += data.weights[size_t(i)] * data.centered(i, j) * V(j, c);
+                        expected +=
+                            data.weights[size_t(i)] * data.centered(i, j) * data.centered(i, j);
+                        for (int c = 0; c < b; c++)
+                            z[size_t(i * b + c)] +=
+                                data.weights[size_t(i)] * data.centered(i, j) * V(j, c);
                     }
                 CHECK(near(Y, 3 * PRECISION<T>, [&](int64_t j, int64_t c) {
                     double s = 0;
-                    for (int i = 0; i < data.X.rows; i++) s += data.centered(i, j) * z[size_t(i * V.cols + c)];
+                    for (int i = 0; i < data.X.rows; i++)
+                        s += data.centered(i, j) * z[size_t(i * V.cols + c)];
                     return s;
                 }));
                 CHECK(std::abs(total - expected) <= PRECISION<T> * expected);

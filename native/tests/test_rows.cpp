@@ -4,12 +4,16 @@
 using namespace lowd;
 using namespace lowd::test;
 
-// make(rows of X, job) -> Data. Right for any number of threads, and a row's bits do not depend on the batch.
+// make(rows of X, job) -> Data. Right for any number of threads, and a row's bits do not depend on
+// the batch.
 template <class T, class F, class E>
 static void check_rows(const Data<T>& X, double tolerance, F make, E expected) {
     const auto all = on_any_threads([&](Job& job) { return make(X.in(), job); });
     CHECK(near(all, tolerance, expected));
-    for (auto [first, count] : {std::pair<int64_t, int64_t>{0, 1}, {X.rows / 2, 1}, {X.rows - 1, 1}, {X.rows / 3, X.rows / 2}}) {
+    for (auto [first, count] : {std::pair<int64_t, int64_t>{0, 1},
+                                {X.rows / 2, 1},
+                                {X.rows - 1, 1},
+                                {X.rows / 3, X.rows / 2}}) {
         Job job(2);
         const auto part = make(X.in(first, count), job);
         for (int64_t i = 0; i < count; i++) CHECK(same_row(part, i, all, first + i));
@@ -22,17 +26,23 @@ TEST(project_matches) {
         for (auto [n, d] : {std::pair{1, 1}, {7, 31}, {100, 33}, {65, 300}, {130, 1100}})
             for (int k : {1, 2, 3, 7, 16, 17, 33, 50, 64, 100})
                 for (bool shifted : {false, true}) {
-                    const auto X = Data<T>::random(n, d, shifted ? 1e4 : 0), W = Data<T>::random(d, k);
+                    const auto X = Data<T>::random(n, d, shifted ? 1e4 : 0),
+                               W = Data<T>::random(d, k);
                     std::vector<double> shift(size_t(d), 1e4 + 0.1), bias(size_t(k), 0.3);
-                    check_rows(X, 3 * PRECISION<T>, [&](Matrix<const T> rows, Job& job) {
-                        Data<T> out(rows.rows, W.cols);
-                        project(rows, shifted ? shift.data() : nullptr, W.in(), shifted ? bias.data() : nullptr, out.out(), job);
-                        return out;
-                    }, [&](int64_t i, int64_t j) {
-                        double s = shifted ? bias[size_t(j)] : 0;
-                        for (int64_t c = 0; c < X.cols; c++) s += (X(i, c) - (shifted ? shift[size_t(c)] : 0)) * W(c, j);
-                        return s;
-                    });
+                    check_rows(
+                        X, 3 * PRECISION<T>,
+                        [&](Matrix<const T> rows, Job& job) {
+                            Data<T> out(rows.rows, W.cols);
+                            project(rows, shifted ? shift.data() : nullptr, W.in(),
+                                    shifted ? bias.data() : nullptr, out.out(), job);
+                            return out;
+                        },
+                        [&](int64_t i, int64_t j) {
+                            double s = shifted ? bias[size_t(j)] : 0;
+                            for (int64_t c = 0; c < X.cols; c++)
+                                s += (X(i, c) - (shifted ? shift[size_t(c)] : 0)) * W(c, j);
+                            return s;
+                        });
                 }
     });
 }
@@ -44,15 +54,19 @@ TEST(times_matches) {
             for (int b : {1, 8, 13})
                 for (bool half_square : {false, true}) {
                     const auto A = Data<T>::random(m, n), V = Data<T>::random(n, b);
-                    check_rows(A, PRECISION<T>, [&](Matrix<const T> rows, Job& job) {
-                        Data<double> out(rows.rows, V.cols);
-                        times(rows, V.in(), half_square, out.out(), job);
-                        return out;
-                    }, [&](int64_t i, int64_t j) {
-                        double s = 0;
-                        for (int64_t k = 0; k < A.cols; k++) s += (half_square ? -0.5 * A(i, k) * A(i, k) : A(i, k)) * V(k, j);
-                        return s;
-                    });
+                    check_rows(
+                        A, PRECISION<T>,
+                        [&](Matrix<const T> rows, Job& job) {
+                            Data<double> out(rows.rows, V.cols);
+                            times(rows, V.in(), half_square, out.out(), job);
+                            return out;
+                        },
+                        [&](int64_t i, int64_t j) {
+                            double s = 0;
+                            for (int64_t k = 0; k < A.cols; k++)
+                                s += (half_square ? -0.5 * A(i, k) * A(i, k) : A(i, k)) * V(k, j);
+                            return s;
+                        });
                 }
     });
 }
@@ -60,21 +74,37 @@ TEST(times_matches) {
 TEST(hadamard_matches) {
     both_types([](auto zero) {
         using T = decltype(zero);
-        for (auto [d, padded] : {std::pair{1, 1}, {2, 4}, {7, 8}, {31, 32}, {33, 64}, {100, 128}, {129, 256}, {300, 512}, {784, 1024}, {1025, 2048}}) {
+        for (auto [d, padded] : {std::pair{1, 1},
+                                 {2, 4},
+                                 {7, 8},
+                                 {31, 32},
+                                 {33, 64},
+                                 {100, 128},
+                                 {129, 256},
+                                 {300, 512},
+                                 {784, 1024},
+                                 {1025, 2048}}) {
             const auto X = Data<T>::random(37, d);
             std::vector<T> signs;
             for (int j = 0; j < d; j++) signs.push_back(T(j % 3 ? 1 : -1));
             std::vector<int64_t> picks;
             for (int p = 0; p < 20; p++) picks.push_back(p * 37 % padded);
-            check_rows(X, PRECISION<T>, [&, padded = padded](Matrix<const T> rows, Job& job) {
-                Data<T> out(rows.rows, int64_t(picks.size()));
-                hadamard(rows, signs.data(), std::span<const int64_t>(picks), padded, 0.25, out.out(), job);
-                return out;
-            }, [&](int64_t i, int64_t j) {
-                double s = 0;
-                for (int64_t c = 0; c < X.cols; c++) s += (__builtin_popcountll(uint64_t(picks[size_t(j)] & c)) % 2 ? -0.25 : 0.25) * double(signs[size_t(c)]) * X(i, c);
-                return s;
-            });
+            check_rows(
+                X, PRECISION<T>,
+                [&, padded = padded](Matrix<const T> rows, Job& job) {
+                    Data<T> out(rows.rows, int64_t(picks.size()));
+                    hadamard(rows, signs.data(), std::span<const int64_t>(picks), padded, 0.25,
+                             out.out(), job);
+                    return out;
+                },
+                [&](int64_t i, int64_t j) {
+                    double s = 0;
+                    for (int64_t c = 0; c < X.cols; c++)
+                        s += (__builtin_popcountll(uint64_t(picks[size_t(j)] & c)) % 2 ? -0.25
+                                                                                       : 0.25) *
+                             double(signs[size_t(c)]) * X(i, c);
+                    return s;
+                });
         }
     });
 }
@@ -82,23 +112,32 @@ TEST(hadamard_matches) {
 TEST(sparse_project_matches) {
     both_types([](auto zero) {
         using T = decltype(zero);
-        for (auto [n, d, k] : {std::tuple{1, 1, 1}, {7, 31, 5}, {33, 100, 17}, {100, 33, 50}, {5, 40000, 9}}) {   // the last: the row loop
+        // The last: the row loop.
+        for (auto [n, d, k] :
+             {std::tuple{1, 1, 1}, {7, 31, 5}, {33, 100, 17}, {100, 33, 50}, {5, 40000, 9}}) {
             const auto X = Data<T>::random(n, d);
             std::vector<int64_t> indptr{0}, indices;
             std::vector<T> values;
             for (int c = 0; c < k; c++) {
-                for (int e = 0; e < c % 5; e++) indices.push_back((c * 7919 + e * 104729) % d), values.push_back(T(e - 1.5));
+                for (int e = 0; e < c % 5; e++)
+                    indices.push_back((c * 7919 + e * 104729) % d), values.push_back(T(e - 1.5));
                 indptr.push_back(int64_t(indices.size()));
             }
-            check_rows(X, PRECISION<T>, [&, k = k](Matrix<const T> rows, Job& job) {
-                Data<T> out(rows.rows, k);
-                sparse_project(rows, std::span<const int64_t>(indptr), std::span<const int64_t>(indices), values.data(), out.out(), job);
-                return out;
-            }, [&](int64_t i, int64_t j) {
-                double s = 0;
-                for (int64_t e = indptr[size_t(j)]; e < indptr[size_t(j) + 1]; e++) s += X(i, indices[size_t(e)]) * double(values[size_t(e)]);
-                return s;
-            });
+            check_rows(
+                X, PRECISION<T>,
+                [&, k = k](Matrix<const T> rows, Job& job) {
+                    Data<T> out(rows.rows, k);
+                    sparse_project(rows, std::span<const int64_t>(indptr),
+                                   std::span<const int64_t>(indices), values.data(), out.out(),
+                                   job);
+                    return out;
+                },
+                [&](int64_t i, int64_t j) {
+                    double s = 0;
+                    for (int64_t e = indptr[size_t(j)]; e < indptr[size_t(j) + 1]; e++)
+                        s += X(i, indices[size_t(e)]) * double(values[size_t(e)]);
+                    return s;
+                });
         }
     });
 }

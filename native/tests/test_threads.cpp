@@ -14,7 +14,8 @@ using namespace lowd::test;
 
 static void spend(int microseconds) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(microseconds);
-    while (std::chrono::steady_clock::now() < end) {}
+    while (std::chrono::steady_clock::now() < end) {
+    }
 }
 
 TEST(every_block_runs_once) {
@@ -151,7 +152,8 @@ TEST(a_long_kernel_can_be_cancelled) {
     CHECK(cancelled);
 }
 
-#if !defined(_WIN32) && !defined(__SANITIZE_THREAD__)   // ThreadSanitizer does not follow threads of a forked child
+// ThreadSanitizer does not follow threads of a forked child.
+#if !defined(_WIN32) && !defined(__SANITIZE_THREAD__)
 TEST(a_forked_child_has_its_own_pool) {
     const auto X = Data<double>::random(500, 40);
     const auto sums = [&] {

@@ -1,7 +1,8 @@
-// The kernels of one CPU level, as a table of functions. Each level is the same source compiled with other flags.
+// The kernels of one CPU level, as a table of functions. Each level is the same source compiled
+// with other flags.
 //
-// Kernels are coarse (thousands of operations), take plain pointers, and treat every row by itself: the bits of a row
-// depend neither on its place in a block nor on the other rows.
+// Kernels are coarse (thousands of operations), take plain pointers, and treat every row by itself:
+// the bits of a row depend neither on its place in a block nor on the other rows.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +11,20 @@
 
 namespace lowd {
 
+// From the dot product; from the squared distance; from the differences; from truth values.
+// clang-format off
 enum class Measure {
-    dot, poly, sigmoid,                       // from the dot product
-    sqeuclidean, euclidean, rbf, rbfm1,       // from the squared distance
-    manhattan, laplacian, chebyshev, minkowski, hamming,  // from the differences
-    jaccard                                   // from truth values
+    dot, poly, sigmoid,
+    sqeuclidean, euclidean, rbf, rbfm1,
+    manhattan, laplacian, chebyshev, minkowski, hamming,
+    jaccard
 };
+// clang-format on
 
-// What is subtracted from a row. A float32 shift comes in two parts, head = float32(shift) and rest = shift - head:
-// (x - head) is exact where it matters (x near a large shift), so (x - head) - rest is the true difference, rounded once
-// more. That makes corrections after the sums needless. Both parts are padded with zeros to a whole panel.
+// What is subtracted from a row. A float32 shift comes in two parts, head = float32(shift) and rest
+// = shift - head: (x - head) is exact where it matters (x near a large shift), so (x - head) - rest
+// is the true difference, rounded once more. That makes corrections after the sums needless. Both
+// parts are padded with zeros to a whole panel.
 template <class T>
 struct Shift {
     const T *head, *rest;
@@ -31,7 +36,8 @@ struct Extremes {
     bool finite;
 };
 
-// Columns that `times` and friends treat together, and rows of X in one block of `project` and `scatter_times`.
+// Columns that `times` and friends treat together, and rows of X in one block of `project` and
+// `scatter_times`.
 inline constexpr int GROUP = 8, PROJECT_ROWS = 64;
 // Columns of the tail of `project` that are treated together.
 static constexpr int tail_width(int columns) { return columns <= 2 ? 2 : columns <= 4 ? 4 : GROUP; }
@@ -43,46 +49,57 @@ struct Kernels {
     Extremes<T> (*symmetry)(const T* a, const T* b, int64_t stride, int rows, int cols);
 
     // sums[j] += sum_i w_i x_ij (weights may be null); returns the largest |x_ij|.
-    T (*column_sums)(const T* x, int64_t stride, int64_t rows, int64_t cols, const double* weights, double* sums);
+    T (*column_sums)(const T* x, int64_t stride, int64_t rows, int64_t cols, const double* weights,
+                     double* sums);
     // Panels of columns: panel p, row i, lane l = (x_i,pP+l - shift) factor_i.
-    void (*pack_columns)(const T* x, int64_t stride, int64_t rows, int64_t cols, Shift<T> shift, const T* factor, T* panels,
-                         int64_t panel_stride);
-    // c (PANEL x PANEL) += a^T b over packed rows; of a diagonal tile only the upper triangle is promised.
-    void (*scatter_tile)(const T* a, const T* b, int rows, int lanes_a, int lanes_b, bool diagonal, double* c);
-    // sums (groups, GROUP, ld) += Xc^T W Xc V for a block of rows; v is (groups, ld / LINE, GROUP, LINE); returns sum_i w_i |xc_i|^2.
-    // shift.rest is multiplied by scale. scratch: rows * (ld + groups * GROUP) of T; z: rows * (groups * GROUP + 1).
-    double (*scatter_times)(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift, T scale, const double* weights,
-                            const T* v, int groups, int64_t ld, T* scratch, double* z, double* sums);
+    void (*pack_columns)(const T* x, int64_t stride, int64_t rows, int64_t cols, Shift<T> shift,
+                         const T* factor, T* panels, int64_t panel_stride);
+    // c (PANEL x PANEL) += a^T b over packed rows; of a diagonal tile only the upper triangle is
+    // promised.
+    void (*scatter_tile)(const T* a, const T* b, int rows, int lanes_a, int lanes_b, bool diagonal,
+                         double* c);
+    // sums (groups, GROUP, ld) += Xc^T W Xc V for a block of rows; v is (groups, ld / LINE, GROUP,
+    // LINE); returns sum_i w_i |xc_i|^2. shift.rest is multiplied by scale. scratch: rows * (ld +
+    // groups * GROUP) of T; z: rows * (groups * GROUP + 1).
+    double (*scatter_times)(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift,
+                            T scale, const double* weights, const T* v, int groups, int64_t ld,
+                            T* scratch, double* z, double* sums);
 
     // How many of k columns `project` wants in `tail` instead of in panels.
     int (*tail_columns)(int64_t k);
-    // out = (x - shift) W + bias for at most PROJECT_ROWS rows; panels (p, cols, PANEL), tail as v above, tail_width at a time.
-    // scratch: project_scratch(panelled columns).
-    void (*project)(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift, const T* panels, int64_t panelled,
-                    const T* tail, int tail_columns, int64_t ld, const double* bias, T* scratch, T* out, int64_t out_stride);
+    // out = (x - shift) W + bias for at most PROJECT_ROWS rows; panels (p, cols, PANEL), tail as v
+    // above, tail_width at a time. scratch: project_scratch(panelled columns).
+    void (*project)(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift,
+                    const T* panels, int64_t panelled, const T* tail, int tail_columns, int64_t ld,
+                    const double* bias, T* scratch, T* out, int64_t out_stride);
     int64_t (*project_scratch)(int64_t panelled);
     // z (groups, rows, GROUP) = A V or (-1/2 A o A) V; v as above.
-    void (*times)(const T* a, int64_t stride, int rows, int64_t cols, bool half_square, const T* v, int groups, int64_t ld,
-                  double* z);
+    void (*times)(const T* a, int64_t stride, int rows, int64_t cols, bool half_square, const T* v,
+                  int groups, int64_t ld, double* z);
 
-    // A panel of at most PANEL rows: panel[k PANEL + lane]; truth: 0 or 1 instead of the value. norms: squares in float64.
-    void (*pack_rows)(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift, bool truth, T* panel, double* norms);
+    // A panel of at most PANEL rows: panel[k PANEL + lane]; truth: 0 or 1 instead of the value.
+    // norms: squares in float64.
+    void (*pack_rows)(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift,
+                      bool truth, T* panel, double* norms);
     // tile (PANEL x PANEL) = the sums over features of the measure's terms.
-    void (*pair_tile)(Measure measure, double power, const T* a, const T* b, int64_t cols, double* tile);
-    // Dot products to squared distances; true if some entry lost digits: it is not above max(2^-7 (na + nb), floor), or the
-    // product overflowed.
+    void (*pair_tile)(Measure measure, double power, const T* a, const T* b, int64_t cols,
+                      double* tile);
+    // Dot products to squared distances; true if some entry lost digits: it is not above max(2^-7
+    // (na + nb), floor), or the product overflowed.
     bool (*squares)(double* tile, const double* na, const double* nb, double floor);
     // |q - x|^2 from the differences, in float64.
     double (*squared_distance)(const T* q, const T* x, int64_t cols);
-    void (*pair_finish)(Measure measure, const double* params, const double* tile, const double* na, const double* nb,
-                        int64_t cols, T* out);
+    void (*pair_finish)(Measure measure, const double* params, const double* tile, const double* na,
+                        const double* nb, int64_t cols, T* out);
     void (*flip)(const T* tile, T* flipped);
 
-    void (*hadamard)(const T* x, int64_t stride, int rows, int64_t cols, const T* signs, const int64_t* picks, int64_t k,
-                     int64_t padded, T scale, T* scratch, T* out, int64_t out_stride);
+    void (*hadamard)(const T* x, int64_t stride, int rows, int64_t cols, const T* signs,
+                     const int64_t* picks, int64_t k, int64_t padded, T scale, T* scratch, T* out,
+                     int64_t out_stride);
     // At most sparse_rows rows; scratch: (cols + 64) * sparse_rows.
-    void (*sparse_project)(const T* x, int64_t stride, int rows, int64_t cols, const int64_t* indptr, const int32_t* indices,
-                           const T* values, int64_t k, T* scratch, T* out, int64_t out_stride);
+    void (*sparse_project)(const T* x, int64_t stride, int rows, int64_t cols,
+                           const int64_t* indptr, const int32_t* indices, const T* values,
+                           int64_t k, T* scratch, T* out, int64_t out_stride);
     int sparse_rows;
 };
 
@@ -92,9 +109,10 @@ struct Level {
     Kernels<double> twice;
 };
 
-// The level in use: the highest supported one, or the one that the environment variable LOWD_CPU_LEVEL names.
+// The level in use: the highest supported one, or the one that the environment variable
+// LOWD_CPU_LEVEL names.
 const Level& level();
-std::vector<std::string> levels();   // supported, lowest first
+std::vector<std::string> levels();  // supported, lowest first
 
 template <class T>
 const Kernels<T>& kernels();

@@ -1,6 +1,7 @@
 // The pool of threads, progress and cancelling.
 //
-// Work is cut into blocks whose number depends on the problem only; which thread runs a block never shows in the result.
+// Work is cut into blocks whose number depends on the problem only; which thread runs a block never
+// shows in the result.
 #pragma once
 
 #include <atomic>
@@ -12,7 +13,8 @@
 
 namespace lowd {
 
-// Heard by the calling thread between its blocks, at most every 50 ms. `false` asks all threads to stop.
+// Heard by the calling thread between its blocks, at most every 50 ms. `false` asks all threads to
+// stop.
 struct Monitor {
     virtual ~Monitor() = default;
     virtual bool proceed(int64_t done, int64_t total) = 0;
@@ -30,12 +32,15 @@ public:
     int threads() const { return threads_; }
     void expect(int64_t units) { total_ = units; }
 
-    // body(block, worker) for every block < blocks; worker < threads() tells concurrent bodies apart (for scratch memory).
-    // A nested call, and a call while another job holds the pool, runs in the calling thread alone.
+    // body(block, worker) for every block < blocks; worker < threads() tells concurrent bodies
+    // apart (for scratch memory). A nested call, and a call while another job holds the pool, runs
+    // in the calling thread alone.
     template <class F>
     void parallel(int64_t blocks, F&& body, int64_t weight = 1) {
         using Body = std::remove_reference_t<F>;
-        run(blocks, [](void* f, int64_t block, int worker) { (*static_cast<Body*>(f))(block, worker); },
+        run(
+            blocks,
+            [](void* f, int64_t block, int worker) { (*static_cast<Body*>(f))(block, worker); },
             const_cast<void*>(static_cast<const void*>(&body)), weight);
     }
 

@@ -29,8 +29,9 @@ inline constexpr int PANEL = 128 / sizeof(T);
 static constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static constexpr int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
-// Aligned to a cache line (and to the widest vector). Not cleared: pages are first touched by the thread that fills them.
-// Large buffers ask for huge pages: fewer faults, and fetching ahead does not stop at every 4 KB.
+// Aligned to a cache line (and to the widest vector). Not cleared: pages are first touched by the
+// thread that fills them. Large buffers ask for huge pages: fewer faults, and fetching ahead does
+// not stop at every 4 KB.
 template <class T>
 class Buffer {
 public:
@@ -42,7 +43,8 @@ public:
 #endif
     }
     Buffer(int64_t count, T value) : Buffer(count) { std::fill_n(data_, count, value); }
-    Buffer(Buffer&& other) noexcept : bytes_(other.bytes_), data_(std::exchange(other.data_, nullptr)) {}
+    Buffer(Buffer&& other) noexcept
+        : bytes_(other.bytes_), data_(std::exchange(other.data_, nullptr)) {}
     Buffer& operator=(Buffer&& other) noexcept {
         std::swap(bytes_, other.bytes_);
         std::swap(data_, other.data_);
@@ -56,7 +58,9 @@ public:
 
 private:
     static constexpr size_t HUGE_BYTES = size_t(1) << 21;
-    std::align_val_t alignment() const { return std::align_val_t{bytes_ >= HUGE_BYTES ? HUGE_BYTES : 64}; }
+    std::align_val_t alignment() const {
+        return std::align_val_t{bytes_ >= HUGE_BYTES ? HUGE_BYTES : 64};
+    }
     size_t bytes_ = 0;
     T* data_ = nullptr;
 };
