@@ -24,7 +24,7 @@ class Plan:
         return self.bytes
 
     def __str__(self) -> str:
-        parts = ", ".join(f"{name} {readable(size)}" for name, size in self.parts.items())
+        parts = ", ".join(f"{name} {readable(size)}" for name, size in self.parts.items() if size)
         return f"{readable(self.bytes)} ({parts})"
 
 

@@ -139,17 +139,16 @@ class ClassicalMDS(Reducer):
 
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
         k = self.n_components
-        given = self.metric == "precomputed"
+        given, wide = self.metric == "precomputed", 8 if n <= 1000 else itemsize
         places = {"map": 8 * n * k * 8, "packed rows": 0 if given else 2 * n * d * itemsize}
         if self.n_landmarks is not None:
             m = min(self.n_landmarks, n)
-            return {"distances": 4 * n * m * 8, "spectrum": spectrum_memory(m, k), **places}
+            return {"distances": 4 * n * m * wide, "spectrum": spectrum_memory(m, k), **places}
         if self.metric == "euclidean" and not self.metric_params:
             return {**axes_memory(n, d, min(k, n, d), itemsize), "map": 8 * n * k * 8}
         correction = {"none": 0, "lingoes": 5, "cailliez": 16}[self.correction] * n * n * 8
-        wide = 8 if n <= 1000 else itemsize
         return {
-            "distances": n * n * (wide - itemsize) * 2 if given else 2 * n * n * wide,
+            "distances": n * n * (wide - itemsize) * 2 if given else n * n * wide,
             "correction": correction,
             "spectrum": spectrum_memory(n, k),
             **places,
