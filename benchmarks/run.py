@@ -33,7 +33,7 @@ HERE = Path(__file__).parent
 PACKAGES = "lowd numpy scipy scikit-learn scikit-learn-intelex tapkee faiss-cpu torch torchdr"
 POOLS = ("LOWD", "OMP", "OPENBLAS", "MKL")
 LIMIT = 900  # seconds for one process
-SLOW = 60  # seconds of a first call after which a tool is not run again
+SLOW = 5  # seconds of a first call after which one process is enough
 
 Entry = dict[str, Any]
 

@@ -11,6 +11,7 @@ import dataclasses
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -106,6 +107,7 @@ Metric = (
 )
 
 
+@cache
 def domains(cls: type) -> dict[str, Any]:
     """Parameter name -> declared domain."""
     hints = get_type_hints(cls, include_extras=True)

@@ -1,11 +1,17 @@
-"""How many threads a call may use."""
+"""How many threads a call may use, and BLAS beside it."""
 
 from __future__ import annotations
 
 import math
 import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
 
 from .errors import ParameterError
 
@@ -61,3 +67,35 @@ def _container_quota() -> int:
         return unlimited if quota in ("max", "-1") else math.ceil(int(quota) / int(period))
     except (OSError, ValueError):
         return unlimited
+
+
+_lock = threading.Lock()
+_inside = 0
+_limit: Any = None
+
+
+@contextmanager
+def calm_blas() -> Iterator[None]:
+    """BLAS with one thread inside: for small factorizations between our own threaded work.
+
+    Threads of BLAS spin for a while after a call and take the CPUs from ours; and with one
+    thread the bits do not depend on how many it has. The limit belongs to the whole process, so
+    the first to come sets it and the last to leave lifts it.
+    """
+    global _inside, _limit  # noqa: PLW0603 - the state of the process, like the limit itself
+    with _lock:
+        if not _inside:
+            _limit = _blas().limit(limits=1, user_api="blas")
+        _inside += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+            if not _inside:
+                _limit.restore_original_limits()
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()

@@ -12,6 +12,7 @@ import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import lowd
 from cases import fit, rows_like, same_bits
@@ -257,3 +258,33 @@ def test_exit_with_a_running_pool_is_clean():
         [sys.executable, "-X", "dev", "-c", script], capture_output=True, text=True, timeout=60
     )
     assert (run.returncode, run.stdout) == (0, "")
+
+
+def _blas_threads():
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+@pytest.mark.skipif(os.cpu_count() == 1, reason="BLAS has one thread here anyway")
+def test_blas_gets_its_threads_back_whoever_leaves_last():
+    with threadpool_limits(2, user_api="blas"):
+        before = _blas_threads()
+        first, second = threads.calm_blas(), threads.calm_blas()
+        with first:
+            second.__enter__()
+            assert set(_blas_threads()) == {1}
+        assert set(_blas_threads()) == {1}  # the other one is still inside
+        second.__exit__(None, None, None)
+        assert _blas_threads() == before
+        with pytest.raises(KeyError), threads.calm_blas():
+            raise KeyError
+        assert _blas_threads() == before
+
+
+def test_small_fits_do_not_depend_on_the_threads_of_blas():
+    X = rows_like(3_000, 300, seed=1, dtype=np.float64)
+    fits = []
+    for count in (1, 2):
+        with threadpool_limits(count, user_api="blas"):
+            fits.append([fit(lowd.PCA(k), X) for k in (2, 60)])
+    for one, two in zip(*fits, strict=True):
+        same_bits(one.components_, two.components_)

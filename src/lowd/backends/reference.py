@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array, issparse
 from scipy.spatial.distance import cdist
 
+from ..threads import calm_blas
 from .protocol import MEASURES, Array, Float64, Moments, Rows, Spectrum, Survey, Symmetry
+
+SMALL = 1000  # up to here an eigenproblem gains less from threads than the work around it loses
 
 
 @dataclass(frozen=True)
@@ -126,11 +130,13 @@ class Reference:
         n = len(A)
         # The full solver is faster than the selective one when much of the spectrum is wanted.
         window = None if 2 * k > n else (n - k, n - 1)
-        values, vectors = scipy.linalg.eigh(A, subset_by_index=window)
+        with calm_blas() if n <= SMALL else nullcontext():
+            values, vectors = scipy.linalg.eigh(A, subset_by_index=window)
         return Spectrum(values[::-1][:k], vectors[:, ::-1][:, :k])
 
     def svd(self, A: Float64) -> tuple[Float64, Float64, Float64]:
-        U, values, Vt = scipy.linalg.svd(A, full_matrices=False)
+        with calm_blas() if min(A.shape) <= SMALL else nullcontext():
+            U, values, Vt = scipy.linalg.svd(A, full_matrices=False)
         return U, values, Vt
 
 

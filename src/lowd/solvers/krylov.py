@@ -10,6 +10,7 @@ import scipy.linalg
 
 from .. import draws, progress
 from ..backends.protocol import Array, Float64
+from ..threads import calm_blas
 
 Apply = Callable[[Array], Float64]
 
@@ -40,6 +41,7 @@ def basis_memory(n: int, k: int) -> int:
     return (2 * RESTART + 6) * n * block_width(k) * 8
 
 
+@calm_blas()
 def leading(
     apply: Apply, start: Float64, k: int, tolerance: float, max_passes: int = 60
 ) -> Leading:

@@ -19,7 +19,7 @@ from .krylov import TOLERANCE, Leading, basis_memory, block_width, leading, rand
 
 EXACT = np.finfo(np.float64).eps
 LARGE, SAMPLE = 40_000, 2048  # so many rows are first looked at through a sample
-EXACTLY = 5e8  # so many products are done in float64 at no noticeable cost
+EXACTLY = 2e7  # so many products are done in float64 at no noticeable cost
 
 
 class Axes(NamedTuple):
