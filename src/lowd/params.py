@@ -116,7 +116,7 @@ def domains(cls: type) -> dict[str, Any]:
 
 def check_params(obj: Any) -> None:
     """Raise ParameterError for the first field whose value is outside its domain."""
-    for name, domain in domains(type(obj)).items():
+    for name, domain in domains(obj.__class__).items():
         if not accepts(domain, getattr(obj, name)):
             raise ParameterError(
                 f"{type(obj).__name__}({name}={getattr(obj, name)!r}): expected {describe(domain)}."

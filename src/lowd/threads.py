@@ -82,7 +82,7 @@ def calm_blas() -> Iterator[None]:
     thread the bits do not depend on how many it has. The limit belongs to the whole process, so
     the first to come sets it and the last to leave lifts it.
     """
-    global _inside, _limit  # noqa: PLW0603 - the state of the process, like the limit itself
+    global _inside, _limit
     with _lock:
         if not _inside:
             _limit = _blas().limit(limits=1, user_api="blas")
