@@ -70,6 +70,18 @@ class RestartWarning(LowdWarning):
     """partial_fit begins anew, because the earlier fit kept nothing to continue from."""
 
 
+class DisconnectedGraphWarning(LowdWarning):
+    """The neighbor graph is in pieces, which were joined by their shortest edges."""
+
+
+class LocalizedAxisWarning(LowdWarning):
+    """An axis of the map is about a few rows only."""
+
+
+class ApproximationWarning(LowdWarning):
+    """The data are large: the answer comes from landmarks or approximate neighbors."""
+
+
 class DimensionWarning(LowdWarning):
     """The output has as many dimensions as the input, or more."""
 

@@ -20,7 +20,7 @@ LAYERS = [
     {"errors", "progress", "values", "draws", "threads", "memory"},
     {"params", "backends"},
     {"data", "tables", "blocks", "callbacks", "base"},
-    {"relations"},
+    {"relations", "graph"},
     {"solvers", "maps"},
     {"methods"},
     {"store", "planning"},

@@ -6,11 +6,13 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from ..values import value
 
 Array: TypeAlias = NDArray[np.floating[Any]]
 Float64: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int32]
 Rows: TypeAlias = Any  # a dense array of floats or a csr_array: scipy's classes have no types
 
 
@@ -42,6 +44,20 @@ class Spectrum(NamedTuple):
     vectors: Float64
 
 
+class Neighbors(NamedTuple):
+    """The nearest of each row, nearest first, ties by number; distances in float64."""
+
+    indices: Ints
+    distances: Float64
+
+
+class Lists(NamedTuple):
+    """Lists of row numbers of different lengths: list i is indices[starts[i] : starts[i + 1]]."""
+
+    starts: NDArray[np.int64]
+    indices: Ints
+
+
 @value
 class Moments:
     """Weight, mean and centered scatter matrix of some rows, in float64."""
@@ -60,6 +76,16 @@ class Moments:
         scatter = self.scatter + other.scatter
         scatter += (self.weight * share) * np.outer(gap, gap)
         return Moments(weight, self.mean + share * gap, scatter)
+
+
+class Index(Protocol):
+    """Rows made ready for searching. Distances are those of float64, whatever the rows are."""
+
+    def others(self, k: int) -> Neighbors:
+        """The k nearest other rows of each row; itself is left out by its number."""
+
+    def query(self, Q: Rows, k: int) -> Neighbors:
+        """The k nearest rows of each row of Q: the same alone or in any batch."""
 
 
 class Backend(Protocol):
@@ -97,6 +123,42 @@ class Backend(Protocol):
         self, X: Array, signs: Array, rows: NDArray[np.int64], padded: int, scale: float
     ) -> Array:
         """scale · (H pad(signs·x))[rows] for each row x, H the Walsh-Hadamard matrix."""
+
+    def index(
+        self, X: Rows, measure: str, params: tuple[float, ...], center: Float64 | None
+    ) -> Index:
+        """A plan for finding neighbors by a distance measure."""
+
+    def select(self, D: Array, k: int, own: NDArray[np.int64] | None) -> Neighbors:
+        """The k smallest entries of each row of D, ties by column; own[i] is left out of row i."""
+
+    def paths(self, graph: csr_array, sources: NDArray[np.int64]) -> Array:
+        """Lengths of shortest paths (sources x nodes) in a symmetric graph, in its dtype.
+
+        Stored zeros are edges of length 0; a node out of reach is at infinity.
+        """
+
+    def sparse_times(
+        self, A: csr_array, V: Float64, a: float, b: float, U: Float64 | None, c: float
+    ) -> Float64:
+        """a A V + b V + c U in one pass over A: a step of a three-term recurrence."""
+
+    def barycenters(self, Q: Array, X: Array, near: Lists, reg: float) -> Float64:
+        """Weights that best rebuild each row of Q from its listed rows of X and sum to 1.
+
+        (C + R I) w = 1 with C the Gram matrix of the differences and R = reg tr C; w is then
+        divided by its sum. One number per entry of the lists.
+        """
+
+    def alignment(
+        self, X: Array, near: Lists, kind: str, k: int, reg: float, mass: Float64
+    ) -> csr_array:
+        """The sum of mass_i F_i F_i' over patches, as a sparse symmetric matrix.
+
+        F_i: see METHODS "ltsa" (the complement of constants and k tangent coordinates),
+        "hessian" (the quadratic columns of a thin QR) and "modified" (the weights of row i, less
+        row i itself). For "ltsa" and "hessian" a patch lists all its members, row i included.
+        """
 
     def eigh(self, A: Float64, k: int) -> Spectrum:
         """The k largest eigenpairs of a dense symmetric matrix."""

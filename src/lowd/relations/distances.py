@@ -41,7 +41,7 @@ class DistanceRelation(Protocol):
     def toward(self, Q: Any, ops: Backend) -> Array: ...
     def kept(self) -> DistanceRelation: ...
     def at(self, rows: NDArray[np.int64]) -> DistanceRelation:
-        """The same distances, toward some of the training points only."""
+        """The same distances with some of the training points only; new points come as before."""
 
     def everything(self) -> Any:
         """All training points, as `toward` takes them."""
@@ -132,7 +132,8 @@ class Given:
         return replace(self, D=None)
 
     def at(self, rows: NDArray[np.int64]) -> Given:
-        return replace(self, D=None, rows=rows)
+        D = None if self.D is None else np.ascontiguousarray(self.D[np.ix_(rows, rows)])
+        return replace(self, D=D, rows=rows if self.rows is None else self.rows[rows])
 
     def everything(self) -> Array:
         assert self.D is not None

@@ -1,0 +1,107 @@
+"""Who is near whom, for every kind of distance: the index where there is one, else blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+
+from .. import progress
+from ..backends.protocol import Array, Backend, Neighbors
+from ..errors import ParameterError
+from ..tables import Table
+from .distances import DistanceRelation, Distances, Measured, _prepared
+
+BLOCK = 2**23  # distances looked at together
+
+
+def size(base: DistanceRelation) -> int:
+    """How many training points a relation has."""
+    return len_of(base.everything())
+
+
+def len_of(items: Any) -> int:
+    return int(items.shape[0]) if hasattr(items, "shape") else len(items)
+
+
+def others(base: DistanceRelation, k: int, ops: Backend) -> Neighbors:
+    """The k nearest training points of each training point, itself left out by its number."""
+    n = size(base)
+    if k >= n:
+        raise ParameterError(
+            f"n_neighbors={k} needs at least {k + 1} rows, but there are {n}; "
+            f"use n_neighbors={n - 1} or less."
+        )
+    if isinstance(base, Distances) and not issparse(base.X):
+        return ops.index(base.X, base.measure, base.params, base.center).others(k)
+    return _collected(
+        (ops.select(D, k, np.arange(i, i + len(D))) for i, D in _blocks(base, None, ops)), n
+    )
+
+
+def nearest(base: DistanceRelation, Q: Any, k: int, ops: Backend) -> Neighbors:
+    """The k nearest training points of new points."""
+    if isinstance(base, Distances) and not issparse(base.X) and not issparse(Q):
+        index = ops.index(base.X, base.measure, base.params, base.center)
+        return index.query(_prepared(Q, base.preparation), k)
+    return _collected((ops.select(D, k, None) for _, D in _blocks(base, Q, ops)), len_of(Q))
+
+
+def within(base: DistanceRelation, Q: Any | None, radius: float, ops: Backend) -> csr_array:
+    """Distances up to a radius (the sphere included) as sparse rows; stored zeros are distances.
+
+    Among the training points (Q is None) a point is no neighbor of itself.
+    """
+    parts = []
+    n = size(base)
+    for i, D in _blocks(base, Q, ops):
+        near = radius >= D
+        if Q is None:
+            near[np.arange(len(D)), np.arange(i, i + len(D))] = False
+        at = np.nonzero(near)
+        starts = np.concatenate([[0], np.cumsum(near.sum(1))])
+        parts.append((D[at].astype(np.float64), at[1].astype(np.int32), starts))
+    data = np.concatenate([part[0] for part in parts])
+    indices = np.concatenate([part[1] for part in parts])
+    ends, starts = 0, [np.zeros(1, np.int64)]
+    for part in parts:
+        starts.append(part[2][1:] + ends)
+        ends = starts[-1][-1]
+    rows = sum(len(part[2]) - 1 for part in parts)
+    return csr_array((data, indices, np.concatenate(starts)), shape=(rows, n))
+
+
+def _blocks(base: DistanceRelation, Q: Any | None, ops: Backend) -> Iterator[tuple[int, Array]]:
+    """(first row, distances of some rows to all training points), block after block."""
+    if Q is None and isinstance(base, Measured):  # each pair is measured once
+        yield 0, base.distances(ops)
+        return
+    items = base.everything() if Q is None else Q
+    n, m = size(base), len_of(items)
+    step = max(1, BLOCK // max(n, 1))
+    for i in range(0, m, step):
+        D = base.toward(some(items, np.arange(i, min(m, i + step))), ops)
+        yield i, D
+        progress.report("neighbors", i + len(D), m)
+
+
+def some(items: Any, rows: NDArray[np.int64]) -> Any:
+    """Some rows of any kind of data."""
+    if isinstance(items, Table):
+        return items.at(rows)
+    if hasattr(items, "shape"):
+        return items[rows]
+    return [items[i] for i in rows]
+
+
+def _collected(parts: Iterator[Neighbors], m: int) -> Neighbors:
+    found = list(parts)
+    if not found:
+        return Neighbors(np.empty((m, 0), np.int32), np.empty((m, 0)))
+    return Neighbors(
+        np.concatenate([part.indices for part in found]),
+        np.concatenate([part.distances for part in found]),
+    )
