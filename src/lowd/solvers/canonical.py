@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg
+from numpy.typing import NDArray
 
 from ..backends.protocol import Float64
 
@@ -27,15 +28,20 @@ def settle(
     Any rotation within a group is as good an answer. The canonical one is triangular on the
     group's pivot rows, so it depends on the space only, not on the solver that found it.
     """
-    V = V.copy()
     groups = _groups(values, precision)
+    return turned(V, groups), groups
+
+
+def turned(V: Float64, groups: tuple[tuple[int, ...], ...]) -> Float64:
+    """The canonical basis of the space of each group of columns, and fixed signs everywhere."""
+    V = V.copy()
     for group in groups:
         part = V[:, list(group)]
         pivots = np.sort(scipy.linalg.qr(part.T, mode="r", pivoting=True)[1][: len(group)])
         # part @ Qr has part[pivots] lower triangular.
         rotation = scipy.linalg.qr(part[pivots].T)[0]
         V[:, list(group)] = part @ rotation
-    return V * signs(V), groups
+    return V * signs(V)
 
 
 def _groups(values: Float64, precision: float) -> tuple[tuple[int, ...], ...]:
@@ -44,9 +50,14 @@ def _groups(values: Float64, precision: float) -> tuple[tuple[int, ...], ...]:
     # Relative to the eigenvalues themselves: rotating unequal ones would change the answer.
     positive = values > precision * values[0]
     close = np.abs(np.diff(values)) <= precision * values[1:]
+    return runs(close & positive[1:])
+
+
+def runs(close: NDArray[np.bool_]) -> tuple[tuple[int, ...], ...]:
+    """Groups of neighbors that belong together, where close[j] joins j and j + 1."""
     found, current = [], [0]
-    for j in range(1, len(values)):
-        if close[j - 1] and positive[j]:
+    for j, joined in enumerate(close, 1):
+        if joined:
             current.append(j)
         else:
             found.append(tuple(current))

@@ -1,0 +1,405 @@
+"""The smallest eigenpairs of a sparse positive semi-definite matrix, beyond its known null space.
+
+Two ways complement each other. A graph of a curve or a surface falls apart when a few nodes are
+removed, so its matrix has a cheap sparse factor, and its eigenvalues are tiny: inverse iteration.
+A graph of higher-dimensional data has no small separators, but its eigenvalues are not tiny
+either: filtering a block of vectors with Chebyshev polynomials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, diags_array, eye_array
+from scipy.sparse.csgraph import (
+    breadth_first_order,
+    connected_components,
+    reverse_cuthill_mckee,
+)
+from scipy.sparse.linalg import splu
+
+from .. import draws, progress
+from ..backends.protocol import Float64
+from ..base import Context
+from ..errors import ConvergenceWarning, LocalizedAxisWarning, UnsupportedError, warn
+from ..threads import calm_blas
+from .canonical import runs, signs, turned
+from .krylov import block_width, leading, orthonormal
+
+DENSE = 500  # rows up to which a whole dense spectrum is quicker than any idea
+DENSE_AT_LAST = 4000  # rows up to which it is affordable where nothing else converged
+# Widths of a graph (see `width`): up to the first, factors cost less than filtering; up to the
+# second they take seconds, and beyond it minutes and gigabytes.
+NARROW, FACTORABLE = 1400, 4000
+ANGLE = 1e-6  # wanted: residual over gap, a bound of the angle to the true space
+ENOUGH = 1e-3  # accepted without another attempt or a warning
+EQUAL = 1e-8  # relative difference of eigenvalues that are taken for the same
+EPS = float(np.finfo(np.float64).eps)
+# The ordering of symmetric matrices; SuperLU's default has twice the fill and time.
+SYMMETRIC: dict[str, Any] = {
+    "permc_spec": "MMD_AT_PLUS_A",
+    "diag_pivot_thresh": 0.0,
+    "options": {"SymmetricMode": True},
+}
+
+
+class Bottom(NamedTuple):
+    """Eigenpairs, smallest first, and how they were found."""
+
+    values: Float64
+    vectors: Float64
+    residuals: Float64  # |A v - λ v| of each pair
+    solver: str
+    groups: tuple[tuple[int, ...], ...]  # axes with the same eigenvalue: any rotation is as good
+
+    @property
+    def report(self) -> dict[str, Any]:
+        return {
+            "eigenvalues": self.values,
+            "residuals": self.residuals,
+            "solver": self.solver,
+            "degenerate_axes": self.groups,
+        }
+
+
+class Pairs(NamedTuple):
+    """What one attempt found: k pairs or a few more, and a bound of the angle of the first k."""
+
+    values: Float64
+    vectors: Float64
+    error: float
+
+
+class Problem(NamedTuple):
+    """k smallest eigenpairs of A = root' root where null' v = 0; no eigenvalue exceeds `top`."""
+
+    A: csr_array | None
+    null: Float64
+    k: int
+    root: csr_array | None
+    top: float
+    ctx: Context
+
+    @property
+    def matrix(self) -> csr_array:
+        return csr_array(self.root.T @ self.root) if self.A is None else self.A
+
+    def project(self, V: Float64) -> Float64:
+        return V - self.null @ (self.null.T @ V)
+
+    def times(self, V: Float64) -> Float64:
+        """A V; by the root, which keeps digits that the entries of A have lost."""
+        if self.root is not None:
+            return np.asarray(self.root.T @ (self.root @ V))
+        return self.ctx.ops.sparse_times(self.matrix, V, 1.0, 0.0, None, 0.0)
+
+    def start(self, width: int) -> Float64:
+        return self.project(draws.normals(self.ctx.seed, "bottom", (len(self.null), width)))
+
+
+@calm_blas()
+def bottom(
+    A: csr_array | None,
+    null: Float64,
+    k: int,
+    ctx: Context,
+    *,
+    root: csr_array | None = None,
+    top: float | None = None,
+) -> Bottom:
+    """The k smallest eigenpairs of A in the complement of its known orthonormal null vectors.
+
+    `root` is a square B with A = B'B and B null = 0, if there is one (A may then be None); `top` a
+    bound of the spectrum. Fixed start, signs and bases: the same answer everywhere, to rounding.
+    """
+    rows = _norm(root) * _norm(root.T) if A is None and root is not None else _norm(A)
+    p = Problem(A, null, k, root, rows if top is None else min(top, rows), ctx)
+    best, solver = None, ""
+    for name, attempt in _attempts(p):
+        found = attempt(p)
+        if found is not None and (best is None or found.error < best.error):
+            best, solver = found, name
+        if best is not None and best.error <= ENOUGH:
+            break
+    if best is None:
+        raise UnsupportedError(
+            f"the graph of these {len(null)} points has no small separators, so that no way is "
+            "known to compute eigenvectors whose eigenvalues are so close to 0; use ModifiedLLE, "
+            "LTSA or HessianLLE, whose eigenvalues are not, or n_landmarks."
+        )
+    if best.error > ENOUGH:
+        warn(
+            f"the axes were found to an angle of {min(best.error, 1.0):.1e} only: the smallest "
+            "eigenvalues are close to each other and to 0. Try other n_neighbors, or n_landmarks.",
+            ConvergenceWarning,
+        )
+    return _finished(p, best, solver)
+
+
+def _norm(A: Any) -> float:
+    """The largest sum of a row's sizes, which no eigenvalue exceeds (Gershgorin)."""
+    return float(abs(A).sum(1).max())
+
+
+def _finished(p: Problem, found: Pairs, solver: str) -> Bottom:
+    values, V = np.maximum(found.values, 0), found.vectors
+    # Below the floor, eigenvalues are rounding; with a root, that holds for their roots.
+    floor = 100 * EPS * p.top
+    gaps, size = np.diff(values), values[1:]
+    if p.root is not None:
+        gaps, size, floor = np.diff(np.sqrt(values)), np.sqrt(size), 100 * EPS * np.sqrt(p.top)
+    groups = runs(gaps <= EQUAL * size + floor)
+    V = turned(V, groups)[:, : p.k]
+    values = np.maximum.accumulate(values)[: p.k]
+    residuals = np.linalg.norm(p.times(V) - V * values, axis=0)
+    kept = tuple(tuple(j for j in group if j < p.k) for group in groups)
+    return Bottom(values, V, residuals, solver, tuple(group for group in kept if group))
+
+
+# -- which way ---------------------------------------------------------------------------------
+
+
+def _attempts(p: Problem) -> Iterator[tuple[str, Callable[[Problem], Pairs | None]]]:
+    """Ways to solve it, the most promising first."""
+    n = len(p.null)
+    if n <= max(DENSE, 6 * block_width(p.k)):
+        yield "dense", _dense
+        return
+    if p.root is not None and width(p.root) <= FACTORABLE:
+        yield "root", _by_root
+    breadth = width(p.matrix)
+    if p.root is None and breadth > NARROW:
+        yield "chebyshev", _chebyshev
+    if breadth <= FACTORABLE:
+        yield "inverse", _inverse
+    if n <= DENSE_AT_LAST:
+        yield "dense", _dense
+    if p.root is None:
+        yield "chebyshev", lambda p: _chebyshev(p, patient=True)
+
+
+def width(A: csr_array) -> int:
+    """The largest level of a breadth-first search from a far node: no separator need be larger."""
+    pattern = csr_array((np.ones(A.nnz), A.indices, A.indptr), A.shape)
+    pattern = csr_array(pattern + pattern.T)
+    _, label = connected_components(pattern, directed=False)
+    start = int(np.argmax(label == np.argmax(np.bincount(label))))
+    far = breadth_first_order(pattern, start, return_predecessors=False)[-1]
+    order, before = breadth_first_order(pattern, int(far))
+    place = np.empty(len(label), np.int64)
+    place[order] = np.arange(len(order))
+    came = place[before[order[1:]]]  # never decreases: a level is found by bisection
+    ends = [0, 1]
+    while ends[-1] < len(order):
+        ends.append(1 + int(np.searchsorted(came, ends[-1])))
+    return int(np.diff(ends).max())
+
+
+# -- the ways ----------------------------------------------------------------------------------
+
+
+def _dense(p: Problem) -> Pairs:
+    """The null space is lifted above all else, so what remains at the bottom is the answer."""
+    n, c = p.null.shape
+    count = min(p.k + 8, n - c)
+    if p.root is not None:
+        lifted = np.vstack([p.root.toarray(), 2 * np.sqrt(p.top) * p.null.T])
+        _, s, Vt = scipy.linalg.svd(lifted, full_matrices=False)
+        return Pairs(s[::-1][:count] ** 2, p.project(Vt[::-1][:count].T), 0.0)
+    lifted = p.matrix.toarray() + 2 * p.top * (p.null @ p.null.T)
+    values, V = scipy.linalg.eigh(lifted, subset_by_index=[0, count - 1])
+    return Pairs(values, p.project(V), 0.0)
+
+
+def _inverse(p: Problem) -> Pairs | None:
+    """Block Lanczos on the inverse of A, shifted by next to nothing to be invertible."""
+    n = len(p.null)
+    try:
+        lu = splu((p.matrix + 1e-13 * p.top * eye_array(n)).tocsc(), **SYMMETRIC)
+    except (RuntimeError, MemoryError):
+        return None
+    return _inverted(p, lambda V: p.project(lu.solve(p.project(V))))
+
+
+def _by_root(p: Problem) -> Pairs | None:
+    """The same with A = B'B, from a factor of B.
+
+    Its fill is that of the graph instead of the graph's square, and its condition number the root
+    of A's. B also has a left null space U, which must be taken out between the two solves: it
+    comes from the factor by inverse iteration.
+    """
+    n, c = p.null.shape
+    assert p.root is not None
+    try:
+        lu = splu((p.root + 1e-13 * np.sqrt(p.top) * eye_array(n)).tocsc(), **SYMMETRIC)
+    except (RuntimeError, MemoryError):
+        return None
+    U = draws.normals(p.ctx.seed, "left", (n, c))
+    for _ in range(3):
+        U = lu.solve(scipy.linalg.qr(U, mode="economic")[0], trans="T")
+        if not np.isfinite(U).all():
+            return None
+    U = scipy.linalg.qr(U, mode="economic")[0]
+
+    def apply(V: Float64) -> Float64:
+        V = lu.solve(p.project(V), trans="T")
+        return p.project(lu.solve(V - U @ (U.T @ V)))
+
+    return _inverted(p, apply)
+
+
+def _inverted(p: Problem, apply: Callable[[Float64], Float64]) -> Pairs | None:
+    """Leading pairs of the inverse; their order is its, their values are A's own."""
+    k = p.k
+    start = p.start(k + 2)
+    if not np.isfinite(apply(start[:, :1])).all():
+        return None
+    found = leading(apply, start, k + 1, 1e-11, max_passes=30)
+    # Once more, which takes out what the tolerance left of eigenvectors far away.
+    V = scipy.linalg.qr(apply(found.vectors), mode="economic")[0]
+    if p.root is not None:
+        values = ((p.root @ V) ** 2).sum(0)
+        AV = p.times(V)
+    else:
+        AV = p.times(V)
+        values = (V * AV).sum(0)
+    gap = max(found.values[k - 1] - found.values[k], 1e-3 * found.values[k - 1])
+    error = found.residual * found.values[0] / max(gap, np.finfo(float).tiny)
+    # A factor without pivoting may be wrong: the residual shows it, once beyond rounding.
+    left = np.linalg.norm(AV - V * values, axis=0)[:k].max() - 1e-13 * p.top
+    gap = max(values[k] - values[k - 1], 1e-3 * values[k], np.finfo(float).tiny)
+    return Pairs(values, V, float(max(error, left / gap)))
+
+
+def _chebyshev(p: Problem, patient: bool = False) -> Pairs:
+    """Subspace iteration with the polynomial that damps [the block's largest value, top] best.
+
+    The block's values say how much a degree gains. Gives up unless `patient` where one sweep
+    would need 600 products: the wanted values are then too close to 0 for any polynomial.
+    """
+    A = p.matrix
+    order = reverse_cuthill_mckee(A, symmetric_mode=True)  # products 1.5 to 3 times as fast
+    A = csr_array(A[order][:, order])
+    A.sort_indices()
+    k, ops = p.k, p.ctx.ops
+    p = p._replace(A=A, null=np.ascontiguousarray(p.null[order]), root=None)
+    top = min(p.top, _bound(p))
+    width = block_width(k)
+    budget = int(np.clip(4e12 / (A.nnz * width), 1000, 20000))
+    X, degree, spent, sweeps = p.start(width), 20, 0, 0
+    while True:
+        X = _basis(p, X)
+        AX = p.times(X)
+        theta, C = scipy.linalg.eigh(X.T @ AX)
+        X, AX = X @ C, AX @ C
+        left = np.linalg.norm(AX[:, :k] - X[:, :k] * theta[:k], axis=0).max()
+        error = float(left / max(theta[k] - theta[k - 1], 1e-3 * abs(theta[k]), EPS * top))
+        cut = float(theta[-1])
+        half, middle = (top - cut) / 2, (top + cut) / 2
+        if half <= 0:  # the block spans everything that there is
+            break
+        need = np.arccosh(1e4) / max(_growth(cut - theta[k - 1], half), EPS)
+        progress.report("eigenvectors", min(spent, budget), budget)
+        if error <= ANGLE or spent >= budget or (sweeps > 2 and need > 600 and not patient):
+            break
+        if sweeps:
+            degree = int(np.clip(need, degree, 2 * degree))
+        # An isolated value must not outgrow the rest by more than rounding lets survive.
+        most = np.arccosh(1e7) / max(_growth(cut - theta[0], half), EPS)
+        degree = int(np.clip(degree, 4, max(4, most)))
+        before, now = X, (AX - middle * X) / half
+        for _ in range(degree - 1):
+            step = ops.sparse_times(A, now, 2 / half, -2 * middle / half, before, -1.0)
+            before, now = now, step
+        X, spent, sweeps = now, spent + degree, sweeps + 1
+    back = np.empty_like(order)
+    back[order] = np.arange(len(order))
+    return Pairs(theta[: k + 2], X[back, : k + 2], error)
+
+
+def _growth(distance: float, half: float) -> float:
+    """Logarithm of what one degree multiplies a vector by, so far below the damped interval."""
+    return float(np.arccosh(1 + max(distance, 0.0) / half))
+
+
+def _basis(p: Problem, X: Float64) -> Float64:
+    """An orthonormal basis of the block, filled up where directions were lost."""
+    wanted = X.shape[1]
+    X = p.project(X)
+    X = orthonormal(X / np.maximum(np.linalg.norm(X, axis=0), np.finfo(float).tiny), 0.0)
+    if X.shape[1] < wanted:
+        more = p.start(wanted)[:, X.shape[1] :]
+        X = np.hstack([X, more - X @ (X.T @ more)])
+        X = orthonormal(X / np.linalg.norm(X, axis=0), 0.0)
+    return orthonormal(p.project(X), 0.0)
+
+
+def _bound(p: Problem) -> float:
+    """A bound of the spectrum from twelve steps of Lanczos (Zhou and Li, 2011)."""
+    v = p.start(1)
+    Q: list[Float64] = []
+    alpha, beta = [], []
+    for _ in range(min(12, len(v) - 1)):
+        length = float(np.linalg.norm(v))
+        if Q:
+            beta.append(length)
+        if length <= 1e-12 * p.top:
+            return p.top
+        Q.append(v / length)
+        w = p.times(Q[-1])
+        alpha.append(float(Q[-1][:, 0] @ w[:, 0]))
+        basis = np.hstack(Q)
+        for _ in range(2):
+            w = w - basis @ (basis.T @ w)
+        v = w
+    values = scipy.linalg.eigvalsh_tridiagonal(np.array(alpha), np.array(beta))
+    return float(values[-1] + np.linalg.norm(v)) * 1.01
+
+
+# -- weights, scale, and axes of a few rows ----------------------------------------------------
+
+
+def weighted_bottom(
+    A: csr_array | None, mass: Float64, k: int, ctx: Context, root: csr_array | None = None
+) -> Bottom:
+    """The k smallest y'Ay over columns whose mean, weighted by `mass`, is 0 and deviation 1.
+
+    A constant must be in the null space of A. The generalized problem A y = λ diag(mass) y
+    becomes a plain one for v = √mass y.
+    """
+    roots, total = np.sqrt(mass), float(mass.sum())
+    if (mass != 1).any():
+        left, right = diags_array(roots), diags_array(1 / roots)
+        A = None if A is None else csr_array(right @ A @ right)
+        root = None if root is None else csr_array(left @ root @ right)
+    found = bottom(A, (roots / np.sqrt(total))[:, None], k, ctx, root=root)
+    Y = found.vectors * (np.sqrt(total) / roots)[:, None]
+    return found._replace(vectors=Y * signs(Y))
+
+
+def participation(V: Float64) -> Float64:
+    """How many rows each column is about: 1 if one entry is all, n if all are of one size."""
+    squares = V * V
+    total = squares.sum(0) ** 2
+    return np.asarray(np.divide(total, (squares**2).sum(0), out=total * 0, where=total > 0))
+
+
+def localized(V: Float64) -> Float64:
+    """Warn of columns that are about a few rows only; the participation of each column."""
+    rows = participation(V)
+    n = len(V)
+    few = min(n / 10, max(4.5, min(n / 100, 100)))
+    for axis in np.flatnonzero((rows > 0) & (rows < few)):
+        count = int(np.ceil(rows[axis]))
+        who: NDArray[np.int64] = np.sort(np.argsort(-np.abs(V[:, axis]), kind="stable")[:count])
+        shown = ", ".join(map(str, who[:10])) + (", ..." if count > 10 else "")
+        warn(
+            f"axis {axis} is about {count} rows only ({shown}): they hang on the others by little. "
+            "Look at them, drop them, or raise n_neighbors.",
+            LocalizedAxisWarning,
+        )
+    return rows
