@@ -37,6 +37,7 @@ DENSE_AT_LAST = 4000  # rows up to which it is affordable where nothing else con
 NARROW, FACTORABLE = 1400, 4000
 ANGLE = 1e-6  # wanted: residual over gap, a bound of the angle to the true space
 ENOUGH = 1e-3  # accepted without another attempt or a warning
+WORK, PRODUCTS = 4e12, (1000, 20000)  # multiplications, and products with a block, at most
 EQUAL = 1e-8  # relative difference of eigenvalues that are taken for the same
 EPS = float(np.finfo(np.float64).eps)
 # The ordering of symmetric matrices; SuperLU's default has twice the fill and time.
@@ -116,8 +117,9 @@ def bottom(
     `root` is a square B with A = B'B and B null = 0, if there is one (A may then be None); `top` a
     bound of the spectrum. Fixed start, signs and bases: the same answer everywhere, to rounding.
     """
-    rows = _norm(root) * _norm(root.T) if A is None and root is not None else _norm(A)
-    p = Problem(A, null, k, root, rows if top is None else min(top, rows), ctx)
+    bound = _norm(root) * _norm(root.T) if A is None and root is not None else _norm(A)
+    bound = min(bound, np.inf if top is None else top) or 1.0  # of a matrix of zeros
+    p = Problem(A, null, k, root, bound, ctx)
     best, solver = None, ""
     for name, attempt in _attempts(p):
         found = attempt(p)
@@ -289,7 +291,7 @@ def _chebyshev(p: Problem, patient: bool = False) -> Pairs:
     p = p._replace(A=A, null=np.ascontiguousarray(p.null[order]), root=None)
     top = min(p.top, _bound(p))
     width = block_width(k)
-    budget = int(np.clip(4e12 / (A.nnz * width), 1000, 20000))
+    budget = int(np.clip(WORK / (A.nnz * width), *PRODUCTS))
     X, degree, spent, sweeps = p.start(width), 20, 0, 0
     while True:
         X = _basis(p, X)

@@ -37,11 +37,22 @@ def turned(V: Float64, groups: tuple[tuple[int, ...], ...]) -> Float64:
     V = V.copy()
     for group in groups:
         part = V[:, list(group)]
-        pivots = np.sort(scipy.linalg.qr(part.T, mode="r", pivoting=True)[1][: len(group)])
+        pivots = np.sort(_pivots(part))
         # part @ Qr has part[pivots] lower triangular.
         rotation = scipy.linalg.qr(part[pivots].T)[0]
         V[:, list(group)] = part @ rotation
     return V * signs(V)
+
+
+def _pivots(part: Float64) -> list[int]:
+    """Rows that span the space, each the longest beyond the earlier ones; near ties to the first."""
+    rest, pivots = part.copy(), []
+    for _ in range(part.shape[1]):
+        size = np.einsum("ij,ij->i", rest, rest)
+        pivots.append(int(np.argmax(size >= (1 - TIE) * size.max())))
+        direction = rest[pivots[-1]] / np.sqrt(size[pivots[-1]])
+        rest -= np.outer(rest @ direction, direction)
+    return pivots
 
 
 def _groups(values: Float64, precision: float) -> tuple[tuple[int, ...], ...]:
