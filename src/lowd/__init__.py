@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _HOME = {name: f".methods.{module}" for name, module in METHODS.items()}
 _HOME |= {"save": ".store", "load": ".store", "estimate": ".planning"}
 _HOME |= {"jl_min_dim": ".methods.random_projection"}
+_HOME |= dict.fromkeys(("neighbors", "NeighborGraph", "NeighborsTransformer"), ".methods.neighbors")
 _MODULES = ("errors", "progress")
 
 __all__ = [*_HOME, *_MODULES]
@@ -21,7 +22,11 @@ if TYPE_CHECKING:
     from . import errors as errors
     from . import progress as progress
     from .methods.classical_mds import ClassicalMDS as ClassicalMDS
+    from .methods.isomap import Isomap as Isomap
     from .methods.kernel_pca import KernelPCA as KernelPCA
+    from .methods.neighbors import NeighborGraph as NeighborGraph
+    from .methods.neighbors import NeighborsTransformer as NeighborsTransformer
+    from .methods.neighbors import neighbors as neighbors
     from .methods.pca import PCA as PCA
     from .methods.random_projection import (
         GaussianRandomProjection as GaussianRandomProjection,

@@ -253,7 +253,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         Q = data.items
         if data.survey is None or Q.dtype == data.dtype:
             with np.errstate(invalid="ignore", over="ignore"):
-                Y = _narrowed(self.map_(Q, ops), data.dtype)
+                Y = narrowed(self.map_(Q, ops), data.dtype)
             unseen = data.survey is None and getattr(self.map_, "spreads", False)
             if not unseen or ops.survey(Y).bad is None:
                 return Y
@@ -265,7 +265,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         for chosen, part in ((far, Q), (~far, rows)):
             if chosen.any():
                 Y[chosen] = self.map_(part[chosen], ops)
-        return _narrowed(Y, data.dtype)
+        return narrowed(Y, data.dtype)
 
     def _check_memory(self, data: Data) -> None:
         n, d = data.shape
@@ -293,14 +293,14 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         kind = self._kind()
-        tags.input_tags.pairwise = kind in ("distances", "kernel")
-        tags.input_tags.positive_only = kind == "distances"
+        tags.input_tags.pairwise = kind in ("distances", "kernel", "affinity")
+        tags.input_tags.positive_only = kind in ("distances", "affinity")
         tags.input_tags.sparse = self._takes_sparse()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 
-def _narrowed(Y: Array, dtype: np.dtype[Any]) -> Array:
+def narrowed(Y: Array, dtype: np.dtype[Any]) -> Array:
     """Places in the type of the data; a far one is the largest number there, not infinity."""
     if Y.dtype == dtype:
         return Y

@@ -1,8 +1,8 @@
 """Gate 2: whatever the user gave becomes checked data of one kind, or a clear error.
 
-Kinds: "rows" (numbers, dense or sparse), "distances" and "kernel" (square matrices when fitting,
-new x training afterwards), "table" (columns of numbers and categories) and "objects" (anything a
-callable metric understands).
+Kinds: "rows" (numbers, dense or sparse), "distances", "kernel" and "affinity" (square matrices when
+fitting, new x training afterwards; affinities may be sparse), "table" (columns of numbers and
+categories) and "objects" (anything a callable metric understands).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .backends.protocol import Array, Backend, Rows, Survey
 from .errors import ColumnTypeError, DataError, MetricWarning, UnsupportedError, warn
 from .tables import Table, column_kinds, is_table
 
-Kind: TypeAlias = Literal["rows", "distances", "kernel", "table", "objects"]
+Kind: TypeAlias = Literal["rows", "distances", "kernel", "affinity", "table", "objects"]
 
 # Beyond these sizes squares leave the range of the type.
 SAFE = {np.dtype(np.float32): (1e-15, 1e15), np.dtype(np.float64): (1e-140, 1e140)}
@@ -59,8 +59,12 @@ def as_data(
         return _as_table(model, X, fitting)
     if kind == "objects" and not _numeric_2d(X):
         return _as_objects(model, X)
-    rows = _as_rows(model, X, fitting, sparse and kind == "rows")
-    if kind in ("distances", "kernel"):
+    rows = _as_rows(model, X, fitting, sparse and kind in ("rows", "distances", "affinity"))
+    if issparse(rows) and kind == "distances":  # a neighbor graph, which checks itself
+        return Data(rows, rows.dtype)
+    if issparse(rows) and kind == "affinity":
+        return Data(_as_sparse_square(rows, fitting), rows.dtype)
+    if kind in ("distances", "kernel", "affinity"):
         square, survey = _as_square(rows, kind, fitting, ops)
         return Data(square, rows.dtype, survey)
     if not look and not issparse(rows):
@@ -165,7 +169,7 @@ def in_range(rows: Rows, largest: float, fitting: bool) -> Rows:
 
 def _as_square(A: Array, kind: Kind, fitting: bool, ops: Backend) -> tuple[Array, Survey | None]:
     """A checked training matrix (exactly symmetric), or checked rows toward it."""
-    what = "metric='precomputed'" if kind == "distances" else "kernel='precomputed'"
+    what = f"{'metric' if kind == 'distances' else kind}='precomputed'"
     if not fitting or A.shape[0] != A.shape[1]:
         survey = ops.survey(A)
         if survey.bad is not None:
@@ -173,6 +177,9 @@ def _as_square(A: Array, kind: Kind, fitting: bool, ops: Backend) -> tuple[Array
         if kind == "distances" and A.min(initial=0) < 0:
             row, column = map(int, np.unravel_index(A.argmin(), A.shape))
             raise DataError(_negative(float(A.min()), (row, column)))
+        if kind == "affinity" and A.min(initial=0) < 0:
+            row, column = map(int, np.unravel_index(A.argmin(), A.shape))
+            raise DataError(_negative_affinity(float(A.min()), row, column))
         if not fitting:
             return in_range(A, survey.largest, fitting), survey
         raise DataError(
@@ -190,8 +197,47 @@ def _as_square(A: Array, kind: Kind, fitting: bool, ops: Backend) -> tuple[Array
         )
     if kind == "distances":
         _check_distances(A, found.smallest, found.smallest_at, found.diagonal, found.diagonal_at)
+    if kind == "affinity" and found.smallest < 0:
+        raise DataError(_negative_affinity(found.smallest, *found.smallest_at))
     A = (A + A.T) / 2 if found.asymmetry > 0 else A
     return in_range(A, found.largest, fitting), None
+
+
+def _as_sparse_square(A: csr_array, fitting: bool) -> csr_array:
+    """Checked sparse affinities; what is not stored is 0."""
+    what = "affinity='precomputed'"
+    rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
+    good = np.isfinite(A.data)
+    if not good.all():
+        at = int(np.argmin(good))
+        raise DataError(
+            f"{what}: row {rows[at]}, column {A.indices[at]} is {A.data[at]}; every entry must be "
+            "a number."
+        )
+    if A.data.min(initial=0) < 0:
+        at = int(np.argmin(A.data))
+        raise DataError(_negative_affinity(float(A.data[at]), int(rows[at]), int(A.indices[at])))
+    if not fitting:
+        return A
+    if A.shape[0] != A.shape[1]:
+        raise DataError(f"{what} needs a square matrix of n_samples x n_samples, got {A.shape}.")
+    gap = abs(A - A.T)
+    if gap.nnz and gap.max() > ASYMMETRY * A.data.max(initial=0):
+        at = int(np.argmax(gap.data))
+        i = int(np.searchsorted(gap.indptr, at, side="right") - 1)
+        j = int(gap.indices[at])
+        raise DataError(
+            f"{what} needs a symmetric matrix: entry ({i}, {j}) is {A[i, j]:.6g} but ({j}, {i}) is "
+            f"{A[j, i]:.6g}; pass (A + A.T) / 2 if the mean is what you want."
+        )
+    return csr_array((A + A.T) / 2, dtype=np.float64) if gap.nnz else A.astype(np.float64)
+
+
+def _negative_affinity(smallest: float, row: int, column: int) -> str:
+    return (
+        f"affinity='precomputed': Negative values in data: the weight at row {row}, column "
+        f"{column} is {smallest:.6g}; a tie is 0 or more."
+    )
 
 
 def _check_distances(

@@ -11,11 +11,13 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from .backends.protocol import Backend, Float64, Lists
 from .errors import DataError, DisconnectedGraphWarning, ParameterError, warn
-from .relations.distances import DistanceRelation
+from .relations.distances import DistanceRelation, Listed
+from .relations.neighbors import TIE as TIE
 from .relations.neighbors import len_of, others, size, some, within
 
 OnDisconnected: TypeAlias = Literal["join", "error"]
 MOST_PIECES = 5000
+MOST_TIES = 10  # edges as long as the longest of their row, per ordinary one
 
 
 class Graph(NamedTuple):
@@ -51,6 +53,27 @@ class Graph(NamedTuple):
         """Symmetric: an edge where either end has it."""
         return union(self.edges)
 
+    def of_rows(self) -> csr_array:
+        """Lengths between rows; a copy is tied to the first of its kind by a stored zero."""
+        edges = self.lengths().tocoo()
+        n = len(self.place)
+        copies = np.setdiff1d(np.arange(n), self.first)
+        originals = self.first[self.place[copies]]
+        row = np.concatenate([self.first[edges.row], copies, originals])
+        column = np.concatenate([self.first[edges.col], originals, copies])
+        lengths = np.concatenate([edges.data, np.zeros(2 * len(copies))])
+        return csr_array(coo_array((lengths, (row, column)), (n, n)))
+
+
+class Distinct(NamedTuple):
+    """Neighbors of the distinct points, before anything is joined; fields as in `Graph`."""
+
+    base: DistanceRelation
+    edges: csr_array
+    first: NDArray[np.int64]
+    place: NDArray[np.int64]
+    mass: Float64
+
 
 def neighbor_graph(
     base: DistanceRelation,
@@ -58,20 +81,75 @@ def neighbor_graph(
     radius: float | None,
     ops: Backend,
     on_disconnected: OnDisconnected = "join",
+    *,
+    ties: bool = False,
+    ready: csr_array | None = None,
 ) -> Graph:
-    """The graph of k nearest neighbors, or of all within a radius, of the distinct points."""
-    edges = _edges(base, k, radius, ops)
-    n = edges.shape[0]
+    """The graph of k nearest neighbors, or of all within a radius, of the distinct points.
+
+    With `ties` all points as near as the k-th count as neighbors, so that the graph does not
+    depend on the order of the rows. `ready` holds neighbors that were found elsewhere (row i:
+    distances to those of i, nearest first); then it alone says who is a copy of whom.
+    """
+    points = merged(base, ready) if ready is not None else distinct(base, k, radius, ops, ties)
+    return connected(points, k, radius, ops, on_disconnected)
+
+
+def distinct(
+    base: DistanceRelation, k: int | None, radius: float | None, ops: Backend, ties: bool = False
+) -> Distinct:
+    """Merge copies of a point, and find the neighbors of what is left; one point has none."""
+    n = size(base)
+    alone = csr_array((1, 1))
+    edges = alone if n == 1 else _edges(base, k, radius, ops, ties)
     first, place = _copies(edges)
     if len(first) < n:
-        if k is not None and k >= len(first):
+        base = base.at(first)
+        if len(first) == 1:
+            edges = alone
+        elif k is not None and k >= len(first):
             raise ParameterError(
                 f"n_neighbors={k}, but only {len(first)} of the {n} rows are distinct; "
                 f"use n_neighbors={len(first) - 1} or less."
             )
-        base = base.at(first)
-        edges = _edges(base, k, radius, ops)
+        else:
+            edges = _edges(base, k, radius, ops, ties)
     mass = np.bincount(place, minlength=len(first)).astype(np.float64)
+    return Distinct(base, edges, first, place, mass)
+
+
+def merged(base: DistanceRelation, edges: csr_array) -> Distinct:
+    """The distinct points of a ready graph, with all edges of their copies.
+
+    Of several edges between two points the shortest counts.
+    """
+    first, place = _copies(edges)
+    count = len(first)
+    mass = np.bincount(place, minlength=count).astype(np.float64)
+    if count == len(place):
+        return Distinct(base, edges, first, place, mass)
+    rows = place[np.repeat(np.arange(edges.shape[0]), np.diff(edges.indptr))]
+    cols = place[edges.indices]
+    order = np.lexsort([edges.data, cols, rows])
+    rows, cols, data = rows[order], cols[order], edges.data[order]
+    kept = rows != cols
+    kept[1:] &= (np.diff(rows) != 0) | (np.diff(cols) != 0)
+    rows, cols, data = rows[kept], cols[kept], data[kept]
+    order = np.lexsort([cols, data, rows])  # nearest first again
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))])
+    edges = csr_array((data[order], cols[order], starts), shape=(count, count))
+    return Distinct(base.at(first), edges, first, place, mass)
+
+
+def connected(
+    points: Distinct,
+    k: int | None,
+    radius: float | None,
+    ops: Backend,
+    on_disconnected: OnDisconnected,
+) -> Graph:
+    """Count the pieces, and join them if there are several."""
+    base, edges, first, place, mass = points
     pieces = _labels(edges)
     bridges = np.empty((0, 2), np.int64)
     if pieces.max(initial=0) > 0:
@@ -80,26 +158,64 @@ def neighbor_graph(
 
 
 def union(edges: csr_array) -> csr_array:
-    """The symmetric graph with an edge where either end has it."""
-    ones = csr_array((np.ones(edges.nnz), edges.indices, edges.indptr), edges.shape)
-    count = csr_array(ones + ones.T)
-    # Sums of stored zeros would vanish from a sparse sum: lengths are shifted by one, and back.
-    shifted = csr_array((edges.data + 1, edges.indices, edges.indptr), edges.shape)
-    total = csr_array(shifted + shifted.T)
-    count.sort_indices()
-    total.sort_indices()
-    lengths = np.where(count.data > 1, total.data / count.data, total.data) - 1
-    return csr_array((lengths, total.indices, total.indptr), edges.shape)
+    """The symmetric graph with an edge where either end has it; stored zeros stay edges."""
+    # Numbers of the edges are combined in place of their lengths, of which some may be 0.
+    numbers = np.arange(1, edges.nnz + 1, dtype=np.float64)
+    one_way = csr_array((numbers, edges.indices, edges.indptr), edges.shape, copy=True)
+    one_way.sort_indices()
+    both = csr_array(one_way.maximum(csr_array(one_way.T)))
+    lengths = edges.data[both.data.astype(np.int64) - 1]
+    return csr_array((lengths, both.indices, both.indptr), edges.shape)
 
 
-def _edges(base: DistanceRelation, k: int | None, radius: float | None, ops: Backend) -> csr_array:
+def _edges(
+    base: DistanceRelation, k: int | None, radius: float | None, ops: Backend, ties: bool
+) -> csr_array:
     if radius is not None:
         return within(base, None, radius, ops)
     assert k is not None
-    near = others(base, k, ops)
-    n = len(near.indices)
+    n = size(base)
+    more = 1 if ties and k < n - 1 else 0
+    indices, distances = others(base, k + more, ops)
     starts = np.arange(0, n * k + 1, k)
-    return csr_array((near.distances.ravel(), near.indices.ravel(), starts), shape=(n, n))
+    edges = csr_array((distances[:, :k].ravel(), indices[:, :k].ravel(), starts), shape=(n, n))
+    if more:
+        tied = np.flatnonzero(distances[:, k] <= distances[:, k - 1] * (1 + TIE[distances.dtype]))
+        edges = _with_ties(base, edges, tied, distances[:, k - 1], ops)
+    return edges
+
+
+def _with_ties(
+    base: DistanceRelation,
+    edges: csr_array,
+    tied: NDArray[np.int64],
+    reach: Float64,
+    ops: Backend,
+) -> csr_array:
+    """Also the edges as long as the longest of their row.
+
+    Where nearly all distances are the same (few values, many rows) that would be all pairs; then
+    the first by number stay, as without ties.
+    """
+    items, n = base.everything(), edges.shape[0]
+    step, found = max(1, 2**23 // n), 0
+    parts: list[tuple[NDArray[np.int64], NDArray[np.int64], Float64]] = []
+    for b in range(0, len(tied), step):
+        rows = tied[b : b + step]
+        D = np.asarray(base.toward(some(items, rows), ops))
+        near = D <= reach[rows, None] * (1 + TIE[D.dtype])
+        near[np.arange(len(rows)), rows] = False
+        for r, row in enumerate(rows):
+            near[r, edges.indices[edges.indptr[row] : edges.indptr[row + 1]]] = False
+        at, other = np.nonzero(near)
+        parts.append((rows[at], other, D[at, other].astype(np.float64)))
+        found += len(at)
+        if found > MOST_TIES * edges.nnz + 10**6:
+            return edges
+    if not found:
+        return edges
+    row, column, length = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return _with(edges, csr_array(coo_array((length, (row, column)), edges.shape)))
 
 
 def _copies(edges: csr_array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -123,14 +239,17 @@ def _copies(edges: csr_array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _labels(edges: csr_array) -> NDArray[np.int64]:
-    """The piece of each point; pieces are numbered by size, then by their first point."""
-    count, label = connected_components(edges, directed=False)
-    sizes = np.bincount(label, minlength=count)
-    _, first = np.unique(label, return_index=True)
+    """The piece of each point."""
+    return by_size(connected_components(edges, directed=False)[1])
+
+
+def by_size(label: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """Labels of pieces as numbers by size, then by first point: 0 is the largest."""
+    _, first, sizes = np.unique(label, return_index=True, return_counts=True)
     order = np.lexsort([first, -sizes])
-    rank = np.empty(count, np.int64)
-    rank[order] = np.arange(count)
-    return rank[label]
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return np.asarray(rank[label])
 
 
 def _joined(
@@ -147,11 +266,16 @@ def _joined(
     count = int(pieces.max()) + 1
     rows = np.bincount(pieces, mass).astype(int)
     shown = ", ".join(map(str, rows[:5])) + (", ..." if count > 5 else "")
-    how = f"{k} neighbors" if radius is None else f"radius {radius:g}"
+    how = f"radius {radius:g}" if radius is not None else f"{k} neighbors" if k else "neighbors"
     found = f"the graph of {how} is in {count} pieces (rows: {shown})"
     more = "raise n_neighbors" if radius is None else "raise radius"
     if on_disconnected == "error" or count > MOST_PIECES:
         raise DataError(f"{found}; {more}, or fit the pieces one by one.")
+    if isinstance(base, Listed):
+        raise DataError(
+            f"{found}, and how far apart they are is not known; {more} where the graph is made, or "
+            "pass rows and the graph as neighbors=."
+        )
     pairs, gaps = shortest_bridges(base, pieces, ops)
     warn(
         f"{found}; they were joined by their {len(pairs)} shortest edges (up to {gaps.max():.3g} "

@@ -8,12 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from .backends.protocol import Array, Backend, Float64, Rows
+from . import draws
+from .backends.protocol import Array, Backend, Float64, Lists, Rows
 from .relations import Relation
+from .relations.distances import Distances
+from .relations.neighbors import nearest, within
 from .values import value
 
 # A block of relation rows that stays in memory while a large batch is mapped.
 BLOCK_BYTES = 2**26
+POLE = 1e-8  # a factor beyond its inverse is noise
 
 
 @value
@@ -73,18 +77,213 @@ class CenteredMap:
 
     def __call__(self, Q: Any, ops: Backend) -> Array:
         def place(part: Any) -> Array:
-            K = self.relation.toward(part, ops)
-            with np.errstate(over="ignore", invalid="ignore"):
-                Y = ops.project(K, self.means, self.projection)
-            far = ~np.isfinite(Y).all(1)
-            if far.any():  # relations beyond the type's range: the nearest that it can hold
-                limit = np.finfo(np.float64).max ** 0.5
-                held = np.nan_to_num(K[far].astype(np.float64), posinf=limit, neginf=-limit)
-                placed = ops.project(np.clip(held, -limit, limit), self.means, self.projection)
-                Y[far] = np.clip(placed, -np.finfo(Y.dtype).max, np.finfo(Y.dtype).max)
-            return Y
+            return self.placed(self.relation.toward(part, ops), ops)
 
         return blockwise(Q, len(self.means), place)
+
+    def placed(self, K: Array, ops: Backend) -> Array:
+        """Places of points whose relations to the training points are known."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            Y = ops.project(K, self.means, self.projection)
+        far = ~np.isfinite(Y).all(1)
+        if far.any():  # relations beyond the type's range: the nearest that it can hold
+            limit = np.finfo(np.float64).max ** 0.5
+            held = np.nan_to_num(K[far].astype(np.float64), posinf=limit, neginf=-limit)
+            placed = ops.project(np.clip(held, -limit, limit), self.means, self.projection)
+            Y[far] = np.clip(placed, -np.finfo(Y.dtype).max, np.finfo(Y.dtype).max)
+        return Y
+
+
+@value
+class GeodesicMap:
+    """Classical scaling's map, fed by the paths that lead through a new point's neighbors."""
+
+    scaled: CenteredMap  # of Geodesics
+
+    @property
+    def base(self) -> Any:
+        """The distances that new points are measured by."""
+        return getattr(self.scaled.relation, "base")  # noqa: B009 - of Geodesics, not of any
+
+    def __call__(self, Q: Any, ops: Backend) -> Array:
+        geodesics: Any = self.scaled.relation
+        dtype = np.dtype(getattr(Q, "dtype", np.float64))
+        return self.through(geodesics.near(Q, ops), dtype, ops)
+
+    def through(self, near: csr_array, dtype: np.dtype[Any], ops: Backend) -> Array:
+        """Places of points (of that type) whose neighbors are known: rows of distances to them."""
+        geodesics: Any = self.scaled.relation
+        wide = np.result_type(geodesics.lengths.dtype, dtype)
+
+        def place(part: csr_array) -> Array:
+            return self.scaled.placed(geodesics.along(part, wide, ops), ops)
+
+        return blockwise(near, len(self.scaled.means), place)
+
+
+@value
+class MarkovMap:
+    """Means over a new point's neighbors, divided by what an eigenvector loses in one step.
+
+    An eigenvector is its own mean over neighbors up to a factor; solved for one row, that is the
+    place of a point with this row (Nyström; Bengio et al., 2004). "walk": y = gain · mean,
+    "root": the same times √degree, "plain": y = sum / (degree - λ). Where the factor has a pole
+    the mean itself stands: the harmonic rule.
+    """
+
+    relation: Any  # of `relations.affinities`
+    weights: Float64  # of the training points, beside those of their ties
+    means: Float64  # what is averaged
+    places: Float64
+    kind: str
+    gain: Float64  # λ for "plain"
+    harmonic: bool = False
+
+    def __call__(self, Q: Any, ops: Backend) -> Array:
+        table = self.weights[:, None] * np.column_stack([self.means, np.ones(len(self.means))])
+
+        def place(part: Any) -> Array:
+            ties = self.relation.toward(part, ops)
+            sums = ties.times(table, ops)
+            tied = sums[:, -1:] > 0
+            Y = np.divide(sums[:, :-1], sums[:, -1:], out=np.zeros_like(sums[:, :-1]), where=tied)
+            Y *= self._factor(sums[:, -1:] * np.exp(ties.scale)[:, None])
+            known = ties.at >= 0
+            Y[known] = self.places[ties.at[known]]
+            return Y
+
+        return blockwise(Q, 3 * len(self.means), place)
+
+    def _factor(self, degree: Float64) -> Float64:
+        """What the mean of a point of that degree is multiplied by."""
+        if self.kind == "plain":
+            if self.harmonic:
+                return np.ones((1, 1))
+            left = np.where(degree <= self.gain * (1 + POLE), degree, degree - self.gain)
+            return np.divide(degree, left, out=np.ones(left.shape), where=left > 0)
+        gain = np.ones((1, 1)) if self.harmonic else self.gain[None]
+        return gain * np.sqrt(degree) if self.kind == "root" else gain
+
+
+@value
+class Remember:
+    """Training rows return to their place; all others go through `then`.
+
+    A row is looked up on its own, by a hash of its bits, and then compared: whoever else is in
+    the batch does not matter.
+    """
+
+    then: Any
+    keys: NDArray[np.uint64]  # in increasing order
+    rows: NDArray[np.int64]  # whose keys they are
+    X: Array
+    Y: Array
+
+    @classmethod
+    def of(cls, then: Any, X: Array, Y: Array) -> Remember:
+        keys = row_keys(X)
+        order = np.argsort(keys, kind="stable")
+        return cls(then, keys[order], order, X, Y)
+
+    def __call__(self, Q: Array, ops: Backend) -> Array:
+        keys = row_keys(Q)
+        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        rows = self.rows[at]
+        known = self.keys[at] == keys
+        known[known] = (self.X[rows[known]] == Q[known]).all(1)
+        Y = np.empty((len(Q), self.Y.shape[1]))
+        Y[known] = self.Y[rows[known]]
+        if not known.all():
+            Y[~known] = self.then(Q[~known], ops)
+        return Y
+
+
+def row_keys(X: Array) -> NDArray[np.uint64]:
+    """64 bits of each row of numbers: equal rows have equal keys, in float32 or float64."""
+    factors = draws.bits(0, "columns", np.arange(X.shape[1])) | np.uint64(1)
+    keys = np.empty(len(X), np.uint64)
+    step = max(1, BLOCK_BYTES // (32 * X.shape[1]))
+    for i in range(0, len(X), step):
+        part = (X[i : i + step].astype(np.float64) + 0.0).view(np.uint64)  # -0 is 0
+        # The high bits of round numbers are all they have: they must reach the low ones.
+        keys[i : i + step] = ((part ^ (part >> np.uint64(32))) * factors).sum(1, dtype=np.uint64)
+    return keys
+
+
+@value
+class BarycentricMap:
+    """Weights that rebuild a row from its neighbors, applied to their places."""
+
+    base: Distances
+    Y: Array
+    n_neighbors: int | None
+    radius: float | None
+    reg: float
+
+    def __call__(self, Q: Array, ops: Backend) -> Array:
+        near = around(self.base, Q, self.n_neighbors, self.radius, ops)
+        weights = ops.barycenters(Q, self.base.X, near, self.reg)
+        shape = (len(Q), len(self.Y))
+        return np.asarray(csr_array((weights, near.indices, near.starts), shape) @ self.Y)
+
+
+@value
+class TangentMap:
+    """Neighbors' places as a linear function of their tangent coordinates, evaluated at a row.
+
+    With neighbors less their mean Z = U S V' and places less theirs T, the place of x is
+    mean + Σ (x - mean)·v_l (u_l'T) / s_l over the k largest singular values.
+    """
+
+    base: Distances
+    Y: Array
+    n_neighbors: int | None
+    radius: float | None
+
+    def __call__(self, Q: Array, ops: Backend) -> Array:
+        near = around(self.base, Q, self.n_neighbors, self.radius, ops)
+        counts = np.diff(near.starts)
+        out = np.empty((len(Q), self.Y.shape[1]))
+        for p in np.unique(counts):
+            rows = np.flatnonzero(counts == p)
+            step = max(1, BLOCK_BYTES // int(8 * p * (2 * Q.shape[1] + 2 * p)))
+            for i in range(0, len(rows), step):
+                part = rows[i : i + step]
+                lists = near.indices[near.starts[part, None] + np.arange(p)]
+                out[part] = self._placed(Q[part], lists)
+        return out
+
+    def _placed(self, Q: Array, lists: NDArray[np.int32]) -> Float64:
+        Z = self.base.X[lists].astype(np.float64)
+        T = self.Y[lists].astype(np.float64)
+        middle, home = Z.mean(1, keepdims=True), T.mean(1, keepdims=True)
+        Z -= middle
+        T -= home
+        values, U = np.linalg.eigh(Z @ Z.transpose(0, 2, 1))
+        k = min(self.Y.shape[1], U.shape[2])
+        values, U = values[:, None, -k:], U[:, :, -k:]
+        # Directions in which the neighbors do not extend say nothing.
+        firm = values > 1e-10 * values.max(2, keepdims=True)
+        inverse = np.divide(1, values, out=np.zeros_like(values), where=firm)
+        along = (Z @ (Q[:, :, None] - middle.transpose(0, 2, 1))).transpose(0, 2, 1)
+        return np.asarray((home + ((along @ U) * inverse) @ (U.transpose(0, 2, 1) @ T))[:, 0])
+
+
+def around(base: Distances, Q: Array, k: int | None, radius: float | None, ops: Backend) -> Lists:
+    """The k nearest training points of each row, or all within the radius, but at least one."""
+    if radius is None:
+        assert k is not None
+        found = nearest(base, Q, k, ops).indices
+        return Lists(np.arange(0, found.size + 1, k), found.ravel())
+    near = within(base, Q, radius, ops)
+    counts, indices = np.diff(near.indptr), near.indices.astype(np.int32)
+    alone = np.flatnonzero(counts == 0)
+    if len(alone):
+        indices = np.insert(
+            indices, near.indptr[alone], nearest(base, Q[alone], 1, ops).indices[:, 0]
+        )
+        counts[alone] = 1
+    return Lists(np.concatenate([[0], np.cumsum(counts)]), indices)
 
 
 def blockwise(Q: Any, width: int, place: Any) -> Array:

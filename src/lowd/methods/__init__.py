@@ -7,4 +7,5 @@ METHODS = {
     "HadamardRandomProjection": "random_projection",
     "ClassicalMDS": "classical_mds",
     "KernelPCA": "kernel_pca",
+    "Isomap": "isomap",
 }

@@ -122,7 +122,7 @@ class Given:
 
     def distances(self, ops: Backend) -> Array:  # noqa: ARG002 - a relation's signature
         assert self.D is not None
-        return self.D
+        return self.D if self.rows is None else np.ascontiguousarray(self.D[:, self.rows])
 
     def toward(self, Q: Array, ops: Backend) -> Array:  # noqa: ARG002
         chosen = Q if self.rows is None else np.ascontiguousarray(Q[:, self.rows])
@@ -132,12 +132,35 @@ class Given:
         return replace(self, D=None)
 
     def at(self, rows: NDArray[np.int64]) -> Given:
-        D = None if self.D is None else np.ascontiguousarray(self.D[np.ix_(rows, rows)])
+        # Every column stays: `everything` must be as wide as the new rows that `toward` takes.
+        D = None if self.D is None else self.D[rows]
         return replace(self, D=D, rows=rows if self.rows is None else self.rows[rows])
 
     def everything(self) -> Array:
         assert self.D is not None
         return self.D
+
+
+@value
+class Listed:
+    """Distances to neighbors only, from a ready graph; new points come as such lists too."""
+
+    count: int
+
+    def distances(self, ops: Backend) -> Array:  # noqa: ARG002
+        raise _not_known()
+
+    def toward(self, Q: Any, ops: Backend) -> Array:  # noqa: ARG002
+        raise _not_known()
+
+    def kept(self) -> Listed:
+        return self
+
+    def at(self, rows: NDArray[np.int64]) -> Listed:
+        return Listed(len(rows))
+
+    def everything(self) -> Sequence[int]:
+        return range(self.count)
 
 
 @value
@@ -288,6 +311,13 @@ def unit_rows(X: Rows, why_not: str | None) -> Rows:
         scaled.sort_indices()
         return scaled
     return np.asarray(X * inverse[:, None], X.dtype)
+
+
+def _not_known() -> UnsupportedError:
+    return UnsupportedError(
+        "a sparse graph holds distances to neighbors only; pass the rows themselves or a full "
+        "matrix of distances."
+    )
 
 
 def _order(p: Any) -> float:

@@ -13,13 +13,17 @@ from .. import progress
 from ..backends.protocol import Array, Backend, Neighbors
 from ..errors import ParameterError
 from ..tables import Table
-from .distances import DistanceRelation, Distances, Measured, _prepared
+from .distances import DistanceRelation, Distances, Given, Measured, _prepared
 
 BLOCK = 2**23  # distances looked at together
+# Relative difference of distances that are taken for the same.
+TIE = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-6}
 
 
-def size(base: DistanceRelation) -> int:
-    """How many training points a relation has."""
+def size(base: DistanceRelation, Q: Any = None) -> int:
+    """How many training points a relation has; given distances tell by those of new points."""
+    if isinstance(base, Given) and Q is not None:
+        return int(Q.shape[1]) if base.rows is None else len(base.rows)
     return len_of(base.everything())
 
 
@@ -27,14 +31,19 @@ def len_of(items: Any) -> int:
     return int(items.shape[0]) if hasattr(items, "shape") else len(items)
 
 
-def others(base: DistanceRelation, k: int, ops: Backend) -> Neighbors:
-    """The k nearest training points of each training point, itself left out by its number."""
-    n = size(base)
+def check_neighbors(k: int, n: int) -> None:
+    """The fact joining n_neighbors and the data, in one place."""
     if k >= n:
         raise ParameterError(
             f"n_neighbors={k} needs at least {k + 1} rows, but there are {n}; "
-            f"use n_neighbors={n - 1} or less."
+            + (f"use n_neighbors={n - 1} or less." if n > 1 else "one row has no neighbors.")
         )
+
+
+def others(base: DistanceRelation, k: int, ops: Backend) -> Neighbors:
+    """The k nearest training points of each training point, itself left out by its number."""
+    n = size(base)
+    check_neighbors(k, n)
     if isinstance(base, Distances) and not issparse(base.X):
         return ops.index(base.X, base.measure, base.params, base.center).others(k)
     return _collected(
@@ -50,15 +59,24 @@ def nearest(base: DistanceRelation, Q: Any, k: int, ops: Backend) -> Neighbors:
     return _collected((ops.select(D, k, None) for _, D in _blocks(base, Q, ops)), len_of(Q))
 
 
+def as_rows(near: Neighbors, n: int) -> csr_array:
+    """The same as sparse rows of distances to n points, nearest first."""
+    m, k = near.indices.shape
+    starts = np.arange(0, m * k + 1, k) if k else np.zeros(m + 1, np.int64)
+    return csr_array((near.distances.ravel(), near.indices.ravel(), starts), shape=(m, n))
+
+
 def within(base: DistanceRelation, Q: Any | None, radius: float, ops: Backend) -> csr_array:
     """Distances up to a radius (the sphere included) as sparse rows; stored zeros are distances.
+
+    A distance that is the radius but for rounding counts.
 
     Among the training points (Q is None) a point is no neighbor of itself.
     """
     parts = []
-    n = size(base)
+    n = size(base, Q)
     for i, D in _blocks(base, Q, ops):
-        near = radius >= D
+        near = radius * (1 + TIE[D.dtype]) >= D
         if Q is None:
             near[np.arange(len(D)), np.arange(i, i + len(D))] = False
         at = np.nonzero(near)
@@ -66,12 +84,8 @@ def within(base: DistanceRelation, Q: Any | None, radius: float, ops: Backend) -
         parts.append((D[at].astype(np.float64), at[1].astype(np.int32), starts))
     data = np.concatenate([part[0] for part in parts])
     indices = np.concatenate([part[1] for part in parts])
-    ends, starts = 0, [np.zeros(1, np.int64)]
-    for part in parts:
-        starts.append(part[2][1:] + ends)
-        ends = starts[-1][-1]
-    rows = sum(len(part[2]) - 1 for part in parts)
-    return csr_array((data, indices, np.concatenate(starts)), shape=(rows, n))
+    counts = np.concatenate([[0], *(np.diff(part[2]) for part in parts)])
+    return csr_array((data, indices, np.cumsum(counts)), shape=(len(counts) - 1, n))
 
 
 def _blocks(base: DistanceRelation, Q: Any | None, ops: Backend) -> Iterator[tuple[int, Array]]:
@@ -80,7 +94,7 @@ def _blocks(base: DistanceRelation, Q: Any | None, ops: Backend) -> Iterator[tup
         yield 0, base.distances(ops)
         return
     items = base.everything() if Q is None else Q
-    n, m = size(base), len_of(items)
+    n, m = size(base, Q), len_of(items)
     step = max(1, BLOCK // max(n, 1))
     for i in range(0, m, step):
         D = base.toward(some(items, np.arange(i, min(m, i + step))), ops)

@@ -6,39 +6,60 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+from numpy.typing import NDArray
 
 from .. import draws, progress
 from ..backends.protocol import Array, Backend, Float64
 from ..base import Context, Fit
 from ..errors import ParameterError
-from ..maps import CenteredMap
-from ..relations import Matrix
+from ..maps import CenteredMap, blockwise
+from ..relations import Matrix, Relation
 from ..relations.distances import DistanceRelation, MinusHalfSquare
+from ..relations.neighbors import some
 from .canonical import signs
 from .principal import Centered, input_noise, principal_axes
 from .spectral import double_centered, positive_part, warn_if_indefinite
 
+CANDIDATES = 4  # per landmark: farthest points of a sample are as spread out, at a fraction of n
+
 
 def landmark_scaling(base: DistanceRelation, n: int, k: int, m: int, ctx: Context) -> Fit:
     """Classical scaling of m random points; all others by Gower's formula (de Silva, Tenenbaum)."""
+    check_landmarks(m, k, n)
+    chosen = draws.subset(ctx.seed, "landmarks", n, m)
+    part = base.at(chosen)
+    D = part.toward(base.everything(), ctx.ops)  # n x m
+    fit = scaled_from(D, chosen, MinusHalfSquare(part), k, ctx)
+    warn_if_indefinite(fit.report["negative_eigenvalue_mass"])
+    return fit
+
+
+def check_landmarks(m: int, k: int, n: int) -> None:
+    """The fact joining n_landmarks, n_components and the data, in one place."""
     if not k < m <= n:
         raise ParameterError(
             f"n_landmarks={m} must be more than n_components={k} and at most n_samples={n}."
         )
-    chosen = draws.subset(ctx.seed, "landmarks", n, m)
-    part = base.at(chosen)
-    relation = MinusHalfSquare(part)
-    D = part.toward(base.everything(), ctx.ops)  # n x m
-    found = double_centered(Matrix(np.ascontiguousarray(D[chosen]), True), k, ctx)
-    warn_if_indefinite(found.negative_mass)
+
+
+def scaled_from(
+    D: Array, chosen: NDArray[np.int64], relation: Relation, k: int, ctx: Context
+) -> Fit:
+    """Scaling of the chosen rows by their distances among each other, of all by those to them."""
+    corner = D[chosen]
+    found = double_centered(Matrix((corner + corner.T) / 2, True), k, ctx)
     values, vectors, groups = positive_part(found.values, found.vectors, found.noise, k, ctx.dtype)
     scale = np.sqrt(values)
     projection = np.divide(vectors, scale, out=np.zeros_like(vectors), where=scale > 0)
     projection -= projection.mean(0)
-    K = -0.5 * D * D
-    Y = ctx.ops.project(K, found.means, projection.astype(K.dtype)).astype(np.float64)
+    weights = projection.astype(D.dtype)
+
+    def place(part: Array) -> Array:
+        return ctx.ops.project(-0.5 * part * part, found.means, weights)
+
+    Y = blockwise(D, D.shape[1], place).astype(np.float64)
     flips = signs(Y)
-    place = CenteredMap(relation.kept(), found.means, (projection * flips).astype(K.dtype))
+    projection = (projection * flips).astype(D.dtype)
     report = {
         "n_components": k,
         "eigenvalues": values,
@@ -50,7 +71,24 @@ def landmark_scaling(base: DistanceRelation, n: int, k: int, m: int, ctx: Contex
         "d2_mean": -2 * found.means,
         "d2_grand_mean": -2 * float(found.means.mean()),
     }
-    return Fit(Y * flips, place, report)
+    return Fit(Y * flips, CenteredMap(relation.kept(), found.means, projection), report)
+
+
+def farthest_points(base: DistanceRelation, n: int, m: int, ctx: Context) -> NDArray[np.int64]:
+    """m well spread points: each the farthest, of some random ones, from those chosen before."""
+    if m >= n:
+        return np.arange(n)
+    drawn = draws.subset(ctx.seed, "landmarks", n, min(n, CANDIDATES * m))
+    part = base.at(drawn)
+    items = part.everything()
+    chosen = [0]
+    gap = np.full(len(drawn), np.inf)
+    for count in range(1, m):
+        D = part.toward(some(items, np.array(chosen[-1:])), ctx.ops)[0]
+        np.minimum(gap, D, out=gap)
+        chosen.append(int(gap.argmax()))
+        progress.report("landmarks", count + 1, m)
+    return np.sort(drawn[chosen])
 
 
 def nystroem(kernel: Any, n: int, k: int | None, m: int, ctx: Context) -> Fit:

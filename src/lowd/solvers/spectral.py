@@ -33,12 +33,18 @@ class Spectrum(NamedTuple):
     noise: float
 
 
-def centered_spectrum(relation: Relation, k: int | None, ctx: Context) -> Fit:
-    """Top eigenvectors of the doubly centered relation, scaled to inner products."""
+def centered_spectrum(
+    relation: Relation, k: int | None, ctx: Context, *, euclidean: bool = True
+) -> Fit:
+    """Top eigenvectors of the doubly centered relation, scaled to inner products.
+
+    A relation that is meant to be Euclidean is announced if it is not.
+    """
     matrix = relation.among(ctx.ops)
     found = double_centered(matrix, k, ctx)
     values, vectors, groups = positive_part(found.values, found.vectors, found.noise, k, ctx.dtype)
-    warn_if_indefinite(found.negative_mass)
+    if euclidean:
+        warn_if_indefinite(found.negative_mass)
     scale = np.sqrt(values)
     inverse = np.divide(1, scale, out=np.zeros_like(scale), where=scale > 0)
     projection = vectors * inverse

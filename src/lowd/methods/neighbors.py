@@ -1,0 +1,140 @@
+"""The nearest neighbors of rows: as a function, and as a step of a pipeline."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scipy.sparse import csr_array
+
+from ..backends import resolve
+from ..backends.protocol import Backend
+from ..base import Context, Fit, Reducer, reducer
+from ..data import Data, Kind, as_data
+from ..params import Count, Metric, check_params
+from ..relations.distances import DistanceRelation, data_kind, distances_of, takes_sparse
+from ..relations.neighbors import as_rows, check_neighbors, nearest, others, size
+from ..relations.ready import NeighborGraph as NeighborGraph
+from ..values import value
+
+
+def neighbors(
+    X: Any,
+    n_neighbors: int = 15,
+    *,
+    metric: Any = "euclidean",
+    metric_params: dict[str, Any] | None = None,
+    backend: str = "auto",
+    n_jobs: int | None = None,
+    verbose: bool = False,
+) -> NeighborGraph:
+    """The nearest other rows of each row, and how far they are.
+
+    Distances are those of float64, whatever the data's type. Equal distances go by row number. A
+    row is never its own neighbor, its copies may be. Methods that start from neighbors take the
+    answer as `fit(X, neighbors=...)`, so that one search serves them all.
+
+    >>> import lowd
+    >>> found = lowd.neighbors([[0.0, 0.0], [0.0, 1.0], [3.0, 1.0]], 2)
+    >>> found.indices
+    array([[1, 2],
+           [0, 2],
+           [1, 0]], dtype=int32)
+    >>> found.distances.round(3)
+    array([[1.   , 3.162],
+           [1.   , 3.   ],
+           [3.   , 3.162]])
+    """
+    model = NeighborsTransformer(
+        n_neighbors=n_neighbors,
+        metric=metric,
+        metric_params=metric_params,
+        backend=backend,
+        n_jobs=n_jobs,
+        verbose=verbose,
+    )
+    return model._among(X)
+
+
+@value
+class NeighborsMap:
+    """Sparse rows of distances to the nearest training rows."""
+
+    base: DistanceRelation
+    k: int
+
+    def __call__(self, Q: Any, ops: Backend) -> csr_array:
+        return as_rows(nearest(self.base, Q, self.k, ops), size(self.base, Q))
+
+
+@reducer
+class NeighborsTransformer(Reducer):
+    """Sparse graph of distances to the nearest training rows, for a pipeline.
+
+    Takes the place of scikit-learn's `KNeighborsTransformer(mode="distance")`: every row holds
+    n_neighbors + 1 distances, because a training row finds itself, at 0.
+
+    Parameters
+    ----------
+    n_neighbors
+        Neighbors of each row besides itself.
+    metric, metric_params
+        As in ClassicalMDS: a name, a callable, or "precomputed".
+
+    Attributes
+    ----------
+    n_samples_fit_ : rows of the training data, and columns of the graph
+
+    Examples
+    --------
+    >>> import lowd
+    >>> from sklearn.pipeline import make_pipeline
+    >>> X = [[0.0], [1.0], [2.0], [4.0], [5.0]]
+    >>> steps = make_pipeline(
+    ...     lowd.NeighborsTransformer(n_neighbors=2),
+    ...     lowd.Isomap(1, n_neighbors=2, metric="precomputed"),
+    ... )
+    >>> steps.fit_transform(X).ravel().round(6)
+    array([-2.4, -1.4, -0.4,  1.6,  2.6])
+    >>> steps.transform([[3.0]]).round(6)
+    array([[0.6]])
+    """
+
+    n_neighbors: Count = 5
+    metric: Metric = "euclidean"
+    metric_params: dict[str, Any] | None = None
+
+    def _fit(self, X: Any, ctx: Context) -> Fit:
+        base = distances_of(Data(X, ctx.dtype, ctx.survey), self.metric, self.metric_params)
+        n = size(base)
+        check_neighbors(self.n_neighbors, n)
+        place = NeighborsMap(base.kept(), self.n_neighbors + 1)
+        return Fit(None, place, {"n_components": n, "n_samples_fit": n})
+
+    def _place(self, data: Data, ops: Backend) -> Any:
+        found: csr_array = self.map_(data.items, ops)
+        return found.astype(data.dtype)
+
+    def _among(self, X: Any) -> NeighborGraph:
+        check_params(self)
+        ops = resolve(self.backend, self.n_jobs)
+        with self._watched():
+            data = as_data(
+                self, X, self._kind(), fitting=True, sparse=self._takes_sparse(), ops=ops
+            )
+            base = distances_of(data, self.metric, self.metric_params)
+            found = others(base, self.n_neighbors, ops)
+        return NeighborGraph(found.indices, found.distances, getattr(found, "recall", 1.0))
+
+    def _kind(self) -> Kind:
+        return data_kind(self.metric)
+
+    def _takes_sparse(self) -> bool:
+        return takes_sparse(self.metric)
+
+    def _no_inverse(self) -> str:
+        return "distances to neighbors do not determine a row."
+
+    def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:  # noqa: ARG002
+        k = self.n_neighbors + 1
+        block = min(2**23, n * n) * 8
+        return {"rows": 3 * n * d * 8, "distances": 3 * block, "neighbors": 4 * n * k * 12}

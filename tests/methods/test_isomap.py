@@ -1,0 +1,530 @@
+"""Isomap: worked numbers, sheets unrolled, graphs in pieces, copies, ties, peers."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra, floyd_warshall
+from scipy.spatial import procrustes
+from scipy.spatial.distance import cdist
+from sklearn import manifold
+from sklearn.datasets import make_s_curve
+from sklearn.linear_model import LinearRegression
+
+import lowd
+from cases import close, rows_like, same_bits
+from lowd.errors import (
+    ApproximationWarning,
+    DataError,
+    DisconnectedGraphWarning,
+    ParameterError,
+    RankWarning,
+    UnsupportedError,
+)
+from manifolds import lattice, roll, roll_with_hole
+
+U = np.array([[0, 2], [0, 1], [0, 0], [1, 0], [2, 0], [2, 1], [2, 2]], float)
+
+
+def disparity(truth, Y):
+    """Procrustes: share of the truth's spread that no motion and scaling of Y can match."""
+    return procrustes(truth, Y)[2]
+
+
+def placed(model, truth, new_truth, Q):
+    """The same for new points, by the motion that fits the training points."""
+    A, B = truth - truth.mean(0), model.embedding_ - model.embedding_.mean(0)
+    left, size, right = np.linalg.svd(B.T @ A)
+    turn = left @ right * size.sum() / (B * B).sum()
+    found = (model.transform(Q) - model.embedding_.mean(0)) @ turn + truth.mean(0)
+    return ((found - new_truth) ** 2).sum() / ((new_truth - new_truth.mean(0)) ** 2).sum()
+
+
+# -- worked numbers ---------------------------------------------------------------------------
+
+
+def test_the_letter_u(backend):
+    """Seven points on a bent line: the map is the line, straight."""
+    model = lowd.Isomap(1, radius=1.0, backend=backend).fit(U)
+    numbers = np.arange(7.0)
+    close(model.geodesic_distances_, np.abs(np.subtract.outer(numbers, numbers)))
+    close(model.eigenvalues_, [28])
+    close(model.embedding_[:, 0], [3, 2, 1, 0, -1, -2, -3])
+    close(-2 * model.map_.scaled.means, [13, 8, 5, 4, 5, 8, 13])
+    np.testing.assert_allclose(model.residual_variance_, [0], atol=1e-12)
+    close(model.transform([[0, 1.5]]), [[2.5]])
+    np.testing.assert_allclose(model.transform([[0.5, -0.5]]), [[0.544380]], atol=5e-7)
+    flat = lowd.PCA(1, backend=backend).fit_transform(U)[:, 0]
+    close(np.abs(flat), [1, 1, 1, 0, 1, 1, 1])  # the arms of the letter collapse
+
+
+def test_the_letter_u_by_three_landmarks(backend):
+    model = lowd.Isomap(1, radius=1.0, n_landmarks=3, backend=backend).fit(U)
+    assert not hasattr(model, "geodesic_distances_")
+    assert len(model.landmarks_) == 3
+    place, numbers = model.embedding_[:, 0], np.arange(7.0)
+    close(np.abs(np.subtract.outer(place, place)), np.abs(np.subtract.outer(numbers, numbers)))
+    offset = model.embedding_[0] - 3 * np.sign(model.embedding_[0] - model.embedding_[6])
+    turn = np.sign(model.embedding_[0] - model.embedding_[6])
+    close(model.transform([[0, 1.5]]), [2.5 * turn + offset])
+
+
+def test_no_neighbors_within_the_radius_of_a_new_point(backend):
+    """The nearest one, then: (0, 5) is 3 above the end of the letter."""
+    model = lowd.Isomap(1, radius=1.0, backend=backend).fit(U)
+    g = 3 + np.arange(7.0)
+    expected = 0.5 * (np.array([13, 8, 5, 4, 5, 8, 13]) - g * g) @ model.embedding_ / 28
+    close(model.transform([[0, 5], [0, 1.5]]), [expected, [2.5]])
+
+
+def test_all_neighbors_is_classical_scaling(backend):
+    X, Q = rows_like(40, 5, 1), rows_like(9, 5, 2)
+    model = lowd.Isomap(3, n_neighbors=39, backend=backend).fit(X)
+    pca = lowd.PCA(3, backend=backend).fit(X)
+    turn = np.sign((model.embedding_ * pca.transform(X)).sum(0))
+    close(model.embedding_, pca.transform(X) * turn)
+    close(model.eigenvalues_, 39 * pca.explained_variance_)
+    every = np.tile(np.arange(40), (9, 1)), cdist(Q, X)  # of a new row 39 would not be all
+    close(model.transform(Q, neighbors=every), pca.transform(Q) * turn)
+
+
+def test_paths_are_shortest(backend):
+    X, _ = roll(150)
+    model = lowd.Isomap(2, n_neighbors=8, backend=backend).fit(X)
+    G, graph = model.geodesic_distances_, model.graph_
+    close(G, floyd_warshall(graph))
+    close(G, dijkstra(graph))
+    same_bits(G, G.T)
+    assert (np.diag(G) == 0).all()
+    assert (cdist(X, X) * (1 - 1e-9) <= G).all()
+    assert (G[:, None, :] <= (G[:, :, None] + G[None]) * (1 + 1e-9)).all()
+    order = np.argsort(cdist(X, X), axis=1)[:, 1:9]
+    expected = np.zeros((150, 150), bool)
+    expected[np.arange(150)[:, None], order] = True
+    same_bits(graph.toarray() > 0, expected | expected.T)
+
+
+def test_training_points_return_exactly(backend):
+    X, _ = roll(300)
+    for params in ({}, {"n_landmarks": 40}, {"n_neighbors": None, "radius": 6.0}):
+        model = lowd.Isomap(2, **{"n_neighbors": 8, **params}, backend=backend).fit(X)
+        close(model.transform(X), model.embedding_)
+
+
+def test_a_curve_maps_to_its_length(backend):
+    """A dense helix, in order: places differ by the length of the chords between neighbors."""
+    t = np.linspace(0, 12, 400)
+    X = np.column_stack([np.cos(t), np.sin(t), t / 4])
+    model = lowd.Isomap(1, radius=0.04, backend=backend).fit(X)
+    length = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(X, axis=0), axis=1))])
+    place = model.embedding_[:, 0] * np.sign(model.embedding_[-1, 0])
+    close(place - place.mean(), length - length.mean())
+    assert model.residual_variance_[0] < 1e-12
+
+
+def test_all_points_as_landmarks_is_the_exact_method(backend):
+    X, _ = roll(120)
+    Q, _ = roll(20, 1)
+    exact = lowd.Isomap(2, n_neighbors=8, backend=backend).fit(X)
+    model = lowd.Isomap(2, n_neighbors=8, n_landmarks=120, backend=backend).fit(X)
+    close(model.embedding_, exact.embedding_)
+    close(model.transform(Q), exact.transform(Q))
+    close(model.eigenvalues_, exact.eigenvalues_)
+
+
+def test_regression_on_a_flat_sheet(backend, rng):
+    """Where the map is linear, the regression is too: to 1e-4 of the spread, on new points."""
+    frame = np.linalg.qr(rng.normal(size=(4, 2)))[0].T
+    flat, new = rng.random((300, 2)) * [4, 2], rng.random((50, 2)) * [3, 1] + 0.5
+    params = {"n_neighbors": 299, "backend": backend}
+    linear = lowd.Isomap(2, **params).fit(flat @ frame + 3)
+    model = lowd.Isomap(2, map="regression", **params).fit(flat @ frame + 3)
+    close(model.embedding_, linear.embedding_)
+    expected = linear.transform(new @ frame + 3)
+    assert np.abs(model.transform(new @ frame + 3) - expected).max() < 1e-4
+    assert model.regression_error_ < 1e-8
+
+
+# -- sheets -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["geodesic", "regression", "landmarks"])
+def test_the_swiss_roll_is_unrolled(backend, how):
+    """1000 points: 0.5 % of the spread is missed on old and new points, 2 % by regression."""
+    params = {"n_landmarks": 100} if how == "landmarks" else {"map": how}
+    X, truth = roll(1000)
+    Q, new = roll(200, 1)
+    model = lowd.Isomap(2, n_neighbors=10, backend=backend, **params).fit(X)
+    assert disparity(truth, model.embedding_) < 0.005
+    assert placed(model, truth, new, Q) < (0.02 if how == "regression" else 0.005)
+    assert model.residual_variance_[0] > 20 * model.residual_variance_[1]
+    assert disparity(truth, lowd.PCA(2).fit_transform(X)) > 0.4
+
+
+def test_the_dimension_shows_in_the_residual_variance(backend):
+    X, _ = roll(600)
+    found = lowd.Isomap(4, n_neighbors=8, backend=backend).fit(X).residual_variance_
+    assert found[0] > 0.01
+    assert found[1] < found[0] / 10
+    assert found[3] > found[1] / 2
+    Y = lowd.Isomap(4, n_neighbors=8, backend=backend).fit(X)
+    upper = np.triu_indices(600, 1)
+    for k in range(1, 5):
+        r = np.corrcoef(Y.geodesic_distances_[upper], cdist(*[Y.embedding_[:, :k]] * 2)[upper])[
+            0, 1
+        ]
+        assert found[k - 1] == pytest.approx(1 - r * r, abs=1e-10)
+
+
+def test_the_s_curve(backend):
+    X, t = make_s_curve(1000, random_state=0)
+    Q, s = make_s_curve(200, random_state=1)
+    model = lowd.Isomap(2, n_neighbors=10, backend=backend).fit(X)
+    truth, new = np.column_stack([t, X[:, 1]]), np.column_stack([s, Q[:, 1]])
+    assert disparity(truth, model.embedding_) < 0.005
+    assert placed(model, truth, new, Q) < 0.005
+
+
+def test_a_hole_costs_accuracy_but_not_the_sheet(backend):
+    """Ways lead around the hole, so the map swells there; order and outline stay."""
+    X, truth = roll_with_hole(1000)
+    Q, new = roll_with_hole(200, 1)
+    model = lowd.Isomap(2, n_neighbors=10, backend=backend).fit(X)
+    whole = lowd.Isomap(2, n_neighbors=10, backend=backend).fit(roll(1000)[0])
+    assert model.residual_variance_[1] > whole.residual_variance_[1]
+    assert disparity(truth, model.embedding_) < 0.03
+    assert placed(model, truth, new, Q) < 0.03
+
+
+def test_short_circuits_destroy_the_map(backend):
+    """So many neighbors that the layers touch: the method's known limit."""
+    X, truth = roll(600)
+    model = lowd.Isomap(2, n_neighbors=100, backend=backend).fit(X)
+    assert disparity(truth, model.embedding_) > 0.2
+
+
+def test_faces_by_light_and_pose(backend):
+    """698 rendered faces: three dimensions explain the three angles (scikit-learn's numbers)."""
+    default = Path(__file__).parents[3] / "shared" / "data"
+    path = Path(os.environ.get("LOWD_DATA", default)) / "isomap_faces_32x32.npz"
+    if not path.is_file():
+        pytest.skip("needs isomap_faces_32x32.npz in the folder LOWD_DATA")
+    with np.load(path, allow_pickle=False) as kept:
+        X, angles = kept["X"], kept["y"]
+    model = lowd.Isomap(3, n_neighbors=6, backend=backend).fit(X)
+    line = LinearRegression()
+    explained = [line.fit(model.embedding_, a).score(model.embedding_, a) for a in angles.T]
+    assert (np.round(explained, 2) >= [0.87, 0.98, 0.83]).all(), explained
+    part = lowd.Isomap(3, n_neighbors=6, backend=backend).fit(X[:600])
+    for a, least in zip(angles.T, (0.8, 0.95, 0.7), strict=True):
+        line.fit(part.embedding_, a[:600])
+        assert line.score(part.transform(X[600:]), a[600:]) > least
+
+
+# -- graphs in pieces, copies, ties, outliers -------------------------------------------------
+
+
+def test_two_far_rolls(backend):
+    X, _ = roll(300)
+    both = np.vstack([X, X[:200] + 500])
+    model = lowd.Isomap(2, n_neighbors=8, backend=backend)
+    with pytest.warns(DisconnectedGraphWarning, match="2 pieces.*300, 200.*1 shortest"):
+        Y = model.fit_transform(both)
+    assert model.n_graph_components_ == 2
+    same_bits(model.graph_components_, np.repeat([0, 1], [300, 200]))
+    (a, b), gap = model.bridges_[0], cdist(X, X[:200] + 500)
+    assert gap[min(a, b), max(a, b) - 300] == gap.min()
+    assert len(model.bridges_) == 1
+    assert np.isfinite(Y).all()
+    assert Y.shape == (500, 2)
+    assert (Y[:300].std(0) > 0.01).all()
+    assert (Y[300:].std(0) > 0.01).all()
+    assert np.isfinite(model.transform(both[::7] + 0.01)).all()
+    with pytest.raises(DataError, match=r"2 pieces.*300, 200.*raise n_neighbors"):
+        model.set_params(on_disconnected="error").fit(both)
+
+
+def test_isolated_points_of_a_radius_graph(backend):
+    """Three points with nobody near: joined by their shortest edges, or refused."""
+    X = np.vstack([U, [[9.0, 0], [0, 9], [9, 9]]])
+    model = lowd.Isomap(2, radius=1.0, backend=backend)
+    with pytest.warns(DisconnectedGraphWarning, match="radius 1 is in 4 pieces.*7, 1, 1, 1"):
+        model.fit(X)
+    same_bits(model.graph_components_, np.array([0] * 7 + [1, 2, 3]))
+    assert len(model.bridges_) == 3
+    assert np.isfinite(model.embedding_).all()
+    close(model.transform(X), model.embedding_)
+    with pytest.raises(DataError, match="raise radius"):
+        model.set_params(on_disconnected="error").fit(X)
+
+
+def test_copies_are_one_point_with_weight(backend):
+    """A roll twelve times with 10 neighbors: the weighted map of the distinct points."""
+    X, _ = roll(60)
+    params = {"n_neighbors": 10, "backend": backend}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        single = lowd.Isomap(2, **params).fit(X)
+        model = lowd.Isomap(2, **params).fit(np.tile(X, (12, 1)))
+    assert (model.n_distinct_, model.n_graph_components_) == (60, 1)
+    Y = model.embedding_.reshape(12, 60, 2)
+    same_bits(Y, np.broadcast_to(Y[0], Y.shape))
+    close(Y[0], single.embedding_)
+    close(model.eigenvalues_, 12 * single.eigenvalues_)
+    close(model.geodesic_distances_, np.tile(single.geodesic_distances_, (12, 12)))
+    close(dijkstra(model.graph_), model.geodesic_distances_)  # stored zeros are edges
+    # Unequal numbers of copies weigh unequally: H with weights, by hand.
+    times = np.arange(60) % 4 + 1
+    uneven = lowd.Isomap(2, **params).fit(np.repeat(X, times, axis=0))
+    w = times / times.sum()
+    H = np.eye(60) - w
+    B = -0.5 * H @ single.geodesic_distances_**2 @ H.T
+    values, V = np.linalg.eigh(np.sqrt(times)[:, None] * B * np.sqrt(times))
+    close(uneven.eigenvalues_, values[::-1][:2])
+    expected = V[:, ::-1][:, :2] / np.sqrt(times)[:, None] * np.sqrt(values[::-1][:2])
+    found = uneven.embedding_[np.cumsum(times) - 1]
+    close(found, expected * np.sign((found * expected).sum(0)))
+
+
+def test_precomputed_copies(backend):
+    """Distances of copied rows: merged as the rows themselves would be."""
+    X, _ = roll(60)
+    copied = np.tile(X, (3, 1))
+    D, new = cdist(copied, copied), cdist(X + 0.1, copied)
+    rows = lowd.Isomap(2, n_neighbors=6, backend=backend).fit(copied)
+    model = lowd.Isomap(2, n_neighbors=6, metric="precomputed", backend=backend).fit(D)
+    close(model.embedding_, rows.embedding_)
+    close(model.transform(new), rows.transform(X + 0.1))
+
+
+def test_ties_do_not_depend_on_the_order_of_rows(backend, rng):
+    grid = lattice(12, 10)
+    order = rng.permutation(120)
+    model = lowd.Isomap(2, n_neighbors=5, backend=backend).fit(grid)
+    other = lowd.Isomap(2, n_neighbors=5, backend=backend).fit(grid[order])
+    close(other.geodesic_distances_, model.geodesic_distances_[np.ix_(order, order)])
+    turn = np.sign((other.embedding_ * model.embedding_[order]).sum(0))  # no entry is the largest
+    close(other.embedding_, model.embedding_[order] * turn)
+
+
+def test_one_outlier_leaves_the_rest_in_order(backend):
+    """A point far off is far off in the map as well; the sheet keeps its shape beside it."""
+    X, truth = roll(400)
+    model = lowd.Isomap(3, n_neighbors=8, backend=backend).fit(np.vstack([X, [[0, 10, 300.0]]]))
+    far = np.linalg.norm(model.embedding_ - model.embedding_.mean(0), axis=1)
+    assert far.argmax() == 400
+    inside = lowd.PCA(2).fit_transform(model.embedding_[:400])
+    assert disparity(truth, inside) < 0.02
+
+
+def test_constant_data(backend):
+    model = lowd.Isomap(2, backend=backend)
+    with pytest.warns(RankWarning, match="0 eigenvalues"):
+        Y = model.fit_transform(np.full((9, 3), 4.0))
+    assert (Y == 0).all()
+    assert (model.residual_variance_ == 0).all()
+    assert (model.transform(rows_like(5, 3)) == 0).all()
+
+
+@pytest.mark.parametrize("n", [2, 3, 6])
+def test_as_few_points_as_neighbors(backend, n):
+    X = rows_like(n, 4)
+    with pytest.raises(ParameterError, match=f"use n_neighbors={n - 1}"):
+        lowd.Isomap(1, n_neighbors=n, backend=backend).fit(X)
+    model = lowd.Isomap(1, n_neighbors=n - 1, backend=backend).fit(X)
+    close(np.abs(model.embedding_), np.abs(lowd.PCA(1).fit_transform(X)))
+    copied = np.repeat(X, 5, axis=0)
+    with pytest.raises(ParameterError, match=f"{n} of the {5 * n} rows are distinct"):
+        lowd.Isomap(1, n_neighbors=n, backend=backend).fit(copied)
+
+
+# -- large data, parameters, peers ------------------------------------------------------------
+
+
+def test_landmarks_beyond_a_size_are_announced(backend, monkeypatch):
+    import lowd.methods.isomap as module
+
+    monkeypatch.setattr(module, "EXACT", 400)
+    monkeypatch.setattr(module, "LANDMARKS", 50)
+    X, truth = roll(500)
+    model = lowd.Isomap(2, n_neighbors=7, backend=backend)
+    with pytest.warns(ApproximationWarning, match="500.*50 landmarks.*n_landmarks=None"):
+        model.fit(X)
+    assert len(set(model.landmarks_.tolist())) == 50
+    assert disparity(truth, model.embedding_) < 0.02
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        meant = lowd.Isomap(2, n_neighbors=7, n_landmarks=50, backend=backend).fit(X)
+        exact = lowd.Isomap(2, n_neighbors=7, n_landmarks=None, backend=backend).fit(X)
+        lowd.Isomap(2, n_neighbors=7, backend=backend).fit(X[:400])
+    same_bits(meant.embedding_, model.embedding_)
+    assert hasattr(exact, "geodesic_distances_")
+
+
+def test_landmarks_are_well_spread(backend):
+    """Every row is nearer to a landmark than for landmarks drawn at random."""
+    X, _ = roll(1000)
+    model = lowd.Isomap(2, n_neighbors=8, n_landmarks=50, backend=backend).fit(X)
+    drawn = np.random.default_rng(0).choice(1000, 50, replace=False)
+    gap = cdist(X, X[model.landmarks_]).min(1).max()
+    assert gap < 0.8 * cdist(X, X[drawn]).min(1).max()
+    other = lowd.Isomap(2, n_neighbors=8, n_landmarks=50, random_state=1, backend=backend).fit(X)
+    assert set(other.landmarks_) != set(model.landmarks_)
+
+
+def test_the_matrix_of_distances_is_held_once():
+    model = lowd.Isomap(2, n_neighbors=8).fit(roll(100)[0])
+    assert model.map_.scaled.relation.lengths is model.geodesic_distances_
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "cosine", "precomputed"])
+def test_agreement_with_scikit_learn(backend, metric):
+    X, Q = rows_like(200, 6, 1), rows_like(20, 6, 2)
+    given, new = (cdist(X, X), cdist(Q, X)) if metric == "precomputed" else (X, Q)
+    peer = manifold.Isomap(n_neighbors=10, n_components=3, metric=metric).fit(given)
+    model = lowd.Isomap(3, n_neighbors=10, metric=metric, backend=backend).fit(given)
+    close(model.geodesic_distances_, peer.dist_matrix_)
+    turn = np.sign((model.embedding_ * peer.embedding_).sum(0))
+    close(model.embedding_, peer.embedding_ * turn)
+    close(model.transform(new), peer.transform(new) * turn)
+
+
+def test_agreement_with_scikit_learn_within_a_radius(backend):
+    X, _ = roll(300)
+    Q, _ = roll(20, 1)
+    peer = manifold.Isomap(n_neighbors=None, radius=6.0).fit(X)
+    model = lowd.Isomap(2, n_neighbors=None, radius=6.0, backend=backend).fit(X)
+    turn = np.sign((model.embedding_ * peer.embedding_).sum(0))
+    close(model.embedding_, peer.embedding_ * turn)
+    close(model.transform(Q), peer.transform(Q) * turn)
+
+
+def test_neighborhoods_that_contradict_each_other():
+    X = rows_like(30)
+    with pytest.raises(ParameterError, match=r"n_neighbors=7.*radius is set"):
+        lowd.Isomap(2, n_neighbors=7, radius=3.0).fit(X)
+    with pytest.raises(ParameterError, match="needs a radius"):
+        lowd.Isomap(2, n_neighbors=None).fit(X)
+    one, two = (lowd.Isomap(2, n_neighbors=k, radius=9.0).fit(X) for k in (5, None))
+    same_bits(one.embedding_, two.embedding_)
+
+
+def test_far_points_keep_their_direction(backend):
+    """A point 1e7 away: its place is still told from that of another with the same neighbors."""
+    X, _ = roll(200)
+    model = lowd.Isomap(2, n_neighbors=8, backend=backend).fit(X)
+    away = np.array([[0, 10.0, 1e7]])
+    near = model.map_.scaled.relation
+    d = cdist(away, X)[0]
+    i = d.argsort()[:8]
+    s = ((d[i] - d.min())[:, None] + near.lengths[i]).min(0)
+    K = -0.5 * s * (s + 2 * d.min())
+    close(model.transform(away)[0], (K - model.map_.scaled.means) @ model.map_.scaled.projection)
+    assert np.isfinite(model.transform(away * 1e20)).all()
+
+
+def test_types(backend, dtype):
+    """Beyond 1000 rows float32 distances stay float32, and say the same."""
+    X, truth = roll(1100)
+    model = lowd.Isomap(2, n_neighbors=10, backend=backend).fit(X.astype(dtype))
+    assert model.geodesic_distances_.dtype == model.embedding_.dtype == dtype
+    same_bits(model.geodesic_distances_, model.geodesic_distances_.T)
+    assert disparity(truth, model.embedding_) < 0.005
+
+
+def test_the_way_back(backend):
+    """Rows for places, from the rows of near places; how good they are is said honestly."""
+    X, _ = roll(1000)
+    Q, _ = roll(200, 1)
+    for params in ({}, {"map": "regression"}, {"metric": "manhattan"}):
+        model = lowd.Isomap(2, n_neighbors=10, backend=backend, **params).fit(X)
+        back = model.inverse_transform(model.transform(Q))
+        missed = ((back - Q) ** 2).sum() / ((Q - X.mean(0)) ** 2).sum()
+        assert missed < 0.02
+        assert model.reconstruction_error_ < 0.02
+        assert model.reconstruction_error_ > missed / 10
+        rows = model.inverse_transform(model.embedding_[:50])
+        assert np.abs(rows - X[:50]).max() < 1
+    assert np.isfinite(model.inverse_transform([[1e6, -1e6]])).all()
+
+
+def test_distances_have_no_way_back():
+    X = rows_like(30)
+    for metric, given in (("precomputed", cdist(X, X)), ("euclidean", csr_array(X))):
+        model = lowd.Isomap(2, metric=metric).fit(given)
+        with pytest.raises(UnsupportedError, match="no inverse: distances alone"):
+            model.inverse_transform(np.zeros((1, 2)))
+
+
+# -- ready neighbors --------------------------------------------------------------------------
+
+
+def test_one_graph_serves_all(backend):
+    X, _ = roll(200)
+    Q, _ = roll(20, 1)
+    plain = lowd.Isomap(2, n_neighbors=9, backend=backend).fit(X)
+    graph = lowd.neighbors(X, 9, backend=backend)
+    for given in (graph, tuple(graph), graph.with_self(), graph.graph(), csr_array(graph.edges())):
+        model = lowd.Isomap(2, backend=backend).fit(X, neighbors=given)
+        same_bits(model.embedding_, plain.embedding_)
+        same_bits(model.transform(Q), plain.transform(Q))
+    same_bits(lowd.Isomap(2, backend=backend).fit_transform(X, neighbors=graph), plain.embedding_)
+    order = np.argsort(cdist(Q, X), axis=1)[:, :9]
+    pair = order, np.take_along_axis(cdist(Q, X), order, 1)
+    close(plain.transform(Q, neighbors=pair), plain.transform(Q))
+    close(plain.transform(Q[3:4], neighbors=[p[3:4] for p in pair]), plain.transform(Q[3:4]))
+
+
+def test_a_ready_graph_says_who_is_a_copy(backend):
+    X, _ = roll(50)
+    copied = np.repeat(X, 3, axis=0)
+    graph = lowd.neighbors(copied, 20, backend=backend)
+    model = lowd.Isomap(2, backend=backend).fit(copied, neighbors=graph)
+    assert model.n_distinct_ == 50
+    Y = model.embedding_.reshape(50, 3, 2)
+    same_bits(Y, np.broadcast_to(Y[:, :1], Y.shape))
+
+
+def test_ready_neighbors_that_do_not_fit():
+    X = rows_like(30)
+    graph = lowd.neighbors(X, 6)
+    with pytest.raises(ParameterError, match=r"n_neighbors=7.*graph of neighbors is given"):
+        lowd.Isomap(2, n_neighbors=7).fit(X, neighbors=graph)
+    with pytest.raises(DataError, match="30 rows, but X has 29"):
+        lowd.Isomap(2).fit(X[:29], neighbors=graph)
+    model = lowd.Isomap(2).fit(X, neighbors=graph)
+    with pytest.raises(DataError, match="4 new rows among 30"):
+        model.transform(X[:4], neighbors=([[1, 2]], [[0.5, 0.6]]))
+    with pytest.raises(DataError, match="row 0 names row 30"):
+        model.transform(X[:1], neighbors=([[1, 30]], [[0.5, 0.6]]))
+    with pytest.raises(ParameterError, match="regression"):
+        lowd.Isomap(2, map="regression").fit(X).transform(X, neighbors=graph)
+
+
+def test_a_sparse_graph_in_place_of_distances(backend):
+    """As scikit-learn's pipelines pass it on; pieces of it cannot be joined."""
+    X, _ = roll(200)
+    Q, _ = roll(20, 1)
+    plain = lowd.Isomap(2, n_neighbors=9, backend=backend).fit(X)
+    step = lowd.NeighborsTransformer(n_neighbors=12, backend=backend).fit(X)
+    model = lowd.Isomap(2, n_neighbors=9, metric="precomputed", backend=backend)
+    close(model.fit_transform(step.transform(X)), plain.embedding_)
+    close(model.transform(step.transform(Q)), plain.transform(Q))
+    close(model.transform(step.transform(X)), plain.embedding_)
+    within = lowd.Isomap(2, radius=6.0, metric="precomputed", backend=backend)
+    wide = lowd.NeighborsTransformer(n_neighbors=60, backend=backend).fit(X)
+    same = lowd.Isomap(2, radius=6.0, backend=backend).fit(X)
+    close(within.fit_transform(wide.transform(X)), same.embedding_)
+    close(within.transform(wide.transform(Q)), same.transform(Q))
+    with pytest.raises(ParameterError, match=r"n_neighbors=9.*holds 5"):
+        model.fit(lowd.neighbors(X, 5).graph())
+    far = np.vstack([X, X + 500])
+    with pytest.raises(DataError, match=r"2 pieces.*not known"):
+        model.fit(lowd.neighbors(far, 9).graph())
+    with pytest.raises(UnsupportedError, match="need the rows"):
+        model.set_params(map="regression").fit(step.transform(X))

@@ -1,0 +1,252 @@
+"""Neighbors for everyone: the function, the forms of graphs it takes and gives, the transformer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import coo_array, csr_array, csr_matrix
+from scipy.spatial.distance import cdist
+from sklearn import manifold
+from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors, radius_neighbors_graph
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import lowd
+from cases import BY_NAME, close, edits, rows_like, same_bits
+from lowd import NeighborGraph
+from lowd.errors import DataError, ParameterError
+
+
+def brute(D, k):
+    """Sorted by (distance, number), each row without itself."""
+    D = D.astype(float).copy()
+    np.fill_diagonal(D, np.inf)
+    order = np.argsort(D, axis=1, kind="stable")[:, :k]
+    return order, np.take_along_axis(D, order, 1)
+
+
+# -- the function -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("metric", "name"),
+    [
+        ("euclidean", "euclidean"),
+        ("manhattan", "cityblock"),
+        ("cosine", "cosine"),
+        ("chebyshev", "chebyshev"),
+        ("correlation", "correlation"),
+    ],
+)
+def test_neighbors_are_the_nearest_others(backend, dtype, metric, name):
+    X = rows_like(80, 6, dtype=dtype)
+    found = lowd.neighbors(X, 7, metric=metric, backend=backend)
+    order, distances = brute(cdist(X.astype(np.float64), X.astype(np.float64), name), 7)
+    same_bits(found.indices, order.astype(np.int32))
+    np.testing.assert_allclose(found.distances, distances, rtol=1e-6, atol=1e-7)
+    assert found.distances.dtype == np.float64
+    assert found.recall == 1
+    assert found.n_neighbors == 7
+
+
+def test_neighbors_of_any_kind_of_data(backend):
+    X = rows_like(40, 5)
+    D = cdist(X, X)
+    expected = brute(D, 4)[0]
+    for given, params in (
+        (D, {"metric": "precomputed"}),
+        (csr_array(X), {}),
+        (X, {"metric": "minkowski", "metric_params": {"p": 2}}),
+        (X.tolist(), {}),
+    ):
+        same_bits(lowd.neighbors(given, 4, backend=backend, **params).indices, expected)
+    words, _ = BY_NAME["MDS-words"].data()
+    found = lowd.neighbors(words, 3, metric=edits, backend=backend)
+    D = np.array([[edits(a, b) for b in words] for a in words])
+    same_bits(found.indices, brute(D, 3)[0].astype(np.int32))
+    table, _ = BY_NAME["MDS-gower"].data()
+    assert lowd.neighbors(table, 3, metric="gower", backend=backend).indices.shape == (60, 3)
+
+
+def test_a_row_is_no_neighbor_of_itself_but_its_copies_are(backend):
+    X = np.repeat(rows_like(10, 3), 4, axis=0)
+    found = lowd.neighbors(X, 5, backend=backend)
+    assert (found.indices != np.arange(40)[:, None]).all()
+    assert (found.distances[:, :3] == 0).all()
+    assert (found.distances[:, 3:] > 0).all()
+    same_bits(np.sort(found.indices[5, :3]), np.array([4, 6, 7], np.int32))
+
+
+def test_ties_go_by_number(backend):
+    found = lowd.neighbors([[0.0], [1.0], [-1.0], [2.0], [-2.0]], 3, backend=backend)
+    same_bits(found.indices[0], np.array([1, 2, 3], np.int32))
+
+
+def test_too_many_neighbors():
+    with pytest.raises(ParameterError, match=r"n_neighbors=15 needs .* use n_neighbors=9"):
+        lowd.neighbors(rows_like(10))
+    with pytest.raises(ParameterError, match="expected int >= 1"):
+        lowd.neighbors(rows_like(10), 0)
+    with pytest.raises(ParameterError, match=r"n_neighbors=1 .* no neighbors"):
+        lowd.neighbors([[1.0, 2.0]], 1)
+
+
+# -- forms of graphs --------------------------------------------------------------------------
+
+
+def test_the_graph_is_scikit_learns(backend):
+    X = rows_like(50, 4)
+    found = lowd.neighbors(X, 6, backend=backend)
+    peer = KNeighborsTransformer(n_neighbors=6, mode="distance").fit_transform(X)
+    graph = found.graph()
+    assert graph.nnz == peer.nnz == 50 * 7
+    same_bits(graph.indptr, peer.indptr)
+    same_bits(graph.indices, peer.indices.astype(np.int32))
+    close(graph.data, peer.data)
+    twin = NearestNeighbors(n_neighbors=6, metric="precomputed").fit(csr_matrix(graph))
+    same_bits(twin.kneighbors()[1], found.indices.astype(np.int64))
+    peer = manifold.Isomap(n_neighbors=6, metric="precomputed").fit(csr_matrix(graph))
+    same = manifold.Isomap(n_neighbors=6).fit(X)
+    close(peer.embedding_, same.embedding_)
+
+
+def _forms(X, k):
+    """The same graph as other libraries hold it."""
+    indices, distances = brute(cdist(X, X), k)
+    n = len(X)
+    own = np.arange(n)[:, None]
+    plain = csr_array((distances.ravel(), indices.ravel(), np.arange(0, n * k + 1, k)), (n, n))
+    shuffled = np.random.default_rng(0).permutation(k)
+    return {
+        "pair": (indices, distances),
+        "lists": [indices.tolist(), distances.tolist()],
+        "umap": (np.hstack([own, indices]), np.hstack([own * 0.0, distances]), None),
+        "unsorted": (indices[:, shuffled], distances[:, shuffled]),
+        "scanpy": csr_matrix(plain),
+        "scikit-learn": KNeighborsTransformer(n_neighbors=k).fit_transform(X),
+        "coo": coo_array(plain),
+        "float32": csr_array(plain, dtype=np.float32),
+    }
+
+
+@pytest.mark.parametrize("form", _forms(rows_like(9, 2), 2))
+def test_every_form_is_understood(form):
+    X = rows_like(40, 4)
+    given = _forms(X, 5)[form]
+    before = given.copy() if hasattr(given, "copy") else None
+    found = NeighborGraph.of(given)
+    expected = lowd.neighbors(X, 5)
+    same_bits(found.indices, expected.indices)
+    np.testing.assert_allclose(found.distances, expected.distances, rtol=1e-6)
+    if before is not None and form not in ("lists",):
+        assert (abs(before - given)).nnz == 0
+    assert NeighborGraph.of(found) is found
+
+
+def test_round_trips():
+    found = lowd.neighbors(np.repeat(rows_like(12, 3), 2, axis=0), 4)
+    for given in (tuple(found), found.with_self(), found.graph(), found.edges()):
+        twin = NeighborGraph.of(given)
+        same_bits(twin.indices, found.indices)
+        same_bits(twin.distances, found.distances)
+
+
+def test_copies_that_took_the_place_of_the_row_itself():
+    """umap's lists hold the nearest k, so of four copies with k = 3 one does not name itself."""
+    X = np.repeat(rows_like(5, 2), 4, axis=0)
+    D = cdist(X, X)
+    indices = np.argsort(D, axis=1, kind="stable")[:, :3]
+    assert not (indices == np.arange(20)[:, None]).any(1).all()
+    found = NeighborGraph.of((indices, np.take_along_axis(D, indices, 1)))
+    assert found.indices.shape == (20, 2)
+    assert (found.indices >= 0).all()
+    assert (found.indices != np.arange(20)[:, None]).all()
+
+
+def test_rows_with_fewer_neighbors():
+    """A radius graph: shorter rows end in -1, and come out as they went in."""
+    X = np.array([[0.0], [1.0], [1.5], [9.0]])
+    found = NeighborGraph.of(radius_neighbors_graph(X, 1.2, mode="distance"))
+    same_bits(found.indices, np.array([[1, -1], [2, 0], [1, -1], [-1, -1]], np.int32))
+    same_bits(np.isinf(found.distances), found.indices < 0)
+    assert found.edges().nnz == 4
+    assert found.graph().nnz == 8
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (7, "must be a NeighborGraph, .* got int"),
+        ("graph", "must be a NeighborGraph|one shape"),
+        (([[1]], [[1.0, 2.0]]), r"one shape.*\(1, 1\).*\(1, 2\)"),
+        (([[1.0], [0.0]], [[1.0], [1.0]]), "whole numbers"),
+        (([1, 0], [1.0, 1.0]), "rows x n_neighbors"),
+        (([[1], [2]], [[1.0], [1.0]]), "row 1 names row 2, but there are 2 rows"),
+        (([[1], [-2]], [[1.0], [1.0]]), "row 1 names row -2"),
+        (([[1, 1], [0, 1]], [[1.0, 1.0], [1.0, 0.0]]), "row 0 names row 1 twice"),
+        (([[1], [0]], [[1.0], [np.nan]]), "row 1 to row 0 is nan"),
+        (([[1], [0]], [[-1.0], [1.0]]), "row 0 to row 1 is -1.0"),
+        (([[0], [1]], [[0.0], [0.0]]), "no row has a neighbor"),
+        (csr_array(np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 0.0]])), r"square.*\(2, 3\)"),
+        (csr_array(np.array([[0.0, np.inf], [1.0, 0.0]])), "row 0 to row 1 is inf"),
+        (csr_array((3, 3)), "no row has a neighbor"),
+    ],
+)
+def test_what_is_no_graph_is_refused(given, sentence):
+    with pytest.raises(DataError, match=sentence):
+        NeighborGraph.of(given)
+
+
+# -- the transformer --------------------------------------------------------------------------
+
+
+@parametrize_with_checks(
+    [
+        lowd.NeighborsTransformer(n_neighbors=3),
+        lowd.NeighborsTransformer(n_neighbors=3, metric="manhattan"),
+        lowd.NeighborsTransformer(n_neighbors=3, backend="reference"),
+        lowd.NeighborsTransformer(n_neighbors=3, metric="precomputed"),
+    ]
+)
+@pytest.mark.filterwarnings("ignore::lowd.errors.LowdWarning")
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+def test_the_transformer_is_scikit_learns(backend, dtype):
+    X, Q = rows_like(60, 5, 1, dtype), rows_like(9, 5, 2, dtype)
+    model = lowd.NeighborsTransformer(n_neighbors=4, backend=backend).fit(X)
+    peer = KNeighborsTransformer(n_neighbors=4, mode="distance").fit(X)
+    for A in (X, Q):
+        graph, expected = model.transform(A), peer.transform(A)
+        assert graph.dtype == dtype
+        same_bits(graph.indptr, expected.indptr)
+        same_bits(graph.indices, expected.indices.astype(np.int32))
+        close(graph.data, expected.data, np.float32)
+    together = lowd.NeighborsTransformer(n_neighbors=4, backend=backend).fit_transform(X)
+    assert (together != model.transform(X)).nnz == 0
+    assert model.n_samples_fit_ == 60
+    assert len(model.get_feature_names_out()) == 60
+
+
+def test_a_pipeline_with_either_library(backend):
+    X, Q = rows_like(100, 5, 1), rows_like(9, 5, 2)
+    ours = lowd.NeighborsTransformer(n_neighbors=8, backend=backend)
+    theirs = KNeighborsTransformer(n_neighbors=8, mode="distance")
+    first = lowd.Isomap(2, n_neighbors=8, metric="precomputed", backend=backend)
+    second = manifold.Isomap(n_neighbors=8, metric="precomputed")
+    expected = lowd.Isomap(2, n_neighbors=8, backend=backend).fit(X)
+    for step in (ours, theirs):
+        for last in (first, second):
+            model = make_pipeline(step, last).fit(X)
+            Y = last.embedding_
+            turn = np.sign((Y * expected.embedding_).sum(0))
+            close(Y * turn, expected.embedding_)
+            close(model.transform(Q) * turn, expected.transform(Q))
+
+
+def test_a_graph_has_no_inverse():
+    model = lowd.NeighborsTransformer(n_neighbors=2).fit(rows_like(9))
+    with pytest.raises(lowd.errors.UnsupportedError, match="no inverse"):
+        model.inverse_transform(np.zeros((1, 9)))
+    assert model.estimate(1000, 10).bytes > 0
