@@ -1,0 +1,198 @@
+"""Diffusion maps (Coifman and Lafon, 2006)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array, diags_array, issparse
+
+from ..backends.protocol import Float64
+from ..base import Context, Fit, Reducer, reducer
+from ..data import Data, Kind
+from ..errors import ParameterError, RankWarning, warn
+from ..graph import OnDisconnected
+from ..maps import MarkovMap
+from ..params import AtLeast, AtMost, Count, Metric, NonNegative, Positive, Seed
+from ..relations.affinities import NEAR, Net, along_graph, between_all
+from ..relations.distances import data_kind, distances_of, takes_sparse
+from ..relations.neighbors import size
+from ..solvers.bottom import localized
+from ..solvers.canonical import signs
+from ..solvers.markov import (
+    Walk,
+    drawn_landmarks,
+    extended,
+    fewer_rows,
+    padded,
+    walk_memory,
+    walk_spectrum,
+)
+
+DENSE = 5000  # rows up to which the kernel ties all pairs
+MANY = 60  # neighbors that are tied beyond that
+
+
+@reducer
+class DiffusionMaps(Reducer):
+    """Coordinates whose distances are diffusion distances: how differently two walks spread.
+
+    Use it for shapes with branches, noise and uneven density: a distance sums over all paths, so a
+    few short cuts change little. With `alpha=1` the density of the sample does not matter.
+
+    Cost: n²·d for the kernel up to 5,000 rows, beyond that 60 neighbors of each row and a sparse
+    eigenproblem. New rows (Nyström): the mean of ψ over one step of the walk, over λ.
+
+    Parameters
+    ----------
+    n_components
+        Dimensions of the map.
+    alpha
+        How much of the sampling density is divided out: 0 nothing (the walk on the graph),
+        ½ Fokker-Planck, 1 all of it (the shape alone).
+    time
+        Steps t of the walk: y = λ^t ψ. 0 gives ψ itself; more steps keep slower modes.
+    sigma
+        σ of the kernel exp(-d²/2σ²). None is the median distance to the third neighbor.
+    n_neighbors
+        Tie only so many neighbors of each row; None ties all pairs up to 5,000 rows, and 60
+        neighbors beyond (`n_neighbors_` says what was done).
+    metric, metric_params
+        As in ClassicalMDS: names, callables, "precomputed" distances.
+    n_landmarks
+        Fit so many rows, drawn at random, and place all others by the map.
+    on_disconnected
+        "join" pieces that the kernel does not tie by their shortest edges, with a warning, or
+        raise an "error".
+    random_state
+        Seed of the landmarks and of the solver's start. None is 0.
+
+    Attributes
+    ----------
+    embedding_, eigenvalues_ : λ descending, with the leading 1
+    psi_ : eigenvectors ψ of the walk; mean 0 and mean square 1 under `stationary_`
+    density_, degrees_, stationary_ : q, the degrees after normalization, and the walk's long run
+    sigma_, n_neighbors_ : the scale and the neighbors that were used (None: all pairs)
+    n_graph_components_, graph_components_, bridges_, n_distinct_ : pieces, and copies of rows
+    residuals_, solver_, degenerate_axes_, participation_, landmarks_
+
+    References
+    ----------
+    Coifman and Lafon (2006), Applied and Computational Harmonic Analysis 21.
+
+    Examples
+    --------
+    >>> import numpy as np, lowd
+    >>> t = np.linspace(0, 1, 40) ** 2  # a bent line, unevenly sampled
+    >>> model = lowd.DiffusionMaps(1, sigma=0.1).fit(np.c_[t, t**2])
+    >>> order = np.argsort(model.embedding_[:, 0])
+    >>> bool((np.diff(order) == 1).all() or (np.diff(order) == -1).all())
+    True
+    """
+
+    n_components: Count = 2
+    alpha: Annotated[float, AtLeast(0), AtMost(1)] = 1.0
+    time: NonNegative = 1
+    sigma: Positive | None = None
+    n_neighbors: Count | None = None
+    metric: Metric = "euclidean"
+    metric_params: dict[str, Any] | None = None
+    n_landmarks: Count | None = None
+    on_disconnected: OnDisconnected = "join"
+    random_state: Seed = None
+
+    def _fit(self, X: Any, ctx: Context) -> Fit:
+        landmarks = drawn_landmarks(X, self.n_components, self.n_landmarks, ctx)
+        net, k = self._kernel(X, landmarks, ctx)
+        net, density = _less_dense(net, self.alpha, ctx)
+        walk = walk_spectrum(net, self.n_components, ctx)
+        fit = self._placed(net, walk, density).noting(n_neighbors=k)
+        return extended(fit, X, landmarks, ctx)
+
+    def _kernel(self, X: Any, landmarks: Any, ctx: Context) -> tuple[Net, int | None]:
+        base = distances_of(Data(X, ctx.dtype, ctx.survey), self.metric, self.metric_params)
+        base = base if landmarks is None else base.at(landmarks)
+        k = _neighbors(self.n_neighbors, size(base))
+        if k is None:
+            return between_all(base, self.sigma, ctx.ops, self.on_disconnected, loops=True), None
+        policy = self.on_disconnected
+        net = along_graph(base, k, None, self.sigma, ctx.ops, policy, loops=True, near=NEAR)
+        return net, k
+
+    def _placed(self, net: Net, walk: Walk, density: Float64) -> Fit:
+        """ψ, then λ^t ψ."""
+        k, degrees, mass = self.n_components, walk.degrees, net.mass
+        stationary = degrees / float(mass @ degrees)
+        psi = walk.vectors / np.sqrt(mass * stationary)[:, None]
+        psi = padded(psi * signs(psi), k)
+        lam = np.pad(1 - walk.values, (0, k - len(walk.values)))
+        powers = self._powers(lam, len(mass))
+        gain = np.divide(1, lam, out=np.zeros(k), where=powers != 0)
+        places = psi * powers
+        weights = mass * density**-self.alpha
+        place = MarkovMap(net.relation.kept(), weights, places, places, "walk", gain)
+        report = {
+            "n_components": k,
+            "eigenvalues": np.concatenate([[1.0], lam[: len(walk.values)]]),
+            "psi": psi[net.place],
+            "density": density[net.place],
+            "degrees": degrees[net.place],
+            "stationary": stationary[net.place],
+            "participation": localized(psi[net.place]),
+            **net.report,
+            **walk.report,
+        }
+        return Fit(places[net.place], place, report)
+
+    def _powers(self, lam: Float64, n: int) -> Float64:
+        """λ^t; 0 where λ is but rounding."""
+        some = np.abs(lam) > n * np.finfo(float).eps
+        if not some.all() and n > len(lam):
+            warn(
+                f"only {int(some.sum())} of n_components={len(lam)} eigenvalues differ from 0; the "
+                "other columns are 0. A smaller sigma has more.",
+                RankWarning,
+            )
+        negative = np.flatnonzero((lam < 0) & some)
+        if len(negative) and self.time != int(self.time):
+            raise ParameterError(
+                f"time={self.time} is no whole number, but the eigenvalue of axis {negative[0]} is "
+                f"{lam[negative[0]]:.3g}, and a power of it no number; use time="
+                f"{round(self.time)} or n_components={max(int(negative[0]), 1)}."
+            )
+        powers = np.zeros(len(lam))
+        powers[some] = lam[some] ** self.time
+        return powers
+
+    def _kind(self) -> Kind:
+        return data_kind(self.metric)
+
+    def _takes_sparse(self) -> bool:
+        return takes_sparse(self.metric)
+
+    def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
+        m = n if self.n_landmarks is None else min(n, self.n_landmarks)
+        ties = _neighbors(self.n_neighbors, m)
+        given = self.metric == "precomputed"
+        return walk_memory(n, m, d, itemsize, self.n_components, ties, given)
+
+    def _smaller(self, n: int) -> dict[str, Self]:
+        return fewer_rows(self, n)
+
+
+def _neighbors(k: int | None, n: int) -> int | None:
+    return MANY if k is None and n > DENSE else k
+
+
+def _less_dense(net: Net, alpha: float, ctx: Context) -> tuple[Net, Float64]:
+    """The kernel over the densities of both ends to the power alpha, and the densities."""
+    K, mass = net.weights, net.mass
+    if issparse(K):
+        density = ctx.ops.sparse_times(K, mass[:, None], 1.0, 0.0, None, 0.0)[:, 0]
+        scale = diags_array(density**-alpha)
+        return net._replace(weights=csr_array(scale @ K @ scale)), density
+    density = ctx.ops.times(K, mass[:, None], False)[:, 0]
+    scale = (density**-alpha).astype(K.dtype)
+    K *= scale[:, None]
+    K *= scale
+    return net._replace(weights=K), density

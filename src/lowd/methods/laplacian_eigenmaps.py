@@ -1,0 +1,228 @@
+"""Laplacian eigenmaps (Belkin and Niyogi, 2003)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+from scipy.sparse import issparse
+
+from ..backends.protocol import Float64
+from ..base import Context, Fit, Reducer, reducer
+from ..data import Data, Kind
+from ..errors import ParameterError
+from ..graph import OnDisconnected
+from ..maps import POLE, MarkovMap
+from ..params import Count, Metric, Positive, Seed, refuse_unused
+from ..relations.affinities import Net, along_graph, as_given, between_all
+from ..relations.distances import data_kind, distances_of, takes_sparse
+from ..solvers.bottom import localized
+from ..solvers.canonical import signs
+from ..solvers.markov import (
+    Walk,
+    drawn_landmarks,
+    extended,
+    fewer_rows,
+    padded,
+    walk_memory,
+    walk_spectrum,
+)
+
+
+@reducer
+class LaplacianEigenmaps(Reducer):
+    """Neighbors stay neighbors: the slowest functions on the neighbor graph as coordinates.
+
+    Use it to see clusters and one long direction after the other; it keeps what is near, and says
+    nothing of distances. For a sheet whose true lengths matter take Isomap or LTSA.
+
+    Cost: finding neighbors, then a sparse eigenproblem (about a second for 20,000 rows). New rows
+    are joined to the graph as training rows were, and the eigenvector equation is solved for
+    them alone (Nyström): y = mean of the neighbors' y / (1 - λ). Also known as `SpectralEmbedding`.
+
+    Parameters
+    ----------
+    n_components
+        Dimensions of the map.
+    n_neighbors
+        Neighbors of each row, itself not counted; an edge where either end has the other. None,
+        without a `radius`: every row is tied to every other (n² memory).
+    radius
+        All rows within this distance are neighbors instead.
+    affinity
+        "heat" w = exp(-d²/2σ²), "binary" w = 1, or "precomputed": `fit` takes the square matrix of
+        weights (dense or sparse; its diagonal counts), `transform` weights from new to training
+        rows.
+    sigma
+        σ of the heat kernel. None is the median distance to the last neighbor; for
+        all pairs, to the third.
+    normalization
+        "random_walk" L u = λ D u, "symmetric" its v = D^½ u, "none" L u = λ u.
+    self_loops
+        Is a row its own neighbor? That changes D, not L.
+    scale
+        "std": columns of standard deviation 1. "unit": u'Du = 1 (u'u = 1 for the others).
+        "commute": squared distances in all n - 1 dimensions are commute times of the random walk.
+    metric, metric_params
+        As in ClassicalMDS: names, callables, "precomputed" distances.
+    n_landmarks
+        Fit so many rows, drawn at random, and place all others by the map.
+    map
+        How new rows are placed: "nystroem", or "harmonic" at the mean of their neighbors.
+    on_disconnected
+        "join" the pieces of the graph by their shortest edges, with a warning, or raise an "error".
+    random_state
+        Seed of the landmarks and of the solver's start. None is 0.
+
+    Attributes
+    ----------
+    embedding_, eigenvalues_ : ascending, with the 0 of the constant first
+    fiedler_value_, fiedler_vector_ : how connected the graph is, and where it would break
+    affinity_, degrees_ : weights among the distinct rows, and their sum for every row
+    sigma_, neighbor_radii_ : σ, and the distance of each row to its last neighbor
+    n_graph_components_, graph_components_, bridges_, n_distinct_ : pieces, and copies of rows
+    residuals_, solver_, degenerate_axes_, participation_, landmarks_
+
+    References
+    ----------
+    Belkin and Niyogi (2003), Neural Computation 15; Bengio et al. (2004), new points.
+
+    Examples
+    --------
+    >>> import numpy as np, lowd
+    >>> t = np.linspace(0, 3, 50)
+    >>> spiral = np.c_[np.exp(t) * np.cos(3 * t), np.exp(t) * np.sin(3 * t)]
+    >>> model = lowd.LaplacianEigenmaps(1, n_neighbors=2).fit(spiral)
+    >>> order = np.argsort(model.embedding_[:, 0])
+    >>> bool((np.diff(order) == 1).all() or (np.diff(order) == -1).all())
+    True
+    """
+
+    n_components: Count = 2
+    n_neighbors: Count | None = 10
+    radius: Positive | None = None
+    affinity: Literal["heat", "binary", "precomputed"] = "heat"
+    sigma: Positive | None = None
+    normalization: Literal["random_walk", "symmetric", "none"] = "random_walk"
+    self_loops: bool = False
+    scale: Literal["std", "unit", "commute"] = "std"
+    metric: Metric = "euclidean"
+    metric_params: dict[str, Any] | None = None
+    n_landmarks: Count | None = None
+    map: Literal["nystroem", "harmonic"] = "nystroem"
+    on_disconnected: OnDisconnected = "join"
+    random_state: Seed = None
+
+    def _fit(self, X: Any, ctx: Context) -> Fit:
+        self._refuse_unused()
+        landmarks = drawn_landmarks(X, self.n_components, self.n_landmarks, ctx)
+        net = self._net(X, landmarks, ctx)
+        plain = self.normalization == "none"
+        walk = walk_spectrum(net, self.n_components, ctx, normalized=not plain)
+        return extended(self._placed(net, walk), X, landmarks, ctx)
+
+    def _net(self, X: Any, landmarks: Any, ctx: Context) -> Net:
+        if self.affinity == "precomputed":
+            return as_given(X, landmarks)
+        base = distances_of(Data(X, ctx.dtype, ctx.survey), self.metric, self.metric_params)
+        base = base if landmarks is None else base.at(landmarks)
+        policy, loops = self.on_disconnected, self.self_loops
+        if self.n_neighbors is None and self.radius is None:
+            return between_all(base, self.sigma, ctx.ops, policy, loops=loops)
+        k = self.n_neighbors if self.radius is None else None
+        binary = self.affinity == "binary"
+        return along_graph(
+            base, k, self.radius, self.sigma, ctx.ops, policy, binary=binary, loops=loops
+        )
+
+    def _placed(self, net: Net, walk: Walk) -> Fit:
+        """Eigenvectors as coordinates, in the scale that was asked for."""
+        lam, degrees, mass = walk.values, walk.degrees, net.mass
+        y = walk.vectors / np.sqrt(mass)[:, None]  # orthonormal over rows, copies included
+        u = y if self.normalization == "none" else y / np.sqrt(degrees)[:, None]
+        if self.normalization == "random_walk":
+            y = u
+        flips = signs(y)
+        factor = flips * self._factor(y, lam, mass, float(mass @ degrees))
+        k = self.n_components
+        places = padded(y * factor, k)
+        means = places if y is u else padded(u * factor, k)
+        gain = lam
+        kind = "plain"
+        if self.normalization != "none":
+            pole = np.abs(1 - lam) < POLE
+            gain = np.where(pole, 1.0, 1 / np.where(pole, 1.0, 1 - lam))
+            kind = "walk" if self.normalization == "random_walk" else "root"
+        place = MarkovMap(
+            net.relation.kept(),
+            mass,
+            means,
+            places,
+            kind,
+            np.pad(gain, (0, k - len(gain))),
+            self.map == "harmonic",
+        )
+        embedding = places[net.place]
+        report = {
+            "n_components": k,
+            "eigenvalues": np.concatenate([[0.0], lam]),
+            "degrees": degrees[net.place],
+            "participation": localized(embedding),
+            **net.report,
+            **walk.report,
+        }
+        if len(lam):
+            report["fiedler_value"] = float(lam[0])
+            report["fiedler_vector"] = (y * flips)[net.place, 0]
+        if issparse(net.weights) and self.affinity != "precomputed":
+            report["affinity"] = net.weights
+        return Fit(embedding, place, report)
+
+    def _factor(self, y: Float64, lam: Float64, mass: Float64, volume: float) -> Float64:
+        """What each column of unit length is multiplied by."""
+        if self.scale == "unit":
+            return np.ones(len(lam))
+        if self.scale == "commute":
+            return np.sqrt(volume / np.maximum(lam, np.finfo(float).tiny))
+        share = mass / mass.sum()
+        spread = np.sqrt(share @ (y - share @ y) ** 2)
+        return np.asarray(1 / np.where(spread > 0, spread, 1.0))
+
+    def _refuse_unused(self) -> None:
+        full = self.n_neighbors is None and self.radius is None
+        if self.affinity == "precomputed":
+            graph = ["n_neighbors", "radius", "sigma", "self_loops", "metric", "metric_params"]
+            refuse_unused(self, graph, "affinity='precomputed' is the graph")
+        elif self.radius is not None and self.n_neighbors is not None:
+            refuse_unused(self, ["n_neighbors"], "the radius says who is a neighbor")
+        if self.affinity == "binary":
+            refuse_unused(self, ["sigma"], "affinity='binary' has no scale")
+        if self.affinity == "binary" and full:
+            raise ParameterError(
+                "affinity='binary' ties all rows to all others alike; set n_neighbors or radius."
+            )
+        if self.scale == "commute" and self.normalization == "symmetric":
+            raise ParameterError(
+                "scale='commute' needs normalization='random_walk' or 'none': 'symmetric' weighs "
+                "rows by their degrees, so distances are no times."
+            )
+
+    def _kind(self) -> Kind:
+        return "affinity" if self.affinity == "precomputed" else data_kind(self.metric)
+
+    def _takes_sparse(self) -> bool:
+        return self.affinity == "precomputed" or takes_sparse(self.metric)
+
+    def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
+        m = n if self.n_landmarks is None else min(n, self.n_landmarks)
+        given = "precomputed" in (self.metric, self.affinity)
+        # How many rows are within a radius is not known beforehand.
+        ties = self.n_neighbors if self.radius is None else 250
+        ties = None if self.affinity == "precomputed" else ties
+        return walk_memory(n, m, d, itemsize, self.n_components, ties, given)
+
+    def _smaller(self, n: int) -> dict[str, Self]:
+        return fewer_rows(self, n)
+
+
+SpectralEmbedding = LaplacianEigenmaps  # scikit-learn's name

@@ -1,0 +1,306 @@
+"""How strongly points are tied: weights that fall with distance, along a graph or everywhere."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, eye_array, issparse
+from scipy.sparse.csgraph import connected_components
+
+from ..backends.protocol import Array, Backend, Float64, Neighbors
+from ..errors import DataError, DisconnectedGraphWarning, warn
+from ..graph import (
+    TIE,
+    Distinct,
+    Graph,
+    OnDisconnected,
+    by_size,
+    connected,
+    distinct,
+    shortest_bridges,
+)
+from ..values import value
+from .distances import DistanceRelation
+from .neighbors import others
+
+# A tie so weak is no different from none, but can still be divided by.
+FLOOR = 1e-30
+# A bridge is as strong as a tie over 3σ at least: the longest ordinary edge may be an outlier's.
+BRIDGE = float(np.exp(-4.5))
+# Points further apart than this many σ are not tied, as far as eigenvectors can tell (w < 1e-8).
+APART = 6.07
+# The distance to this neighbor is the scale of a kernel between all points. Low numbers adapt to
+# the dimension: on a surface the third is at half the distance of the tenth, which keeps the turns
+# of a roll of 600 rows apart; in ten dimensions it is at 90 %, and a cloud is not torn.
+NEAR = 3
+
+
+class Ties(NamedTuple):
+    """What ties new points to the training points.
+
+    The weights of row i are exp(scale[i]) times those stored, so that a far point keeps its
+    digits. `at[i]` is the training point that row i falls on, or has to make do with because it
+    has no neighbor; else -1.
+    """
+
+    weights: csr_array | Array
+    scale: Float64
+    at: NDArray[np.int64]
+
+    def times(self, V: Float64, ops: Backend) -> Float64:
+        if issparse(self.weights):
+            return np.asarray(self.weights @ V)
+        return ops.project(self.weights, None, V).astype(np.float64)
+
+
+@value
+class Affinities:
+    """exp(-d²/2σ²), or 1 without a σ, between neighbors: k nearest, within a radius, or all.
+
+    A new point is a neighbor of a training point if it is one of the other's k nearest, in either
+    direction. `reach` holds how far the training points' k-th neighbors are, so what a training
+    point would find as a new one is its own row of the graph.
+    """
+
+    base: DistanceRelation
+    sigma: float | None
+    k: int | None = None
+    reach: Float64 | None = None
+    radius: float | None = None
+
+    def toward(self, Q: Any, ops: Backend) -> Ties:
+        D = np.asarray(self.base.toward(Q, ops))
+        rows = np.arange(len(D))
+        nearest = D.argmin(1)
+        least = D[rows, nearest].astype(np.float64)
+        at = np.where(least == 0, nearest, -1)
+        scale = -self._halves(least)
+        joined = self._joined(D, least == 0, ops)
+        if joined is None:
+            weights = np.exp(-scale[:, None] - self._halves(D))
+            return Ties(weights, scale, at)
+        row, column = np.nonzero(joined)
+        count = joined.sum(1)
+        data = np.exp(-scale[row] - self._halves(D[row, column]))
+        starts = np.concatenate([[0], np.cumsum(count)])
+        at = np.where(count == 0, nearest, at)
+        return Ties(csr_array((data, column, starts), shape=D.shape), scale, at)
+
+    def kept(self) -> Affinities:
+        return replace(self, base=self.base.kept())
+
+    def _joined(self, D: Array, known: NDArray[np.bool_], ops: Backend) -> NDArray[np.bool_] | None:
+        """Which training points are neighbors of each new point; None if all are.
+
+        A point on a training point has that one besides its k others.
+        """
+        slack = 1 + TIE[D.dtype]
+        if self.radius is not None:
+            return np.asarray(self.radius * slack >= D)
+        if self.k is None or self.reach is None:
+            return None
+        near = ops.select(D, min(self.k + 1, D.shape[1]), None).distances
+        own = np.where(known, near[:, -1], near[:, min(self.k, near.shape[1]) - 1])
+        return np.asarray(np.maximum(own[:, None], self.reach) * slack >= D)
+
+    def _halves(self, d: Array) -> Float64:
+        """d²/2σ²; sizes beyond any square count as the largest."""
+        if self.sigma is None:
+            return np.zeros(d.shape)
+        with np.errstate(over="ignore"):
+            ratio = np.minimum(d.astype(np.float64) / self.sigma, 1e150)
+        return np.asarray(0.5 * ratio * ratio)
+
+
+@value
+class GivenAffinities:
+    """Weights that the caller computed, for training and for new points."""
+
+    rows: NDArray[np.int64] | None = None
+
+    def toward(self, Q: Any, ops: Backend) -> Ties:  # noqa: ARG002 - a relation's signature
+        chosen = Q if self.rows is None else Q[:, self.rows]
+        m = Q.shape[0]
+        weights = chosen if issparse(chosen) else np.ascontiguousarray(chosen, np.float64)
+        return Ties(weights, np.zeros(m), np.full(m, -1))
+
+    def kept(self) -> GivenAffinities:
+        return self
+
+
+class Net(NamedTuple):
+    """Weights among the distinct points (see `graph.Graph`), and the same for new points."""
+
+    weights: csr_array | Array
+    relation: Affinities | GivenAffinities
+    place: NDArray[np.int64]
+    mass: Float64
+    report: dict[str, Any]
+
+    @property
+    def trivial(self) -> bool:
+        """A single point: there is nothing to see."""
+        return len(self.mass) == 1
+
+
+def along_graph(
+    base: DistanceRelation,
+    k: int | None,
+    radius: float | None,
+    sigma: float | None,
+    ops: Backend,
+    on_disconnected: OnDisconnected,
+    *,
+    binary: bool = False,
+    loops: bool = False,
+    near: int | None = None,
+) -> Net:
+    """Ties between neighbors. σ is how far their `near`-th, or else last, neighbor typically is."""
+    points = distinct(base, k, radius, ops, ties=True)
+    if sigma is None and not binary:
+        sigma = _scale(points.edges, min(near, k) if near and k else k, radius)
+    single = len(points.first) == 1
+    reach = None if k is None or single else points.edges.data[points.edges.indptr[:-1] + k - 1]
+    relation = Affinities(points.base, None if binary else sigma, k, reach, radius)
+    graph = _single(points) if single else connected(points, k, radius, ops, on_disconnected)
+    W = csr_array((1, 1)) if single else _weights(graph, relation)
+    W = csr_array(W + eye_array(W.shape[0])) if loops else W
+    report = {**graph.report, "sigma": sigma}
+    if reach is not None:
+        report["neighbor_radii"] = reach[graph.place]
+    return Net(W, relation, graph.place, graph.mass, report)
+
+
+def _scale(edges: csr_array, k: int | None, radius: float | None) -> float:
+    """The median distance to the k-th neighbor, or to the last one within the radius."""
+    held = np.diff(edges.indptr) > 0
+    starts = edges.indptr[:-1][held]
+    if not len(starts):
+        return radius or 1.0
+    last = np.maximum.reduceat(edges.data, starts) if k is None else edges.data[starts + k - 1]
+    return float(np.median(last))
+
+
+def _single(points: Distinct) -> Graph:
+    """The graph of one point."""
+    return Graph(*points, np.zeros(1, np.int64), np.empty((0, 2), np.int64))
+
+
+def _weights(graph: Graph, relation: Affinities) -> csr_array:
+    lengths = graph.lengths()
+    weights = np.maximum(np.exp(-relation._halves(lengths.data)), FLOOR)
+    W = csr_array((weights, lengths.indices, lengths.indptr), lengths.shape)
+    if len(graph.bridges):
+        at = np.concatenate([_positions(W, a, b) for a, b in graph.bridges])
+        weights[at] = 1.0
+        weights[at] = max(float(weights.min()), BRIDGE)
+    return W
+
+
+def _positions(W: csr_array, a: int, b: int) -> NDArray[np.int64]:
+    """Where the entries (a, b) and (b, a) are stored; columns are sorted."""
+    starts = W.indptr
+    return np.array(
+        [
+            starts[i] + np.searchsorted(W.indices[starts[i] : starts[i + 1]], j)
+            for i, j in ((a, b), (b, a))
+        ]
+    )
+
+
+def between_all(
+    base: DistanceRelation,
+    sigma: float | None,
+    ops: Backend,
+    on_disconnected: OnDisconnected,
+    *,
+    loops: bool,
+) -> Net:
+    """Ties between all pairs. σ is the median distance to the third neighbor."""
+    points = distinct(base, 1, None, ops)
+    base, count = points.base, len(points.first)
+    if count == 1:
+        relation = Affinities(base, sigma or 1.0)
+        report = {**_single(points).report, "sigma": sigma or 1.0}
+        return Net(np.ones((1, 1)), relation, points.place, points.mass, report)
+    near = others(base, min(NEAR, count - 1), ops)
+    if sigma is None:
+        sigma = float(np.median(near.distances[:, -1]))
+    relation = Affinities(base, sigma)
+    D = base.distances(ops)
+    pieces, pairs = _pieces(D, near, sigma), np.empty((0, 2), np.int64)
+    W = np.asarray(np.exp(-relation._halves(D)), D.dtype)
+    if pieces.max() > 0:
+        pairs = _joined(base, pieces, points.mass, sigma, ops, on_disconnected)
+        a, b = pairs.T
+        W[a, b] = W[b, a] = np.maximum(W[a, b], BRIDGE)
+    np.fill_diagonal(W, 1.0 if loops else 0.0)
+    graph = Graph(*points, pieces, pairs)
+    return Net(W, relation, points.place, points.mass, {**graph.report, "sigma": sigma})
+
+
+def _pieces(D: Array, near: Neighbors, sigma: float) -> NDArray[np.int64]:
+    """Which points are tied, directly or by others. Near neighbors usually settle it."""
+    n, k = near.indices.shape
+    close = near.distances.ravel() <= APART * sigma
+    row = np.repeat(np.arange(n), k)[close]
+    links = csr_array((np.ones(len(row)), (row, near.indices.ravel()[close])), shape=(n, n))
+    count, label = connected_components(links, directed=False)
+    if count > 1:
+        _, label = connected_components(csr_array(APART * sigma >= D), directed=False)
+    return by_size(label)
+
+
+def _joined(
+    base: DistanceRelation,
+    pieces: NDArray[np.int64],
+    mass: Float64,
+    sigma: float,
+    ops: Backend,
+    on_disconnected: OnDisconnected,
+) -> NDArray[np.int64]:
+    rows = np.bincount(pieces, mass).astype(int)
+    shown = ", ".join(map(str, rows[:5])) + (", ..." if len(rows) > 5 else "")
+    found = (
+        f"points {APART * sigma:.3g} apart are not tied by a kernel of sigma={sigma:.3g}, which "
+    )
+    found += f"leaves {len(rows)} pieces (rows: {shown})"
+    if on_disconnected == "error":
+        raise DataError(f"{found}; raise sigma, or fit the pieces one by one.")
+    pairs, gaps = shortest_bridges(base, pieces, ops)
+    warn(
+        f"{found}; they were joined by their {len(pairs)} shortest edges (up to {gaps.max():.3g} "
+        "long). What lies between pieces is a guess: raise sigma, or fit them one by one.",
+        DisconnectedGraphWarning,
+    )
+    return pairs
+
+
+def as_given(W: Any, rows: NDArray[np.int64] | None) -> Net:
+    """Ties that the caller computed, the diagonal included: nothing can be merged or joined."""
+    if rows is not None:
+        W = (
+            csr_array(W[rows][:, rows])
+            if issparse(W)
+            else np.ascontiguousarray(W[np.ix_(rows, rows)])
+        )
+    n = W.shape[0]
+    place = np.arange(n)
+    report = {"n_graph_components": 1, "graph_components": np.zeros(n, np.int64)}
+    net = Net(W, GivenAffinities(rows), place, np.ones(n), report)
+    if n == 1:
+        return net
+    tied = W if issparse(W) else csr_array(W)
+    count, label = connected_components(tied, directed=False)
+    if count > 1:
+        sizes = np.bincount(by_size(label))
+        shown = ", ".join(map(str, sizes[:5])) + (", ..." if count > 5 else "")
+        raise DataError(
+            f"affinity='precomputed': the weights leave {count} pieces (rows: {shown}; row "
+            f"{int(np.argmax(by_size(label) == count - 1))} is in the smallest). Without distances "
+            "they cannot be joined: add ties between them, or fit them one by one."
+        )
+    return net

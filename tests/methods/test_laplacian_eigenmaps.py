@@ -1,0 +1,461 @@
+"""Laplacian eigenmaps: METHODS 8, against dense eigenvectors, scikit-learn and random walks."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.linalg
+from scipy.sparse import csr_array, issparse
+from scipy.spatial import procrustes
+from scipy.spatial.distance import cdist
+from sklearn.manifold import SpectralEmbedding
+
+import lowd
+from cases import close, rows_like, same_bits
+from lowd.errors import (
+    DataError,
+    DisconnectedGraphWarning,
+    LocalizedAxisWarning,
+    ParameterError,
+    RankWarning,
+)
+from manifolds import lattice, roll, roll_with_hole
+
+# Of few rows, an axis is easily about a few; where that is the subject it is asked for.
+pytestmark = pytest.mark.filterwarnings("ignore::lowd.errors.LocalizedAxisWarning")
+
+PATH = np.array([[0.0, 0, 1], [0, 0, 1], [1, 1, 0]])  # 1 - 3 - 2
+TRIANGLES = np.zeros((6, 6))
+for i, j in ((0, 1), (0, 2), (1, 2), (3, 4), (3, 5), (4, 5), (2, 3)):
+    TRIANGLES[i, j] = TRIANGLES[j, i] = 1
+NORMALIZATIONS = ("random_walk", "symmetric", "none")
+
+
+def of_weights(W, k=2, **params):
+    return lowd.LaplacianEigenmaps(k, affinity="precomputed", scale="unit", **params).fit(W)
+
+
+def laplacian(W):
+    return np.diag(W.sum(1)) - W
+
+
+def up_to_sign(actual, expected, tolerance=1e-9):
+    flips = np.sign((actual * expected).sum(0))
+    np.testing.assert_allclose(actual * flips, expected, rtol=0, atol=tolerance)
+
+
+# -- numbers -----------------------------------------------------------------------------------
+
+
+def test_path():
+    """E8.1."""
+    plain = of_weights(PATH, normalization="none")
+    close(plain.eigenvalues_, [0, 1, 3])
+    up_to_sign(plain.embedding_[:, :1], np.array([[1], [-1], [0]]) / np.sqrt(2))
+    up_to_sign(plain.embedding_[:, 1:], np.array([[-1], [-1], [2]]) / np.sqrt(6))
+    close(of_weights(PATH).eigenvalues_, [0, 1, 2])
+    close(plain.degrees_, [1, 1, 2])
+    assert plain.fiedler_value_ == pytest.approx(1)
+    v = np.array([1.0, 2, 4])
+    assert v @ laplacian(PATH) @ v == pytest.approx(13)
+    times = of_weights(PATH, normalization="none").set_params(scale="commute").fit(PATH)
+    close(cdist(times.embedding_, times.embedding_) ** 2, [[0, 8, 4], [8, 0, 4], [4, 4, 0]])
+
+
+def test_two_triangles():
+    """E8.2."""
+    plain = of_weights(TRIANGLES, 5, normalization="none")
+    root = np.sqrt(17)
+    close(plain.eigenvalues_, [0, (5 - root) / 2, 3, 3, 3, (5 + root) / 2])
+    assert plain.fiedler_value_ == pytest.approx(0.438447, abs=1e-6)
+    half = np.array([0.464705, 0.464705, 0.260956])
+    up_to_sign(plain.embedding_[:, :1], np.r_[half, -half[::-1]][:, None], 1e-6)
+    same_bits(plain.fiedler_vector_, plain.embedding_[:, 0])
+    walk = of_weights(TRIANGLES, 1)
+    assert walk.fiedler_value_ == pytest.approx(0.204666, abs=1e-6)
+    half = np.array([0.314762, 0.314762, 0.185920])
+    up_to_sign(walk.embedding_, np.r_[half, -half[::-1]][:, None], 1e-6)
+    new = np.array([[1.0, 1, 0, 0, 0, 0]])
+    for model, place in (
+        (of_weights(TRIANGLES, 1, normalization="none"), 0.595183),
+        (walk, 0.395761),
+        (of_weights(TRIANGLES, 1, normalization="none", map="harmonic"), 0.464705),
+    ):
+        side = np.sign(model.embedding_[0, 0])
+        assert side * model.transform(new)[0, 0] == pytest.approx(place, abs=1e-6)
+
+
+@pytest.mark.parametrize("normalization", ["random_walk", "none"])
+def test_commute_times(normalization):
+    """T8.7, X5 and E8.2: all axes, and hitting times of the walk by brute force."""
+    model = of_weights(TRIANGLES, 5, normalization=normalization)
+    model.set_params(scale="commute").fit(TRIANGLES)
+    C = cdist(model.embedding_, model.embedding_) ** 2
+    assert C[0, 1] == pytest.approx(9.333333, abs=1e-6)
+    assert C[2, 3] == pytest.approx(14)
+    assert C[0, 5] == pytest.approx(32.666667, abs=1e-6)
+    P = TRIANGLES / TRIANGLES.sum(1, keepdims=True)
+    hitting = np.zeros((6, 6))
+    for j in range(6):
+        rest = np.arange(6) != j
+        hitting[rest, j] = np.linalg.solve(np.eye(5) - P[np.ix_(rest, rest)], np.ones(5))
+    close(C, hitting + hitting.T)
+    pseudo = np.linalg.pinv(laplacian(TRIANGLES))
+    d = np.diag(pseudo)
+    close(C, TRIANGLES.sum() * (d[:, None] + d - 2 * pseudo))
+
+
+def test_kernel_pca_of_the_pseudo_inverse():
+    """T8.2 and X4."""
+    X = rows_like(40)
+    model = lowd.LaplacianEigenmaps(3, normalization="none", scale="unit", n_neighbors=8).fit(X)
+    L = laplacian(model.affinity_.toarray())
+    kernel = lowd.KernelPCA(3, kernel="precomputed").fit(np.linalg.pinv(L))
+    close(kernel.eigenvalues_, 1 / model.eigenvalues_[1:])
+    up_to_sign(model.embedding_ / np.sqrt(model.eigenvalues_[1:]), kernel.embedding_)
+
+
+# -- definitions -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("normalization", NORMALIZATIONS)
+@pytest.mark.parametrize("graph", [{"n_neighbors": 6}, {"radius": 2.2}, {"n_neighbors": None}])
+@pytest.mark.parametrize("self_loops", [False, True])
+def test_dense_eigenvectors(graph, normalization, self_loops):
+    """The graph by definition, its generalized eigenvectors by LAPACK; T8.1, T8.4."""
+    X = rows_like(50, 4)
+    params = {"normalization": normalization, "self_loops": self_loops, "scale": "unit", **graph}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DisconnectedGraphWarning)
+        model = lowd.LaplacianEigenmaps(3, **params).fit(X)
+    D = cdist(X, X)
+    far = np.sort(D, 1)
+    if graph.get("radius"):
+        joined = D <= 2.2
+        sigma = np.median([D[i, joined[i]].max() for i in range(50) if joined[i].sum() > 1])
+    elif graph["n_neighbors"]:
+        joined = (far[:, 6, None] >= D) | (far[:, 6] >= D)
+        sigma = np.median(far[:, 6])
+        close(model.neighbor_radii_, far[:, 6])
+    else:
+        joined = np.ones((50, 50), bool)
+        sigma = np.median(far[:, 3])
+    assert model.sigma_ == pytest.approx(sigma)
+    W = np.where(joined, np.exp(-(D**2) / (2 * sigma**2)), 0)
+    if model.n_graph_components_ > 1:
+        assert graph.get("radius")
+        longest = max(W[W > 0].min(), np.exp(-4.5))
+        for a, b in model.bridges_:
+            W[a, b] = W[b, a] = longest
+    np.fill_diagonal(W, float(self_loops))
+    if issparse(getattr(model, "affinity_", None)):
+        close(model.affinity_.toarray(), W)
+    degrees = W.sum(1)
+    close(model.degrees_, degrees)
+    B = np.eye(50) if normalization == "none" else np.diag(degrees)
+    values, U = scipy.linalg.eigh(laplacian(W), B)
+    close(model.eigenvalues_, np.maximum(values[:4], 0))
+    expected = U[:, 1:4]
+    if normalization == "symmetric":  # T8.5
+        expected = np.sqrt(degrees)[:, None] * expected
+    up_to_sign(model.embedding_, expected, 1e-7)
+    close(model.transform(X), model.embedding_)
+
+
+@pytest.mark.parametrize("weights", ["heat", "binary"])
+def test_scikit_learn_on_the_same_graph(weights):
+    X = rows_like(300, 5)
+    model = lowd.LaplacianEigenmaps(3, affinity=weights, scale="unit").fit(X)
+    W = model.affinity_.toarray()
+    theirs = SpectralEmbedding(3, affinity="precomputed", eigen_tol=1e-10).fit_transform(W)
+    up_to_sign(model.embedding_, theirs, 1e-6)
+    assert lowd.SpectralEmbedding is lowd.LaplacianEigenmaps
+
+
+def test_scales():
+    """T36: standard deviation 1 whatever n is; the others as defined."""
+    for n in (200, 800):
+        X = roll(n, seed=n)[0]
+        model = lowd.LaplacianEigenmaps(2).fit(X)
+        close(model.embedding_.std(0), np.ones(2))
+        unit = lowd.LaplacianEigenmaps(2, scale="unit").fit(X)
+        u = unit.embedding_
+        close((u * unit.degrees_[:, None]).T @ u, np.eye(2))
+        assert np.abs(unit.degrees_ @ u).max() < 1e-9  # orthogonal to the constant
+        commute = lowd.LaplacianEigenmaps(2, scale="commute").fit(X)
+        volume = unit.affinity_.sum()
+        close(commute.embedding_, u * np.sqrt(volume / unit.eigenvalues_[1:]))
+
+
+@pytest.mark.parametrize("normalization", NORMALIZATIONS)
+def test_the_map_is_the_eigenvector_equation(normalization):
+    """T8.3: without being recognized, a training row is where its own row of the graph puts it."""
+    X = roll(400)[0]
+    model = lowd.LaplacianEigenmaps(2, normalization=normalization, n_neighbors=8).fit(X)
+    exact = model.map_.relation.toward(X, _ops())
+    blind = exact._replace(at=np.full(len(X), -1), weights=_without_zero_distance(exact.weights))
+
+    class Blind:
+        def toward(self, Q, ops):  # noqa: ARG002
+            return blind
+
+    import dataclasses
+
+    bare = dataclasses.replace(model.map_, relation=Blind())
+    close(bare(X, _ops()), model.embedding_)
+
+
+def _ops():
+    from lowd.backends import resolve
+
+    return resolve("reference", 1)
+
+
+def _without_zero_distance(W):
+    W = W.tolil()
+    W.setdiag(0)
+    return csr_array(W)
+
+
+@pytest.mark.parametrize("normalization", NORMALIZATIONS)
+@pytest.mark.parametrize("rule", ["nystroem", "harmonic"])
+def test_no_jump_next_to_a_training_row(normalization, rule):
+    X = roll(600)[0]
+    model = lowd.LaplacianEigenmaps(2, normalization=normalization, map=rule).fit(X)
+    moved = model.transform(X + 1e-6)
+    # The row it was moved off is one more neighbor, which "symmetric" feels through the degree.
+    bound = 0.08 if normalization == "symmetric" else 0.04
+    assert np.abs(moved - model.embedding_).max() < bound * np.abs(model.embedding_).max()
+
+
+# -- pictures ----------------------------------------------------------------------------------
+
+
+def test_the_fiedler_vector_separates_two_clusters(rng):
+    """T8.6."""
+    X = rng.normal(size=(80, 3)) + np.repeat([[0.0, 0, 0], [7, 0, 0]], 40, axis=0)
+    model = lowd.LaplacianEigenmaps(1, n_neighbors=None, sigma=1.5).fit(X)
+    side = model.embedding_[:, 0] > 0
+    assert set(side[:40]) != set(side[40:])
+    assert len(set(side[:40])) == len(set(side[40:])) == 1
+    assert model.fiedler_value_ < 0.05
+    new = 0.5 * rng.normal(size=(40, 3)) + np.repeat([[0.0, 0, 0], [7, 0, 0]], 20, axis=0)
+    placed = model.transform(new)[:, 0] > 0
+    assert (placed == np.repeat([side[0], side[-1]], 20)).all()
+
+
+@pytest.mark.parametrize("make", [roll, roll_with_hole])
+def test_a_roll_is_followed(make):
+    """The first axis is a function of the length along the roll, for held-out rows too."""
+    X, t = make(1500)
+    Q, s = make(300, seed=7)
+    model = lowd.LaplacianEigenmaps(2).fit(X)
+    assert abs(_spearman(model.embedding_[:, 0], t[:, 0])) > 0.995
+    assert abs(_spearman(model.transform(Q)[:, 0], s[:, 0])) > 0.995
+
+
+def _spearman(a, b):
+    return np.corrcoef(np.argsort(np.argsort(a)), np.argsort(np.argsort(b)))[0, 1]
+
+
+def test_two_far_rolls():
+    """T10: joined with a warning that says sizes, or refused; and each still has its shape."""
+    X = np.r_[roll(300)[0], roll(200, seed=3)[0] + 500]
+    model = lowd.LaplacianEigenmaps(3)
+    with pytest.warns(DisconnectedGraphWarning, match="300, 200"):
+        Y = model.fit_transform(X)
+    assert Y.shape == (500, 3)
+    assert model.n_graph_components_ == 2
+    assert np.bincount(model.graph_components_).tolist() == [300, 200]
+    assert len(model.bridges_) == 1
+    for rows in (slice(0, 300), slice(300, 500)):
+        assert (Y[rows].std(0) > 1e-4).all()
+    close(model.transform(X), Y)  # the ends of the bridge included
+    with pytest.raises(DataError, match=r"2 pieces.*300, 200"):
+        lowd.LaplacianEigenmaps(3, on_disconnected="error").fit(X)
+
+
+def test_a_kernel_that_does_not_reach():
+    X = np.r_[rows_like(30), rows_like(20, seed=4) + 300]
+    model = lowd.LaplacianEigenmaps(2, n_neighbors=None)
+    with pytest.warns(DisconnectedGraphWarning, match="sigma"):
+        Y = model.fit_transform(X)
+    assert model.n_graph_components_ == 2
+    close(model.transform(X), Y)
+    with pytest.raises(DataError, match="raise sigma"):
+        lowd.LaplacianEigenmaps(2, n_neighbors=None, on_disconnected="error").fit(X)
+
+
+def test_copies_count_and_coincide():
+    """T11: every row twelve times, in any order, is the embedding of the distinct rows."""
+    X = roll(200)[0]
+    rows = np.random.default_rng(0).permutation(np.repeat(np.arange(200), 12))
+    once = lowd.LaplacianEigenmaps(2).fit(X)
+    model = lowd.LaplacianEigenmaps(2).fit(X[rows])
+    assert model.n_distinct_ == 200
+    close(model.embedding_, once.embedding_[rows])
+    Y = {}
+    for row, place in zip(rows, model.embedding_, strict=True):
+        same_bits(Y.setdefault(row, place), place)
+    Q = roll(50, seed=9)[0]
+    close(model.transform(Q), once.transform(Q))
+
+
+@pytest.mark.parametrize("normalization", ["random_walk", "none"])
+def test_copies_have_mass(normalization):
+    """Some rows several times: the problem with masses, solved densely, row by row."""
+    X = rows_like(40)
+    rows = np.repeat(np.arange(40), np.arange(40) % 3 + 1)
+    params = {"normalization": normalization, "scale": "unit", "n_neighbors": 6, "sigma": 1.5}
+    model = lowd.LaplacianEigenmaps(3, **params).fit(X[rows])
+    w = lowd.LaplacianEigenmaps(3, **params).fit(X).affinity_.toarray()
+    W = w[np.ix_(rows, rows)]
+    B = np.eye(len(W)) if normalization == "none" else np.diag(W.sum(1))
+    values, U = scipy.linalg.eigh(laplacian(W), B)
+    same = [j for j in range(1, len(W)) if np.ptp(U[rows == 2, j]) < 1e-8]
+    same = [j for j in same if all(np.ptp(U[rows == r, j]) < 1e-8 for r in range(40))][:3]
+    close(model.eigenvalues_[1:], values[same])
+    up_to_sign(model.embedding_, U[:, same], 1e-7)
+
+
+def test_order_of_rows_on_a_lattice():
+    """T8.8 and T13: ties are all neighbors, so permuting rows permutes places."""
+    X = lattice(12, 7)[3:]  # without symmetry, which would leave signs open
+    order = np.random.default_rng(1).permutation(len(X))
+    for k in (3, 5, 8):
+        one = lowd.LaplacianEigenmaps(2, n_neighbors=k).fit(X)
+        two = lowd.LaplacianEigenmaps(2, n_neighbors=k).fit(X[order])
+        close(two.embedding_, one.embedding_[order])
+        Q = lattice(11, 6) + 0.5
+        close(two.transform(Q), one.transform(Q))
+
+
+def test_three_rows_that_hang_by_a_thread():
+    """T19: the warning names the axis and the rows; without them there is none."""
+    X = roll(400)[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        W = lowd.LaplacianEigenmaps(2).fit(X).affinity_.toarray()
+    hanging = np.zeros((403, 403))
+    hanging[:400, :400] = W
+    hanging[400:, 400:] = 1 - np.eye(3)
+    hanging[10, 400] = hanging[400, 10] = 1e-4
+    with pytest.warns(LocalizedAxisWarning, match=r"axis 0 .*400, 401, 402"):
+        lowd.LaplacianEigenmaps(2, affinity="precomputed").fit(hanging)
+
+
+def test_constant_data():
+    X = np.full((30, 4), 3.0)
+    for params in ({}, {"n_neighbors": None}, {"radius": 1.0}):
+        with pytest.warns(RankWarning, match="1 distinct"):
+            model = lowd.LaplacianEigenmaps(2, **params).fit(X)
+        assert not model.embedding_.any()
+        assert not model.transform(rows_like(5, 4)).any()
+
+
+def test_few_rows():
+    X = rows_like(6, 3)
+    with pytest.raises(ParameterError, match="use n_neighbors=5 or less"):
+        lowd.LaplacianEigenmaps(2, n_neighbors=6).fit(X)
+    model = lowd.LaplacianEigenmaps(5, n_neighbors=5).fit(X)
+    assert np.isfinite(model.embedding_).all()
+    with pytest.raises(ParameterError, match="exceeds 5"):
+        lowd.LaplacianEigenmaps(6, n_neighbors=5).fit(X)
+    with pytest.raises(ParameterError, match=r"only 3 of the 12 rows.*n_neighbors=2"):
+        lowd.LaplacianEigenmaps(1, n_neighbors=3).fit(np.repeat(X[:3], 4, axis=0))
+    with pytest.warns(RankWarning, match="3 distinct rows have 2 axes"):
+        Y = lowd.LaplacianEigenmaps(3, n_neighbors=2).fit_transform(np.repeat(X[:3], 4, axis=0))
+    assert Y[:, :2].any(0).all()
+    assert not Y[:, 2].any()
+
+
+def test_far_rows_are_finite():
+    X = roll(300)[0]
+    far = X[:5] * np.array([1e2, 1e5, 1e20, 1e60, 1e130])[:, None]
+    for normalization in NORMALIZATIONS:
+        for params in ({}, {"radius": 6.0}, {"n_neighbors": None}, {"affinity": "binary"}):
+            model = lowd.LaplacianEigenmaps(2, normalization=normalization, **params).fit(X)
+            Y = model.transform(far)
+            assert np.isfinite(Y).all()
+
+
+def test_a_row_without_neighbors_goes_to_the_nearest():
+    X = roll(300)[0]
+    model = lowd.LaplacianEigenmaps(2, radius=6.0).fit(X)
+    q = np.array([[0.0, 500.0, 0.0]])
+    nearest = np.argmin(cdist(q, X))
+    same_bits(model.transform(q)[0], model.embedding_[nearest])
+
+
+def test_landmarks():
+    """All rows as landmarks are no landmarks (X6); some give nearly the same map."""
+    X, t = roll(1000)
+    exact = lowd.LaplacianEigenmaps(2).fit(X)
+    everyone = lowd.LaplacianEigenmaps(2, n_landmarks=1000).fit(X)
+    close(everyone.embedding_, exact.embedding_)
+    model = lowd.LaplacianEigenmaps(2, n_landmarks=400).fit(X)
+    assert len(model.landmarks_) == 400
+    assert model.embedding_.shape == (1000, 2)
+    close(model.transform(X), model.embedding_)
+    assert abs(_spearman(model.embedding_[:, 0], t[:, 0])) > 0.98
+    assert procrustes(exact.embedding_, model.embedding_)[2] < 0.05
+
+
+# -- given affinities --------------------------------------------------------------------------
+
+
+def test_sparse_and_dense_affinities_are_one():
+    X = roll(300)[0]
+    W = lowd.LaplacianEigenmaps(2).fit(X).affinity_
+    dense = lowd.LaplacianEigenmaps(2, affinity="precomputed").fit(W.toarray())
+    sparse = lowd.LaplacianEigenmaps(2, affinity="precomputed").fit(W)
+    close(sparse.embedding_, dense.embedding_)
+    close(sparse.transform(csr_array(W[:7])), dense.embedding_[:7])
+    close(dense.transform(W[:7].toarray()), dense.embedding_[:7])
+    same_bits(sparse.transform(csr_array((1, 300))), np.zeros((1, 2)))  # tied to nobody
+    W = W.copy()
+    lowd.LaplacianEigenmaps(2, affinity="precomputed").fit(W)
+    W.data[0] = 1  # the caller's matrix can still be written
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_affinities_are_checked(form):
+    W = 1 - np.eye(6)
+    model = lowd.LaplacianEigenmaps(1, affinity="precomputed")
+    lopsided = W.copy()
+    lopsided[1, 2] = 3
+    with pytest.raises(DataError, match="symmetric"):
+        model.fit(form(lopsided))
+    negative = W.copy()
+    negative[1, 2] = negative[2, 1] = -1
+    with pytest.raises(DataError, match=r"row 1, column 2|row 2, column 1"):
+        model.fit(form(negative))
+    with pytest.raises(DataError, match="square"):
+        model.fit(form(W[:4]))
+    holes = W.copy()
+    holes[3, 4] = holes[4, 3] = np.nan
+    with pytest.raises(DataError, match=r"row 3, column 4|row 4, column 3"):
+        model.fit(form(holes))
+    alone = W.copy()
+    alone[:, 5] = alone[5] = 0
+    with pytest.raises(DataError, match=r"2 pieces.*row 5"):
+        model.fit(form(alone))
+    fitted = of_weights(form(TRIANGLES), 1)
+    with pytest.raises(DataError, match="row 0, column 1"):
+        fitted.transform(form(np.array([[1.0, -1, 0, 0, 0, 0]])))
+
+
+def test_refusals():
+    X = rows_like(30)
+    for params, sentence in (
+        ({"affinity": "binary", "sigma": 1.0}, "sigma"),
+        ({"affinity": "binary", "n_neighbors": None}, "n_neighbors or radius"),
+        ({"radius": 1.0, "n_neighbors": 4}, "n_neighbors"),
+        ({"affinity": "precomputed", "sigma": 1.0}, "sigma"),
+        ({"scale": "commute", "normalization": "symmetric"}, "commute"),
+    ):
+        given = 1 - np.eye(30) if params.get("affinity") == "precomputed" else X
+        with pytest.raises(ParameterError, match=sentence):
+            lowd.LaplacianEigenmaps(2, **params).fit(given)
