@@ -69,6 +69,59 @@ def wide(rows: int) -> Any:
     return factors @ rng.normal(size=(100, 50_000)) + rng.normal(size=(rows, 50_000))
 
 
+def roll(rows: int) -> Any:
+    """A Swiss roll: a strip of width 21 wound along a spiral."""
+    t, height = _strip(rows)
+    return np.column_stack([t * np.cos(t), height, t * np.sin(t)])
+
+
+def unrolled(rows: int) -> Any:
+    """The strip before it was rolled up: length along the spiral, and height."""
+    t, height = _strip(rows)
+    return np.column_stack([(t * np.sqrt(1 + t**2) + np.arcsinh(t)) / 2, height])
+
+
+def _strip(rows: int) -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    return 1.5 * np.pi * (1 + 2 * rng.random(rows)), 21 * rng.random(rows)
+
+
+def components(rows: int) -> Any:
+    """The first 50 principal components of the images."""
+    X = images(70_000).astype(np.float64)
+    mean = X.mean(0)
+    scatter = X.T @ X - len(X) * np.outer(mean, mean)
+    return (X[:rows] - mean) @ np.linalg.eigh(scatter)[1][:, :-51:-1]
+
+
+def clusters(rows: int) -> Any:
+    """A thousand curved clusters of five dimensions in fifty, of different sizes, overlapping."""
+    rng = np.random.default_rng(0)
+    label = np.minimum(rng.geometric(0.003, rows) - 1, 999)
+    centers = rng.normal(size=(1000, 50)) * 1.2
+    frames = rng.normal(size=(1000, 10, 50)) / np.sqrt(10)
+    inner = rng.normal(size=(rows, 5))
+    inner = np.hstack([inner, inner**2 / 2])
+    out = np.empty((rows, 50), np.float32)
+    for begin in range(0, rows, 10_000):
+        part = slice(begin, begin + 10_000)
+        bent = np.einsum("nk,nkd->nd", inner[part], frames[label[part]])
+        out[part] = centers[label[part]] + bent + rng.normal(size=bent.shape) * 0.1
+    return out
+
+
+def labels(rows: int) -> Any:
+    """Classes of the images; None where they are synthetic."""
+    folder = source()[1]
+    if folder is None:
+        return None
+    files = [folder / f"{part}-labels-idx1-ubyte.gz" for part in ("train", "t10k")]
+    parts = [
+        np.frombuffer(gzip.decompress(path.read_bytes()), np.uint8, offset=8) for path in files
+    ]
+    return np.concatenate(parts)[:rows]
+
+
 def words(rows: int) -> Any:
     """Weighted word counts like those of 20 newsgroups: Zipf's law, 20 topics, about 100 a row."""
     rng = np.random.default_rng(0)
@@ -93,8 +146,10 @@ def _cloud(rows: int, columns: int, decay: float) -> Any:
     return (rng.normal(size=(rows, columns)) * decay ** np.arange(columns)) @ turn
 
 
+FROM_IMAGES = ("images", "distances", "components")
 SETS: dict[str, Callable[[int], Any]] = {
-    make.__name__: make for make in (images, distances, tall, offset, wide, words)
+    make.__name__: make
+    for make in (images, distances, tall, offset, wide, words, roll, components, clusters)
 }
 
 
@@ -106,7 +161,7 @@ def load(name: str, rows: int) -> Any:
 
 def file(name: str, rows: int) -> Path:
     """Where the data set is; it is made if it is not there."""
-    stem = f"{source()[0].split()[0]}-{name}" if name in ("images", "distances") else name
+    stem = f"{source()[0].split()[0]}-{name}" if name in FROM_IMAGES else name
     path = FOLDER / f"{stem}-{rows}{'.npz' if name == 'words' else '.npy'}"
     if not path.exists():
         FOLDER.mkdir(exist_ok=True)

@@ -114,6 +114,52 @@ def ratios(X: Any, k: int) -> Score:  # noqa: ARG001
     return score
 
 
+def unrolled(X: Any, k: int) -> Score:  # noqa: ARG001
+    """Share of the true strip that no affine image of the map explains, and no scaled one.
+
+    The LLE family finds the strip up to an affine map; Isomap up to one scale.
+    """
+    truth = data.unrolled(len(X))
+    truth -= truth.mean(0)
+
+    def score(found: Arrays) -> dict[str, float]:
+        Y = found["Y"].astype(np.float64)
+        Y -= Y.mean(0)
+        fit = Y @ np.linalg.lstsq(Y, truth, rcond=None)[0]
+        turn, scale = scipy.linalg.orthogonal_procrustes(Y, truth)
+        rigid = Y @ turn * (scale / np.square(Y).sum())
+        size = np.linalg.norm(truth)
+        return {
+            "affine": np.linalg.norm(fit - truth) / size,
+            "similar": np.linalg.norm(rigid - truth) / size,
+        }
+
+    return score
+
+
+def labels(X: Any, k: int) -> Score:  # noqa: ARG001
+    """Share of points whose 15 nearest in the map vote for another class (on 5,000 of them)."""
+    from scipy.spatial import cKDTree
+
+    known = data.labels(len(X))
+    rows = np.random.default_rng(1).permutation(len(X))[:5000]
+
+    def score(found: Arrays) -> dict[str, float]:
+        if known is None:
+            return {}
+        Y = found["Y"].astype(np.float64)
+        near = cKDTree(Y).query(Y[rows], 16)[1][:, 1:]
+        votes = np.apply_along_axis(np.bincount, 1, known[near], minlength=10)
+        return {"15-NN error": float((votes.argmax(1) != known[rows]).mean())}
+
+    return score
+
+
+def finite(X: Any, k: int) -> Score:  # noqa: ARG001
+    """Rows whose place is not a number."""
+    return lambda found: {"lost rows": float((~np.isfinite(found["Y"])).any(1).sum())}
+
+
 def alone(X: Any, k: int) -> Score:  # noqa: ARG001
     """Does a row go to the same place alone as among others?"""
 
@@ -125,7 +171,8 @@ def alone(X: Any, k: int) -> Score:  # noqa: ARG001
 
 
 JUDGES: dict[str, Callable[[Any, int], Score]] = {
-    judge.__name__: judge for judge in (principal, axes, scaled, trace, ratios, alone)
+    judge.__name__: judge
+    for judge in (principal, axes, scaled, trace, ratios, unrolled, labels, finite, alone)
 } | {name: partial(kernel, name) for name in ("rbf", "poly", "cosine", "linear")}
 
 

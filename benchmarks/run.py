@@ -26,8 +26,9 @@ import numpy as np
 
 import data
 import report
-from cases import CASES, Case, Start
+from cases import Case, Start
 from judges import JUDGES
+from work import CASES
 
 HERE = Path(__file__).parent
 PACKAGES = "lowd numpy scipy scikit-learn scikit-learn-intelex tapkee faiss-cpu torch torchdr"

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 import data
-from cases import CASES, Case, Tool
+from cases import Case, Tool
+from work import CASES
 
 # What judges need of a fitted model -> the names tools have for it.
 LEARNED = {

@@ -55,11 +55,11 @@ class GraphVerbs:
         return BlockIndex(self, X, measure, params, center)  # type: ignore[arg-type]
 
     def select(self, D: Array, k: int, own: NDArray[np.int64] | None) -> Neighbors:
-        D = D.astype(np.float64)
+        wide: Float64 = np.array(D, np.float64)
         if own is not None:
-            D[np.arange(len(D)), own] = np.inf
-        order = np.argsort(D, axis=1, kind="stable")[:, :k]
-        return Neighbors(order.astype(np.int32), np.take_along_axis(D, order, 1))
+            wide[np.arange(len(D)), own] = np.inf
+        order = np.argsort(wide, axis=1, kind="stable")[:, :k]
+        return Neighbors(order.astype(np.int32), np.take_along_axis(wide, order, 1))
 
     def paths(self, graph: csr_array, sources: NDArray[np.int64]) -> Array:
         lengths: Array = dijkstra(graph, directed=True, indices=sources)
@@ -89,13 +89,13 @@ class GraphVerbs:
             near.indices[begin:end]
             for begin, end in zip(near.starts, near.starts[1:], strict=False)
         ]
-        X = X.astype(np.float64)
+        wide: Float64 = np.asarray(X, np.float64)
         if kind == "modified":
-            F = _modified(X, patches, k, reg)
+            F = _modified(wide, patches, k, reg)
             patches = [np.append(patch, i) for i, patch in enumerate(patches)]
         else:
             make = {"ltsa": _complement, "hessian": _hessian}[kind]
-            F = [make(X[patch] - X[patch].mean(0), k) for patch in patches]
+            F = [make(wide[patch] - wide[patch].mean(0), k) for patch in patches]
         blocks = [(m * f @ f.T).ravel() for m, f in zip(mass, F, strict=True)]
         rows = [np.repeat(patch, len(patch)) for patch in patches]
         cols = [np.tile(patch, len(patch)) for patch in patches]

@@ -12,7 +12,7 @@ from .. import draws, progress
 from ..backends.protocol import Array, Float64
 from ..threads import calm_blas
 
-Apply = Callable[[Array], Float64]
+Apply = Callable[[Float64], Float64]
 
 # Products of float32 data carry relative errors near 1e-7, which bounds what a residual can reach.
 TOLERANCE = {np.dtype(np.float32): 2e-6, np.dtype(np.float64): 1e-10}
@@ -43,50 +43,76 @@ def basis_memory(n: int, k: int) -> int:
 
 @calm_blas()
 def leading(
-    apply: Apply, start: Float64, k: int, tolerance: float, max_passes: int = 60
+    apply: Apply,
+    start: Float64,
+    k: int,
+    tolerance: float,
+    max_passes: int = 60,
+    room: int | None = None,
 ) -> Leading:
     """Block Lanczos with full reorthogonalization and thick restarts, to a residual.
 
     Each pass is one product of the operator with a block; the basis is restarted from its best
-    Ritz vectors when it holds 12 blocks. Every decision is made in float64 on the Rayleigh
-    quotient, so a rounded product costs accuracy but never convergence to a wrong pair.
+    Ritz vectors when it holds `room` vectors, or 12 blocks. Every decision is made in float64 on
+    the Rayleigh quotient, so a rounded product costs accuracy but never convergence to a wrong
+    pair.
     """
     n, width = start.shape
-    block = orthonormal(start, 0.0)
-    Q, AQ, T = np.empty((n, 0)), np.empty((n, 0)), np.empty((0, 0))
+    room = room or RESTART * width
+    Q, AQ = np.empty((n, room + width)), np.empty((n, room + width))
+    T = np.empty((0, 0))
+    block, m, fresh = orthonormal(start, 0.0), 0, True
     probe: tuple[Float64, Float64] | None = None
     for passes in range(1, max_passes + 1):
         product = apply(block)
-        side = Q.T @ product
-        corner = block.T @ product
+        side, corner = Q[:, :m].T @ product, block.T @ product
         T = np.block([[T, side], [side.T, (corner + corner.T) / 2]])
-        Q, AQ = np.hstack([Q, block]), np.hstack([AQ, product])
+        last = block.shape[1]
+        Q[:, m : m + last], AQ[:, m : m + last] = block, product
+        m += last
+        full, final = m + width > room, passes == max_passes
+        # A look costs m³; it can wait while that is more than a product is likely to cost.
+        if m > 128 and passes % 3 and not (full or final):
+            block = _fresh_directions(product, Q[:, :m], _size(T))[0]
+            if block.shape[1]:
+                progress.report("eigenvectors", passes, max_passes)
+                continue
         values, Y = scipy.linalg.eigh(T)
         values, Y = values[::-1], Y[:, ::-1]
-        if probe is None or Q.shape[1] == passes * width:  # before the first restart
+        if probe is None or fresh:
             probe = values, (Y[:width] ** 2).sum(0)
         scale = max(abs(values[0]), abs(values[-1]), np.finfo(float).tiny)
-        R = AQ @ Y[:, :k] - Q @ (Y[:, :k] * values[:k])
-        residual = float(np.linalg.norm(R, axis=0).max() / scale)
+        block, outside = _fresh_directions(product, Q[:, :m], scale)
+        # Only the last product leaves the basis: what it leaves behind is nearly all of the
+        # residual, and tells when the whole of it is worth computing.
+        residual = float(np.linalg.norm(outside @ Y[m - last :, :k], axis=0).max() / scale)
+        ended = final or block.shape[1] == 0
+        if residual <= tolerance or ended:
+            R = AQ[:, :m] @ Y[:, :k] - Q[:, :m] @ (Y[:, :k] * values[:k])
+            residual = float(np.linalg.norm(R, axis=0).max() / scale)
         progress.report("eigenvectors", passes, max_passes)
-        block = _fresh_directions(product, Q, scale)
         done = len(values) >= k and (residual <= tolerance or block.shape[1] == 0)
-        if done or passes == max_passes:
+        if done or ended:
             break
-        if Q.shape[1] + width > RESTART * width:
-            Q, AQ = Q @ Y[:, : k + width], AQ @ Y[:, : k + width]
-            T = np.diag(values[: k + width])
+        if full:
+            kept = min(k + width, m)
+            Q[:, :kept], AQ[:, :kept] = Q[:, :m] @ Y[:, :kept], AQ[:, :m] @ Y[:, :kept]
+            T, m, fresh = np.diag(values[:kept]), kept, False
     assert probe is not None
-    return Leading(values[:k], Q @ Y[:, :k], residual, done, probe)
+    return Leading(values[:k], Q[:, :m] @ Y[:, :k], residual, done, probe)
 
 
-def _fresh_directions(block: Float64, Q: Float64, scale: float) -> Float64:
-    """What a product adds to the span of Q: orthonormal, and empty once nothing is new."""
+def _size(T: Float64) -> float:
+    return float(max(np.abs(np.diagonal(T)).max(), np.finfo(float).tiny))
+
+
+def _fresh_directions(block: Float64, Q: Float64, scale: float) -> tuple[Float64, Float64]:
+    """What a product adds to the span of Q: orthonormal (empty once nothing is new), and as is."""
     for _ in range(2):  # twice is enough (Parlett, 1980)
         block = block - Q @ (Q.T @ block)
     B = orthonormal(block, 1e-13 * scale)
     B = orthonormal(B - Q @ (Q.T @ B), 0.5)
-    return B[:, : Q.shape[0] - Q.shape[1]]
+    return B[:, : Q.shape[0] - Q.shape[1]], block
 
 
 def orthonormal(B: Float64, floor: float) -> Float64:

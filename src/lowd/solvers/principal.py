@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import diags_array, issparse
+from scipy.sparse import csr_array, diags_array, issparse
 
 from ..backends.protocol import Array, Backend, Float64, Moments, Rows
 from ..base import Context
@@ -19,6 +19,7 @@ from .krylov import TOLERANCE, Leading, basis_memory, block_width, leading, rand
 
 EXACT = np.finfo(np.float64).eps
 LARGE, SAMPLE = 40_000, 2048  # so many rows are first looked at through a sample
+SPARSE_WIDTH = 8  # vectors in a block
 EXACTLY = 2e7  # so many products are done in float64 at no noticeable cost
 
 
@@ -184,7 +185,39 @@ def _sparse_gram(rows: Centered) -> tuple[Array, Callable[[Array], Float64]]:
     return G, back
 
 
+def _by_sparse_krylov(rows: Centered, k: int, ctx: Context) -> Axes:
+    """Products with sparse rows are cheap and bases are not: narrow blocks, on the shorter side."""
+    n, d = rows.X.shape
+    inverse = np.ones(d) if rows.units is None else 1 / rows.units
+    root = np.ones(n) if rows.weights is None else np.sqrt(rows.weights)
+    A = csr_array(diags_array(root) @ rows.X.astype(np.float64) @ diags_array(inverse))
+    B, m = csr_array(A.T), rows.mean * inverse
+
+    def down(V: Float64) -> Float64:  # centered rows times V
+        return ctx.ops.sparse_times(A, V, 1.0, 0.0, None, 0.0) - np.outer(root, m @ V)
+
+    def up(U: Float64) -> Float64:
+        return ctx.ops.sparse_times(B, U, 1.0, 0.0, None, 0.0) - np.outer(m, root @ U)
+
+    def apply(V: Float64) -> Float64:
+        return down(up(V)) if n < d else up(down(V))
+
+    tolerance = TOLERANCE[ctx.dtype]
+    start = random_start(ctx.seed, min(n, d), SPARSE_WIDTH)
+    found = leading(apply, start, k, tolerance, max_passes=400, room=3 * k + 10 * SPARSE_WIDTH)
+    V = found.vectors
+    if n < d:
+        V = up(V)
+        length = np.linalg.norm(V, axis=0)
+        V = np.divide(V, length, out=np.zeros_like(V), where=length > 0)
+    total = A.power(2).sum() - 2 * m @ (B @ root) + (root @ root) * (m @ m)
+    noise = found.residual + max(n, d) * EXACT
+    return Axes(found.values, V, float(total), "krylov", found.residual, noise)
+
+
 def _by_krylov(rows: Centered, k: int, ctx: Context) -> Axes:
+    if issparse(rows.X):
+        return _by_sparse_krylov(rows, k, ctx)
     n, d = rows.X.shape
     width = block_width(k)
     traces: list[float] = []
@@ -199,7 +232,7 @@ def _by_krylov(rows: Centered, k: int, ctx: Context) -> Axes:
         return apply
 
     start = random_start(ctx.seed, d, width)
-    if n > LARGE and not issparse(rows.X):
+    if n > LARGE:
         # A few passes over a sample cost little and save passes over everything.
         every = n // SAMPLE
         part = None if rows.weights is None else np.ascontiguousarray(rows.weights[::every])

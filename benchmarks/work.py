@@ -1,0 +1,9 @@
+"""Everything that is measured, in order."""
+
+from __future__ import annotations
+
+from cases import CASES as BASIC_CASES
+from cases import Case, Start
+from graph_cases import GRAPH_CASES
+
+CASES: dict[str, Case | Start] = BASIC_CASES | GRAPH_CASES
