@@ -23,12 +23,12 @@ from scipy.sparse.csgraph import (
 from scipy.sparse.linalg import splu
 
 from .. import draws, progress
-from ..backends.protocol import Float64
+from ..backends.protocol import Array, Float64
 from ..base import Context
 from ..errors import ConvergenceWarning, LocalizedAxisWarning, UnsupportedError, warn
 from ..threads import calm_blas
 from .canonical import runs, signs, turned
-from .krylov import block_width, leading, orthonormal
+from .krylov import Apply, block_width, leading, orthonormal
 
 DENSE = 500  # rows up to which a whole dense spectrum is quicker than any idea
 DENSE_AT_LAST = 4000  # rows up to which it is affordable where nothing else converged
@@ -87,10 +87,13 @@ class Problem(NamedTuple):
 
     @property
     def matrix(self) -> csr_array:
-        return csr_array(self.root.T @ self.root) if self.A is None else self.A
+        if self.A is not None:
+            return self.A
+        assert self.root is not None
+        return csr_array(self.root.T @ self.root)
 
-    def project(self, V: Float64) -> Float64:
-        return V - self.null @ (self.null.T @ V)
+    def project(self, V: Array) -> Float64:
+        return np.asarray(V - self.null @ (self.null.T @ V))
 
     def times(self, V: Float64) -> Float64:
         """A V; by the root, which keeps digits that the entries of A have lost."""
@@ -247,14 +250,14 @@ def _by_root(p: Problem) -> Pairs | None:
             return None
     U = scipy.linalg.qr(U, mode="economic")[0]
 
-    def apply(V: Float64) -> Float64:
+    def apply(V: Array) -> Float64:
         V = lu.solve(p.project(V), trans="T")
         return p.project(lu.solve(V - U @ (U.T @ V)))
 
     return _inverted(p, apply)
 
 
-def _inverted(p: Problem, apply: Callable[[Float64], Float64]) -> Pairs | None:
+def _inverted(p: Problem, apply: Apply) -> Pairs | None:
     """Leading pairs of the inverse; their order is its, their values are A's own."""
     k = p.k
     start = p.start(k + 2)

@@ -45,7 +45,7 @@ def turned(V: Float64, groups: tuple[tuple[int, ...], ...]) -> Float64:
 
 
 def _pivots(part: Float64) -> list[int]:
-    """Rows that span the space, each the longest beyond the earlier ones; near ties to the first."""
+    """Rows that span the space, each the longest beyond those before; near ties to the first."""
     rest, pivots = part.copy(), []
     for _ in range(part.shape[1]):
         size = np.einsum("ij,ij->i", rest, rest)

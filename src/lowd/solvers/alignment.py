@@ -1,0 +1,205 @@
+"""What the locally linear methods share: graph, small eigenvectors, scale, map and inverse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from .. import draws
+from ..backends.protocol import Array, Lists
+from ..base import Context, Fit
+from ..errors import DataError, ParameterError, RankWarning, warn
+from ..graph import Graph, neighbor_graph
+from ..maps import BarycentricMap, Remember, TangentMap
+from ..params import refuse_unused
+from ..relations.distances import Distances
+from ..relations.neighbors import nearest
+from .bottom import Bottom, localized, weighted_bottom
+from .krylov import basis_memory
+
+
+class Alignment(NamedTuple):
+    """The matrix whose small eigenvectors are the map: itself, or a square root B of it (B'B)."""
+
+    matrix: csr_array | None
+    root: csr_array | None = None
+
+
+# How a method makes its matrix from the distinct points and their graph.
+Align = Callable[[Array, Graph], Alignment]
+# How many neighbors a point needs for a map of so many dimensions.
+Needs = Callable[[int], int]
+
+
+def aligned(model: Any, X: Array, ctx: Context, align: Align, needs: Needs) -> Fit:
+    """Fit of a locally linear method; with landmarks, the other rows are placed by its map."""
+    if model.radius is not None:
+        refuse_unused(model, ["n_neighbors"], "radius is set")
+    if model.n_landmarks is None:
+        return _embedded(model, X, ctx, align, needs)
+    n, m, k = len(X), model.n_landmarks, model.n_components
+    if not k < m <= n:
+        raise ParameterError(
+            f"n_landmarks={m} must be more than n_components={k} and at most n_samples={n}."
+        )
+    chosen = draws.subset(ctx.seed, "landmarks", n, m)
+    fit = _embedded(model, np.ascontiguousarray(X[chosen]), ctx, align, needs)
+    return fit._replace(embedding=fit.map(X, ctx.ops)).noting(landmarks=chosen)
+
+
+def _embedded(model: Any, X: Array, ctx: Context, align: Align, needs: Needs) -> Fit:
+    n, k = len(X), model.n_components
+    if not np.ptp(X, axis=0).any():
+        return _collapsed(model, X, ctx)
+    _check_sizes(model, n, needs)
+    graph = neighbor_graph(
+        _euclidean(X),
+        None if model.radius is not None else model.n_neighbors,
+        model.radius,
+        ctx.ops,
+        model.on_disconnected,
+        ties=True,
+    )
+    count = len(graph.first)
+    _check_sizes(model, count, needs)
+    points = X if count == n else np.ascontiguousarray(X[graph.first])
+    _check_lists(graph, points, min(needs(k), count - 1), ctx)
+    found = align(points, graph)
+    axes = weighted_bottom(found.matrix, graph.mass, k, ctx, root=found.root)
+    Y = np.ascontiguousarray(axes.vectors, ctx.dtype)
+    report = {**_report(axes), **graph.report}
+    if found.root is not None:
+        report["weights"] = _weights(found.root, graph)
+    embedding = Y if count == n else Y[graph.place]
+    report["participation"] = localized(embedding)
+    return _mapped(model, points, Y, Fit(embedding, None, report))
+
+
+def _euclidean(X: Array) -> Distances:
+    return Distances(X, "as they are", "euclidean", (1.0,), X.mean(0, dtype=np.float64))
+
+
+def _report(axes: Bottom) -> dict[str, Any]:
+    return {
+        "n_components": len(axes.values),
+        **axes.report,
+        "reconstruction_error": float(axes.values.sum()),
+    }
+
+
+def _collapsed(model: Any, X: Array, ctx: Context) -> Fit:
+    """All rows are one point, whose place is 0."""
+    n, k = len(X), model.n_components
+    warn(f"n_components={k}, but all {n} rows are equal; the map is 0.", RankWarning)
+    axes = Bottom(np.zeros(k), np.zeros((n, k)), np.zeros(k), "none", ())
+    report = {
+        **_report(axes),
+        "participation": np.zeros(k),
+        "n_graph_components": 1,
+        "graph_components": np.zeros(n, np.int64),
+        "bridges": np.empty((0, 2), np.int64),
+        "n_distinct": 1,
+    }
+    Y = np.zeros((1, k), ctx.dtype)
+    return _mapped(model, X[:1], Y, Fit(axes.vectors, None, report))
+
+
+def _mapped(model: Any, X: Array, Y: Array, fit: Fit) -> Fit:
+    """New rows by the chosen rule, training rows by memory, and the mirrored rule back."""
+    base = _euclidean(X).kept()
+    near = None if model.radius is not None else min(model.n_neighbors, len(Y))
+    if model.map == "tangent":
+        place: Any = TangentMap(base, Y, near, model.radius)
+    else:
+        place = BarycentricMap(base, Y, near, model.radius, model.reg)
+    # A radius among the data says nothing about distances in the map.
+    back = BarycentricMap(
+        _euclidean(Y), base.X, min(near or 2 * Y.shape[1] + 1, len(Y)), None, model.reg
+    )
+    return fit._replace(map=Remember.of(place, base.X, Y), inverse=back)
+
+
+def patches(graph: Graph) -> Lists:
+    """Neighbors of each point, and before them the point itself.
+
+    Without it a point that is nobody's neighbor would be in no patch, and free to be anywhere.
+    """
+    near = graph.lists()
+    own = np.arange(len(near.starts) - 1, dtype=np.int32)
+    return Lists(
+        near.starts + np.arange(len(near.starts)),
+        np.insert(near.indices, near.starts[:-1], own),
+    )
+
+
+def _weights(root: csr_array, graph: Graph) -> csr_array:
+    """Weights of rows: a copy has those of its point, which are on the first row of each point."""
+    W = csr_array(-root)
+    W.setdiag(0)
+    W.eliminate_zeros()
+    wide = csr_array(
+        (W.data, graph.first[W.indices], W.indptr), (len(graph.first), len(graph.place))
+    )
+    return csr_array(wide[graph.place])
+
+
+def _check_sizes(model: Any, n: int, needs: Needs) -> None:
+    """The facts joining n_components, n_neighbors and the number of (distinct) rows."""
+    k, near = model.n_components, model.n_neighbors
+    if model.radius is None and near < min(needs(k), n - 1):
+        most = min(k, n - 1)
+        while needs(most) > near:
+            most -= 1
+        if most > 0:
+            raise ParameterError(
+                f"n_components={k} exceeds {most}, the most for n_neighbors={near}; use at most "
+                f"{most}, or n_neighbors={needs(k)} or more."
+            )
+        raise ParameterError(
+            f"n_neighbors={near} is too few for {type(model).__name__}; use {needs(1)} or more."
+        )
+    if k > n - 1:
+        raise ParameterError(
+            f"n_components={k} exceeds {n - 1}, one less than the {n} distinct rows; "
+            f"use at most {n - 1}."
+        )
+
+
+def _check_lists(graph: Graph, points: Array, least: int, ctx: Context) -> None:
+    """A radius may leave some points with fewer neighbors than the method needs."""
+    counts = np.diff(graph.edges.indptr)
+    few = np.flatnonzero(counts < least)
+    if len(few):
+        far = nearest(graph.base, points[few], least + 1, ctx.ops).distances[:, -1].max()
+        raise DataError(
+            f"row {graph.first[few[0]]} has {counts[few[0]]} neighbors within the radius, but "
+            f"{least} are needed; use radius={far * 1.001:.4g} or more, or n_neighbors."
+        )
+
+
+def alignment_memory(model: Any, n: int, d: int, itemsize: int, entries: int) -> dict[str, int]:
+    """Bytes of a fit whose matrix has so many entries per point."""
+    m = n if model.n_landmarks is None else min(n, model.n_landmarks)
+    k, near = model.n_components, min(model.n_neighbors + 1, m)
+    # Measured on surfaces: a factor has two to three times log2(m) entries per entry and node.
+    factor = 16 * m * min(m, 4 * entries) * max(1, int(np.log2(max(m, 2))) // 4)
+    mapping = 0 if model.n_landmarks is None else n * (d + 6 * near + 4 * k) * 8
+    return {
+        "rows": m * d * (8 + 2 * itemsize),
+        "neighbors": 10 * m * near * 8,
+        "matrix": 4 * m * min(m, entries) * 12,
+        "factor": factor,
+        "eigenvectors": basis_memory(m, k),
+        "map": mapping + 8 * n * k * 8,
+    }
+
+
+def fewer_rows(model: Any, n: int) -> dict[str, Any]:
+    """The same with landmarks, for a refusal to name."""
+    m = 20_000
+    if model.n_landmarks is not None or n <= m:
+        return {}
+    return {f"n_landmarks={m}": type(model)(**{**model.get_params(deep=False), "n_landmarks": m})}
