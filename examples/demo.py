@@ -83,6 +83,13 @@ def jobs(data: Split) -> list[tuple[str, str, Any]]:
         ("ClassicalMDS, manhattan", "mds_manhattan", lowd.ClassicalMDS(2, metric="manhattan")),
         ("KernelPCA, rbf", "kernel_pca", lowd.KernelPCA(2, **rbf)),
         ("KernelPCA, 200 landmarks", "landmarks", lowd.KernelPCA(2, n_landmarks=200, **rbf)),
+        ("Isomap", "isomap", lowd.Isomap(2, n_neighbors=10)),
+        ("LocallyLinearEmbedding", "lle", lowd.LocallyLinearEmbedding(2, n_neighbors=12)),
+        ("ModifiedLLE", "modified_lle", lowd.ModifiedLLE(2, n_neighbors=12)),
+        ("HessianLLE", "hessian_lle", lowd.HessianLLE(2, n_neighbors=12)),
+        ("LTSA", "ltsa", lowd.LTSA(2, n_neighbors=12)),
+        ("LaplacianEigenmaps", "laplacian", lowd.LaplacianEigenmaps(2, n_neighbors=10)),
+        ("DiffusionMaps", "diffusion", lowd.DiffusionMaps(2)),
         ("GaussianRandomProjection", "gaussian", lowd.GaussianRandomProjection(k, random_state=0)),
         ("SparseRandomProjection", "sparse", lowd.SparseRandomProjection(k, random_state=0)),
         ("HadamardRandomProjection", "hadamard", lowd.HadamardRandomProjection(k, random_state=0)),
@@ -129,12 +136,12 @@ def spectrum(model: Any) -> str:
         return f"{model.explained_variance_ratio_.sum():.0%} of the variance"
     if hasattr(model, "trace_error_"):
         return f"landmarks miss {model.trace_error_:.1%} of the kernel"
-    if hasattr(model, "eigenvalues_"):
-        first, second = model.eigenvalues_
-        return (
-            f"eigenvalues {first:.3g}, {second:.3g}; {model.negative_eigenvalue_mass_:.0%} negative"
-        )
-    return "none: the axes are drawn"
+    if not hasattr(model, "eigenvalues_"):
+        return "none: the axes are drawn"
+    shown = "eigenvalues " + ", ".join(f"{value:.3g}" for value in model.eigenvalues_[:3])
+    if hasattr(model, "negative_eigenvalue_mass_"):
+        shown += f"; {model.negative_eigenvalue_mass_:.0%} negative"
+    return shown
 
 
 def write(path: Path, data: Split, result: Result) -> None:
@@ -192,8 +199,8 @@ def save_small(figure: Any, path: Path) -> None:
     picture.save(path, optimize=True)
 
 
-def pictured(results: list[Result]) -> list[Result]:
-    return [r for r in results if r.file in ("pca", "mds_manhattan", "kernel_pca")]
+def pictured(results: list[Result], *files: str) -> list[Result]:
+    return [r for file in files for r in results if r.file == file]
 
 
 def bare(axes: Any, title: str, note: str = "") -> None:
@@ -208,8 +215,9 @@ def bare(axes: Any, title: str, note: str = "") -> None:
 
 
 def digits_figure(plt: Any, data: Split, results: list[Result]) -> Any:
-    figure, panels = plt.subplots(1, 3, figsize=(11, 4.5), layout="compressed")
-    for axes, r in zip(panels, pictured(results), strict=True):
+    figure, panels = plt.subplots(2, 3, figsize=(11, 8.6), layout="compressed")
+    files = ("pca", "kernel_pca", "isomap", "laplacian", "modified_lle", "ltsa")
+    for axes, r in zip(panels.flat, pictured(results, *files), strict=True):
         for digit, color in enumerate(COLORS):
             old, new = data.train_label == digit, data.new_label == digit
             axes.scatter(*r.places[old].T, s=9, color=color, alpha=0.3, linewidths=0)
@@ -225,11 +233,13 @@ def digits_figure(plt: Any, data: Split, results: list[Result]) -> Any:
 
 
 def roll_figure(plt: Any, data: Split, results: list[Result]) -> Any:
-    figure, panels = plt.subplots(1, 4, figsize=(13, 4.1), layout="compressed")
+    figure, panels = plt.subplots(2, 4, figsize=(13, 7.8), layout="compressed")
     look: dict[str, Any] = {"cmap": "viridis", "vmin": 4.7, "vmax": 14.2}
-    colors = panels[0].scatter(*data.train[:, [0, 2]].T, s=6, c=data.train_label, **look)
-    bare(panels[0], "the data", "seen along the axis of the roll")
-    for axes, r in zip(panels[1:], pictured(results), strict=True):
+    first = panels[0, 0]
+    colors = first.scatter(*data.train[:, [0, 2]].T, s=6, c=data.train_label, **look)
+    bare(first, "the data", "seen along the axis of the roll")
+    files = ("pca", "kernel_pca", "isomap", "lle", "modified_lle", "ltsa", "laplacian")
+    for axes, r in zip(panels.flat[1:], pictured(results, *files), strict=True):
         axes.scatter(*r.places.T, s=8, c=data.train_label, alpha=0.5, linewidths=0, **look)
         rim: dict[str, Any] = {"edgecolors": "black", "linewidths": 0.5}
         axes.scatter(*r.new_places.T, s=13, c=data.new_label, **rim, **look)
@@ -237,7 +247,8 @@ def roll_figure(plt: Any, data: Split, results: list[Result]) -> Any:
     figure.colorbar(colors, ax=panels, label="position along the roll", shrink=0.75, pad=0.01)
     figure.supxlabel(
         f"plain: {len(data.train)} training rows     rimmed: {len(data.new)} held-out rows, "
-        "placed by the map\nNone of these methods unrolls: they see straight distances only.",
+        "placed by the map\nPCA and kernel PCA see straight distances only; the others follow the "
+        "neighbor graph along the roll.",
         fontsize=10,
     )
     return figure
