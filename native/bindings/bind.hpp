@@ -129,5 +129,6 @@ void bind_moments(nb::module_& m);
 void bind_linear(nb::module_& m);
 void bind_pairwise(nb::module_& m);
 void bind_sketch(nb::module_& m);
+void bind_graphs(nb::module_& m);
 
 }  // namespace lowd::python

@@ -14,4 +14,5 @@ NB_MODULE(_native, m) {
     bind_linear(m);
     bind_pairwise(m);
     bind_sketch(m);
+    bind_graphs(m);
 }

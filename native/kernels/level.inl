@@ -23,6 +23,8 @@ namespace {
 #include "linear.inl"
 #include "pairwise.inl"
 #include "sketch.inl"
+#include "graphs.inl"
+#include "patches.inl"
 
 template <class T>
 constexpr Kernels<T> table() {
@@ -46,8 +48,18 @@ constexpr Kernels<T> table() {
     t.hadamard = hadamard<T>;
     t.sparse_project = sparse_project<T>;
     t.sparse_rows = LINE<T>;
+    t.nearest_first = nearest_first<T>;
+    t.paths = paths<T>;
+    t.rows_of_lines = rows_of_lines<T>;
+    t.relax = relax<T>;
+    t.barycenter = barycenter<T>;
+    t.patch_values = patch_values<T>;
+    t.patch_ltsa = patch_ltsa<T>;
+    t.patch_hessian = patch_hessian<T>;
+    t.patch_modified = patch_modified<T>;
     return t;
 }
+constexpr Sparse sparse{sparse_times<int32_t>, sparse_times<int64_t>, assemble};
 
 }  // namespace
 
@@ -56,6 +68,7 @@ constexpr Kernels<T> table() {
 #define LOWD_QUOTE(x) #x
 #define LOWD_STRING(x) LOWD_QUOTE(x)
 extern const Level LOWD_NAME(LOWD_LEVEL);
-constexpr Level LOWD_NAME(LOWD_LEVEL){LOWD_STRING(LOWD_LEVEL), table<float>(), table<double>()};
+constexpr Level LOWD_NAME(LOWD_LEVEL){LOWD_STRING(LOWD_LEVEL), table<float>(), table<double>(),
+                                      sparse};
 
 }  // namespace lowd

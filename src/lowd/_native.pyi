@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 T = TypeVar("T", np.float32, np.float64)
+Index = TypeVar("Index", NDArray[np.int32], NDArray[np.int64])
 Doubles: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
+Short: TypeAlias = NDArray[np.int32]
 Poll: TypeAlias = Callable[[int, int], object] | None
 Measure: TypeAlias = Literal[
     "dot",
@@ -142,3 +144,76 @@ def sparse_project(
     poll: Poll = None,
 ) -> None:
     """out = X C^T, C in CSR form."""
+
+def paths(
+    starts: Integers,
+    indices: Short,
+    lengths: NDArray[T],
+    sources: Integers,
+    out: NDArray[T],
+    threads: int,
+    poll: Poll = None,
+) -> None:
+    """out (sources x nodes) = lengths of shortest paths along edges that are not negative."""
+
+def relax(
+    starts: Integers,
+    indices: Short,
+    lengths: NDArray[T],
+    G: NDArray[T],
+    out: NDArray[T],
+    threads: int,
+    poll: Poll = None,
+) -> None:
+    """out_i = the least of lengths_e + G[indices_e] over list i, entry by entry."""
+
+def sparse_times(
+    starts: Index,
+    indices: Index,
+    values: Doubles,
+    V: Doubles,
+    a: float,
+    b: float,
+    U: Doubles | None,
+    c: float,
+    out: Doubles,
+    threads: int,
+    poll: Poll = None,
+) -> None:
+    """out = a A V + b V + c U, A in CSR form; arrays are contiguous, column numbers trusted."""
+
+def barycenters(
+    Q: NDArray[T],
+    X: NDArray[T],
+    starts: Integers,
+    indices: Short,
+    reg: float,
+    out: Doubles,
+    threads: int,
+    poll: Poll = None,
+) -> None:
+    """out = the weights of each list of rows of X that rebuild the row of Q."""
+
+def alignment_starts(
+    starts: Integers, members: Short, out: Integers, threads: int, poll: Poll = None
+) -> None:
+    """out = where the rows of the sum over patches start in CSR form."""
+
+def alignment(
+    X: NDArray[T],
+    starts: Integers,
+    members: Short,
+    kind: Literal["ltsa", "hessian", "modified"],
+    k: int,
+    reg: float,
+    mass: Doubles,
+    indptr: Integers,
+    indices: Short,
+    data: Doubles,
+    threads: int,
+    poll: Poll = None,
+) -> None:
+    """indices, data = the sum over patches in CSR form, ``indptr`` from ``alignment_starts``.
+
+    A patch lists its members, each once; of a "modified" one the last is the point it belongs to.
+    """

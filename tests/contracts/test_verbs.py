@@ -6,6 +6,7 @@ import inspect
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -65,7 +66,8 @@ def near(actual, expected, kind, factor=20.0):
 
 def test_all_verbs_are_tested():
     verbs = {name for name, _ in inspect.getmembers(Backend, inspect.isfunction) if name[0] != "_"}
-    text = inspect.getsource(sys.modules[__name__])
+    here = Path(__file__).parent
+    text = "".join(file.read_text() for file in sorted(here.glob("test_*verbs.py")))
     for verb in verbs:
         assert f"ops.{verb}(" in text or f"FAST.{verb}(" in text, verb
         assert callable(getattr(FAST, verb))

@@ -42,6 +42,39 @@ inline constexpr int GROUP = 8, PROJECT_ROWS = 64;
 // Columns of the tail of `project` that are treated together.
 static constexpr int tail_width(int columns) { return columns <= 2 ? 2 : columns <= 4 ? 4 : GROUP; }
 
+// A graph by its edges: node i has those from starts[i] to starts[i + 1].
+template <class T>
+struct Edges {
+    int64_t nodes;
+    const int64_t* starts;
+    const int32_t* ends;
+    const T* lengths;
+};
+// Classes of distances by which the nodes of a graph are sorted.
+inline constexpr int PATH_CLASSES = 4096;
+
+// A sum over patches of mass (identity - or + sum_l f_l f_l'), each on its members: see
+// `alignment`.
+struct Home {
+    int32_t patch, place;
+};
+struct Patches {
+    const int64_t* starts;  // members[starts[i]] .. are those of patch i
+    const int32_t* members;
+    const int64_t* home_starts;  // homes[home_starts[r]] ..: where row r is a member
+    const Home* homes;
+    const int64_t* offsets;  // of the first factor of each patch, which are padded vectors
+    const double *factors, *mass;
+    int plus;  // so many factors are added, the others are taken away
+    bool identity;
+    int without;  // so many last members have no part in the identity
+};
+// Entries of the scratch memory that a patch of p rows with d entries needs.
+static constexpr int64_t patch_scratch(int64_t p, int64_t d) {
+    const int64_t wide = (p + 7) / 8 * 8, cols = (d + 7) / 8 * 8;
+    return p * cols + 2 * wide * wide + 5 * wide + cols;
+}
+
 template <class T>
 struct Kernels {
     bool (*finite)(const T* x, int64_t count);
@@ -101,12 +134,52 @@ struct Kernels {
                            const int64_t* indptr, const int32_t* indices, const T* values,
                            int64_t k, T* scratch, T* out, int64_t out_stride);
     int sparse_rows;
+
+    // Nodes by the distance of one lane; cells: one per node, counts: PATH_CLASSES + 1.
+    void (*nearest_first)(const T* lines, int64_t nodes, int lane, uint16_t* cells, int32_t* counts,
+                          int32_t* order);
+    // lines (nodes, 64 bytes) = distances from at most 64 / sizeof(T) sources; `order` of the nodes
+    // is a matter of speed only. fell: one per node.
+    void (*paths)(const Edges<T>& graph, const int32_t* sources, int count, const int32_t* order,
+                  uint8_t* fell, T* lines);
+    void (*rows_of_lines)(const T* lines, const int32_t* places, int64_t nodes, T* const* rows,
+                          int count);
+    void (*relax)(const T* from, int64_t stride, int64_t cols, const int32_t* near,
+                  const T* lengths, int64_t count, T* out);
+
+    // Of one patch; scratch: patch_scratch(count, cols), factors: vectors of round_up(count, 8).
+    void (*barycenter)(const T* q, const T* x, int64_t stride, int64_t cols, const int32_t* near,
+                       int count, double reg, double* scratch, double* weights);
+    int (*patch_values)(const T* x, int64_t stride, int64_t cols, const int32_t* members, int count,
+                        double* scratch, double* values);
+    void (*patch_ltsa)(const T* x, int64_t stride, int64_t cols, const int32_t* members, int count,
+                       int k, double* scratch, double* factors);
+    // basis: 1 + k + k (k + 1) / 2 vectors.
+    void (*patch_hessian)(const T* x, int64_t stride, int64_t cols, const int32_t* members,
+                          int count, int k, double* scratch, double* basis, double* factors);
+    void (*patch_modified)(const T* x, int64_t stride, int64_t cols, const int32_t* members,
+                           int count, int taken, double reg, double* scratch, double* factors);
+};
+
+// Kernels of float64 matrices with few entries.
+struct Sparse {
+    void (*times32)(const int32_t* starts, const int32_t* columns, const double* values,
+                    int64_t first, int64_t last, const double* v, int64_t width, double a, double b,
+                    const double* u, double c, double* out);
+    void (*times64)(const int64_t* starts, const int64_t* columns, const double* values,
+                    int64_t first, int64_t last, const double* v, int64_t width, double a, double b,
+                    const double* u, double c, double* out);
+    // Rows first .. last of the sum over patches. line: one entry per member of the largest patch,
+    // padded; sum: one per row, zero.
+    void (*assemble)(const Patches& patches, int64_t first, int64_t last, const int64_t* starts,
+                     const int32_t* columns, double* values, double* line, double* sum);
 };
 
 struct Level {
     const char* name;
     Kernels<float> single;
     Kernels<double> twice;
+    Sparse sparse;
 };
 
 // The level in use: the highest supported one, or the one that the environment variable

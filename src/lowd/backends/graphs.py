@@ -15,6 +15,7 @@ from .. import progress
 from .protocol import Array, Backend, Float64, Ints, Lists, Neighbors, Rows
 
 BLOCK = 2**22  # distances looked at together
+ROUNDING = 1e-13  # an eigenvalue of a Gram matrix below this share of the largest is none
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,14 @@ class GraphVerbs:
         lengths: Array = dijkstra(graph, directed=True, indices=sources)
         return lengths.astype(graph.dtype)
 
+    def relax(self, near: Lists, lengths: Float64, G: Array) -> Array:
+        out = np.full((len(near.starts) - 1, G.shape[1]), np.inf, G.dtype)
+        lengths = lengths.astype(G.dtype)
+        for i, (begin, end) in enumerate(zip(near.starts, near.starts[1:], strict=False)):
+            for e in range(begin, end):
+                out[i] = np.minimum(out[i], lengths[e] + G[near.indices[e]])
+        return out
+
     def sparse_times(
         self, A: csr_array, V: Float64, a: float, b: float, U: Float64 | None, c: float
     ) -> Float64:
@@ -78,7 +87,7 @@ class GraphVerbs:
     def barycenters(self, Q: Array, X: Array, near: Lists, reg: float) -> Float64:
         weights = np.empty(len(near.indices))
         for i, (begin, end) in enumerate(zip(near.starts, near.starts[1:], strict=False)):
-            Z = X[near.indices[begin:end]].astype(np.float64) - Q[i]
+            Z = _differences(X[near.indices[begin:end]], Q[i])
             weights[begin:end] = _barycenter(Z @ Z.T, reg)
         return weights
 
@@ -89,13 +98,12 @@ class GraphVerbs:
             near.indices[begin:end]
             for begin, end in zip(near.starts, near.starts[1:], strict=False)
         ]
-        wide: Float64 = np.asarray(X, np.float64)
         if kind == "modified":
-            F = _modified(wide, patches, k, reg)
+            F = _modified(X, patches, k, reg)
             patches = [np.append(patch, i) for i, patch in enumerate(patches)]
         else:
             make = {"ltsa": _complement, "hessian": _hessian}[kind]
-            F = [make(wide[patch] - wide[patch].mean(0), k) for patch in patches]
+            F = [make(_differences(X[patch], X[patch[0]]), k) for patch in patches]
         blocks = [(m * f @ f.T).ravel() for m, f in zip(mass, F, strict=True)]
         rows = [np.repeat(patch, len(patch)) for patch in patches]
         cols = [np.tile(patch, len(patch)) for patch in patches]
@@ -103,21 +111,36 @@ class GraphVerbs:
         return csr_array(coo_array((np.concatenate(blocks), at), (len(X), len(X))))
 
 
+def _differences(X: Array, origin: Array) -> Float64:
+    """Rows less an origin, up to a factor: halves never overflow, and squares of what is left."""
+    Z: Float64 = X.astype(np.float64) / 2 - origin.astype(np.float64) / 2
+    largest = np.abs(Z).max(initial=0)
+    return Z / largest if largest > 0 else Z
+
+
 def _barycenter(C: Float64, reg: float) -> Float64:
-    size = np.trace(C)
-    C = C + (reg * size if size > 0 else reg) * np.eye(len(C))
-    # Without regularization a singular C has many solutions; the shortest is as good as any.
-    w = scipy.linalg.lstsq(C, np.ones(len(C)))[0] if reg == 0 else _solved(C)
-    total = w.sum()
-    return np.asarray(w / total) if total else np.full(len(w), 1 / len(w))
-
-
-def _solved(C: Float64) -> Float64:
-    return np.asarray(scipy.linalg.solve(C, np.ones(len(C)), assume_a="pos"))
+    one, size = np.ones(len(C)), np.trace(C)
+    if size == 0:
+        return one / len(C)
+    values, V = scipy.linalg.eigh(C)
+    if reg == 0:
+        # The limit: what no difference is seen in, if there is such a direction with a sum.
+        real = values > ROUNDING * values[-1]
+        null = one - V[:, real] @ (V[:, real].T @ one)
+        if null @ null > 1e-12 * len(C):
+            return np.asarray(null / null.sum())
+        values, V = values[real], V[:, real]
+    w = V @ ((V.T @ one) / (np.maximum(values, 0) + reg * size))
+    return np.asarray(w / w.sum())
 
 
 def _tangent(Z: Float64, k: int) -> Float64:
-    return np.asarray(scipy.linalg.svd(Z, full_matrices=False)[0][:, :k])
+    """Unit vectors of the k widest directions, zero where the patch has no extent."""
+    U, sigma, _ = scipy.linalg.svd(Z - Z.mean(0), full_matrices=False)
+    out = np.zeros((len(Z), k))
+    rank = min(k, int((sigma**2 > ROUNDING * sigma[0] ** 2).sum()))
+    out[:, :rank] = U[:, :rank]
+    return out
 
 
 def _complement(Z: Float64, k: int) -> Float64:
@@ -128,24 +151,32 @@ def _complement(Z: Float64, k: int) -> Float64:
 
 
 def _hessian(Z: Float64, k: int) -> Float64:
+    """Products of tangent coordinates by Gram and Schmidt; what depends on others is dropped."""
     U = _tangent(Z, k)
-    squares = [U[:, a] * U[:, b] for a in range(k) for b in range(a, k)]
-    Q = scipy.linalg.qr(np.column_stack([np.ones(len(Z)), U, *squares]), mode="economic")[0]
-    return np.asarray(Q[:, 1 + k :])
+    Q = [np.full(len(Z), len(Z) ** -0.5), *U.T]
+    for a in range(k):
+        for b in range(a, k):
+            product = U[:, a] * U[:, b]
+            v = product
+            for _ in range(2):
+                v = v - np.transpose(Q) @ (np.asarray(Q) @ v)
+            length = np.linalg.norm(v)
+            Q.append(v / length if length > 1e-10 * np.linalg.norm(product) else 0 * v)
+    return np.asarray(np.transpose(Q)[:, 1 + k :])
 
 
-def _modified(X: Float64, patches: list[Ints], k: int, reg: float) -> list[Float64]:
+def _modified(X: Array, patches: list[Ints], k: int, reg: float) -> list[Float64]:
     """Several weight vectors per row (Zhang and Wang, 2007), and -1 for the row itself."""
     grams = []
     for i, patch in enumerate(patches):
-        Z = X[patch] - X[i]
+        Z = _differences(X[patch], X[i])
         grams.append(Z @ Z.T)
     spectra = []
     for C in grams:
         values, V = scipy.linalg.eigh(C)
         spectra.append((np.maximum(values[::-1], 0), V[:, ::-1]))
     rest = [v[k:].sum() / v[:k].sum() if v[:k].sum() > 0 else 0.0 for v, _ in spectra]
-    eta = float(np.median(rest))
+    eta = max(float(np.median(rest)), 1e-12)
     out = []
     for C, (values, V) in zip(grams, spectra, strict=True):
         p = len(values)
@@ -153,13 +184,19 @@ def _modified(X: Float64, patches: list[Ints], k: int, reg: float) -> list[Float
         heads = values.sum() - tails
         good = np.flatnonzero(tails < eta * heads)
         s = int(good[-1]) + 1 if len(good) else 1
+        # Directions without extent belong to the rest, however many tangents are wanted.
+        s = max(s, p - int((values > ROUNDING * values[0]).sum()))
         Vs = V[:, p - s :]
         sums = Vs.sum(0)
         a = np.linalg.norm(sums) / np.sqrt(s)
-        h = a - sums
-        length = np.linalg.norm(h)
-        h = h / length if length > 1e-12 else h * 0
         w = _barycenter(C, reg)
-        W = (1 - a) * w[:, None] + Vs - 2 * np.outer(Vs @ h, h)
-        out.append(np.vstack([W, -np.ones((1, s))]))
+        if a > 1e-12:
+            h = a - sums
+            length = np.linalg.norm(h)
+            h = h / length if length > 1e-12 else h * 0
+            W = (1 - a) * w[:, None] + Vs - 2 * np.outer(Vs @ h, h)
+            out.append(np.vstack([W, -np.ones((1, s))]))
+        else:  # the signs of Vs are free: this is the mean over both
+            W = np.column_stack([np.sqrt(s) * w, Vs])
+            out.append(np.vstack([W, [-np.sqrt(s)] + [0.0] * s]))
     return out

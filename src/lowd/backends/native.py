@@ -11,11 +11,11 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 from .. import _native
 from ..progress import step
-from .protocol import Array, Float64, Moments, Rows, Survey, Symmetry
+from .protocol import Array, Float64, Lists, Moments, Rows, Survey, Symmetry
 from .reference import Reference
 
 
@@ -110,6 +110,63 @@ class Native(Reference):
         signs = signs.astype(X.dtype)
         _native.hadamard(X, signs, rows, padded, scale, out, self.threads, step("projection"))
         return out
+
+    def paths(self, graph: csr_array, sources: NDArray[np.int64]) -> Array:
+        out = np.empty((len(sources), graph.shape[0]), graph.dtype)
+        parts = graph.indptr.astype(np.int64), graph.indices.astype(np.int32), graph.data
+        sources = sources.astype(np.int64)
+        _native.paths(*parts, sources, out, self.threads, step("shortest paths"))
+        return out
+
+    def relax(self, near: Lists, lengths: Float64, G: Array) -> Array:
+        G = _rowwise(G, G.dtype)
+        out = np.empty((len(near.starts) - 1, G.shape[1]), G.dtype)
+        steps: Array = lengths.astype(G.dtype)
+        _native.relax(*near, steps, G, out, self.threads, step("shortest paths"))
+        return out
+
+    def sparse_times(
+        self, A: csr_array, V: Float64, a: float, b: float, U: Float64 | None, c: float
+    ) -> Float64:
+        V = np.ascontiguousarray(V)
+        U = None if U is None else np.ascontiguousarray(U)
+        out = np.empty((A.shape[0], V.shape[1]))
+        _native.sparse_times(
+            A.indptr, A.indices, A.data, V, a, b, U, c, out, self.threads, step("matrix product")
+        )
+        return out
+
+    def barycenters(self, Q: Array, X: Array, near: Lists, reg: float) -> Float64:
+        dtype = np.result_type(Q.dtype, X.dtype)
+        out = np.empty(len(near.indices))
+        Q, X = _rowwise(Q, dtype), _rowwise(X, dtype)
+        _native.barycenters(Q, X, *near, reg, out, self.threads, step("local weights"))
+        return out
+
+    def alignment(
+        self, X: Array, near: Lists, kind: str, k: int, reg: float, mass: Float64
+    ) -> csr_array:
+        n = len(X)
+        if kind == "modified":  # a patch ends with its own row
+            own = np.insert(near.indices, near.starts[1:], np.arange(n, dtype=np.int32))
+            near = Lists(near.starts + np.arange(n + 1), own)
+        indptr = np.empty(n + 1, np.int64)
+        _native.alignment_starts(*near, indptr, self.threads)
+        indices, data = np.empty(indptr[-1], np.int32), np.empty(indptr[-1])
+        _native.alignment(
+            _rowwise(X, X.dtype),
+            *near,
+            cast(Any, kind),
+            k,
+            reg,
+            mass,
+            indptr,
+            indices,
+            data,
+            self.threads,
+            step("local patches"),
+        )
+        return csr_array((data, indices, indptr), shape=(n, n))
 
 
 def _rowwise(X: Array, dtype: np.dtype[Any]) -> Array:

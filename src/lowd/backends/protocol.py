@@ -138,6 +138,12 @@ class Backend(Protocol):
         Stored zeros are edges of length 0; a node out of reach is at infinity.
         """
 
+    def relax(self, near: Lists, lengths: Float64, G: Array) -> Array:
+        """The least of lengths[e] + G[near.indices[e]] over each list, column by column.
+
+        The first step of a path to a new point: G holds what follows. Of an empty list: infinity.
+        """
+
     def sparse_times(
         self, A: csr_array, V: Float64, a: float, b: float, U: Float64 | None, c: float
     ) -> Float64:
@@ -147,7 +153,8 @@ class Backend(Protocol):
         """Weights that best rebuild each row of Q from its listed rows of X and sum to 1.
 
         (C + R I) w = 1 with C the Gram matrix of the differences and R = reg tr C; w is then
-        divided by its sum. One number per entry of the lists.
+        divided by its sum. One number per entry of the lists. reg = 0 is the limit: the shortest
+        of the best weights. Differences that are all 0 give equal weights.
         """
 
     def alignment(
@@ -158,6 +165,7 @@ class Backend(Protocol):
         F_i: see METHODS "ltsa" (the complement of constants and k tangent coordinates),
         "hessian" (the quadratic columns of a thin QR) and "modified" (the weights of row i, less
         row i itself). For "ltsa" and "hessian" a patch lists all its members, row i included.
+        Directions in which a patch has no extent beyond rounding are no tangent coordinates.
         """
 
     def eigh(self, A: Float64, k: int) -> Spectrum:

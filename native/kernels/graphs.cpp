@@ -1,0 +1,240 @@
+#include "lowd/graphs.hpp"
+
+#include <array>
+#include <memory>
+#include <numeric>
+
+#include "drive.hpp"
+
+namespace lowd {
+
+namespace {
+
+// Cuts the nodes in two, and the parts again, until a part has at most `most` sources. Parts are
+// cut across their longest way: first the nodes that are near to one end in steps, then the rest.
+// So nodes that are near in the graph get near places, whatever the order of the input was.
+class Bisection {
+public:
+    Bisection(Lists graph, std::span<const int64_t> sources, int most)
+        : graph_(graph),
+          most_(most),
+          nodes_(size_t(graph.count())),
+          queue_(nodes_.size()),
+          part_(nodes_.size(), 0),
+          seen_(nodes_.size(), -1),
+          sources_(nodes_.size(), 0) {
+        std::iota(nodes_.begin(), nodes_.end(), 0);
+        for (int64_t s : sources) sources_[size_t(s)]++;
+        keep({0, int64_t(nodes_.size()), int64_t(sources.size())});
+    }
+
+    // The nodes in their order.
+    std::vector<int32_t> run(Job& job) {
+        for (int level = 0; level < MOST_LEVELS && !parts_.empty(); level++) {
+            const std::vector<Part> parts = std::exchange(parts_, {});
+            std::vector<std::array<Part, 2>> halves(parts.size());
+            job.parallel(
+                int64_t(parts.size()),
+                [&](int64_t p, int) {
+                    halves[size_t(p)] = cut(parts[size_t(p)], int32_t(p), level);
+                },
+                0);
+            for (const auto& pair : halves)
+                for (const Part& half : pair) keep(half);
+        }
+        return std::move(nodes_);
+    }
+
+private:
+    struct Part {
+        int64_t begin = 0, end = 0, sources = 0;
+    };
+    static constexpr int MOST_LEVELS = 40;  // one node may be asked for many times
+
+    // A part that must be cut gets the next name.
+    void keep(const Part& part) {
+        const bool cut_again = part.sources > most_ && part.end - part.begin > 1;
+        for (int64_t i = part.begin; i < part.end; i++)
+            part_[size_t(nodes_[size_t(i)])] = cut_again ? int32_t(parts_.size()) : -1;
+        if (cut_again) parts_.push_back(part);
+    }
+
+    std::array<Part, 2> cut(const Part& part, int32_t name, int level) {
+        walk(part, name, 2 * level);
+        std::swap(nodes_[size_t(part.begin)], nodes_[size_t(part.end - 1)]);  // a far one first
+        walk(part, name, 2 * level + 1);
+        // The middle, but whole groups of sources on the left.
+        const int64_t half = round_up(ceil_div(part.sources, 2), most_);
+        int64_t middle = part.begin, left = 0;
+        while (middle < part.end - 1 && left < half)
+            left += sources_[size_t(nodes_[size_t(middle++)])];
+        return {Part{part.begin, middle, left}, Part{middle, part.end, part.sources - left}};
+    }
+
+    // Puts the nodes of a part in breadth-first order from its first one; those that the part does
+    // not connect follow with their own.
+    void walk(const Part& part, int32_t name, int32_t mark) {
+        int64_t tail = part.begin;
+        const auto see = [&](int32_t node) {
+            if (part_[size_t(node)] != name || seen_[size_t(node)] == mark) return;
+            seen_[size_t(node)] = mark;
+            queue_[size_t(tail++)] = node;
+        };
+        for (int64_t i = part.begin, head = part.begin; i < part.end; i++) {
+            see(nodes_[size_t(i)]);
+            for (; head < tail; head++) {
+                const int32_t node = queue_[size_t(head)];
+                for (int64_t e = graph_.starts[node]; e < graph_.starts[node + 1]; e++)
+                    see(graph_.members[e]);
+            }
+        }
+        std::copy(queue_.begin() + part.begin, queue_.begin() + part.end,
+                  nodes_.begin() + part.begin);
+    }
+
+    Lists graph_;
+    int most_;
+    std::vector<int32_t> nodes_, queue_, part_, seen_, sources_;
+    std::vector<Part> parts_;
+};
+
+// Nodes by the number of steps from one; those out of reach follow.
+template <class T>
+void breadth_first(const Edges<T>& graph, int32_t from, uint8_t* seen, int32_t* order) {
+    std::fill_n(seen, graph.nodes, uint8_t(0));
+    int64_t head = 0, tail = 0;
+    const auto see = [&](int32_t node) {
+        if (!seen[node]) order[tail++] = node;
+        seen[node] = 1;
+    };
+    for (int64_t next = -1; tail < graph.nodes; next++) {
+        see(next < 0 ? from : int32_t(next));
+        for (; head < tail; head++)
+            for (int64_t e = graph.starts[order[head]]; e < graph.starts[order[head] + 1]; e++)
+                see(graph.ends[e]);
+    }
+}
+
+// What a thread keeps from one group of sources to the next.
+template <class T>
+struct Walker {
+    Buffer<T> lines;
+    Buffer<uint8_t> fell;
+    Buffer<uint16_t> cells;
+    Buffer<int32_t> counts, order;
+    int sources = 0;  // of the group before
+
+    explicit Walker(int64_t nodes)
+        : lines(nodes * (64 / int64_t(sizeof(T)))),
+          fell(nodes),
+          cells(nodes),
+          counts(PATH_CLASSES + 1),
+          order(nodes) {}
+};
+
+}  // namespace
+
+template <class T>
+void paths(Lists graph, const T* lengths, std::span<const int64_t> sources, Matrix<T> out,
+           Job& job) {
+    constexpr int LANES = 64 / sizeof(T);
+    const auto& kernel = kernels<T>();
+    const int64_t n = graph.count();
+    const int64_t groups = ceil_div(int64_t(sources.size()), LANES);
+    job.expect(groups);
+    if (!groups) return;
+
+    // The graph with its nodes in an order of nearness, and the sources in the same order.
+    const std::vector<int32_t> nodes = Bisection(graph, sources, LANES).run(job);
+    std::vector<int32_t> places(static_cast<size_t>(n));
+    std::vector<int64_t> starts(static_cast<size_t>(n + 1), 0);
+    for (int64_t p = 0; p < n; p++) {
+        places[size_t(nodes[size_t(p)])] = int32_t(p);
+        starts[size_t(p + 1)] = starts[size_t(p)] + graph.size(nodes[size_t(p)]);
+    }
+    const Buffer<int32_t> ends(starts.back());
+    const Buffer<T> weights(starts.back());
+    for (int64_t p = 0; p < n; p++) {
+        const int64_t from = graph.starts[nodes[size_t(p)]];
+        for (int64_t e = starts[size_t(p)]; e < starts[size_t(p + 1)]; e++) {
+            const int64_t old = from + e - starts[size_t(p)];
+            ends[e] = places[size_t(graph.members[old])];
+            weights[e] = lengths[old];
+        }
+    }
+    const Edges<T> edges{n, starts.data(), ends.get(), weights.get()};
+    std::vector<int64_t> order(sources.size());
+    std::iota(order.begin(), order.end(), 0);
+    const auto place = [&](int64_t s) { return places[size_t(sources[s])]; };
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int64_t a, int64_t b) { return place(a) < place(b); });
+
+    // Nodes are visited by their distance from the group before, which was near: nearly Dijkstra's
+    // order, without a queue. The first group of a thread has steps instead.
+    std::vector<std::unique_ptr<Walker<T>>> walkers(size_t(job.threads()));
+    job.parallel(groups, [&](int64_t group, int worker) {
+        auto& walker = walkers[size_t(worker)];
+        if (!walker) walker = std::make_unique<Walker<T>>(n);
+        const int64_t first = group * LANES;
+        const int count = int(std::min<int64_t>(LANES, int64_t(sources.size()) - first));
+        int32_t at[LANES];
+        T* rows[LANES];
+        for (int s = 0; s < count; s++) {
+            at[s] = place(order[size_t(first + s)]);
+            rows[s] = out.row(order[size_t(first + s)]);
+        }
+        if (walker->sources) {
+            const T* const middle = &walker->lines[at[count / 2] * int64_t(LANES)];
+            const int lane = int(std::min_element(middle, middle + walker->sources) - middle);
+            kernel.nearest_first(walker->lines.get(), n, lane, walker->cells.get(),
+                                 walker->counts.get(), walker->order.get());
+        } else {
+            breadth_first(edges, at[count / 2], walker->fell.get(), walker->order.get());
+        }
+        kernel.paths(edges, at, count, walker->order.get(), walker->fell.get(),
+                     walker->lines.get());
+        walker->sources = count;
+        kernel.rows_of_lines(walker->lines.get(), places.data(), n, rows, count);
+    });
+}
+
+template <class T>
+void relax(Lists near, const T* lengths, Matrix<const T> from, Matrix<T> out, Job& job) {
+    job.expect(near.count());
+    job.parallel(near.count(), [&](int64_t i, int) {
+        kernels<T>().relax(from.data, from.stride, from.cols, near.list(i),
+                           lengths + near.starts[i], near.size(i), out.row(i));
+    });
+}
+
+template <class I>
+void sparse_times(int64_t rows, const I* starts, const I* columns, const double* values,
+                  Matrix<const double> V, double a, double b, const double* U, double c,
+                  double* out, Job& job) {
+    constexpr int64_t ROWS = 512;
+    const auto product = [&] {
+        if constexpr (sizeof(I) == 4)
+            return level().sparse.times32;
+        else
+            return level().sparse.times64;
+    }();
+    const int64_t blocks = ceil_div(rows, ROWS);
+    job.expect(blocks);
+    job.parallel(blocks, [&](int64_t block, int) {
+        const int64_t first = block * ROWS, last = std::min(rows, first + ROWS);
+        product(starts, columns, values, first, last, V.data, V.cols, a, b, U, c, out);
+    });
+}
+
+#define INSTANTIATE(T)                                                               \
+    template void paths(Lists, const T*, std::span<const int64_t>, Matrix<T>, Job&); \
+    template void relax(Lists, const T*, Matrix<const T>, Matrix<T>, Job&);
+LOWD_FOR_FLOATS(INSTANTIATE)
+template void sparse_times(int64_t, const int32_t*, const int32_t*, const double*,
+                           Matrix<const double>, double, double, const double*, double, double*,
+                           Job&);
+template void sparse_times(int64_t, const int64_t*, const int64_t*, const double*,
+                           Matrix<const double>, double, double, const double*, double, double*,
+                           Job&);
+
+}  // namespace lowd
