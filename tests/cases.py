@@ -125,6 +125,19 @@ CASES = [
         {"metric": "precomputed", "correction": "lingoes"},
         "distances",
     ),
+    Case("SMACOF", "MDS"),
+    Case("SMACOF-manhattan", "MDS", {"n_components": 3, "metric": "manhattan"}),
+    Case("SMACOF-precomputed", "MDS", {"metric": "precomputed"}, "distances"),
+    Case("SMACOF-gower", "MDS", {"metric": "gower"}, "table"),
+    Case("SMACOF-words", "MDS", {"metric": edits}, "words"),
+    Case("SMACOF-sammon", "MDS", {"weights": "sammon"}),
+    Case("SMACOF-landmarks", "MDS", {"n_landmarks": 30}),
+    Case("NonMetric", "NonMetricMDS"),
+    Case("NonMetric-precomputed", "NonMetricMDS", {"metric": "precomputed"}, "distances"),
+    Case("NonMetric-words", "NonMetricMDS", {"metric": edits}, "words"),
+    Case(
+        "NonMetric-secondary", "NonMetricMDS", {"metric": "hamming", "ties": "secondary"}, "counts"
+    ),
     *(
         Case(f"KernelPCA-{kernel}", "KernelPCA", {"n_components": 3, "kernel": kernel, **more})
         for kernel, more in {

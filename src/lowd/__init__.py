@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .methods.neighbors import NeighborGraph as NeighborGraph
     from .methods.neighbors import NeighborsTransformer as NeighborsTransformer
     from .methods.neighbors import neighbors as neighbors
+    from .methods.nonmetric_mds import NonMetricMDS as NonMetricMDS
     from .methods.pca import PCA as PCA
     from .methods.random_projection import (
         GaussianRandomProjection as GaussianRandomProjection,

@@ -79,6 +79,8 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     draws: ClassVar[bool] = False
     #: Does fitting read no entry of the data? Then a bad one is found where it shows: in the map.
     blind: ClassVar[bool] = False
+    #: May distances be missing (NaN) from a precomputed matrix?
+    gaps: ClassVar[bool] = False
 
     # -- what a method says of itself -----------------------------------------------------
 

@@ -18,6 +18,7 @@ SHIFTS = {
     *("PCA", "PCA-all", "PCA-share", "PCA-whiten", "PCA-scale", "PCA-population"),
     *("MDS-euclidean", "MDS-sqeuclidean", "MDS-manhattan", "MDS-chebyshev", "MDS-minkowski"),
     *("MDS-landmarks", "MDS-manhattan-landmarks", "MDS-lingoes", "MDS-cailliez"),
+    *("SMACOF", "SMACOF-manhattan", "SMACOF-sammon", "SMACOF-landmarks", "NonMetric"),
     *("KernelPCA-linear", "KernelPCA-rbf", "KernelPCA-laplacian", "KernelPCA-median"),
     *("KernelPCA-rbf-landmarks", "KernelPCA-laplacian-landmarks"),
 }
@@ -29,6 +30,9 @@ POWER = {
     **dict.fromkeys(("MDS-landmarks", "MDS-manhattan-landmarks", "MDS-precomputed"), 1),
     **dict.fromkeys(("MDS-lingoes", "MDS-cailliez", "MDS-precomputed-lingoes"), 1),
     **dict.fromkeys(("MDS-cosine", "MDS-correlation", "MDS-hamming", "MDS-jaccard"), 0),
+    **dict.fromkeys(("SMACOF", "SMACOF-manhattan", "SMACOF-precomputed", "SMACOF-sammon"), 1),
+    **dict.fromkeys(("SMACOF-landmarks",), 1),
+    **dict.fromkeys(("NonMetric", "NonMetric-precomputed"), 0),
     **dict.fromkeys(("KernelPCA-linear",), 1),
     **dict.fromkeys(("KernelPCA-cosine", "KernelPCA-median"), 0),
 }

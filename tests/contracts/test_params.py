@@ -44,6 +44,23 @@ WITNESSES = {
     ("ClassicalMDS", "n_landmarks"): (LINES, None, 10),
     ("ClassicalMDS", "correction"): (LINES, "lingoes", "cailliez"),
     ("ClassicalMDS", "random_state"): ({**LINES, "n_landmarks": 10}, 0, 1),
+    **{
+        (method, name): pair
+        for method in ("MDS", "NonMetricMDS")
+        for name, pair in {
+            "n_components": ({}, 1, 2),
+            "metric": ({}, "euclidean", "manhattan"),
+            "metric_params": ({"metric": "minkowski"}, {"p": 1}, {"p": 3}),
+            "weights": ({}, None, "sammon"),
+            "init": ({}, "classical_mds", "random"),
+            "n_init": ({"init": "random"}, 1, 5),
+            "max_iter": ({"eps": 0.5}, 1, 300),
+            "eps": ({}, 1e-3, 1e-4),
+            "n_landmarks": ({}, None, 20),
+            "random_state": ({"init": "random"}, 0, 1),
+        }.items()
+    },
+    ("NonMetricMDS", "ties"): ({"metric": "hamming"}, "primary", "secondary"),
     ("KernelPCA", "n_components"): (RBF, 1, None),
     ("KernelPCA", "kernel"): ({"n_components": 2}, "rbf", "laplacian"),
     ("KernelPCA", "gamma"): (RBF, 0.1, "median"),
@@ -94,6 +111,11 @@ BAD = {
     "ddof": (-1, 2, 0.5, True),
     "random_state": (-1, "seed", 1.5),
     "eps": (0, 1, -0.1, "small", None),
+    "weights": ("equal", 3, [1.0]),
+    "init": ("pca", None, 3),
+    "n_init": (0, -1, 1.5, "few", True),
+    "max_iter": (0, -1, 2.5, "long", True),
+    "ties": ("split", None, True),
     "density": (0, 1.1, -1, "dense"),
     "compute_inverse_components": ("no",),
     "metric": ("euclid", 3, None),

@@ -58,6 +58,27 @@ class Lists(NamedTuple):
     indices: Ints
 
 
+class Pairs(NamedTuple):
+    """Pairs of rows in the order of their dissimilarity, each once, with positive weights.
+
+    Pairs groups[g] .. groups[g + 1] are tied; None: no two are.
+    """
+
+    first: Ints
+    second: Ints
+    weights: Float64 | None
+    groups: NDArray[np.int64] | None
+
+
+class Majorized(NamedTuple):
+    """Sums over pairs of w (t - d)², w d² and w t d, and B(Y) Y: Guttman's step before V⁺."""
+
+    stress: float
+    size: float
+    cross: float
+    moved: Float64
+
+
 @value
 class Moments:
     """Weight, mean and centered scatter matrix of some rows, in float64."""
@@ -86,6 +107,12 @@ class Index(Protocol):
 
     def query(self, Q: Rows, k: int) -> Neighbors:
         """The k nearest rows of each row of Q: the same alone or in any batch."""
+
+
+class Guttman(Protocol):
+    """Distances t between points made ready for majorizing stress, or an order of them."""
+
+    def step(self, Y: Float64) -> Majorized: ...
 
 
 class Backend(Protocol):
@@ -166,6 +193,23 @@ class Backend(Protocol):
         "hessian" (the quadratic columns of a thin QR) and "modified" (the weights of row i, less
         row i itself). For "ltsa" and "hessian" a patch lists all its members, row i included.
         Directions in which a patch has no extent beyond rounding are no tangent coordinates.
+        """
+
+    def guttman(self, D: Array, W: Array | None) -> Guttman:
+        """A plan for stress against D (symmetric; NaN: missing) with weights W >= 0 or all 1."""
+
+    def monotone(self, pairs: Pairs, n: int, split: bool) -> Guttman:
+        """The same for the best targets, of weighted mean square 1, that the order allows.
+
+        Tied pairs share a target, unless they are `split`.
+        """
+
+    def locate(
+        self, T: Array, W: Array | None, A: Float64, start: Float64, max_iter: int, tol: float
+    ) -> tuple[Float64, Float64]:
+        """Each row's point with distances T (NaN: missing) to the points A, and its stress.
+
+        By majorization from its own start, until a step is below `tol` times its targets' size.
         """
 
     def eigh(self, A: Float64, k: int) -> Spectrum:

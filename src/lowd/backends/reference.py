@@ -15,12 +15,13 @@ from scipy.spatial.distance import cdist
 from ..threads import calm_blas
 from .graphs import GraphVerbs
 from .protocol import MEASURES, Array, Float64, Moments, Rows, Spectrum, Survey, Symmetry
+from .scaling import ScalingVerbs
 
 SMALL = 1000  # up to here an eigenproblem gains less from threads than the work around it loses
 
 
 @dataclass(frozen=True)
-class Reference(GraphVerbs):
+class Reference(GraphVerbs, ScalingVerbs):
     threads: int = 1
 
     def survey(self, X: Rows, weights: Float64 | None = None) -> Survey:

@@ -6,6 +6,8 @@ METHODS = {
     "SparseRandomProjection": "random_projection",
     "HadamardRandomProjection": "random_projection",
     "ClassicalMDS": "classical_mds",
+    "MDS": "mds",
+    "NonMetricMDS": "nonmetric_mds",
     "KernelPCA": "kernel_pca",
     "Isomap": "isomap",
 }

@@ -1,0 +1,118 @@
+"""The reference's verbs of multidimensional scaling: plain, and the oracle of the native ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
+from scipy.spatial.distance import cdist
+
+from .protocol import Array, Float64, Majorized, Pairs
+
+
+@dataclass(frozen=True)
+class PlainGuttman:
+    """Stress against fixed targets, on whole matrices."""
+
+    D: Array
+    W: Array | None
+
+    def step(self, Y: Float64) -> Majorized:
+        targets, W = known(self.D, self.W)
+        d = cdist(Y, Y)
+        ratio = np.divide(W * targets, d, out=np.zeros_like(d), where=d > 0)
+        stress = 0.5 * (W * (targets - d) ** 2).sum()
+        size, cross = 0.5 * (W * d * d).sum(), 0.5 * (W * targets * d).sum()
+        moved = ratio.sum(1, keepdims=True) * Y - ratio @ Y
+        return Majorized(float(stress), float(size), float(cross), moved)
+
+
+@dataclass(frozen=True)
+class PlainMonotone:
+    """Stress against the best targets in the order of the pairs."""
+
+    pairs: Pairs
+    n: int
+    split: bool
+
+    def step(self, Y: Float64) -> Majorized:
+        i, j, w, _ = self.pairs
+        w = np.ones(len(i)) if w is None else w
+        gap = Y[i] - Y[j]
+        d = np.sqrt((gap**2).sum(1))
+        targets = disparities(d, self.pairs, self.split)
+        ratio = np.divide(w * targets, d, out=np.zeros_like(d), where=d > 0)
+        moved = np.empty(Y.shape)
+        for c, along in enumerate((ratio[:, None] * gap).T):
+            moved[:, c] = np.bincount(i, along, self.n) - np.bincount(j, along, self.n)
+        stress, size, cross = w @ (targets - d) ** 2, w @ d**2, w @ (targets * d)
+        return Majorized(float(stress), float(size), float(cross), moved)
+
+
+class ScalingVerbs:
+    """What `Reference` knows of multidimensional scaling."""
+
+    def guttman(self, D: Array, W: Array | None) -> PlainGuttman:
+        return PlainGuttman(D, W)
+
+    def monotone(self, pairs: Pairs, n: int, split: bool) -> PlainMonotone:
+        return PlainMonotone(pairs, n, split)
+
+    def locate(
+        self, T: Array, W: Array | None, A: Float64, start: Float64, max_iter: int, tol: float
+    ) -> tuple[Float64, Float64]:
+        T, W = known(T, W)
+        total = W.sum(1, keepdims=True)
+        middle = (W @ A) / total
+        least = tol * tol * (W * T * T).sum(1) / total[:, 0]
+        Y, rows = start.copy(), np.arange(len(start))
+        for _ in range(max_iter):
+            d = cdist(Y[rows], A)
+            ratio = np.divide(W[rows] * T[rows], d, out=np.zeros_like(d), where=d > 0)
+            pull = ratio.sum(1, keepdims=True) * Y[rows] - ratio @ A
+            new = middle[rows] + pull / total[rows]
+            moved = ((new - Y[rows]) ** 2).sum(1)
+            Y[rows] = new
+            rows = rows[moved > least[rows]]
+            if not len(rows):
+                break
+        return Y, (W * (T - cdist(Y, A)) ** 2).sum(1)
+
+
+def known(D: Array, W: Array | None) -> tuple[Float64, Float64]:
+    """Targets and weights in float64; of a missing pair both are 0."""
+    held = ~np.isnan(D)
+    weights = held.astype(np.float64) if W is None else np.where(held, W, 0.0)
+    return np.where(held, D, 0.0).astype(np.float64), weights
+
+
+def disparities(d: Float64, pairs: Pairs, split: bool) -> Float64:
+    """Numbers in the order of the pairs, nearest to d but for their size: of mean square 1.
+
+    By pooling adjacent violators (Kruskal, 1964). Pairs of one group are tied: each has a number
+    of its own if `split` (the primary approach), else they share one (the secondary).
+    """
+    w = np.ones(len(d)) if pairs.weights is None else pairs.weights
+    fitted = isotonic(d, w, pairs.groups, split)
+    size = float(w @ fitted**2)
+    return np.asarray(fitted * np.sqrt(w.sum() / size)) if size > 0 else fitted
+
+
+def isotonic(d: Float64, w: Float64, groups: NDArray[np.int64] | None, split: bool) -> Float64:
+    """The least squares fit that never falls, tied groups being split or not."""
+    if not len(d):
+        return d
+    if groups is None:
+        return np.asarray(isotonic_regression(d, weights=w).x)
+    sizes = np.diff(groups)
+    number = np.repeat(np.arange(len(sizes)), sizes)
+    if split:
+        order = np.lexsort((d, number))
+        fitted = np.empty_like(d)
+        fitted[order] = isotonic_regression(d[order], weights=w[order]).x
+        return fitted
+    weight = np.bincount(number, w)
+    means = np.bincount(number, w * d) / weight
+    return np.asarray(isotonic_regression(means, weights=weight).x[number])
