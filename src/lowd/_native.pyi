@@ -217,3 +217,41 @@ def alignment(
 
     A patch lists its members, each once; of a "modified" one the last is the point it belongs to.
     """
+
+def guttman(
+    D: NDArray[T],
+    W: NDArray[T] | None,
+    Y: Doubles,
+    moved: Doubles,
+    threads: int,
+    poll: Poll = None,
+) -> tuple[float, float, float]:
+    """Sums of w (t - d)², w d², w t d over pairs, and moved = B(Y) Y; NaN in D is missing."""
+
+def monotone(
+    first: Short,
+    second: Short,
+    weights: Doubles | None,
+    groups: Integers | None,
+    split: bool,
+    Y: Doubles,
+    lengths: Doubles,
+    fitted: Doubles,
+    moved: Doubles,
+    threads: int,
+    poll: Poll = None,
+) -> tuple[float, float, float]:
+    """The same for the best targets in the order of the pairs."""
+
+def locate(
+    T: Doubles,
+    W: Doubles | None,
+    A: Doubles,
+    max_iter: int,
+    tol: float,
+    Y: Doubles,
+    stress: Doubles,
+    threads: int,
+    poll: Poll = None,
+) -> None:
+    """Moves each row of Y to where its distances to A fit T best."""

@@ -159,6 +159,12 @@ struct Kernels {
                           int count, int k, double* scratch, double* basis, double* factors);
     void (*patch_modified)(const T* x, int64_t stride, int64_t cols, const int32_t* members,
                            int count, int taken, double reg, double* scratch, double* factors);
+
+    // Pairs (i, j) with first <= i < last and i < j < n: see `guttman` in stress.hpp. y and moved
+    // (added to) are columns, ld apart; own: 2 k entries of scratch, sums: stress, size, cross.
+    void (*guttman)(const T* targets, int64_t stride, const T* weights, int64_t weight_stride,
+                    int64_t first, int64_t last, int64_t n, const double* y, int64_t ld, int k,
+                    double* own, double* moved, double* sums);
 };
 
 // Kernels of float64 matrices with few entries.
@@ -175,11 +181,26 @@ struct Sparse {
                      const int32_t* columns, double* values, double* line, double* sum);
 };
 
+// Kernels of scaling, in float64.
+struct Scaling {
+    // One row of `locate`; anchors are columns, scratch: 2 k entries. Returns the stress.
+    double (*locate)(const double* targets, const double* weights, int64_t n,
+                     const double* anchors, int64_t ld, int k, int most, double tol,
+                     double* scratch, double* y);
+    void (*pair_lengths)(const int32_t* first, const int32_t* second, int64_t count,
+                         const double* y, int k, double* lengths);
+    // Targets are scale * fitted; moved (rows of k) is added to.
+    void (*pair_moves)(const int32_t* first, const int32_t* second, const double* weights,
+                       int64_t count, const double* lengths, const double* fitted, double scale,
+                       const double* y, int k, double* moved, double* sums);
+};
+
 struct Level {
     const char* name;
     Kernels<float> single;
     Kernels<double> twice;
     Sparse sparse;
+    Scaling scaling;
 };
 
 // The level in use: the highest supported one, or the one that the environment variable

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, issparse
 
 from .. import _native
 from ..progress import step
-from .protocol import Array, Float64, Lists, Moments, Rows, Survey, Symmetry
+from .protocol import Array, Float64, Lists, Majorized, Moments, Pairs, Rows, Survey, Symmetry
 from .reference import Reference
 
 
@@ -167,6 +167,56 @@ class Native(Reference):
             step("local patches"),
         )
         return csr_array((data, indices, indptr), shape=(n, n))
+
+    def guttman(self, D: Array, W: Array | None) -> NativeGuttman:  # type: ignore[override]
+        D = _rowwise(D, D.dtype)
+        return NativeGuttman(D, None if W is None else _rowwise(W, D.dtype), self.threads)
+
+    def monotone(  # type: ignore[override]
+        self, pairs: Pairs, n: int, split: bool
+    ) -> NativeMonotone:
+        count = len(pairs.first)
+        return NativeMonotone(pairs, split, np.empty(count), np.empty(count), self.threads)
+
+    def locate(
+        self, T: Array, W: Array | None, A: Float64, start: Float64, max_iter: int, tol: float
+    ) -> tuple[Float64, Float64]:
+        Y, stress = np.array(start, np.float64), np.empty(len(start))
+        wide = [None if M is None else np.ascontiguousarray(M, np.float64) for M in (T, W)]
+        assert wide[0] is not None
+        _native.locate(wide[0], wide[1], A, max_iter, tol, Y, stress, self.threads, step("places"))
+        return Y, stress
+
+
+@dataclass(frozen=True)
+class NativeGuttman:
+    """Targets and weights, read once per step."""
+
+    D: Array
+    W: Array | None
+    threads: int
+
+    def step(self, Y: Float64) -> Majorized:
+        moved = np.empty(Y.shape)
+        Y = np.ascontiguousarray(Y)
+        return Majorized(*_native.guttman(self.D, self.W, Y, moved, self.threads), moved)
+
+
+@dataclass(frozen=True)
+class NativeMonotone:
+    """Pairs in their order, and room for their distances and disparities."""
+
+    pairs: Pairs
+    split: bool
+    lengths: Float64
+    fitted: Float64
+    threads: int
+
+    def step(self, Y: Float64) -> Majorized:
+        moved = np.empty(Y.shape)
+        Y, room = np.ascontiguousarray(Y), (self.lengths, self.fitted)
+        sums = _native.monotone(*self.pairs, self.split, Y, *room, moved, self.threads)
+        return Majorized(*sums, moved)
 
 
 def _rowwise(X: Array, dtype: np.dtype[Any]) -> Array:
