@@ -40,9 +40,9 @@ Sums guttman_of(const Array2<const T>& D, const std::optional<Array2<const T>>& 
 Sums monotone_of(const Array1<const int32_t>& first, const Array1<const int32_t>& second,
                  const std::optional<Array1<const double>>& weights,
                  const std::optional<Array1<const int64_t>>& groups, bool split,
-                 const Array2<const double>& Y, const Array1<double>& lengths,
-                 const Array1<double>& fitted, const Array2<double>& moved, int threads,
-                 nb::object poll) {
+                 const Array2<const double>& Y, const Array1<int32_t>& order,
+                 const Array1<double>& lengths, const Array1<double>& fitted,
+                 const Array2<double>& moved, int threads, nb::object poll) {
     const auto y = view(Y);
     const auto to = view(moved);
     const auto count = int64_t(first.shape(0));
@@ -64,10 +64,13 @@ Sums monotone_of(const Array1<const int32_t>& first, const Array1<const int32_t>
     }
     require(y.cols >= 1, "Y must have columns");
     require_shape(to, y.rows, y.cols, "moved must have the shape of Y");
+    int32_t* const by = view(order, count, ENTRIES);
+    require(std::all_of(by, by + count, [&](int32_t p) { return 0 <= p && p < count; }),
+            "order must name pairs");
     double* const d = view(lengths, count, ENTRIES);
     double* const t = view(fitted, count, ENTRIES);
     Stress found;
-    run(threads, poll, [&](Job& job) { found = monotone(pairs, split, y, d, t, to, job); });
+    run(threads, poll, [&](Job& job) { found = monotone(pairs, split, y, by, d, t, to, job); });
     return {found.stress, found.size, found.cross};
 }
 
@@ -92,8 +95,8 @@ void bind_stress(nb::module_& m) {
     LOWD_BIND(m, "guttman", guttman_of, array("D"), array("W").none(), array("Y"), array("moved"),
               nb::arg("threads"), nb::arg("poll") = nb::none());
     m.def("monotone", &monotone_of, array("first"), array("second"), array("weights").none(),
-          array("groups").none(), nb::arg("split"), array("Y"), array("lengths"), array("fitted"),
-          array("moved"), nb::arg("threads"), nb::arg("poll") = nb::none());
+          array("groups").none(), nb::arg("split"), array("Y"), array("order"), array("lengths"),
+          array("fitted"), array("moved"), nb::arg("threads"), nb::arg("poll") = nb::none());
     m.def("locate", &locate_of, array("T"), array("W").none(), array("A"), nb::arg("max_iter"),
           nb::arg("tol"), array("Y"), array("stress"), nb::arg("threads"),
           nb::arg("poll") = nb::none());

@@ -1,7 +1,6 @@
 #include "lowd/stress.hpp"
 
 #include <cmath>
-#include <numeric>
 
 #include "drive.hpp"
 
@@ -67,90 +66,132 @@ LOWD_FOR_FLOATS(INSTANTIATE)
 
 namespace {
 
-// Isotonic regression by pooling adjacent violators, in one pass: `values` become the fit.
+// Isotonic regression by pooling adjacent violators, in one pass. Means are compared by products:
+// divisions would take most of the time.
 class Pools {
 public:
-    explicit Pools(int64_t most) : means_(most), weights_(most), ends_(most) {}
+    struct Pool {
+        double sum, weight;
+        int64_t end;
+    };
 
-    void add(double value, double weight, int64_t end) {
-        while (count_ && means_[count_ - 1] >= value) {
+    explicit Pools(int64_t most) : pools_(most) {}
+
+    void add(Pool next) {
+        while (count_ && pools_[count_ - 1].sum * next.weight >= next.sum * pools_[count_ - 1].weight) {
             count_--;
-            const double all = weight + weights_[count_];
-            value = (value * weight + means_[count_] * weights_[count_]) / all;
-            weight = all;
+            next.sum += pools_[count_].sum;
+            next.weight += pools_[count_].weight;
         }
-        means_[count_] = value, weights_[count_] = weight, ends_[count_] = end;
-        count_++;
+        pools_[count_++] = next;
     }
-    // f(begin, end, mean) for every pool.
-    template <class F>
-    void each(F f) const {
-        int64_t begin = 0;
-        for (int64_t b = 0; b < count_; begin = ends_[b], b++) f(begin, ends_[b], means_[b]);
-    }
+    std::span<const Pool> all() const { return {pools_.get(), size_t(count_)}; }
 
 private:
-    Buffer<double> means_, weights_;
-    Buffer<int64_t> ends_;
+    Buffer<Pool> pools_;
     int64_t count_ = 0;
 };
 
-// Places of the pairs by their lengths, within each group.
-std::vector<int64_t> by_length(std::span<const int64_t> groups, const double* lengths, Job& job) {
-    const int64_t count = int64_t(groups.size()) - 1;
-    std::vector<int64_t> order(size_t(groups.back()));
-    std::iota(order.begin(), order.end(), int64_t(0));
-    constexpr int64_t TOGETHER = 4096;
-    job.parallel(
-        ceil_div(count, TOGETHER),
-        [&](int64_t block, int) {
-            for (int64_t g = block * TOGETHER; g < std::min(count, (block + 1) * TOGETHER); g++)
-                std::sort(order.begin() + groups[size_t(g)], order.begin() + groups[size_t(g) + 1],
-                          [&](int64_t a, int64_t b) {
-                              return lengths[a] < lengths[b] || (lengths[a] == lengths[b] && a < b);
-                          });
-        },
-        0);
-    return order;
+// Sorts (length, pair) keys that are mostly in order: by insertion, until that takes too long.
+struct Key {
+    double length;
+    int32_t pair;
+    bool operator<(const Key& other) const {
+        return length < other.length || (length == other.length && pair < other.pair);
+    }
+};
+void sort_keys(Key* keys, int64_t count) {
+    int64_t budget = 8 * count;
+    for (int64_t a = 1; a < count; a++) {
+        const Key key = keys[a];
+        int64_t b = a;
+        for (; b > 0 && key < keys[b - 1]; b--) keys[b] = keys[b - 1];
+        keys[b] = key;
+        budget -= a - b;
+        if (budget < 0) return std::sort(keys, keys + count);
+    }
 }
 
-void isotonic(const OrderedPairs& pairs, bool split, const double* lengths, double* fitted,
-              Job& job) {
+// Sorts the pairs of each group by length: order (in and out) names them, sorted are the lengths.
+void sort_groups(std::span<const int64_t> groups, const double* lengths, int32_t* order,
+                 double* sorted, Job& job) {
+    const int64_t count = int64_t(groups.size()) - 1, parts = std::clamp<int64_t>(count / 16, 1, 64);
+    job.parallel(
+        parts,
+        [&](int64_t part, int) {
+            std::vector<Key> keys;
+            for (int64_t g = count * part / parts; g < count * (part + 1) / parts; g++) {
+                const int64_t begin = groups[size_t(g)], size = groups[size_t(g) + 1] - begin;
+                keys.resize(size_t(size));
+                for (int64_t q = 0; q < size; q++)
+                    keys[size_t(q)] = {lengths[order[begin + q]], order[begin + q]};
+                sort_keys(keys.data(), size);
+                for (int64_t q = 0; q < size; q++) {
+                    order[begin + q] = keys[size_t(q)].pair;
+                    sorted[begin + q] = keys[size_t(q)].length;
+                }
+            }
+        },
+        0);
+}
+
+// fitted = the isotonic regression of the lengths; returns the factor that makes its weighted mean
+// square 1.
+double isotonic(const OrderedPairs& pairs, bool split, const double* lengths, int32_t* order,
+                double* fitted, Job& job) {
     const int64_t count = int64_t(pairs.first.size());
-    const auto weight = [&](int64_t p) { return pairs.weights ? pairs.weights[p] : 1.0; };
-    const bool tied = !pairs.groups.empty();
-    Pools pools(count);
-    if (!tied) {
-        for (int64_t p = 0; p < count; p++) pools.add(lengths[p], weight(p), p + 1);
-        pools.each([&](int64_t begin, int64_t end, double mean) {
-            std::fill(fitted + begin, fitted + end, mean);
-        });
-    } else if (split) {
-        const std::vector<int64_t> order = by_length(pairs.groups, lengths, job);
-        for (int64_t q = 0; q < count; q++) {
-            const int64_t p = order[size_t(q)];
-            pools.add(lengths[p], weight(p), q + 1);
-        }
-        pools.each([&](int64_t begin, int64_t end, double mean) {
-            for (int64_t q = begin; q < end; q++) fitted[order[size_t(q)]] = mean;
-        });
-    } else {
-        for (size_t g = 0; g + 1 < pairs.groups.size(); g++) {
-            double sum = 0, all = 0;
-            for (int64_t p = pairs.groups[g]; p < pairs.groups[g + 1]; p++)
-                sum += weight(p) * lengths[p], all += weight(p);
-            pools.add(sum / all, all, pairs.groups[g + 1]);
-        }
-        pools.each([&](int64_t begin, int64_t end, double mean) {
-            std::fill(fitted + begin, fitted + end, mean);
-        });
+    const bool grouped = !pairs.groups.empty();
+    const bool sorting = grouped && split, sharing = grouped && !split;
+    if (sorting) sort_groups(pairs.groups, lengths, order, fitted, job);
+    const double* const values = sorting ? fitted : lengths;
+    const auto pool_of = [&](int64_t q) -> Pools::Pool {
+        const double w = pairs.weights ? pairs.weights[sorting ? order[q] : q] : 1;
+        return {w * values[q], w, q + 1};
+    };
+    // Parts are pooled on their own, then their pools together: the same fit.
+    const int64_t items = sharing ? int64_t(pairs.groups.size()) - 1 : count;
+    const int64_t parts = std::clamp<int64_t>(items / 4096, 1, 32);
+    std::vector<std::vector<Pools::Pool>> pooled(static_cast<size_t>(parts));
+    job.parallel(
+        parts,
+        [&](int64_t part, int) {
+            const int64_t begin = items * part / parts, end = items * (part + 1) / parts;
+            Pools pools(end - begin);
+            for (int64_t i = begin; i < end; i++) {
+                Pools::Pool one = sharing ? Pools::Pool{0, 0, 0} : pool_of(i);
+                if (sharing)
+                    for (int64_t q = pairs.groups[size_t(i)]; q < pairs.groups[size_t(i) + 1]; q++) {
+                        const Pools::Pool next = pool_of(q);
+                        one = {one.sum + next.sum, one.weight + next.weight, next.end};
+                    }
+                pools.add(one);
+            }
+            pooled[size_t(part)].assign(pools.all().begin(), pools.all().end());
+        },
+        0);
+    int64_t most = 0;
+    for (const auto& part : pooled) most += int64_t(part.size());
+    Pools pools(most);
+    for (const auto& part : pooled)
+        for (const Pools::Pool& pool : part) pools.add(pool);
+    double total = 0, squares = 0;
+    int64_t q = 0;
+    for (const Pools::Pool& pool : pools.all()) {
+        const double mean = pool.sum / pool.weight;
+        total += pool.weight;
+        squares += pool.weight * mean * mean;
+        if (sorting)
+            for (; q < pool.end; q++) fitted[order[q]] = mean;
+        else
+            std::fill(fitted + q, fitted + pool.end, mean), q = pool.end;
     }
+    return squares > 0 ? std::sqrt(total / squares) : 0;
 }
 
 }  // namespace
 
-Stress monotone(const OrderedPairs& pairs, bool split, Matrix<const double> Y, double* lengths,
-                double* fitted, Matrix<double> moved, Job& job) {
+Stress monotone(const OrderedPairs& pairs, bool split, Matrix<const double> Y, int32_t* order,
+                double* lengths, double* fitted, Matrix<double> moved, Job& job) {
     const int64_t count = int64_t(pairs.first.size()), n = Y.rows;
     const int k = int(Y.cols);
     const int64_t width = round_up(n * k, 8);
@@ -164,14 +205,7 @@ Stress monotone(const OrderedPairs& pairs, bool split, Matrix<const double> Y, d
         kernel.pair_lengths(&pairs.first[size_t(at)], &pairs.second[size_t(at)], begin(b + 1) - at,
                             y.get(), k, lengths + at);
     });
-    isotonic(pairs, split, lengths, fitted, job);
-    double total = 0, squares = 0;
-    for (int64_t p = 0; p < count; p++) {
-        const double w = pairs.weights ? pairs.weights[p] : 1;
-        total += w;
-        squares += w * fitted[p] * fitted[p];
-    }
-    const double scale = squares > 0 ? std::sqrt(total / squares) : 0;
+    const double scale = isotonic(pairs, split, lengths, order, fitted, job);
     std::vector<double> totals(size_t(3 * blocks));
     job.parallel(blocks, [&](int64_t b, int) {
         const int64_t at = begin(b);

@@ -235,13 +235,14 @@ def monotone(
     groups: Integers | None,
     split: bool,
     Y: Doubles,
+    order: Short,
     lengths: Doubles,
     fitted: Doubles,
     moved: Doubles,
     threads: int,
     poll: Poll = None,
 ) -> tuple[float, float, float]:
-    """The same for the best targets in the order of the pairs."""
+    """The same for the best targets in the order of the pairs; `order` begins as 0, 1, 2, ..."""
 
 def locate(
     T: Doubles,

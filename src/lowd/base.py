@@ -81,6 +81,8 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     blind: ClassVar[bool] = False
     #: May distances be missing (NaN) from a precomputed matrix?
     gaps: ClassVar[bool] = False
+    #: Does only the order of distances count? Then they need not obey the triangle inequality.
+    ordinal: ClassVar[bool] = False
 
     # -- what a method says of itself -----------------------------------------------------
 
@@ -297,6 +299,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         kind = self._kind()
         tags.input_tags.pairwise = kind in ("distances", "kernel", "affinity")
         tags.input_tags.positive_only = kind in ("distances", "affinity")
+        tags.input_tags.allow_nan = kind == "distances" and self.gaps
         tags.input_tags.sparse = self._takes_sparse()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

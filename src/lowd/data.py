@@ -66,7 +66,10 @@ def as_data(
         return Data(_as_sparse_square(rows, fitting), rows.dtype)
     if kind in ("distances", "kernel", "affinity"):
         gaps = kind == "distances" and getattr(model, "gaps", False)
-        square, survey = (_with_gaps if gaps else _as_square)(rows, kind, fitting, ops)
+        checked = _with_gaps if gaps else _as_square
+        square, survey = checked(rows, kind, fitting, ops)
+        if kind == "distances" and fitting and not getattr(model, "ordinal", False):
+            _check_triangles(square)
         return Data(square, rows.dtype, survey)
     if not look and not issparse(rows):
         return Data(rows, rows.dtype)
@@ -168,13 +171,7 @@ def in_range(rows: Rows, largest: float, fitting: bool) -> Rows:
     )
 
 
-def _as_square(
-    A: Array,
-    kind: Kind,
-    fitting: bool,
-    ops: Backend,
-    missing: NDArray[np.bool_] | None = None,
-) -> tuple[Array, Survey | None]:
+def _as_square(A: Array, kind: Kind, fitting: bool, ops: Backend) -> tuple[Array, Survey | None]:
     """A checked training matrix (exactly symmetric), or checked rows toward it."""
     what = f"{'metric' if kind == 'distances' else kind}='precomputed'"
     if not fitting or A.shape[0] != A.shape[1]:
@@ -203,10 +200,7 @@ def _as_square(
             f"({j}, {i}) is {A[j, i]:.6g}; pass (A + A.T) / 2 if the mean is what you want."
         )
     if kind == "distances":
-        shown = A if missing is None else np.where(missing, np.nan, A)  # no side of a triangle
-        _check_distances(
-            shown, found.smallest, found.smallest_at, found.diagonal, found.diagonal_at
-        )
+        _check_distances(A, found.smallest, found.smallest_at, found.diagonal, found.diagonal_at)
     if kind == "affinity" and found.smallest < 0:
         raise DataError(_negative_affinity(found.smallest, *found.smallest_at))
     A = (A + A.T) / 2 if found.asymmetry > 0 else A
@@ -223,11 +217,11 @@ def _with_gaps(A: Array, kind: Kind, fitting: bool, ops: Backend) -> tuple[Array
         if (alone := missing & ~missing.T).any():
             i, j = map(int, np.argwhere(alone)[0])
             raise DataError(
-                f"metric='precomputed': {_named(A, (i, j))}, but entry ({j}, {i}) is {A[j, i]:.6g}; "
-                "a distance is missing in both places or in none."
+                f"metric='precomputed': {_named(A, (i, j))}, but entry ({j}, {i}) is "
+                f"{A[j, i]:.6g}; a distance is missing in both places or in none."
             )
         np.fill_diagonal(missing, False)  # the distance to oneself is known
-    checked, survey = _as_square(filled, kind, fitting, ops, missing)
+    checked, survey = _as_square(filled, kind, fitting, ops)
     return np.where(missing, np.nan, checked).astype(checked.dtype), survey
 
 
@@ -273,11 +267,15 @@ def _check_distances(
 ) -> None:
     if smallest < 0:
         raise DataError(_negative(smallest, at))
-    if diagonal > ASYMMETRY * np.nanmax(np.abs(D[0])) and diagonal > 0:
+    if diagonal > ASYMMETRY * np.abs(D[0]).max(initial=0) and diagonal > 0:
         raise DataError(
             f"metric='precomputed': the distance of row {where} to itself is {diagonal:.6g}, not "
             "0; are these similarities s? Then pass sqrt(s_ii + s_jj - 2 s_ij)."
         )
+
+
+def _check_triangles(D: Array) -> None:
+    """Of some triples; a missing side breaks no triangle."""
     n = len(D)
     i, j, k = (draws.bits(0, "triangle" + c, np.arange(2000)) % np.uint64(n) for c in "ijk")
     excess = D[i, k] - D[i, j] - D[j, k]

@@ -26,10 +26,10 @@ struct OrderedPairs {
     std::span<const int64_t> groups;
 };
 // The same with the best targets that rise with the pairs, of weighted mean square 1; those of a
-// group are equal unless `split`. lengths and fitted: one entry per pair, for distances and
-// targets.
-Stress monotone(const OrderedPairs& pairs, bool split, Matrix<const double> Y, double* lengths,
-                double* fitted, Matrix<double> moved, Job& job);
+// group are equal unless `split`. One entry per pair: order (0, 1, ... before the first call) keeps
+// the order within groups for the next one, lengths and fitted are room for distances and targets.
+Stress monotone(const OrderedPairs& pairs, bool split, Matrix<const double> Y, int32_t* order,
+                double* lengths, double* fitted, Matrix<double> moved, Job& job);
 
 // y_i = the place whose distances to the rows of A are nearest to row i of T, by majorization from
 // the given y_i until a step is at most tol times the targets' root mean square. stress_i = its sum

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, issparse
 
 from .. import _native
 from ..progress import step
-from .protocol import Array, Float64, Lists, Majorized, Moments, Pairs, Rows, Survey, Symmetry
+from .protocol import Array, Float64, Ints, Lists, Majorized, Moments, Pairs, Rows, Survey, Symmetry
 from .reference import Reference
 
 
@@ -172,11 +172,10 @@ class Native(Reference):
         D = _rowwise(D, D.dtype)
         return NativeGuttman(D, None if W is None else _rowwise(W, D.dtype), self.threads)
 
-    def monotone(  # type: ignore[override]
-        self, pairs: Pairs, n: int, split: bool
-    ) -> NativeMonotone:
+    def monotone(self, pairs: Pairs, split: bool) -> NativeMonotone:  # type: ignore[override]
         count = len(pairs.first)
-        return NativeMonotone(pairs, split, np.empty(count), np.empty(count), self.threads)
+        room = np.arange(count, dtype=np.int32), np.empty(count), np.empty(count)
+        return NativeMonotone(pairs, split, *room, self.threads)
 
     def locate(
         self, T: Array, W: Array | None, A: Float64, start: Float64, max_iter: int, tol: float
@@ -208,13 +207,14 @@ class NativeMonotone:
 
     pairs: Pairs
     split: bool
+    order: Ints
     lengths: Float64
     fitted: Float64
     threads: int
 
     def step(self, Y: Float64) -> Majorized:
         moved = np.empty(Y.shape)
-        Y, room = np.ascontiguousarray(Y), (self.lengths, self.fitted)
+        Y, room = np.ascontiguousarray(Y), (self.order, self.lengths, self.fitted)
         sums = _native.monotone(*self.pairs, self.split, Y, *room, moved, self.threads)
         return Majorized(*sums, moved)
 

@@ -198,7 +198,7 @@ class Backend(Protocol):
     def guttman(self, D: Array, W: Array | None) -> Guttman:
         """A plan for stress against D (symmetric; NaN: missing) with weights W >= 0 or all 1."""
 
-    def monotone(self, pairs: Pairs, n: int, split: bool) -> Guttman:
+    def monotone(self, pairs: Pairs, split: bool) -> Guttman:
         """The same for the best targets, of weighted mean square 1, that the order allows.
 
         Tied pairs share a target, unless they are `split`.

@@ -34,7 +34,6 @@ class PlainMonotone:
     """Stress against the best targets in the order of the pairs."""
 
     pairs: Pairs
-    n: int
     split: bool
 
     def step(self, Y: Float64) -> Majorized:
@@ -46,7 +45,7 @@ class PlainMonotone:
         ratio = np.divide(w * targets, d, out=np.zeros_like(d), where=d > 0)
         moved = np.empty(Y.shape)
         for c, along in enumerate((ratio[:, None] * gap).T):
-            moved[:, c] = np.bincount(i, along, self.n) - np.bincount(j, along, self.n)
+            moved[:, c] = np.bincount(i, along, len(Y)) - np.bincount(j, along, len(Y))
         stress, size, cross = w @ (targets - d) ** 2, w @ d**2, w @ (targets * d)
         return Majorized(float(stress), float(size), float(cross), moved)
 
@@ -57,8 +56,8 @@ class ScalingVerbs:
     def guttman(self, D: Array, W: Array | None) -> PlainGuttman:
         return PlainGuttman(D, W)
 
-    def monotone(self, pairs: Pairs, n: int, split: bool) -> PlainMonotone:
-        return PlainMonotone(pairs, n, split)
+    def monotone(self, pairs: Pairs, split: bool) -> PlainMonotone:
+        return PlainMonotone(pairs, split)
 
     def locate(
         self, T: Array, W: Array | None, A: Float64, start: Float64, max_iter: int, tol: float

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from ..backends.protocol import Array, Guttman
 from ..base import Context, reducer
@@ -53,10 +53,12 @@ class NonMetricMDS(MDS):
 
     ties: Literal["primary", "secondary"] = "primary"
 
+    ordinal: ClassVar[bool] = True
+
     def _objective(self, D: Array, W: Array | None, ctx: Context) -> tuple[Guttman, Curve]:
         pairs, delta = ordered(D, W)
         split = self.ties == "primary"
-        return ctx.ops.monotone(pairs, len(D), split), lambda Y: curve(pairs, delta, Y, split)
+        return ctx.ops.monotone(pairs, split), lambda Y: curve(pairs, delta, Y, split)
 
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
         chosen = self._count(n)

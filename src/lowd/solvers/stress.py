@@ -21,6 +21,11 @@ from .canonical import signs
 from .majorize import Path, Step, majorize
 from .spectral import double_centered, positive_part
 
+# A step may be lengthened up to twice without raising the stress (de Leeuw and Heiser, 1980): the
+# majorizing parabola is as high there. 1.8 with mixing took the fewest passes, half of plain steps
+# with mixing and a third of plain steps, on Gaussian rows, digits and a roll.
+RELAXED = 1.8
+
 
 def weights_of(given: Any, D: Array) -> Array | None:
     """The weight of every pair, or None if all are 1; a missing pair (NaN) has none."""
@@ -57,9 +62,9 @@ def scale(
 
     def step(Y: Float64) -> Step:
         found = plan.step(Y)
-        moved = solve(found.moved)
+        way = solve(found.moved) - Y
         total = found.stress - found.size + 2 * found.cross  # the targets' squares
-        return Step(found.stress, total, moved, float(mass @ ((moved - Y) ** 2).sum(1)))
+        return Step(found.stress, total, Y + RELAXED * way, float(mass @ (way**2).sum(1)))
 
     best: Path | None = None
     for start in starts:
