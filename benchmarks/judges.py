@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sparse
+from scipy.optimize import isotonic_regression
 from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.spatial.distance import pdist
 
 import data
 
@@ -114,6 +116,46 @@ def ratios(X: Any, k: int) -> Score:  # noqa: ARG001
     return score
 
 
+def stress(X: Any, k: int) -> Score:  # noqa: ARG001
+    """Stress-1 over all pairs of Euclidean distances, as the map stands and at its best scale."""
+    wanted = pdist(X.astype(np.float64))
+
+    def score(found: Arrays) -> dict[str, float]:
+        got = pdist(found["Y"].astype(np.float64))
+        away = 1 - (wanted @ got) ** 2 / (wanted @ wanted) / (got @ got)
+        return {
+            "stress-1": np.linalg.norm(got - wanted) / np.linalg.norm(got),
+            "scaled": np.sqrt(max(away, 0)),
+        }
+
+    return score
+
+
+def order(X: Any, k: int) -> Score:  # noqa: ARG001
+    """Stress-1 against the best rising function of Euclidean distances."""
+    ranks = np.argsort(pdist(X.astype(np.float64)), kind="stable")
+
+    def score(found: Arrays) -> dict[str, float]:
+        got = pdist(found["Y"].astype(np.float64))[ranks]
+        fitted = isotonic_regression(got).x
+        return {"stress-1": np.linalg.norm(got - fitted) / np.linalg.norm(got)}
+
+    return score
+
+
+def sampled_stress(X: Any, k: int) -> Score:  # noqa: ARG001
+    """Stress-1 at the best scale, over a sample of pairs."""
+    i, j = pairs(len(X))
+    wanted = np.linalg.norm(X[i].astype(np.float64) - X[j], axis=1)
+
+    def score(found: Arrays) -> dict[str, float]:
+        got = np.linalg.norm(found["Y"][i].astype(np.float64) - found["Y"][j], axis=1)
+        away = 1 - (wanted @ got) ** 2 / (wanted @ wanted) / (got @ got)
+        return {"scaled": np.sqrt(max(away, 0))}
+
+    return score
+
+
 def unrolled(X: Any, k: int) -> Score:  # noqa: ARG001
     """Share of the true strip that no affine image of the map explains, and no scaled one.
 
@@ -172,7 +214,20 @@ def alone(X: Any, k: int) -> Score:  # noqa: ARG001
 
 JUDGES: dict[str, Callable[[Any, int], Score]] = {
     judge.__name__: judge
-    for judge in (principal, axes, scaled, trace, ratios, unrolled, labels, finite, alone)
+    for judge in (
+        principal,
+        axes,
+        scaled,
+        trace,
+        ratios,
+        unrolled,
+        labels,
+        finite,
+        alone,
+        stress,
+        order,
+        sampled_stress,
+    )
 } | {name: partial(kernel, name) for name in ("rbf", "poly", "cosine", "linear")}
 
 

@@ -134,6 +134,12 @@ CASES = [
     Case("SMACOF-landmarks", "MDS", {"n_landmarks": 30}),
     Case("NonMetric", "NonMetricMDS"),
     Case("NonMetric-precomputed", "NonMetricMDS", {"metric": "precomputed"}, "distances"),
+    Case(
+        "NonMetric-landmarks",
+        "NonMetricMDS",
+        {"metric": "precomputed", "n_landmarks": 45},
+        "distances",
+    ),
     Case("NonMetric-words", "NonMetricMDS", {"metric": edits}, "words"),
     Case(
         "NonMetric-secondary", "NonMetricMDS", {"metric": "hamming", "ties": "secondary"}, "counts"

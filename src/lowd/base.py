@@ -299,7 +299,6 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         kind = self._kind()
         tags.input_tags.pairwise = kind in ("distances", "kernel", "affinity")
         tags.input_tags.positive_only = kind in ("distances", "affinity")
-        tags.input_tags.allow_nan = kind == "distances" and self.gaps
         tags.input_tags.sparse = self._takes_sparse()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -210,17 +210,21 @@ def _as_square(A: Array, kind: Kind, fitting: bool, ops: Backend) -> tuple[Array
 def _with_gaps(A: Array, kind: Kind, fitting: bool, ops: Backend) -> tuple[Array, Survey | None]:
     """The same where NaN means a distance that is not known; a training matrix lacks it twice."""
     missing = np.isnan(A)
-    if not missing.any():
+    if not missing.any() or (fitting and A.shape[0] != A.shape[1]):
         return _as_square(A, kind, fitting, ops)
     filled = np.where(missing, 0, A)
-    if fitting and A.shape[0] == A.shape[1]:
+    if fitting:
+        if (own := np.diagonal(missing)).any():
+            at = int(own.argmax())
+            raise DataError(
+                f"metric='precomputed': {_named(A, (at, at))}; the distance to oneself is 0."
+            )
         if (alone := missing & ~missing.T).any():
             i, j = map(int, np.argwhere(alone)[0])
             raise DataError(
                 f"metric='precomputed': {_named(A, (i, j))}, but entry ({j}, {i}) is "
                 f"{A[j, i]:.6g}; a distance is missing in both places or in none."
             )
-        np.fill_diagonal(missing, False)  # the distance to oneself is known
     checked, survey = _as_square(filled, kind, fitting, ops)
     return np.where(missing, np.nan, checked).astype(checked.dtype), survey
 

@@ -32,7 +32,7 @@ POWER = {
     **dict.fromkeys(("MDS-cosine", "MDS-correlation", "MDS-hamming", "MDS-jaccard"), 0),
     **dict.fromkeys(("SMACOF", "SMACOF-manhattan", "SMACOF-precomputed", "SMACOF-sammon"), 1),
     **dict.fromkeys(("SMACOF-landmarks",), 1),
-    **dict.fromkeys(("NonMetric", "NonMetric-precomputed"), 0),
+    **dict.fromkeys(("NonMetric", "NonMetric-precomputed", "NonMetric-landmarks"), 0),
     **dict.fromkeys(("KernelPCA-linear",), 1),
     **dict.fromkeys(("KernelPCA-cosine", "KernelPCA-median"), 0),
 }

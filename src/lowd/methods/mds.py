@@ -173,10 +173,10 @@ class MDS(Reducer):
         wide = 8 if m <= 1000 else itemsize
         given = self.metric == "precomputed"
         return {
-            "distances": m * m * wide + (n * n * wide if given else 0),
-            "weights": 0 if self.weights is None and not given else 3 * m * m * 8,
+            "distances": m * m * (wide + 2) + (n * n * wide if given else 0),
+            "weights": 0 if self.weights is None and not given else 5 * m * m * 8,
             "spectrum": spectrum_memory(m, k),
-            "map": 40 * n * k * 8 + (2**27 if chosen else 0),
+            "map": 80 * n * k * 8 + (2**27 if chosen else 0),
             "packed rows": 0 if given else 2 * n * d * itemsize,
         }
 

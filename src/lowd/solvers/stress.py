@@ -45,6 +45,8 @@ def weights_of(given: Any, D: Array) -> Array | None:
 
 def check_connected(W: Array) -> None:
     """Parts that nothing ties to each other have no place relative to each other."""
+    if (np.count_nonzero(W, axis=1) >= len(W) - 1).any():
+        return  # one row is tied to all others
     count, part = connected_components(csr_array(W > 0), directed=False)
     if count > 1:
         other = int(np.argmax(part != part[0]))
@@ -181,6 +183,8 @@ def ordered(D: Array, W: Array | None) -> tuple[Pairs, Float64]:
 
 def curve(pairs: Pairs, delta: Float64, Y: Float64, split: bool) -> tuple[Float64, Float64]:
     """The fitted function from dissimilarities to distances, by its corners."""
+    if not len(delta):  # of one row
+        return np.zeros(1), np.zeros(1)
     d = np.sqrt(((Y[pairs.first] - Y[pairs.second]) ** 2).sum(1))
     fitted = disparities(d, pairs, split)
     if pairs.groups is not None:

@@ -1,0 +1,141 @@
+#include "lowd/stress.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "check.hpp"
+
+using namespace lowd;
+using namespace lowd::test;
+
+namespace {
+
+constexpr double NONE = std::numeric_limits<double>::quiet_NaN();
+
+double length(const Data<double>& Y, int64_t i, int64_t j) {
+    double sum = 0;
+    for (int64_t c = 0; c < Y.cols; c++) sum += (Y(i, c) - Y(j, c)) * (Y(i, c) - Y(j, c));
+    return std::sqrt(sum);
+}
+
+// Symmetric, some of them missing.
+template <class T>
+Data<T> targets(int64_t n) {
+    Data<T> D(n, n);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j <= i; j++) {
+            const bool missing = i != j && (i + 3 * j) % 7 == 0;
+            D(i, j) = D(j, i) = missing ? T(NONE) : T(0.5 + double((i * 5 + j * 5) % 11));
+        }
+    return D;
+}
+
+bool close(double a, double b) { return std::abs(a - b) <= 1e-10 * (1 + std::abs(b)); }
+
+template <class T>
+void check_guttman(int64_t n, int64_t k, bool weighted) {
+    const Data<T> D = targets<T>(n);
+    Data<T> weights(n, n);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) weights(i, j) = T(1 + (i + j) % 4);
+    Data<double> Y = Data<double>::random(n, k);
+    if (n > 2)
+        for (int64_t c = 0; c < k; c++) Y(2, c) = Y(1, c);
+    Stress found;
+    const Matrix<const T> W = weights.in();
+    const auto moved = on_any_threads([&](Job& job) {
+        Data<double> out(n, k);
+        found = guttman(D.in(), weighted ? &W : nullptr, Y.in(), out.out(), job);
+        return out;
+    });
+    Data<double> expected(n, k);
+    Stress sums;
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t c = 0; c < k; c++) expected(i, c) = 0;
+        for (int64_t j = 0; j < n; j++) {
+            const double t = std::as_const(D)(i, j), d = length(Y, i, j);
+            if (i == j || std::isnan(t)) continue;
+            const double w = weighted ? std::as_const(weights)(i, j) : 1;
+            for (int64_t c = 0; c < k && d > 0; c++)
+                expected(i, c) += w * t / d * (Y(i, c) - Y(j, c));
+            if (j > i) sums.stress += w * (t - d) * (t - d);
+            if (j > i) sums.size += w * d * d, sums.cross += w * t * d;
+        }
+    }
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t c = 0; c < k; c++) CHECK(close(moved(i, c), expected(i, c)));
+    CHECK(close(found.stress, sums.stress) && close(found.size, sums.size) &&
+          close(found.cross, sums.cross));
+}
+
+TEST(guttman_is_the_sum_over_pairs) {
+    for (int64_t n : {1, 2, 7, 8, 9, 33, 150})
+        for (int64_t k : {1, 2, 3, 5})
+            for (bool weighted : {false, true}) {
+                check_guttman<float>(n, k, weighted);
+                check_guttman<double>(n, k, weighted);
+            }
+}
+
+TEST(monotone_targets_rise_and_are_nearest) {
+    const int64_t n = 60;
+    const Data<double> Y = Data<double>::random(n, 2);
+    std::vector<int32_t> first, second;
+    for (int32_t i = 0; i < n; i++)
+        for (int32_t j = 0; j < i; j++) first.push_back(j), second.push_back(i);
+    const auto count = int64_t(first.size());
+    std::vector<int64_t> groups;
+    for (int64_t g = 0; g < count; g += 3) groups.push_back(g);
+    if (groups.back() != count) groups.push_back(count);
+    for (int ties : {0, 1, 2}) {
+        const OrderedPairs pairs{
+            first, second, nullptr, ties ? std::span<const int64_t>(groups) : std::span<const int64_t>()};
+        std::vector<double> lengths(first.size()), fitted(first.size());
+        on_any_threads([&](Job& job) {
+            std::vector<int32_t> order(first.size());
+            std::iota(order.begin(), order.end(), 0);
+            Data<double> out(n, 2);
+            monotone(pairs, ties == 1, Y.in(), order.data(), lengths.data(), fitted.data(),
+                     out.out(), job);
+            return out;
+        });
+        // Pools are means, and means rise.
+        double sum_d = 0, sum_t = 0, product = 0, squares = 0;
+        for (int64_t p = 0; p < count; p++) {
+            if (p > 0 && ties == 0) CHECK(fitted[size_t(p)] >= fitted[size_t(p - 1)]);
+            if (p > 0 && ties == 2 && p % 3)
+                CHECK(fitted[size_t(p)] == fitted[size_t(p - 1)]);
+            sum_d += lengths[size_t(p)];
+            sum_t += fitted[size_t(p)];
+            product += fitted[size_t(p)] * lengths[size_t(p)];
+            squares += fitted[size_t(p)] * fitted[size_t(p)];
+        }
+        CHECK(close(sum_d, sum_t));
+        CHECK(close(product, squares));  // the rest is orthogonal to the fit
+    }
+}
+
+TEST(a_place_is_found_by_its_distances) {
+    const Data<double> A = Data<double>::random(40, 2);
+    Data<double> T(5, 40);
+    const Data<double> wanted = Data<double>::random(5, 2, 0.2);
+    for (int64_t i = 0; i < 5; i++)
+        for (int64_t j = 0; j < 40; j++) {
+            const double x = wanted(i, 0) - A(j, 0), y = wanted(i, 1) - A(j, 1);
+            T(i, j) = (i + j) % 5 ? std::hypot(x, y) : NONE;
+        }
+    std::vector<double> stress(5);
+    const auto found = on_any_threads([&](Job& job) {
+        Data<double> Y(5, 2);
+        for (int64_t i = 0; i < 5; i++) Y(i, 0) = wanted(i, 0) + 0.1, Y(i, 1) = wanted(i, 1) - 0.1;
+        locate(T.in(), nullptr, A.in(), 1000, 1e-13, Y.out(), stress.data(), job);
+        return Y;
+    });
+    for (int64_t i = 0; i < 5; i++) {
+        CHECK(std::abs(found(i, 0) - wanted(i, 0)) < 1e-8);
+        CHECK(std::abs(found(i, 1) - wanted(i, 1)) < 1e-8);
+        CHECK(stress[size_t(i)] < 1e-15);
+    }
+}
+
+}  // namespace
