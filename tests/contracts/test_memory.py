@@ -41,7 +41,7 @@ LARGE = {
     "SMACOF": (lowd.MDS(2), 1_500, 30),
     "SMACOF, dense": (lowd.MDS(2, **MANHATTAN), 900, 30),
     "SMACOF, weighted": (lowd.MDS(2, weights="sammon"), 1_500, 30),
-    "SMACOF landmarks": (lowd.MDS(2, n_landmarks=1_200), 5_000, 30),
+    "SMACOF landmarks": (lowd.MDS(2, n_landmarks=390), 5_000, 30),
     "NonMetricMDS": (lowd.NonMetricMDS(2), 1_200, 30),
     "KernelPCA": (lowd.KernelPCA(2, **RBF), 1_500, 30),
     "KernelPCA, dense": (lowd.KernelPCA(2, **RBF), 900, 30),
