@@ -203,7 +203,7 @@ def _with_ties(
     for b in range(0, len(tied), step):
         rows = tied[b : b + step]
         D = np.asarray(base.toward(some(items, rows), ops))
-        near = D <= reach[rows, None] * (1 + TIE[D.dtype])
+        near = reach[rows, None] * (1 + TIE[D.dtype]) >= D
         near[np.arange(len(rows)), rows] = False
         for r, row in enumerate(rows):
             near[r, edges.indices[edges.indptr[row] : edges.indptr[row + 1]]] = False
@@ -273,8 +273,8 @@ def _joined(
         raise DataError(f"{found}; {more}, or fit the pieces one by one.")
     if isinstance(base, Listed):
         raise DataError(
-            f"{found}, and how far apart they are is not known; {more} where the graph is made, or "
-            "pass rows and the graph as neighbors=."
+            f"{found}, and a sparse graph does not say how far apart; {more} where it is made, or "
+            "pass rows, and the graph as neighbors=."
         )
     pairs, gaps = shortest_bridges(base, pieces, ops)
     warn(

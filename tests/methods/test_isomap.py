@@ -524,7 +524,7 @@ def test_a_sparse_graph_in_place_of_distances(backend):
     with pytest.raises(ParameterError, match=r"n_neighbors=9.*holds 5"):
         model.fit(lowd.neighbors(X, 5).graph())
     far = np.vstack([X, X + 500])
-    with pytest.raises(DataError, match=r"2 pieces.*not known"):
+    with pytest.raises(DataError, match=r"2 pieces.*does not say"):
         model.fit(lowd.neighbors(far, 9).graph())
     with pytest.raises(UnsupportedError, match="need the rows"):
         model.set_params(map="regression").fit(step.transform(X))

@@ -52,7 +52,7 @@ def test_neighbors_are_the_nearest_others(backend, dtype, metric, name):
 def test_neighbors_of_any_kind_of_data(backend):
     X = rows_like(40, 5)
     D = cdist(X, X)
-    expected = brute(D, 4)[0]
+    expected = brute(D, 4)[0].astype(np.int32)
     for given, params in (
         (D, {"metric": "precomputed"}),
         (csr_array(X), {}),
@@ -87,7 +87,7 @@ def test_too_many_neighbors():
         lowd.neighbors(rows_like(10))
     with pytest.raises(ParameterError, match="expected int >= 1"):
         lowd.neighbors(rows_like(10), 0)
-    with pytest.raises(ParameterError, match=r"n_neighbors=1 .* no neighbors"):
+    with pytest.raises(ParameterError, match=r"n_neighbors=1.* no neighbors"):
         lowd.neighbors([[1.0, 2.0]], 1)
 
 
@@ -100,11 +100,11 @@ def test_the_graph_is_scikit_learns(backend):
     peer = KNeighborsTransformer(n_neighbors=6, mode="distance").fit_transform(X)
     graph = found.graph()
     assert graph.nnz == peer.nnz == 50 * 7
-    same_bits(graph.indptr, peer.indptr)
-    same_bits(graph.indices, peer.indices.astype(np.int32))
+    np.testing.assert_array_equal(graph.indptr, peer.indptr)
+    np.testing.assert_array_equal(graph.indices, peer.indices)
     close(graph.data, peer.data)
     twin = NearestNeighbors(n_neighbors=6, metric="precomputed").fit(csr_matrix(graph))
-    same_bits(twin.kneighbors()[1], found.indices.astype(np.int64))
+    np.testing.assert_array_equal(twin.kneighbors()[1], found.indices)
     peer = manifold.Isomap(n_neighbors=6, metric="precomputed").fit(csr_matrix(graph))
     same = manifold.Isomap(n_neighbors=6).fit(X)
     close(peer.embedding_, same.embedding_)
@@ -220,8 +220,8 @@ def test_the_transformer_is_scikit_learns(backend, dtype):
     for A in (X, Q):
         graph, expected = model.transform(A), peer.transform(A)
         assert graph.dtype == dtype
-        same_bits(graph.indptr, expected.indptr)
-        same_bits(graph.indices, expected.indices.astype(np.int32))
+        np.testing.assert_array_equal(graph.indptr, expected.indptr)
+        np.testing.assert_array_equal(graph.indices, expected.indices)
         close(graph.data, expected.data, np.float32)
     together = lowd.NeighborsTransformer(n_neighbors=4, backend=backend).fit_transform(X)
     assert (together != model.transform(X)).nnz == 0

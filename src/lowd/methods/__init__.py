@@ -7,5 +7,11 @@ METHODS = {
     "HadamardRandomProjection": "random_projection",
     "ClassicalMDS": "classical_mds",
     "KernelPCA": "kernel_pca",
+    "LaplacianEigenmaps": "laplacian_eigenmaps",
+    "DiffusionMaps": "diffusion_maps",
     "Isomap": "isomap",
+    "LocallyLinearEmbedding": "lle",
+    "ModifiedLLE": "modified_lle",
+    "HessianLLE": "hessian_lle",
+    "LTSA": "ltsa",
 }

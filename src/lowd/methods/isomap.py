@@ -224,6 +224,11 @@ class Isomap(Reducer):
     def _kind(self) -> Kind:
         return data_kind(self.metric)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = takes_sparse(self.metric)  # a graph is no matrix of any entries
+        return tags
+
     def _no_inverse(self) -> str:
         return "distances alone determine no rows; it needs dense rows and a named metric."
 

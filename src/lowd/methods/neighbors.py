@@ -112,7 +112,8 @@ class NeighborsTransformer(Reducer):
 
     def _place(self, data: Data, ops: Backend) -> Any:
         found: csr_array = self.map_(data.items, ops)
-        return found.astype(data.dtype)
+        # Not csr_array.astype, which would sort the neighbors by number.
+        return csr_array((found.data.astype(data.dtype), found.indices, found.indptr), found.shape)
 
     def _among(self, X: Any) -> NeighborGraph:
         check_params(self)
