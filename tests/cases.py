@@ -186,6 +186,10 @@ CASES = [
     Case("HessianLLE", "HessianLLE", {"n_components": 3, "n_neighbors": 25}),
     Case("LTSA", "LTSA", {"n_components": 5, "n_neighbors": 30}),
     Case("LTSA-tangent", "LTSA", {"n_components": 5, "n_neighbors": 30, "map": "tangent"}),
+    *(
+        Case(f"{name}-landmarks", name, {"n_components": 2, "n_neighbors": 20, "n_landmarks": 45})
+        for name in ("ModifiedLLE", "HessianLLE", "LTSA")
+    ),
     Case("Eigenmaps", "LaplacianEigenmaps"),
     Case(
         "Eigenmaps-binary",

@@ -27,6 +27,7 @@ RBF = {"n_components": 2, "kernel": "rbf"}
 BACK = {**RBF, "fit_inverse_transform": True}
 LINES = {"n_components": 2, "metric": "manhattan"}
 LOCAL = ("LocallyLinearEmbedding", "ModifiedLLE", "HessianLLE", "LTSA")
+LOCALLY = {"n_components": 5, "n_neighbors": 30}
 PROJECTIONS = ("GaussianRandomProjection", "SparseRandomProjection", "HadamardRandomProjection")
 
 # (method, parameter) -> the other parameters, and two values whose results must differ.
@@ -115,7 +116,7 @@ WITNESSES = {
     **{(m, "reg"): ({}, 1e-3, 1e-2) for m in LOCAL},
     **{(m, "map"): ({}, "barycentric", "tangent") for m in LOCAL},
     **{(m, "n_landmarks"): ({"n_neighbors": 9}, None, 30) for m in LOCAL},
-    **{(m, "on_disconnected"): ({}, "join", "error") for m in LOCAL},
+    **{(m, "on_disconnected"): (LOCALLY, "join", "error") for m in LOCAL},
     **{(m, "random_state"): ({"n_neighbors": 9, "n_landmarks": 30}, 0, 1) for m in LOCAL},
 }
 SHARED = {"backend", "n_jobs", "verbose"}  # what these change is tested with threads and progress
