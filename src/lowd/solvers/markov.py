@@ -146,6 +146,7 @@ def walk_memory(
     wide = 8 if m <= DENSE else itemsize
     parts = {
         "rows": 0 if given else 2 * m * d * wide,
+        "neighbors": 3 * min(2**22, m * m) * 8,
         "map": 6 * n * k * 8,
         "spectrum": basis_memory(m, k),
     }
