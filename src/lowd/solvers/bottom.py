@@ -28,7 +28,7 @@ from ..base import Context
 from ..errors import ConvergenceWarning, LocalizedAxisWarning, UnsupportedError, warn
 from ..threads import calm_blas
 from .canonical import runs, signs, turned
-from .krylov import Apply, block_width, leading, orthonormal
+from .krylov import Apply, block_width, orthonormal
 
 DENSE = 500  # rows up to which a whole dense spectrum is quicker than any idea
 DENSE_AT_LAST = 4000  # rows up to which it is affordable where nothing else converged
@@ -37,6 +37,7 @@ DENSE_AT_LAST = 4000  # rows up to which it is affordable where nothing else con
 NARROW, FACTORABLE = 1400, 4000
 ANGLE = 1e-6  # wanted: residual over gap, a bound of the angle to the true space
 ENOUGH = 1e-3  # accepted without another attempt or a warning
+PASSES = 40  # blocks of inverse iteration, at most
 WORK, PRODUCTS = 4e12, (1000, 20000)  # multiplications, and products with a block, at most
 EQUAL = 1e-8  # relative difference of eigenvalues that are taken for the same
 EPS = float(np.finfo(np.float64).eps)
@@ -174,7 +175,7 @@ def _attempts(p: Problem) -> Iterator[tuple[str, Callable[[Problem], Pairs | Non
     if n <= max(DENSE, 6 * block_width(p.k)):
         yield "dense", _dense
         return
-    if p.root is not None and width(p.root) <= FACTORABLE:
+    if p.root is not None and width(p.root, symmetric=False) <= FACTORABLE:
         yield "root", _by_root
     breadth = width(p.matrix)
     if p.root is None and breadth > NARROW:
@@ -187,15 +188,17 @@ def _attempts(p: Problem) -> Iterator[tuple[str, Callable[[Problem], Pairs | Non
         yield "chebyshev", lambda p: _chebyshev(p, patient=True)
 
 
-def width(A: csr_array) -> int:
+def width(A: csr_array, symmetric: bool = True) -> int:
     """The largest level of a breadth-first search from a far node: no separator need be larger."""
-    pattern = csr_array((np.ones(A.nnz), A.indices, A.indptr), A.shape)
-    pattern = csr_array(pattern + pattern.T)
-    _, label = connected_components(pattern, directed=False)
-    start = int(np.argmax(label == np.argmax(np.bincount(label))))
-    far = breadth_first_order(pattern, start, return_predecessors=False)[-1]
-    order, before = breadth_first_order(pattern, int(far))
-    place = np.empty(len(label), np.int64)
+    links = csr_array((np.ones(A.nnz), A.indices, A.indptr), A.shape)
+    links = links if symmetric else csr_array(links + links.T)
+    order = breadth_first_order(links, 0, return_predecessors=False)
+    if len(order) < len(links.indptr) - 1:  # several pieces: the largest one
+        _, label = connected_components(links, directed=False)
+        start = int(np.argmax(label == np.argmax(np.bincount(label))))
+        order = breadth_first_order(links, start, return_predecessors=False)
+    order, before = breadth_first_order(links, int(order[-1]))
+    place = np.empty(links.shape[0], np.int64)
     place[order] = np.arange(len(order))
     came = place[before[order[1:]]]  # never decreases: a level is found by bisection
     ends = [0, 1]
@@ -258,26 +261,41 @@ def _by_root(p: Problem) -> Pairs | None:
 
 
 def _inverted(p: Problem, apply: Apply) -> Pairs | None:
-    """Leading pairs of the inverse; their order is its, their values are A's own."""
-    k = p.k
-    start = p.start(k + 2)
-    if not np.isfinite(apply(start[:, :1])).all():
-        return None
-    found = leading(apply, start, k + 1, 1e-11, max_passes=30)
+    """Leading pairs of the inverse by block Lanczos; their order is its, their values are A's own.
+
+    Stops by residual over gap, or where rounding keeps the operator from being more symmetric.
+    """
+    k, width = p.k, p.k + 2
+    block = orthonormal(p.start(width), 0.0)
+    Q = AQ = np.empty((len(block), 0))
+    for passes in range(PASSES):
+        product = apply(block)
+        if not np.isfinite(product).all():
+            return None
+        Q, AQ = np.hstack([Q, block]), np.hstack([AQ, product])
+        T = Q.T @ AQ
+        theta, Y = scipy.linalg.eigh((T + T.T) / 2)
+        theta, Y = theta[::-1], Y[:, ::-1]
+        left = np.linalg.norm(AQ @ Y[:, :k] - Q @ (Y[:, :k] * theta[:k]), axis=0).max()
+        gap = max(theta[k - 1] - theta[k], 1e-3 * abs(theta[k - 1]), np.finfo(float).tiny)
+        progress.report("eigenvectors", passes + 1, PASSES)
+        if left <= max(1e-2 * ANGLE * gap, 2 * np.abs(T - T.T).max()):
+            break
+        for _ in range(2):  # twice is enough (Parlett, 1980)
+            product = product - Q @ (Q.T @ product)
+        block = orthonormal(product, 1e-13 * theta[0])
+        if not block.shape[1]:
+            break
+        if Q.shape[1] > 15 * width:  # begin anew with the best, to which the block is orthogonal
+            Q, AQ = Q @ Y[:, : 2 * width], AQ @ Y[:, : 2 * width]
     # Once more, which takes out what the tolerance left of eigenvectors far away.
-    V = scipy.linalg.qr(apply(found.vectors), mode="economic")[0]
-    if p.root is not None:
-        values = ((p.root @ V) ** 2).sum(0)
-        AV = p.times(V)
-    else:
-        AV = p.times(V)
-        values = (V * AV).sum(0)
-    gap = max(found.values[k - 1] - found.values[k], 1e-3 * found.values[k - 1])
-    error = found.residual * found.values[0] / max(gap, np.finfo(float).tiny)
+    V = scipy.linalg.qr(apply(Q @ Y[:, : k + 1]), mode="economic")[0]
+    AV = p.times(V)
+    values = (V * AV).sum(0) if p.root is None else ((p.root @ V) ** 2).sum(0)
     # A factor without pivoting may be wrong: the residual shows it, once beyond rounding.
-    left = np.linalg.norm(AV - V * values, axis=0)[:k].max() - 1e-13 * p.top
-    gap = max(values[k] - values[k - 1], 1e-3 * values[k], np.finfo(float).tiny)
-    return Pairs(values, V, float(max(error, left / gap)))
+    wrong = np.linalg.norm(AV - V * values, axis=0)[:k].max() - 1e-13 * p.top
+    apart = max(values[k] - values[k - 1], 1e-3 * values[k], np.finfo(float).tiny)
+    return Pairs(values, V, float(max(left / gap, wrong / apart)))
 
 
 def _chebyshev(p: Problem, patient: bool = False) -> Pairs:
