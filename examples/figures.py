@@ -223,8 +223,7 @@ def isomap() -> Any:
         axes.scatter(*method.transform(X)[:, :2].T, c=along, cmap="viridis", s=5, linewidths=0)
         places = method.transform(new)[:, :2].T
         axes.scatter(*places, c=there, cmap="viridis", s=34, edgecolors="black", linewidths=0.7)
-        axes.set_title(f"{title}, new points ringed")
-        bare(axes)
+        bare(axes, f"{title}, new points ringed")
     elbow.plot(range(1, 5), model.residual_variance_, "o-", color=INDIGO)
     elbow.set(xticks=range(1, 5), xlabel="dimensions", title="residual variance", ylim=(0, None))
     return figure

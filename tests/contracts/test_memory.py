@@ -56,7 +56,7 @@ LARGE = {
     "Diffusion by neighbors": (lowd.DiffusionMaps(2, n_neighbors=30), 4_000, 10),
     "Isomap": (lowd.Isomap(2, n_neighbors=8), 2_500, 10),
     "Isomap, dense": (lowd.Isomap(2, n_neighbors=8), 900, 10),
-    "Isomap radius": (lowd.Isomap(2, radius=4.0), 1_500, 10),
+    "Isomap radius": (lowd.Isomap(2, radius=2.0), 1_500, 10),
     "Isomap landmarks": (lowd.Isomap(2, n_neighbors=8, n_landmarks=200), 8_000, 10),
     "Isomap regression": (lowd.Isomap(2, n_neighbors=8, map="regression"), 1_500, 10),
     "LLE": (lowd.LocallyLinearEmbedding(2, n_neighbors=10), 3_000, 10),

@@ -99,7 +99,7 @@ class Isomap(Reducer):
     >>> import numpy as np, lowd
     >>> U = [[0, 2], [0, 1], [0, 0], [1, 0], [2, 0], [2, 1], [2, 2]]
     >>> model = lowd.Isomap(1, radius=1.0).fit(U)
-    >>> model.embedding_.ravel().round(6)
+    >>> model.embedding_.ravel().round(6) + 0.0
     array([ 3.,  2.,  1.,  0., -1., -2., -3.])
     >>> model.transform([[0, 1.5]]).round(6)
     array([[2.5]])
@@ -238,7 +238,8 @@ class Isomap(Reducer):
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
         k, m, wide = self.n_components, self._count(n), 8 if n <= 1000 else itemsize
         given = self.metric == "precomputed"
-        degree = 2 * (self.n_neighbors or 5) if self.radius is None else min(n, 100)
+        # How many are within a radius is not known; more than a few hundred make no sheet.
+        degree = 2 * (self.n_neighbors or 5) if self.radius is None else min(n, 250)
         taken = {
             "rows": 0 if given else 3 * n * d * 8,
             "neighbors": 3 * min(2**23, n * n) * 8,
