@@ -181,13 +181,13 @@ CASES = [
     Case("LLE", "LocallyLinearEmbedding", {"n_neighbors": 12}),
     Case("LLE-radius", "LocallyLinearEmbedding", {"radius": 4.0}),
     Case("LLE-tangent", "LocallyLinearEmbedding", {"n_neighbors": 12, "map": "tangent"}),
-    Case("LLE-landmarks", "LocallyLinearEmbedding", {"n_neighbors": 12, "n_landmarks": 45}),
+    Case("LLE-landmarks", "LocallyLinearEmbedding", {"n_neighbors": 12, "n_landmarks": 20}),
     Case("ModifiedLLE", "ModifiedLLE", {"n_components": 3, "n_neighbors": 10}),
-    Case("HessianLLE", "HessianLLE", {"n_components": 3, "n_neighbors": 25}),
-    Case("LTSA", "LTSA", {"n_components": 5, "n_neighbors": 30}),
-    Case("LTSA-tangent", "LTSA", {"n_components": 5, "n_neighbors": 30, "map": "tangent"}),
+    Case("HessianLLE", "HessianLLE", {"n_components": 3, "n_neighbors": 20}),
+    Case("LTSA", "LTSA", {"n_components": 5, "n_neighbors": 20}),
+    Case("LTSA-tangent", "LTSA", {"n_components": 5, "n_neighbors": 20, "map": "tangent"}),
     *(
-        Case(f"{name}-landmarks", name, {"n_components": 2, "n_neighbors": 20, "n_landmarks": 45})
+        Case(f"{name}-landmarks", name, {"n_components": 2, "n_neighbors": 12, "n_landmarks": 20})
         for name in ("ModifiedLLE", "HessianLLE", "LTSA")
     ),
     Case("Eigenmaps", "LaplacianEigenmaps"),
