@@ -15,4 +15,5 @@ NB_MODULE(_native, m) {
     bind_pairwise(m);
     bind_sketch(m);
     bind_graphs(m);
+    bind_neighbors(m);
 }

@@ -25,6 +25,7 @@ namespace {
 #include "sketch.inl"
 #include "graphs.inl"
 #include "patches.inl"
+#include "neighbors.inl"
 
 template <class T>
 constexpr Kernels<T> table() {
@@ -57,6 +58,8 @@ constexpr Kernels<T> table() {
     t.patch_ltsa = patch_ltsa<T>;
     t.patch_hessian = patch_hessian<T>;
     t.patch_modified = patch_modified<T>;
+    t.difference_square = difference_square<T>;
+    t.centered_square = centered_square<T>;
     return t;
 }
 constexpr Sparse sparse{sparse_times<int32_t>, sparse_times<int64_t>, assemble};
@@ -69,6 +72,6 @@ constexpr Sparse sparse{sparse_times<int32_t>, sparse_times<int64_t>, assemble};
 #define LOWD_STRING(x) LOWD_QUOTE(x)
 extern const Level LOWD_NAME(LOWD_LEVEL);
 constexpr Level LOWD_NAME(LOWD_LEVEL){LOWD_STRING(LOWD_LEVEL), table<float>(), table<double>(),
-                                      sparse};
+                                      sparse, search_table()};
 
 }  // namespace lowd

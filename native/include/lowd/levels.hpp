@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "lowd/search.hpp"
+
 namespace lowd {
 
 // From the dot product; from the squared distance; from the differences; from truth values.
@@ -159,6 +161,11 @@ struct Kernels {
                           int count, int k, double* scratch, double* basis, double* factors);
     void (*patch_modified)(const T* x, int64_t stride, int64_t cols, const int32_t* members,
                            int count, int taken, double reg, double* scratch, double* factors);
+
+    // |x - y|^2 unit^2, from the differences: the same bits on every level. Above `limit` it may be
+    // a part of the sum.
+    double (*difference_square)(const T* x, const T* y, int64_t cols, double unit, double limit);
+    double (*centered_square)(const T* x, const double* center, int64_t cols);  // |x - center|^2
 };
 
 // Kernels of float64 matrices with few entries.
@@ -180,6 +187,7 @@ struct Level {
     Kernels<float> single;
     Kernels<double> twice;
     Sparse sparse;
+    Search search;
 };
 
 // The level in use: the highest supported one, or the one that the environment variable
