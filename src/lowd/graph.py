@@ -176,7 +176,8 @@ def _edges(
     assert k is not None
     n = size(base)
     more = 1 if ties and k < n - 1 else 0
-    indices, distances = others(base, k + more, ops)
+    near = others(base, k + more, ops)
+    indices, distances = near.indices, near.distances
     starts = np.arange(0, n * k + 1, k)
     edges = csr_array((distances[:, :k].ravel(), indices[:, :k].ravel(), starts), shape=(n, n))
     if more:
