@@ -308,6 +308,8 @@ def _chebyshev(p: Problem, patient: bool = False) -> Pairs:
     order = reverse_cuthill_mckee(A, symmetric_mode=True)  # products 1.5 to 3 times as fast
     A = csr_array(A[order][:, order])
     A.sort_indices()
+    if A.nnz < 2**31:  # what is read per entry is what a product costs
+        A = csr_array((A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32)), A.shape)
     k, ops = p.k, p.ctx.ops
     p = p._replace(A=A, null=np.ascontiguousarray(p.null[order]), root=None)
     top = min(p.top, _bound(p))
@@ -325,12 +327,14 @@ def _chebyshev(p: Problem, patient: bool = False) -> Pairs:
         half, middle = (top - cut) / 2, (top + cut) / 2
         if half <= 0:  # the block spans everything that there is
             break
-        need = np.arccosh(1e4) / max(_growth(cut - theta[k - 1], half), EPS)
+        growth = max(_growth(cut - theta[k - 1], half), EPS)
+        slow = sweeps > 2 and np.arccosh(1e4) / growth > 600
         progress.report("eigenvectors", min(spent, budget), budget)
-        if error <= ANGLE or spent >= budget or (sweeps > 2 and need > 600 and not patient):
+        if error <= ANGLE or spent >= budget or (slow and not patient):
             break
         if sweeps:
-            degree = int(np.clip(need, degree, 2 * degree))
+            need = np.arccosh(np.clip(10 * error / ANGLE, 10, 1e4)) / growth
+            degree = int(np.clip(need, 0.25 * degree, 2 * degree))
         # An isolated value must not outgrow the rest by more than rounding lets survive.
         most = np.arccosh(1e7) / max(_growth(cut - theta[0], half), EPS)
         degree = int(np.clip(degree, 4, max(4, most)))
