@@ -27,7 +27,7 @@ from ..relations.distances import (
 from ..relations.geodesics import SAMPLE, Geodesics
 from ..relations.neighbors import size
 from ..relations.ready import NeighborGraph, lists_toward, nearest_listed
-from ..solvers.landmarks import check_landmarks, farthest_points, scaled_from
+from ..solvers.landmarks import candidates, check_landmarks, farthest_points, scaled_from
 from ..solvers.preimage import mirrored
 from ..solvers.regression import CENTERS, regression
 from ..solvers.spectral import centered_spectrum, check_count, spectrum_memory
@@ -80,7 +80,7 @@ class Isomap(Reducer):
     landmarks_ : row numbers
     n_graph_components_, graph_components_, bridges_ : pieces, the piece of each row (0 is the
         largest), and the pairs of rows that were joined
-    n_distinct_ : rows that are not copies of others
+    n_distinct_, knn_recall_ : rows that are not copies of others; share of true neighbors found
     negative_eigenvalue_mass_, negative_mass_is_exact_ : share of the eigenvalues' size that no
         flat map can show; some is normal here
     reconstruction_error_ : of the inverse (from the nearest places in the map), on points that are
@@ -251,6 +251,7 @@ class Isomap(Reducer):
             taken |= {"distances": n * n * wide, "spectrum": spectrum_memory(n, k)}
         else:
             taken |= {"distances": 3 * n * m * wide, "spectrum": spectrum_memory(m, k)}
+            taken["landmarks"] = candidates(n, m) ** 2 * wide
         if self.map == "regression":
             taken["regression"] = 8 * min(n, CENTERS) ** 2 * 8
         return taken

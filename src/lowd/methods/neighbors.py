@@ -124,7 +124,7 @@ class NeighborsTransformer(Reducer):
             )
             base = distances_of(data, self.metric, self.metric_params)
             found = others(base, self.n_neighbors, ops)
-        return NeighborGraph(found.indices, found.distances, getattr(found, "recall", 1.0))
+        return NeighborGraph(found.indices, found.distances, found.recall)
 
     def _kind(self) -> Kind:
         return data_kind(self.metric)
