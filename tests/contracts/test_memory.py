@@ -61,7 +61,7 @@ LARGE = {
     "Isomap regression": (lowd.Isomap(2, n_neighbors=8, map="regression"), 1_500, 10),
     "LLE": (lowd.LocallyLinearEmbedding(2, n_neighbors=10), 3_000, 10),
     "LLE, dense": (lowd.LocallyLinearEmbedding(2, n_neighbors=10), 450, 10),
-    "LLE landmarks": (lowd.LocallyLinearEmbedding(2, n_landmarks=1_000), 20_000, 10),
+    "LLE landmarks": (lowd.LocallyLinearEmbedding(2, n_landmarks=300), 20_000, 10),
     "ModifiedLLE": (lowd.ModifiedLLE(2), 3_000, 10),
     "HessianLLE": (lowd.HessianLLE(2), 3_000, 10),
     "LTSA": (lowd.LTSA(2), 3_000, 10),
@@ -88,10 +88,11 @@ def test_the_estimate_bounds_what_is_allocated(name, dtype):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    plan = model.estimate(*X.shape, dtype).bytes
+    plan = model.estimate(*X.shape, dtype)
     slack = 2**20
-    assert peak <= plan + slack
-    assert plan <= 6 * peak + slack
+    assert peak <= plan.bytes + slack
+    unseen = plan.parts.get("factor", 0)  # SuperLU's own
+    assert plan.bytes - unseen <= 6 * peak + slack
 
 
 def test_one_estimate_by_name_class_or_model():

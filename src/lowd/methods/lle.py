@@ -90,7 +90,7 @@ class LocallyLinearEmbedding(Reducer):
         return aligned(self, X, ctx, align, needs=lambda k: 1)  # noqa: ARG005
 
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
-        return alignment_memory(self, n, d, itemsize, entries=self.n_neighbors + 1)
+        return alignment_memory(self, n, d, itemsize, by_root=True)
 
     def _smaller(self, n: int) -> dict[str, Self]:
         return fewer_rows(self, n)

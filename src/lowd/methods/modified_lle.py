@@ -85,7 +85,7 @@ class ModifiedLLE(Reducer):
         return aligned(self, X, ctx, align, needs=lambda k: k + 1)
 
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
-        return alignment_memory(self, n, d, itemsize, entries=(self.n_neighbors + 1) ** 2)
+        return alignment_memory(self, n, d, itemsize)
 
     def _smaller(self, n: int) -> dict[str, Self]:
         return fewer_rows(self, n)

@@ -17,8 +17,8 @@ from ..maps import BarycentricMap, Remember, TangentMap
 from ..params import refuse_unused
 from ..relations.distances import Distances
 from ..relations.neighbors import nearest
-from .bottom import Bottom, localized, weighted_bottom
-from .krylov import basis_memory
+from .bottom import DENSE, Bottom, localized, weighted_bottom
+from .krylov import basis_memory, block_width
 
 
 class Alignment(NamedTuple):
@@ -180,18 +180,21 @@ def _check_lists(graph: Graph, points: Array, least: int, ctx: Context) -> None:
         )
 
 
-def alignment_memory(model: Any, n: int, d: int, itemsize: int, entries: int) -> dict[str, int]:
-    """Bytes of a fit whose matrix has so many entries per point."""
+def alignment_memory(
+    model: Any, n: int, d: int, itemsize: int, *, by_root: bool = False
+) -> dict[str, int]:
+    """Bytes of a fit; the factor's are measured for surfaces (d <= 3) and for clouds."""
     m = n if model.n_landmarks is None else min(n, model.n_landmarks)
     k, near = model.n_components, min(model.n_neighbors + 1, m)
-    # Measured on surfaces: a factor has two to three times log2(m) entries per entry and node.
-    factor = 16 * m * min(m, 4 * entries) * max(1, int(np.log2(max(m, 2))) // 4)
+    entries = near if by_root else 3 * near if d <= 3 else near**2
+    fill = entries * (3.5 if by_root and d > 3 else 0.7) * np.log2(max(m, 2))
+    dense = m <= max(DENSE, 6 * block_width(k))
     mapping = 0 if model.n_landmarks is None else n * (d + 6 * near + 4 * k) * 8
     return {
         "rows": m * d * (8 + 2 * itemsize),
         "neighbors": 10 * m * near * 8,
-        "matrix": 4 * m * min(m, entries) * 12,
-        "factor": factor,
+        "matrix": 4 * m * min(m, entries) * 12 + (9 * m * m * 8 if dense else 0),
+        "factor": 0 if dense else 16 * m * min(m, int(fill)),
         "eigenvectors": basis_memory(m, k),
         "map": mapping + 8 * n * k * 8,
     }
