@@ -224,11 +224,6 @@ class Isomap(Reducer):
     def _kind(self) -> Kind:
         return data_kind(self.metric)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = takes_sparse(self.metric)  # a graph is no matrix of any entries
-        return tags
-
     def _no_inverse(self) -> str:
         return "distances alone determine no rows; it needs dense rows and a named metric."
 
@@ -238,11 +233,12 @@ class Isomap(Reducer):
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
         k, m, wide = self.n_components, self._count(n), 8 if n <= 1000 else itemsize
         given = self.metric == "precomputed"
+        indexed = self.radius is None and self.metric in ("euclidean", "cosine", "correlation")
         # How many are within a radius is not known; more than a few hundred make no sheet.
         degree = 2 * (self.n_neighbors or 5) if self.radius is None else min(n, 250)
         taken = {
             "rows": 0 if given else 3 * n * d * 8,
-            "neighbors": 3 * min(2**23, n * n) * 8,
+            "neighbors": 5 * n * degree * 8 if indexed else 3 * min(2**23, n * n) * 8,
             "graph": 8 * n * degree * 12,
             "map": 8 * n * k * 8,
             "residual variance": 6 * min(n, SAMPLE) * 8 * min(n, m or n),

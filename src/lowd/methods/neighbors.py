@@ -137,5 +137,6 @@ class NeighborsTransformer(Reducer):
 
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:  # noqa: ARG002
         k = self.n_neighbors + 1
-        block = min(2**23, n * n) * 8
-        return {"rows": 3 * n * d * 8, "distances": 3 * block, "neighbors": 4 * n * k * 12}
+        indexed = self.metric in ("euclidean", "cosine", "correlation")
+        block = 0 if indexed else min(2**23, n * n) * 8
+        return {"rows": 3 * n * d * 8, "distances": 3 * block, "neighbors": 8 * n * k * 12}
