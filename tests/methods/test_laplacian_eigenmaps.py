@@ -82,6 +82,7 @@ def test_two_triangles():
         (of_weights(TRIANGLES, 1, normalization="none"), 0.595183),
         (walk, 0.395761),
         (of_weights(TRIANGLES, 1, normalization="none", map="harmonic"), 0.464705),
+        (of_weights(TRIANGLES, 1, map="harmonic"), 0.314762),
     ):
         side = np.sign(model.embedding_[0, 0])
         assert side * model.transform(new)[0, 0] == pytest.approx(place, abs=1e-6)
@@ -269,7 +270,11 @@ def test_two_far_rolls():
     assert Y.shape == (500, 3)
     assert model.n_graph_components_ == 2
     assert np.bincount(model.graph_components_).tolist() == [300, 200]
-    assert len(model.bridges_) == 1
+    (a, b), weights = model.bridges_[0], model.affinity_.copy()
+    strength = weights[a, b]
+    weights[a, b] = weights[b, a] = 1  # all others are ordinary
+    assert weights[b, a] == 1
+    assert strength == pytest.approx(max(weights.data.min(), np.exp(-4.5)))
     for rows in (slice(0, 300), slice(300, 500)):
         assert (Y[rows].std(0) > 1e-4).all()
     close(model.transform(X), Y)  # the ends of the bridge included
@@ -379,6 +384,25 @@ def test_far_rows_are_finite():
             model = lowd.LaplacianEigenmaps(2, normalization=normalization, **params).fit(X)
             Y = model.transform(far)
             assert np.isfinite(Y).all()
+
+
+def test_a_far_row_belongs_to_its_nearest():
+    """Weights that underflow are compared with each other, not with 0."""
+    X = roll(300)[0]
+    model = lowd.LaplacianEigenmaps(2).fit(X)
+    q = X[:1] + np.array([[0.0, 0.0, 1e5]])
+    nearest = np.argmin(cdist(q, X))
+    expected = model.embedding_[nearest] / (1 - model.eigenvalues_[1:])
+    np.testing.assert_allclose(model.transform(q)[0], expected, rtol=1e-3)
+
+
+@pytest.mark.parametrize("normalization", NORMALIZATIONS)
+def test_the_largest_entry_is_positive(normalization):
+    for seed in range(4):
+        Y = lowd.LaplacianEigenmaps(4, normalization=normalization).fit_transform(
+            rows_like(80, seed=seed)
+        )
+        assert (Y[np.abs(Y).argmax(0), np.arange(4)] > 0).all()
 
 
 def test_a_row_without_neighbors_goes_to_the_nearest():

@@ -20,6 +20,7 @@ from ..relations.neighbors import size
 from ..solvers.bottom import localized
 from ..solvers.canonical import signs
 from ..solvers.markov import (
+    INDEXED,
     Walk,
     drawn_landmarks,
     extended,
@@ -173,8 +174,8 @@ class DiffusionMaps(Reducer):
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
         m = n if self.n_landmarks is None else min(n, self.n_landmarks)
         ties = _neighbors(self.n_neighbors, m)
-        given = self.metric == "precomputed"
-        return walk_memory(n, m, d, itemsize, self.n_components, ties, given)
+        indexed = self.metric in INDEXED
+        return walk_memory(n, m, d, itemsize, self.n_components, ties, indexed)
 
     def _smaller(self, n: int) -> dict[str, Self]:
         return fewer_rows(self, n)

@@ -19,6 +19,7 @@ from ..relations.distances import data_kind, distances_of, takes_sparse
 from ..solvers.bottom import localized
 from ..solvers.canonical import signs
 from ..solvers.markov import (
+    INDEXED,
     Walk,
     drawn_landmarks,
     extended,
@@ -215,11 +216,11 @@ class LaplacianEigenmaps(Reducer):
 
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
         m = n if self.n_landmarks is None else min(n, self.n_landmarks)
-        given = "precomputed" in (self.metric, self.affinity)
+        indexed = self.metric in INDEXED and self.radius is None
         # How many rows are within a radius is not known beforehand.
         ties = self.n_neighbors if self.radius is None else 250
         ties = None if self.affinity == "precomputed" else ties
-        return walk_memory(n, m, d, itemsize, self.n_components, ties, given)
+        return walk_memory(n, m, d, itemsize, self.n_components, ties, indexed)
 
     def _smaller(self, n: int) -> dict[str, Self]:
         return fewer_rows(self, n)

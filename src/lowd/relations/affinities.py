@@ -78,7 +78,7 @@ class Affinities:
         least = D[rows, nearest].astype(np.float64)
         at = np.where(least == 0, nearest, -1)
         scale = -self._halves(least)
-        joined = self._joined(D, least == 0, ops)
+        joined = self._joined(D, least == 0)
         if joined is None:
             weights = np.exp(-scale[:, None] - self._halves(D))
             return Ties(weights, scale, at)
@@ -92,7 +92,7 @@ class Affinities:
     def kept(self) -> Affinities:
         return replace(self, base=self.base.kept())
 
-    def _joined(self, D: Array, known: NDArray[np.bool_], ops: Backend) -> NDArray[np.bool_] | None:
+    def _joined(self, D: Array, known: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
         """Which training points are neighbors of each new point; None if all are.
 
         A point on a training point has that one besides its k others.
@@ -102,8 +102,11 @@ class Affinities:
             return np.asarray(self.radius * slack >= D)
         if self.k is None or self.reach is None:
             return None
-        near = ops.select(D, min(self.k + 1, D.shape[1]), None).distances
-        own = np.where(known, near[:, -1], near[:, min(self.k, near.shape[1]) - 1])
+        n = D.shape[1]
+        last = min(self.k, n) - 1
+        beyond = min(last + 1, n - 1)
+        near = np.partition(D, (last, beyond), axis=1)
+        own = np.where(known, near[:, beyond], near[:, last])
         return np.asarray(np.maximum(own[:, None], self.reach) * slack >= D)
 
     def _halves(self, d: Array) -> Float64:
