@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from . import errors as errors
     from . import progress as progress
     from .methods.classical_mds import ClassicalMDS as ClassicalMDS
-    from .methods.isomap import Isomap as Isomap
     from .methods.diffusion_maps import DiffusionMaps as DiffusionMaps
+    from .methods.hessian_lle import HessianLLE as HessianLLE
+    from .methods.isomap import Isomap as Isomap
     from .methods.kernel_pca import KernelPCA as KernelPCA
     from .methods.laplacian_eigenmaps import LaplacianEigenmaps as LaplacianEigenmaps
     from .methods.laplacian_eigenmaps import SpectralEmbedding as SpectralEmbedding
+    from .methods.lle import LocallyLinearEmbedding as LocallyLinearEmbedding
+    from .methods.ltsa import LTSA as LTSA
+    from .methods.modified_lle import ModifiedLLE as ModifiedLLE
     from .methods.neighbors import NeighborGraph as NeighborGraph
     from .methods.neighbors import NeighborsTransformer as NeighborsTransformer
     from .methods.neighbors import neighbors as neighbors
-    from .methods.lle import LocallyLinearEmbedding as LocallyLinearEmbedding
-    from .methods.modified_lle import ModifiedLLE as ModifiedLLE
-    from .methods.hessian_lle import HessianLLE as HessianLLE
-    from .methods.ltsa import LTSA as LTSA
     from .methods.pca import PCA as PCA
     from .methods.random_projection import (
         GaussianRandomProjection as GaussianRandomProjection,
