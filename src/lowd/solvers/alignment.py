@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from ..maps import BarycentricMap, Remember, TangentMap
 from ..params import refuse_unused
 from ..relations.distances import Distances
 from ..relations.neighbors import nearest
+from ..relations.ready import NeighborGraph
 from .bottom import DENSE, Bottom, localized, weighted_bottom
 from .krylov import basis_memory, block_width
 
@@ -34,10 +36,17 @@ Align = Callable[[Array, Graph], Alignment]
 Needs = Callable[[int], int]
 
 
-def aligned(model: Any, X: Array, ctx: Context, align: Align, needs: Needs) -> Fit:
+def aligned(model: Any, X: Array, ctx: Context, neighbors: Any, align: Align, needs: Needs) -> Fit:
     """Fit of a locally linear method; with landmarks, the other rows are placed by its map."""
     if model.radius is not None:
         refuse_unused(model, ["n_neighbors"], "radius is set")
+    if neighbors is not None:
+        unused = ["n_neighbors", "radius", "n_landmarks"]
+        refuse_unused(model, unused, "the graph of neighbors is given")
+        given = NeighborGraph.of(neighbors, len(X))
+        model = copy.copy(model)
+        model.n_neighbors = given.n_neighbors
+        return _embedded(model, X, ctx, align, needs, given.edges())
     if model.n_landmarks is None:
         return _embedded(model, X, ctx, align, needs)
     n, m, k = len(X), model.n_landmarks, model.n_components
@@ -50,7 +59,14 @@ def aligned(model: Any, X: Array, ctx: Context, align: Align, needs: Needs) -> F
     return fit._replace(embedding=fit.map(X, ctx.ops)).noting(landmarks=chosen)
 
 
-def _embedded(model: Any, X: Array, ctx: Context, align: Align, needs: Needs) -> Fit:
+def _embedded(
+    model: Any,
+    X: Array,
+    ctx: Context,
+    align: Align,
+    needs: Needs,
+    ready: csr_array | None = None,
+) -> Fit:
     n, k = len(X), model.n_components
     if not np.ptp(X, axis=0).any():
         return _collapsed(model, X, ctx)
@@ -62,6 +78,7 @@ def _embedded(model: Any, X: Array, ctx: Context, align: Align, needs: Needs) ->
         ctx.ops,
         model.on_disconnected,
         ties=True,
+        ready=ready,
     )
     count = len(graph.first)
     _check_sizes(model, count, needs)
@@ -102,6 +119,7 @@ def _collapsed(model: Any, X: Array, ctx: Context) -> Fit:
         "graph_components": np.zeros(n, np.int64),
         "bridges": np.empty((0, 2), np.int64),
         "n_distinct": 1,
+        "knn_recall": 1.0,
     }
     Y = np.zeros((1, k), ctx.dtype)
     return _mapped(model, X[:1], Y, Fit(axes.vectors, None, report))
