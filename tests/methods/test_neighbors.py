@@ -250,3 +250,29 @@ def test_a_graph_has_no_inverse():
     with pytest.raises(lowd.errors.UnsupportedError, match="no inverse"):
         model.inverse_transform(np.zeros((1, 9)))
     assert model.estimate(1000, 10).bytes > 0
+
+
+# -- methods that take a ready graph ----------------------------------------------------------
+
+TAKERS = ["Isomap", "LocallyLinearEmbedding", "ModifiedLLE", "HessianLLE", "LTSA"]
+
+
+@pytest.mark.parametrize("method", TAKERS)
+@pytest.mark.filterwarnings("ignore::lowd.errors.LocalizedAxisWarning")
+def test_one_search_serves_every_method(backend, method):
+    X, Q = rows_like(120, 5, 1), rows_like(9, 5, 2)
+    cls = getattr(lowd, method)
+    plain = cls(2, n_neighbors=12, backend=backend).fit(X)
+    graph = lowd.neighbors(X, 12, backend=backend)
+    for given in (graph, graph.graph(), graph.with_self()):
+        model = cls(2, backend=backend).fit(X, neighbors=given)
+        same_bits(model.embedding_, plain.embedding_)
+        same_bits(model.transform(Q), plain.transform(Q))
+    same_bits(cls(2, backend=backend).fit_transform(X, neighbors=graph), plain.embedding_)
+    assert model.get_params()["n_neighbors"] == cls().n_neighbors
+    other = cls(2, backend=backend).fit(X, neighbors=lowd.neighbors(X, 20, backend=backend))
+    assert (other.embedding_ != plain.embedding_).any()
+    with pytest.raises(ParameterError, match="graph of neighbors is given"):
+        cls(2, n_neighbors=11).fit(X, neighbors=graph)
+    with pytest.raises(DataError, match="120 rows, but X has 119"):
+        cls(2).fit(X[1:], neighbors=graph)

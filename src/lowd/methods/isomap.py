@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, issparse
 
 from ..backends import resolve
 from ..backends.protocol import Array
-from ..base import Context, Fit, Reducer, narrowed, reducer
+from ..base import Context, Fit, GraphReducer, narrowed, reducer
 from ..data import Data, Kind, as_data
 from ..errors import ApproximationWarning, ParameterError, UnsupportedError, warn
 from ..graph import Graph, OnDisconnected, neighbor_graph
@@ -37,7 +37,7 @@ LANDMARKS = 1000
 
 
 @reducer
-class Isomap(Reducer):
+class Isomap(GraphReducer):
     """Classical scaling of distances measured along the neighbor graph.
 
     Use it to unroll a curved sheet of points: far points keep the length of the way between them
@@ -114,15 +114,6 @@ class Isomap(Reducer):
     map: Literal["geodesic", "regression"] = "geodesic"
     on_disconnected: OnDisconnected = "join"
     random_state: Seed = None
-
-    def fit(self, X: Any, y: Any = None, *, neighbors: Any = None) -> Self:  # noqa: ARG002
-        """Learn the map; `neighbors` is a ready graph of these rows (see `lowd.neighbors`)."""
-        self._learn(X, neighbors=neighbors)
-        return self
-
-    def fit_transform(self, X: Any, y: Any = None, *, neighbors: Any = None) -> Any:  # noqa: ARG002
-        """Learn the map and return the training rows' places."""
-        return self._learn(X, embed=True, neighbors=neighbors)
 
     def transform(self, X: Any, *, neighbors: Any = None) -> Any:
         """Places of new rows; `neighbors` are their ready (indices, distances) of training rows."""
