@@ -175,17 +175,22 @@ def _attempts(p: Problem) -> Iterator[tuple[str, Callable[[Problem], Pairs | Non
     if n <= max(DENSE, 6 * block_width(p.k)):
         yield "dense", _dense
         return
-    if p.root is not None and width(p.root, symmetric=False) <= FACTORABLE:
-        yield "root", _by_root
+    if p.root is not None:
+        if width(p.root, symmetric=False) <= FACTORABLE:  # the matrix itself is never narrower
+            yield "root", _by_root
+            if width(p.matrix) <= FACTORABLE:
+                yield "inverse", _inverse
+        if n <= DENSE_AT_LAST:
+            yield "dense", _dense
+        return
     breadth = width(p.matrix)
-    if p.root is None and breadth > NARROW:
+    if breadth > NARROW:
         yield "chebyshev", _chebyshev
     if breadth <= FACTORABLE:
         yield "inverse", _inverse
     if n <= DENSE_AT_LAST:
         yield "dense", _dense
-    if p.root is None:
-        yield "chebyshev", lambda p: _chebyshev(p, patient=True)
+    yield "chebyshev", lambda p: _chebyshev(p, patient=True)
 
 
 def width(A: csr_array, symmetric: bool = True) -> int:
