@@ -169,19 +169,39 @@ template <int N, class I>
 inline INLINE void sparse_row(const I* columns, const double* values, int64_t count,
                               const double* v, int64_t width, double a, double b, const double* own,
                               double c, const double* u, double* out) {
-    double sum[N] = {};
+    constexpr int L = W<double>, WHOLE = N / L, REST = N % L;
+    constexpr bool MASKED = MANY_REGISTERS && REST;  // else the rest is summed one by one
+    constexpr int VECTORS = WHOLE + MASKED, SINGLE = MASKED ? 0 : REST;
+    const auto part = [](const double* p, int k) INLINE {
+        return k < WHOLE ? load(p + k * L) : Wide(load_some(p + WHOLE * L, REST));
+    };
+    Wide sum[VECTORS + 1] = {};
+    double single[SINGLE + 1] = {};
     for (int64_t e = 0; e < count; e++) {
         const double* const row = v + int64_t(columns[e]) * width;
-        const double value = values[e];
-#pragma GCC unroll 16
-        for (int j = 0; j < N; j++) sum[j] += value * row[j];
+        const Wide value = spread(values[e]);
+#pragma GCC unroll 8
+        for (int k = 0; k < VECTORS; k++) sum[k] += value * part(row, k);
+#pragma GCC unroll 8
+        for (int k = 0; k < SINGLE; k++) single[k] += values[e] * row[WHOLE * L + k];
     }
-#pragma GCC unroll 16
-    for (int j = 0; j < N; j++) {
-        double s = a * sum[j];
-        if (own) s += b * own[j];
-        if (u) s += c * u[j];
-        out[j] = s;
+#pragma GCC unroll 8
+    for (int k = 0; k < VECTORS; k++) {
+        Wide s = a * sum[k];
+        if (own) s += b * part(own, k);
+        if (u) s += c * part(u, k);
+        if (k < WHOLE)
+            store(out + k * L, s);
+        else
+            store_some(out + k * L, s, REST);
+    }
+#pragma GCC unroll 8
+    for (int k = 0; k < SINGLE; k++) {
+        const int at = WHOLE * L + k;
+        double s = a * single[k];
+        if (own) s += b * own[at];
+        if (u) s += c * u[at];
+        out[at] = s;
     }
 }
 
