@@ -254,7 +254,10 @@ def test_a_graph_has_no_inverse():
 
 # -- methods that take a ready graph ----------------------------------------------------------
 
-TAKERS = ["Isomap", "LocallyLinearEmbedding", "ModifiedLLE", "HessianLLE", "LTSA"]
+TAKERS = [
+    *("Isomap", "LaplacianEigenmaps"),
+    *("LocallyLinearEmbedding", "ModifiedLLE", "HessianLLE", "LTSA"),
+]
 
 
 @pytest.mark.parametrize("method", TAKERS)
@@ -276,3 +279,16 @@ def test_one_search_serves_every_method(backend, method):
         cls(2, n_neighbors=11).fit(X, neighbors=graph)
     with pytest.raises(DataError, match="120 rows, but X has 119"):
         cls(2).fit(X[1:], neighbors=graph)
+
+
+@pytest.mark.parametrize("method", TAKERS)
+@pytest.mark.filterwarnings("ignore::lowd.errors.LocalizedAxisWarning")
+def test_copies_and_short_rows_of_a_ready_graph(backend, method):
+    """Three copies of each row, and a graph within a radius: rows of it differ in length."""
+    X = np.repeat(rows_like(40, 3), 3, axis=0)
+    graph = radius_neighbors_graph(X, 1.6, mode="distance", include_self=False)
+    model = getattr(lowd, method)(2, backend=backend).fit(X, neighbors=graph)
+    assert model.n_distinct_ == 40
+    Y = model.embedding_.reshape(40, 3, 2)
+    same_bits(Y, np.broadcast_to(Y[:, :1], Y.shape))
+    assert np.isfinite(model.transform(X + 0.1)).all()
