@@ -143,7 +143,10 @@ def _advised(model, X, advice):
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.3, 0.6, 0.95])
 @pytest.mark.parametrize(
     "name",
-    ["MDS manhattan", "MDS lingoes", "KernelPCA", "KernelPCA, every axis", "KernelPCA ridge"],
+    [
+        *("MDS manhattan", "MDS lingoes", "KernelPCA", "KernelPCA, every axis", "KernelPCA ridge"),
+        "Isomap",
+    ],
 )
 def test_a_refusal_lists_what_fits_and_it_does(monkeypatch, name, share):
     model, X = _input(name, np.float64)

@@ -255,7 +255,7 @@ def test_a_graph_has_no_inverse():
 # -- methods that take a ready graph ----------------------------------------------------------
 
 TAKERS = [
-    *("Isomap", "LaplacianEigenmaps"),
+    *("Isomap", "LaplacianEigenmaps", "DiffusionMaps"),
     *("LocallyLinearEmbedding", "ModifiedLLE", "HessianLLE", "LTSA"),
 ]
 
