@@ -195,16 +195,16 @@ class Isomap(GraphReducer):
 
     def _landmarks(self, n: int) -> int | None:
         """How many, or None for exact distances."""
-        if self.n_landmarks == "auto" and n > EXACT:
-            warn(
-                f"with more than {EXACT} rows (here {n}) distances are measured to {LANDMARKS} "
-                f"landmarks; set n_landmarks={LANDMARKS} to say that this is meant, or "
-                f"n_landmarks=None for all of them ({n * n * 8 / 2**30:.0f} GiB).",
-                ApproximationWarning,
-            )
         m = self._count(n)
         if m is not None:
             check_landmarks(m, self.n_components, n)
+        if m is not None and self.n_landmarks == "auto":
+            warn(
+                f"with more than {EXACT} rows (here {n}) ways are measured to {m} landmarks; set "
+                f"n_landmarks={m} to say that this is meant, or n_landmarks=None for ways between "
+                f"all rows ({n * n * 8 / 2**30:.0f} GiB).",
+                ApproximationWarning,
+            )
         return m
 
     def _count(self, n: int) -> int | None:
