@@ -476,6 +476,19 @@ def test_a_radius_in_place_of_a_number():
         lowd.LTSA(2, radius=enough).fit(X)
 
 
+@pytest.mark.parametrize("cls", FAMILY)
+def test_a_ready_graph_is_taken_as_it_is(cls):
+    X, _ = roll(400)
+    graph = lowd.neighbors(X, 11)
+    model = cls(2).fit(X, neighbors=graph)
+    expected = cls(2, n_neighbors=11).fit(X)
+    np.testing.assert_allclose(model.embedding_, expected.embedding_, atol=1e-9)
+    new, _ = roll(20, seed=1)
+    np.testing.assert_allclose(model.transform(new), expected.transform(new), atol=1e-9)
+    with pytest.raises(ParameterError, match="the graph of neighbors is given"):
+        cls(2, n_neighbors=12).fit(X, neighbors=graph)
+
+
 def test_landmarks_carry_the_rest():
     X, truth = roll(3000)
     model = lowd.LTSA(2, n_neighbors=12, n_landmarks=1200).fit(X)
