@@ -1,5 +1,7 @@
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
+
 #include "bind.hpp"
 #include "lowd/neighbors.hpp"
 
@@ -72,20 +74,43 @@ template <class T>
 void bind_finder(nb::module_& m, const char* name) {
     using Self = Bound<T>;
     nb::class_<Self>(m, name)
-        .def_prop_ro("ranks", [](const Self& self) { return self.finder.ranks(); })
+        .def_prop_ro("groups", [](const Self& self) { return self.finder.groups(); })
+        .def_prop_ro("coordinates", [](const Self& self) { return self.finder.coordinates(); })
+        .def(
+            "middles",
+            [](const Self& self, const Array2<float>& out) {
+                const auto to = view(out);
+                require_shape(to, self.finder.groups(), self.finder.coordinates(),
+                              "out must have one row per group");
+                self.finder.middles(to);
+            },
+            array("out"))
         .def(
             "join",
-            [](const Self& self, bool root, double factor, double unit, int64_t first, int64_t last,
-               const Array2<int32_t>& ids, const Array2<double>& distances, int threads,
-               nb::object poll) {
+            [](const Self& self, bool root, double factor, double unit,
+               const std::optional<Array2<const int32_t>>& near, const Array2<int32_t>& ids,
+               const Array2<double>& distances, int threads, nb::object poll) {
                 const Out out(ids, distances, self.rows);
+                const Metric metric{root, factor, unit};
+                if (!near) {
+                    run(threads, poll, [&](Job& job) {
+                        self.finder.join(metric, out.ids, out.distances, job);
+                    });
+                    return;
+                }
+                const auto groups = view(*near);
+                require_shape(groups, self.finder.groups(), groups.cols,
+                              "near must have one row per group");
+                for (int64_t g = 0; g < groups.rows; g++)
+                    require(std::all_of(groups.row(g), groups.row(g) + groups.cols,
+                                        [&](int32_t o) { return 0 <= o && o < groups.rows; }),
+                            "near must hold numbers of groups");
                 run(threads, poll, [&](Job& job) {
-                    self.finder.join(Metric{root, factor, unit}, first, last, out.ids,
-                                     out.distances, job);
+                    self.finder.join(metric, groups, out.ids, out.distances, job);
                 });
             },
-            nb::arg("root"), nb::arg("factor"), nb::arg("unit"), nb::arg("first"), nb::arg("last"),
-            array("ids"), array("distances"), nb::arg("threads"), nb::arg("poll") = nb::none())
+            nb::arg("root"), nb::arg("factor"), nb::arg("unit"), array("near").none(), array("ids"),
+            array("distances"), nb::arg("threads"), nb::arg("poll") = nb::none())
         .def(
             "polish",
             [](const Self& self, bool root, double factor, double unit, const Array2<int32_t>& ids,
@@ -102,7 +127,7 @@ void bind_finder(nb::module_& m, const char* name) {
             [](const Self& self, bool root, double factor, double unit, const Array2<int32_t>& ids,
                const Array2<double>& distances, int threads, nb::object poll) {
                 const Out out(ids, distances, self.rows);
-                int64_t found = 0;
+                double found = 0;
                 run(threads, poll, [&](Job& job) {
                     found = self.finder.open(Metric{root, factor, unit}, out.ids, out.distances,
                                              job);

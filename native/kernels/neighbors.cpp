@@ -172,9 +172,9 @@ struct Bounds {
     double reach(double norm) const { return 2 * error * std::sqrt(norm); }
     // The largest |z_x - z_y|^2 of a pair with |x - y|^2 <= square.
     float near_limit(double square, float reach) const {
-        const double root = (1 + error) * std::sqrt(square) + reach;
-        return above(std::min(double(FAR), root * root * (1 + 1.01 * double(features + 4) * ROUNDING)) +
-                     tiny());
+        const double root = (1 + error) * std::sqrt(square) + reach,
+                     slack = 1.01 * double(features + 4) * ROUNDING;
+        return above(std::min(double(FAR), root * root * (1 + slack)) + tiny());
     }
     float product_limit(double square) const {
         return -above(std::min(double(FAR), square / 2) * (1 + ROUNDING) + tiny());
@@ -216,7 +216,7 @@ struct Packed {
     Buffer<int32_t> order;
     Buffer<float> panels, half, reach, low, high, rows;
     std::vector<Buffer<float>> rest;  // per step of the ladder
-    Buffer<float> box, block_box, middle;
+    Buffer<float> box, block_box, middle, panel_middle;
     std::vector<int32_t> least;  // number in a block
 
     template <class T>
@@ -234,6 +234,7 @@ struct Packed {
           box(blocks * 2 * SIDES * PANELS),
           block_box(blocks * 2 * SIDES),
           middle(blocks * LOOKED_AT),
+          panel_middle(blocks * PANELS * LOOKED_AT),
           least(size_t(blocks)) {
         for (size_t c = 0; c < bounds.ladder.size(); c++) rest.emplace_back(blocks * BLOCK);
         job.parallel(blocks, [&](int64_t b, int) { pack(b, X, Z, center, bounds, keep); }, 0);
@@ -302,11 +303,19 @@ private:
             all[q] = *std::min_element(lo + q * PANELS, lo + (q + 1) * PANELS);
             all[SIDES + q] = *std::max_element(hi + q * PANELS, hi + (q + 1) * PANELS);
         }
-        float* const mean = &middle[b * LOOKED_AT];
+        const int features = int(std::min<int64_t>(LOOKED_AT, Z.cols));
+        float *const mean = &middle[b * LOOKED_AT],
+                     *const means = &panel_middle[b * PANELS * LOOKED_AT];
         std::fill_n(mean, LOOKED_AT, 0.0f);
-        for (int64_t r = first; r < end; r++)
-            for (int q = 0; q < std::min<int64_t>(LOOKED_AT, Z.cols); q++)
+        std::fill_n(means, PANELS * LOOKED_AT, 0.0f);
+        for (int64_t r = first; r < end; r++) {
+            const int64_t p = (r - first) / P;
+            const auto others = float(std::min<int64_t>(P, end - first - p * P));
+            for (int q = 0; q < features; q++) {
                 mean[q] += Z.row(order[r])[q] / float(size(b));
+                means[p * LOOKED_AT + q] += Z.row(order[r])[q] / others;
+            }
+        }
     }
 };
 
@@ -323,8 +332,8 @@ float block_gap(const Packed& a, int64_t i, const Packed& b, int64_t j) {
     return square;
 }
 
-// The blocks of b, nearest first, up to `most` (the block itself, if a is b, is left out).
-std::vector<int32_t> near_blocks(const Packed& a, int64_t i, const Packed& b, int64_t most) {
+// The blocks of b, nearest first (the block itself, if a is b, is left out).
+std::vector<int32_t> near_blocks(const Packed& a, int64_t i, const Packed& b) {
     std::vector<std::pair<float, int32_t>> by_distance;
     by_distance.reserve(size_t(b.blocks));
     for (int64_t j = 0; j < b.blocks; j++)
@@ -332,10 +341,6 @@ std::vector<int32_t> near_blocks(const Packed& a, int64_t i, const Packed& b, in
             by_distance.emplace_back(
                 gap(&a.middle[i * LOOKED_AT], &b.middle[j * LOOKED_AT], LOOKED_AT),
                 int32_t(j));
-    if (most < int64_t(by_distance.size())) {
-        std::nth_element(by_distance.begin(), by_distance.begin() + most, by_distance.end());
-        by_distance.resize(size_t(most));
-    }
     std::sort(by_distance.begin(), by_distance.end());
     std::vector<int32_t> near;
     for (const auto& [distance, j] : by_distance) near.push_back(j);
@@ -344,7 +349,8 @@ std::vector<int32_t> near_blocks(const Packed& a, int64_t i, const Packed& b, in
 
 // ---- The lists of the k best so far ----
 // Always sorted, so that limits are always sharp and the order of insertion does not matter. (To
-// collect and select later is cheaper per entry, but stale limits let more pairs through.)
+// collect and select later is cheaper per entry, but stale limits let more pairs through.) They lie
+// in the order of the rows while they are worked on: near rows share pages.
 
 class Lists {
 public:
@@ -354,8 +360,9 @@ public:
           bounds_(bounds),
           metric_(metric),
           to_filter_(bounds.scale / metric.unit * (bounds.scale / metric.unit)),
-          ids_(ids),
-          distances_(distances),
+          k_(ids.cols),
+          ids_(rows.count * k_),
+          distances_(rows.count * k_),
           limit_(rows.blocks * BLOCK),
           near_(rows.blocks * BLOCK),
           settled_(rows.blocks * BLOCK),
@@ -368,11 +375,28 @@ public:
                 std::fill_n(&limit_[b * BLOCK], BLOCK, FAR);
                 std::fill_n(&near_[b * BLOCK], BLOCK, -1.0f);
                 std::fill_n(&settled_[b * BLOCK], BLOCK, INT32_MAX);
-                for (int64_t r = b * BLOCK; r < b * BLOCK + rows.size(b); r++) refresh(r);
+                for (int64_t r = b * BLOCK; r < b * BLOCK + rows.size(b); r++) {
+                    std::copy_n(ids.row(rows.order[r]), k_, &ids_[r * k_]);
+                    std::copy_n(distances.row(rows.order[r]), k_, &distances_[r * k_]);
+                    refresh(r);
+                }
                 loosen(b);
             },
             0);
     }
+
+    void copy_to(Matrix<int32_t> ids, Matrix<double> distances, Job& job) const {
+        job.parallel(
+            rows_.blocks,
+            [&](int64_t b, int) {
+                for (int64_t r = b * BLOCK; r < b * BLOCK + rows_.size(b); r++) {
+                    std::copy_n(&ids_[r * k_], k_, ids.row(rows_.order[r]));
+                    std::copy_n(&distances_[r * k_], k_, distances.row(rows_.order[r]));
+                }
+            },
+            0);
+    }
+    const int32_t* ids(int64_t r) const { return &ids_[r * k_]; }
 
     std::mutex& lock(int64_t b) { return locks_[size_t(b)]; }
     float loosest(int64_t b) const { return loosest_[size_t(b)].load(std::memory_order_relaxed); }
@@ -398,9 +422,9 @@ public:
     const Metric& metric() const { return metric_; }
 
     void insert(int64_t r, double distance, int32_t id) {
-        const int64_t i = rows_.order[r], k = ids_.cols;
-        double* const d = distances_.row(i);
-        int32_t* const n = ids_.row(i);
+        const int64_t k = k_;
+        double* const d = &distances_[r * k];
+        int32_t* const n = &ids_[r * k];
         if (distance > d[k - 1] || (distance == d[k - 1] && id > n[k - 1] && n[k - 1] >= 0)) return;
         int64_t at = std::lower_bound(d, d + k, distance) - d;
         while (at < k && d[at] == distance && n[at] < id && n[at] >= 0) at++;
@@ -414,18 +438,18 @@ public:
 
 private:
     void refresh(int64_t r) {
-        const int64_t i = rows_.order[r], last = ids_.cols - 1;
-        if (ids_.row(i)[last] < 0) {
+        const int64_t last = r * k_ + k_ - 1;
+        if (ids_[last] < 0) {
             near_[r] = FAR;
             limit_[r] = -FAR;
             return;
         }
-        const double distance = distances_.row(i)[last];
+        const double distance = distances_[last];
         const double square = metric_.square(distance) * to_filter_;
         near_[r] = bounds_.near_limit(square, rows_.reach[r]);
         limit_[r] = bounds_.differences ? -near_[r] : bounds_.product_limit(square);
         if (distance == 0) {
-            settled_[r] = ids_.row(i)[last];
+            settled_[r] = ids_[last];
             any_settled_[size_t(r / BLOCK)] = 1;
         }
     }
@@ -434,8 +458,9 @@ private:
     const Bounds& bounds_;
     const Metric metric_;
     const double to_filter_;  // from squares in the metric's unit to those of the filter
-    const Matrix<int32_t> ids_;
-    const Matrix<double> distances_;
+    const int64_t k_;
+    Buffer<int32_t> ids_;
+    Buffer<double> distances_;
     Buffer<float> limit_, near_;
     Buffer<int32_t> settled_;
     std::vector<std::atomic<float>> loosest_;
@@ -505,9 +530,44 @@ struct Desk {
     alignas(64) float limit_a[P], near_a[P], limit_b[BLOCK], near_b[BLOCK];
 };
 
+using Masks = std::array<uint16_t, PANELS>;  // one bit per panel of the other block
+constexpr uint16_t EVERY = (1u << PANELS) - 1;
+constexpr Masks every() {
+    Masks masks{};
+    masks.fill(EVERY);
+    return masks;
+}
+
+// The rows themselves. Short ones are copied into the order of the search: near rows then share
+// pages.
+template <class T>
+class Originals {
+public:
+    Originals(Matrix<const T> X, const Packed& rows, Job& job) : X_(X), order_(rows.order.get()) {
+        constexpr int64_t SHORT = 128;
+        if (X.cols > SHORT) return;
+        copy_ = Buffer<T>(X.rows * X.cols);
+        job.parallel(
+            rows.blocks,
+            [&](int64_t b, int) {
+                for (int64_t r = b * BLOCK; r < b * BLOCK + rows.size(b); r++)
+                    std::copy_n(X.row(order_[r]), X.cols, &copy_[r * X.cols]);
+            },
+            0);
+    }
+    const T* operator[](int64_t r) const {
+        return copy_ ? &copy_[r * X_.cols] : X_.row(order_[r]);
+    }
+
+private:
+    Matrix<const T> X_;
+    const int32_t* order_;
+    Buffer<T> copy_;
+};
+
 template <class T>
 struct Side {
-    Matrix<const T> X;
+    const Originals<T>& X;
     const Packed& rows;
     Lists* lists;  // null: these rows look for nothing
 };
@@ -523,26 +583,29 @@ public:
         return block_gap(a_.rows, i, b_.rows, j) > limit;
     }
 
-    void meet(int64_t i, int64_t j, const Schedule& schedule, Desk& desk) const {
+    // `panels`: those of block j that each panel of block i meets.
+    void meet(int64_t i, int64_t j, const Masks& panels, const Schedule& schedule,
+              Desk& desk) const {
         if (same_ && i == j) {  // each pair once; a panel with itself first: then all have limits
             for (int apart = 0; apart < PANELS; apart++)
                 for (int p = 0; p + apart < PANELS; p++)
                     strip(i, p, j, 1u << (p + apart), schedule, desk);
         } else {
             if (hopeless(i, j)) return;
-            for (int p = 0; p < PANELS; p++) strip(i, p, j, (1u << PANELS) - 1, schedule, desk);
+            for (int p = 0; p < PANELS; p++)
+                if (panels[size_t(p)]) strip(i, p, j, panels[size_t(p)], schedule, desk);
         }
         tighten(a_, i);
         if (b_.lists && i != j) tighten(b_, j);
     }
 
-    void count(int64_t i, int p, int64_t j, Census& census, Desk& desk) const {
+    void count(int64_t i, int p, int64_t j, uint32_t panels, Census& census, Desk& desk) const {
         Schedule all;
         while (all.checks < int(bounds_.ladder.size())) {
             all.step[all.checks] = all.checks;
             all.checks++;
         }
-        const Strip s = facing(i, p, j, (1u << PANELS) - 1, all, desk);
+        const Strip s = facing(i, p, j, panels, all, desk);
         const int tiles = P / kit().tile_rows * (P / kit().tile_columns);
         census.looked_at += int64_t(__builtin_popcount(s.live)) * tiles;
         kit().census(s, census.tiles.data(), census.pairs.data());
@@ -588,7 +651,8 @@ private:
 
     // The panels of block j whose boxes are not too far from the box of panel p of block i.
     uint32_t within_reach(int64_t i, int p, int64_t j, const Desk& desk) const {
-        const float *const lo = &a_.rows.box[i * 2 * SIDES * PANELS], *const hi = lo + SIDES * PANELS,
+        const float *const lo = &a_.rows.box[i * 2 * SIDES * PANELS],
+                    *const hi = lo + SIDES * PANELS,
                     *const lo_b = &b_.rows.box[j * 2 * SIDES * PANELS],
                     *const hi_b = lo_b + SIDES * PANELS;
         float square[PANELS] = {}, limit[PANELS];
@@ -624,7 +688,7 @@ private:
         const int64_t row = i * BLOCK + p * P, col = j * BLOCK, m = bounds_.features;
         uint32_t* const pairs = desk.pairs.data();
         int count = kit().strip(s, pairs);
-        if (same_ && i == j)  // a pair of the panel with itself comes twice, and rows meet themselves
+        if (same_ && i == j)  // a panel meets itself: each pair twice, and rows themselves
             count = int(std::remove_if(pairs, pairs + count,
                                        [&](uint32_t e) {
                                            return int(e & 0xffff) <= p * P + int(e >> 16);
@@ -634,7 +698,7 @@ private:
             const float *const low[2] = {&a_.rows.low[row], &b_.rows.low[col]},
                                *const high[2] = {&a_.rows.high[row], &b_.rows.high[col]};
             count = kit().refine(&a_.rows.rows[row * m], &b_.rows.rows[col * m], m, low, high,
-                                          desk.near_a, desk.near_b, pairs, count);
+                                 desk.near_a, desk.near_b, pairs, count);
         }
         count = measure(row, col, count, desk);
         if (count) insert(i, row, j, col, count, desk);
@@ -649,13 +713,12 @@ private:
         for (int q = 0; q < count; q++) {
             if (q + AHEAD < count) {
                 const uint32_t e = desk.pairs[size_t(q + AHEAD)];
-                __builtin_prefetch(a_.X.row(a_.rows.order[row + (e >> 16)]));
-                __builtin_prefetch(b_.X.row(b_.rows.order[col + (e & 0xffff)]));
+                __builtin_prefetch(a_.X[row + (e >> 16)]);
+                __builtin_prefetch(b_.X[col + (e & 0xffff)]);
             }
             const uint32_t e = desk.pairs[size_t(q)], i = e >> 16, j = e & 0xffff;
             const float near = std::max(desk.near_a[i], desk.near_b[j]);
-            const T *const x = a_.X.row(a_.rows.order[row + i]),
-                    *const y = b_.X.row(b_.rows.order[col + j]);
+            const T *const x = a_.X[row + i], *const y = b_.X[col + j];
             if constexpr (sizeof(T) == 4) {  // float32 rows as they are: only their sum is rounded
                 const float reach = near * float(1 + double(bounds_.cols + 8) * 2 * ROUNDING);
                 if (bounds_.narrow &&
@@ -707,6 +770,7 @@ struct Finder<T>::Parts {
     std::vector<double> center;
     Bounds bounds;
     std::unique_ptr<Packed> rows;
+    std::unique_ptr<Originals<T>> originals;
     bool refined = false, kept = false;
 
     Parts(Matrix<const T> x, int64_t m, Frame frame)
@@ -721,53 +785,118 @@ Finder<T>::Finder(Matrix<const T> X, Matrix<const float> Z, Frame frame, bool po
     p.bounds.differences = needs_differences(Z, order.get(), p.bounds);
     p.refined = Z.cols < X.cols || sizeof(T) == 8;  // float32 rows are their own second sight
     p.kept = p.refined || polished;
-    p.rows = std::make_unique<Packed>(X, Z, p.center.data(), p.bounds, std::move(order), p.kept, job);
+    p.rows = std::make_unique<Packed>(X, Z, p.center.data(), p.bounds, std::move(order), p.kept,
+                                      job);
+    p.originals = std::make_unique<Originals<T>>(X, *p.rows, job);
 }
 
 template <class T>
 Finder<T>::~Finder() = default;
 
 template <class T>
-int64_t Finder<T>::ranks() const {
-    return parts_->rows->blocks - 1;
+int64_t Finder<T>::groups() const {
+    return ceil_div(parts_->rows->count, P);
+}
+template <class T>
+int64_t Finder<T>::coordinates() const {
+    return std::min<int64_t>(LOOKED_AT, parts_->bounds.features);
+}
+template <class T>
+void Finder<T>::middles(Matrix<float> out) const {
+    for (int64_t g = 0; g < groups(); g++)
+        std::copy_n(&parts_->rows->panel_middle[g * LOOKED_AT], out.cols, out.row(g));
+}
+
+// A pair of blocks, i <= j; near pairs have low ranks.
+template <class T>
+struct Finder<T>::Item {
+    int32_t i, j, rank;
+    Masks panels;
+
+    // Both views of a pair as one.
+    static void merge(std::vector<Item>& items) {
+        for (Item& item : items) {
+            if (item.i <= item.j) continue;
+            std::swap(item.i, item.j);
+            Masks turned{};
+            for (int p = 0; p < PANELS; p++)
+                for (int q = 0; q < PANELS; q++)
+                    if (item.panels[size_t(p)] >> q & 1) turned[size_t(q)] |= uint16_t(1u << p);
+            item.panels = turned;
+        }
+        std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
+            return std::tie(a.i, a.j, a.rank) < std::tie(b.i, b.j, b.rank);
+        });
+        size_t kept = 0;
+        for (const Item& item : items) {
+            if (kept && items[kept - 1].i == item.i && items[kept - 1].j == item.j) {
+                for (size_t p = 0; p < PANELS; p++) items[kept - 1].panels[p] |= item.panels[p];
+            } else {
+                items[kept++] = item;
+            }
+        }
+        items.resize(kept);
+        std::stable_sort(items.begin(), items.end(),
+                         [](const Item& a, const Item& b) { return a.rank < b.rank; });
+    }
+};
+
+template <class T>
+void Finder<T>::join(Metric metric, Matrix<int32_t> ids, Matrix<double> distances,
+                     Job& job) const {
+    const Packed& rows = *parts_->rows;
+    std::vector<std::vector<int32_t>> near(static_cast<size_t>(rows.blocks));
+    job.parallel(
+        rows.blocks, [&](int64_t i, int) { near[size_t(i)] = near_blocks(rows, i, rows); }, 0);
+    std::vector<Item> items;
+    items.reserve(size_t(rows.blocks * rows.blocks));
+    for (int32_t i = 0; i < rows.blocks; i++) {
+        int32_t rank = 0;
+        items.push_back({i, i, rank, every()});
+        for (const int32_t j : near[size_t(i)]) items.push_back({i, j, ++rank, every()});
+    }
+    join(metric, std::move(items), ids, distances, job);
 }
 
 template <class T>
-void Finder<T>::join(Metric metric, int64_t first, int64_t last, Matrix<int32_t> ids,
+void Finder<T>::join(Metric metric, Matrix<const int32_t> near, Matrix<int32_t> ids,
                      Matrix<double> distances, Job& job) const {
-    struct Item {
-        int32_t i, j, rank;
-    };
-    const Parts& p = *parts_;
-    const Packed& rows = *p.rows;
-    Lists lists(rows, p.bounds, metric, ids, distances, job);
-    last = std::min(last, ranks());
-
-    std::vector<std::vector<Item>> near(static_cast<size_t>(rows.blocks));
+    const Packed& rows = *parts_->rows;
+    std::vector<std::vector<Item>> found(static_cast<size_t>(rows.blocks));
     job.parallel(
         rows.blocks,
         [&](int64_t i, int) {
-            auto& items = near[size_t(i)];
-            items.push_back({int32_t(i), int32_t(i), 0});
-            int32_t rank = 0;
-            for (const int32_t j : near_blocks(rows, i, rows, last))
-                items.push_back({std::min(int32_t(i), j), std::max(int32_t(i), j), ++rank});
+            std::vector<int32_t> place(size_t(rows.blocks), -1);
+            auto& items = found[size_t(i)];
+            items.push_back({int32_t(i), int32_t(i), 0, every()});
+            for (int64_t g = i * PANELS; g < std::min(near.rows, (i + 1) * PANELS); g++)
+                for (int64_t q = 0; q < near.cols; q++) {
+                    const int32_t other = near.row(g)[q], j = other / PANELS;
+                    if (j == i) continue;
+                    if (place[size_t(j)] < 0) {
+                        place[size_t(j)] = int32_t(items.size());
+                        items.push_back({int32_t(i), j, int32_t(q + 1), {}});
+                    }
+                    Item& item = items[size_t(place[size_t(j)])];
+                    item.rank = std::min(item.rank, int32_t(q + 1));
+                    item.panels[size_t(g - i * PANELS)] |= uint16_t(1u << other % PANELS);
+                }
         },
         0);
     std::vector<Item> items;
-    for (const auto& some : near) items.insert(items.end(), some.begin(), some.end());
-    near.clear();
-    std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
-        return std::tie(a.i, a.j, a.rank) < std::tie(b.i, b.j, b.rank);
-    });
-    items.erase(std::unique(items.begin(), items.end(),
-                            [](const Item& a, const Item& b) { return a.i == b.i && a.j == b.j; }),
-                items.end());
-    std::erase_if(items, [&](const Item& item) { return item.rank < first; });
-    std::stable_sort(items.begin(), items.end(),
-                     [](const Item& a, const Item& b) { return a.rank < b.rank; });
+    for (const auto& some : found) items.insert(items.end(), some.begin(), some.end());
+    join(metric, std::move(items), ids, distances, job);
+}
 
-    const Meeting<T> meeting(p.bounds, {p.X, rows, &lists}, {p.X, rows, &lists}, p.refined);
+template <class T>
+void Finder<T>::join(Metric metric, std::vector<Item> items, Matrix<int32_t> ids,
+                     Matrix<double> distances, Job& job) const {
+    const Parts& p = *parts_;
+    const Packed& rows = *p.rows;
+    Lists lists(rows, p.bounds, metric, ids, distances, job);
+    Item::merge(items);
+    const Meeting<T> meeting(p.bounds, {*p.originals, rows, &lists},
+                             {*p.originals, rows, &lists}, p.refined);
     std::vector<Desk> desks(size_t(job.threads()));
     job.expect(int64_t(items.size()));
     Schedule schedule;
@@ -784,8 +913,9 @@ void Finder<T>::join(Metric metric, int64_t first, int64_t last, Matrix<int32_t>
             Census census;
             for (size_t s = 0; s < SAMPLE; s++) {
                 const Item& item = items[from + (2 * s + 1) * count / (2 * SAMPLE)];
-                if (!meeting.hopeless(item.i, item.j))
-                    meeting.count(item.i, int(s) % PANELS, item.j, census, desks[0]);
+                const uint32_t panels = item.panels[s % PANELS];
+                if (panels && !meeting.hopeless(item.i, item.j))
+                    meeting.count(item.i, int(s) % PANELS, item.j, panels, census, desks[0]);
             }
             if (census.looked_at) schedule = cheapest(p.bounds, census, p.refined);
         }
@@ -795,19 +925,22 @@ void Finder<T>::join(Metric metric, int64_t first, int64_t last, Matrix<int32_t>
             [&](int64_t b, int worker) {
                 const size_t start = from + size_t(b) * batch;
                 for (size_t w = start; w < std::min(to, start + batch); w++)
-                    meeting.meet(items[w].i, items[w].j, schedule, desks[size_t(worker)]);
+                    meeting.meet(items[w].i, items[w].j, items[w].panels, schedule,
+                                 desks[size_t(worker)]);
             },
             int64_t(batch));
         from = to;
     }
+    lists.copy_to(ids, distances, job);
 }
 
 template <class T>
-int64_t Finder<T>::open(Metric metric, Matrix<int32_t> ids, Matrix<double> distances,
-                        Job& job) const {
+double Finder<T>::open(Metric metric, Matrix<int32_t> ids, Matrix<double> distances,
+                       Job& job) const {
     const Parts& p = *parts_;
     Lists lists(*p.rows, p.bounds, metric, ids, distances, job);
-    const Meeting<T> meeting(p.bounds, {p.X, *p.rows, &lists}, {p.X, *p.rows, &lists}, false);
+    const Meeting<T> meeting(p.bounds, {*p.originals, *p.rows, &lists},
+                             {*p.originals, *p.rows, &lists}, false);
     std::vector<int64_t> found(size_t(p.rows->blocks));
     job.parallel(
         p.rows->blocks,
@@ -815,7 +948,8 @@ int64_t Finder<T>::open(Metric metric, Matrix<int32_t> ids, Matrix<double> dista
             for (int64_t j = 0; j < i; j++) found[size_t(i)] += !meeting.hopeless(i, j);
         },
         0);
-    return std::accumulate(found.begin(), found.end(), int64_t(0));
+    const auto blocks = double(p.rows->blocks);
+    return 2 * double(std::accumulate(found.begin(), found.end(), int64_t(0))) / (blocks * blocks);
 }
 
 template <class T>
@@ -832,7 +966,7 @@ void Finder<T>::polish(Metric metric, Matrix<int32_t> ids, Matrix<double> distan
         [&](int64_t b, int) {
             for (int64_t r = b * BLOCK; r < b * BLOCK + rows.size(b); r++)
                 for (int64_t q = 0; q < k; q++) {
-                    const int32_t id = ids.row(rows.order[r])[q];
+                    const int32_t id = lists.ids(r)[q];
                     old[r * k + q] = id < 0 ? -1 : place[id];
                 }
         },
@@ -844,7 +978,7 @@ void Finder<T>::polish(Metric metric, Matrix<int32_t> ids, Matrix<double> distan
         if (mark.empty()) mark.assign(size_t(rows.count), -1);
         for (int64_t r = b * BLOCK; r < b * BLOCK + rows.size(b); r++) {
             const int32_t* const mine = &old[r * k];
-            const T* const x = p.X.row(rows.order[r]);
+            const T* const x = (*p.originals)[r];
             mark[size_t(r)] = int32_t(r);
             for (int64_t q = 0; q < k; q++)
                 if (mine[q] >= 0) mark[size_t(mine[q])] = int32_t(r);
@@ -856,12 +990,13 @@ void Finder<T>::polish(Metric metric, Matrix<int32_t> ids, Matrix<double> distan
                     const float limit = lists.near(r);
                     if (gap(&rows.rows[r * m], &rows.rows[c * m], m, 1, limit) > limit) continue;
                     const double square = kernels<T>().difference_square(
-                        x, p.X.row(rows.order[c]), p.X.cols, metric.unit,
+                        x, (*p.originals)[c], p.X.cols, metric.unit,
                         std::numeric_limits<double>::infinity());
                     lists.insert(r, metric.distance(square), rows.order[c]);
                 }
         }
     });
+    lists.copy_to(ids, distances, job);
 }
 
 template <class T>
@@ -871,11 +1006,13 @@ void Finder<T>::query(Matrix<const T> Q, Matrix<const float> Z, Metric metric,
     const Packed& rows = *p.rows;
     const Packed asked(Q, Z, p.center.data(), p.bounds, near_order(Z, job), p.kept, job);
     Lists lists(asked, p.bounds, metric, ids, distances, job);
-    const Meeting<T> meeting(p.bounds, {Q, asked, &lists}, {p.X, rows, nullptr}, p.refined);
+    const Originals<T> questions(Q, asked, job);
+    const Meeting<T> meeting(p.bounds, {questions, asked, &lists}, {*p.originals, rows, nullptr},
+                             p.refined);
     std::vector<Desk> desks(size_t(job.threads()));
     job.expect(asked.blocks);
     job.parallel(asked.blocks, [&](int64_t i, int worker) {
-        const std::vector<int32_t> near = near_blocks(asked, i, rows, rows.blocks);
+        const std::vector<int32_t> near = near_blocks(asked, i, rows);
         Desk& desk = desks[size_t(worker)];
         Schedule schedule;
         schedule.checks = 1;
@@ -886,13 +1023,14 @@ void Finder<T>::query(Matrix<const T> Q, Matrix<const float> Z, Metric metric,
                 stage++;
                 Census census;
                 for (size_t s = 0; r > 0 && s < 4; s++)
-                    meeting.count(i, int(s * 3) % PANELS, near[std::min(near.size() - 1, r + s * r)],
-                                  census, desk);
+                    meeting.count(i, int(s * 3) % PANELS,
+                                  near[std::min(near.size() - 1, r + s * r)], EVERY, census, desk);
                 if (census.looked_at) schedule = cheapest(p.bounds, census, p.refined);
             }
-            meeting.meet(i, near[r], schedule, desk);
+            meeting.meet(i, near[r], every(), schedule, desk);
         }
     });
+    lists.copy_to(ids, distances, job);
 }
 
 template class Finder<float>;

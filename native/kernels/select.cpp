@@ -15,7 +15,8 @@ namespace {
 template <class T>
 class Smallest {
 public:
-    explicit Smallest(int64_t k) : k_(k), room_(std::max<int64_t>(2 * k, k + 64)), waiting_(room_) {}
+    explicit Smallest(int64_t k)
+        : k_(k), room_(std::max<int64_t>(2 * k, k + 64)), waiting_(room_) {}
 
     void operator()(const T* row, int64_t count, int64_t own, int32_t* ids, double* values) {
         size_ = 0;

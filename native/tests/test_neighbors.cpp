@@ -100,7 +100,7 @@ Found joined(const Data<T>& X, int64_t k, int64_t m, bool rotate, int threads) {
     Job job(threads);
     const Finder<T> finder(X.in(), Z.in(), sight.frame(), false, job);
     Found found(X.rows, k);
-    finder.join(EUCLIDEAN, 0, finder.ranks(), found.ids.out(), found.distances.out(), job);
+    finder.join(EUCLIDEAN, found.ids.out(), found.distances.out(), job);
     return found;
 }
 
@@ -201,28 +201,33 @@ TEST(neighbors_of_new_rows) {
     });
 }
 
-// A join in parts with a polish between ends where a join at once does: nothing is taken twice.
+// Near groups, then neighbors of neighbors, then all: ends where all at once does, and nothing is
+// taken twice.
 TEST(neighbors_in_parts) {
     const auto X = Data<float>::random(2500, 6);
     const Sight sight(X, 6, true);
     const Data<float> Z = sight(X);
-    Job job(2);
+    Job job(2), five(5);
     const Finder<float> finder(X.in(), Z.in(), sight.frame(), true, job);
-    Found found(X.rows, 7);
+    Data<float> middles(finder.groups(), finder.coordinates());
+    finder.middles(middles.out());
+    Found near(finder.groups(), 3);
+    nearest(middles.in(), middles.in(), true, EUCLIDEAN, near.ids.out(), near.distances.out(), job);
+    Found found(X.rows, 7), again = found;
     const auto ids = found.ids.out();
     const auto distances = found.distances.out();
-    finder.join(EUCLIDEAN, 0, 0, ids, distances, job);
-    const Found before = found;
+    finder.join(EUCLIDEAN, near.ids.in(), ids, distances, job);
+    finder.join(EUCLIDEAN, near.ids.in(), again.ids.out(), again.distances.out(), five);
+    CHECK(same(found, again));
+    const Found expected = joined(X, 7, 6, true, 1), before = found;
+    CHECK(!same(before, expected));
     finder.polish(EUCLIDEAN, ids, distances, job);
-    Found again = before;
-    Job five(5);
     finder.polish(EUCLIDEAN, again.ids.out(), again.distances.out(), five);
     CHECK(same(found, again));
     CHECK(!same(found, before));
-    finder.join(EUCLIDEAN, 1, 2, ids, distances, job);
     CHECK(finder.open(EUCLIDEAN, ids, distances, job) > 0);
-    finder.join(EUCLIDEAN, 3, finder.ranks(), ids, distances, job);
-    CHECK(same(found, joined(X, 7, 6, true, 1)));
+    finder.join(EUCLIDEAN, ids, distances, job);
+    CHECK(same(found, expected));
 }
 
 TEST(neighbors_stop_when_asked) {
@@ -237,7 +242,7 @@ TEST(neighbors_stop_when_asked) {
     Found found(X.rows, 10);
     bool stopped = false;
     try {
-        finder.join(EUCLIDEAN, 0, finder.ranks(), found.ids.out(), found.distances.out(), job);
+        finder.join(EUCLIDEAN, found.ids.out(), found.distances.out(), job);
     } catch (const Cancelled&) {
         stopped = true;
     }

@@ -154,20 +154,24 @@ class Finder(Generic[T]):
     """Rows made ready for searching; see neighbors.hpp."""
 
     @property
-    def ranks(self) -> int: ...
+    def groups(self) -> int: ...
+    @property
+    def coordinates(self) -> int: ...
+    def middles(self, out: NDArray[np.float32]) -> None:
+        """Middles of the groups of rows, in leading coordinates."""
+
     def join(
         self,
         root: bool,
         factor: float,
         unit: float,
-        first: int,
-        last: int,
+        near: Short | None,
         ids: Short,
         distances: Doubles,
         threads: int,
         poll: Poll = None,
     ) -> None:
-        """Better the lists by the pairs of blocks of those ranks."""
+        """Better the lists by all pairs, or by those whose groups are near each other."""
 
     def polish(
         self,
@@ -190,8 +194,8 @@ class Finder(Generic[T]):
         distances: Doubles,
         threads: int,
         poll: Poll = None,
-    ) -> int:
-        """How many pairs of blocks could better the lists."""
+    ) -> float:
+        """The share of pairs of blocks that could better the lists."""
 
     def query(
         self,

@@ -248,20 +248,22 @@ def test_all_cpu_levels_give_the_same_bits():
 @pytest.fixture
 def small_limits(monkeypatch):
     monkeypatch.setattr(search, "EXACT", 5000)
-    monkeypatch.setattr(search, "NEAREST", 2)
+    monkeypatch.setattr(search, "NEAREST", 16)
+    monkeypatch.setattr(search, "RECALL", 0.9)
 
 
 def recall_of(found, X, k):
-    truth = brute(X, X, k, own=True)[0]
-    hits = sum(len(np.intersect1d(a, b)) for a, b in zip(truth, found.indices, strict=True))
+    rows = np.arange(0, len(X), 9)
+    truth = brute(X[rows], X, k + 1)[0][:, 1:]
+    hits = sum(len(np.intersect1d(a, b)) for a, b in zip(truth, found.indices[rows], strict=True))
     return hits / truth.size
 
 
 @pytest.mark.usefixtures("small_limits")
 def test_the_reported_recall_is_the_true_one():
-    X = np.random.default_rng(0).random((8000, 10))  # uniform: where approximate searches fail
+    X = np.random.default_rng(0).random((20000, 10))  # uniform: approximate searches fail here
     found = index(X).others(10)
-    assert found.recall >= search.RECALL
+    assert search.RECALL <= found.recall < 1
     assert abs(found.recall - recall_of(found, X, 10)) < 0.01
     assert (found.indices >= 0).all()
     assert (np.diff(found.distances, axis=1) >= 0).all()

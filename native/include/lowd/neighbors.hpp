@@ -58,22 +58,30 @@ public:
     Finder(Matrix<const T> X, Matrix<const float> Z, Frame frame, bool polished, Job& job);
     ~Finder();
 
-    // Pairs of blocks are ranked: rank r holds a block and its r-th nearest.
-    int64_t ranks() const;
-    // Betters the lists by all pairs of rows of the ranks first .. last. Fresh lists hold
-    // infinities and -1; a pair that is in the lists already is not taken twice.
-    void join(Metric metric, int64_t first, int64_t last, Matrix<int32_t> ids,
+    // Rows are searched in groups of neighbors; here are their middles (in leading coordinates).
+    int64_t groups() const;
+    int64_t coordinates() const;
+    void middles(Matrix<float> out) const;
+
+    // Betters the lists by all pairs of rows. Fresh lists hold infinities and -1; a pair that is in
+    // the lists already is not taken twice.
+    void join(Metric metric, Matrix<int32_t> ids, Matrix<double> distances, Job& job) const;
+    // The same for pairs of rows whose groups are the same, or one in the other's list.
+    void join(Metric metric, Matrix<const int32_t> near, Matrix<int32_t> ids,
               Matrix<double> distances, Job& job) const;
     // Betters the lists by the neighbors of neighbors.
     void polish(Metric metric, Matrix<int32_t> ids, Matrix<double> distances, Job& job) const;
-    // How many pairs of blocks lie so near each other that they could better a list.
-    int64_t open(Metric metric, Matrix<int32_t> ids, Matrix<double> distances, Job& job) const;
+    // The share of all pairs of blocks that lie so near each other that they could better a list.
+    double open(Metric metric, Matrix<int32_t> ids, Matrix<double> distances, Job& job) const;
     // The nearest rows of X for each row of Q.
     void query(Matrix<const T> Q, Matrix<const float> Z, Metric metric, Matrix<int32_t> ids,
                Matrix<double> distances, Job& job) const;
 
 private:
     struct Parts;
+    struct Item;
+    void join(Metric metric, std::vector<Item> items, Matrix<int32_t> ids,
+              Matrix<double> distances, Job& job) const;
     std::unique_ptr<Parts> parts_;
 };
 

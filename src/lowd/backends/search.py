@@ -19,7 +19,7 @@ FEW = 64  # new rows that are compared with every row; more are worth the filter
 MOST = 1024  # neighbors that a sorted list can hold at a fair price
 EXACT = 200_000  # rows up to which the search is exact
 RECALL, JUDGES = 0.99, 768  # beyond: the share of true neighbors wanted, and rows that measure it
-NEAREST = 24  # blocks that each block is compared with at first
+NEAREST = 96  # groups of rows that each group is compared with at first
 SAMPLE = 4096  # rows that the basis is made of
 ROUNDING = 2.0**-24
 
@@ -146,7 +146,7 @@ class RowIndex:
             self._every_pair(self.X, self.unit, lists, among=True)
             return lists
         if n <= EXACT:
-            self._join(0, self.finder.ranks, lists)
+            self._join(None, lists)
             return lists
         return self._nearly(lists)
 
@@ -197,38 +197,44 @@ class RowIndex:
         out = lists.indices, lists.distances, self.ops.threads, step("neighbors")
         _native.nearest(Q, self.X, *how, *out)
 
-    def _join(self, first: int, last: int, lists: Neighbors) -> None:
+    def _join(self, near: NDArray[np.int32] | None, lists: Neighbors) -> None:
         how = self.root, self.factor, self.unit
         out = lists.indices, lists.distances, self.ops.threads, step("neighbors")
-        self.finder.join(*how, first, last, *out)
+        self.finder.join(*how, near, *out)
 
     def _nearly(self, lists: Neighbors) -> Neighbors:
-        """Near blocks only, then neighbors of neighbors, until a sample of rows is satisfied."""
+        """Near groups of rows only, and neighbors of neighbors, until a sample is satisfied."""
         how = self.root, self.factor, self.unit
         out = lists.indices, lists.distances, self.ops.threads, step("neighbors")
         judges = subset(0, "recall", len(self.X), JUDGES)
-        k = lists.indices.shape[1]
-        truth = _without(self.query(self.X[judges], k + 1).indices, judges)
-        done, last = -1, min(NEAREST, self.finder.ranks)
-        while True:
-            self._join(done + 1, last, lists)
-            done = last
-            if done >= self.finder.ranks:
-                return lists
-            if self.finder.open(*how, *out) <= 2 * done * (self.finder.ranks + 1):
-                last = self.finder.ranks  # the boxes rule out the rest: finish it
-                continue
-            self.finder.polish(*how, *out)
-            found = lists.indices[judges]
-            hits = sum(len(np.intersect1d(a, b)) for a, b in zip(truth, found, strict=True))
-            recall = hits / truth.size
+        truth = _without(self.query(self.X[judges], lists.indices.shape[1] + 1).indices, judges)
+        middles = np.empty((self.finder.groups, self.finder.coordinates), np.float32)
+        self.finder.middles(middles)
+        near, polished = NEAREST, True
+        while 4 * near < self.finder.groups:
+            if polished:
+                groups = RowIndex(self.ops, middles, "euclidean", 1, None).others(near)
+                self._join(groups.indices, lists)
+                if self.finder.open(*how, *out) < 8 * near / self.finder.groups:
+                    break  # boxes rule out nearly all the rest
+            else:
+                self.finder.polish(*how, *out)
+                near *= 2
+            polished = not polished
+            recall = _recall(truth, lists.indices[judges])
             if recall >= RECALL:
                 return lists._replace(recall=recall)
-            last = min(2 * done, self.finder.ranks)
+        self._join(None, lists)
+        return lists
 
 
 def _fresh(n: int, k: int) -> Neighbors:
     return Neighbors(np.full((n, k), -1, np.int32), np.full((n, k), np.inf))
+
+
+def _recall(truth: NDArray[np.int32], found: NDArray[np.int32]) -> float:
+    hits = sum(len(np.intersect1d(a, b)) for a, b in zip(truth, found, strict=True))
+    return hits / truth.size
 
 
 def _without(indices: NDArray[np.int32], own: NDArray[np.int64]) -> NDArray[np.int32]:
