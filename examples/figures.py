@@ -33,7 +33,8 @@ MILES = """587 1212 701 1936 604 748 2139 2182 543 920 940 1745 1188 713 1858 17
 def main(out: Path) -> None:
     plt.rcParams |= {"axes.spines.top": False, "axes.spines.right": False, "figure.dpi": 100}
     linear = (pca, gaussian, sparse, hadamard)
-    for draw in (*linear, classical_mds, metrics, kernel_pca, landmarks, isomap):
+    graphs = (isomap, laplacian_eigenmaps, diffusion_maps, locally_linear)
+    for draw in (*linear, classical_mds, metrics, kernel_pca, landmarks, *graphs):
         save_small(draw(), out / f"{draw.__name__}.png")
         plt.close("all")
 
@@ -233,6 +234,20 @@ def _roll(n: int, seed: int) -> tuple[Any, Any]:
     rng = np.random.default_rng(seed)
     t, height = 1.5 * np.pi * (1 + 2 * rng.random(n)), 21 * rng.random(n)
     return np.column_stack([t * np.cos(t), height, t * np.sin(t)]), t
+
+
+def locally_linear() -> Any:
+    """A rolled sheet by the four locally linear methods, with new points in place."""
+    (X, along), (new, there) = (_roll(n, seed) for n, seed in ((1500, 0), (60, 1)))
+    figure, four = panels(4, 3.7)
+    family = (lowd.LocallyLinearEmbedding, lowd.ModifiedLLE, lowd.HessianLLE, lowd.LTSA)
+    for axes, method in zip(four, family, strict=True):
+        model = method(2, n_neighbors=12).fit(X)
+        axes.scatter(*model.embedding_.T, c=along, cmap="viridis", s=5, linewidths=0)
+        places = model.transform(new).T
+        axes.scatter(*places, c=there, cmap="viridis", s=34, edgecolors="black", linewidths=0.7)
+        bare(axes, method.__name__, "a Swiss roll, new points ringed")
+    return figure
 
 
 def laplacian_eigenmaps() -> Any:
