@@ -22,6 +22,7 @@ from lowd.errors import (
     ApproximationWarning,
     DataError,
     DisconnectedGraphWarning,
+    LocalizedAxisWarning,
     ParameterError,
     RankWarning,
     UnsupportedError,
@@ -322,6 +323,15 @@ def test_one_outlier_leaves_the_rest_in_order(backend):
     assert far.argmax() == 400
     inside = lowd.PCA(2).fit_transform(model.embedding_[:400])
     assert disparity(truth, inside) < 0.02
+
+
+def test_an_outlier_that_owns_an_axis_is_named(backend):
+    X, _ = roll(400)
+    model = lowd.Isomap(2, n_neighbors=8, backend=backend)
+    with pytest.warns(LocalizedAxisWarning, match=r"axis 0 .* 400\)"):
+        model.fit(np.vstack([X, [[0, 10, 3000.0]]]))
+    assert model.participation_[0] < 2
+    assert (model.fit(X).participation_ > 100).all()
 
 
 def test_constant_data(backend):

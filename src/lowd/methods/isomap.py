@@ -27,6 +27,7 @@ from ..relations.distances import (
 from ..relations.geodesics import SAMPLE, Geodesics
 from ..relations.neighbors import size
 from ..relations.ready import NeighborGraph, lists_toward, nearest_listed
+from ..solvers.bottom import localized
 from ..solvers.landmarks import candidates, check_landmarks, farthest_points, scaled_from
 from ..solvers.preimage import mirrored
 from ..solvers.regression import CENTERS, regression
@@ -87,6 +88,7 @@ class Isomap(GraphReducer):
         left out: share of the rows' variance; dense rows only
     regression_gamma_, regression_ridge_, regression_error_ : what was chosen for map="regression",
         and the share of the map's variance that it misses on points that are left out
+    participation_ : about how many rows an axis shows; a warning names those of a lonely one
     residual_, degenerate_axes_
 
     References
@@ -149,6 +151,7 @@ class Isomap(GraphReducer):
         fit = fit._replace(embedding=Y[graph.place])  # copies coincide to the last bit
         variance = ways.residual_variance(targets, Y[graph.place], ctx.seed)
         fit = fit.noting(graph=graph.of_rows(), residual_variance=variance, **graph.report)
+        fit = fit.noting(participation=localized(Y[graph.place]))
         if self.map == "regression":
             place, report = regression(graph.base, Y, ctx)
             fit = fit._replace(map=place).noting(**report)
