@@ -333,6 +333,7 @@ def test_order_of_rows_on_a_lattice():
         one = lowd.LaplacianEigenmaps(2, n_neighbors=k).fit(X)
         two = lowd.LaplacianEigenmaps(2, n_neighbors=k).fit(X[order])
         close(two.embedding_, one.embedding_[order])
+        assert not one.affinity_.diagonal().any()  # itself is at distance 0, but no neighbor
         Q = lattice(11, 6) + 0.5
         close(two.transform(Q), one.transform(Q))
 
@@ -384,6 +385,19 @@ def test_far_rows_are_finite():
             model = lowd.LaplacianEigenmaps(2, normalization=normalization, **params).fit(X)
             Y = model.transform(far)
             assert np.isfinite(Y).all()
+
+
+@pytest.mark.parametrize("offset", [0, 1000])
+def test_many_rows_in_float32(offset):
+    """Beyond 1,000 rows float32 stays float32: the graph and the places are those of float64."""
+    X, Q = (roll(n, seed=n)[0].astype(np.float32) + np.float32(offset) for n in (1500, 200))
+    model = lowd.LaplacianEigenmaps(2).fit(X)
+    wide = lowd.LaplacianEigenmaps(2).fit(X.astype(np.float64))
+    assert model.embedding_.dtype == np.float32
+    assert abs(model.affinity_ - wide.affinity_).max() < 1e-6
+    close(model.embedding_, wide.embedding_, np.float32)
+    same_bits(model.transform(X), model.embedding_)
+    close(model.transform(Q), wide.transform(Q.astype(np.float64)), np.float32, 10)
 
 
 def test_a_far_row_belongs_to_its_nearest():
