@@ -60,7 +60,7 @@ LARGE = {
     "Isomap landmarks": (lowd.Isomap(2, n_neighbors=8, n_landmarks=200), 8_000, 10),
     "Isomap regression": (lowd.Isomap(2, n_neighbors=8, map="regression"), 1_500, 10),
     "LLE": (lowd.LocallyLinearEmbedding(2, n_neighbors=10), 3_000, 10),
-    "LLE, dense": (lowd.LocallyLinearEmbedding(2, n_neighbors=10), 450, 10),
+    "LLE, dense": (lowd.LocallyLinearEmbedding(2, n_neighbors=10), 240, 10),
     "LLE landmarks": (lowd.LocallyLinearEmbedding(2, n_landmarks=300), 20_000, 10),
     "ModifiedLLE": (lowd.ModifiedLLE(2), 3_000, 10),
     "HessianLLE": (lowd.HessianLLE(2), 3_000, 10),

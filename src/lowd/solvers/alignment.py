@@ -19,8 +19,8 @@ from ..params import refuse_unused
 from ..relations.distances import Distances
 from ..relations.neighbors import nearest
 from ..relations.ready import NeighborGraph
-from .bottom import DENSE, Bottom, localized, weighted_bottom
-from .krylov import basis_memory, block_width
+from .bottom import Bottom, few, localized, weighted_bottom
+from .krylov import basis_memory
 
 
 class Alignment(NamedTuple):
@@ -189,12 +189,12 @@ def _check_sizes(model: Any, n: int, needs: Needs) -> None:
 def _check_lists(graph: Graph, points: Array, least: int, ctx: Context) -> None:
     """A radius may leave some points with fewer neighbors than the method needs."""
     counts = np.diff(graph.edges.indptr)
-    few = np.flatnonzero(counts < least)
-    if len(few):
-        far = nearest(graph.base, points[few], least + 1, ctx.ops).distances[:, -1].max()
+    lonely = np.flatnonzero(counts < least)
+    if len(lonely):
+        far = nearest(graph.base, points[lonely], least + 1, ctx.ops).distances[:, -1].max()
         raise DataError(
-            f"row {graph.first[few[0]]} has {counts[few[0]]} neighbors within the radius, but "
-            f"{least} are needed; use radius={far * 1.001:.4g} or more, or n_neighbors."
+            f"row {graph.first[lonely[0]]} has {counts[lonely[0]]} neighbors, but {least} are "
+            f"needed; use radius={far * 1.001:.4g} or more, or n_neighbors."
         )
 
 
@@ -206,7 +206,7 @@ def alignment_memory(
     k, near = model.n_components, min(model.n_neighbors + 1, m)
     entries = near if by_root else 3 * near if d <= 3 else near**2
     fill = entries * (3.5 if by_root and d > 3 else 0.7) * np.log2(max(m, 2))
-    dense = m <= max(DENSE, 6 * block_width(k))
+    dense = m <= few(k, by_root)
     mapping = 0 if model.n_landmarks is None else n * (d + 6 * near + 4 * k) * 8
     return {
         "rows": m * d * (8 + 2 * itemsize),

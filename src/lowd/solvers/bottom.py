@@ -172,7 +172,7 @@ def _finished(p: Problem, found: Pairs, solver: str) -> Bottom:
 def _attempts(p: Problem) -> Iterator[tuple[str, Callable[[Problem], Pairs | None]]]:
     """Ways to solve it, the most promising first."""
     n = len(p.null)
-    if n <= max(DENSE, 6 * block_width(p.k)):
+    if n <= few(p.k, p.root is not None):
         yield "dense", _dense
         return
     if p.root is not None:
@@ -191,6 +191,11 @@ def _attempts(p: Problem) -> Iterator[tuple[str, Callable[[Problem], Pairs | Non
     if n <= DENSE_AT_LAST:
         yield "dense", _dense
     yield "chebyshev", lambda p: _chebyshev(p, patient=True)
+
+
+def few(k: int, by_root: bool) -> int:
+    """Rows up to which the dense spectrum is taken; singular vectors of a root cost five times."""
+    return max(DENSE // 2 if by_root else DENSE, 6 * block_width(k))
 
 
 def width(A: csr_array, symmetric: bool = True) -> int:
@@ -424,8 +429,8 @@ def localized(V: Float64) -> Float64:
     """Warn of columns that are about a few rows only; the participation of each column."""
     rows = participation(V)
     n = len(V)
-    few = min(n / 10, max(4.5, min(n / 100, 100)))
-    for axis in np.flatnonzero((rows > 0) & (rows < few)):
+    limit = min(n / 10, max(4.5, min(n / 100, 100)))
+    for axis in np.flatnonzero((rows > 0) & (rows < limit)):
         count = int(np.ceil(rows[axis]))
         who: NDArray[np.int64] = np.sort(np.argsort(-np.abs(V[:, axis]), kind="stable")[:count])
         shown = ", ".join(map(str, who[:10])) + (", ..." if count > 10 else "")
