@@ -66,7 +66,7 @@ GRAPH_CASES: dict[str, Case] = {
         20_000,
         2,
         "labels",
-        lowd("LaplacianEigenmaps", 2, n_neighbors=15, weights="binary")
+        lowd("LaplacianEigenmaps", 2, n_neighbors=15, affinity="binary")
         | {
             "scikit-learn SpectralEmbedding": manifold(
                 "SpectralEmbedding",

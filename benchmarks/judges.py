@@ -197,6 +197,27 @@ def labels(X: Any, k: int) -> Score:  # noqa: ARG001
     return score
 
 
+def neighbors(X: Any, k: int) -> Score:
+    """Share of the true neighbors of 500 rows that were missed; ties count as found."""
+    rows = np.random.default_rng(0).choice(len(X), min(500, len(X)), replace=False)
+    mean = X.mean(0)
+    lengths = np.square(X - mean).sum(1)
+    reach = np.empty(len(rows))
+    for i, row in enumerate(rows):  # a short list by products, then differences in float64
+        gaps = lengths - 2 * ((X @ (X[row] - mean)) - mean @ (X[row] - mean))
+        near = np.argpartition(gaps, 2 * k + 50)[: 2 * k + 50]
+        near = near[near != row]
+        exact = np.square(X[near].astype(np.float64) - X[row].astype(np.float64)).sum(1)
+        reach[i] = np.partition(exact, k - 1)[k - 1]
+
+    def score(found: Arrays) -> dict[str, float]:
+        chosen = X[found["Y"][rows]].astype(np.float64) - X[rows, None].astype(np.float64)
+        hits = np.square(chosen).sum(2) <= reach[:, None] * (1 + 1e-12)
+        return {"missed": 1 - float(hits.mean())}
+
+    return score
+
+
 def finite(X: Any, k: int) -> Score:  # noqa: ARG001
     """Rows whose place is not a number."""
     return lambda found: {"lost rows": float((~np.isfinite(found["Y"])).any(1).sum())}
@@ -222,6 +243,7 @@ JUDGES: dict[str, Callable[[Any, int], Score]] = {
         ratios,
         unrolled,
         labels,
+        neighbors,
         finite,
         alone,
         stress,

@@ -16,7 +16,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.spatial.distance import pdist
-from sklearn.datasets import load_digits, make_circles
+from sklearn.datasets import load_digits, make_circles, make_moons, make_swiss_roll
 
 import lowd
 from demo import COLORS, GRAY, INDIGO, OCHRE, ROSE, TEAL, bare, save_small
@@ -32,7 +32,9 @@ MILES = """587 1212 701 1936 604 748 2139 2182 543 920 940 1745 1188 713 1858 17
 
 def main(out: Path) -> None:
     plt.rcParams |= {"axes.spines.top": False, "axes.spines.right": False, "figure.dpi": 100}
-    for draw in (pca, gaussian, sparse, hadamard, classical_mds, metrics, kernel_pca, landmarks):
+    linear = (pca, gaussian, sparse, hadamard)
+    graphs = (isomap, laplacian_eigenmaps, diffusion_maps, locally_linear)
+    for draw in (*linear, classical_mds, metrics, kernel_pca, landmarks, *graphs):
         save_small(draw(), out / f"{draw.__name__}.png")
         plt.close("all")
 
@@ -204,6 +206,91 @@ def landmarks() -> Any:
     axes.set_xticks(counts, map(str, counts))
     axes.minorticks_off()
     axes.legend(frameon=False)
+    return figure
+
+
+def isomap() -> Any:
+    """A rolled sheet: folded by PCA, unrolled by Isomap, new points in place, and its dimension."""
+    (X, along), (new, there) = (_roll(n, seed) for n, seed in ((1200, 0), (60, 1)))
+    figure = plt.figure(figsize=(13.2, 3.4), layout="compressed")
+    room = figure.add_subplot(1, 4, 1, projection="3d")
+    room.scatter(*X.T, c=along, cmap="viridis", s=5, linewidths=0)
+    room.view_init(8, -72)
+    room.set_axis_off()
+    room.set_title("a rolled sheet")
+    flat, unrolled, elbow = (figure.add_subplot(1, 4, i) for i in (2, 3, 4))
+    model = lowd.Isomap(4, n_neighbors=10).fit(X)
+    for axes, method, title in ((flat, lowd.PCA(2).fit(X), "PCA"), (unrolled, model, "Isomap")):
+        axes.scatter(*method.transform(X)[:, :2].T, c=along, cmap="viridis", s=5, linewidths=0)
+        places = method.transform(new)[:, :2].T
+        axes.scatter(*places, c=there, cmap="viridis", s=34, edgecolors="black", linewidths=0.7)
+        bare(axes, f"{title}, new points ringed")
+    elbow.plot(range(1, 5), model.residual_variance_, "o-", color=INDIGO)
+    elbow.set(xticks=range(1, 5), xlabel="dimensions", title="residual variance", ylim=(0, None))
+    return figure
+
+
+def _roll(n: int, seed: int) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    t, height = 1.5 * np.pi * (1 + 2 * rng.random(n)), 21 * rng.random(n)
+    return np.column_stack([t * np.cos(t), height, t * np.sin(t)]), t
+
+
+def locally_linear() -> Any:
+    """A rolled sheet by the four locally linear methods, with new points in place."""
+    (X, along), (new, there) = (_roll(n, seed) for n, seed in ((1500, 0), (60, 1)))
+    figure, four = panels(4, 3.7)
+    family = (lowd.LocallyLinearEmbedding, lowd.ModifiedLLE, lowd.HessianLLE, lowd.LTSA)
+    for axes, method in zip(four, family, strict=True):
+        model = method(2, n_neighbors=12).fit(X)
+        axes.scatter(*model.embedding_.T, c=along, cmap="viridis", s=5, linewidths=0)
+        places = model.transform(new).T
+        axes.scatter(*places, c=there, cmap="viridis", s=34, edgecolors="black", linewidths=0.7)
+        bare(axes, method.__name__, "a Swiss roll, new points ringed")
+    return figure
+
+
+def laplacian_eigenmaps() -> Any:
+    """A roll by few and by many neighbors, and where the Fiedler vector cuts two moons."""
+    X, t = make_swiss_roll(1500, random_state=0)
+    figure, four = panels(4, 3.7)
+    four[0].scatter(X[:, 0], X[:, 2], s=5, c=t, cmap="viridis", linewidths=0)
+    bare(four[0], "a Swiss roll, from the side", "color: length along it")
+    notes = {10: "axis 1 follows the roll", 60: "60 neighbors join the turns"}
+    for axes, k in zip(four[1:], (10, 60), strict=False):
+        Y = lowd.LaplacianEigenmaps(2, n_neighbors=k).fit_transform(X)
+        axes.scatter(*Y.T, s=5, c=t, cmap="viridis", linewidths=0)
+        bare(axes, f"n_neighbors={k}", notes[k])
+    moons, _ = make_moons(500, noise=0.08, random_state=0)
+    model = lowd.LaplacianEigenmaps(1).fit(moons)
+    place = model.embedding_[:, 0]
+    limit = np.abs(place).max()
+    four[3].scatter(*moons.T, s=7, c=place, cmap="coolwarm", vmin=-limit, vmax=limit, linewidths=0)
+    bare(
+        four[3], "two moons, colored by axis 1", f"λ = {model.fiedler_value_:.4f}: nearly two parts"
+    )
+    return figure
+
+
+def diffusion_maps() -> Any:
+    """What alpha does to uneven sampling, and time to the spectrum."""
+    rng = np.random.default_rng(0)
+    t = np.r_[rng.uniform(0, np.pi, 1200), rng.uniform(np.pi, 2 * np.pi, 120)]
+    X = np.c_[np.cos(t), np.sin(t)] * (1 + 0.03 * rng.normal(size=(len(t), 1)))
+    figure, four = panels(4, 3.7)
+    four[0].scatter(*X.T, s=5, c=t, cmap="twilight", linewidths=0)
+    bare(four[0], "a ring", "ten times as many rows on top")
+    for axes, alpha in zip(four[1:], (0.0, 1.0), strict=False):
+        model = lowd.DiffusionMaps(2, alpha=alpha, time=0, sigma=0.15).fit(X)
+        axes.scatter(*model.embedding_.T, s=5, c=t, cmap="twilight", linewidths=0)
+        bare(axes, f"alpha={alpha:g}", "the density shows" if alpha == 0 else "only the shape")
+        axes.set_aspect("equal")
+    model = lowd.DiffusionMaps(12, sigma=0.15).fit(X)
+    for steps, color in ((1, TEAL), (10, INDIGO), (100, OCHRE)):
+        powers = model.eigenvalues_[1:] ** steps
+        four[3].plot(range(1, 13), powers, "o-", ms=4, color=color, label=f"time={steps}")
+    four[3].set(title="λ to the power of time", xlabel="axis", xticks=range(2, 13, 2))
+    four[3].legend(frameon=False)
     return figure
 
 

@@ -130,6 +130,7 @@ void bind_linear(nb::module_& m);
 void bind_pairwise(nb::module_& m);
 void bind_sketch(nb::module_& m);
 void bind_graphs(nb::module_& m);
+void bind_neighbors(nb::module_& m);
 void bind_stress(nb::module_& m);
 
 }  // namespace lowd::python

@@ -15,5 +15,6 @@ NB_MODULE(_native, m) {
     bind_pairwise(m);
     bind_sketch(m);
     bind_graphs(m);
+    bind_neighbors(m);
     bind_stress(m);
 }

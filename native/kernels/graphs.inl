@@ -30,10 +30,9 @@ inline INLINE bool any_below(V a, V b) {
 #endif
 
 // Nodes by the distance from one lane's source, nearest first, in classes of equal width; nodes out
-// of reach come last. cells: one per node.
+// of reach come last. Returns the largest finite distance.
 template <class T>
-void nearest_first(const T* lines, int64_t nodes, int lane, uint16_t* cells, int32_t* counts,
-                   int32_t* order) {
+T nearest_first(const T* lines, int64_t nodes, int lane, PathOrder& order) {
     const T infinity = T(__builtin_inf());
     T most = 0;
     for (int64_t i = 0; i < nodes; i++) {
@@ -41,54 +40,77 @@ void nearest_first(const T* lines, int64_t nodes, int lane, uint16_t* cells, int
         most = d < infinity && d > most ? d : most;
     }
     const T last = T(PATH_CLASSES - 1), scale = most > 0 ? last / most : T(0);
-    for (int c = 0; c <= PATH_CLASSES; c++) counts[c] = 0;
+    int32_t* const ends = order.starts + 1;  // the start of the next class
+    for (int c = -1; c < PATH_CLASSES; c++) ends[c] = 0;
     for (int64_t i = 0; i < nodes; i++) {
         const T d = lines[i * LINE<T> + lane], c = d < infinity ? d * scale : last;
-        cells[i] = uint16_t(c < last ? c : last);
-        counts[cells[i] + 1]++;
+        order.classes[i] = uint16_t(c < last ? c : last);
+        ends[order.classes[i]]++;
     }
-    for (int c = 0; c < PATH_CLASSES; c++) counts[c + 1] += counts[c];
-    for (int64_t i = 0; i < nodes; i++) order[counts[cells[i]]++] = int32_t(i);
+    // From counts to starts, which the nodes then push to the ends.
+    int32_t start = 0;
+    for (int c = 0; c < PATH_CLASSES; c++) {
+        const int32_t count = ends[c];
+        ends[c] = start;
+        start += count;
+    }
+    for (int64_t i = 0; i < nodes; i++) order.nodes[ends[order.classes[i]]++] = int32_t(i);
+    return most;
 }
 
-// Label correcting: a node whose line fell tells its neighbors, in the given order, until none is
-// left. Adding a length is monotone, rounding included, so that the end is the least rounded sum
-// over all paths from the source: the same bits for any order.
+// Label correcting: a node whose line fell tells its neighbors, in the given order. After every
+// window of nodes the walk returns to the first class in which a line fell meanwhile: an error near
+// the sources does not travel far before it is mended. Adding a length is monotone, rounding
+// included, so that the end is the least rounded sum over all paths from the source: the same bits
+// for any order.
 template <class T>
-void paths(const Edges<T>& graph, const int32_t* sources, int count, const int32_t* order,
-           uint8_t* fell, T* lines) {
+void paths(const Edges<T>& graph, const int32_t* sources, int count, const PathOrder& order,
+           int64_t window, uint8_t* fell, T* lines) {
     constexpr int N = VECTORS<T>;
+    constexpr int64_t PATIENCE = 20;  // visits per node, after which windows do not pay
     const Vec<T> infinity = spread(T(__builtin_inf()));
     for (int64_t i = 0; i < graph.nodes * LINE<T>; i += W<T>) store(lines + i, infinity);
     for (int64_t i = 0; i < graph.nodes; i++) fell[i] = 0;
+    constexpr uint32_t NONE = ~uint32_t(0);
+    uint32_t back = NONE;
     for (int s = 0; s < count; s++) {
         lines[sources[s] * int64_t(LINE<T>) + s] = 0;
         fell[sources[s]] = 1;
+        back = least<uint32_t>(back, order.classes[sources[s]]);
     }
-    for (bool again = true; again;) {
-        again = false;
-        for (int64_t q = 0; q < graph.nodes; q++) {
-            const int64_t i = order[q];
-            if (!fell[i]) continue;
-            fell[i] = 0;
-            again = true;
-            Vec<T> mine[N];
+    int64_t q = graph.nodes, stop = 0, visits = 0;
+    for (;;) {
+        if (q >= stop) {
+            if (back != NONE && back <= order.classes[order.nodes[q - 1]])
+                q = order.starts[back];
+            else if (q == graph.nodes)
+                return;
+            back = NONE;
+            stop = least(q + (visits < PATIENCE * graph.nodes ? window : graph.nodes), graph.nodes);
+        }
+        const int64_t i = order.nodes[q++];
+        if (!fell[i]) continue;
+        fell[i] = 0;
+        visits++;
+        Vec<T> mine[N];
 #pragma GCC unroll 4
-            for (int v = 0; v < N; v++) mine[v] = load(lines + i * LINE<T> + v * W<T>);
-            const int64_t end = graph.starts[i + 1];
-            for (int64_t e = graph.starts[i]; e < end; e++) {
-                const int64_t to = graph.ends[e];
-                const Vec<T> length = spread(graph.lengths[e]);
-                T* const line = lines + to * LINE<T>;
-                bool less = false;
+        for (int v = 0; v < N; v++) mine[v] = load(lines + i * LINE<T> + v * W<T>);
+        const int64_t end = graph.starts[i + 1];
+        for (int64_t e = graph.starts[i]; e < end; e++) {
+            const int64_t to = graph.ends[e];
+            const Vec<T> length = spread(graph.lengths[e]);
+            T* const line = lines + to * LINE<T>;
+            bool less = false;
 #pragma GCC unroll 4
-                for (int v = 0; v < N; v++) {
-                    const Vec<T> old = load(line + v * W<T>), path = mine[v] + length;
-                    less |= any_below(path, old);
-                    store(line + v * W<T>, smaller(path, old));
-                }
-                fell[to] |= uint8_t(less);
+            for (int v = 0; v < N; v++) {
+                const Vec<T> old = load(line + v * W<T>), path = mine[v] + length;
+                less |= any_below(path, old);
+                store(line + v * W<T>, smaller(path, old));
             }
+            // Without a branch: whether a line falls is hard to foretell.
+            fell[to] |= uint8_t(less);
+            const uint32_t behind = order.classes[to] | (uint32_t(less) - 1);
+            back = behind < back ? behind : back;
         }
     }
 }
@@ -147,19 +169,39 @@ template <int N, class I>
 inline INLINE void sparse_row(const I* columns, const double* values, int64_t count,
                               const double* v, int64_t width, double a, double b, const double* own,
                               double c, const double* u, double* out) {
-    double sum[N] = {};
+    constexpr int L = W<double>, WHOLE = N / L, REST = N % L;
+    constexpr bool MASKED = MANY_REGISTERS && REST;  // else the rest is summed one by one
+    constexpr int VECTORS = WHOLE + MASKED, SINGLE = MASKED ? 0 : REST;
+    const auto part = [](const double* p, int k) INLINE {
+        return k < WHOLE ? load(p + k * L) : Wide(load_some(p + WHOLE * L, REST));
+    };
+    Wide sum[VECTORS + 1] = {};
+    double single[SINGLE + 1] = {};
     for (int64_t e = 0; e < count; e++) {
         const double* const row = v + int64_t(columns[e]) * width;
-        const double value = values[e];
-#pragma GCC unroll 16
-        for (int j = 0; j < N; j++) sum[j] += value * row[j];
+        const Wide value = spread(values[e]);
+#pragma GCC unroll 8
+        for (int k = 0; k < VECTORS; k++) sum[k] += value * part(row, k);
+#pragma GCC unroll 8
+        for (int k = 0; k < SINGLE; k++) single[k] += values[e] * row[WHOLE * L + k];
     }
-#pragma GCC unroll 16
-    for (int j = 0; j < N; j++) {
-        double s = a * sum[j];
-        if (own) s += b * own[j];
-        if (u) s += c * u[j];
-        out[j] = s;
+#pragma GCC unroll 8
+    for (int k = 0; k < VECTORS; k++) {
+        Wide s = a * sum[k];
+        if (own) s += b * part(own, k);
+        if (u) s += c * part(u, k);
+        if (k < WHOLE)
+            store(out + k * L, s);
+        else
+            store_some(out + k * L, s, REST);
+    }
+#pragma GCC unroll 8
+    for (int k = 0; k < SINGLE; k++) {
+        const int at = WHOLE * L + k;
+        double s = a * single[k];
+        if (own) s += b * own[at];
+        if (u) s += c * u[at];
+        out[at] = s;
     }
 }
 

@@ -25,6 +25,7 @@ namespace {
 #include "sketch.inl"
 #include "graphs.inl"
 #include "patches.inl"
+#include "neighbors.inl"
 #include "stress.inl"
 
 template <class T>
@@ -58,6 +59,8 @@ constexpr Kernels<T> table() {
     t.patch_ltsa = patch_ltsa<T>;
     t.patch_hessian = patch_hessian<T>;
     t.patch_modified = patch_modified<T>;
+    t.difference_square = difference_square<T>;
+    t.centered_square = centered_square<T>;
     t.guttman = guttman<T>;
     return t;
 }
@@ -72,6 +75,6 @@ constexpr Sparse sparse{sparse_times<int32_t>, sparse_times<int64_t>, assemble};
 #define LOWD_STRING(x) LOWD_QUOTE(x)
 extern const Level LOWD_NAME(LOWD_LEVEL);
 constexpr Level LOWD_NAME(LOWD_LEVEL){LOWD_STRING(LOWD_LEVEL), table<float>(), table<double>(),
-                                      sparse, scaling};
+                                      sparse, search_table(), scaling};
 
 }  // namespace lowd

@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _HOME = {name: f".methods.{module}" for name, module in METHODS.items()}
 _HOME |= {"save": ".store", "load": ".store", "estimate": ".planning"}
 _HOME |= {"jl_min_dim": ".methods.random_projection"}
+_HOME |= {"SpectralEmbedding": ".methods.laplacian_eigenmaps"}  # scikit-learn's name
 _HOME |= dict.fromkeys(("neighbors", "NeighborGraph", "NeighborsTransformer"), ".methods.neighbors")
 _MODULES = ("errors", "progress")
 
@@ -22,8 +23,15 @@ if TYPE_CHECKING:
     from . import errors as errors
     from . import progress as progress
     from .methods.classical_mds import ClassicalMDS as ClassicalMDS
+    from .methods.diffusion_maps import DiffusionMaps as DiffusionMaps
+    from .methods.hessian_lle import HessianLLE as HessianLLE
     from .methods.isomap import Isomap as Isomap
     from .methods.kernel_pca import KernelPCA as KernelPCA
+    from .methods.laplacian_eigenmaps import LaplacianEigenmaps as LaplacianEigenmaps
+    from .methods.laplacian_eigenmaps import SpectralEmbedding as SpectralEmbedding
+    from .methods.lle import LocallyLinearEmbedding as LocallyLinearEmbedding
+    from .methods.ltsa import LTSA as LTSA
+    from .methods.modified_lle import ModifiedLLE as ModifiedLLE
     from .methods.neighbors import NeighborGraph as NeighborGraph
     from .methods.neighbors import NeighborsTransformer as NeighborsTransformer
     from .methods.neighbors import neighbors as neighbors

@@ -7,7 +7,7 @@ not change the bits of a result. ``poll(done, total)`` is called from the callin
 """
 
 from collections.abc import Callable, Sequence
-from typing import Literal, TypeAlias, TypedDict, TypeVar
+from typing import Generic, Literal, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,6 +120,110 @@ def pairwise(
     exp(-p0 sum|q - x|); minkowski of order p0; manhattan, chebyshev, hamming, jaccard (of truth
     values) without params. ``center`` (for the family of s; None is zero) should be near the middle
     of the data: it saves time, not digits.
+    """
+
+def select(
+    D: NDArray[T],
+    own: Integers | None,
+    ids: Short,
+    values: Doubles,
+    threads: int,
+    poll: Poll = None,
+) -> None:
+    """The smallest entries of each row by (value, column), as many as ``ids`` has columns."""
+
+def nearest(
+    Q: NDArray[T],
+    X: NDArray[T],
+    among: bool,
+    root: bool,
+    factor: float,
+    unit: float,
+    ids: Short,
+    distances: Doubles,
+    threads: int,
+    poll: Poll = None,
+) -> None:
+    """The nearest rows of X by looking at every pair; ``among``: Q is X, self is left out.
+
+    A distance is factor |q - x|, or factor |q - x|^2 without ``root``; ``unit``, a power of two,
+    keeps the squares in range.
+    """
+
+class Finder(Generic[T]):
+    """Rows made ready for searching; see neighbors.hpp."""
+
+    @property
+    def groups(self) -> int: ...
+    @property
+    def coordinates(self) -> int: ...
+    def middles(self, out: NDArray[np.float32]) -> None:
+        """Middles of the groups of rows, in leading coordinates."""
+
+    def join(
+        self,
+        root: bool,
+        factor: float,
+        unit: float,
+        near: Short | None,
+        ids: Short,
+        distances: Doubles,
+        threads: int,
+        poll: Poll = None,
+    ) -> None:
+        """Better the lists by all pairs, or by those whose groups are near each other."""
+
+    def polish(
+        self,
+        root: bool,
+        factor: float,
+        unit: float,
+        ids: Short,
+        distances: Doubles,
+        threads: int,
+        poll: Poll = None,
+    ) -> None:
+        """Better the lists by the neighbors of neighbors."""
+
+    def open(
+        self,
+        root: bool,
+        factor: float,
+        unit: float,
+        ids: Short,
+        distances: Doubles,
+        threads: int,
+        poll: Poll = None,
+    ) -> float:
+        """The share of pairs of blocks that could better the lists."""
+
+    def query(
+        self,
+        Q: NDArray[T],
+        Z: NDArray[np.float32],
+        root: bool,
+        factor: float,
+        unit: float,
+        ids: Short,
+        distances: Doubles,
+        threads: int,
+        poll: Poll = None,
+    ) -> None:
+        """The nearest rows for each row of Q; Z holds Q as the filter sees it."""
+
+def finder(
+    X: NDArray[T],
+    Z: NDArray[np.float32],
+    center: Doubles,
+    scale: float,
+    error: float,
+    polished: bool,
+    threads: int,
+    poll: Poll = None,
+) -> Finder[T]:
+    """Z = (X - center) B scale, B with orthonormal columns, each row of Z right to ``error``.
+
+    The error is relative to the length of the centered and scaled row.
     """
 
 def hadamard(

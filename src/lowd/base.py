@@ -304,6 +304,19 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return tags
 
 
+class GraphReducer(Reducer):
+    """A method that starts from the neighbors of each row, which may be given."""
+
+    def fit(self, X: Any, y: Any = None, *, neighbors: Any = None) -> Self:  # noqa: ARG002
+        """Learn the map; `neighbors` is a ready graph of these rows (see `lowd.neighbors`)."""
+        self._learn(X, neighbors=neighbors)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, *, neighbors: Any = None) -> Any:  # noqa: ARG002
+        """Learn the map and return the training rows' places."""
+        return self._learn(X, embed=True, neighbors=neighbors)
+
+
 def narrowed(Y: Array, dtype: np.dtype[Any]) -> Array:
     """Places in the type of the data; a far one is the largest number there, not infinity."""
     if Y.dtype == dtype:

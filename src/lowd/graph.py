@@ -10,7 +10,13 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from .backends.protocol import Backend, Float64, Lists
-from .errors import DataError, DisconnectedGraphWarning, ParameterError, warn
+from .errors import (
+    ApproximationWarning,
+    DataError,
+    DisconnectedGraphWarning,
+    ParameterError,
+    warn,
+)
 from .relations.distances import DistanceRelation, Listed
 from .relations.neighbors import TIE as TIE
 from .relations.neighbors import len_of, others, size, some, within
@@ -32,6 +38,7 @@ class Graph(NamedTuple):
     first: NDArray[np.int64]
     place: NDArray[np.int64]
     mass: Float64
+    recall: float  # share of the true neighbors among those found, 1 if the search was exact
     pieces: NDArray[np.int64]  # label per point, by size: 0 is the largest
     bridges: NDArray[np.int64]  # pairs of points
 
@@ -43,6 +50,7 @@ class Graph(NamedTuple):
             "graph_components": self.pieces[self.place],
             "bridges": self.first[self.bridges],
             "n_distinct": len(self.first),
+            "knn_recall": self.recall,
         }
 
     def lists(self) -> Lists:
@@ -73,6 +81,7 @@ class Distinct(NamedTuple):
     first: NDArray[np.int64]
     place: NDArray[np.int64]
     mass: Float64
+    recall: float = 1.0
 
 
 def neighbor_graph(
@@ -100,22 +109,28 @@ def distinct(
 ) -> Distinct:
     """Merge copies of a point, and find the neighbors of what is left; one point has none."""
     n = size(base)
-    alone = csr_array((1, 1))
-    edges = alone if n == 1 else _edges(base, k, radius, ops, ties)
+    alone = csr_array((1, 1)), 1.0
+    edges, recall = alone if n == 1 else _edges(base, k, radius, ops, ties)
     first, place = _copies(edges)
     if len(first) < n:
         base = base.at(first)
         if len(first) == 1:
-            edges = alone
+            edges, recall = alone
         elif k is not None and k >= len(first):
             raise ParameterError(
                 f"n_neighbors={k}, but only {len(first)} of the {n} rows are distinct; "
                 f"use n_neighbors={len(first) - 1} or less."
             )
         else:
-            edges = _edges(base, k, radius, ops, ties)
+            edges, recall = _edges(base, k, radius, ops, ties)
     mass = np.bincount(place, minlength=len(first)).astype(np.float64)
-    return Distinct(base, edges, first, place, mass)
+    if recall < 1:
+        warn(
+            f"the neighbors of {n} rows were searched approximately: {recall:.2%} are right "
+            "in a sample that was searched exactly (knn_recall_).",
+            ApproximationWarning,
+        )
+    return Distinct(base, edges, first, place, mass, recall)
 
 
 def merged(base: DistanceRelation, edges: csr_array) -> Distinct:
@@ -149,12 +164,12 @@ def connected(
     on_disconnected: OnDisconnected,
 ) -> Graph:
     """Count the pieces, and join them if there are several."""
-    base, edges, first, place, mass = points
+    base, edges, first, place, mass, recall = points
     pieces = _labels(edges)
     bridges = np.empty((0, 2), np.int64)
     if pieces.max(initial=0) > 0:
         edges, bridges = _joined(base, edges, pieces, mass, k, radius, ops, on_disconnected)
-    return Graph(base, edges, first, place, mass, pieces, bridges)
+    return Graph(base, edges, first, place, mass, recall, pieces, bridges)
 
 
 def union(edges: csr_array) -> csr_array:
@@ -170,19 +185,21 @@ def union(edges: csr_array) -> csr_array:
 
 def _edges(
     base: DistanceRelation, k: int | None, radius: float | None, ops: Backend, ties: bool
-) -> csr_array:
+) -> tuple[csr_array, float]:
+    """Distances to the neighbors, and the recall of their search."""
     if radius is not None:
-        return within(base, None, radius, ops)
+        return within(base, None, radius, ops), 1.0
     assert k is not None
     n = size(base)
     more = 1 if ties and k < n - 1 else 0
-    indices, distances = others(base, k + more, ops)
+    near = others(base, k + more, ops)
+    indices, distances = near.indices, near.distances
     starts = np.arange(0, n * k + 1, k)
     edges = csr_array((distances[:, :k].ravel(), indices[:, :k].ravel(), starts), shape=(n, n))
     if more:
         tied = np.flatnonzero(distances[:, k] <= distances[:, k - 1] * (1 + TIE[distances.dtype]))
         edges = _with_ties(base, edges, tied, distances[:, k - 1], ops)
-    return edges
+    return edges, near.recall
 
 
 def _with_ties(
@@ -203,7 +220,7 @@ def _with_ties(
     for b in range(0, len(tied), step):
         rows = tied[b : b + step]
         D = np.asarray(base.toward(some(items, rows), ops))
-        near = D <= reach[rows, None] * (1 + TIE[D.dtype])
+        near = reach[rows, None] * (1 + TIE[D.dtype]) >= D
         near[np.arange(len(rows)), rows] = False
         for r, row in enumerate(rows):
             near[r, edges.indices[edges.indptr[row] : edges.indptr[row + 1]]] = False
@@ -273,8 +290,8 @@ def _joined(
         raise DataError(f"{found}; {more}, or fit the pieces one by one.")
     if isinstance(base, Listed):
         raise DataError(
-            f"{found}, and how far apart they are is not known; {more} where the graph is made, or "
-            "pass rows and the graph as neighbors=."
+            f"{found}, and a sparse graph does not say how far apart; {more} where it is made, or "
+            "pass rows, and the graph as neighbors=."
         )
     pairs, gaps = shortest_bridges(base, pieces, ops)
     warn(

@@ -153,7 +153,7 @@ class MarkovMap:
             Y *= self._factor(sums[:, -1:] * np.exp(ties.scale)[:, None])
             known = ties.at >= 0
             Y[known] = self.places[ties.at[known]]
-            return Y
+            return np.asarray(Y)
 
         return blockwise(Q, 3 * len(self.means), place)
 

@@ -77,6 +77,7 @@ def test_floats_keep_their_type(chosen, backend, kept):
 
 
 @rows_only
+@pytest.mark.filterwarnings("ignore::lowd.errors.DisconnectedGraphWarning")  # of a small radius
 def test_integers_booleans_and_half_precision(chosen, backend):
     X, Q = (np.round(4 * A).astype(np.int64) for A in chosen.data())
     expected = fit(chosen.model(backend), X.astype(float)).transform(Q.astype(float))

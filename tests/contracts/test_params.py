@@ -12,7 +12,13 @@ import pytest
 
 import lowd
 from cases import BACKENDS, CASES, bell, fit, rows_like, taxi
-from lowd.errors import BackendUnavailableError, ParameterError, UnsupportedError
+from lowd.errors import (
+    BackendUnavailableError,
+    DataError,
+    DisconnectedGraphWarning,
+    ParameterError,
+    UnsupportedError,
+)
 from lowd.methods import METHODS
 from lowd.params import accepts, check_params, describe, domains, read
 
@@ -20,6 +26,8 @@ WIDE = {"n_components": "auto", "eps": 0.5}
 RBF = {"n_components": 2, "kernel": "rbf"}
 BACK = {**RBF, "fit_inverse_transform": True}
 LINES = {"n_components": 2, "metric": "manhattan"}
+LOCAL = ("LocallyLinearEmbedding", "ModifiedLLE", "HessianLLE", "LTSA")
+LOCALLY = {"n_components": 5, "n_neighbors": 30}
 PROJECTIONS = ("GaussianRandomProjection", "SparseRandomProjection", "HadamardRandomProjection")
 
 # (method, parameter) -> the other parameters, and two values whose results must differ.
@@ -76,6 +84,57 @@ WITNESSES = {
     ("KernelPCA", "alpha"): (BACK, 0.1, 1.0),
     ("KernelPCA", "preimage"): (BACK, "ridge", "fixed_point"),
     ("KernelPCA", "random_state"): ({**RBF, "n_landmarks": 10}, 0, 1),
+    ("Isomap", "n_components"): ({}, 1, 2),
+    ("Isomap", "n_neighbors"): ({}, 5, 6),
+    ("Isomap", "radius"): ({}, 4.0, 5.0),
+    ("Isomap", "metric"): ({}, "euclidean", "manhattan"),
+    ("Isomap", "metric_params"): ({"metric": "minkowski"}, {"p": 1}, {"p": 3}),
+    ("Isomap", "n_landmarks"): ({}, None, 10),
+    ("Isomap", "map"): ({}, "geodesic", "regression"),
+    ("Isomap", "on_disconnected"): ({}, "join", "error"),
+    ("Isomap", "random_state"): ({"n_landmarks": 5}, 0, 1),
+    **{
+        ("LaplacianEigenmaps", name): pair
+        for name, pair in {
+            "n_components": ({}, 1, 2),
+            "n_neighbors": ({}, 10, None),
+            "radius": ({}, 3.0, 4.0),
+            "affinity": ({}, "heat", "binary"),
+            "sigma": ({}, 1.0, None),
+            "normalization": ({}, "random_walk", "symmetric"),
+            "self_loops": ({}, False, True),
+            "scale": ({}, "std", "unit"),
+            "metric": ({}, "euclidean", "manhattan"),
+            "metric_params": ({"metric": "minkowski"}, {"p": 1}, {"p": 3}),
+            "n_landmarks": ({}, None, 30),
+            "map": ({}, "nystroem", "harmonic"),
+            "on_disconnected": ({"n_neighbors": 5}, "join", "error"),
+            "random_state": ({"n_landmarks": 30}, 0, 1),
+        }.items()
+    },
+    **{
+        ("DiffusionMaps", name): pair
+        for name, pair in {
+            "n_components": ({}, 1, 2),
+            "alpha": ({}, 0.5, 1.0),
+            "time": ({}, 0, 1),
+            "sigma": ({}, 1.0, None),
+            "n_neighbors": ({}, 20, None),
+            "metric": ({}, "euclidean", "manhattan"),
+            "metric_params": ({"metric": "minkowski"}, {"p": 1}, {"p": 3}),
+            "n_landmarks": ({}, None, 30),
+            "on_disconnected": ({"sigma": 2.0}, "join", "error"),
+            "random_state": ({"n_landmarks": 30}, 0, 1),
+        }.items()
+    },
+    **{(m, "n_components"): ({"n_neighbors": 9}, 1, 2) for m in LOCAL},
+    **{(m, "n_neighbors"): ({}, 10, 11) for m in LOCAL},
+    **{(m, "radius"): ({}, 6.0, 7.0) for m in LOCAL},
+    **{(m, "reg"): ({}, 1e-3, 1e-2) for m in LOCAL},
+    **{(m, "map"): ({}, "barycentric", "tangent") for m in LOCAL},
+    **{(m, "n_landmarks"): ({"n_neighbors": 9}, None, 30) for m in LOCAL},
+    **{(m, "on_disconnected"): (LOCALLY, "join", "error") for m in LOCAL},
+    **{(m, "random_state"): ({"n_neighbors": 9, "n_landmarks": 30}, 0, 1) for m in LOCAL},
 }
 SHARED = {"backend", "n_jobs", "verbose"}  # what these change is tested with threads and progress
 PAIRS = [
@@ -93,6 +152,13 @@ def test_every_parameter_changes_something(method, name):
     X, Q = rows_like(40, d, seed=1), rows_like(9, d, seed=2)
     if (method, name) == ("PCA", "random_state"):  # only the iterative route draws anything
         X, Q = rows_like(2500, 400, seed=1), rows_like(9, 400, seed=2)
+    if name == "on_disconnected":  # one of its values is a refusal
+        X = np.vstack([X, X + 100])
+        with pytest.warns(DisconnectedGraphWarning):
+            getattr(lowd, method)(**{**given, name: one}).fit(X)
+        with pytest.raises(DataError, match="2 pieces"):
+            getattr(lowd, method)(**{**given, name: other}).fit(X)
+        return
     results = []
     for value in (one, other):
         model = fit(getattr(lowd, method)(**{**given, name: value}), X)
@@ -121,6 +187,16 @@ BAD = {
     "metric": ("euclid", 3, None),
     "metric_params": ([1], "p=3"),
     "n_landmarks": (0, -5, 2.5, "all"),
+    "n_neighbors": (0, -1, 2.5, "few", True),
+    "radius": (0, -1.0, np.inf, np.nan, "near"),
+    "map": ("linear", None, True),
+    "on_disconnected": ("largest", None, True),
+    "affinity": ("nearest_neighbors", "rbf", None),
+    "sigma": (0, -1, np.inf, np.nan, "median"),
+    "normalization": ("normed", None, True),
+    "self_loops": ("no", 1),
+    "time": (-1, np.inf, np.nan, "long"),
+    "reg": (-1, np.inf, np.nan, "small"),
     "correction": ("lingo", None, True),
     "kernel": ("gauss", 3),
     "gamma": (0, -1, np.inf, np.nan, "mean"),
@@ -128,7 +204,8 @@ BAD = {
     "coef0": (np.inf, None, "one"),
     "kernel_params": ([1],),
     "fit_inverse_transform": (1, "yes"),
-    "alpha": (0, -1, np.nan),
+    "alpha": (-1, 2, np.nan, "none"),
+    ("KernelPCA", "alpha"): (0, -1, np.nan),
     "preimage": ("exact", True),
     "n_jobs": (0, 1.5, "two", True),
     "verbose": (1, "yes"),
@@ -141,7 +218,7 @@ def test_a_bad_value_is_refused_in_one_sentence(method, name):
     """Class, parameter, value and domain; before anything is computed."""
     cls = getattr(lowd, method)
     X = rows_like(30, 4)
-    for bad in BAD[name]:
+    for bad in BAD.get((method, name), BAD.get(name)):
         model = cls(**{name: bad})  # a constructor does nothing
         with pytest.raises(ParameterError) as refusal:
             model.fit(X)
@@ -229,7 +306,7 @@ def test_fields_are_the_constructor(name):
     signature = {p.name: p.default for p in inspect.signature(cls).parameters.values()}
     assert fields == signature
     check_params(cls())  # every default is inside its own domain
-    assert len(set(fields) - SHARED) <= 11
+    assert len(set(fields) - SHARED) <= 14
 
 
 @pytest.mark.parametrize(

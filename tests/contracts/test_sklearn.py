@@ -45,6 +45,24 @@ _PARAMS = [
     ("KernelPCA", {"n_components": 1, "kernel": "precomputed"}),
     ("KernelPCA", {"n_components": 1, "kernel": "rbf", "n_landmarks": 3}),
     ("KernelPCA", {"n_components": 1, "kernel": "rbf", "fit_inverse_transform": True}),
+    ("Isomap", {"n_components": 1, "n_neighbors": 3}),
+    ("Isomap", {"n_components": 1, "radius": 2.0}),
+    ("Isomap", {"n_components": 1, "n_neighbors": 3, "metric": "precomputed"}),
+    ("Isomap", {"n_components": 1, "n_neighbors": 3, "n_landmarks": 3}),
+    ("Isomap", {"n_components": 1, "n_neighbors": 3, "map": "regression"}),
+    ("LaplacianEigenmaps", {"n_components": 1, "n_neighbors": 3}),
+    ("LaplacianEigenmaps", {"n_components": 1, "n_neighbors": None, "normalization": "none"}),
+    ("LaplacianEigenmaps", {"n_components": 1, "radius": 1.0, "affinity": "binary"}),
+    # Not affinity="precomputed": the checks' weights tie some rows to nobody, which is refused.
+    ("LaplacianEigenmaps", {"n_components": 1, "n_neighbors": 2, "n_landmarks": 4}),
+    ("DiffusionMaps", {"n_components": 1}),
+    ("DiffusionMaps", {"n_components": 1, "n_neighbors": 3, "metric": "manhattan"}),
+    ("LocallyLinearEmbedding", {"n_components": 1, "n_neighbors": 3}),
+    ("LocallyLinearEmbedding", {"n_components": 1, "radius": 50.0, "map": "tangent"}),
+    ("LocallyLinearEmbedding", {"n_components": 1, "n_neighbors": 2, "n_landmarks": 4}),
+    ("ModifiedLLE", {"n_components": 1, "n_neighbors": 3}),
+    ("HessianLLE", {"n_components": 1, "n_neighbors": 3}),
+    ("LTSA", {"n_components": 1, "n_neighbors": 3}),
 ]
 MODELS = [
     getattr(lowd, name)(backend=backend, **params)

@@ -37,6 +37,13 @@ LARGE = {
     "MDS landmarks": (lowd.ClassicalMDS(2, metric="chebyshev", n_landmarks=150), (6_000, 33)),
     "KernelPCA": (lowd.KernelPCA(2, **RBF), (1_500, 33)),
     "KernelPCA landmarks": (lowd.KernelPCA(2, **RBF, n_landmarks=150), (6_000, 33)),
+    "LLE": (lowd.LocallyLinearEmbedding(2, n_neighbors=10), (1_500, 3)),
+    "LTSA": (lowd.LTSA(2), (1_500, 3)),
+    "LTSA, filtered": (lowd.LTSA(7, n_neighbors=20), (6_000, 9)),
+    "ModifiedLLE landmarks": (lowd.ModifiedLLE(2, n_landmarks=800), (3_000, 3)),
+    "Isomap": (lowd.Isomap(2, n_neighbors=8), (1_500, 33)),
+    "Isomap landmarks": (lowd.Isomap(2, n_neighbors=8, n_landmarks=150), (3_000, 33)),
+    "Isomap regression": (lowd.Isomap(2, n_neighbors=8, map="regression"), (1_500, 33)),
     "pre-images": (lowd.KernelPCA(3, **RBF, **BACK), (300, 33)),
 }
 

@@ -82,6 +82,7 @@ def test_two_triangles():
         (of_weights(TRIANGLES, 1, normalization="none"), 0.595183),
         (walk, 0.395761),
         (of_weights(TRIANGLES, 1, normalization="none", map="harmonic"), 0.464705),
+        (of_weights(TRIANGLES, 1, map="harmonic"), 0.314762),
     ):
         side = np.sign(model.embedding_[0, 0])
         assert side * model.transform(new)[0, 0] == pytest.approx(place, abs=1e-6)
@@ -269,7 +270,11 @@ def test_two_far_rolls():
     assert Y.shape == (500, 3)
     assert model.n_graph_components_ == 2
     assert np.bincount(model.graph_components_).tolist() == [300, 200]
-    assert len(model.bridges_) == 1
+    (a, b), weights = model.bridges_[0], model.affinity_.copy()
+    strength = weights[a, b]
+    weights[a, b] = weights[b, a] = 1  # all others are ordinary
+    assert weights[b, a] == 1
+    assert strength == pytest.approx(max(weights.data.min(), np.exp(-4.5)))
     for rows in (slice(0, 300), slice(300, 500)):
         assert (Y[rows].std(0) > 1e-4).all()
     close(model.transform(X), Y)  # the ends of the bridge included
@@ -328,6 +333,7 @@ def test_order_of_rows_on_a_lattice():
         one = lowd.LaplacianEigenmaps(2, n_neighbors=k).fit(X)
         two = lowd.LaplacianEigenmaps(2, n_neighbors=k).fit(X[order])
         close(two.embedding_, one.embedding_[order])
+        assert not one.affinity_.diagonal().any()  # itself is at distance 0, but no neighbor
         Q = lattice(11, 6) + 0.5
         close(two.transform(Q), one.transform(Q))
 
@@ -379,6 +385,38 @@ def test_far_rows_are_finite():
             model = lowd.LaplacianEigenmaps(2, normalization=normalization, **params).fit(X)
             Y = model.transform(far)
             assert np.isfinite(Y).all()
+
+
+@pytest.mark.parametrize("offset", [0, 1000])
+def test_many_rows_in_float32(offset):
+    """Beyond 1,000 rows float32 stays float32: the graph and the places are those of float64."""
+    X, Q = (roll(n, seed=n)[0].astype(np.float32) + np.float32(offset) for n in (1500, 200))
+    model = lowd.LaplacianEigenmaps(2).fit(X)
+    wide = lowd.LaplacianEigenmaps(2).fit(X.astype(np.float64))
+    assert model.embedding_.dtype == np.float32
+    assert abs(model.affinity_ - wide.affinity_).max() < 1e-6
+    close(model.embedding_, wide.embedding_, np.float32)
+    same_bits(model.transform(X), model.embedding_)
+    close(model.transform(Q), wide.transform(Q.astype(np.float64)), np.float32, 10)
+
+
+def test_a_far_row_belongs_to_its_nearest():
+    """Weights that underflow are compared with each other, not with 0."""
+    X = roll(300)[0]
+    model = lowd.LaplacianEigenmaps(2).fit(X)
+    q = X[:1] + np.array([[0.0, 0.0, 1e5]])
+    nearest = np.argmin(cdist(q, X))
+    expected = model.embedding_[nearest] / (1 - model.eigenvalues_[1:])
+    np.testing.assert_allclose(model.transform(q)[0], expected, rtol=1e-3)
+
+
+@pytest.mark.parametrize("normalization", NORMALIZATIONS)
+def test_the_largest_entry_is_positive(normalization):
+    for seed in range(4):
+        Y = lowd.LaplacianEigenmaps(4, normalization=normalization).fit_transform(
+            rows_like(80, seed=seed)
+        )
+        assert (Y[np.abs(Y).argmax(0), np.arange(4)] > 0).all()
 
 
 def test_a_row_without_neighbors_goes_to_the_nearest():

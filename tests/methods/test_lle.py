@@ -181,6 +181,20 @@ def test_new_points_of_a_plane_are_exact(map_):
     assert np.abs(back - new).max() < 1e-4
 
 
+def test_a_tangent_plane_goes_on_beyond_the_data():
+    """Where barycentric weights, with their ridge, stay among the neighbors."""
+    X, flat, _, _ = plane()
+    frame = np.linalg.lstsq(flat - flat.mean(0), X - X.mean(0))[0]
+    beyond = np.array([[3.0, 0.5], [1.0, 2.0]])
+    missed = {}
+    for map_ in ("barycentric", "tangent"):
+        model = lowd.LTSA(2, n_neighbors=8, map=map_).fit(X)
+        places = model.transform((beyond - flat.mean(0)) @ frame + X.mean(0))
+        missed[map_] = affine_error(model.embedding_, flat, places, beyond)
+    assert missed["tangent"] < 1e-5
+    assert missed["barycentric"] > 0.1
+
+
 def test_hessian_is_ltsa_where_a_quadric_has_no_freedom_left():
     """1 + k + k(k+1)/2 points in a patch: 6 for the plane, the point itself among them."""
     X, _ = roll(400)
@@ -460,6 +474,19 @@ def test_a_radius_in_place_of_a_number():
             lowd.LTSA(2, radius=0.06).fit(X)
         enough = float(str(refusal.value).split("radius=")[1].split(" ")[0])
         lowd.LTSA(2, radius=enough).fit(X)
+
+
+@pytest.mark.parametrize("cls", FAMILY)
+def test_a_ready_graph_is_taken_as_it_is(cls):
+    X, _ = roll(400)
+    graph = lowd.neighbors(X, 11)
+    model = cls(2).fit(X, neighbors=graph)
+    expected = cls(2, n_neighbors=11).fit(X)
+    np.testing.assert_allclose(model.embedding_, expected.embedding_, atol=1e-9)
+    new, _ = roll(20, seed=1)
+    np.testing.assert_allclose(model.transform(new), expected.transform(new), atol=1e-9)
+    with pytest.raises(ParameterError, match="the graph of neighbors is given"):
+        cls(2, n_neighbors=12).fit(X, neighbors=graph)
 
 
 def test_landmarks_carry_the_rest():

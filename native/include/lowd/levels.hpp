@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "lowd/search.hpp"
+
 namespace lowd {
 
 // From the dot product; from the squared distance; from the differences; from truth values.
@@ -50,8 +52,13 @@ struct Edges {
     const int32_t* ends;
     const T* lengths;
 };
-// Classes of distances by which the nodes of a graph are sorted.
+// The nodes of a graph in an order of classes: class c is nodes[starts[c]] .. .
 inline constexpr int PATH_CLASSES = 4096;
+struct PathOrder {
+    int32_t* nodes;
+    uint16_t* classes;  // of each node
+    int32_t* starts;  // PATH_CLASSES + 1
+};
 
 // A sum over patches of mass (identity - or + sum_l f_l f_l'), each on its members: see
 // `alignment`.
@@ -135,13 +142,12 @@ struct Kernels {
                            int64_t k, T* scratch, T* out, int64_t out_stride);
     int sparse_rows;
 
-    // Nodes by the distance of one lane; cells: one per node, counts: PATH_CLASSES + 1.
-    void (*nearest_first)(const T* lines, int64_t nodes, int lane, uint16_t* cells, int32_t* counts,
-                          int32_t* order);
-    // lines (nodes, 64 bytes) = distances from at most 64 / sizeof(T) sources; `order` of the nodes
-    // is a matter of speed only. fell: one per node.
-    void (*paths)(const Edges<T>& graph, const int32_t* sources, int count, const int32_t* order,
-                  uint8_t* fell, T* lines);
+    // Makes an order by the distances of one lane; returns the largest finite one.
+    T (*nearest_first)(const T* lines, int64_t nodes, int lane, PathOrder& order);
+    // lines (nodes, 64 bytes) = distances from at most 64 / sizeof(T) sources; order and window are
+    // a matter of speed only. fell: one per node.
+    void (*paths)(const Edges<T>& graph, const int32_t* sources, int count, const PathOrder& order,
+                  int64_t window, uint8_t* fell, T* lines);
     void (*rows_of_lines)(const T* lines, const int32_t* places, int64_t nodes, T* const* rows,
                           int count);
     void (*relax)(const T* from, int64_t stride, int64_t cols, const int32_t* near,
@@ -159,6 +165,11 @@ struct Kernels {
                           int count, int k, double* scratch, double* basis, double* factors);
     void (*patch_modified)(const T* x, int64_t stride, int64_t cols, const int32_t* members,
                            int count, int taken, double reg, double* scratch, double* factors);
+
+    // |x - y|^2 unit^2, from the differences: the same bits on every level. Above `limit` it may be
+    // a part of the sum.
+    double (*difference_square)(const T* x, const T* y, int64_t cols, double unit, double limit);
+    double (*centered_square)(const T* x, const double* center, int64_t cols);  // |x - center|^2
 
     // Pairs (i, j) with first <= i < last and i < j < n: see `guttman` in stress.hpp. y and moved
     // (added to) are columns, ld apart; own: 2 k entries of scratch, sums: stress, size, cross.
@@ -200,6 +211,7 @@ struct Level {
     Kernels<float> single;
     Kernels<double> twice;
     Sparse sparse;
+    Search search;
     Scaling scaling;
 };
 

@@ -12,7 +12,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from .. import progress
-from .protocol import Array, Backend, Float64, Ints, Lists, Neighbors, Rows
+from .protocol import Array, Backend, Float64, Index, Ints, Lists, Neighbors, Rows
 
 BLOCK = 2**22  # distances looked at together
 ROUNDING = 1e-13  # an eigenvalue of a Gram matrix below this share of the largest is none
@@ -42,7 +42,8 @@ class BlockIndex:
             part = Q[i : i + step].astype(np.float64)
             D = self.ops.pairwise(part, X, self.measure, self.params, self.center)
             own = np.arange(i, i + len(D)) if among else None
-            indices[i : i + step], distances[i : i + step] = self.ops.select(D, k, own)
+            found = self.ops.select(D, k, own)
+            indices[i : i + step], distances[i : i + step] = found.indices, found.distances
             progress.report("neighbors", i + len(D), m)
         return Neighbors(indices, distances)
 
@@ -52,7 +53,7 @@ class GraphVerbs:
 
     def index(
         self, X: Rows, measure: str, params: tuple[float, ...], center: Float64 | None
-    ) -> BlockIndex:
+    ) -> Index:
         return BlockIndex(self, X, measure, params, center)  # type: ignore[arg-type]
 
     def select(self, D: Array, k: int, own: NDArray[np.int64] | None) -> Neighbors:

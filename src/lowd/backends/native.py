@@ -15,8 +15,21 @@ from scipy.sparse import csr_array, issparse
 
 from .. import _native
 from ..progress import step
-from .protocol import Array, Float64, Ints, Lists, Majorized, Moments, Pairs, Rows, Survey, Symmetry
+from .protocol import (
+    Array,
+    Float64,
+    Index,
+    Lists,
+    Moments,
+    Neighbors,
+    Pairs,
+    Rows,
+    Survey,
+    Symmetry,
+)
 from .reference import Reference
+from .search import RowIndex, rowwise
+from .stress import NativeGuttman, NativeMonotone
 
 
 @dataclass(frozen=True)
@@ -71,7 +84,7 @@ class Native(Reference):
         if issparse(X):
             return super().project(X, shift, W, bias)
         dtype = np.result_type(X.dtype, W.dtype)
-        X = _rowwise(X, dtype)
+        X = rowwise(X, dtype)
         if issparse(W):
             out = np.empty((len(X), W.shape[0]), dtype)
             parts = W.indptr.astype(np.int64), W.indices.astype(np.int64), W.data.astype(dtype)
@@ -89,13 +102,27 @@ class Native(Reference):
             return super().pairwise(Q, X, measure, params, center)
         dtype = np.result_type(Q.dtype, X.dtype)
         among = Q is X
-        X = _rowwise(X, dtype)
-        Q = X if among else _rowwise(Q, dtype)
+        X = rowwise(X, dtype)
+        Q = X if among else rowwise(Q, dtype)
         out = np.empty((len(Q), len(X)), dtype)
         _native.pairwise(
             Q, X, cast(Any, measure), params, center, among, out, self.threads, step("distances")
         )
         return out
+
+    def index(
+        self, X: Rows, measure: str, params: tuple[float, ...], center: Float64 | None
+    ) -> Index:
+        if issparse(X) or measure not in ("euclidean", "sqeuclidean") or not params[0] > 0:
+            return super().index(X, measure, params, center)
+        return RowIndex(self, X, measure, params[0], center)
+
+    def select(self, D: Array, k: int, own: NDArray[np.int64] | None) -> Neighbors:
+        D = rowwise(D, D.dtype)
+        indices, values = np.empty((len(D), k), np.int32), np.empty((len(D), k))
+        if k:
+            _native.select(D, own, indices, values, self.threads)
+        return Neighbors(indices, values)
 
     def times(self, A: Array, V: Array, half_square: bool) -> Float64:
         out = np.empty((len(A), V.shape[1]))
@@ -119,7 +146,7 @@ class Native(Reference):
         return out
 
     def relax(self, near: Lists, lengths: Float64, G: Array) -> Array:
-        G = _rowwise(G, G.dtype)
+        G = rowwise(G, G.dtype)
         out = np.empty((len(near.starts) - 1, G.shape[1]), G.dtype)
         steps: Array = lengths.astype(G.dtype)
         _native.relax(*near, steps, G, out, self.threads, step("shortest paths"))
@@ -139,7 +166,7 @@ class Native(Reference):
     def barycenters(self, Q: Array, X: Array, near: Lists, reg: float) -> Float64:
         dtype = np.result_type(Q.dtype, X.dtype)
         out = np.empty(len(near.indices))
-        Q, X = _rowwise(Q, dtype), _rowwise(X, dtype)
+        Q, X = rowwise(Q, dtype), rowwise(X, dtype)
         _native.barycenters(Q, X, *near, reg, out, self.threads, step("local weights"))
         return out
 
@@ -154,7 +181,7 @@ class Native(Reference):
         _native.alignment_starts(*near, indptr, self.threads)
         indices, data = np.empty(indptr[-1], np.int32), np.empty(indptr[-1])
         _native.alignment(
-            _rowwise(X, X.dtype),
+            rowwise(X, X.dtype),
             *near,
             cast(Any, kind),
             k,
@@ -169,8 +196,8 @@ class Native(Reference):
         return csr_array((data, indices, indptr), shape=(n, n))
 
     def guttman(self, D: Array, W: Array | None) -> NativeGuttman:  # type: ignore[override]
-        D = _rowwise(D, D.dtype)
-        return NativeGuttman(D, None if W is None else _rowwise(W, D.dtype), self.threads)
+        D = rowwise(D, D.dtype)
+        return NativeGuttman(D, None if W is None else rowwise(W, D.dtype), self.threads)
 
     def monotone(self, pairs: Pairs, split: bool) -> NativeMonotone:  # type: ignore[override]
         count = len(pairs.first)
@@ -185,42 +212,3 @@ class Native(Reference):
         assert wide[0] is not None
         _native.locate(wide[0], wide[1], A, max_iter, tol, Y, stress, self.threads, step("places"))
         return Y, stress
-
-
-@dataclass(frozen=True)
-class NativeGuttman:
-    """Targets and weights, read once per step."""
-
-    D: Array
-    W: Array | None
-    threads: int
-
-    def step(self, Y: Float64) -> Majorized:
-        moved = np.empty(Y.shape)
-        Y = np.ascontiguousarray(Y)
-        return Majorized(*_native.guttman(self.D, self.W, Y, moved, self.threads), moved)
-
-
-@dataclass(frozen=True)
-class NativeMonotone:
-    """Pairs in their order, and room for their distances and disparities."""
-
-    pairs: Pairs
-    split: bool
-    order: Ints
-    lengths: Float64
-    fitted: Float64
-    threads: int
-
-    def step(self, Y: Float64) -> Majorized:
-        moved = np.empty(Y.shape)
-        Y, room = np.ascontiguousarray(Y), (self.order, self.lengths, self.fitted)
-        sums = _native.monotone(*self.pairs, self.split, Y, *room, moved, self.threads)
-        return Majorized(*sums, moved)
-
-
-def _rowwise(X: Array, dtype: np.dtype[Any]) -> Array:
-    """X as the core takes it: of that type, each row contiguous (a slice of columns is fine)."""
-    if X.dtype == dtype and X.strides[1] == X.itemsize and X.strides[0] >= 0:
-        return X
-    return np.ascontiguousarray(X, dtype)

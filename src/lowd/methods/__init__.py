@@ -9,5 +9,11 @@ METHODS = {
     "MDS": "mds",
     "NonMetricMDS": "nonmetric_mds",
     "KernelPCA": "kernel_pca",
+    "LaplacianEigenmaps": "laplacian_eigenmaps",
+    "DiffusionMaps": "diffusion_maps",
     "Isomap": "isomap",
+    "LocallyLinearEmbedding": "lle",
+    "ModifiedLLE": "modified_lle",
+    "HessianLLE": "hessian_lle",
+    "LTSA": "ltsa",
 }

@@ -8,18 +8,20 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array, issparse
 
 from ..backends.protocol import Float64
-from ..base import Context, Fit, Reducer, reducer
+from ..base import Context, Fit, GraphReducer, reducer
 from ..data import Data, Kind
 from ..errors import ParameterError, RankWarning, warn
 from ..graph import OnDisconnected
 from ..maps import MarkovMap
-from ..params import AtLeast, AtMost, Count, Metric, NonNegative, Positive, Seed
+from ..params import AtLeast, AtMost, Count, Metric, NonNegative, Positive, Seed, refuse_unused
 from ..relations.affinities import NEAR, Net, along_graph, between_all
 from ..relations.distances import data_kind, distances_of, takes_sparse
 from ..relations.neighbors import size
+from ..relations.ready import NeighborGraph
 from ..solvers.bottom import localized
 from ..solvers.canonical import signs
 from ..solvers.markov import (
+    INDEXED,
     Walk,
     drawn_landmarks,
     extended,
@@ -34,7 +36,7 @@ MANY = 60  # neighbors that are tied beyond that
 
 
 @reducer
-class DiffusionMaps(Reducer):
+class DiffusionMaps(GraphReducer):
     """Coordinates whose distances are diffusion distances: how differently two walks spread.
 
     Use it for shapes with branches, noise and uneven density: a distance sums over all paths, so a
@@ -101,23 +103,29 @@ class DiffusionMaps(Reducer):
     on_disconnected: OnDisconnected = "join"
     random_state: Seed = None
 
-    def _fit(self, X: Any, ctx: Context) -> Fit:
+    def _fit(self, X: Any, ctx: Context, neighbors: Any = None) -> Fit:
         landmarks = drawn_landmarks(X, self.n_components, self.n_landmarks, ctx)
-        net, k = self._kernel(X, landmarks, ctx)
+        net, k = self._kernel(X, landmarks, ctx, neighbors)
         net, density = _less_dense(net, self.alpha, ctx)
         walk = walk_spectrum(net, self.n_components, ctx)
         fit = self._placed(net, walk, density).noting(n_neighbors=k)
         return extended(fit, X, landmarks, ctx)
 
-    def _kernel(self, X: Any, landmarks: Any, ctx: Context) -> tuple[Net, int | None]:
+    def _kernel(
+        self, X: Any, landmarks: Any, ctx: Context, neighbors: Any
+    ) -> tuple[Net, int | None]:
         base = distances_of(Data(X, ctx.dtype, ctx.survey), self.metric, self.metric_params)
         base = base if landmarks is None else base.at(landmarks)
-        k = _neighbors(self.n_neighbors, size(base))
+        k, ready = _neighbors(self.n_neighbors, size(base)), None
+        if neighbors is not None:
+            unused = ["n_neighbors", "n_landmarks"]
+            refuse_unused(self, unused, "the graph of neighbors is given")
+            given = NeighborGraph.of(neighbors, size(base))
+            k, ready = given.n_neighbors, given.edges()
         if k is None:
             return between_all(base, self.sigma, ctx.ops, self.on_disconnected, loops=True), None
-        policy = self.on_disconnected
-        net = along_graph(base, k, None, self.sigma, ctx.ops, policy, loops=True, near=NEAR)
-        return net, k
+        how = base, k, None, self.sigma, ctx.ops, self.on_disconnected
+        return along_graph(*how, loops=True, near=NEAR, ready=ready), k
 
     def _placed(self, net: Net, walk: Walk, density: Float64) -> Fit:
         """ψ, then λ^t ψ."""
@@ -173,8 +181,8 @@ class DiffusionMaps(Reducer):
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
         m = n if self.n_landmarks is None else min(n, self.n_landmarks)
         ties = _neighbors(self.n_neighbors, m)
-        given = self.metric == "precomputed"
-        return walk_memory(n, m, d, itemsize, self.n_components, ties, given)
+        indexed = self.metric in INDEXED
+        return walk_memory(n, m, d, itemsize, self.n_components, ties, indexed)
 
     def _smaller(self, n: int) -> dict[str, Self]:
         return fewer_rows(self, n)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any, Literal, Self
 
 from ..backends.protocol import Array
-from ..base import Context, Fit, Reducer, reducer
+from ..base import Context, Fit, GraphReducer, reducer
 from ..graph import Graph, OnDisconnected
 from ..params import Count, NonNegative, Positive, Seed
 from ..solvers.alignment import Alignment, aligned, alignment_memory, fewer_rows, patches
 
 
 @reducer
-class HessianLLE(Reducer):
+class HessianLLE(GraphReducer):
     """Places whose second derivatives along the data vanish as far as possible.
 
     Use it for a sheet with holes or of an odd outline, sampled densely: where `Isomap` needs a
@@ -50,7 +50,7 @@ class HessianLLE(Reducer):
     eigenvalues_, reconstruction_error_ : of the alignment matrix, smallest first, and their sum
     residuals_, solver_, degenerate_axes_ : |M v - λ v| per axis, how it was found, equal axes
     participation_ : how many rows each axis is about
-    n_graph_components_, graph_components_, bridges_, n_distinct_, landmarks_
+    n_graph_components_, graph_components_, bridges_, n_distinct_, knn_recall_, landmarks_
 
     References
     ----------
@@ -78,7 +78,7 @@ class HessianLLE(Reducer):
     on_disconnected: OnDisconnected = "join"
     random_state: Seed = None
 
-    def _fit(self, X: Any, ctx: Context) -> Fit:
+    def _fit(self, X: Any, ctx: Context, neighbors: Any = None) -> Fit:
         def align(points: Array, graph: Graph) -> Alignment:
             near, k = patches(graph), self.n_components
             # In a patch of all points, smaller than a quadric has coefficients, nothing but the
@@ -87,10 +87,10 @@ class HessianLLE(Reducer):
             M = ctx.ops.alignment(points, near, kind, k, self.reg, graph.mass)
             return Alignment(M)
 
-        return aligned(self, X, ctx, align, needs=lambda k: _columns(k) - 1)
+        return aligned(self, X, ctx, neighbors, align, needs=lambda k: _columns(k) - 1)
 
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
-        return alignment_memory(self, n, d, itemsize, entries=(self.n_neighbors + 1) ** 2)
+        return alignment_memory(self, n, d, itemsize)
 
     def _smaller(self, n: int) -> dict[str, Self]:
         return fewer_rows(self, n)

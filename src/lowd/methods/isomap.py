@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, issparse
 
 from ..backends import resolve
 from ..backends.protocol import Array
-from ..base import Context, Fit, Reducer, narrowed, reducer
+from ..base import Context, Fit, GraphReducer, narrowed, reducer
 from ..data import Data, Kind, as_data
 from ..errors import ApproximationWarning, ParameterError, UnsupportedError, warn
 from ..graph import Graph, OnDisconnected, neighbor_graph
@@ -27,7 +27,8 @@ from ..relations.distances import (
 from ..relations.geodesics import SAMPLE, Geodesics
 from ..relations.neighbors import size
 from ..relations.ready import NeighborGraph, lists_toward, nearest_listed
-from ..solvers.landmarks import check_landmarks, farthest_points, scaled_from
+from ..solvers.bottom import localized
+from ..solvers.landmarks import candidates, check_landmarks, farthest_points, scaled_from
 from ..solvers.preimage import mirrored
 from ..solvers.regression import CENTERS, regression
 from ..solvers.spectral import centered_spectrum, check_count, spectrum_memory
@@ -37,7 +38,7 @@ LANDMARKS = 1000
 
 
 @reducer
-class Isomap(Reducer):
+class Isomap(GraphReducer):
     """Classical scaling of distances measured along the neighbor graph.
 
     Use it to unroll a curved sheet of points: far points keep the length of the way between them
@@ -80,13 +81,14 @@ class Isomap(Reducer):
     landmarks_ : row numbers
     n_graph_components_, graph_components_, bridges_ : pieces, the piece of each row (0 is the
         largest), and the pairs of rows that were joined
-    n_distinct_ : rows that are not copies of others
+    n_distinct_, knn_recall_ : rows that are not copies of others; share of true neighbors found
     negative_eigenvalue_mass_, negative_mass_is_exact_ : share of the eigenvalues' size that no
         flat map can show; some is normal here
     reconstruction_error_ : of the inverse (from the nearest places in the map), on points that are
         left out: share of the rows' variance; dense rows only
     regression_gamma_, regression_ridge_, regression_error_ : what was chosen for map="regression",
         and the share of the map's variance that it misses on points that are left out
+    participation_ : about how many rows an axis shows; a warning names those of a lonely one
     residual_, degenerate_axes_
 
     References
@@ -99,7 +101,7 @@ class Isomap(Reducer):
     >>> import numpy as np, lowd
     >>> U = [[0, 2], [0, 1], [0, 0], [1, 0], [2, 0], [2, 1], [2, 2]]
     >>> model = lowd.Isomap(1, radius=1.0).fit(U)
-    >>> model.embedding_.ravel().round(6)
+    >>> model.embedding_.ravel().round(6) + 0.0
     array([ 3.,  2.,  1.,  0., -1., -2., -3.])
     >>> model.transform([[0, 1.5]]).round(6)
     array([[2.5]])
@@ -114,15 +116,6 @@ class Isomap(Reducer):
     map: Literal["geodesic", "regression"] = "geodesic"
     on_disconnected: OnDisconnected = "join"
     random_state: Seed = None
-
-    def fit(self, X: Any, y: Any = None, *, neighbors: Any = None) -> Self:  # noqa: ARG002
-        """Learn the map; `neighbors` is a ready graph of these rows (see `lowd.neighbors`)."""
-        self._learn(X, neighbors=neighbors)
-        return self
-
-    def fit_transform(self, X: Any, y: Any = None, *, neighbors: Any = None) -> Any:  # noqa: ARG002
-        """Learn the map and return the training rows' places."""
-        return self._learn(X, embed=True, neighbors=neighbors)
 
     def transform(self, X: Any, *, neighbors: Any = None) -> Any:
         """Places of new rows; `neighbors` are their ready (indices, distances) of training rows."""
@@ -158,6 +151,7 @@ class Isomap(Reducer):
         fit = fit._replace(embedding=Y[graph.place])  # copies coincide to the last bit
         variance = ways.residual_variance(targets, Y[graph.place], ctx.seed)
         fit = fit.noting(graph=graph.of_rows(), residual_variance=variance, **graph.report)
+        fit = fit.noting(participation=localized(Y[graph.place]))
         if self.map == "regression":
             place, report = regression(graph.base, Y, ctx)
             fit = fit._replace(map=place).noting(**report)
@@ -204,16 +198,16 @@ class Isomap(Reducer):
 
     def _landmarks(self, n: int) -> int | None:
         """How many, or None for exact distances."""
-        if self.n_landmarks == "auto" and n > EXACT:
-            warn(
-                f"with more than {EXACT} rows (here {n}) distances are measured to {LANDMARKS} "
-                f"landmarks; set n_landmarks={LANDMARKS} to say that this is meant, or "
-                f"n_landmarks=None for all of them ({n * n * 8 / 2**30:.0f} GiB).",
-                ApproximationWarning,
-            )
         m = self._count(n)
         if m is not None:
             check_landmarks(m, self.n_components, n)
+        if m is not None and self.n_landmarks == "auto":
+            warn(
+                f"with more than {EXACT} rows (here {n}) ways are measured to {m} landmarks; set "
+                f"n_landmarks={m} to say that this is meant, or n_landmarks=None for ways between "
+                f"all rows ({n * n * 8 / 2**30:.0f} GiB).",
+                ApproximationWarning,
+            )
         return m
 
     def _count(self, n: int) -> int | None:
@@ -233,10 +227,12 @@ class Isomap(Reducer):
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
         k, m, wide = self.n_components, self._count(n), 8 if n <= 1000 else itemsize
         given = self.metric == "precomputed"
-        degree = 2 * (self.n_neighbors or 5) if self.radius is None else min(n, 100)
+        indexed = self.radius is None and self.metric in ("euclidean", "cosine", "correlation")
+        # How many are within a radius is not known; more than a few hundred make no sheet.
+        degree = 2 * (self.n_neighbors or 5) if self.radius is None else min(n, 250)
         taken = {
             "rows": 0 if given else 3 * n * d * 8,
-            "neighbors": 3 * min(2**23, n * n) * 8,
+            "neighbors": 5 * n * degree * 8 if indexed else 3 * min(2**23, n * n) * 8,
             "graph": 8 * n * degree * 12,
             "map": 8 * n * k * 8,
             "residual variance": 6 * min(n, SAMPLE) * 8 * min(n, m or n),
@@ -245,6 +241,7 @@ class Isomap(Reducer):
             taken |= {"distances": n * n * wide, "spectrum": spectrum_memory(n, k)}
         else:
             taken |= {"distances": 3 * n * m * wide, "spectrum": spectrum_memory(m, k)}
+            taken["landmarks"] = candidates(n, m) ** 2 * wide
         if self.map == "regression":
             taken["regression"] = 8 * min(n, CENTERS) ** 2 * 8
         return taken

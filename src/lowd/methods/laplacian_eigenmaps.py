@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ..backends.protocol import Float64
-from ..base import Context, Fit, Reducer, reducer
+from ..base import Context, Fit, GraphReducer, reducer
 from ..data import Data, Kind
 from ..errors import ParameterError
 from ..graph import OnDisconnected
@@ -16,9 +16,12 @@ from ..maps import POLE, MarkovMap
 from ..params import Count, Metric, Positive, Seed, refuse_unused
 from ..relations.affinities import Net, along_graph, as_given, between_all
 from ..relations.distances import data_kind, distances_of, takes_sparse
+from ..relations.neighbors import size
+from ..relations.ready import NeighborGraph
 from ..solvers.bottom import localized
 from ..solvers.canonical import signs
 from ..solvers.markov import (
+    INDEXED,
     Walk,
     drawn_landmarks,
     extended,
@@ -30,7 +33,7 @@ from ..solvers.markov import (
 
 
 @reducer
-class LaplacianEigenmaps(Reducer):
+class LaplacianEigenmaps(GraphReducer):
     """Neighbors stay neighbors: the slowest functions on the neighbor graph as coordinates.
 
     Use it to see clusters and one long direction after the other; it keeps what is near, and says
@@ -113,10 +116,10 @@ class LaplacianEigenmaps(Reducer):
     on_disconnected: OnDisconnected = "join"
     random_state: Seed = None
 
-    def _fit(self, X: Any, ctx: Context) -> Fit:
+    def _fit(self, X: Any, ctx: Context, neighbors: Any = None) -> Fit:
         self._refuse_unused()
         landmarks = drawn_landmarks(X, self.n_components, self.n_landmarks, ctx)
-        net = self._net(X, landmarks, ctx)
+        net = self._net(X, landmarks, ctx) if neighbors is None else self._ready(X, neighbors, ctx)
         plain = self.normalization == "none"
         walk = walk_spectrum(net, self.n_components, ctx, normalized=not plain)
         return extended(self._placed(net, walk), X, landmarks, ctx)
@@ -134,6 +137,18 @@ class LaplacianEigenmaps(Reducer):
         return along_graph(
             base, k, self.radius, self.sigma, ctx.ops, policy, binary=binary, loops=loops
         )
+
+    def _ready(self, X: Any, neighbors: Any, ctx: Context) -> Net:
+        """Ties along a graph that was found elsewhere."""
+        unused = ["n_neighbors", "radius", "n_landmarks"]
+        refuse_unused(self, unused, "the graph of neighbors is given")
+        if self.affinity == "precomputed":
+            raise ParameterError("neighbors= would be ignored: affinity='precomputed' is a graph.")
+        base = distances_of(Data(X, ctx.dtype, ctx.survey), self.metric, self.metric_params)
+        given = NeighborGraph.of(neighbors, size(base))
+        how = base, given.n_neighbors, None, self.sigma, ctx.ops, self.on_disconnected
+        binary, loops = self.affinity == "binary", self.self_loops
+        return along_graph(*how, binary=binary, loops=loops, ready=given.edges())
 
     def _placed(self, net: Net, walk: Walk) -> Fit:
         """Eigenvectors as coordinates, in the scale that was asked for."""
@@ -215,11 +230,11 @@ class LaplacianEigenmaps(Reducer):
 
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
         m = n if self.n_landmarks is None else min(n, self.n_landmarks)
-        given = "precomputed" in (self.metric, self.affinity)
+        indexed = self.metric in INDEXED and self.radius is None
         # How many rows are within a radius is not known beforehand.
         ties = self.n_neighbors if self.radius is None else 250
         ties = None if self.affinity == "precomputed" else ties
-        return walk_memory(n, m, d, itemsize, self.n_components, ties, given)
+        return walk_memory(n, m, d, itemsize, self.n_components, ties, indexed)
 
     def _smaller(self, n: int) -> dict[str, Self]:
         return fewer_rows(self, n)

@@ -7,14 +7,14 @@ from typing import Any, Literal, Self
 from scipy.sparse import csr_array, eye_array
 
 from ..backends.protocol import Array
-from ..base import Context, Fit, Reducer, reducer
+from ..base import Context, Fit, GraphReducer, reducer
 from ..graph import Graph, OnDisconnected
 from ..params import Count, NonNegative, Positive, Seed
 from ..solvers.alignment import Alignment, aligned, alignment_memory, fewer_rows
 
 
 @reducer
-class LocallyLinearEmbedding(Reducer):
+class LocallyLinearEmbedding(GraphReducer):
     """Rebuild each point from its neighbors, and find places that are rebuilt the same way.
 
     Use it to unroll a curved sheet of points by local means only: no distances between far points
@@ -52,7 +52,7 @@ class LocallyLinearEmbedding(Reducer):
     eigenvalues_, reconstruction_error_ : of (I - W)'(I - W), smallest first, and their sum
     residuals_, solver_, degenerate_axes_ : |M v - λ v| per axis, how it was found, equal axes
     participation_ : how many rows each axis is about
-    n_graph_components_, graph_components_, bridges_, n_distinct_, landmarks_
+    n_graph_components_, graph_components_, bridges_, n_distinct_, knn_recall_, landmarks_
 
     References
     ----------
@@ -80,17 +80,17 @@ class LocallyLinearEmbedding(Reducer):
     on_disconnected: OnDisconnected = "join"
     random_state: Seed = None
 
-    def _fit(self, X: Any, ctx: Context) -> Fit:
+    def _fit(self, X: Any, ctx: Context, neighbors: Any = None) -> Fit:
         def align(points: Array, graph: Graph) -> Alignment:
             near = graph.lists()
             weights = ctx.ops.barycenters(points, points, near, self.reg)
             W = csr_array((weights, near.indices, near.starts), shape=2 * (len(points),))
             return Alignment(None, root=csr_array(eye_array(len(points)) - W))
 
-        return aligned(self, X, ctx, align, needs=lambda k: 1)  # noqa: ARG005
+        return aligned(self, X, ctx, neighbors, align, needs=lambda k: 1)  # noqa: ARG005
 
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
-        return alignment_memory(self, n, d, itemsize, entries=self.n_neighbors + 1)
+        return alignment_memory(self, n, d, itemsize, by_root=True)
 
     def _smaller(self, n: int) -> dict[str, Self]:
         return fewer_rows(self, n)

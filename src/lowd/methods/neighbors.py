@@ -112,7 +112,8 @@ class NeighborsTransformer(Reducer):
 
     def _place(self, data: Data, ops: Backend) -> Any:
         found: csr_array = self.map_(data.items, ops)
-        return found.astype(data.dtype)
+        # Not csr_array.astype, which would sort the neighbors by number.
+        return csr_array((found.data.astype(data.dtype), found.indices, found.indptr), found.shape)
 
     def _among(self, X: Any) -> NeighborGraph:
         check_params(self)
@@ -123,7 +124,7 @@ class NeighborsTransformer(Reducer):
             )
             base = distances_of(data, self.metric, self.metric_params)
             found = others(base, self.n_neighbors, ops)
-        return NeighborGraph(found.indices, found.distances, getattr(found, "recall", 1.0))
+        return NeighborGraph(found.indices, found.distances, found.recall)
 
     def _kind(self) -> Kind:
         return data_kind(self.metric)
@@ -136,5 +137,6 @@ class NeighborsTransformer(Reducer):
 
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:  # noqa: ARG002
         k = self.n_neighbors + 1
-        block = min(2**23, n * n) * 8
-        return {"rows": 3 * n * d * 8, "distances": 3 * block, "neighbors": 4 * n * k * 12}
+        indexed = self.metric in ("euclidean", "cosine", "correlation")
+        block = 0 if indexed else min(2**23, n * n) * 8
+        return {"rows": 3 * n * d * 8, "distances": 3 * block, "neighbors": 8 * n * k * 12}

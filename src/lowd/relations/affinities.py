@@ -20,6 +20,7 @@ from ..graph import (
     by_size,
     connected,
     distinct,
+    merged,
     shortest_bridges,
 )
 from ..values import value
@@ -78,7 +79,7 @@ class Affinities:
         least = D[rows, nearest].astype(np.float64)
         at = np.where(least == 0, nearest, -1)
         scale = -self._halves(least)
-        joined = self._joined(D, least == 0, ops)
+        joined = self._joined(D, least == 0)
         if joined is None:
             weights = np.exp(-scale[:, None] - self._halves(D))
             return Ties(weights, scale, at)
@@ -92,7 +93,7 @@ class Affinities:
     def kept(self) -> Affinities:
         return replace(self, base=self.base.kept())
 
-    def _joined(self, D: Array, known: NDArray[np.bool_], ops: Backend) -> NDArray[np.bool_] | None:
+    def _joined(self, D: Array, known: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
         """Which training points are neighbors of each new point; None if all are.
 
         A point on a training point has that one besides its k others.
@@ -102,8 +103,11 @@ class Affinities:
             return np.asarray(self.radius * slack >= D)
         if self.k is None or self.reach is None:
             return None
-        near = ops.select(D, min(self.k + 1, D.shape[1]), None).distances
-        own = np.where(known, near[:, -1], near[:, min(self.k, near.shape[1]) - 1])
+        n = D.shape[1]
+        last = min(self.k, n) - 1
+        beyond = min(last + 1, n - 1)
+        near = np.partition(D, (last, beyond), axis=1)
+        own = np.where(known, near[:, beyond], near[:, last])
         return np.asarray(np.maximum(own[:, None], self.reach) * slack >= D)
 
     def _halves(self, d: Array) -> Float64:
@@ -157,13 +161,14 @@ def along_graph(
     binary: bool = False,
     loops: bool = False,
     near: int | None = None,
+    ready: csr_array | None = None,
 ) -> Net:
     """Ties between neighbors. σ is how far their `near`-th, or else last, neighbor typically is."""
-    points = distinct(base, k, radius, ops, ties=True)
+    points = merged(base, ready) if ready is not None else distinct(base, k, radius, ops, ties=True)
     if sigma is None and not binary:
         sigma = _scale(points.edges, min(near, k) if near and k else k, radius)
     single = len(points.first) == 1
-    reach = None if k is None or single else points.edges.data[points.edges.indptr[:-1] + k - 1]
+    reach = None if k is None or single else _reach(points.edges, k)
     relation = Affinities(points.base, None if binary else sigma, k, reach, radius)
     graph = _single(points) if single else connected(points, k, radius, ops, on_disconnected)
     W = csr_array((1, 1)) if single else _weights(graph, relation)
@@ -174,13 +179,20 @@ def along_graph(
     return Net(W, relation, graph.place, graph.mass, report)
 
 
+def _reach(edges: csr_array, k: int) -> Float64:
+    """The distance of each point's k-th neighbor; of its last in a graph that has fewer."""
+    held = np.minimum(np.diff(edges.indptr), k)
+    at = np.minimum(edges.indptr[:-1] + np.maximum(held, 1) - 1, max(edges.nnz - 1, 0))
+    return np.where(held > 0, edges.data[at], 0.0)
+
+
 def _scale(edges: csr_array, k: int | None, radius: float | None) -> float:
     """The median distance to the k-th neighbor, or to the last one within the radius."""
     held = np.diff(edges.indptr) > 0
     starts = edges.indptr[:-1][held]
     if not len(starts):
         return radius or 1.0
-    last = np.maximum.reduceat(edges.data, starts) if k is None else edges.data[starts + k - 1]
+    last = np.maximum.reduceat(edges.data, starts) if k is None else _reach(edges, k)[held]
     return float(np.median(last))
 
 

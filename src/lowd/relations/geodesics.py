@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from .. import draws
-from ..backends.protocol import Array, Backend, Float64, Neighbors
+from ..backends.protocol import Array, Backend, Float64, Lists, Neighbors
 from ..graph import MOST_TIES, Graph
 from ..values import value
 from . import Matrix
@@ -89,21 +88,17 @@ class Geodesics:
         shape = near.shape[0], len(self.lengths)
         return csr_array((near.data, self.first[near.indices], near.indptr), shape=shape)
 
-    def along(self, near: csr_array, dtype: np.dtype[Any], ops: Backend) -> Array:  # noqa: ARG002
-        """-½ (g² - c²), where g is the length of the best path and c that to the nearest neighbor.
+    def along(self, near: csr_array, dtype: np.dtype[Any], ops: Backend) -> Array:
+        """-½ (g² - c²), where g is the length of the best way and c that to the nearest neighbor.
 
         What is the same for a whole row does not matter to the map, and without c² a far point
         keeps its digits: g² - c² = (g - c)(g - c + 2c), and g - c is computed without g.
         """
-        G, starts = self.lengths, near.indptr
-        beyond = np.empty((near.shape[0], G.shape[1]), dtype)
-        straight = np.empty((near.shape[0], 1), dtype)
-        for i, (begin, end) in enumerate(pairwise(starts)):
-            steps = near.data[begin:end]
-            straight[i] = steps.min()
-            detours = (steps - steps.min()).astype(dtype)[:, None]
-            beyond[i] = (detours + G[near.indices[begin:end]]).min(0)
-        return np.asarray(-0.5 * beyond * (beyond + 2 * straight))
+        lists = Lists(near.indptr.astype(np.int64), near.indices.astype(np.int32))
+        straight = np.minimum.reduceat(near.data, lists.starts[:-1])
+        detours = near.data - np.repeat(straight, np.diff(lists.starts))
+        beyond = ops.relax(lists, detours, self.lengths).astype(dtype, copy=False)
+        return np.asarray(-0.5 * beyond * (beyond + 2 * straight.astype(dtype)[:, None]))
 
     def kept(self) -> Geodesics:
         return replace(self, base=self.base.kept())

@@ -33,10 +33,12 @@ def len_of(items: Any) -> int:
 
 def check_neighbors(k: int, n: int) -> None:
     """The fact joining n_neighbors and the data, in one place."""
+    if n == 1:
+        raise ParameterError(f"n_neighbors={k}, but n_samples=1: a single row has no neighbors.")
     if k >= n:
         raise ParameterError(
             f"n_neighbors={k} needs at least {k + 1} rows, but there are {n}; "
-            + (f"use n_neighbors={n - 1} or less." if n > 1 else "one row has no neighbors.")
+            f"use n_neighbors={n - 1} or less."
         )
 
 

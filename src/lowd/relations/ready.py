@@ -50,8 +50,8 @@ class NeighborGraph:
         """Sparse distances as of scikit-learn's KNeighborsTransformer: each row leads with itself.
 
         >>> import lowd
-        >>> lowd.neighbors([[0.0], [1.0], [3.0]], 1).graph().indices
-        array([0, 1, 1, 0, 2, 1], dtype=int32)
+        >>> lowd.neighbors([[0.0], [1.0], [3.0]], 1).graph().indices.tolist()
+        [0, 1, 1, 0, 2, 1]
         """
         n = len(self.indices)
         own = np.arange(n, dtype=np.int32)[:, None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -17,7 +18,8 @@ from ..maps import BarycentricMap, Remember, TangentMap
 from ..params import refuse_unused
 from ..relations.distances import Distances
 from ..relations.neighbors import nearest
-from .bottom import Bottom, localized, weighted_bottom
+from ..relations.ready import NeighborGraph
+from .bottom import Bottom, few, localized, weighted_bottom
 from .krylov import basis_memory
 
 
@@ -34,10 +36,17 @@ Align = Callable[[Array, Graph], Alignment]
 Needs = Callable[[int], int]
 
 
-def aligned(model: Any, X: Array, ctx: Context, align: Align, needs: Needs) -> Fit:
+def aligned(model: Any, X: Array, ctx: Context, neighbors: Any, align: Align, needs: Needs) -> Fit:
     """Fit of a locally linear method; with landmarks, the other rows are placed by its map."""
     if model.radius is not None:
         refuse_unused(model, ["n_neighbors"], "radius is set")
+    if neighbors is not None:
+        unused = ["n_neighbors", "radius", "n_landmarks"]
+        refuse_unused(model, unused, "the graph of neighbors is given")
+        given = NeighborGraph.of(neighbors, len(X))
+        model = copy.copy(model)
+        model.n_neighbors = given.n_neighbors
+        return _embedded(model, X, ctx, align, needs, given.edges())
     if model.n_landmarks is None:
         return _embedded(model, X, ctx, align, needs)
     n, m, k = len(X), model.n_landmarks, model.n_components
@@ -50,7 +59,14 @@ def aligned(model: Any, X: Array, ctx: Context, align: Align, needs: Needs) -> F
     return fit._replace(embedding=fit.map(X, ctx.ops)).noting(landmarks=chosen)
 
 
-def _embedded(model: Any, X: Array, ctx: Context, align: Align, needs: Needs) -> Fit:
+def _embedded(
+    model: Any,
+    X: Array,
+    ctx: Context,
+    align: Align,
+    needs: Needs,
+    ready: csr_array | None = None,
+) -> Fit:
     n, k = len(X), model.n_components
     if not np.ptp(X, axis=0).any():
         return _collapsed(model, X, ctx)
@@ -62,6 +78,7 @@ def _embedded(model: Any, X: Array, ctx: Context, align: Align, needs: Needs) ->
         ctx.ops,
         model.on_disconnected,
         ties=True,
+        ready=ready,
     )
     count = len(graph.first)
     _check_sizes(model, count, needs)
@@ -102,6 +119,7 @@ def _collapsed(model: Any, X: Array, ctx: Context) -> Fit:
         "graph_components": np.zeros(n, np.int64),
         "bridges": np.empty((0, 2), np.int64),
         "n_distinct": 1,
+        "knn_recall": 1.0,
     }
     Y = np.zeros((1, k), ctx.dtype)
     return _mapped(model, X[:1], Y, Fit(axes.vectors, None, report))
@@ -171,27 +189,30 @@ def _check_sizes(model: Any, n: int, needs: Needs) -> None:
 def _check_lists(graph: Graph, points: Array, least: int, ctx: Context) -> None:
     """A radius may leave some points with fewer neighbors than the method needs."""
     counts = np.diff(graph.edges.indptr)
-    few = np.flatnonzero(counts < least)
-    if len(few):
-        far = nearest(graph.base, points[few], least + 1, ctx.ops).distances[:, -1].max()
+    lonely = np.flatnonzero(counts < least)
+    if len(lonely):
+        far = nearest(graph.base, points[lonely], least + 1, ctx.ops).distances[:, -1].max()
         raise DataError(
-            f"row {graph.first[few[0]]} has {counts[few[0]]} neighbors within the radius, but "
-            f"{least} are needed; use radius={far * 1.001:.4g} or more, or n_neighbors."
+            f"row {graph.first[lonely[0]]} has {counts[lonely[0]]} neighbors, but {least} are "
+            f"needed; use radius={far * 1.001:.4g} or more, or n_neighbors."
         )
 
 
-def alignment_memory(model: Any, n: int, d: int, itemsize: int, entries: int) -> dict[str, int]:
-    """Bytes of a fit whose matrix has so many entries per point."""
+def alignment_memory(
+    model: Any, n: int, d: int, itemsize: int, *, by_root: bool = False
+) -> dict[str, int]:
+    """Bytes of a fit; the factor's are measured for surfaces (d <= 3) and for clouds."""
     m = n if model.n_landmarks is None else min(n, model.n_landmarks)
     k, near = model.n_components, min(model.n_neighbors + 1, m)
-    # Measured on surfaces: a factor has two to three times log2(m) entries per entry and node.
-    factor = 16 * m * min(m, 4 * entries) * max(1, int(np.log2(max(m, 2))) // 4)
+    entries = near if by_root else 3 * near if d <= 3 else near**2
+    fill = entries * (3.5 if by_root and d > 3 else 0.7) * np.log2(max(m, 2))
+    dense = m <= few(k, by_root)
     mapping = 0 if model.n_landmarks is None else n * (d + 6 * near + 4 * k) * 8
     return {
         "rows": m * d * (8 + 2 * itemsize),
         "neighbors": 10 * m * near * 8,
-        "matrix": 4 * m * min(m, entries) * 12,
-        "factor": factor,
+        "matrix": 4 * m * min(m, entries) * 12 + (9 * m * m * 8 if dense else 0),
+        "factor": 0 if dense else 16 * m * min(m, int(fill)),
         "eigenvectors": basis_memory(m, k),
         "map": mapping + 8 * n * k * 8,
     }

@@ -28,7 +28,7 @@ from ..base import Context
 from ..errors import ConvergenceWarning, LocalizedAxisWarning, UnsupportedError, warn
 from ..threads import calm_blas
 from .canonical import runs, signs, turned
-from .krylov import Apply, block_width, leading, orthonormal
+from .krylov import Apply, block_width, orthonormal
 
 DENSE = 500  # rows up to which a whole dense spectrum is quicker than any idea
 DENSE_AT_LAST = 4000  # rows up to which it is affordable where nothing else converged
@@ -37,6 +37,7 @@ DENSE_AT_LAST = 4000  # rows up to which it is affordable where nothing else con
 NARROW, FACTORABLE = 1400, 4000
 ANGLE = 1e-6  # wanted: residual over gap, a bound of the angle to the true space
 ENOUGH = 1e-3  # accepted without another attempt or a warning
+PASSES = 40  # blocks of inverse iteration, at most
 WORK, PRODUCTS = 4e12, (1000, 20000)  # multiplications, and products with a block, at most
 EQUAL = 1e-8  # relative difference of eigenvalues that are taken for the same
 EPS = float(np.finfo(np.float64).eps)
@@ -171,31 +172,43 @@ def _finished(p: Problem, found: Pairs, solver: str) -> Bottom:
 def _attempts(p: Problem) -> Iterator[tuple[str, Callable[[Problem], Pairs | None]]]:
     """Ways to solve it, the most promising first."""
     n = len(p.null)
-    if n <= max(DENSE, 6 * block_width(p.k)):
+    if n <= few(p.k, p.root is not None):
         yield "dense", _dense
         return
-    if p.root is not None and width(p.root) <= FACTORABLE:
-        yield "root", _by_root
+    if p.root is not None:
+        if width(p.root, symmetric=False) <= FACTORABLE:  # the matrix itself is never narrower
+            yield "root", _by_root
+            if width(p.matrix) <= FACTORABLE:
+                yield "inverse", _inverse
+        if n <= DENSE_AT_LAST:
+            yield "dense", _dense
+        return
     breadth = width(p.matrix)
-    if p.root is None and breadth > NARROW:
+    if breadth > NARROW:
         yield "chebyshev", _chebyshev
     if breadth <= FACTORABLE:
         yield "inverse", _inverse
     if n <= DENSE_AT_LAST:
         yield "dense", _dense
-    if p.root is None:
-        yield "chebyshev", lambda p: _chebyshev(p, patient=True)
+    yield "chebyshev", lambda p: _chebyshev(p, patient=True)
 
 
-def width(A: csr_array) -> int:
+def few(k: int, by_root: bool) -> int:
+    """Rows up to which the dense spectrum is taken; singular vectors of a root cost five times."""
+    return max(DENSE // 2 if by_root else DENSE, 6 * block_width(k))
+
+
+def width(A: csr_array, symmetric: bool = True) -> int:
     """The largest level of a breadth-first search from a far node: no separator need be larger."""
-    pattern = csr_array((np.ones(A.nnz), A.indices, A.indptr), A.shape)
-    pattern = csr_array(pattern + pattern.T)
-    _, label = connected_components(pattern, directed=False)
-    start = int(np.argmax(label == np.argmax(np.bincount(label))))
-    far = breadth_first_order(pattern, start, return_predecessors=False)[-1]
-    order, before = breadth_first_order(pattern, int(far))
-    place = np.empty(len(label), np.int64)
+    links = csr_array((np.ones(A.nnz), A.indices, A.indptr), A.shape)
+    links = links if symmetric else csr_array(links + links.T)
+    order = breadth_first_order(links, 0, return_predecessors=False)
+    if len(order) < len(links.indptr) - 1:  # several pieces: the largest one
+        _, label = connected_components(links, directed=False)
+        start = int(np.argmax(label == np.argmax(np.bincount(label))))
+        order = breadth_first_order(links, start, return_predecessors=False)
+    order, before = breadth_first_order(links, int(order[-1]))
+    place = np.empty(links.shape[0], np.int64)
     place[order] = np.arange(len(order))
     came = place[before[order[1:]]]  # never decreases: a level is found by bisection
     ends = [0, 1]
@@ -258,26 +271,41 @@ def _by_root(p: Problem) -> Pairs | None:
 
 
 def _inverted(p: Problem, apply: Apply) -> Pairs | None:
-    """Leading pairs of the inverse; their order is its, their values are A's own."""
-    k = p.k
-    start = p.start(k + 2)
-    if not np.isfinite(apply(start[:, :1])).all():
-        return None
-    found = leading(apply, start, k + 1, 1e-11, max_passes=30)
+    """Leading pairs of the inverse by block Lanczos; their order is its, their values are A's own.
+
+    Stops by residual over gap, or where rounding keeps the operator from being more symmetric.
+    """
+    k, width = p.k, p.k + 2
+    block = orthonormal(p.start(width), 0.0)
+    Q = AQ = np.empty((len(block), 0))
+    for passes in range(PASSES):
+        product = apply(block)
+        if not np.isfinite(product).all():
+            return None
+        Q, AQ = np.hstack([Q, block]), np.hstack([AQ, product])
+        T = Q.T @ AQ
+        theta, Y = scipy.linalg.eigh((T + T.T) / 2)
+        theta, Y = theta[::-1], Y[:, ::-1]
+        left = np.linalg.norm(AQ @ Y[:, :k] - Q @ (Y[:, :k] * theta[:k]), axis=0).max()
+        gap = max(theta[k - 1] - theta[k], 1e-3 * abs(theta[k - 1]), np.finfo(float).tiny)
+        progress.report("eigenvectors", passes + 1, PASSES)
+        if left <= max(1e-2 * ANGLE * gap, 2 * np.abs(T - T.T).max()):
+            break
+        for _ in range(2):  # twice is enough (Parlett, 1980)
+            product = product - Q @ (Q.T @ product)
+        block = orthonormal(product, 1e-13 * theta[0])
+        if not block.shape[1]:
+            break
+        if Q.shape[1] > 15 * width:  # begin anew with the best, to which the block is orthogonal
+            Q, AQ = Q @ Y[:, : 2 * width], AQ @ Y[:, : 2 * width]
     # Once more, which takes out what the tolerance left of eigenvectors far away.
-    V = scipy.linalg.qr(apply(found.vectors), mode="economic")[0]
-    if p.root is not None:
-        values = ((p.root @ V) ** 2).sum(0)
-        AV = p.times(V)
-    else:
-        AV = p.times(V)
-        values = (V * AV).sum(0)
-    gap = max(found.values[k - 1] - found.values[k], 1e-3 * found.values[k - 1])
-    error = found.residual * found.values[0] / max(gap, np.finfo(float).tiny)
+    V = scipy.linalg.qr(apply(Q @ Y[:, : k + 1]), mode="economic")[0]
+    AV = p.times(V)
+    values = (V * AV).sum(0) if p.root is None else ((p.root @ V) ** 2).sum(0)
     # A factor without pivoting may be wrong: the residual shows it, once beyond rounding.
-    left = np.linalg.norm(AV - V * values, axis=0)[:k].max() - 1e-13 * p.top
-    gap = max(values[k] - values[k - 1], 1e-3 * values[k], np.finfo(float).tiny)
-    return Pairs(values, V, float(max(error, left / gap)))
+    wrong = np.linalg.norm(AV - V * values, axis=0)[:k].max() - 1e-13 * p.top
+    apart = max(values[k] - values[k - 1], 1e-3 * values[k], np.finfo(float).tiny)
+    return Pairs(values, V, float(max(left / gap, wrong / apart)))
 
 
 def _chebyshev(p: Problem, patient: bool = False) -> Pairs:
@@ -290,6 +318,8 @@ def _chebyshev(p: Problem, patient: bool = False) -> Pairs:
     order = reverse_cuthill_mckee(A, symmetric_mode=True)  # products 1.5 to 3 times as fast
     A = csr_array(A[order][:, order])
     A.sort_indices()
+    if A.nnz < 2**31:  # what is read per entry is what a product costs
+        A = csr_array((A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32)), A.shape)
     k, ops = p.k, p.ctx.ops
     p = p._replace(A=A, null=np.ascontiguousarray(p.null[order]), root=None)
     top = min(p.top, _bound(p))
@@ -307,12 +337,14 @@ def _chebyshev(p: Problem, patient: bool = False) -> Pairs:
         half, middle = (top - cut) / 2, (top + cut) / 2
         if half <= 0:  # the block spans everything that there is
             break
-        need = np.arccosh(1e4) / max(_growth(cut - theta[k - 1], half), EPS)
+        growth = max(_growth(cut - theta[k - 1], half), EPS)
+        slow = sweeps > 2 and np.arccosh(1e4) / growth > 600
         progress.report("eigenvectors", min(spent, budget), budget)
-        if error <= ANGLE or spent >= budget or (sweeps > 2 and need > 600 and not patient):
+        if error <= ANGLE or spent >= budget or (slow and not patient):
             break
         if sweeps:
-            degree = int(np.clip(need, degree, 2 * degree))
+            need = np.arccosh(np.clip(10 * error / ANGLE, 10, 1e4)) / growth
+            degree = int(np.clip(need, 0.25 * degree, 2 * degree))
         # An isolated value must not outgrow the rest by more than rounding lets survive.
         most = np.arccosh(1e7) / max(_growth(cut - theta[0], half), EPS)
         degree = int(np.clip(degree, 4, max(4, most)))
@@ -397,8 +429,8 @@ def localized(V: Float64) -> Float64:
     """Warn of columns that are about a few rows only; the participation of each column."""
     rows = participation(V)
     n = len(V)
-    few = min(n / 10, max(4.5, min(n / 100, 100)))
-    for axis in np.flatnonzero((rows > 0) & (rows < few)):
+    limit = min(n / 10, max(4.5, min(n / 100, 100)))
+    for axis in np.flatnonzero((rows > 0) & (rows < limit)):
         count = int(np.ceil(rows[axis]))
         who: NDArray[np.int64] = np.sort(np.argsort(-np.abs(V[:, axis]), kind="stable")[:count])
         shown = ", ".join(map(str, who[:10])) + (", ..." if count > 10 else "")

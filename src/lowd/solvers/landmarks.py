@@ -14,13 +14,10 @@ from ..base import Context, Fit
 from ..errors import ParameterError
 from ..maps import CenteredMap, blockwise
 from ..relations import Matrix, Relation
-from ..relations.distances import DistanceRelation, MinusHalfSquare
-from ..relations.neighbors import some
+from ..relations.distances import DistanceRelation, Listed, MinusHalfSquare
 from .canonical import signs
 from .principal import Centered, input_noise, principal_axes
 from .spectral import double_centered, positive_part, warn_if_indefinite
-
-CANDIDATES = 4  # per landmark: farthest points of a sample are as spread out, at a fraction of n
 
 
 def landmark_scaling(base: DistanceRelation, n: int, k: int, m: int, ctx: Context) -> Fit:
@@ -78,17 +75,21 @@ def farthest_points(base: DistanceRelation, n: int, m: int, ctx: Context) -> NDA
     """m well spread points: each the farthest, of some random ones, from those chosen before."""
     if m >= n:
         return np.arange(n)
-    drawn = draws.subset(ctx.seed, "landmarks", n, min(n, CANDIDATES * m))
-    part = base.at(drawn)
-    items = part.everything()
+    if isinstance(base, Listed):  # which does not know how far they are
+        return draws.subset(ctx.seed, "landmarks", n, m)
+    drawn = draws.subset(ctx.seed, "landmarks", n, candidates(n, m))
+    D = base.at(drawn).distances(ctx.ops)
+    gap = D[0].copy()
     chosen = [0]
-    gap = np.full(len(drawn), np.inf)
-    for count in range(1, m):
-        D = part.toward(some(items, np.array(chosen[-1:])), ctx.ops)[0]
-        np.minimum(gap, D, out=gap)
+    for _ in range(1, m):
         chosen.append(int(gap.argmax()))
-        progress.report("landmarks", count + 1, m)
+        np.minimum(gap, D[chosen[-1]], out=gap)
     return np.sort(drawn[chosen])
+
+
+def candidates(n: int, m: int) -> int:
+    """How many points m landmarks are chosen of: their distances are all computed."""
+    return min(n, max(m, min(4 * m, 8192)))
 
 
 def nystroem(kernel: Any, n: int, k: int | None, m: int, ctx: Context) -> Fit:

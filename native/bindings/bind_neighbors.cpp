@@ -1,0 +1,175 @@
+#include <nanobind/stl/optional.h>
+
+#include <algorithm>
+
+#include "bind.hpp"
+#include "lowd/neighbors.hpp"
+
+namespace lowd::python {
+
+namespace {
+
+constexpr const char* LISTS = "ids and distances must have one row per row that is asked for";
+
+struct Out {
+    Matrix<int32_t> ids;
+    Matrix<double> distances;
+    Out(const Array2<int32_t>& i, const Array2<double>& d, int64_t rows)
+        : ids(view(i)), distances(view(d)) {
+        require_shape(ids, rows, ids.cols, LISTS);
+        require_shape(distances, rows, ids.cols, LISTS);
+        require(ids.cols >= 1, "ids needs a column");
+    }
+};
+
+template <class T>
+void select_of(const Array2<const T>& D, const std::optional<Array1<const int64_t>>& own,
+               const Array2<int32_t>& ids, const Array2<double>& values, int threads,
+               nb::object poll) {
+    const auto d = view(D);
+    const int64_t* skipped = view(own, d.rows, "own must have one entry per row of D");
+    const Out out(ids, values, d.rows);
+    require(out.ids.cols <= d.cols - (skipped ? 1 : 0), "more is wanted than D has");
+    run(threads, poll, [&](Job& job) { select(d, skipped, out.ids, out.distances, job); });
+}
+
+template <class T>
+void nearest_of(const Array2<const T>& Q, const Array2<const T>& X, bool among, bool root,
+                double factor, double unit, const Array2<int32_t>& ids,
+                const Array2<double>& distances, int threads, nb::object poll) {
+    const auto q = view(Q), x = view(X);
+    const Out out(ids, distances, q.rows);
+    require(q.cols == x.cols, "Q and X must have equally many columns");
+    require(out.ids.cols <= x.rows - (among ? 1 : 0), "more is wanted than X has");
+    run(threads, poll, [&](Job& job) {
+        nearest(q, x, among, Metric{root, factor, unit}, out.ids, out.distances, job);
+    });
+}
+
+// A finder with the number of rows and columns that it was made for.
+template <class T>
+struct Bound {
+    Finder<T> finder;
+    int64_t rows, cols, features;
+};
+
+template <class T>
+Bound<T>* finder_of(const Array2<const T>& X, const Array2<const float>& Z,
+                    const Array1<const double>& center, double scale, double error, bool polished,
+                    int threads, nb::object poll) {
+    const auto x = view(X);
+    const auto z = view(Z);
+    const double* middle = view(center, x.cols, "center must have one entry per column of X");
+    require(z.rows == x.rows && 1 <= z.cols && z.cols <= x.cols,
+            "Z must have the rows of X and at most its columns");
+    Bound<T>* made = nullptr;
+    run(threads, poll, [&](Job& job) {
+        made = new Bound<T>{Finder<T>(x, z, Frame{middle, scale, error}, polished, job), x.rows,
+                            x.cols, z.cols};
+    });
+    return made;
+}
+
+template <class T>
+void bind_finder(nb::module_& m, const char* name) {
+    using Self = Bound<T>;
+    nb::class_<Self>(m, name)
+        .def_prop_ro("groups", [](const Self& self) { return self.finder.groups(); })
+        .def_prop_ro("coordinates", [](const Self& self) { return self.finder.coordinates(); })
+        .def(
+            "middles",
+            [](const Self& self, const Array2<float>& out) {
+                const auto to = view(out);
+                require_shape(to, self.finder.groups(), self.finder.coordinates(),
+                              "out must have one row per group");
+                self.finder.middles(to);
+            },
+            array("out"))
+        .def(
+            "join",
+            [](const Self& self, bool root, double factor, double unit,
+               const std::optional<Array2<const int32_t>>& near, const Array2<int32_t>& ids,
+               const Array2<double>& distances, int threads, nb::object poll) {
+                const Out out(ids, distances, self.rows);
+                const Metric metric{root, factor, unit};
+                if (!near) {
+                    run(threads, poll, [&](Job& job) {
+                        self.finder.join(metric, out.ids, out.distances, job);
+                    });
+                    return;
+                }
+                const auto groups = view(*near);
+                require_shape(groups, self.finder.groups(), groups.cols,
+                              "near must have one row per group");
+                for (int64_t g = 0; g < groups.rows; g++)
+                    require(std::all_of(groups.row(g), groups.row(g) + groups.cols,
+                                        [&](int32_t o) { return 0 <= o && o < groups.rows; }),
+                            "near must hold numbers of groups");
+                run(threads, poll, [&](Job& job) {
+                    self.finder.join(metric, groups, out.ids, out.distances, job);
+                });
+            },
+            nb::arg("root"), nb::arg("factor"), nb::arg("unit"), array("near").none(), array("ids"),
+            array("distances"), nb::arg("threads"), nb::arg("poll") = nb::none())
+        .def(
+            "polish",
+            [](const Self& self, bool root, double factor, double unit, const Array2<int32_t>& ids,
+               const Array2<double>& distances, int threads, nb::object poll) {
+                const Out out(ids, distances, self.rows);
+                run(threads, poll, [&](Job& job) {
+                    self.finder.polish(Metric{root, factor, unit}, out.ids, out.distances, job);
+                });
+            },
+            nb::arg("root"), nb::arg("factor"), nb::arg("unit"), array("ids"), array("distances"),
+            nb::arg("threads"), nb::arg("poll") = nb::none())
+        .def(
+            "open",
+            [](const Self& self, bool root, double factor, double unit, const Array2<int32_t>& ids,
+               const Array2<double>& distances, int threads, nb::object poll) {
+                const Out out(ids, distances, self.rows);
+                double found = 0;
+                run(threads, poll, [&](Job& job) {
+                    found = self.finder.open(Metric{root, factor, unit}, out.ids, out.distances,
+                                             job);
+                });
+                return found;
+            },
+            nb::arg("root"), nb::arg("factor"), nb::arg("unit"), array("ids"), array("distances"),
+            nb::arg("threads"), nb::arg("poll") = nb::none())
+        .def(
+            "query",
+            [](const Self& self, const Array2<const T>& Q, const Array2<const float>& Z, bool root,
+               double factor, double unit, const Array2<int32_t>& ids,
+               const Array2<double>& distances, int threads, nb::object poll) {
+                const auto q = view(Q);
+                const auto z = view(Z);
+                require_shape(q, q.rows, self.cols, "Q must have the columns of X");
+                require_shape(z, q.rows, self.features, "Z must have one row per row of Q");
+                const Out out(ids, distances, q.rows);
+                require(out.ids.cols <= self.rows, "more is wanted than X has");
+                run(threads, poll, [&](Job& job) {
+                    self.finder.query(q, z, Metric{root, factor, unit}, out.ids, out.distances,
+                                      job);
+                });
+            },
+            array("Q"), array("Z"), nb::arg("root"), nb::arg("factor"), nb::arg("unit"),
+            array("ids"), array("distances"), nb::arg("threads"), nb::arg("poll") = nb::none());
+}
+
+}  // namespace
+
+void bind_neighbors(nb::module_& m) {
+    LOWD_BIND(m, "select", select_of, array("D"), array("own").none(), array("ids"),
+              array("values"), nb::arg("threads"), nb::arg("poll") = nb::none());
+    LOWD_BIND(m, "nearest", nearest_of, array("Q"), array("X"), nb::arg("among"), nb::arg("root"),
+              nb::arg("factor"), nb::arg("unit"), array("ids"), array("distances"),
+              nb::arg("threads"), nb::arg("poll") = nb::none());
+    bind_finder<float>(m, "Finder32");
+    bind_finder<double>(m, "Finder64");
+    // X must live as long as the finder.
+    LOWD_BIND(m, "finder", finder_of, nb::keep_alive<0, 1>(), array("X"), array("Z"),
+              array("center"), nb::arg("scale"), nb::arg("error"), nb::arg("polished"),
+              nb::arg("threads"), nb::arg("poll") = nb::none());
+}
+
+}  // namespace lowd::python

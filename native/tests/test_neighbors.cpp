@@ -1,0 +1,280 @@
+#include "lowd/neighbors.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "check.hpp"
+
+using namespace lowd;
+using namespace lowd::test;
+
+namespace {
+
+struct Found {
+    Data<int32_t> ids;
+    Data<double> distances;
+    Found(int64_t rows, int64_t k) : ids(rows, k), distances(rows, k) {
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t q = 0; q < k; q++) ids(i, q) = -1, distances(i, q) = HUGE_VAL;
+    }
+};
+bool same(const Found& a, const Found& b) {
+    return test::same(a.ids, b.ids) && test::same(a.distances, b.distances);
+}
+
+// All distances in float64, sorted by (distance, number).
+template <class T>
+Found brute(const Data<T>& Q, const Data<T>& X, int64_t k, bool among) {
+    Found found(Q.rows, k);
+    std::vector<std::pair<double, int32_t>> all;
+    for (int64_t i = 0; i < Q.rows; i++) {
+        all.clear();
+        for (int64_t j = 0; j < X.rows; j++) {
+            double s = 0;
+            for (int64_t q = 0; q < X.cols; q++) s += (Q(i, q) - X(j, q)) * (Q(i, q) - X(j, q));
+            if (!among || i != j) all.emplace_back(std::sqrt(s), int32_t(j));
+        }
+        std::partial_sort(all.begin(), all.begin() + k, all.end());
+        for (int64_t q = 0; q < k; q++) {
+            found.distances(i, q) = all[size_t(q)].first;
+            found.ids(i, q) = all[size_t(q)].second;
+        }
+    }
+    return found;
+}
+
+// The filter's sight of rows: the first m coordinates in a random orthonormal basis.
+struct Sight {
+    int64_t cols, features;
+    std::vector<double> center, basis;
+    double scale = 1, error = 0;
+
+    template <class T>
+    Sight(const Data<T>& X, int64_t m, bool rotate) : cols(X.cols), features(m) {
+        center.assign(size_t(cols), 0.0);
+        double largest = 1e-300;
+        for (int64_t j = 0; j < cols; j++) {
+            for (int64_t i = 0; i < X.rows; i++) center[size_t(j)] += X(i, j) / double(X.rows);
+            for (int64_t i = 0; i < X.rows; i++)
+                largest = std::max(largest, std::abs(X(i, j) - center[size_t(j)]));
+        }
+        scale = std::ldexp(1.0, 30 - std::ilogb(largest));
+        error = 1.01 * 0x1p-24 + (rotate ? double(cols) * 0x1p-50 : 0);
+        const Data<double> noise = Data<double>::random(m, cols, 0, 77);
+        basis.assign(size_t(m * cols), 0.0);
+        for (int64_t q = 0; q < m; q++) {  // Gram and Schmidt, twice
+            double* const v = &basis[size_t(q * cols)];
+            for (int64_t j = 0; j < cols; j++) v[j] = rotate ? noise(q, j) : double(q == j);
+            for (int round = 0; round < 2; round++)
+                for (int64_t p = 0; p <= q; p++) {
+                    const double* const u = &basis[size_t(p * cols)];
+                    double s = 0;
+                    for (int64_t j = 0; j < cols; j++) s += u[j] * v[j];
+                    for (int64_t j = 0; j < cols; j++)
+                        p == q ? void(v[j] /= std::sqrt(s)) : void(v[j] -= s * u[j]);
+                    if (p == q && round == 0) break;
+                }
+        }
+    }
+    template <class T>
+    Data<float> operator()(const Data<T>& X) const {
+        Data<float> Z(X.rows, features);
+        for (int64_t i = 0; i < X.rows; i++)
+            for (int64_t q = 0; q < features; q++) {
+                double s = 0;
+                for (int64_t j = 0; j < cols; j++)
+                    s += (X(i, j) - center[size_t(j)]) * basis[size_t(q * cols + j)];
+                Z(i, q) = float(s * scale);
+            }
+        return Z;
+    }
+    Frame frame() const { return {center.data(), scale, error}; }
+};
+
+constexpr Metric EUCLIDEAN{true, 1, 1};
+
+template <class T>
+Found joined(const Data<T>& X, int64_t k, int64_t m, bool rotate, int threads) {
+    const Sight sight(X, m, rotate);
+    const Data<float> Z = sight(X);
+    Job job(threads);
+    const Finder<T> finder(X.in(), Z.in(), sight.frame(), false, job);
+    Found found(X.rows, k);
+    finder.join(EUCLIDEAN, found.ids.out(), found.distances.out(), job);
+    return found;
+}
+
+bool agree(const Found& a, const Found& b) {
+    for (int64_t i = 0; i < a.ids.rows; i++)
+        for (int64_t q = 0; q < a.ids.cols; q++) {
+            const double x = a.distances(i, q), y = b.distances(i, q);
+            if (a.ids(i, q) != b.ids(i, q) || !(std::abs(x - y) <= 1e-12 * y)) {
+                std::printf("  row %d, neighbor %d: %g at %.17g, expected %g at %.17g\n", int(i),
+                            int(q), a.ids(i, q), x, b.ids(i, q), y);
+                return false;
+            }
+        }
+    return true;
+}
+
+template <class T>
+std::vector<Data<T>> awkward_sets() {
+    std::vector<Data<T>> sets;
+    const auto add = [&](int64_t n, int64_t d, std::function<double(int64_t, int64_t)> entry) {
+        Data<T> X(n, d);
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < d; j++) X(i, j) = T(entry(i, j));
+        sets.push_back(std::move(X));
+    };
+    const Data<double> g = Data<double>::random(1500, 20);
+    for (int64_t d : {1, 2, 3, 5, 9, 20}) add(1300, d, [&](auto i, auto j) { return g(i, j); });
+    add(2, 3, [&](auto i, auto j) { return g(i, j); });
+    add(31, 4, [&](auto i, auto j) { return g(i, j); });
+    add(1000, 20, [&](auto i, auto j) { return g(i % 40, j); });  // copies
+    add(900, 8, [](auto, auto) { return 3.0; });  // all equal
+    add(1400, 6, [&](auto i, auto j) { return std::floor(g(i, j)); });  // ties
+    add(900, 3, [](auto i, auto j) { return double(j == 0 ? i % 30 : j == 1 ? i / 30 : 0); });
+    for (double offset : {1e3, 1e6})
+        add(1200, 10, [&](auto i, auto j) { return offset + g(i, j); });
+    add(1200, 10, [&](auto i, auto j) { return i == 700 ? 1e6 : g(i, j); });  // an outlier
+    for (double scale : {1e-30, 1e30}) add(800, 7, [&](auto i, auto j) { return scale * g(i, j); });
+    for (double tight : {1e-2, 3e-3, 1e-4, 1e-7})  // clusters far from the middle
+        add(1500, 12, [&](auto i, auto j) { return 3 * g(i % 5, j) + tight * g(i, j); });
+    add(1500, 20, [&](auto i, auto j) { return g(i, j) * std::exp(-0.4 * double(j)); });
+    return sets;
+}
+
+template <class T>
+void agrees_with_brute_force() {
+    int number = 0;
+    for (const Data<T>& X : awkward_sets<T>()) {
+        std::printf("  set %d: %d x %d\n", number++, int(X.rows), int(X.cols));
+        for (int64_t k : {1, 12}) {
+            if (k >= X.rows) continue;
+            const Found expected = brute(X, X, k, true);
+            for (const int64_t m : {X.cols, (X.cols + 1) / 2}) {
+                const Found found = joined(X, k, m, m < X.cols || k > 1, 1);
+                CHECK(agree(found, expected));
+                CHECK(same(found, joined(X, k, m, m < X.cols || k > 1, 2)));
+                CHECK(same(found, joined(X, k, m, m < X.cols || k > 1, 5)));
+            }
+            // Every pair, without a filter: the same bits.
+            Found direct(X.rows, k);
+            Job job(2);
+            nearest(X.in(), X.in(), true, EUCLIDEAN, direct.ids.out(), direct.distances.out(), job);
+            CHECK(same(direct, joined(X, k, X.cols, true, 2)));
+        }
+    }
+}
+
+}  // namespace
+
+TEST(neighbors_agree_with_brute_force) {
+    both_types([](auto t) { agrees_with_brute_force<decltype(t)>(); });
+}
+
+TEST(neighbors_of_new_rows) {
+    both_types([](auto t) {
+        using T = decltype(t);
+        for (const int64_t d : {2, 11}) {
+            const auto X = Data<T>::random(1100, d), Q = Data<T>::random(500, d, 0.3, 5);
+            const Found expected = brute(Q, X, 9, false);
+            const Sight sight(X, (d + 1) / 2, true);
+            const Data<float> Z = sight(X), ZQ = sight(Q);
+            for (int threads : {1, 2, 5}) {
+                Job job(threads);
+                const Finder<T> finder(X.in(), Z.in(), sight.frame(), false, job);
+                Found found(Q.rows, 9), direct(Q.rows, 9);
+                finder.query(Q.in(), ZQ.in(), EUCLIDEAN, found.ids.out(), found.distances.out(),
+                             job);
+                CHECK(agree(found, expected));
+                nearest(Q.in(), X.in(), false, EUCLIDEAN, direct.ids.out(), direct.distances.out(),
+                        job);
+                CHECK(same(found, direct));
+                Found alone(1, 9);
+                nearest(Q.in(77, 1), X.in(), false, EUCLIDEAN, alone.ids.out(),
+                        alone.distances.out(), job);
+                CHECK(same_row(alone.distances, 0, found.distances, 77));
+                CHECK(same_row(alone.ids, 0, found.ids, 77));
+            }
+        }
+    });
+}
+
+// Near groups, then neighbors of neighbors, then all: ends where all at once does, and nothing is
+// taken twice.
+TEST(neighbors_in_parts) {
+    const auto X = Data<float>::random(2500, 6);
+    const Sight sight(X, 6, true);
+    const Data<float> Z = sight(X);
+    Job job(2), five(5);
+    const Finder<float> finder(X.in(), Z.in(), sight.frame(), true, job);
+    Data<float> middles(finder.groups(), finder.coordinates());
+    finder.middles(middles.out());
+    Found near(finder.groups(), 3);
+    nearest(middles.in(), middles.in(), true, EUCLIDEAN, near.ids.out(), near.distances.out(), job);
+    Found found(X.rows, 7), again = found;
+    const auto ids = found.ids.out();
+    const auto distances = found.distances.out();
+    finder.join(EUCLIDEAN, near.ids.in(), ids, distances, job);
+    finder.join(EUCLIDEAN, near.ids.in(), again.ids.out(), again.distances.out(), five);
+    CHECK(same(found, again));
+    const Found expected = joined(X, 7, 6, true, 1), before = found;
+    CHECK(!same(before, expected));
+    finder.polish(EUCLIDEAN, ids, distances, job);
+    finder.polish(EUCLIDEAN, again.ids.out(), again.distances.out(), five);
+    CHECK(same(found, again));
+    CHECK(!same(found, before));
+    CHECK(finder.open(EUCLIDEAN, ids, distances, job) > 0);
+    finder.join(EUCLIDEAN, ids, distances, job);
+    CHECK(same(found, expected));
+}
+
+TEST(neighbors_stop_when_asked) {
+    struct Never : Monitor {
+        bool proceed(int64_t, int64_t) override { return false; }
+    } never;
+    const auto X = Data<float>::random(20000, 20);
+    const Sight sight(X, 20, false);
+    const Data<float> Z = sight(X);
+    Job build(2), job(2, &never);
+    const Finder<float> finder(X.in(), Z.in(), sight.frame(), false, build);
+    Found found(X.rows, 10);
+    bool stopped = false;
+    try {
+        finder.join(EUCLIDEAN, found.ids.out(), found.distances.out(), job);
+    } catch (const Cancelled&) {
+        stopped = true;
+    }
+    CHECK(stopped);
+}
+
+TEST(smallest_entries) {
+    both_types([](auto t) {
+        using T = decltype(t);
+        auto D = Data<T>::random(40, 700);
+        for (int64_t i = 0; i < 20; i++)
+            for (int64_t j = 0; j < 700; j++) D(i, j) = std::floor(2 * D(i, j));  // ties
+        for (int64_t j = 0; j < 700; j++) D(3, j) = std::numeric_limits<T>::infinity();
+        std::vector<int64_t> own(40);
+        for (int64_t i = 0; i < 40; i++) own[size_t(i)] = (i * 17) % 700;
+        for (const int64_t k : {1, 5, 90, 699})
+            for (const bool skip : {false, true}) {
+                Found found(40, k);
+                Job job(2);
+                select(D.in(), skip ? own.data() : nullptr, found.ids.out(), found.distances.out(),
+                       job);
+                bool right = true;
+                for (int64_t i = 0; i < 40; i++) {
+                    std::vector<std::pair<double, int32_t>> all;
+                    for (int64_t j = 0; j < 700; j++)
+                        if (!skip || j != own[size_t(i)]) all.emplace_back(double(D(i, j)), j);
+                    std::sort(all.begin(), all.end());
+                    for (int64_t q = 0; q < k; q++)
+                        right &= all[size_t(q)].first == found.distances(i, q) &&
+                                 all[size_t(q)].second == found.ids(i, q);
+                }
+                CHECK(right);
+            }
+    });
+}

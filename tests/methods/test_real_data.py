@@ -1,0 +1,60 @@
+"""Data that people know: what each graph method makes of them."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.spatial import cKDTree
+
+import lowd
+
+FOLDER = Path(os.environ.get("LOWD_DATA", Path(__file__).parents[3] / "shared" / "data"))
+
+
+@cache
+def _mnist(rows):
+    path = FOLDER / "mnist.npz"
+    if not path.exists():
+        pytest.skip("mnist.npz is not here; set LOWD_DATA to its folder")
+    with np.load(path, allow_pickle=False) as arrays:
+        X, y = arrays["X"][:rows].astype(np.float32) / 255, arrays["y"][:rows]
+    return lowd.PCA(50).fit_transform(X), y
+
+
+def _accuracy(places, labels, new=None, new_labels=None):
+    """Share of points whose 15 nearest training places vote for their class."""
+    tree = cKDTree(places)
+    if new is None:
+        near = tree.query(places, 16)[1][:, 1:]
+        wanted = labels
+    else:
+        near, wanted = tree.query(new, 15)[1], new_labels
+    votes = np.apply_along_axis(np.bincount, 1, labels[near], minlength=10)
+    return (votes.argmax(1) == wanted).mean()
+
+
+# What 15 neighbors in two dimensions told of the class when this was written, less two points.
+MNIST = {
+    "Isomap": (lowd.Isomap(2, n_neighbors=15), 0.49),
+    "LocallyLinearEmbedding": (lowd.LocallyLinearEmbedding(2, n_neighbors=15), 0.43),
+    "ModifiedLLE": (lowd.ModifiedLLE(2, n_neighbors=15), 0.60),
+    "HessianLLE": (lowd.HessianLLE(2, n_neighbors=15), 0.51),
+    "LTSA": (lowd.LTSA(2, n_neighbors=15), 0.64),
+    "LaplacianEigenmaps": (lowd.LaplacianEigenmaps(2, n_neighbors=15), 0.70),
+    "DiffusionMaps": (lowd.DiffusionMaps(2), 0.37),
+}
+
+
+@pytest.mark.parametrize("name", MNIST)
+@pytest.mark.filterwarnings("ignore::lowd.errors.LowdWarning")
+def test_digits_lie_with_their_kind(name):
+    model, least = MNIST[name]
+    X, y = _mnist(4000)
+    old, new = slice(0, 3500), slice(3500, 4000)
+    places = model.fit_transform(X[old])
+    assert _accuracy(places, y[old]) >= least
+    assert _accuracy(places, y[old], model.transform(X[new]), y[new]) >= least - 0.06
