@@ -1,5 +1,6 @@
 #include "lowd/stress.hpp"
 
+#include <array>
 #include <cmath>
 
 #include "drive.hpp"
@@ -66,30 +67,86 @@ LOWD_FOR_FLOATS(INSTANTIATE)
 
 namespace {
 
-// Isotonic regression by pooling adjacent violators, in one pass. Means are compared by products:
-// divisions would take most of the time.
+// Isotonic regression by pooling adjacent violators. Means are compared by products: divisions would
+// take most of the time.
+struct Pool {
+    double sum, weight;
+    int64_t end;
+};
 class Pools {
 public:
-    struct Pool {
-        double sum, weight;
-        int64_t end;
-    };
-
-    explicit Pools(int64_t most) : pools_(most) {}
-
+    void clear() { pools_.clear(); }
     void add(Pool next) {
-        while (count_ && pools_[count_ - 1].sum * next.weight >= next.sum * pools_[count_ - 1].weight) {
-            count_--;
-            next.sum += pools_[count_].sum;
-            next.weight += pools_[count_].weight;
+        while (!pools_.empty() && pools_.back().sum * next.weight >= next.sum * pools_.back().weight) {
+            next.sum += pools_.back().sum;
+            next.weight += pools_.back().weight;
+            pools_.pop_back();
         }
-        pools_[count_++] = next;
+        pools_.push_back(next);
     }
-    std::span<const Pool> all() const { return {pools_.get(), size_t(count_)}; }
+    std::span<const Pool> all() const { return pools_; }
 
 private:
-    Buffer<Pool> pools_;
-    int64_t count_ = 0;
+    std::vector<Pool> pools_;
+};
+
+// Pools of a few thousand items. Every comparison of the plain algorithm is a coin toss, which CPUs
+// guess wrong. In terms of running sums, pools end where the greatest convex minorant touches them,
+// which is never above the minorant of a few of the sums. So that comes first, and only items below
+// it are pooled one by one: a few in a hundred.
+class Part {
+public:
+    static constexpr int64_t MOST = 4096;
+
+    // values(i) -> Pool of item i < count.
+    template <class F>
+    std::span<const Pool> pooled(int64_t count, F values) {
+        double sum = 0, weight = 0;
+        for (int64_t i = 0; i < count; i++) {
+            const Pool item = values(i);
+            each_[size_t(i)] = item.sum, mass_[size_t(i)] = item.weight;
+            ends_[size_t(i)] = item.end;
+            sums_[size_t(i) + 1] = sum += item.sum;
+            weights_[size_t(i) + 1] = weight += item.weight;
+        }
+        coarse_.clear();
+        for (int64_t i = 0; i < count; i += COARSE)
+            coarse_.add(between(i, std::min(i + COARSE, count)));
+        fine_.clear();
+        int64_t begin = 0, last = 0;
+        for (const Pool& pool : coarse_.all()) {
+            const double slope = pool.sum / pool.weight;
+            const double level = sums_[size_t(begin)] - slope * weights_[size_t(begin)];
+            int64_t found = 0;
+            for (int64_t i = begin + 1; i < pool.end; i++) {
+                below_[size_t(found)] = i;
+                found += sums_[size_t(i)] - slope * weights_[size_t(i)] < level;
+            }
+            for (int64_t f = 0; f < found; last = below_[size_t(f)], f++)
+                fine_.add(between(last, below_[size_t(f)]));
+            fine_.add(between(last, pool.end));
+            begin = last = pool.end;
+        }
+        // Sums of the pools again, from their items: running sums have lost digits.
+        exact_.clear();
+        int64_t i = 0;
+        for (const Pool& pool : fine_.all()) {
+            double all = 0, masses = 0;
+            for (; i < pool.end; i++) all += each_[size_t(i)], masses += mass_[size_t(i)];
+            exact_.add({all, masses, ends_[size_t(i) - 1]});
+        }
+        return exact_.all();
+    }
+
+private:
+    static constexpr int64_t COARSE = 32;
+    Pool between(int64_t a, int64_t b) const {
+        return {sums_[size_t(b)] - sums_[size_t(a)], weights_[size_t(b)] - weights_[size_t(a)], b};
+    }
+    std::array<double, MOST> each_, mass_;
+    std::array<int64_t, MOST> ends_, below_;
+    std::array<double, MOST + 1> sums_{}, weights_{};
+    Pools coarse_, fine_, exact_;
 };
 
 // Sorts (length, pair) keys that are mostly in order: by insertion, until that takes too long.
@@ -144,39 +201,39 @@ double isotonic(const OrderedPairs& pairs, bool split, const double* lengths, in
     const bool sorting = grouped && split, sharing = grouped && !split;
     if (sorting) sort_groups(pairs.groups, lengths, order, fitted, job);
     const double* const values = sorting ? fitted : lengths;
-    const auto pool_of = [&](int64_t q) -> Pools::Pool {
+    const auto pool_of = [&](int64_t q) -> Pool {
         const double w = pairs.weights ? pairs.weights[sorting ? order[q] : q] : 1;
         return {w * values[q], w, q + 1};
     };
+    const auto shared_by = [&](int64_t g) {
+        Pool one{0, 0, pairs.groups[size_t(g) + 1]};
+        for (int64_t q = pairs.groups[size_t(g)]; q < one.end; q++) {
+            const Pool next = pool_of(q);
+            one.sum += next.sum, one.weight += next.weight;
+        }
+        return one;
+    };
     // Parts are pooled on their own, then their pools together: the same fit.
     const int64_t items = sharing ? int64_t(pairs.groups.size()) - 1 : count;
-    const int64_t parts = std::clamp<int64_t>(items / 4096, 1, 32);
-    std::vector<std::vector<Pools::Pool>> pooled(static_cast<size_t>(parts));
+    std::vector<std::vector<Pool>> pooled(size_t(ceil_div(items, Part::MOST)));
+    std::vector<Part> rooms(size_t(job.threads()));
     job.parallel(
-        parts,
-        [&](int64_t part, int) {
-            const int64_t begin = items * part / parts, end = items * (part + 1) / parts;
-            Pools pools(end - begin);
-            for (int64_t i = begin; i < end; i++) {
-                Pools::Pool one = sharing ? Pools::Pool{0, 0, 0} : pool_of(i);
-                if (sharing)
-                    for (int64_t q = pairs.groups[size_t(i)]; q < pairs.groups[size_t(i) + 1]; q++) {
-                        const Pools::Pool next = pool_of(q);
-                        one = {one.sum + next.sum, one.weight + next.weight, next.end};
-                    }
-                pools.add(one);
-            }
-            pooled[size_t(part)].assign(pools.all().begin(), pools.all().end());
+        int64_t(pooled.size()),
+        [&](int64_t part, int worker) {
+            const int64_t begin = part * Part::MOST, size = std::min(items - begin, Part::MOST);
+            Part& room = rooms[size_t(worker)];
+            const auto found =
+                sharing ? room.pooled(size, [&](int64_t i) { return shared_by(begin + i); })
+                        : room.pooled(size, [&](int64_t i) { return pool_of(begin + i); });
+            pooled[size_t(part)].assign(found.begin(), found.end());
         },
         0);
-    int64_t most = 0;
-    for (const auto& part : pooled) most += int64_t(part.size());
-    Pools pools(most);
+    Pools pools;
     for (const auto& part : pooled)
-        for (const Pools::Pool& pool : part) pools.add(pool);
+        for (const Pool& pool : part) pools.add(pool);
     double total = 0, squares = 0;
     int64_t q = 0;
-    for (const Pools::Pool& pool : pools.all()) {
+    for (const Pool& pool : pools.all()) {
         const double mean = pool.sum / pool.weight;
         total += pool.weight;
         squares += pool.weight * mean * mean;

@@ -188,16 +188,26 @@ double locate(const double* targets, const double* weights, int64_t n, const dou
     return total_of<double>(sums[0]);
 }
 
-// Of pairs; y has rows of k entries.
+// Of pairs; y has rows of k entries. What can be done for several pairs at once is done apart from
+// the rest, some pairs at a time.
+constexpr int64_t PAIRS = 256;
+
 template <int K>
 inline INLINE void lengths_of(const int32_t* first, const int32_t* second, int64_t count,
                               const double* y, int k, double* lengths) {
-    for (int64_t p = 0; p < count; p++) {
-        const double* const a = y + int64_t(first[p]) * (K ? K : k);
-        const double* const b = y + int64_t(second[p]) * (K ? K : k);
-        double d2 = 0;
-        for (int c = 0; c < (K ? K : k); c++) d2 += (a[c] - b[c]) * (a[c] - b[c]);
-        lengths[p] = __builtin_sqrt(d2);
+    for (int64_t begin = 0; begin < count; begin += PAIRS) {
+        const int64_t end = least(begin + PAIRS, count);
+        for (int64_t p = begin; p < end; p++) {
+            const double* const a = y + int64_t(first[p]) * (K ? K : k);
+            const double* const b = y + int64_t(second[p]) * (K ? K : k);
+            double d2 = 0;
+            for (int c = 0; c < (K ? K : k); c++) d2 += (a[c] - b[c]) * (a[c] - b[c]);
+            lengths[p] = d2;
+        }
+        for (int64_t p = begin; p < end; p += W<double>) {
+            const Wide d2 = load_part(lengths + p, end - p);
+            store_part(lengths + p, d2 * inverse_root(d2), end - p);
+        }
     }
 }
 void pair_lengths(const int32_t* first, const int32_t* second, int64_t count, const double* y,
@@ -214,21 +224,31 @@ template <int K>
 inline INLINE void moves_of(const int32_t* first, const int32_t* second, const double* weights,
                             int64_t count, const double* lengths, const double* fitted,
                             double scale, const double* y, int k, double* moved, double* sums) {
-    double stress = 0, size = 0, cross = 0;
-    for (int64_t p = 0; p < count; p++) {
-        const int64_t i = int64_t(first[p]) * (K ? K : k), j = int64_t(second[p]) * (K ? K : k);
-        const double d = lengths[p], t = scale * fitted[p], w = weights ? weights[p] : 1;
-        stress += w * (t - d) * (t - d);
-        size += w * d * d;
-        cross += w * t * d;
-        const double b = d > 0 ? w * t / d : 0;
-        for (int c = 0; c < (K ? K : k); c++) {
-            const double force = b * (y[i + c] - y[j + c]);
-            moved[i + c] += force;
-            moved[j + c] -= force;
+    Wide stress = {}, size = {}, cross = {};
+    alignas(64) double pulls[PAIRS];
+    for (int64_t begin = 0; begin < count; begin += PAIRS) {
+        const int64_t end = least(begin + PAIRS, count);
+        for (int64_t p = begin; p < end; p += W<double>) {
+            const int64_t left = end - p;
+            const Wide d = load_part(lengths + p, left), t = scale * load_part(fitted + p, left);
+            const Wide w = weights ? load_part(weights + p, left) : spread(1.0);
+            stress += w * (t - d) * (t - d);  // beyond the end both are 0
+            size += w * d * d;
+            cross += w * t * d;
+            store(pulls + (p - begin), d > 0.0 ? w * t / d : Wide{});
+        }
+        for (int64_t p = begin; p < end; p++) {
+            const int64_t i = int64_t(first[p]) * (K ? K : k), j = int64_t(second[p]) * (K ? K : k);
+            for (int c = 0; c < (K ? K : k); c++) {
+                const double force = pulls[p - begin] * (y[i + c] - y[j + c]);
+                moved[i + c] += force;
+                moved[j + c] -= force;
+            }
         }
     }
-    sums[0] = stress, sums[1] = size, sums[2] = cross;
+    sums[0] = total_of<double>(stress);
+    sums[1] = total_of<double>(size);
+    sums[2] = total_of<double>(cross);
 }
 void pair_moves(const int32_t* first, const int32_t* second, const double* weights, int64_t count,
                 const double* lengths, const double* fitted, double scale, const double* y, int k,
