@@ -61,7 +61,7 @@ WITNESSES = {
             "metric_params": ({"metric": "minkowski"}, {"p": 1}, {"p": 3}),
             "weights": ({}, None, "sammon"),
             "init": ({}, "classical_mds", "random"),
-            "n_init": ({"init": "random"}, 1, 5),
+            "n_init": ({"init": "random", "random_state": 1}, 1, 9),
             "max_iter": ({"eps": 0.5}, 1, 300),
             "eps": ({}, 1e-3, 1e-4),
             "n_landmarks": ({}, None, 20),

@@ -19,7 +19,9 @@ from .protocol import (
     Array,
     Float64,
     Index,
+    Ints,
     Lists,
+    Majorized,
     Moments,
     Neighbors,
     Pairs,
@@ -29,7 +31,6 @@ from .protocol import (
 )
 from .reference import Reference
 from .search import RowIndex, rowwise
-from .stress import NativeGuttman, NativeMonotone
 
 
 @dataclass(frozen=True)
@@ -212,3 +213,35 @@ class Native(Reference):
         assert wide[0] is not None
         _native.locate(wide[0], wide[1], A, max_iter, tol, Y, stress, self.threads, step("places"))
         return Y, stress
+
+
+@dataclass(frozen=True)
+class NativeGuttman:
+    """Targets and weights, read once per step."""
+
+    D: Array
+    W: Array | None
+    threads: int
+
+    def step(self, Y: Float64) -> Majorized:
+        moved = np.empty(Y.shape)
+        Y = np.ascontiguousarray(Y)
+        return Majorized(*_native.guttman(self.D, self.W, Y, moved, self.threads), moved)
+
+
+@dataclass(frozen=True)
+class NativeMonotone:
+    """Pairs in their order, and room for their distances and disparities."""
+
+    pairs: Pairs
+    split: bool
+    order: Ints
+    lengths: Float64
+    fitted: Float64
+    threads: int
+
+    def step(self, Y: Float64) -> Majorized:
+        moved = np.empty(Y.shape)
+        Y, room = np.ascontiguousarray(Y), (self.order, self.lengths, self.fitted)
+        sums = _native.monotone(*self.pairs, self.split, Y, *room, moved, self.threads)
+        return Majorized(*sums, moved)
