@@ -37,7 +37,7 @@ demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py demo
 
 test: $(VENV)/.installed
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .

@@ -55,7 +55,8 @@ struct Data {
 
 template <class T>
 bool same(const Data<T>& a, const Data<T>& b) {
-    return !std::memcmp(a.memory.data(), b.memory.data(), a.memory.size() * sizeof(T));
+    return a.memory.empty() ||
+           !std::memcmp(a.memory.data(), b.memory.data(), a.memory.size() * sizeof(T));
 }
 template <class T>
 bool same_row(const Data<T>& a, int64_t i, const Data<T>& b, int64_t j) {

@@ -36,7 +36,7 @@ HOMES = {
     "pyarrow": set(),
     "joblib": set(),
     "matplotlib": set(),
-    "lowd._native": {"backends.native"},
+    "lowd._native": {"backends.native", "backends.search"},
 }
 MODULES = {
     ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path

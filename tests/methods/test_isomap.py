@@ -449,6 +449,18 @@ def test_types(backend, dtype):
     assert disparity(truth, model.embedding_) < 0.005
 
 
+def test_regression_knows_a_row_in_another_type(backend):
+    """Few rows of float32 are fitted in float64: the same row, prepared again, is a little off."""
+    X = rows_like(60, dtype=np.float32)
+    model = lowd.Isomap(2, metric="cosine", map="regression", backend=backend).fit(X)
+    close(model.transform(X), model.embedding_, np.float32)
+    # A tiny ridge would make places of the rounding of new rows; float64 can afford it.
+    flat = np.random.default_rng(0).random((200, 2)) * [4, 2]
+    model = lowd.Isomap(2, n_neighbors=199, map="regression", backend=backend)
+    assert model.fit(flat.astype(np.float32)).regression_ridge_ >= 1e-4
+    assert model.fit(flat).regression_ridge_ < 1e-4
+
+
 def test_the_way_back(backend):
     """Rows for places, from the rows of near places; how good they are is said honestly."""
     X, _ = roll(1000)
@@ -545,3 +557,15 @@ def test_a_sparse_graph_in_place_of_distances(backend):
         model.fit(lowd.neighbors(far, 9).graph())
     with pytest.raises(UnsupportedError, match="need the rows"):
         model.set_params(map="regression").fit(step.transform(X))
+
+
+def test_an_approximate_search_is_announced(backend, monkeypatch):
+    """What the engine reports of its search reaches the user."""
+    from lowd import graph
+
+    found = graph.others
+    monkeypatch.setattr(graph, "others", lambda *given: found(*given)._replace(recall=0.995))
+    model = lowd.Isomap(2, n_neighbors=8, backend=backend)
+    with pytest.warns(ApproximationWarning, match=r"99\.50%"):
+        model.fit(roll(200)[0])
+    assert model.knn_recall_ == 0.995

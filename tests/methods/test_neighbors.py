@@ -292,3 +292,5 @@ def test_copies_and_short_rows_of_a_ready_graph(backend, method):
     Y = model.embedding_.reshape(40, 3, 2)
     same_bits(Y, np.broadcast_to(Y[:, :1], Y.shape))
     assert np.isfinite(model.transform(X + 0.1)).all()
+    if hasattr(model, "neighbor_radii_"):
+        close(model.neighbor_radii_, graph.max(axis=1).toarray().ravel())

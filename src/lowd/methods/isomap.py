@@ -235,7 +235,7 @@ class Isomap(GraphReducer):
             "neighbors": 5 * n * degree * 8 if indexed else 3 * min(2**23, n * n) * 8,
             "graph": 8 * n * degree * 12,
             "map": 8 * n * k * 8,
-            "residual variance": 6 * min(n, SAMPLE) * 8 * min(n, m or n),
+            "residual variance": 6 * 8 * min(min(n, SAMPLE) * (m or n), 2**20 + (m or n)),
         }
         if m is None:
             taken |= {"distances": n * n * wide, "spectrum": spectrum_memory(n, k)}

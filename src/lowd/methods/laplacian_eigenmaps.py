@@ -39,9 +39,9 @@ class LaplacianEigenmaps(GraphReducer):
     Use it to see clusters and one long direction after the other; it keeps what is near, and says
     nothing of distances. For a sheet whose true lengths matter take Isomap or LTSA.
 
-    Cost: finding neighbors, then a sparse eigenproblem (about a second for 20,000 rows). New rows
-    are joined to the graph as training rows were, and the eigenvector equation is solved for
-    them alone (Nyström): y = mean of the neighbors' y / (1 - λ). Also known as `SpectralEmbedding`.
+    Cost: finding neighbors, then a sparse eigenproblem. New rows are joined to the graph as
+    training rows were, and the eigenvector equation is solved for them alone (Nyström):
+    y = mean of the neighbors' y / (1 - λ). Also known as `SpectralEmbedding`.
 
     Parameters
     ----------

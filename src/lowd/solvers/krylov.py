@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 
 from .. import draws, progress
-from ..backends.protocol import Array, Float64
+from ..backends.protocol import Float64
 from ..threads import calm_blas
 
 Apply = Callable[[Float64], Float64]

@@ -19,6 +19,9 @@ CENTERS = 1000  # points the regression rests on
 # Widths of the kernel, as shares of the median squared distance, and ridges that are tried.
 WIDTHS = (1 / 64, 1 / 16, 1 / 4, 1.0, 4.0, 16.0)
 RIDGES = (1e-10, 1e-8, 1e-6, 1e-4, 1e-2)
+# A smaller ridge would turn the rounding of new rows into places: weights grow like its inverse.
+LEAST = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-4}
+HOME = 1e-12  # of the typical distance; a row that comes in another type is a little off
 
 
 @value
@@ -41,16 +44,17 @@ class RidgeMap:
 
 @value
 class RegressionMap:
-    """A regression, but a training point (one at distance 0) returns to its own place."""
+    """A regression, but a training point (one at no distance) returns to its own place."""
 
     ridge: RidgeMap
     base: DistanceRelation
     places: Float64
+    home: float
 
     def __call__(self, Q: Any, ops: Backend) -> Array:
         Y = self.ridge(Q, ops)
         found = nearest(self.base, Q, 1, ops)
-        home = found.distances[:, 0] == 0
+        home = found.distances[:, 0] <= self.home
         Y[home] = self.places[found.indices[home, 0]]
         return Y
 
@@ -76,7 +80,7 @@ def regression(
         with calm_blas():
             values, V = ctx.ops.eigh(np.exp(-D2 / (width * median)), len(D2))
             inside = V.T @ goal
-            for ridge in RIDGES:
+            for ridge in (ridge for ridge in RIDGES if ridge >= LEAST[ctx.dtype]):
                 inverse = 1 / (np.maximum(values, 0) + ridge)
                 weights = V @ (inverse[:, None] * inside)
                 missed = weights / ((V * V) @ inverse)[:, None]  # each point, left out
@@ -86,7 +90,8 @@ def regression(
         progress.report("regression", done + 1, len(WIDTHS))
     error, gamma, ridge, weights = best
     spread = float((goal * goal).sum())
-    place = RegressionMap(RidgeMap(centers.kept(), gamma, weights, offset), base.kept(), Y)
+    ridge_map = RidgeMap(centers.kept(), gamma, weights, offset)
+    place = RegressionMap(ridge_map, base.kept(), Y, HOME * float(np.sqrt(median)))
     return place, {
         "regression_gamma": gamma,
         "regression_ridge": ridge,
