@@ -34,7 +34,6 @@ def searched(data: str, columns: int, k: int, *bars: Bar) -> Case:
         },
         bars=bars,
         floor=half_of_all_pairs,
-        scales=k == 15,
     )
 
 
