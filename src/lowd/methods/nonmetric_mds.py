@@ -21,8 +21,8 @@ class NonMetricMDS(MDS):
     scales its values to mean square 1 (so points cannot fall together), and takes Guttman's step
     toward them.
 
-    Cost: n²/2 pairs of 40 bytes; a step takes a few times as long as one of `MDS`. New points:
-    dissimilarities go through the fitted function, then as in `MDS`.
+    Cost: n²/2 pairs of 144 bytes; a step takes about eight times as long as one of `MDS`.
+    New points: dissimilarities go through the fitted function, then as in `MDS`.
 
     Parameters
     ----------
