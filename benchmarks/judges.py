@@ -218,6 +218,27 @@ def neighbors(X: Any, k: int) -> Score:
     return score
 
 
+def divergence(X: Any, k: int) -> Score:
+    """KL of one set of affinities (perplexity 30) from each map, with the exact normalizer."""
+    import lowd
+
+    P = lowd.TSNE(k, max_iter=1).fit(X).affinity_
+    rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
+    classes = labels(X, k)
+
+    def score(found: Arrays) -> dict[str, float]:
+        Y = found["Y"].astype(np.float64)
+        apart = ((Y[rows] - Y[P.indices]) ** 2).sum(1)
+        total = 0.0
+        for i in range(0, len(Y), 500):
+            squares = sum(np.subtract.outer(y[i : i + 500], y) ** 2 for y in Y.T)
+            total += (1 / (1 + squares)).sum()
+        kl = P.data @ (np.log(P.data) + np.log1p(apart)) + np.log(total - len(Y))
+        return {"KL": float(kl), **classes(found)}
+
+    return score
+
+
 def finite(X: Any, k: int) -> Score:  # noqa: ARG001
     """Rows whose place is not a number."""
     return lambda found: {"lost rows": float((~np.isfinite(found["Y"])).any(1).sum())}
@@ -244,6 +265,7 @@ JUDGES: dict[str, Callable[[Any, int], Score]] = {
         unrolled,
         labels,
         neighbors,
+        divergence,
         finite,
         alone,
         stress,

@@ -21,6 +21,19 @@ class Tapkee:
         return tapkee.embed(X.astype(np.float64).T, **self.options)
 
 
+class OpenTSNE:
+    """Its FFT route with exact neighbors, as all others have them."""
+
+    def __init__(self, n_components: int, steps: int) -> None:
+        self.options = {"n_components": n_components, "n_iter": steps - 250}
+
+    def fit_transform(self, X: Any) -> Any:
+        from openTSNE import TSNE
+
+        model = TSNE(**self.options, neighbors="exact", negative_gradient_method="fft", n_jobs=2)
+        return np.asarray(model.fit(X))
+
+
 class FaissPCA:
     def __init__(self, n_components: int) -> None:
         self.n_components = n_components

@@ -73,6 +73,7 @@ class Case:
         return (np.float64,) if self.source in ("table", "words") else (np.float64, np.float32)
 
 
+MILD = {"early_exaggeration": 4.0, "max_iter": 60}
 CASES = [
     Case("PCA", "PCA", {"n_components": 2}),
     Case("PCA-all", "PCA"),
@@ -197,6 +198,20 @@ CASES = [
     Case("Isomap-words", "Isomap", {"metric": edits}, "words"),
     Case("Isomap-landmarks", "Isomap", {"n_neighbors": 6, "n_landmarks": 20}),
     Case("Isomap-regression", "Isomap", {"n_neighbors": 6, "map": "regression"}),
+    # Mild and few steps: exaggeration tears sixty rows apart, and rounding grows with every tear.
+    *(
+        Case(f"{method}{name}", method, {**MILD, **params}, source)
+        for method, name, params, source in (
+            ("TSNE", "", {"perplexity": 10}, "rows"),
+            ("TSNE", "-scales", {"n_components": 3, "perplexity": (4, 15)}, "rows"),
+            ("TSNE", "-uniform", {"affinity": "uniform", "n_neighbors": 12}, "rows"),
+            ("TSNE", "-precomputed", {"perplexity": 10, "metric": "precomputed"}, "distances"),
+            ("TSNE", "-affinity", {"affinity": "precomputed"}, "kernel"),
+            ("TSNE", "-words", {"perplexity": 8, "metric": edits}, "words"),
+            ("SNE", "", {"perplexity": 10}, "rows"),
+            ("SNE", "-symmetric", {"perplexity": 12, "symmetric": True}, "rows"),
+        )
+    ),
     Case("LLE", "LocallyLinearEmbedding", {"n_neighbors": 12}),
     Case("LLE-radius", "LocallyLinearEmbedding", {"radius": 4.0}),
     Case("LLE-tangent", "LocallyLinearEmbedding", {"n_neighbors": 12, "map": "tangent"}),

@@ -132,5 +132,6 @@ void bind_sketch(nb::module_& m);
 void bind_graphs(nb::module_& m);
 void bind_neighbors(nb::module_& m);
 void bind_stress(nb::module_& m);
+void bind_embed(nb::module_& m);
 
 }  // namespace lowd::python

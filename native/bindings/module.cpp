@@ -17,4 +17,5 @@ NB_MODULE(_native, m) {
     bind_graphs(m);
     bind_neighbors(m);
     bind_stress(m);
+    bind_embed(m);
 }

@@ -27,6 +27,8 @@ namespace {
 #include "patches.inl"
 #include "neighbors.inl"
 #include "stress.inl"
+#include "embed.inl"
+#include "mesh.inl"
 
 template <class T>
 constexpr Kernels<T> table() {
@@ -67,6 +69,11 @@ constexpr Kernels<T> table() {
 constexpr Scaling scaling{locate, pair_lengths, pair_moves};
 constexpr Sparse sparse{sparse_times<int32_t>, sparse_times<int64_t>, assemble};
 
+constexpr Embed embed{perplexity,    pair_sums,     attraction,   advance<double>, advance<float>,
+                      settle,        W<float>,      even_lines,   columns_forward, lines_through,
+                      columns_back,  line_through,  spread_charges, read_slopes,   attract_all,
+                      later_pairs,   add_line,      inner,        extent};
+
 }  // namespace
 
 #define LOWD_JOIN(a, b) a##b
@@ -75,6 +82,6 @@ constexpr Sparse sparse{sparse_times<int32_t>, sparse_times<int64_t>, assemble};
 #define LOWD_STRING(x) LOWD_QUOTE(x)
 extern const Level LOWD_NAME(LOWD_LEVEL);
 constexpr Level LOWD_NAME(LOWD_LEVEL){LOWD_STRING(LOWD_LEVEL), table<float>(), table<double>(),
-                                      sparse, search_table(), scaling};
+                                      sparse, search_table(), scaling, embed};
 
 }  // namespace lowd

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     )
     from .methods.random_projection import SparseRandomProjection as SparseRandomProjection
     from .methods.random_projection import jl_min_dim as jl_min_dim
+    from .methods.sne import SNE as SNE
+    from .methods.tsne import TSNE as TSNE
     from .planning import estimate as estimate
     from .store import load as load
     from .store import save as save

@@ -17,6 +17,7 @@ Index = TypeVar("Index", NDArray[np.int32], NDArray[np.int64])
 Doubles: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 Short: TypeAlias = NDArray[np.int32]
+Likeness: TypeAlias = Literal["student", "gauss", "rows"]
 Poll: TypeAlias = Callable[[int, int], object] | None
 Measure: TypeAlias = Literal[
     "dot",
@@ -360,3 +361,82 @@ def locate(
     poll: Poll = None,
 ) -> None:
     """Moves each row of Y to where its distances to A fit T best."""
+
+def perplexity(
+    starts: Integers,
+    squares: Doubles,
+    target: float,
+    p: Doubles,
+    beta: Doubles,
+    threads: int,
+    poll: Poll = None,
+) -> None:
+    """p, beta = chances like exp(-beta d^2) over each list, with exp(entropy) = target."""
+
+def pair_sums(
+    Y: Doubles,
+    kernel: Likeness,
+    rows: Integers,
+    z: Doubles,
+    r: Doubles,
+    threads: int,
+    poll: Poll = None,
+) -> None:
+    """z, r = exact sums over all others of some rows: of w, and of their pushes."""
+
+def normalizer(Y: Doubles, threads: int, poll: Poll = None) -> float:
+    """The sum of 1 / (1 + d^2) over all ordered pairs; one or two dimensions."""
+
+def settle(
+    starts: Integers,
+    indices: Short,
+    p: Doubles,
+    Y: Doubles,
+    kernel: Likeness,
+    phi: NDArray[np.float32] | None,
+    nodes: list[int],
+    origin: list[float],
+    spacing: float,
+    places: Doubles,
+    threads: int,
+    poll: Poll = None,
+) -> None:
+    """places (in and out) = where new points come to rest among those of Y."""
+
+class Forces:
+    """A descent under way; ``mesh`` asks for a potential on a grid instead of all pairs."""
+
+    def __init__(
+        self,
+        starts: Integers,
+        indices: Short,
+        values: Doubles,
+        k: int,
+        kernel: Likeness,
+        mesh: bool,
+    ) -> None: ...
+    def start(self, Y: Doubles) -> None: ...
+    def advance(
+        self,
+        steps: int,
+        exaggeration: float,
+        momentum: float,
+        rate: float,
+        threads: int,
+        poll: Poll = None,
+    ) -> float:
+        """The sum of the squares of the last steps."""
+
+    def places(self, out: Doubles) -> None: ...
+    def forces(
+        self,
+        Y: Doubles,
+        attraction: Doubles,
+        repulsion: Doubles,
+        threads: int,
+        poll: Poll = None,
+    ) -> None: ...
+    def mesh(
+        self, Y: Doubles, threads: int, poll: Poll = None
+    ) -> tuple[NDArray[np.float32], list[int], list[float], float]:
+        """phi, nodes, origin and spacing of the potential of points at Y."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from . import draws
-from .backends.protocol import Array, Backend, Float64, Lists, Rows
+from .backends.protocol import Array, Backend, Float64, Lists, Mesh, Rows
 from .errors import DataError
 from .relations import Relation
 from .relations.distances import Distances
@@ -347,3 +347,47 @@ def blockwise(Q: Any, width: int, place: Any) -> Array:
 
 def dense(Q: Rows) -> Array:
     return np.asarray(Q.toarray() if isinstance(Q, csr_array) else Q)
+
+
+@value
+class NeighborMap:
+    """New points come to rest among the training points of SNE or t-SNE, which stay.
+
+    One that falls on a training point (at distance 0) has its place.
+    """
+
+    relation: Any  # of `relations.perplexity`
+    Y: Array
+    kernel: str
+    field: Mesh | None
+
+    def __call__(self, Q: Any, ops: Backend) -> Array:
+        return self.placed(self.relation.toward(Q, ops), ops)
+
+    def placed(self, chances: Any, ops: Backend) -> Array:
+        near, p, at = chances
+        start = medians(near, p, self.Y)
+        Y = ops.settle(near, p, self.Y, self.kernel, self.field, start)
+        known = at >= 0
+        Y[known] = self.Y[at[known]]
+        return Y
+
+
+def medians(near: Lists, weights: Float64, Y: Array) -> Float64:
+    """The weighted median of each list's places, column by column: no outlier moves it far."""
+    counts = np.diff(near.starts)
+    out = np.empty((len(counts), Y.shape[1]))
+    for count in np.unique(counts):
+        rows = np.flatnonzero(counts == count)
+        step = max(1, BLOCK_BYTES // (64 * int(count)))
+        for i in range(0, len(rows), step):
+            part = rows[i : i + step]
+            entries = near.starts[part, None] + np.arange(count)
+            w = weights[entries]
+            for c in range(Y.shape[1]):
+                places = Y[near.indices[entries], c].astype(np.float64)
+                order = np.argsort(places, axis=1, kind="stable")
+                below = np.cumsum(np.take_along_axis(w, order, 1), axis=1)
+                middle = (below < 0.5 * below[:, -1:]).sum(1)
+                out[part, c] = places[np.arange(len(part)), order[np.arange(len(part)), middle]]
+    return out

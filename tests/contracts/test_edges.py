@@ -25,7 +25,7 @@ SHIFTS = {
     *("Diffusion", "Diffusion-neighbors", "Diffusion-landmarks"),
     *("Isomap", "Isomap-radius", "Isomap-manhattan", "Isomap-landmarks"),
     *("LLE", "LLE-radius", "LLE-tangent", "LLE-landmarks", "ModifiedLLE", "HessianLLE"),
-    *("LTSA", "LTSA-tangent"),
+    *("LTSA", "LTSA-tangent", "SNE", "SNE-symmetric", "TSNE", "TSNE-scales", "TSNE-uniform"),
 }
 POWER = {
     **dict.fromkeys(("PCA", "PCA-all", "PCA-share", "PCA-origin"), 1),
@@ -46,10 +46,12 @@ POWER = {
     **dict.fromkeys(("Isomap", "Isomap-manhattan", "Isomap-precomputed", "Isomap-landmarks"), 1),
     **dict.fromkeys(("LLE", "LLE-tangent", "LLE-landmarks", "ModifiedLLE", "HessianLLE"), 0),
     **dict.fromkeys(("LTSA", "LTSA-tangent"), 0),
+    **dict.fromkeys(("SNE", "SNE-symmetric", "TSNE", "TSNE-scales"), 0),
 }
 GRAPHS = (
     *("Isomap", "LaplacianEigenmaps", "DiffusionMaps"),
     *("LocallyLinearEmbedding", "ModifiedLLE", "HessianLLE", "LTSA"),
+    *("SNE", "TSNE"),
 )
 BY_LANDMARKS = [case.name for case in CASES if "n_landmarks" in case.params]
 
@@ -210,6 +212,8 @@ def _fit_as_advised(case, backend, X):
             bound = int(re.search(r"at most n_samples=(\d+)", refusal)[1])
             changes["n_landmarks"] = bound if bound > 1 else None
             changes["n_components"] = 1
+        elif "use perplexity" in refusal:
+            changes["perplexity"] = int(re.search(r"use perplexity=(\d+)", refusal)[1])
         elif "use n_neighbors" in refusal:
             changes["n_neighbors"] = int(re.search(r"use n_neighbors=(\d+)", refusal)[1])
         else:

@@ -36,7 +36,7 @@ HOMES = {
     "pyarrow": set(),
     "joblib": set(),
     "matplotlib": set(),
-    "lowd._native": {"backends.native", "backends.search"},
+    "lowd._native": {"backends.native", "backends.search", "backends.forces"},
 }
 MODULES = {
     ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path

@@ -28,6 +28,7 @@ BACK = {**RBF, "fit_inverse_transform": True}
 LINES = {"n_components": 2, "metric": "manhattan"}
 LOCAL = ("LocallyLinearEmbedding", "ModifiedLLE", "HessianLLE", "LTSA")
 LOCALLY = {"n_components": 5, "n_neighbors": 30}
+SHORT = {"perplexity": 8, "max_iter": 20}
 PROJECTIONS = ("GaussianRandomProjection", "SparseRandomProjection", "HadamardRandomProjection")
 
 # (method, parameter) -> the other parameters, and two values whose results must differ.
@@ -127,6 +128,25 @@ WITNESSES = {
             "random_state": ({"n_landmarks": 30}, 0, 1),
         }.items()
     },
+    **{
+        (method, name): ({**SHORT, **params}, one, other)
+        for method in ("SNE", "TSNE")
+        for name, params, one, other in (
+            ("n_components", {}, 1, 2),
+            ("perplexity", {}, 8, (4, 9)),
+            ("n_neighbors", {"perplexity": 30.0, "affinity": "uniform"}, 8, 9),
+            ("early_exaggeration", {}, 2.0, 3.0),
+            ("exaggeration", {}, 1.0, 1.5),
+            ("learning_rate", {}, "auto", 20.0),
+            ("max_iter", {}, 20, 30),
+            ("init", {}, "pca", "random"),
+            ("metric", {}, "euclidean", "manhattan"),
+            ("metric_params", {"metric": "minkowski"}, {"p": 1}, {"p": 3}),
+            ("random_state", {"init": "random"}, 0, 1),
+        )
+    },
+    **{(m, "affinity"): ({"max_iter": 20}, "uniform", "perplexity") for m in ("SNE", "TSNE")},
+    ("SNE", "symmetric"): (SHORT, False, True),
     **{(m, "n_components"): ({"n_neighbors": 9}, 1, 2) for m in LOCAL},
     **{(m, "n_neighbors"): ({}, 10, 11) for m in LOCAL},
     **{(m, "radius"): ({}, 6.0, 7.0) for m in LOCAL},
@@ -161,7 +181,10 @@ def test_every_parameter_changes_something(method, name):
         return
     results = []
     for value in (one, other):
+        if value == "uniform":
+            given = {**given, "n_neighbors": 9}
         model = fit(getattr(lowd, method)(**{**given, name: value}), X)
+        given.pop("n_neighbors", None) if value == "uniform" else None
         learned = {n: v for n, v in vars(model).items() if n.endswith("_") and n != "seed_"}
         results.append(joblib.hash((model.transform(Q), learned)))
         assert getattr(model, name) is value  # and the fit has not written it
@@ -207,6 +230,12 @@ BAD = {
     "alpha": (-1, 2, np.nan, "none"),
     ("KernelPCA", "alpha"): (0, -1, np.nan),
     "preimage": ("exact", True),
+    "perplexity": (0, -1, np.inf, np.nan, "many", None),
+    "early_exaggeration": (0, -1, np.inf, "auto", None),
+    "exaggeration": (0, -1, np.inf, "auto", None),
+    "learning_rate": (0, -1, np.inf, "fast", None),
+    **{(m, "init"): ("umap", None, 3) for m in ("SNE", "TSNE")},
+    "symmetric": (1, "yes", None),
     "n_jobs": (0, 1.5, "two", True),
     "verbose": (1, "yes"),
     "backend": (3, None),

@@ -63,6 +63,11 @@ _PARAMS = [
     ("ModifiedLLE", {"n_components": 1, "n_neighbors": 3}),
     ("HessianLLE", {"n_components": 1, "n_neighbors": 3}),
     ("LTSA", {"n_components": 1, "n_neighbors": 3}),
+    ("SNE", {"n_components": 1, "perplexity": 2, "max_iter": 20}),
+    ("SNE", {"n_components": 1, "perplexity": 2, "max_iter": 20, "symmetric": True}),
+    ("TSNE", {"n_components": 1, "perplexity": 2, "max_iter": 20}),
+    ("TSNE", {"n_components": 1, "perplexity": 2, "max_iter": 20, "metric": "precomputed"}),
+    ("SNE", {"n_components": 1, "max_iter": 20, "affinity": "precomputed"}),
 ]
 MODELS = [
     getattr(lowd, name)(backend=backend, **params)

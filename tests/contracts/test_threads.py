@@ -44,6 +44,10 @@ LARGE = {
     "Isomap": (lowd.Isomap(2, n_neighbors=8), (1_500, 33)),
     "Isomap landmarks": (lowd.Isomap(2, n_neighbors=8, n_landmarks=150), (3_000, 33)),
     "Isomap regression": (lowd.Isomap(2, n_neighbors=8, map="regression"), (1_500, 33)),
+    "TSNE by all pairs": (lowd.TSNE(perplexity=10, max_iter=30), (1_200, 33)),
+    "TSNE by a mesh": (lowd.TSNE(perplexity=10, max_iter=30), (3_000, 33)),
+    "TSNE on a line": (lowd.TSNE(1, perplexity=10, max_iter=30), (3_000, 33)),
+    "SNE": (lowd.SNE(perplexity=10, max_iter=20), (800, 33)),
     "pre-images": (lowd.KernelPCA(3, **RBF, **BACK), (300, 33)),
 }
 

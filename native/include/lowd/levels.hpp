@@ -206,6 +206,80 @@ struct Scaling {
                        const double* y, int k, double* moved, double* sums);
 };
 
+// Sines and cosines of the whole turn in `size` steps, and how `size` is factored.
+template <class T>
+struct Waves {
+    int size, passes;
+    const int* radix;
+    const T *cos, *sin;
+};
+// A potential on a grid by its spline coefficients, for reading; axes as in the arrays of Python.
+struct MeshView {
+    int k = 0;
+    const float* phi = nullptr;
+    int64_t nodes[2] = {0, 0};
+    double origin[2] = {0, 0}, spacing = 1;
+};
+// The same inside a descent: the first coordinate runs along rows.
+struct GridView {
+    int k;
+    float origin[2], inverse;
+    int64_t stride;
+    const float* phi;
+};
+// Points that stay while another comes to rest among them.
+struct Anchors {
+    int k;
+    bool heavy;
+    const double *rows, *columns;  // the same points; columns are padded by points far out
+    int64_t stride;
+    MeshView mesh;  // instead of sums over columns, if there is one
+    const double *low, *high;  // no place is beyond
+    double rest;  // a step so short is none
+};
+static constexpr int64_t settle_scratch(int64_t k, int64_t count) {
+    return 16 * k + 3 * k * k + 64 + 8 * (1 + k + k * k) + count + 16;
+}
+
+// Kernels of neighbor embedding; see embed.inl and mesh.inl.
+struct Embed {
+    double (*perplexity)(const double* squares, int64_t count, double target, double* gaps,
+                         double* there, double* p);
+    void (*pair_sums)(const double* y, int64_t stride, int k, bool heavy, const double* scale,
+                      int64_t i, double* z, double* r);
+    void (*attraction)(const double* y, int k, bool heavy, int64_t i, const int32_t* ends,
+                       const double* p, int64_t count, double* a);
+    double (*advance64)(int64_t points, int k, double momentum, double rate, const double* force,
+                        double* y, double* velocity, double* gain);
+    double (*advance32)(int64_t points, int k, float momentum, float rate, const float* force,
+                        float* y, float* velocity, float* gain);
+    void (*settle)(const Anchors& all, const int32_t* near, const double* p, int64_t count,
+                   double* y, double* work);
+
+    int lanes;  // of float32
+    // Scratch of the transforms: 4 * size * lanes floats, or half as many doubles.
+    void (*even_lines)(const Waves<double>& waves, const double* in, int64_t in_step,
+                       int64_t in_width, double* out, int64_t out_step, int64_t out_width,
+                       int lines, double* scratch);
+    void (*columns_forward)(const Waves<float>& waves, const float* grid, int64_t stride, float* re,
+                            float* im, float* scratch);
+    void (*lines_through)(const Waves<float>& waves, const float* kernel, int64_t pitch, float* re,
+                          float* im, int64_t stride, float* scratch);
+    void (*columns_back)(const Waves<float>& waves, const float* re, const float* im,
+                         int64_t stride, float* grid, float* scratch);
+    void (*line_through)(const Waves<float>& waves, const float* kernel, const float* in,
+                         float* out, float* scratch);
+    void (*spread)(const GridView& grid, const float* y, int64_t count, int64_t row, int64_t col,
+                   int64_t cols, float* tile);
+    void (*read)(const GridView& grid, const float* y, int64_t count, float scale, float* f);
+    void (*attract)(const float* y, int k, int64_t first, int64_t last, const int64_t* starts,
+                    const int32_t* ends, const float* p, float scale, float* f);
+    double (*later_pairs)(const float* x, const float* y, int64_t n, int64_t i, int count);
+    void (*add)(float* to, const float* from, int64_t count);
+    double (*inner)(const float* a, const float* b, int64_t count);
+    void (*extent)(const float* y, int64_t count, int k, float* low, float* high);
+};
+
 struct Level {
     const char* name;
     Kernels<float> single;
@@ -213,6 +287,7 @@ struct Level {
     Sparse sparse;
     Search search;
     Scaling scaling;
+    Embed embed;
 };
 
 // The level in use: the highest supported one, or the one that the environment variable

@@ -15,13 +15,16 @@ from scipy.sparse import csr_array, issparse
 
 from .. import _native
 from ..progress import step
+from .forces import NativeForces
 from .protocol import (
     Array,
     Float64,
+    Forces,
     Index,
     Ints,
     Lists,
     Majorized,
+    Mesh,
     Moments,
     Neighbors,
     Pairs,
@@ -195,6 +198,45 @@ class Native(Reference):
             step("local patches"),
         )
         return csr_array((data, indices, indptr), shape=(n, n))
+
+    def perplexity(
+        self, starts: NDArray[np.int64], squares: Float64, target: float
+    ) -> tuple[Float64, Float64]:
+        p, beta = np.empty(len(squares)), np.empty(len(starts) - 1)
+        _native.perplexity(starts, squares, target, p, beta, self.threads, step("affinities"))
+        return p, beta
+
+    def forces(self, P: csr_array, kernel: str) -> Forces:
+        return NativeForces(P, kernel, self.threads)
+
+    def settle(
+        self,
+        near: Lists,
+        weights: Float64,
+        Y: Array,
+        kernel: str,
+        mesh: Mesh | None,
+        start: Float64,
+    ) -> Float64:
+        places = np.array(start, np.float64)
+        phi, nodes, origin, spacing = None, [0, 0], [0.0, 0.0], 1.0
+        if mesh is not None:
+            phi, spacing = mesh.phi.ravel(), mesh.spacing
+            nodes, origin = [*mesh.phi.shape, 0][:2], [*mesh.origin, 0.0][:2]
+        _native.settle(
+            *near,
+            weights,
+            np.ascontiguousarray(Y, np.float64),
+            cast(Any, kernel),
+            phi,
+            nodes,
+            origin,
+            spacing,
+            places,
+            self.threads,
+            step("resting places"),
+        )
+        return places
 
     def guttman(self, D: Array, W: Array | None) -> NativeGuttman:  # type: ignore[override]
         D = rowwise(D, D.dtype)

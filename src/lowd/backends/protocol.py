@@ -119,6 +119,44 @@ class Guttman(Protocol):
     def step(self, Y: Float64) -> Majorized: ...
 
 
+@value
+class Mesh:
+    """A potential on a regular grid, by its spline coefficients: node 0 is at `origin`."""
+
+    phi: NDArray[np.float32]  # one axis per dimension
+    origin: Float64
+    spacing: float
+
+
+class Forces(Protocol):
+    """A descent of the divergence between P and its likeness in the map; P stays inside.
+
+    Forces are a quarter of the gradient, as in the first programs for t-SNE: with attraction A
+    and repulsion R the gradient is 4 (A - R).
+    """
+
+    def forces(self, places: Array) -> tuple[Float64, Float64]:
+        """A and R at any places."""
+
+    def pairs(self, places: Array, rows: NDArray[np.int64]) -> tuple[Float64, Float64]:
+        """Exact sums over all others j of some rows: w, and w² (y - y_j) (exp(-d²) not squared)."""
+
+    def normalizer(self, Y: Array) -> float:
+        """The exact sum of w over all ordered pairs."""
+
+    def start(self, Y: Array) -> None:
+        """Places to descend from, at rest."""
+
+    def advance(self, steps: int, exaggeration: float, momentum: float, rate: float) -> float:
+        """So many steps (Jacobs, 1988); the root mean square length of the last one."""
+
+    def places(self) -> Array:
+        """Where the points are."""
+
+    def mesh(self, Y: Array) -> Mesh | None:
+        """The sum of w over points at Y as a potential, where forces are computed by one."""
+
+
 class Backend(Protocol):
     """`X`, `Q` hold rows (dense or CSR), `V`, `W` thin matrices, results are dense.
 
@@ -214,6 +252,37 @@ class Backend(Protocol):
         """Each row's point with distances T (NaN: missing) to the points A, and its stress.
 
         By majorization from its own start, until a step is below `tol` times its targets' size.
+        """
+
+    def perplexity(
+        self, starts: NDArray[np.int64], squares: Float64, target: float
+    ) -> tuple[Float64, Float64]:
+        """p ∝ exp(-β d²) of each list of squared distances, with exp(entropy) = target; and β.
+
+        The target is at most the length of a list. Where ties put it out of reach β is the largest
+        that changes anything.
+        """
+
+    def forces(self, P: csr_array, kernel: str) -> Forces:
+        """A plan for descending KL(P || Q), P symmetric with sum 1.
+
+        q is like w = 1 / (1 + d²) for "student" and exp(-d²) for "gauss", over all pairs; for
+        "rows" exp(-d²) over the pairs of each row, and the divergence is the mean over rows.
+        """
+
+    def settle(
+        self,
+        near: Lists,
+        weights: Float64,
+        Y: Array,
+        kernel: str,
+        mesh: Mesh | None,
+        start: Float64,
+    ) -> Float64:
+        """Places where new points come to rest among fixed ones, each alone.
+
+        The least of sum_j p_j log(p_j / q_j), q_j like w_j over all rows of Y, p the weights of
+        the listed ones: the nearest that goes downhill from `start`.
         """
 
     def eigh(self, A: Float64, k: int) -> Spectrum:

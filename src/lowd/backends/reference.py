@@ -13,6 +13,7 @@ from scipy.sparse import csr_array, diags_array, issparse
 from scipy.spatial.distance import cdist
 
 from ..threads import calm_blas
+from .descents import DescentVerbs
 from .graphs import GraphVerbs
 from .protocol import MEASURES, Array, Float64, Moments, Rows, Spectrum, Survey, Symmetry
 from .scaling import ScalingVerbs
@@ -21,7 +22,7 @@ SMALL = 1000  # up to here an eigenproblem gains less from threads than the work
 
 
 @dataclass(frozen=True)
-class Reference(GraphVerbs, ScalingVerbs):
+class Reference(GraphVerbs, ScalingVerbs, DescentVerbs):
     threads: int = 1
 
     def survey(self, X: Rows, weights: Float64 | None = None) -> Survey:

@@ -16,4 +16,6 @@ METHODS = {
     "ModifiedLLE": "modified_lle",
     "HessianLLE": "hessian_lle",
     "LTSA": "ltsa",
+    "SNE": "sne",
+    "TSNE": "tsne",
 }

@@ -1,0 +1,32 @@
+"""Neighbor embedding: what is measured, with which tools. Times include neighbors and start."""
+
+from __future__ import annotations
+
+from cases import Bar, Case, Tool, lowd
+
+STEPS = 750
+
+
+def embedded(rows: int, faster: tuple[Bar, ...]) -> Case:
+    """t-SNE in the plane, perplexity 30, as many steps for everyone."""
+    return Case(
+        f"t-SNE, {rows}×50, perplexity 30, {STEPS} steps",
+        "components",
+        rows,
+        2,
+        "divergence",
+        lowd("TSNE", 2, max_iter=STEPS)
+        | {
+            "openTSNE": Tool("peers:OpenTSNE", {"n_components": 2, "steps": STEPS}, "openTSNE"),
+            "scikit-learn-intelex": Tool(
+                "sklearnex.manifold:TSNE", {"n_components": 2, "max_iter": STEPS}, "sklearnex"
+            ),
+        },
+        bars=faster,
+    )
+
+
+EMBEDDING_CASES: dict[str, Case] = {
+    "tsne-10k": embedded(10_000, (Bar("scikit-learn-intelex", 4), Bar("openTSNE", 20))),
+    "tsne-70k": embedded(70_000, (Bar("scikit-learn-intelex", 5), Bar("openTSNE", 11))),
+}

@@ -1,0 +1,82 @@
+"""The native descent of neighbor embedding: a plan that keeps P and the points in the core."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from .. import _native
+from ..progress import step
+from .protocol import Array, Float64, Mesh
+
+ALL_PAIRS = 1500  # so few points are faster without a mesh
+
+
+@dataclass
+class NativeForces:
+    """A descent inside the core."""
+
+    P: csr_array
+    kernel: str
+    threads: int
+    plan: _native.Forces | None = None
+    k: int = 0
+
+    def forces(self, places: Array) -> tuple[Float64, Float64]:
+        Y = _wide(places)
+        A, R = np.empty(Y.shape), np.empty(Y.shape)
+        self._made(Y).forces(Y, A, R, self.threads)
+        return A, R
+
+    def pairs(self, places: Array, rows: NDArray[np.int64]) -> tuple[Float64, Float64]:
+        Y = _wide(places)
+        Z, R = np.empty(len(rows)), np.empty((len(rows), Y.shape[1]))
+        _native.pair_sums(Y, cast(Any, self.kernel), rows, Z, R, self.threads, step("divergence"))
+        return Z, R
+
+    def normalizer(self, Y: Array) -> float:
+        Y = _wide(Y)
+        if self._meshed(Y):
+            return _native.normalizer(Y, self.threads, step("divergence"))
+        return float(self.pairs(Y, np.arange(len(Y)))[0].sum())
+
+    def start(self, Y: Array) -> None:
+        self._made(Y).start(_wide(Y))
+
+    def advance(self, steps: int, exaggeration: float, momentum: float, rate: float) -> float:
+        assert self.plan is not None
+        moved = self.plan.advance(steps, exaggeration, momentum, rate, self.threads)
+        return float(np.sqrt(moved / self.P.shape[0]))
+
+    def places(self) -> Float64:
+        assert self.plan is not None
+        out = np.empty((self.P.shape[0], self.k))
+        self.plan.places(out)
+        return out
+
+    def mesh(self, Y: Array) -> Mesh | None:
+        if not self._meshed(Y):
+            return None
+        phi, nodes, origin, spacing = self._made(Y).mesh(_wide(Y), self.threads)
+        k = Y.shape[1]
+        phi.setflags(write=False)
+        return Mesh(phi.reshape(nodes[:k]), np.array(origin[:k]), spacing)
+
+    def _meshed(self, Y: Array) -> bool:
+        return self.kernel == "student" and Y.shape[1] <= 2 and len(Y) > ALL_PAIRS
+
+    def _made(self, Y: Array) -> _native.Forces:
+        if self.plan is None or self.k != Y.shape[1]:
+            self.k = Y.shape[1]
+            parts = self.P.indptr.astype(np.int64), self.P.indices.astype(np.int32), self.P.data
+            kernel, mesh = cast(Any, self.kernel), self._meshed(Y)
+            self.plan = _native.Forces(*parts, self.k, kernel, mesh)
+        return self.plan
+
+
+def _wide(Y: Array) -> Float64:
+    return np.ascontiguousarray(Y, np.float64)

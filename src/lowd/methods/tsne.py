@@ -1,0 +1,243 @@
+"""t-SNE (van der Maaten and Hinton, 2008)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+from scipy.sparse import issparse
+
+from ..backends import resolve
+from ..base import Context, Fit, Reducer, narrowed, reducer
+from ..data import Data, Kind, as_data
+from ..errors import ParameterError, RankWarning, UnsupportedError, warn
+from ..maps import NeighborMap
+from ..params import Count, Metric, Positive, Seed, accepts, refuse_unused
+from ..relations.distances import DistanceRelation, Listed, data_kind, distances_of, takes_sparse
+from ..relations.perplexity import ALL, REACH, GivenChances, Perplexity, Picked, as_given, picked
+from ..relations.ready import NeighborGraph, lists_toward, nearest_listed
+from ..solvers.descent import Callback, descend, judged, phases
+from ..solvers.spectral import check_count
+from ..solvers.start import start_of
+
+
+@reducer
+class TSNE(Reducer):
+    """Each point keeps its neighbors; the rest may drift apart.
+
+    Use it to see clusters and their neighborhoods: who is near whom is kept, while sizes of
+    clusters and distances between them mean little. For a sheet that is to be unrolled take Isomap
+    or LTSA; for distances that count take PCA or MDS.
+
+    Cost: finding 3 · perplexity neighbors, then n per step in one or two dimensions; n² per step
+    with few rows and in more dimensions. New rows descend among the training rows, which stay;
+    row by row. A training row returns to its own place.
+
+    Parameters
+    ----------
+    n_components
+        Dimensions of the map.
+    perplexity
+        About how many neighbors a row has. A list of several keeps near and far ones: their
+        affinities are averaged.
+    affinity
+        "perplexity"; "uniform": a row's `n_neighbors` nearest count alike; or "precomputed": `fit`
+        takes the square matrix of affinities (dense or sparse), `transform` those from new to
+        training rows.
+    n_neighbors
+        For affinity="uniform" only, where it must be set.
+    early_exaggeration
+        So many times the attraction, for the first 250 steps (at most half of them all).
+    exaggeration
+        The same for the steps that follow; about 4 shows whole clusters of large data.
+    learning_rate
+        "auto" is n / exaggeration in each phase, for forces without the gradient's factor 4; it is
+        4 times scikit-learn's `learning_rate`.
+    max_iter
+        Steps in all. The descent ends before if nothing moves any more.
+    init
+        "pca" (of distances without rows: classical scaling), "spectral", "random", each 1e-4 wide;
+        or an array of places, taken as it is.
+    metric, metric_params
+        As in ClassicalMDS: a name, a callable, or "precomputed": a square matrix of distances, or
+        the sparse graph of a KNeighborsTransformer.
+    random_state
+        Seed of a random start. None is 0.
+
+    Attributes
+    ----------
+    embedding_
+    kl_divergence_ : of the affinities from those of the map, in nats, over all pairs; comparable
+        for the same data and perplexity only
+    n_iter_, converged_ : steps, and whether the points came to rest
+    learning_rate_, early_learning_rate_, init_used_ : as used
+    affinity_, betas_ : symmetric affinities of the distinct rows, and 1/2σ² of each row
+    force_error_ : of the repulsion, relative, root mean square over a sample; 0 if it is exact
+    n_distinct_ : rows that are not copies of others
+
+    References
+    ----------
+    van der Maaten and Hinton (2008), JMLR 9; Linderman et al. (2019), Nature Methods 16;
+    Belkina et al. (2019) and Kobak and Berens (2019), Nature Communications 10; Böhm, Berens and
+    Kobak (2022), JMLR 23.
+
+    Examples
+    --------
+    >>> import numpy as np, lowd
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 5)) + 9 * np.repeat([0, 1, 2], 20)[:, None]
+    >>> model = lowd.TSNE(perplexity=5).fit(X)
+    >>> model.embedding_.shape
+    (60, 2)
+    >>> new = model.transform(X[:20].mean(0)[None])
+    >>> bool(np.abs(new - model.embedding_[:20].mean(0)).max() < 20)
+    True
+    """
+
+    n_components: Count = 2
+    perplexity: Positive | list[Any] | tuple[Any, ...] = 30.0
+    affinity: Literal["perplexity", "uniform", "precomputed"] = "perplexity"
+    n_neighbors: Count | None = None
+    early_exaggeration: Positive = 12.0
+    exaggeration: Positive = 1.0
+    learning_rate: Positive | Literal["auto"] = "auto"
+    max_iter: Count = 750
+    init: Literal["pca", "spectral", "random"] | np.ndarray = "pca"
+    metric: Metric = "euclidean"
+    metric_params: dict[str, Any] | None = None
+    random_state: Seed = None
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,  # noqa: ARG002 - scikit-learn's signature
+        *,
+        neighbors: Any = None,
+        callback: Callback | None = None,
+    ) -> Self:
+        """Learn the map.
+
+        `neighbors` is a ready graph of these rows (see `lowd.neighbors`). `callback(step, places)`
+        is called every ten steps; an exception that it raises cancels the fit.
+        """
+        self._learn(X, neighbors=neighbors, callback=callback)
+        return self
+
+    def fit_transform(
+        self,
+        X: Any,
+        y: Any = None,  # noqa: ARG002
+        *,
+        neighbors: Any = None,
+        callback: Callback | None = None,
+    ) -> Any:
+        """Learn the map and return the training rows' places."""
+        return self._learn(X, embed=True, neighbors=neighbors, callback=callback)
+
+    def transform(self, X: Any, *, neighbors: Any = None) -> Any:
+        """Places of new rows; `neighbors` are their ready (indices, distances) of training rows."""
+        if neighbors is None or not hasattr(self, "map_"):
+            return super().transform(X)
+        if self.affinity == "precomputed" or self.n_distinct_ < self.n_samples_:
+            raise UnsupportedError(
+                "neighbors= needs distances, and training rows without copies; leave it out."
+            )
+        ops = resolve(self.backend, self.n_jobs)
+        with self._watched():
+            data = as_data(
+                self, X, self._kind(), fitting=False, sparse=self._takes_sparse(), ops=ops
+            )
+            near = nearest_listed(
+                lists_toward(neighbors, data.shape[0], self.n_samples_), None, np.inf
+            )
+            place = self.map_
+            return narrowed(place.placed(place.relation.through(near, ops), ops), data.dtype)
+
+    def _fit(
+        self, X: Any, ctx: Context, neighbors: Any = None, callback: Callback | None = None
+    ) -> Fit:
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        check_count(self.n_components, n, f"n_samples={n}")
+        perplexities = self._perplexities()
+        if self.affinity == "precomputed":
+            relation: Any = GivenChances.of(X)
+            base: DistanceRelation = Listed(n)
+            first = place = np.arange(n)
+            joint = as_given(X, self._kernel() == "rows") if n > 1 else None
+        else:
+            base, edges, first, place, k = self._points(X, ctx, neighbors, perplexities)
+            relation = Perplexity(base, perplexities, k)
+            joint = relation.among(edges, ctx.ops) if len(first) > 1 else None
+        report: dict[str, Any] = {"n_components": self.n_components, "n_distinct": len(first)}
+        if joint is None:
+            warn("all rows are one point, so there is nothing to see: it is at 0.", RankWarning)
+            Y = np.zeros((1, self.n_components), ctx.dtype)
+            return Fit(Y[place], NeighborMap(relation.kept(), Y, self._kernel(), None), report)
+        start, used = start_of(self.init, X, base, joint.P, self.n_components, first, ctx)
+        forces = ctx.ops.forces(joint.P, self._kernel())
+        rate = None if self.learning_rate == "auto" else self.learning_rate
+        plan = phases(len(first), self.early_exaggeration, self.exaggeration, rate, self.max_iter)
+        Y, found = descend(forces, start, plan, callback)
+        Y = Y.astype(ctx.dtype)
+        report |= found | judged(forces, joint, Y, self._kernel(), ctx.seed)
+        report |= {"init_used": used, "affinity": joint.P, "betas": joint.beta[place]}
+        where = NeighborMap(relation.kept(), Y, self._kernel(), forces.mesh(Y))
+        return Fit(Y[place], where, report)
+
+    def _kernel(self) -> str:
+        return "student"
+
+    def _points(
+        self, X: Any, ctx: Context, neighbors: Any, perplexities: tuple[float, ...]
+    ) -> Picked:
+        """The distinct rows and their neighbors, found or given."""
+        n, k = (X.shape[0] if hasattr(X, "shape") else len(X)), self.n_neighbors
+        if issparse(X) and self.metric == "precomputed":
+            if neighbors is not None:
+                raise UnsupportedError("a sparse precomputed graph is the graph of neighbors.")
+            ready = NeighborGraph.of(X).edges()
+            ready = nearest_listed(ready, k, None) if k else ready
+            return picked(Listed(n), perplexities, k, ctx.ops, ready)
+        base = distances_of(Data(X, ctx.dtype, ctx.survey), self.metric, self.metric_params)
+        if neighbors is None:
+            return picked(base, perplexities, k, ctx.ops, None)
+        ready = NeighborGraph.of(neighbors, n).edges()
+        ready = nearest_listed(ready, k, None) if k else ready
+        return picked(base, perplexities, k, ctx.ops, ready)
+
+    def _perplexities(self) -> tuple[float, ...]:
+        """As numbers, or none; parameters that this affinity does not use are refused."""
+        if self.affinity != "perplexity":
+            refuse_unused(self, ["perplexity"], f"affinity={self.affinity!r} has none")
+            if self.affinity == "precomputed":
+                why = "affinity='precomputed' says who is a neighbor"
+                refuse_unused(self, ["n_neighbors", "metric", "metric_params"], why)
+            elif self.n_neighbors is None:
+                raise ParameterError("affinity='uniform' needs n_neighbors; 15 is a good start.")
+            return ()
+        refuse_unused(self, ["n_neighbors"], "the perplexity says how many neighbors count")
+        given = self.perplexity if isinstance(self.perplexity, list | tuple) else [self.perplexity]
+        if not given or not all(accepts(Positive, one) for one in given):
+            raise ParameterError(
+                f"{type(self).__name__}(perplexity={self.perplexity!r}): expected numbers > 0."
+            )
+        return tuple(float(one) for one in given)
+
+    def _kind(self) -> Kind:
+        return "affinity" if self.affinity == "precomputed" else data_kind(self.metric)
+
+    def _takes_sparse(self) -> bool:
+        given = "precomputed" in (self.affinity, self.metric)
+        return given or takes_sparse(self.metric)
+
+    def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:  # noqa: ARG002
+        most = max(self._perplexities(), default=self.n_neighbors or 30)
+        k = n if n <= ALL else min(n, self.n_neighbors or int(REACH * most) + 1)
+        given = "precomputed" in (self.metric, self.affinity)
+        by_index = data_kind(self.metric) == "rows"
+        return {
+            "rows": 0 if given else 3 * n * d * 8,
+            "neighbors": n * k * 20 + (0 if by_index else 3 * min(2**23, n * n) * 8),
+            "affinities": n * k * 100,
+            "map": 20 * n * self.n_components * 8,
+        }

@@ -1,0 +1,121 @@
+"""Gradient descent with momentum and gains (Jacobs, 1988; van der Maaten and Hinton, 2008)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import draws, progress
+from ..backends.protocol import Array, Float64, Forces
+from ..errors import ConvergenceWarning, warn
+from ..relations.perplexity import TINY, Joint
+
+EARLY = 250  # steps of early exaggeration
+SAMPLE = 256  # rows on which forces are compared with exact ones
+STRIDE, LOOK = 10, 50  # steps between two reports, and between two looks for rest
+REST = 1e-9  # a step so much shorter than the map is wide, root mean square, is rest
+
+Callback = Callable[[int, Array], Any]
+
+
+class Phase(NamedTuple):
+    """A stretch of descent with constant settings."""
+
+    steps: int
+    exaggeration: float
+    momentum: float
+    rate: float
+
+
+class Descent(NamedTuple):
+    Y: Float64
+    report: dict[str, Any]
+
+
+def phases(n: int, early: float, late: float, rate: float | None, steps: int) -> list[Phase]:
+    """First everything is pulled together, to find its neighbors; then let go.
+
+    The rate is n / exaggeration for forces without the gradient's factor 4 (scikit-learn's rates
+    are a fourth of these): a point then moves to the mean of its neighbors in one step. With more,
+    as of a least rate for few points, steps overshoot and rounding grows by a factor each time.
+    """
+
+    def phase(count: int, exaggeration: float, momentum: float) -> Phase:
+        own = n / exaggeration if rate is None else rate
+        return Phase(count, exaggeration, momentum, own)
+
+    first = min(EARLY, steps // 2) if early != late else 0
+    return [phase(first, early, 0.5), phase(steps - first, late, 0.8)]
+
+
+def descend(
+    forces: Forces, start: Float64, plan: list[Phase], callback: Callback | None = None
+) -> Descent:
+    """Follow the forces from `start`; at rest, or when interrupted, stop early.
+
+    Rest counts in the last phase only. Ctrl-C keeps what has been reached so far; an exception of
+    a listener or of the callback ends the work, as everywhere.
+    """
+    forces.start(start)
+    total, done, at_rest = sum(phase.steps for phase in plan), 0, False
+    try:
+        for number, phase in enumerate(plan):
+            left = phase.steps
+            while left and not at_rest:
+                count = min(STRIDE, left)
+                moved = forces.advance(count, phase.exaggeration, phase.momentum, phase.rate)
+                left, done = left - count, done + count
+                if number + 1 == len(plan) and left % LOOK == 0:
+                    at_rest = moved <= REST * _width(forces.places())
+                progress.report("descent", done, total)
+                if callback is not None:
+                    callback(done, centered(forces.places()))
+    except KeyboardInterrupt:
+        if done == 0:
+            raise
+        warn(
+            f"interrupted after {done} of {total} steps; the map is what they have reached.",
+            ConvergenceWarning,
+        )
+    report = {
+        "n_iter": done,
+        "converged": at_rest,
+        "learning_rate": plan[-1].rate,
+        "early_learning_rate": plan[0].rate,
+    }
+    return Descent(centered(forces.places()), report)
+
+
+def judged(forces: Forces, joint: Joint, Y: Array, kernel: str, seed: int) -> dict[str, Any]:
+    """The divergence, with the exact normalizer, and how wrong the forces were on a sample."""
+    n, P = len(Y), joint.P
+    rows = np.repeat(np.arange(n), np.diff(P.indptr))
+    squares = np.zeros(P.nnz)
+    for c in range(Y.shape[1]):
+        squares += (Y[rows, c].astype(np.float64) - Y[P.indices, c]) ** 2
+    cross = float(P.data @ (np.log1p(squares) if kernel == "student" else squares))
+    if kernel == "rows":
+        Z, _ = forces.pairs(Y, np.arange(n))
+        divergence = n * (float(np.log(np.maximum(Z, TINY)).mean()) + cross - joint.entropy)
+    else:
+        entropy = -float((P.data * np.log(np.maximum(P.data, TINY))).sum())
+        total = forces.normalizer(Y)
+        divergence = float(np.log(max(total, TINY))) + cross - entropy
+    report = {"kl_divergence": divergence, "force_error": 0.0}
+    if forces.mesh(Y) is not None:
+        some = draws.subset(seed, "forces", n, min(n, SAMPLE))
+        exact = forces.pairs(Y, some)[1] / total
+        gap = forces.forces(Y)[1][some] - exact
+        report["force_error"] = float(np.sqrt((gap**2).sum() / (exact**2).sum()))
+    return report
+
+
+def centered(Y: Array) -> Float64:
+    Z = Y.astype(np.float64)
+    return np.asarray(Z - Z.mean(0))
+
+
+def _width(Y: Array) -> float:
+    return float(np.sqrt(centered(Y).var(0).sum()))
