@@ -19,7 +19,18 @@ MODELS = [
     lowd.SparseRandomProjection(16, random_state=0),
     lowd.HadamardRandomProjection(16, random_state=0),
     lowd.ClassicalMDS(2),
+    lowd.MDS(2, n_landmarks=300),
+    lowd.NonMetricMDS(2, n_landmarks=300),
     lowd.KernelPCA(2, kernel="rbf", gamma="median"),
+    lowd.LaplacianEigenmaps(2),
+    lowd.DiffusionMaps(2),
+    lowd.Isomap(2, n_neighbors=10),
+    lowd.LocallyLinearEmbedding(2, n_neighbors=12),
+    lowd.ModifiedLLE(2, n_neighbors=12),
+    lowd.HessianLLE(2, n_neighbors=12),
+    lowd.LTSA(2, n_neighbors=12),
+    lowd.SNE(2, max_iter=60),
+    lowd.TSNE(2, max_iter=300),
 ]
 
 

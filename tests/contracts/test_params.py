@@ -242,7 +242,9 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("method", "name"), PAIRS + [(m, n) for m in METHODS for n in SHARED])
+@pytest.mark.parametrize(
+    ("method", "name"), PAIRS + [(m, n) for m in METHODS for n in sorted(SHARED)]
+)
 def test_a_bad_value_is_refused_in_one_sentence(method, name):
     """Class, parameter, value and domain; before anything is computed."""
     cls = getattr(lowd, method)
