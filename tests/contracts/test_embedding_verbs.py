@@ -1,0 +1,116 @@
+"""The native verbs of neighbor embedding against the plain ones, and against what they promise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
+
+from cases import same_bits
+from lowd.backends.protocol import Lists
+from lowd.backends.reference import Reference
+
+_native = pytest.importorskip("lowd._native", reason="the native core is not built")
+from lowd.backends.native import Native  # noqa: E402 - only where it is built
+
+PLAIN, FAST = Reference(), Native(threads=2)
+both = pytest.mark.parametrize("ops", [PLAIN, FAST], ids=["reference", "native"])
+kernels = pytest.mark.parametrize("kernel", ["student", "gauss", "rows"])
+
+
+def squares_of(n, rng, k=20):
+    """Squared distances to the k nearest of each row."""
+    X = rng.normal(size=(n, 4))
+    D = np.sort(cdist(X, X, "sqeuclidean"), axis=1)[:, 1 : k + 1]
+    return np.arange(0, n * k + 1, k, dtype=np.int64), np.ascontiguousarray(D).ravel()
+
+
+def likeness(n, rng, kernel):
+    """Sparse, of sum 1: symmetric, or the same sum in every row."""
+    W = np.exp(-cdist(*(2 * [rng.normal(size=(n, 3))]), "sqeuclidean"))
+    np.fill_diagonal(W, 0)
+    W[(0.05 * W.max(1)[:, None] > W) & (0.05 * W.max(1) > W)] = 0  # every row keeps some
+    return csr_array(W / W.sum(1, keepdims=True) / n if kernel == "rows" else W / W.sum())
+
+
+@both
+@pytest.mark.parametrize("target", [3.0, 5.0, 12.0])
+def test_perplexity_of_every_row(ops, target, rng):
+    starts, squares = squares_of(300, rng)
+    p, beta = ops.perplexity(starts, squares, target)
+    rows = p.reshape(300, -1)
+    np.testing.assert_allclose(rows.sum(1), 1, atol=1e-12)
+    np.testing.assert_allclose(np.exp(-(rows * np.log(rows + 1e-300)).sum(1)), target, rtol=1e-9)
+    wanted = np.exp(-beta[:, None] * squares.reshape(rows.shape))
+    np.testing.assert_allclose(rows, wanted / wanted.sum(1, keepdims=True), atol=1e-9)
+
+
+def test_perplexity_of_ties():
+    starts = np.array([0, 4], np.int64)
+    for ops in (PLAIN, FAST):
+        p, _ = ops.perplexity(starts, np.full(4, 2.0), 3.0)
+        np.testing.assert_allclose(p, 0.25, atol=1e-12)
+
+
+@both
+@kernels
+def test_forces_are_a_quarter_of_the_gradient(ops, kernel, rng):
+    P, Y = likeness(25, rng, kernel), rng.normal(size=(25, 2))
+    W = P.toarray()
+
+    def divergence(Y):
+        D = cdist(Y, Y, "sqeuclidean")
+        w = 1 / (1 + D) if kernel == "student" else np.exp(-D)
+        np.fill_diagonal(w, 0)
+        q = w / (w.sum(1, keepdims=True) * len(w) if kernel == "rows" else w.sum())
+        return -(W[W > 0] * np.log(q[W > 0])).sum()
+
+    # What pulls a pair together is the sum of both directions, so plans take the symmetric part.
+    pull, push = ops.forces(csr_array((P + P.T) / 2), kernel).forces(Y)
+    for at in [(0, 0), (7, 1), (24, 0)]:
+        step = np.zeros_like(Y)
+        step[at] = 1e-5
+        slope = (divergence(Y + step) - divergence(Y - step)) / 2e-5
+        assert 4 * (pull - push)[at] == pytest.approx(slope, abs=1e-7)
+
+
+@kernels
+def test_forces_and_sums_agree(kernel, rng):
+    P, Y = likeness(400, rng, kernel), 3 * rng.normal(size=(400, 2))
+    plain, fast = PLAIN.forces(P, kernel), FAST.forces(P, kernel)
+    for slow, quick in zip(plain.forces(Y), fast.forces(Y), strict=True):
+        np.testing.assert_allclose(quick, slow, atol=1e-10 * np.abs(slow).max())
+    rows = np.arange(0, 400, 7)
+    for slow, quick in zip(plain.pairs(Y, rows), fast.pairs(Y, rows), strict=True):
+        np.testing.assert_allclose(quick, slow, rtol=1e-9, atol=1e-12)
+    assert fast.normalizer(Y) == pytest.approx(plain.normalizer(Y), rel=1e-10)
+
+
+@kernels
+def test_descents_have_the_same_bits_for_any_number_of_threads(kernel, rng):
+    P, Y = likeness(2500, rng, kernel), 1e-4 * rng.normal(size=(2500, 2))
+    ends = []
+    for threads in (1, 2, 5):
+        plan = Native(threads=threads).forces(P, kernel)
+        plan.start(Y)
+        plan.advance(30, 4.0, 0.5, 200.0)
+        ends.append(plan.places())
+    same_bits(ends[1], ends[0])
+    same_bits(ends[2], ends[0])
+    assert np.isfinite(ends[0]).all()
+    assert (ends[0] != Y).all()
+
+
+@kernels
+def test_new_points_settle_downhill_alone_as_in_a_batch(kernel, rng):
+    Y = rng.normal(size=(60, 2)) * 3
+    near = Lists(np.arange(0, 41, 5, dtype=np.int64), rng.integers(60, size=40).astype(np.int32))
+    weights = np.full(40, 0.2)
+    start = Y[near.indices].reshape(8, 5, 2).mean(1)
+    ends = [ops.settle(near, weights, Y, kernel, None, start) for ops in (PLAIN, FAST)]
+    np.testing.assert_allclose(ends[1], ends[0], atol=1e-6)
+    for i in range(8):
+        one = Lists(np.array([0, 5], np.int64), near.indices[5 * i : 5 * i + 5])
+        alone = FAST.settle(one, weights[:5], Y, kernel, None, start[i : i + 1])
+        same_bits(alone[0], ends[1][i])
