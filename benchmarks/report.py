@@ -7,7 +7,8 @@ from math import inf
 from statistics import median, quantiles
 from typing import Any
 
-from cases import CASES, Bar
+from cases import Bar
+from work import CASES
 
 Entry = dict[str, Any]
 
