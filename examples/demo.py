@@ -90,6 +90,10 @@ def jobs(data: Split) -> list[tuple[str, str, Any]]:
         ("LTSA", "ltsa", lowd.LTSA(2, n_neighbors=12)),
         ("LaplacianEigenmaps", "laplacian", lowd.LaplacianEigenmaps(2, n_neighbors=10)),
         ("DiffusionMaps", "diffusion", lowd.DiffusionMaps(2)),
+        ("MDS", "mds", lowd.MDS(2)),
+        ("NonMetricMDS", "nonmetric_mds", lowd.NonMetricMDS(2, n_landmarks=400)),
+        ("SNE", "sne", lowd.SNE(2)),
+        ("TSNE", "tsne", lowd.TSNE(2)),
         ("GaussianRandomProjection", "gaussian", lowd.GaussianRandomProjection(k, random_state=0)),
         ("SparseRandomProjection", "sparse", lowd.SparseRandomProjection(k, random_state=0)),
         ("HadamardRandomProjection", "hadamard", lowd.HadamardRandomProjection(k, random_state=0)),
@@ -136,6 +140,10 @@ def spectrum(model: Any) -> str:
         return f"{model.explained_variance_ratio_.sum():.0%} of the variance"
     if hasattr(model, "trace_error_"):
         return f"landmarks miss {model.trace_error_:.1%} of the kernel"
+    if hasattr(model, "kl_divergence_"):
+        return f"KL divergence {model.kl_divergence_:.3g}"
+    if hasattr(model, "stress1_"):
+        return f"Stress-1 {model.stress1_:.3g}"
     if not hasattr(model, "eigenvalues_"):
         return "none: the axes are drawn"
     shown = "eigenvalues " + ", ".join(f"{value:.3g}" for value in model.eigenvalues_[:3])
@@ -216,7 +224,7 @@ def bare(axes: Any, title: str, note: str = "") -> None:
 
 def digits_figure(plt: Any, data: Split, results: list[Result]) -> Any:
     figure, panels = plt.subplots(2, 3, figsize=(11, 8.6), layout="compressed")
-    files = ("pca", "kernel_pca", "isomap", "laplacian", "modified_lle", "ltsa")
+    files = ("pca", "kernel_pca", "isomap", "laplacian", "ltsa", "tsne")
     for axes, r in zip(panels.flat, pictured(results, *files), strict=True):
         for digit, color in enumerate(COLORS):
             old, new = data.train_label == digit, data.new_label == digit

@@ -130,7 +130,7 @@ def test_barycenters(kind, d, k, reg, rng):
 
 @both
 def test_barycenters_of_the_book(ops):
-    """METHODS E7.1 and E7.2; without regularization the weights rebuild exactly."""
+    """On a line and in a triangle; without regularization the weights rebuild exactly."""
     X, Q = np.array([[0.0], [1.0]]), np.array([[0.25]])
     near = lists([[0, 1]])
     np.testing.assert_allclose(ops.barycenters(Q, X, near, 1e-3), [0.749688, 0.250312], atol=1e-6)

@@ -120,7 +120,7 @@ def test_moved_is_the_gradient(ops, rng):
 
 @both
 def test_guttman_of_a_triangle(ops):
-    """METHODS E4.1: 3-4-5 from three corners of a square."""
+    """3-4-5 from three corners of a square."""
     D = np.array([[0.0, 3, 4], [3, 0, 5], [4, 5, 0]])
     Y = np.array([[0.0, 0], [1, 0], [0, 1]])
     plan = ops.guttman(D, None)
@@ -146,7 +146,7 @@ def test_one_step_is_scikit_learns(ops, rng):
 
 @both
 def test_a_place_by_majorization(ops):
-    """METHODS E4.3: the stress of a new object falls to 0 where it belongs."""
+    """The stress of a new object falls to 0 where it belongs."""
     Y = np.array([[-0.658129, 1.531223], [-2.152311, -1.070203], [2.810440, -0.461020]])
     T = np.array([[5.0, 4.0, 3.0]])
     start = np.array([[0.1, 0.1]])
@@ -161,7 +161,7 @@ def test_a_place_by_majorization(ops):
     ("d", "fitted"), [((1, 3, 2, 4), (1, 2.5, 2.5, 4)), ((1, 4, 3, 2, 5), (1, 3, 3, 3, 5))]
 )
 def test_isotonic_regression_by_hand(d, fitted):
-    """METHODS E4.4."""
+    """Numbers worked out by hand."""
     d, w = np.array(d, float), np.ones(len(d))
     np.testing.assert_allclose(isotonic(d, w, None, True), fitted)
 

@@ -15,7 +15,9 @@ from lowd.backends import resolve
 from lowd.base import Context
 from lowd.errors import ConvergenceWarning, LocalizedAxisWarning, UnsupportedError
 from lowd.solvers import bottom as module
-from lowd.solvers.bottom import bottom, localized, participation, weighted_bottom, width
+from lowd.solvers import filtered
+from lowd.solvers.bottom import bottom, weighted_bottom, width
+from lowd.solvers.localized import localized, participation
 
 
 def context(seed=0, backend="auto", n_jobs=None):
@@ -80,7 +82,7 @@ GRAPHS = {
     "clusters": lambda: blobs(900),
     "beads": lambda: beads(900),
 }
-WAYS = {"inverse": module._inverse, "chebyshev": lambda p: module._chebyshev(p, patient=True)}
+WAYS = {"inverse": module._inverse, "chebyshev": lambda p: module.chebyshev(p, patient=True)}
 
 
 def constant(n):
@@ -148,7 +150,7 @@ def test_the_gap_decides_when_to_stop(monkeypatch):
 
 
 def test_what_is_not_reached_is_said(monkeypatch):
-    monkeypatch.setattr(module, "PRODUCTS", (10, 20))
+    monkeypatch.setattr(filtered, "PRODUCTS", (10, 20))
     only(monkeypatch, "chebyshev")
     with pytest.warns(ConvergenceWarning, match="angle of"):
         bottom(path(800), constant(800), 2, context())

@@ -1,4 +1,4 @@
-"""Diffusion maps: METHODS 9, against dense eigenvectors, diffusion distances and eigenmaps."""
+"""Diffusion maps, against dense eigenvectors, diffusion distances and eigenmaps."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def kernel_of(model, X):
 
 
 def test_three_points():
-    """E9.1."""
+    """Three points whose walk can be written down."""
     plain = lowd.DiffusionMaps(alpha=0.0, sigma=1.0, time=2).fit(THREE)
     np.testing.assert_allclose(plain.eigenvalues_, [1, 0.836862, 0.227682], atol=1e-6)
     np.testing.assert_allclose(plain.stationary_, [0.359001, 0.386570, 0.254429], atol=1e-6)
@@ -75,7 +75,7 @@ def test_three_points():
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("k", [None, 8])
 def test_dense_eigenvectors(alpha, k):
-    """T9.1 and T9.3, kernel and walk by definition."""
+    """Kernel and walk by definition."""
     X = rows_like(60, 4)
     model = lowd.DiffusionMaps(3, alpha=alpha, n_neighbors=k, sigma=1.2).fit(X)
     P, pi, q = walk_of(kernel_of(model, X), alpha)
@@ -99,7 +99,7 @@ def test_dense_eigenvectors(alpha, k):
 @pytest.mark.parametrize("k", [None, 10])
 @pytest.mark.parametrize("time", [1, 3])
 def test_distances_are_diffusion_distances(k, time):
-    """T9.2: with every axis, the distance is how differently the walks have spread."""
+    """With every axis, the distance is how differently the walks have spread."""
     X = rows_like(25, 3)
     model = lowd.DiffusionMaps(24, time=time, n_neighbors=k, sigma=0.8).fit(X)
     P, pi, _ = walk_of(kernel_of(model, X), 1.0)
@@ -108,7 +108,7 @@ def test_distances_are_diffusion_distances(k, time):
 
 
 def test_without_density_it_is_laplacian_eigenmaps():
-    """T9.4 and X5: the same walk, λ -> 1 - λ."""
+    """The same walk, λ -> 1 - λ."""
     X, Q = roll(400)[0], roll(60, seed=5)[0]
     for k in (None, 12):
         one = lowd.DiffusionMaps(3, alpha=0.0, time=0, n_neighbors=k, sigma=1.5).fit(X)
@@ -122,7 +122,7 @@ def test_without_density_it_is_laplacian_eigenmaps():
 
 
 def test_time():
-    """T9.5: no step gives ψ, many keep only slow modes; ratios between are powers of λ."""
+    """No step gives ψ, many keep only slow modes; ratios between are powers of λ."""
     X = roll(300)[0]
     fits = {t: lowd.DiffusionMaps(4, time=t).fit(X) for t in (0, 0.5, 1, 50)}
     lam = fits[0].eigenvalues_[1:]
@@ -194,7 +194,7 @@ def test_large_dense_and_small_dense_solvers_agree():
 
 @pytest.mark.parametrize("k", [None, 15])
 def test_two_far_rolls(k):
-    """T10: joined with a warning that says sizes, or refused."""
+    """Joined with a warning that says sizes, or refused."""
     X = np.r_[roll(300)[0], roll(200, seed=3)[0] + 500]
     model = lowd.DiffusionMaps(3, n_neighbors=k)
     with pytest.warns(DisconnectedGraphWarning, match="300, 200"):
@@ -209,7 +209,7 @@ def test_two_far_rolls(k):
 
 @pytest.mark.parametrize("k", [None, 15])
 def test_copies_count_and_coincide(k):
-    """T11. With all pairs, merging copies changes nothing: it is the walk over all rows."""
+    """With all pairs, merging copies changes nothing: it is the walk over all rows."""
     X = roll(150)[0]
     rows = np.random.default_rng(0).permutation(np.repeat(np.arange(150), 12))
     once = lowd.DiffusionMaps(2, n_neighbors=k).fit(X)
@@ -234,7 +234,7 @@ def test_order_of_rows_on_a_lattice():
 
 
 def test_three_rows_that_hang_by_a_thread():
-    """T19."""
+    """The warning names the axis and the rows."""
     X = roll(400)[0]
     with warnings.catch_warnings():
         warnings.simplefilter("error")

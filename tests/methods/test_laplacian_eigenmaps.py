@@ -1,4 +1,4 @@
-"""Laplacian eigenmaps: METHODS 8, against dense eigenvectors, scikit-learn and random walks."""
+"""Laplacian eigenmaps, against dense eigenvectors, scikit-learn and random walks."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def up_to_sign(actual, expected, tolerance=1e-9):
 
 
 def test_path():
-    """E8.1."""
+    """A path of three nodes, by hand."""
     plain = of_weights(PATH, normalization="none")
     close(plain.eigenvalues_, [0, 1, 3])
     up_to_sign(plain.embedding_[:, :1], np.array([[1], [-1], [0]]) / np.sqrt(2))
@@ -65,7 +65,7 @@ def test_path():
 
 
 def test_two_triangles():
-    """E8.2."""
+    """Two triangles joined by an edge, by hand."""
     plain = of_weights(TRIANGLES, 5, normalization="none")
     root = np.sqrt(17)
     close(plain.eigenvalues_, [0, (5 - root) / 2, 3, 3, 3, (5 + root) / 2])
@@ -90,7 +90,7 @@ def test_two_triangles():
 
 @pytest.mark.parametrize("normalization", ["random_walk", "none"])
 def test_commute_times(normalization):
-    """T8.7, X5 and E8.2: all axes, and hitting times of the walk by brute force."""
+    """All axes, and hitting times of the walk by brute force."""
     model = of_weights(TRIANGLES, 5, normalization=normalization)
     model.set_params(scale="commute").fit(TRIANGLES)
     C = cdist(model.embedding_, model.embedding_) ** 2
@@ -109,7 +109,7 @@ def test_commute_times(normalization):
 
 
 def test_kernel_pca_of_the_pseudo_inverse():
-    """T8.2 and X4."""
+    """Kernel PCA of the pseudo-inverse of L has the same axes, scaled."""
     X = rows_like(40)
     model = lowd.LaplacianEigenmaps(3, normalization="none", scale="unit", n_neighbors=8).fit(X)
     L = laplacian(model.affinity_.toarray())
@@ -125,7 +125,7 @@ def test_kernel_pca_of_the_pseudo_inverse():
 @pytest.mark.parametrize("graph", [{"n_neighbors": 6}, {"radius": 2.2}, {"n_neighbors": None}])
 @pytest.mark.parametrize("self_loops", [False, True])
 def test_dense_eigenvectors(graph, normalization, self_loops):
-    """The graph by definition, its generalized eigenvectors by LAPACK; T8.1, T8.4."""
+    """The graph by definition, its generalized eigenvectors by LAPACK."""
     X = rows_like(50, 4)
     params = {"normalization": normalization, "self_loops": self_loops, "scale": "unit", **graph}
     with warnings.catch_warnings():
@@ -159,7 +159,7 @@ def test_dense_eigenvectors(graph, normalization, self_loops):
     values, U = scipy.linalg.eigh(laplacian(W), B)
     close(model.eigenvalues_, np.maximum(values[:4], 0))
     expected = U[:, 1:4]
-    if normalization == "symmetric":  # T8.5
+    if normalization == "symmetric":
         expected = np.sqrt(degrees)[:, None] * expected
     up_to_sign(model.embedding_, expected, 1e-7)
     close(model.transform(X), model.embedding_)
@@ -176,7 +176,7 @@ def test_scikit_learn_on_the_same_graph(weights):
 
 
 def test_scales():
-    """T36: standard deviation 1 whatever n is; the others as defined."""
+    """Standard deviation 1 whatever n is; the others as defined."""
     for n in (200, 800):
         X = roll(n, seed=n)[0]
         model = lowd.LaplacianEigenmaps(2).fit(X)
@@ -192,7 +192,7 @@ def test_scales():
 
 @pytest.mark.parametrize("normalization", NORMALIZATIONS)
 def test_the_map_is_the_eigenvector_equation(normalization):
-    """T8.3: without being recognized, a training row is where its own row of the graph puts it."""
+    """Without being recognized, a training row is where its own row of the graph puts it."""
     X = roll(400)[0]
     model = lowd.LaplacianEigenmaps(2, normalization=normalization, n_neighbors=8).fit(X)
     exact = model.map_.relation.toward(X, _ops())
@@ -235,7 +235,7 @@ def test_no_jump_next_to_a_training_row(normalization, rule):
 
 
 def test_the_fiedler_vector_separates_two_clusters(rng):
-    """T8.6."""
+    """The first axis parts two clusters by its sign."""
     X = rng.normal(size=(80, 3)) + np.repeat([[0.0, 0, 0], [7, 0, 0]], 40, axis=0)
     model = lowd.LaplacianEigenmaps(1, n_neighbors=None, sigma=1.5).fit(X)
     side = model.embedding_[:, 0] > 0
@@ -262,7 +262,7 @@ def _spearman(a, b):
 
 
 def test_two_far_rolls():
-    """T10: joined with a warning that says sizes, or refused; and each still has its shape."""
+    """Joined with a warning that says sizes, or refused; and each still has its shape."""
     X = np.r_[roll(300)[0], roll(200, seed=3)[0] + 500]
     model = lowd.LaplacianEigenmaps(3)
     with pytest.warns(DisconnectedGraphWarning, match="300, 200"):
@@ -294,7 +294,7 @@ def test_a_kernel_that_does_not_reach():
 
 
 def test_copies_count_and_coincide():
-    """T11: every row twelve times, in any order, is the embedding of the distinct rows."""
+    """Every row twelve times, in any order, is the embedding of the distinct rows."""
     X = roll(200)[0]
     rows = np.random.default_rng(0).permutation(np.repeat(np.arange(200), 12))
     once = lowd.LaplacianEigenmaps(2).fit(X)
@@ -326,7 +326,7 @@ def test_copies_have_mass(normalization):
 
 
 def test_order_of_rows_on_a_lattice():
-    """T8.8 and T13: ties are all neighbors, so permuting rows permutes places."""
+    """Ties are all neighbors, so permuting rows permutes places."""
     X = lattice(12, 7)[3:]  # without symmetry, which would leave signs open
     order = np.random.default_rng(1).permutation(len(X))
     for k in (3, 5, 8):
@@ -339,7 +339,7 @@ def test_order_of_rows_on_a_lattice():
 
 
 def test_three_rows_that_hang_by_a_thread():
-    """T19: the warning names the axis and the rows; without them there is none."""
+    """The warning names the axis and the rows; without them there is none."""
     X = roll(400)[0]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -428,7 +428,7 @@ def test_a_row_without_neighbors_goes_to_the_nearest():
 
 
 def test_landmarks():
-    """All rows as landmarks are no landmarks (X6); some give nearly the same map."""
+    """All rows as landmarks are no landmarks; some give nearly the same map."""
     X, t = roll(1000)
     exact = lowd.LaplacianEigenmaps(2).fit(X)
     everyone = lowd.LaplacianEigenmaps(2, n_landmarks=1000).fit(X)

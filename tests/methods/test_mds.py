@@ -59,7 +59,7 @@ def turned_onto(Y, Z):
 
 
 def test_the_star_has_a_best_flat_map(backend):
-    """METHODS E4.2."""
+    """Numbers worked out by hand."""
     model = given("MDS", STAR, backend=backend, eps=1e-12)
     assert model.stress_ == pytest.approx(0.053848, abs=1e-6)
     assert model.stress1_ == pytest.approx(0.060023, abs=1e-6)

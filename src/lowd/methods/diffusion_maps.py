@@ -18,8 +18,8 @@ from ..relations.affinities import NEAR, Net, along_graph, between_all
 from ..relations.distances import data_kind, distances_of, takes_sparse
 from ..relations.neighbors import size
 from ..relations.ready import NeighborGraph
-from ..solvers.bottom import localized
 from ..solvers.canonical import signs
+from ..solvers.localized import localized
 from ..solvers.markov import (
     INDEXED,
     Walk,

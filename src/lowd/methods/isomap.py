@@ -27,8 +27,8 @@ from ..relations.distances import (
 from ..relations.geodesics import SAMPLE, Geodesics
 from ..relations.neighbors import size
 from ..relations.ready import NeighborGraph, lists_toward, nearest_listed
-from ..solvers.bottom import localized
 from ..solvers.landmarks import candidates, check_landmarks, farthest_points, scaled_from
+from ..solvers.localized import localized
 from ..solvers.preimage import mirrored
 from ..solvers.regression import CENTERS, regression
 from ..solvers.spectral import centered_spectrum, check_count, spectrum_memory

@@ -19,8 +19,9 @@ from ..params import refuse_unused
 from ..relations.distances import Distances
 from ..relations.neighbors import nearest
 from ..relations.ready import NeighborGraph
-from .bottom import Bottom, few, localized, weighted_bottom
+from .bottom import Bottom, few, weighted_bottom
 from .krylov import basis_memory
+from .localized import localized
 
 
 class Alignment(NamedTuple):
