@@ -15,11 +15,12 @@ _HOME |= {"save": ".store", "load": ".store", "estimate": ".planning"}
 _HOME |= {"jl_min_dim": ".methods.random_projection"}
 _HOME |= {"SpectralEmbedding": ".methods.laplacian_eigenmaps"}  # scikit-learn's name
 _HOME |= dict.fromkeys(("neighbors", "NeighborGraph", "NeighborsTransformer"), ".methods.neighbors")
-_MODULES = ("errors", "progress")
+_MODULES = ("errors", "progress", "datasets")
 
 __all__ = [*_HOME, *_MODULES]
 
 if TYPE_CHECKING:
+    from . import datasets as datasets
     from . import errors as errors
     from . import progress as progress
     from .methods.classical_mds import ClassicalMDS as ClassicalMDS

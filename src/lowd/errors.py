@@ -22,6 +22,22 @@ class ColumnTypeError(DataError, TypeError):
     """A column holds something that is not a number."""
 
 
+class FileFormatError(DataError):
+    """A file is damaged, or does not hold what its name or the reader says."""
+
+
+class MissingFileError(LowdError, FileNotFoundError):
+    """A file or folder is not there; the message says what would be needed."""
+
+
+class ExistingFileError(LowdError, FileExistsError):
+    """A file is there already and was not overwritten."""
+
+
+class MissingPackageError(LowdError, ImportError):
+    """An optional package is not installed; the message has the pip command."""
+
+
 class StoreError(LowdError, ValueError):
     """A file is not a stored model, or not one that this version can read."""
 

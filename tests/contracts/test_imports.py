@@ -24,10 +24,11 @@ LAYERS = [
     {"solvers", "maps"},
     {"methods"},
     {"store", "planning"},
+    {"datasets", "io"},
 ]
 # A package that is not always there, or slow to import, has one file that imports it.
 HOMES = {
-    "sklearn": {"base", "data", "callbacks"},
+    "sklearn": {"base", "data", "callbacks", "datasets.folder"},
     "dask": {"blocks"},
     "distributed": set(),
     "rich": {"progress"},

@@ -1,0 +1,23 @@
+"""Data to try things on: curved sheets with known coordinates, and sets that people know."""
+
+from __future__ import annotations
+
+from .folder import known as known
+from .folder import load as load
+from .manifolds import clusters as clusters
+from .manifolds import roll_with_hole as roll_with_hole
+from .manifolds import s_curve as s_curve
+from .manifolds import severed_sphere as severed_sphere
+from .manifolds import swiss_roll as swiss_roll
+from .sample import Dataset as Dataset
+
+__all__ = [
+    "Dataset",
+    "clusters",
+    "known",
+    "load",
+    "roll_with_hole",
+    "s_curve",
+    "severed_sphere",
+    "swiss_roll",
+]
