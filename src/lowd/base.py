@@ -20,6 +20,7 @@ from .backends.protocol import Array, Survey
 from .data import Data, Kind, as_data, as_places, extreme_rows, looked
 from .errors import DataError, ParameterError, UnsupportedError
 from .params import Jobs, check_params
+from .relations.reach import RowReach, Yardstick, reach_of
 
 C = TypeVar("C")
 
@@ -44,6 +45,7 @@ class Fit(NamedTuple):
     map: Any  # a Map: a value with the fields that `store` writes
     report: dict[str, Any]
     inverse: Any = None
+    sample: Any = None  # training rows that a pass over blocks has kept; else they are in memory
 
     def noting(self, **more: Any) -> Fit:
         return self._replace(report={**self.report, **more})
@@ -105,6 +107,11 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _no_inverse(self) -> str:
         return "a place in the map does not determine a row of the data."
 
+    def _yardstick(self) -> Yardstick:
+        """By what the distance of a new row from the training rows is told."""
+        named = getattr(self, "metric", "euclidean"), getattr(self, "metric_params", None)
+        return Yardstick(*named)
+
     def _smaller(self, n: int) -> dict[str, Self]:  # noqa: ARG002 - for methods to use
         """Variants of this model that need less memory, by what to write."""
         return {}
@@ -120,17 +127,24 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """Learn the map and return the training rows' places."""
         return self._learn(X, embed=True)
 
-    def transform(self, X: Any) -> Any:
-        """Places of new rows. Row by row: the same alone or in any batch."""
+    def transform(self, X: Any, *, return_confidence: bool = False) -> Any:
+        """Places of new rows. Row by row: the same alone or in any batch.
+
+        With `return_confidence` the places and one number per row: 1 where a row is as near to the
+        training rows as they are to each other, 0 where they say nothing about it.
+        """
         check_is_fitted(self)
+        if return_confidence:
+            self._check_reach()
         if not blocks.is_blocks(X):
-            return self._transform(X)
+            return self._transform(X, return_confidence)
         chosen = getattr(self, "_sklearn_output_config", get_config()).get("transform")
         if (chosen or get_config()["transform_output"]) != "default":
             raise UnsupportedError(
                 "a lazy dask array cannot come back as a table; set_output(transform='default')."
             )
-        return blocks.transform(self, X)
+        Y = blocks.transform(self, X)
+        return (Y, blocks.confidence(self, X)) if return_confidence else Y
 
     def inverse_transform(self, X: Any) -> Any:
         """Rows of the original space for places in the map, where the method defines them."""
@@ -173,6 +187,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         ops = resolve(self.backend, self.n_jobs)
         seed = self._seed()
         heard = callbacks.listener(self)
+        earlier = getattr(self, "reach_", None)
         draft = self._blank(*(_NAMES if continuing else ()))
         with draft._watched(heard):
             if blocks.is_blocks(X):
@@ -180,19 +195,14 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
                 dtype = blocks.dtype(X)
                 fit = draft._fit_blocks(X, Context(ops, seed, dtype), **given)
             else:
-                data = as_data(
-                    draft,
-                    X,
-                    self._kind(),
-                    fitting=not continuing,
-                    sparse=self._takes_sparse(),
-                    ops=ops,
-                    look=not (self.blind and embed),
-                )
+                look = not (self.blind and embed)
+                data = draft._checked(X, ops, fitting=not continuing, look=look)
                 dtype = data.dtype
                 draft._check_memory(data)
                 fit = draft._fit(data.items, Context(ops, seed, dtype, data.survey), **given)
             draft._keep(fit, data, dtype, seed)
+            if not continuing or earlier is not None:
+                draft._keep_reach(fit, data, earlier if continuing else None)
             places = None
             if embed and fit.embedding is not None:
                 places = draft.embedding_.copy()
@@ -208,20 +218,31 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         state = getattr(self, "random_state", None)
         return 0 if state is None and not self.draws else draws.as_seed(state)
 
-    def _transform(self, X: Any) -> Array:
+    def _transform(self, X: Any, confident: bool = False) -> Any:
         """`transform` of rows in memory, as a plain array."""
         ops = resolve(self.backend, self.n_jobs)
         with self._watched():
-            data = as_data(
-                self,
-                X,
-                self._kind(),
-                fitting=False,
-                sparse=self._takes_sparse(),
-                ops=ops,
-                look=not getattr(self.map_, "spreads", False),
+            data = self._checked(X, ops, look=not getattr(self.map_, "spreads", False))
+            Y = self._place(data, ops)
+            return (Y, self._confidence(data, ops)) if confident else Y
+
+    def _checked(self, X: Any, ops: Backend, fitting: bool = False, look: bool = True) -> Data:
+        """The second gate."""
+        sparse = self._takes_sparse()
+        return as_data(self, X, self._kind(), fitting=fitting, sparse=sparse, ops=ops, look=look)
+
+    def _confidence(self, data: Data, ops: Backend) -> Array:
+        with np.errstate(invalid="ignore", over="ignore"):  # of rows beyond their type's squares
+            confidence: Array = self.reach_.confidence(data.items, ops)
+        return confidence
+
+    def _check_reach(self) -> None:
+        if not hasattr(self, "reach_"):
+            raise UnsupportedError(
+                "return_confidence=True needs training rows to compare with, and this model keeps "
+                "none: an earlier version has stored it, or it was fitted to a dask array without "
+                "reading that. Fit it again, on rows in memory."
             )
-            return self._place(data, ops)
 
     def _fit_blocks(self, X: Any, ctx: Context, **given: Any) -> Fit:  # noqa: ARG002
         raise UnsupportedError(
@@ -251,6 +272,13 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if data is not None and not hasattr(self, "n_samples_"):
             self.n_samples_ = data.shape[0]
         self._n_features_out = int(fit.report["n_components"])
+
+    def _keep_reach(self, fit: Fit, data: Data | None, earlier: Any) -> None:
+        """What tells how far new rows are; a dask array that nobody reads leaves nothing."""
+        if data is not None:
+            self.reach_: Any = reach_of(data, self._kind(), self._yardstick(), earlier)
+        elif fit.sample is not None:
+            self.reach_ = RowReach.of(fit.sample, self._yardstick())
 
     def _place(self, data: Data, ops: Backend) -> Array:
         """Apply the map; rows too large for float32 squares go through it alone, in float64."""

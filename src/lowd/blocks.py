@@ -10,6 +10,7 @@ from .backends import resolve
 from .backends.protocol import Moments, Survey
 from .data import in_range
 from .errors import DataError
+from .samples import Sample, enough
 
 
 def is_blocks(X: Any) -> bool:
@@ -51,6 +52,14 @@ def transform(model: Any, X: Any) -> Any:
     )
 
 
+def confidence(model: Any, X: Any) -> Any:
+    """How near every block's rows are to the training rows, lazily."""
+    X = width(model, X)
+    return X.map_blocks(
+        _confidence, model=model, dtype=np.float64, drop_axis=1, meta=np.empty(0, np.float64)
+    )
+
+
 def inverse(model: Any, Y: Any) -> Any:
     """The model's inverse of every block, lazily."""
     k, d = model._n_features_out, model.n_features_in_
@@ -64,25 +73,25 @@ def inverse(model: Any, Y: Any) -> Any:
     )
 
 
-def moments(model: Any, X: Any) -> Moments:
-    """Exact moments of all rows in one pass: each block's, merged in a fixed tree."""
+def moments(model: Any, X: Any) -> tuple[Moments, Sample]:
+    """Exact moments of all rows, and some of them, in one pass: each block's, merged in a tree."""
     import dask
 
     X = width(model, X)
     starts = np.concatenate([[0], np.cumsum(X.chunks[0])[:-1]])
     read = dask.delayed(_block_moments)
     level = [
-        read(block, model.backend, model.n_jobs, start)
-        for block, start in zip(X.to_delayed()[:, 0], starts, strict=True)
+        read(block, model.backend, model.n_jobs, start, number)
+        for number, (block, start) in enumerate(zip(X.to_delayed()[:, 0], starts, strict=True))
     ]
-    join = dask.delayed(Moments.merge)
+    join = dask.delayed(_joined)
     while len(level) > 1:
         pairs = [join(a, b) for a, b in zip(level[::2], level[1::2], strict=False)]
         level = pairs + level[len(level) // 2 * 2 :]
-    (result,) = dask.compute(level[0])
+    ((result, kept),) = dask.compute(level[0])
     if result.weight == 0:
         raise DataError("the dask array has 0 rows, while a minimum of 1 is required.")
-    return Moments(result.weight, result.mean, result.scatter)
+    return Moments(result.weight, result.mean, result.scatter), kept
 
 
 def n_rows(X: Any) -> int | None:
@@ -93,27 +102,49 @@ def n_rows(X: Any) -> int | None:
 def _place(block: Any, model: Any, block_info: Any = None) -> Any:
     if not len(block):
         return np.empty((0, model._n_features_out), block.dtype)
-    rows = np.asarray(block)
+    return _read(np.asarray(block), model._transform, block_info)
+
+
+def _confidence(block: Any, model: Any, block_info: Any = None) -> Any:
+    if not len(block):
+        return np.empty(0)
+    ops = resolve(model.backend, model.n_jobs)
+
+    def told(rows: Any) -> Any:
+        return model._confidence(model._checked(rows, ops), ops)
+
+    return _read(np.asarray(block), told, block_info)
+
+
+def _read(rows: Any, what: Any, block_info: Any) -> Any:
     try:
-        return model._transform(rows)
+        return what(rows)
     except DataError:
-        _refuse_bad(
-            rows, resolve("reference", 1).survey(rows), block_info[0]["array-location"][0][0]
-        )
+        survey = resolve("reference", 1).survey(rows)
+        _refuse_bad(rows, survey, block_info[0]["array-location"][0][0])
         raise
 
 
-def _block_moments(block: Any, backend: str, n_jobs: int | None, start: float) -> Moments:
+def _block_moments(
+    block: Any, backend: str, n_jobs: int | None, start: float, number: int
+) -> tuple[Moments, Sample]:
     rows = np.asarray(block)
     rows = np.ascontiguousarray(rows, np.float32 if rows.dtype == np.float32 else np.float64)
+    # Where dask does not know how many rows came before, a block's own number must do.
+    first = number << 32 if np.isnan(start) else int(start)
     d = rows.shape[1]
     if not len(rows):
-        return Moments(0.0, np.zeros(d), np.zeros((d, d)))
+        return Moments(0.0, np.zeros(d), np.zeros((d, d))), Sample.of(rows, enough(rows), first)
     ops = resolve(backend, n_jobs)
     survey = ops.survey(rows)
     _refuse_bad(rows, survey, start)
     rows = in_range(rows, survey.largest, fitting=True)
-    return ops.moments(rows, survey.sums / len(rows), None)
+    kept = Sample.of(rows, enough(rows), first)
+    return ops.moments(rows, survey.sums / len(rows), None), kept
+
+
+def _joined(a: tuple[Moments, Sample], b: tuple[Moments, Sample]) -> tuple[Moments, Sample]:
+    return a[0].merge(b[0]), a[1].merge(b[1], enough(a[1].items))
 
 
 def _refuse_bad(rows: Any, survey: Survey, start: float) -> None:

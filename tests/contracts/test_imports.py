@@ -19,8 +19,8 @@ PACKAGE = Path(lowd.__file__).parent
 LAYERS = [
     {"errors", "progress", "values", "draws", "threads", "memory"},
     {"params", "backends"},
-    {"data", "tables", "blocks", "callbacks", "base"},
-    {"relations", "graph"},
+    {"data", "tables", "samples", "blocks", "callbacks"},
+    {"relations", "graph", "base"},
     {"solvers", "maps"},
     {"methods"},
     {"store", "planning"},

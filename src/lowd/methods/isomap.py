@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, issparse
 from ..backends import resolve
 from ..backends.protocol import Array
 from ..base import Context, Fit, GraphReducer, narrowed, reducer
-from ..data import Data, Kind, as_data
+from ..data import Data, Kind
 from ..errors import ApproximationWarning, ParameterError, UnsupportedError, warn
 from ..graph import Graph, OnDisconnected, neighbor_graph
 from ..maps import GeodesicMap
@@ -117,19 +117,20 @@ class Isomap(GraphReducer):
     on_disconnected: OnDisconnected = "join"
     random_state: Seed = None
 
-    def transform(self, X: Any, *, neighbors: Any = None) -> Any:
+    def transform(self, X: Any, *, neighbors: Any = None, return_confidence: bool = False) -> Any:
         """Places of new rows; `neighbors` are their ready (indices, distances) of training rows."""
         if neighbors is None or not hasattr(self, "map_"):
-            return super().transform(X)
+            return super().transform(X, return_confidence=return_confidence)
+        if return_confidence:
+            self._check_reach()
         if self.map != "geodesic":
             raise ParameterError("neighbors= would be ignored: map='regression' needs none.")
         ops = resolve(self.backend, self.n_jobs)
         with self._watched():
-            data = as_data(
-                self, X, self._kind(), fitting=False, sparse=self._takes_sparse(), ops=ops
-            )
+            data = self._checked(X, ops)
             near = lists_toward(neighbors, data.shape[0], self.n_samples_)
-            return narrowed(self.map_.through(near, data.dtype, ops), data.dtype)
+            Y = narrowed(self.map_.through(near, data.dtype, ops), data.dtype)
+            return (Y, self._confidence(data, ops)) if return_confidence else Y
 
     def _fit(self, X: Any, ctx: Context, neighbors: Any = None) -> Fit:
         n, base, ready, k, radius = self._neighborhood(X, ctx, neighbors)

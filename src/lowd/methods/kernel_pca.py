@@ -13,6 +13,7 @@ from ..data import Data, Kind
 from ..errors import UnsupportedError
 from ..params import Count, NonNegative, Number, Positive, Seed, refuse_unused
 from ..relations.kernels import Kernel, kernel_of
+from ..relations.reach import Yardstick
 from ..solvers.krylov import basis_memory
 from ..solvers.landmarks import nystroem
 from ..solvers.preimage import preimage
@@ -175,6 +176,12 @@ class KernelPCA(Reducer):
         if callable(self.kernel):
             return "objects"
         return "kernel" if self.kernel == "precomputed" else "rows"
+
+    def _yardstick(self) -> Yardstick:
+        if callable(self.kernel):
+            return Yardstick(self.kernel, self.kernel_params, kernel=True)
+        scaling = "unit length" if self.kernel == "cosine" else None
+        return Yardstick("manhattan" if self.kernel == "laplacian" else "euclidean", None, scaling)
 
     def _takes_sparse(self) -> bool:
         return not callable(self.kernel) and self.kernel not in ("precomputed", "laplacian")

@@ -13,6 +13,7 @@ from ..data import as_weights
 from ..errors import DataError, RankWarning, RestartWarning, ScaleWarning, UnsupportedError, warn
 from ..maps import LinearMap
 from ..params import AtLeast, AtMost, Count, Seed, Share
+from ..relations.reach import Yardstick
 from ..solvers.canonical import settle
 from ..solvers.principal import (
     Axes,
@@ -144,7 +145,8 @@ class PCA(Reducer):
             raise UnsupportedError(
                 "sample_weight with a dask array: repeat or scale the rows instead."
             )
-        return self._from_moments(blocks.moments(self, X), ctx, keep=False)
+        moments, sample = blocks.moments(self, X)
+        return self._from_moments(moments, ctx, keep=False)._replace(sample=sample)
 
     def _from_moments(self, moments: Moments, ctx: Context, keep: bool) -> Fit:
         n, d = moments.weight, len(moments.mean)
@@ -250,6 +252,9 @@ class PCA(Reducer):
                 "column; if columns have different units, set scale=True.",
                 ScaleWarning,
             )
+
+    def _yardstick(self) -> Yardstick:
+        return Yardstick(scaling=self.scale_ if self.scale else None)
 
     def _takes_sparse(self) -> bool:
         return True

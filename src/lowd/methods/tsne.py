@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 
 from ..backends import resolve
 from ..base import Context, Fit, Reducer, narrowed, reducer
-from ..data import Data, Kind, as_data
+from ..data import Data, Kind
 from ..errors import ParameterError, RankWarning, UnsupportedError, warn
 from ..maps import NeighborMap
 from ..params import Count, Metric, Positive, Seed, accepts, refuse_unused
@@ -134,24 +134,25 @@ class TSNE(Reducer):
         """Learn the map and return the training rows' places."""
         return self._learn(X, embed=True, neighbors=neighbors, callback=callback)
 
-    def transform(self, X: Any, *, neighbors: Any = None) -> Any:
+    def transform(self, X: Any, *, neighbors: Any = None, return_confidence: bool = False) -> Any:
         """Places of new rows; `neighbors` are their ready (indices, distances) of training rows."""
         if neighbors is None or not hasattr(self, "map_"):
-            return super().transform(X)
+            return super().transform(X, return_confidence=return_confidence)
+        if return_confidence:
+            self._check_reach()
         if self.affinity == "precomputed" or self.n_distinct_ < self.n_samples_:
             raise UnsupportedError(
                 "neighbors= needs distances, and training rows without copies; leave it out."
             )
         ops = resolve(self.backend, self.n_jobs)
         with self._watched():
-            data = as_data(
-                self, X, self._kind(), fitting=False, sparse=self._takes_sparse(), ops=ops
-            )
+            data = self._checked(X, ops)
             near = nearest_listed(
                 lists_toward(neighbors, data.shape[0], self.n_samples_), None, np.inf
             )
             place = self.map_
-            return narrowed(place.placed(place.relation.through(near, ops), ops), data.dtype)
+            Y = narrowed(place.placed(place.relation.through(near, ops), ops), data.dtype)
+            return (Y, self._confidence(data, ops)) if return_confidence else Y
 
     def _fit(
         self, X: Any, ctx: Context, neighbors: Any = None, callback: Callback | None = None

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from .. import progress
 from ..backends.protocol import Array, Backend, Neighbors
 from ..errors import ParameterError
-from ..tables import Table
+from ..samples import len_of as len_of
+from ..samples import some as some
 from .distances import DistanceRelation, Distances, Given, Measured, _prepared
 
 BLOCK = 2**23  # distances looked at together
@@ -25,10 +25,6 @@ def size(base: DistanceRelation, Q: Any = None) -> int:
     if isinstance(base, Given) and Q is not None:
         return int(Q.shape[1]) if base.rows is None else len(base.rows)
     return len_of(base.everything())
-
-
-def len_of(items: Any) -> int:
-    return int(items.shape[0]) if hasattr(items, "shape") else len(items)
 
 
 def check_neighbors(k: int, n: int) -> None:
@@ -102,15 +98,6 @@ def _blocks(base: DistanceRelation, Q: Any | None, ops: Backend) -> Iterator[tup
         D = base.toward(some(items, np.arange(i, min(m, i + step))), ops)
         yield i, D
         progress.report("neighbors", i + len(D), m)
-
-
-def some(items: Any, rows: NDArray[np.int64]) -> Any:
-    """Some rows of any kind of data."""
-    if isinstance(items, Table):
-        return items.at(rows)
-    if hasattr(items, "shape"):
-        return items[rows]
-    return [items[i] for i in rows]
 
 
 def _collected(parts: Iterator[Neighbors], m: int) -> Neighbors:

@@ -10,11 +10,12 @@ from scipy.sparse import csr_array
 
 from .. import draws
 from ..backends.protocol import Backend, Float64, Lists
-from ..errors import DataError, ParameterError
+from ..errors import DataError, ParameterError, UnsupportedError
 from ..graph import merged
 from ..values import value
-from .distances import DistanceRelation
+from .distances import DistanceRelation, Listed
 from .neighbors import as_rows, nearest, others, size
+from .ready import lists_toward, nearest_listed
 
 ALL = 500  # up to so many points every other one is a neighbor
 TINY = np.finfo(np.float64).tiny
@@ -57,6 +58,14 @@ class Perplexity:
         return symmetric(csr_array((p, edges.indices, edges.indptr), edges.shape), beta)
 
     def toward(self, Q: Any, ops: Backend) -> Chances:
+        if isinstance(self.base, Listed):  # its neighbors are what a new point is given by
+            if self.base.count < Q.shape[1]:
+                raise UnsupportedError(
+                    f"this graph of {Q.shape[1]} rows has {self.base.count} distinct ones, so the "
+                    "neighbors of new rows are not known; fit a graph without copies."
+                )
+            lists = lists_toward(Q, *Q.shape)
+            return self.through(nearest_listed(lists, None, np.inf), ops)
         near = nearest(self.base, Q, min(self.k, size(self.base, Q)), ops)
         return self.through(as_rows(near, size(self.base, Q)), ops)
 
@@ -76,12 +85,25 @@ class Perplexity:
         if not self.perplexities:
             count = np.diff(starts)
             return np.repeat(1 / np.maximum(count, 1), count), np.zeros((len(count), 0))
-        least = int(np.diff(starts).min(initial=self.k))
         with np.errstate(over="ignore"):
             squares = np.minimum(edges.data.astype(np.float64), 1e150) ** 2
-        found = [ops.perplexity(starts, squares, min(t, least)) for t in self.perplexities]
+        found = [_found(starts, squares, t, ops) for t in self.perplexities]
         p = np.mean([one for one, _ in found], axis=0)
         return p, np.stack([beta for _, beta in found], axis=1)
+
+
+def _found(
+    starts: NDArray[np.int64], squares: Float64, target: float, ops: Backend
+) -> tuple[Float64, Float64]:
+    """`ops.perplexity`; a list that is too short for the target has its own length as target."""
+    p, beta = ops.perplexity(starts, squares, target)
+    counts = np.diff(starts)
+    for count in np.unique(counts[counts < target]):
+        rows = np.flatnonzero(counts == count)
+        entries = (starts[rows, None] + np.arange(count)).ravel()
+        own = np.arange(0, len(entries) + 1, count)
+        p[entries], beta[rows] = ops.perplexity(own, squares[entries], float(count))
+    return p, beta
 
 
 @value

@@ -1,0 +1,73 @@
+"""Some of the training rows, chosen by their number: the same in whichever batches they come."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse, vstack
+
+from . import draws
+from .tables import Table
+from .values import value
+
+MOST, LEAST = 512, 32  # rows
+ENTRIES = 100_000  # numbers, if that is fewer rows
+OBJECTS = 64  # things that a callable compares, pair by pair
+
+
+def len_of(items: Any) -> int:
+    """How many there are, of any kind of data."""
+    return int(items.shape[0]) if hasattr(items, "shape") else len(items)
+
+
+def some(items: Any, rows: NDArray[np.int64]) -> Any:
+    """Some rows of any kind of data."""
+    if isinstance(items, Table):
+        return items.at(rows)
+    if hasattr(items, "shape"):
+        return items[rows]
+    return [items[i] for i in rows]
+
+
+def enough(items: Any) -> int:
+    """How many rows of such data are kept: fewer, the wider they are."""
+    if not hasattr(items, "shape"):
+        return OBJECTS
+    return min(MOST, max(LEAST, ENTRIES // max(1, items.shape[1])))
+
+
+@value
+class Sample:
+    """The rows whose numbers have the smallest random bits: any part of them can be merged."""
+
+    items: Any
+    numbers: NDArray[np.int64]
+    seen: int
+
+    @classmethod
+    def of(cls, items: Any, most: int, start: int = 0) -> Sample:
+        """Of rows that are numbered from `start`."""
+        n = len_of(items)
+        chosen = _chosen(np.arange(start, start + n), most)
+        return cls(some(items, chosen), chosen + start, n)
+
+    def merge(self, other: Sample, most: int) -> Sample:
+        """The sample that all rows together have, those of `self` first."""
+        numbers = np.concatenate([self.numbers, other.numbers])
+        chosen = _chosen(numbers, most)
+        rows = _stacked(self.items, other.items)[chosen]
+        return Sample(rows, numbers[chosen], self.seen + other.seen)
+
+
+def _chosen(numbers: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    if len(numbers) <= most:
+        return np.arange(len(numbers))
+    return np.sort(np.argpartition(draws.bits(0, "sample", numbers), most - 1)[:most])
+
+
+def _stacked(A: Any, B: Any) -> Any:
+    if issparse(A) and issparse(B):
+        return csr_array(vstack([A, B]))
+    return np.concatenate([part.toarray() if issparse(part) else part for part in (A, B)])

@@ -1,0 +1,247 @@
+"""Confidence of new rows: 1 among the training rows, 0 far from them, whatever the method."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
+
+import lowd
+from cases import BY_NAME, close, fit, rows_like, same_bits, take
+from lowd.errors import DataError, UnsupportedError
+
+# Metrics in which these data are everywhere: their rows point into all directions, and no set of
+# columns is far from every other.
+NOWHERE_FAR = ("MDS-correlation", "MDS-jaccard")
+FIELD = np.random.default_rng(7).normal(size=(300, 4))
+
+
+def _told(model, Q):
+    return model.transform(Q, return_confidence=True)[1]
+
+
+def _far(case, Q):
+    """Like no training row in any metric: the opposite direction, no entry in common."""
+    if case.source == "words":
+        return ["zyzy" * 10] * len(Q)
+    if case.source == "table":
+        return Q.assign(length=1e3, width=-1e3, color="purple", round=-5)
+    if case.source == "kernel":
+        return np.zeros_like(Q)
+    return Q + 7 if case.source == "counts" else Q * (1e6 if case.source == "distances" else -1e3)
+
+
+def test_near_far_alone_and_together(case, backend):
+    X, Q = case.data()
+    model = fit(case.model(backend), X)
+    Y, confidence = model.transform(Q, return_confidence=True)
+    same_bits(Y, model.transform(Q))
+    assert confidence.shape == (len(Q),)
+    assert confidence.dtype == np.float64
+    assert ((confidence >= 0) & (confidence <= 1)).all()
+    assert np.median(confidence) > 0.5  # Q are sixty other rows of the same kind
+    assert _told(model, X).mean() > 0.95
+    assert case.name in NOWHERE_FAR or _told(model, _far(case, Q)).max() < 0.01
+    same = same_bits if backend == "native" else close
+    order = np.arange(len(Q))[::-1]
+    same(_told(model, take(Q, order)), confidence[order])
+    same(np.concatenate([_told(model, take(Q, [i])) for i in range(4)]), confidence[:4])
+
+
+@pytest.mark.parametrize("name", ["PCA", "MDS-manhattan", "LLE", "TSNE", "KernelPCA-laplacian"])
+def test_the_definition(name, backend):
+    """In plain words: nine in ten training rows, then a half for each step to the 95 %."""
+    case = BY_NAME[name]
+    X, Q = case.data()
+    Q = Q * np.linspace(0.5, 4, len(Q))[:, None]
+    metric = "cityblock" if "manhattan" in name or "laplacian" in name else "euclidean"
+    D = cdist(X, X, metric)
+    np.fill_diagonal(D, np.inf)
+    inside, half = np.quantile(D.min(1), [0.9, 0.95])
+    excess = np.maximum(cdist(Q, X, metric).min(1) - inside, 0)
+    expected = 0.5 ** (excess / max(half - inside, inside / 20))
+    assert (expected < 1).any()
+    assert (expected > 0.01).any()
+    close(_told(fit(case.model(backend), X), Q), expected)
+
+
+def test_it_falls_with_distance_and_halves_at_equal_steps(backend):
+    model = lowd.PCA(2, backend=backend).fit(FIELD)
+    away = np.zeros((200, 4))
+    away[:, 0] = np.linspace(0, 12, 200)
+    confidence = _told(model, away)
+    last = np.flatnonzero(away[:, 0] > FIELD[:, 0].max() + 1)  # from there on one row is nearest
+    assert confidence[0] == 1
+    assert (np.diff(confidence[last]) < 0).all()
+    ratios = confidence[last][1:] / confidence[last][:-1]
+    assert np.ptp(ratios[-50:]) < 0.01
+
+
+def test_a_hole_in_the_data_is_far_too(backend):
+    angle = np.linspace(0, 2 * np.pi, 400, endpoint=False)
+    ring = np.column_stack([np.cos(angle), np.sin(angle)]) * 5
+    model = lowd.Isomap(2, n_neighbors=6, backend=backend).fit(ring)
+    assert (_told(model, [[0.0, 0.0], [5.01, 0.0]]) == [0, 1]).all()
+
+
+def test_a_large_sample_tells_the_same_as_all_rows():
+    """Of 20000 rows 512 are kept: rows like them are trusted, and far ones are not."""
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(20_000, 6)), rng.normal(size=(2000, 6))
+    model = lowd.PCA(2).fit(X)
+    assert len(model.reach_.numbers) == 512
+    confidence = _told(model, new)
+    # Nine in ten are inside, within what a sample of 512 can tell.
+    assert 0.85 < (confidence == 1).mean() < 0.95
+    assert 0.01 < (confidence < 0.5).mean() < 0.09
+    assert _told(model, new * 6).mean() < 0.01
+
+
+def test_columns_in_other_units_count_as_the_method_counts_them():
+    X = FIELD * [1, 1, 1, 1e6]
+    Q = np.zeros((1, 4))
+    Q[0, 0] = 30  # far in the first column, which the last one drowns
+    assert _told(lowd.PCA(2, scale=True).fit(X), Q)[0] < 0.01
+
+
+@pytest.mark.parametrize("name", ["Isomap", "TSNE", "NeighborsTransformer"])
+def test_ready_graphs(name):
+    """New rows whose neighbors are given are judged by the nearest of them."""
+    params = {"perplexity": 10.0, "max_iter": 20} if name == "TSNE" else {"n_neighbors": 6}
+    graph = lowd.NeighborsTransformer(n_neighbors=12).fit(FIELD)
+    near, far = graph.transform(FIELD[:5] + 0.01), graph.transform(FIELD[:5] + 30)
+    if name == "NeighborsTransformer":
+        assert (_told(graph, FIELD) == 1).all()
+        return
+    model = getattr(lowd, name)(metric="precomputed", **params).fit(graph.transform(FIELD))
+    assert _told(model, near).min() == 1
+    assert _told(model, far).max() < 0.01
+    # With the rows at hand, and their neighbors found elsewhere.
+    model = getattr(lowd, name)(**params).fit(FIELD)
+    Q = FIELD[:5] + 0.01
+    found = cdist(Q, FIELD)
+    order = np.argsort(found, 1)[:, :9]
+    given = order, np.take_along_axis(found, order, 1)
+    Y, confidence = model.transform(Q, neighbors=given, return_confidence=True)
+    same_bits(Y, model.transform(Q, neighbors=given))
+    same_bits(confidence, _told(model, Q))
+
+
+def test_missing_distances_are_unknown_not_near():
+    D = cdist(FIELD, FIELD)[:40, :40]
+    D[3, 7] = D[7, 3] = np.nan
+    model = lowd.MDS(metric="precomputed").fit(D)
+    Q = np.full((2, 40), np.nan)
+    Q[:, 39] = 0.1, 50.0
+    near, far = _told(model, Q)
+    assert near == 1
+    assert far < 0.01
+
+
+@pytest.mark.parametrize("name", ["PCA", "Gaussian", "KernelPCA-cosine", "MDS-euclidean"])
+def test_sparse_and_dense_rows_are_told_alike(name, backend):
+    case = BY_NAME[name]
+    X, Q = case.data()
+    Q = np.vstack([Q, -3 * Q])
+    expected = _told(case.model(backend).fit(X), Q)
+    for kept, new in ((X, csr_array(Q)), (csr_array(X), Q), (csr_array(X), csr_array(Q))):
+        close(_told(case.model(backend).fit(kept), new), expected, factor=100)
+
+
+def test_batches_do_not_matter():
+    """partial_fit keeps the same rows however they are cut, and dask the same as fit."""
+    X, Q = rows_like(3000, 5), rows_like(50, 5, seed=3) * np.linspace(1, 3, 50)[:, None]
+    whole = lowd.PCA(2, scale=True).fit(X)
+    for cuts in ([1000, 2000], [2, 7, 2999], [600]):
+        model = lowd.PCA(2, scale=True)
+        for part in np.split(X, cuts):
+            model.partial_fit(part)
+        same_bits(model.reach_.numbers, whole.reach_.numbers)
+        close(_told(model, Q), _told(whole, Q), factor=1e3)
+    da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
+    for chunks in ((700, 5), (97, 2)):
+        model = lowd.PCA(2, scale=True).fit(da.from_array(X, chunks=chunks))
+        same_bits(model.reach_.numbers, whole.reach_.numbers)
+        close(_told(model, Q), _told(whole, Q), factor=1e3)
+
+
+def test_dask_is_lazy():
+    da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
+    model = lowd.PCA(2).fit(FIELD)
+    Q = da.from_array(FIELD * 2, chunks=(70, 2))
+    Y, confidence = model.transform(Q, return_confidence=True)
+    assert isinstance(Y, da.Array)
+    assert isinstance(confidence, da.Array)
+    assert confidence.shape == (300,)
+    same_bits(confidence.compute(scheduler="sync"), _told(model, FIELD * 2))
+    bad = da.from_array(np.where(np.arange(300)[:, None] == 123, np.nan, FIELD), chunks=(70, 4))
+    with pytest.raises(DataError, match="row 123"):
+        model.transform(bad, return_confidence=True)[1].compute(scheduler="sync")
+    blind = lowd.GaussianRandomProjection(2, random_state=0).fit(Q)
+    with pytest.raises(UnsupportedError, match="Fit it again, on rows in memory"):
+        blind.transform(FIELD, return_confidence=True)
+
+
+@pytest.mark.parametrize("name", ["PCA", "MDS-gower", "TSNE-precomputed", "Eigenmaps-affinity"])
+def test_stored_and_pickled(name, tmp_path):
+    case = BY_NAME[name]
+    X, Q = case.data()
+    model = fit(case.model(), X)
+    lowd.save(model, tmp_path / "model")
+    for twin in (lowd.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
+        same_bits(_told(twin, Q), _told(model, Q))
+
+
+def test_a_loaded_model_goes_on_where_it_was(tmp_path):
+    first = lowd.PCA(2).partial_fit(FIELD[:100])
+    lowd.save(first, tmp_path / "model")
+    again = lowd.load(tmp_path / "model").partial_fit(FIELD[100:])
+    same_bits(_told(again, FIELD * 2), _told(first.partial_fit(FIELD[100:]), FIELD * 2))
+
+
+def test_models_of_earlier_versions_say_that_they_cannot():
+    stored = Path(__file__).parents[1] / "stored" / "0.1.0-PCA-float64.lowd"
+    model = lowd.load(stored)
+    with pytest.raises(UnsupportedError, match="earlier version"):
+        model.transform(rows_like(3), return_confidence=True)
+    assert model.transform(rows_like(3)).shape == (3, 2)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_only_the_places_become_a_table(library):
+    pytest.importorskip(library)
+    model = lowd.PCA(2).fit(FIELD).set_output(transform=library)
+    Y, confidence = model.transform(FIELD, return_confidence=True)
+    assert list(Y.columns) == ["pca0", "pca1"]
+    assert type(confidence) is np.ndarray
+
+
+def test_wide_rows_keep_few(tmp_path):
+    """A model of 20000 columns does not become a copy of its data."""
+    model = lowd.GaussianRandomProjection(3, random_state=0).fit(np.eye(100, 20_000))
+    assert len(model.reach_.numbers) == 32
+    lowd.save(model, tmp_path / "model")
+    assert (tmp_path / "model").stat().st_size < 1.2 * (32 + 2 * 3) * 20_000 * 8
+
+
+@pytest.mark.parametrize(
+    ("X", "near", "far"),
+    [
+        (np.ones((6, 2)), [[1.0, 1.0]], [[1.0, 1.1]]),
+        (np.repeat(np.eye(3), 9, 0), [[1.0, 0, 0], [0, 0, 1.0]], [[1.0, 1, 1], [0, 5, 0]]),
+        (np.mgrid[:5, :5].reshape(2, -1).T * 1.0, [[2.5, 2.0], [0, 0]], [[2.5, 7.0]]),
+        (np.array([[0.0, 1], [1, 0]]), [[0.5, 0.5]], [[3.0, 3]]),
+        (np.array([[3.0, 4.0]]), [[3.0, 4.0]], [[3.0, 5.0]]),
+    ],
+    ids=["one-point", "copies", "grid", "two-rows", "one-row"],
+)
+@pytest.mark.filterwarnings("ignore:n_components:lowd.errors.RankWarning")
+@pytest.mark.filterwarnings("ignore:column:lowd.errors.ScaleWarning")
+def test_odd_data(X, near, far, backend):
+    model = lowd.PCA(1, backend=backend).fit(X)
+    assert (_told(model, near) == 1).all()
+    assert (_told(model, far) < 0.01).all()
