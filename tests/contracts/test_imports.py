@@ -24,7 +24,7 @@ LAYERS = [
     {"solvers", "maps"},
     {"methods"},
     {"store", "planning"},
-    {"datasets", "io"},
+    {"datasets", "io", "demos"},
 ]
 # A package that is not always there, or slow to import, has one file that imports it.
 HOMES = {
