@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections.abc
 import dataclasses
+import json
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -175,9 +176,17 @@ def describe(domain: Any) -> str:
 
 
 def read(domain: Any, text: str) -> Any:
-    """Turn what was typed on a command line or in a form into a value of the domain."""
+    """Turn what was typed on a command line or in a form into a value of the domain.
+
+    >>> read(Positive | list[Any], "10,50"), read(dict[str, Any] | None, '{"p": 3}')
+    ([10, 50], {'p': 3})
+    """
     words = {"none": None, "true": True, "false": False}
-    for kind in (lambda t: words[t.lower()], int, float, str):
+
+    def several(text: str) -> list[Any]:
+        return json.loads(f"[{text}]") if "," in text else []
+
+    for kind in (lambda t: words[t.lower()], int, float, str, json.loads, several):
         try:
             value = kind(text)
         except (ValueError, KeyError):

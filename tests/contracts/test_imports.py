@@ -24,14 +24,16 @@ LAYERS = [
     {"solvers", "maps"},
     {"methods"},
     {"store", "planning"},
-    {"datasets", "io", "demos"},
+    {"datasets", "io", "demos", "report"},
+    {"cli", "__main__"},
 ]
 # A package that is not always there, or slow to import, has one file that imports it.
 HOMES = {
     "sklearn": {"base", "data", "callbacks", "datasets.folder"},
     "dask": {"blocks"},
     "distributed": set(),
-    "rich": {"progress"},
+    "rich": {"progress", "cli.talk"},
+    "typer": {"cli.app"},
     "pandas": set(),
     "polars": set(),
     "pyarrow": set(),

@@ -1,0 +1,20 @@
+"""The command `lowd`: from a file to a map, its evidence and a picture."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the command line and return its exit code (see docs/command-line.md)."""
+    missing = [package for package in ("typer", "rich") if find_spec(package) is None]
+    if missing:
+        print(
+            f"lowd: the command needs {' and '.join(missing)}: pip install 'lowd[app]'",
+            file=sys.stderr,
+        )
+        return 6
+    from .app import run
+
+    return run(sys.argv[1:] if args is None else args)
