@@ -15,6 +15,8 @@ _HOME |= {"save": ".store", "load": ".store", "estimate": ".planning"}
 _HOME |= {"jl_min_dim": ".methods.random_projection"}
 _HOME |= {"SpectralEmbedding": ".methods.laplacian_eigenmaps"}  # scikit-learn's name
 _HOME |= dict.fromkeys(("neighbors", "NeighborGraph", "NeighborsTransformer"), ".methods.neighbors")
+_HOME |= {"diagnose": ".diagnosis", "dimension": ".dimensions"}
+_HOME |= {"evaluate": ".quality", "Evaluation": ".quality"}
 _MODULES = ("errors", "progress", "datasets")
 
 __all__ = [*_HOME, *_MODULES]
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from . import datasets as datasets
     from . import errors as errors
     from . import progress as progress
+    from .diagnosis import diagnose as diagnose
+    from .dimensions import dimension as dimension
     from .methods.classical_mds import ClassicalMDS as ClassicalMDS
     from .methods.diffusion_maps import DiffusionMaps as DiffusionMaps
     from .methods.hessian_lle import HessianLLE as HessianLLE
@@ -49,6 +53,8 @@ if TYPE_CHECKING:
     from .methods.sne import SNE as SNE
     from .methods.tsne import TSNE as TSNE
     from .planning import estimate as estimate
+    from .quality import Evaluation as Evaluation
+    from .quality import evaluate as evaluate
     from .store import load as load
     from .store import save as save
 

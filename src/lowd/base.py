@@ -6,6 +6,7 @@ import copy
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields
+from importlib import import_module
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar, dataclass_transform
 
 import numpy as np
@@ -173,6 +174,32 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
                 raise ParameterError(f"{name}={size}: expected a whole number >= 1.")
         check_params(self)
         return memory.Plan(self._memory(n_samples, n_features, np.dtype(dtype).itemsize))
+
+    def evaluate(
+        self,
+        X: Any,
+        labels: Any = None,
+        *,
+        n_neighbors: int = 15,
+        anchors: Any = None,
+        random_state: Any = None,
+        verbose: bool | None = None,
+    ) -> Any:
+        """How far the map of X, training rows or others, can be believed: a `lowd.evaluate`.
+
+        Distances in the data are those of this model's metric. The answer also holds what the model
+        says of itself (`.model`: explained variance, stress, self-map error, ...).
+
+        >>> import lowd, numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(99, 3))
+        >>> sorted(lowd.PCA(2).fit(X).evaluate(X).model)
+        ['explained_variance_ratio']
+        """
+        check_is_fitted(self)
+        how = {"n_neighbors": n_neighbors, "anchors": anchors, "random_state": random_state}
+        how["verbose"] = self.verbose if verbose is None else verbose
+        # By name, when it is called: evidence stands above the methods and uses them.
+        return import_module("lowd.quality").evaluate_model(self, X, labels, **how)
 
     # -- how -------------------------------------------------------------------------------
 

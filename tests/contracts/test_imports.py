@@ -23,7 +23,7 @@ LAYERS = [
     {"relations", "graph", "base"},
     {"solvers", "maps"},
     {"methods"},
-    {"store", "planning"},
+    {"store", "planning", "quality"},
     {"datasets", "io", "demos", "report"},
     {"cli", "__main__"},
 ]

@@ -34,6 +34,18 @@ class BlockIndex:
     def query(self, Q: Rows, k: int) -> Neighbors:
         return self._search(Q, k, among=False)
 
+    def ranks(self, rows: NDArray[np.int64] | None, listed: Ints) -> Ints:
+        X = self.X.astype(np.float64)
+        asked = np.arange(X.shape[0]) if rows is None else rows
+        ranks, step = np.empty_like(listed), max(1, BLOCK // X.shape[0])
+        for i in range(0, len(asked), step):
+            own = asked[i : i + step]
+            D = self.ops.pairwise(X[own], X, self.measure, self.params, self.center)
+            places = self.ops.rank(D, own)
+            ranks[i : i + step] = np.take_along_axis(places, listed[i : i + step], 1)
+            progress.report("ranks", i + len(own), len(asked))
+        return np.where(listed < 0, 0, ranks).astype(np.int32)
+
     def _search(self, Q: Rows, k: int, among: bool) -> Neighbors:
         X = self.X.astype(np.float64)
         m, step = Q.shape[0], max(1, BLOCK // X.shape[0])

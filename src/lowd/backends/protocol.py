@@ -112,6 +112,12 @@ class Index(Protocol):
     def query(self, Q: Rows, k: int) -> Neighbors:
         """The k nearest rows of each row of Q: the same alone or in any batch."""
 
+    def ranks(self, rows: NDArray[np.int64] | None, listed: Ints) -> Ints:
+        """The place of each listed row in the order of `others(n - 1)`, counted from 1.
+
+        List i is that of row rows[i], or of row i. A place of 0 is that of -1, which is no row.
+        """
+
 
 class Guttman(Protocol):
     """Distances t between points made ready for majorizing stress, or an order of them."""
@@ -200,6 +206,12 @@ class Backend(Protocol):
 
     def select(self, D: Array, k: int, own: NDArray[np.int64] | None) -> Neighbors:
         """The k smallest entries of each row of D, ties by column; own[i] is left out of row i."""
+
+    def rank(self, D: Array, own: NDArray[np.int64]) -> Ints:
+        """The place of each entry among those of its row, counted from 1, ties by column.
+
+        Column own[i] of row i is left out: its place is 0.
+        """
 
     def paths(self, graph: csr_array, sources: NDArray[np.int64]) -> Array:
         """Lengths of shortest paths (sources x nodes) in a symmetric graph, in its dtype.

@@ -16,13 +16,14 @@ from ..threads import calm_blas
 from .descents import DescentVerbs
 from .graphs import GraphVerbs
 from .protocol import MEASURES, Array, Float64, Moments, Rows, Spectrum, Survey, Symmetry
+from .ranking import RankVerbs
 from .scaling import ScalingVerbs
 
 SMALL = 1000  # up to here an eigenproblem gains less from threads than the work around it loses
 
 
 @dataclass(frozen=True)
-class Reference(GraphVerbs, ScalingVerbs, DescentVerbs):
+class Reference(GraphVerbs, RankVerbs, ScalingVerbs, DescentVerbs):
     threads: int = 1
 
     def survey(self, X: Rows, weights: Float64 | None = None) -> Survey:

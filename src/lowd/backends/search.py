@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from .. import _native
 from ..draws import subset
 from ..progress import step
-from .protocol import Array, Backend, Float64, Neighbors
+from .graphs import BlockIndex
+from .protocol import Array, Backend, Float64, Ints, Neighbors
 
 SMALL = 1024  # rows among which every pair is looked at
 FEW = 64  # new rows that are compared with every row; more are worth the filter
@@ -149,6 +150,10 @@ class RowIndex:
             self._join(None, lists)
             return lists
         return self._nearly(lists)
+
+    def ranks(self, rows: NDArray[np.int64] | None, listed: Ints) -> Ints:
+        plain = BlockIndex(self.ops, self.X, self.measure, (self.factor,), self.center)
+        return plain.ranks(rows, listed)
 
     def query(self, Q: Array, k: int) -> Neighbors:
         if Q.dtype == np.float64 and self.X.dtype == np.float32:
