@@ -25,6 +25,20 @@ def column_kinds(X: Any) -> dict[str, ColumnKind]:
     return {str(name): _kind(X, column) for name, column in _columns(X).items()}
 
 
+def number_columns(X: Any) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+    """Names and values of a table's columns of numbers; NaN where one is missing."""
+    held = {name: column for name, column in _columns(X).items() if _kind(X, column) == "number"}
+    numbers = np.empty((len(X), len(held)))
+    for j, column in enumerate(held.values()):
+        if _package(X) == "pandas":
+            numbers[:, j] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        elif _package(X) == "polars":
+            numbers[:, j] = column.cast(sys.modules["polars"].Float64).to_numpy()
+        else:
+            numbers[:, j] = column.cast("float64").to_numpy()
+    return tuple(str(name) for name in held), numbers
+
+
 @value
 class Table:
     """Numbers (ordered categories as ranks, NaN where missing) and codes of categories."""

@@ -23,7 +23,7 @@ LAYERS = [
     {"relations", "graph", "base"},
     {"solvers", "maps"},
     {"methods"},
-    {"store", "planning", "quality"},
+    {"store", "planning", "quality", "diagnosis", "dimensions"},
     {"datasets", "io", "demos", "report"},
     {"cli", "__main__"},
 ]

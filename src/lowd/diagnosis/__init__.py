@@ -1,0 +1,8 @@
+"""What to know about data before they are mapped: `lowd.diagnose`."""
+
+from .checkup import diagnose as diagnose
+from .result import Cost as Cost
+from .result import Diagnosis as Diagnosis
+from .result import Dimension as Dimension
+from .result import Finding as Finding
+from .result import Recommendation as Recommendation

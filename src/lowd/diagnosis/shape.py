@@ -1,0 +1,186 @@
+"""Is it flat, bent, or made of directions that are not at right angles?"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse import csr_array, issparse
+
+from .. import draws
+from ..backends.protocol import Backend, Float64
+from ..graph import union
+from ..relations.geodesics import symmetrize
+from .intrinsic import centered
+from .neighborhoods import pieces_by_neighbors, pieces_of
+from .result import Finding
+from .subject import Sample
+
+SAMPLE = 800  # rows among which all ways are measured
+DIMENSIONS = 10
+FEW_NEIGHBORS = 8  # of the graph that the ways follow, if they join it
+MOST_NEIGHBORS = 30
+BENT = 0.05  # residual variance that a bent map must save
+KEPT = 0.2  # residual variance up to which a map is said to keep the distances
+NORMAL_CONTRAST = 0.3745672  # mean of log cosh of a standard normal number
+OBLIQUE = 70.0  # degrees; directions closer than that are not at right angles
+
+
+class Ways(NamedTuple):
+    """Straight distances, lengths along the neighbor graph, and how well maps keep the latter."""
+
+    straight: Float64
+    along: Float64
+    linear: Float64  # 1 - r² of the map by PCA (classical scaling), for 1, 2, ... dimensions
+    geodesic: Float64  # the same of Isomap
+
+
+def ways(sample: Sample, ops: Backend, seed: int, most: int = DIMENSIONS) -> Ways | None:
+    """Measure ways in the largest piece of a small sample; None if there is none of half of it."""
+    if len(sample) > SAMPLE:
+        sample = sample.at(draws.subset(seed, "ways", len(sample), SAMPLE))
+    if len(sample) < 10:
+        return None
+    near = sample.others(min(MOST_NEIGHBORS, len(sample) - 1), ops)
+    whole = np.flatnonzero(pieces_by_neighbors(near) == 1)
+    k = near.indices.shape[1] if not len(whole) else max(FEW_NEIGHBORS, int(whole[0]) + 1)
+    k = min(k, near.indices.shape[1])
+    n = len(sample)
+    starts = np.arange(0, n * k + 1, k)
+    lengths = near.distances[:, :k].ravel()
+    edges = union(csr_array((lengths, near.indices[:, :k].ravel(), starts), shape=(n, n)))
+    inside = np.flatnonzero(pieces_of(near, k) == 0)
+    if len(inside) < max(10, n // 2):
+        return None
+    along = np.asarray(ops.paths(edges, inside), np.float64)[:, inside]
+    symmetrize(along)
+    straight = sample.at(inside).distances(ops)
+    most = min(most, len(inside) - 2)
+    return Ways(
+        straight,
+        along,
+        residual_variance(along, scaled(straight, most)),
+        residual_variance(along, scaled(along, most)),
+    )
+
+
+def scaled(D: Float64, k: int) -> Float64:
+    """Classical scaling of distances to k dimensions."""
+    n = len(D)
+    values, vectors = eigh(centered(-0.5 * D * D), subset_by_index=[n - k, n - 1])
+    return np.asarray(vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0)))
+
+
+def residual_variance(D: Float64, Y: Float64) -> Float64:
+    """1 - r² of D and distances in the first 1, 2, ... columns of Y."""
+    upper = np.triu_indices(len(D), 1)
+    wanted = D[upper] - D[upper].mean()
+    square = np.zeros(len(wanted))
+    left = []
+    for y in Y.T:
+        square += (y[upper[0]] - y[upper[1]]) ** 2
+        d = np.sqrt(square)
+        d -= d.mean()
+        spread = float((wanted @ wanted) * (d @ d))
+        left.append(1 - float(wanted @ d) ** 2 / spread if spread > 0 else 1.0)
+    return np.clip(left, 0, 1)
+
+
+def shape_finding(found: Ways, dimension: float) -> tuple[str, Finding]:
+    """Compare the maps at the intrinsic dimension, and at one more: a ring closes only there."""
+    p = int(np.clip(round(dimension), 1, len(found.linear)))
+    more = min(p + 1, len(found.linear))
+    linear, geodesic = float(found.linear[p - 1]), float(found.geodesic[p - 1])
+    told = (
+        f"in {p} dimensions PCA loses {linear:.0%} of the distances along the neighbor graph, "
+        f"Isomap {geodesic:.0%}"
+    )
+    gaps = [found.linear[i - 1] - found.geodesic[i - 1] for i in (p, more)]
+    if min(gaps) > BENT and linear > 2 * geodesic:
+        return "non-linear", Finding(
+            "notice",
+            "shape",
+            f"The rows lie on something bent: {told}.",
+            "Use a method that follows it (Isomap, LTSA, ModifiedLLE); PCA would fold it.",
+        )
+    if min(linear, float(found.linear[more - 1])) <= KEPT:
+        return "linear", Finding("fine", "shape", f"The structure looks linear: {told}.")
+    return "high-dimensional", Finding(
+        "notice",
+        "shape",
+        f"Few dimensions do not hold these rows: {told}.",
+        "Distances in any map of two dimensions will mislead; keep more components for further "
+        "computation, and take TSNE for a picture of neighborhoods.",
+    )
+
+
+def oblique(sample: Sample, dimension: float, seed: int) -> Finding | None:
+    """Independent directions that are not at right angles, which PCA's axes would mix.
+
+    Fixed-point search for directions as far from normal as can be (Hyvärinen, 1999), compared
+    with the axes of PCA and with what the same search finds in normal numbers. None if there
+    are not two such directions at an angle of less than 70 degrees.
+    """
+    if not sample.flat or len(sample) < 100:
+        return None
+    rows = sample.items[: 4 * SAMPLE]
+    rows = np.asarray(rows.toarray() if issparse(rows) else rows, np.float64)
+    _, sizes, axes = np.linalg.svd(_thin(rows - rows.mean(0), seed), full_matrices=False)
+    p = int(np.clip(np.ceil(dimension), 2, 6))
+    p = min(p, int((sizes > 1e-6 * sizes[0]).sum()))
+    if p < 2:
+        return None
+    Y = (rows - rows.mean(0)) @ axes[:p].T
+    scale = Y.std(0)
+    Z = Y / scale
+    rotation = independent(Z, seed)
+    found, by_axes = contrasts(Z @ rotation), contrasts(Z)
+    chance = draws.normals(seed, "chance", Z.shape)
+    noise = float(contrasts(chance @ independent(chance, seed)).max())
+    strong = np.flatnonzero(found > 4 * noise)
+    if len(strong) < 2 or found[strong].sum() < 2 * np.sort(by_axes)[-len(strong) :].sum():
+        return None
+    directions = rotation[:, strong] * scale[:, None]
+    directions /= np.linalg.norm(directions, axis=0)
+    cosines = np.abs(np.triu(directions.T @ directions, 1))
+    angle = float(np.degrees(np.arccos(np.clip(cosines.max(), 0, 1))))
+    if angle > OBLIQUE:
+        return None
+    return Finding(
+        "notice",
+        "shape",
+        f"{len(strong)} independent directions stand out, two of them at {angle:.0f} degrees; "
+        "axes of PCA are at right angles and mix them.",
+        "To name the directions use sklearn.decomposition.FastICA; for a map PCA still keeps the "
+        "distances.",
+    )
+
+
+def _thin(rows: Float64, seed: int) -> Float64:
+    """Few enough rows for a quick decomposition, which still show the leading axes."""
+    if len(rows) <= SAMPLE or min(rows.shape) <= 100:
+        return rows
+    return rows[draws.subset(seed, "axes", len(rows), SAMPLE)]
+
+
+def independent(Z: Float64, seed: int) -> Float64:
+    """Rotation of whitened rows whose columns give directions far from normal."""
+    p = Z.shape[1]
+    W = np.linalg.qr(draws.normals(seed, "rotation", (p, p)))[0]
+    for _ in range(200):
+        T = np.tanh(Z @ W)
+        U, _, V = np.linalg.svd(Z.T @ T / len(Z) - W * (1 - T * T).mean(0))
+        turned = U @ V
+        still = np.abs(np.abs((turned * W).sum(0)) - 1).max()
+        W = turned
+        if still < 1e-8:
+            break
+    return np.asarray(W)
+
+
+def contrasts(S: Float64) -> Float64:
+    """How far from normal each column of mean 0 and variance 1 is: 0 is normal."""
+    size = np.abs(S)
+    log_cosh = size + np.log1p(np.exp(-2 * size)) - np.log(2)
+    return np.asarray((log_cosh.mean(0) - NORMAL_CONTRAST) ** 2)

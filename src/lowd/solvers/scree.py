@@ -1,0 +1,121 @@
+"""How many leading eigenvalues stand out: rules that look at a spectrum alone.
+
+Eigenvalues come in falling order, all of them; the answer is a number of components.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..backends.protocol import Float64
+
+GRID = 8192  # angles at which the density of Marchenko and Pastur is added up
+
+
+def variance_share(values: Float64, share: float) -> int:
+    """Fewest components that keep this share of the sum.
+
+    >>> variance_share(np.array([6.0, 3.0, 1.0]), 0.9)
+    2
+    """
+    total = values.sum()
+    if total <= 0:
+        return 0
+    return min(int((np.cumsum(values) / total < share - 1e-12).sum()) + 1, len(values))
+
+
+def broken_stick(d: int) -> Float64:
+    """Mean lengths of d pieces of a stick broken at random, largest first (Frontier, 1976).
+
+    >>> broken_stick(4).round(6)
+    array([0.520833, 0.270833, 0.145833, 0.0625  ])
+    """
+    return np.cumsum(1 / np.arange(d, 0, -1.0))[::-1] / d
+
+
+def leading(above: NDArray[np.bool_]) -> int:
+    """How many are true before the first that is not."""
+    return len(above) if above.all() else int(np.argmin(above))
+
+
+def above_stick(values: Float64) -> int:
+    """Eigenvalues whose share exceeds that of the broken stick, up to the first that does not."""
+    total = values.sum()
+    return leading(values > total * broken_stick(len(values))) if total > 0 else 0
+
+
+def above_mean(values: Float64) -> int:
+    """Kaiser's rule: eigenvalues above their mean, which is 1 for a correlation matrix."""
+    return leading(values > values.mean() * (1 + 1e-12)) if len(values) else 0
+
+
+def elbow(values: Float64) -> int:
+    """Components before the point farthest below the chord from the first to the last value.
+
+    >>> elbow(np.array([10, 9, 8, 1.0, 0.9, 0.8, 0.7]))
+    3
+    """
+    if len(values) < 3:
+        return len(values)
+    chord = np.linspace(values[0], values[-1], len(values))
+    return max(1, int(np.argmax(chord - values)))
+
+
+def profile_likelihood(values: Float64) -> tuple[int, Float64]:
+    """The split into two normal groups of one variance that is most likely (Zhu and Ghodsi, 2006).
+
+    Returns it and the log-likelihood of the first group having 1, 2, ... members.
+    """
+    p = len(values)
+    if p < 3:
+        return p, np.zeros(max(p - 1, 0))
+    # Sums of squares around the mean of the first q and of the others, by cumulative sums of
+    # shifted values: those of a long flat tail lose no digits to the mean.
+    v = (values - values[-1]) / max(values[0] - values[-1], np.finfo(float).tiny)
+    q = np.arange(1, p)
+    s, ss = np.cumsum(v), np.cumsum(v * v)
+    inner = ss[:-1] - s[:-1] ** 2 / q
+    outer = (ss[-1] - ss[:-1]) - (s[-1] - s[:-1]) ** 2 / (p - q)
+    variance = np.maximum(inner + outer, 1e-15) / max(p - 2, 1)
+    likelihood = -p / 2 * np.log(2 * np.pi * variance) - (p - 2) / 2
+    return int(np.argmax(likelihood)) + 1, likelihood
+
+
+def marchenko_pastur_median(beta: float) -> float:
+    """Median eigenvalue of noise of variance 1, for a ratio beta <= 1 of the two sides.
+
+    >>> round(marchenko_pastur_median(1.0), 4)
+    0.6528
+    """
+    middle, half = 1 + beta, 2 * np.sqrt(beta)
+    # x = middle - half cos(t) makes the density smooth up to both ends.
+    t = (np.arange(GRID) + 0.5) * np.pi / GRID
+    x = middle - half * np.cos(t)
+    mass = np.cumsum(half**2 * np.sin(t) ** 2 / (2 * np.pi * beta * x)) * np.pi / GRID
+    ends = middle - half * np.cos((np.arange(GRID) + 1) * np.pi / GRID)
+    return float(np.interp(0.5 * mass[-1], mass, ends))
+
+
+def gavish_donoho_factor(beta: float) -> float:
+    """Best hard threshold for singular values, in units of their median (Gavish, Donoho, 2014).
+
+    >>> round(gavish_donoho_factor(1.0), 3)
+    2.858
+    """
+    root = np.sqrt(beta * beta + 14 * beta + 1)
+    best = np.sqrt(2 * (beta + 1) + 8 * beta / (beta + 1 + root))
+    return float(best / np.sqrt(marchenko_pastur_median(beta)))
+
+
+def above_noise(values: Float64, n: int, d: int) -> tuple[int, float]:
+    """Components above noise of unknown size, and the eigenvalue that is the limit.
+
+    `values` are eigenvalues of the scatter matrix of n independent rows of d columns, of which
+    the min(n, d) that noise would fill count.
+    """
+    small, large = sorted((n, d))
+    sizes = np.sqrt(np.maximum(values[:small], 0))
+    limit = gavish_donoho_factor(small / large) * float(np.median(sizes))
+    rounding = float(sizes[0]) * max(n, d) * np.finfo(float).eps
+    return leading(sizes > max(limit, rounding)), limit**2
