@@ -1,4 +1,4 @@
-"""The pictures of docs/methods, drawn by the methods they explain.
+"""The pictures of docs, drawn by the methods and plots that they explain.
 
 Usage: python examples/figures.py docs/images
 """
@@ -20,6 +20,7 @@ from sklearn.datasets import load_digits, make_circles, make_moons, make_swiss_r
 
 import lowd
 from demo import COLORS, GRAY, INDIGO, OCHRE, ROSE, TEAL, bare, save_small
+from gallery import PICTURES, figure_of
 
 # Miles by air between ten cities of the USA: R's `UScitiesD`, the upper triangle row by row.
 CITIES = (
@@ -36,6 +37,9 @@ def main(out: Path) -> None:
     graphs = (isomap, laplacian_eigenmaps, diffusion_maps, locally_linear)
     for draw in (*linear, classical_mds, metrics, kernel_pca, landmarks, *graphs):
         save_small(draw(), out / f"{draw.__name__}.png")
+        plt.close("all")
+    for picture in PICTURES:
+        save_small(figure_of(picture()), out / f"{picture.__name__}.png")
         plt.close("all")
 
 

@@ -17,14 +17,18 @@ _HOME |= {"SpectralEmbedding": ".methods.laplacian_eigenmaps"}  # scikit-learn's
 _HOME |= dict.fromkeys(("neighbors", "NeighborGraph", "NeighborsTransformer"), ".methods.neighbors")
 _HOME |= {"diagnose": ".diagnosis", "dimension": ".dimensions"}
 _HOME |= {"evaluate": ".quality", "Evaluation": ".quality"}
-_MODULES = ("errors", "progress", "datasets")
+_HOME |= {"compare": ".comparison", "Comparison": ".comparison"}
+_MODULES = ("errors", "progress", "datasets", "plot")
 
 __all__ = [*_HOME, *_MODULES]
 
 if TYPE_CHECKING:
     from . import datasets as datasets
     from . import errors as errors
+    from . import plot as plot
     from . import progress as progress
+    from .comparison import Comparison as Comparison
+    from .comparison import compare as compare
     from .diagnosis import diagnose as diagnose
     from .dimensions import dimension as dimension
     from .methods.classical_mds import ClassicalMDS as ClassicalMDS

@@ -23,8 +23,8 @@ LAYERS = [
     {"relations", "graph", "base"},
     {"solvers", "maps"},
     {"methods"},
-    {"store", "planning", "quality", "diagnosis", "dimensions"},
-    {"datasets", "io", "demos", "report"},
+    {"store", "planning", "quality", "diagnosis", "dimensions", "comparison", "procrustes"},
+    {"datasets", "io", "plot", "demos", "report"},
     {"cli", "__main__"},
 ]
 # A package that is not always there, or slow to import, has one file that imports it.
@@ -38,7 +38,7 @@ HOMES = {
     "polars": set(),
     "pyarrow": set(),
     "joblib": set(),
-    "matplotlib": set(),
+    "matplotlib": {"plot.canvas"},
     "lowd._native": {"backends.native", "backends.search", "backends.forces"},
 }
 MODULES = {

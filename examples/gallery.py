@@ -1,0 +1,153 @@
+"""The pictures of docs/plots.md and docs/compare.md, one function each."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_digits, load_wine
+
+import lowd
+from lowd import plot
+
+
+@cache
+def digits() -> Any:
+    return load_digits()
+
+
+@cache
+def digits_map() -> np.ndarray:
+    return lowd.TSNE().fit_transform(digits().data)
+
+
+@cache
+def judged() -> Any:
+    return lowd.evaluate(digits().data, digits_map(), labels=digits().target)
+
+
+@cache
+def wine() -> Any:
+    return load_wine()
+
+
+@cache
+def wine_pca() -> Any:
+    return lowd.PCA(5, scale=True).fit(wine().data)
+
+
+def plot_classes() -> Any:
+    return plot.scatter(digits_map(), digits().target, title="digits, t-SNE")
+
+
+def plot_values() -> Any:
+    roll = lowd.datasets.swiss_roll(2000)
+    Y = lowd.Isomap(n_neighbors=10).fit_transform(roll.X)
+    return plot.scatter(Y, roll.color, title="Swiss roll, Isomap")
+
+
+def plot_density() -> Any:
+    """150,000 points: two wide clouds and a small dense one that points would hide."""
+    rng = np.random.default_rng(0)
+    centers, sizes, spread = ([0, 0], [3, 1], [1, 0.6]), (100_000, 40_000, 10_000), (1, 0.8, 0.06)
+    Y = np.vstack(
+        [c + s * rng.normal(size=(n, 2)) for c, n, s in zip(centers, sizes, spread, strict=True)]
+    )
+    names = np.repeat(["wide", "right", "dense"], sizes)
+    _, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
+    plot.scatter(Y, ax=left, title="150,000 points")
+    plot.scatter(Y, names, ax=right, title="the same by class")
+    return left
+
+
+def plot_images() -> Any:
+    return plot.scatter(
+        digits_map(), digits().target, images=digits().images, image_colors="gray_r"
+    )
+
+
+def plot_quality() -> Any:
+    return plot.quality(digits_map(), judged())
+
+
+def plot_neighbors() -> Any:
+    worst = int(np.argmin(judged().pointwise["continuity"]))
+    return plot.neighbors(digits().data, digits_map(), worst, 12)
+
+
+def plot_shepard() -> Any:
+    return plot.shepard(judged())
+
+
+def plot_scree() -> Any:
+    return plot.scree(lowd.dimension(wine().data / wine().data.std(0)))
+
+
+def plot_dimension() -> Any:
+    return plot.dimension(lowd.dimension(digits().data))
+
+
+def plot_loadings() -> Any:
+    return plot.loadings(wine_pca(), wine().feature_names)
+
+
+def plot_biplot() -> Any:
+    names = np.array(wine().target_names)[wine().target]
+    return plot.biplot(wine_pca(), wine().data, names, names=wine().feature_names)
+
+
+def plot_eigenimages() -> Any:
+    return plot.eigenimages(lowd.PCA(11).fit(digits().data), (8, 8))
+
+
+def plot_pca_steps() -> Any:
+    return plot.pca_steps(wine().data, (0, 9), names=wine().feature_names)
+
+
+@cache
+def compared() -> Any:
+    roll = lowd.datasets.swiss_roll(800)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lowd.errors.LowdWarning)
+        methods = ["PCA", "Isomap", "LTSA", "LaplacianEigenmaps", "TSNE"]
+        grid = {"Isomap": {"n_neighbors": [5, 30]}}
+        return lowd.compare(roll.X, methods, grid, labels=None, subsamples=1), roll.color
+
+
+def plot_compare() -> Any:
+    found, color = compared()
+    return found.plot(color, columns=3)
+
+
+def plot_rnx() -> Any:
+    return plot.rnx(compared()[0])
+
+
+PICTURES: tuple[Callable[[], Any], ...] = (
+    plot_classes,
+    plot_values,
+    plot_density,
+    plot_images,
+    plot_quality,
+    plot_neighbors,
+    plot_shepard,
+    plot_rnx,
+    plot_scree,
+    plot_dimension,
+    plot_loadings,
+    plot_biplot,
+    plot_eigenimages,
+    plot_pca_steps,
+    plot_compare,
+)
+
+
+def figure_of(picture: Any) -> Any:
+    """The figure of what a plot returned, in the resolution of a page."""
+    figure = np.ravel(np.array(picture, dtype=object))[0].get_figure(root=True)
+    figure.set_dpi(90)
+    return figure

@@ -1,0 +1,67 @@
+"""Pictures of maps and of the evidence for them, drawn with matplotlib (extra `app`).
+
+Every function takes `ax` (or makes a figure of its own) and returns the axes it drew on; nothing
+touches pyplot or the settings of the user. `save` writes PNG, SVG and PDF.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+_HOME = {
+    "scatter": ".maps",
+    "quality": ".overlays",
+    "neighbors": ".overlays",
+    "shepard": ".curves",
+    "rnx": ".curves",
+    "scree": ".spectra",
+    "dimension": ".spectra",
+    "loadings": ".linear",
+    "biplot": ".linear",
+    "eigenimages": ".linear",
+    "pca_steps": ".steps",
+    "compare": ".multiples",
+    "save": ".canvas",
+}
+
+__all__ = [
+    "biplot",
+    "compare",
+    "dimension",
+    "eigenimages",
+    "loadings",
+    "neighbors",
+    "pca_steps",
+    "quality",
+    "rnx",
+    "save",
+    "scatter",
+    "scree",
+    "shepard",
+]
+
+if TYPE_CHECKING:
+    from .canvas import save as save
+    from .curves import rnx as rnx
+    from .curves import shepard as shepard
+    from .linear import biplot as biplot
+    from .linear import eigenimages as eigenimages
+    from .linear import loadings as loadings
+    from .maps import scatter as scatter
+    from .multiples import compare as compare
+    from .overlays import neighbors as neighbors
+    from .overlays import quality as quality
+    from .spectra import dimension as dimension
+    from .spectra import scree as scree
+    from .steps import pca_steps as pca_steps
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'lowd.plot' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name], __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])
