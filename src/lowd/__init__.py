@@ -18,12 +18,13 @@ _HOME |= dict.fromkeys(("neighbors", "NeighborGraph", "NeighborsTransformer"), "
 _HOME |= {"diagnose": ".diagnosis", "dimension": ".dimensions"}
 _HOME |= {"evaluate": ".quality", "Evaluation": ".quality"}
 _HOME |= {"compare": ".comparison", "Comparison": ".comparison"}
-_MODULES = ("errors", "progress", "datasets", "plot")
+_MODULES = ("errors", "progress", "datasets", "plot", "demos")
 
 __all__ = [*_HOME, *_MODULES]
 
 if TYPE_CHECKING:
     from . import datasets as datasets
+    from . import demos as demos
     from . import errors as errors
     from . import plot as plot
     from . import progress as progress

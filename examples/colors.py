@@ -1,0 +1,14 @@
+"""The color circle, from how similar people find 14 lights."""
+
+import numpy as np
+
+import lowd
+from lowd import plot
+from lowd.demos import tables
+
+names, similarity = tables.ekman()
+D = 1 - similarity
+np.fill_diagonal(D, 0)
+model = lowd.NonMetricMDS(2, metric="precomputed").fit(D)
+print(f"Stress-1 {model.stress1_:.3f}")
+plot.save(plot.scatter(model.embedding_, text=[f"{name} nm" for name in names]), "colors.png")

@@ -1,0 +1,53 @@
+"""The pictures of docs/demos: every demonstration whose data are found.
+
+Usage: python examples/demos.py docs/images/demos [DATA FOLDER]
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from lowd import demos
+from lowd.errors import MissingFileError
+
+MOST = 1400  # pixels of the longer side
+
+
+def main(out: Path, data: Path | None = None) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    for name in demos.DEMOS:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                shown = demos.run(name, folder, data)
+            except MissingFileError as missing:
+                print(f"{name}: {missing}")
+                continue
+            print(shown, end="\n\n")
+            for path in shown.pictures:
+                shrink(path, out / path.name)
+
+
+def shrink(source: Path, target: Path) -> None:
+    """A PNG of at most 255 colors and white, a third of the usual size."""
+    picture = Image.open(source).convert("RGB")
+    picture.thumbnail((MOST, MOST), Image.Resampling.LANCZOS)
+    pixels = np.asarray(picture)
+    few = picture.quantize(255, method=Image.Quantize.MAXCOVERAGE)
+    palette = np.full((256, 3), 255, np.uint8)
+    found = np.reshape(few.getpalette() or [], (-1, 3))[:255]
+    palette[: len(found)] = found
+    index = np.where((pixels == 255).all(2), 255, few).astype(np.uint8)  # white stays white
+    small = Image.fromarray(index)
+    small.putpalette(palette.tobytes())
+    small.save(target, optimize=True)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (2, 3):
+        sys.exit(__doc__)
+    main(*map(Path, sys.argv[1:]))

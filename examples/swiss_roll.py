@@ -1,0 +1,15 @@
+"""A rolled sheet: PCA leaves it rolled, Isomap lays it flat."""
+
+import numpy as np
+
+import lowd
+from lowd import datasets, plot
+
+roll = datasets.swiss_roll(1000)  # .truth: length along the roll, and height
+
+for model in (lowd.PCA(2), lowd.Isomap(2, n_neighbors=10)):
+    Y = model.fit_transform(roll.X)
+    name = type(model).__name__
+    agreement = abs(np.corrcoef(Y[:, 0], roll.truth[:, 0])[0, 1])
+    print(f"{name}: correlation of the first axis with the length {agreement:.3f}")
+    plot.save(plot.scatter(Y, roll.color), f"swiss_roll_{name.lower()}.png")

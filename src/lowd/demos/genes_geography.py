@@ -1,0 +1,98 @@
+"""Genes mirror geography: two axes of many genetic variants draw the map of Europe."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import datasets
+from ..methods.pca import PCA
+from .agreement import explained, flat, onto
+from .drawing import SOFT, bare, kept, named, panels
+from .result import Demonstration, Number
+
+CENTER = (50.0, 15.0)
+INKS = ("#CC6677", "#332288", "#C9A227", "#117733", "#4C9FD6", "#882255", "#44AA99", "#AA4499")
+# A coarse outline of Europe by capes, bays and river mouths, degrees north and east.
+OUTLINE = """
+70 28 71 26 69 16 64 10 62 5 58.5 6 59 10.5 56 12.7 55.4 14 57 16.5 60 18 63 19 65.8 22 65 25.3 63
+21.5 60.5 21.3 60 25 60 30 59 23.5 57 24 57.5 21.6 54.5 19.5 54 14.2 54 11 57.7 10.6 57 8.2 53.6 8.2
+53.3 5.5 51.4 3.4 49.5 0.2 49.7 -1.9 48.5 -1.5 48.4 -4.7 46.2 -1.3 43.4 -1.6 43.7 -7.9 42 -8.8 38.7
+-9.5 37 -8.9 36.1 -5.5 36.8 -2.2 38.8 0.2 41.3 2.2 43 3.1 43.3 5 43.7 7.3 44.3 9 42.4 11 41 13.7 38
+15.7 40 18 41.9 16 44.5 12.3 45.7 13.6 43.3 16.4 41.8 19.4 39 20.8 36.5 22.5 38 24 40.5 23 40.8 26
+41.2 29 43.5 28 45 29.7 46.5 31 45.3 33 44.5 34 45.4 36.5 47 39 45 37 43.4 40 41.5 41.5
+"""
+INLAND = "42 47 46 49 52 52 60 54 66 50 68.5 44 66.5 40 67 34 69.5 31"  # no coast: not drawn
+BRITAIN = """
+58.6 -3.1 57.6 -1.9 55.5 -1.5 52.8 0.4 52.5 1.7 51.2 1.4 50.7 -1 50.1 -5.6 51.4 -3.2 51.9 -5.1 53.3
+-4.3 54.6 -3.4 55.7 -5.7 58.5 -5 58.6 -3.1
+"""
+SARDINIA = "41.2 9.2 39.2 9.5 39 8.5 40.8 8.2 41.2 9.2"
+
+
+def show(out: Path, data: Path | None = None) -> Demonstration:
+    people = datasets.load("genotypes_europe", data)
+    plain = PCA(2).fit_transform(imputed(people.X))
+    scaled = PCA(2).fit_transform(standardized(people.X))
+    numbers = []
+    for title, Y in (("centered", plain), ("divided by √2p(1-p)", scaled)):
+        north, east = explained(people.truth, Y)
+        known = (0.71, 0.61) if Y is scaled else (None, None)
+        source = "NumPy's SVD of the same data" if Y is scaled else ""
+        numbers += [
+            Number(f"{title}: R² of latitude", float(north), known[0], source),
+            Number("  R² of longitude", float(east), known[1], source),
+        ]
+    return Demonstration(
+        "genes-geography",
+        "Genes mirror geography: 156 Europeans, 66,147 genetic variants",
+        "Two principal components, turned onto the map. Sardinians, Basques, Russians and Adygei "
+        "take the corners; Italians, French and Orcadians stand between, as at home.",
+        tuple(numbers),
+        (_picture(out, people, scaled),),
+    )
+
+
+def imputed(counts: NDArray[np.int8]) -> NDArray[np.float32]:
+    """Allele counts with the mean of the variant where one is missing."""
+    X = counts.astype(np.float32)
+    missing = counts < 0
+    X[missing] = 0
+    mean = X.sum(0) / np.maximum(1, (~missing).sum(0))
+    return np.where(missing, mean, X).astype(np.float32)
+
+
+def standardized(counts: NDArray[np.int8]) -> NDArray[np.float32]:
+    """Rare variants count as much as common ones: (x - 2p) / √(2p(1-p)), p the allele's share."""
+    X = imputed(counts)
+    p = X.mean(0) / 2
+    varies = (p > 0) & (p < 1)
+    return np.asarray((X - 2 * p)[:, varies] / np.sqrt(2 * p * (1 - p))[varies])
+
+
+def _picture(out: Path, people: datasets.Dataset, Y: Any) -> Path:
+    home = flat(people.truth, CENTER)
+    place = onto(Y, home)(Y)
+    figure, (ax,) = panels(1, 1, 8, 7)
+    for line, inland in ((OUTLINE, INLAND), (BRITAIN, ""), (SARDINIA, "")):
+        coast = _line(line)
+        ax.fill(*np.vstack([coast, _line(inland)]).T, color="#F2F0EA", lw=0, zorder=0)
+        ax.plot(*coast.T, color="#CFCBC0", lw=1, zorder=0)
+    for ink, name in zip(INKS, np.unique(people.labels), strict=True):
+        one = people.labels == name
+        ax.scatter(*place[one].T, s=22, color=ink, alpha=0.75, lw=0)
+        label = str(name).replace("_", " ")
+        named(ax, home[one][:1], [label], color=ink, fontweight="bold", fontsize=9, xytext=(6, -3))
+        ax.scatter(*home[one][0], marker="+", s=70, color=ink, lw=1.8)
+    bare(ax, "dots: people, by two principal components", "crosses: where their people live")
+    ax.text(
+        0.99, 0.01, "a coarse outline", transform=ax.transAxes, ha="right", fontsize=7, color=SOFT
+    )
+    return kept(figure, out, "genes-geography")
+
+
+def _line(degrees: str) -> Any:
+    return flat(np.array(degrees.split(), float).reshape(-1, 2), CENTER)

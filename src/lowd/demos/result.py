@@ -1,0 +1,57 @@
+"""What a demonstration hands back: pictures, numbers beside known ones, and what to look at."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+
+class Number(NamedTuple):
+    """A number found here beside the one that others found, and who they are."""
+
+    what: str
+    here: float | str
+    known: float | str | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """Printing it shows the table of numbers."""
+
+    name: str
+    title: str
+    look: str  # what to see in the pictures
+    numbers: tuple[Number, ...]
+    pictures: tuple[Path, ...]
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return asdict(self) | {
+            "numbers": [number._asdict() for number in self.numbers],
+            "pictures": [str(path) for path in self.pictures],
+        }
+
+    def __str__(self) -> str:
+        rows = [("", "here", "known", ""), *map(_words, self.numbers)]
+        width = [max(len(row[column]) for row in rows) for column in range(3)]
+        table = [
+            f"  {what:<{width[0]}}  {here:>{width[1]}}  {known:>{width[2]}}  {source}".rstrip()
+            for what, here, known, source in rows
+        ]
+        ends = [f"  {note}" for note in self.notes]
+        ends += [f"  {path}" for path in self.pictures]
+        return "\n".join([self.title, *table, f"  {self.look}", *ends])
+
+
+def _words(number: Number) -> tuple[str, str, str, str]:
+    known = "" if number.known is None else _word(number.known)
+    return number.what, _word(number.here), known, number.source
+
+
+def _word(value: float | str) -> str:
+    if isinstance(value, str):
+        return value
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
