@@ -18,7 +18,7 @@ _HOME |= dict.fromkeys(("neighbors", "NeighborGraph", "NeighborsTransformer"), "
 _HOME |= {"diagnose": ".diagnosis", "dimension": ".dimensions"}
 _HOME |= {"evaluate": ".quality", "Evaluation": ".quality"}
 _HOME |= {"compare": ".comparison", "Comparison": ".comparison"}
-_MODULES = ("errors", "progress", "datasets", "plot", "demos")
+_MODULES = ("errors", "progress", "datasets", "io", "plot", "demos")
 
 __all__ = [*_HOME, *_MODULES]
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from . import datasets as datasets
     from . import demos as demos
     from . import errors as errors
+    from . import io as io
     from . import plot as plot
     from . import progress as progress
     from .comparison import Comparison as Comparison

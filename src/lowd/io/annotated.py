@@ -1,0 +1,102 @@
+"""AnnData files (.h5ad): cells with annotations, and maps of them in `obsm`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+
+from ..errors import DataError, FileFormatError, MissingPackageError
+from .options import Options, quoted
+from .source import Source, require
+from .table import Table
+
+_LABELS = ("cell_type", "celltype", "louvain", "leiden", "cluster", "label", "labels")
+
+
+def package() -> Any:
+    try:
+        import anndata
+    except ImportError:
+        raise MissingPackageError(
+            "reading and writing .h5ad needs anndata: pip install 'lowd[anndata]'."
+        ) from None
+    return anndata
+
+
+def read(source: Source, options: Options) -> Table:
+    """X is `adata.X`, or the entry of `obsm` that `vector` names."""
+    if source.path is None:
+        raise FileFormatError(f"{source.name}: an .h5ad file is read from disk and not packed.")
+    require(source, {"cells": 2 * source.size}, "Write a part of the cells to a file of its own.")
+    adata = _opened(source.path, source.name)
+    X, columns = _rows(adata, options.vector, source.name)
+    obs = {str(name): _plain(adata.obs[name]) for name in adata.obs.columns}
+    label = options.label or next((n for n in _LABELS if n in obs), None)
+    if label is not None and label not in obs:
+        raise DataError(f"{source.name}: no annotation label={label!r}; there are {quoted(obs)}.")
+    notes = [f"{source.name}: {'X' if options.vector is None else options.vector} holds the rows."]
+    if label is not None and options.label is None:
+        notes.append(f"Annotation {label!r} was taken as the label (another one: label=...).")
+    return Table(
+        X,
+        "rows",
+        columns,
+        np.array([str(name) for name in adata.obs_names]),
+        None if label is None else obs.pop(label),
+        obs,
+        source=source.name,
+        notes=tuple(notes),
+        label_name=label or "label",
+    )
+
+
+def put(path: Path, table: Table) -> None:
+    """The cells that were read, or none but their names, with the map in `obsm` and `obs`."""
+    anndata = package()
+    key = table.columns[0].rstrip("0123456789_") if table.columns else "map"
+    ids = [str(i) for i in (range(len(table)) if table.ids is None else table.ids)]
+    if table.source.endswith(".h5ad") and os.path.isfile(table.source):
+        adata = _opened(Path(table.source), table.source)
+        if list(map(str, adata.obs_names)) != ids:
+            raise DataError(f"{table.source} has changed: its cells are not those of the map.")
+    else:
+        adata = anndata.AnnData(shape=(len(table), 0))
+        adata.obs_names = ids
+        if table.labels is not None:
+            adata.obs[table.label_name] = table.labels
+    adata.obsm[f"X_{key}"] = np.asarray(table.X)
+    for name, column in table.extra.items():
+        adata.obs[f"{key}_{name}"] = column
+    adata.write_h5ad(path)
+
+
+def _opened(path: Path, name: str) -> Any:
+    anndata = package()
+    try:
+        return anndata.read_h5ad(path)
+    except Exception as error:  # HDF5 and AnnData have many
+        raise FileFormatError(
+            f"{name} is damaged, or no AnnData file ({type(error).__name__}: {error})."
+        ) from None
+
+
+def _rows(adata: Any, vector: str | None, where: str) -> tuple[Any, tuple[str, ...]]:
+    if vector is None:
+        if adata.X is None:
+            raise DataError(f"{where} has no X; name one of obsm by vector=: {quoted(adata.obsm)}.")
+        rows = csr_array(adata.X) if issparse(adata.X) else np.asarray(adata.X)
+        return rows, tuple(map(str, adata.var_names))
+    if vector not in adata.obsm:
+        raise DataError(f"{where}: no vector={vector!r} in obsm; it holds {quoted(adata.obsm)}.")
+    rows = np.asarray(adata.obsm[vector])
+    return rows, tuple(f"{vector}{j}" for j in range(rows.shape[1]))
+
+
+def _plain(column: Any) -> NDArray[Any]:
+    values = np.asarray(column)
+    return values if values.dtype.kind in "fiub" else np.array([str(v) for v in values])

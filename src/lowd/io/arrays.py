@@ -1,0 +1,219 @@
+"""NumPy's .npy and .npz and SciPy's sparse .npz. Nothing is unpickled.
+
+Headers are read first: an array must have the size it claims, and all of it must fit.
+"""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csc_array, csr_array
+
+from ..errors import ColumnTypeError, DataError, FileFormatError, NotEnoughMemoryError
+from .options import Options, quoted
+from .source import HARMLESS, MOST_TIMES, Source, require
+from .table import Table
+
+_WAYS = "Read it with numpy.load(..., mmap_mode='r') and pass a part of it, or use dask."
+_ROWS = ("X", "data", "embeddings", "embedding", "arr_0")
+_LABELS = ("y", "labels", "label", "target")
+_IDS = ("ids", "id", "names", "words", "sample", "index")
+_BROKEN = (ValueError, EOFError, OSError, KeyError, SyntaxError, zipfile.BadZipFile, RuntimeError)
+
+
+def read_npy(source: Source, options: Options) -> Table:
+    with source.open() as file:
+        array = _array(file, source.size, source.name, source)
+    return _table(array, {}, options, source.name)
+
+
+def read_npz(source: Source, options: Options) -> Table:
+    arrays = members(source)
+    if {"format", "shape", "data"} <= set(arrays):
+        return _table(_sparse(arrays, source.name), {}, options, source.name)
+    name = options.array or _rows(arrays, source.name)
+    if name not in arrays:
+        raise DataError(f"{source.name}: no array {name!r}; it holds {quoted(arrays)}.")
+    rest = {key: array for key, array in arrays.items() if key != name}
+    return _table(arrays[name], rest, options, source.name)
+
+
+def members(source: Source) -> dict[str, NDArray[Any]]:
+    """All arrays of an .npz file by name."""
+    try:
+        with source.open() as file, zipfile.ZipFile(file) as archive:
+            infos = archive.infolist()
+            _check_members(infos, source)
+            arrays = {}
+            for info in infos:
+                with archive.open(info) as member:
+                    label = f"{source.name}, array {info.filename!r}"
+                    arrays[info.filename.removesuffix(".npy")] = _array(
+                        member, info.file_size, label, None
+                    )
+            return arrays
+    except (DataError, NotEnoughMemoryError):
+        raise
+    except _BROKEN as error:
+        raise FileFormatError(
+            f"{source.name} is damaged, or no .npz file ({type(error).__name__}: {error})."
+        ) from None
+
+
+def _check_members(infos: list[zipfile.ZipInfo], source: Source) -> None:
+    for info in infos:
+        name = info.filename
+        if not name.endswith(".npy") or "/" in name or "\\" in name or name.startswith("."):
+            raise FileFormatError(
+                f"{source.name} holds {name!r}, which numpy.savez does not write; an .npz file "
+                "holds arrays (NAME.npy) and nothing else."
+            )
+    total = sum(info.file_size for info in infos)
+    if total > max(HARMLESS, MOST_TIMES * source.size):
+        raise FileFormatError(
+            f"{source.name} claims to unpack to more than {MOST_TIMES} times its size; if it can "
+            "be trusted, store it uncompressed (numpy.savez)."
+        )
+    require(source, {"arrays": total, "matrix": total}, _WAYS)
+
+
+def _array(file: IO[bytes], size: int, name: str, source: Source | None) -> NDArray[Any]:
+    """The array of an open .npy file of `size` bytes."""
+    shape, fortran, dtype, start = _header(file, name)
+    count = math.prod(shape)
+    if dtype.hasobject:
+        raise ColumnTypeError(
+            f"{name} holds Python objects, which only pickle can read, and pickle can run any "
+            "code; save numbers: numpy.save(path, array.astype(float))."
+        )
+    if dtype.kind not in "fiubUS":
+        raise ColumnTypeError(f"{name} holds {dtype}; expected numbers.")
+    if count * dtype.itemsize != size - start:
+        raise FileFormatError(
+            f"{name} is cut off or damaged: its header claims {count * dtype.itemsize} bytes of "
+            f"data, but there are {size - start}."
+        )
+    if source is not None:
+        require(source, {"matrix": count * max(8, dtype.itemsize)}, _WAYS)
+    raw = np.empty(size - start, np.uint8)
+    if file.readinto(memoryview(raw)) != len(raw):  # type: ignore[attr-defined]
+        raise FileFormatError(f"{name} is cut off.")
+    array = raw.view(dtype)
+    return array.reshape(shape[::-1]).T if fortran else array.reshape(shape)
+
+
+def _header(file: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
+    readers = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
+    try:
+        version = np.lib.format.read_magic(file)
+        shape, fortran, dtype = readers[version](file)
+    except _BROKEN as error:
+        raise FileFormatError(f"{name} is damaged, or no .npy file ({error}).") from None
+    if any(extent < 0 for extent in shape):
+        raise FileFormatError(f"{name} is damaged: it claims the shape {shape}.")
+    return shape, fortran, dtype, file.tell()
+
+
+def _rows(arrays: dict[str, NDArray[Any]], where: str) -> str:
+    """The array that holds the rows: by its name, else the only matrix of numbers."""
+    matrices = [name for name, a in arrays.items() if a.ndim == 2 and a.dtype.kind in "fiub"]
+    for name in _ROWS:
+        if name in arrays and (name in matrices or len(arrays) == 1):
+            return name
+    if len(matrices) == 1:
+        return matrices[0]
+    raise DataError(
+        f"{where} holds the arrays {quoted(arrays)}, of which {len(matrices)} could be the rows; "
+        "name one by array=... ."
+    )
+
+
+def _table(X: Any, rest: dict[str, NDArray[Any]], options: Options, where: str) -> Table:
+    notes = []
+    if X.ndim > 2:
+        notes.append(f"{where}: each {' × '.join(map(str, X.shape[1:]))} block became one row.")
+        X = X.reshape(len(X), -1)
+    n = X.shape[0] if X.ndim else 0
+    beside = {name: a for name, a in rest.items() if a.shape == (n,)}
+    label = _role("label", options.label, _LABELS, beside, where, notes)
+    ids = _role("id", options.id, _IDS, beside, where, notes)
+    named = tuple(map(str, rest.get("columns", ())))
+    width = X.shape[1] if X.ndim == 2 else 0
+    return Table(
+        as_numbers(X, where),
+        "rows",
+        named if len(named) == width else tuple(f"x{j}" for j in range(width)),
+        None if ids is None else beside[ids],
+        None if label is None else _by_name(beside[label], rest.get("label_names")),
+        {name: a for name, a in beside.items() if name not in (label, ids)},
+        source=where,
+        notes=tuple(notes),
+        id_name=ids or "id",
+        label_name=label or "label",
+    )
+
+
+def _role(
+    what: str,
+    given: str | None,
+    usual: tuple[str, ...],
+    beside: dict[str, NDArray[Any]],
+    where: str,
+    notes: list[str],
+) -> str | None:
+    """The array that plays a role: the one that was asked for, or one with a usual name."""
+    if given is not None and given not in beside:
+        raise DataError(
+            f"{where}: no array {what}={given!r} with one entry per row; such arrays are "
+            f"{quoted(beside) or 'not there'}."
+        )
+    found = given or next((name for name in usual if name in beside), None)
+    if found is not None and given is None:
+        notes.append(f"{where}: array {found!r} was taken as the {what} (another one: {what}=...).")
+    return found
+
+
+def _by_name(codes: NDArray[Any], names: NDArray[Any] | None) -> NDArray[Any]:
+    """Classes by their names, where the file has them."""
+    if names is None or names.ndim != 1 or codes.dtype.kind not in "iu" or not len(codes):
+        return codes
+    known = codes.min() >= 0 and codes.max() < len(names)
+    return names[codes] if known else codes
+
+
+def as_numbers(X: Any, where: str) -> Any:
+    """Floats as they are in the machine's byte order, integers as the float that holds them."""
+    if X.dtype.kind not in "fiub":
+        raise ColumnTypeError(
+            f"{where} holds {X.dtype}; expected numbers. Save columns of text as CSV or Parquet."
+        )
+    narrow = X.dtype.itemsize <= 2 or X.dtype == np.float32
+    return X.astype(np.float32 if narrow else np.float64, copy=False)
+
+
+def _sparse(arrays: dict[str, NDArray[Any]], where: str) -> Any:
+    """The matrix that scipy.sparse.save_npz wrote."""
+    try:
+        kind = arrays["format"].item()
+        word = kind.decode() if isinstance(kind, bytes) else str(kind)
+        rows, columns = (int(extent) for extent in arrays["shape"])
+        if word == "coo":
+            places = arrays["row"], arrays["col"]
+            if max(rows, columns) > 2**40 or min(rows, columns) < 0:
+                raise ValueError(f"shape {(rows, columns)}")
+            matrix: Any = coo_array((arrays["data"], places), shape=(rows, columns))
+        else:
+            make = {"csr": csr_array, "csc": csc_array}[word]
+            parts = arrays["data"], arrays["indices"], arrays["indptr"]
+            matrix = make(parts, shape=(rows, columns))
+            matrix.check_format(full_check=True)
+        return csr_array(matrix)
+    except (KeyError, ValueError, TypeError, IndexError) as error:
+        raise FileFormatError(f"{where} is damaged, or no sparse matrix ({error}).") from None

@@ -1,0 +1,70 @@
+"""Parquet, Arrow (Feather) and JSON lines."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ..errors import FileFormatError
+from . import frames
+from .delimited import WAYS
+from .options import Options
+from .rows import Grid, projection
+from .source import Source, require
+
+
+def read_parquet(source: Source, options: Options) -> Grid:
+    return _read(source, options, "parquet")
+
+
+def read_arrow(source: Source, options: Options) -> Grid:
+    return _read(source, options, "arrow")
+
+
+def read_jsonl(source: Source, options: Options) -> Grid:
+    _check_json(source, 100)
+    try:
+        grid = _read(source, options, "jsonl")
+    except FileFormatError:
+        _check_json(source, None)  # names the line
+        raise
+    return grid._replace(place=lambda row: f"line {row * options.every + 1}")
+
+
+def _read(source: Source, options: Options, kind: str) -> Grid:
+    lazy = frames.scan(source, kind)
+    schema: Any = lazy.collect_schema()
+    chosen, _ = projection(schema.names(), options, source.name)
+    if kind == "jsonl":
+        need = 2 * source.size
+    else:
+        rows = frames.height(source, lazy) // options.every
+        need = 16 * sum(_width(schema[name]) for name in chosen) * rows
+    require(source, {"columns": need // 2, "matrix": need // 2}, WAYS)
+    frame = frames.collected(source, lazy, chosen, options.every)
+    return Grid(frame, source.name, lambda row: f"row {row * options.every}")
+
+
+def _width(dtype: Any) -> int:
+    """Numbers per entry; of a list with a length of its own nothing is known."""
+    size = getattr(dtype, "size", None)
+    return size if isinstance(size, int) else 1
+
+
+def _check_json(source: Source, most: int | None) -> None:
+    """Each line is an object; polars would say where a damage is by its byte only."""
+    with source.open() as file:
+        for number, line in enumerate(file, 1):
+            if most is not None and number > most:
+                return
+            if not line.strip():
+                continue
+            place = f"{source.name}, line {number}"
+            try:
+                entry = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise FileFormatError(
+                    f"{place} is not JSON ({error}); each line is one object, {{...}}."
+                ) from None
+            if not isinstance(entry, dict):
+                raise FileFormatError(f"{place} is {line[:40]!r}; expected an object, {{...}}.")

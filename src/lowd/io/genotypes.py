@@ -1,0 +1,177 @@
+"""Genotypes: PLINK's .bed/.bim/.fam, and the standardization that genotype PCA uses.
+
+A byte of a .bed file holds four people's genotypes of one SNP, two bits each, the first person in
+the lowest bits: 00 is two copies of the first allele, 10 one, 11 none, 01 is missing.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import progress
+from ..errors import DataError, FileFormatError, MissingFileError
+from .options import Options, counted
+from .source import Source, require
+from .table import Table
+
+MISSING = -1
+_MAGIC = b"\x6c\x1b\x01"
+_COPIES = np.array([2, MISSING, 1, 0], np.int8)  # by two bits
+_DECODED = _COPIES[np.arange(256)[:, None] >> np.array([0, 2, 4, 6]) & 3]  # byte -> four people
+_BLOCK = 2**22  # genotypes decoded at a time
+
+
+def read(path: Path, options: Options) -> Table:
+    """Standardized genotypes, people × SNPs, from any one of the three files."""
+    bed, bim, fam = (_beside(path, suffix) for suffix in (".bed", ".bim", ".fam"))
+    people, snps = _fields(fam, 6), _fields(bim, 6)
+    n, m = len(people), len(snps)
+    packed = _packed(bed, n, m)
+    needs = {"genotypes": 4 * n * m, "packed": packed.nbytes}
+    require(Source(str(bed), bed), needs, "Thin the SNPs first (plink --indep-pairwise).")
+    X, kept = _standardized(packed, n)
+    notes = [f"{n} people and {m} SNPs, standardized by allele frequency."]
+    if m > len(kept):
+        notes.append(f"Left out, since all have the same allele: {counted(m - len(kept), 'SNP')}.")
+    ids = np.array([person[1] for person in people])
+    if len(set(ids)) < n:
+        ids = np.array([f"{person[0]}:{person[1]}" for person in people])
+    families = np.array([person[0] for person in people])
+    labels = families if 1 < len(set(families)) <= n // 2 else None
+    if labels is not None:
+        notes.append("The family (first column of .fam) was taken as the label.")
+    sexes = np.array([person[4] for person in people])
+    return Table(
+        X,
+        "genotypes",
+        tuple(snps[j][1] for j in kept),
+        ids,
+        labels,
+        {"sex": sexes, "phenotype": np.array([person[5] for person in people])},
+        source=str(path),
+        notes=tuple(notes) + (("label= is ignored for PLINK files.",) if options.label else ()),
+    )
+
+
+def standardize_genotypes(
+    counts: Any, missing: int = MISSING
+) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
+    """Allele counts (people × SNPs) as genotype PCA takes them, and which SNPs were kept.
+
+    An entry becomes (x - 2p) / sqrt(2p (1 - p)), where p is the allele's frequency among the known
+    genotypes of the SNP; a missing one becomes the mean, 0. SNPs with one allele only carry
+    nothing and are left out.
+
+    >>> import numpy as np
+    >>> from lowd.io import standardize_genotypes
+    >>> X, kept = standardize_genotypes(np.array([[0, 2, 1], [1, 2, -1], [2, 2, 1]]))
+    >>> X.round(3).tolist(), kept.tolist()
+    ([[-1.414, 0.0], [0.0, 0.0], [1.414, 0.0]], [0, 2])
+    """
+    given = np.asarray(counts)
+    if given.ndim != 2 or given.dtype.kind not in "iu":
+        raise DataError(
+            f"genotypes are a matrix of allele counts 0, 1, 2, got {given.dtype} of shape "
+            f"{given.shape}."
+        )
+    if not np.isin(given, (0, 1, 2, missing)).all():
+        row, column = map(int, np.argwhere(~np.isin(given, (0, 1, 2, missing)))[0])
+        raise DataError(
+            f"row {row}, column {column} holds {given[row, column]}; an allele count is 0, 1, 2, "
+            f"or {missing} where it is missing."
+        )
+    known = np.where(given == missing, MISSING, given).astype(np.int8)
+    p = _frequencies(known.T)
+    kept = np.flatnonzero((p > 0) & (p < 1))
+    return np.ascontiguousarray(_scaled(known.T[kept], p[kept]).T), kept
+
+
+def _standardized(
+    packed: NDArray[np.uint8], n: int
+) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
+    """Twice through the file, some SNPs at a time: frequencies first, then the matrix."""
+    m = len(packed)
+    step = max(1, _BLOCK // n)
+    p = np.empty(m)
+    for start in range(0, m, step):
+        p[start : start + step] = _frequencies(_decoded(packed[start : start + step], n))
+        progress.report("allele frequencies", min(start + step, m), m)
+    kept = np.flatnonzero((p > 0) & (p < 1))
+    if not len(kept):
+        raise DataError("every SNP has one allele only: there is nothing to map.")
+    X = np.empty((n, len(kept)), np.float32)
+    for start in range(0, len(kept), step):
+        chosen = kept[start : start + step]
+        X[:, start : start + step] = _scaled(_decoded(packed[chosen], n), p[chosen]).T
+        progress.report("genotypes", min(start + step, len(kept)), len(kept))
+    return X, kept
+
+
+def _decoded(packed: NDArray[np.uint8], n: int) -> NDArray[np.int8]:
+    """SNPs × people."""
+    return _DECODED[packed].reshape(len(packed), -1)[:, :n]
+
+
+def _frequencies(counts: NDArray[np.int8]) -> NDArray[np.float64]:
+    """Of the first allele, among the known genotypes of each SNP; 0 if none is known."""
+    known = counts != MISSING
+    copies = np.where(known, counts, 0).sum(1, dtype=np.int64)
+    return np.asarray(copies / np.maximum(1, 2 * known.sum(1)))
+
+
+def _scaled(counts: NDArray[np.int8], p: NDArray[np.float64]) -> NDArray[np.float32]:
+    mean, deviation = 2 * p[:, None], np.sqrt(2 * p * (1 - p))[:, None]
+    scaled = np.where(counts == MISSING, 0, (counts - mean) / deviation)
+    return scaled.astype(np.float32)
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    place = path.with_suffix(suffix)
+    if not place.is_file():
+        raise MissingFileError(
+            f"PLINK genotypes are three files, {path.stem}.bed, .bim and .fam, in one folder; "
+            f"{place} is missing."
+        )
+    return place
+
+
+def _fields(path: Path, width: int) -> list[list[str]]:
+    rows = []
+    try:
+        with path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                fields = line.split()
+                if len(fields) != width:
+                    raise FileFormatError(
+                        f"{path}, line {number}: {len(fields)} fields where {width} are expected."
+                    )
+                rows.append(fields)
+    except UnicodeDecodeError as error:
+        raise FileFormatError(f"{path} is not a text file in UTF-8: {error}.") from None
+    if not rows:
+        raise FileFormatError(f"{path} is empty.")
+    return rows
+
+
+def _packed(bed: Path, n: int, m: int) -> NDArray[np.uint8]:
+    """The bytes of the .bed file, SNPs × a quarter of the people; mapped, not read."""
+    with bed.open("rb") as file:
+        magic = file.read(3)
+    if magic[:2] == _MAGIC[:2] and magic[2:] == b"\0":
+        raise FileFormatError(
+            f"{bed} is stored person by person, as PLINK no longer does; convert it: "
+            "plink --bfile NAME --make-bed."
+        )
+    if magic != _MAGIC:
+        raise FileFormatError(f"{bed} is not a PLINK .bed file (it begins with {magic.hex()}).")
+    width, size = -(-n // 4), bed.stat().st_size
+    if size != 3 + m * width:
+        raise FileFormatError(
+            f"{bed} has {size} bytes, but {n} people (.fam) and {m} SNPs (.bim) make "
+            f"{3 + m * width}; the three files do not belong together, or one is cut off."
+        )
+    return np.memmap(bed, np.uint8, "r", 3, (m, width))

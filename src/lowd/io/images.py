@@ -1,0 +1,145 @@
+"""A folder of images: each is a row of its pixels."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import progress
+from ..errors import FileFormatError, MissingPackageError
+from .options import Options, quoted
+from .source import Source, require
+from .table import Table
+
+SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".pgm", ".ppm", ".webp")
+_GREY = ("1", "L", "LA", "I;16", "I")
+_MOST_PIXELS = 10**8  # of one image
+_THUMBNAIL = 48  # pixels of the longer side
+_WAYS = "Make the images smaller (size=(width, height)) or use fewer of them."
+
+
+class _Found(NamedTuple):
+    path: Path
+    size: tuple[int, int]
+    grey: bool
+
+
+def read(folder: Path, options: Options) -> Table:
+    """Pixels between 0 and 1, row by row; a folder in the folder is a class."""
+    Image = _package()
+    paths, notes = _listed(folder)
+    found = [_looked(Image, path) for path in paths]
+    size, fitting = _common_size(found, options, str(folder))
+    grey = all(image.grey for image in found) if options.color is None else not options.color
+    channels = 1 if grey else 3
+    scale = min(1.0, _THUMBNAIL / max(size))
+    small = tuple(max(1, round(extent * scale)) for extent in size)
+    pixels = len(found) * size[0] * size[1] * channels
+    needs = {"pixels": 4 * pixels, "thumbnails": len(found) * small[0] * small[1] * channels}
+    require(Source(str(folder)), needs, _WAYS)
+    X = np.empty((len(found), size[0] * size[1] * channels), np.float32)
+    thumbnails = np.empty((len(found), small[1], small[0], channels), np.uint8)
+    for row, image in enumerate(found):
+        full = _decoded(Image, image.path, size, grey)
+        X[row] = np.asarray(full, np.float32).ravel() / 255
+        thumbnails[row] = np.asarray(full.resize(small)).reshape(small[1], small[0], channels)
+        progress.report("reading images", row + 1, len(found))
+    kind = "grey" if grey else "color"
+    notes = (f"{len(found)} {kind} images of {size[0]} × {size[1]} pixels.", *fitting, *notes)
+    names = np.array([path.relative_to(folder).as_posix() for path in paths])
+    parents = {path.parent for path in paths}
+    labels = np.array([path.parent.name for path in paths]) if len(parents) > 1 else None
+    return Table(
+        X,
+        "images",
+        _pixel_names(size, channels),
+        names,
+        labels,
+        thumbnails=thumbnails[..., 0] if grey else thumbnails,
+        source=str(folder),
+        notes=notes,
+    )
+
+
+def _package() -> Any:
+    try:
+        from PIL import Image
+    except ImportError:
+        raise MissingPackageError("reading images needs Pillow: pip install 'lowd[app]'.") from None
+    return Image
+
+
+def _listed(folder: Path) -> tuple[list[Path], tuple[str, ...]]:
+    """The images of a folder and of the folders in it, in the order of their names.
+
+    A link that leads out of the folder is left out: a folder that was unpacked from an archive
+    must not make us show other files.
+    """
+    home = folder.resolve()
+    inside = [p for p in folder.iterdir() if not p.name.startswith(".")]
+    nested = [p for d in inside if d.is_dir() and not d.is_symlink() for p in d.iterdir()]
+    images = [p for p in (*inside, *nested) if p.suffix.lower() in SUFFIXES and p.is_file()]
+    kept = [p for p in images if p.resolve().is_relative_to(home)]
+    others = [p for p in (*inside, *nested) if p.is_file() and p.suffix.lower() not in SUFFIXES]
+    notes = []
+    if len(kept) < len(images):
+        away = [p.name for p in images if p not in set(kept)]
+        notes.append(f"Links that lead out of the folder were left out: {quoted(away)}.")
+    if others:
+        notes.append(f"Not images, and left out: {quoted(p.name for p in others)}.")
+    if not kept:
+        raise FileFormatError(
+            f"the folder {folder} holds no images ({', '.join(SUFFIXES)}); name a file instead."
+        )
+    return sorted(kept, key=lambda p: p.relative_to(folder).as_posix()), tuple(notes)
+
+
+def _looked(Image: Any, path: Path) -> _Found:
+    """Size and colors from the header; nothing is decoded yet."""
+    try:
+        with Image.open(path) as image:
+            size, mode = image.size, image.mode
+    except Exception as error:  # each decoder has its own
+        raise FileFormatError(f"{path} is damaged, or not an image ({error}).") from None
+    if size[0] * size[1] > _MOST_PIXELS:
+        raise FileFormatError(f"{path} claims {size[0]} × {size[1]} pixels, too many for one row.")
+    return _Found(path, size, mode in _GREY)
+
+
+def _common_size(
+    found: list[_Found], options: Options, where: str
+) -> tuple[tuple[int, int], tuple[str, ...]]:
+    sizes = {image.size for image in found}
+    if options.size is not None:
+        odd = sum(image.size != tuple(options.size) for image in found)
+        return (options.size[0], options.size[1]), ((f"{odd} were resized.",) if odd else ())
+    if len(sizes) > 1:
+        first = found[0]
+        other = next(image for image in found if image.size != first.size)
+        raise FileFormatError(
+            f"{where}: the images differ in size ({os.path.basename(first.path)} has "
+            f"{first.size[0]} × {first.size[1]} pixels, {os.path.basename(other.path)} has "
+            f"{other.size[0]} × {other.size[1]}); resize them: size=(32, 32)."
+        )
+    return found[0].size, ()
+
+
+def _decoded(Image: Any, path: Path, size: tuple[int, int], grey: bool) -> Any:
+    try:
+        with Image.open(path) as image:
+            if image.mode.startswith("I"):  # 16 bits
+                image = Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
+            plain = image.convert("L" if grey else "RGB")
+    except Exception as error:
+        raise FileFormatError(f"{path} is damaged, or cut off ({error}).") from None
+    return plain if plain.size == size else plain.resize(size)
+
+
+def _pixel_names(size: tuple[int, int], channels: int) -> tuple[str, ...]:
+    places = [f"{y}_{x}" for y in range(size[1]) for x in range(size[0])]
+    if channels == 1:
+        return tuple(f"px{place}" for place in places)
+    return tuple(f"{channel}{place}" for place in places for channel in "rgb")

@@ -1,0 +1,177 @@
+"""How a text table is laid out: its delimiter, header and decimal sign, from its first lines."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from typing import NamedTuple
+
+from ..errors import DataError, FileFormatError
+from .frames import NOTHING
+from .options import Options, quoted
+from .source import Source
+
+_SAMPLE = 2**20  # bytes looked at
+_LONGEST = 2**24  # bytes of a first line: a million columns
+_LINES = 50
+_COUNTED = 10  # so many numbers that count up are a header; fewer may be a row
+# A semicolon goes before a comma, which may be a decimal sign; a space comes last.
+_DELIMITERS = ("\t", ";", ",", "|", " ")
+_DECIMAL = re.compile(r"\s*[-+]?\d+,\d+\s*")
+_WORDS = {"\t": "a tab", " ": "a space"}
+
+
+class Layout(NamedTuple):
+    delimiter: str
+    names: tuple[str, ...]
+    skip: int  # records before the first row: comments and the header
+    decimal_comma: bool
+    line: float  # mean bytes of a line
+    notes: tuple[str, ...]
+
+
+def sniff(source: Source, options: Options) -> Layout:
+    """Delimiter, header and names, as given or as the first lines show them."""
+    text = _text(source)
+    comments = _comments(text)
+    lines = [line for line in text[comments:] if line.strip()][: _LINES + 1]
+    if not lines:
+        raise FileFormatError(f"{source.name} holds no rows.")
+    delimiter = options.delimiter or _delimiter(lines, source.suffix)
+    rows = _split(lines, delimiter)
+    _check_delimiter(source, options.delimiter, lines, rows)
+    header = _is_header(rows) if options.header is None else options.header
+    body = rows[1:] if header else rows
+    width = _width(body) if body else len(rows[0])
+    names, notes = _names(source, rows[0] if header else None, width)
+    if header and not body:
+        raise FileFormatError(f"{source.name} holds a header and no rows.")
+    found = [f"{_WORDS.get(delimiter, repr(delimiter))} separates the columns"]
+    found += ["the first line names them" if header else "no line names them"]
+    decimal = delimiter != "," and _decimal_comma(body)
+    found += ["the decimal sign is a comma"] if decimal else []
+    mean = sum(len(line.encode()) + 1 for line in lines) / len(lines)
+    told = (f"{source.name}: {', '.join(found)}.", *notes)
+    return Layout(delimiter, names, comments + header, decimal, mean, told)
+
+
+def _text(source: Source) -> list[str]:
+    """The first whole lines."""
+    head = source.head(_SAMPLE)
+    if head.count(b"\n") < 2 and source.size > _SAMPLE:
+        head = source.head(_LONGEST)
+        if b"\n" not in head and source.size > _LONGEST:
+            raise FileFormatError(
+                f"{source.name}: the first line is longer than 16 MiB, so this is hardly a table "
+                "of text; check the file, or name its format (format='parquet', ...)."
+            )
+    lines = head.decode("utf-8-sig", "replace").splitlines()
+    return lines[:-1] if source.size > len(head) and len(lines) > 1 else lines
+
+
+def _comments(lines: list[str]) -> int:
+    count = 0
+    while count < len(lines) and lines[count].startswith("#"):
+        count += 1
+    return count
+
+
+def _delimiter(lines: list[str], suffix: str) -> str:
+    order = ("\t", *_DELIMITERS) if suffix in (".tsv", ".tab") else _DELIMITERS
+    widths = {mark: Counter(map(len, _split(lines[:_LINES], mark))) for mark in order}
+    for mark, seen in widths.items():
+        width, count = seen.most_common(1)[0]
+        if width > 1 and count >= 0.8 * seen.total():
+            return mark
+    best = max(order, key=lambda mark: max(widths[mark]))  # ragged: name the row later
+    return best if max(widths[best]) > 1 else ","
+
+
+def _check_delimiter(
+    source: Source, given: str | None, lines: list[str], rows: list[list[str]]
+) -> None:
+    if given is None or _width(rows) > 1:
+        return
+    better = _delimiter(lines, source.suffix)
+    if (width := _width(_split(lines, better))) > 1:
+        raise DataError(
+            f"{source.name}: delimiter={given!r} makes one column only, while {better!r} makes "
+            f"{width}; say delimiter={better!r}, or leave it out."
+        )
+
+
+def _split(lines: list[str], delimiter: str) -> list[list[str]]:
+    if delimiter == " ":
+        lines = [" ".join(line.split()) for line in lines]
+    try:
+        return [row for row in csv.reader(lines, delimiter=delimiter) if row]
+    except csv.Error:
+        return [line.split(delimiter) for line in lines]
+
+
+def _width(rows: list[list[str]]) -> int:
+    return Counter(map(len, rows)).most_common(1)[0][0]
+
+
+def is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return bool(_DECIMAL.fullmatch(cell))
+    return True
+
+
+def _is_header(rows: list[list[str]]) -> bool:
+    """Words and no numbers; or the counts 0, 1, 2, ... that stand for names."""
+    first = [cell.strip() for cell in rows[0]]
+    numbers = [cell for cell in first if is_number(cell)]
+    if not numbers:
+        return any(cell not in NOTHING for cell in first)
+    indexed = first[0] in NOTHING  # a frame's index has no name
+    counted = first[1:] if indexed else first
+    least = 2 if indexed else _COUNTED
+    starts = (["0", "1"], ["1", "2"])
+    return len(counted) >= least and counted[:2] in starts and _counts(counted)
+
+
+def _counts(cells: list[str]) -> bool:
+    return all(cell == str(j + int(cells[0])) for j, cell in enumerate(cells))
+
+
+def _decimal_comma(rows: list[list[str]]) -> bool:
+    cells = [cell for row in rows for cell in row]
+    commas = sum(bool(_DECIMAL.fullmatch(cell)) for cell in cells)
+    points = sum("." in cell and is_number(cell) for cell in cells)
+    return commas > 0 and points == 0
+
+
+def _names(
+    source: Source, header: list[str] | None, width: int
+) -> tuple[tuple[str, ...], list[str]]:
+    if header is None:
+        return tuple(f"x{j}" for j in range(width)), []
+    names, notes = [name.strip() for name in header], []
+    if len(names) == width - 1:  # R leaves the row names' column without a name
+        names.insert(0, "")
+    if unnamed := [j for j, name in enumerate(names) if not name]:
+        names = [name or ("index" if j == 0 else f"x{j}") for j, name in enumerate(names)]
+        notes.append(f"Columns without a name are called {quoted(names[j] for j in unnamed)}.")
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise DataError(f"{source.name}: two columns are named {twice[0]!r}; rename one of them.")
+    return tuple(names), notes
+
+
+def looks_like_table(source: Source) -> bool:
+    """Do the first lines split into the same number of fields, or hold one number each?"""
+    lines = [line for line in _text(source) if line.strip() and not line.startswith("#")][:_LINES]
+    if not lines:
+        return True
+    rows = _split(lines, _delimiter(lines, source.suffix))
+    width = _width(rows)
+    if width == 1:
+        return all(is_number(row[0]) for row in rows[1:] or rows)
+    same = sum(len(row) == width for row in rows)
+    numbers = any(is_number(cell) for row in rows[1:] or rows for cell in row)
+    return same >= 0.9 * len(rows) and numbers

@@ -1,0 +1,95 @@
+"""How a file is to be read: the keywords of `lowd.io.read`, checked once."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Literal, TypeAlias
+
+from ..errors import DataError, ParameterError
+
+Names: TypeAlias = str | Sequence[str] | None
+Missing: TypeAlias = Literal["error", "drop", "mean"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """See `lowd.io.read`, which documents every field."""
+
+    columns: Names = None
+    drop: Names = None
+    label: str | None = None
+    id: str | None = None
+    vector: str | None = None
+    header: bool | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    missing: Missing = "error"
+    encode: bool = False
+    gower: bool = False
+    distances: bool | None = None
+    every: int = 1
+    array: str | None = None
+    size: tuple[int, int] | None = None
+    color: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.missing not in ("error", "drop", "mean"):
+            raise ParameterError(
+                f"read(missing={self.missing!r}): expected 'error', 'drop' or 'mean'."
+            )
+        if self.every < 1:
+            raise ParameterError(f"read(every={self.every}): expected an integer >= 1.")
+        if self.encode and self.gower:
+            raise ParameterError("read(encode=True, gower=True): choose one of the two.")
+        if self.delimiter is not None and len(self.delimiter) != 1:
+            raise ParameterError(f"read(delimiter={self.delimiter!r}): expected one character.")
+        if self.size is not None and (len(self.size) != 2 or min(self.size) < 1):
+            raise ParameterError(f"read(size={self.size}): expected (width, height) in pixels.")
+
+
+def patterns(names: Names) -> tuple[str, ...]:
+    """One pattern, several, or several with commas between: all become a tuple."""
+    given = [names] if isinstance(names, str) else list(names or ())
+    return tuple(part.strip() for name in given for part in name.split(",") if part.strip())
+
+
+def matching(names: Names, among: Sequence[str], where: str, what: str) -> list[str]:
+    """Those of `among` that a pattern matches, in their own order; every pattern must match."""
+    wanted = [str(names)] if isinstance(names, str) and names in among else patterns(names)
+    for pattern in wanted:
+        if not any(_matches(name, pattern) for name in among):
+            raise DataError(
+                f"{where}: {what}={pattern!r} matches no column; {_close(pattern, among)}."
+            )
+    return [name for name in among if any(_matches(name, pattern) for pattern in wanted)]
+
+
+def one(name: str, among: Sequence[str], where: str, what: str) -> str:
+    """The column of that name."""
+    if name not in among:
+        raise DataError(f"{where}: there is no column {what}={name!r}; {_close(name, among)}.")
+    return name
+
+
+def quoted(names: Iterable[str], most: int = 8) -> str:
+    """'a', 'b' and 3 more."""
+    every = list(names)
+    rest = f" and {len(every) - most} more" if every[most:] else ""
+    return ", ".join(map(repr, every[:most])) + rest
+
+
+def counted(count: int, thing: str) -> str:
+    """1 row, 2 rows."""
+    return f"{count} {thing}" + "s" * (count != 1)
+
+
+def _matches(name: str, pattern: str) -> bool:
+    return name == pattern or fnmatchcase(name, pattern)
+
+
+def _close(name: str, among: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, among[:10_000], 3)
+    return f"did you mean {quoted(near)}?" if near else f"the columns are {quoted(among)}"

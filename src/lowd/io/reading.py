@@ -1,0 +1,223 @@
+"""`lowd.io.read`: which reader a file needs, by its suffix, else by its first bytes."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from scipy.sparse import issparse
+
+from ..errors import DataError, FileFormatError, MissingFileError, ParameterError
+from .distances import recognized
+from .layout import looks_like_table
+from .options import Missing, Names, Options, matching
+from .rows import Grid, arrange
+from .source import Source
+from .table import Table
+
+# Format -> the function that reads it, and the suffixes that stand for it.
+_READERS = {
+    "csv": ("delimited.read", (".csv", ".tsv", ".tab", ".dat")),
+    "parquet": ("columnar.read_parquet", (".parquet", ".pq")),
+    "arrow": ("columnar.read_arrow", (".arrow", ".feather", ".ipc")),
+    "jsonl": ("columnar.read_jsonl", (".jsonl", ".ndjson")),
+    "npy": ("arrays.read_npy", (".npy",)),
+    "npz": ("arrays.read_npz", (".npz",)),
+    "mtx": ("market.read", (".mtx",)),
+    "h5ad": ("annotated.read", (".h5ad",)),
+    "strings": ("strings.read", ()),
+}
+_FOLDERS = {"images": "images.read", "plink": "genotypes.read"}
+_PLINK = (".bed", ".bim", ".fam")
+_MAGIC = {
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"\x93NUMPY": "npy",
+    b"PK\x03\x04": "npz",
+    b"\x89HDF\r\n\x1a\n": "h5ad",
+    b"%%MatrixMarket": "mtx",
+}
+_REFUSED = {
+    ".pkl": "a pickle can run any code when it is read; save the array by numpy.save",
+    ".pickle": "a pickle can run any code when it is read; save the array by numpy.save",
+    ".xlsx": "spreadsheets are not read; save the sheet as CSV",
+    ".xls": "spreadsheets are not read; save the sheet as CSV",
+    ".zip": "archives are not read; unpack it and name the file or folder",
+    ".tar": "archives are not read; unpack it and name the file or folder",
+    ".json": "one JSON document is not read; write one object per line and call it .jsonl",
+    ".lowd": "this is a model; read it by lowd.load",
+}
+FORMATS = (*_READERS, *_FOLDERS)
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    columns: Names = None,
+    drop: Names = None,
+    label: str | None = None,
+    id: str | None = None,  # noqa: A002 - the word that users know
+    vector: str | None = None,
+    format: str | None = None,  # noqa: A002
+    header: bool | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    missing: Missing = "error",
+    encode: bool = False,
+    gower: bool = False,
+    distances: bool | None = None,
+    every: int = 1,
+    array: str | None = None,
+    size: tuple[int, int] | None = None,
+    color: bool | None = None,
+) -> Table:
+    """Read a file, or a folder of images, into rows that a method can take.
+
+    Parameters
+    ----------
+    path
+        CSV or TSV (also packed by gzip, bzip2, xz or zstandard), Parquet, Arrow or Feather, JSON
+        lines, .npy, .npz (dense, or sparse by SciPy), Matrix Market, .h5ad, a text file of
+        strings, PLINK genotypes (any of the three files), or a folder of images. "-" is standard
+        input.
+    columns, drop
+        Columns to use, columns to leave out: names or patterns such as "px*".
+    label, id
+        The column with each row's class, and the one with its name. Without them columns with
+        telling names are recognized; the notes of the result say which.
+    vector
+        A column that holds a list of numbers in each row, which become the row.
+    format
+        One of FORMATS, where the suffix does not tell.
+    header, delimiter, encoding
+        Of a text file; found out from its first lines. An encoding other than UTF-8 must be said.
+    missing
+        "error" names the first missing value; "drop" leaves out such rows, "mean" fills them.
+    encode, gower
+        What to do with text: columns of 0 and 1, or a table for Gower's distance.
+    distances
+        Whether a square or condensed matrix holds distances; None looks at it.
+    every
+        Read each so-many-th row only.
+    array
+        The array of an .npz file that holds the rows.
+    size, color
+        Of images: resize all to (width, height); color or grey, whatever they are.
+
+    Returns
+    -------
+    Table
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, lowd
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "flowers.csv"
+    >>> _ = path.write_text("id,length,width,species\\na,5.1,3.5,setosa\\nb,7.0,3.2,virginica\\n")
+    >>> table = lowd.io.read(path)
+    >>> table.X.shape, table.columns, table.ids.tolist(), table.labels.tolist()
+    ((2, 2), ('length', 'width'), ['a', 'b'], ['setosa', 'virginica'])
+    """
+    options = Options(
+        columns=columns,
+        drop=drop,
+        label=label,
+        id=id,
+        vector=vector,
+        header=header,
+        delimiter="\t" if delimiter in ("\\t", "tab") else delimiter,
+        encoding=encoding,
+        missing=missing,
+        encode=encode,
+        gower=gower,
+        distances=distances,
+        every=every,
+        array=array,
+        size=size,
+        color=color,
+    )
+    if format is not None and format not in FORMATS:
+        raise ParameterError(f"read(format={format!r}): expected one of {', '.join(FORMATS)}.")
+    place = Path(path)
+    special = format if format in _FOLDERS else _special(place, format)
+    if special is not None:
+        if os.fspath(path) == "-":
+            raise ParameterError(f"read('-', format={special!r}): this is not one file; name it.")
+        return _reader(_FOLDERS[special])(_existing(place, special), options)
+    source = Source.of(path).unpacked()
+    found = _reader(_READERS[format or _format(source)][0])(source, options)
+    found = arrange(found, options) if isinstance(found, Grid) else _selected(found, options)
+    return recognized(found, distances)
+
+
+def _special(place: Path, format_: str | None) -> str | None:
+    """Folders and PLINK's three files are not one file."""
+    if format_ is None and place.is_dir():
+        return "images"
+    if format_ is None and place.suffix.lower() in _PLINK:
+        return "plink"
+    return None
+
+
+def _existing(place: Path, special: str) -> Path:
+    if special == "images" and not place.is_dir():
+        raise MissingFileError(f"{place} is not a folder of images.")
+    if special == "plink" and place.suffix.lower() not in _PLINK:
+        return place.with_name(f"{place.name}.bed")  # as plink --bfile names them
+    return place
+
+
+def _format(source: Source) -> str:
+    suffix = source.suffix
+    if suffix in _REFUSED:
+        raise FileFormatError(f"{source.name}: {_REFUSED[suffix]}.")
+    for name, (_, suffixes) in _READERS.items():
+        if suffix in suffixes:
+            return name
+    head = source.head(16)
+    for magic, name in _MAGIC.items():
+        if head.startswith(magic):
+            return name
+    if head.startswith(b"FEA1"):
+        raise FileFormatError(f"{source.name} is Feather of version 1; write it again as Arrow.")
+    if head.lstrip().startswith(b"{"):
+        return "jsonl"
+    return "csv" if looks_like_table(source) else "strings"
+
+
+def _reader(name: str) -> Any:
+    module, _, function = name.partition(".")
+    return getattr(import_module(f".{module}", __package__), function)
+
+
+def _selected(table: Table, options: Options) -> Table:
+    """The wanted columns of what has no frame, and each so-many-th row."""
+    if table.kind != "rows" or table.X.ndim != 2:
+        return table
+    names = table.columns
+    if options.columns is not None or options.drop is not None:
+        wanted = (
+            names
+            if options.columns is None
+            else matching(options.columns, names, table.source, "columns")
+        )
+        away = set(matching(options.drop, names, table.source, "drop")) if options.drop else set()
+        kept = [j for j, name in enumerate(names) if name in set(wanted) - away]
+        if not kept:
+            raise DataError(f"{table.source}: no column is left; see columns= and drop=.")
+        table = dataclasses.replace(
+            table, X=table.X[:, kept], columns=tuple(names[j] for j in kept)
+        )
+    if options.every == 1:
+        return table
+    step = slice(None, None, options.every)
+    rows = table.X.tocsr()[step] if issparse(table.X) else table.X[step]
+    return dataclasses.replace(
+        table,
+        X=rows,
+        ids=None if table.ids is None else table.ids[step],
+        labels=None if table.labels is None else table.labels[step],
+        extra={name: column[step] for name, column in table.extra.items()},
+    )

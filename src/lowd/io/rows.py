@@ -1,0 +1,169 @@
+"""From columns to a matrix: which columns are features, and what the others are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ColumnTypeError, DataError, FileFormatError
+from . import frames
+from .gaps import without_gaps
+from .options import Options, matching, one, quoted
+from .roles import Roles, feature_kind, plain, recognizable
+from .table import Table
+from .vectors import stacked
+
+_MOST_EXTRA = 64  # further columns kept for coloring a map
+_MOST_LEVELS = 1000  # 0/1 columns that one column of text may become
+
+
+class Grid(NamedTuple):
+    """A frame as it was read; `place` says in words where a row is in the file."""
+
+    frame: Any
+    name: str
+    place: Callable[[int], str]
+    notes: tuple[str, ...] = ()
+
+
+def projection(names: Sequence[str], options: Options, where: str) -> tuple[list[str], list[str]]:
+    """The columns to read at all, and those whose integers must stay integers."""
+    explicit = [name for name in (options.id, options.label, options.vector) if name is not None]
+    for name, what in ((options.id, "id"), (options.label, "label"), (options.vector, "vector")):
+        if name is not None:
+            one(name, names, where, what)
+    exact = [*explicit, *(name for name in names if recognizable(name))]
+    if options.columns is None and options.drop is None:
+        return list(names), exact
+    drop = set(matching(options.drop, names, where, "drop")) - set(explicit)
+    kept = [name for name in names if name not in drop]
+    if options.columns is None:
+        return kept, exact
+    wanted = {*matching(options.columns, names, where, "columns"), *exact}
+    others = [name for name in kept if name not in wanted][:_MOST_EXTRA]
+    wanted |= set(others)
+    return [name for name in kept if name in wanted], exact
+
+
+def arrange(grid: Grid, options: Options) -> Table:
+    """Features become X; identifiers, labels and other columns stay beside it."""
+    if not len(grid.frame):
+        raise FileFormatError(f"{grid.name} holds no rows.")
+    roles = Roles.of(grid.frame, options, grid.name)
+    notes = [*grid.notes, *roles.notes]
+    frame, kept = grid.frame, None
+    if roles.vector is not None:
+        X = stacked(frame[roles.vector], grid.name, grid.place)
+        columns = tuple(f"{roles.vector}{j}" for j in range(X.shape[1]))
+        kind = "rows"
+    elif options.gower:
+        X, columns, kind = frame.select(roles.features), tuple(roles.features), "table"
+    else:
+        numbers, text = _numbers(grid, roles.features, notes)
+        if text and not options.encode:
+            _refuse_text(grid.name, text, roles.label is None)
+        X, columns, kind = _matrix(numbers, grid.name, text), tuple(numbers.columns), "rows"
+        for name in text:
+            X, levels = _encoded(X, frame[name], grid.name)
+            columns += tuple(f"{name}={level}" for level in levels)
+            notes.append(f"Column {name!r} became {len(levels)} columns of 0 and 1.")
+    if kind == "rows":
+        X, kept = without_gaps(X, columns, grid.name, grid.place, options.missing, notes)
+    if kept is not None:
+        frame = frame[kept]
+    return Table(
+        X,
+        kind,
+        columns,
+        None if roles.id is None else plain(frame[roles.id]),
+        None if roles.label is None else plain(frame[roles.label]),
+        {name: plain(frame[name]) for name in roles.extra},
+        source=grid.name,
+        notes=tuple(notes),
+        id_name=roles.id or "id",
+        label_name=roles.label or "label",
+    )
+
+
+def _numbers(grid: Grid, features: list[str], notes: list[str]) -> tuple[Any, list[str]]:
+    """The numeric features as a frame, and the names of those that hold text."""
+    frame, text, empty, mended = grid.frame, [], [], {}
+    for name in features:
+        column = frame[name]
+        kind = feature_kind(column.dtype)
+        if column.null_count() == len(column):
+            empty.append(name)
+        elif kind == "text":
+            numbers = _as_numbers(grid, name)
+            if numbers is None:
+                text.append(name)
+            else:
+                mended[name] = numbers
+        elif kind != "number":
+            _refuse_kind(grid.name, name, column.dtype, kind)
+    if empty:
+        notes.append(f"Columns {quoted(empty)} are empty and were left out.")
+    names = [name for name in features if name not in {*text, *empty}]
+    chosen = frame.select(names)
+    return (chosen.with_columns(**mended) if mended else chosen), text
+
+
+def _as_numbers(grid: Grid, name: str) -> Any | None:
+    """A column of text that holds numbers: with one bad entry it is an error, not a category."""
+    column = grid.frame[name].cast(str).str.strip_chars()
+    numbers = column.cast(float, strict=False)
+    bad = numbers.is_null() & column.is_not_null() & ~column.is_in(frames.NOTHING)
+    count = int(bad.sum())
+    filled = len(column) - int(column.null_count())
+    if count == 0:
+        return numbers
+    if count > filled // 2:
+        return None
+    row = int(bad.arg_max())
+    raise ColumnTypeError(
+        f"{grid.name}, {grid.place(row)}, column {name!r}: {column[row]!r} is not a number"
+        + (f", nor are {count - 1} other entries of the column" if count > 1 else "")
+        + f"; correct it, or leave the column out (drop={name!r})."
+    )
+
+
+def _refuse_text(where: str, text: list[str], unlabeled: bool) -> NoReturn:
+    shown = text[0] if len(text) == 1 else text[:8]
+    way = f" If one of them is the class of each row, say label={text[0]!r}." if unlabeled else ""
+    raise ColumnTypeError(
+        f"{where}: {'columns' if text[1:] else 'column'} {quoted(text)} hold{'s' * (not text[1:])} "
+        f"text or categories. Three ways on: drop (drop={shown!r}), encode as columns of 0 and 1 "
+        "(encode=True), or keep them and use Gower's distance (gower=True, with a method's "
+        f"metric='gower').{way}"
+    )
+
+
+def _refuse_kind(where: str, name: str, dtype: Any, kind: str) -> NoReturn:
+    way = f"use it alone by vector={name!r}" if kind == "list" else f"drop={name!r}"
+    raise ColumnTypeError(f"{where}: column {name!r} holds {dtype}, which is no number; {way}.")
+
+
+def _matrix(numbers: Any, where: str, text: list[str]) -> NDArray[Any]:
+    if numbers.width:
+        return frames.matrix(numbers)
+    if text:
+        return np.empty((len(numbers), 0))
+    raise DataError(f"{where}: no numeric column is left; see columns=, drop=, id= and label=.")
+
+
+def _encoded(X: NDArray[Any], column: Any, where: str) -> tuple[NDArray[Any], list[str]]:
+    """X with a column of 0 and 1 for each value; a missing value is 0 in all of them."""
+    values = plain(column)
+    levels, codes = np.unique(values, return_inverse=True)
+    if len(levels) > _MOST_LEVELS:
+        raise ColumnTypeError(
+            f"{where}: column {column.name!r} has {len(levels)} different values, too many for "
+            f"columns of 0 and 1; drop={column.name!r}."
+        )
+    real = [j for j, level in enumerate(levels) if level != ""]
+    onehot = (codes[:, None] == np.array(real)).astype(X.dtype if X.shape[1] else np.float64)
+    rows = X if X.shape[1] else np.empty((len(values), 0))
+    return np.hstack([rows, onehot]), [str(levels[j]) for j in real]
