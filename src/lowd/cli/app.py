@@ -115,6 +115,7 @@ def _call(word: str, command: Command, given: dict[str, Any]) -> int:
 
         def work() -> Any:
             with talk.listening():
+                outputs.rehearse()
                 return getattr(home, name)(given, talk, outputs)
 
         document, text = Work(work).result(talk.shows_bar, outputs.abandon)

@@ -70,7 +70,7 @@ VERBS = {
             argument("map", "The file with the map: one row for each row of the data."),
             *READING,
             STANDARDIZE,
-            Option("metric", "The distance in the data.", METHOD, default="euclidean"),
+            Option("metric", "The distance in the data. Default: euclidean.", METHOD),
             N_NEIGHBORS,
             _SEED,
         ),

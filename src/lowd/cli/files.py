@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from ..errors import ExistingFileError, MissingFileError, ParameterError
+from ..errors import ParameterError
 
 STDOUT = "-"
 
@@ -88,12 +88,21 @@ class Outputs:
         self._folders.clear()
         self._parts.clear()
 
-    def _check(self, target: Path) -> None:
-        if target.is_dir():
-            raise ExistingFileError(f"{target.name} is a folder; name a file in it.")
-        if target.exists() and not self._force:
-            raise ExistingFileError(
-                f"{target.name} exists; choose another name or replace it with --force."
+    def rehearse(self) -> None:
+        """Find out now what would go wrong after hours of work: names, folders, packages."""
+        from .. import io
+        from ..plot.canvas import FORMATS
+
+        if "output" in self:
+            io.write(self.part("output"), {"pca0": [0.0]}, force=True)
+            self.part("output").unlink()
+        kind = Path(self.paths.get("plot", "x.png")).suffix.removeprefix(".").lower()
+        if kind not in FORMATS:
+            raise ParameterError(
+                f"--plot {self.paths['plot']}: end the name in .{', .'.join(FORMATS)}."
             )
-        if not target.parent.is_dir():
-            raise MissingFileError(f"there is no folder {target.parent}; create it first.")
+
+    def _check(self, target: Path) -> None:
+        from ..io import check_target
+
+        check_target(os.path.relpath(target), self._force)

@@ -11,7 +11,7 @@ from .. import progress
 from ..errors import DataError, LowdError
 from .fields import COMMANDS, build
 from .files import STDOUT, Outputs
-from .reading import Prepared, prepare, read, suited
+from .reading import Prepared, metric_of, prepare, read, suited
 from .talk import Talk
 
 
@@ -25,7 +25,7 @@ def fit(given: dict[str, Any], talk: Talk, outputs: Outputs) -> tuple[dict[str, 
 def choose(given: dict[str, Any], talk: Talk, outputs: Outputs) -> tuple[dict[str, Any], str]:
     """`lowd map data`: diagnose, take the best method, say why."""
     table = read(given, talk)
-    diagnosis = _diagnosis(table, given)
+    diagnosis = diagnosed(table, given)
     for finding in diagnosis.findings:
         if finding.severity in ("error", "warning"):
             talk.note(f"{finding.sentence} {finding.remedy}".strip())
@@ -37,12 +37,16 @@ def choose(given: dict[str, Any], talk: Talk, outputs: Outputs) -> tuple[dict[st
     return _mapped(model, table, given, talk, outputs, diagnosis, best.reason)
 
 
-def _diagnosis(table: Any, given: dict[str, Any]) -> Any:
+def diagnosed(table: Any, given: dict[str, Any]) -> Any:
     from ..diagnosis import diagnose
 
     X, _ = prepare(table, bool(given.get("standardize")))
-    metric = "precomputed" if table.kind in ("distances", "strings") else "euclidean"
-    return diagnose(X, metric=metric, random_state=given.get("seed"))
+    return diagnose(
+        X,
+        metric=metric_of(table),
+        columns=table.columns if isinstance(X, np.ndarray) and table.columns else None,
+        random_state=given.get("seed"),
+    )
 
 
 def _mapped(
@@ -62,7 +66,7 @@ def _mapped(
     seconds = time.perf_counter() - start
     evaluation = _judged(X, Y, model, table, given, talk) if given["evaluate"] else None
     if "report" in outputs and diagnosis is None:
-        diagnosis = _diagnosis(table, given)
+        diagnosis = diagnosed(table, given)
     _write(model, X, Y, prepared, table, evaluation, diagnosis, given, outputs)
     document = {
         "method": type(model).__name__,

@@ -45,7 +45,13 @@ READING = (
     Option("id", "The column of identifiers.", INPUT),
     Option("vector", "The column that holds a list of numbers in each row.", INPUT),
     switch("encode", "Turn text and categorical columns into columns of 0 and 1.", INPUT),
+    switch("gower", "Keep text columns, and compare rows by Gower's distance.", INPUT),
     switch("distances", "The matrix holds distances between rows.", INPUT),
+    Option("missing", "Rows with missing values: 'error' (default), 'drop' or 'mean'.", INPUT),
+    Option("every", "Read only every N-th row.", INPUT, int),
+    Option("delimiter", "What separates columns, where it is not recognized.", INPUT),
+    Option("encoding", "How the text is encoded. Default: utf-8.", INPUT),
+    Option("size", "Bring images to this size, as 64x64.", INPUT),
     Option("format", "The format, where the name does not tell ('csv', 'parquet', ...).", INPUT),
 )
 

@@ -6,10 +6,17 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from .. import progress
-from ..errors import DataError, UnsupportedError
+from ..errors import DataError, ParameterError, UnsupportedError
 from .talk import Talk
+
+# Flags that `lowd.io.read` takes as they are.
+_TEXTS = (
+    *("columns", "drop", "label", "id", "vector", "format"),
+    *("missing", "every", "delimiter", "encoding"),
+)
 
 
 def read(given: dict[str, Any], talk: Talk, path: str | None = None, **more: Any) -> Any:
@@ -17,16 +24,9 @@ def read(given: dict[str, Any], talk: Talk, path: str | None = None, **more: Any
     from .. import io
 
     path = given["data"] if path is None else path
-    options = {
-        "columns": _list(given.get("columns")),
-        "drop": _list(given.get("drop")),
-        "label": given.get("label"),
-        "id": given.get("id"),
-        "vector": given.get("vector"),
-        "format": given.get("format"),
-        "encode": given.get("encode") or None,
-        "distances": given.get("distances") or None,
-    } | more
+    options = {name: given.get(name) for name in _TEXTS}
+    options |= {name: given.get(name) or None for name in ("encode", "gower", "distances")}
+    options |= {"size": _size(given.get("size")), **more}
     progress.report(f"read {path}", 0, 1)
     table = io.read(path, **{name: value for name, value in options.items() if value is not None})
     progress.report(f"read {path}", 1, 1)
@@ -34,8 +34,14 @@ def read(given: dict[str, Any], talk: Talk, path: str | None = None, **more: Any
     return table
 
 
-def _list(text: str | None) -> list[str] | None:
-    return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
+def _size(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    try:
+        width, height = (int(part) for part in text.lower().split("x"))
+    except ValueError:
+        raise ParameterError(f"--size {text!r}: expected WIDTHxHEIGHT, as 64x64.") from None
+    return width, height
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,10 +57,11 @@ class Prepared:
     def __call__(self, table: Any) -> Any:
         """New rows as the model takes them."""
         if self.strings is not None:
-            from ..io import edit_distances
+            from ..io import levenshtein
 
-            return edit_distances(_strings(table), [str(word) for word in self.strings])
-        X = table.X if self.kind == "distances" else self._columns(table)
+            words = _strings(table)
+            return np.array([[levenshtein(a, str(b)) for b in self.strings] for a in words], float)
+        X = table.X if self.kind in ("distances", "table") else self._columns(table)
         return X if self.mean is None else (X - self.mean) / self.scale
 
     def _columns(self, table: Any) -> Any:
@@ -93,29 +100,38 @@ def prepare(table: Any, standardize: bool) -> tuple[Any, Prepared]:
     if table.kind == "strings":
         from ..io import edit_distances
 
-        words = np.array(_strings(table), object)
-        return edit_distances(list(words), list(words)), Prepared("strings", strings=words)
+        words = _strings(table)
+        return edit_distances(words), Prepared("strings", strings=np.array(words, object))
     columns = tuple(str(name) for name in table.columns or ())
     if not standardize:
         return table.X, Prepared(table.kind, columns)
     if table.kind == "distances" or not isinstance(table.X, np.ndarray):
-        what = "distances" if table.kind == "distances" else "a sparse matrix"
-        raise UnsupportedError(f"--standardize needs a dense table of rows, and this is {what}.")
+        raise UnsupportedError(
+            f"--standardize needs a dense table of numbers; {table.source} holds {table.kind}"
+            f"{', sparse' if issparse(table.X) else ''}."
+        )
     mean, scale = table.X.mean(0, dtype=np.float64), table.X.std(0, dtype=np.float64)
     scale[scale == 0] = 1.0  # a constant column is 0 afterwards
     return (table.X - mean) / scale, Prepared(table.kind, columns, mean, scale)
 
 
 def suited(model: Any, table: Any) -> Any:
-    """The model, told that it gets distances if it does."""
-    if table.kind not in ("distances", "strings"):
+    """The model, told that it gets distances, or a table with text, if it does."""
+    metric = metric_of(table)
+    if metric == "euclidean":
         return model
     if "metric" not in model.get_params():
         raise UnsupportedError(
             f"{type(model).__name__} takes rows, and {table.source} holds {table.kind}; take a "
             "method of distances: classical-mds, mds, nonmetric-mds, isomap, tsne."
         )
-    return model.set_params(metric="precomputed")
+    return model.set_params(metric=metric)
+
+
+def metric_of(table: Any) -> str:
+    """The metric that a kind of file asks for."""
+    given = {"distances": "precomputed", "strings": "precomputed", "table": "gower"}
+    return given.get(table.kind, "euclidean")
 
 
 def _strings(table: Any) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import DataError
 from .fields import COMMANDS, advice, class_name, summary
 from .files import Outputs
-from .reading import prepare, prepared_of, read
+from .reading import metric_of, prepare, prepared_of, read
 from .talk import Talk, table
 
 Answer = tuple[dict[str, Any], str]
@@ -51,9 +51,9 @@ def transform(given: dict[str, Any], talk: Talk, outputs: Outputs) -> Answer:
 
 def diagnose(given: dict[str, Any], talk: Talk, _: Outputs) -> Answer:
     """`lowd diagnose data`."""
-    from .fitting import _diagnosis
+    from .fitting import diagnosed
 
-    found = _diagnosis(read(given, talk), given)
+    found = diagnosed(read(given, talk), given)
     return found.to_dict(), repr(found)
 
 
@@ -71,12 +71,11 @@ def evaluate(given: dict[str, Any], talk: Talk, _: Outputs) -> Answer:
             "a map has one row for each row of the data."
         )
     Y = Y[_order(rows, places)]
-    distances = rows.kind in ("distances", "strings")
     made = evaluate(
         X,
         Y,
         labels=rows.labels if rows.labels is not None else places.labels,
-        metric="precomputed" if distances else given["metric"],
+        metric=given["metric"] or metric_of(rows),
         n_neighbors=given["n_neighbors"],
         random_state=given["seed"],
     )
@@ -118,11 +117,10 @@ def compare(given: dict[str, Any], talk: Talk, outputs: Outputs) -> Answer:
         options["methods"] = tuple(class_name(word) for word in given["methods"].split(","))
     rows = read(given, talk)
     X, _ = prepare(rows, given["standardize"])
-    if rows.kind in ("distances", "strings"):
-        options["metric"] = "precomputed"
     made = compare(
         X,
         labels=rows.labels,
+        metric=metric_of(rows),
         n_neighbors=given["n_neighbors"],
         random_state=given["seed"],
         **options,

@@ -1,0 +1,282 @@
+"""Every command on real files, as a user types it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lowd
+from lowd.cli.fields import COMMANDS, _class, build, class_name, flags
+from lowd.params import domains
+
+pytestmark = pytest.mark.usefixtures("folder")
+ELSEWHERE = {"random_state", "backend", "n_jobs", "verbose"}
+
+
+def columns(path):
+    """Column -> list of texts."""
+    rows = list(csv.DictReader(io.StringIO(Path(path).read_text())))
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def places(path, stem):
+    found = columns(path)
+    names = [name for name in found if re.fullmatch(stem + r"\d+", name)]
+    return np.array([[float(value) for value in found[name]] for name in names]).T
+
+
+def numbers():
+    table = columns("data.csv")
+    return np.array([[float(v) for v in table[f"x{i}"]] for i in range(5)]).T
+
+
+def only(*names):
+    """Nothing else was written, hidden files included."""
+    assert sorted(os.listdir()) == sorted(["data.csv", *names])
+
+
+@pytest.mark.parametrize("word", COMMANDS)
+def test_a_file_alone_gives_a_map(word, lowd_command):
+    ended = lowd_command(word, "data.csv")
+    assert ended.code == 0, ended.err
+    only(f"data-{word}.csv")
+    found = columns(f"data-{word}.csv")
+    assert found["id"] == columns("data.csv")["id"]
+    assert found["class"] == columns("data.csv")["class"]
+    assert places(f"data-{word}.csv", COMMANDS[word].lower()).shape == (60, 2)
+    assert all(0 <= float(v) <= 1 for v in found["trustworthiness"])
+
+
+@pytest.mark.parametrize("word", COMMANDS)
+def test_every_field_is_a_flag_with_help(word):
+    cls = _class(COMMANDS[word])
+    made = {flag.name: flag for flag in flags(COMMANDS[word])}
+    assert set(made) == set(domains(cls)) - ELSEWHERE
+    for flag in made.values():
+        assert not flag.help.startswith("Default"), flag.name
+
+
+def test_flags_reach_the_model(lowd_command):
+    ended = lowd_command(
+        *("isomap", "data.csv", "--n-neighbors", 7, "--map", "regression", "--seed", 3),
+        *("--metric", "minkowski", "--metric-params", '{"p": 3}', "--n-landmarks", "none"),
+        *("--model", "m.lowd", "-o", "map.csv", "--backend", "reference"),
+    )
+    assert ended.code == 0, ended.err
+    model = lowd.load("m.lowd")
+    assert (model.n_neighbors, model.map, model.random_state) == (7, "regression", 3)
+    assert (model.metric, model.metric_params) == ("minkowski", {"p": 3})
+    assert (model.n_landmarks, model.backend) == (None, "reference")
+
+
+def test_the_map_is_that_of_the_library(lowd_command):
+    assert lowd_command("classical-mds", "data.csv", "--metric", "manhattan").code == 0
+    Y = lowd.ClassicalMDS(2, metric="manhattan").fit_transform(numbers())
+    np.testing.assert_allclose(places("data-classical-mds.csv", "classicalmds"), Y, atol=1e-12)
+
+
+def test_lists_and_switches():
+    made = build("TSNE", {"perplexity": "5,15", "seed": 4})
+    assert (made.perplexity, made.random_state) == ([5, 15], 4)
+    assert build("PCA", {"whiten": True}).whiten is True
+    np.save("start.npy", np.zeros((3, 2)))
+    assert build("TSNE", {"init": "start.npy"}).init.shape == (3, 2)
+
+
+def test_names_of_methods():
+    for word in ("lle", "LocallyLinearEmbedding", "locallylinearembedding"):
+        assert class_name(word) == "LocallyLinearEmbedding"
+    assert class_name("kernel_pca") == "KernelPCA"
+    with pytest.raises(lowd.errors.ParameterError, match="no method 'umap'; there are pca"):
+        class_name("umap")
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "tsv", "jsonl", "feather", "csv.gz"])
+def test_formats_in_and_out(suffix, lowd_command):
+    """The map goes out in a format, and is data again."""
+    assert lowd_command("pca", "data.csv", "-o", f"map.{suffix}").code == 0
+    ended = lowd_command("pca", f"map.{suffix}", "--columns", "pca*", "-o", "again.csv")
+    assert ended.code == 0, ended.err
+    first = lowd.PCA(2).fit_transform(numbers())
+    np.testing.assert_allclose(np.abs(places("again.csv", "pca")), np.abs(first), atol=1e-6)
+
+
+def test_arrays_and_distances(lowd_command):
+    np.save("rows.npy", numbers())
+    assert lowd_command("pca", "rows.npy", "-o", "a.csv").code == 0
+    np.testing.assert_allclose(
+        places("a.csv", "pca"), lowd.PCA(2).fit_transform(numbers()), atol=1e-12
+    )
+    D = np.sqrt(((numbers()[:, None] - numbers()[None]) ** 2).sum(-1))
+    np.save("d.npy", D)
+    assert lowd_command("classical-mds", "d.npy", "--distances", "-o", "b.csv").code == 0
+    np.testing.assert_allclose(
+        np.abs(places("b.csv", "classicalmds")), np.abs(places("a.csv", "pca")), atol=1e-8
+    )
+    refused = lowd_command("pca", "d.npy", "--distances", "-o", "c.csv")
+    assert refused.code == 2
+    assert "PCA takes rows" in refused.err
+
+
+def test_strings_by_edit_distance(lowd_command):
+    words = ["cat", "cats", "cut", "cast", "dogma", "dogmas", "digma", "dogman"]
+    Path("words.txt").write_text("\n".join(words))
+    ended = lowd_command("classical-mds", "words.txt", "--model", "m.lowd", "-o", "map.csv")
+    assert ended.code == 0, ended.err
+    Y = places("map.csv", "classicalmds")
+    near = ((Y[:, None] - Y[None]) ** 2).sum(-1) + 1e9 * np.eye(8)
+    assert all((near[i].argmin() < 4) == (i < 4) for i in range(8))
+    Path("new.txt").write_text("cat\ndogma\n")
+    assert lowd_command("transform", "new.txt", "--model", "m.lowd", "-o", "n.csv").code == 0
+    np.testing.assert_allclose(places("n.csv", "classicalmds"), Y[[0, 4]], atol=1e-8)
+
+
+def test_standard_input_and_output(lowd_command, monkeypatch):
+    class In:
+        buffer = io.BytesIO(Path("data.csv").read_bytes())
+
+    monkeypatch.setattr(sys, "stdin", In)
+    ended = lowd_command("pca", "-", "--format", "csv")
+    assert ended.code == 0, ended.err
+    only()
+    rows = list(csv.DictReader(io.StringIO(ended.out)))
+    assert len(rows) == 60
+    assert "pca1" in rows[0]
+    assert (
+        "--json takes standard output" in lowd_command("pca", "data.csv", "--json", "-o", "-").err
+    )
+
+
+def test_json_is_one_document_and_the_rest_is_on_standard_error(lowd_command):
+    ended = lowd_command("pca", "data.csv", "--json", "-o", "map.csv")
+    document = json.loads(ended.out)
+    assert document["method"] == "PCA"
+    assert (document["n_samples"], document["n_components"]) == (60, 2)
+    assert document["files"] == {"output": "map.csv"}
+    assert 0.5 < document["quality"]["measures"]["trustworthiness"]["value"] <= 1
+    assert document["notes"]
+    assert all(note in ended.err for note in document["notes"])
+
+
+def test_quiet_says_nothing(lowd_command):
+    assert lowd_command("pca", "data.csv", "-q") == (0, "", "")
+
+
+def test_warnings_of_the_library_are_sentences(lowd_command):
+    ended = lowd_command("isomap", "data.csv", "--n-neighbors", 4, "--json")
+    assert ended.code == 0
+    assert "warning: " in ended.err
+    assert any("pieces" in sentence for sentence in json.loads(ended.out)["warnings"])
+
+
+def test_new_rows_get_the_preparation_of_the_old_ones(lowd_command):
+    """Columns by name in any order, standardized by the training rows' numbers."""
+    lowd_command("isomap", "data.csv", "--standardize", "--model", "m.lowd", "-o", "map.csv")
+    X = numbers() * [1, 10, 100, 1, 1]
+    rows = columns("data.csv")
+    with open("new.csv", "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["x4", "x3", "noise", "x2", "x1", "x0"])
+        for i in range(5):
+            writer.writerow(
+                [rows["x4"][i], rows["x3"][i], 7, *(rows[f"x{j}"][i] for j in (2, 1, 0))]
+            )
+    ended = lowd_command("transform", "new.csv", "--model", "m.lowd", "-o", "new-map.csv")
+    assert ended.code == 0, ended.err
+    np.testing.assert_allclose(
+        places("new-map.csv", "isomap"), places("map.csv", "isomap")[:5], atol=1e-9
+    )
+    assert X.shape == (60, 5)
+    with open("short.csv", "w") as file:
+        file.write("x0,x1\n1,2\n3,4\n")
+    ended = lowd_command("transform", "short.csv", "--model", "m.lowd", "-o", "s.csv")
+    assert ended.code == 3
+    assert "x2" in ended.err
+
+
+def test_confidence_of_new_rows(lowd_command):
+    lowd_command("pca", "data.csv", "--model", "m.lowd", "-o", "map.csv")
+    near = [columns("data.csv")[f"x{i}"][0] for i in range(5)]
+    Path("new.csv").write_text("x0,x1,x2,x3,x4\n" + ",".join(near) + "\n" + "900,900,900,900,900\n")
+    ended = lowd_command("transform", "new.csv", "--model", "m.lowd", "--confidence", "--json")
+    assert ended.code == 0, ended.err
+    inside, outside = map(float, columns("new-transform.csv")["confidence"])
+    assert inside > 0.5 > 0.01 > outside
+    assert json.loads(ended.out)["doubtful_rows"] == 1
+
+
+def test_map_chooses_and_says_why(lowd_command):
+    ended = lowd_command("map", "data.csv", "--json")
+    document = json.loads(ended.out)
+    assert document["method"] in lowd.methods.METHODS
+    assert document["reason"] in ended.err
+    assert places("data-map.csv", document["method"].lower()).shape == (60, 2)
+
+
+def test_diagnose(lowd_command):
+    ended = lowd_command("diagnose", "data.csv", "--json")
+    assert json.loads(ended.out)["recommendations"]
+    assert "Recommended" in lowd_command("diagnose", "data.csv").out
+    only()
+
+
+def test_evaluate_finds_the_coordinates_and_the_rows(lowd_command):
+    """In the map's file there are identifiers, classes and trust too; its rows are shuffled."""
+    lowd_command("pca", "data.csv", "-o", "map.csv")
+    lines = Path("map.csv").read_text().splitlines()
+    Path("shuffled.csv").write_text("\n".join([lines[0], *lines[:0:-1]]) + "\n")
+    direct = lowd.evaluate(numbers(), lowd.PCA(2).fit_transform(numbers()), n_neighbors=15)
+    for name in ("map.csv", "shuffled.csv"):
+        found = json.loads(lowd_command("evaluate", "data.csv", name, "--json").out)
+        assert found["measures"]["trustworthiness"]["value"] == pytest.approx(
+            float(direct.trustworthiness), abs=1e-9
+        )
+    short = Path("short.csv")
+    short.write_text("\n".join(lines[:30]) + "\n")
+    ended = lowd_command("evaluate", "data.csv", short)
+    assert ended.code == 3
+    assert "29 rows" in ended.err
+
+
+def test_compare(lowd_command):
+    ended = lowd_command("compare", "data.csv", "--methods", "pca,lle", "--json", "--plot", "c.png")
+    assert ended.code == 0, ended.err
+    assert {"PCA", "LocallyLinearEmbedding"} <= set(re.findall(r"\w+", ended.out))
+    assert Path("c.png").read_bytes()[1:4] == b"PNG"
+    assert lowd_command("compare", "data.csv", "--methods", "pca,umap").code == 2
+
+
+def test_dimension(lowd_command):
+    found = json.loads(lowd_command("dimension", "data.csv", "--json").out)
+    assert found["suggestions"]
+
+
+def test_methods_and_info_and_demo(lowd_command):
+    found = json.loads(lowd_command("methods", "--json").out)["methods"]
+    assert [row["command"] for row in found] == list(COMMANDS)
+    assert all(row["summary"] and row["use"] and row["cost"] for row in found)
+    lowd_command("pca", "data.csv", "--standardize", "--model", "m.lowd", "-o", "map.csv")
+    made = json.loads(lowd_command("info", "m.lowd", "--json").out)
+    assert (made["method"], made["n_samples"], made["standardized"]) == ("PCA", 60, True)
+    assert made["columns"] == [f"x{i}" for i in range(5)]
+    assert "swiss-roll" in json.loads(lowd_command("demo", "--json").out)["demos"]
+    ended = lowd_command("demo", "pca-steps", "-o", "pictures")
+    assert ended.code == 0, ended.err
+    assert list(Path("pictures").glob("*.png"))
+
+
+def test_plot_and_report(lowd_command):
+    ended = lowd_command("pca", "data.csv", "--plot", "map.svg", "--report", "r.html")
+    assert ended.code == 0, ended.err
+    only("data-pca.csv", "map.svg", "r.html")
+    page = Path("r.html").read_text()
+    assert "lowd pca data.csv --plot map.svg --report r.html" in page
+    assert "row59" in page

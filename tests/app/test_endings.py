@@ -1,0 +1,216 @@
+"""How a command ends: exit codes, files, interrupts, help."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lowd
+from lowd.cli import exits
+from lowd.cli.talk import plain
+from lowd.cli.work import Work
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+
+def python(*args, **more):
+    return subprocess.run(
+        [sys.executable, *args], capture_output=True, text=True, timeout=60, check=False, **more
+    )
+
+
+CASES = {
+    "no such flag": (["pca", "data.csv", "--n-nieghbors", "3"], exits.USAGE, "No such option"),
+    "no such command": (["pac", "data.csv"], exits.USAGE, "No such command"),
+    "a bad value": (["pca", "data.csv", "--n-components", "0"], exits.USAGE, "n-components"),
+    "does not fit": (["isomap", "data.csv", "--n-neighbors", "60"], exits.USAGE, "n_neighbors=60"),
+    "no such file": (["pca", "nothing.csv"], exits.DATA, "nothing.csv"),
+    "bad cell": (["pca", "bad.csv"], exits.DATA, "bad.csv"),
+    "no model": (["info", "data.csv"], exits.DATA, "not a lowd model"),
+    "no folder": (["pca", "data.csv", "-o", "no/map.csv"], exits.DATA, "no folder"),
+    "exists": (["pca", "data.csv", "-o", "old.csv"], exits.EXISTS, "--force"),
+    "two outputs": (["pca", "data.csv", "-o", "a", "--model", "a"], exits.USAGE, "two outputs"),
+    "no such backend": (["pca", "data.csv", "--backend", "abacus"], exits.USAGE, "abacus"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_errors_are_one_sentence_and_leave_nothing(name, lowd_command):
+    args, code, words = CASES[name]
+    Path("bad.csv").write_text("a,b\n1,2\n3,x\n")
+    Path("old.csv").write_text("mine")
+    before = sorted(os.listdir())
+    ended = lowd_command(*args)
+    assert ended.code == code, ended.err
+    assert words in ended.err
+    assert "Traceback" not in ended.err
+    assert ended.out == ""
+    assert sorted(os.listdir()) == before
+    assert Path("old.csv").read_text() == "mine"
+
+
+def test_verbose_shows_where(lowd_command):
+    ended = lowd_command("pca", "nothing.csv", "--verbose")
+    assert "Traceback" in ended.err
+    assert ended.err.splitlines()[-1].startswith("lowd: ")
+
+
+def test_force_replaces(lowd_command):
+    Path("old.csv").write_text("mine")
+    assert lowd_command("pca", "data.csv", "-o", "old.csv", "--force").code == 0
+    assert "pca0" in Path("old.csv").read_text()
+
+
+def test_not_enough_memory_has_its_own_code(lowd_command, monkeypatch):
+    from lowd import memory
+
+    monkeypatch.setattr(memory, "NEGLIGIBLE", 0)
+    monkeypatch.setattr(memory, "available", lambda: 1000)
+    assert lowd_command("classical-mds", "data.csv").code == exits.MEMORY
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (lowd.errors.BackendUnavailableError("x"), exits.MISSING),
+        (lowd.errors.MissingPackageError("x"), exits.MISSING),
+        (lowd.errors.FileFormatError("x"), exits.DATA),
+        (lowd.errors.ExistingFileError("x"), exits.EXISTS),
+        (lowd.errors.Cancelled("x"), exits.INTERRUPTED),
+        (KeyboardInterrupt(), exits.INTERRUPTED),
+        (MemoryError(), exits.MEMORY),
+        (PermissionError(13, "Permission denied", "f"), exits.DATA),
+        (ZeroDivisionError("x"), exits.FAILED),
+    ],
+)
+def test_codes(error, code):
+    assert exits.code_of(error) == code
+    assert exits.sentence_of(error)
+
+
+def test_a_failing_report_takes_the_map_with_it(lowd_command, monkeypatch):
+    """All files of a run appear, or none."""
+    from lowd import report
+
+    def broken(*_, **__):
+        raise OSError(28, "No space left on device", "r.html")
+
+    monkeypatch.setattr(report, "write", broken)
+    ended = lowd_command("pca", "data.csv", "--report", "r.html", "--model", "m.lowd")
+    assert ended.code == exits.DATA
+    assert "no space left" in ended.err
+    assert os.listdir() == ["data.csv"]
+
+
+STUCK = """
+import sys, time
+from lowd.methods.pca import PCA
+from lowd import progress
+def fit(self, X, ctx):
+    print("fitting", flush=True)
+    while True:
+        time.sleep({pause})
+        progress.report("axes", 0, 1)
+PCA._fit = fit
+from lowd.cli import main
+sys.exit(main(["pca", "data.csv", "-o", "map.csv", "--plot", "map.png"]))
+"""
+
+
+@pytest.mark.parametrize("pause", [0.01, 600], ids=["that listens", "that hears nothing"])
+def test_interrupt_ends_work(pause):
+    with subprocess.Popen(
+        [sys.executable, "-c", STUCK.format(pause=pause)], stdout=-1, stderr=-1, text=True
+    ) as process:
+        assert process.stdout.readline() == "fitting\n"
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == exits.INTERRUPTED
+    assert "stopped; nothing was written." in err
+    assert "Traceback" not in err
+    assert os.listdir() == ["data.csv"]
+
+
+def test_long_work_shows_a_bar(monkeypatch):
+    from lowd import progress
+    from lowd.cli import work
+
+    monkeypatch.setattr(work, "SHOWN_AFTER", 0.0)
+    seen = []
+
+    class Bar:
+        def __enter__(self):
+            return lambda *what: seen.append(what)
+
+        def __exit__(self, *_):
+            return None
+
+    monkeypatch.setattr(progress, "bar", Bar)
+
+    def call():
+        progress.report("axes", 1, 3)
+        while not seen:
+            pass
+        return 5
+
+    assert Work(call).result(True, lambda: None) == 5
+    assert seen[0] == ("axes", 1, 3)
+
+
+def test_help_imports_no_method_and_lists_all():
+    script = (
+        "import sys; from lowd.cli import main; main(['--help']); "
+        "print({'numpy', 'scipy', 'sklearn', 'polars', 'matplotlib'} & set(sys.modules))"
+    )
+    run = python("-c", script)
+    assert run.stdout.splitlines()[-1] == "set()"
+    for word in ("isomap", "tsne", "map", "transform", "diagnose", "demo"):
+        assert f" {word} " in run.stdout
+
+
+def test_help_of_a_method_has_its_words(lowd_command):
+    ended = lowd_command("isomap", "--help")
+    assert ended.code == 0
+    for words in ("--n-neighbors", "joined to", "geodesic|regression", "--standardize"):
+        assert words in ended.out
+
+
+def test_completion():
+    def completed(words, number):
+        env = {
+            **os.environ,
+            "_LOWD_COMPLETE": "complete_bash",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(number),
+        }
+        return python("-m", "lowd", env=env).stdout.split()
+
+    assert completed("lowd iso", 1) == ["isomap"]
+    assert "correlation" in completed("lowd isomap data.csv --metric co", 4)
+
+
+def test_the_installed_command():
+    path = Path(sysconfig.get_path("scripts")) / "lowd"
+    run = subprocess.run([path, "--version"], capture_output=True, text=True, check=True)
+    assert run.stdout == f"lowd {lowd.__version__}\n"
+
+
+def test_without_the_extra_it_names_the_extra():
+    script = (
+        "import sys; sys.modules['typer'] = None; from lowd.cli import main; sys.exit(main([]))"
+    )
+    run = python("-c", script)
+    assert run.returncode == exits.MISSING
+    assert "pip install 'lowd[app]'" in run.stderr
+
+
+def test_json_has_no_infinities():
+    given = {"a": np.float32(1), "b": [np.nan, np.inf], "c": np.arange(2), 3: Path("x"), "d": None}
+    assert plain(given) == {"a": 1.0, "b": [None, None], "c": [0, 1], "3": "x", "d": None}
