@@ -18,7 +18,7 @@ _HOME |= dict.fromkeys(("neighbors", "NeighborGraph", "NeighborsTransformer"), "
 _HOME |= {"diagnose": ".diagnosis", "dimension": ".dimensions"}
 _HOME |= {"evaluate": ".quality", "Evaluation": ".quality"}
 _HOME |= {"compare": ".comparison", "Comparison": ".comparison"}
-_MODULES = ("errors", "progress", "datasets", "io", "plot", "demos")
+_MODULES = ("errors", "progress", "datasets", "io", "plot", "demos", "report")
 
 __all__ = [*_HOME, *_MODULES]
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from . import io as io
     from . import plot as plot
     from . import progress as progress
+    from . import report as report
     from .comparison import Comparison as Comparison
     from .comparison import compare as compare
     from .diagnosis import diagnose as diagnose
