@@ -26,6 +26,7 @@ from .shape import oblique, shape_finding, ways
 from .subject import Sample, Subject, chosen, read
 
 NEIGHBORS = 40  # of each row, among which the number that joins the graph is looked for
+FEW = 10  # rows below which neighborhoods mean nothing
 STAGES = 4
 
 
@@ -95,20 +96,19 @@ def _diagnosed(
     pieces: NDArray[np.int64] = np.empty(0, np.int64)
     shape = "unknown"
     residual: dict[str, list[float]] = {}
-    if sample is not None and len(sample) >= 10:
-        thin = len(sample) < len(subject)
+    near = _neighbors(sample, k, found, notes, ops)
+    if sample is not None and near is not None:
+        thin = any(finding.topic == "sample" for finding in found)
         where = f" (in a sample of {len(sample)} rows)" if thin else ""
-        near = sample.others(min(max(k, NEIGHBORS), len(sample) - 1), ops)
-        more, pieces = _neighborhoods(near, k, sample, where)
-        progress.report("diagnosis", 2, STAGES)
         dimensions, remarks = intrinsic_dimensions(sample, near, ops, seed)
         notes += remarks
-        found += [*more, *_dimension(dimensions)]
+        progress.report("diagnosis", 2, STAGES)
+        joined, pieces = connectivity(near, k, where)
+        lonely = outliers(near, k, sample.rows, where, agreed(dimensions))
+        found += [joined, lonely, hubness(near, k, sample.rows, where), *_dimension(dimensions)]
         progress.report("diagnosis", 3, STAGES)
         shape, residual, more = _shape(sample, agreed(dimensions), ops, seed)
         found += more
-    elif sample is not None:
-        notes.append("Neighbors were not looked at: fewer than ten rows are complete and distinct.")
     prices = costs(subject)
     found.append(cost_finding(prices))
     facts = _facts(subject, found, dimensions, shape, pieces, k)
@@ -170,15 +170,18 @@ def _rows(
     return found, sample, notes
 
 
-def _neighborhoods(
-    near: Neighbors, k: int, sample: Sample, where: str
-) -> tuple[list[Finding], NDArray[np.int64]]:
-    joined, pieces = connectivity(near, k, where)
-    return [
-        joined,
-        outliers(near, k, sample.rows, where),
-        hubness(near, k, sample.rows, where),
-    ], pieces
+def _neighbors(
+    sample: Sample | None, k: int, found: list[Finding], notes: list[str], ops: Backend
+) -> Neighbors | None:
+    """Neighbors of the rows, where there are enough and the metric can compare them."""
+    if sample is None or len(sample) < FEW:
+        notes.append(f"Fewer than {FEW} rows are complete and distinct, so neighbors say nothing.")
+        return None
+    try:
+        return sample.others(min(max(k, NEIGHBORS), len(sample) - 1), ops)
+    except DataError as error:
+        found.append(Finding("error", "metric", f"The metric cannot compare these rows: {error}"))
+        return None
 
 
 def _dimension(found: dict[str, Dimension]) -> list[Finding]:

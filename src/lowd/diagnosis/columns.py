@@ -11,6 +11,7 @@ from scipy.sparse import csr_array, issparse
 
 from .. import draws, progress
 from ..backends.protocol import Float64
+from ..data import SAFE
 from .result import Finding, listed
 from .subject import Sample, Subject
 
@@ -34,6 +35,11 @@ class ColumnSurvey:
     variance: Float64
     complete: NDArray[np.bool_]  # rows without a bad entry
     keys: NDArray[np.uint64]  # equal for equal rows, and but for chance only for these
+
+    @property
+    def varies(self) -> NDArray[np.bool_]:
+        """Columns with more than one value."""
+        return np.asarray(self.high > self.low)
 
 
 def survey(subject: Subject) -> ColumnSurvey:
@@ -75,9 +81,8 @@ def _survey_dense(subject: Subject) -> ColumnSurvey:
         mean += share * (center - mean)
         seen += count
         progress.report("columns", i + len(rows), n)
-    variance = scatter / np.maximum(seen, 1)
     # The mean is rounded, so a constant column has a little variance left.
-    variance[low >= high] = 0
+    variance = np.where(high > low, scatter / np.maximum(seen, 1), 0)
     return ColumnSurvey(bad, first_bad, infinite, low, high, mean, variance, complete, keys)
 
 
@@ -105,7 +110,7 @@ def _survey_sparse(X: csr_array) -> ColumnSurvey:
     gaps = np.where(good, held - mean[X.indices], 0)
     scatter = np.bincount(X.indices, gaps**2, minlength=d) + (n - stored) * mean**2
     bits = csr_array(((entries + 0.0).view(np.uint64), X.indices, X.indptr), X.shape)
-    variance = np.where(low >= high, 0, scatter / n)
+    variance = np.where(high > low, scatter / n, 0)
     infinite = bool(np.isinf(entries).any())
     keys = np.asarray(bits @ multipliers)
     return ColumnSurvey(bad, first_bad, infinite, low, high, mean, variance, complete, keys)
@@ -113,7 +118,9 @@ def _survey_sparse(X: csr_array) -> ColumnSurvey:
 
 def column_findings(subject: Subject, seen: ColumnSurvey, sample: Sample | None) -> list[Finding]:
     """Everything about columns; correlations come from the sample, if there is one."""
-    found = [*_categories(subject), _missing(subject, seen), _constant(subject, seen)]
+    found = [*_categories(subject), _missing(subject, seen), *_range(seen)]
+    if subject.width:
+        found.append(_constant(subject, seen))
     if subject.width > 1 and len(subject) > 1:
         found.append(_scale(subject, seen))
         if sample is not None and len(sample) > 2:
@@ -160,8 +167,24 @@ def _missing(subject: Subject, seen: ColumnSurvey) -> Finding:
     )
 
 
+def _range(seen: ColumnSurvey) -> list[Finding]:
+    held = np.abs([*seen.low, *seen.high])
+    largest = float(held[np.isfinite(held)].max(initial=0))
+    low, high = SAFE[np.dtype(np.float64)]
+    if largest == 0 or low <= largest <= high:
+        return []
+    return [
+        Finding(
+            "error",
+            "range",
+            f"Entries are of size {largest:.3g}, whose squares floating point cannot hold.",
+            f"Multiply the data by {1 / largest:.0e}.",
+        )
+    ]
+
+
 def _constant(subject: Subject, seen: ColumnSurvey) -> Finding:
-    flat = np.flatnonzero(seen.variance == 0)
+    flat = np.flatnonzero(~seen.varies)
     if not len(flat):
         return Finding("fine", "constant", "No column is constant.")
     names = [subject.column(int(j)) for j in flat]
@@ -188,7 +211,7 @@ def _scale(subject: Subject, seen: ColumnSurvey) -> Finding:
         return Finding("fine", "scale", "There are no scales to compare.")
     share = seen.variance / total
     owner = int(share.argmax())
-    spread = np.sqrt(seen.variance[seen.variance > 0])
+    spread = np.sqrt(seen.variance[seen.varies])
     remedy = (
         "If columns have different units, standardize them: PCA(scale=True), or "
         "sklearn.preprocessing.StandardScaler before any other method."
@@ -220,7 +243,7 @@ def _scale(subject: Subject, seen: ColumnSurvey) -> Finding:
 
 def _related(subject: Subject, seen: ColumnSurvey, sample: Sample) -> list[Finding]:
     """Doubled and strongly correlated columns, in the sample."""
-    live = np.flatnonzero(seen.variance > 0)
+    live = np.flatnonzero(seen.varies)
     part = ""
     if len(live) > MOST_COLUMNS:
         live = live[draws.subset(0, "columns", len(live), MOST_COLUMNS)]

@@ -12,7 +12,7 @@ from ..graph import by_size
 from .result import Finding, listed
 
 FAR = 5.0  # robust standard deviations of the logarithm of a row's distance to its neighbors
-LONELY = 3.0  # times as far from its neighbors as these are from theirs
+LONELY = 3.0  # times as far from its neighbors as these are from theirs, in many dimensions
 HUBS, MANY_HUBS = 1.4, 4.0  # skewness of how often a row is a neighbor (Feldbauer, Flexer, 2019)
 MANY_COPIES = 0.1  # share of the rows
 
@@ -89,12 +89,15 @@ def connectivity(near: Neighbors, k: int, where: str) -> tuple[Finding, NDArray[
     ), pieces
 
 
-def outliers(near: Neighbors, k: int, rows: NDArray[np.int64], where: str) -> Finding:
+def outliers(
+    near: Neighbors, k: int, rows: NDArray[np.int64], where: str, dimension: float | None
+) -> Finding:
     """Rows far from all others.
 
     Far means both: the distance to the k-th neighbor is out of the bulk on a logarithmic scale,
     by the median and the median deviation; and it is large against that of the neighbors, as
-    the thin rim of a cloud is no outlier.
+    the thin rim of a cloud is no outlier. Rims are thinner in few dimensions, so there it takes
+    more: 6 times in one, 4.5 times in two. Normal and exponential clouds then have no outliers.
     """
     k = min(k, near.indices.shape[1])
     reach = near.distances[:, k - 1]
@@ -104,7 +107,8 @@ def outliers(near: Neighbors, k: int, rows: NDArray[np.int64], where: str) -> Fi
     middle = np.median(logs)
     spread = max(1.4826 * float(np.median(np.abs(logs - middle))), 0.05)
     theirs = np.median(reach[near.indices[:, :k]], axis=1)
-    far = np.flatnonzero((logs - middle > FAR * spread) & (reach > LONELY * theirs))
+    lonely = LONELY * (1 + 1 / max(1.0, dimension or 2.0))
+    far = np.flatnonzero((logs - middle > FAR * spread) & (reach > lonely * theirs))
     if not len(far):
         return Finding("fine", "outliers", f"No row is far from all others{where}.")
     far = far[np.argsort(-reach[far], kind="stable")]

@@ -143,7 +143,7 @@ class Diagnosis:
         rows = "".join(
             f'<tr><td style="color:{_COLORS[f.severity]}"><b>{f.severity}</b></td>'
             f"<td>{escape(f.topic)}</td>"
-            f'<td style="text-align:left">{escape(f.sentence)}<br><i>{escape(f.remedy)}</i></td>'
+            f'<td style="text-align:left">{escape(f.sentence)}<br/><i>{escape(f.remedy)}</i></td>'
             "</tr>"
             for f in self.findings
         )

@@ -23,6 +23,7 @@ from ..tables import Table, column_kinds, is_table, number_columns
 SubjectKind: TypeAlias = Literal["rows", "distances", "table", "objects"]
 BLOCK = 2**22  # numbers that are looked at together: 32 MiB
 MOST_CALLS = 1000  # objects that a callable metric compares with each other
+SMALL, LARGE = 1e-100, 1e100  # entries whose squares can be added up without a thought
 WIDE = 20_000_000  # numbers in a sample of rows: 160 MB
 
 
@@ -46,6 +47,7 @@ class Subject:
 
     @property
     def dtype(self) -> np.dtype[Any]:
+        """What a method would compute in."""
         kept = getattr(self.items, "dtype", None) == np.float32
         return np.dtype(np.float32 if kept else np.float64)
 
@@ -65,8 +67,7 @@ class Subject:
         if self.kind == "distances":
             items = np.ascontiguousarray(self.items[np.ix_(rows, rows)], np.float64)
         elif self.kind == "rows":
-            items = self.items[rows].astype(self.dtype)
-            items = items if issparse(items) else np.ascontiguousarray(items)
+            items = _in_range(self.items[rows].astype(np.float64))
         else:
             items = some(self.items, rows)
         return Sample(items, rows, self.metric, self.metric_params)
@@ -163,6 +164,15 @@ def chosen(
     if len(candidates) <= limit:
         return candidates
     return candidates[draws.subset(seed, "diagnosis", len(candidates), limit)]
+
+
+def _in_range(X: Rows) -> Rows:
+    """Rows in other units if their squares would overflow or vanish; no finding has units."""
+    entries = X.data if issparse(X) else X
+    largest = float(np.abs(entries).max(initial=0))
+    if SMALL < largest < LARGE or largest == 0:
+        return X if issparse(X) else np.ascontiguousarray(X)
+    return X * 2.0 ** -np.frexp(largest)[1]
 
 
 def _square(X: Any) -> Any:

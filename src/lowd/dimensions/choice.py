@@ -97,10 +97,10 @@ def _usable(X: Any) -> tuple[Subject, ColumnSurvey]:
             f"NaN or infinity at row {row}, {subject.column(column)}; drop such rows or fill them "
             "(sklearn.impute)."
         )
-    if len(subject) < 3 or not (seen.variance > 0).any():
+    if len(subject) < 3 or not seen.varies.any():
         raise DataError(
             f"dimension needs at least 3 rows and a column that varies, got {len(subject)} rows "
-            f"and {int((seen.variance > 0).sum())} such columns."
+            f"and {int(seen.varies.sum())} such columns."
         )
     return subject, seen
 

@@ -13,6 +13,7 @@ from ..diagnosis.subject import Sample
 
 GAIN = 0.01  # residual variance that one more dimension must save
 GAPS = 15  # eigenvalues among which the largest gap is looked for
+ZERO = 1e-6  # a smaller eigenvalue is rounding, or a piece that hangs by a thread
 
 
 def residual_elbow(sample: Sample, ops: Backend, seed: int) -> tuple[int, Float64] | None:
@@ -29,10 +30,10 @@ def residual_elbow(sample: Sample, ops: Backend, seed: int) -> tuple[int, Float6
 
 
 def eigengap(near: Neighbors, k: int) -> tuple[int, Float64]:
-    """Eigenvectors before the largest gap of the graph's normalized Laplacian.
+    """Eigenvectors before the largest step of the graph's normalized Laplacian, by ratio.
 
     The constant one is left out, so c clusters give c - 1: so many axes tell them apart. Without
-    clusters the gaps are small, and the answer says little.
+    clusters no step stands out, and the answer says little.
     """
     n = len(near.indices)
     k = min(k, near.indices.shape[1])
@@ -43,7 +44,8 @@ def eigengap(near: Neighbors, k: int) -> tuple[int, Float64]:
     L = np.eye(n) - W * root * root[:, None]
     most = min(GAPS + 1, n - 1)
     values = np.maximum(eigvalsh(L, subset_by_index=[1, most]), 0)
-    return int(np.argmax(np.diff(values))) + 1, values
+    steps = np.diff(np.log(np.maximum(values, ZERO)))
+    return int(np.argmax(steps)) + 1, values
 
 
 def small_sample(sample: Sample, seed: int) -> Sample:

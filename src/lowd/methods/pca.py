@@ -14,6 +14,7 @@ from ..errors import DataError, RankWarning, RestartWarning, ScaleWarning, Unsup
 from ..maps import LinearMap
 from ..params import AtLeast, AtMost, Count, Seed, Share
 from ..relations.reach import Yardstick
+from ..solvers import scree
 from ..solvers.canonical import settle
 from ..solvers.principal import (
     Axes,
@@ -41,8 +42,10 @@ class PCA(Reducer):
     Parameters
     ----------
     n_components
-        How many axes: a count, a share of the variance to keep (0.95), or None for
-        min(n_samples, n_features).
+        How many axes: a count, a share of the variance to keep (0.95), None for
+        min(n_samples, n_features), or a rule that looks at the whole spectrum and keeps one axis at
+        least: "kaiser", "broken_stick", "elbow", "profile_likelihood", "gavish_donoho" (see
+        `lowd.dimension`).
     whiten
         Divide each coordinate by its standard deviation, so that all axes count the same.
     scale
@@ -80,7 +83,7 @@ class PCA(Reducer):
     0.9473
     """
 
-    n_components: Count | Share | None = None
+    n_components: Count | Share | scree.Rule | None = None
     whiten: bool = False
     scale: bool = False
     center: bool = True
@@ -179,7 +182,7 @@ class PCA(Reducer):
         noise = max(axes.noise, input_noise(ctx, longest, d, axes.values, standard))
         values = np.where(axes.values > noise * axes.values[:1], axes.values, 0)
         rank = int((values > 0).sum())
-        k = self._chosen(values, axes.total, most)
+        k = self._chosen(values, axes.total, most, n, d)
         if isinstance(self.n_components, int | np.integer) and k > rank:
             warn(
                 f"n_components={k}, but the data have rank {rank}; the other coordinates are 0.",
@@ -224,13 +227,15 @@ class PCA(Reducer):
         k = self.n_components
         return int(k) if isinstance(k, int | np.integer) else None
 
-    def _chosen(self, values: Float64, total: float, most: int) -> int:
+    def _chosen(self, values: Float64, total: float, most: int, n: float, d: int) -> int:
         if (count := self._count()) is not None:
             return count
         if self.n_components is None:
             return most
         if total <= 0:
             return 1
+        if isinstance(self.n_components, str):
+            return max(1, scree.by_rule(self.n_components, values, n, d))
         missing = np.cumsum(values) / total < self.n_components - 1e-12
         return min(int(missing.sum()) + 1, most)
 

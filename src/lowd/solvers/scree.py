@@ -5,12 +5,28 @@ Eigenvalues come in falling order, all of them; the answer is a number of compon
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.protocol import Float64
 
+Rule: TypeAlias = Literal["kaiser", "broken_stick", "elbow", "profile_likelihood", "gavish_donoho"]
 GRID = 8192  # angles at which the density of Marchenko and Pastur is added up
+
+
+def by_rule(rule: Rule, values: Float64, n: float, d: int) -> int:
+    """Components by a rule, from the eigenvalues of the scatter matrix of n rows of d columns."""
+    if rule == "kaiser":
+        return leading(values > values.sum() / d * (1 + 1e-12))
+    if rule == "broken_stick":
+        return above_stick(values)
+    if rule == "elbow":
+        return elbow(values)
+    if rule == "profile_likelihood":
+        return profile_likelihood(values)[0]
+    return above_noise(values, max(int(n) - 1, 1), d)[0]
 
 
 def variance_share(values: Float64, share: float) -> int:
@@ -43,11 +59,6 @@ def above_stick(values: Float64) -> int:
     """Eigenvalues whose share exceeds that of the broken stick, up to the first that does not."""
     total = values.sum()
     return leading(values > total * broken_stick(len(values))) if total > 0 else 0
-
-
-def above_mean(values: Float64) -> int:
-    """Kaiser's rule: eigenvalues above their mean, which is 1 for a correlation matrix."""
-    return leading(values > values.mean() * (1 + 1e-12)) if len(values) else 0
 
 
 def elbow(values: Float64) -> int:

@@ -1,0 +1,383 @@
+"""Every finding has data that show it and data that do not."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose
+from scipy.sparse import csr_array
+
+import lowd
+from lowd import progress
+from lowd.backends import resolve
+from lowd.diagnosis.neighborhoods import pieces_by_neighbors
+from lowd.diagnosis.shape import ways
+from lowd.diagnosis.subject import read
+from lowd.errors import DataError, ParameterError, UnsupportedError
+from manifolds import roll
+
+RNG = np.random.default_rng(0)
+CLOUD = RNG.normal(size=(120, 4))
+
+
+def changed(X=CLOUD, **columns):
+    """A copy of some data with columns replaced: c2=values."""
+    X = X.copy()
+    for name, values in columns.items():
+        X[:, int(name[1:])] = values
+    return X
+
+
+def with_nan():
+    X = CLOUD.copy()
+    X[7, 2] = np.nan
+    X[9, 1] = np.inf
+    return X
+
+
+def two_clouds():
+    return np.vstack([CLOUD, CLOUD[:40] + 100])
+
+
+def crossed():
+    """Two lines of heavy-tailed numbers at 45 degrees."""
+    rng = np.random.default_rng(1)
+    a, b = rng.laplace(size=(2, 600)) ** 3
+    return np.outer(a, [1, 0]) + np.outer(b, [1, 1]) / np.sqrt(2)
+
+
+BAD = {
+    "missing": ("error", with_nan()),
+    "constant": ("notice", changed(c1=3.0)),
+    "copied columns": ("warning", changed(c3=CLOUD[:, 0])),
+    "correlation": ("notice", changed(c3=CLOUD[:, 0] + 0.1 * CLOUD[:, 3])),
+    "scale": ("warning", changed(c2=1000 * CLOUD[:, 2])),
+    "copied rows": ("notice", np.vstack([CLOUD, CLOUD[:5]])),
+    "outliers": ("warning", np.vstack([CLOUD, [[30.0, 30, 30, 30]]])),
+    "connectivity": ("warning", two_clouds()),
+    "hubness": ("notice", np.random.default_rng(0).normal(size=(400, 60))),
+    "shape": ("notice", roll(500)[0]),
+}
+
+
+@pytest.mark.parametrize("topic", BAD)
+def test_what_is_wrong_is_found_and_what_is_not_is_fine(topic):
+    severity, X = BAD[topic]
+    (found,) = lowd.diagnose(X).about(topic)
+    assert found.severity == severity
+    assert found.remedy
+    (fine,) = clean().about(topic)
+    assert fine.severity == "fine"
+    assert fine.sentence
+    assert not fine.remedy
+
+
+@cache
+def clean():
+    return lowd.diagnose(CLOUD)
+
+
+def test_clean_data_are_fine():
+    assert clean().worst == "fine"
+    assert {finding.severity for finding in clean()} == {"fine"}
+    assert clean().shape == "linear"
+    assert clean().recommendations[0].method == "PCA"
+
+
+def test_gravest_first():
+    X = np.vstack([with_nan(), CLOUD[:5]])
+    order = [finding.severity for finding in lowd.diagnose(X)]
+    assert order == sorted(order, key=["error", "warning", "notice", "fine"].index)
+    assert order[0] == "error"
+
+
+def test_bad_entries_are_named_by_place():
+    table = pd.DataFrame(with_nan(), columns=["a", "b", "size", "d"])
+    (found,) = lowd.diagnose(table).about("missing")
+    assert "row 7, column 'size'" in found.sentence
+    assert "in 2 of 120 rows and 2 of 4 columns" in found.sentence
+    (found,) = lowd.diagnose(with_nan(), columns=["a", "b", "size", "d"]).about("missing")
+    assert "column 'size'" in found.sentence
+    sparse = csr_array(with_nan())
+    assert "row 7, column 2" in lowd.diagnose(sparse).about("missing")[0].sentence
+
+
+def test_a_column_of_gaps_is_to_be_dropped_first():
+    X = changed(c1=np.where(np.arange(120) < 100, np.nan, 1.0))
+    assert "Drop column 1 first" in lowd.diagnose(X).about("missing")[0].remedy
+
+
+@pytest.mark.parametrize(
+    "frame", [pd.DataFrame, pl.DataFrame, lambda t: pl.DataFrame(t).to_arrow()]
+)
+def test_text_is_answered_by_three_ways_on(frame):
+    names = [f"n{i}" for i in range(60)]
+    X = frame({"a": CLOUD[:60, 0], "kind": ["x", "y"] * 30, "name": names, "b": CLOUD[:60, 1]})
+    found = lowd.diagnose(X)
+    (text,) = found.about("categories")
+    assert text.severity == "error"
+    assert text.places == ("kind", "name")
+    for way in ("Drop", "OneHotEncoder", "gower"):
+        assert way in text.remedy
+    assert found.n_features == 2
+    assert found.recommendations[0].params["metric"] == "gower"
+    assert not clean().about("categories")
+
+
+def test_text_among_rows_of_objects():
+    found = lowd.diagnose([[1.0, "a", 3], [2.0, "b", None], [4.0, "c", 5]])
+    assert found.about("categories")[0].places == ("x1",)
+    assert "row 1, column 'x2'" in found.about("missing")[0].sentence
+
+
+def test_outliers_are_named_by_their_row():
+    far = np.insert(CLOUD, 30, [40.0, 0, 0, 0], axis=0)
+    assert lowd.diagnose(far).about("outliers")[0].places == (30,)
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+@pytest.mark.parametrize("draw", ["normal", "exponential", "random"])
+def test_a_rim_is_no_outlier(d, draw):
+    X = getattr(np.random.default_rng(3), draw)(size=(800, d))
+    assert lowd.diagnose(X).about("outliers")[0].severity == "fine"
+
+
+def test_pieces_by_neighbors_counts_every_graph():
+    X = np.vstack([CLOUD[:30], CLOUD[30:50] * 0.1 + 9, CLOUD[50:54] + 40])
+    near = lowd.neighbors(X, 20)
+    from scipy.sparse.csgraph import connected_components
+
+    counts = []
+    for k in range(1, 21):
+        A = np.zeros((54, 54))
+        A[np.repeat(np.arange(54), k), near.indices[:, :k].ravel()] = 1
+        counts.append(connected_components(A, directed=False)[0])
+    assert pieces_by_neighbors(near).tolist() == counts
+    assert counts[0] > counts[-1]
+
+
+def test_the_smallest_number_of_neighbors_that_joins():
+    found = lowd.diagnose(two_clouds())
+    sentence = found.about("connectivity")[0].sentence
+    assert "in 2 pieces, of 120, 40 rows" in sentence
+    assert found.pieces[15] == 2
+    assert found.recommendations[0].method == "TSNE"
+    joined = next(k for k, count in clean().pieces.items() if count == 1)
+    assert f"{joined} are enough" in clean().about("connectivity")[0].sentence
+
+
+def test_hubness_is_the_skewness_of_how_often_a_row_is_chosen():
+    from scipy.stats import skew
+
+    X = BAD["hubness"][1]
+    counts = np.bincount(lowd.neighbors(X, 15).indices.ravel(), minlength=len(X))
+    (found,) = lowd.diagnose(X).about("hubness")
+    assert f"skewness {skew(counts):.1f}" in found.sentence
+    assert f"neighbors of {counts.max()} rows" in found.sentence
+    assert found.places == (int(counts.argmax()),)
+
+
+def test_ways_have_the_residual_variance_of_isomap():
+    X = roll(300)[0]
+    found = ways(read(X).sample(np.arange(300)), resolve("auto", None), 0, most=3)
+    model = lowd.Isomap(3, n_neighbors=8).fit(X)
+    assert model.n_graph_components_ == 1
+    assert_allclose(found.geodesic, model.residual_variance_, atol=1e-8)
+    Y = lowd.PCA(3).fit_transform(X)
+    i, j = np.triu_indices(300, 1)
+    lengths = model.geodesic_distances_[i, j]
+    apart = np.linalg.norm(Y[i, :2] - Y[j, :2], axis=1)
+    assert_allclose(found.linear[1], 1 - np.corrcoef(lengths, apart)[0, 1] ** 2, atol=1e-8)
+
+
+def test_shapes():
+    assert lowd.diagnose(roll(500)[0]).shape == "non-linear"
+    assert lowd.diagnose(crossed()).shape == "non-orthogonal"
+    square = np.random.default_rng(0).random((500, 2)) @ [[1, 0, 0], [0, 0.6, 0.8]]
+    assert lowd.diagnose(square).shape == "linear"
+    t = np.random.default_rng(0).random(300) * 2 * np.pi
+    assert lowd.diagnose(np.column_stack([np.cos(t), np.sin(t)])).shape == "linear"
+    ball = np.random.default_rng(0).normal(size=(400, 60))
+    assert lowd.diagnose(ball).shape == "high-dimensional"
+
+
+def test_right_angles_are_not_called_oblique():
+    a, b = np.random.default_rng(1).laplace(size=(2, 600)) ** 3
+    assert lowd.diagnose(np.column_stack([a, 0.5 * b])).shape == "linear"
+
+
+DATA = {
+    "cloud": (CLOUD, {}),
+    "scales": (BAD["scale"][1], {}),
+    "roll": (roll(300)[0], {}),
+    "pieces": (two_clouds(), {}),
+    "ball": (np.random.default_rng(0).normal(size=(200, 60)), {}),
+    "sparse": (csr_array(np.maximum(CLOUD, 0)), {}),
+    "distances": (np.linalg.norm(CLOUD[:, None] - CLOUD, axis=2), {"metric": "precomputed"}),
+    "manhattan": (CLOUD, {"metric": "manhattan"}),
+    "table": (pd.DataFrame({"a": CLOUD[:40, 0], "b": ["x", "y"] * 20}), {}),
+    "gower": (pd.DataFrame({"a": CLOUD[:40, 0], "b": ["x", "y"] * 20}), {"metric": "gower"}),
+    "few": (CLOUD[:6], {}),
+    "one column": (CLOUD[:, :1], {}),
+}
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_what_is_recommended_fits(name):
+    X, options = DATA[name]
+    found = lowd.diagnose(X, **options)
+    assert found.recommendations
+    for advice in found.recommendations:
+        params = {**advice.params, **({"max_iter": 50} if advice.method == "TSNE" else {})}
+        model = getattr(lowd, advice.method)(**params).fit(X)
+        assert len(model.transform(X)) == found.n_samples
+        assert advice.reason.endswith(".")
+
+
+def test_a_bent_sheet_gets_isomap_with_neighbors_that_join():
+    found = lowd.diagnose(roll(500)[0])
+    first = found.recommendations[0]
+    assert first.method == "Isomap"
+    assert found.pieces[first.params["n_neighbors"]] == 1
+    Y = lowd.Isomap(**first.params).fit_transform(roll(500)[0])
+    along = roll(500)[1][:, 0]
+    assert abs(np.corrcoef(Y[:, 0], along)[0, 1]) > 0.99
+
+
+def test_costs_are_those_of_the_methods():
+    found = clean().costs
+    assert set(found) == set(lowd.methods.METHODS)
+    assert found["Isomap"].bytes == lowd.Isomap().estimate(120, 4).bytes
+    assert all(cost.fits and cost.seconds > 0 for cost in found.values())
+    square = lowd.diagnose(DATA["distances"][0], metric="precomputed").costs
+    assert "PCA" not in square
+    assert square["MDS"].bytes == lowd.MDS(metric="precomputed").estimate(120, 1).bytes
+
+
+def test_what_does_not_fit_is_named(monkeypatch):
+    monkeypatch.setattr("lowd.memory.available", lambda: 2**20)
+    found = lowd.diagnose(CLOUD)
+    (cost,) = found.about("cost")
+    assert cost.severity == "notice"
+    assert "MDS" in cost.places
+    assert "PCA" not in cost.places
+    assert "landmarks" in cost.remedy
+
+
+def test_a_sample_says_so_and_is_seeded():
+    X = np.random.default_rng(0).normal(size=(500, 3))
+    found = lowd.diagnose(X, max_samples=100, random_state=1)
+    assert found.n_looked == 100
+    assert "100 of 500 rows" in found.about("sample")[0].sentence
+    assert "in a sample of 100 rows" in found.about("connectivity")[0].sentence
+    assert lowd.diagnose(X, max_samples=100, random_state=1) == found
+    assert lowd.diagnose(X, max_samples=100, random_state=2).pieces != found.pieces
+    assert not clean().about("sample")
+
+
+def test_dense_sparse_and_types_say_the_same():
+    X = np.round(np.maximum(CLOUD, 0), 1)
+    dense = lowd.diagnose(X)
+    sparse = lowd.diagnose(csr_array(X))
+    assert dense.about("copied rows") == sparse.about("copied rows")
+    assert dense.about("scale") == sparse.about("scale")
+    assert dense.pieces == sparse.pieces
+    whole = (10 * X).astype(np.int64)
+    assert lowd.diagnose(whole).pieces == lowd.diagnose(whole.astype(np.float32)).pieces
+
+
+def test_distances_that_are_none():
+    D = DATA["distances"][0]
+    assert lowd.diagnose(D, metric="precomputed").shape == "linear"
+    for place, value, topic in [
+        ((0, 1), np.nan, "missing"),
+        ((0, 1), 5.0, "symmetry"),
+        ((2, 2), 1.0, "diagonal"),
+    ]:
+        wrong = D.copy()
+        wrong[place] = value
+        found = lowd.diagnose(wrong, metric="precomputed")
+        assert found.about(topic)[0].severity == "error"
+    negative = D.copy()
+    negative[0, 1] = negative[1, 0] = -1
+    assert lowd.diagnose(negative, metric="precomputed").about("sign")
+
+
+def test_words_by_a_callable():
+    words = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "one"]
+
+    def apart(a, b):
+        return abs(len(a) - len(b)) + sum(x != y for x, y in zip(a, b, strict=False))
+
+    found = lowd.diagnose(words, metric=apart)
+    assert found.n_samples == 11
+    assert "1 of 11 rows are copies" in found.about("copied rows")[0].sentence
+    with pytest.raises(DataError, match="callable metric"):
+        lowd.diagnose(words)
+
+
+def test_a_metric_that_cannot_compare_is_a_finding():
+    X = np.vstack([CLOUD, np.zeros(4)])
+    (found,) = lowd.diagnose(X, metric="cosine").about("metric")
+    assert found.severity == "error"
+    assert "no direction" in found.sentence
+
+
+def test_what_is_no_data_is_refused():
+    with pytest.raises(DataError, match="0 rows"):
+        lowd.diagnose(np.empty((0, 3)))
+    with pytest.raises(DataError, match="square"):
+        lowd.diagnose(CLOUD, metric="precomputed")
+    with pytest.raises(ParameterError, match="metric"):
+        lowd.diagnose(CLOUD, metric="euclid")
+    with pytest.raises(ParameterError, match="n_neighbors=0"):
+        lowd.diagnose(CLOUD, n_neighbors=0)
+    with pytest.raises(UnsupportedError, match="sparse graph"):
+        lowd.diagnose(csr_array(np.eye(3)), metric="precomputed")
+
+
+def test_smallest_and_dullest_data():
+    for X in ([[1.0]], [[1.0, 2.0]], np.ones((30, 3)), np.full((5, 2), np.nan)):
+        found = lowd.diagnose(X)
+        assert found.findings
+        assert repr(found)
+    assert lowd.diagnose(np.ones((30, 3))).about("constant")[0].severity == "error"
+    for size in (1e-200, 1e200):
+        found = lowd.diagnose(size * CLOUD)
+        assert found.about("range")[0].severity == "error"
+        assert found.pieces == clean().pieces
+
+
+def test_pages_and_plain_data():
+    odd = '<script>&"'
+    table = pd.DataFrame(changed(c1=2.0), columns=["a", odd, "c", "d"])
+    found = lowd.diagnose(table)
+    page = ElementTree.fromstring(found._repr_html_())
+    text = "".join(page.itertext())
+    assert odd in text
+    assert not list(page.iter("script"))
+    assert len(list(page.iter("tr"))) == len(found.findings) + len(found.costs) + 1
+    plain = json.loads(json.dumps(found.to_dict()))
+    assert plain["findings"][0].keys() == {"severity", "topic", "sentence", "remedy", "places"}
+    assert plain["recommendations"][0]["method"] == "PCA"
+    assert plain["intrinsic_dimension"]["two_nn"]["value"] > 0
+    assert "Recommended" in repr(found)
+
+
+def test_progress_and_cancel():
+    heard = []
+
+    def listen(stage, *_):
+        heard.append(stage)
+        if stage == "diagnosis":
+            raise KeyboardInterrupt
+
+    with progress.listening(listen), pytest.raises(KeyboardInterrupt):
+        lowd.diagnose(CLOUD)
+    assert heard[0] == "columns"

@@ -1,0 +1,230 @@
+"""Rules for the number of dimensions against spectra, formulas and shapes that are known."""
+
+from __future__ import annotations
+
+import json
+from typing import get_args
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
+from scipy.stats import norm
+
+import lowd
+from lowd.dimensions.linear import cross_validated, parallel
+from lowd.dimensions.result import RULES, SHEET, SIGNAL, Dimensions
+from lowd.errors import ColumnTypeError, DataError, ParameterError
+from lowd.solvers import scree
+from manifolds import roll
+
+
+def subspace(k=4, n=300, d=25, noise=0.1, seed=0):
+    """Points of k equal directions among d columns, with noise."""
+    rng = np.random.default_rng(seed)
+    axes = np.linalg.qr(rng.normal(size=(d, k)))[0].T
+    return rng.normal(size=(n, k)) @ axes + noise * rng.normal(size=(n, d))
+
+
+def test_broken_stick_is_its_closed_form():
+    assert_allclose(scree.broken_stick(4), [25 / 48, 13 / 48, 7 / 48, 3 / 48], rtol=1e-15)
+    assert_allclose(scree.broken_stick(50).sum(), 1)
+    rng = np.random.default_rng(0)
+    cuts = np.sort(rng.random((40_000, 3)), 1)
+    pieces = np.diff(np.hstack([np.zeros((40_000, 1)), cuts, np.ones((40_000, 1))]))
+    assert_allclose(np.sort(pieces)[:, ::-1].mean(0), scree.broken_stick(4), atol=3e-3)
+
+
+def test_gavish_donoho_factor_is_the_published_one():
+    assert scree.gavish_donoho_factor(1.0) == pytest.approx(2.858, abs=5e-4)
+    for beta in np.linspace(0.02, 1, 15):
+        approximate = 0.56 * beta**3 - 0.95 * beta**2 + 1.82 * beta + 1.43
+        assert scree.gavish_donoho_factor(beta) == pytest.approx(approximate, abs=0.02)
+
+
+@pytest.mark.parametrize("beta", [0.1, 0.5, 1.0])
+def test_median_of_noise(beta):
+    n = 800
+    Z = np.random.default_rng(0).normal(size=(n, int(beta * n)))
+    values = np.linalg.svd(Z, compute_uv=False) ** 2 / n
+    assert np.median(values) == pytest.approx(scree.marchenko_pastur_median(beta), rel=0.02)
+
+
+def test_profile_likelihood_is_the_likelihood():
+    values = np.sort(np.random.default_rng(0).gamma(1, size=12))[::-1]
+    direct = []
+    for q in range(1, 12):
+        a, b = values[:q], values[q:]
+        squares = ((a - a.mean()) ** 2).sum() + ((b - b.mean()) ** 2).sum()
+        sd = np.sqrt(squares / 10)
+        direct.append(norm.logpdf(a, a.mean(), sd).sum() + norm.logpdf(b, b.mean(), sd).sum())
+    count, curve = scree.profile_likelihood(values)
+    assert count == np.argmax(direct) + 1
+    assert_allclose(np.diff(curve), np.diff(direct), rtol=1e-9)  # units add a constant
+
+
+def test_rules_on_plain_spectra():
+    values = np.array([5.0, 4, 0.4, 0.3, 0.2, 0.1])
+    assert scree.variance_share(values, 0.9) == 2
+    assert scree.variance_share(values, 0.95) == 4
+    assert scree.above_stick(values) == 2
+    assert scree.by_rule("kaiser", values, 100, 6) == 2
+    assert scree.elbow(values) == 2
+    assert scree.above_stick(np.ones(6)) == 0
+    # Only the leading run counts: 0.30 < 0.52 ends it, though 0.28 > 0.27.
+    assert scree.above_stick(np.array([0.30, 0.28, 0.22, 0.20])) == 0
+
+
+@pytest.mark.parametrize("k", [1, 4])
+def test_a_flat_with_noise(k):
+    found = lowd.dimension(subspace(k)).suggestions
+    assert set(found) == set(RULES)
+    for rule in (*SIGNAL, "kaiser", "elbow", "isomap", "local_pca"):
+        assert abs(found[rule] - k) <= (rule == "isomap"), rule
+    assert abs(found["maximum_likelihood"] - k) <= 1
+
+
+def test_agreement_of_a_flat():
+    found = lowd.dimension(subspace(4, noise=0.02))
+    assert (
+        found.agreement == "Rules for axes all say 4. Estimates of a sheet all say 4. "
+        "Both say about the same."
+    )
+
+
+def test_noise_has_no_dimension():
+    X = np.random.default_rng(0).normal(size=(300, 20))
+    found = lowd.dimension(X).suggestions
+    assert found["gavish_donoho"] == found["broken_stick"] == found["cross_validation"] == 0
+    assert found["parallel"] <= 1  # one time in twenty the first axis passes by chance
+    assert found["variance_95"] > 15
+
+
+def test_a_roll_is_bent_into_more():
+    found = lowd.dimension(roll(700)[0])
+    assert found.suggestions["isomap"] == found.suggestions["two_nn"] == 2
+    assert found.suggestions["local_pca"] == found.suggestions["maximum_likelihood"] == 2
+    assert found.suggestions["variance_95"] == 3
+    assert found.curves["residual_variance"][1] < 0.02 < found.curves["residual_variance"][0]
+
+
+def test_eigengap_counts_clusters():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(60, 5)) + 8 * np.eye(5)[c] for c in range(4)])
+    found = lowd.dimension(X)
+    assert found.suggestions["eigengap"] == 3
+    assert "isomap" not in found.suggestions or len(found.curves["residual_variance"])
+
+
+def test_cross_validation_has_a_minimum_and_is_the_formula():
+    X = subspace(3, n=60, d=12, noise=0.3)
+    count, errors = cross_validated(X, 0)
+    assert count == 3
+    assert (np.diff(errors[:4]) < 0).all()
+    assert (np.diff(errors[3:]) > 0).all()
+    from lowd.dimensions.linear import _block_errors
+
+    rows, columns = np.arange(60) % 4 == 0, np.arange(12) % 3 == 0
+    for Z in (X, X[:, :12][:20]):  # taller than wide, and not
+        r = rows[: len(Z)]
+        got = _block_errors(Z, r, columns, 4)
+        inner = Z[np.ix_(~r, ~columns)]
+        U, S, V = np.linalg.svd(inner, full_matrices=False)
+        for k in range(5):
+            inverse = (V[:k].T / S[:k]) @ U[:, :k].T
+            guess = Z[np.ix_(r, ~columns)] @ inverse @ Z[np.ix_(~r, columns)]
+            assert_allclose(got[k], ((Z[np.ix_(r, columns)] - guess) ** 2).sum(), rtol=1e-8)
+
+
+def test_parallel_analysis_shuffles_columns_by_a_seed():
+    X = subspace(2, n=100, d=8)
+    count, observed, limit = parallel(X, 10, 0)
+    assert count == 2
+    assert_allclose(observed, lowd.PCA().fit(X).explained_variance_ratio_, rtol=1e-10)
+    assert_array_equal(limit, parallel(X, 10, 0)[2])
+    assert (limit != parallel(X, 10, 1)[2]).any()
+    # Columns keep their values, so the trace is kept: uncorrelated columns are their own limit.
+    assert_allclose(parallel(X, 1, 0)[2].sum(), 1)
+
+
+def test_curves_are_those_of_pca():
+    X = subspace(3)
+    found = lowd.dimension(X)
+    model = lowd.PCA().fit(X)
+    assert_allclose(found.curves["eigenvalues"], model.explained_variance_, rtol=1e-8)
+    assert_allclose(found.curves["cumulative"], np.cumsum(model.explained_variance_ratio_))
+    correlation = np.sort(np.linalg.eigvalsh(np.corrcoef(X.T)))[::-1]
+    assert_allclose(found.curves["correlation_eigenvalues"], correlation, rtol=1e-8)
+    wide = lowd.dimension(X[:12]).curves
+    assert_allclose(wide["eigenvalues"], lowd.PCA(11).fit(X[:12]).explained_variance_, rtol=1e-8)
+
+
+@pytest.mark.parametrize("rule", get_args(scree.Rule))
+def test_pca_by_a_rule(rule):
+    X = subspace(4)
+    model = lowd.PCA(rule, scale=rule == "kaiser").fit(X)
+    assert model.n_components_ == 4 == lowd.dimension(X).suggestions[rule]
+    assert model.transform(X[:3]).shape == (3, 4)
+    assert lowd.PCA(rule).fit(np.random.default_rng(0).normal(size=(50, 1))).n_components_ == 1
+    assert lowd.PCA(rule).fit(np.ones((20, 3))).n_components_ == 1
+    assert lowd.PCA(rule).fit(X[:6]).n_components_ <= 6
+
+
+def test_sparse_tables_and_types_say_the_same():
+    X = np.round(np.maximum(subspace(3, n=80, d=10), 0), 2)
+    dense = lowd.dimension(X)
+    assert lowd.dimension(csr_array(X)).suggestions == dense.suggestions
+    assert lowd.dimension(pd.DataFrame(X)).suggestions == dense.suggestions
+    assert lowd.dimension((100 * X).astype(int)).suggestions == dense.suggestions
+
+
+def test_scale_takes_the_units_out():
+    X = subspace(2, n=120, d=6)
+    other = X * [1, 10, 100, 1, 0.1, 1000]
+    even = lowd.dimension(X, scale=True)
+    assert lowd.dimension(other, scale=True).suggestions == even.suggestions
+    assert lowd.dimension(other).suggestions != even.suggestions
+
+
+def test_what_is_refused():
+    X = subspace(2, n=30, d=5)
+    X[3, 2] = np.nan
+    with pytest.raises(DataError, match="row 3, column 2"):
+        lowd.dimension(X)
+    with pytest.raises(ColumnTypeError, match="'b'"):
+        lowd.dimension(pd.DataFrame({"a": [1.0, 2, 3], "b": list("xyz")}))
+    with pytest.raises(DataError, match="varies"):
+        lowd.dimension(np.ones((10, 3)))
+    with pytest.raises(ParameterError, match="n_permutations=0"):
+        lowd.dimension(subspace(), n_permutations=0)
+
+
+@pytest.mark.parametrize("shape", [(3, 1), (3, 2), (5, 30), (40, 1), (12, 3)])
+def test_small_data(shape):
+    found = lowd.dimension(np.random.default_rng(0).normal(size=shape))
+    assert found.suggestions["variance_95"] >= 1
+    assert repr(found)
+
+
+def test_disagreement_is_said():
+    def of(**counts):
+        return Dimensions(counts, {}, {}, {}, 10, 5).agreement
+
+    assert "disagree: from 2 (parallel) to 9 (broken_stick)" in of(parallel=2, broken_stick=9)
+    assert "bent into more" in of(parallel=6, two_nn=2)
+    assert "noise fills more" in of(parallel=2, two_nn=8)
+    assert of(parallel=3, two_nn=3).endswith("Both say about the same.")
+    assert set(SIGNAL) | set(SHEET) <= set(RULES)
+
+
+def test_pages_and_plain_data():
+    found = lowd.dimension(subspace(2, n=60, d=6))
+    page = ElementTree.fromstring(found._repr_html_())
+    assert len(list(page.iter("tr"))) == len(found.suggestions) + 1
+    plain = json.loads(json.dumps(found.to_dict()))
+    assert plain["suggestions"]["parallel"] == 2
+    assert plain["agreement"] == found.agreement
+    assert found.agreement in repr(found)
+    assert "two_nn" in plain["intervals"]
