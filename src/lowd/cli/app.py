@@ -119,9 +119,8 @@ def _call(word: str, command: Command, given: dict[str, Any]) -> int:
                 return getattr(home, name)(given, talk, outputs)
 
         document, text = Work(work).result(talk.shows_bar, outputs.abandon)
-        piped = "-" in outputs.paths.values()
         outputs.publish()
-        talk.result(document, "" if piped else text)
+        talk.result(document, text, piped="-" in outputs.paths.values())
     except BaseException as error:
         if isinstance(error, SystemExit | GeneratorExit):
             raise

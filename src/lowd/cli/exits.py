@@ -15,9 +15,11 @@ from ..errors import (
 )
 
 OK, FAILED, USAGE, DATA, MEMORY, EXISTS, MISSING, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 130
+CUT = 141  # nobody reads standard output any more; shells give the same for `yes | head`
 
 # The first class that fits counts: special ones stand above general ones.
 _CODES: tuple[tuple[type[BaseException], int], ...] = (
+    (BrokenPipeError, CUT),
     (Cancelled, INTERRUPTED),
     (KeyboardInterrupt, INTERRUPTED),
     (MemoryError, MEMORY),

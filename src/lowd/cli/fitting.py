@@ -3,146 +3,140 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from .. import progress
-from ..errors import DataError, LowdError
+from ..errors import DataError, ParameterError, UnsupportedError
 from .fields import COMMANDS, build
 from .files import STDOUT, Outputs
 from .reading import Prepared, metric_of, prepare, read, suited
 from .talk import Talk
 
+Answer = tuple[dict[str, Any], str]
 
-def fit(given: dict[str, Any], talk: Talk, outputs: Outputs) -> tuple[dict[str, Any], str]:
+
+def fit(given: dict[str, Any], talk: Talk, outputs: Outputs) -> Answer:
     """`lowd METHOD data`."""
     model = build(given["method"], given)  # a wrong flag is found before a large file is read
-    table = read(given, talk)
-    return _mapped(model, table, given, talk, outputs, None, "")
+    return Run.begun(given, talk, outputs).mapped(model)
 
 
-def choose(given: dict[str, Any], talk: Talk, outputs: Outputs) -> tuple[dict[str, Any], str]:
+def choose(given: dict[str, Any], talk: Talk, outputs: Outputs) -> Answer:
     """`lowd map data`: diagnose, take the best method, say why."""
-    table = read(given, talk)
-    diagnosis = diagnosed(table, given)
-    for finding in diagnosis.findings:
+    run = Run.begun(given, talk, outputs)
+    for finding in run.diagnosis.findings:
         if finding.severity in ("error", "warning"):
             talk.note(f"{finding.sentence} {finding.remedy}".strip())
-    if not diagnosis.recommendations:
-        raise DataError(f"{table.source}: no method suits these data; see `lowd diagnose`.")
-    best = diagnosis.recommendations[0]
+    if not run.diagnosis.recommendations:
+        raise DataError(f"{run.table.source}: no method suits these data; see `lowd diagnose`.")
+    best = run.diagnosis.recommendations[0]
     talk.say(f"{best.method}: {best.reason}")
-    model = build(best.method, {**given, **best.params})
-    return _mapped(model, table, given, talk, outputs, diagnosis, best.reason)
+    return run.mapped(build(best.method, {**given, **best.params}), best.reason)
 
 
-def diagnosed(table: Any, given: dict[str, Any]) -> Any:
-    from ..diagnosis import diagnose
+@dataclass
+class Run:
+    """Data on their way to a map."""
 
-    X, _ = prepare(table, bool(given.get("standardize")))
-    return diagnose(
-        X,
-        metric=metric_of(table),
-        columns=table.columns if isinstance(X, np.ndarray) and table.columns else None,
-        random_state=given.get("seed"),
-    )
+    given: dict[str, Any]
+    talk: Talk
+    outputs: Outputs
+    table: Any
+    X: Any
+    prepared: Prepared
 
+    @classmethod
+    def begun(cls, given: dict[str, Any], talk: Talk, outputs: Outputs) -> Run:
+        table = read(given, talk)
+        return cls(given, talk, outputs, table, *prepare(table, given["standardize"]))
 
-def _mapped(
-    model: Any,
-    table: Any,
-    given: dict[str, Any],
-    talk: Talk,
-    outputs: Outputs,
-    diagnosis: Any,
-    reason: str,
-) -> tuple[dict[str, Any], str]:
-    """Fit, judge, write."""
-    X, prepared = prepare(table, bool(given.get("standardize")))
-    model = suited(model, table)
-    start = time.perf_counter()
-    Y = np.asarray(model.fit_transform(X))
-    seconds = time.perf_counter() - start
-    evaluation = _judged(X, Y, model, table, given, talk) if given["evaluate"] else None
-    if "report" in outputs and diagnosis is None:
-        diagnosis = diagnosed(table, given)
-    _write(model, X, Y, prepared, table, evaluation, diagnosis, given, outputs)
-    document = {
-        "method": type(model).__name__,
-        "reason": reason or None,
-        "parameters": {n: v for n, v in model.get_params(deep=False).items() if n != "verbose"},
-        "n_samples": len(Y),
-        "n_features": X.shape[1],
-        "n_components": Y.shape[1],
-        "seconds": seconds,
-        "seed": getattr(model, "seed_", None),
-        "quality": evaluation.to_dict() if evaluation is not None else None,
-        "files": dict(outputs.paths),
-    }
-    return document, _text(document, evaluation)
+    @cached_property
+    def diagnosis(self) -> Any:
+        from ..diagnosis import diagnose
 
-
-def _judged(X: Any, Y: Any, model: Any, table: Any, given: dict[str, Any], talk: Talk) -> Any:
-    from ..quality import evaluate
-
-    params = model.get_params(deep=False)
-    try:
-        return evaluate(
-            X,
-            Y,
-            labels=table.labels,
-            metric=params.get("metric", "euclidean"),
-            metric_params=params.get("metric_params"),
-            n_neighbors=min(15, max(1, (len(Y) - 1) // 2)),
-            random_state=given.get("seed"),
-            backend=model.backend,
-            n_jobs=model.n_jobs,
+        named = isinstance(self.X, np.ndarray) and self.prepared.columns
+        return diagnose(
+            self.X,
+            metric=metric_of(self.table),
+            columns=self.prepared.columns if named else None,
+            random_state=self.given.get("seed"),
         )
-    except LowdError as error:
-        if isinstance(error, MemoryError):
-            raise
-        talk.note(f"the map was not evaluated: {error}")
-        return None
 
+    def mapped(self, model: Any, reason: str | None = None) -> Answer:
+        """Fit, judge, write."""
+        model = suited(model, self.table)
+        start = time.perf_counter()
+        Y = np.asarray(model.fit_transform(self.X))
+        seconds = time.perf_counter() - start
+        evaluation = self._judged(model, Y) if self.given["evaluate"] else None
+        progress.report("write", 0, 1)
+        self._write(model, Y, evaluation)
+        progress.report("write", 1, 1)
+        document = {
+            "method": type(model).__name__,
+            "reason": reason,
+            "parameters": {n: v for n, v in model.get_params(deep=False).items() if n != "verbose"},
+            "n_samples": len(Y),
+            "n_features": self.X.shape[1],
+            "n_components": Y.shape[1],
+            "seconds": seconds,
+            "seed": getattr(model, "seed_", None),
+            "quality": evaluation.to_dict() if evaluation is not None else None,
+            "files": dict(self.outputs.paths),
+        }
+        return document, _text(document, evaluation)
 
-def _write(
-    model: Any,
-    X: Any,
-    Y: Any,
-    prepared: Prepared,
-    table: Any,
-    evaluation: Any,
-    diagnosis: Any,
-    given: dict[str, Any],
-    outputs: Outputs,
-) -> None:
-    progress.report("write", 0, 1)
-    write_map(outputs, table, Y, list(model.get_feature_names_out()), trust_of(evaluation, len(Y)))
-    if "model" in outputs:
-        from ..store import save
+    def _judged(self, model: Any, Y: Any) -> Any:
+        """The evidence; a map of few rows has none, and is a map all the same."""
+        from ..quality import evaluate
 
-        model.prepared_ = prepared.saved()
-        save(model, outputs.part("model"))
-    if "plot" in outputs:
-        from .. import plot
+        params = model.get_params(deep=False)
+        try:
+            return evaluate(
+                self.X,
+                Y,
+                labels=self.table.labels,
+                metric=params.get("metric", "euclidean"),
+                metric_params=params.get("metric_params"),
+                n_neighbors=min(15, max(1, (len(Y) - 1) // 2)),
+                random_state=self.given.get("seed"),
+                backend=model.backend,
+                n_jobs=model.n_jobs,
+            )
+        except (DataError, ParameterError, UnsupportedError) as error:
+            self.talk.note(f"The map was not evaluated: {error}")
+            return None
 
-        plot.save(plot.scatter(Y, table.labels), outputs.part("plot"))
-    if "report" in outputs:
-        from .. import report
+    def _write(self, model: Any, Y: Any, evaluation: Any) -> None:
+        names = list(model.get_feature_names_out())
+        write_map(self.outputs, self.table, Y, names, trust_of(evaluation, len(Y)))
+        if "model" in self.outputs:
+            from ..store import save
 
-        report.write(
-            outputs.part("report"),
-            model=model,
-            X=X,
-            embedding=Y,
-            evaluation=evaluation,
-            diagnosis=diagnosis,
-            table=table,
-            command=given["command"],
-            standardized=prepared.mean is not None,
-        )
-    progress.report("write", 1, 1)
+            model.prepared_ = self.prepared.saved()
+            save(model, self.outputs.part("model"))
+        if "plot" in self.outputs:
+            from .. import plot
+
+            plot.save(plot.scatter(Y, self.table.labels), self.outputs.part("plot"))
+        if "report" in self.outputs:
+            from .. import report
+
+            report.write(
+                self.outputs.part("report"),
+                model=model,
+                X=self.X,
+                embedding=Y,
+                evaluation=evaluation,
+                diagnosis=self.diagnosis,
+                table=self.table,
+                command=self.given["command"],
+                standardized=self.prepared.mean is not None,
+            )
 
 
 def trust_of(evaluation: Any, n: int) -> dict[str, Any]:

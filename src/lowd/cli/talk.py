@@ -48,18 +48,22 @@ class Talk:
             self.say(sentence)
 
     def fail(self, error: BaseException) -> None:
+        if isinstance(error, BrokenPipeError):
+            # Python would complain once more when it flushes at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return
         if self.verbose:
             traceback.print_exception(error, file=sys.stderr)
         print(f"lowd: {sentence_of(error)}", file=sys.stderr)
 
-    def result(self, document: dict[str, Any], text: str = "") -> None:
-        """The outcome: one JSON document, or the text for people."""
+    def result(self, document: dict[str, Any], text: str, piped: bool = False) -> None:
+        """The outcome: one JSON document, or the text for people, which makes way for a map."""
         if self.json:
             document |= {"warnings": self.warnings, "notes": self.notes}
             json.dump(plain(document), sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
             sys.stdout.write("\n")
         elif text and not self.quiet:
-            print(text.rstrip("\n"))
+            print(text.rstrip("\n"), file=sys.stderr if piped else sys.stdout)
         sys.stdout.flush()
 
     @contextmanager

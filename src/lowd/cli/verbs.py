@@ -7,19 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import ColumnTypeError, DataError
 from .fields import COMMANDS, advice, class_name, summary
 from .files import Outputs
+from .fitting import Answer, Run, write_map
 from .reading import metric_of, prepare, prepared_of, read
 from .talk import Talk, table
-
-Answer = tuple[dict[str, Any], str]
 
 
 def transform(given: dict[str, Any], talk: Talk, outputs: Outputs) -> Answer:
     """`lowd transform new --model FILE`."""
     from ..store import load
-    from .fitting import write_map
 
     model = load(given["model"])
     prepared = prepared_of(model)
@@ -49,11 +47,14 @@ def transform(given: dict[str, Any], talk: Talk, outputs: Outputs) -> Answer:
     return document, text
 
 
-def diagnose(given: dict[str, Any], talk: Talk, _: Outputs) -> Answer:
+def diagnose(given: dict[str, Any], talk: Talk, outputs: Outputs) -> Answer:
     """`lowd diagnose data`."""
-    from .fitting import diagnosed
-
-    found = diagnosed(read(given, talk), given)
+    try:
+        run = Run.begun(given, talk, outputs)
+    except ColumnTypeError as error:  # text is a finding here, and no obstacle
+        talk.note(str(error))
+        run = Run.begun({**given, "gower": True}, talk, outputs)
+    found = run.diagnosis
     return found.to_dict(), repr(found)
 
 
@@ -178,7 +179,7 @@ def info(given: dict[str, Any], _talk: Talk, _: Outputs) -> Answer:
         "parameters": model.get_params(deep=False),
         "n_samples": getattr(model, "n_samples_", None),
         "n_features": getattr(model, "n_features_in_", None),
-        "n_components": model._n_features_out,
+        "n_components": len(model.get_feature_names_out()),
         "input": prepared.kind,
         "columns": list(prepared.columns),
         "standardized": prepared.mean is not None,
