@@ -35,7 +35,7 @@ def enough(items: Any) -> int:
     """How many rows of such data are kept: fewer, the wider they are."""
     if not hasattr(items, "shape"):
         return OBJECTS
-    return min(MOST, max(LEAST, ENTRIES // max(1, items.shape[1])))
+    return min(MOST, max(LEAST, ENTRIES // max(1, int(items.shape[1]))))
 
 
 @value
