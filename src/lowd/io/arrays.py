@@ -100,7 +100,7 @@ def _array(file: IO[bytes], size: int, name: str, source: Source | None) -> NDAr
     if source is not None:
         require(source, {"matrix": count * max(8, dtype.itemsize)}, _WAYS)
     raw = np.empty(size - start, np.uint8)
-    if file.readinto(memoryview(raw)) != len(raw):  # type: ignore[attr-defined]
+    if file.readinto(raw.data) != len(raw):  # type: ignore[attr-defined]
         raise FileFormatError(f"{name} is cut off.")
     array = raw.view(dtype)
     return array.reshape(shape[::-1]).T if fortran else array.reshape(shape)
@@ -114,7 +114,7 @@ def _header(file: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dtype
     try:
         version = np.lib.format.read_magic(file)
         shape, fortran, dtype = readers[version](file)
-    except _BROKEN as error:
+    except Exception as error:  # NumPy tokenizes the header, which fails in many ways
         raise FileFormatError(f"{name} is damaged, or no .npy file ({error}).") from None
     if any(extent < 0 for extent in shape):
         raise FileFormatError(f"{name} is damaged: it claims the shape {shape}.")

@@ -7,10 +7,9 @@ from typing import Any
 
 from ..errors import FileFormatError
 from . import frames
-from .delimited import WAYS
 from .options import Options
-from .rows import Grid, projection
-from .source import Source, require
+from .rows import Grid, affordable
+from .source import Source
 
 
 def read_parquet(source: Source, options: Options) -> Grid:
@@ -34,13 +33,14 @@ def read_jsonl(source: Source, options: Options) -> Grid:
 def _read(source: Source, options: Options, kind: str) -> Grid:
     lazy = frames.scan(source, kind)
     schema: Any = lazy.collect_schema()
-    chosen, _ = projection(schema.names(), options, source.name)
-    if kind == "jsonl":
-        need = 2 * source.size
-    else:
-        rows = frames.height(source, lazy) // options.every
-        need = 16 * sum(_width(schema[name]) for name in chosen) * rows
-    require(source, {"columns": need // 2, "matrix": need // 2}, WAYS)
+    rows = 0 if kind == "jsonl" else frames.height(source, lazy) // options.every
+
+    def cells(names: list[str]) -> int:
+        if kind == "jsonl":  # a number takes some eight characters with its name
+            return source.size // 8
+        return sum(_width(schema[name]) for name in names) * rows
+
+    chosen, _ = affordable(source, schema.names(), options, cells)
     frame = frames.collected(source, lazy, chosen, options.every)
     return Grid(frame, source.name, lambda row: f"row {row * options.every}")
 

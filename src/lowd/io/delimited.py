@@ -15,17 +15,13 @@ from ..errors import FileFormatError
 from . import frames
 from .layout import Layout, sniff
 from .options import Options, counted
-from .rows import Grid, projection
+from .rows import WAYS, Grid, affordable
 from .source import Source, require
 
+_BEGINNING = 2**20  # bytes that are looked at before anything is read
 _NUL = (
     "{place} holds a NUL byte, so this is not a table of text; check the file, or name its format "
     "(format='parquet', ...)."
-)
-WAYS = (
-    "Read fewer columns (columns=...) or each tenth row (every=10), or read it in blocks by dask "
-    "(dask.dataframe, to_dask_array), which every method maps and PCA and the random projections "
-    "fit."
 )
 
 
@@ -35,9 +31,8 @@ def read(source: Source, options: Options) -> Grid:
     layout = sniff(text, options)
     if layout.delimiter == " ":
         text = _single_spaces(text)
-    chosen, exact = projection(layout.names, options, source.name)
-    cells = int(text.size / layout.line / options.every * len(chosen))
-    require(source, {"columns": 8 * cells, "matrix": 8 * cells}, WAYS)
+    rows = int(text.size / layout.line / options.every)
+    chosen, exact = affordable(text, layout.names, options, lambda names: rows * len(names))
     try:
         frame = frames.from_text(
             text,
@@ -52,14 +47,14 @@ def read(source: Source, options: Options) -> Grid:
     except FileFormatError as error:
         raise FileFormatError(_explanation(text, layout) or str(error)) from None
 
-    frame, rows, notes = _without_blank_lines(frame)
+    frame, kept, notes = _without_blank_lines(frame)
     last = layout.names[-1]
     gaps = options.missing != "error" and last in chosen and frame[last].null_count()
     if gaps and (problem := _explanation(text, layout)):  # a short row is no missing value
         raise FileFormatError(problem)
 
     def place(row: int) -> str:
-        return _place(text, layout, (row if rows is None else int(rows[row])) * options.every)
+        return _place(text, layout, (row if kept is None else int(kept[row])) * options.every)
 
     return Grid(frame, source.name, place, (*layout.notes, *notes))
 
@@ -79,6 +74,9 @@ def _without_blank_lines(frame: Any) -> tuple[Any, NDArray[np.intp] | None, list
 
 def _as_utf8(source: Source, encoding: str | None) -> Source:
     if encoding is None or encoding.lower().replace("-", "") in ("utf8", "utf8sig"):
+        head = source.head(2**16)
+        if b"\r" in head and b"\n" not in head:  # lines as Macintoshes once had them
+            return Source(source.name, data=source.everything().replace(b"\r", b"\n"))
         return source
     require(source, {"text": 4 * source.size}, "Convert it to UTF-8 first (iconv).")
     try:
@@ -89,7 +87,7 @@ def _as_utf8(source: Source, encoding: str | None) -> Source:
 
 def check_beginning(source: Source) -> None:
     """Binary files and other encodings show themselves in the first lines."""
-    head = source.head(2**20)
+    head = source.head(_BEGINNING)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise FileFormatError(
             f"{source.name} is encoded in UTF-16; read it with encoding='utf-16', or save it as "
@@ -167,7 +165,7 @@ def _place(source: Source, layout: Layout, row: int) -> str:
     """Where that row is; a row that is too short is an error of its own."""
     try:
         line, fields = next(islice(_records(source, layout), row, None))
-    except (csv.Error, FileFormatError, StopIteration):
+    except (csv.Error, StopIteration):
         return f"row {row}"
     if len(fields) < len(layout.names):
         raise FileFormatError(f"{source.name}, line {line}: {_fields(fields, layout)}.")

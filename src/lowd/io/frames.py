@@ -37,14 +37,19 @@ def package() -> Any:
 def scan(source: Source, kind: str) -> polars.LazyFrame:
     """A Parquet, Arrow or JSON lines file, of which nothing but the schema is read."""
     pl = package()
-    target = _target(source)
-    if kind == "parquet":
-        lazy = pl.scan_parquet(target, glob=False)
-    elif kind == "arrow":
-        lazy = pl.scan_ipc(target, glob=False)
-    else:
-        lazy = pl.scan_ndjson(target, infer_schema_length=_LOOK)
-    return _guarded(source, lambda: (lazy.collect_schema(), lazy)[1])
+
+    def opened() -> Any:
+        if kind == "parquet":
+            lazy = pl.scan_parquet(_target(source), glob=False)
+        elif kind == "arrow":
+            lazy = pl.scan_ipc(_target(source), glob=False)
+        else:
+            lazy = pl.scan_ndjson(_target(source, glob=True), infer_schema_length=_LOOK)
+        lazy.collect_schema()
+        return lazy
+
+    frame: polars.LazyFrame = _guarded(source, opened)
+    return frame
 
 
 def height(source: Source, lazy: polars.LazyFrame) -> int:
@@ -82,6 +87,10 @@ def from_text(
         return pl.scan_csv(_target(source), new_columns=list(names), **types, **settings)
 
     first = _guarded(source, lambda: lazy(infer_schema_length=_LOOK).collect_schema())
+    if len(first) != len(names):
+        raise FileFormatError(
+            f"{source.name}: {len(first)} columns where {len(names)} are expected."
+        )
     types = {
         name: pl.Float64 if kind.is_integer() and name not in exact else kind
         for name, kind in first.items()
@@ -103,7 +112,10 @@ def matrix(frame: polars.DataFrame) -> NDArray[np.floating[Any]]:
 def made(columns: Mapping[str, Any]) -> polars.DataFrame:
     """A frame of named columns."""
     pl = package()
-    return pl.DataFrame({name: np.asarray(held) for name, held in columns.items()})
+    arrays = {name: np.asarray(held) for name, held in columns.items()}
+    plain = {n: held.tolist() if held.dtype.kind in "OU" else held for n, held in arrays.items()}
+    frame: polars.DataFrame = pl.DataFrame(plain)
+    return frame
 
 
 def put(frame: polars.DataFrame, file: IO[bytes], kind: str) -> None:
@@ -118,8 +130,11 @@ def put(frame: polars.DataFrame, file: IO[bytes], kind: str) -> None:
         frame.write_ndjson(file)
 
 
-def _target(source: Source) -> Any:
-    return io.BytesIO(source.data) if source.path is None else source.path
+def _target(source: Source, glob: bool = False) -> Any:
+    """A name or a buffer; a name that would be taken as a pattern is a buffer, too."""
+    if source.path is None or (glob and set("*?[") & set(str(source.path))):
+        return io.BytesIO(source.everything())
+    return source.path
 
 
 def _guarded(source: Source, work: Any) -> Any:

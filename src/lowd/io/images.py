@@ -16,7 +16,7 @@ from .table import Table
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".pgm", ".ppm", ".webp")
 _GREY = ("1", "L", "LA", "I;16", "I")
-_MOST_PIXELS = 10**8  # of one image
+_MOST_PIXELS = 5 * 10**7  # of one image
 _THUMBNAIL = 48  # pixels of the longer side
 _WAYS = "Make the images smaller (size=(width, height)) or use fewer of them."
 

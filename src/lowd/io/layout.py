@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ..errors import DataError, FileFormatError
 from .frames import NOTHING
-from .options import Options, quoted
+from .options import Options, counted, quoted
 from .source import Source
 
 _SAMPLE = 2**20  # bytes looked at
@@ -34,9 +34,9 @@ class Layout(NamedTuple):
 def sniff(source: Source, options: Options) -> Layout:
     """Delimiter, header and names, as given or as the first lines show them."""
     text = _text(source)
-    comments = _comments(text)
-    lines = [line for line in text[comments:] if line.strip()][: _LINES + 1]
-    if not lines:
+    comments = _before(text)
+    lines = text[comments:][: _LINES + 1]
+    if not any(line.strip() for line in lines):
         raise FileFormatError(f"{source.name} holds no rows.")
     delimiter = options.delimiter or _delimiter(lines, source.suffix)
     rows = _split(lines, delimiter)
@@ -44,9 +44,9 @@ def sniff(source: Source, options: Options) -> Layout:
     header = _is_header(rows) if options.header is None else options.header
     body = rows[1:] if header else rows
     width = _width(body) if body else len(rows[0])
-    names, notes = _names(source, rows[0] if header else None, width)
     if header and not body:
         raise FileFormatError(f"{source.name} holds a header and no rows.")
+    names, notes = _names(source, rows[0] if header else None, width)
     found = [f"{_WORDS.get(delimiter, repr(delimiter))} separates the columns"]
     found += ["the first line names them" if header else "no line names them"]
     decimal = delimiter != "," and _decimal_comma(body)
@@ -66,13 +66,14 @@ def _text(source: Source) -> list[str]:
                 f"{source.name}: the first line is longer than 16 MiB, so this is hardly a table "
                 "of text; check the file, or name its format (format='parquet', ...)."
             )
-    lines = head.decode("utf-8-sig", "replace").splitlines()
+    lines = [line.rstrip("\r") for line in head.decode("utf-8-sig", "replace").split("\n")]
     return lines[:-1] if source.size > len(head) and len(lines) > 1 else lines
 
 
-def _comments(lines: list[str]) -> int:
+def _before(lines: list[str]) -> int:
+    """Comments and empty lines at the beginning."""
     count = 0
-    while count < len(lines) and lines[count].startswith("#"):
+    while count < len(lines) and (lines[count].startswith("#") or not lines[count].strip()):
         count += 1
     return count
 
@@ -105,7 +106,8 @@ def _split(lines: list[str], delimiter: str) -> list[list[str]]:
     if delimiter == " ":
         lines = [" ".join(line.split()) for line in lines]
     try:
-        return [row for row in csv.reader(lines, delimiter=delimiter) if row]
+        ended = (f"{line}\n" for line in lines)
+        return [row for row in csv.reader(ended, delimiter=delimiter) if row]
     except csv.Error:
         return [line.split(delimiter) for line in lines]
 
@@ -154,6 +156,11 @@ def _names(
     names, notes = [name.strip() for name in header], []
     if len(names) == width - 1:  # R leaves the row names' column without a name
         names.insert(0, "")
+    if len(names) != width:
+        raise FileFormatError(
+            f"{source.name}: the header has {counted(len(names), 'name')}, but the rows have "
+            f"{counted(width, 'field')}; correct it, or say header=False or delimiter=... ."
+        )
     if unnamed := [j for j, name in enumerate(names) if not name]:
         names = [name or ("index" if j == 0 else f"x{j}") for j, name in enumerate(names)]
         notes.append(f"Columns without a name are called {quoted(names[j] for j in unnamed)}.")

@@ -145,7 +145,7 @@ def read(
     if special is not None:
         if os.fspath(path) == "-":
             raise ParameterError(f"read('-', format={special!r}): this is not one file; name it.")
-        return _reader(_FOLDERS[special])(_existing(place, special), options)
+        return _selected(_reader(_FOLDERS[special])(_existing(place, special), options), options)
     source = Source.of(path).unpacked()
     found = _reader(_READERS[format or _format(source)][0])(source, options)
     found = arrange(found, options) if isinstance(found, Grid) else _selected(found, options)
@@ -194,7 +194,13 @@ def _reader(name: str) -> Any:
 
 def _selected(table: Table, options: Options) -> Table:
     """The wanted columns of what has no frame, and each so-many-th row."""
-    if table.kind != "rows" or table.X.ndim != 2:
+    for what, name, held in (
+        ("label", options.label, table.label_name),
+        ("id", options.id, table.id_name),
+    ):
+        if name is not None and name != held:
+            raise DataError(f"{table.source} has no named columns, so no {what}={name!r}.")
+    if table.kind == "strings" or table.X.ndim != 2:
         return table
     names = table.columns
     if options.columns is not None or options.drop is not None:
@@ -220,4 +226,5 @@ def _selected(table: Table, options: Options) -> Table:
         ids=None if table.ids is None else table.ids[step],
         labels=None if table.labels is None else table.labels[step],
         extra={name: column[step] for name, column in table.extra.items()},
+        thumbnails=None if table.thumbnails is None else table.thumbnails[step],
     )

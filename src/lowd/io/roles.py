@@ -118,7 +118,9 @@ def _find_label(frame: Any, names: list[str], notes: list[str]) -> str | None:
             notes.append(f"Column {name!r} was taken as the label (another one: label=...).")
             return name
     texts = [n for n in names if feature_kind(frame[n].dtype) == "text"]
-    texts = [n for n in texts if not _mostly_numbers(frame[n])]
+    texts = [
+        n for n in texts if frame[n].null_count() < len(frame) and not _mostly_numbers(frame[n])
+    ]
     if len(texts) == 1 and frame[texts[0]].n_unique() <= max(2, min(50, len(frame) // 2)):
         notes.append(
             f"Column {texts[0]!r} holds text with few different values and was taken as the label "
@@ -141,7 +143,7 @@ def _find_vector(frame: Any, names: list[str], options: Options, notes: list[str
 
 
 def _distinct(column: Any) -> bool:
-    return column.null_count() == 0 and column.n_unique() == len(column)
+    return bool(column.null_count() == 0 and column.n_unique() == len(column))
 
 
 def _mostly_numbers(column: Any) -> bool:

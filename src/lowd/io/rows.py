@@ -13,11 +13,17 @@ from . import frames
 from .gaps import without_gaps
 from .options import Options, matching, one, quoted
 from .roles import Roles, feature_kind, plain, recognizable
-from .table import Table
+from .source import Source, fits, require
+from .table import Kind, Table
 from .vectors import stacked
 
 _MOST_EXTRA = 64  # further columns kept for coloring a map
 _MOST_LEVELS = 1000  # 0/1 columns that one column of text may become
+WAYS = (
+    "Read fewer columns (columns=...) or each tenth row (every=10), or read it in blocks by dask "
+    "(dask.dataframe, to_dask_array), which every method maps and PCA and the random projections "
+    "fit."
+)
 
 
 class Grid(NamedTuple):
@@ -29,8 +35,25 @@ class Grid(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def projection(names: Sequence[str], options: Options, where: str) -> tuple[list[str], list[str]]:
-    """The columns to read at all, and those whose integers must stay integers."""
+def affordable(
+    source: Source, names: Sequence[str], options: Options, cells: Callable[[list[str]], int]
+) -> tuple[list[str], list[str]]:
+    """The columns to read at all, and those whose integers must stay integers.
+
+    `cells` counts the numbers of columns. Columns that were not asked for are left alone where
+    memory is short.
+    """
+    chosen, exact = projection(names, options, source.name)
+    if options.columns is not None and not fits(16 * cells(chosen)):
+        chosen, exact = projection(names, options, source.name, extra=0)
+    need = 8 * cells(chosen)
+    require(source, {"columns": need, "matrix": need}, WAYS)
+    return chosen, exact
+
+
+def projection(
+    names: Sequence[str], options: Options, where: str, extra: int = _MOST_EXTRA
+) -> tuple[list[str], list[str]]:
     explicit = [name for name in (options.id, options.label, options.vector) if name is not None]
     for name, what in ((options.id, "id"), (options.label, "label"), (options.vector, "vector")):
         if name is not None:
@@ -43,7 +66,7 @@ def projection(names: Sequence[str], options: Options, where: str) -> tuple[list
     if options.columns is None:
         return kept, exact
     wanted = {*matching(options.columns, names, where, "columns"), *exact}
-    others = [name for name in kept if name not in wanted][:_MOST_EXTRA]
+    others = [name for name in kept if name not in wanted][:extra]
     wanted |= set(others)
     return [name for name in kept if name in wanted], exact
 
@@ -55,17 +78,17 @@ def arrange(grid: Grid, options: Options) -> Table:
     roles = Roles.of(grid.frame, options, grid.name)
     notes = [*grid.notes, *roles.notes]
     frame, kept = grid.frame, None
+    kind: Kind = "table" if options.gower and roles.vector is None else "rows"
     if roles.vector is not None:
         X = stacked(frame[roles.vector], grid.name, grid.place)
         columns = tuple(f"{roles.vector}{j}" for j in range(X.shape[1]))
-        kind = "rows"
     elif options.gower:
-        X, columns, kind = frame.select(roles.features), tuple(roles.features), "table"
+        X, columns = frame.select(roles.features), tuple(roles.features)
     else:
         numbers, text = _numbers(grid, roles.features, notes)
         if text and not options.encode:
             _refuse_text(grid.name, text, roles.label is None)
-        X, columns, kind = _matrix(numbers, grid.name, text), tuple(numbers.columns), "rows"
+        X, columns = _matrix(numbers, grid.name, text), tuple(numbers.columns)
         for name in text:
             X, levels = _encoded(X, frame[name], grid.name)
             columns += tuple(f"{name}={level}" for level in levels)

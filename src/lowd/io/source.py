@@ -96,6 +96,12 @@ class Source:
         return Source(self.name, data=_unpack(self, kind))
 
 
+def fits(size: int) -> bool:
+    """Can so many bytes be had?"""
+    free = memory.available() if size > memory.NEGLIGIBLE else None
+    return free is None or size <= free
+
+
 def require(source: Source, parts: dict[str, int], ways: str) -> None:
     """Refuse what is larger than free memory, before it is read."""
     plan = memory.Plan(parts)

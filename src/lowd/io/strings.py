@@ -21,7 +21,9 @@ def read(source: Source, options: Options) -> Table:
         text = source.everything().decode(options.encoding or "utf-8-sig")
     except (LookupError, UnicodeError) as error:
         raise FileFormatError(f"{source.name} cannot be decoded: {error}.") from None
-    lines = text.splitlines()[:: options.every]
+    lines = text.replace("\r", "\n").split("\n") if "\n" not in text else text.split("\n")
+    lines = lines[:-1] if not lines[-1] else lines
+    lines = lines[:: options.every]
     strings = [line.strip() for line in lines if line.strip()]
     if not strings:
         raise FileFormatError(f"{source.name} holds no strings.")

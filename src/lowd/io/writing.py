@@ -79,6 +79,11 @@ def write(
         )
     if not isinstance(table, Table):
         raise ParameterError(f"write: expected a Table or a mapping, got {type(table).__name__}.")
+    if not isinstance(table.X, np.ndarray) or table.X.ndim != 2:
+        raise UnsupportedError(
+            f"write: only dense rows are written, not {table.kind} of {type(table.X).__name__}; "
+            "Table.mapped puts a map in their place."
+        )
     if os.fspath(path) == "-":
         if kind == "h5ad":
             raise UnsupportedError("an .h5ad file cannot be written to standard output; name it.")
@@ -171,7 +176,8 @@ def _opened(path: Path, packing: str) -> Any:
         return path.open("xb")
     if packing == ".zst":
         return zstandard().open(path, "xb")
-    return {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}[packing](path, "xb")
+    module: Any = {".gz": gzip, ".bz2": bz2, ".xz": lzma}[packing]
+    return module.open(path, "xb")
 
 
 def _put(table: Table, file: IO[bytes], kind: str) -> None:

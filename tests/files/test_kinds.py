@@ -1,0 +1,284 @@
+"""Arrays, sparse matrices, distances, images, strings and genotypes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import pdist, squareform
+
+import lowd
+from lowd.errors import DataError, FileFormatError, MissingFileError, MissingPackageError
+from lowd.io import edit_distances, levenshtein, standardize_genotypes
+
+
+@pytest.mark.parametrize("kind", [">f8", "<f4", "u1", ">i4", "?", "f8"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_npy(tmp_path, kind, order, rng):
+    X = np.asarray(rng.integers(0, 2, (5, 3)), kind, order=order)
+    np.save(tmp_path / "t.npy", X)
+    table = lowd.io.read(tmp_path / "t.npy")
+    np.testing.assert_array_equal(table.X, X)
+    small = np.dtype(kind).itemsize < 3 or kind == "<f4"
+    assert table.X.dtype == (np.float32 if small else np.float64)
+    assert lowd.io.read(tmp_path / "t.npy", columns="x1", every=2).X.shape == (3, 1)
+
+
+def test_blocks_become_rows(tmp_path):
+    np.save(tmp_path / "t.npy", np.arange(24).reshape(2, 3, 4))
+    table = lowd.io.read(tmp_path / "t.npy")
+    np.testing.assert_array_equal(table.X, np.arange(24).reshape(2, 12))
+
+
+def test_npz_with_labels(tmp_path, rng):
+    X = rng.normal(size=(4, 2))
+    path = tmp_path / "t.npz"
+    names = np.array(["cat", "dog"])
+    np.savez(path, X=X, y=[1, 0, 1, 1], label_names=names, sample=list("abcd"), age=[1, 2, 3, 4])
+    table = lowd.io.read(path)
+    np.testing.assert_array_equal(table.X, X)
+    assert table.labels.tolist() == ["dog", "cat", "dog", "dog"]
+    assert table.ids.tolist() == list("abcd")
+    assert table.extra["age"].tolist() == [1, 2, 3, 4]
+    assert lowd.io.read(path, label="age").labels.tolist() == [1, 2, 3, 4]
+    with pytest.raises(DataError, match="label='nope'"):
+        lowd.io.read(path, label="nope")
+    np.savez(path, p=X, q=X + 1)
+    np.testing.assert_array_equal(lowd.io.read(path, array="q").X, X + 1)
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "mtx", "array"])
+def test_sparse_matrices(tmp_path, kind):
+    X = sparse.random_array((6, 5), density=0.4, rng=np.random.default_rng(0))
+    path = tmp_path / ("t.npz" if kind in ("csr", "csc", "coo") else "t.mtx")
+    if kind == "mtx":
+        scipy.io.mmwrite(path, X)
+    elif kind == "array":
+        scipy.io.mmwrite(path, X.toarray())
+    else:
+        sparse.save_npz(path, X.asformat(kind))
+    table = lowd.io.read(path)
+    assert sparse.issparse(table.X) == (kind != "array")
+    dense = table.X.toarray() if sparse.issparse(table.X) else table.X
+    np.testing.assert_allclose(dense, X.toarray())
+
+
+def test_a_sparse_index_outside_is_refused(tmp_path):
+    path = tmp_path / "t.npz"
+    parts = {"indices": [0, 9], "indptr": [0, 1, 2], "data": [1.0, 2.0]}
+    np.savez(path, format=b"csr", shape=[2, 3], **parts)
+    with pytest.raises(FileFormatError, match="no sparse matrix"):
+        lowd.io.read(path)
+
+
+def test_distances_are_recognized(tmp_path, rng):
+    D = squareform(pdist(rng.normal(size=(6, 2))))
+    np.save(tmp_path / "square.npy", D)
+    np.save(tmp_path / "condensed.npy", squareform(D))
+    for name in ("square", "condensed"):
+        table = lowd.io.read(tmp_path / f"{name}.npy")
+        assert table.kind == "distances"
+        np.testing.assert_array_equal(table.X, D)
+        assert any("distances" in note for note in table.notes)
+    assert lowd.io.read(tmp_path / "square.npy", distances=False).kind == "rows"
+    for other in (D + np.eye(6), D * np.triu(np.ones((6, 6))), (np.quantile(D, 0.8) < D) * 1.0, -D):
+        np.save(tmp_path / "other.npy", other)
+        assert lowd.io.read(tmp_path / "other.npy").kind == "rows"
+    np.save(tmp_path / "other.npy", D + np.eye(6))
+    assert lowd.io.read(tmp_path / "other.npy", distances=True).kind == "distances"
+
+
+def test_distances_between_named_rows(tmp_path):
+    text = ",Rome,Oslo,Bern\nRome,0,2000,700\nOslo,2000,0,1500\nBern,700,1500,0\n"
+    (tmp_path / "t.csv").write_text(text)
+    table = lowd.io.read(tmp_path / "t.csv")
+    assert table.kind == "distances"
+    assert table.ids.tolist() == ["Rome", "Oslo", "Bern"]
+    (tmp_path / "t.csv").write_text("\n".join(line.partition(",")[2] for line in text.split()))
+    assert lowd.io.read(tmp_path / "t.csv").ids.tolist() == ["Rome", "Oslo", "Bern"]
+
+
+def _plain_edit_distance(a, b):
+    table = np.zeros((len(a) + 1, len(b) + 1), int)
+    table[:, 0], table[0] = np.arange(len(a) + 1), np.arange(len(b) + 1)
+    for i, x in enumerate(a):
+        for j, y in enumerate(b):
+            steps = table[i, j + 1] + 1, table[i + 1, j] + 1, table[i, j] + (x != y)
+            table[i + 1, j + 1] = min(steps)
+    return table[-1, -1]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text("abé", max_size=12), min_size=2, max_size=4))
+def test_edit_distances_are_those_of_the_table(strings):
+    expected = [[_plain_edit_distance(a, b) for b in strings] for a in strings]
+    assert edit_distances(strings).tolist() == expected
+    assert edit_distances(strings, strings[:2]).tolist() == [row[:2] for row in expected]
+    assert [[levenshtein(a, b) for b in strings] for a in strings] == expected
+
+
+@pytest.mark.parametrize("length", [63, 64, 65, 130])
+def test_edit_distances_at_the_edge_of_a_word(length, rng):
+    a, b = ("".join(rng.choice(list("ab"), length)) for _ in range(2))
+    expected = _plain_edit_distance(a, b)
+    assert levenshtein(a, b) == expected
+    assert edit_distances([a, b])[0, 1] == expected
+    assert edit_distances([a, b[:-1]])[0, 1] == _plain_edit_distance(a, b[:-1])
+
+
+def test_strings_to_a_map(tmp_path):
+    (tmp_path / "words.txt").write_text("kitten\n\nmitten\nsitting\nfitting\n")
+    table = lowd.io.read(tmp_path / "words.txt")
+    assert table.kind == "strings"
+    assert table.X == ["kitten", "mitten", "sitting", "fitting"]
+    by_callable = lowd.ClassicalMDS(2, metric=levenshtein).fit_transform(table.X)
+    matrix = edit_distances(table.X)
+    by_matrix = lowd.ClassicalMDS(2, metric="precomputed").fit_transform(matrix)
+    np.testing.assert_allclose(by_callable, by_matrix)
+
+
+def _image(path, pixels):
+    from PIL import Image
+
+    path.parent.mkdir(exist_ok=True)
+    Image.fromarray(pixels).save(path)
+
+
+def test_a_folder_of_images(tmp_path, rng):
+    pixels = rng.integers(0, 256, (3, 6, 4), dtype=np.uint8)
+    for i, image in enumerate(pixels):
+        _image(tmp_path / f"{i}.png", image)
+    (tmp_path / "readme.txt").write_text("hello")
+    table = lowd.io.read(tmp_path)
+    assert table.kind == "images"
+    np.testing.assert_allclose(table.X, pixels.reshape(3, -1) / 255, rtol=1e-6)
+    assert table.ids.tolist() == ["0.png", "1.png", "2.png"]
+    assert table.labels is None
+    np.testing.assert_array_equal(table.thumbnails, pixels)
+    assert any("readme.txt" in note for note in table.notes)
+    color = lowd.io.read(tmp_path, color=True, size=(2, 3))
+    assert color.X.shape == (3, 18)
+    assert color.thumbnails.shape == (3, 3, 2, 3)
+    assert len(color.columns) == 18
+
+
+def test_folders_of_images_are_classes(tmp_path, rng):
+    for kind in ("cat", "dog"):
+        _image(tmp_path / kind / "a.png", rng.integers(0, 256, (60, 100, 3), dtype=np.uint8))
+    table = lowd.io.read(tmp_path)
+    assert table.labels.tolist() == ["cat", "dog"]
+    assert table.thumbnails.shape == (2, 29, 48, 3)
+
+
+def test_bad_folders_of_images(tmp_path):
+    with pytest.raises(FileFormatError, match="holds no images"):
+        lowd.io.read(tmp_path)
+    _image(tmp_path / "a.png", np.zeros((4, 4), np.uint8))
+    outside = tmp_path.parent / "secret.png"
+    _image(outside, np.zeros((4, 4), np.uint8))
+    (tmp_path / "link.png").symlink_to(outside)
+    table = lowd.io.read(tmp_path)
+    assert table.ids.tolist() == ["a.png"]
+    assert any("link.png" in note for note in table.notes)
+    _image(tmp_path / "b.png", np.zeros((5, 4), np.uint8))
+    with pytest.raises(FileFormatError, match=r"differ in size.*size=\(32, 32\)"):
+        lowd.io.read(tmp_path)
+    whole = (tmp_path / "b.png").read_bytes()
+    (tmp_path / "b.png").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(FileFormatError, match=r"b\.png is damaged"):
+        lowd.io.read(tmp_path, size=(4, 4))
+
+
+def _plink(folder, counts):
+    """Write genotypes as PLINK does: SNP by SNP, four people to a byte, lowest bits first."""
+    n, m = counts.shape
+    bits = {2: 0b00, -1: 0b01, 1: 0b10, 0: 0b11}
+    packed = bytearray(b"\x6c\x1b\x01")
+    for j in range(m):
+        for start in range(0, n, 4):
+            codes = [bits[c] << 2 * k for k, c in enumerate(counts[start : start + 4, j])]
+            packed.append(sum(codes))
+    (folder / "g.bed").write_bytes(packed)
+    (folder / "g.fam").write_text("".join(f"F{i % 2} P{i} 0 0 1 -9\n" for i in range(n)))
+    (folder / "g.bim").write_text("".join(f"1\trs{j}\t0\t{j}\tA\tG\n" for j in range(m)))
+
+
+def test_plink(tmp_path, rng):
+    counts = rng.choice([0, 1, 2, -1], (11, 7), p=[0.4, 0.3, 0.2, 0.1])
+    counts[:, 3] = 2  # one allele only
+    counts[0, 3] = -1
+    _plink(tmp_path, counts)
+    expected = np.zeros((11, 7))
+    for j in range(7):
+        known = counts[:, j] >= 0
+        p = counts[known, j].mean() / 2
+        if 0 < p < 1:
+            expected[known, j] = (counts[known, j] - 2 * p) / np.sqrt(2 * p * (1 - p))
+    expected = np.delete(expected, 3, axis=1)
+    for name in ("g.bed", "g.fam"):
+        table = lowd.io.read(tmp_path / name)
+        assert table.kind == "genotypes"
+        np.testing.assert_allclose(table.X, expected, rtol=1e-5, atol=1e-6)
+    assert table.columns == ("rs0", "rs1", "rs2", "rs4", "rs5", "rs6")
+    assert table.ids.tolist() == [f"P{i}" for i in range(11)]
+    assert table.labels[:2].tolist() == ["F0", "F1"]
+    assert any("same allele: 1 SNP." in note for note in table.notes)
+    X, kept = standardize_genotypes(counts)
+    np.testing.assert_allclose(X, expected, rtol=1e-5, atol=1e-6)
+    assert kept.tolist() == [0, 1, 2, 4, 5, 6]
+    with pytest.raises(DataError, match="row 0, column 0 holds 3"):
+        standardize_genotypes(np.array([[3, 1]]))
+
+
+def test_bad_plink_files(tmp_path, rng):
+    _plink(tmp_path, rng.integers(0, 3, (5, 3)))
+    bed = tmp_path / "g.bed"
+    whole = bed.read_bytes()
+    for content, message in (
+        (whole[:-1], "do not belong together"),
+        (b"xyz" + whole[3:], "not a PLINK .bed file"),
+        (whole[:2] + b"\0" + whole[3:], "person by person"),
+    ):
+        bed.write_bytes(content)
+        with pytest.raises(FileFormatError, match=message):
+            lowd.io.read(bed)
+    (tmp_path / "g.bim").write_text("1 rs1 0 1 A\n")
+    with pytest.raises(FileFormatError, match=r"g\.bim, line 1: 5 fields where 6"):
+        lowd.io.read(bed)
+    (tmp_path / "g.bim").unlink()
+    with pytest.raises(MissingFileError, match=r"g\.bim is missing"):
+        lowd.io.read(bed)
+
+
+def test_anndata_comes_and_goes(tmp_path, rng):
+    anndata = pytest.importorskip("anndata")
+    path = tmp_path / "cells.h5ad"
+    adata = anndata.AnnData(sparse.csr_matrix(rng.poisson(1.0, (8, 5)).astype(np.float32)))
+    adata.obs["cell_type"] = ["B", "T"] * 4
+    adata.obsm["X_pca"] = rng.normal(size=(8, 3))
+    adata.write_h5ad(path)
+    table = lowd.io.read(path)
+    assert sparse.issparse(table.X)
+    assert table.labels.tolist() == ["B", "T"] * 4
+    rows = lowd.io.read(path, vector="X_pca")
+    np.testing.assert_array_equal(rows.X, adata.obsm["X_pca"])
+    Y = rng.normal(size=(8, 2))
+    trust = {"trust": np.ones(8)}
+    lowd.io.write(tmp_path / "map.h5ad", rows.mapped(Y, ["isomap0", "isomap1"], trust))
+    back = anndata.read_h5ad(tmp_path / "map.h5ad")
+    np.testing.assert_array_equal(back.obsm["X_isomap"], Y)
+    assert back.obs["isomap_trust"].tolist() == [1] * 8
+    assert back.X.shape == (8, 5)
+
+
+def test_missing_packages_are_named(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,2\n")
+    for package, name, extra in (("polars", "t.csv", "app"), ("anndata", "t.h5ad", "anndata")):
+        (tmp_path / name).write_bytes(path.read_bytes())
+        monkeypatch.setitem(__import__("sys").modules, package, None)
+        with pytest.raises(MissingPackageError, match=rf"pip install 'lowd\[{extra}\]'"):
+            lowd.io.read(tmp_path / name)

@@ -1,0 +1,294 @@
+"""Tables come back as they were written by somebody else, and every column has its role."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import lzma
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lowd
+from lowd import memory
+from lowd.errors import ColumnTypeError, DataError, NotEnoughMemoryError, ParameterError
+
+FLOWERS = "id,length,width,species\na,5.1,3.5,setosa\nb,7.0,3.2,virginica\nc,6.4,3.1,setosa\n"
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Write text or bytes to a file of that name, and read it."""
+
+    def run(name, content, **options):
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return lowd.io.read(path, **options)
+
+    return run
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    rows=st.lists(
+        st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=3, max_size=3),
+        min_size=1,
+        max_size=6,
+    ),
+    names=st.lists(st.text("abc \"',;|\n", min_size=1), min_size=3, max_size=3),
+    delimiter=st.sampled_from([",", ";", "\t", "|"]),
+)
+def test_what_csv_writes_is_read(rows, names, delimiter, tmp_path_factory):
+    names = [f"{name.strip()}{j}x" for j, name in enumerate(names)]  # words, all different
+    path = tmp_path_factory.mktemp("csv") / "t.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, delimiter=delimiter)
+        writer.writerows([names, *rows])
+    table = lowd.io.read(path, delimiter=delimiter, distances=False)
+    assert table.columns == tuple(names)
+    np.testing.assert_array_equal(table.X, np.array(rows))
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", " ", "   "])
+@pytest.mark.parametrize("header", [True, False])
+def test_delimiter_and_header_are_found(read, delimiter, header, rng):
+    X = rng.normal(size=(30, 4)).round(6)
+    lines = [delimiter.join(map(str, row)) for row in X.tolist()]
+    names = delimiter.join(["alpha", "beta", "gamma", "delta"])
+    table = read("t.txt", "\n".join([names] * header + lines) + "\n")
+    np.testing.assert_array_equal(table.X, X)
+    assert table.columns[0] == ("alpha" if header else "x0")
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("1,2,3\n4,5,6\n", ("x0", "x1", "x2")),  # a row that counts up is a row
+        (",0,1\n5,1.5,2\n6,3,4\n", ("0", "1")),  # a frame's index has no name
+        (",".join(map(str, range(12))) + "\n" + ",".join(["7"] * 12) + "\n", tuple("0123")),
+        ('"a" "b"\n"r1" 1 2\n"r2" 3 4\n', ("a", "b")),  # R names no column of row names
+        ("# made by hand\n# twice\na,b\n1,2\n", ("a", "b")),
+    ],
+)
+def test_headers_in_the_wild(read, text, columns):
+    assert read("t.csv", text).columns[:4] == columns
+
+
+def test_decimal_commas(read):
+    table = read("t.csv", "a;b\n1,5;2\n-3,25;4\n")
+    np.testing.assert_array_equal(table.X, [[1.5, 2], [-3.25, 4]])
+    assert any("decimal sign is a comma" in note for note in table.notes)
+
+
+def test_integers_that_become_floats_late(read):
+    """The first thousand rows decide nothing for good."""
+    table = read("t.csv", "a,b\n" + "1,2\n" * 3000 + "1,2.5\n")
+    assert table.X[-1].tolist() == [1, 2.5]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "pack"),
+    [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)],
+)
+def test_packed_files(read, suffix, pack):
+    table = read(f"t.csv.{suffix}", pack(FLOWERS.encode()))
+    np.testing.assert_array_equal(table.X, [[5.1, 3.5], [7, 3.2], [6.4, 3.1]])
+
+
+def test_zstandard(read):
+    zstandard = pytest.importorskip("zstandard")
+    table = read("t.csv.zst", zstandard.ZstdCompressor().compress(FLOWERS.encode()))
+    assert table.X.shape == (3, 2)
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.arrow", "t.jsonl", "t.csv", "t"])
+def test_columnar_files_of_pandas(tmp_path, name, rng):
+    frame = pd.DataFrame(rng.normal(size=(20, 3)), columns=list("abc"))
+    frame["label"] = ["u", "v"] * 10
+    frame.insert(0, "id", [f"r{i}" for i in range(20)])
+    path = tmp_path / name
+    kind = name.partition(".")[2] or "parquet"  # without a suffix the first bytes tell
+    if kind == "csv":
+        frame.to_csv(path, index=False)
+    elif kind == "jsonl":
+        frame.to_json(path, orient="records", lines=True, double_precision=15)
+    else:
+        getattr(frame, "to_parquet" if kind == "parquet" else "to_feather")(path)
+    table = lowd.io.read(path)
+    np.testing.assert_allclose(table.X, frame[list("abc")], rtol=1e-13)
+    assert table.columns == ("a", "b", "c")
+    assert table.ids.tolist() == frame["id"].tolist()
+    assert table.labels.tolist() == frame["label"].tolist()
+
+
+def test_float32_stays_and_integers_widen(tmp_path):
+    path = tmp_path / "t.parquet"
+    pl.DataFrame(
+        {"a": [1, 2], "b": [0.5, 1.5]}, schema={"a": pl.Int8, "b": pl.Float32}
+    ).write_parquet(path)
+    assert lowd.io.read(path).X.dtype == np.float32
+    pl.DataFrame({"a": [2**40, 2], "b": [True, False]}).write_parquet(path)
+    table = lowd.io.read(path)
+    assert table.X.dtype == np.float64
+    assert table.X.tolist() == [[2**40, 1], [2, 0]]
+
+
+def test_roles_are_recognized_and_told(read):
+    table = read("t.csv", FLOWERS)
+    assert table.columns == ("length", "width")
+    assert table.ids.tolist() == ["a", "b", "c"]
+    assert table.labels.tolist() == ["setosa", "virginica", "setosa"]
+    assert any("'id' was taken as the identifier" in note for note in table.notes)
+    assert any("'species' was taken as the label" in note for note in table.notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "id_", "label"),
+    [
+        ("code,a\nx1,1\nx2,2\nx3,3\nx4,4\n", "code", None),  # another text in every row
+        ("kind,a\nu,1\nv,2\nu,3\nv,4\n", None, "kind"),  # few texts
+        ("id,a\n1,1\n1,2\n", None, None),  # not different in every row: a feature
+        ("x,y\n1,2\n3,4\n", None, None),  # coordinates
+        ("patient_id,a,target\n7,1,0\n8,2,1\n", "patient_id", "target"),
+        ("a,trust\n1,0.5\n2,0.7\n", None, None),
+    ],
+)
+def test_roles_by_name_and_content(read, text, id_, label):
+    table = read("t.csv", text)
+    assert (table.ids is None) == (id_ is None)
+    assert (table.labels is None) == (label is None)
+    assert table.id_name == (id_ or "id")
+    assert table.label_name == (label or "label")
+    assert "trust" not in table.columns
+
+
+def test_columns_are_chosen_by_patterns(read):
+    text = "label,px0,px1,age,note\n1,2,3,40,7\n0,5,6,50,8\n"
+    table = read("t.csv", text, columns="px*")
+    assert table.columns == ("px0", "px1")
+    assert table.labels.tolist() == [1, 0]
+    assert table.extra["age"].tolist() == [40, 50]
+    assert read("t.csv", text, drop=["px*", "note"]).columns == ("age",)
+    assert read("t.csv", text, columns="px*,age", drop="px1").columns == ("px0", "age")
+    assert read("t.csv", text, label="age", id="note").ids.tolist() == [7, 8]
+    assert read("t.csv", text, columns="label,px0").columns == ("label", "px0")
+    with pytest.raises(DataError, match=r"columns='py\*' matches no column"):
+        read("t.csv", text, columns="py*")
+    with pytest.raises(DataError, match="label='lable'; did you mean 'label'"):
+        read("t.csv", text, label="lable")
+
+
+def test_text_is_named_with_three_ways_on(read):
+    text = "a,island,sex\n1,u,m\n2,v,f\n3,u,\n4,v,m\n"
+    with pytest.raises(ColumnTypeError, match=r"'island', 'sex'.*drop=.*encode=True.*gower=True"):
+        read("t.csv", text)
+    assert read("t.csv", text, drop="island,sex").X.tolist() == [[1], [2], [3], [4]]
+    encoded = read("t.csv", text, encode=True)
+    assert encoded.columns == ("a", "island=u", "island=v", "sex=f", "sex=m")
+    assert encoded.X[2].tolist() == [3, 1, 0, 0, 0]
+    kept = read("t.csv", text, gower=True)
+    assert kept.kind == "table"
+    Y = lowd.MDS(1, metric="gower").fit_transform(kept.X)
+    assert Y.shape == (4, 1)
+
+
+def test_missing_values_are_named_dropped_or_filled(read):
+    text = "label,a,b\nu,1,2\nv,NA,6\nu,5,\n"
+    with pytest.raises(
+        DataError, match=r"t\.csv, line 3, column 'a'.*missing \(2 such values in 2"
+    ):
+        read("t.csv", text)
+    dropped = read("t.csv", text, missing="drop")
+    assert dropped.X.tolist() == [[1, 2]]
+    assert dropped.labels.tolist() == ["u"]
+    assert read("t.csv", text, missing="mean").X.tolist() == [[1, 2], [3, 6], [5, 4]]
+    with pytest.raises(DataError, match="infinity"):
+        read("t.csv", "a,b\n1,2\n3,inf\n")
+
+
+def test_empty_lines_and_columns_are_left_out(read):
+    table = read("t.csv", "a,b,c\n1,,2\n\n3,,4\n\n")
+    assert table.X.tolist() == [[1, 2], [3, 4]]
+    assert any("empty" in note and "'b'" in note for note in table.notes)
+    with pytest.raises(DataError, match="line 4, column 'b'"):
+        read("t.csv", "a,b\n1,2\n\n3,\n5,6\n")
+
+
+@pytest.mark.parametrize("name", ["t.jsonl", "t.parquet", "t.csv"])
+def test_vectors_become_rows(tmp_path, name):
+    path = tmp_path / name
+    lists = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+    if name == "t.csv":
+        path.write_text('id,emb\na,"[1, 2, 3]"\nb,"[4, 5, 6]"\n')
+    else:
+        frame = pl.DataFrame({"id": ["a", "b"], "emb": lists})
+        (frame.write_ndjson if name == "t.jsonl" else frame.write_parquet)(path)
+    table = lowd.io.read(path, vector="emb")
+    assert table.X.tolist() == lists
+    assert table.columns == ("emb0", "emb1", "emb2")
+    assert table.ids.tolist() == ["a", "b"]
+
+
+def test_lists_of_different_lengths_are_named(read):
+    with pytest.raises(DataError, match=r"line 2, column 'emb'.*list of 2 numbers"):
+        read("t.jsonl", '{"emb": [1, 2]}\n{"emb": [1]}\n')
+
+
+def test_every_tenth_row(read):
+    text = "label,a\n" + "".join(f"{i % 2},{i}\n" for i in range(30))
+    table = read("t.csv", text, every=10)
+    assert table.X[:, 0].tolist() == [0, 10, 20]
+    assert len(table.labels) == 3
+    with pytest.raises(DataError, match="line 32"):
+        read("t.csv", text + "1,\n", every=10)
+
+
+def test_standard_input(monkeypatch):
+    class Pipe:
+        buffer = io.BytesIO(FLOWERS.encode())
+
+    monkeypatch.setattr("sys.stdin", Pipe)
+    table = lowd.io.read("-", format="csv")
+    assert table.X.shape == (3, 2)
+    assert table.source == "standard input"
+    with pytest.raises(DataError, match="standard input is empty"):
+        lowd.io.read("-", format="csv")
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "npy"])
+def test_a_file_beyond_memory_is_refused_early(tmp_path, monkeypatch, kind):
+    path = tmp_path / f"t.{kind}"
+    frame = pl.DataFrame(np.zeros((1000, 10)), schema=[f"c{j}" for j in range(10)])
+    if kind == "npy":
+        np.save(path, frame.to_numpy())
+    else:
+        getattr(frame, f"write_{kind}")(path)
+    monkeypatch.setattr(memory, "NEGLIGIBLE", 0)
+    monkeypatch.setattr(memory, "available", lambda: 50_000)
+    with pytest.raises(NotEnoughMemoryError, match=r"48\.8 KiB are available.*(dask|mmap)"):
+        lowd.io.read(path)
+    if kind != "npy":
+        assert lowd.io.read(path, columns="c0").X.shape == (1000, 1)
+        assert lowd.io.read(path, every=20).X.shape == (50, 10)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"missing": "no"},
+        {"every": 0},
+        {"encode": True, "gower": True},
+        {"delimiter": ",,"},
+        {"size": (0, 3)},
+        {"format": "excel"},
+    ],
+)
+def test_impossible_options(read, options):
+    with pytest.raises(ParameterError, match="read"):
+        read("t.csv", FLOWERS, **options)
