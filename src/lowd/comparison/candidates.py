@@ -34,6 +34,7 @@ def candidates(
     found: list[Candidate] = []
     for name, given in named:
         model, settings = _model(given, common)
+        settings = {} if isinstance(methods, dict) else settings  # these have names of their own
         for combination in _combinations(name, model, by_method.get(name, {})):
             tried = fresh(model, **combination)
             if isinstance(tried, Reducer):
@@ -72,7 +73,7 @@ def _by_method(grid: dict[str, Any], names: list[str]) -> dict[str, dict[str, An
 
 
 def _model(given: Any, common: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """A model, and those of its settings that differ from the defaults."""
+    """A model, and those of its settings that are neither the default nor common."""
     if isinstance(given, str):
         if given not in METHODS:
             raise ParameterError(f"methods: {given!r}; expected some of {list(METHODS)}.")
@@ -88,7 +89,8 @@ def _model(given: Any, common: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     defaults = type(given)().get_params(deep=False)
     now = given.get_params(deep=False)
     quiet = ("backend", "n_jobs", "verbose", "random_state")
-    return given, {k: v for k, v in now.items() if k not in quiet and not _same(v, defaults[k])}
+    known = defaults | common
+    return given, {k: v for k, v in now.items() if k not in quiet and not _same(v, known[k])}
 
 
 def _same(a: Any, b: Any) -> bool:

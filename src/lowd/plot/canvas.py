@@ -11,19 +11,21 @@ import numpy as np
 
 from ..errors import MissingPackageError, ParameterError
 
-# Told apart with any color vision: the closest two differ by 27 (CIE76) for normal sight and for
-# the three kinds of color blindness alike; the usual Okabe-Ito colors come down to 16.
+# Told apart with any color vision: the closest two differ by 22 (CIE76) for normal sight and for
+# the three kinds of color blindness alike; the usual eight Okabe-Ito colors come down to 16.
 COLORS = (
-    "#2151D3",
-    "#E1C000",
-    "#EC5AA7",
-    "#0F9557",
-    "#630B55",
-    "#3DCFF2",
-    "#B77604",
-    "#99CE70",
+    "#2D3DC3",
+    "#CDB814",
+    "#D84CA1",
+    "#018143",
+    "#2BDBE5",
+    "#A47701",
+    "#4F0564",
+    "#8EBE84",
+    "#099AEB",
+    "#4B0100",
 )
-MARKERS = ("o", "s", "^", "X", "D", "v")  # one more for every eight classes
+MARKERS = ("o", "s", "^", "X", "D", "v")  # one more for every ten classes
 INK, SOFT, PALE = "#333333", "#767676", "#C9CED3"  # text, lesser text, points without a color
 SMALL, TINY = 9, 8  # points of text
 FORMATS = ("png", "svg", "pdf")
@@ -40,6 +42,7 @@ def drawing() -> Any:
         from matplotlib.collections import LineCollection
         from matplotlib.figure import Figure
         from matplotlib.lines import Line2D
+        from matplotlib.patheffects import withStroke
         from matplotlib.ticker import MaxNLocator
     except ImportError as error:
         raise MissingPackageError(
@@ -54,6 +57,7 @@ def drawing() -> Any:
         Figure=Figure,
         Line2D=Line2D,
         MaxNLocator=MaxNLocator,
+        halo=[withStroke(linewidth=2, foreground="white")],
     )
 
 

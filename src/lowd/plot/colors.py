@@ -44,13 +44,18 @@ class Values(NamedTuple):
 
     numbers: NDArray[np.float64]
     title: str | None
+    cmap: Any = "viridis"
+    edge: float = 0.0  # share of the numbers beyond each end of the scale
 
-    def scale(self, cmap: str = "viridis") -> Any:
+    def scale(self) -> Any:
         """Colors of the range of the numbers."""
         finite = self.numbers[np.isfinite(self.numbers)]
-        low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
+        low, high = np.quantile(finite, [self.edge, 1 - self.edge]) if len(finite) else (0, 1)
         norm = drawing().colors.Normalize(low, high if high > low else low + 1)
-        return drawing().ScalarMappable(norm, drawing().colormaps[cmap])
+        named = isinstance(self.cmap, str)
+        return drawing().ScalarMappable(
+            norm, drawing().colormaps[self.cmap] if named else self.cmap
+        )
 
     def shades(self) -> NDArray[np.float64]:
         """One color per point."""

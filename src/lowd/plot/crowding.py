@@ -12,7 +12,7 @@ from ..errors import DataError
 from .canvas import INK, PALE, TINY, drawing, plain, settled
 from .colors import Classes
 
-ROOM = 14  # thumbnails along the longer side of the map
+ROOM = 18  # thumbnails along the longer side of the map
 # Where a word may stand, seen from its point: horizontal and vertical alignment, and a gap.
 SEATS = (
     ("left", "center", 4, 0),
@@ -82,10 +82,18 @@ def _as_pictures(images: Any, n: int) -> NDArray[Any]:
     return pictures
 
 
-def words(ax: Any, P: NDArray[Any], names: Any, colors: Any = INK, size: float = TINY) -> int:
+def words(
+    ax: Any,
+    P: NDArray[Any],
+    names: Any,
+    colors: Any = INK,
+    size: float = TINY,
+    away_from: Any = None,
+) -> int:
     """Names beside their points, earlier ones first; one without room is left out.
 
-    Returns how many stand. `colors` is one for all, or one per point.
+    Returns how many stand. `colors` is one for all, or one per point. With `away_from` (a place) a
+    name stands on the far side of its point if it can.
     """
     if len(names) != len(P):
         raise DataError(f"{len(names)} words for {len(P)} points; give one per point.")
@@ -105,9 +113,11 @@ def words(ax: Any, P: NDArray[Any], names: Any, colors: Any = INK, size: float =
             fontsize=size,
             color=colors if single else colors[i],
             zorder=4,
+            path_effects=drawing().halo,
         )
         text.set_in_layout(False)
-        if not _seat(text, places[i], boxes, i, frame, scale):
+        outward = None if away_from is None else P[i] - np.asarray(away_from)
+        if not _seat(text, places[i], _seats(outward), boxes, i, frame, scale):
             text.remove()
             continue
         stands += 1
@@ -116,11 +126,20 @@ def words(ax: Any, P: NDArray[Any], names: Any, colors: Any = INK, size: float =
     return stands
 
 
-def _seat(text: Any, place: Any, boxes: Any, own: int, frame: Any, scale: float) -> bool:
+def _seats(outward: Any) -> tuple[tuple[str, str, int, int], ...]:
+    if outward is None:
+        return SEATS
+    x, y = outward
+    return tuple(sorted(SEATS, key=lambda seat: -(x * seat[2] + y * seat[3]) / np.hypot(*seat[2:])))
+
+
+def _seat(
+    text: Any, place: Any, seats: Any, boxes: Any, own: int, frame: Any, scale: float
+) -> bool:
     """Move the text to the first free place around its point; False if there is none."""
     size = text.get_window_extent()
     wide, tall = size.width, size.height
-    for across, up, dx, dy in SEATS:
+    for across, up, dx, dy in seats:
         x = place[0] + dx * scale - {"left": 0, "center": wide / 2, "right": wide}[across]
         y = place[1] + dy * scale - {"bottom": 0, "center": tall / 2, "top": tall}[up]
         inside = frame.x0 <= x and x + wide <= frame.x1 and frame.y0 <= y and y + tall <= frame.y1

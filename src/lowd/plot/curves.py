@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..errors import DataError
 from .canvas import COLORS, INK, PALE, SOFT, as_chart, colorbar, drawing, legend_outside, one_axes
 
-STYLES = ("-", "--", "-.", ":")  # one more for every eight curves
+STYLES = ("-", "--", "-.", ":")  # one more for every ten curves
 
 
 def shepard(evaluation: Any, d: Any = None, *, title: str | None = None, ax: Any = None) -> Any:

@@ -147,12 +147,12 @@ def biplot(
     share = getattr(model, "explained_variance_ratio_", None)
     axes = [f"axis {j + 1}" + ("" if share is None else f" ({share[j]:.0%})") for j in (0, 1)]
     draw_points(ax, P, colors, None, [one.replace("%", " %") for one in axes])
-    as_map(ax, np.vstack([P, 1.15 * arrows[longest]]))
+    as_map(ax, np.vstack([P, arrows[longest] * [1.6, 1.15]]))  # room for their names
     explain(ax, colors)
     entitle(ax, title)
     for tip in arrows[longest]:
         ax.annotate("", tip, (0, 0), arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 1.1})
-    words(ax, arrows[longest], [names[j] for j in longest], INK, SMALL)
+    words(ax, arrows[longest], [names[j] for j in longest], INK, SMALL, (0, 0))
     return ax
 
 

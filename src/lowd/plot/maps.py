@@ -47,8 +47,8 @@ def scatter(
 ) -> Any:
     """Draw a map of one, two or three dimensions (three: each pair of axes in a panel).
 
-    Color tells classes apart for any color vision, and from the ninth class on the marker too; or
-    it shows values. The legend stands outside. Above 50,000 points the picture shows the logarithm
+    Color tells classes apart for any color vision, and from the eleventh on the marker too; or it
+    shows values. The legend stands outside. Above 50,000 points the picture shows the logarithm
     of their number per cell, so that a crowd never looks like a few.
 
     Parameters
@@ -87,11 +87,11 @@ def scatter(
         return _strip(one_axes(ax, 6.4, 2.6), P[:, 0], colors, names[0], title, legend)
     if P.shape[1] == 2:
         ax = one_axes(ax)
-        draw_points(ax, P, colors, size, names)
+        shown = draw_points(ax, P, colors, size, names)
         if images is not None:
             thumbnails(ax, P, images, colors, image_colors)
         if legend:
-            explain(ax, colors)
+            explain(ax, colors, shown)
         entitle(ax, title)
         if text is not None:
             _write(ax, P, text, colors)
@@ -131,20 +131,20 @@ def draw_points(
     colors: Classes | Values | None,
     size: float | None = None,
     names: list[str] | None = None,
-) -> None:
-    """Points of a two-dimensional map, or shades of their number; no legend."""
+) -> Any:
+    """Points of a two-dimensional map, or shades of their number; then the scale of the shades."""
+    shown = None
     if len(P) > MANY:
         shown = shaded(ax, P, colors)
-        if shown is not None:
-            colorbar(ax, shown, "points per cell")
     else:
         _draw_each(ax, P, colors, point_size(len(P)) if size is None else size)
     as_map(ax, P, None if names is None else (names[0], names[1]))
+    return shown
 
 
 def point_size(n: int) -> float:
     """Small enough that points of a filled map still show gaps."""
-    return float(np.clip(12_000 / n, 1.5, 30))
+    return float(np.clip(16_000 / n, 1.5, 30))
 
 
 def _draw_each(
@@ -167,9 +167,11 @@ def _draw_each(
             ax.scatter(*P[mine].T, s=area, color=rgb[colors.codes[mine]], marker=marker, **look)
 
 
-def explain(ax: Any, colors: Classes | Values | None) -> None:
+def explain(ax: Any, colors: Classes | Values | None, shown: Any = None) -> None:
     """The legend or the colorbar, outside."""
-    if isinstance(colors, Values):
+    if shown is not None:
+        colorbar(ax, shown, "points per cell")
+    elif isinstance(colors, Values):
         colorbar(ax, colors.scale(), colors.title)
     elif colors is not None:
         handles = [
@@ -201,9 +203,9 @@ def _pairs(
     """Three panels: each pair of the first three dimensions."""
     panels = many_axes(ax, 3, 3, 3.2, 0.9 if legend and colors is not None else 0.0)
     for panel, (i, j) in zip(panels, combinations(range(3), 2), strict=True):
-        draw_points(panel, P[:, [i, j]], colors, size, [names[i], names[j]])
-    if legend:
-        explain(panels[-1], colors)
+        shown = draw_points(panel, P[:, [i, j]], colors, size, [names[i], names[j]])
+        if legend:
+            explain(panel, colors if panel is panels[-1] else None, shown)
     more = f"the first three of {P.shape[1]} axes" if P.shape[1] > 3 else None
     entitle(panels[1], ", ".join(part for part in (title, more) if part))
     return panels

@@ -11,7 +11,7 @@ from ..errors import DataError
 from ..procrustes import aligned_to
 from .canvas import SMALL, SOFT, as_map, entitle, many_axes, plain
 from .colors import Coloring, coloring
-from .maps import draw_points, explain, places
+from .maps import draw_points, explain, places, point_size
 from .overlays import two_dimensions
 
 
@@ -52,7 +52,7 @@ def compare(
     for panel, (name, P) in zip(panels, shown.items(), strict=True):
         turned = aligned_to(first, P) if P is not first else P
         flat, _ = two_dimensions(turned, ["", ""])
-        draw_points(panel, flat, colors)
+        draw_points(panel, flat, colors, 0.6 * point_size(len(flat)))
         as_map(panel, flat)
         entitle(panel, name)
         if notes.get(name):

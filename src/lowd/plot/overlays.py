@@ -21,7 +21,9 @@ from .canvas import (
     legend_outside,
     one_axes,
 )
+from .colors import Values
 from .crowding import lines
+from .density import MANY, shaded
 from .maps import places, point_size
 
 # From pale where a point may be believed to dark where not: lightness alone tells, for any sight.
@@ -66,20 +68,19 @@ def quality(
     P, names = two_dimensions(P, names, dims)
     ax = one_axes(ax)
     doubt = drawing().colors.LinearSegmentedColormap.from_list("doubt", DOUBT)
-    low, high = np.quantile(numbers, [0.01, 0.99])
-    low, high = (low, high) if high > low else (low - 0.5, high + 0.5)
-    shades = drawing().ScalarMappable(
-        drawing().colors.Normalize(low, high), doubt.reversed() if falls else doubt
-    )
+    values = Values(numbers, measure.replace("_", " "), doubt.reversed() if falls else doubt, 0.01)
     area = point_size(len(P)) if size is None else size
     unknown = np.ones(len(P), bool)
     unknown[rows] = False
     ax.scatter(*P[unknown].T, s=0.6 * area, color="#ECEEF0", linewidths=0, zorder=1)
-    worst_last = np.argsort(-numbers if falls else numbers, kind="stable")
-    colors = shades.to_rgba(numbers[worst_last])
-    ax.scatter(*P[rows[worst_last]].T, s=area, color=colors, linewidths=0, zorder=2)
+    if len(rows) > MANY:
+        shaded(ax, P[rows], values)  # the mean of each cell: the worst on top would be all we see
+    else:
+        worst_last = np.argsort(-numbers if falls else numbers, kind="stable")
+        colors = values.shades()[worst_last]
+        ax.scatter(*P[rows[worst_last]].T, s=area, color=colors, linewidths=0, zorder=2)
     as_map(ax, P, (names[0], names[1]))
-    bar = colorbar(ax, shades, measure.replace("_", " "))
+    bar = colorbar(ax, values.scale(), values.title)
     if falls:
         bar.ax.invert_yaxis()  # doubt is on top, always
     meaning = MEANING.get(measure, "doubtful places")
@@ -151,7 +152,7 @@ def neighbors(
     >>> X = [[0, 0], [1, 0], [0, 2], [5, 5]]
     >>> ax = plot.neighbors(X, [[0, 0], [9, 0], [0, 2], [5, 5]], 0, 1)
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['row 0', '0 true neighbors kept', '1 true neighbors lost', '1 false neighbors']
+    ['row 0', '0 true neighbors kept', '1 true neighbor lost', '1 false neighbor']
     """
     P, names = places(Y)
     if not 0 <= point < len(P):
@@ -165,16 +166,18 @@ def neighbors(
     blue, rose = COLORS[0], COLORS[2]
     ax.scatter(*flat.T, s=point_size(len(P)), color=PALE, linewidths=0, zorder=1)
     groups = (
-        ("true neighbors kept", np.intersect1d(true, seen), blue, "o"),
-        ("true neighbors lost", np.setdiff1d(true, seen), rose, "s"),
-        ("false neighbors", np.setdiff1d(seen, true), INK, "X"),
+        ("true {} kept", np.intersect1d(true, seen), blue, "o"),
+        ("true {} lost", np.setdiff1d(true, seen), rose, "s"),
+        ("false {}", np.setdiff1d(seen, true), INK, "X"),
     )
     lines(ax, np.repeat(flat[[point]], len(true), 0), flat[true], INK, alpha=0.35)
     handles = [dot(COLORS[1], "*", f"row {point}", markersize=11, markeredgecolor=INK)]
     handles[0].set_markeredgewidth(0.7)
-    for name, rows, color, marker in groups:
-        ax.scatter(*flat[rows].T, s=34, color=color, marker=marker, linewidths=0, zorder=3)
-        handles.append(dot(color, marker, f"{len(rows)} {name}"))
+    for height, (name, rows, color, marker) in enumerate(groups):
+        look = {"linewidths": 0.4, "edgecolors": "white", "zorder": 3.9 - 0.1 * height}
+        ax.scatter(*flat[rows].T, s=34, color=color, marker=marker, **look)
+        who = "neighbor" if len(rows) == 1 else "neighbors"
+        handles.append(dot(color, marker, f"{len(rows)} {name.format(who)}"))
     star = {"s": 150, "marker": "*", "edgecolors": INK, "linewidths": 0.7, "zorder": 4}
     ax.scatter(*flat[point], color=COLORS[1], **star)
     as_map(ax, flat, (names[0], names[1]))

@@ -61,7 +61,7 @@ def pca_steps(
     _cloud(panels[4], scaled, "5 projected", ["", ""], color=PALE)
     lines(panels[4], scaled, foot, SOFT, linewidths=0.5)
     panels[4].scatter(*foot.T, s=12, color=COLORS[2], linewidths=0, zorder=3)
-    _cloud(panels[5], rows, "6 back", names, color=PALE)
+    _cloud(panels[5], rows, "6 back", names, mean, PALE)
     lines(panels[5], rows, back, SOFT, linewidths=0.5)
     panels[5].scatter(*back.T, s=12, color=COLORS[2], linewidths=0, zorder=3)
     if title:
