@@ -57,13 +57,13 @@ benchmarks/.venv/.packages: benchmarks/requirements.txt $(VENV)/.installed $(she
 bench: benchmarks/.venv/.packages
 	benchmarks/.venv/bin/python benchmarks/run.py
 
-native-test: $(VENV)/.packages
+native-test: $(VENV)/.installed
 	@PATH="$(CURDIR)/$(BIN):$$PATH" native/tests/run plain
 
 sanitize: $(VENV)/.packages
 	@PATH="$(CURDIR)/$(BIN):$$PATH" native/tests/run address thread
 
-wheel-test: $(VENV)/.packages
+wheel-test: $(VENV)/.installed
 	@tests/wheel.sh $(BIN)/python
 
 clean:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Build the sdist, from it the wheel, and try the wheel in an empty environment outside the repository.
+# Build sdist and wheel, and try the wheel in an empty environment outside the repository.
 # Usage: tests/wheel.sh PYTHON   (a Python that has the `build` dependency group of pyproject.toml)
 set -euo pipefail
 
@@ -13,14 +13,14 @@ run() {   # a step is silent unless it fails
     "$@" >"$work/log" 2>&1 || { cat "$work/log"; echo "failed: $*" >&2; exit 1; }
 }
 
-# `build` makes the wheel from the sdist, not from the repository: what the sdist lacks is found here.
+# The wheel is linked from what is compiled already; that the sdist has all it needs is checked below.
 cd "$repo"
-PATH="$(dirname "$python"):$PATH" run "$python" -m build --no-isolation --outdir "$work/dist"
+PATH="$(dirname "$python"):$PATH" run "$python" -m build --no-isolation --sdist --wheel --outdir "$work/dist"
 sdist=$(echo "$work"/dist/*.tar.gz) wheel=$(echo "$work"/dist/*.whl)
-echo "built      $(basename "$sdist"), and from it $(basename "$wheel")"
+echo "built      $(basename "$sdist") and $(basename "$wheel")"
 
 tar -tzf "$sdist" | cut -d/ -f2- | sort >"$work/sdist"
-for file in $(git ls-files -co --exclude-standard CMakeLists.txt LICENSE README.md native src); do
+for file in $(git ls-files -co --exclude-standard CMakeLists.txt LICENSE README.md pyproject.toml native src); do
     grep -qxF "$file" "$work/sdist" || { echo "the sdist lacks $file" >&2; exit 1; }
 done
 echo "sdist      holds the sources of the package and of its native core"
