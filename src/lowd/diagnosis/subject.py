@@ -24,7 +24,8 @@ SubjectKind: TypeAlias = Literal["rows", "distances", "table", "objects"]
 BLOCK = 2**22  # numbers that are looked at together: 32 MiB
 MOST_CALLS = 1000  # objects that a callable metric compares with each other
 SMALL, LARGE = 1e-100, 1e100  # entries whose squares can be added up without a thought
-WIDE = 20_000_000  # numbers in a sample of rows: 160 MB
+WIDE = 50_000_000  # numbers in a sample of rows: 400 MB
+MOST_SPARSE = 5000  # sparse rows, which are compared pair by pair
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,9 @@ def chosen(
     limit = len(candidates) if most is None else most
     if callable(subject.metric) or subject.kind == "table":
         limit = min(limit, MOST_CALLS)
-    if most is not None and subject.width:
+    if most is not None and issparse(subject.items):
+        limit = min(limit, MOST_SPARSE)
+    elif most is not None and subject.width:
         limit = min(limit, max(200, WIDE // subject.width))
     if len(candidates) <= limit:
         return candidates

@@ -13,7 +13,7 @@ from ..backends import resolve
 from ..backends.protocol import Backend, Float64
 from ..diagnosis.checkup import NEIGHBORS, watched
 from ..diagnosis.columns import ColumnSurvey, survey
-from ..diagnosis.intrinsic import intrinsic_dimensions
+from ..diagnosis.intrinsic import agreed, intrinsic_dimensions
 from ..diagnosis.neighborhoods import first_rows
 from ..diagnosis.subject import Sample, Subject, chosen, read
 from ..errors import ColumnTypeError, DataError, ParameterError
@@ -227,16 +227,16 @@ def _of_neighbors(sample: Sample, k: int, seed: int, ops: Backend) -> Part:
     if len(sample) < 10:
         part.notes.append("Fewer than ten distinct rows: neighbors say nothing.")
         return part
-    if (bend := residual_elbow(sample, ops, seed)) is not None:
+    near = sample.others(min(NEIGHBORS, len(sample) - 1), ops)
+    found, notes = intrinsic_dimensions(sample, near, ops, seed)
+    part.notes.extend(notes)
+    if (bend := residual_elbow(sample, agreed(found) or 2, ops, seed)) is not None:
         part.counts["isomap"], part.curves["residual_variance"] = bend
     else:
         part.notes.append("The neighbor graph is in pieces, so ways along it say nothing.")
     small = small_sample(sample, seed)
     near = small.others(min(k, len(small) - 1), ops)
     part.counts["eigengap"], part.curves["laplacian_eigenvalues"] = eigengap(near, k)
-    near = sample.others(min(NEIGHBORS, len(sample) - 1), ops)
-    found, notes = intrinsic_dimensions(sample, near, ops, seed)
     part.intervals.update(found)
     part.counts.update({name: max(1, round(value.value)) for name, value in found.items()})
-    part.notes.extend(notes)
     return part

@@ -11,22 +11,27 @@ from ..backends.protocol import Backend, Float64, Neighbors
 from ..diagnosis.shape import SAMPLE, ways
 from ..diagnosis.subject import Sample
 
-GAIN = 0.01  # residual variance that one more dimension must save
+GAIN = 0.01  # residual variance that one more dimension must save,
+NOTHING = 0.001  # unless it halves what is left, and that is more than this
 GAPS = 15  # eigenvalues among which the largest gap is looked for
 ZERO = 1e-6  # a smaller eigenvalue is rounding, or a piece that hangs by a thread
 
 
-def residual_elbow(sample: Sample, ops: Backend, seed: int) -> tuple[int, Float64] | None:
+def residual_elbow(
+    sample: Sample, guess: float, ops: Backend, seed: int
+) -> tuple[int, Float64] | None:
     """Where Isomap's residual variance stops falling (Tenenbaum et al., 2000).
 
-    The fewest dimensions after which one more saves less than 0.01.
+    The fewest dimensions after which one more saves less than 0.01, and does not halve it either:
+    of a long sheet the first dimension alone leaves little.
     """
-    found = ways(sample, ops, seed)
+    found = ways(sample, guess, ops, seed)
     if found is None:
         return None
-    gains = -np.diff(found.geodesic)
-    small = np.flatnonzero(gains < GAIN)
-    return (int(small[0]) + 1 if len(small) else len(found.geodesic)), found.geodesic
+    left, next_left = found.geodesic[:-1], found.geodesic[1:]
+    halved = (left > NOTHING) & (next_left < left / 2)
+    enough = np.flatnonzero((left - next_left < GAIN) & ~halved)
+    return (int(enough[0]) + 1 if len(enough) else len(found.geodesic)), found.geodesic
 
 
 def eigengap(near: Neighbors, k: int) -> tuple[int, Float64]:
