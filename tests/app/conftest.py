@@ -28,7 +28,7 @@ def lowd_command(capfd):
     return run
 
 
-def three_groups(n=60, d=5):
+def three_groups(n=90, d=5):
     """Rows in three groups, which anything can tell apart."""
     rng = np.random.default_rng(0)
     group = np.arange(n) % 3

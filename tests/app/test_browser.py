@@ -26,7 +26,7 @@ def chromium():
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     """Nine rows on a lattice, far from each other, in three classes; one of them is nasty."""
-    X = np.array([[x, y] for x in (0.0, 1.0, 2.0) for y in (0.0, 1.0, 2.0)]) * 10
+    X = np.array([[x, y] for x in (0.0, 1.0, 2.0) for y in (0.0, 1.0, 2.0)]) * 10.25
     table = Table(
         X,
         columns=("across", "up"),
@@ -85,7 +85,7 @@ def test_it_is_silent_and_safe(chromium, page):
     assert chromium.errors == []
     assert [url[:5] for url in chromium.requests if not url.startswith(("file:", "data:"))] == []
     assert chromium("window.hacked") is None
-    assert chromium("document.title") == f"PCA of {EVIL}.csv"
+    assert chromium("document.title") == f"PCA of {EVIL.rpartition('/')[2]}.csv"
 
 
 def test_pointing_and_clicking_tell_what_a_point_is(chromium, page):

@@ -20,9 +20,9 @@ from lowd.report import points
 EVIL = '</script><img src=x onerror="window.hacked=1"><b>&amp;'
 
 
-@pytest.fixture
-def data(rng):
-    X = rng.normal(size=(80, 6))
+@pytest.fixture(scope="module")
+def data():
+    X = np.random.default_rng(0).normal(size=(80, 6))
     return Table(
         X,
         columns=tuple(f"x{i}" for i in range(6)),
@@ -31,6 +31,12 @@ def data(rng):
         extra={EVIL: np.arange(80.0)},
         source=f"{EVIL}.csv",
     )
+
+
+@pytest.fixture
+def no_charts(monkeypatch):
+    """Drawing them takes most of the time."""
+    monkeypatch.setattr(report, "_charts", lambda *_: [])
 
 
 def write(path, table, method="PCA", **more):
@@ -69,6 +75,7 @@ class Reader(html.parser.HTMLParser):
             self.texts.append(data)
 
 
+@pytest.mark.usefixtures("no_charts")
 def test_the_points_are_those_of_the_map(tmp_path, data):
     page, model, Y, evaluation = write(tmp_path / "r.html", data)
     made = held(page)
@@ -86,6 +93,7 @@ def test_the_points_are_those_of_the_map(tmp_path, data):
     assert {EVIL, "x0", "x5"} <= set(columns)
 
 
+@pytest.mark.usefixtures("no_charts")
 def test_nothing_of_the_data_becomes_markup(tmp_path, data):
     page, *_ = write(tmp_path / "r.html", data, command=f"lowd pca '{EVIL}.csv'")
     reader = Reader(page)
@@ -93,30 +101,36 @@ def test_nothing_of_the_data_becomes_markup(tmp_path, data):
     assert [attrs for tag, attrs in reader.tags if "onerror" in attrs] == []
     assert all(attrs["src"].startswith("data:") for tag, attrs in reader.tags if tag == "img")
     assert [tag for tag, _ in reader.tags].count("script") == 2
-    assert f"PCA of {EVIL}.csv" in reader.texts
+    assert f"PCA of {EVIL.rpartition('/')[2]}.csv" in reader.texts
     script = re.search(r"<script>(.*?)</script>", page, re.S)[1]
     policy = next(a["content"] for _, a in reader.tags if "content" in a and "http-equiv" in a)
     assert base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() in policy
     assert "default-src 'none'" in policy
 
 
-def test_the_page_needs_no_network(tmp_path, data):
-    page, *_ = write(tmp_path / "r.html", data)
-    for _, attrs in Reader(page).tags:
-        for name in ("src", "href", "action", "srcset"):
-            assert re.match(r"data:|#|$", attrs.get(name, "")), attrs
-    outside = re.sub(r"data:[\w/+;,=]+", "", page)
-    assert not re.search(
-        r"(url\(|@import|fetch\(|XMLHttpRequest|import\()['\"]?(https?:)?//", outside
-    )
-
-
-def test_numbers_diagnosis_and_versions_are_there(tmp_path, data):
+@pytest.fixture(scope="module")
+def full(tmp_path_factory, data):
+    """A page with all there is."""
     found = SimpleNamespace(
         findings=[SimpleNamespace(severity="warning", sentence="A < B.", remedy="Do & be.")],
         recommendations=[SimpleNamespace(method="PCA", reason="It is <flat>.")],
     )
-    page, _, _, evaluation = write(tmp_path / "r.html", data, diagnosis=found, command="lowd pca x")
+    path = tmp_path_factory.mktemp("report") / "r.html"
+    page, _, _, evaluation = write(path, data, diagnosis=found, command="lowd pca x")
+    return page, evaluation
+
+
+def test_the_page_needs_no_network(full):
+    page, _ = full
+    for _, attrs in Reader(page).tags:
+        for name in ("src", "href", "action", "srcset"):
+            assert re.match(r"data:|#|$", attrs.get(name, "")), attrs
+    outside = re.sub(r"data:[\w/+;,=]+", "", page)
+    assert not re.search(r"(url\(|@import|fetch\(|import\()['\"]?(https?:)?//", outside)
+
+
+def test_numbers_diagnosis_and_versions_are_there(full):
+    page, evaluation = full
     text = " ".join(" ".join(Reader(page).texts).split())
     for name, measure in evaluation.measures.items():
         assert f"{name.replace('_', ' ')} {float(measure):.3f}" in text
@@ -128,6 +142,7 @@ def test_numbers_diagnosis_and_versions_are_there(tmp_path, data):
     assert titles == ["Neighborhoods kept", "Shepard diagram", "Scree"]
 
 
+@pytest.mark.usefixtures("no_charts")
 def test_the_python_in_the_page_makes_the_same_map(tmp_path, rng, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.save("rows.npy", rng.normal(size=(40, 4)))
@@ -142,6 +157,7 @@ def test_the_python_in_the_page_makes_the_same_map(tmp_path, rng, monkeypatch):
     np.testing.assert_array_equal(names["Y"], Y)
 
 
+@pytest.mark.usefixtures("no_charts")
 def test_very_many_points_are_a_picture(tmp_path, data, monkeypatch):
     monkeypatch.setattr(report, "MOST", 79)
     page, *_ = write(tmp_path / "r.html", data)
@@ -150,6 +166,7 @@ def test_very_many_points_are_a_picture(tmp_path, data, monkeypatch):
     assert any(attrs.get("class") == "density" for _, attrs in tags)
 
 
+@pytest.mark.usefixtures("no_charts")
 def test_columns_beyond_the_room_are_left_out_with_a_sentence(tmp_path, data, monkeypatch):
     monkeypatch.setattr(points, "VALUES", 80 * 4)
     page, *_ = write(tmp_path / "r.html", data)
@@ -157,6 +174,7 @@ def test_columns_beyond_the_room_are_left_out_with_a_sentence(tmp_path, data, mo
     assert "as many columns as fit" in page
 
 
+@pytest.mark.usefixtures("no_charts")
 def test_thumbnails_are_on_one_sheet(tmp_path, data):
     pictures = np.zeros((80, 4, 6), np.uint8)
     pictures[:, 0, 0] = np.arange(80)
@@ -172,6 +190,7 @@ def test_thumbnails_are_on_one_sheet(tmp_path, data):
         assert sheet[row // across * height, row % across * width] == row
 
 
+@pytest.mark.usefixtures("no_charts")
 def test_one_and_many_dimensions_and_rows_that_were_not_measured(tmp_path, data):
     for d in (1, 5):
         model = lowd.PCA(d)
@@ -193,6 +212,7 @@ def test_one_and_many_dimensions_and_rows_that_were_not_measured(tmp_path, data)
         assert np.flatnonzero(np.isfinite(trust)).tolist() == [1, 5, 7]
 
 
+@pytest.mark.usefixtures("no_charts")
 def test_a_failed_write_leaves_nothing(tmp_path, data, monkeypatch):
     import os
 

@@ -63,11 +63,10 @@ def summary(name: str) -> str:
 
 
 def advice(name: str) -> tuple[str, str]:
-    """When to use a method, and what it costs: the sentences that begin so."""
-    text = " ".join(docstring(name).partition("Parameters\n")[0].split())
-    use = re.search(r"Use it.*?(?= Cost:|$)", text)
-    cost = re.search(r"Cost: (.*?)(?= New (?:rows|points)|$)", text)
-    return use[0] if use else "", cost[1] if cost else ""
+    """When to use a method, and what it costs: the text before and after "Cost:"."""
+    text = docstring(name).partition("Parameters\n")[0].removeprefix(summary(name))
+    use, _, rest = " ".join(text.split()).partition("Cost: ")
+    return use.strip(), re.split(r" New (?:rows|points)", rest)[0]
 
 
 def texts(name: str) -> dict[str, str]:

@@ -31,11 +31,11 @@ def packed(Y: NDArray[Any], names: list[str], evaluation: Any, table: Any) -> tu
         for name, column in zip(names[:AXES], Y.T[:AXES], strict=True)
     ]
     columns, room = [], VALUES
-    for name, values, main in _columns(evaluation, table, n):
+    for name, values, main, measured in _columns(evaluation, table, n):
         if room < n and not main:
             notes.append(f"The page holds as many columns as fit; {name!r} and later ones do not.")
             break
-        columns.append(_column(name, values) | {"main": main})
+        columns.append(_column(name, values, measured) | {"main": main})
         room -= n
     ids = None if table is None or table.ids is None else [str(name) for name in table.ids]
     if ids is not None and sum(map(len, ids)) > TEXTS:
@@ -58,32 +58,36 @@ def embedded(value: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _columns(evaluation: Any, table: Any, n: int) -> Iterator[tuple[str, Any, bool]]:
-    """Labels first, then how far each point is to be trusted, then all else there is."""
+def _columns(evaluation: Any, table: Any, n: int) -> Iterator[tuple[str, Any, bool, bool]]:
+    """Labels first, then how far each point is to be trusted, then all else there is.
+
+    With each: does it stand beside a point that is pointed at, and is it a measure?
+    """
     if table is not None and table.labels is not None:
-        yield table.label_name, table.labels, True
+        yield table.label_name, table.labels, True, False
     if evaluation is not None:
         for name, values in evaluation.pointwise.items():
             full = np.full(n, np.nan)
             full[evaluation.rows] = values
-            yield name.replace("_", " "), full, name == "trustworthiness"
+            yield name.replace("_", " "), full, name == "trustworthiness", True
     if table is not None:
         extra: Mapping[str, Any] = table.extra
-        yield from ((name, values, False) for name, values in extra.items())
+        yield from ((name, values, False, False) for name, values in extra.items())
         if table.kind in ("rows", "genotypes") and isinstance(table.X, np.ndarray):
-            yield from ((str(name), table.X[:, i], False) for i, name in enumerate(table.columns))
+            names = map(str, table.columns)
+            yield from ((name, table.X[:, i], False, False) for i, name in enumerate(names))
 
 
-def _column(name: str, values: Any) -> dict[str, Any]:
+def _column(name: str, values: Any, measured: bool) -> dict[str, Any]:
     values = np.asarray(values)
     if values.dtype.kind not in "iufb" and len(set(map(str, values))) > max(40, len(values) // 2):
         return {"name": name, "kind": "text", "values": [str(one)[:200] for one in values]}
-    colors = coloring(values, len(values))
+    colors = coloring(values, len(values), "values" if measured else "auto")
     if isinstance(colors, Classes):
         return {
             "name": name,
             "kind": "class",
-            "names": colors.names,
+            "names": _names(colors, values),
             "rest": colors.rest,
             "counts": np.bincount(colors.codes, minlength=len(colors.names)).tolist(),
             "values": _base64(colors.codes, np.uint16),
@@ -98,6 +102,15 @@ def _column(name: str, values: Any) -> dict[str, Any]:
         "high": high,
         "values": _base64(numbers, np.float32),
     }
+
+
+def _names(classes: Classes, values: NDArray[Any]) -> list[str]:
+    """A legend in a picture shortens long names; a page has room for them."""
+    first = {int(code): row for row, code in reversed(list(enumerate(classes.codes)))}
+    return [
+        str(values[first[code]]) if name.endswith("…") and code in first else name
+        for code, name in enumerate(classes.names)
+    ]
 
 
 def _base64(values: Any, dtype: Any) -> str:
