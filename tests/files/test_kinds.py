@@ -66,6 +66,25 @@ def test_sparse_matrices(tmp_path, kind):
     np.testing.assert_allclose(dense, X.toarray())
 
 
+@pytest.mark.parametrize("symmetry", ["symmetric", "skew-symmetric", "general"])
+@pytest.mark.parametrize("field", ["real", "integer", "pattern", None])
+def test_matrix_market_as_scipy_writes_it(tmp_path, symmetry, field):
+    A = np.array([[1.0, 2, 0], [2, 0, -3], [0, -3, 4]])
+    if symmetry == "skew-symmetric":
+        A = np.tril(A, -1) - np.tril(A, -1).T
+    elif symmetry == "general":
+        A = A[:, :2]
+    dense = field is None
+    if field == "pattern" and symmetry == "skew-symmetric":
+        return  # there is no such thing
+    path = tmp_path / "t.mtx"
+    X = A if dense else sparse.coo_array(A)
+    scipy.io.mmwrite(path, X, comment="by\nSciPy", field=field or "real", symmetry=symmetry)
+    found = lowd.io.read(path, distances=False).X
+    expected = (A != 0) * 1.0 if field == "pattern" else A
+    np.testing.assert_array_equal(found if dense else found.toarray(), expected)
+
+
 def test_a_sparse_index_outside_is_refused(tmp_path):
     path = tmp_path / "t.npz"
     parts = {"indices": [0, 9], "indptr": [0, 1, 2], "data": [1.0, 2.0]}

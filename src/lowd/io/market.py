@@ -1,52 +1,158 @@
-"""Matrix Market files (.mtx)."""
+"""Matrix Market files (.mtx).
+
+Read here and not by SciPy, whose reader (1.17) can end the process: it aborts on an open file, and
+a damaged one made it write outside of its arrays.
+"""
 
 from __future__ import annotations
 
-import io
-from typing import Any
+import warnings
+from collections.abc import Iterator
+from typing import IO, Any, NamedTuple
 
 import numpy as np
-from scipy.io import mminfo, mmread
-from scipy.sparse import csr_array, issparse
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array
 
+from .. import progress
 from ..errors import FileFormatError, UnsupportedError
 from .arrays import as_numbers
 from .options import Options
 from .source import Source, require
 from .table import Table
 
+_PART = 2**24  # bytes of text turned into numbers at a time
+_LONGEST = 2**16  # bytes of a line before the numbers begin
+_FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern")
+_SYMMETRIES = ("general", "symmetric", "skew-symmetric")
+_MOST_NAMES = 10**6
+
+
+class _Header(NamedTuple):
+    sparse: bool
+    pattern: bool
+    symmetry: str
+    rows: int
+    columns: int
+    entries: int
+
+    @property
+    def width(self) -> int:
+        """Numbers per line."""
+        return 1 if not self.sparse else 2 if self.pattern else 3
+
 
 def read(source: Source, _: Options) -> Table:
-    try:
-        rows, columns, entries, layout, field, _symmetry = mminfo(_target(source))
-    except Exception as error:  # SciPy's parsers have several
+    with source.open() as file:
+        header = _header(file, source)
+        count = header.entries * header.width
+        if 2 * count > source.size + 2:  # a digit and a space each
+            raise FileFormatError(
+                f"{source.name} is cut off: it claims {header.entries} entries of a "
+                f"{header.rows} × {header.columns} matrix, more than its {source.size} bytes hold."
+            )
+        full = 0 if header.sparse else header.rows * header.columns
+        needs = {"numbers": 16 * count, "matrix": 8 * full, "rows": 8 * header.rows}
+        require(source, needs, "Use fewer rows.")
+        numbers = np.concatenate([np.empty(0), *_numbers(file, source)])
+    if len(numbers) != count:
         raise FileFormatError(
-            f"{source.name} is damaged, or no Matrix Market file ({error})."
-        ) from None
-    if field == "complex":
-        raise UnsupportedError(f"{source.name} holds complex numbers; take their real part first.")
-    if min(rows, columns) < 1:
-        raise FileFormatError(f"{source.name} holds a {rows} × {columns} matrix without entries.")
-    least = 2 if layout == "array" or field == "pattern" else 3  # bytes of an entry's line
-    if (rows * columns if layout == "array" else entries) * least > 4 * source.size:
-        raise FileFormatError(
-            f"{source.name} is cut off: it claims {entries} entries of a {rows} × {columns} "
-            f"matrix, more than its {source.size} bytes can hold."
+            f"{source.name} is damaged: it claims {count} numbers and holds {len(numbers)}."
         )
-    require(source, {"entries": 32 * entries, "rows": 8 * rows}, "Use fewer rows.")
-    X = _parsed(source)
-    numbers = csr_array(X) if issparse(X) else np.asarray(X)
-    names = tuple(f"x{j}" for j in range(columns)) if columns <= 10**6 else ()
-    return Table(as_numbers(numbers, source.name), "rows", names, source=source.name)
+    X = _sparse(numbers, header, source.name) if header.sparse else _dense(numbers, header)
+    names = tuple(f"x{j}" for j in range(header.columns)) if header.columns <= _MOST_NAMES else ()
+    return Table(as_numbers(X, source.name), "rows", names, source=source.name)
 
 
-def _parsed(source: Source) -> Any:
+def _header(file: IO[bytes], source: Source) -> _Header:
+    words = file.readline(_LONGEST).decode("ascii", "replace").lower().split()
+    if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
+        raise FileFormatError(f"{source.name} is no Matrix Market file: its first line is another.")
+    _, _, layout, field, symmetry = words
+    if layout not in ("coordinate", "array") or (layout == "array" and field == "pattern"):
+        raise FileFormatError(f"{source.name} is damaged: there is no {field} matrix as {layout}.")
+    if field not in _FIELDS or symmetry not in _SYMMETRIES:
+        raise UnsupportedError(f"{source.name} holds a {field} {symmetry} matrix; make it real.")
+    line = file.readline(_LONGEST)
+    while line.startswith(b"%") or line == b"\n" or line == b"\r\n":
+        line = file.readline(_LONGEST)
+    sparse = layout == "coordinate"
+    sizes = [int(word) if word.isdigit() and len(word) < 19 else -1 for word in line.split()]
+    if len(sizes) != 2 + sparse or min(sizes) < 0:
+        raise FileFormatError(f"{source.name} is damaged: {line[:40]!r} is no size of a matrix.")
+    rows, columns = sizes[:2]
+    if min(rows, columns) < 1 or (symmetry != "general" and rows != columns):
+        raise FileFormatError(f"{source.name} holds a {rows} × {columns} {symmetry} matrix.")
+    entries = sizes[2] if sparse else _packed_size(rows, columns, symmetry)
+    return _Header(sparse, field == "pattern", symmetry, rows, columns, entries)
+
+
+def _packed_size(rows: int, columns: int, symmetry: str) -> int:
+    if symmetry == "general":
+        return rows * columns
+    return rows * (rows + 1) // 2 if symmetry == "symmetric" else rows * (rows - 1) // 2
+
+
+def _numbers(file: IO[bytes], source: Source) -> Iterator[NDArray[np.float64]]:
+    """All numbers that follow, some lines at a time."""
+    rest = b""
+    while part := file.read(_PART):
+        whole, _, last = (rest + part).rpartition(b"\n")
+        rest = last if whole else rest + part
+        if len(rest) > _PART:
+            raise FileFormatError(f"{source.name} is damaged: a line does not end.")
+        yield _parsed(whole if whole else b"", source.name)
+        progress.report("reading numbers", min(file.tell(), source.size), source.size)
+    yield _parsed(rest, source.name)
+
+
+def _parsed(text: bytes, where: str) -> NDArray[np.float64]:
+    if not text.strip():
+        return np.empty(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of what is no number NumPy warns
+        try:
+            return np.fromstring(text.decode("ascii"), sep=" ")
+        except (DeprecationWarning, ValueError):
+            bad = next((word for word in text.split() if not _is_number(word)), b"?")
+            raise FileFormatError(f"{where} is damaged: {bad[:40]!r} is no number.") from None
+
+
+def _is_number(word: bytes) -> bool:
     try:
-        return mmread(_target(source))
-    except Exception as error:
-        raise FileFormatError(f"{source.name} is damaged ({error}).") from None
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
-def _target(source: Source) -> Any:
-    """A name or a buffer: from an open file SciPy 1.17 steps back too far, and aborts."""
-    return io.BytesIO(source.data) if source.path is None else str(source.path)
+def _sparse(numbers: NDArray[np.float64], header: _Header, where: str) -> Any:
+    table = numbers.reshape(header.entries, header.width)
+    places = table[:, :2] - 1
+    good = (places >= 0) & (places < (header.rows, header.columns)) & (places == np.floor(places))
+    if not good.all():
+        entry = int(np.argmin(good.all(1)))
+        raise FileFormatError(
+            f"{where} is damaged: its entry {entry + 1} is at {table[entry, 0]:g}, "
+            f"{table[entry, 1]:g} of a {header.rows} × {header.columns} matrix."
+        )
+    i, j = places.astype(np.int64).T
+    values = np.ones(header.entries) if header.pattern else table[:, 2]
+    if header.symmetry != "general":  # the other triangle
+        off = i != j
+        sign = 1.0 if header.symmetry == "symmetric" else -1.0
+        i, j = np.concatenate([i, j[off]]), np.concatenate([j, i[off]])
+        values = np.concatenate([values, sign * values[off]])
+    return csr_array(coo_array((values, (i, j)), shape=(header.rows, header.columns)))
+
+
+def _dense(numbers: NDArray[np.float64], header: _Header) -> NDArray[np.float64]:
+    """Column by column; of a symmetric matrix the lower triangle."""
+    if header.symmetry == "general":
+        return np.ascontiguousarray(numbers.reshape(header.columns, header.rows).T)
+    X = np.zeros((header.rows, header.rows))
+    skew = header.symmetry == "skew-symmetric"
+    j, i = np.triu_indices(header.rows, int(skew))  # lower triangle, column by column
+    X[i, j] = numbers
+    X[j, i] = -numbers if skew else numbers
+    return X
