@@ -50,18 +50,19 @@ class Sample:
     def of(cls, items: Any, most: int, start: int = 0) -> Sample:
         """Of rows that are numbered from `start`."""
         n = len_of(items)
-        chosen = _chosen(np.arange(start, start + n), most)
-        return cls(some(items, chosen), chosen + start, n)
+        rows = chosen(np.arange(start, start + n), most)
+        return cls(some(items, rows), rows + start, n)
 
     def merge(self, other: Sample, most: int) -> Sample:
         """The sample that all rows together have, those of `self` first."""
         numbers = np.concatenate([self.numbers, other.numbers])
-        chosen = _chosen(numbers, most)
-        rows = _stacked(self.items, other.items)[chosen]
-        return Sample(rows, numbers[chosen], self.seen + other.seen)
+        kept = chosen(numbers, most)
+        rows = _stacked(self.items, other.items)[kept]
+        return Sample(rows, numbers[kept], self.seen + other.seen)
 
 
-def _chosen(numbers: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+def chosen(numbers: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Which of these row numbers are kept, by their places."""
     if len(numbers) <= most:
         return np.arange(len(numbers))
     return np.sort(np.argpartition(draws.bits(0, "sample", numbers), most - 1)[:most])

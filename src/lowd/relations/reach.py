@@ -16,7 +16,7 @@ from scipy.sparse import csr_array, issparse
 
 from ..backends.protocol import Array, Backend, Float64, Rows
 from ..data import Data, Kind
-from ..samples import MOST, OBJECTS, Sample, enough, len_of
+from ..samples import MOST, OBJECTS, Sample, chosen, enough, len_of
 from ..tables import Table
 from ..values import value
 from .distances import Distances, distances_of, unit_rows
@@ -24,6 +24,7 @@ from .kernels import KernelFunction, kernel_of
 from .neighbors import nearest, others
 
 INSIDE, HALF = 0.90, 0.95  # shares of the training rows
+BLOCK = 2**15  # entries of a given matrix looked at together
 FLOOR = 0.05  # the least step, as a share of the distance; absolute for logarithms
 
 
@@ -111,12 +112,11 @@ class MatrixReach:
 
     @classmethod
     def of(cls, A: Any, kind: str) -> MatrixReach:
-        sample = Sample.of(A, MOST)
-        gaps = _least(sample.items, kind, sample.numbers)
-        edge = Edge.of(gaps, 0.0 if kind == "distances" else FLOOR)
+        rows = chosen(np.arange(A.shape[0]), MOST)
+        edge = Edge.of(_least(A, kind, rows), 0.0 if kind == "distances" else FLOOR)
         if edge.step == 0:
-            held = sample.items.data if issparse(A) else sample.items
-            edge = edge._replace(step=FLOOR * float(np.nanmax(held, initial=0)))
+            held = (A.data if issparse(A) else A).ravel()
+            edge = edge._replace(step=FLOOR * float(np.fmax.reduce(held, initial=0)))
         return cls(kind, *edge)
 
     def confidence(self, Q: Any, ops: Backend) -> Float64:  # noqa: ARG002 - a reach's signature
@@ -180,22 +180,28 @@ def _beside(relation: Distances, how: Any, Q: Rows) -> Distances:
 
 
 def _least(A: Any, kind: str, own: NDArray[np.int64] | None) -> Float64:
-    """How far the nearest of each row is; `own` are the rows' own columns, which do not count."""
+    """How far the nearest of each row is; of the training rows `own`, themselves left out."""
+    rows = np.arange(A.shape[0]) if own is None else own
+    step = max(1, BLOCK // max(1, A.shape[1]))
+    parts = (rows[i : i + step] for i in range(0, len(rows), step))
+    return np.concatenate([_least_of(A[part], kind, part, own is not None) for part in parts])
+
+
+def _least_of(A: Any, kind: str, rows: NDArray[np.int64], others_only: bool) -> Float64:
     if issparse(A):
-        rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
+        at = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
         far = _as_distance(A.data, kind)
-        if own is not None:
-            other = A.indices != own[rows]
-            rows, far = rows[other], far[other]
+        if others_only:
+            far = np.where(A.indices == rows[at], np.inf, far)
         least = np.full(A.shape[0], np.inf)
-        np.minimum.at(least, rows, far)
+        np.minimum.at(least, at, far)
         return least
     best = A.astype(np.float64)
     far = np.where(np.isnan(best), np.inf, best) if kind == "distances" else -best
-    if own is not None:
-        far[np.arange(len(far)), own] = np.inf
-    least = far.min(1, initial=np.inf)
-    return least if kind == "distances" else _as_distance(-least, kind)
+    if others_only:
+        far[np.arange(len(far)), rows] = np.inf
+    nearest_one: Float64 = far.min(1, initial=np.inf)
+    return nearest_one if kind == "distances" else _as_distance(-nearest_one, kind)
 
 
 def _as_distance(entries: Array, kind: str) -> Float64:
