@@ -107,9 +107,13 @@ def _text(
             "How it was made",
             page.code("Command", command) if command else "",
             page.code("Python", recipe(model, table, standardized)),
-            page.pairs(_facts(model)),
-            "<h3>Versions</h3>",
-            page.pairs(page.versions()),
+            page.lists(
+                {
+                    "Parameters": _parameters(model),
+                    "What was learned": _learned(model),
+                    "Versions": page.versions(),
+                }
+            ),
         ),
     ]
     return page.page(title, lead, made, points)
@@ -158,14 +162,15 @@ def _charts(model: Any, X: Any, evaluation: Any) -> list[tuple[str, str, str]]:
     return found
 
 
-def _facts(model: Any) -> list[tuple[str, Any]]:
-    """Parameters and what was learned, as far as it is a number or a word."""
-    facts: list[tuple[str, Any]] = [
-        (name, value) for name, value in model.get_params(deep=False).items() if name != "verbose"
-    ]
-    learned = [
+def _parameters(model: Any) -> list[tuple[str, Any]]:
+    params = model.get_params(deep=False)
+    return [(name, value) for name, value in params.items() if name not in ("verbose", "n_jobs")]
+
+
+def _learned(model: Any) -> list[tuple[str, Any]]:
+    """What is a number or a word; the seed is among it."""
+    return [
         (name, value)
         for name, value in sorted(vars(model).items())
         if name.endswith("_") and isinstance(value, bool | int | float | str | np.generic)
     ]
-    return facts + learned

@@ -50,7 +50,7 @@
   const rest = (of, code) => of.rest && code === of.names.length - 1;
   const paint = (of, code) => (rest(of, code) ? GREY : data.palette[code % data.palette.length]);
   const shapeOf = (of, code) => (rest(of, code) ? 0 : Math.floor(code / data.palette.length));
-  const written = (number) => (Number.isFinite(number) ? String(+number.toPrecision(5)) : "–");
+  const written = (number) => (Number.isFinite(number) ? String(+number.toPrecision(4)) : "–");
   const valueOf = (of, row) => {
     if (of.kind === "text") return of.values[row];
     const value = read(of)[row];
@@ -111,33 +111,38 @@
     return { cover, size, middle };
   }
 
+  // The pixels of a stamp that it touches, counted from its corner, and how much it covers them.
+  function inkOf({ cover, size, middle }, width) {
+    const opacity = data.n > 20000 ? 0.6 : 0.85;
+    const touched = [...cover.keys()].filter((i) => cover[i] > 0.02);
+    const inked = touched.map((i) => 4 * (Math.floor(i / size) * width + (i % size)));
+    const shares = touched.map((i) => cover[i] * opacity);
+    return { size, middle, inked: Int32Array.from(inked), shares: Float32Array.from(shares) };
+  }
+
   function draw() {
     waiting = false;
     const { width, height } = canvas;
     const image = context.createImageData(width, height);
     const pixels = image.data.fill(255);
     const classes = column && column.kind === "class" ? column : null;
-    const stamps = SHAPES.map((_, shape) => stamp(shape, radius()));
-    const opacity = data.n > 20000 ? 0.6 : 0.85;
+    const stamps = SHAPES.map((_, shape) => inkOf(stamp(shape, radius()), width));
     let drawn = 0;
     for (const row of order) {
       if (!shown(row)) continue;
-      const { cover, size, middle } =
+      const { size, middle, inked, shares } =
         stamps[classes ? shapeOf(classes, classes.read[row]) % stamps.length : 0];
       const left = Math.round(screenX(row)) - middle;
       const top = Math.round(screenY(row)) - middle;
       if (!(left >= 0 && top >= 0 && left + size <= width && top + size <= height)) continue;
       drawn++;
       const red = colors[3 * row], green = colors[3 * row + 1], blue = colors[3 * row + 2];
-      for (let y = 0, c = 0; y < size; y++) {
-        let p = 4 * ((top + y) * width + left);
-        for (let x = 0; x < size; x++, c++, p += 4) {
-          const a = cover[c] * opacity;
-          if (a === 0) continue;
-          pixels[p] += (red - pixels[p]) * a;
-          pixels[p + 1] += (green - pixels[p + 1]) * a;
-          pixels[p + 2] += (blue - pixels[p + 2]) * a;
-        }
+      const corner = 4 * (top * width + left);
+      for (let i = 0; i < inked.length; i++) {
+        const p = corner + inked[i], a = shares[i];
+        pixels[p] += (red - pixels[p]) * a;
+        pixels[p + 1] += (green - pixels[p + 1]) * a;
+        pixels[p + 2] += (blue - pixels[p + 2]) * a;
       }
     }
     context.putImageData(image, 0, 0);

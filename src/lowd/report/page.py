@@ -119,7 +119,7 @@ def quality(evaluation: Any) -> str:
     return (
         f"<p>{how} Neighborhoods are the {evaluation.n_neighbors} nearest rows.</p>"
         '<div class="wide"><table class="quality"><thead><tr><th>measure</th><th>value</th>'
-        '<th></th><th class="meaning">what it answers</th></tr></thead>'
+        '<th class="bar"></th><th class="meaning">what it answers</th></tr></thead>'
         f"<tbody>{rows}</tbody></table></div>{notes}"
     )
 
@@ -140,8 +140,8 @@ def _measure(name: str, value: Any) -> str:
     direction = _DIRECTIONS.get(better, better)
     return (
         f'<tr><td>{escape(name.replace("_", " "))}</td><td class="number">{number:.3f}{span}</td>'
-        f'<td>{bar}</td><td class="meaning">{escape(question)} <small>{escape(direction)}</small>'
-        "</td></tr>\n"
+        f'<td class="bar">{bar}</td><td class="meaning">{escape(question)} '
+        f"<small>{escape(direction)}</small></td></tr>\n"
     )
 
 
@@ -160,14 +160,23 @@ def diagnosis(found: Any) -> str:
     return text + (f"<h3>Methods that suit these data</h3><ol>{advice}</ol>" if advice else "")
 
 
-def pairs(rows: Iterable[tuple[str, Any]]) -> str:
-    """Names and values."""
+def lists(tables: dict[str, list[tuple[str, Any]]]) -> str:
+    """Tables of names and values, side by side where there is room."""
+    parts = "".join(
+        f"<div><h3>{escape(title)}</h3>{_pairs(rows)}</div>\n"
+        for title, rows in tables.items()
+        if rows
+    )
+    return f'<div class="charts">{parts}</div>\n'
+
+
+def _pairs(rows: Iterable[tuple[str, Any]]) -> str:
     cells = "".join(
         f'<tr><th scope="row">{escape(name)}</th><td class="value">{escape(_short(value))}</td>'
         "</tr>\n"
         for name, value in rows
     )
-    return f'<div class="wide"><table><tbody>{cells}</tbody></table></div>' if cells else ""
+    return f'<div class="wide"><table><tbody>{cells}</tbody></table></div>'
 
 
 def _short(value: Any) -> str:
