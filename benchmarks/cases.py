@@ -13,11 +13,15 @@ PROJECT = "sklearn.random_projection:"
 
 @dataclass(frozen=True)
 class Tool:
-    """A class with scikit-learn's verbs ("module:Class"), its arguments, and what it needs."""
+    """A class with scikit-learn's verbs ("module:Class"), its arguments, and what it needs.
+
+    One that `compiles` in its first call is owed a second, however long the first took.
+    """
 
     path: str
     params: Mapping[str, Any] = field(default_factory=dict)
     needs: str = ""
+    compiles: bool = False
 
     @property
     def module(self) -> str:
@@ -28,11 +32,13 @@ class Tool:
 class Bar:
     """What lowd must reach: so many times as fast as a peer, or within limits.
 
-    The peer is the fastest tool whose name begins with `peer`. `errors` bounds lowd's own.
+    The peer is the fastest tool whose name begins with `peer`; `cold` compares first calls.
+    `errors` bounds lowd's own.
     """
 
     peer: str = ""
     times: float = 0
+    cold: bool = False
     seconds: float = inf
     bytes: float = inf
     errors: Mapping[str, float] = field(default_factory=dict)

@@ -7,10 +7,12 @@ from typing import Any
 from cases import Bar, Case, Floor, Tool
 
 FAISS, DESCENT, HNSW = "faiss IndexFlatL2", "pynndescent", "hnswlib"
+SWIFT = (Bar(DESCENT, 1.5), Bar(DESCENT, 10, cold=True))
 
 
 def tool(name: str, k: int, needs: str, **params: Any) -> Tool:
-    return Tool(f"peers:{name}", {"n_neighbors": k, **params}, needs)
+    compiles = needs == "pynndescent"
+    return Tool(f"peers:{name}", {"n_neighbors": k, **params}, needs, compiles)
 
 
 def half_of_all_pairs(n: int, d: int) -> Floor:
@@ -38,7 +40,7 @@ def searched(data: str, columns: int, k: int, *bars: Bar) -> Case:
 
 
 NEIGHBOR_CASES: dict[str, Case] = {
-    "neighbors-50-15": searched("components", 50, 15, Bar(FAISS, 6), Bar(DESCENT, 1.5)),
+    "neighbors-50-15": searched("components", 50, 15, Bar(FAISS, 6), *SWIFT),
     "neighbors-50-90": searched("components", 50, 90, Bar(FAISS, 4.5)),
     "neighbors-784-15": searched("images", 784, 15, Bar(FAISS, 10)),
     "neighbors-784-90": searched("images", 784, 90, Bar(FAISS, 7)),

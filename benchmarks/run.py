@@ -31,7 +31,8 @@ from judges import JUDGES
 from work import CASES
 
 HERE = Path(__file__).parent
-PACKAGES = "lowd numpy scipy scikit-learn scikit-learn-intelex tapkee faiss-cpu torch torchdr"
+PACKAGES = """lowd numpy scipy scikit-learn scikit-learn-intelex tapkee faiss-cpu torch torchdr
+    pynndescent hnswlib openTSNE zadu"""
 POOLS = ("LOWD", "OMP", "OPENBLAS", "MKL")
 LIMIT = 900  # seconds for one process
 SLOW = 5  # seconds of a first call after which one process is enough

@@ -56,7 +56,7 @@ def _whole(make: Any, tool: Tool, X: Any, repeat: int) -> tuple[dict[str, Any], 
     warm: list[float] = []
     # Short calls are repeated until the median means something.
     while len(warm) < repeat or (sum(warm) < 0.5 and len(warm) < 50):
-        if first + sum(warm) > BUDGET:
+        if first + sum(warm) > BUDGET and (warm or not tool.compiles):
             break
         del model, Y
         seconds, model, Y = _timed(make, tool, X)
