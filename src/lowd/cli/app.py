@@ -56,15 +56,21 @@ def _listed() -> None:
 _listed()
 
 
-@app.callback()
-def _root(
-    version: Annotated[bool, typer.Option("--version", help="The version.", is_eager=True)] = False,
-) -> None:
-    if version:
+def _version(wanted: bool) -> None:
+    if wanted:
         from .. import __version__
 
         print(f"lowd {__version__}")
         raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[  # noqa: ARG001 - its callback does the work, before a command is missed
+        bool, typer.Option("--version", help="The version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
 
 
 def run(args: list[str]) -> int:

@@ -81,7 +81,8 @@ def texts(name: str) -> dict[str, str]:
 
 def flags(name: str) -> list[Option]:
     """One flag per field of the class."""
-    cls, spoken = _class(name), {}
+    cls = _class(name)
+    spoken: dict[str, str] = {}
     for parent in reversed(cls.__mro__):
         if parent.__name__ in METHODS:
             spoken |= texts(parent.__name__)

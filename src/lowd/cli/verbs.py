@@ -21,7 +21,7 @@ def transform(given: dict[str, Any], talk: Talk, outputs: Outputs) -> Answer:
 
     model = load(given["model"])
     prepared = prepared_of(model)
-    wanted = {"columns": list(prepared.columns)} if prepared.columns else {}
+    wanted: dict[str, Any] = {"columns": list(prepared.columns)} if prepared.columns else {}
     if given.get("columns") is not None:
         wanted = {}
     rows = read(given, talk, **wanted)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -130,7 +131,7 @@ def _map(
         caption = f"{len(Y)} points: darker is denser, on a logarithmic scale."
         return page.still(pictures.density(Y, labels), described, caption), None
     points, notes = packed(Y, names, evaluation, table)
-    said = "".join(f"<p>{page.escape(note)}</p>" for note in notes)
+    said = "".join(f"<p>{escape(note)}</p>" for note in notes)
     return page.interactive(len(Y), described) + said, points
 
 
