@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -15,7 +16,8 @@ from PIL import Image
 from lowd import demos
 from lowd.errors import MissingFileError
 
-MOST = 1400  # pixels of the longer side
+MOST_PIXELS = 1400  # of the longer side
+MOST_BYTES = 120_000
 
 
 def main(out: Path, data: Path | None = None) -> None:
@@ -33,18 +35,27 @@ def main(out: Path, data: Path | None = None) -> None:
 
 
 def shrink(source: Path, target: Path) -> None:
-    """A PNG of at most 255 colors and white, a third of the usual size."""
+    """A PNG of at most 255 colors and white, made smaller until it is a small file."""
     picture = Image.open(source).convert("RGB")
-    picture.thumbnail((MOST, MOST), Image.Resampling.LANCZOS)
-    pixels = np.asarray(picture)
-    few = picture.quantize(255, method=Image.Quantize.MAXCOVERAGE)
+    side = MOST_PIXELS
+    write(picture, side, target)
+    while target.stat().st_size > MOST_BYTES:
+        side = int(0.9 * side)
+        write(picture, side, target)
+
+
+def write(picture: Any, side: int, target: Path) -> None:
+    small = picture.copy()
+    small.thumbnail((side, side), Image.Resampling.LANCZOS)
+    pixels = np.asarray(small)
+    few = small.quantize(255, method=Image.Quantize.MAXCOVERAGE)
     palette = np.full((256, 3), 255, np.uint8)
     found = np.reshape(few.getpalette() or [], (-1, 3))[:255]
     palette[: len(found)] = found
     index = np.where((pixels == 255).all(2), 255, few).astype(np.uint8)  # white stays white
-    small = Image.fromarray(index)
-    small.putpalette(palette.tobytes())
-    small.save(target, optimize=True)
+    indexed = Image.fromarray(index)
+    indexed.putpalette(palette.tobytes())
+    indexed.save(target, optimize=True)
 
 
 if __name__ == "__main__":

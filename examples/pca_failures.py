@@ -1,10 +1,14 @@
 """Where PCA fails, and what helps."""
 
+import warnings
+
 import numpy as np
 
 import lowd
 
 rng = np.random.default_rng(0)
+
+warnings.simplefilter("ignore", lowd.errors.ScaleWarning)  # lowd notices the first
 
 # One column in grams, one in kilograms: the larger number wins.
 X = rng.normal(size=(300, 2)) @ [[1.0, 0.9], [0.0, 0.44]] * [1, 1000]

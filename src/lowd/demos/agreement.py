@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..methods.neighbors import NeighborsTransformer
+
 Floats = NDArray[np.float64]
 EARTH = 6371.0  # mean radius, km
 
@@ -30,6 +32,13 @@ def _design(Y: Any) -> Floats:
 def _r2(truth: Floats, guess: Floats) -> Floats:
     missed = ((truth - guess) ** 2).sum(0) / ((truth - truth.mean(0)) ** 2).sum(0)
     return np.asarray(1 - missed)
+
+
+def recognized(old: Any, old_labels: Any, new: Any, new_labels: Any) -> float:
+    """Share of the new rows whose nearest old one has their label."""
+    near = NeighborsTransformer(n_neighbors=1).fit(old).transform(new)
+    first = near.indices[near.indptr[:-1]]  # rows are sorted by distance
+    return float((old_labels[first] == new_labels).mean())
 
 
 class Turn(NamedTuple):

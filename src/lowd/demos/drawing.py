@@ -27,7 +27,7 @@ def bare(ax: Any, title: str, note: str = "") -> None:
     ax.set_title(title, fontsize=11, color=INK, pad=18 if note else 6)
     look = {"ha": "center", "color": SOFT, "fontsize": 8.5, "textcoords": "offset points"}
     ax.annotate(note, (0.5, 1), (0, 5), xycoords="axes fraction", **look)
-    ax.set(xticks=[], yticks=[])
+    ax.set(xticks=[], yticks=[], xlabel="", ylabel="")
     ax.set_aspect("equal", adjustable="datalim")
     ax.spines[:].set_visible(False)
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import datasets, plot
-from ..methods.neighbors import NeighborsTransformer
 from ..methods.pca import PCA
+from .agreement import recognized
 from .drawing import kept, panels
 from .result import Demonstration, Number
 
@@ -31,15 +31,15 @@ def show(out: Path, data: Path | None = None) -> Demonstration:
     numbers += [
         Number("axes for 90 % of the variance", enough[0], 66, SKLEARN),
         Number("axes for 95 %", enough[1], 123, SKLEARN),
-        Number("new photographs recognized, 50 axes", recognized(X, faces.labels, 50)),
-        Number("  all pixels", recognized(X, faces.labels, None)),
+        Number("new photographs recognized, 50 axes", named(X, faces.labels, 50)),
+        Number("  all pixels", named(X, faces.labels, None)),
     ]
     axes = plot.eigenimages(pca, (height, width), n_images=17)
     return Demonstration(
         "eigenfaces",
         "Eigenfaces: 400 photographs of 40 people",
         "The mean face, then what varies most: light from the side, hair, glasses. Ten axes give "
-        "any face, a hundred this one.",
+        "any face, two hundred nearly this one.",
         tuple(numbers),
         (
             kept(axes, out, "eigenfaces"),
@@ -48,7 +48,7 @@ def show(out: Path, data: Path | None = None) -> Demonstration:
     )
 
 
-def recognized(X: Any, person: Any, axes: int | None) -> float:
+def named(X: Any, person: Any, axes: int | None) -> float:
     """Share of every fifth photograph whose nearest other one shows the same person."""
     new = np.arange(len(X)) % 5 == 0
     if axes:
@@ -56,9 +56,7 @@ def recognized(X: Any, person: Any, axes: int | None) -> float:
         old, seen = pca.transform(X[~new]), pca.transform(X[new])
     else:
         old, seen = X[~new], X[new]
-    near = NeighborsTransformer(n_neighbors=1).fit(old).transform(seen)
-    first = near.indices[near.indptr[:-1]]
-    return float((person[~new][first] == person[new]).mean())
+    return recognized(old, person[~new], seen, person[new])
 
 
 def _rebuilt(out: Path, X: Any, shape: tuple[int, int]) -> Path:

@@ -9,7 +9,7 @@ import numpy as np
 from .. import datasets, plot
 from ..methods.lle import LocallyLinearEmbedding
 from ..methods.pca import PCA
-from ..quality import evaluate
+from ..quality import trustworthiness
 from .drawing import bare, kept, panels
 from .result import Demonstration, Number
 
@@ -29,7 +29,7 @@ def show(out: Path, data: Path | None = None) -> Demonstration:
     bare(
         time_ax, "the same map, colored by time", "a thin line joins frames that follow each other"
     )
-    trust = [float(evaluate(X, places, n_neighbors=12).trustworthiness) for places in (Y, linear)]
+    trust = [float(trustworthiness(X, places, n_neighbors=12)) for places in (Y, linear)]
     return Demonstration(
         "face-expression",
         "Facial expression: 1965 frames of one face",

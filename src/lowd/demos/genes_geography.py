@@ -81,7 +81,7 @@ def _picture(out: Path, people: datasets.Dataset, Y: Any) -> Path:
         coast = _line(line)
         ax.fill(*np.vstack([coast, _line(inland)]).T, color="#F2F0EA", lw=0, zorder=0)
         ax.plot(*coast.T, color="#CFCBC0", lw=1, zorder=0)
-    for ink, name in zip(INKS, np.unique(people.labels), strict=True):
+    for ink, name in zip(INKS, np.unique(np.asarray(people.labels)), strict=True):
         one = people.labels == name
         ax.scatter(*place[one].T, s=22, color=ink, alpha=0.75, lw=0)
         label = str(name).replace("_", " ")

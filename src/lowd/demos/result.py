@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, NamedTuple
 
 
@@ -16,7 +17,7 @@ class Number(NamedTuple):
     source: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Demonstration:
     """Printing it shows the table of numbers."""
 
@@ -34,16 +35,16 @@ class Demonstration:
             "pictures": [str(path) for path in self.pictures],
         }
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         rows = [("", "here", "known", ""), *map(_words, self.numbers)]
         width = [max(len(row[column]) for row in rows) for column in range(3)]
         table = [
             f"  {what:<{width[0]}}  {here:>{width[1]}}  {known:>{width[2]}}  {source}".rstrip()
             for what, here, known, source in rows
         ]
-        ends = [f"  {note}" for note in self.notes]
-        ends += [f"  {path}" for path in self.pictures]
-        return "\n".join([self.title, *table, f"  {self.look}", *ends])
+        lines = [line for text in (self.look, *self.notes) for line in wrap(text, 98)]
+        files = [str(path) for path in self.pictures]
+        return "\n".join([self.title, *table, *(f"  {line}" for line in (*lines, *files))])
 
 
 def _words(number: Number) -> tuple[str, str, str, str]:

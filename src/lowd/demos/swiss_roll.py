@@ -38,8 +38,8 @@ KNOWN: dict[str, tuple[float, float]] = {
 }
 
 
-def show(out: Path, data: Path | None = None, n: int = 1000) -> Demonstration:  # noqa: ARG001
-    roll, new = datasets.swiss_roll(n), datasets.swiss_roll(300, seed=1)
+def show(out: Path, data: Path | None = None) -> Demonstration:  # noqa: ARG001
+    roll, new = datasets.swiss_roll(1200), datasets.swiss_roll(300, seed=1)
     figure, axes = panels(3, 5, 14, 9)
     axes[0].scatter(roll.X[:, 0], roll.X[:, 2], c=roll.color, s=4, lw=0)
     bare(axes[0], "the data", "seen along the axis of the roll")
@@ -85,7 +85,7 @@ def methods() -> list[Reducer]:
         LTSA(2, **near),
         LaplacianEigenmaps(2, n_neighbors=10),
         DiffusionMaps(2, sigma=1.5),
-        SNE(2),
+        SNE(2, max_iter=300),
         TSNE(2),
     ]
 
