@@ -66,7 +66,7 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
-    version: Annotated[  # noqa: ARG001 - its callback does the work, before a command is missed
+    version: Annotated[
         bool, typer.Option("--version", help="The version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:

@@ -1,0 +1,96 @@
+"""A map from every kind of file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import io as scipy_io
+from scipy import sparse
+
+import lowd
+
+pytestmark = pytest.mark.usefixtures("folder")
+ROWS = np.random.default_rng(1).poisson(2.0, size=(40, 6)).astype(float)
+
+
+def npz():
+    np.savez("f.npz", X=ROWS)
+    return "f.npz", ROWS
+
+
+def sparse_npz():
+    sparse.save_npz("f.npz", sparse.csr_array(ROWS))
+    return "f.npz", ROWS
+
+
+def matrix_market():
+    scipy_io.mmwrite("f.mtx", sparse.coo_array(ROWS))
+    return "f.mtx", ROWS
+
+
+def no_header():
+    np.savetxt("f.csv", ROWS, delimiter=",")
+    return "f.csv", ROWS
+
+
+def semicolons():
+    np.savetxt("f.txt", ROWS, delimiter=";", header="a;b;c;d;e;f", comments="")
+    return "f.txt", ROWS
+
+
+def anndata():
+    made = pytest.importorskip("anndata").AnnData(ROWS)
+    made.write_h5ad("f.h5ad")
+    return "f.h5ad", ROWS
+
+
+def images():
+    image = pytest.importorskip("PIL.Image")
+    Path("pictures").mkdir()
+    pixels = np.random.default_rng(0).integers(0, 256, (12, 4, 5), dtype=np.uint8)
+    for number, picture in enumerate(pixels):
+        image.fromarray(picture).save(f"pictures/{number:02}.png")
+    return "pictures", pixels.reshape(12, -1) / 255
+
+
+def genotypes():
+    """PLINK: two bits per person; 00 is two of the first allele, 10 is one, 11 is none."""
+    counts = np.random.default_rng(0).integers(0, 3, (20, 8))  # persons × variants
+    codes = np.array([3, 2, 0])[counts].T
+    bits = codes.reshape(8, 5, 4) << np.array([0, 2, 4, 6])
+    Path("g.bed").write_bytes(b"\x6c\x1b\x01" + bits.sum(-1).astype(np.uint8).tobytes())
+    Path("g.bim").write_text("".join(f"1 rs{i} 0 {i + 1} A G\n" for i in range(8)))
+    Path("g.fam").write_text("".join(f"f{i} i{i} 0 0 0 -9\n" for i in range(20)))
+    p = counts.mean(0) / 2
+    return "g.bed", (counts - 2 * p) / np.sqrt(2 * p * (1 - p))
+
+
+@pytest.mark.parametrize(
+    "made",
+    [npz, sparse_npz, matrix_market, no_header, semicolons, anndata, images, genotypes],
+    ids=lambda made: made.__name__,
+)
+def test_the_map_of_a_file_is_that_of_its_rows(made, lowd_command):
+    name, X = made()
+    ended = lowd_command("pca", name, "-o", "map.npy")
+    assert ended.code == 0, ended.err
+    Y = lowd.PCA(2).fit_transform(X)
+    np.testing.assert_allclose(np.abs(np.load("map.npy")), np.abs(Y), rtol=1e-4, atol=1e-5)
+
+
+def test_gower_keeps_text(lowd_command):
+    Path("t.csv").write_text(
+        "size,color,shape\n"
+        + "".join(f"{i},{'red' if i % 2 else 'blue'},round\n" for i in range(12))
+    )
+    ended = lowd_command("classical-mds", "t.csv", "--gower", "--columns", "*", "-o", "map.csv")
+    assert ended.code == 0, ended.err
+    refused = lowd_command("pca", "t.csv", "--columns", "*", "-o", "no.csv")
+    assert refused.code == 3
+    assert "encode" in refused.err
+    assert "gower" in refused.err.lower()
+    assert not Path("no.csv").exists()
+    assert lowd_command("pca", "t.csv", "--encode", "--columns", "*", "-o", "yes.csv").code == 0
+    assert lowd_command("diagnose", "t.csv", "--columns", "*").code == 0
