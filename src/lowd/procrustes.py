@@ -46,7 +46,7 @@ def aligned_to(target: Any, Y: Any) -> Places:
 def _centered(Y: Any) -> Places:
     P = np.asarray(Y, np.float64)
     P = P[:, None] if P.ndim == 1 else P
-    return P - P.mean(axis=0)
+    return np.asarray(P - P.mean(axis=0))
 
 
 def _unit(P: Places) -> Places:

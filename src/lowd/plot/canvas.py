@@ -106,10 +106,15 @@ def as_map(ax: Any, P: Any, names: tuple[str, str] | None = None) -> None:
     """Distances in all directions count alike, and places have no units."""
     low, high = P.min(axis=0), P.max(axis=0)
     margin = 0.05 * float((high - low).max()) or 1.0
-    # auto: limits may grow, so that the unit is the same on both axes.
-    ax.set_xlim(low[0] - margin, high[0] + margin, auto=True)
-    ax.set_ylim(low[1] - margin, high[1] + margin, auto=True)
-    ax.set_aspect("equal", adjustable="datalim")
+    wide, tall = high - low + 2 * margin
+    # About the shape that the axes have: with equal units, limits of another make them smaller.
+    shape = float(np.clip(ax.bbox.width / ax.bbox.height, 0.8, 1.25))
+    half = np.array([max(wide, tall * shape), max(tall, wide / shape)]) / 2
+    ax.set_aspect("equal", adjustable="box")
+    for limits, middle, reach in zip(
+        (ax.set_xlim, ax.set_ylim), (low + high) / 2, half, strict=True
+    ):
+        limits(middle - reach, middle + reach)
     ax.set_xticks([])
     ax.set_yticks([])
     ax.spines[:].set_color(PALE)
@@ -141,6 +146,7 @@ def entitle(ax: Any, title: str | None) -> None:
 
 def legend_outside(ax: Any, handles: list[Any], title: str | None = None) -> Any:
     """A legend right of the axes, where it can hide nothing; up to 20 entries in a column."""
+    ax.set_anchor("NE")  # axes that shrink for equal units stay beside it, and so it inside
     legend = ax.legend(
         handles,
         [str(i) for i in range(len(handles))],  # real names may begin with "_", which is refused
@@ -169,7 +175,10 @@ def dot(color: Any, marker: str, label: str, **more: Any) -> Any:
 
 
 def colorbar(ax: Any, shown: Any, label: str | None) -> Any:
-    bar = ax.get_figure().colorbar(shown, ax=ax, shrink=0.75, aspect=24, pad=0.02)
+    """A scale right of the axes, or of a whole array of them."""
+    panels = np.ravel(np.array(ax, dtype=object)).tolist()
+    figure = panels[0].get_figure()
+    bar = figure.colorbar(shown, ax=panels, shrink=0.75, aspect=24, pad=0.02)
     bar.outline.set_visible(False)
     bar.ax.tick_params(labelsize=TINY, color=SOFT)
     bar.set_label(plain(label or ""), fontsize=SMALL)

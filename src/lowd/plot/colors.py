@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -120,13 +121,22 @@ def _classes(given: NDArray[Any], title: str | None) -> Classes:
 
 
 def _sorted_keys(given: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64]]:
-    """Distinct labels in order: numbers by size, all else by their words."""
-    if given.dtype.kind == "O":
-        words = given.astype(str)
-        keys, codes = np.unique(words, return_inverse=True)
-    else:
-        keys, codes = np.unique(given, return_inverse=True)
-    return keys.tolist(), codes.astype(np.int64)
+    """Distinct labels in order: numbers by size, words by their letters and numbers in them."""
+    words = given.astype(str) if given.dtype.kind == "O" else given
+    keys, codes = np.unique(words, return_inverse=True)
+    names = keys.tolist()
+    if words.dtype.kind not in "US":
+        return names, codes.astype(np.int64)
+    order = sorted(range(len(names)), key=lambda i: _by_numbers(names[i]))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return [names[i] for i in order], rank[codes]
+
+
+def _by_numbers(name: str) -> list[tuple[int, int, str]]:
+    """So that "day 9" comes before "day 10"."""
+    parts = re.split(r"(\d+)", str(name))
+    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts]
 
 
 def _name(key: Any) -> str:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .. import draws
 from ..errors import DataError
-from .canvas import INK, PALE, TINY, drawing, plain, settled
+from .canvas import INK, PALE, TINY, as_map, drawing, plain, settled
 from .colors import Classes
 
 ROOM = 18  # thumbnails along the longer side of the map
@@ -47,7 +47,6 @@ def thumbnails(ax: Any, P: NDArray[Any], images: Any, classes: Any, cmap: str) -
     side = float(np.ptp(P, axis=0).max()) / ROOM or 1.0
     width, height = side * min(1, wide / tall), side * min(1, tall / wide)
     low, high = float(np.nanmin(pictures)), float(np.nanmax(pictures))
-    limits = ax.get_xlim(), ax.get_ylim()
     for i in apart(P, 1.06 * width, 1.06 * height).tolist():
         x, y = P[i]
         extent = (x - width / 2, x + width / 2, y - height / 2, y + height / 2)
@@ -63,10 +62,8 @@ def thumbnails(ax: Any, P: NDArray[Any], images: Any, classes: Any, cmap: str) -
             zorder=3.5,
         )
     # imshow moves limits; pictures at the rim need half their size more than points do.
-    (x0, x1), (y0, y1) = limits
-    ax.set_xlim(x0 - width / 2, x1 + width / 2, auto=True)
-    ax.set_ylim(y0 - height / 2, y1 + height / 2, auto=True)
-    ax.set_aspect("equal", adjustable="datalim")
+    half = np.array([width, height]) / 2
+    as_map(ax, np.vstack([P - half, P + half]))
 
 
 def _as_pictures(images: Any, n: int) -> NDArray[Any]:

@@ -21,12 +21,12 @@ class Cells(NamedTuple):
     """Number of points in each cell, and the cell of each point."""
 
     counts: NDArray[np.int64]  # rows from the bottom up
-    index: NDArray[np.int64]
+    cell: NDArray[np.int64]
     extent: tuple[float, float, float, float]
 
     def total(self, weights: NDArray[np.float64]) -> Image:
         """Sum of the weights of the points in each cell."""
-        sums = np.bincount(self.index, weights, self.counts.size)
+        sums = np.bincount(self.cell, weights, self.counts.size)
         return np.asarray(sums.reshape(self.counts.shape), np.float64)
 
 
@@ -36,10 +36,10 @@ def cells(P: NDArray[Any]) -> Cells:
     side = float((high - low).max()) / CELLS or 1.0
     width, height = (np.floor((high - low) / side).astype(int) + 1).tolist()
     column, row = np.minimum((P - low) // side, [width - 1, height - 1]).astype(np.int64).T
-    index = row * width + column
-    counts = np.bincount(index, minlength=width * height).reshape(height, width)
+    cell = row * width + column
+    counts = np.bincount(cell, minlength=width * height).reshape(height, width)
     extent = (low[0], low[0] + width * side, low[1], low[1] + height * side)
-    return Cells(counts, index, extent)
+    return Cells(counts, cell, extent)
 
 
 def ink(counts: NDArray[np.int64]) -> Image:

@@ -86,7 +86,7 @@ def scatter(
     if P.shape[1] == 1:
         return _strip(one_axes(ax, 6.4, 2.6), P[:, 0], colors, names[0], title, legend)
     if P.shape[1] == 2:
-        ax = one_axes(ax)
+        ax = one_axes(ax, 4.9 + room_for(colors, legend))
         shown = draw_points(ax, P, colors, size, names)
         if images is not None:
             thumbnails(ax, P, images, colors, image_colors)
@@ -167,12 +167,22 @@ def _draw_each(
             ax.scatter(*P[mine].T, s=area, color=rgb[colors.codes[mine]], marker=marker, **look)
 
 
-def explain(ax: Any, colors: Classes | Values | None, shown: Any = None) -> None:
-    """The legend or the colorbar, outside."""
+def room_for(colors: Classes | Values | None, legend: bool = True) -> float:
+    """Inches that the legend or the colorbar will take."""
+    if not legend or colors is None:
+        return 0.0
+    if isinstance(colors, Values):
+        return 0.8
+    columns = -(-len(colors.names) // 20)
+    return columns * (0.35 + 0.08 * max(map(len, colors.names)))
+
+
+def explain(ax: Any, colors: Classes | Values | None, shown: Any = None, among: Any = None) -> None:
+    """The legend or the colorbar, outside; `among` are all panels that have these colors."""
     if shown is not None:
         colorbar(ax, shown, "points per cell")
     elif isinstance(colors, Values):
-        colorbar(ax, colors.scale(), colors.title)
+        colorbar(ax if among is None else among, colors.scale(), colors.title)
     elif colors is not None:
         handles = [
             dot(colors.color(code), colors.marker(code).replace(".", "o"), name)
@@ -184,7 +194,7 @@ def explain(ax: Any, colors: Classes | Values | None, shown: Any = None) -> None
 def _write(ax: Any, P: NDArray[np.float64], text: Any, colors: Any) -> None:
     inks: Any = INK
     if isinstance(colors, Classes):
-        inks = [colors.color(int(code)) for code in colors.codes]
+        inks = list(0.75 * colors.rgb()[colors.codes])  # letters are thin: darker than points
     stand = words(ax, P, text, inks)
     if stand < len(P):
         note = f"{len(P) - stand} of {len(P)} words had no room"
@@ -201,11 +211,11 @@ def _pairs(
     ax: Any,
 ) -> Any:
     """Three panels: each pair of the first three dimensions."""
-    panels = many_axes(ax, 3, 3, 3.2, 0.9 if legend and colors is not None else 0.0)
+    panels = many_axes(ax, 3, 3, 3.2, room_for(colors, legend))
     for panel, (i, j) in zip(panels, combinations(range(3), 2), strict=True):
         shown = draw_points(panel, P[:, [i, j]], colors, size, [names[i], names[j]])
         if legend:
-            explain(panel, colors if panel is panels[-1] else None, shown)
+            explain(panel, colors if panel is panels[-1] else None, shown, panels)
     more = f"the first three of {P.shape[1]} axes" if P.shape[1] > 3 else None
     entitle(panels[1], ", ".join(part for part in (title, more) if part))
     return panels

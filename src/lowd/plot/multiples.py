@@ -11,7 +11,7 @@ from ..errors import DataError
 from ..procrustes import aligned_to
 from .canvas import SMALL, SOFT, as_map, entitle, many_axes, plain
 from .colors import Coloring, coloring
-from .maps import draw_points, explain, places, point_size
+from .maps import draw_points, explain, places, point_size, room_for
 from .overlays import two_dimensions
 
 
@@ -48,7 +48,7 @@ def compare(
     labels = getattr(maps, "labels", None) if labels is None else labels
     first = next(iter(shown.values()))
     colors = coloring(labels, len(first), kind)
-    panels = many_axes(ax, len(shown), columns, 2.6, 0.0 if colors is None else 0.9)
+    panels = many_axes(ax, len(shown), columns, 2.6, room_for(colors))
     for panel, (name, P) in zip(panels, shown.items(), strict=True):
         turned = aligned_to(first, P) if P is not first else P
         flat, _ = two_dimensions(turned, ["", ""])
@@ -57,7 +57,7 @@ def compare(
         entitle(panel, name)
         if notes.get(name):
             panel.set_xlabel(plain(notes[name]), fontsize=SMALL - 1, color=SOFT)
-    explain(panels[min(columns, len(panels)) - 1], colors)
+    explain(panels[min(columns, len(panels)) - 1], colors, None, panels)
     if title:
         panels[0].get_figure().suptitle(plain(title))
     return panels
