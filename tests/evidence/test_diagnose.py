@@ -250,6 +250,16 @@ def test_what_is_recommended_fits(name):
         assert advice.reason.endswith(".")
 
 
+def test_many_bent_dimensions_get_a_picture_and_round_numbers_are_no_copies():
+    from sklearn.datasets import load_digits
+
+    digits = load_digits().data[:500]  # whole numbers up to 16; no two images are equal
+    found = lowd.diagnose(digits)
+    assert found.recommendations[0].method == "TSNE"
+    assert "two axes cannot hold" in found.recommendations[0].reason
+    assert all(finding.severity == "fine" for finding in found.about("copied rows"))
+
+
 def test_a_bent_sheet_gets_isomap_with_neighbors_that_join():
     found = lowd.diagnose(roll(500)[0])
     first = found.recommendations[0]

@@ -9,6 +9,7 @@ from .result import Cost, Recommendation
 
 LANDMARKS = 1000
 ENOUGH = 7  # neighbors that show a tangent plane
+PAGE = 3.5  # intrinsic dimensions that a map of two or three may still hold
 FLAT = 20  # intrinsic dimensions beyond which no sheet is looked for
 
 
@@ -49,7 +50,9 @@ def advise(facts: Facts, costs: dict[str, Cost]) -> list[Recommendation]:
     if facts.pieces > 1 and facts.joined is None:
         return [picture, linear]
     if facts.shape == "non-linear":
-        return [*_sheets(facts, costs), picture, linear]
+        sheets = _sheets(facts, costs)
+        holds = facts.dimension is None or facts.dimension <= PAGE
+        return [*sheets, picture, linear] if holds else [picture, *sheets, linear]
     if facts.shape == "high-dimensional":
         return [picture, linear]
     return [linear, picture]
@@ -82,6 +85,8 @@ def _picture(facts: Facts) -> Recommendation:
     if facts.pieces > 1 and facts.joined is None:
         why = f"the rows fall into {facts.pieces} pieces, of which it makes clusters; distances "
         why += "between them mean little"
+    elif facts.dimension is not None and facts.dimension > PAGE:
+        why = f"two axes cannot hold {facts.dimension:.0f} dimensions, so it " + why
     params = {"n_components": 2, "perplexity": perplexity, **_measure(facts)}
     return Recommendation("TSNE", params, why + ".")
 

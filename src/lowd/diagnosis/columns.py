@@ -12,6 +12,7 @@ from scipy.sparse import csr_array, issparse
 from .. import draws, progress
 from ..backends.protocol import Float64
 from ..data import SAFE
+from ..maps import key_bits, key_factors, row_keys
 from .result import Finding, listed
 from .subject import Sample, Subject
 
@@ -49,7 +50,6 @@ def survey(subject: Subject) -> ColumnSurvey:
 
 def _survey_dense(subject: Subject) -> ColumnSurvey:
     n, d = subject.items.shape
-    multipliers = draws.bits(0, "row keys", np.arange(d)) | np.uint64(1)
     bad, seen = np.zeros(d, np.int64), np.zeros(d)
     mean, scatter = np.zeros(d), np.zeros(d)
     low, high = np.full(d, np.inf), np.full(d, -np.inf)
@@ -57,7 +57,7 @@ def _survey_dense(subject: Subject) -> ColumnSurvey:
     first_bad, infinite = None, False
     for i, rows in subject.blocks():
         here = slice(i, i + len(rows))
-        keys[here] = (rows + 0.0).view(np.uint64) @ multipliers  # + 0.0: there is one zero only
+        keys[here] = row_keys(rows)
         good = np.isfinite(rows)
         whole = bool(good.all())
         if not whole:
@@ -89,7 +89,6 @@ def _survey_dense(subject: Subject) -> ColumnSurvey:
 def _survey_sparse(X: csr_array) -> ColumnSurvey:
     """The same of sparse rows; what is not stored is 0."""
     n, d = X.shape
-    multipliers = draws.bits(0, "row keys", np.arange(d)) | np.uint64(1)
     entries = np.asarray(X.data, np.float64)
     good = np.isfinite(entries)
     row = np.repeat(np.arange(n), np.diff(X.indptr))
@@ -109,10 +108,10 @@ def _survey_sparse(X: csr_array) -> ColumnSurvey:
     mean = np.bincount(X.indices, held, minlength=d) / n
     gaps = np.where(good, held - mean[X.indices], 0)
     scatter = np.bincount(X.indices, gaps**2, minlength=d) + (n - stored) * mean**2
-    bits = csr_array(((entries + 0.0).view(np.uint64), X.indices, X.indptr), X.shape)
+    bits = csr_array((key_bits(entries), X.indices, X.indptr), X.shape)
     variance = np.where(high > low, scatter / n, 0)
     infinite = bool(np.isinf(entries).any())
-    keys = np.asarray(bits @ multipliers)
+    keys = np.asarray(bits @ key_factors(d))
     return ColumnSurvey(bad, first_bad, infinite, low, high, mean, variance, complete, keys)
 
 
@@ -152,6 +151,8 @@ def _missing(subject: Subject, seen: ColumnSurvey) -> Finding:
     row, column = seen.first_bad
     columns = np.flatnonzero(seen.bad)
     rows = int((~seen.complete).sum())
+    count = int(seen.bad.sum())
+    entries = f"{count} entries are" if count > 1 else "1 entry is"
     what = "missing or infinite" if seen.infinite else "missing (NaN)"
     most = columns[np.argsort(-seen.bad[columns], kind="stable")]
     empty = [subject.column(int(j)) for j in most if seen.bad[j] > MANY_MISSING * len(subject)]
@@ -159,7 +160,7 @@ def _missing(subject: Subject, seen: ColumnSurvey) -> Finding:
     return Finding(
         "error",
         "missing",
-        f"{int(seen.bad.sum())} entries are {what}, in {rows} of {len(subject)} rows and "
+        f"{entries} {what}, in {rows} of {len(subject)} rows and "
         f"{len(columns)} of {subject.width} columns; the first is at row {row}, "
         f"{subject.column(column)}.",
         "Drop these rows, or fill them (sklearn.impute); MDS takes missing distances." + extra,

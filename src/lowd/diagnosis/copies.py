@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import draws
+from ..maps import row_keys
 from .subject import Subject
 
 
@@ -19,8 +19,7 @@ def keys_of(subject: Subject) -> NDArray[np.uint64]:
         return np.array(first, np.uint64)
     if subject.kind == "table":
         entries = np.hstack([subject.items.numbers + 0.0, subject.items.codes.astype(np.float64)])
-        weights = draws.bits(0, "row keys", np.arange(entries.shape[1])) | np.uint64(1)
-        return np.asarray(np.ascontiguousarray(entries).view(np.uint64) @ weights)
+        return row_keys(entries)
     seen: dict[str, int] = {}
     return np.array(
         [seen.setdefault(repr(item), i) for i, item in enumerate(subject.items)], np.uint64
