@@ -13,10 +13,11 @@ import pytest
 from scipy.spatial import procrustes
 from sklearn.linear_model import LinearRegression
 
-from lowd import datasets, demos
+from lowd import datasets, demos, plot
 from lowd.demos import agreement, tables
 from lowd.demos.colors import in_order
 from lowd.demos.pca_failures import parted
+from lowd.demos.pca_steps import X
 from lowd.errors import ExistingFileError, MissingFileError, ParameterError
 
 pytest.importorskip("matplotlib", reason="pictures need matplotlib")
@@ -234,7 +235,7 @@ def test_missing_data_say_how_to_get_them(name, tmp_path, monkeypatch):
     monkeypatch.delenv("LOWD_DATA", raising=False)
     with pytest.raises(MissingFileError, match=r"get it from .* LOWD_DATA"):
         demos.run(name, tmp_path / "out")
-    assert not list(tmp_path.glob("out/*"))
+    assert not list(tmp_path.iterdir())
 
 
 def test_pictures_are_not_replaced_unasked(tmp_path):
@@ -242,7 +243,19 @@ def test_pictures_are_not_replaced_unasked(tmp_path):
     before = first.read_bytes()
     with pytest.raises(ExistingFileError, match=r"colors\.png is there already"):
         demos.run("colors", tmp_path)
+    with pytest.raises(ExistingFileError, match="is a file; name a folder"):
+        demos.run("colors", first)
     assert demos.run("colors", tmp_path, force=True).pictures[0].read_bytes() == before
+
+
+def test_both_axes_are_drawn():
+    """With ten points no point lies two deviations away: the long arrow was left out."""
+    panel = plot.pca_steps(X)[3]
+    panel.get_figure().draw_without_rendering()
+    (left, right), (low, high) = panel.get_xlim(), panel.get_ylim()
+    tips = np.array([arrow.xy for arrow in panel.texts])
+    assert len(tips) == 2
+    assert ((tips > [left, low]) & (tips < [right, high])).all()
 
 
 # -- the scripts --------------------------------------------------------------------------------

@@ -47,14 +47,24 @@ def run(
 
     Some read data sets from the folder `data`, or the one that LOWD_DATA names; without them the
     error says how to get the file.
+
+    >>> import tempfile
+    >>> from lowd import demos
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     shown = demos.run("colors", folder)
+    >>> shown.numbers[0].what, shown.numbers[0].here
+    ('lights next to their neighbors in the spectrum', 14)
     """
     if name not in DEMOS:
         raise ParameterError(f"demonstration {name!r}: expected one of {', '.join(DEMOS)}.")
     folder = Path(out)
     there = sorted(folder.glob(f"{name}*.png"))
     if there and not force:
-        raise ExistingFileError(f"{there[0]} is there already; use another folder, or force=True.")
-    folder.mkdir(parents=True, exist_ok=True)
+        raise ExistingFileError(
+            f"{there[0]} is there already; name another folder, or set force=True (--force)."
+        )
+    if folder.exists() and not folder.is_dir():
+        raise ExistingFileError(f"{folder} is a file; name a folder for the pictures.")
     demo = import_module(f".{name.replace('-', '_')}", __name__)
     shown: Demonstration = demo.show(folder, None if data is None else Path(data))
     return shown

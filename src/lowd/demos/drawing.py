@@ -47,6 +47,7 @@ def arrow(ax: Any, tip: Any, color: str) -> None:
 
 def kept(picture: Any, out: Path, name: str) -> Path:
     """Write the picture and return its path; what is interrupted leaves no half a file."""
+    out.mkdir(parents=True, exist_ok=True)
     path, part = out / f"{name}.png", out / f".{name}.png.part"
     try:
         save(picture, part, format="png")

@@ -56,6 +56,8 @@ def pca_steps(
     ):
         arrow = {"arrowstyle": "-|>", "color": color, "lw": 2, "shrinkA": 0, "shrinkB": 0}
         panels[3].annotate("", 2 * length * axis, (0, 0), arrowprops=arrow)
+        # An arrow that ends outside of the axes is not drawn: make room for it.
+        panels[3].update_datalim([2 * length * axis])
         panels[3].plot([], [], color=color, lw=2, label=f"{share:.0%} of the variance")
     panels[3].legend(frameon=False, fontsize=SMALL - 1, loc="upper left")
     _cloud(panels[4], scaled, "5 projected", ["", ""], color=PALE)
