@@ -46,11 +46,10 @@ def two_clouds():
     return np.vstack([CLOUD, CLOUD[:60] + 100])
 
 
-def crossed():
-    """Two lines of heavy-tailed numbers at 45 degrees."""
-    rng = np.random.default_rng(1)
-    a, b = rng.laplace(size=(2, 600)) ** 3
-    return np.outer(a, [1, 0]) + np.outer(b, [1, 1]) / np.sqrt(2)
+def crossed(draw="laplace"):
+    """Independent numbers along two directions at 37 degrees."""
+    drawn = getattr(np.random.default_rng(1), draw)(size=(600, 2))
+    return drawn @ [[1, 0], [0.8, 0.6]]
 
 
 BAD = {
@@ -206,7 +205,6 @@ def test_ways_have_the_residual_variance_of_isomap():
 
 def test_shapes():
     assert lowd.diagnose(roll(500)[0]).shape == "non-linear"
-    assert lowd.diagnose(crossed()).shape == "non-orthogonal"
     square = np.random.default_rng(0).random((500, 2)) @ [[1, 0, 0], [0, 0.6, 0.8]]
     assert lowd.diagnose(square).shape == "linear"
     t = np.linspace(0, 2 * np.pi, 300)
@@ -215,9 +213,18 @@ def test_shapes():
     assert lowd.diagnose(ball).shape == "high-dimensional"
 
 
-def test_right_angles_are_not_called_oblique():
-    a, b = np.random.default_rng(1).laplace(size=(2, 600)) ** 3
-    assert lowd.diagnose(np.column_stack([a, 0.5 * b])).shape == "linear"
+@pytest.mark.parametrize("draw", ["laplace", "random"])
+def test_directions_at_an_angle(draw):
+    found = lowd.diagnose(crossed(draw))
+    assert found.shape == "non-orthogonal"
+    angle = int(found.about("shape")[0].sentence.split(" at ")[1].split()[0])
+    assert angle == pytest.approx(37, abs=5)
+
+
+def test_right_angles_and_normal_clouds_are_not_called_oblique():
+    drawn = np.random.default_rng(1).laplace(size=(600, 2))
+    assert lowd.diagnose(drawn * [1, 0.5]).shape == "linear"
+    assert lowd.diagnose(crossed("normal")).shape == "linear"
 
 
 DATA = {

@@ -8,8 +8,8 @@ from ..store import class_of
 from .result import Cost, Recommendation
 
 LANDMARKS = 1000
+MISLEADING = 0.1  # share of the distances that a picture may lose
 ENOUGH = 7  # neighbors that show a tangent plane
-PAGE = 3.5  # intrinsic dimensions that a map of two or three may still hold
 FLAT = 20  # intrinsic dimensions beyond which no sheet is looked for
 
 
@@ -28,6 +28,7 @@ class Facts(NamedTuple):
     pieces: int  # of the neighbor graph
     joined: int | None  # neighbors that make it one piece, if not too many
     follows: int | None  # neighbors whose graph follows a sheet best
+    lost: float  # share of the distances along it that Isomap's map of two dimensions loses
     outliers: int
 
 
@@ -51,8 +52,8 @@ def advise(facts: Facts, costs: dict[str, Cost]) -> list[Recommendation]:
         return [picture, linear]
     if facts.shape == "non-linear":
         sheets = _sheets(facts, costs)
-        holds = facts.dimension is None or facts.dimension <= PAGE
-        return [*sheets, picture, linear] if holds else [picture, *sheets, linear]
+        crowded = facts.lost > MISLEADING
+        return [picture, *sheets, linear] if crowded else [*sheets, picture, linear]
     if facts.shape == "high-dimensional":
         return [picture, linear]
     return [linear, picture]
@@ -85,7 +86,7 @@ def _picture(facts: Facts) -> Recommendation:
     if facts.pieces > 1 and facts.joined is None:
         why = f"the rows fall into {facts.pieces} pieces, of which it makes clusters; distances "
         why += "between them mean little"
-    elif facts.dimension is not None and facts.dimension > PAGE:
+    elif facts.lost > MISLEADING and facts.dimension is not None and facts.dimension > 2.5:
         why = f"two axes cannot hold {facts.dimension:.0f} dimensions, so it " + why
     params = {"n_components": 2, "perplexity": perplexity, **_measure(facts)}
     return Recommendation("TSNE", params, why + ".")

@@ -14,6 +14,7 @@ from .. import draws, progress
 from ..backends import resolve
 from ..backends.protocol import Backend, Neighbors
 from ..errors import DataError, ParameterError
+from ..threads import calm_blas
 from .advice import Facts, advise
 from .columns import column_findings, survey
 from .copies import keys_of
@@ -83,7 +84,7 @@ def diagnose(
     subject = read(X, metric, metric_params, columns)
     if not len(subject):
         raise DataError("X has 0 rows, while a minimum of 1 is required.")
-    with watched(verbose):
+    with watched(verbose), calm_blas():
         return _diagnosed(subject, n_neighbors, max_samples, seed, ops)
 
 
@@ -245,6 +246,7 @@ def _facts(
         pieces=int(pieces[min(k, len(pieces)) - 1]) if len(pieces) else 1,
         joined=int(whole[0]) + 1 if len(whole) else None,
         follows=None if measured is None else measured.k,
+        lost=1.0 if measured is None else float(measured.geodesic[:2].min()),
         outliers=sum(len(f.places) for f in found if f.topic == "outliers"),
     )
 

@@ -97,7 +97,7 @@ def outliers(
     Far means both: the distance to the k-th neighbor is out of the bulk on a logarithmic scale,
     by the median and the median deviation; and it is large against that of the neighbors, as
     the thin rim of a cloud is no outlier. Rims are thinner in few dimensions, so there it takes
-    more: 6 times in one, 4.5 times in two. Normal and exponential clouds then have no outliers.
+    more: 9 times in one, 4.5 times in two. Clouds without outliers then hardly show any.
     """
     k = min(k, near.indices.shape[1])
     reach = near.distances[:, k - 1]
@@ -107,7 +107,7 @@ def outliers(
     middle = np.median(logs)
     spread = max(1.4826 * float(np.median(np.abs(logs - middle))), 0.05)
     theirs = np.median(reach[near.indices[:, :k]], axis=1)
-    lonely = LONELY * (1 + 1 / max(1.0, dimension or 2.0))
+    lonely = LONELY * (1 + 2 / max(1.0, dimension or 2.0) ** 2)
     far = np.flatnonzero((logs - middle > FAR * spread) & (reach > lonely * theirs))
     if not len(far):
         return Finding("fine", "outliers", f"No row is far from all others{where}.")

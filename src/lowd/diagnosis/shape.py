@@ -24,7 +24,7 @@ CANDIDATES = (5, 7, 10, 14)  # neighbors of the graph that the ways follow
 MOST_NEIGHBORS = 30
 BENT = 0.05  # residual variance that a bent map must save
 KEPT = 0.2  # residual variance up to which a map is said to keep the distances
-NORMAL_CONTRAST = 0.3745672  # mean of log cosh of a standard normal number
+CLEAR = 5.5  # standard errors of the kurtosis; a search in normal numbers finds one of 4 or 5
 CLEARER = 1.1  # times as far from normal as PCA's axes
 OBLIQUE = 70.0  # degrees; directions closer than that are not at right angles
 
@@ -51,7 +51,7 @@ def ways(sample: Sample, dimension: float, ops: Backend, seed: int) -> Ways | No
     whole = np.flatnonzero(pieces_by_neighbors(near) == 1)
     widest = near.indices.shape[1]
     inside = np.arange(len(sample))
-    least = int(whole[0]) + 1 if len(whole) else widest
+    least = min(max(CANDIDATES[0], int(whole[0]) + 1), widest) if len(whole) else widest
     if not len(whole):
         inside = np.flatnonzero(pieces_of(near, widest) == 0)
         if len(inside) < max(10, len(sample) // 2):
@@ -108,8 +108,11 @@ def shape_finding(found: Ways, dimension: float) -> tuple[str, Finding]:
         f"in {p} dimensions PCA loses {linear:.0%} of the distances along the neighbor graph, "
         f"Isomap {geodesic:.0%}"
     )
-    gaps = [found.linear[i - 1] - found.geodesic[i - 1] for i in (p, more)]
-    if min(gaps) > BENT and linear > 2 * geodesic and geodesic <= KEPT:
+    if min(linear, float(found.linear[more - 1])) <= KEPT / 2:
+        return "linear", Finding("fine", "shape", f"The structure looks linear: {told}.")
+    saved = min(found.linear[i - 1] - found.geodesic[i - 1] for i in (p, more))
+    sheet = saved > BENT and linear > 2 * geodesic and geodesic <= KEPT
+    if sheet and dimension < DIMENSIONS + 0.5:
         return "non-linear", Finding(
             "notice",
             "shape",
@@ -130,9 +133,9 @@ def shape_finding(found: Ways, dimension: float) -> tuple[str, Finding]:
 def oblique(sample: Sample, dimension: float, seed: int) -> Finding | None:
     """Independent directions that are not at right angles, which PCA's axes would mix.
 
-    Fixed-point search for directions as far from normal as can be (Hyvärinen, 1999), compared
-    with the axes of PCA and with what the same search finds in normal numbers. None if there
-    are not two such directions at an angle of less than 70 degrees.
+    Fixed-point search for directions as far from normal as can be (Hyvärinen, 1999), which must
+    be clearly so by their kurtosis, and more so than the axes of PCA. None if there are not two
+    of them at an angle of less than 70 degrees.
     """
     if not sample.flat or len(sample) < 100:
         return None
@@ -149,9 +152,7 @@ def oblique(sample: Sample, dimension: float, seed: int) -> Finding | None:
     Z = Y / scale
     rotation = independent(Z, seed)
     found, by_axes = contrasts(Z @ rotation), contrasts(Z)
-    chance = draws.normals(seed, "chance", Z.shape)
-    noise = float(contrasts(chance @ independent(chance, seed)).max())
-    strong = np.flatnonzero(found > 4 * noise)
+    strong = np.flatnonzero(found > CLEAR * np.sqrt(24 / len(Z)))
     if len(strong) < 2 or found.sum() < CLEARER * by_axes.sum():
         return None
     directions = rotation[:, strong] * scale[:, None]
@@ -193,7 +194,5 @@ def independent(Z: Float64, seed: int) -> Float64:
 
 
 def contrasts(S: Float64) -> Float64:
-    """How far from normal each column of mean 0 and variance 1 is: 0 is normal."""
-    size = np.abs(S)
-    log_cosh = size + np.log1p(np.exp(-2 * size)) - np.log(2)
-    return np.asarray((log_cosh.mean(0) - NORMAL_CONTRAST) ** 2)
+    """How far from normal each column of mean 0 and variance 1 is: size of its kurtosis less 3."""
+    return np.asarray(np.abs((S**4).mean(0) - 3))

@@ -18,6 +18,7 @@ from ..diagnosis.neighborhoods import first_rows
 from ..diagnosis.subject import Sample, Subject, chosen, read
 from ..errors import ColumnTypeError, DataError, ParameterError
 from ..solvers import scree
+from ..threads import calm_blas
 from .curved import eigengap, residual_elbow, small_sample
 from .linear import DIRECT, FOLDS, HELD_OUT, PERMUTED, cross_validated, parallel, spectra
 from .result import Dimensions
@@ -78,7 +79,7 @@ def dimension(
     subject, seen = _usable(X)
     if scale:
         subject = _standardized(subject, seen)
-    with watched(verbose):
+    with watched(verbose), calm_blas():
         return _by_all_rules(subject, seen, n_neighbors, n_permutations, max_samples, seed, ops)
 
 
