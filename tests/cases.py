@@ -268,6 +268,17 @@ def fit(model, X, **given):
         return model.fit(X, **given)
 
 
+def fitted(case, backend, dtype=np.float64):
+    """The case's model fitted to its data, once for all tests that only ask it."""
+    return _fitted(case.name, backend, np.dtype(dtype))
+
+
+@cache
+def _fitted(name, backend, dtype):
+    case = BY_NAME[name]
+    return fit(case.model(backend), case.data(dtype)[0])
+
+
 def fit_transform(model, X, **given):
     with warnings.catch_warnings():
         for kind in EXPECTED:

@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import lowd
-from cases import CASES, attempt, bell, close, fit, fit_transform, rows_like, take
+from cases import CASES, attempt, bell, close, fit, fit_transform, fitted, rows_like, take
 from lowd.errors import LowdWarning, ParameterError, RankWarning, ScaleWarning
 
 # Which cases do not mind where the origin is, and how each answers to a change of units.
@@ -87,13 +87,13 @@ def test_offsets_do_not_matter(case, backend, dtype, offset):
     np.testing.assert_allclose(model.transform(Q), expected, rtol=0, atol=tolerance * size)
 
 
-@pytest.mark.parametrize("scale", [1e-30, 1e-12, 1e12, 1e30])
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
 def test_units_do_not_matter(case, backend, dtype, scale):
     """Data times c give places times c, or the same places, from 1e-30 to 1e+30."""
     if case.name not in POWER:
         return
     X, Q = case.data(dtype)
-    expected = fit(case.model(backend), X).transform(Q).astype(np.float64)
+    expected = fitted(case, backend, dtype).transform(Q).astype(np.float64)
     with warnings.catch_warnings():
         warnings.simplefilter("error", RankWarning)
         model = fit(case.model(backend), X * dtype(scale))
@@ -171,11 +171,13 @@ def test_constant_data(case, backend, dtype):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
-@pytest.mark.parametrize("d", [1, 2, 7])
-def test_tiny_data(case, backend, n, d):
+def test_tiny_data(case, backend, n):
     """A finite result, or a sentence with a value that works."""
-    if case.source in ("table", "words"):
-        return
+    for d in () if case.source in ("table", "words") else (1, 2, 7):
+        _check_tiny(case, backend, n, d)
+
+
+def _check_tiny(case, backend, n, d):
     X, Q = _tiny(case, n, d)
     Y, model = _fit_as_advised(case, backend, X)
     assert Y.shape[0] == n

@@ -13,13 +13,23 @@ import pytest
 from sklearn.base import clone
 
 import lowd
-from cases import attempt, close, fingerprint, fit, fit_transform, rows_like, same_bits, take
+from cases import (
+    attempt,
+    close,
+    fingerprint,
+    fit,
+    fit_transform,
+    fitted,
+    rows_like,
+    same_bits,
+    take,
+)
 
 
 def test_row_by_row(case, backend, dtype):
     """A row's place does not depend on its batch: native to the bit, reference to rounding."""
-    X, Q = case.data(dtype)
-    model = fit(case.model(backend), X)
+    _, Q = case.data(dtype)
+    model = fitted(case, backend, dtype)
     whole = model.transform(Q)
     same = same_bits if backend == "native" else lambda a, b: close(a, b, dtype)
     for order in (np.arange(len(Q))[::-1], np.random.default_rng(0).permutation(len(Q))):
@@ -89,8 +99,8 @@ def test_the_model_keeps_nothing_of_the_callers(case, backend, dtype):
 
 def test_far_points_are_finite(case, backend, dtype):
     """Or refused by name, where not even their type could hold the place."""
-    X, Q = case.data(dtype)
-    model = fit(case.model(backend), X)
+    _, Q = case.data(dtype)
+    model = fitted(case, backend, dtype)
     for size in (1e3, 1e9, 1e30):
         far = _far(case, Q, size)
         Y, refusal = attempt(model.transform, far)
@@ -107,8 +117,8 @@ def test_far_points_are_where_float64_puts_them(case, backend, size):
     """The same far rows in float32 and float64 go to the same places, as far as float32 reaches."""
     if case.source != "rows":
         return
-    X, Q = case.data(np.float32)
-    model = fit(case.model(backend), X)
+    _, Q = case.data(np.float32)
+    model = fitted(case, backend, np.float32)
     far = Q * np.float32(size)
     limit = np.finfo(np.float32).max
     expected = np.clip(model.transform(far.astype(np.float64)), -limit, limit)
@@ -126,8 +136,8 @@ def _far(case, Q, size):
 def test_far_points_do_not_disturb_near_ones(case, backend, dtype):
     if case.source != "rows":
         return
-    X, Q = case.data(dtype)
-    model = fit(case.model(backend), X)
+    _, Q = case.data(dtype)
+    model = fitted(case, backend, dtype)
     mixed = np.vstack([Q, Q[:1] * dtype(1e18)])
     same = same_bits if backend == "native" else lambda a, b: close(a, b, dtype)
     Y, refusal = attempt(model.transform, mixed)
@@ -138,8 +148,8 @@ def test_far_points_do_not_disturb_near_ones(case, backend, dtype):
 
 
 def test_inverse_row_by_row(case, backend, dtype):
-    X, Q = case.data(dtype)
-    model = fit(case.model(backend), X)
+    _, Q = case.data(dtype)
+    model = fitted(case, backend, dtype)
     Y = model.transform(Q)
     back, refusal = attempt(model.inverse_transform, Y)
     if refusal:
@@ -169,16 +179,18 @@ def _by_copy(model, path):  # noqa: ARG001 - the others' signature
     return copy.deepcopy(model)
 
 
-@pytest.mark.parametrize("trip", [_by_pickle, _by_joblib, _by_store, _by_copy])
-def test_round_trips_keep_every_bit(case, backend, dtype, trip, tmp_path):
-    X, Q = case.data(dtype)
-    model = fit(case.model(backend), X)
-    if trip is _by_store and any(map(callable, case.params.values())):
-        with pytest.raises(lowd.errors.UnsupportedError, match="pickle the model"):
-            trip(model, tmp_path / "model")
-        assert not list(tmp_path.iterdir())
-        return
-    twin = trip(model, tmp_path / "model")
+def test_round_trips_keep_every_bit(case, backend, dtype, tmp_path):
+    model = fitted(case, backend, dtype)
+    for trip in (_by_pickle, _by_joblib, _by_store, _by_copy):
+        if trip is _by_store and any(map(callable, case.params.values())):
+            with pytest.raises(lowd.errors.UnsupportedError, match="pickle the model"):
+                trip(model, tmp_path / "stored")
+            assert not (tmp_path / "stored").exists()
+        else:
+            _same_model(trip(model, tmp_path / "model"), model, case.data(dtype)[1])
+
+
+def _same_model(twin, model, Q):
     assert type(twin) is type(model)
     same_bits(twin.transform(Q), model.transform(Q))
     learned = {name for name in vars(model) if name.endswith("_")}
