@@ -127,6 +127,35 @@ def test_columnar_files_of_pandas(tmp_path, name, rng):
     assert table.labels.tolist() == frame["label"].tolist()
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_columns_read_in_parts(tmp_path, packed, rng):
+    """Numbers are turned into rows some columns and a block of rows at a time."""
+    names = [f"c{j}" for j in range(70)]
+    frame = pl.DataFrame(rng.normal(size=(100, 70)), schema=names)
+    frame = frame.with_columns(id=pl.int_range(100), kind=pl.Series(["u", "v"] * 50), c7=7)
+    frame = frame.select("c9", "id", "c3", "kind", pl.exclude("c9", "id", "c3", "kind"))
+    path = tmp_path / ("t.parquet.gz" if packed else "t.parquet")
+    frame.write_parquet(tmp_path / "raw", row_group_size=33)
+    raw = (tmp_path / "raw").read_bytes()
+    path.write_bytes(gzip.compress(raw) if packed else raw)
+    for options, first in (
+        ({}, "c9"),
+        ({"every": 3}, "c9"),
+        ({"columns": "c1*"}, "c1"),
+        ({"columns": "id,c3"}, "id"),
+        ({"encode": True, "label": "id"}, "c9"),
+    ):
+        table = lowd.io.read(path, **options)
+        held = [name for name in table.columns if name in frame.columns]
+        assert held[0] == first
+        expected = frame.select(held).to_numpy()[:: options.get("every", 1)]
+        np.testing.assert_array_equal(table.X[:, : len(held)], expected)
+    damaged = frame.with_columns(pl.when(pl.col("id") != 5).then(pl.col("c8")).alias("c8"))
+    damaged.write_parquet(path)
+    with pytest.raises(DataError, match="row 5, column 'c8': the value is missing"):
+        lowd.io.read(path, format="parquet")
+
+
 def test_float32_stays_and_integers_widen(tmp_path):
     path = tmp_path / "t.parquet"
     pl.DataFrame(

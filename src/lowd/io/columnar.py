@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from numpy.typing import NDArray
+
 from ..errors import FileFormatError
 from . import frames
-from .options import Options
+from .options import Options, matching
+from .roles import JUDGMENTS, feature_kind
 from .rows import Grid, affordable
 from .source import Source
 
@@ -33,16 +36,36 @@ def read_jsonl(source: Source, options: Options) -> Grid:
 def _read(source: Source, options: Options, kind: str) -> Grid:
     lazy = frames.scan(source, kind)
     schema: Any = lazy.collect_schema()
-    rows = 0 if kind == "jsonl" else frames.height(source, lazy) // options.every
+    rows = 0 if kind == "jsonl" else -(-frames.height(source, lazy) // options.every)
 
     def cells(names: list[str]) -> int:
         if kind == "jsonl":  # a number takes some eight characters with its name
             return source.size // 8
         return sum(_width(schema[name]) for name in names) * rows
 
-    chosen, _ = affordable(source, schema.names(), options, cells)
-    frame = frames.collected(source, lazy, chosen, options.every)
-    return Grid(frame, source.name, lambda row: f"row {row * options.every}")
+    parts = 1 if kind == "jsonl" else frames.PARTS
+    chosen, exact = affordable(source, schema.names(), options, cells, parts)
+    numeric = [] if kind == "jsonl" or not rows else _numeric(schema, chosen, exact, options)
+    frame = frames.collected(
+        source, lazy, [name for name in chosen if name not in set(numeric)], options.every
+    )
+
+    def later(names: list[str]) -> NDArray[Any]:
+        return frames.filled(source, lazy, names, rows, options.every)
+
+    def place(row: int) -> str:
+        return f"row {row * options.every}"
+
+    return Grid(frame, source.name, place, (), tuple(chosen), tuple(numeric), later)
+
+
+def _numeric(schema: Any, chosen: list[str], exact: list[str], options: Options) -> list[str]:
+    """Columns that can be nothing but features."""
+    if options.gower or options.vector is not None:
+        return []
+    wanted = chosen if options.columns is None else matching(options.columns, chosen, "", "columns")
+    others = {*exact, *JUDGMENTS}
+    return [n for n in wanted if n not in others and feature_kind(schema[n]) == "number"]
 
 
 def _width(dtype: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ _LABELS = (
     *("label", "labels", "class", "classes", "target", "species", "category", "cell_type"),
     *("celltype", "population", "cluster", "group", "digit", "y"),
 )
-_JUDGMENTS = ("trust", "confidence")  # of the points of a map, which lowd wrote
+JUDGMENTS = ("trust", "confidence")  # of the points of a map, which lowd wrote
 
 
 class Roles(NamedTuple):
@@ -30,26 +31,30 @@ class Roles(NamedTuple):
     notes: list[str]
 
     @classmethod
-    def of(cls, frame: Any, options: Options, where: str) -> Roles:
-        names = list(frame.columns)
+    def of(cls, frame: Any, options: Options, where: str, every: Sequence[str] = ()) -> Roles:
+        """Of the names of `every` column, those that are not in the frame are features."""
+        names, here = list(every or frame.columns), set(frame.columns)
         explicit = {name for name in (options.id, options.label, options.vector) if name}
         for what in ("id", "label", "vector"):
             if (name := getattr(options, what)) is not None:
                 one(name, names, where, what)
-        free = [n for n in names if n not in explicit | set(patterns(options.columns))]
+        taken = explicit | set(patterns(options.columns))
+        free = [n for n in frame.columns if n not in taken]
         notes: list[str] = []
         id_ = options.id or _find_id(frame, free, notes)
         label = options.label or _find_label(frame, [n for n in free if n != id_], notes)
         rest = [n for n in names if n not in {id_, label, options.vector}]
-        vector = options.vector or _find_vector(frame, rest, options, notes)
+        vector = options.vector
+        if vector is None and here == set(names):
+            vector = _find_vector(frame, rest, options, notes)
         if vector is not None:
             features = []
         elif options.columns is not None:
             wanted = set(matching(options.columns, names, where, "columns"))
             features = [n for n in rest if n in wanted]
         else:
-            features = [n for n in rest if n not in _JUDGMENTS]
-            if judged := [n for n in rest if n in _JUDGMENTS]:
+            features = [n for n in rest if n not in JUDGMENTS]
+            if judged := [n for n in rest if n in JUDGMENTS]:
                 notes.append(f"Kept beside the rows, not in them: {quoted(judged)}.")
         extra = [n for n in rest if n != vector and n not in set(features)]
         return cls(id_, label, vector, features, extra, notes)

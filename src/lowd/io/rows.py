@@ -27,27 +27,38 @@ WAYS = (
 
 
 class Grid(NamedTuple):
-    """A frame as it was read; `place` says in words where a row is in the file."""
+    """A frame as it was read; `place` says in words where a row is in the file.
+
+    Columns that are numbers and nothing else may stay in the file: `later` reads those of the
+    names in `numeric` as a matrix, so that they never exist twice.
+    """
 
     frame: Any
     name: str
     place: Callable[[int], str]
     notes: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # of all columns in their order, if not of the frame alone
+    numeric: tuple[str, ...] = ()
+    later: Callable[[list[str]], NDArray[Any]] | None = None
 
 
 def affordable(
-    source: Source, names: Sequence[str], options: Options, cells: Callable[[list[str]], int]
+    source: Source,
+    names: Sequence[str],
+    options: Options,
+    cells: Callable[[list[str]], int],
+    parts: int = 1,
 ) -> tuple[list[str], list[str]]:
     """The columns to read at all, and those whose integers must stay integers.
 
-    `cells` counts the numbers of columns. Columns that were not asked for are left alone where
-    memory is short.
+    `cells` counts the numbers of columns, which are read in so many `parts`. Columns that were not
+    asked for are left alone where memory is short.
     """
     chosen, exact = projection(names, options, source.name)
-    if options.columns is not None and not fits(16 * cells(chosen)):
+    if options.columns is not None and not fits(8 * cells(chosen) * (parts + 1) // parts):
         chosen, exact = projection(names, options, source.name, extra=0)
     need = 8 * cells(chosen)
-    require(source, {"columns": need, "matrix": need}, WAYS)
+    require(source, {"columns": need // parts, "matrix": need}, WAYS)
     return chosen, exact
 
 
@@ -73,9 +84,9 @@ def projection(
 
 def arrange(grid: Grid, options: Options) -> Table:
     """Features become X; identifiers, labels and other columns stay beside it."""
-    if not len(grid.frame):
+    if not len(grid.frame) and not grid.numeric:
         raise FileFormatError(f"{grid.name} holds no rows.")
-    roles = Roles.of(grid.frame, options, grid.name)
+    roles = Roles.of(grid.frame, options, grid.name, grid.names)
     notes = [*grid.notes, *roles.notes]
     frame, kept = grid.frame, None
     kind: Kind = "table" if options.gower and roles.vector is None else "rows"
@@ -83,12 +94,13 @@ def arrange(grid: Grid, options: Options) -> Table:
         X = stacked(frame[roles.vector], grid.name, grid.place)
         columns = tuple(f"{roles.vector}{j}" for j in range(X.shape[1]))
     elif options.gower:
-        X, columns = frame.select(roles.features), tuple(roles.features)
+        X, columns = _mixed(frame.select(roles.features)), tuple(roles.features)
     else:
-        numbers, text = _numbers(grid, roles.features, notes)
+        here = [name for name in roles.features if name in frame.columns]
+        numbers, text = _numbers(grid, here, notes)
         if text and not options.encode:
             _refuse_text(grid.name, text, roles.label is None)
-        X, columns = _matrix(numbers, grid.name, text), tuple(numbers.columns)
+        X, columns = _matrix(grid, roles.features, numbers, text)
         for name in text:
             X, levels = _encoded(X, frame[name], grid.name)
             columns += tuple(f"{name}={level}" for level in levels)
@@ -134,6 +146,15 @@ def _numbers(grid: Grid, features: list[str], notes: list[str]) -> tuple[Any, li
     return (chosen.with_columns(**mended) if mended else chosen), text
 
 
+def _mixed(frame: Any) -> Any:
+    """A table whose columns of text hold text; missing values are Gower's business."""
+    texts = [c for c in frame.iter_columns() if feature_kind(c.dtype) == "text"]
+    numbers = {c.name: c.cast(str).str.strip_chars().cast(float, strict=False) for c in texts}
+    held = {c.name: c for c in texts}
+    good = {n: c for n, c in numbers.items() if c.null_count() == held[n].null_count() < len(c)}
+    return frame.with_columns(**good) if good else frame
+
+
 def _as_numbers(grid: Grid, name: str) -> Any | None:
     """A column of text that holds numbers: with one bad entry it is an error, not a category."""
     column = grid.frame[name].cast(str).str.strip_chars()
@@ -169,12 +190,26 @@ def _refuse_kind(where: str, name: str, dtype: Any, kind: str) -> NoReturn:
     raise ColumnTypeError(f"{where}: column {name!r} holds {dtype}, which is no number; {way}.")
 
 
-def _matrix(numbers: Any, where: str, text: list[str]) -> NDArray[Any]:
-    if numbers.width:
-        return frames.matrix(numbers)
-    if text:
-        return np.empty((len(numbers), 0))
-    raise DataError(f"{where}: no numeric column is left; see columns=, drop=, id= and label=.")
+def _matrix(
+    grid: Grid, features: list[str], numbers: Any, text: list[str]
+) -> tuple[NDArray[Any], tuple[str, ...]]:
+    """The numeric features and their names, in the order of the file."""
+    later = [name for name in features if name in set(grid.numeric)]
+    columns = tuple(name for name in features if name in {*later, *numbers.columns})
+    if not columns and not text:
+        raise DataError(
+            f"{grid.name}: no numeric column is left; see columns=, drop=, id= and label=."
+        )
+    read = grid.later(later) if grid.later is not None and later else None
+    if not numbers.width:
+        return (np.empty((len(grid.frame), 0)) if read is None else read), columns
+    here = frames.matrix(numbers)
+    if read is None:
+        return here, columns
+    X = np.empty((len(read), len(columns)), np.result_type(read, here))
+    X[:, [columns.index(name) for name in later]] = read
+    X[:, [columns.index(name) for name in numbers.columns]] = here
+    return X, columns
 
 
 def _encoded(X: NDArray[Any], column: Any, where: str) -> tuple[NDArray[Any], list[str]]:
