@@ -119,6 +119,7 @@ def test_the_legend_hides_classes(chromium, page):
 def test_color_follows_the_chosen_column(chromium, page):
     path, Y = page
     chromium.open(path)
+    before = [pixel(chromium, *spot(chromium, Y, row)) for row in (0, 3, 1, 2)]
     chromium(
         "(() => { const m = document.getElementById('color');"
         "m.value = [...m.options].find(o => o.text === 'up').value;"
@@ -127,6 +128,7 @@ def test_color_follows_the_chosen_column(chromium, page):
     chromium.frame()
     up = [pixel(chromium, *spot(chromium, Y, row)) for row in (0, 3, 1, 2)]
     assert up[0] == up[1]
+    assert not set(up) & set(before)
     assert len(set(up)) == 3
     assert "ramp" in chromium("document.getElementById('legend').innerHTML")
 

@@ -234,9 +234,9 @@ def test_evaluate_finds_the_coordinates_and_the_rows(lowd_command):
     direct = lowd.evaluate(numbers(), lowd.PCA(2).fit_transform(numbers()), n_neighbors=15)
     for name in ("map.csv", "shuffled.csv"):
         found = json.loads(lowd_command("evaluate", "data.csv", name, "--json").out)
-        assert found["measures"]["trustworthiness"]["value"] == pytest.approx(
-            float(direct.trustworthiness), abs=1e-9
-        )
+        for measure in ("trustworthiness", "continuity", "scale_normalized_stress"):
+            value = found["measures"][measure]["value"]
+            assert value == pytest.approx(float(direct.measures[measure]), abs=1e-9)
     short = Path("short.csv")
     short.write_text("\n".join(lines[:30]) + "\n")
     ended = lowd_command("evaluate", "data.csv", short)

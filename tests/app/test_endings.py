@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
+import time
 from pathlib import Path
 
 import numpy as np
@@ -156,8 +157,9 @@ def test_long_work_shows_a_bar(monkeypatch):
 
     def call():
         progress.report("axes", 1, 3)
-        while not seen:
-            pass
+        for _ in range(1000):
+            if not seen:
+                time.sleep(0.01)
         return 5
 
     assert Work(call).result(True, lambda: None) == 5
