@@ -14,7 +14,7 @@ from scipy.spatial import procrustes
 from sklearn.linear_model import LinearRegression
 
 from lowd import datasets, demos, plot
-from lowd.demos import agreement, tables
+from lowd.demos import agreement, drawing, tables
 from lowd.demos.colors import in_order
 from lowd.demos.pca_failures import parted
 from lowd.demos.pca_steps import X
@@ -51,10 +51,11 @@ def number(demo, what):
 @pytest.mark.parametrize("name", list(demos.DEMOS))
 def test_demonstration(name, tmp_path):
     """Runs once: pictures with something on them, and the numbers that are known."""
-    demo = demos.run(name, tmp_path, found(name))
+    folder = tmp_path / "not" / "there yet"
+    demo = demos.run(name, folder, found(name))
     assert demo.name == name
     assert demo.look.endswith(".")
-    check_pictures(demo, tmp_path)
+    check_pictures(demo, folder)
     check_numbers(demo)
     OWN.get(name, lambda _: None)(demo)
 
@@ -222,6 +223,13 @@ def test_explained_is_the_regressions_score():
     assert agreement.explained(truth[:, 0], Y).shape == (1,)
 
 
+def test_recognized_by_the_nearest():
+    old, names = np.array([[0.0], [1.0], [5.0]]), np.array(["a", "b", "c"])
+    new = np.array([[0.2], [0.9], [2.0], [4.0]])
+    assert agreement.recognized(old, names, new, np.array(["a", "b", "b", "c"])) == 1
+    assert agreement.recognized(old, names, new, np.array(["b", "b", "b", "a"])) == 0.5
+
+
 # -- what is refused ----------------------------------------------------------------------------
 
 
@@ -246,6 +254,17 @@ def test_pictures_are_not_replaced_unasked(tmp_path):
     with pytest.raises(ExistingFileError, match="is a file; name a folder"):
         demos.run("colors", first)
     assert demos.run("colors", tmp_path, force=True).pictures[0].read_bytes() == before
+
+
+def test_an_interrupted_picture_leaves_nothing(tmp_path, monkeypatch):
+    def half(_, path, **__):
+        Path(path).write_bytes(b"half a picture")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(drawing, "save", half)
+    with pytest.raises(KeyboardInterrupt):
+        demos.run("colors", tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_both_axes_are_drawn():
