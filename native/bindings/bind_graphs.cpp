@@ -29,20 +29,47 @@ Lists lists(const Starts& starts, const Members& members, int64_t bound) {
 constexpr const char* ENTRIES = "there must be one entry per index";
 
 template <class T>
+const T* not_negative(const Array1<const T>& lengths, size_t count) {
+    const T* const found = view(lengths, int64_t(count), ENTRIES);
+    require(std::all_of(found, found + count, [](T length) { return length >= 0; }),
+            "lengths must not be negative");
+    return found;
+}
+
+template <class T>
 void paths_of(const Starts& starts, const Members& indices, const Array1<const T>& lengths,
-              const Array1<const int64_t>& sources, const Array2<T>& out, int threads,
+              const Starts& from_starts, const Members& from_indices,
+              const std::optional<Array1<const T>>& steps, const Array2<T>& out, int threads,
               nb::object poll) {
     const int64_t n = int64_t(starts.shape(0)) - 1;
-    const Lists graph = lists(starts, indices, n);
-    const T* const edges = view(lengths, int64_t(indices.shape(0)), ENTRIES);
+    const Lists graph = lists(starts, indices, n), from = lists(from_starts, from_indices, n);
+    const T* const edges = not_negative(lengths, indices.shape(0));
+    const T* const first = steps ? not_negative(*steps, from_indices.shape(0)) : nullptr;
     const auto to = view(out);
-    const std::span from(view(sources, int64_t(sources.shape(0)), ""), sources.shape(0));
-    require(std::ranges::all_of(from, [&](int64_t s) { return 0 <= s && s < n; }),
-            "sources must be nodes");
-    require(std::all_of(edges, edges + indices.shape(0), [](T length) { return length >= 0; }),
-            "lengths must not be negative");
-    require_shape(to, int64_t(from.size()), n, "out must have a row per source, a column per node");
-    run(threads, poll, [&](Job& job) { paths(graph, edges, from, to, job); });
+    require_shape(to, from.count(), n, "out must have a row per source, a column per node");
+    run(threads, poll, [&](Job& job) { paths(graph, edges, from, first, to, job); });
+}
+
+template <class T>
+void ring_of(const Starts& starts, const Members& indices, const Array1<const T>& lengths,
+             const Array2<T>& out, int threads, nb::object poll) {
+    const int64_t n = int64_t(starts.shape(0)) - 1;
+    const Lists graph = lists(starts, indices, n);
+    const T* const edges = not_negative(lengths, indices.shape(0));
+    const auto to = view(out);
+    require_shape(to, n, n / 2, "out must have a row per node, a column per two nodes");
+    run(threads, poll, [&](Job& job) { ring(graph, edges, to, job); });
+}
+
+template <class T>
+void ring_times_of(const Array2<const T>& ring, const Array2<const T>& V, const Array2<double>& out,
+                   int threads, nb::object poll) {
+    const auto g = view(ring), v = view(V);
+    const auto to = view(out);
+    require(g.cols == g.rows / 2, "ring must hold half of a square matrix");
+    require(v.rows == g.rows, "V must have one row per row of ring");
+    require_shape(to, v.rows, v.cols, "out must have the shape of V");
+    run(threads, poll, [&](Job& job) { ring_times(g, v, to, job); });
 }
 
 template <class T>
@@ -130,7 +157,12 @@ void alignment_of(const Array2<const T>& X, const Starts& starts, const Members&
 
 void bind_graphs(nb::module_& m) {
     LOWD_BIND(m, "paths", paths_of, array("starts"), array("indices"), array("lengths"),
-              array("sources"), array("out"), nb::arg("threads"), nb::arg("poll") = nb::none());
+              array("from_starts"), array("from_indices"), array("steps").none(), array("out"),
+              nb::arg("threads"), nb::arg("poll") = nb::none());
+    LOWD_BIND(m, "ring", ring_of, array("starts"), array("indices"), array("lengths"), array("out"),
+              nb::arg("threads"), nb::arg("poll") = nb::none());
+    LOWD_BIND(m, "ring_times", ring_times_of, array("ring"), array("V"), array("out"),
+              nb::arg("threads"), nb::arg("poll") = nb::none());
     LOWD_BIND(m, "relax", relax_of, array("starts"), array("indices"), array("lengths"), array("G"),
               array("out"), nb::arg("threads"), nb::arg("poll") = nb::none());
     const auto product = [&](auto index) {

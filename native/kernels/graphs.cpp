@@ -1,216 +1,8 @@
 #include "lowd/graphs.hpp"
 
-#include <array>
-#include <memory>
-#include <numeric>
-
 #include "drive.hpp"
 
 namespace lowd {
-
-namespace {
-
-// Cuts the nodes in two, and the parts again, until a part has at most `most` sources. Parts are
-// cut across their longest way: first the nodes that are near to one end in steps, then the rest.
-// So nodes that are near in the graph get near places, whatever the order of the input was.
-class Bisection {
-public:
-    Bisection(Lists graph, std::span<const int64_t> sources, int most)
-        : graph_(graph),
-          most_(most),
-          nodes_(size_t(graph.count())),
-          queue_(nodes_.size()),
-          part_(nodes_.size(), 0),
-          seen_(nodes_.size(), -1),
-          sources_(nodes_.size(), 0) {
-        std::iota(nodes_.begin(), nodes_.end(), 0);
-        for (int64_t s : sources) sources_[size_t(s)]++;
-        keep({0, int64_t(nodes_.size()), int64_t(sources.size())});
-    }
-
-    // The nodes in their order.
-    std::vector<int32_t> run(Job& job) {
-        for (int level = 0; level < MOST_LEVELS && !parts_.empty(); level++) {
-            const std::vector<Part> parts = std::exchange(parts_, {});
-            std::vector<std::array<Part, 2>> halves(parts.size());
-            job.parallel(
-                int64_t(parts.size()),
-                [&](int64_t p, int) {
-                    halves[size_t(p)] = cut(parts[size_t(p)], int32_t(p), level);
-                },
-                0);
-            for (const auto& pair : halves)
-                for (const Part& half : pair) keep(half);
-        }
-        return std::move(nodes_);
-    }
-
-private:
-    struct Part {
-        int64_t begin = 0, end = 0, sources = 0;
-    };
-    static constexpr int MOST_LEVELS = 40;  // one node may be asked for many times
-
-    // A part that must be cut gets the next name.
-    void keep(const Part& part) {
-        const bool cut_again = part.sources > most_ && part.end - part.begin > 1;
-        for (int64_t i = part.begin; i < part.end; i++)
-            part_[size_t(nodes_[size_t(i)])] = cut_again ? int32_t(parts_.size()) : -1;
-        if (cut_again) parts_.push_back(part);
-    }
-
-    std::array<Part, 2> cut(const Part& part, int32_t name, int level) {
-        walk(part, name, 2 * level);
-        std::swap(nodes_[size_t(part.begin)], nodes_[size_t(part.end - 1)]);  // a far one first
-        walk(part, name, 2 * level + 1);
-        // The middle, but whole groups of sources on the left.
-        const int64_t half = round_up(ceil_div(part.sources, 2), most_);
-        int64_t middle = part.begin, left = 0;
-        while (middle < part.end - 1 && left < half)
-            left += sources_[size_t(nodes_[size_t(middle++)])];
-        return {Part{part.begin, middle, left}, Part{middle, part.end, part.sources - left}};
-    }
-
-    // Puts the nodes of a part in breadth-first order from its first one; those that the part does
-    // not connect follow with their own.
-    void walk(const Part& part, int32_t name, int32_t mark) {
-        int64_t tail = part.begin;
-        const auto see = [&](int32_t node) {
-            if (part_[size_t(node)] != name || seen_[size_t(node)] == mark) return;
-            seen_[size_t(node)] = mark;
-            queue_[size_t(tail++)] = node;
-        };
-        for (int64_t i = part.begin, head = part.begin; i < part.end; i++) {
-            see(nodes_[size_t(i)]);
-            for (; head < tail; head++) {
-                const int32_t node = queue_[size_t(head)];
-                for (int64_t e = graph_.starts[node]; e < graph_.starts[node + 1]; e++)
-                    see(graph_.members[e]);
-            }
-        }
-        std::copy(queue_.begin() + part.begin, queue_.begin() + part.end,
-                  nodes_.begin() + part.begin);
-    }
-
-    Lists graph_;
-    int most_;
-    std::vector<int32_t> nodes_, queue_, part_, seen_, sources_;
-    std::vector<Part> parts_;
-};
-
-// Nodes by the number of steps from one; those out of reach follow.
-template <class T>
-void breadth_first(const Edges<T>& graph, int32_t from, uint8_t* seen, PathOrder& order) {
-    std::fill_n(seen, graph.nodes, uint8_t(0));
-    int64_t head = 0, tail = 0;
-    const auto see = [&](int32_t node) {
-        if (!seen[node]) order.nodes[tail++] = node;
-        seen[node] = 1;
-    };
-    for (int64_t next = -1; tail < graph.nodes; next++) {
-        see(next < 0 ? from : int32_t(next));
-        for (; head < tail; head++) {
-            const int32_t node = order.nodes[head];
-            for (int64_t e = graph.starts[node]; e < graph.starts[node + 1]; e++)
-                see(graph.ends[e]);
-        }
-    }
-    for (int64_t c = 0; c <= PATH_CLASSES; c++)
-        order.starts[c] = int32_t(ceil_div(c * graph.nodes, PATH_CLASSES));
-    for (int64_t q = 0; q < graph.nodes; q++)
-        order.classes[order.nodes[q]] = uint16_t(q * PATH_CLASSES / graph.nodes);
-}
-
-// What a thread keeps from one group of sources to the next.
-template <class T>
-struct Walker {
-    Buffer<T> lines;
-    Buffer<uint8_t> fell;
-    Buffer<uint16_t> classes;
-    Buffer<int32_t> nodes, starts;
-    int sources = 0;  // of the group before
-
-    explicit Walker(int64_t n)
-        : lines(n * (64 / int64_t(sizeof(T)))),
-          fell(n),
-          classes(n),
-          nodes(n),
-          starts(PATH_CLASSES + 1) {}
-    PathOrder order() const { return {nodes.get(), classes.get(), starts.get()}; }
-};
-
-}  // namespace
-
-template <class T>
-void paths(Lists graph, const T* lengths, std::span<const int64_t> sources, Matrix<T> out,
-           Job& job) {
-    constexpr int LANES = 64 / sizeof(T);
-    const auto& kernel = kernels<T>();
-    const int64_t n = graph.count();
-    const int64_t groups = ceil_div(int64_t(sources.size()), LANES);
-    job.expect(groups);
-    if (!groups) return;
-
-    // The graph with its nodes in an order of nearness, and the sources in the same order.
-    const std::vector<int32_t> nodes = Bisection(graph, sources, LANES).run(job);
-    std::vector<int32_t> places(static_cast<size_t>(n));
-    std::vector<int64_t> starts(static_cast<size_t>(n + 1), 0);
-    for (int64_t p = 0; p < n; p++) {
-        places[size_t(nodes[size_t(p)])] = int32_t(p);
-        starts[size_t(p + 1)] = starts[size_t(p)] + graph.size(nodes[size_t(p)]);
-    }
-    const Buffer<int32_t> ends(starts.back());
-    const Buffer<T> weights(starts.back());
-    for (int64_t p = 0; p < n; p++) {
-        const int64_t from = graph.starts[nodes[size_t(p)]];
-        for (int64_t e = starts[size_t(p)]; e < starts[size_t(p + 1)]; e++) {
-            const int64_t old = from + e - starts[size_t(p)];
-            ends[e] = places[size_t(graph.members[old])];
-            weights[e] = lengths[old];
-        }
-    }
-    const Edges<T> edges{n, starts.data(), ends.get(), weights.get()};
-    std::vector<int64_t> order(sources.size());
-    std::iota(order.begin(), order.end(), 0);
-    const auto place = [&](int64_t s) { return places[size_t(sources[s])]; };
-    std::stable_sort(order.begin(), order.end(),
-                     [&](int64_t a, int64_t b) { return place(a) < place(b); });
-
-    // Nodes are visited by their distance from the group before, which was near: nearly Dijkstra's
-    // order, without a queue. The first group of a thread has steps instead. Windows of 16 edges in
-    // length were best on a Swiss roll; where a graph has no such length, all of it is one window.
-    constexpr double WINDOW = 16;
-    double length = 0;
-    for (int64_t e = 0; e < starts.back(); e++) length += std::min<double>(weights[e], 1e300);
-    length /= double(std::max<int64_t>(starts.back(), 1));
-    std::vector<std::unique_ptr<Walker<T>>> walkers(size_t(job.threads()));
-    job.parallel(groups, [&](int64_t group, int worker) {
-        auto& walker = walkers[size_t(worker)];
-        if (!walker) walker = std::make_unique<Walker<T>>(n);
-        const int64_t first = group * LANES;
-        const int count = int(std::min<int64_t>(LANES, int64_t(sources.size()) - first));
-        int32_t at[LANES];
-        T* rows[LANES];
-        for (int s = 0; s < count; s++) {
-            at[s] = place(order[size_t(first + s)]);
-            rows[s] = out.row(order[size_t(first + s)]);
-        }
-        PathOrder visits = walker->order();
-        double share = 1;
-        if (walker->sources) {
-            const T* const middle = &walker->lines[at[count / 2] * int64_t(LANES)];
-            const int lane = int(std::min_element(middle, middle + walker->sources) - middle);
-            const double most = kernel.nearest_first(walker->lines.get(), n, lane, visits);
-            share = std::min(1.0, WINDOW * length / std::max(most, 1e-300));
-        } else {
-            breadth_first(edges, at[count / 2], walker->fell.get(), visits);
-        }
-        const int64_t window = std::max<int64_t>(256, int64_t(share * double(n)));
-        kernel.paths(edges, at, count, visits, window, walker->fell.get(), walker->lines.get());
-        walker->sources = count;
-        kernel.rows_of_lines(walker->lines.get(), places.data(), n, rows, count);
-    });
-}
 
 template <class T>
 void relax(Lists near, const T* lengths, Matrix<const T> from, Matrix<T> out, Job& job) {
@@ -219,6 +11,53 @@ void relax(Lists near, const T* lengths, Matrix<const T> from, Matrix<T> out, Jo
         kernels<T>().relax(from.data, from.stride, from.cols, near.list(i),
                            lengths + near.starts[i], near.size(i), out.row(i));
     });
+}
+
+template <class T>
+void ring_times(Matrix<const T> ring, Matrix<const T> V, Matrix<double> out, Job& job) {
+    const auto& kernel = kernels<T>();
+    const int64_t n = ring.rows, size = ring.cols, b = V.cols;
+    const int groups = int(ceil_div(b, GROUP));
+    // Each slab of rows adds to its own sums for the columns that it reaches.
+    const int64_t slab = round_up(ceil_div(n, 16), RING_ROWS), slabs = ceil_div(n, slab);
+    const int64_t reach = slab + size, span = round_up(reach, RING_COLUMNS) + RING_COLUMNS;
+    const int64_t ld = round_up(n + span, PANEL<T>), area = groups * GROUP * span;
+    Buffer<T> around(ld * b);  // the ring once more, so that no strip has to turn back
+    for (int64_t k = 0; k < ld; k++) std::copy_n(V.row(k % n), b, &around[k * b]);
+    const Buffer<T> columns = interleaved<T>({around.get(), ld, b, b}, 0, GROUP, ld);
+    const Buffer<double> sums(slabs * area, 0.0);
+    Scratch<T> scratch(job, RING_ROWS * (RING_COLUMNS + groups * GROUP));
+    Scratch<double> products(job, RING_ROWS * groups * GROUP);
+    job.expect(slabs);
+    job.parallel(slabs, [&](int64_t s, int worker) {
+        const int64_t end = std::min(n, (s + 1) * slab);
+        for (int64_t i = s * slab; i < end; i += RING_ROWS) {
+            const int rows = int(std::min<int64_t>(RING_ROWS, end - i));
+            T* const own = scratch[worker] + RING_ROWS * RING_COLUMNS;
+            double* const z = products[worker];
+            std::fill_n(own, RING_ROWS * groups * GROUP, T(0));
+            for (int r = 0; r < rows; r++)
+                for (int64_t c = 0; c < b; c++)
+                    own[(c / GROUP * rows + r) * GROUP + c % GROUP] = V.row(i + r)[c];
+            kernel.ring_times(ring.row(i), ring.stride, rows, size, &columns[i * GROUP], groups, ld,
+                              own, scratch[worker], z, &sums[s * area + i - s * slab], span);
+            for (int r = 0; r < rows; r++)
+                for (int64_t c = 0; c < b; c++)
+                    out.row(i + r)[c] = z[(c / GROUP * rows + r) * GROUP + c % GROUP];
+        }
+    });
+    constexpr int64_t BLOCK = 512;
+    job.parallel(
+        ceil_div(n, BLOCK),
+        [&](int64_t block, int) {
+            const int64_t end = std::min(n, (block + 1) * BLOCK);
+            for (int64_t s = 0; s < slabs; s++)
+                for (int64_t j = block * BLOCK; j < end; j++)
+                    for (int64_t q = (j - s * slab + n) % n; q < reach; q += n)
+                        for (int64_t c = 0; c < b; c++)
+                            out.row(j)[c] += sums[s * area + c * span + q];
+        },
+        0);
 }
 
 template <class I>
@@ -240,9 +79,9 @@ void sparse_times(int64_t rows, const I* starts, const I* columns, const double*
     });
 }
 
-#define INSTANTIATE(T)                                                               \
-    template void paths(Lists, const T*, std::span<const int64_t>, Matrix<T>, Job&); \
-    template void relax(Lists, const T*, Matrix<const T>, Matrix<T>, Job&);
+#define INSTANTIATE(T)                                                              \
+    template void relax(Lists, const T*, Matrix<const T>, Matrix<T>, Job&);         \
+    template void ring_times(Matrix<const T>, Matrix<const T>, Matrix<double>, Job&);
 LOWD_FOR_FLOATS(INSTANTIATE)
 template void sparse_times(int64_t, const int32_t*, const int32_t*, const double*,
                            Matrix<const double>, double, double, const double*, double, double*,

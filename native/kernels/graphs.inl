@@ -64,8 +64,8 @@ T nearest_first(const T* lines, int64_t nodes, int lane, PathOrder& order) {
 // included, so that the end is the least rounded sum over all paths from the source: the same bits
 // for any order.
 template <class T>
-void paths(const Edges<T>& graph, const int32_t* sources, int count, const PathOrder& order,
-           int64_t window, uint8_t* fell, T* lines) {
+void paths(const Edges<T>& graph, const int32_t* starts, const int32_t* begins, const T* steps,
+           int count, const PathOrder& order, int64_t window, uint8_t* fell, T* lines) {
     constexpr int N = VECTORS<T>;
     constexpr int64_t PATIENCE = 20;  // visits per node, after which windows do not pay
     const Vec<T> infinity = spread(T(__builtin_inf()));
@@ -73,11 +73,13 @@ void paths(const Edges<T>& graph, const int32_t* sources, int count, const PathO
     for (int64_t i = 0; i < graph.nodes; i++) fell[i] = 0;
     constexpr uint32_t NONE = ~uint32_t(0);
     uint32_t back = NONE;
-    for (int s = 0; s < count; s++) {
-        lines[sources[s] * int64_t(LINE<T>) + s] = 0;
-        fell[sources[s]] = 1;
-        back = least<uint32_t>(back, order.classes[sources[s]]);
-    }
+    for (int s = 0; s < count; s++)
+        for (int32_t e = starts[s]; e < starts[s + 1]; e++) {
+            T& length = lines[begins[e] * int64_t(LINE<T>) + s];
+            length = least(length, steps[e]);
+            fell[begins[e]] = 1;
+            back = least<uint32_t>(back, order.classes[begins[e]]);
+        }
     int64_t q = graph.nodes, stop = 0, visits = 0;
     for (;;) {
         if (q >= stop) {

@@ -43,6 +43,7 @@ constexpr Kernels<T> table() {
     t.project = project<T>;
     t.project_scratch = project_scratch<T>;
     t.times = times<T>;
+    t.ring_times = ring_times<T>;
     t.pack_rows = pack_rows<T>;
     t.pair_tile = pair_tile<T>;
     t.squares = squares<T>;

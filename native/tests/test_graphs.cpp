@@ -68,10 +68,14 @@ struct Graph {
 
 // Bellman and Ford's way, in T: the least rounded sum over all paths.
 template <class T>
-std::vector<T> plain_paths(const Graph<T>& graph, int64_t source) {
+std::vector<T> plain_paths(const Graph<T>& graph, const Lists& from, const std::vector<T>& steps,
+                           int64_t source) {
     const Lists lists = graph.lists;
     std::vector<T> d(size_t(lists.count()), std::numeric_limits<T>::infinity());
-    d[size_t(source)] = 0;
+    for (int64_t e = from.starts[source]; e < from.starts[source + 1]; e++) {
+        T& length = d[size_t(from.members[e])];
+        length = std::min(length, steps[size_t(e)]);
+    }
     for (bool changed = true; changed;) {
         changed = false;
         for (int64_t i = 0; i < lists.count(); i++)
@@ -85,11 +89,20 @@ std::vector<T> plain_paths(const Graph<T>& graph, int64_t source) {
 }
 
 template <class T>
+std::vector<T> plain_paths(const Graph<T>& graph, int64_t source) {
+    Owned from;
+    from.add({int32_t(source)});
+    return plain_paths(graph, from, std::vector<T>{0}, 0);
+}
+
+template <class T>
 void check_paths(const Graph<T>& graph, const std::vector<int64_t>& sources) {
     const int64_t n = Lists(graph.lists).count();
+    Owned from;
+    for (int64_t source : sources) from.add({int32_t(source)});
     const auto found = on_any_threads([&](Job& job) {
         Data<T> out(int64_t(sources.size()), n);
-        paths(graph.lists, graph.lengths.data(), std::span<const int64_t>(sources), out.out(), job);
+        paths<T>(graph.lists, graph.lengths.data(), from, nullptr, out.out(), job);
         return out;
     });
     for (size_t s = 0; s < sources.size(); s++) {
@@ -141,6 +154,75 @@ TEST(paths_in_pieces_and_along_a_chain) {
             chain.lists.add(ends);
         }
         check_paths(chain, every(n));
+    });
+}
+
+TEST(paths_begin_with_a_step) {
+    both_types([](auto zero) {
+        using T = decltype(zero);
+        const int n = 300;
+        const auto graph = Graph<T>::of(Data<T>::random(n, 3), 5, 11);
+        Owned from;
+        std::vector<T> steps;
+        for (int i = 0; i < 40; i++) {
+            std::vector<int32_t> list;
+            for (int j = 0; j < i % 6; j++)
+                list.push_back((i * 31 + j * 77) % n), steps.push_back(T(0.25 * ((i + j) % 4)));
+            from.add(list);
+        }
+        const auto found = on_any_threads([&](Job& job) {
+            Data<T> out(40, n);
+            paths<T>(graph.lists, graph.lengths.data(), from, steps.data(), out.out(), job);
+            return out;
+        });
+        for (int64_t s = 0; s < 40; s++) {
+            const auto expected = plain_paths(graph, from, steps, s);
+            CHECK(!std::memcmp(expected.data(), found.in(s, 1).data, size_t(n) * sizeof(T)));
+        }
+    });
+}
+
+TEST(a_ring_holds_each_pair_once) {
+    both_types([](auto zero) {
+        using T = decltype(zero);
+        for (int64_t n : {1, 2, 3, 32, 65, 600}) {
+            const int k = int(std::min<int64_t>(8, n - 1));
+            const auto graph = Graph<T>::of(Data<T>::random(n, 2), k, 11);
+            Data<T> held(n, n / 2);
+            const auto rings = on_any_threads([&](Job& job) {
+                ring<T>(graph.lists, graph.lengths.data(), held.out(), job);
+                return held;
+            });
+            Data<double> G(n, n);
+            for (int64_t i = 0; i < n; i++) {
+                const auto row = plain_paths(graph, i);
+                for (int64_t t = 0; t < n / 2; t++) {
+                    const int64_t j = (i + 1 + t) % n;
+                    const bool other = 2 * (t + 1) == n && i >= n / 2;
+                    CHECK(T(rings(i, t)) == (other ? T(0) : row[size_t(j)]));
+                    if (!other) G(i, j) = G(j, i) = double(row[size_t(j)]);
+                }
+                G(i, i) = 0;
+            }
+            for (int64_t b : {1, 8, 9}) {
+                const auto V = Data<T>::random(n, b);
+                const auto found = on_any_threads([&](Job& job) {
+                    Data<double> out(n, b);
+                    ring_times<T>(rings.in(), V.in(), out.out(), job);
+                    return out;
+                });
+                for (int64_t i = 0; i < n; i++)
+                    for (int64_t c = 0; c < b; c++) {
+                        double sum = 0, size = 0;
+                        for (int64_t j = 0; j < n; j++) {
+                            const double term = -0.5 * G(i, j) * G(i, j) * double(V(j, c));
+                            sum += term, size += std::abs(term);
+                        }
+                        const double unit = std::numeric_limits<T>::epsilon();
+                        CHECK(std::abs(found(i, c) - sum) <= 50 * unit * size);
+                    }
+            }
+        }
     });
 }
 

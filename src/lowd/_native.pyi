@@ -254,12 +254,32 @@ def paths(
     starts: Integers,
     indices: Short,
     lengths: NDArray[T],
-    sources: Integers,
+    from_starts: Integers,
+    from_indices: Short,
+    steps: NDArray[T] | None,
     out: NDArray[T],
     threads: int,
     poll: Poll = None,
 ) -> None:
-    """out (sources x nodes) = lengths of shortest paths along edges that are not negative."""
+    """out (sources x nodes) = lengths of shortest paths along edges that are not negative.
+
+    A source is a list of nodes with the length of a first step to each (None: 0).
+    """
+
+def ring(
+    starts: Integers,
+    indices: Short,
+    lengths: NDArray[T],
+    out: NDArray[T],
+    threads: int,
+    poll: Poll = None,
+) -> None:
+    """The same between all n nodes, each pair once: out_i (n / 2) = to the nodes after i."""
+
+def ring_times(
+    ring: NDArray[T], V: NDArray[T], out: Doubles, threads: int, poll: Poll = None
+) -> None:
+    """out = (-G G / 2) V, elementwise square, for the symmetric G that a ring holds."""
 
 def relax(
     starts: Integers,

@@ -16,7 +16,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from . import blocks, callbacks, draws, memory, progress
-from .backends import Backend, resolve
+from .backends import Backend, preload, resolve
+from .backends.planned import planned
 from .backends.protocol import Array, Survey
 from .data import Data, Kind, as_data, as_places, extreme_rows, looked
 from .errors import DataError, ParameterError, UnsupportedError
@@ -24,6 +25,8 @@ from .params import Jobs, check_params
 from .relations.reach import RowReach, Yardstick, reach_of
 
 C = TypeVar("C")
+
+preload()
 
 _NAMES = ("n_features_in_", "feature_names_in_")
 # What scikit-learn keeps on an estimator beside parameters and learned attributes.
@@ -157,7 +160,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             )
         if blocks.is_blocks(X):
             return blocks.inverse(self, X)
-        ops = resolve(self.backend, self.n_jobs)
+        ops = planned(resolve(self.backend, self.n_jobs), inverse)
         Y = as_places(X, self._n_features_out, ops)
         with self._watched():
             return np.asarray(inverse(Y, ops), Y.dtype)
@@ -247,7 +250,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _transform(self, X: Any, confident: bool = False) -> Any:
         """`transform` of rows in memory, as a plain array."""
-        ops = resolve(self.backend, self.n_jobs)
+        ops = planned(resolve(self.backend, self.n_jobs), self.map_)
         with self._watched():
             data = self._checked(X, ops, look=not getattr(self.map_, "spreads", False))
             Y = self._place(data, ops)
@@ -357,19 +360,6 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         tags.input_tags.sparse = self._takes_sparse()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-class GraphReducer(Reducer):
-    """A method that starts from the neighbors of each row, which may be given."""
-
-    def fit(self, X: Any, y: Any = None, *, neighbors: Any = None) -> Self:  # noqa: ARG002
-        """Learn the map; `neighbors` is a ready graph of these rows (see `lowd.neighbors`)."""
-        self._learn(X, neighbors=neighbors)
-        return self
-
-    def fit_transform(self, X: Any, y: Any = None, *, neighbors: Any = None) -> Any:  # noqa: ARG002
-        """Learn the map and return the training rows' places."""
-        return self._learn(X, embed=True, neighbors=neighbors)
 
 
 def narrowed(Y: Array, dtype: np.dtype[Any]) -> Array:

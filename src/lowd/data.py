@@ -121,6 +121,10 @@ def _as_rows(model: Any, X: Any, fitting: bool, sparse: bool) -> Rows:
             f"{name} cannot use a sparse matrix with these parameters; "
             "pass X.toarray() if it fits in memory, or reduce it by PCA first."
         )
+    if _as_it_should_be(model, X, fitting):
+        if fitting:
+            model.n_features_in_ = X.shape[1]
+        return X
     if is_table(X):
         _refuse_categories(name, X)
     if isinstance(X, np.ma.MaskedArray):
@@ -153,6 +157,19 @@ def _as_rows(model: Any, X: Any, fitting: bool, sparse: bool) -> Rows:
         checked = csr_array(checked, copy=not tidy)
         checked.sum_duplicates()
     return checked
+
+
+def _as_it_should_be(model: Any, X: Any, fitting: bool) -> bool:
+    """A plain array that scikit-learn's checks would pass as it is; they take 100 µs to say so."""
+    return (
+        type(X) is np.ndarray
+        and X.dtype in (np.float32, np.float64)
+        and X.ndim == 2
+        and X.flags.c_contiguous
+        and X.size > 0
+        and not hasattr(model, "feature_names_in_")
+        and (fitting or X.shape[1] == getattr(model, "n_features_in_", None))
+    )
 
 
 def in_range(rows: Rows, largest: float, fitting: bool) -> Rows:

@@ -45,13 +45,14 @@ class Graph(NamedTuple):
     @property
     def report(self) -> dict[str, Any]:
         """Attributes that every graph method has; they speak of rows, not of points."""
-        return {
+        report = {
             "n_graph_components": int(self.pieces.max()) + 1,
             "graph_components": self.pieces[self.place],
             "bridges": self.first[self.bridges],
             "n_distinct": len(self.first),
             "knn_recall": self.recall,
         }
+        return report if len(self.first) == len(self.place) else {**report, "distinct": self.place}
 
     def lists(self) -> Lists:
         """Neighbors of each point, nearest first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,9 +11,10 @@ from scipy.sparse import csr_array
 
 from . import draws
 from .backends.protocol import Array, Backend, Float64, Lists, Mesh, Rows
-from .errors import DataError
+from .errors import DataError, DisconnectedGraphWarning, warn
 from .relations import Relation
 from .relations.distances import Distances
+from .relations.geodesics import along
 from .relations.neighbors import nearest, within
 from .values import value
 
@@ -101,27 +103,29 @@ class CenteredMap:
 class GeodesicMap:
     """Classical scaling's map, fed by the paths that lead through a new point's neighbors."""
 
-    scaled: CenteredMap  # of Geodesics
+    scaled: CenteredMap  # of Geodesics or GraphWays
+
+    @property
+    def ways(self) -> Any:
+        """The relation, which is none of the general kind."""
+        return self.scaled.relation
 
     @property
     def base(self) -> Any:
         """The distances that new points are measured by."""
-        return getattr(self.scaled.relation, "base")  # noqa: B009 - of Geodesics, not of any
+        return self.ways.base
 
     def __call__(self, Q: Any, ops: Backend) -> Array:
-        geodesics: Any = self.scaled.relation
-        dtype = np.dtype(getattr(Q, "dtype", np.float64))
-        return self.through(geodesics.near(Q, ops), dtype, ops)
+        return self.through(Q, self.ways.near(Q, self.ways.n_rows, ops), ops)
 
-    def through(self, near: csr_array, dtype: np.dtype[Any], ops: Backend) -> Array:
-        """Places of points (of that type) whose neighbors are known: rows of distances to them."""
-        geodesics: Any = self.scaled.relation
-        wide = np.result_type(geodesics.lengths.dtype, dtype)
+    def through(self, Q: Any, near: csr_array, ops: Backend) -> Array:
+        """Places of points whose neighbors are known: distances to training rows."""
+        dtype = getattr(Q, "dtype", np.float64)
 
         def place(part: csr_array) -> Array:
-            return self.scaled.placed(geodesics.along(part, wide, ops), ops)
+            return self.scaled.placed(along(self.ways, part, dtype, ops), ops)
 
-        return blockwise(near, len(self.scaled.means), place)
+        return blockwise(near, 2 * len(self.scaled.means), place)
 
 
 @value
@@ -143,19 +147,35 @@ class MarkovMap:
     harmonic: bool = False
 
     def __call__(self, Q: Any, ops: Backend) -> Array:
-        table = self.weights[:, None] * np.column_stack([self.means, np.ones(len(self.means))])
-
         def place(part: Any) -> Array:
-            ties = self.relation.toward(part, ops)
-            sums = ties.times(table, ops)
-            tied = sums[:, -1:] > 0
-            Y = np.divide(sums[:, :-1], sums[:, -1:], out=np.zeros_like(sums[:, :-1]), where=tied)
-            Y *= self._factor(sums[:, -1:] * np.exp(ties.scale)[:, None])
-            known = ties.at >= 0
-            Y[known] = self.places[ties.at[known]]
-            return np.asarray(Y)
+            return self._placed(self.relation.toward(part, ops), ops)
 
         return blockwise(Q, 3 * len(self.means), place)
+
+    def through(self, Q: Any, near: csr_array, ops: Backend) -> Array:  # noqa: ARG002
+        """Places of points whose neighbors are known, nearest first."""
+        return self._placed(self.relation.through(near), ops)
+
+    def _placed(self, ties: Any, ops: Backend) -> Float64:
+        table = self.weights[:, None] * np.column_stack([self.means, np.ones(len(self.means))])
+        sums = ties.times(table, ops)
+        tied = sums[:, -1:] > 0
+        Y = np.divide(sums[:, :-1], sums[:, -1:], out=np.zeros_like(sums[:, :-1]), where=tied)
+        Y *= self._factor(sums[:, -1:] * np.exp(ties.scale)[:, None])
+        known = ties.at >= 0
+        Y[known] = self.places[ties.at[known]]
+        self._warn_of_lonely(int((~known & ~tied[:, 0]).sum()), int(ties.lonely.sum()))
+        return np.asarray(Y)
+
+    def _warn_of_lonely(self, untied: int, lonely: int) -> None:
+        """A new row of degree 0 has no mean of neighbors to be at."""
+        if untied + lonely:
+            where = "the place of its nearest training row" if lonely else "0 for a place"
+            warn(
+                f"{untied + lonely} of the new rows have no neighbor among the training rows; each "
+                f"got {where}. Raise the radius, or look whether such rows belong here.",
+                DisconnectedGraphWarning,
+            )
 
     def _factor(self, degree: Float64) -> Float64:
         """What the mean of a point of that degree is multiplied by."""
@@ -189,6 +209,13 @@ class Remember:
         return cls(then, keys[order], order, X, Y)
 
     def __call__(self, Q: Array, ops: Backend) -> Array:
+        return self._recalled(Q, lambda new: self.then(Q[new], ops))
+
+    def through(self, Q: Array, near: csr_array, ops: Backend) -> Array:
+        """Places of points whose neighbors are known, nearest first."""
+        return self._recalled(Q, lambda new: self.then.through(Q[new], csr_array(near[new]), ops))
+
+    def _recalled(self, Q: Array, then: Callable[[NDArray[np.bool_]], Array]) -> Array:
         keys = row_keys(Q)
         at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         rows = self.rows[at]
@@ -197,7 +224,7 @@ class Remember:
         Y = np.empty((len(Q), self.Y.shape[1]))
         Y[known] = self.Y[rows[known]]
         if not known.all():
-            Y[~known] = self.then(Q[~known], ops)
+            Y[~known] = then(~known)
         return Y
 
 
@@ -280,7 +307,13 @@ class BarycentricMap:
     reg: float
 
     def __call__(self, Q: Array, ops: Backend) -> Array:
-        near = around(self.base, Q, self.n_neighbors, self.radius, ops)
+        return self._placed(Q, around(self.base, Q, self.n_neighbors, self.radius, ops), ops)
+
+    def through(self, Q: Array, near: csr_array, ops: Backend) -> Array:
+        """Places of points whose neighbors are known."""
+        return self._placed(Q, as_lists(near), ops)
+
+    def _placed(self, Q: Array, near: Lists, ops: Backend) -> Array:
         weights = ops.barycenters(Q, self.base.X, near, self.reg)
         shape = (len(Q), len(self.Y))
         return np.asarray(csr_array((weights, near.indices, near.starts), shape) @ self.Y)
@@ -300,7 +333,13 @@ class TangentMap:
     radius: float | None
 
     def __call__(self, Q: Array, ops: Backend) -> Array:
-        near = around(self.base, Q, self.n_neighbors, self.radius, ops)
+        return self._placed(Q, around(self.base, Q, self.n_neighbors, self.radius, ops))
+
+    def through(self, Q: Array, near: csr_array, ops: Backend) -> Array:  # noqa: ARG002
+        """Places of points whose neighbors are known."""
+        return self._placed(Q, as_lists(near))
+
+    def _placed(self, Q: Array, near: Lists) -> Array:
         counts = np.diff(near.starts)
         out = np.empty((len(Q), self.Y.shape[1]))
         for p in np.unique(counts):
@@ -309,10 +348,10 @@ class TangentMap:
             for i in range(0, len(rows), step):
                 part = rows[i : i + step]
                 lists = near.indices[near.starts[part, None] + np.arange(p)]
-                out[part] = self._placed(Q[part], lists)
+                out[part] = self._in_plane(Q[part], lists)
         return out
 
-    def _placed(self, Q: Array, lists: NDArray[np.int32]) -> Float64:
+    def _in_plane(self, Q: Array, lists: NDArray[np.int32]) -> Float64:
         Z = self.base.X[lists].astype(np.float64)
         T = self.Y[lists].astype(np.float64)
         middle, home = Z.mean(1, keepdims=True), T.mean(1, keepdims=True)
@@ -345,6 +384,10 @@ def around(base: Distances, Q: Array, k: int | None, radius: float | None, ops: 
     return Lists(np.concatenate([[0], np.cumsum(counts)]), indices)
 
 
+def as_lists(near: csr_array) -> Lists:
+    return Lists(near.indptr.astype(np.int64), near.indices.astype(np.int32))
+
+
 def blockwise(Q: Any, width: int, place: Any) -> Array:
     """Apply a row-wise `place` in blocks whose intermediate rows of `width` stay small."""
     n = Q.shape[0] if hasattr(Q, "shape") else len(Q)
@@ -371,9 +414,13 @@ class NeighborMap:
     field: Mesh | None
 
     def __call__(self, Q: Any, ops: Backend) -> Array:
-        return self.placed(self.relation.toward(Q, ops), ops)
+        return self._placed(self.relation.toward(Q, ops), ops)
 
-    def placed(self, chances: Any, ops: Backend) -> Array:
+    def through(self, Q: Any, near: csr_array, ops: Backend) -> Array:  # noqa: ARG002
+        """Places of points whose neighbors are known, nearest first."""
+        return self._placed(self.relation.through(near, ops), ops)
+
+    def _placed(self, chances: Any, ops: Backend) -> Array:
         near, p, at = chances
         start = medians(near, p, self.Y)
         Y = ops.settle(near, p, self.Y, self.kernel, self.field, start)

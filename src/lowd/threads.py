@@ -85,7 +85,7 @@ def calm_blas() -> Iterator[None]:
     global _inside, _limit
     with _lock:
         if not _inside:
-            _limit = _blas().limit(limits=1, user_api="blas")
+            _limit = find_blas().limit(limits=1, user_api="blas")
         _inside += 1
     try:
         yield
@@ -97,5 +97,6 @@ def calm_blas() -> Iterator[None]:
 
 
 @cache
-def _blas() -> ThreadpoolController:
+def find_blas() -> ThreadpoolController:
+    """All BLAS libraries of the process; looking for them takes 10 ms."""
     return ThreadpoolController()

@@ -59,7 +59,7 @@ def graph_of(X, k):
 def test_paths(kind, n, d, k, rng):
     graph = graph_of(roll(n, rng, kind, max(d, 3)), k)
     for sources in (np.arange(n), np.arange(n)[::-3], np.array([n - 1]), np.zeros(40, int)):
-        fast, plain = FAST.paths(graph, sources), PLAIN.paths(graph, sources)
+        fast, plain = (ops.paths(graph, Lists.each(sources)) for ops in (FAST, PLAIN))
         assert fast.dtype == kind
         assert fast.shape == (len(sources), n)
         np.testing.assert_allclose(fast, plain, rtol=100 * np.finfo(kind).eps)
@@ -71,7 +71,8 @@ def test_paths(kind, n, d, k, rng):
 def test_stored_zeros_are_edges_and_pieces_are_infinitely_far(ops, kind):
     starts, ends = [0, 1, 3, 4, 5, 6], [1, 0, 2, 1, 4, 3]
     lengths = np.array([0, 0, 2, 2, 1, 1], kind)
-    D = ops.paths(csr_array((lengths, ends, starts), shape=(5, 5)), np.array([0, 4]))
+    graph = csr_array((lengths, ends, starts), shape=(5, 5))
+    D = ops.paths(graph, Lists.each(np.array([0, 4])))
     np.testing.assert_array_equal(D, [[0, 0, 2, np.inf, np.inf], [np.inf, np.inf, np.inf, 1, 0]])
 
 
@@ -79,10 +80,44 @@ def test_stored_zeros_are_edges_and_pieces_are_infinitely_far(ops, kind):
 def test_paths_do_not_depend_on_the_order_of_nodes_or_sources(kind, rng):
     n = 500
     graph = graph_of(roll(n, rng, kind), 6)
-    D = FAST.paths(graph, np.arange(n))
+    every = Lists.each(np.arange(n))
+    D = FAST.paths(graph, every)
     p = rng.permutation(n)
-    same_bits(FAST.paths(csr_array(graph[p][:, p]), np.arange(n)), D[p][:, p])
-    same_bits(FAST.paths(graph, p[:77]), D[p[:77]])
+    same_bits(FAST.paths(csr_array(graph[p][:, p]), every), D[p][:, p])
+    same_bits(FAST.paths(graph, Lists.each(p[:77])), D[p[:77]])
+
+
+@both
+@typed
+def test_paths_after_a_first_step(ops, kind, rng):
+    """A source outside the graph is a node more, of which no path of the others makes use."""
+    n = 200
+    graph = graph_of(roll(n, rng, kind), 6)
+    near = lists([rng.permutation(n)[:k] for k in (1, 3, 0, 9, 2)])
+    steps = 20 * rng.random(len(near.indices))
+    steps[2] = 0
+    D = ops.paths(graph, near, steps)
+    assert D.dtype == kind
+    G = PLAIN.paths(graph, Lists.each(np.arange(n)))
+    np.testing.assert_allclose(D, PLAIN.relax(near, steps, G), rtol=100 * np.finfo(kind).eps)
+    assert np.isinf(D[2]).all()
+    alone = ops.paths(graph, Lists(near.starts[3:5] - 4, near.indices[4:13]), steps[4:13])
+    same_bits(alone, D[3:4])
+
+
+@both
+@typed
+@pytest.mark.parametrize("n", [2, 3, 64, 99, 701])  # pairs that face each other in a ring, or not
+def test_products_with_all_ways(ops, kind, n, rng):
+    graph = graph_of(roll(n, rng, kind), min(6, n - 1))
+    G = PLAIN.paths(graph, Lists.each(np.arange(n))).astype(np.float64)
+    for width in (1, 8, 11):
+        V = rng.normal(size=(n, width))
+        expected = -0.5 * G**2 @ V
+        found = ops.ways(graph).times(V)
+        assert found.dtype == np.float64
+        limit = 100 * np.finfo(kind).eps * (0.5 * G**2 @ np.abs(V)).max()
+        np.testing.assert_allclose(found, expected, rtol=0, atol=limit)
 
 
 @both
@@ -226,7 +261,8 @@ def test_the_same_bits_for_any_number_of_threads(kind, rng):
     V = rng.normal(size=(n, 7))
 
     def all_of(ops):
-        yield ops.paths(A, np.arange(0, n, 9))
+        yield ops.paths(A, Lists.each(np.arange(0, n, 9)))
+        yield ops.ways(A).times(X)
         yield ops.relax(near, np.ones(len(near.indices)), X)
         yield ops.sparse_times(A.astype(np.float64), V, 2.0, -1.0, V, 0.5)
         yield ops.barycenters(X, X, near, 1e-3)
@@ -255,21 +291,32 @@ def test_weights_alone_have_the_bits_of_the_batch(kind, rng):
 
 def test_what_could_leave_memory_is_refused():
     starts, indices, out = np.array([0, 1, 2]), np.array([1, 0], np.int32), np.empty((1, 2))
-    one, source = np.ones(2), np.array([0])
-    _native.paths(starts, indices, one, source, out, 1)
+    one, first = np.ones(2), (np.array([0, 1]), np.array([0], np.int32))
+    source, below = (*first, None), np.array([-1], np.int32)
+    _native.paths(starts, indices, one, *source, out, 1)
     for bad in (
-        (np.array([0, 1]), indices, one, source, out),
-        (np.array([0, 2, 1]), indices, one, source, out),
-        (starts, np.array([1, 2], np.int32), one, source, out),
-        (starts, np.array([1, -1], np.int32), one, source, out),
-        (starts, indices, one[:1], source, out),
-        (starts, indices, -one, source, out),
-        (starts, indices, np.array([1, np.nan]), source, out),
-        (starts, indices, one, np.array([2]), out),
-        (starts, indices, one, source, np.empty((2, 2))),
+        (np.array([0, 1]), indices, one, *source, out),
+        (np.array([0, 2, 1]), indices, one, *source, out),
+        (starts, np.array([1, 2], np.int32), one, *source, out),
+        (starts, np.array([1, -1], np.int32), one, *source, out),
+        (starts, indices, one[:1], *source, out),
+        (starts, indices, -one, *source, out),
+        (starts, indices, np.array([1, np.nan]), *source, out),
+        (starts, indices, one, first[0], below, None, out),
+        (starts, indices, one, *first, one, out),
+        (starts, indices, one, *first, -one[:1], out),
+        (starts, indices, one, *source, np.empty((2, 2))),
     ):
         with pytest.raises(ValueError, match="must"):
             _native.paths(*bad, 1)
+    _native.ring(starts, indices, one, np.empty((2, 1)), 1)
+    with pytest.raises(ValueError, match="column per two nodes"):
+        _native.ring(starts, indices, one, np.empty((2, 2)), 1)
+    _native.ring_times(np.ones((4, 2)), np.ones((4, 3)), np.empty((4, 3)), 1)
+    with pytest.raises(ValueError, match="half of a square"):
+        _native.ring_times(np.ones((4, 1)), np.ones((4, 3)), np.empty((4, 3)), 1)
+    with pytest.raises(ValueError, match="one row per row"):
+        _native.ring_times(np.ones((4, 2)), np.ones((3, 3)), np.empty((3, 3)), 1)
     X, weights = np.ones((2, 3)), np.empty(2)
     _native.barycenters(X, X, starts, indices, 1e-3, weights, 1)
     with pytest.raises(ValueError, match="one list per row"):

@@ -25,6 +25,9 @@ from cases import (
     take,
 )
 
+# A row far from all others may have no neighbor among them, of which there is a warning.
+alone = pytest.mark.filterwarnings("ignore::lowd.errors.DisconnectedGraphWarning")
+
 
 def test_row_by_row(case, backend, dtype):
     """A row's place does not depend on its batch: native to the bit, reference to rounding."""
@@ -97,6 +100,7 @@ def test_the_model_keeps_nothing_of_the_callers(case, backend, dtype):
     same_bits(model.transform(Q), Y)
 
 
+@alone
 def test_far_points_are_finite(case, backend, dtype):
     """Or refused by name, where not even their type could hold the place."""
     _, Q = case.data(dtype)
@@ -112,6 +116,7 @@ def test_far_points_are_finite(case, backend, dtype):
             assert Y.dtype == dtype
 
 
+@alone
 @pytest.mark.parametrize("size", [1e9, 1e18])
 def test_far_points_are_where_float64_puts_them(case, backend, size):
     """The same far rows in float32 and float64 go to the same places, as far as float32 reaches."""
@@ -133,6 +138,7 @@ def _far(case, Q, size):
     return np.zeros_like(Q) if case.source == "kernel" else (Q * size).astype(Q.dtype)
 
 
+@alone
 def test_far_points_do_not_disturb_near_ones(case, backend, dtype):
     if case.source != "rows":
         return

@@ -27,6 +27,7 @@ from lowd.errors import (
     RankWarning,
     UnsupportedError,
 )
+from lowd.solvers import spectral
 from manifolds import lattice, roll, roll_with_hole
 
 U = np.array([[0, 2], [0, 1], [0, 0], [1, 0], [2, 0], [2, 1], [2, 2]], float)
@@ -389,9 +390,25 @@ def test_landmarks_are_well_spread(backend):
     assert set(other.landmarks_) != set(model.landmarks_)
 
 
-def test_the_matrix_of_distances_is_held_once():
-    model = lowd.Isomap(2, n_neighbors=8).fit(roll(100)[0])
-    assert model.map_.scaled.relation.lengths is model.geodesic_distances_
+def test_a_model_keeps_the_graph_and_no_matrix_of_distances(tmp_path):
+    n = 1200
+    model = lowd.Isomap(2, n_neighbors=8).fit(roll(n)[0])
+    lowd.save(model, tmp_path / "model.lowd")
+    assert (tmp_path / "model.lowd").stat().st_size < n * n
+    assert lowd.load(tmp_path / "model.lowd").geodesic_distances_.shape == (n, n)
+
+
+def test_products_and_the_whole_matrix_agree(backend, monkeypatch):
+    """Beyond 1000 rows the solver multiplies with ways of which each pair is held once."""
+    X = np.vstack([roll(1200)[0], roll(1200)[0][:50]])  # with copies
+    model = lowd.Isomap(3, n_neighbors=8, backend=backend).fit(X)
+    monkeypatch.setattr(spectral, "DENSE", 10_000)
+    whole = lowd.Isomap(3, n_neighbors=8, backend=backend).fit(X)
+    assert whole.negative_mass_is_exact_
+    close(model.eigenvalues_, whole.eigenvalues_)
+    np.testing.assert_allclose(model.embedding_, whole.embedding_, rtol=0, atol=1e-6)
+    Q = roll(1300)[0][1200:]
+    np.testing.assert_allclose(model.transform(Q), whole.transform(Q), rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "cosine", "precomputed"])
@@ -431,10 +448,9 @@ def test_far_points_keep_their_direction(backend):
     X, _ = roll(200)
     model = lowd.Isomap(2, n_neighbors=8, backend=backend).fit(X)
     away = np.array([[0, 10.0, 1e7]])
-    near = model.map_.scaled.relation
     d = cdist(away, X)[0]
     i = d.argsort()[:8]
-    s = ((d[i] - d.min())[:, None] + near.lengths[i]).min(0)
+    s = ((d[i] - d.min())[:, None] + model.geodesic_distances_[i]).min(0)
     K = -0.5 * s * (s + 2 * d.min())
     close(model.transform(away)[0], (K - model.map_.scaled.means) @ model.map_.scaled.projection)
     assert np.isfinite(model.transform(away * 1e20)).all()

@@ -22,11 +22,20 @@ struct Lists {
     }
 };
 
-// out (sources x nodes) = lengths of shortest paths; infinite where there is none. Lengths are not
-// negative; those of one path are summed in T from the source on.
+// out (sources x nodes) = lengths of shortest paths; infinite where there is none. A source is a list
+// of nodes with the length of a first step to each (null: 0). Lengths are not negative; those of one
+// path are summed in T from the source on.
 template <class T>
-void paths(Lists graph, const T* lengths, std::span<const int64_t> sources, Matrix<T> out,
-           Job& job);
+void paths(Lists graph, const T* lengths, Lists from, const T* steps, Matrix<T> out, Job& job);
+
+// The same between all n nodes, each pair once: with the nodes in a ring, row i of out holds the
+// n / 2 nodes that follow i. (If n is even, the second of two that face each other holds a 0.)
+template <class T>
+void ring(Lists graph, const T* lengths, Matrix<T> out, Job& job);
+
+// out = (-1/2 G o G) V for the symmetric G that a ring holds.
+template <class T>
+void ring_times(Matrix<const T> ring, Matrix<const T> V, Matrix<double> out, Job& job);
 
 // out_i = the least of lengths_e + from_{near_e} over list i, entry by entry; of no list: infinite.
 template <class T>

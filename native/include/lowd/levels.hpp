@@ -41,6 +41,8 @@ struct Extremes {
 // Columns that `times` and friends treat together, and rows of X in one block of `project` and
 // `scatter_times`.
 inline constexpr int GROUP = 8, PROJECT_ROWS = 64;
+// A tile of `ring_times`, which stays in L2.
+inline constexpr int RING_ROWS = 32, RING_COLUMNS = 512;
 // Columns of the tail of `project` that are treated together.
 static constexpr int tail_width(int columns) { return columns <= 2 ? 2 : columns <= 4 ? 4 : GROUP; }
 
@@ -117,6 +119,13 @@ struct Kernels {
     void (*times)(const T* a, int64_t stride, int rows, int64_t cols, bool half_square, const T* v,
                   int groups, int64_t ld, double* z);
 
+    // The share of at most RING_ROWS rows of a ring in ring_times; columns count from their first
+    // row. v as above, own (groups, rows, GROUP): V at these rows; z (groups, rows, GROUP) = the
+    // rows' products; sums (groups, GROUP, span) += those of the columns. scratch: RING_ROWS *
+    // RING_COLUMNS.
+    void (*ring_times)(const T* a, int64_t stride, int rows, int64_t size, const T* v, int groups,
+                       int64_t ld, const T* own, T* scratch, double* z, double* sums, int64_t span);
+
     // A panel of at most PANEL rows: panel[k PANEL + lane]; truth: 0 or 1 instead of the value.
     // norms: squares in float64.
     void (*pack_rows)(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift,
@@ -144,10 +153,12 @@ struct Kernels {
 
     // Makes an order by the distances of one lane; returns the largest finite one.
     T (*nearest_first)(const T* lines, int64_t nodes, int lane, PathOrder& order);
-    // lines (nodes, 64 bytes) = distances from at most 64 / sizeof(T) sources; order and window are
-    // a matter of speed only. fell: one per node.
-    void (*paths)(const Edges<T>& graph, const int32_t* sources, int count, const PathOrder& order,
-                  int64_t window, uint8_t* fell, T* lines);
+    // lines (nodes, 64 bytes) = distances from at most 64 / sizeof(T) sources, source s being a step
+    // of length steps[e] away from node begins[e], starts[s] <= e < starts[s + 1]; order and window
+    // are a matter of speed only. fell: one per node.
+    void (*paths)(const Edges<T>& graph, const int32_t* starts, const int32_t* begins,
+                  const T* steps, int count, const PathOrder& order, int64_t window, uint8_t* fell,
+                  T* lines);
     void (*rows_of_lines)(const T* lines, const int32_t* places, int64_t nodes, T* const* rows,
                           int count);
     void (*relax)(const T* from, int64_t stride, int64_t cols, const int32_t* near,

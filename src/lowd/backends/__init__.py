@@ -11,7 +11,7 @@ from .. import threads
 from ..errors import BackendUnavailableError, ParameterError
 from .protocol import Backend
 
-__all__ = ["Backend", "available", "resolve"]
+__all__ = ["Backend", "available", "preload", "resolve"]
 
 # name -> (module, class, packages it needs), in order of preference for "auto".
 _REGISTRY = {
@@ -44,6 +44,12 @@ def resolve(name: str, n_jobs: int | None) -> Backend:
     module, cls, _ = _REGISTRY[name]
     made = getattr(import_module(module, __package__), cls)(threads=threads.count(n_jobs))
     return cast(Backend, made)
+
+
+def preload() -> None:
+    """Import what the first call of "auto" would: a class is ready once it is imported."""
+    import_module(_REGISTRY[available()[0]][0], __package__)
+    threads.find_blas()
 
 
 def _missing(name: str) -> list[str]:

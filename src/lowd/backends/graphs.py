@@ -12,7 +12,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from .. import progress
-from .protocol import Array, Backend, Float64, Index, Ints, Lists, Neighbors, Rows
+from .protocol import Array, Backend, Float64, Index, Ints, Lists, Neighbors, Rows, Ways
 
 BLOCK = 2**22  # distances looked at together
 ROUNDING = 1e-13  # an eigenvalue of a Gram matrix below this share of the largest is none
@@ -60,6 +60,17 @@ class BlockIndex:
         return Neighbors(indices, distances)
 
 
+@dataclass(frozen=True)
+class AllWays:
+    """The whole matrix."""
+
+    ops: Backend
+    G: Array
+
+    def times(self, V: Float64) -> Float64:
+        return self.ops.times(self.G, V, True)
+
+
 class GraphVerbs:
     """What `Reference` knows of neighbors and graphs."""
 
@@ -75,9 +86,23 @@ class GraphVerbs:
         order = np.argsort(wide, axis=1, kind="stable")[:, :k]
         return Neighbors(order.astype(np.int32), np.take_along_axis(wide, order, 1))
 
-    def paths(self, graph: csr_array, sources: NDArray[np.int64]) -> Array:
-        lengths: Array = dijkstra(graph, directed=True, indices=sources)
-        return lengths.astype(graph.dtype)
+    def paths(self, graph: csr_array, near: Lists, steps: Float64 | None = None) -> Array:
+        n, m = graph.shape[0], len(near.starts) - 1
+        if steps is None and (np.diff(near.starts) == 1).all():
+            plain: Array = dijkstra(graph, directed=True, indices=near.indices)
+            return plain.astype(graph.dtype)
+        # Sources are nodes behind the others, from which edges lead one way.
+        first = np.zeros(len(near.indices)) if steps is None else steps
+        data = np.concatenate([graph.data, first])
+        ends = np.concatenate([graph.indices, near.indices]).astype(np.int32)
+        starts = np.concatenate([graph.indptr, graph.nnz + near.starts[1:]]).astype(np.int32)
+        joined = csr_array((data, ends, starts), shape=(n + m, n + m))
+        lengths: Array = dijkstra(joined, directed=True, indices=np.arange(n, n + m))
+        return lengths[:, :n].astype(graph.dtype)
+
+    def ways(self, graph: csr_array) -> Ways:
+        G = self.paths(graph, Lists.each(np.arange(graph.shape[0])))
+        return AllWays(self, (G + G.T) / 2)  # type: ignore[arg-type]
 
     def relax(self, near: Lists, lengths: Float64, G: Array) -> Array:
         out = np.full((len(near.starts) - 1, G.shape[1]), np.inf, G.dtype)

@@ -31,6 +31,7 @@ from .protocol import (
     Rows,
     Survey,
     Symmetry,
+    Ways,
 )
 from .reference import Reference
 from .search import RowIndex, rowwise
@@ -142,12 +143,17 @@ class Native(Reference):
         _native.hadamard(X, signs, rows, padded, scale, out, self.threads, step("projection"))
         return out
 
-    def paths(self, graph: csr_array, sources: NDArray[np.int64]) -> Array:
-        out = np.empty((len(sources), graph.shape[0]), graph.dtype)
-        parts = graph.indptr.astype(np.int64), graph.indices.astype(np.int32), graph.data
-        sources = sources.astype(np.int64)
-        _native.paths(*parts, sources, out, self.threads, step("shortest paths"))
+    def paths(self, graph: csr_array, near: Lists, steps: Float64 | None = None) -> Array:
+        out = np.empty((len(near.starts) - 1, graph.shape[0]), graph.dtype)
+        first = None if steps is None else steps.astype(graph.dtype)
+        _native.paths(*_edges(graph), *near, first, out, self.threads, step("shortest paths"))
         return out
+
+    def ways(self, graph: csr_array) -> Ways:
+        n = graph.shape[0]
+        ring = np.empty((n, n // 2), graph.dtype)
+        _native.ring(*_edges(graph), ring, self.threads, step("shortest paths"))
+        return NativeWays(ring, self.threads)
 
     def relax(self, near: Lists, lengths: Float64, G: Array) -> Array:
         G = rowwise(G, G.dtype)
@@ -255,6 +261,24 @@ class Native(Reference):
         assert wide[0] is not None
         _native.locate(wide[0], wide[1], A, max_iter, tol, Y, stress, self.threads, step("places"))
         return Y, stress
+
+
+def _edges(graph: csr_array) -> tuple[NDArray[np.int64], Ints, Array]:
+    return graph.indptr.astype(np.int64), graph.indices.astype(np.int32), graph.data
+
+
+@dataclass(frozen=True)
+class NativeWays:
+    """Nodes in a ring: row i holds the lengths to the half of them that follow i."""
+
+    ring: Array
+    threads: int
+
+    def times(self, V: Float64) -> Float64:
+        out = np.empty(V.shape)
+        narrow = np.ascontiguousarray(V, self.ring.dtype)
+        _native.ring_times(self.ring, narrow, out, self.threads, step("matrix product"))
+        return out
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,11 @@ class Lists(NamedTuple):
     starts: NDArray[np.int64]
     indices: Ints
 
+    @classmethod
+    def each(cls, rows: NDArray[np.integer[Any]]) -> Lists:
+        """Lists of one row."""
+        return cls(np.arange(len(rows) + 1), rows.astype(np.int32))
+
 
 class Pairs(NamedTuple):
     """Pairs of rows in the order of their dissimilarity, each once, with positive weights.
@@ -117,6 +122,13 @@ class Index(Protocol):
 
         List i is that of row rows[i], or of row i. A place of 0 is that of -1, which is no row.
         """
+
+
+class Ways(Protocol):
+    """Lengths G of the shortest paths between all nodes of a graph, each pair held once."""
+
+    def times(self, V: Float64) -> Float64:
+        """(-G∘G/2) V."""
 
 
 class Guttman(Protocol):
@@ -213,11 +225,15 @@ class Backend(Protocol):
         Column own[i] of row i is left out: its place is 0.
         """
 
-    def paths(self, graph: csr_array, sources: NDArray[np.int64]) -> Array:
-        """Lengths of shortest paths (sources x nodes) in a symmetric graph, in its dtype.
+    def paths(self, graph: csr_array, near: Lists, steps: Float64 | None = None) -> Array:
+        """Lengths of shortest paths (lists x nodes) in a symmetric graph, in its dtype.
 
-        Stored zeros are edges of length 0; a node out of reach is at infinity.
+        Paths start at the nodes of a list, after a first step to each (None: of length 0). Stored
+        zeros are edges of length 0; a node out of reach is at infinity.
         """
+
+    def ways(self, graph: csr_array) -> Ways:
+        """A plan for products with the lengths of all shortest paths of a connected graph."""
 
     def relax(self, near: Lists, lengths: Float64, G: Array) -> Array:
         """The least of lengths[e] + G[near.indices[e]] over each list, column by column.

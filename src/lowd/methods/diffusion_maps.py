@@ -8,10 +8,11 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array, issparse
 
 from ..backends.protocol import Float64
-from ..base import Context, Fit, GraphReducer, reducer
+from ..base import Context, Fit, reducer
 from ..data import Data, Kind
 from ..errors import ParameterError, RankWarning, warn
 from ..graph import OnDisconnected
+from ..graph_reducer import GraphReducer
 from ..maps import MarkovMap
 from ..params import AtLeast, AtMost, Count, Metric, NonNegative, Positive, Seed, refuse_unused
 from ..relations.affinities import NEAR, Net, along_graph, between_all

@@ -7,12 +7,14 @@ from typing import Any, Literal, Self
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from .. import memory
 from ..backends import resolve
-from ..backends.protocol import Array
-from ..base import Context, Fit, GraphReducer, narrowed, reducer
-from ..data import Data, Kind
+from ..backends.protocol import Array, Lists
+from ..base import Context, Fit, reducer
+from ..data import FEW, Data, Kind
 from ..errors import ApproximationWarning, ParameterError, UnsupportedError, warn
 from ..graph import Graph, OnDisconnected, neighbor_graph
+from ..graph_reducer import GraphReducer
 from ..maps import GeodesicMap
 from ..params import Count, Metric, Positive, Seed, refuse_unused
 from ..relations import own
@@ -24,16 +26,23 @@ from ..relations.distances import (
     distances_of,
     takes_sparse,
 )
-from ..relations.geodesics import SAMPLE, Geodesics
+from ..relations.geodesics import (
+    SAMPLE,
+    TOGETHER,
+    Geodesics,
+    GraphWays,
+    residual_variance,
+    symmetrize,
+)
 from ..relations.neighbors import size
-from ..relations.ready import NeighborGraph, lists_toward, nearest_listed
+from ..relations.ready import NeighborGraph, nearest_listed
 from ..solvers.landmarks import candidates, check_landmarks, farthest_points, scaled_from
 from ..solvers.localized import localized
 from ..solvers.preimage import mirrored
 from ..solvers.regression import CENTERS, regression
-from ..solvers.spectral import centered_spectrum, check_count, spectrum_memory
+from ..solvers.spectral import centered_spectrum, check_count, dense_enough, spectrum_memory
 
-EXACT = 20_000  # rows; their matrix of float64 distances takes 3.2 GB
+EXACT = 20_000  # rows; their distances take 1.6 GB in float64, each pair once
 LANDMARKS = 1000
 
 
@@ -45,9 +54,10 @@ class Isomap(GraphReducer):
     that stays on the sheet. It needs a sheet without large holes, sampled densely enough that
     neighbors in space are neighbors on it. For separate clusters it has no answer.
 
-    Cost: n² memory, and about n² log n for the paths; with m landmarks n·m. New points: joined to
-    their nearest training points, they get the length of the shortest way to every training point,
-    and from these their place by the formula of classical scaling; or by regression.
+    Cost: n² / 2 lengths in memory while it fits, and about n² log n for the paths; with m landmarks
+    n·m. The model keeps the graph. New points: joined to their nearest training points, they get
+    the length of the shortest way to every training point, and from these their place by the
+    formula of classical scaling; or by regression.
 
     Parameters
     ----------
@@ -77,7 +87,7 @@ class Isomap(GraphReducer):
     residual_variance_ : 1 - r² of the distances in the map's first 1, 2, ... dimensions and along
         the graph; where it stops falling is the dimension of the data
     graph_ : sparse symmetric lengths between rows; a copy is tied to its first row by a stored 0
-    geodesic_distances_ : n x n, without landmarks or regression (float64 up to 1000 rows)
+    geodesic_distances_ : n x n, without landmarks; found anew from the graph at each call
     landmarks_ : row numbers
     n_graph_components_, graph_components_, bridges_ : pieces, the piece of each row (0 is the
         largest), and the pairs of rows that were joined
@@ -117,20 +127,21 @@ class Isomap(GraphReducer):
     on_disconnected: OnDisconnected = "join"
     random_state: Seed = None
 
-    def transform(self, X: Any, *, neighbors: Any = None, return_confidence: bool = False) -> Any:
-        """Places of new rows; `neighbors` are their ready (indices, distances) of training rows."""
-        if neighbors is None or not hasattr(self, "map_"):
-            return super().transform(X, return_confidence=return_confidence)
-        if return_confidence:
-            self._check_reach()
-        if self.map != "geodesic":
-            raise ParameterError("neighbors= would be ignored: map='regression' needs none.")
+    @property
+    def geodesic_distances_(self) -> Array:
+        """Lengths of the ways between all rows (n x n), found anew at each call."""
+        if not hasattr(self, "graph_") or hasattr(self, "landmarks_"):
+            raise AttributeError("geodesic_distances_ is there after a fit without landmarks.")
+        n = self.n_samples_
+        wide = self.embedding_.dtype if n > FEW else np.dtype(np.float64)
+        memory.check(memory.Plan({"distances": n * n * wide.itemsize}), "geodesic_distances_", [])
         ops = resolve(self.backend, self.n_jobs)
-        with self._watched():
-            data = self._checked(X, ops)
-            near = lists_toward(neighbors, data.shape[0], self.n_samples_)
-            Y = narrowed(self.map_.through(near, data.dtype, ops), data.dtype)
-            return (Y, self._confidence(data, ops)) if return_confidence else Y
+        lengths = ops.paths(self.graph_.astype(wide), Lists.each(np.arange(n)))
+        symmetrize(lengths)
+        return lengths
+
+    def _of_points(self, near: csr_array) -> csr_array:
+        return near  # its map knows all rows, whether copies or not
 
     def _fit(self, X: Any, ctx: Context, neighbors: Any = None) -> Fit:
         n, base, ready, k, radius = self._neighborhood(X, ctx, neighbors)
@@ -140,17 +151,18 @@ class Isomap(GraphReducer):
             base, k, radius, ctx.ops, self.on_disconnected, ties=True, ready=ready
         )
         dtype = np.dtype(getattr(X, "dtype", np.float64))
+        ways: Geodesics | GraphWays
         if m is None:
-            ways = Geodesics.along_graph(graph, k, radius, None, dtype, ctx.ops)
+            ways = GraphWays.along_graph(graph, k, radius, dtype)
             fit = centered_spectrum(ways, self.n_components, ctx, euclidean=False)
         else:
             points = farthest_points(graph.base, len(graph.first), m, ctx)
-            ways = Geodesics.along_graph(graph, k, radius, points, dtype, ctx.ops)
+            ways = Geodesics.to_landmarks(graph, k, radius, points, dtype, ctx.ops)
             fit = scaled_from(ways.lengths, graph.first[points], ways, self.n_components, ctx)
         targets = fit.report.get("landmarks", np.arange(n))
         Y = np.asarray(fit.embedding, np.float64)[graph.first]
         fit = fit._replace(embedding=Y[graph.place])  # copies coincide to the last bit
-        variance = ways.residual_variance(targets, Y[graph.place], ctx.seed)
+        variance = residual_variance(ways, targets, Y[graph.place], ctx.seed, ctx.ops)
         fit = fit.noting(graph=graph.of_rows(), residual_variance=variance, **graph.report)
         fit = fit.noting(participation=localized(Y[graph.place]))
         if self.map == "regression":
@@ -158,7 +170,6 @@ class Isomap(GraphReducer):
             fit = fit._replace(map=place).noting(**report)
         else:
             fit = fit._replace(map=GeodesicMap(fit.map))
-            fit = fit if m is not None else fit.noting(geodesic_distances=ways.lengths)
         return self._with_inverse(fit, X, Y, graph, ctx)
 
     def _with_inverse(self, fit: Fit, X: Any, Y: Array, graph: Graph, ctx: Context) -> Fit:
@@ -206,7 +217,7 @@ class Isomap(GraphReducer):
             warn(
                 f"with more than {EXACT} rows (here {n}) ways are measured to {m} landmarks; set "
                 f"n_landmarks={m} to say that this is meant, or n_landmarks=None for ways between "
-                f"all rows ({n * n * 8 / 2**30:.0f} GiB).",
+                f"all rows ({n * n * 4 / 2**30:.0f} GiB).",
                 ApproximationWarning,
             )
         return m
@@ -236,10 +247,12 @@ class Isomap(GraphReducer):
             "neighbors": 5 * n * degree * 8 if indexed else 3 * min(2**23, n * n) * 8,
             "graph": 8 * n * degree * 12,
             "map": 8 * n * k * 8,
-            "residual variance": 6 * 8 * min(min(n, SAMPLE) * (m or n), 2**20 + (m or n)),
+            "residual variance": 6 * 8 * min(min(n, SAMPLE) * (m or n), 2**20 + (m or n))
+            + min(min(n, SAMPLE) * (m or n), TOGETHER + (m or n)) * wide,
         }
         if m is None:
-            taken |= {"distances": n * n * wide, "spectrum": spectrum_memory(n, k)}
+            held = n if dense_enough(n, k) else n // 2 + 1  # else each pair once
+            taken |= {"distances": n * held * wide, "spectrum": spectrum_memory(n, k)}
         else:
             taken |= {"distances": 3 * n * m * wide, "spectrum": spectrum_memory(m, k)}
             taken["landmarks"] = candidates(n, m) ** 2 * wide

@@ -8,10 +8,11 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ..backends.protocol import Float64
-from ..base import Context, Fit, GraphReducer, reducer
+from ..base import Context, Fit, reducer
 from ..data import Data, Kind
 from ..errors import ParameterError
 from ..graph import OnDisconnected
+from ..graph_reducer import GraphReducer
 from ..maps import POLE, MarkovMap
 from ..params import Count, Metric, Positive, Seed, refuse_unused
 from ..relations.affinities import Net, along_graph, as_given, between_all

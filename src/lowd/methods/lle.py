@@ -7,8 +7,9 @@ from typing import Any, Literal, Self
 from scipy.sparse import csr_array, eye_array
 
 from ..backends.protocol import Array
-from ..base import Context, Fit, GraphReducer, reducer
+from ..base import Context, Fit, reducer
 from ..graph import Graph, OnDisconnected
+from ..graph_reducer import GraphReducer
 from ..params import Count, NonNegative, Positive, Seed
 from ..solvers.alignment import Alignment, aligned, alignment_memory, fewer_rows
 

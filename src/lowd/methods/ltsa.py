@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, Literal, Self
 
 from ..backends.protocol import Array
-from ..base import Context, Fit, GraphReducer, reducer
+from ..base import Context, Fit, reducer
 from ..graph import Graph, OnDisconnected
+from ..graph_reducer import GraphReducer
 from ..params import Count, NonNegative, Positive, Seed
 from ..solvers.alignment import Alignment, aligned, alignment_memory, fewer_rows, patches
 

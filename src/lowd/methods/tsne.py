@@ -7,22 +7,22 @@ from typing import Any, Literal, Self
 import numpy as np
 from scipy.sparse import issparse
 
-from ..backends import resolve
-from ..base import Context, Fit, Reducer, narrowed, reducer
+from ..base import Context, Fit, reducer
 from ..data import Data, Kind
 from ..errors import ParameterError, RankWarning, UnsupportedError, warn
+from ..graph_reducer import GraphReducer
 from ..maps import NeighborMap
 from ..params import Count, Metric, Positive, Seed, accepts, refuse_unused
 from ..relations.distances import DistanceRelation, Listed, data_kind, distances_of, takes_sparse
 from ..relations.perplexity import ALL, REACH, GivenChances, Perplexity, Picked, as_given, picked
-from ..relations.ready import NeighborGraph, lists_toward, nearest_listed
+from ..relations.ready import NeighborGraph, nearest_listed
 from ..solvers.descent import Callback, descend, judged, phases
 from ..solvers.spectral import check_count
 from ..solvers.start import start_of
 
 
 @reducer
-class TSNE(Reducer):
+class TSNE(GraphReducer):
     """Each point keeps its neighbors; the rest may drift apart.
 
     Use it to see clusters and their neighborhoods: who is near whom is kept, while sizes of
@@ -134,26 +134,6 @@ class TSNE(Reducer):
         """Learn the map and return the training rows' places."""
         return self._learn(X, embed=True, neighbors=neighbors, callback=callback)
 
-    def transform(self, X: Any, *, neighbors: Any = None, return_confidence: bool = False) -> Any:
-        """Places of new rows; `neighbors` are their ready (indices, distances) of training rows."""
-        if neighbors is None or not hasattr(self, "map_"):
-            return super().transform(X, return_confidence=return_confidence)
-        if return_confidence:
-            self._check_reach()
-        if self.affinity == "precomputed" or self.n_distinct_ < self.n_samples_:
-            raise UnsupportedError(
-                "neighbors= needs distances, and training rows without copies; leave it out."
-            )
-        ops = resolve(self.backend, self.n_jobs)
-        with self._watched():
-            data = self._checked(X, ops)
-            near = nearest_listed(
-                lists_toward(neighbors, data.shape[0], self.n_samples_), None, np.inf
-            )
-            place = self.map_
-            Y = narrowed(place.placed(place.relation.through(near, ops), ops), data.dtype)
-            return (Y, self._confidence(data, ops)) if return_confidence else Y
-
     def _fit(
         self, X: Any, ctx: Context, neighbors: Any = None, callback: Callback | None = None
     ) -> Fit:
@@ -170,6 +150,8 @@ class TSNE(Reducer):
             relation = Perplexity(base, perplexities, k)
             joint = relation.among(edges, ctx.ops) if len(first) > 1 else None
         report: dict[str, Any] = {"n_components": self.n_components, "n_distinct": len(first)}
+        if len(first) < n:
+            report["distinct"] = place
         if joint is None:
             warn("all rows are one point, so there is nothing to see: it is at 0.", RankWarning)
             Y = np.zeros((1, self.n_components), ctx.dtype)

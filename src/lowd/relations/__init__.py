@@ -11,7 +11,22 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..backends.protocol import Array, Backend
+from ..backends.protocol import Array, Backend, Float64
+
+
+class Symmetric(Protocol):
+    """A symmetric matrix that a solver multiplies with; only small problems need all of it."""
+
+    @property
+    def size(self) -> int: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    def times(self, V: Float64, ops: Backend) -> Float64: ...
+    def formed(self, ops: Backend) -> Matrix: ...
+    def largest(self) -> float:
+        """The size of its largest entry, or of one like it."""
+
+    def trace(self) -> float: ...
 
 
 class Matrix(NamedTuple):
@@ -19,6 +34,28 @@ class Matrix(NamedTuple):
 
     stored: Array
     half_square: bool = False
+
+    @property
+    def size(self) -> int:
+        return len(self.stored)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.stored.dtype
+
+    def times(self, V: Float64, ops: Backend) -> Float64:
+        return ops.times(self.stored, V, self.half_square)
+
+    def formed(self, ops: Backend) -> Matrix:  # noqa: ARG002 - as of any symmetric matrix
+        return self
+
+    def largest(self) -> float:
+        entry = float(np.abs(self.stored[:64]).max(initial=0))
+        return entry**2 / 2 if self.half_square else entry
+
+    def trace(self) -> float:
+        diagonal = np.diagonal(self.stored).astype(np.float64)
+        return float((-0.5 * diagonal * diagonal if self.half_square else diagonal).sum())
 
 
 def own(rows: Any) -> Any:
@@ -29,7 +66,7 @@ def own(rows: Any) -> Any:
 
 
 class Relation(Protocol):
-    def among(self, ops: Backend) -> Matrix: ...
+    def among(self, ops: Backend) -> Symmetric: ...
     def toward(self, Q: Any, ops: Backend) -> Array: ...
     def kept(self) -> Relation:
         """What the map needs of it: the training matrix itself is not needed for `toward`."""

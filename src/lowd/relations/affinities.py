@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, eye_array, issparse
 from scipy.sparse.csgraph import connected_components
 
 from ..backends.protocol import Array, Backend, Float64, Neighbors
-from ..errors import DataError, DisconnectedGraphWarning, warn
+from ..errors import DataError, DisconnectedGraphWarning, ParameterError, warn
 from ..graph import (
     TIE,
     Distinct,
@@ -50,6 +50,7 @@ class Ties(NamedTuple):
     weights: csr_array | Array
     scale: Float64
     at: NDArray[np.int64]
+    lonely: NDArray[np.bool_]  # has to make do
 
     def times(self, V: Float64, ops: Backend) -> Float64:
         if issparse(self.weights):
@@ -74,21 +75,41 @@ class Affinities:
 
     def toward(self, Q: Any, ops: Backend) -> Ties:
         D = np.asarray(self.base.toward(Q, ops))
-        rows = np.arange(len(D))
         nearest = D.argmin(1)
-        least = D[rows, nearest].astype(np.float64)
-        at = np.where(least == 0, nearest, -1)
-        scale = -self._halves(least)
+        least = D[np.arange(len(D)), nearest].astype(np.float64)
         joined = self._joined(D, least == 0)
         if joined is None:
+            scale = -self._halves(least)
             weights = np.exp(-scale[:, None] - self._halves(D))
-            return Ties(weights, scale, at)
+            return Ties(weights, scale, np.where(least == 0, nearest, -1), np.zeros(len(D), bool))
+        starts = np.concatenate([[0], np.cumsum(joined.sum(1))])
         row, column = np.nonzero(joined)
-        count = joined.sum(1)
-        data = np.exp(-scale[row] - self._halves(D[row, column]))
-        starts = np.concatenate([[0], np.cumsum(count)])
-        at = np.where(count == 0, nearest, at)
-        return Ties(csr_array((data, column, starts), shape=D.shape), scale, at)
+        near = csr_array((D[row, column].astype(np.float64), column, starts), shape=D.shape)
+        return self._tied(near, nearest, least)
+
+    def through(self, near: csr_array) -> Ties:
+        """The same for points whose neighbors are known, nearest first."""
+        if self.radius is None and self.reach is None:
+            raise ParameterError("neighbors= would be ignored: every row is tied to all others.")
+        count, first = np.diff(near.indptr), near.indptr[:-1]
+        least, nearest = near.data[first], near.indices[first].astype(np.int64)
+        limit: Any = self.radius
+        if limit is None:
+            assert self.k is not None
+            assert self.reach is not None
+            own = near.data[first + np.minimum(self.k - 1 + (least == 0), count - 1)]
+            limit = np.maximum(np.repeat(own, count), self.reach[near.indices])
+        kept = near.data <= limit * (1 + TIE[near.data.dtype])
+        starts = np.concatenate([[0], np.cumsum(kept)])[near.indptr]
+        lists = csr_array((near.data[kept], near.indices[kept], starts), shape=near.shape)
+        return self._tied(lists, nearest, least)
+
+    def _tied(self, near: csr_array, nearest: NDArray[np.int64], least: Float64) -> Ties:
+        scale, count = -self._halves(least), np.diff(near.indptr)
+        weights = np.exp(-np.repeat(scale, count) - self._halves(near.data))
+        lonely = count == 0
+        at = np.where((least == 0) | lonely, nearest, -1)
+        return Ties(csr_array((weights, near.indices, near.indptr), near.shape), scale, at, lonely)
 
     def kept(self) -> Affinities:
         return replace(self, base=self.base.kept())
@@ -129,7 +150,10 @@ class GivenAffinities:
         chosen = Q if self.rows is None else Q[:, self.rows]
         m = Q.shape[0]
         weights = chosen if issparse(chosen) else np.ascontiguousarray(chosen, np.float64)
-        return Ties(weights, np.zeros(m), np.full(m, -1))
+        return Ties(weights, np.zeros(m), np.full(m, -1), np.zeros(m, bool))
+
+    def through(self, near: csr_array) -> Ties:  # noqa: ARG002
+        raise ParameterError("neighbors= would be ignored: the affinities are given.")
 
     def kept(self) -> GivenAffinities:
         return self

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from .. import draws
-from ..backends.protocol import Array, Backend, Float64, Lists, Neighbors
+from ..backends.protocol import Array, Backend, Float64, Lists, Neighbors, Ways
 from ..graph import MOST_TIES, Graph
 from ..values import value
 from . import Matrix
@@ -19,114 +21,235 @@ from .neighbors import TIE, as_rows, nearest, size, some, within
 from .ready import lists_toward, nearest_listed
 
 SAMPLE = 1000  # rows whose distances judge a map
+TOGETHER = 2**23  # lengths of ways found together
 TILE = 512  # a square of so many rows and its mirror image fit in the cache
 
 
 @value
-class Geodesics:
-    """Lengths of shortest paths from every training row to the targets: all rows, or landmarks.
-
-    A new point is joined to its neighbors by straight edges; the training paths stay frozen.
-    """
+class Joined:
+    """Who a new point is joined to, by straight edges; the training paths stay frozen."""
 
     base: DistanceRelation  # of the distinct points
     first: NDArray[np.int64]  # the row of each point
     k: int | None
     radius: float | None
-    lengths: Array  # rows x targets
+
+    def near(self, Q: Any, n: int, ops: Backend) -> csr_array:
+        """Distances of new points to those of the n training rows that they are joined to."""
+        if self.radius is None:
+            assert self.k is not None
+            return self._nearest(Q, self.k, n, ops)
+        if isinstance(self.base, Listed):
+            near = nearest_listed(lists_toward(Q, *Q.shape), None, self.radius)
+        else:
+            near = self._of_rows(within(self.base, Q, self.radius, ops), n)
+        alone = np.flatnonzero(np.diff(near.indptr) == 0)
+        if len(alone):  # none within the radius: the nearest one
+            near = _replaced(near, alone, self._nearest(some(Q, alone), 1, n, ops))
+        return near
+
+    def _nearest(self, Q: Any, k: int, n: int, ops: Backend) -> csr_array:
+        if isinstance(self.base, Listed):  # its neighbors are what a new point is given by
+            return nearest_listed(lists_toward(Q, *Q.shape), k, None)
+        return self._of_rows(nearest_with_ties(self.base, Q, k, ops), n)
+
+    def _of_rows(self, near: csr_array, n: int) -> csr_array:
+        """Points become the rows that they are."""
+        shape = near.shape[0], n
+        return csr_array((near.data, self.first[near.indices], near.indptr), shape=shape)
+
+
+@value
+class Geodesics(Joined):
+    """Lengths of shortest paths from every training row to the landmarks, in a table."""
+
+    lengths: Array  # rows x landmarks
 
     @classmethod
-    def along_graph(
+    def to_landmarks(
         cls,
         graph: Graph,
         k: int | None,
         radius: float | None,
-        targets: NDArray[np.int64] | None,
+        targets: NDArray[np.int64],
         dtype: np.dtype[Any],
         ops: Backend,
     ) -> Geodesics:
-        """Paths to the target points, or among all."""
+        """Paths to the target points."""
         edges = graph.lengths().astype(dtype)
-        if targets is None:
-            found = ops.paths(edges, np.arange(edges.shape[0]))
-            symmetrize(found)
-        else:
-            found = np.ascontiguousarray(ops.paths(edges, targets).T)
+        found = np.ascontiguousarray(ops.paths(edges, Lists.each(targets)).T)
         if len(graph.first) < len(graph.place):  # copies of a row have its distances, and count
             found = found[graph.place]
-            found = found if targets is not None else np.ascontiguousarray(found[:, graph.place])
         return cls(graph.base, graph.first, k, radius, found)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.lengths.dtype
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.lengths)
 
     def among(self, ops: Backend) -> Matrix:  # noqa: ARG002 - a relation's signature
         return Matrix(self.lengths, half_square=True)
 
     def toward(self, Q: Any, ops: Backend) -> Array:
-        wide = np.result_type(self.lengths.dtype, getattr(Q, "dtype", np.float64))
-        return self.along(self.near(Q, ops), wide, ops)
+        return along(self, self.near(Q, self.n_rows, ops), getattr(Q, "dtype", np.float64), ops)
 
-    def near(self, Q: Any, ops: Backend) -> csr_array:
-        """Distances of new points to the training rows that they are joined to."""
-        if self.radius is None:
-            assert self.k is not None
-            return self._nearest(Q, self.k, ops)
-        if isinstance(self.base, Listed):
-            near = nearest_listed(lists_toward(Q, *Q.shape), None, self.radius)
-        else:
-            near = self._of_rows(within(self.base, Q, self.radius, ops))
-        alone = np.flatnonzero(np.diff(near.indptr) == 0)
-        if len(alone):  # none within the radius: the nearest one
-            near = _replaced(near, alone, self._nearest(some(Q, alone), 1, ops))
-        return near
+    def beyond(self, near: Lists, detours: Float64, ops: Backend) -> Array:
+        return ops.relax(near, detours, self.lengths)
 
-    def _nearest(self, Q: Any, k: int, ops: Backend) -> csr_array:
-        if isinstance(self.base, Listed):  # its neighbors are what a new point is given by
-            return nearest_listed(lists_toward(Q, *Q.shape), k, None)
-        return self._of_rows(nearest_with_ties(self.base, Q, k, ops))
-
-    def _of_rows(self, near: csr_array) -> csr_array:
-        """Points become the rows that they are."""
-        shape = near.shape[0], len(self.lengths)
-        return csr_array((near.data, self.first[near.indices], near.indptr), shape=shape)
-
-    def along(self, near: csr_array, dtype: np.dtype[Any], ops: Backend) -> Array:
-        """-½ (g² - c²), where g is the length of the best way and c that to the nearest neighbor.
-
-        What is the same for a whole row does not matter to the map, and without c² a far point
-        keeps its digits: g² - c² = (g - c)(g - c + 2c), and g - c is computed without g.
-        """
-        lists = Lists(near.indptr.astype(np.int64), near.indices.astype(np.int32))
-        straight = np.minimum.reduceat(near.data, lists.starts[:-1])
-        detours = near.data - np.repeat(straight, np.diff(lists.starts))
-        beyond = ops.relax(lists, detours, self.lengths).astype(dtype, copy=False)
-        return np.asarray(-0.5 * beyond * (beyond + 2 * straight.astype(dtype)[:, None]))
+    def of_rows(self, rows: NDArray[np.int64], ops: Backend) -> Array:  # noqa: ARG002
+        return self.lengths[rows]
 
     def kept(self) -> Geodesics:
         return replace(self, base=self.base.kept())
 
-    def residual_variance(self, targets: NDArray[np.int64], Y: Float64, seed: int) -> Float64:
-        """1 - r² between ways and distances in the map's first 1, ..., k dimensions.
 
-        Of at most 1000 rows to all targets; a row and itself are no pair, and add to no sum.
-        """
-        n, k = Y.shape
-        rows = draws.subset(seed, "residual variance", n, min(n, SAMPLE))
-        pairs = max(1, len(rows) * len(targets) - int(np.isin(targets, rows).sum()))
-        g, gg = 0.0, 0.0
-        y, yy, gy = np.zeros(k), np.zeros(k), np.zeros(k)
-        for i in range(0, len(rows), step := max(1, 2**20 // len(targets))):
-            part = rows[i : i + step]
-            ways = self.lengths[part].astype(np.float64)
-            g, gg = g + float(ways.sum()), gg + float(np.vdot(ways, ways))
-            square = np.zeros_like(ways)
-            for j in range(k):
-                square += np.subtract.outer(Y[part, j], Y[targets, j]) ** 2
-                apart = np.sqrt(square)
-                y[j], yy[j] = y[j] + apart.sum(), yy[j] + square.sum()
-                gy[j] += np.vdot(ways, apart)
-        spread = (gg - g * g / pairs) * (yy - y * y / pairs)
-        shared = (gy - g * y / pairs) ** 2
-        r2 = np.divide(shared, spread, out=np.ones(k), where=spread > 0)
-        return np.asarray(np.clip(1 - r2, 0, 1))
+@value
+class GraphWays(Joined):
+    """Lengths of shortest paths between all rows: the graph says it all, and is all that is kept.
+
+    A table of them is the largest array of a fit; a new point's ways take a millisecond to find.
+    """
+
+    graph: csr_array  # of the points; symmetric
+    place: NDArray[np.int64] | None  # the point of each row, where some are copies
+
+    @classmethod
+    def along_graph(
+        cls, graph: Graph, k: int | None, radius: float | None, dtype: np.dtype[Any]
+    ) -> GraphWays:
+        place = graph.place if len(graph.first) < len(graph.place) else None
+        edges = graph.lengths().astype(dtype)
+        return cls(graph.base, graph.first, k, radius, edges, place)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        edges: Array = self.graph.data
+        return edges.dtype
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.graph.shape[0]) if self.place is None else len(self.place)
+
+    def among(self, ops: Backend) -> HalfSquaredWays:
+        return HalfSquaredWays(self, ops)
+
+    def toward(self, Q: Any, ops: Backend) -> Array:
+        return along(self, self.near(Q, self.n_rows, ops), getattr(Q, "dtype", np.float64), ops)
+
+    def beyond(self, near: Lists, detours: Float64, ops: Backend) -> Array:
+        points = near.indices if self.place is None else self.place[near.indices]
+        return self._to_rows(
+            ops.paths(self.graph, Lists(near.starts, points.astype(np.int32)), detours)
+        )
+
+    def of_rows(self, rows: NDArray[np.int64], ops: Backend) -> Array:
+        points = rows if self.place is None else self.place[rows]
+        return self._to_rows(ops.paths(self.graph, Lists.each(points)))
+
+    def _to_rows(self, G: Array) -> Array:
+        return G if self.place is None else np.ascontiguousarray(G[:, self.place])
+
+    def kept(self) -> GraphWays:
+        return replace(self, base=self.base.kept())
+
+
+class HalfSquaredWays:
+    """-1/2 of the squared lengths, as a solver wants them: by products, or all of them."""
+
+    def __init__(self, ways: GraphWays, ops: Backend) -> None:
+        self._ways, self._ops = ways, ops
+
+    @property
+    def size(self) -> int:
+        return self._ways.n_rows
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._ways.dtype
+
+    @cached_property
+    def _plan(self) -> Ways:
+        return self._ops.ways(self._ways.graph)
+
+    def times(self, V: Float64, ops: Backend) -> Float64:  # noqa: ARG002 - the plan has its own
+        place = self._ways.place
+        if place is None:
+            return self._plan.times(V)
+        # Copies are one point: their shares add up, and all get its answer.
+        sums = np.zeros((self._ways.graph.shape[0], V.shape[1]))
+        np.add.at(sums, place, V)
+        return np.asarray(self._plan.times(sums)[place])
+
+    def formed(self, ops: Backend) -> Matrix:
+        return Matrix(all_ways(self._ways, ops), half_square=True)
+
+    def largest(self) -> float:
+        some = np.arange(min(64, self.size))
+        return float(self._ways.of_rows(some, self._ops).max()) ** 2 / 2
+
+    def trace(self) -> float:
+        return 0.0
+
+
+def all_ways(ways: GraphWays, ops: Backend) -> Array:
+    """The whole table, symmetric to the last bit."""
+    G = ways.of_rows(np.arange(ways.n_rows), ops)
+    symmetrize(G)
+    return G
+
+
+def along(ways: Geodesics | GraphWays, near: csr_array, dtype: Any, ops: Backend) -> Array:
+    """-½ (g² - c²), where g is the length of the best way and c that to the nearest neighbor.
+
+    What is the same for a whole row does not matter to the map, and without c² a far point
+    keeps its digits: g² - c² = (g - c)(g - c + 2c), and g - c is computed without g.
+    """
+    wide = np.result_type(ways.dtype, dtype)
+    lists = Lists(near.indptr.astype(np.int64), near.indices.astype(np.int32))
+    straight = np.minimum.reduceat(near.data, lists.starts[:-1])
+    detours = near.data - np.repeat(straight, np.diff(lists.starts))
+    beyond = ways.beyond(lists, detours, ops).astype(wide, copy=False)
+    return np.asarray(-0.5 * beyond * (beyond + 2 * straight.astype(wide)[:, None]))
+
+
+def residual_variance(
+    ways: Geodesics | GraphWays, targets: NDArray[np.int64], Y: Float64, seed: int, ops: Backend
+) -> Float64:
+    """1 - r² between ways and distances in the map's first 1, ..., k dimensions.
+
+    Of at most 1000 rows to all targets; a row and itself are no pair, and add to no sum.
+    """
+    n, k = Y.shape
+    rows = draws.subset(seed, "residual variance", n, min(n, SAMPLE))
+    pairs = max(1, len(rows) * len(targets) - int(np.isin(targets, rows).sum()))
+    g, gg = 0.0, 0.0
+    y, yy, gy = np.zeros(k), np.zeros(k), np.zeros(k)
+    for part, lengths in _some_rows(ways, rows, len(targets), ops):
+        g, gg = g + float(lengths.sum()), gg + float(np.vdot(lengths, lengths))
+        square = np.zeros_like(lengths)
+        for j in range(k):
+            square += np.subtract.outer(Y[part, j], Y[targets, j]) ** 2
+            apart = np.sqrt(square)
+            y[j], yy[j] = y[j] + apart.sum(), yy[j] + square.sum()
+            gy[j] += np.vdot(lengths, apart)
+    spread = (gg - g * g / pairs) * (yy - y * y / pairs)
+    shared = (gy - g * y / pairs) ** 2
+    r2 = np.divide(shared, spread, out=np.ones(k), where=spread > 0)
+    return np.asarray(np.clip(1 - r2, 0, 1))
+
+
+def _some_rows(
+    ways: Geodesics | GraphWays, rows: NDArray[np.int64], width: int, ops: Backend
+) -> Iterator[tuple[NDArray[np.int64], Float64]]:
+    """Rows and their lengths: paths are cheap in large groups, float64 in small ones."""
+    for i in range(0, len(rows), large := max(1, TOGETHER // width)):
+        group = rows[i : i + large]
+        found = ways.of_rows(group, ops)
+        for j in range(0, len(group), small := max(1, 2**20 // width)):
+            yield group[j : j + small], found[j : j + small].astype(np.float64)
 
 
 def symmetrize(G: Array) -> None:

@@ -141,6 +141,9 @@ class GivenChances:
         near = Lists(starts, rows.indices.astype(np.int32))
         return Chances(near, p, known)
 
+    def through(self, edges: csr_array, ops: Backend) -> Chances:  # noqa: ARG002
+        raise ParameterError("neighbors= would be ignored: the affinities are given.")
+
     def kept(self) -> GivenChances:
         return self
 
@@ -246,4 +249,4 @@ def as_given(W: Any, by_rows: bool) -> Joint:
         return symmetric(P, np.empty((n, 0)))
     P.data /= P.data.max(initial=TINY)
     P.data /= P.data.sum() or 1.0
-    return Joint(P, -float((P.data * np.log(P.data)).sum()), np.empty((n, 0)))
+    return Joint(P, -float((P.data * np.log(np.maximum(P.data, TINY))).sum()), np.empty((n, 0)))

@@ -129,6 +129,16 @@ def nearest_listed(lists: csr_array, k: int | None, radius: float | None) -> csr
     return _made(rows[kept], cols[kept], data[kept], lists.shape)
 
 
+def of_points(lists: csr_array, place: NDArray[np.int64]) -> csr_array:
+    """Lists of rows as lists of the distinct points that they are, each once, nearest first."""
+    rows, cols, data = _sorted(lists)
+    cols = place[cols].astype(np.int32)
+    first = np.unique(rows * (int(place.max()) + 1) + cols, return_index=True)[1]
+    first.sort()
+    shape = lists.shape[0], int(place.max()) + 1
+    return _made(rows[first], cols[first], data[first], shape)
+
+
 def _lists(given: Any, n: int | None = None) -> csr_array:
     """Any form of graph as checked sparse rows; stored zeros stay."""
     if issparse(given):

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..backends.protocol import Array, Float64
+from ..backends.protocol import Float64
 from ..base import Context, Fit
 from ..errors import ConvergenceWarning, IndefiniteWarning, ParameterError, RankWarning, warn
 from ..maps import CenteredMap, LinearMap
-from ..relations import Matrix, Relation
+from ..relations import Relation, Symmetric
 from .canonical import settle, signs
 from .krylov import TOLERANCE, basis_memory, block_width, leading, random_start
 from .principal import Centered, input_noise, principal_axes
@@ -49,7 +49,7 @@ def centered_spectrum(
     inverse = np.divide(1, scale, out=np.zeros_like(scale), where=scale > 0)
     projection = vectors * inverse
     projection -= projection.mean(0)  # orthogonal to the constant beyond the solver's tolerance
-    place = CenteredMap(relation.kept(), found.means, projection.astype(matrix.stored.dtype))
+    place = CenteredMap(relation.kept(), found.means, projection.astype(matrix.dtype))
     report = {
         "n_components": len(values),
         "eigenvalues": values,
@@ -73,12 +73,13 @@ def warn_if_indefinite(negative_mass: float) -> None:
         )
 
 
-def double_centered(matrix: Matrix, k: int | None, ctx: Context) -> Spectrum:
+def double_centered(matrix: Symmetric, k: int | None, ctx: Context) -> Spectrum:
     """The k leading eigenpairs of H M H, or all of them; M's row means come along."""
-    A, half = matrix
-    n = len(A)
-    noise = _noise(A, half, n, ctx.dtype)
-    if n <= DENSE or k is None or block_width(k) * 6 > n:
+    n = matrix.size
+    # Absolute size of the eigenvalues that rounding of the entries would cause.
+    noise = float(np.finfo(ctx.dtype).eps) * matrix.largest() * float(np.sqrt(n))
+    if dense_enough(n, k):
+        A, half = matrix.formed(ctx.ops)
         B = A.astype(np.float64)
         B = -0.5 * B * B if half else B
         means = B.mean(1)
@@ -90,37 +91,43 @@ def double_centered(matrix: Matrix, k: int | None, ctx: Context) -> Spectrum:
         mass = _negative_mass(values, np.ones(n), noise) if complete else 0.0
         return Spectrum(values, vectors, means, mass, complete, 0.0, _relative(noise, values))
 
+    assert k is not None
     means = np.empty(0)
 
-    def apply(V: Array) -> Float64:
+    def apply(V: Float64) -> Float64:
         nonlocal means
         V = V - V.mean(0)
         if not len(means):  # the row means come along with the first product
-            product = ctx.ops.times(A, np.hstack([V, np.full((n, 1), 1 / n)]), half)
+            product = matrix.times(np.hstack([V, np.full((n, 1), 1 / n)]), ctx.ops)
             product, means = product[:, :-1], product[:, -1].copy()
         else:
-            product = ctx.ops.times(A, V, half)
+            product = matrix.times(V, ctx.ops)
         return np.asarray(product - product.mean(0))
 
     start = random_start(ctx.seed, n, block_width(k))
-    found = leading(apply, start - start.mean(0), k, TOLERANCE[A.dtype])
+    found = leading(apply, start - start.mean(0), k, TOLERANCE[matrix.dtype])
     if not found.converged:
         warn(
             f"the leading eigenvectors have a relative residual of {found.residual:.1e}; the "
             "spectrum is nearly flat, so the axes shown are not distinguished by the data.",
             ConvergenceWarning,
         )
-    trace = float(_diagonal(A, half).sum() - means.sum())
+    trace = matrix.trace() - float(means.sum())
     mass = _negative_mass(*_pinned(*found.probe, found.values, n, trace), noise)
     noise = _relative(noise, found.values)
     return Spectrum(found.values, found.vectors, means, mass, False, found.residual, noise)
+
+
+def dense_enough(n: int, k: int | None) -> bool:
+    """Is a dense eigenproblem cheaper than products with a block of vectors?"""
+    return n <= DENSE or k is None or block_width(k) * 6 > n
 
 
 def spectrum_memory(n: int, k: int | None) -> int:
     """Bytes that `double_centered` and what follows take beside the matrix."""
     if k is None:
         return 10 * n * n * 8
-    dense = 5 * n * n * 8 if n <= DENSE or block_width(k) * 6 > n else 0
+    dense = 5 * n * n * 8 if dense_enough(n, k) else 0
     return dense + basis_memory(n, k)
 
 
@@ -190,21 +197,9 @@ def _signed(Y: Float64) -> tuple[Float64, Float64]:
     return Y * flips, flips
 
 
-def _noise(A: Array, half: bool, n: int, dtype: np.dtype[Any]) -> float:
-    """Absolute size of the eigenvalues that rounding of the entries would cause."""
-    largest = float(np.abs(A[:64]).max(initial=0))
-    entry = largest**2 / 2 if half else largest
-    return float(np.finfo(dtype).eps) * entry * float(np.sqrt(n))
-
-
 def _relative(noise: float, values: Float64) -> float:
     largest = max(float(values[0]), np.finfo(float).tiny)
     return max(noise / largest, len(values) * float(np.finfo(float).eps))
-
-
-def _diagonal(A: Array, half: bool) -> Float64:
-    d = np.diagonal(A).astype(np.float64)
-    return -0.5 * d * d if half else d
 
 
 def _pinned(

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from .. import draws
-from ..backends.protocol import Array, Float64, Guttman, Majorized, Pairs
+from ..backends.protocol import Array, Float64, Guttman, Lists, Majorized, Pairs
 from ..backends.scaling import disparities
 from ..base import Context
 from ..errors import ConvergenceWarning, DataError, ParameterError, warn
@@ -129,7 +129,7 @@ def classical(D: Array, k: int, ctx: Context) -> Float64:
         tied = np.nonzero(~missing)
         graph = csr_array((D[tied], tied), shape=D.shape)
         D = D.copy()
-        chains = ctx.ops.paths(graph, rows)
+        chains = ctx.ops.paths(graph, Lists.each(rows))
         D[rows] = np.where(missing[rows], chains, D[rows])
         D = (D + D.T) / 2
     found = double_centered(Matrix(D, half_square=True), k, ctx)

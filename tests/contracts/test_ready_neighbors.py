@@ -1,0 +1,131 @@
+"""Neighbors found elsewhere place new rows where a search would; plans are kept between calls."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.base import clone
+
+import lowd
+from cases import close, same_bits
+from lowd.backends import planned
+from lowd.errors import DataError, DisconnectedGraphWarning, ParameterError, UnsupportedError
+from manifolds import roll
+
+ALL = 150  # as many as there are
+METHODS = {
+    "Isomap": (lowd.Isomap(2, n_neighbors=8), 8),
+    "Isomap landmarks": (lowd.Isomap(2, n_neighbors=8, n_landmarks=30), 8),
+    "LLE": (lowd.LocallyLinearEmbedding(2, n_neighbors=8), 8),
+    "LLE tangent": (lowd.LocallyLinearEmbedding(2, n_neighbors=8, map="tangent"), 8),
+    "ModifiedLLE": (lowd.ModifiedLLE(2, n_neighbors=8), 8),
+    "HessianLLE": (lowd.HessianLLE(2, n_neighbors=8), 8),
+    "LTSA": (lowd.LTSA(2, n_neighbors=8), 8),
+    "LaplacianEigenmaps": (lowd.LaplacianEigenmaps(2, n_neighbors=8), ALL),
+    "LaplacianEigenmaps radius": (lowd.LaplacianEigenmaps(2, n_neighbors=None, radius=9.0), ALL),
+    "DiffusionMaps": (lowd.DiffusionMaps(2, n_neighbors=20), ALL),
+    "SNE": (lowd.SNE(2, perplexity=8, max_iter=60), ALL),
+    "TSNE": (lowd.TSNE(2, perplexity=8, max_iter=60), ALL),
+}
+each = pytest.mark.parametrize("name", METHODS)
+
+
+def lists(Q, X, k):
+    """Neighbors in no order, as one who does not know ours might give them."""
+    D = cdist(Q, X)
+    indices = np.sort(np.argsort(D, axis=1)[:, :k], axis=1)
+    return indices, np.take_along_axis(D, indices, 1)
+
+
+@each
+def test_ready_neighbors_of_new_rows(name, backend):
+    model, k = METHODS[name]
+    X, Q = roll(ALL)[0], roll(ALL + 20)[0][ALL:]
+    model = clone(model).set_params(backend=backend).fit(X)
+    close(model.transform(Q, neighbors=lists(Q, X, k)), model.transform(Q))
+    far = lists(Q + 1, X, k)  # they count, and not those that a search would find
+    assert np.abs(model.transform(Q, neighbors=far) - model.transform(Q)).max() > 1e-6
+
+
+@each
+def test_copies_among_ready_neighbors_are_one(name):
+    model, k = METHODS[name]
+    X, Q = roll(ALL)[0], roll(ALL + 20)[0][ALL:]
+    model = clone(model).fit(np.vstack([X, X[:60]]))
+    indices, distances = lists(Q, X, k)
+    rng = np.random.default_rng(0)
+    indices = np.where((indices < 60) & (rng.random(indices.shape) < 0.5), indices + ALL, indices)
+    close(model.transform(Q, neighbors=(indices, distances)), model.transform(Q))
+    both = np.hstack([indices, indices[:, :2] % ALL]), np.hstack([distances, distances[:, :2]])
+    twice = (np.diff(np.sort(both[0], axis=1), axis=1) == 0).any(1)
+    some = np.flatnonzero(~twice)
+    if len(some):
+        ready = tuple(part[some] for part in both)
+        close(model.transform(Q[some], neighbors=ready), model.transform(Q[some]))
+
+
+def test_ready_neighbors_that_have_no_use():
+    X = roll(ALL)[0]
+    near = lists(X[:3], X, 5)
+    W = np.exp(-(cdist(X, X) ** 2))
+    for model, rows in (
+        (lowd.Isomap(2, n_neighbors=8, map="regression").fit(X), X[:3]),
+        (lowd.LaplacianEigenmaps(2, affinity="precomputed").fit(W), W[:3]),
+        (lowd.TSNE(2, affinity="precomputed", max_iter=10).fit(W), W[:3]),
+        (lowd.DiffusionMaps(2).fit(X), X[:3]),
+    ):
+        with pytest.raises(ParameterError, match="would be ignored"):
+            model.transform(rows, neighbors=near)
+    with pytest.raises(UnsupportedError, match="with landmarks"):
+        lowd.LTSA(2, n_landmarks=80).fit(X).transform(X[:3], neighbors=near)
+    with pytest.raises(DataError, match="3 new rows"):
+        lowd.LTSA(2).fit(X).transform(X[:3], neighbors=lists(X[:2], X, 5))
+
+
+def test_a_new_row_without_neighbors_is_announced(backend):
+    X = roll(ALL)[0]
+    model = lowd.LaplacianEigenmaps(2, n_neighbors=None, radius=9.0, backend=backend).fit(X)
+    away = np.vstack([X[:1] + 0.01, [[0, 300.0, 0], [0, -300.0, 0]]])
+    with pytest.warns(DisconnectedGraphWarning, match="2 of the new rows have no neighbor"):
+        places = model.transform(away)
+    nearest = cdist(away[1:], X).argmin(1)
+    same_bits(places[1:], model.embedding_[nearest])
+    W = np.exp(-(cdist(X, X) ** 2) / 20)
+    given = lowd.LaplacianEigenmaps(2, affinity="precomputed", backend=backend).fit(W)
+    with pytest.warns(DisconnectedGraphWarning, match="1 of the new rows .* 0 for a place"):
+        places = given.transform(np.vstack([W[:1], np.zeros((1, ALL))]))
+    assert (places[1] == 0).all()
+
+
+def test_plans_are_made_once_and_go_with_the_map(monkeypatch):
+    made = []
+    X = roll(ALL)[0]
+    model = lowd.LTSA(2, n_neighbors=8).fit(X)
+    other = lowd.LTSA(2, n_neighbors=8).fit(X[::-1].copy())
+    kind = type(planned.Planned(lowd.backends.resolve("auto", None), model.map_)._inner)
+    index = kind.index
+    monkeypatch.setattr(kind, "index", lambda *args: made.append(args[1]) or index(*args))
+    Q = roll(ALL + 20)[0][ALL:]
+    first = model.transform(Q)
+    for _ in range(3):
+        same_bits(model.transform(Q), first)
+        same_bits(model.transform(Q[:1]), first[:1])
+    assert len(made) == 1
+    close(other.transform(Q), lowd.LTSA(2, n_neighbors=8).fit(X[::-1].copy()).transform(Q))
+    model.set_params(n_jobs=1).transform(Q)
+    count = len(planned._plans)
+    again = pickle.loads(pickle.dumps(model))
+    assert again.map_ not in planned._plans
+    same_bits(again.transform(Q), first)
+    del again
+    gc.collect()
+    assert len(planned._plans) == count
+    model.fit(X[::2].copy())  # other rows, another map
+    made.clear()
+    model.transform(Q)
+    assert len(made) == 1
+    assert len(made[0]) == ALL // 2
