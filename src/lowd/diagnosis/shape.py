@@ -10,7 +10,7 @@ from scipy.linalg import eigh
 from scipy.sparse import csr_array, issparse
 
 from .. import draws
-from ..backends.protocol import Backend, Float64, Neighbors
+from ..backends.protocol import Backend, Float64, Lists, Neighbors
 from ..graph import union
 from ..relations.geodesics import symmetrize
 from .intrinsic import centered
@@ -71,7 +71,9 @@ def _along(
     starts = np.arange(0, n * k + 1, k)
     lengths = near.distances[:, :k].ravel()
     edges = union(csr_array((lengths, near.indices[:, :k].ravel(), starts), shape=(n, n)))
-    along = np.ascontiguousarray(np.asarray(ops.paths(edges, inside), np.float64)[:, inside])
+    along = np.ascontiguousarray(
+        np.asarray(ops.paths(edges, Lists.each(inside)), np.float64)[:, inside]
+    )
     symmetrize(along)
     bent = scaled(along, straight.shape[1])
     return Ways(k, residual_variance(along, straight), residual_variance(along, bent))
