@@ -92,11 +92,13 @@ def test_one_method_needs_no_name_in_the_grid(rolled):
         (["PCA"], {"n_neighbors": 299}, "n_neighbors=299"),
         (["PCA"], {"seeds": 0}, "seeds=0"),
         (["PCA"], {"subsamples": -1}, "subsamples=-1"),
+        (["PCA"], {"labels": np.linspace(0, 1, 300)}, "no classes"),
+        (["PCA"], {"truth": np.ones((7, 2))}, "truth has 7 rows"),
     ],
 )
 def test_mistakes_are_found_before_anything_runs(rolled, monkeypatch, methods, options, words):
     monkeypatch.setattr(lowd.PCA, "fit_transform", lambda *_: pytest.fail("it ran"))
-    with pytest.raises(ParameterError, match=words):
+    with pytest.raises((ParameterError, DataError), match=words):
         lowd.compare(rolled[0], methods, **options)
 
 
@@ -207,10 +209,11 @@ def test_neighbors_are_searched_once_and_change_nothing(rolled, monkeypatch):
 def test_ties_and_copies_are_not_shared():
     """Methods then look farther than their k, which a list of k cannot tell."""
     grid = lattice(12, 10) * [1.0, 1.3]
-    copied = np.vstack([roll(100)[0], roll(100)[0][:5]])
+    copied = np.vstack([roll(100)[0], [[30.0, 10.0, 30.0]] * 2])  # in no list but each other's
     for X in (grid, copied):
-        found = quick(X, SHARED[:2], n_neighbors=5)
-        for model, run in zip(SHARED, found.runs, strict=False):
+        models = [lowd.Isomap(n_neighbors=8), lowd.Isomap(n_neighbors=12)]
+        found = quick(X, models, n_neighbors=5)
+        for model, run in zip(models, found.runs, strict=True):
             alone = fresh(model).fit_transform(X)
             assert disparity(run.embedding, alone) < 1e-9
 
@@ -288,7 +291,7 @@ def test_disparity_is_that_of_scipy():
     A, B = rng.normal(size=(20, 2)), rng.normal(size=(20, 2))
     assert disparity(A, B) == pytest.approx(procrustes(A, B)[2])
     assert disparity(A, B[:, :1]) == pytest.approx(procrustes(A, B * [1, 0])[2])
-    turned = aligned_to(A, -3 * A[:, ::-1] + 5)
+    turned = aligned_to(A, 3 * A @ [[0.8, -0.6], [0.6, 0.8]] * [1, -1] + 5)
     np.testing.assert_allclose(turned, A)
     with pytest.raises(DataError, match="one place"):
         disparity(A, np.zeros((20, 2)))

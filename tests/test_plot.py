@@ -400,6 +400,9 @@ def test_true_neighbors_are_those_of_the_data():
             counted(len(true - shown), "true", " lost"),
             counted(len(shown - true), "false", ""),
         ]
+    marked = [np.asarray(one.get_offsets()) for one in ax.collections[2:5]]
+    for places, rows in zip(marked, (true & shown, true - shown, shown - true), strict=True):
+        assert np.sort(places, 0) == pytest.approx(np.sort(Y[sorted(rows)], 0))
     (spokes,) = [one for one in ax.collections if hasattr(one, "get_segments")]
     ends = np.array([segment[1] for segment in spokes.get_segments()])
     assert np.sort(ends, 0) == pytest.approx(np.sort(Y[sorted(true)], 0))
@@ -526,8 +529,12 @@ def test_the_last_step_of_pca_is_the_inverse(cloud):
     sk = decomposition.PCA(1).fit(cloud[:, [0, 2]])
     back = sk.inverse_transform(sk.transform(cloud[:, [0, 2]]))
     assert seen_by(axes[5]) == pytest.approx(back)
-    scaled = seen_by(plot.pca_steps(cloud, (0, 2))[2])
-    assert np.std(scaled, axis=0, ddof=1) == pytest.approx(1)
+    scaled = plot.pca_steps(cloud, (0, 2))
+    unit = cloud[:, [0, 2]].std(axis=0, ddof=1)
+    assert np.std(seen_by(scaled[2]), axis=0, ddof=1) == pytest.approx(1)
+    sk.fit(cloud[:, [0, 2]] / unit)
+    back = unit * sk.inverse_transform(sk.transform(cloud[:, [0, 2]] / unit))
+    assert seen_by(scaled[5]) == pytest.approx(back)
     with pytest.raises(DataError, match="two columns"):
         plot.pca_steps(cloud[:, :1])
 
@@ -538,7 +545,7 @@ def test_the_last_step_of_pca_is_the_inverse(cloud):
 def test_maps_are_turned_to_look_like_the_first():
     rng = np.random.default_rng(0)
     Y = rng.normal(size=(30, 2))
-    turn = np.array([[0, -1], [1, 0]]) * [1, -1]
+    turn = np.array([[0.8, -0.6], [0.6, 0.8]])
     axes = plot.compare({"one": Y, "other": 7 * Y @ turn + 100}, np.arange(30) % 3)
     first, second = (np.asarray(ax.collections[0].get_offsets()) for ax in axes)
     assert second == pytest.approx(first)

@@ -16,6 +16,7 @@ from ..base import Reducer
 from ..errors import DataError, LowdWarning, ParameterError, UnsupportedError
 from ..procrustes import disparity
 from ..quality import evaluate
+from ..quality.classes import class_codes
 from .candidates import Candidate, candidates, fresh
 from .result import CRITERIA, Comparison, Run, Stability, check_criteria
 from .sharing import Sharing
@@ -102,6 +103,10 @@ def compare(
     chosen = candidates(methods, grid, common)
     n = n_rows(X)
     check_criteria(criteria, labels)
+    if labels is not None:
+        class_codes(labels, n)
+    if truth is not None and len(truth) != n:
+        raise DataError(f"truth has {len(truth)} rows, but X has {n}; give one per row.")
     if not 0 < n_neighbors <= n - 2:
         raise ParameterError(
             f"n_neighbors={n_neighbors}: expected from 1 to {n - 2}, since there are {n} rows."

@@ -86,10 +86,11 @@ def _wanted(model: Any, n: int, common: tuple[Any, Any]) -> int | None:
     ):
         return None
     settings = model.get_params(deep=False)
-    own = settings.get("metric", "euclidean"), settings.get("metric_params")
+    metric, params = settings.get("metric", "euclidean"), settings.get("metric_params")
+    same = metric == common[0] and params is common[1]  # arrays inside cannot be compared
     landmarks = type(model)().get_params(deep=False).get("n_landmarks")
     special = settings.get("radius") is not None or settings.get("affinity") == "precomputed"
-    if own != common or special or settings.get("n_landmarks") != landmarks:
+    if not same or special or settings.get("n_landmarks") != landmarks:
         return None
     k = settings.get("n_neighbors")
     if settings.get("affinity") == "perplexity":

@@ -149,7 +149,7 @@ def legend_outside(ax: Any, handles: list[Any], title: str | None = None) -> Any
     ax.set_anchor("NE")  # axes that shrink for equal units stay beside it, and so it inside
     legend = ax.legend(
         handles,
-        [str(i) for i in range(len(handles))],  # real names may begin with "_", which is refused
+        [str(i) for i in range(len(handles))],  # older versions refuse names that begin with "_"
         title=None if title is None else plain(title),
         loc="upper left",
         bbox_to_anchor=(1.01, 1.0),
