@@ -15,6 +15,9 @@ def main(args: list[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 6
-    from .app import run
+    try:
+        from .app import run
 
-    return run(sys.argv[1:] if args is None else args)
+        return run(sys.argv[1:] if args is None else args, alone=args is None)
+    except KeyboardInterrupt:  # while packages are imported
+        return 130

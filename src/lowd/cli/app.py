@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import shlex
 from collections.abc import Callable
+from contextlib import nullcontext
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -73,9 +74,9 @@ def _root(
     pass
 
 
-def run(args: list[str]) -> int:
-    """Run the command line; the exit code."""
-    _Typed.line = shlex.join(["lowd", *args])
+def run(args: list[str], alone: bool) -> int:
+    """Run the command line; the exit code. `alone`: the process does nothing else."""
+    _Typed.line, _Typed.alone = shlex.join(["lowd", *args]), alone
     try:
         app(args, prog_name="lowd")
     except SystemExit as end:
@@ -84,9 +85,10 @@ def run(args: list[str]) -> int:
 
 
 class _Typed:
-    """The line as it was typed, for the report."""
+    """The line as it was typed, for the report, and whether this process is for it alone."""
 
     line = "lowd"
+    alone = False
 
 
 def _built(word: str, command: Command) -> Callable[..., None]:
@@ -107,6 +109,7 @@ def _built(word: str, command: Command) -> Callable[..., None]:
 def _call(word: str, command: Command, given: dict[str, Any]) -> int:
     """Do the work; every error becomes a sentence and an exit code."""
     from .talk import Talk
+    from .watch import watched
     from .work import Work
 
     talk = Talk(given)
@@ -124,7 +127,8 @@ def _call(word: str, command: Command, given: dict[str, Any]) -> int:
                 outputs.rehearse()
                 return getattr(home, name)(given, talk, outputs)
 
-        document, text = Work(work).result(talk.shows_bar, outputs.abandon)
+        with watched(outputs.homes) if _Typed.alone else nullcontext():
+            document, text = Work(work).result(talk.shows_bar, outputs.abandon)
         outputs.publish()
         talk.result(document, text, piped="-" in outputs.paths.values())
     except BaseException as error:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ParameterError
+from .watch import PREFIX
 
 STDOUT = "-"
 
@@ -55,6 +56,11 @@ class Outputs:
     def __contains__(self, role: str) -> bool:
         return role in self.paths
 
+    @property
+    def homes(self) -> set[Path]:
+        """The folders in which unfinished files may lie."""
+        return {_home(path) for path in self.paths.values()}
+
     def part(self, role: str) -> Path:
         """The place to write this output to for now; it has the final name, in another folder."""
         return self.beside(self.paths[role])
@@ -62,9 +68,9 @@ class Outputs:
     def beside(self, path: str) -> Path:
         """The same for any path, known by now."""
         target = Path("stdout.csv" if path == STDOUT else path).absolute()
-        home = Path(tempfile.gettempdir()) if path == STDOUT else target.parent
+        home = _home(path)
         if home not in self._folders:
-            self._folders[home] = Path(tempfile.mkdtemp(prefix=".lowd-", dir=home))
+            self._folders[home] = Path(tempfile.mkdtemp(prefix=PREFIX, dir=home))
         part = self._folders[home] / target.name
         self._parts[Path(STDOUT) if path == STDOUT else target] = part
         return part
@@ -106,3 +112,7 @@ class Outputs:
         from ..io import check_target
 
         check_target(os.path.relpath(target), self._force)
+
+
+def _home(path: str) -> Path:
+    return Path(tempfile.gettempdir()) if path == STDOUT else Path(path).absolute().parent

@@ -18,7 +18,7 @@ from .. import progress
 from ..errors import Cancelled
 
 SHOWN_AFTER = 1.0  # seconds: shorter work needs no bar
-GRACE = 0.5  # seconds that cancelled work gets to end by itself
+GRACE = 0.4  # seconds that cancelled work gets to end by itself
 
 
 class Work:
