@@ -193,6 +193,16 @@ def test_scale_takes_the_units_out():
     assert lowd.dimension(other).suggestions != even.suggestions
 
 
+def test_the_end_of_the_range_is_said():
+    X = subspace(60, n=400, d=90, noise=0.01)
+    found = lowd.dimension(X)
+    assert found.suggestions["cross_validation"] == 50
+    assert any("50 components, and the last was best" in note for note in found.notes)
+    assert (
+        lowd.dimension(1e200 * X[:60, :20]).suggestions == lowd.dimension(X[:60, :20]).suggestions
+    )
+
+
 def test_what_is_refused():
     X = subspace(2, n=30, d=5)
     X[3, 2] = np.nan

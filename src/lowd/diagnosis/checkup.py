@@ -218,7 +218,7 @@ def _dimension(found: dict[str, Dimension]) -> list[Finding]:
 
 def _shape(sample: Sample, dimension: float, measured: Ways, seed: int) -> tuple[str, Finding]:
     shape, finding = shape_finding(measured, dimension)
-    if shape != "non-linear" and (slanted := oblique(sample, dimension, seed)) is not None:
+    if shape == "linear" and (slanted := oblique(sample, dimension, seed)) is not None:
         return "non-orthogonal", slanted
     return shape, finding
 

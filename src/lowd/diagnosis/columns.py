@@ -14,7 +14,7 @@ from ..backends.protocol import Float64
 from ..data import SAFE
 from ..maps import key_bits, key_factors, row_keys
 from .result import Finding, listed
-from .subject import Sample, Subject
+from .subject import LARGE, SMALL, Sample, Subject
 
 OWNS = 0.9  # share of the variance that makes a column the owner (of two columns: 0.99)
 UNEVEN = 30.0  # largest standard deviation in units of the median one
@@ -41,6 +41,17 @@ class ColumnSurvey:
     def varies(self) -> NDArray[np.bool_]:
         """Columns with more than one value."""
         return np.asarray(self.high > self.low)
+
+    @property
+    def largest(self) -> float:
+        """The largest size of a finite entry."""
+        held = np.abs([*self.low, *self.high])
+        return float(held[np.isfinite(held)].max(initial=0))
+
+    @property
+    def plain(self) -> bool:
+        """Can entries be squared and added up without a thought?"""
+        return SMALL < self.largest < LARGE
 
 
 def survey(subject: Subject) -> ColumnSurvey:
@@ -169,8 +180,7 @@ def _missing(subject: Subject, seen: ColumnSurvey) -> Finding:
 
 
 def _range(seen: ColumnSurvey) -> list[Finding]:
-    held = np.abs([*seen.low, *seen.high])
-    largest = float(held[np.isfinite(held)].max(initial=0))
+    largest = seen.largest
     low, high = SAFE[np.dtype(np.float64)]
     if largest == 0 or low <= largest <= high:
         return []

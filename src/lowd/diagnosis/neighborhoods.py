@@ -136,11 +136,11 @@ def hubness(near: Neighbors, k: int, rows: NDArray[np.int64], where: str) -> Fin
     unseen = float((chosen == 0).mean())
     told = (
         f"Row {rows[hub]} is among the {k} neighbors of {chosen[hub]} rows, and {unseen:.0%} are "
-        f"nobody's neighbor{where} (skewness {skewness:.1f})"
+        f"nobody's neighbor{where}; skewness {skewness:.1f}"
     )
     if skewness <= HUBS:
         return Finding(
-            "fine", "hubness", f"No row is everyone's neighbor{where} (skewness {skewness:.1f})."
+            "fine", "hubness", f"No row is everyone's neighbor{where}; skewness {skewness:.1f}."
         )
     return Finding(
         "warning" if skewness > MANY_HUBS else "notice",

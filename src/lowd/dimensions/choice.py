@@ -15,12 +15,13 @@ from ..diagnosis.checkup import NEIGHBORS, watched
 from ..diagnosis.columns import ColumnSurvey, survey
 from ..diagnosis.intrinsic import agreed, intrinsic_dimensions
 from ..diagnosis.neighborhoods import first_rows
+from ..diagnosis.shape import DIMENSIONS
 from ..diagnosis.subject import Sample, Subject, chosen, read
 from ..errors import ColumnTypeError, DataError, ParameterError
 from ..solvers import scree
 from ..threads import calm_blas
 from .curved import eigengap, residual_elbow, small_sample
-from .linear import DIRECT, FOLDS, HELD_OUT, PERMUTED, cross_validated, parallel, spectra
+from .linear import DIRECT, FOLDS, HELD_OUT, MOST, PERMUTED, cross_validated, parallel, spectra
 from .result import Dimensions
 
 WIDEST = 4000  # columns of the rules that need many spectra
@@ -128,7 +129,7 @@ def _by_all_rules(
     distinct, copies = first_rows(seen.keys, seen.complete)
     sample = subject.sample(chosen(subject, distinct, max_samples, seed))
     parts = [
-        _of_spectrum(subject, seed, ops),
+        _of_spectrum(subject, seen, seed, ops),
         _of_samples(subject, repeats, seed),
         _of_neighbors(sample, k, seed, ops),
     ]
@@ -171,14 +172,20 @@ class Part(NamedTuple):
         return total
 
 
-def _of_spectrum(subject: Subject, seed: int, ops: Backend) -> Part:
+def _of_spectrum(subject: Subject, seen: ColumnSurvey, seed: int, ops: Backend) -> Part:
     """Rules that look at eigenvalues alone."""
     part = Part.empty()
-    rows = np.arange(len(subject))
     if min(len(subject), subject.width) > DIRECT:
         rows = draws.subset(seed, "spectrum", len(subject), DIRECT)
         part.notes.append(f"The eigenvalues are those of {DIRECT} rows drawn by chance.")
-    found = spectra(subject.sample(rows).items, ops)
+        X = subject.sample(rows).items
+    elif seen.plain and isinstance(subject.items, np.ndarray) and subject.items.dtype.kind == "f":
+        X = np.ascontiguousarray(
+            subject.items, subject.dtype
+        )  # not copied, as all rows may be many
+    else:
+        X = subject.sample(np.arange(len(subject))).items
+    found = spectra(X, ops)
     values = found.scatter
     part.curves["eigenvalues"] = values / (found.n - 1)
     part.curves["cumulative"] = np.cumsum(values) / values.sum()
@@ -213,11 +220,13 @@ def _of_samples(subject: Subject, repeats: int, seed: int) -> Part:
         X = X[draws.subset(seed, "held out", len(X), min(len(X), HELD_OUT))]
         part.counts["cross_validation"], errors = cross_validated(X, seed)
         part.curves["cross_validation"] = errors
+        if part.counts["cross_validation"] == MOST:
+            part.notes.append(f"Cross-validation tries {MOST} components, and the last was best.")
     return part
 
 
 def _dense(subject: Subject, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Float64:
-    X = subject.items[rows]
+    X = subject.sample(rows).items
     X = X if len(columns) == subject.width else X[:, columns]
     return np.asarray(X.toarray() if issparse(X) else X, np.float64)
 
@@ -233,6 +242,8 @@ def _of_neighbors(sample: Sample, k: int, seed: int, ops: Backend) -> Part:
     part.notes.extend(notes)
     if (bend := residual_elbow(sample, agreed(found) or 2, ops, seed)) is not None:
         part.counts["isomap"], part.curves["residual_variance"] = bend
+        if part.counts["isomap"] == DIMENSIONS:
+            part.notes.append(f"Isomap's residual variance still falls at {DIMENSIONS} dimensions.")
     else:
         part.notes.append("The neighbor graph is in pieces, so ways along it say nothing.")
     small = small_sample(sample, seed)
