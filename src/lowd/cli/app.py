@@ -128,7 +128,7 @@ def _call(word: str, command: Command, given: dict[str, Any]) -> int:
                 return getattr(home, name)(given, talk, outputs)
 
         with watched(outputs.homes) if _Typed.alone else nullcontext():
-            document, text = Work(work).result(talk.shows_bar, outputs.abandon)
+            document, text = Work(work).result(talk.shows_bar, outputs.abandon, _Typed.alone)
         outputs.publish()
         talk.result(document, text, piped="-" in outputs.paths.values())
     except BaseException as error:

@@ -33,8 +33,11 @@ class Work:
         context = contextvars.copy_context()
         self._thread = threading.Thread(target=context.run, args=(self._run,), daemon=True)
 
-    def result(self, shown: bool, abandon: Callable[[], None]) -> Any:
-        """Wait for the answer. On Ctrl-C `abandon` cleans up, even if the work goes on."""
+    def result(self, shown: bool, abandon: Callable[[], None], alone: bool = False) -> Any:
+        """Wait for the answer. On Ctrl-C `abandon` cleans up, even if the work goes on.
+
+        `alone`: the process is for this work only, and may end with it.
+        """
         self._thread.start()
         try:
             self._wait(shown)
@@ -42,8 +45,9 @@ class Work:
             self._stop.set()
             self._thread.join(GRACE)
             abandon()
-            if self._thread.is_alive():
-                # The work is deep in a call that cannot be interrupted: end with the process.
+            if alone or self._thread.is_alive():
+                # Either the work is deep in a call that cannot be interrupted, or there is nothing
+                # left to do; Python's own way out would free gigabytes one array at a time.
                 sys.stderr.write("\nlowd: stopped; nothing was written.\n")
                 sys.stderr.flush()
                 os._exit(130)
