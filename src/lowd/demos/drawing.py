@@ -28,7 +28,8 @@ def bare(ax: Any, title: str, note: str = "") -> None:
     look = {"ha": "center", "color": SOFT, "fontsize": 8.5, "textcoords": "offset points"}
     ax.annotate(note, (0.5, 1), (0, 5), xycoords="axes fraction", **look)
     ax.set(xticks=[], yticks=[], xlabel="", ylabel="")
-    ax.set_aspect("equal", adjustable="datalim")
+    if ax.get_aspect() == "auto":  # `plot` has set its own
+        ax.set_aspect("equal", adjustable="datalim")
     ax.spines[:].set_visible(False)
 
 
