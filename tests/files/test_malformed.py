@@ -205,6 +205,16 @@ def test_links_and_devices(tmp_path):
     assert lowd.io.read(tmp_path / "a[1]*.csv").X.shape == (3, 2)
 
 
+def test_a_panic_of_polars_is_our_error(tmp_path):
+    """Some bytes of an Arrow file made polars 2.1 panic, which is no Exception."""
+    path = tmp_path / "t.arrow"
+    whole = GOOD["t.arrow"]
+    for at in range(700, 744, 4):
+        path.write_bytes(whole[:at] + b"\xff" * 4 + whole[at + 4 :])
+        with suppress(LowdError):
+            assert len(lowd.io.read(path)) > 0
+
+
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     name=st.sampled_from(list(GOOD)),

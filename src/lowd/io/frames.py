@@ -197,7 +197,8 @@ def _guarded(source: Source, work: Any) -> Any:
     try:
         return work()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
-        reason = str(error).strip().partition("\n")[0].rstrip(".")
+        panic = isinstance(error, pl.exceptions.PanicException)  # its text is for polars' authors
+        reason = "polars gave up" if panic else str(error).strip().partition("\n")[0].rstrip(".")
         raise FileFormatError(
             f"{source.name} is damaged, or not what its name says ({reason})."
         ) from None
