@@ -176,6 +176,14 @@ class LowdNeighbors(Searched):
         return lowd.neighbors(X, self.n_neighbors).indices
 
 
+class LowdDiagnosis:
+    def fit_transform(self, X: Any) -> Any:
+        import lowd
+
+        found = lowd.diagnose(X)
+        return np.array([found.intrinsic_dimension["two_nn"].value])
+
+
 class FaissNeighbors(Searched):
     def search(self, X: Any, k: int) -> Any:
         import faiss

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from cases import CASES as BASIC_CASES
 from cases import Case, Start
+from diagnosis_cases import DIAGNOSIS_CASES
 from embedding_cases import EMBEDDING_CASES
 from graph_cases import GRAPH_CASES
 from neighbor_cases import NEIGHBOR_CASES
 from scaling_cases import SCALING_CASES
 
 CASES: dict[str, Case | Start] = BASIC_CASES | NEIGHBOR_CASES | GRAPH_CASES | SCALING_CASES
-CASES |= EMBEDDING_CASES
+CASES |= EMBEDDING_CASES | DIAGNOSIS_CASES
