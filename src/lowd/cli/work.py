@@ -77,5 +77,10 @@ class Work:
                 if not shown or time.monotonic() - start < SHOWN_AFTER:
                     continue
                 show = show or stack.enter_context(progress.bar())
-                for stage, (done, total) in list(self._latest.items()):
-                    show(stage, done, total)
+                self._tell(show)
+            if show is not None:
+                self._tell(show)  # how it ended
+
+    def _tell(self, show: progress.Listener) -> None:
+        for stage, (done, total) in list(self._latest.items()):
+            show(stage, done, total)
