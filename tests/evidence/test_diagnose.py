@@ -322,7 +322,9 @@ def test_dense_sparse_and_types_say_the_same():
 
 def test_distances_that_are_none():
     D = DATA["distances"][0]
-    assert lowd.diagnose(D, metric="precomputed").shape == "linear"
+    found = lowd.diagnose(D, metric="precomputed")
+    assert found.shape == "linear"
+    assert found.pieces == lowd.diagnose(1e200 * D, metric="precomputed").pieces == clean().pieces
     for place, value, topic in [
         ((0, 1), np.nan, "missing"),
         ((0, 1), 5.0, "symmetry"),

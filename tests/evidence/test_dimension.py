@@ -243,3 +243,9 @@ def test_pages_and_plain_data():
     assert plain["agreement"] == found.agreement
     assert found.agreement in repr(found)
     assert "two_nn" in plain["intervals"]
+
+
+def test_picture():
+    pytest.importorskip("matplotlib")
+    found = lowd.dimension(subspace(2, n=60, d=6))
+    assert len(found.plot()[0].get_yticklabels()) == len(found.suggestions)

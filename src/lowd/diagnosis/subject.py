@@ -66,7 +66,7 @@ class Subject:
     def sample(self, rows: NDArray[np.int64]) -> Sample:
         """Some rows, ready to be compared."""
         if self.kind == "distances":
-            items = np.ascontiguousarray(self.items[np.ix_(rows, rows)], np.float64)
+            items = _in_range(self.items[np.ix_(rows, rows)])
         elif self.kind == "rows":
             items = _in_range(self.items[rows].astype(np.float64))
         else:
@@ -170,7 +170,7 @@ def chosen(
 
 
 def _in_range(X: Rows) -> Rows:
-    """Rows in other units if their squares would overflow or vanish; no finding has units."""
+    """The same in other units if squares would overflow or vanish; no finding has units."""
     entries = X.data if issparse(X) else X
     largest = float(np.abs(entries).max(initial=0))
     if SMALL < largest < LARGE or largest == 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from html import escape
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -102,9 +103,7 @@ class Dimensions:
 
     def plot(self, ax: Any = None) -> Any:
         """The curves with the suggestions on them: `lowd.plot.dimension`."""
-        # A picture of the result lives a layer above it, and is made only when asked for.
-        from importlib import import_module
-
+        # A string: plots stand above this module, and need matplotlib.
         return import_module("lowd.plot").dimension(self, ax=ax)
 
     def __repr__(self) -> str:
