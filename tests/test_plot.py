@@ -250,7 +250,7 @@ def test_what_cannot_be_drawn_is_said(call, error, words):
 def crowd():
     rng = np.random.default_rng(0)
     wide = rng.normal(size=(MANY - 9999, 2))
-    return np.vstack([wide, 0.01 * rng.normal(size=(10_000, 2)), [[9.0, 9.0]]])
+    return np.vstack([wide, 0.01 * rng.normal(size=(10_000, 2)), [[9.0, 9.0], [9.5, 9.5]]])
 
 
 def test_many_points_are_counted_not_drawn():
@@ -272,7 +272,8 @@ def test_cells_are_square_and_hold_every_point():
     left, right, bottom, top = grid.extent
     high, wide = grid.counts.shape
     assert (right - left) / wide == pytest.approx((top - bottom) / high)
-    assert wide == CELLS + 1
+    assert wide == int(0.8 * len(Y) ** 0.5) + 1
+    assert max(cells(np.repeat(Y, 5, 0)).counts.shape) == CELLS + 1
     side = (right - left) / wide
     row, column = int((Y[7, 1] - bottom) // side), int((Y[7, 0] - left) // side)
     inside = (np.abs(Y[:, 0] - left - (column + 0.5) * side) <= side / 2) & (
@@ -296,7 +297,7 @@ def test_a_cell_of_two_classes_has_their_mixture():
     assert np.asarray(image.get_array())[0, 0, :3] == pytest.approx(
         ((a**2.2 + b**2.2) / 2) ** (1 / 2.2)
     )
-    near = 1 + np.linspace(-1, 1, 9) / CELLS  # a cell is about two pixels
+    near = 1 + np.linspace(-1, 1, 9) / len(Y) ** 0.5
     darkest = min((at(ax, pixels, (x, y)) for x in near for y in near), key=sum)
     assert darkest == pytest.approx(FAINTEST * a + 1 - FAINTEST, abs=0.02)
     assert len(ax.get_legend().get_texts()) == 2

@@ -11,8 +11,8 @@ from .canvas import drawing
 from .colors import Classes, Values
 
 MANY = 50_000  # points; more of them hide each other, and a crowd looks like a few
-CELLS = 360  # along the longer side: about two pixels each in a picture of usual size
-FAINTEST = 0.25  # ink of a single point, which must be seen too
+CELLS = 360  # along the longer side, at most: about two pixels each in a picture of usual size
+FAINTEST = 0.3  # ink of a single point, which must be seen too
 
 Image = NDArray[np.float64]
 
@@ -33,7 +33,9 @@ class Cells(NamedTuple):
 def cells(P: NDArray[Any]) -> Cells:
     """Square cells over all points."""
     low, high = P.min(axis=0).astype(np.float64), P.max(axis=0).astype(np.float64)
-    side = float((high - low).max()) / CELLS or 1.0
+    # Cells that mostly hold one point or none are noise: fewer of them for fewer points.
+    along = min(CELLS, int(0.8 * len(P) ** 0.5))
+    side = float((high - low).max()) / along or 1.0
     width, height = (np.floor((high - low) / side).astype(int) + 1).tolist()
     column, row = np.minimum((P - low) // side, [width - 1, height - 1]).astype(np.int64).T
     cell = row * width + column

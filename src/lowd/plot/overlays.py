@@ -69,10 +69,10 @@ def quality(
     ax = one_axes(ax)
     doubt = drawing().colors.LinearSegmentedColormap.from_list("doubt", DOUBT)
     values = Values(numbers, measure.replace("_", " "), doubt.reversed() if falls else doubt, 0.01)
-    area = point_size(len(P)) if size is None else size
+    area = point_size(len(rows)) if size is None else size
     unknown = np.ones(len(P), bool)
     unknown[rows] = False
-    ax.scatter(*P[unknown].T, s=0.6 * area, color="#ECEEF0", linewidths=0, zorder=1)
+    ax.scatter(*P[unknown].T, s=0.6 * point_size(len(P)), color="#ECEEF0", linewidths=0, zorder=1)
     if len(rows) > MANY:
         shaded(ax, P[rows], values)  # the mean of each cell: the worst on top would be all we see
     else:
