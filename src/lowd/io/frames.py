@@ -47,7 +47,7 @@ def scan(source: Source, kind: str) -> polars.LazyFrame:
         if kind == "parquet":
             lazy = pl.scan_parquet(_target(source), glob=False)
         elif kind == "arrow":
-            lazy = pl.scan_ipc(_target(source), glob=False)
+            lazy = pl.scan_ipc(_target(source, glob=True))
         else:
             lazy = pl.scan_ndjson(_target(source, glob=True), infer_schema_length=_LOOK)
         lazy.collect_schema()
