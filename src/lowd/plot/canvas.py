@@ -84,7 +84,8 @@ def many_axes(ax: Any, count: int, columns: int, side: float = 3.0, extra: float
     if ax is None:
         columns = min(columns, count)
         rows = -(-count // columns)
-        figure = new_figure(side * columns + extra, (side + 0.25) * rows)
+        figure = new_figure(side * columns + extra, (side + 0.35) * rows)
+        figure.get_layout_engine().set(h_pad=0.08, w_pad=0.06)  # titles and notes keep apart
         return np.array([figure.add_subplot(rows, columns, i + 1) for i in range(count)])
     given = np.array(ax, dtype=object).ravel()
     if len(given) < count or not all(hasattr(one, "transAxes") for one in given):

@@ -162,7 +162,7 @@ def neighbors(
     away[point] = np.inf
     seen = np.argsort(away, kind="stable")[: len(true)]
     flat, names = two_dimensions(P, names, dims)
-    ax = one_axes(ax)
+    ax = one_axes(ax, 6.8)
     blue, rose = COLORS[0], COLORS[2]
     ax.scatter(*flat.T, s=point_size(len(P)), color=PALE, linewidths=0, zorder=1)
     groups = (
