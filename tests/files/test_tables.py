@@ -214,6 +214,18 @@ def test_columns_are_chosen_by_patterns(read):
         read("t.csv", text, label="lable")
 
 
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_a_name_is_no_pattern(tmp_path, name):
+    """polars takes '*' and '^...$' as patterns; in a file they are names."""
+    frame = pl.DataFrame([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], schema=["*", "^a.*$", "ab"])
+    getattr(frame, f"write_{name[2:]}")(tmp_path / name)
+    table = lowd.io.read(tmp_path / name)
+    assert table.columns == ("*", "^a.*$", "ab")
+    assert table.X.tolist() == [[1, 3, 5], [2, 4, 6]]
+    assert lowd.io.read(tmp_path / name, columns="ab").X.tolist() == [[5], [6]]
+    assert lowd.io.read(tmp_path / name, gower=True).X.columns == ["*", "^a.*$", "ab"]
+
+
 def test_text_is_named_with_three_ways_on(read):
     text = "a,island,sex\n1,u,m\n2,v,f\n3,u,\n4,v,m\n"
     with pytest.raises(ColumnTypeError, match=r"'island', 'sex'.*drop=.*encode=True.*gower=True"):

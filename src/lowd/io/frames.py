@@ -62,11 +62,16 @@ def height(source: Source, lazy: polars.LazyFrame) -> int:
     return int(_guarded(source, lambda: lazy.select(pl.len()).collect().item()))
 
 
+def picked(frame: Any, names: Sequence[str]) -> Any:
+    """The columns of exactly these names: in `select` a name may be a pattern, such as '*'."""
+    return frame.select(package().selectors.by_name(*names) if names else [])
+
+
 def collected(
     source: Source, lazy: polars.LazyFrame, names: Sequence[str] | None, every: int
 ) -> polars.DataFrame:
     """The named columns of each `every`-th row."""
-    chosen = lazy if names is None else lazy.select(names)
+    chosen = lazy if names is None else picked(lazy, names)
     thin = chosen if every == 1 else chosen.gather_every(every)
     frame: polars.DataFrame = _guarded(source, thin.collect)
     return frame

@@ -94,7 +94,7 @@ def arrange(grid: Grid, options: Options) -> Table:
         X = stacked(frame[roles.vector], grid.name, grid.place)
         columns = tuple(f"{roles.vector}{j}" for j in range(X.shape[1]))
     elif options.gower:
-        X, columns = _mixed(frame.select(roles.features)), tuple(roles.features)
+        X, columns = _mixed(frames.picked(frame, roles.features)), tuple(roles.features)
     else:
         here = [name for name in roles.features if name in frame.columns]
         numbers, text = _numbers(grid, here, notes)
@@ -142,7 +142,7 @@ def _numbers(grid: Grid, features: list[str], notes: list[str]) -> tuple[Any, li
     if empty:
         notes.append(f"Columns {quoted(empty)} are empty and were left out.")
     names = [name for name in features if name not in {*text, *empty}]
-    chosen = frame.select(names)
+    chosen = frames.picked(frame, names)
     return (chosen.with_columns(**mended) if mended else chosen), text
 
 
