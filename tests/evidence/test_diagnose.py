@@ -281,7 +281,9 @@ def test_costs_are_those_of_the_methods():
     found = clean().costs
     assert set(found) == set(lowd.methods.METHODS)
     assert found["Isomap"].bytes == lowd.Isomap().estimate(120, 4).bytes
+    assert found["PCA"].bytes == lowd.PCA(2).estimate(120, 4).bytes
     assert all(cost.fits and cost.seconds > 0 for cost in found.values())
+    assert "LTSA" not in lowd.diagnose(DATA["sparse"][0]).costs
     square = lowd.diagnose(DATA["distances"][0], metric="precomputed").costs
     assert "PCA" not in square
     assert square["MDS"].bytes == lowd.MDS(metric="precomputed").estimate(120, 1).bytes

@@ -126,3 +126,10 @@ def test_few_values_leave_two_nn_out():
     found, notes = intrinsic_dimensions(sample, sample.others(20, OPS), OPS, 0)
     assert "two_nn" not in found
     assert "two-NN" in notes[0]
+
+
+def test_more_dimensions_than_neighbors_leave_local_pca_out():
+    sample = read(np.random.default_rng(0).normal(size=(300, 80))).sample(np.arange(300))
+    found, notes = intrinsic_dimensions(sample, sample.others(40, OPS), OPS, 0)
+    assert list(found) == ["two_nn", "maximum_likelihood"]
+    assert "no end among 39 axes" in notes[0]

@@ -1,14 +1,16 @@
 """What each method would take: its own plan of memory, and a rough model of its time.
 
-Seconds were measured on two cores of an AMD EPYC server with default settings, on 1000 to 70,000
-images of 50 and 784 columns. They tell seconds from hours, within a factor of about three; a metric
-other than the default, or another machine, may be farther off.
+Seconds were measured on two cores of an AMD EPYC server, for maps of two dimensions with default
+settings, on 1000 to 70,000 images of 50 and 784 columns. They tell seconds from hours, within a factor
+of about three; another metric or machine may be farther off.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+
+from scipy.sparse import issparse
 
 from .. import memory
 from ..methods import METHODS
@@ -42,7 +44,7 @@ def _paths(n: int, d: int) -> float:
 
 
 _SECONDS: dict[str, Callable[[int, int], float]] = {
-    "PCA": lambda n, d: 1e-11 * n * d * min(n, d) + 2e-10 * min(n, d) ** 3,
+    "PCA": lambda n, d: 2e-9 * n * d,
     "GaussianRandomProjection": lambda n, d: 1e-11 * n * d * min(d, 300),
     "SparseRandomProjection": lambda n, d: 1e-9 * n * d,
     "HadamardRandomProjection": lambda n, d: 5e-10 * n * d,
@@ -65,27 +67,31 @@ _SECONDS: dict[str, Callable[[int, int], float]] = {
 def costs(subject: Subject) -> dict[str, Cost]:
     """Method -> what a fit of these data would take; only methods that can take them."""
     n, d = len(subject), max(subject.width, 1)
+    stored = subject.items.nnz // n + 1 if issparse(subject.items) else d  # numbers in a row
     free = memory.available()
     found = {}
     for method in METHODS:
         model = _model(method, subject)
-        if model is None:
+        if model is None or (issparse(subject.items) and not model._takes_sparse()):
             continue
         taken = model.estimate(n, d, subject.dtype).bytes
-        seconds = START + _SECONDS[method](n, d)
+        seconds = START + _SECONDS[method](n, stored)
         found[method] = Cost(taken, seconds, free is None or taken <= free)
     return found
 
 
 def _model(method: str, subject: Subject) -> Any:
-    """The method with default settings and the metric of the data, or None if it has no metric."""
+    """The method for a map with the metric of the data, or None if it has no metric.
+
+    Settings are the default ones, but of two components where the default is all of them.
+    """
     cls = class_of(method)
-    plain = subject.kind == "rows" and subject.metric == "euclidean"
-    if plain:
-        return cls()
+    params: dict[str, Any] = {} if cls().n_components is not None else {"n_components": 2}
+    if subject.kind == "rows" and subject.metric == "euclidean":
+        return cls(**params)
     if "metric" not in cls.__dataclass_fields__:
         return None
-    return cls(metric=subject.metric, metric_params=subject.metric_params)
+    return cls(**params, metric=subject.metric, metric_params=subject.metric_params)
 
 
 def cost_finding(found: dict[str, Cost]) -> Finding:

@@ -21,6 +21,7 @@ SIGNIFICANT = 1.959964  # standard errors to each side of a 95 % interval
 CENSORED = 0.1  # largest ratios, of which only the number counts
 RANGE = 20  # neighbors of the maximum likelihood estimate
 ANCHORS = 400  # rows whose neighborhoods are flattened
+SATURATED = 0.8  # of the axes that a neighborhood can show
 SMALLEST_AXIS = 0.05  # of the largest variance in a neighborhood (Fukunaga and Olsen, 1971)
 
 
@@ -133,7 +134,11 @@ def intrinsic_dimensions(
     found["maximum_likelihood"] = likely = maximum_likelihood(near) if apart.all() else None
     guess = likely or found.get("two_nn")
     if apart.all() and guess is not None:
-        found["local_pca"] = local_pca(sample, near, guess.value, ops, seed)
+        found["local_pca"] = axes = local_pca(sample, near, guess.value, ops, seed)
+        most = near.indices.shape[1] - 1
+        if axes is not None and axes.value > SATURATED * most:
+            found["local_pca"] = None
+            notes.append(f"Local PCA sees no end among {most} axes, and was left out.")
     return {name: value for name, value in found.items() if value is not None}, notes
 
 

@@ -67,7 +67,7 @@ class Diagnosis:
     findings : list of `Finding`, gravest first; topics that were looked at and are in order are
         among them, as "fine"
     recommendations : list of `Recommendation`, best first
-    costs : method -> `Cost(bytes, seconds, fits)` of a fit with its default settings
+    costs : method -> `Cost(bytes, seconds, fits)` of a map of two dimensions with default settings
     intrinsic_dimension : estimator -> (value, low, high)
     shape : "linear", "non-linear", "non-orthogonal", "high-dimensional" or "unknown"
     residual_variance : "linear" and "geodesic" -> 1 - r² with distances along the neighbor graph,
