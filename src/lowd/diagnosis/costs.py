@@ -1,8 +1,8 @@
 """What each method would take: its own plan of memory, and a rough model of its time.
 
 Seconds were measured on two cores of an AMD EPYC server, for maps of two dimensions with default
-settings, on 1000 to 70,000 images of 50 and 784 columns. They tell seconds from hours, within a factor
-of about three; another metric or machine may be farther off.
+settings, on 1000 to 70,000 images of 50 and 784 columns. They tell seconds from hours, within a
+factor of about three; another metric or machine may be farther off.
 """
 
 from __future__ import annotations
