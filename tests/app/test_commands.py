@@ -126,6 +126,14 @@ def test_arrays_and_distances(lowd_command):
     assert "PCA takes rows" in refused.err
 
 
+def test_labels_that_are_no_classes_color_the_map_only(lowd_command):
+    ended = lowd_command("pca", "data.csv", "--label", "x4", "--drop", "class", "--json")
+    assert ended.code == 0, ended.err
+    measures = json.loads(ended.out)["quality"]["measures"]
+    assert "trustworthiness" in measures
+    assert "knn_accuracy" not in measures
+
+
 def test_strings_by_edit_distance(lowd_command):
     words = ["cat", "cats", "cut", "cast", "dogma", "dogmas", "digma", "dogman"]
     Path("words.txt").write_text("\n".join(words))

@@ -13,7 +13,7 @@ from .. import progress
 from ..errors import DataError, ParameterError, UnsupportedError
 from .fields import COMMANDS, build
 from .files import STDOUT, Outputs
-from .reading import Prepared, metric_of, prepare, read, suited
+from .reading import Prepared, classes_of, metric_of, prepare, read, suited
 from .talk import Talk
 
 Answer = tuple[dict[str, Any], str]
@@ -99,7 +99,7 @@ class Run:
             return evaluate(
                 self.X,
                 Y,
-                labels=self.table.labels,
+                labels=classes_of(self.table),
                 metric=params.get("metric", "euclidean"),
                 metric_params=params.get("metric_params"),
                 n_neighbors=min(15, max(1, (len(Y) - 1) // 2)),

@@ -134,6 +134,15 @@ def metric_of(table: Any) -> str:
     return given.get(table.kind, "euclidean")
 
 
+def classes_of(table: Any) -> Any:
+    """The labels, if they are classes: measures by labels cannot use other numbers."""
+    from ..plot.colors import Values, coloring
+
+    if table.labels is None or isinstance(coloring(table.labels, len(table)), Values):
+        return None
+    return table.labels
+
+
 def _strings(table: Any) -> list[str]:
     if table.kind != "strings":
         raise DataError(f"{table.source}: the model was made from strings; this file holds none.")

@@ -11,7 +11,7 @@ from ..errors import ColumnTypeError, DataError
 from .fields import COMMANDS, advice, class_name, summary
 from .files import Outputs
 from .fitting import Answer, Run, write_map
-from .reading import metric_of, prepare, prepared_of, read
+from .reading import classes_of, metric_of, prepare, prepared_of, read
 from .talk import Talk, table
 
 
@@ -75,7 +75,7 @@ def evaluate(given: dict[str, Any], talk: Talk, _: Outputs) -> Answer:
     made = evaluate(
         X,
         Y,
-        labels=rows.labels if rows.labels is not None else places.labels,
+        labels=classes_of(rows if rows.labels is not None else places),
         metric=given["metric"] or metric_of(rows),
         n_neighbors=given["n_neighbors"],
         random_state=given["seed"],
@@ -120,7 +120,7 @@ def compare(given: dict[str, Any], talk: Talk, outputs: Outputs) -> Answer:
     X, _ = prepare(rows, given["standardize"])
     made = compare(
         X,
-        labels=rows.labels,
+        labels=classes_of(rows),
         metric=metric_of(rows),
         n_neighbors=given["n_neighbors"],
         random_state=given["seed"],
