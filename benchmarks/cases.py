@@ -63,7 +63,7 @@ class Case:
     tools: Mapping[str, Tool]
     bars: tuple[Bar, ...] = ()
     floor: Callable[[int, int], Floor] | None = None
-    job: Literal["fit_transform", "row"] = "fit_transform"
+    job: Literal["fit_transform", "row", "new"] = "fit_transform"
     scales: bool = False
 
 

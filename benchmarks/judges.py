@@ -197,6 +197,39 @@ def labels(X: Any, k: int) -> Score:  # noqa: ARG001
     return score
 
 
+def held_out(X: Any, k: int) -> Score:  # noqa: ARG001
+    """The same for new rows among the training rows, and for these among themselves."""
+    from scipy.spatial import cKDTree
+
+    known = data.labels(len(X))
+
+    def score(found: Arrays) -> dict[str, float]:
+        if known is None:
+            return {}
+        tree, n = cKDTree(found["known"].astype(np.float64)), len(found["known"])
+        wrong = {}
+        for name, places, own in (("new", found["Y"], 0), ("training", found["known"][::9], 1)):
+            near = tree.query(places.astype(np.float64), 15 + own)[1][:, own:]
+            votes = np.apply_along_axis(np.bincount, 1, known[near], minlength=10)
+            truth = known[n:] if name == "new" else known[:n:9]
+            wrong[f"15-NN error, {name}"] = float((votes.argmax(1) != truth).mean())
+        return wrong
+
+    return score
+
+
+def told(X: Any, k: int) -> Score:  # noqa: ARG001
+    """What the tool says of itself, where a judge would take longer than the work."""
+
+    def score(found: Arrays) -> dict[str, float]:
+        lost = float((~np.isfinite(found["Y"])).any(1).sum())
+        own = {"KL": "divergence", "force error": "force_error"}
+        known = {name: float(found[key]) for name, key in own.items() if key in found}
+        return {"lost rows": lost, **known}
+
+    return score
+
+
 def neighbors(X: Any, k: int) -> Score:
     """Share of the true neighbors of 500 rows that were missed; ties count as found."""
     rows = np.random.default_rng(0).choice(len(X), min(500, len(X)), replace=False)
@@ -281,6 +314,8 @@ JUDGES: dict[str, Callable[[Any, int], Score]] = {
         ratios,
         unrolled,
         labels,
+        held_out,
+        told,
         neighbors,
         intrinsic,
         divergence,

@@ -31,7 +31,11 @@ class OpenTSNE:
         from openTSNE import TSNE
 
         model = TSNE(**self.options, neighbors="exact", negative_gradient_method="fft", n_jobs=2)
-        return np.asarray(model.fit(X))
+        self.map = model.fit(X)
+        return np.asarray(self.map)
+
+    def transform(self, X: Any) -> Any:
+        return np.asarray(self.map.transform(X))
 
 
 class FaissPCA:

@@ -68,6 +68,36 @@ void pair_sums_of(const Array2<const double>& Y, const std::string& kernel,
         [&](Job& job) { pair_sums(y, likeness(kernel), which, sums, push, job); });
 }
 
+template <class T>
+auto owned(T* data, size_t size, const nb::capsule& owner) {
+    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {size}, owner);
+}
+auto joint_of(const Starts& starts, const Members& indices, const Array1<const double>& p,
+              int threads) {
+    const Lists A = lists_of(starts, indices, int64_t(starts.shape(0)) - 1);
+    const double* const chances = view(p, int64_t(indices.shape(0)), "one chance per index");
+    auto* const found = new Joint;
+    const nb::capsule owner(found, [](void* at) noexcept { delete static_cast<Joint*>(at); });
+    run(threads, nb::none(), [&](Job& job) { *found = joint(A, chances, job); });
+    const auto size = size_t(found->starts.back());
+    return std::tuple(owned(found->starts.data(), found->starts.size(), owner),
+                      owned(found->members.get(), size, owner),
+                      owned(found->values.get(), size, owner));
+}
+
+double surprise_of(const Starts& starts, const Members& indices, const Array1<const double>& p,
+                   const Array2<const double>& Y, const std::string& kernel, int threads,
+                   nb::object poll) {
+    const auto y = view(Y);
+    const Lists P = lists_of(starts, indices, y.rows);
+    require(P.count() == y.rows, "a list per point");
+    const double* const chances = view(p, int64_t(indices.shape(0)), "one chance per index");
+    double sum = 0;
+    run(threads, poll,
+        [&](Job& job) { sum = surprise(P, chances, y, likeness(kernel), job); });
+    return sum;
+}
+
 double normalizer_of(const Array2<const double>& Y, int threads, nb::object poll) {
     const auto y = view(Y);
     require(y.cols >= 1 && y.cols <= 2, "one or two dimensions");
@@ -120,6 +150,9 @@ void bind_embed(nb::module_& m) {
           array("p"), array("beta"), nb::arg("threads"), poll());
     m.def("pair_sums", &pair_sums_of, array("Y"), nb::arg("kernel"), array("rows"), array("z"),
           array("r"), nb::arg("threads"), poll());
+    m.def("joint", &joint_of, array("starts"), array("indices"), array("p"), nb::arg("threads"));
+    m.def("surprise", &surprise_of, array("starts"), array("indices"), array("p"), array("Y"),
+          nb::arg("kernel"), nb::arg("threads"), poll());
     m.def("normalizer", &normalizer_of, array("Y"), nb::arg("threads"), poll());
     m.def("settle", &settle_of, array("starts"), array("indices"), array("p"), array("Y"),
           nb::arg("kernel"), array("phi").none(), nb::arg("nodes"), nb::arg("origin"),

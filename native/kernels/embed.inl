@@ -103,6 +103,29 @@ void attraction(const double* y, int k, bool heavy, int64_t i, const int32_t* en
     }
 }
 
+// The sum of p log(p / w) over the listed pairs of point i; y by rows.
+double surprise(const double* y, int64_t stride, int k, bool heavy, int64_t i, const int32_t* ends,
+                const double* p, int64_t count) {
+    constexpr int L = W<double>;
+    const double* const mine = y + i * stride;
+    Wide sum = {};
+    for (int64_t e = 0; e < count; e += L) {
+        Wide chance = {}, s = {};
+        for (int l = 0; l < L && e + l < count; l++) {
+            const double* const other = y + int64_t(ends[e + l]) * stride;
+            double square = 0;
+            for (int c = 0; c < k; c++) square += (mine[c] - other[c]) * (mine[c] - other[c]);
+            chance[l] = p[e + l];
+            s[l] = square;
+        }
+        const auto some = chance > 0x1p-1000;  // of less than that nothing is left
+        const Wide known = some ? chance : spread(1.0);
+        const Wide told = heavy ? log(known * (1.0 + s)) : log(known) + s;
+        sum += some ? chance * told : Wide{};
+    }
+    return total_of<double>(sum);
+}
+
 // A step of at most 5 for each point, by momentum and gains; returns the sum of its squares.
 template <class T>
 double advance(int64_t points, int k, T momentum, T rate, const T* force, T* y, T* velocity,

@@ -404,6 +404,22 @@ def pair_sums(
 ) -> None:
     """z, r = exact sums over all others of some rows: of w, and of their pushes."""
 
+def joint(
+    starts: Integers, indices: Short, p: Doubles, threads: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    """(A + A') / 2n of the chances A of n rows; columns are in no order."""
+
+def surprise(
+    starts: Integers,
+    indices: Short,
+    p: Doubles,
+    Y: Doubles,
+    kernel: Likeness,
+    threads: int,
+    poll: Poll = None,
+) -> float:
+    """The sum of p log(p / w) over the listed pairs."""
+
 def normalizer(Y: Doubles, threads: int, poll: Poll = None) -> float:
     """The sum of 1 / (1 + d^2) over all ordered pairs; one or two dimensions."""
 

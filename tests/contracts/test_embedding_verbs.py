@@ -75,6 +75,23 @@ def test_forces_are_a_quarter_of_the_gradient(ops, kernel, rng):
         assert 4 * (pull - push)[at] == pytest.approx(slope, abs=1e-7)
 
 
+def test_chances_of_pairs(rng):
+    """Ragged rows, tied in one direction, in both, or in none; and a row that picks nobody."""
+    A = rng.random((70, 70)) * (rng.random((70, 70)) < 0.15)
+    A[5] = 0
+    np.fill_diagonal(A, 0)
+    rows = csr_array(A)
+    order = np.concatenate([rng.permutation(c) for c in np.diff(rows.indptr)])
+    order += np.repeat(rows.indptr[:-1], np.diff(rows.indptr))
+    mixed = csr_array((rows.data[order], rows.indices[order], rows.indptr), rows.shape)
+    for ops in (PLAIN, FAST):
+        P = ops.joint(mixed)
+        np.testing.assert_allclose(P.toarray(), (A + A.T) / 140, rtol=1e-14)
+        assert P.nnz == np.count_nonzero(A + A.T)
+    parts = [Native(threads=threads).joint(mixed) for threads in (1, 5)]
+    same_bits(parts[1].data, parts[0].data)
+
+
 @kernels
 def test_forces_and_sums_agree(kernel, rng):
     P, Y = likeness(400, rng, kernel), 3 * rng.normal(size=(400, 2))
@@ -85,6 +102,11 @@ def test_forces_and_sums_agree(kernel, rng):
     for slow, quick in zip(plain.pairs(Y, rows), fast.pairs(Y, rows), strict=True):
         np.testing.assert_allclose(quick, slow, rtol=1e-9, atol=1e-12)
     assert fast.normalizer(Y) == pytest.approx(plain.normalizer(Y), rel=1e-10)
+    D, p = cdist(Y, Y, "sqeuclidean"), P.toarray()
+    far = np.log1p(D) if kernel == "student" else D
+    told = (p * (np.log(np.where(p > 0, p, 1)) + far)).sum()
+    assert plain.surprise(Y) == pytest.approx(told, rel=1e-12)
+    assert fast.surprise(Y) == pytest.approx(told, rel=1e-12)
 
 
 @kernels

@@ -17,6 +17,14 @@ namespace lowd {
 void perplexity(std::span<const int64_t> starts, const double* squares, double target, double* p,
                 double* beta, Job& job);
 
+// (A + A^T) / 2n of the chances A of n rows: the entries of A as they come, then the others.
+struct Joint {
+    std::vector<int64_t> starts;
+    Buffer<int32_t> members;
+    Buffer<double> values;
+};
+Joint joint(Lists A, const double* p, Job& job);
+
 // How alike two points of the map are: 1 / (1 + d^2), or exp(-d^2); over all pairs, or over the
 // pairs of each row.
 enum class Likeness { student, gauss, rows };
@@ -50,6 +58,8 @@ std::unique_ptr<Descent> descent(Lists P, const double* values, int k, Likeness 
 // Exact sums over all other points, of some rows: w, and w^2 (y - y_j) or exp(-d^2) (y - y_j).
 void pair_sums(Matrix<const double> Y, Likeness like, std::span<const int64_t> rows, double* z,
                Matrix<double> r, Job& job);
+// The sum of p log(p / w) over the listed pairs.
+double surprise(Lists P, const double* values, Matrix<const double> Y, Likeness like, Job& job);
 // The sum of 1 / (1 + d^2) over all ordered pairs, in float32 with sums in float64; k <= 2.
 double normalizer(Matrix<const double> Y, Job& job);
 

@@ -260,6 +260,8 @@ struct Embed {
                       int64_t i, double* z, double* r);
     void (*attraction)(const double* y, int k, bool heavy, int64_t i, const int32_t* ends,
                        const double* p, int64_t count, double* a);
+    double (*surprise)(const double* y, int64_t stride, int k, bool heavy, int64_t i,
+                       const int32_t* ends, const double* p, int64_t count);
     double (*advance64)(int64_t points, int k, double momentum, double rate, const double* force,
                         double* y, double* velocity, double* gain);
     double (*advance32)(int64_t points, int k, float momentum, float rate, const float* force,

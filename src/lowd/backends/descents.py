@@ -34,6 +34,13 @@ class DescentVerbs:
             p[begin:end], beta[i] = _row(squares[begin:end], np.log(target))
         return p, beta
 
+    def joint(self, rows: csr_array) -> csr_array:
+        n = rows.shape[0]
+        one_way = csr_array((rows.data / (2 * n), rows.indices, rows.indptr), rows.shape)
+        P = csr_array(one_way + one_way.T)
+        P.sort_indices()
+        return P
+
     def forces(self, P: csr_array, kernel: str) -> Forces:
         return PairForces(P, kernel)
 
@@ -137,6 +144,14 @@ class PairForces:
             done += len(i)
         return Z, R
 
+    def surprise(self, places: Array) -> float:
+        Y: Float64 = places.astype(np.float64)
+        rows = np.repeat(np.arange(len(Y)), np.diff(self.P.indptr))
+        s = ((Y[rows] - Y[self.P.indices]) ** 2).sum(1)
+        p = np.maximum(self.P.data, np.finfo(np.float64).tiny)
+        far = np.log1p(s) if self.kernel == "student" else s
+        return float(self.P.data @ (np.log(p) + far))
+
     def normalizer(self, Y: Array) -> float:
         return float(self.pairs(Y, np.arange(len(Y)))[0].sum())
 
@@ -174,6 +189,9 @@ class PairForces:
 
     def places(self) -> Float64:
         return self.Y.copy()
+
+    def approximate(self, Y: Array) -> bool:  # noqa: ARG002 - the others' signature
+        return False
 
     def mesh(self, Y: Array) -> None:  # noqa: ARG002 - the others' signature
         return None

@@ -38,9 +38,13 @@ class NativeForces:
         _native.pair_sums(Y, cast(Any, self.kernel), rows, Z, R, self.threads, step("divergence"))
         return Z, R
 
+    def surprise(self, places: Array) -> float:
+        kernel, poll = cast(Any, self.kernel), step("divergence")
+        return _native.surprise(*self._lists(), _wide(places), kernel, self.threads, poll)
+
     def normalizer(self, Y: Array) -> float:
         Y = _wide(Y)
-        if self._meshed(Y):
+        if self.approximate(Y):
             return _native.normalizer(Y, self.threads, step("divergence"))
         return float(self.pairs(Y, np.arange(len(Y)))[0].sum())
 
@@ -59,23 +63,26 @@ class NativeForces:
         return out
 
     def mesh(self, Y: Array) -> Mesh | None:
-        if not self._meshed(Y):
+        if not self.approximate(Y):
             return None
         phi, nodes, origin, spacing = self._made(Y).mesh(_wide(Y), self.threads)
         k = Y.shape[1]
         phi.setflags(write=False)
         return Mesh(phi.reshape(nodes[:k]), np.array(origin[:k]), spacing)
 
-    def _meshed(self, Y: Array) -> bool:
+    def approximate(self, Y: Array) -> bool:
         return self.kernel == "student" and Y.shape[1] <= 2 and len(Y) > ALL_PAIRS
 
     def _made(self, Y: Array) -> _native.Forces:
         if self.plan is None or self.k != Y.shape[1]:
             self.k = Y.shape[1]
-            parts = self.P.indptr.astype(np.int64), self.P.indices.astype(np.int32), self.P.data
-            kernel, mesh = cast(Any, self.kernel), self._meshed(Y)
-            self.plan = _native.Forces(*parts, self.k, kernel, mesh)
+            kernel, mesh = cast(Any, self.kernel), self.approximate(Y)
+            self.plan = _native.Forces(*self._lists(), self.k, kernel, mesh)
         return self.plan
+
+    def _lists(self) -> tuple[NDArray[np.int64], NDArray[np.int32], Float64]:
+        P = self.P
+        return P.indptr.astype(np.int64), P.indices.astype(np.int32, copy=False), P.data
 
 
 def _wide(Y: Array) -> Float64:

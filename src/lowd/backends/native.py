@@ -212,6 +212,11 @@ class Native(Reference):
         _native.perplexity(starts, squares, target, p, beta, self.threads, step("affinities"))
         return p, beta
 
+    def joint(self, rows: csr_array) -> csr_array:
+        starts, indices = rows.indptr.astype(np.int64), rows.indices.astype(np.int32)
+        starts, indices, p = _native.joint(starts, indices, rows.data, self.threads)
+        return csr_array((p, indices, starts.astype(rows.indptr.dtype)), rows.shape)
+
     def forces(self, P: csr_array, kernel: str) -> Forces:
         return NativeForces(P, kernel, self.threads)
 

@@ -159,6 +159,9 @@ class Forces(Protocol):
     def pairs(self, places: Array, rows: NDArray[np.int64]) -> tuple[Float64, Float64]:
         """Exact sums over all others j of some rows: w, and w² (y - y_j) (exp(-d²) not squared)."""
 
+    def surprise(self, Y: Array) -> float:
+        """The sum of p log(p / w) over the pairs of P."""
+
     def normalizer(self, Y: Array) -> float:
         """The exact sum of w over all ordered pairs."""
 
@@ -170,6 +173,9 @@ class Forces(Protocol):
 
     def places(self) -> Array:
         """Where the points are."""
+
+    def approximate(self, Y: Array) -> bool:
+        """Are forces of points at Y computed by a mesh?"""
 
     def mesh(self, Y: Array) -> Mesh | None:
         """The sum of w over points at Y as a potential, where forces are computed by one."""
@@ -291,6 +297,9 @@ class Backend(Protocol):
         The target is at most the length of a list. Where ties put it out of reach β is the largest
         that changes anything.
         """
+
+    def joint(self, rows: csr_array) -> csr_array:
+        """(A + A') / 2n of the chances A of n rows: one chance per pair, in any order."""
 
     def forces(self, P: csr_array, kernel: str) -> Forces:
         """A plan for descending KL(P || Q), P symmetric with sum 1.

@@ -144,7 +144,7 @@ class TSNE(GraphReducer):
             relation: Any = GivenChances.of(X)
             base: DistanceRelation = Listed(n)
             first = place = np.arange(n)
-            joint = as_given(X, self._kernel() == "rows") if n > 1 else None
+            joint = as_given(X, self._kernel() == "rows", ctx.ops) if n > 1 else None
         else:
             base, edges, first, place, k = self._points(X, ctx, neighbors, perplexities)
             relation = Perplexity(base, perplexities, k)

@@ -34,10 +34,10 @@ class Chances(NamedTuple):
 
 
 class Joint(NamedTuple):
-    """Chances of pairs, symmetric with sum 1; the mean entropy of a row's; and the rows' β."""
+    """Chances of pairs, symmetric with sum 1; those that rows had before; and the rows' β."""
 
     P: csr_array
-    entropy: float
+    chances: Float64
     beta: Float64
 
 
@@ -55,7 +55,7 @@ class Perplexity:
     def among(self, edges: csr_array, ops: Backend) -> Joint:
         """Chances among the training points, whose neighbors are known."""
         p, beta = self._chances(edges, ops)
-        return symmetric(csr_array((p, edges.indices, edges.indptr), edges.shape), beta)
+        return symmetric(csr_array((p, edges.indices, edges.indptr), edges.shape), beta, ops)
 
     def toward(self, Q: Any, ops: Backend) -> Chances:
         if isinstance(self.base, Listed):  # its neighbors are what a new point is given by
@@ -85,10 +85,10 @@ class Perplexity:
         if not self.perplexities:
             count = np.diff(starts)
             return np.repeat(1 / np.maximum(count, 1), count), np.zeros((len(count), 0))
-        with np.errstate(over="ignore"):
-            squares = np.minimum(edges.data.astype(np.float64), 1e150) ** 2
+        squares = np.minimum(edges.data, 1e150, dtype=np.float64)
+        squares *= squares
         found = [_found(starts, squares, t, ops) for t in self.perplexities]
-        p = np.mean([one for one, _ in found], axis=0)
+        p = np.mean([one for one, _ in found], axis=0) if found[1:] else found[0][0]
         return p, np.stack([beta for _, beta in found], axis=1)
 
 
@@ -223,17 +223,12 @@ def _check(perplexities: tuple[float, ...], n: int, most: int) -> None:
         )
 
 
-def symmetric(rows: csr_array, beta: Float64) -> Joint:
+def symmetric(rows: csr_array, beta: Float64, ops: Backend) -> Joint:
     """From the chances of each row, which have sum 1."""
-    n, p = rows.shape[0], rows.data
-    one_way = csr_array((p / (2 * n), rows.indices, rows.indptr), rows.shape)
-    P = csr_array(one_way + one_way.T)
-    P.sort_indices()
-    entropy = -float((p * np.log(np.maximum(p, TINY))).sum()) / n
-    return Joint(P, entropy, beta)
+    return Joint(ops.joint(rows), rows.data, beta)
 
 
-def as_given(W: Any, by_rows: bool) -> Joint:
+def as_given(W: Any, by_rows: bool, ops: Backend) -> Joint:
     """Affinities of the caller: symmetric; the diagonal does not count, and the sum becomes 1."""
     P = csr_array(W, dtype=np.float64, copy=True)
     rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
@@ -246,7 +241,7 @@ def as_given(W: Any, by_rows: bool) -> Joint:
     counts = np.diff(P.indptr)
     if by_rows:
         P.data /= np.repeat(sums, counts)
-        return symmetric(P, np.empty((n, 0)))
+        return symmetric(P, np.empty((n, 0)), ops)
     P.data /= P.data.max(initial=TINY)
     P.data /= P.data.sum() or 1.0
-    return Joint(P, -float((P.data * np.log(np.maximum(P.data, TINY))).sum()), np.empty((n, 0)))
+    return Joint(P, P.data, np.empty((n, 0)))

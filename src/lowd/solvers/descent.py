@@ -90,26 +90,26 @@ def descend(
 
 def judged(forces: Forces, joint: Joint, Y: Array, kernel: str, seed: int) -> dict[str, Any]:
     """The divergence, with the exact normalizer, and how wrong the forces were on a sample."""
-    n, P = len(Y), joint.P
-    rows = np.repeat(np.arange(n), np.diff(P.indptr))
-    squares = np.zeros(P.nnz)
-    for c in range(Y.shape[1]):
-        squares += (Y[rows, c].astype(np.float64) - Y[P.indices, c]) ** 2
-    cross = float(P.data @ (np.log1p(squares) if kernel == "student" else squares))
+    n = len(Y)
     if kernel == "rows":
         Z, _ = forces.pairs(Y, np.arange(n))
-        divergence = n * (float(np.log(np.maximum(Z, TINY)).mean()) + cross - joint.entropy)
-    else:
-        entropy = -float((P.data * np.log(np.maximum(P.data, TINY))).sum())
-        total = forces.normalizer(Y)
-        divergence = float(np.log(max(total, TINY))) + cross - entropy
+        # P knows the chances of pairs; what counts here are those of each row.
+        change = _information(joint.chances) / n - _information(joint.P.data)
+        told = float(np.log(np.maximum(Z, TINY)).mean()) + forces.surprise(Y) + change
+        return {"kl_divergence": n * told, "force_error": 0.0}
+    total = forces.normalizer(Y)
+    divergence = float(np.log(max(total, TINY))) + forces.surprise(Y)
     report = {"kl_divergence": divergence, "force_error": 0.0}
-    if forces.mesh(Y) is not None:
+    if forces.approximate(Y):
         some = draws.subset(seed, "forces", n, min(n, SAMPLE))
         exact = forces.pairs(Y, some)[1] / total
         gap = forces.forces(Y)[1][some] - exact
         report["force_error"] = float(np.sqrt((gap**2).sum() / (exact**2).sum()))
     return report
+
+
+def _information(p: Float64) -> float:
+    return float((p * np.log(np.maximum(p, TINY))).sum())
 
 
 def centered(Y: Array) -> Float64:
