@@ -9,7 +9,8 @@ import lowd
 from lowd import datasets, plot
 
 people = datasets.load("genotypes_europe")
-counts = np.where(people.X < 0, np.nan, people.X)  # 0, 1 or 2 copies of an allele
+counts = people.X.astype(np.float32)  # 0, 1 or 2 copies of an allele
+counts[people.X < 0] = np.nan
 p = np.nanmean(counts, axis=0) / 2
 varies = (p > 0) & (p < 1)
 Z = (counts - 2 * p)[:, varies] / np.sqrt(2 * p * (1 - p))[varies]

@@ -86,7 +86,7 @@ def methods() -> list[Reducer]:
         LTSA(2, **near),
         LaplacianEigenmaps(2, n_neighbors=10),
         DiffusionMaps(2, sigma=1.5),
-        SNE(2, max_iter=300),
+        SNE(2, max_iter=200),
         TSNE(2),
     ]
 
