@@ -57,9 +57,9 @@ def maximum_likelihood(near: Neighbors, k: int = RANGE) -> Dimension | None:
     mean = float(inverse.mean())
     if not 0 < mean < np.inf:
         return None
-    error = SIGNIFICANT * np.sqrt(_variance_of_mean(inverse - mean, near.indices[:, :k]))
+    error = SIGNIFICANT * float(np.sqrt(_variance_of_mean(inverse - mean, near.indices[:, :k])))
     high = 1 / (mean - error) if error < mean else np.inf
-    return Dimension(1 / mean, 1 / (mean + error), float(high))
+    return Dimension(1 / mean, 1 / (mean + error), high)
 
 
 def _variance_of_mean(errors: Float64, indices: NDArray[np.int32]) -> float:
@@ -89,7 +89,7 @@ def local_pca(
     grams = [_gram(sample, near.indices[i, :k].astype(np.int64), ops) for i in anchors]
     spectra = np.linalg.eigvalsh(np.array(grams))[:, ::-1]
     counts = (spectra > SMALLEST_AXIS * spectra[:, :1]).sum(1)
-    error = SIGNIFICANT * float(counts.std(ddof=1)) / np.sqrt(len(counts)) if len(counts) > 1 else 0
+    error = SIGNIFICANT * float(counts.std() / np.sqrt(len(counts)))
     mean = float(counts.mean())
     return Dimension(mean, mean - error, mean + error)
 
