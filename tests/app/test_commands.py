@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
 import os
@@ -277,6 +278,20 @@ def test_methods_and_info_and_demo(lowd_command):
     ended = lowd_command("demo", "pca-steps", "-o", "pictures")
     assert ended.code == 0, ended.err
     assert list(Path("pictures").glob("*.png"))
+
+
+def test_the_python_of_a_report_makes_the_same_map(lowd_command):
+    ended = lowd_command(
+        *("isomap", "data.csv", "--columns", "x*", "--drop", "x1", "--every", 2, "--standardize"),
+        *("--n-neighbors", 12, "--seed", 3, "--report", "r.html", "-o", "map.npy"),
+    )
+    assert ended.code == 0, ended.err
+    page = Path("r.html").read_text()
+    code = html.unescape(re.search(r"<h3>Python</h3><pre><code>(.*?)</code>", page, re.S)[1])
+    names = {}
+    exec(code.replace("print(", "("), names)
+    assert names["X"].shape == (45, 4)
+    np.testing.assert_allclose(names["Y"], np.load("map.npy"), atol=1e-9)
 
 
 def test_plot_and_report(lowd_command):

@@ -24,14 +24,19 @@ def read(given: dict[str, Any], talk: Talk, path: str | None = None, **more: Any
     from .. import io
 
     path = given["data"] if path is None else path
-    options = {name: given.get(name) for name in _TEXTS}
-    options |= {name: given.get(name) or None for name in ("encode", "gower", "distances")}
-    options |= {"size": _size(given.get("size")), **more}
     progress.report(f"read {path}", 0, 1)
-    table = io.read(path, **{name: value for name, value in options.items() if value is not None})
+    table = io.read(path, **(options_of(given) | more))
     progress.report(f"read {path}", 1, 1)
     talk.note(*table.notes)
     return table
+
+
+def options_of(given: dict[str, Any]) -> dict[str, Any]:
+    """The keywords of `lowd.io.read` that were typed."""
+    options = {name: given.get(name) for name in _TEXTS}
+    options |= {name: given.get(name) or None for name in ("encode", "gower", "distances")}
+    options["size"] = _size(given.get("size"))
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _size(text: str | None) -> tuple[int, int] | None:

@@ -29,6 +29,7 @@ def write(
     table: Any = None,
     command: str | None = None,
     title: str | None = None,
+    reading: dict[str, Any] | None = None,
     standardized: bool = False,
 ) -> None:
     """Write the report of a fitted model; an existing file is replaced when all is written.
@@ -47,8 +48,9 @@ def write(
         The `lowd.io.Table` the data came from: its identifiers, labels and columns are shown.
     command
         The command that made the map.
-    standardized
-        Whether the columns were standardized before the fit, for the recipe.
+    reading, standardized
+        How the table was read (keywords of `lowd.io.read`) and whether its columns were
+        standardized before the fit, for the recipe.
 
     Examples
     --------
@@ -63,7 +65,8 @@ def write(
     Y = np.asarray(getattr(model, "embedding_", None) if embedding is None else embedding)
     if Y.ndim != 2 or not len(Y):
         raise DataError(f"embedding has shape {Y.shape}: expected one row of places per point.")
-    text = _text(model, X, Y, evaluation, diagnosis, table, command, title, standardized)
+    again = recipe(model, table, reading or {}, standardized)
+    text = _text(model, X, Y, evaluation, diagnosis, table, command, title, again)
     target = Path(path)
     name = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
@@ -83,7 +86,7 @@ def _text(
     table: Any,
     command: str | None,
     title: str | None,
-    standardized: bool,
+    again: str,
 ) -> str:
     source = "" if table is None else Path(str(table.source)).name
     method = type(model).__name__
@@ -107,7 +110,7 @@ def _text(
             "again",
             "How it was made",
             page.code("Command", command) if command else "",
-            page.code("Python", recipe(model, table, standardized)),
+            page.code("Python", again),
             page.lists(
                 {
                     "Parameters": _parameters(model),
@@ -132,7 +135,7 @@ def _map(
         return page.still(pictures.density(Y, labels), described, caption), None
     points, notes = packed(Y, names, evaluation, table)
     said = "".join(f"<p>{escape(note)}</p>" for note in notes)
-    return page.interactive(len(Y), described) + said, points
+    return page.interactive(len(Y), Y.shape[1] == 1, described) + said, points
 
 
 def _charts(model: Any, X: Any, evaluation: Any) -> list[tuple[str, str, str]]:

@@ -67,8 +67,13 @@ def section(name: str, title: str, *parts: str) -> str:
     return f'<section id="{name}"><h2>{escape(title)}</h2>\n{body}</section>\n' if body else ""
 
 
-def interactive(n: int, described: str) -> str:
+def interactive(n: int, line: bool, described: str) -> str:
     """The canvas with its tools; the script fills them."""
+    scale = (
+        "The map has one dimension: only the place across counts, the height spreads points apart."
+        if line
+        else "Distances have one scale in all directions."
+    )
     return f"""<div class="tools">
 <label>color <select id="color"></select></label>
 <label>across <select id="first"></select></label>
@@ -84,7 +89,7 @@ def interactive(n: int, described: str) -> str:
 </div>
 <div class="side"><div id="legend"></div><div id="point" aria-live="polite" hidden></div></div>
 </div>
-<p class="soft">{n} points. {escape(_HINT)} Distances have one scale in all directions.</p>
+<p class="soft">{n} points. {escape(_HINT)} {scale}</p>
 <noscript><p>The map needs JavaScript; the numbers below do not.</p></noscript>
 """
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 
-def recipe(model: Any, table: Any, standardized: bool) -> str:
+def recipe(model: Any, table: Any, reading: dict[str, Any], standardized: bool) -> str:
     """The lines of Python that make the same map from the same file.
 
     >>> import lowd
-    >>> print(recipe(lowd.PCA(2), None, standardized=False))
+    >>> print(recipe(lowd.PCA(2), None, {}, standardized=False))
     import lowd
     <BLANKLINE>
     model = lowd.PCA(n_components=2)
@@ -25,13 +25,13 @@ def recipe(model: Any, table: Any, standardized: bool) -> str:
         lines += [
             "from lowd.io import edit_distances",
             "",
-            f"words = lowd.io.read({source!r}).X",
-            "X = edit_distances(words, words)",
+            f"words = lowd.io.read({_reading(source, reading)}).X",
+            "X = edit_distances(words)",
         ]
     elif source:
-        lines += [f"table = lowd.io.read({_reading(source, table)})", "X = table.X"]
+        lines += [f"table = lowd.io.read({_reading(source, reading)})", "X = table.X"]
     if standardized:
-        lines += ["X = (X - X.mean(0)) / X.std(0)  # a constant column: divide by 1"]
+        lines += ["spread = X.std(0)", "X = (X - X.mean(0)) / (spread + (spread == 0))"]
     precomputed = getattr(model, "metric", None) == "precomputed"
     return "\n".join(
         [
@@ -54,13 +54,8 @@ def call(model: Any) -> str:
     return f"lowd.{type(model).__name__}({', '.join(given)})"
 
 
-def _reading(source: str, table: Any) -> str:
-    words = [repr(source)]
-    if table.kind == "distances":
-        words.append("distances=True")
-    if table.labels is not None and table.label_name != "label":
-        words.append(f"label={table.label_name!r}")
-    return ", ".join(words)
+def _reading(source: str, reading: dict[str, Any]) -> str:
+    return ", ".join([repr(source), *(f"{name}={value!r}" for name, value in reading.items())])
 
 
 def _same(value: Any, default: Any) -> bool:
