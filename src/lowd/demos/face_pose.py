@@ -48,10 +48,8 @@ def _held_out(faces: datasets.Dataset) -> list[Number]:
     """Every fifth face is mapped afterwards; the regression is that of the others."""
     new = np.arange(len(faces.X)) % 5 == 0
     model = Isomap(3, n_neighbors=6).fit(faces.X[~new])
-    assert faces.truth is not None
-    here = predicted(
-        faces.truth[~new], model.embedding_, faces.truth[new], model.transform(faces.X[new])
-    )
+    truth = np.asarray(faces.truth)
+    here = predicted(truth[~new], model.embedding_, truth[new], model.transform(faces.X[new]))
     return [
         Number(f"new faces: R² of {angle}", float(value), known, SKLEARN)
         for angle, value, known in zip(ANGLES, here, HELD_OUT, strict=True)
