@@ -237,6 +237,8 @@ def test_tables_models_and_given_axes():
         (lambda: plot.scatter(np.ones((4, 3)), ax=[1]), ParameterError, "3 panels"),
         (lambda: plot.scatter(ring(4), images=np.ones((3, 2, 2))), DataError, "height, width"),
         (lambda: plot.scatter(ring(4), text=["one"]), DataError, "one per point"),
+        (lambda: plot.scatter(np.ones(4), text=list("abcd")), ParameterError, "two dimensions"),
+        (lambda: plot.compare({}), DataError, "no map"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(call, error, words):

@@ -12,6 +12,7 @@ from ..errors import DataError
 from .canvas import INK, PALE, TINY, as_map, drawing, plain, settled
 from .colors import Classes
 
+TRIES = 1000  # words that are tried: no picture has room for more
 ROOM = 18  # thumbnails along the longer side of the map
 # Where a word may stand, seen from its point: horizontal and vertical alignment, and a gap.
 SEATS = (
@@ -101,7 +102,7 @@ def words(
     places = ax.transData.transform(P)
     boxes = np.array([[x - 2, y - 2, x + 2, y + 2] for x, y in places])  # no word on a point
     stands = 0
-    for i, name in enumerate(names):
+    for i, name in enumerate(names[:TRIES]):
         text = ax.annotate(
             plain(str(name)),
             P[i],

@@ -83,6 +83,10 @@ def scatter(
     colors = coloring(labels, len(P), kind)
     if dims is not None:
         P, names = _picked(P, names, dims)
+    if P.shape[1] != 2 and (images is not None or text is not None):
+        raise ParameterError(
+            f"images and text need two dimensions, the map has {P.shape[1]}; choose two by dims."
+        )
     if P.shape[1] == 1:
         return _strip(one_axes(ax, 6.4, 2.6), P[:, 0], colors, names[0], title, legend)
     if P.shape[1] == 2:

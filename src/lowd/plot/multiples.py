@@ -72,6 +72,8 @@ def _named(maps: Any) -> tuple[dict[str, NDArray[np.float64]], dict[str, str]]:
         maps = {name: runs[name].embedding for name in maps.ranking}
     if not isinstance(maps, dict):
         maps = {f"map {i + 1}": one for i, one in enumerate(maps)}
+    if not maps:
+        raise DataError("there is no map to draw.")
     shown = {str(name): places(one)[0] for name, one in maps.items()}
     sizes = {len(P) for P in shown.values()}
     if len(sizes) != 1:
