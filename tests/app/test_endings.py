@@ -137,12 +137,22 @@ def test_interrupt_ends_work(name):
         [sys.executable, "-c", STUCK.format(work=WORK[name])], stdout=-1, stderr=-1, text=True
     ) as process:
         assert process.stdout.readline() == "fitting\n"
-        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM if "listens" in name else signal.SIGINT)
         _, err = process.communicate(timeout=30)
     assert process.returncode in (exits.INTERRUPTED, -signal.SIGKILL)
     assert "stopped; nothing was written." in err
     assert "Traceback" not in err
     assert os.listdir() == ["data.csv"]
+
+
+def test_a_reader_that_went_away():
+    """As in `lowd methods | head`, seen from the side of lowd."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "lowd", "methods", "--json"], stdout=-1, stderr=-1
+    ) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == exits.CUT
 
 
 def test_long_work_shows_a_bar(monkeypatch):

@@ -21,7 +21,7 @@ _WATCHER = """
 import os, select, shutil, signal, sys
 parent, patience, prefix, *homes = sys.argv[1:]
 note = os.read(0, 1)
-while note and note[0] != signal.SIGINT:
+while note and note[0] not in (signal.SIGINT, signal.SIGTERM):
     note = os.read(0, 1)
 while note:
     if not select.select([0], [], [], float(patience))[0]:
@@ -55,9 +55,12 @@ def watched(homes: Iterable[Path]) -> Iterator[None]:
     )
     os.close(hearing)
     before = signal.set_wakeup_fd(noting, warn_on_full_buffer=False)
+    # A job that is told to end (timeout, a batch system) cleans up as after Ctrl-C.
+    ended = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     finally:
+        signal.signal(signal.SIGTERM, ended)
         signal.set_wakeup_fd(before)
         os.close(noting)  # the watcher reads the end of the pipe, and ends
         watcher.wait()
