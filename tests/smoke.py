@@ -43,6 +43,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for model in MODELS:
             check(model, train, new, Path(folder) / "model.lowd")
+        page = Path(folder) / "report.html"
+        lowd.report.write(page, model=MODELS[0], X=train, embedding=MODELS[0].transform(train))
+        assert "<canvas" in page.read_text("utf-8"), "the report has no map"
     print(f"lowd {lowd.__version__}: {len(MODELS)} methods fit, map, save and load ({backend}).")
 
 
