@@ -203,6 +203,16 @@ struct Sparse {
                      const int32_t* columns, double* values, double* line, double* sum);
 };
 
+// Kernels of ranks; see ranks.inl.
+struct Ranking {
+    // tile (PANEL x PANEL) = half_a + half_b - <a, b>, from packed panels.
+    void (*half_squares)(const float* a, const float* b, const float* half_a, const float* half_b,
+                         int64_t features, float* tile);
+    // Of a row of such tiles: how many values are below each low and each high. They increase.
+    void (*count_below)(const float* row, int tiles, const float* low, const float* high,
+                        int thresholds, int32_t* sure, int32_t* perhaps);
+};
+
 // Kernels of scaling, in float64.
 struct Scaling {
     // One row of `locate`; anchors are columns, scratch: 2 k entries. Returns the stress.
@@ -299,6 +309,7 @@ struct Level {
     Kernels<double> twice;
     Sparse sparse;
     Search search;
+    Ranking ranking;
     Scaling scaling;
     Embed embed;
 };
