@@ -12,8 +12,8 @@ from scipy.spatial.distance import cdist
 
 import lowd
 from lowd import progress
-from lowd.errors import DataError, ParameterError, UnsupportedError
 from lowd.backends import resolve
+from lowd.errors import DataError, ParameterError, UnsupportedError
 from lowd.quality import Evaluation, Measure, trustworthiness
 from lowd.quality.gates import Evaluator, Task
 
