@@ -306,7 +306,7 @@ def intrinsic(X: Any, k: int) -> Score:  # noqa: ARG001
 
 
 def trust(X: Any, k: int) -> Score:
-    """Gap to the trustworthiness of 500 rows by full sorting, less two standard errors of theirs."""
+    """Gap to the trustworthiness of 500 rows by sorting, less two of their standard errors."""
     Y = place(X).astype(np.float64)
     n = len(X)
     rows = np.random.default_rng(0).choice(n, 500, replace=False)
