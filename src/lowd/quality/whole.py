@@ -65,7 +65,7 @@ def whole_rows(
             counts += np.bincount(worse[part].ravel(), minlength=n)
             auc[at] = weights[worse[part]].sum(1)
             sums[at] = _row_sums(D[part].astype(np.float64), E[part].astype(np.float64))
-        if classes is not None:
+        if classes is not None and members is not None:
             classes[i : i + len(own)] = (members @ E.T).T
         if partners is None:
             later = np.arange(n) > own[:, None]
