@@ -12,7 +12,6 @@ from scipy.spatial.distance import cdist
 
 import lowd
 from lowd import progress
-from lowd.backends import resolve
 from lowd.errors import DataError, ParameterError, UnsupportedError
 from lowd.quality import Evaluation, Measure, trustworthiness
 from lowd.quality.gates import Evaluator, Task
@@ -130,7 +129,7 @@ WRONG = {
     "one anchor": (X, Y, {"anchors": 1}, ParameterError, "2 to 90"),
     "anchors by name": (X, Y, {"anchors": "most"}, ParameterError, "'all'"),
     "unknown metric": (X, Y, {"metric": "euclid"}, ParameterError, "metric="),
-    "distances that are no square": (X, Y, {"metric": "precomputed"}, DataError, "square"),
+    "distances that are no square": (abs(X), Y, {"metric": "precomputed"}, DataError, "square"),
 }
 
 
@@ -182,7 +181,7 @@ def test_ties_and_copies_are_counted():
     doubled = np.concatenate([X, X[:10]])
     found = lowd.evaluate(doubled, doubled)
     assert found.duplicates == 20
-    assert found.ties == 0
+    assert 0 < found.ties < 0.3  # a copy is as far as its original
 
 
 def test_progress_is_heard_and_an_exception_cancels():
@@ -213,9 +212,7 @@ def test_models_use_their_own_metric():
     model = lowd.ClassicalMDS(2, metric="precomputed").fit(D)
     assert values(model.evaluate(D)) == pytest.approx(values(lowd.evaluate(X, model.embedding_)))
     model = lowd.MDS(2, metric="manhattan", n_init=1, max_iter=20, random_state=0)
-    with pytest.warns(lowd.errors.ConvergenceWarning):
-        model.fit(X)
-    found = model.evaluate(X)
+    found = model.fit(X).evaluate(X)
     assert found.metric == "manhattan"
     assert found.model["stress"] == model.stress_
     K = X @ X.T
@@ -227,21 +224,22 @@ def test_models_use_their_own_metric():
 
 def test_the_error_of_the_map_is_that_of_rows_it_may_not_remember():
     roll = rng.random((150, 3)) * [10, 3, 0.1]
-    model = lowd.Isomap(2, n_neighbors=8).fit(roll)
-    found = model.evaluate(roll)
-    assert found.model["residual_variance"] < 0.1
+    isomap = lowd.Isomap(2, n_neighbors=8).fit(roll).evaluate(roll)
+    assert isomap.model["residual_variance"] < 0.1
     tsne = lowd.TSNE(2, perplexity=10, max_iter=260, random_state=0).fit(roll)
     found = tsne.evaluate(roll)
-    bare = tsne.map_.then(tsne.map_.X, resolve("auto", 1))
-    spread = np.sqrt(((tsne.embedding_ - tsne.embedding_.mean(0)) ** 2).sum(1).mean())
-    expected = np.sqrt(((bare - tsne.embedding_) ** 2).sum(1).mean()) / spread
-    assert found.model["self_map_error"] == pytest.approx(expected, rel=1e-4)
-    assert 0 < found.model["self_map_error"] < 0.5
     assert found.model["kl_divergence"] == tsne.kl_divergence_
+    assert 1e-6 < found.model["self_map_error"] < 0.5
+    near = tsne.transform(roll + 1e-7)  # next to the training rows, but none of them
+    spread = np.sqrt(((tsne.embedding_ - tsne.embedding_.mean(0)) ** 2).sum(1).mean())
+    expected = np.sqrt(((near - tsne.embedding_) ** 2).sum(1).mean()) / spread
+    assert found.model["self_map_error"] == pytest.approx(expected, rel=0.2)
+    assert lowd.ClassicalMDS(3).fit(roll).evaluate(roll).model["self_map_error"] < 1e-5
+    assert "self_map_error" not in tsne.evaluate(rng.random((60, 3))).model  # other rows
 
 
 def test_affinities_are_refused():
-    W = np.exp(-cdist(X, X))
+    W = np.exp(-cdist(X, X) / 9)
     model = lowd.LaplacianEigenmaps(2, affinity="precomputed").fit(W)
     with pytest.raises(UnsupportedError, match="no distances"):
         model.evaluate(W)

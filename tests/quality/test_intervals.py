@@ -10,13 +10,13 @@ from lowd.quality import gates
 from lowd.quality.gates import Evaluator, Task, anchor_count
 from lowd.quality.triplets import random_triplets
 
-DRAWS, N, M = 200, 400, 80
+DRAWS, N, M = 200, 300, 60
 
 
 @pytest.fixture(scope="module")
 def data():
     X = np.random.default_rng(0).normal(size=(N, 5)) * [5, 3, 2, 1, 1]
-    X[:150] += [9, 0, 0, 4, 0]
+    X[:110] += [9, 0, 0, 4, 0]
     return X, X[:, :2] + 0.1 * X[:, 2:4] ** 2, (X[:, 0] > 4).astype(int) + (X[:, 1] > 0)
 
 
@@ -67,7 +67,7 @@ def test_intervals_hold_the_true_value_as_often_as_they_say(drawn, truth, name):
 @pytest.mark.parametrize("name", NAMES)
 def test_estimates_are_right_on_average(drawn, truth, name):
     values = np.array([float(e.measures[name]) for e in drawn])
-    # Ratios and correlations of 80 rows lean by a small part of their error, means not at all.
+    # Ratios and correlations of 60 rows lean by a small part of their error, means not at all.
     assert abs(values.mean() - true_value(truth, name)) < 4 * values.std() / np.sqrt(DRAWS) + 2e-3
 
 
@@ -104,7 +104,7 @@ def test_sampled_rows_have_the_values_of_the_exact_ones(data, truth):
     found = lowd.evaluate(X, Y, labels=labels, n_neighbors=10, anchors=50)
     assert not found.exact
     assert len(found.rows) == 50
-    assert "50 of 400 rows" in "".join(found.notes)
+    assert "50 of 300 rows" in "".join(found.notes)
     for name in ("trustworthiness", "continuity", "mrre_false", "rnx_auc", "silhouette"):
         np.testing.assert_allclose(
             found.pointwise[name], truth.pointwise[name][found.rows], atol=1e-12
@@ -143,4 +143,4 @@ def test_a_large_shepard_diagram_is_a_sample():
     assert found.stress1.interval is None
     assert len(found.shepard[0]) == len(found.shepard[1]) >= 200_000
     delta = found.shepard[0]
-    assert delta.mean() == pytest.approx(3.19, abs=0.05)
+    assert delta.mean() == pytest.approx(4 / np.sqrt(np.pi), abs=0.05)

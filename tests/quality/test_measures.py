@@ -11,10 +11,8 @@ from sklearn.manifold import trustworthiness as peer_trustworthiness
 from sklearn.metrics import silhouette_samples
 
 import lowd
-from lowd.backends import available
 from lowd.quality import continuity, trustworthiness
 
-BOTH = pytest.mark.parametrize("backend", available())
 PERFECT = {
     "trustworthiness": 1,
     "continuity": 1,
@@ -76,7 +74,6 @@ def from_coranking(q, K):
     }
 
 
-@BOTH
 @pytest.mark.parametrize("k", [1, 4, 19, 20, 38])
 def test_neighborhoods_from_the_coranking_matrix(backend, k):
     X = blob(40)
@@ -87,7 +84,6 @@ def test_neighborhoods_from_the_coranking_matrix(backend, k):
         assert found.measures[name].interval is None
 
 
-@BOTH
 def test_the_curve_and_its_area(backend):
     X = blob(50)
     Y = X[:, :2]
@@ -122,7 +118,6 @@ AWKWARD = {
 }
 
 
-@BOTH
 @pytest.mark.parametrize("name", list(AWKWARD))
 def test_a_perfect_map_is_perfect_to_the_last_bit(backend, name):
     X = AWKWARD[name]()
