@@ -12,6 +12,7 @@ namespace lowd {
 namespace {
 
 constexpr int P = PANEL<float>, PANELS = 8, SIDE = P * PANELS;  // rows of a block
+constexpr int64_t RUN = 128;  // features: a panel's run fits into half of L1
 constexpr float FAR = 1e38f;
 
 // A listed row: in the order of distances it parts those that are closer from those that are not.
@@ -83,7 +84,7 @@ public:
           to_filter_(0.5 * (scale / metric.unit) * (scale / metric.unit)),
           // Rounding of the rows, of a run of products, of the sums of runs, of halves and
           // thresholds: each relative to the halves of both rows.
-          error_((double(std::min<int64_t>(X.cols, 256)) + 2 * (double(X.cols) / 256 + 1) + 20) *
+          error_((double(std::min(X.cols, RUN)) + 2 * (double(X.cols) / double(RUN) + 1) + 20) *
                  0x1p-24 * 1.05),
           k_(ids.cols),
           asked_(asked),
@@ -103,10 +104,12 @@ public:
     // Rows of block i of those asked against block j of all; `mirror`: and the other way round.
     void meet(int64_t i, int64_t j, bool mirror, float* tiles, float* turned) {
         const Ranking& kernel = level().ranking;
-        for (int p = 0; p < PANELS; p++)
+        for (int64_t k = 0; k < X_.cols; k += RUN)
             for (int q = 0; q < PANELS; q++)
-                kernel.half_squares(asked_.panel(i, p), all_.panel(j, q), asked_.halves(i, p),
-                                    all_.halves(j, q), X_.cols, tile(tiles, p, q));
+                for (int p = 0; p < PANELS; p++)
+                    kernel.half_squares(asked_.panel(i, p) + k * P, all_.panel(j, q) + k * P,
+                                        k ? nullptr : asked_.halves(i, p), all_.halves(j, q),
+                                        std::min(RUN, X_.cols - k), tile(tiles, p, q));
         for (int64_t r = 0; r < asked_.size(i); r++) {  // no row is closer to itself
             const int64_t own = asked_.number(i * SIDE + r) - j * SIDE;
             if (0 <= own && own < SIDE)
@@ -166,30 +169,26 @@ private:
             level().ranking.count_below(values, PANELS, low.data(), high.data(), size, sure,
                                         perhaps.data());
             for (int q = 0; q < size; q++)
-                if (perhaps[size_t(q)] != sure[q]) {
-                    settle(row, j, values, low.data(), high.data(), size, sure);
-                    break;
-                }
+                if (perhaps[size_t(q)] != sure[q])
+                    sure[q] += settled(row, j, values, low[size_t(q)], high[size_t(q)],
+                                       thresholds_[row * k_ + q]);
         }
         const std::lock_guard<std::mutex> hold(locks_[size_t(i)]);
         for (size_t e = 0; e < found.size(); e++) counts_[i * SIDE * k_ + int64_t(e)] += found[e];
     }
 
-    // Pairs that float32 leaves in doubt, in float64.
-    void settle(int64_t row, int64_t j, const float* values, const float* low, const float* high,
-                int size, int32_t* sure) const {
-        const Threshold* const own = &thresholds_[row * k_];
-        for (int64_t c = 0; c < all_.size(j); c++) {
-            const float v = values[c / P * P * P + c % P];
-            if (v >= high[size - 1] || v < low[0]) continue;
-            const auto other = int32_t(j * SIDE + c);
-            double distance = -1;
-            for (int q = 0; q < size; q++) {
-                if (v < low[q] || v >= high[q] || own[q].id == other) continue;
-                if (distance < 0) distance = metric_.distance(square(asked_.number(row), other));
-                sure[q] += Threshold{distance, 0, other, 0} < own[q];
-            }
+    // Of the pairs that float32 leaves in doubt: how many are closer.
+    int32_t settled(int64_t row, int64_t j, const float* values, float low, float high,
+                    const Threshold& limit) const {
+        int32_t columns[SIDE], closer = 0;
+        const int doubts = level().ranking.between(values, PANELS, low, high, columns);
+        for (int c = 0; c < doubts; c++) {
+            const auto other = int32_t(j * SIDE + columns[c]);
+            if (other == limit.id) continue;
+            const double distance = metric_.distance(square(asked_.number(row), other));
+            closer += Threshold{distance, 0, other, 0} < limit;
         }
+        return closer;
     }
 
     const Matrix<const T> X_;

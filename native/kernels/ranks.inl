@@ -1,26 +1,24 @@
 // Counting closer rows: tiles of half squared distances, compared with a row's thresholds.
 
-// tile (PANEL x PANEL) = half_a + half_b - <a, b>.
+// tile (PANEL x PANEL) -= <a, b> over some features; it begins as half_a + half_b, if they are given.
 inline void half_squares(const float* a, const float* b, const float* half_a, const float* half_b,
                          int64_t features, float* tile) {
     constexpr int P = PANEL<float>;
-    for (int64_t k = 0; k < features; k += SUM_ROWS)
-        for (int i = 0; i < P; i += MR)
-            for (int j = 0; j < P; j += TILE_COLUMNS) {
-                Vec<float> sum[MR][NV] = {};
-                micro<Product, NV, 1, P>(a + k * P + i, b + k * P + j,
-                                         least<int64_t>(SUM_ROWS, features - k), sum);
+    for (int i = 0; i < P; i += MR)
+        for (int j = 0; j < P; j += TILE_COLUMNS) {
+            Vec<float> sum[MR][NV] = {};
+            micro<Product, NV, 1, P>(a + i, b + j, features, sum);
 #pragma GCC unroll 8
-                for (int r = 0; r < MR; r++)
+            for (int r = 0; r < MR; r++)
 #pragma GCC unroll 2
-                    for (int v = 0; v < NV; v++) {
-                        const int at = j + v * W<float>;
-                        float* const to = tile + (i + r) * P + at;
-                        const Vec<float> before =
-                            k ? load(to) : spread(half_a[i + r]) + load(half_b + at);
-                        store(to, before - sum[r][v]);
-                    }
-            }
+                for (int v = 0; v < NV; v++) {
+                    const int at = j + v * W<float>;
+                    float* const to = tile + (i + r) * P + at;
+                    const Vec<float> before =
+                        half_a ? spread(half_a[i + r]) + load(half_b + at) : load(to);
+                    store(to, before - sum[r][v]);
+                }
+        }
 }
 
 typedef Simd<float>::I Tally;
@@ -34,9 +32,7 @@ inline INLINE Tally tally(Tally count, Vec<float> a, Vec<float> b) {
 #endif
 }
 inline INLINE int32_t summed(Tally t) {
-    int32_t sum = 0;
-    for (int l = 0; l < W<float>; l++) sum += t[l];
-    return sum;
+    return int32_t(total_of<float>(__builtin_convertvector(t, Vec<float>)));
 }
 
 // Of a row's values in `tiles` tiles: how many are below low[q], and how many below high[q].
@@ -61,4 +57,18 @@ inline void count_below(const float* row, int tiles, const float* low, const flo
     }
 }
 
-constexpr Ranking ranking{half_squares, count_below};
+// The columns of a row of tiles with values from low to below high; returns how many.
+inline int between(const float* row, int tiles, float low, float high, int32_t* columns) {
+    constexpr int P = PANEL<float>;
+    const Vec<float> lo = spread(low), hi = spread(high);
+    int found = 0;
+    for (int t = 0; t < tiles; t++)
+        for (int j = 0; j < P; j += W<float>) {
+            const Vec<float> v = load(row + t * P * P + j);
+            for (uint32_t bits = at_least(v, lo) & ~at_least(v, hi); bits; bits &= bits - 1)
+                columns[found++] = t * P + j + __builtin_ctz(bits);
+        }
+    return found;
+}
+
+constexpr Ranking ranking{half_squares, count_below, between};
