@@ -21,9 +21,7 @@ from .spaces import BLOCK, Space
 EVERY_PAIR = 1000  # rows up to which the Shepard diagram holds all pairs
 PAIRS = 200_000  # in it beyond
 CURVE = 2000  # points of the curve that are kept as they are; more are thinned
-FEWEST = (
-    32  # rows of a block: to make all rows ready for fewer would cost more than their distances
-)
+FEWEST = 32  # rows of a block; with fewer, the work of packing all rows would outweigh theirs
 GROUPS = 20  # of rows, for errors that have no formula
 
 
