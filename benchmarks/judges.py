@@ -19,6 +19,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from scipy.spatial.distance import pdist
 
 import data
+from quality_peers import place
 
 Arrays = dict[str, Any]
 Score = Callable[[Arrays], dict[str, float]]
@@ -304,6 +305,29 @@ def intrinsic(X: Any, k: int) -> Score:  # noqa: ARG001
     return lambda found: {"dimension": float(abs(found["Y"][0] / wanted - 1))}
 
 
+def trust(X: Any, k: int) -> Score:
+    """Gap to the trustworthiness of 500 rows by sorting, less two of their standard errors."""
+    Y = place(X).astype(np.float64)
+    n = len(X)
+    rows = np.random.default_rng(0).choice(n, 500, replace=False)
+    worst = k * (2 * n - 3 * k - 1) / 2
+    values = np.empty(len(rows))
+    for i, row in enumerate(rows):
+        near, far = (np.square(Z - Z[row], dtype=np.float64).sum(1) for Z in (X, Y))
+        near[row] = far[row] = -1
+        places = np.empty(n, int)
+        places[np.argsort(near, kind="stable")] = np.arange(n)
+        listed = np.argsort(far, kind="stable")[1 : k + 1]
+        values[i] = 1 - np.maximum(places[listed] - k, 0).sum() / worst
+    error = 2 * values.std() * np.sqrt((1 - len(rows) / n) / len(rows))
+    truth = values.mean()
+
+    def score(found: Arrays) -> dict[str, float]:
+        return {"gap": max(abs(float(found["Y"].ravel()[0]) - truth) - error, 0)}
+
+    return score
+
+
 JUDGES: dict[str, Callable[[Any, int], Score]] = {
     judge.__name__: judge
     for judge in (
@@ -324,6 +348,7 @@ JUDGES: dict[str, Callable[[Any, int], Score]] = {
         stress,
         order,
         sampled_stress,
+        trust,
     )
 } | {name: partial(kernel, name) for name in ("rbf", "poly", "cosine", "linear")}
 

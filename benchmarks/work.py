@@ -8,7 +8,8 @@ from diagnosis_cases import DIAGNOSIS_CASES
 from embedding_cases import EMBEDDING_CASES
 from graph_cases import GRAPH_CASES
 from neighbor_cases import NEIGHBOR_CASES
+from quality_cases import QUALITY_CASES
 from scaling_cases import SCALING_CASES
 
 CASES: dict[str, Case | Start] = BASIC_CASES | NEIGHBOR_CASES | GRAPH_CASES | SCALING_CASES
-CASES |= EMBEDDING_CASES | DIAGNOSIS_CASES
+CASES |= EMBEDDING_CASES | DIAGNOSIS_CASES | QUALITY_CASES

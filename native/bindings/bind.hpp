@@ -133,5 +133,6 @@ void bind_graphs(nb::module_& m);
 void bind_neighbors(nb::module_& m);
 void bind_stress(nb::module_& m);
 void bind_embed(nb::module_& m);
+void bind_ranks(nb::module_& m);
 
 }  // namespace lowd::python

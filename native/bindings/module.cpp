@@ -18,4 +18,5 @@ NB_MODULE(_native, m) {
     bind_neighbors(m);
     bind_stress(m);
     bind_embed(m);
+    bind_ranks(m);
 }

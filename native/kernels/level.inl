@@ -26,6 +26,7 @@ namespace {
 #include "graphs.inl"
 #include "patches.inl"
 #include "neighbors.inl"
+#include "ranks.inl"
 #include "stress.inl"
 #include "embed.inl"
 #include "mesh.inl"
@@ -84,6 +85,6 @@ constexpr Embed embed{perplexity,    pair_sums,     attraction,   surprise,
 #define LOWD_STRING(x) LOWD_QUOTE(x)
 extern const Level LOWD_NAME(LOWD_LEVEL);
 constexpr Level LOWD_NAME(LOWD_LEVEL){LOWD_STRING(LOWD_LEVEL), table<float>(), table<double>(),
-                                      sparse, search_table(), scaling, embed};
+                                      sparse, search_table(), ranking, scaling, embed};
 
 }  // namespace lowd

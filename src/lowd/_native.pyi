@@ -133,6 +133,27 @@ def select(
 ) -> None:
     """The smallest entries of each row by (value, column), as many as ``ids`` has columns."""
 
+def ranks(
+    X: NDArray[T],
+    center: Doubles,
+    scale: float,
+    rows: Integers | None,
+    root: bool,
+    factor: float,
+    unit: float,
+    ids: Short,
+    out: Short,
+    threads: int,
+    poll: Poll = None,
+) -> None:
+    """The places of listed rows among all others, seen from ``rows``, by counting closer ones.
+
+    Distances as in `nearest`. A listed -1 has place 0.
+    """
+
+def rank_rows(D: NDArray[T], own: Integers, out: Short, threads: int, poll: Poll = None) -> None:
+    """The place of each entry in its row by (value, column), from 1; ``own`` has place 0."""
+
 def nearest(
     Q: NDArray[T],
     X: NDArray[T],

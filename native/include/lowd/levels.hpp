@@ -203,6 +203,19 @@ struct Sparse {
                      const int32_t* columns, double* values, double* line, double* sum);
 };
 
+// Kernels of ranks; see ranks.inl.
+struct Ranking {
+    // tile (PANEL x PANEL) -= <a, b>, from packed panels; first, if half_a is given, it is half_a +
+    // half_b.
+    void (*half_squares)(const float* a, const float* b, const float* half_a, const float* half_b,
+                         int64_t features, float* tile);
+    // Of a row of such tiles: how many values are below each low and each high. They increase.
+    void (*count_below)(const float* row, int tiles, const float* low, const float* high,
+                        int thresholds, int32_t* sure, int32_t* perhaps);
+    // The columns of such a row with values from low to below high; returns how many.
+    int (*between)(const float* row, int tiles, float low, float high, int32_t* columns);
+};
+
 // Kernels of scaling, in float64.
 struct Scaling {
     // One row of `locate`; anchors are columns, scratch: 2 k entries. Returns the stress.
@@ -299,6 +312,7 @@ struct Level {
     Kernels<double> twice;
     Sparse sparse;
     Search search;
+    Ranking ranking;
     Scaling scaling;
     Embed embed;
 };

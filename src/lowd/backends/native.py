@@ -129,6 +129,11 @@ class Native(Reference):
             _native.select(D, own, indices, values, self.threads)
         return Neighbors(indices, values)
 
+    def rank(self, D: Array, own: NDArray[np.int64]) -> Ints:
+        out = np.empty(D.shape, np.int32)
+        _native.rank_rows(rowwise(D, D.dtype), own, out, self.threads)
+        return out
+
     def times(self, A: Array, V: Array, half_square: bool) -> Float64:
         out = np.empty((len(A), V.shape[1]))
         V = np.ascontiguousarray(V, A.dtype)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from .. import _native
 from ..draws import subset
 from ..progress import step
-from .graphs import BlockIndex
 from .protocol import Array, Backend, Float64, Ints, Neighbors
 
 SMALL = 1024  # rows among which every pair is looked at
@@ -36,13 +35,7 @@ class View:
 
     @classmethod
     def of(cls, X: Array, center: Float64 | None, ops: Backend) -> View:
-        survey = ops.survey(X)
-        middle = survey.sums / len(X) if center is None else center
-        if not np.isfinite(middle).all():
-            middle = np.zeros(X.shape[1])
-        reach = survey.largest + float(np.abs(middle).max(initial=0))
-        exponent = int(np.frexp(reach)[1]) if 0 < reach < np.inf else 0
-        scale = float(2.0 ** np.clip(30 - exponent, -970, 970))
+        middle, exponent, scale = _frame(X, center, ops)
         rows = (X[:: -(-len(X) // SAMPLE)].astype(np.float64) - middle) * scale
         narrow = X.dtype == np.float32 and abs(exponent) < 90
         return cls(middle, scale, _basis(rows, ops), narrow)
@@ -83,6 +76,20 @@ class View:
         """Rows whose squares the filter can hold."""
         largest = np.abs(Q).max(1, initial=0).astype(np.float64)
         return np.asarray(largest < 2.0**45 / self.scale)
+
+
+def _frame(X: Array, center: Float64 | None, ops: Backend) -> tuple[Float64, int, float]:
+    """The middle of the rows, the size of their entries as a power of two, and a factor.
+
+    Centered rows times the factor are of a size whose squares float32 can hold.
+    """
+    survey = ops.survey(X)
+    middle = survey.sums / len(X) if center is None else center
+    if not np.isfinite(middle).all():
+        middle = np.zeros(X.shape[1])
+    reach = survey.largest + float(np.abs(middle).max(initial=0))
+    exponent = int(np.frexp(reach)[1]) if 0 < reach < np.inf else 0
+    return middle, exponent, float(2.0 ** np.clip(30 - exponent, -970, 970))
 
 
 def _basis(rows: Float64, ops: Backend) -> Float64 | None:
@@ -152,8 +159,11 @@ class RowIndex:
         return self._nearly(lists)
 
     def ranks(self, rows: NDArray[np.int64] | None, listed: Ints) -> Ints:
-        plain = BlockIndex(self.ops, self.X, self.measure, (self.factor,), self.center)
-        return plain.ranks(rows, listed)
+        middle, _, scale = _frame(self.X, self.center, self.ops)
+        out = np.empty(listed.shape, np.int32)
+        how = rows, self.root, self.factor, self.unit, np.ascontiguousarray(listed)
+        _native.ranks(self.X, middle, scale, *how, out, self.ops.threads, step("ranks"))
+        return out
 
     def query(self, Q: Array, k: int) -> Neighbors:
         if Q.dtype == np.float64 and self.X.dtype == np.float32:

@@ -8,6 +8,5 @@ from .evaluation import Evaluation as Evaluation
 from .measures import DEFINITIONS as DEFINITIONS
 from .measures import Measure as Measure
 from .models import evaluate_model as evaluate_model
-from .models import self_map_error as self_map_error
 from .single import continuity as continuity
 from .single import trustworthiness as trustworthiness

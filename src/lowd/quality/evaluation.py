@@ -82,6 +82,8 @@ class Evaluation:
     def __getattr__(self, name: str) -> Measure | None:
         if name in DEFINITIONS:
             return self.measures.get(name)
+        if "measures" not in vars(self):  # while it is unpickled
+            raise AttributeError(name)
         raise AttributeError(f"an evaluation has no {name!r}; its measures: {list(self.measures)}.")
 
     def __dir__(self) -> list[str]:

@@ -129,7 +129,19 @@ def measured(
 
 def mean_of(name: str, pointwise: NDArray[np.float64], n: int, k: int | None = None) -> Measure:
     """The mean over n rows from the values of some of them, drawn without replacement."""
+    if len(pointwise) < n and np.isin(pointwise, (0, 1)).all():
+        return _share_of(
+            name, float(pointwise.mean()), len(pointwise) / (1 - len(pointwise) / n), k
+        )
     return measured(name, float(pointwise.mean()), mean_error(pointwise, n), k)
+
+
+def _share_of(name: str, share: float, size: float, k: int | None) -> Measure:
+    """A share of rows with Wilson's interval (1927), which stays honest near 0 and 1."""
+    square = NORMAL * NORMAL / size
+    middle = (share + square / 2) / (1 + square)
+    half = np.sqrt(share * (1 - share) * square + square * square / 4) / (1 + square)
+    return Measure(name, share, (float(middle - half), float(middle + half)), k)
 
 
 def mean_error(values: NDArray[np.float64], n: int) -> float | None:

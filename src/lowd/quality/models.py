@@ -6,16 +6,16 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from .. import draws
-from ..backends import resolve
 from ..backends.protocol import Array, Float64
 from ..errors import UnsupportedError
-from ..maps import Remember
 from .evaluating import evaluate
 from .evaluation import Evaluation
 
 SELF_MAPPED = 1000  # training rows that are sent through the bare map
+NUDGE = 1e-7  # of a column's spread: another row, at no distance that matters
 OWN = ("kl_divergence", "reconstruction_error", "stress", "force_error", "knn_recall")
 
 
@@ -32,10 +32,12 @@ def evaluate_model(model: Any, X: Any, labels: Any, **how: Any) -> Evaluation:
     if kind == "kernel":
         data, metric, params = _distances(np.asarray(X, np.float64)), "precomputed", None
     how |= {"backend": model.backend, "n_jobs": model.n_jobs}
-    found = evaluate(
-        data, model._transform(X), labels=labels, metric=metric, metric_params=params, **how
-    )
-    return replace(found, model=own_values(model), notes=found.notes + _warnings(model))
+    Y = model._transform(X)
+    found = evaluate(data, Y, labels=labels, metric=metric, metric_params=params, **how)
+    own, error = own_values(model), self_map_error(model, X, Y)
+    if error is not None:
+        own["self_map_error"] = error
+    return replace(found, model=own, notes=found.notes + _warnings(model))
 
 
 def own_values(model: Any) -> dict[str, float]:
@@ -49,26 +51,25 @@ def own_values(model: Any) -> dict[str, float]:
         value = getattr(model, f"{name}_", None)
         if value is not None and np.ndim(value) == 0:
             values[name] = float(value)
-    error = self_map_error(model)
-    return values if error is None else {**values, "self_map_error": error}
+    return values
 
 
-def self_map_error(model: Any) -> float | None:
+def self_map_error(model: Any, X: Any, Y: Array) -> float | None:
     """How far the map puts training rows from their places when it may not remember them.
 
-    The root mean square, relative to that of the places around their mean: 0 is perfect, 1 is as
-    bad as the mean itself. None for maps that remember nothing.
+    A row that differs from a training row in its last digits is a new one. The root mean square of
+    the gap between their places, relative to that of the places around their mean: 0 is perfect, 1
+    as bad as the mean itself. None if X is not what a model of rows was fitted on.
     """
-    memory = model.map_
-    if not isinstance(memory, Remember):
+    places = getattr(model, "embedding_", None)
+    if places is None or model._kind() != "rows" or issparse(X) or not np.array_equal(places, Y):
         return None
-    n = len(memory.Y)
-    rows = draws.subset(0, "self map", n, min(n, SELF_MAPPED))
-    ops = resolve(model.backend, model.n_jobs)
-    places: Array = memory.then(memory.X[rows], ops)
-    spread = np.sqrt(((memory.Y - memory.Y.mean(0)) ** 2).sum(1).mean())
-    error = np.sqrt(((places - memory.Y[rows]) ** 2).sum(1).mean())
-    return float(error / spread) if spread > 0 else None
+    rows = draws.subset(0, "self map", len(Y), min(len(Y), SELF_MAPPED))
+    part = np.asarray(X, np.float64)
+    nudge = NUDGE * part.std(0) * draws.normals(0, "nudge", (len(rows), part.shape[1]))
+    gap = model._transform(part[rows] + nudge) - Y[rows]
+    spread = np.square(Y - Y.mean(0)).sum(1).mean()
+    return float(np.sqrt(np.square(gap).sum(1).mean() / spread)) if spread > 0 else None
 
 
 def _warnings(model: Any) -> list[str]:

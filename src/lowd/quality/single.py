@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .gates import Evaluator, Task, cut
-from .local import ranks_in
+from .gates import Evaluator, Task
+from .local import Ranks
 from .measures import Measure
 
 
@@ -35,9 +35,10 @@ def _one(name: str, X: Any, Y: Any, k: int, how: dict[str, Any]) -> Measure:
     gate = Evaluator(n_neighbors=k, **{"anchors": "all", **how})
     with gate._watched():
         task = Task.of(gate, X, Y, None)
-        near, near_map = (cut(s.lists(task.rows, k), k) for s in (task.data, task.places))
-        if name == "trustworthiness":
-            ranks = ranks_in(task.data, task.rows, near_map, near, task.n)
-        else:
-            ranks = ranks_in(task.places, task.rows, near, near_map, task.n)
+        listing, ranking = task.places, task.data
+        if name == "continuity":
+            listing, ranking = ranking, listing
+        # Ranks up to k cost nothing, so the other space's neighbors need not be known.
+        near = listing.lists(task.rows, k).indices
+        ranks = Ranks(ranking.ranks(task.rows, near), task.n)
     return task.mean(name, ranks.kept())

@@ -70,8 +70,7 @@ class Rows:
         step = max(1, BLOCK // X.shape[1])
         for a in range(0, len(i), step):
             part = slice(a, a + step)
-            gaps = X[i[part]].astype(np.float64), X[j[part]].astype(np.float64)
-            lengths[part] = _between(*gaps, self.base.measure, self.base.params)
+            lengths[part] = _between(X[i[part]], X[j[part]], self.base.measure, self.base.params)
         return lengths
 
 
@@ -155,15 +154,15 @@ def coarse(center: Float64) -> Float64:
     return np.asarray(np.ldexp(np.round(mantissa * 1024) / 1024, exponent), np.float64)
 
 
-def _between(A: Float64, B: Float64, measure: str, params: tuple[float, ...]) -> Float64:
+def _between(A: Array, B: Array, measure: str, params: tuple[float, ...]) -> Float64:
     if measure == "jaccard":
-        A, B = (A != 0).astype(np.float64), (B != 0).astype(np.float64)
-        either = np.maximum(A, B).sum(1)
-        return np.asarray(np.abs(A - B).sum(1) / np.maximum(either, 1))
-    gap = np.abs(A - B)
+        either = ((A != 0) | (B != 0)).sum(1)
+        return np.asarray(((A != 0) != (B != 0)).sum(1) / np.maximum(either, 1))
+    gap = np.subtract(A, B, dtype=np.float64)
     if MEASURES[measure] == "square":
         square = np.einsum("ij,ij->i", gap, gap)
         return np.asarray(params[0] * (np.sqrt(square) if measure == "euclidean" else square))
+    gap = np.abs(gap)
     if measure == "minkowski":
         return np.asarray((gap ** params[0]).sum(1) ** (1 / params[0]))
     finish = {"manhattan": gap.sum, "chebyshev": gap.max, "hamming": (gap != 0).mean}[measure]

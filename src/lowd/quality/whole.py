@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
+from scipy.sparse import csr_array
 from scipy.stats import rankdata
+from scipy.stats import t as student
 
 from .. import draws, progress
 from ..backends.protocol import Array, Backend, Float64
@@ -18,7 +21,8 @@ from .spaces import BLOCK, Space
 EVERY_PAIR = 1000  # rows up to which the Shepard diagram holds all pairs
 PAIRS = 200_000  # in it beyond
 CURVE = 2000  # points of the curve that are kept as they are; more are thinned
-GROUPS, STUDENT = 20, 2.093  # of rows, for errors that have no formula; 95 % of t with 19
+FEWEST = 32  # rows of a block; with fewer, the work of packing all rows would outweigh theirs
+GROUPS = 20  # of rows, for errors that have no formula
 
 
 class Whole(NamedTuple):
@@ -46,33 +50,41 @@ def whole_rows(
     n, m = data.n, len(rows)
     weights = area_weights(n)
     counts, auc, sums = np.zeros(n, np.int64), np.empty(m), np.empty((m, 6))
-    one_hot = None if codes is None else np.eye(int(codes.max()) + 1)[codes]
-    classes = None if one_hot is None else np.empty((m, one_hot.shape[1]))
-    partners = None if n <= EVERY_PAIR else _partners(rows, n, seed)
+    members = None if codes is None else csr_array((np.ones(n), (codes, np.arange(n))))
+    classes = None if members is None else np.empty((m, members.shape[0]))
+    partners = None if m == n <= EVERY_PAIR else _partners(rows, n, seed)
     kept: list[tuple[Array, Array]] = []
-    step = max(1, BLOCK // n)
+    step = max(FEWEST, BLOCK // n)
     for i in range(0, m, step):
         own = rows[i : i + step]
-        part = slice(i, i + len(own))
         D, E = data.distances(own), places.distances(own)
         worse = np.maximum(ops.rank(D, own), ops.rank(E, own))
-        counts += np.bincount(worse.ravel(), minlength=n)
-        auc[part] = weights[worse].sum(1)
-        sums[part] = _row_sums(np.asarray(D, np.float64), np.asarray(E, np.float64))
-        if classes is not None and one_hot is not None:
-            classes[part] = E @ one_hot
+        for part in _slices(len(own), n):
+            at = slice(i + part.start, i + part.stop)
+            counts += np.bincount(worse[part].ravel(), minlength=n)
+            auc[at] = weights[worse[part]].sum(1)
+            sums[at] = _row_sums(D[part].astype(np.float64), E[part].astype(np.float64))
+        if classes is not None and members is not None:
+            classes[i : i + len(own)] = (members @ E.T).T
         if partners is None:
             later = np.arange(n) > own[:, None]
             kept.append((D[later], E[later]))
         else:
-            at = np.arange(len(own))[:, None], partners[part]
-            kept.append((D[at].ravel(), E[at].ravel()))
+            chosen = np.arange(len(own))[:, None], partners[i : i + len(own)]
+            kept.append((D[chosen].ravel(), E[chosen].ravel()))
         progress.report("all distances of sampled rows", i + len(own), m)
     harmonic = (1 / np.arange(1, n - 1)).sum()
     auc = (auc - harmonic) / harmonic  # the sum of 1 / (n - 1 - K) is the same sum backward
     pairs = np.concatenate([a for a, _ in kept]), np.concatenate([b for _, b in kept])
-    group = None if partners is None else np.repeat(np.arange(m) % GROUPS, partners.shape[1])
+    group = None if partners is None else np.repeat(_groups(m), partners.shape[1])
     return Whole(rows, n, counts, auc, sums, pairs, group, classes)
+
+
+def _slices(rows: int, n: int) -> Iterator[slice]:
+    """A few rows of n entries at a time, so that what is made of them stays in the cache."""
+    step = max(1, 2**16 // n)
+    for i in range(0, rows, step):
+        yield slice(i, min(rows, i + step))
 
 
 def area_weights(n: int) -> Float64:
@@ -140,10 +152,17 @@ def _row_sums(D: Float64, E: Float64) -> Float64:
 def _partners(rows: NDArray[np.int64], n: int, seed: int) -> NDArray[np.int64]:
     """Some other rows of each row, for the Shepard diagram."""
     count = -(-PAIRS // len(rows))
+    if count >= n - 1:
+        every = np.arange(n - 1)
+        return every + (every >= rows[:, None])
     at = rows[:, None] * count + np.arange(count)
     other = (draws.bits(seed, "pairs", at.ravel()) % np.uint64(n - 1)).astype(np.int64)
     other = other.reshape(at.shape)
     return other + (other >= rows[:, None])
+
+
+def _groups(m: int) -> NDArray[np.int64]:
+    return np.arange(m) % min(GROUPS, m)
 
 
 def _root_of_ratio(name: str, above: Float64, below: Float64, n: int) -> Measure:
@@ -163,21 +182,29 @@ def _orders(whole: Whole) -> dict[str, Measure]:
     if delta.min() == delta.max() or d.min() == d.max():
         raise DataError("all distances are equal: there is no order to compare.")
     m, n = len(whole.rows), whole.n
-    found = {"pearson": (_pearson(whole.sums, n), m < n)}
-    found["spearman"] = (_spearman(delta, d), whole.group is not None)
-    found["nonmetric_stress"] = (_monotone_stress(delta, d), whole.group is not None)
-    errors: dict[str, list[float]] = {name: [] for name in found}
-    if whole.group is not None:
-        for g in range(GROUPS):
-            part = whole.group == g
-            errors["spearman"].append(_spearman(delta[part], d[part]))
-            errors["nonmetric_stress"].append(_monotone_stress(delta[part], d[part]))
-            errors["pearson"].append(_pearson(whole.sums[np.arange(m) % GROUPS == g], n))
-    made = {}
-    for name, (value, sampled) in found.items():
-        error = float(np.std(errors[name], ddof=1) / np.sqrt(GROUPS)) if sampled else None
-        made[name] = measured(name, value, error, width=STUDENT)
-    return made
+    paired = {"spearman": _spearman, "nonmetric_stress": _monotone_stress}
+    values = {name: measure(delta, d) for name, measure in paired.items()}
+    if whole.group is None:
+        made = {name: measured(name, value, None) for name, value in values.items()}
+    else:
+        parts = [whole.group == g for g in range(min(GROUPS, m))]
+        made = {
+            name: _by_groups(name, values[name], [measure(delta[p], d[p]) for p in parts], 0)
+            for name, measure in paired.items()
+        }
+    value = _pearson(whole.sums, n)
+    if m == n:
+        return {"pearson": measured("pearson", value, None), **made}
+    rows = [_groups(m) == g for g in range(min(GROUPS, m))]
+    several = [_pearson(whole.sums[part], n) for part in rows]
+    return {"pearson": _by_groups("pearson", value, several, m / n), **made}
+
+
+def _by_groups(name: str, value: float, several: list[float], share: float) -> Measure:
+    """A value with the spread of its like in groups of rows, which are a share of all rows."""
+    count = len(several)
+    error = float(np.std(several, ddof=1) * np.sqrt((1 - share) / count))
+    return measured(name, value, error, width=float(student.ppf(0.975, count - 1)))
 
 
 def _pearson(sums: Float64, n: int) -> float:
@@ -190,7 +217,9 @@ def _pearson(sums: Float64, n: int) -> float:
 
 def _spearman(delta: Array, d: Array) -> float:
     a, b = rankdata(delta), rankdata(d)
-    return float(np.corrcoef(a, b)[0, 1])
+    a, b = a - a.mean(), b - b.mean()
+    size = np.sqrt((a @ a) * (b @ b))
+    return float(a @ b / size) if size > 0 else 0.0
 
 
 def _monotone_stress(delta: Array, d: Array) -> float:

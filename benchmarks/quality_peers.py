@@ -1,0 +1,59 @@
+"""Tools that judge a map, behind `fit_transform`: their answer is an array of measures.
+
+The first measure is trustworthiness, wherever there are several.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import data
+
+K = 15
+
+
+def place(X: Any) -> Any:
+    """The map that is judged: two principal components of images, or the first two columns."""
+    if X.shape[1] == 784:
+        return np.ascontiguousarray(data.load("components", len(X))[:, :2])
+    return np.ascontiguousarray(X[:, :2])
+
+
+class LowdTrust:
+    def fit_transform(self, X: Any) -> Any:
+        from lowd.quality import trustworthiness
+
+        return np.array([trustworthiness(X, place(X), n_neighbors=K)])
+
+
+class SklearnTrust:
+    def fit_transform(self, X: Any) -> Any:
+        from sklearn.manifold import trustworthiness
+
+        return np.array([trustworthiness(X, place(X), n_neighbors=K)])
+
+
+class LowdEvaluate:
+    def fit_transform(self, X: Any) -> Any:
+        import lowd
+
+        return np.array(list(lowd.evaluate(X, place(X), n_neighbors=K).measures.values()))
+
+
+class Zadu:
+    """Its measures that `lowd.evaluate` has too."""
+
+    MEASURES = ("tnc", "mrre", "lcmc", "stress", "srho", "pr")
+
+    def fit_transform(self, X: Any) -> Any:
+        from zadu import zadu
+
+        local = {"params": {"k": K}}
+        asked = [
+            {"id": m, **(local if m in ("tnc", "mrre", "lcmc") else {"params": {}})}
+            for m in self.MEASURES
+        ]
+        found = zadu.ZADU(asked, X).measure(place(X))
+        return np.array([value for part in found for value in part.values()])

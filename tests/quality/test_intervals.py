@@ -1,0 +1,146 @@
+"""Estimates from some rows: unbiased, exact when all rows are taken, honest intervals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lowd
+from lowd.quality import gates
+from lowd.quality.gates import Evaluator, Task, anchor_count
+from lowd.quality.triplets import random_triplets
+
+DRAWS, N, M = 200, 300, 60
+
+
+@pytest.fixture(scope="module")
+def data():
+    X = np.random.default_rng(0).normal(size=(N, 5)) * [5, 3, 2, 1, 1]
+    X[:110] += [9, 0, 0, 4, 0]
+    return X, X[:, :2] + 0.1 * X[:, 2:4] ** 2, (X[:, 0] > 4).astype(int) + (X[:, 1] > 0)
+
+
+@pytest.fixture(scope="module")
+def truth(data):
+    X, Y, labels = data
+    return lowd.evaluate(X, Y, labels=labels, n_neighbors=10)
+
+
+@pytest.fixture(scope="module")
+def drawn(data):
+    X, Y, labels = data
+    how = {"labels": labels, "n_neighbors": 10, "anchors": M}
+    return [lowd.evaluate(X, Y, random_state=seed, **how) for seed in range(DRAWS)]
+
+
+NAMES = [
+    "trustworthiness",
+    "continuity",
+    "neighbor_recall",
+    "lcmc",
+    "mrre_false",
+    "mrre_missing",
+    "bnx",
+    "rnx_auc",
+    "stress1",
+    "scale_normalized_stress",
+    "pearson",
+    "spearman",
+    "nonmetric_stress",
+    "knn_accuracy",
+    "neighborhood_hit",
+    "silhouette",
+]
+
+
+def true_value(truth, name):
+    return float(truth.measures[name])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_intervals_hold_the_true_value_as_often_as_they_say(drawn, truth, name):
+    value = true_value(truth, name)
+    held = [low <= value <= high for low, high in (e.measures[name].interval for e in drawn)]
+    assert 0.90 <= np.mean(held) <= 0.995  # 0.95, and three standard errors of 200 draws
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_estimates_are_right_on_average(drawn, truth, name):
+    values = np.array([float(e.measures[name]) for e in drawn])
+    # Ratios and correlations of 60 rows lean by a small part of their error, means not at all.
+    assert abs(values.mean() - true_value(truth, name)) < 4 * values.std() / np.sqrt(DRAWS) + 2e-3
+
+
+def test_intervals_of_all_triplets(data):
+    """The truth is the mean over all triplets of all rows."""
+    X, Y, _ = data
+    D, E = (np.linalg.norm(Z[:, None] - Z, axis=2) for Z in (X, Y))
+    shares = []
+    for i in range(N):
+        others = np.delete(np.arange(N), i)
+        nearer = np.sign(D[i, others][:, None] - D[i, others])
+        same = nearer * np.sign(E[i, others][:, None] - E[i, others])
+        shares.append((0.5 + 0.5 * same[nearer != 0]).mean())
+    value, held = np.mean(shares), []
+    for seed in range(DRAWS):
+        anchors = "all" if seed % 2 else 50
+        task = Task.of(Evaluator(anchors=anchors, random_state=seed), X, Y, None)
+        low, high = random_triplets(task.data, task.places, task.asked, seed)[0].interval
+        held.append(low <= value <= high)
+    assert 0.90 <= np.mean(held) <= 0.99
+
+
+def test_all_rows_as_anchors_are_exact(data, truth):
+    X, Y, labels = data
+    found = lowd.evaluate(X, Y, labels=labels, n_neighbors=10, anchors=N)
+    assert found.exact
+    for name in truth.measures:
+        assert found.measures[name] == truth.measures[name], name
+        assert found.measures[name].interval == truth.measures[name].interval
+
+
+def test_sampled_rows_have_the_values_of_the_exact_ones(data, truth):
+    X, Y, labels = data
+    found = lowd.evaluate(X, Y, labels=labels, n_neighbors=10, anchors=50)
+    assert not found.exact
+    assert len(found.rows) == 50
+    assert "50 of 300 rows" in "".join(found.notes)
+    for name in ("trustworthiness", "continuity", "mrre_false", "rnx_auc", "silhouette"):
+        np.testing.assert_allclose(
+            found.pointwise[name], truth.pointwise[name][found.rows], atol=1e-12
+        )
+
+
+def test_a_seed_chooses_the_rows(data):
+    X, Y, _ = data
+    rows = [lowd.evaluate(X, Y, anchors=9, random_state=s).rows.tolist() for s in (1, 1, 2, None)]
+    assert rows[0] == rows[1] != rows[2]
+    assert len(set(map(tuple, rows))) == 3
+
+
+def test_many_rows_are_sampled_by_themselves(monkeypatch, data):
+    assert anchor_count(None, 20_000, 784) == 20_000
+    assert anchor_count(None, 70_000, 50) == 70_000
+    assert anchor_count(None, 70_000, 784) == 2000
+    assert anchor_count(None, 10**6, 2) == 2000
+    assert anchor_count("all", 10**6, 784) == 10**6
+    monkeypatch.setattr(gates, "EXACT_ROWS", 100)
+    monkeypatch.setattr(gates, "MOST_ROWS", 100)
+    monkeypatch.setattr(gates, "ANCHORS", 60)
+    monkeypatch.setattr(gates, "WHOLE_ROWS", 100)
+    monkeypatch.setattr(gates, "WHOLE_PAIRS", 100)
+    X, Y, _ = data
+    found = lowd.evaluate(X, Y)
+    assert len(found.rows) == 60
+    assert not found.exact
+    assert found.trustworthiness.interval is not None
+
+
+def test_a_large_shepard_diagram_is_a_sample():
+    X = np.random.default_rng(0).normal(size=(1200, 3))
+    found = lowd.evaluate(X, X[:, :2])
+    assert found.spearman.interval is not None
+    assert found.stress1.interval is None
+    assert len(found.shepard[0]) == len(found.shepard[1]) >= 200_000
+    delta = found.shepard[0]
+    assert delta.mean() == pytest.approx(4 / np.sqrt(np.pi), abs=0.05)
