@@ -98,6 +98,10 @@ class ApproximationWarning(LowdWarning):
     """The data are large: the answer comes from landmarks or approximate neighbors."""
 
 
+class LongWorkWarning(LowdWarning):
+    """The work grows faster than the data, and will take minutes or hours."""
+
+
 class DimensionWarning(LowdWarning):
     """The output has as many dimensions as the input, or more."""
 

@@ -49,6 +49,16 @@ MNIST = {
 }
 
 
+def test_new_digits_lie_with_their_kind_on_a_tsne_map():
+    """The map's own accuracy, each point left out, less two points at most."""
+    X, y = _mnist(4000)
+    new = np.arange(4000) % 5 == 0
+    model = lowd.TSNE(perplexity=20, max_iter=400).fit(X[~new])
+    own = _accuracy(model.embedding_, y[~new])
+    assert own > 0.9
+    assert _accuracy(model.embedding_, y[~new], model.transform(X[new]), y[new]) > own - 0.02
+
+
 @pytest.mark.parametrize("name", MNIST)
 @pytest.mark.filterwarnings("ignore::lowd.errors.LowdWarning")
 def test_digits_lie_with_their_kind(name):

@@ -18,7 +18,13 @@ from cases import rows_like
 from lowd.backends import resolve
 from lowd.backends.descents import potential
 from lowd.backends.protocol import Lists
-from lowd.errors import ConvergenceWarning, DisconnectedGraphWarning, ParameterError
+from lowd.errors import (
+    ConvergenceWarning,
+    DisconnectedGraphWarning,
+    LongWorkWarning,
+    ParameterError,
+    UnsupportedError,
+)
 
 LINE = np.array([[0.0], [1.0], [3.0], [7.0]])
 PLACES = np.array([[0.0, 0], [1, 0], [0, 1], [1, 2]])
@@ -200,7 +206,9 @@ def test_digits_and_the_digits_that_were_held_out(backend):
     judge = KNeighborsClassifier(10).fit(model.embedding_, y[~new])
     own = judge.score(model.embedding_, y[~new])
     assert own > 0.93
-    assert judge.score(model.transform(X[new]), y[new]) > own - 0.04
+    # One of the fifty rows that the slow backend is given is two points.
+    gap = 0.02 if backend == "native" else 0.04
+    assert judge.score(model.transform(X[new]), y[new]) > own - gap
     assert model.force_error_ < 0.03
 
 
@@ -315,6 +323,39 @@ def test_ready_graphs_and_affinities():
     np.testing.assert_allclose(given.embedding_, again.embedding_, atol=1e-9)
     with pytest.raises(ParameterError, match="use perplexity=30 or less"):
         lowd.TSNE(perplexity=31).fit(X, neighbors=graph)
+
+
+def test_a_graph_of_new_rows_places_them():
+    """Fitted to a sparse graph alone, and asked with one: as with the rows, each for itself."""
+    X, Q = rows_like(600, seed=5), rows_like(9, seed=6)
+    graph = KNeighborsTransformer(n_neighbors=30).fit(X)
+    start = _start(X)
+    rows = lowd.TSNE(perplexity=10, max_iter=40, init=start).fit(X)
+    alone = lowd.TSNE(perplexity=10, max_iter=40, init=start, metric="precomputed")
+    alone.fit(graph.transform(X))
+    new = csr_array(graph.transform(Q))
+    np.testing.assert_allclose(alone.transform(new), rows.transform(Q), atol=0.05)
+    new = csr_array(
+        (new.data[:-25], new.indices[:-25], [*new.indptr[:-1], new.nnz - 25]), new.shape
+    )
+    whole = alone.transform(new)  # the last row has six neighbors, fewer than the perplexity
+    for i in range(9):
+        np.testing.assert_array_equal(alone.transform(new[[i]])[0], whole[i])
+    twice = KNeighborsTransformer(n_neighbors=30).fit(np.vstack([X, X[:5]]))
+    copies = lowd.TSNE(perplexity=10, max_iter=5, metric="precomputed", init="random")
+    copies.fit(twice.transform(np.vstack([X, X[:5]])))
+    with pytest.raises(UnsupportedError, match="600 distinct ones"):
+        copies.transform(twice.transform(Q))
+
+
+@pytest.mark.parametrize("model", [lowd.TSNE(3), lowd.SNE(2)], ids=["TSNE-3", "SNE"])
+def test_all_pairs_of_many_rows_are_warned_of(model, monkeypatch):
+    X = rows_like(60)
+    model.set_params(perplexity=5, max_iter=30).fit(X)  # few are no matter
+    monkeypatch.setattr("lowd.methods.tsne.LONG", 60 * 60 * 30 * 0.7e-9)
+    with pytest.warns(LongWorkWarning, match="transform the rest"):
+        model.fit(X)
+    lowd.TSNE(2, perplexity=5, max_iter=30).fit(X)  # has a mesh, were there many
 
 
 def _start(X):

@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 
 from ..base import Context, Fit, reducer
 from ..data import Data, Kind
-from ..errors import ParameterError, RankWarning, UnsupportedError, warn
+from ..errors import LongWorkWarning, ParameterError, RankWarning, UnsupportedError, warn
 from ..graph_reducer import GraphReducer
 from ..maps import NeighborMap
 from ..params import Count, Metric, Positive, Seed, accepts, refuse_unused
@@ -19,6 +19,9 @@ from ..relations.ready import NeighborGraph, nearest_listed
 from ..solvers.descent import Callback, descend, judged, phases
 from ..solvers.spectral import check_count
 from ..solvers.start import start_of
+
+# Seconds of one core for a pair of points, in a step over all of them; beyond LONG we warn.
+PAIR, LONG = {"student": 0.7e-9, "gauss": 1.5e-9, "rows": 3e-9}, 600.0
 
 
 @reducer
@@ -148,7 +151,9 @@ class TSNE(GraphReducer):
         else:
             base, edges, first, place, k = self._points(X, ctx, neighbors, perplexities)
             relation = Perplexity(base, perplexities, k)
-            joint = relation.among(edges, ctx.ops) if len(first) > 1 else None
+            several, by_rows = len(first) > 1, self._kernel() == "rows"
+            joint = relation.among(edges, ctx.ops, by_rows) if several else None
+            del edges  # of a million rows they are gigabytes
         report: dict[str, Any] = {"n_components": self.n_components, "n_distinct": len(first)}
         if len(first) < n:
             report["distinct"] = place
@@ -157,6 +162,7 @@ class TSNE(GraphReducer):
             Y = np.zeros((1, self.n_components), ctx.dtype)
             return Fit(Y[place], NeighborMap(relation.kept(), Y, self._kernel(), None), report)
         start, used = start_of(self.init, X, base, joint.P, self.n_components, first, ctx)
+        self._warn_of_pairs(len(first))
         forces = ctx.ops.forces(joint.P, self._kernel())
         rate = None if self.learning_rate == "auto" else self.learning_rate
         plan = phases(len(first), self.early_exaggeration, self.exaggeration, rate, self.max_iter)
@@ -169,6 +175,20 @@ class TSNE(GraphReducer):
 
     def _kernel(self) -> str:
         return "student"
+
+    def _warn_of_pairs(self, n: int) -> None:
+        """Only the heavy tails of one or two dimensions have a mesh; all else is n² per step."""
+        kernel, pairs = self._kernel(), float(n) * n * self.max_iter
+        seconds = pairs * PAIR[kernel]
+        if seconds < LONG or (kernel == "student" and self.n_components <= 2):
+            return
+        why = "SNE" if kernel != "student" else f"n_components={self.n_components}"
+        warn(
+            f"{why} pushes all pairs of {n} rows in every step, {pairs:.0e} in all: about "
+            f"{seconds / 60:.0f} minutes of one core. Fit a sample (X[::10]) and transform "
+            "the rest, lower max_iter, or take TSNE(2), which has a mesh.",
+            LongWorkWarning,
+        )
 
     def _points(
         self, X: Any, ctx: Context, neighbors: Any, perplexities: tuple[float, ...]
@@ -221,6 +241,6 @@ class TSNE(GraphReducer):
         return {
             "rows": 0 if given else 3 * n * d * 8,
             "neighbors": n * k * 20 + (0 if by_index else 3 * min(2**23, n * n) * 8),
-            "affinities": n * k * 100,
+            "affinities": n * k * 60,
             "map": 20 * n * self.n_components * 8,
         }

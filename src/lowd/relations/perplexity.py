@@ -34,11 +34,11 @@ class Chances(NamedTuple):
 
 
 class Joint(NamedTuple):
-    """Chances of pairs, symmetric with sum 1; those that rows had before; and the rows' β."""
+    """Chances of pairs, symmetric with sum 1; the rows' β; Σ p log p over rows, if it counts."""
 
     P: csr_array
-    chances: Float64
     beta: Float64
+    information: float = 0.0
 
 
 @value
@@ -52,10 +52,11 @@ class Perplexity:
     perplexities: tuple[float, ...]
     k: int
 
-    def among(self, edges: csr_array, ops: Backend) -> Joint:
+    def among(self, edges: csr_array, ops: Backend, by_rows: bool) -> Joint:
         """Chances among the training points, whose neighbors are known."""
         p, beta = self._chances(edges, ops)
-        return symmetric(csr_array((p, edges.indices, edges.indptr), edges.shape), beta, ops)
+        rows = csr_array((p, edges.indices, edges.indptr), edges.shape)
+        return symmetric(rows, beta, ops, by_rows)
 
     def toward(self, Q: Any, ops: Backend) -> Chances:
         if isinstance(self.base, Listed):  # its neighbors are what a new point is given by
@@ -223,9 +224,13 @@ def _check(perplexities: tuple[float, ...], n: int, most: int) -> None:
         )
 
 
-def symmetric(rows: csr_array, beta: Float64, ops: Backend) -> Joint:
+def symmetric(rows: csr_array, beta: Float64, ops: Backend, by_rows: bool) -> Joint:
     """From the chances of each row, which have sum 1."""
-    return Joint(ops.joint(rows), rows.data, beta)
+    return Joint(ops.joint(rows), beta, information(rows.data) if by_rows else 0.0)
+
+
+def information(p: Float64) -> float:
+    return float((p * np.log(np.maximum(p, TINY))).sum())
 
 
 def as_given(W: Any, by_rows: bool, ops: Backend) -> Joint:
@@ -241,7 +246,7 @@ def as_given(W: Any, by_rows: bool, ops: Backend) -> Joint:
     counts = np.diff(P.indptr)
     if by_rows:
         P.data /= np.repeat(sums, counts)
-        return symmetric(P, np.empty((n, 0)), ops)
+        return symmetric(P, np.empty((n, 0)), ops, by_rows)
     P.data /= P.data.max(initial=TINY)
     P.data /= P.data.sum() or 1.0
-    return Joint(P, P.data, np.empty((n, 0)))
+    return Joint(P, np.empty((n, 0)))

@@ -10,7 +10,7 @@ import numpy as np
 from .. import draws, progress
 from ..backends.protocol import Array, Float64, Forces
 from ..errors import ConvergenceWarning, warn
-from ..relations.perplexity import TINY, Joint
+from ..relations.perplexity import TINY, Joint, information
 
 EARLY = 250  # steps of early exaggeration
 SAMPLE = 256  # rows on which forces are compared with exact ones
@@ -94,7 +94,7 @@ def judged(forces: Forces, joint: Joint, Y: Array, kernel: str, seed: int) -> di
     if kernel == "rows":
         Z, _ = forces.pairs(Y, np.arange(n))
         # P knows the chances of pairs; what counts here are those of each row.
-        change = _information(joint.chances) / n - _information(joint.P.data)
+        change = joint.information / n - information(joint.P.data)
         told = float(np.log(np.maximum(Z, TINY)).mean()) + forces.surprise(Y) + change
         return {"kl_divergence": n * told, "force_error": 0.0}
     total = forces.normalizer(Y)
@@ -106,10 +106,6 @@ def judged(forces: Forces, joint: Joint, Y: Array, kernel: str, seed: int) -> di
         gap = forces.forces(Y)[1][some] - exact
         report["force_error"] = float(np.sqrt((gap**2).sum() / (exact**2).sum()))
     return report
-
-
-def _information(p: Float64) -> float:
-    return float((p * np.log(np.maximum(p, TINY))).sum())
 
 
 def centered(Y: Array) -> Float64:
