@@ -129,6 +129,7 @@ def test_cross_validation_has_a_minimum_and_is_the_formula():
     assert count == 3
     assert (np.diff(errors[:4]) < 0).all()
     assert (errors[4:] > errors[3]).all()
+    assert_allclose(cross_validated(X + 50, 0)[1], errors, rtol=1e-6)
     from lowd.dimensions.linear import _block_errors
 
     rows, columns = np.arange(60) % 4 == 0, np.arange(12) % 3 == 0
