@@ -154,7 +154,7 @@ def _parameter(option: Option) -> inspect.Parameter:
         info = typer.Option(
             *names,
             help=text,
-            metavar=None if option.kind is bool else option.metavar,
+            metavar="" if option.kind is bool else option.metavar,
             rich_help_panel=option.panel or None,
             show_default=False,
             autocompletion=_completes(option.choices) if option.choices else None,
