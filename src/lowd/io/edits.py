@@ -51,7 +51,7 @@ def edit_distances(strings: Sequence[str], to: Sequence[str] | None = None) -> N
     """Edit distances from strings to each other, or `to` other ones, for `metric="precomputed"`.
 
     Strings of up to 64 characters go through whole columns at once: 3000 words of ten letters
-    take seconds, where a callable would take a minute.
+    take a second or two, where a callable takes twenty.
 
     >>> from lowd.io import edit_distances
     >>> edit_distances(["cat", "cut", "dog"])
@@ -94,10 +94,10 @@ def _from_one(
     pattern: NDArray[np.int32], others: NDArray[np.int32], lengths: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Distances from one string to many, a character of all of them at a time."""
+    # The last mask is that of the padding, which matches nothing.
     masks = np.zeros(int(max(others.max(initial=0), pattern.max())) + 2, np.uint64)
     for place, code in enumerate(pattern):
         masks[code] |= _ONE << np.uint64(place)
-    masks[-1] = 0  # the padding matches nothing
     shift = np.uint64(len(pattern) - 1)
     up = np.full(len(others), ~np.uint64(0))
     down = np.zeros(len(others), np.uint64)
