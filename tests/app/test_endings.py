@@ -35,6 +35,11 @@ CASES = {
     "no such file": (["pca", "nothing.csv"], exits.DATA, "nothing.csv"),
     "bad cell": (["pca", "bad.csv"], exits.DATA, "bad.csv"),
     "no model": (["info", "data.csv"], exits.DATA, "not a lowd model"),
+    "no such model": (
+        ["transform", "data.csv", "--model", "m.lowd"],
+        exits.DATA,
+        "lowd: there is no model file",
+    ),
     "no folder": (["pca", "data.csv", "-o", "no/map.csv"], exits.DATA, "create it first"),
     "exists": (["pca", "data.csv", "-o", "old.csv"], exits.EXISTS, "--force"),
     "two outputs": (["pca", "data.csv", "-o", "a", "--model", "a"], exits.USAGE, "two outputs"),

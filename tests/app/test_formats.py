@@ -80,6 +80,20 @@ def test_the_map_of_a_file_is_that_of_its_rows(made, lowd_command):
     np.testing.assert_allclose(np.abs(np.load("map.npy")), np.abs(Y), rtol=1e-4, atol=1e-5)
 
 
+def test_new_rows_are_encoded_as_the_old_ones(lowd_command):
+    """A value that no new row has is a column of 0, and the columns keep their order."""
+    rows = [f"{i},{'red' if i % 2 else 'blue'},{i * i % 7}" for i in range(12)]
+    Path("t.csv").write_text("size,color,weight\n" + "\n".join(rows) + "\n")
+    ended = lowd_command(
+        *("pca", "t.csv", "--encode", "--columns", "*", "--model", "m.lowd", "-o", "map.npy")
+    )
+    assert ended.code == 0, ended.err
+    Path("new.csv").write_text("weight,color,size\n" + "0,blue,0\n4,blue,2\n")
+    ended = lowd_command("transform", "new.csv", "--model", "m.lowd", "-o", "new.npy")
+    assert ended.code == 0, ended.err
+    np.testing.assert_allclose(np.load("new.npy"), np.load("map.npy")[[0, 2]], atol=1e-12)
+
+
 def test_gower_keeps_text(lowd_command):
     Path("t.csv").write_text(
         "size,color,shape\n"

@@ -45,7 +45,7 @@ def sentence_of(error: BaseException) -> str:
     """What the user reads: the library's own sentences as they are, others with their class."""
     if isinstance(error, KeyboardInterrupt | Cancelled):
         return "stopped; nothing was written."
-    if isinstance(error, LowdError):
+    if isinstance(error, LowdError) or (isinstance(error, OSError) and not error.strerror):
         return " ".join(str(error).split())
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror.lower()}."

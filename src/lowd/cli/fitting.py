@@ -13,7 +13,7 @@ from .. import progress
 from ..errors import DataError, ParameterError, UnsupportedError
 from .fields import COMMANDS, build
 from .files import STDOUT, Outputs
-from .reading import Prepared, classes_of, metric_of, options_of, prepare, read, suited
+from .reading import Prepared, classes_of, metric_of, prepare, read, suited
 from .talk import Talk
 
 Answer = tuple[dict[str, Any], str]
@@ -52,7 +52,7 @@ class Run:
     @classmethod
     def begun(cls, given: dict[str, Any], talk: Talk, outputs: Outputs) -> Run:
         table = read(given, talk)
-        return cls(given, talk, outputs, table, *prepare(table, given["standardize"]))
+        return cls(given, talk, outputs, table, *prepare(table, given))
 
     @cached_property
     def diagnosis(self) -> Any:
@@ -135,7 +135,7 @@ class Run:
                 diagnosis=self.diagnosis,
                 table=self.table,
                 command=self.given["command"],
-                reading=options_of(self.given),
+                reading=self.prepared.reading,
                 standardized=self.prepared.mean is not None,
             )
 

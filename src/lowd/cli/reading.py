@@ -55,9 +55,20 @@ class Prepared:
 
     kind: str
     columns: tuple[str, ...] = ()
+    reading: dict[str, Any] = dataclasses.field(default_factory=dict)
     mean: Any = None
     scale: Any = None
     strings: Any = None
+
+    def options(self) -> dict[str, Any]:
+        """Keywords of `lowd.io.read` for new rows: text is treated as it was, columns are known."""
+        kept = {n: v for n, v in self.reading.items() if n in ("encode", "gower", "vector", "size")}
+        if self.kind not in ("rows", "table") or "vector" in kept or not self.columns:
+            return kept
+        names = self.columns
+        if "encode" in kept:  # "color=red" was made of "color"
+            names = tuple(dict.fromkeys(name.partition("=")[0] for name in names))
+        return kept | {"columns": list(names)}
 
     def __call__(self, table: Any) -> Any:
         """New rows as the model takes them."""
@@ -75,6 +86,15 @@ class Prepared:
         if not self.columns or not names or names == list(self.columns):
             return table.X
         missing = [name for name in self.columns if name not in names]
+        if "encode" in self.reading:  # no new row has that value
+            made = {name.partition("=")[0] for name in names}
+            X = np.zeros((len(table), len(self.columns)), table.X.dtype)
+            missing = [name for name in missing if name.partition("=")[0] not in made]
+            for place, name in enumerate(self.columns):
+                if name in names:
+                    X[:, place] = table.X[:, names.index(name)]
+            if not missing:
+                return X
         if missing:
             raise DataError(
                 f"{table.source}: the model needs column {missing[0]!r}, which is not there; "
@@ -84,7 +104,8 @@ class Prepared:
 
     def saved(self) -> dict[str, Any]:
         """The fields that say something, as the store takes them."""
-        fields = {"kind": self.kind, "mean": self.mean, "scale": self.scale}
+        fields: dict[str, Any] = {"kind": self.kind, "mean": self.mean, "scale": self.scale}
+        fields["reading"] = self.reading
         fields["columns"] = np.array(self.columns, object)
         fields["strings"] = self.strings
         return {name: value for name, value in fields.items() if value is not None}
@@ -100,16 +121,17 @@ def prepared_of(model: Any) -> Prepared:
     return Prepared(**{**saved, "columns": tuple(saved["columns"])})
 
 
-def prepare(table: Any, standardize: bool) -> tuple[Any, Prepared]:
+def prepare(table: Any, given: dict[str, Any]) -> tuple[Any, Prepared]:
     """What is fitted, and how new rows become the same."""
+    reading = options_of(given)
     if table.kind == "strings":
         from ..io import edit_distances
 
         words = _strings(table)
         return edit_distances(words), Prepared("strings", strings=np.array(words, object))
     columns = tuple(str(name) for name in table.columns or ())
-    if not standardize:
-        return table.X, Prepared(table.kind, columns)
+    if not given["standardize"]:
+        return table.X, Prepared(table.kind, columns, reading)
     if table.kind == "distances" or not isinstance(table.X, np.ndarray):
         raise UnsupportedError(
             f"--standardize needs a dense table of numbers; {table.source} holds {table.kind}"
@@ -117,7 +139,7 @@ def prepare(table: Any, standardize: bool) -> tuple[Any, Prepared]:
         )
     mean, scale = table.X.mean(0, dtype=np.float64), table.X.std(0, dtype=np.float64)
     scale[scale == 0] = 1.0  # a constant column is 0 afterwards
-    return (table.X - mean) / scale, Prepared(table.kind, columns, mean, scale)
+    return (table.X - mean) / scale, Prepared(table.kind, columns, reading, mean, scale)
 
 
 def suited(model: Any, table: Any) -> Any:

@@ -11,7 +11,7 @@ from ..errors import ColumnTypeError, DataError
 from .fields import COMMANDS, advice, class_name, summary
 from .files import Outputs
 from .fitting import Answer, Run, write_map
-from .reading import classes_of, metric_of, prepare, prepared_of, read
+from .reading import classes_of, metric_of, options_of, prepare, prepared_of, read
 from .talk import Talk, table
 
 
@@ -21,10 +21,7 @@ def transform(given: dict[str, Any], talk: Talk, outputs: Outputs) -> Answer:
 
     model = load(given["model"])
     prepared = prepared_of(model)
-    wanted: dict[str, Any] = {"columns": list(prepared.columns)} if prepared.columns else {}
-    if given.get("columns") is not None:
-        wanted = {}
-    rows = read(given, talk, **wanted)
+    rows = read(given, talk, **(prepared.options() | options_of(given)))
     Q = prepared(rows)
     more = {}
     if given["confidence"]:
@@ -63,7 +60,7 @@ def evaluate(given: dict[str, Any], talk: Talk, _: Outputs) -> Answer:
     from ..quality import evaluate
 
     rows = read(given, talk)
-    X, _prepared = prepare(rows, given["standardize"])
+    X, _prepared = prepare(rows, given)
     places = read({}, talk, given["map"])
     Y = coordinates(places)
     if len(Y) != X.shape[0]:
@@ -117,7 +114,7 @@ def compare(given: dict[str, Any], talk: Talk, outputs: Outputs) -> Answer:
     if given["methods"]:
         options["methods"] = tuple(class_name(word) for word in given["methods"].split(","))
     rows = read(given, talk)
-    X, _ = prepare(rows, given["standardize"])
+    X, _ = prepare(rows, given)
     made = compare(
         X,
         labels=classes_of(rows),
@@ -137,7 +134,7 @@ def dimension(given: dict[str, Any], talk: Talk, outputs: Outputs) -> Answer:
     """`lowd dimension data`."""
     from ..dimensions import dimension
 
-    X, _ = prepare(read(given, talk), given["standardize"])
+    X, _ = prepare(read(given, talk), given)
     made = dimension(X, random_state=given["seed"])
     if "plot" in outputs:
         from .. import plot
