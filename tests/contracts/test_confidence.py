@@ -101,6 +101,22 @@ def test_a_large_sample_tells_the_same_as_all_rows():
     assert 0.85 < (confidence == 1).mean() < 0.95
     assert 0.01 < (confidence < 0.5).mean() < 0.09
     assert _told(model, new * 6).mean() < 0.01
+    # Rows that come in order are kept from all of them.
+    spread = lowd.PCA(2).fit(X[X[:, 0].argsort()]).reach_.numbers
+    assert np.abs(np.quantile(spread, [0.1, 0.5, 0.9]) / 20_000 - [0.1, 0.5, 0.9]).max() < 0.05
+
+
+def test_similarities_count_by_their_logarithm():
+    """Of a narrow kernel most values are nearly 0, and still tell near from far."""
+    K = np.exp(-4 * cdist(FIELD, FIELD, "sqeuclidean"))
+    model = lowd.KernelPCA(2, kernel="precomputed").fit(K)
+    outlier = np.abs(FIELD).sum(1).argmax()
+    Q = np.vstack([K[:5], K[outlier] * 1e-3, K[outlier] * 1e-30, 0 * K[0]])
+    confidence = _told(model, Q)
+    assert (confidence[:5] == 1).all()
+    assert (np.diff(confidence[-3:]) <= 0).all()
+    assert confidence[-2] < 0.01
+    assert confidence[-1] == 0
 
 
 def test_columns_in_other_units_count_as_the_method_counts_them():
@@ -228,6 +244,14 @@ def test_wide_rows_keep_few(tmp_path):
     assert len(model.reach_.numbers) == 32
     lowd.save(model, tmp_path / "model")
     assert (tmp_path / "model").stat().st_size < 1.2 * (32 + 2 * 3) * 20_000 * 8
+
+
+def test_equal_steps_leave_a_little_room(backend):
+    """On a grid, and among copies, rounding is not far."""
+    grid = lowd.PCA(1, backend=backend).fit(np.mgrid[:5, :5].reshape(2, -1).T * 1.0)
+    assert _told(grid, [[2.0, 5.01]])[0] > 0.5
+    copies = lowd.PCA(1, backend=backend).fit(np.repeat(np.eye(3), 9, 0))
+    assert _told(copies, [[1.0, 0, 1e-6]])[0] > 0.99
 
 
 @pytest.mark.parametrize(
