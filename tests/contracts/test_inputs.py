@@ -238,8 +238,9 @@ def test_text_is_named(chosen, backend):
 def test_wrong_width(chosen, backend):
     X, Q = chosen.data()
     model = fit(chosen.model(backend), X)
-    with pytest.raises(DataError, match=f"{Q.shape[1] - 1}.*{Q.shape[1]}"):
-        model.transform(Q[:, 1:])
+    for narrow in (Q[:, 1:], np.ascontiguousarray(Q[:, 1:])):
+        with pytest.raises(DataError, match=f"{Q.shape[1] - 1}.*{Q.shape[1]}"):
+            model.transform(narrow)
     k = model.transform(Q).shape[1]
     _, refusal = attempt(model.inverse_transform, np.zeros((2, k + 1)))
     assert f"{k + 1} columns, but the map has {k}" in refusal or "no inverse" in refusal

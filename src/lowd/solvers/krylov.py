@@ -65,15 +65,16 @@ def leading(
     probe: tuple[Float64, Float64] | None = None
     for passes in range(1, max_passes + 1):
         product = apply(block)
-        side, corner = Q[:, :m].T @ product, block.T @ product
-        T = np.block([[T, side], [side.T, (corner + corner.T) / 2]])
         last = block.shape[1]
         Q[:, m : m + last], AQ[:, m : m + last] = block, product
+        shares = Q[:, : m + last].T @ product
+        side, corner = shares[:m], shares[m:]
+        T = np.block([[T, side], [side.T, (corner + corner.T) / 2]])
         m += last
         full, final = m + width > room, passes == max_passes
         # A look costs m³; it can wait while that is more than a product is likely to cost.
         if m > 128 and passes % 3 and not (full or final):
-            block = _fresh_directions(product, Q[:, :m], _size(T))[0]
+            block = _fresh_directions(product, shares, Q[:, :m], _size(T))[0]
             if block.shape[1]:
                 progress.report("eigenvectors", passes, max_passes)
                 continue
@@ -82,7 +83,7 @@ def leading(
         if probe is None or fresh:
             probe = values, (Y[:width] ** 2).sum(0)
         scale = max(abs(values[0]), abs(values[-1]), np.finfo(float).tiny)
-        block, outside = _fresh_directions(product, Q[:, :m], scale)
+        block, outside = _fresh_directions(product, shares, Q[:, :m], scale)
         # Only the last product leaves the basis: what it leaves behind is nearly all of the
         # residual, and tells when the whole of it is worth computing.
         residual = float(np.linalg.norm(outside @ Y[m - last :, :k], axis=0).max() / scale)
@@ -106,13 +107,18 @@ def _size(T: Float64) -> float:
     return float(max(np.abs(np.diagonal(T)).max(), np.finfo(float).tiny))
 
 
-def _fresh_directions(block: Float64, Q: Float64, scale: float) -> tuple[Float64, Float64]:
-    """What a product adds to the span of Q: orthonormal (empty once nothing is new), and as is."""
-    for _ in range(2):  # twice is enough (Parlett, 1980)
-        block = block - Q @ (Q.T @ block)
-    B = orthonormal(block, 1e-13 * scale)
+def _fresh_directions(
+    product: Float64, shares: Float64, Q: Float64, scale: float
+) -> tuple[Float64, Float64]:
+    """What a product adds to the span of Q: orthonormal (empty once nothing is new), and as is.
+
+    `shares` is Q' times the product. What it leaves is cleaned a second time after it has become
+    long: twice is enough (Parlett, 1980).
+    """
+    outside = product - Q @ shares
+    B = orthonormal(outside, 1e-13 * scale)
     B = orthonormal(B - Q @ (Q.T @ B), 0.5)
-    return B[:, : Q.shape[0] - Q.shape[1]], block
+    return B[:, : Q.shape[0] - Q.shape[1]], outside
 
 
 def orthonormal(B: Float64, floor: float) -> Float64:

@@ -194,17 +194,21 @@ def _by_sparse_krylov(rows: Centered, k: int, ctx: Context) -> Axes:
     B, m = csr_array(A.T), rows.mean * inverse
 
     def down(V: Float64) -> Float64:  # centered rows times V
-        return ctx.ops.sparse_times(A, V, 1.0, 0.0, None, 0.0) - np.outer(root, m @ V)
+        out = ctx.ops.sparse_times(A, V, 1.0, 0.0, None, 0.0)
+        out -= np.outer(root, m @ V)
+        return out
 
     def up(U: Float64) -> Float64:
-        return ctx.ops.sparse_times(B, U, 1.0, 0.0, None, 0.0) - np.outer(m, root @ U)
+        out = ctx.ops.sparse_times(B, U, 1.0, 0.0, None, 0.0)
+        out -= np.outer(m, root @ U)
+        return out
 
     def apply(V: Float64) -> Float64:
         return down(up(V)) if n < d else up(down(V))
 
     tolerance = TOLERANCE[ctx.dtype]
     start = random_start(ctx.seed, min(n, d), SPARSE_WIDTH)
-    found = leading(apply, start, k, tolerance, max_passes=400, room=3 * k + 10 * SPARSE_WIDTH)
+    found = leading(apply, start, k, tolerance, max_passes=400, room=2 * k + 6 * SPARSE_WIDTH)
     V = found.vectors
     if n < d:
         V = up(V)
