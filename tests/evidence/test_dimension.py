@@ -115,12 +115,22 @@ def test_a_roll_is_bent_into_more():
     assert "disagree" in found.agreement
 
 
-def test_eigengap_counts_clusters():
-    rng = np.random.default_rng(0)
-    X = np.vstack([rng.normal(size=(60, 5)) + 8 * np.eye(5)[c] for c in range(4)])
-    found = lowd.dimension(X)
-    assert found.suggestions["eigengap"] == 3
-    assert "isomap" not in found.suggestions or len(found.curves["residual_variance"])
+def test_of_a_long_strip_the_second_dimension_counts_too():
+    found = lowd.dimension(np.random.default_rng(0).random((500, 2)) * [40, 5])
+    assert found.suggestions["isomap"] == 2
+    assert found.curves["residual_variance"][0] < 0.01
+
+
+@pytest.mark.parametrize(("far", "count"), [(8, 4), (5, 3)])
+def test_eigengap_counts_clusters(far, count):
+    rng = np.random.default_rng(2)  # at a distance of 5 the clusters nearly touch
+    X = np.vstack([rng.normal(size=(60, 5)) + far * np.eye(5)[c] for c in range(count)])
+    assert lowd.dimension(X).suggestions["eigengap"] == count - 1
+
+
+def test_eigengap_of_a_cube_is_its_dimension():
+    X = np.random.default_rng(0).random((400, 3))
+    assert lowd.dimension(X).suggestions["eigengap"] == 3
 
 
 def test_cross_validation_has_a_minimum_and_is_the_formula():

@@ -14,7 +14,7 @@ from ..diagnosis.subject import Sample
 GAIN = 0.01  # residual variance that one more dimension must save,
 NOTHING = 0.001  # unless it halves what is left, and that is more than this
 GAPS = 15  # eigenvalues among which the largest gap is looked for
-ZERO = 1e-6  # a smaller eigenvalue is rounding, or a piece that hangs by a thread
+ZERO = 0.01  # a smaller eigenvalue is that of a piece which hangs by a thread; all count alike
 
 
 def residual_elbow(
