@@ -26,7 +26,7 @@ EXACT_ROWS = 20_000  # up to here all rows are measured, and beyond while so man
 EXACT_PRODUCTS, MOST_ROWS = 5e12, 100_000
 ANCHORS = 2000  # rows that are measured in their stead
 WHOLE_ROWS = 5000  # up to here all rows are compared with all others
-WHOLE_PAIRS = 500_000_000  # beyond: so many pairs at most
+WHOLE_PAIRS = 200_000_000  # beyond: so many pairs at most
 
 
 @reducer
