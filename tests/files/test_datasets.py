@@ -85,6 +85,35 @@ def test_a_missing_file_is_explained(tmp_path, monkeypatch):
         datasets.load("glove", tmp_path)
 
 
+SIZES = {
+    "mnist": (70000, 784),
+    "isomap_faces": (698, 1024),
+    "frey_faces": (1965, 560),
+    "olivetti_faces": (400, 4096),
+    "genotypes_europe": (156, 66147),
+    "genotypes_world": (1092, 14079),
+    "pbmc3k": (2638, 50),
+    "glove": (20000, 100),
+    "eurodist": (21, 21),
+    "ekman": (14, 14),
+    "stardist": (120, 120),
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_real_sets_are_what_they_are_said_to_be(name):
+    try:
+        found = datasets.load(name)
+    except MissingFileError:
+        pytest.skip("the data folder is not here; set LOWD_DATA")
+    assert found.X.shape == SIZES[name]
+    if name == "mnist":  # published counts of the digits
+        counts = [6903, 7877, 6990, 7141, 6824, 6313, 6876, 7293, 6825, 6958]
+        assert np.bincount(found.labels.astype(int)).tolist() == counts
+    if found.kind == "distances":
+        assert not np.diagonal(found.X).any()
+
+
 def test_sets_are_read_from_the_folder(tmp_path, monkeypatch):
     D = np.array([[0.0, 3.0], [3.0, 0.0]])
     np.savez(tmp_path / "mds_dissimilarities.npz", eurodist_D=D, eurodist_names=["Paris", "Rome"])
