@@ -19,7 +19,8 @@ _LABELS = (
     *("label", "labels", "class", "classes", "target", "species", "category", "cell_type"),
     *("celltype", "population", "cluster", "group", "digit", "y"),
 )
-JUDGMENTS = ("trust", "confidence")  # of the points of a map, which lowd wrote
+# Of the points of a map, which lowd wrote.
+JUDGMENTS = ("trust", "trustworthiness", "continuity", "confidence")
 
 
 class Roles(NamedTuple):
