@@ -22,7 +22,7 @@ from .costs import cost_finding, costs
 from .distances import distance_findings
 from .intrinsic import agreed, intrinsic_dimensions
 from .neighborhoods import connectivity, first_rows, hubness, outliers
-from .result import SEVERITIES, Diagnosis, Dimension, Finding
+from .result import SEVERITIES, Diagnosis, Dimension, Finding, counted
 from .shape import Ways, oblique, shape_finding, ways
 from .subject import Sample, Subject, chosen, read
 
@@ -203,7 +203,8 @@ def _dimension(found: dict[str, Dimension]) -> list[Finding]:
         for name, (value, low, high) in found.items()
     )
     values = [value.value for value in found.values()]
-    sentence = f"Rows need about {max(1, round(middle))} coordinates near each other: {told}."
+    needed = counted(max(1, round(middle)), "coordinate")
+    sentence = f"Rows need about {needed} to be told from their neighbors: {told}."
     if max(values) > 2 * min(values):
         return [
             Finding(

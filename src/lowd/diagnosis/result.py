@@ -170,6 +170,15 @@ def spoken(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.0f} h"
 
 
+def counted(count: int, what: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "row"), counted(2, "row")
+    ('1 row', '2 rows')
+    """
+    return f"{count} {what}" + "s" * (count != 1)
+
+
 def listed(names: list[str], most: int = 5) -> str:
     """Some names in a sentence.
 

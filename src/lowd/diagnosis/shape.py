@@ -15,7 +15,7 @@ from ..graph import union
 from ..relations.geodesics import symmetrize
 from .intrinsic import centered
 from .neighborhoods import pieces_by_neighbors, pieces_of
-from .result import Finding
+from .result import Finding, counted
 from .subject import Sample
 
 SAMPLE = 800  # rows among which all ways are measured
@@ -107,7 +107,7 @@ def shape_finding(found: Ways, dimension: float) -> tuple[str, Finding]:
     more = min(p + 1, len(found.linear))
     linear, geodesic = float(found.linear[p - 1]), float(found.geodesic[p - 1])
     told = (
-        f"in {p} dimensions PCA loses {linear:.0%} of the distances along the neighbor graph, "
+        f"in {counted(p, 'dimension')} PCA loses {linear:.0%} of the distances along the graph, "
         f"Isomap {geodesic:.0%}"
     )
     if min(linear, float(found.linear[more - 1])) <= KEPT / 2:
