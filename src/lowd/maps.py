@@ -412,6 +412,7 @@ class NeighborMap:
     Y: Array
     kernel: str
     field: Mesh | None
+    exaggeration: float = 1.0  # of the attraction, as among the training points
 
     def __call__(self, Q: Any, ops: Backend) -> Array:
         return self._placed(self.relation.toward(Q, ops), ops)
@@ -423,7 +424,7 @@ class NeighborMap:
     def _placed(self, chances: Any, ops: Backend) -> Array:
         near, p, at = chances
         start = medians(near, p, self.Y)
-        Y = ops.settle(near, p, self.Y, self.kernel, self.field, start)
+        Y = ops.settle(near, self.exaggeration * p, self.Y, self.kernel, self.field, start)
         known = at >= 0
         Y[known] = self.Y[at[known]]
         return Y

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -220,6 +221,17 @@ def test_the_map_without_its_memory_is_near():
     gap = np.linalg.norm(moved - model.embedding_[:50], axis=1)
     size = np.abs(model.embedding_).max()
     assert np.median(gap) < 0.05 * size
+
+
+def test_new_rows_feel_the_late_exaggeration():
+    """Compact clusters take new rows in: forgotten training rows come back as near as without."""
+    X = load_digits().data[:700]
+    model = lowd.TSNE(exaggeration=4, max_iter=400).fit(X)
+    moved = model.transform(X[:200] + 1e-6)
+    gap = np.median(np.linalg.norm(moved - model.embedding_[:200], axis=1))
+    plain = replace(model.map_, exaggeration=1.0)
+    without = plain(X[:200] + 1e-6, resolve("auto", 1))
+    assert gap < 0.7 * np.median(np.linalg.norm(without - model.embedding_[:200], axis=1))
 
 
 def test_a_far_point_is_somewhere_on_the_map(backend):

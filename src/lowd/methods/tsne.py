@@ -170,7 +170,9 @@ class TSNE(GraphReducer):
         Y = Y.astype(ctx.dtype)
         report |= found | judged(forces, joint, Y, self._kernel(), ctx.seed)
         report |= {"init_used": used, "affinity": joint.P, "betas": joint.beta[place]}
-        where = NeighborMap(relation.kept(), Y, self._kernel(), forces.mesh(Y))
+        # With thin tails a new row's own normalizer leaves no room for exaggeration.
+        pull = float(self.exaggeration) if self._kernel() == "student" else 1.0
+        where = NeighborMap(relation.kept(), Y, self._kernel(), forces.mesh(Y), pull)
         return Fit(Y[place], where, report)
 
     def _kernel(self) -> str:
