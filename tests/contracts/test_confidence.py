@@ -11,12 +11,13 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 import lowd
-from cases import BY_NAME, close, fit, rows_like, same_bits, take
+from cases import BY_NAME, CASES, close, fit, rows_like, same_bits, take
 from lowd.errors import DataError, UnsupportedError
 
 # Metrics in which these data are everywhere: their rows point into all directions, and no set of
 # columns is far from every other.
 NOWHERE_FAR = ("MDS-correlation", "MDS-jaccard")
+FIRST = {case.method: case.name for case in reversed(CASES)}.values()
 FIELD = np.random.default_rng(7).normal(size=(300, 4))
 
 
@@ -35,9 +36,10 @@ def _far(case, Q):
     return Q + 7 if case.source == "counts" else Q * (1e6 if case.source == "distances" else -1e3)
 
 
+@pytest.mark.filterwarnings("ignore:.*no neighbor among:lowd.errors.DisconnectedGraphWarning")
 def test_near_far_alone_and_together(case, backend):
-    if case.source == "words" and backend == "reference":
-        return  # words are compared by Python alone
+    if backend == "reference" and case.name not in FIRST:
+        return  # what differs between cases is above the backends
     X, Q = case.data()
     model = fit(case.model(backend), X)
     Y, confidence = model.transform(Q, return_confidence=True)
