@@ -144,3 +144,13 @@ def test_a_large_shepard_diagram_is_a_sample():
     assert len(found.shepard[0]) == len(found.shepard[1]) >= 200_000
     delta = found.shepard[0]
     assert delta.mean() == pytest.approx(4 / np.sqrt(np.pi), abs=0.05)
+
+
+def test_more_copies_than_neighbors_among_sampled_rows():
+    """A sampled row is left out of its own list by its number, even where copies hide it."""
+    X = np.repeat(np.random.default_rng(0).normal(size=(12, 3)), 8, axis=0)
+    Y = np.random.default_rng(1).normal(size=(96, 2)) + 9 * X[:, :2]
+    exact = lowd.evaluate(X, Y, n_neighbors=4)
+    some = lowd.evaluate(X, Y, n_neighbors=4, anchors=40)
+    for name in ("trustworthiness", "continuity", "neighbor_recall"):
+        np.testing.assert_allclose(some.pointwise[name], exact.pointwise[name][some.rows])
