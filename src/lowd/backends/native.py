@@ -36,14 +36,21 @@ from .protocol import (
 from .reference import Reference
 from .search import RowIndex, rowwise
 
+FEW = 2**17
+
 
 @dataclass(frozen=True)
 class Native(Reference):
+    def _team(self, steps: int) -> int:
+        """Threads for so many multiplications: waking a second one takes as long as FEW of them."""
+        return 1 if steps <= FEW else self.threads
+
     def survey(self, X: Rows, weights: Float64 | None = None) -> Survey:
         if issparse(X):
             return super().survey(X, weights)
         sums = np.empty(X.shape[1])
-        largest = _native.column_sums(X, weights, sums, self.threads, step("reading"))
+        threads = self._team(X.size)
+        largest = _native.column_sums(X, weights, sums, threads, step("reading"))
         if np.isfinite(sums).all() and np.isfinite(largest):
             return Survey(None, sums, largest)
         row, column = _native.scan(X, self.threads)
@@ -97,7 +104,8 @@ class Native(Reference):
             return out
         W = np.ascontiguousarray(W, dtype)
         out = np.empty((len(X), W.shape[1]), dtype)
-        _native.project(X, shift, W, bias, out, self.threads, step("projection"))
+        threads = self._team(X.size * W.shape[1])
+        _native.project(X, shift, W, bias, out, threads, step("projection"))
         return out
 
     def pairwise(
@@ -145,7 +153,8 @@ class Native(Reference):
     ) -> Array:
         out = np.empty((len(X), len(rows)), X.dtype)
         signs = signs.astype(X.dtype)
-        _native.hadamard(X, signs, rows, padded, scale, out, self.threads, step("projection"))
+        threads = self._team(16 * X.size)
+        _native.hadamard(X, signs, rows, padded, scale, out, threads, step("projection"))
         return out
 
     def paths(self, graph: csr_array, near: Lists, steps: Float64 | None = None) -> Array:
