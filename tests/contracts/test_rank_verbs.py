@@ -75,7 +75,8 @@ def test_places_in_rows_of_distances(backend, kind):
         np.zeros((3, 100)),
     ):
         D = D.astype(kind)
-        ranks = resolve(backend, 2).rank(D, own)
+        ops = resolve(backend, 2)
+        ranks = ops.rank(D, own)
         assert ranks.dtype == np.int32
         np.testing.assert_array_equal(ranks, places(D, own, [range(100)] * 3))
 
