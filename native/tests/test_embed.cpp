@@ -140,7 +140,7 @@ TEST(perplexities_are_reached) {
 }
 
 TEST(chances_of_rows_become_those_of_pairs) {
-    // Row i picks i + 1, i + 4 and i + 9, out of order; the last row nobody.
+    // Row i picks i + 4, i + 9 and i - 4, which picks it as well; the last row nobody.
     const int64_t n = 700;
     std::vector<int64_t> starts{0};
     std::vector<int32_t> ends;
@@ -148,7 +148,7 @@ TEST(chances_of_rows_become_those_of_pairs) {
     Data<double> whole(n, n);
     std::fill(whole.memory.begin(), whole.memory.end(), 0.0);
     for (int64_t i = 0; i < n; i++) {
-        for (int64_t step : {4, 9, 1}) {
+        for (int64_t step : {int64_t(4), int64_t(9), n - 4}) {
             if (i + 1 == n) continue;
             const int64_t j = (i + step) % n;
             ends.push_back(int32_t(j)), p.push_back(double(1 + (i * step) % 7));
