@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 import lowd
 from lowd import progress
 from lowd.errors import DataError, ParameterError, UnsupportedError
-from lowd.quality import Evaluation, Measure, trustworthiness
+from lowd.quality import Evaluation, Measure, continuity, trustworthiness
 from lowd.quality.gates import Evaluator, Task
 
 rng = np.random.default_rng(0)
@@ -63,6 +63,15 @@ def test_sparse_rows_are_as_good_as_dense():
     assert values(sparse) == pytest.approx(values(lowd.evaluate(dense, Y)), abs=1e-9)
 
 
+def test_pairs_of_sparse_rows():
+    dense = np.where(rng.random((40, 12)) < 0.5, rng.normal(size=(40, 12)), 0)
+    dense[:, 0] = 1
+    i, j = np.arange(39), np.arange(1, 40)
+    for metric in ("euclidean", "cosine"):
+        space = Task.of(Evaluator(metric=metric), csr_array(dense), Y[:40], None).data
+        np.testing.assert_allclose(space.between(i, j), cdist(dense, dense, metric)[i, j])
+
+
 def test_a_graph_knows_neighbors_only():
     plain = lowd.evaluate(X, Y, labels=np.arange(90) % 3)
     graph = lowd.neighbors(X, 15)
@@ -75,6 +84,9 @@ def test_a_graph_knows_neighbors_only():
             assert found.measures[name] == plain.measures[name], name
         assert found.knn_accuracy_data == plain.knn_accuracy_data
         assert "left out" in found.notes[0]
+    with pytest.raises(UnsupportedError, match="no ranks beyond"):
+        trustworthiness(graph, Y)
+    assert continuity(graph, Y) == plain.continuity
     with pytest.raises(ParameterError, match="the graph holds fewer"):
         lowd.evaluate(lowd.neighbors(X, 5), Y)
 
@@ -170,6 +182,12 @@ def test_a_table_of_measures():
     frame = found.to_frame()
     assert frame.loc["continuity", "value"] == float(found.continuity)
     assert frame.loc["stress1", "better"] == "lower"
+
+
+def test_the_curve_can_be_drawn():
+    pytest.importorskip("matplotlib")
+    found = lowd.evaluate(X, Y)
+    assert len(found.plot().lines) >= 1
 
 
 def test_ties_and_copies_are_counted():

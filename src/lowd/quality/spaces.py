@@ -10,12 +10,13 @@ from scipy.sparse import issparse
 
 from .. import progress
 from ..backends.protocol import MEASURES, Array, Backend, Float64, Ints, Neighbors
-from ..errors import ParameterError
+from ..errors import ParameterError, UnsupportedError
 from ..relations.distances import DistanceRelation, Distances, Given, Measured
 from ..relations.neighbors import len_of, some
 from ..relations.ready import NeighborGraph
 
 BLOCK = 2**22  # distances looked at together
+SPARSE_PAIRS = 4096  # of sparse rows, likewise
 Chosen = NDArray[np.int64] | None  # rows that are asked; None: all
 
 
@@ -101,12 +102,25 @@ class Table:
     def between(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Float64:
         if isinstance(self.base, Given):
             return np.asarray(self.base.distances(self.ops)[i, j], np.float64)
+        if isinstance(self.base, Distances):
+            return self._between_sparse(self.base, i, j)
         asked, at = np.unique(i, return_inverse=True)
         lengths = np.empty(len(i))
         for a, own, D in self._blocks(asked):
             here = np.flatnonzero((at >= a) & (at < a + len(own)))
             lengths[here] = D[at[here] - a, j[here]]
         return lengths
+
+    def _between_sparse(
+        self, base: Distances, i: NDArray[np.int64], j: NDArray[np.int64]
+    ) -> Float64:
+        squares = np.empty(len(i))
+        for a in range(0, len(i), SPARSE_PAIRS):
+            part = slice(a, a + SPARSE_PAIRS)
+            gap = base.X[i[part]].astype(np.float64) - base.X[j[part]]
+            squares[part] = np.asarray(gap.power(2).sum(1)).ravel()
+        lengths = np.sqrt(squares) if base.measure == "euclidean" else squares
+        return np.asarray(base.params[0] * lengths)
 
     def _asked(self, rows: Chosen) -> NDArray[np.int64]:
         return np.arange(self.n) if rows is None else rows
@@ -135,6 +149,12 @@ class Listed:
                 "n_neighbors, or a graph of more."
             )
         return Neighbors(indices[:, :k], distances[:, :k], self.graph.recall)
+
+    def ranks(self, rows: Chosen, listed: Ints) -> Ints:  # noqa: ARG002 - a space's signature
+        raise UnsupportedError(
+            "a neighbor graph knows no ranks beyond its neighbors, which trustworthiness needs; "
+            "pass the rows or their distances."
+        )
 
 
 def without(found: Neighbors, own: NDArray[np.int64]) -> Neighbors:
