@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -117,13 +118,14 @@ def test_plans_are_made_once_and_go_with_the_map(monkeypatch):
     assert len(made) == 1
     close(other.transform(Q), lowd.LTSA(2, n_neighbors=8).fit(X[::-1].copy()).transform(Q))
     model.set_params(n_jobs=1).transform(Q)
-    count = len(planned._plans)
     again = pickle.loads(pickle.dumps(model))
     assert again.map_ not in planned._plans
     same_bits(again.transform(Q), first)
+    assert again.map_ in planned._plans
+    gone = weakref.ref(again.map_)
     del again
     gc.collect()
-    assert len(planned._plans) == count
+    assert gone() is None  # its plans do not hold it
     model.fit(X[::2].copy())  # other rows, another map
     made.clear()
     model.transform(Q)
