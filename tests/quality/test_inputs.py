@@ -221,6 +221,8 @@ def test_a_model_evaluates_its_own_map():
     assert values(found) == values(lowd.evaluate(X, model.transform(X), labels=np.arange(90) % 3))
     assert found.model["explained_variance_ratio"] == model.explained_variance_ratio_.sum()
     assert values(lowd.evaluate(X, model)) == values(model.evaluate(X))
+    with pytest.raises(ParameterError, match="metric='cosine' would be ignored"):
+        lowd.evaluate(X, model, metric="cosine")
     new = rng.normal(size=(50, 5))
     assert model.evaluate(new).n_samples == 50
 

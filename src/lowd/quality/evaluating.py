@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ..backends.protocol import Float64, Neighbors
 from ..base import Reducer
+from ..errors import ParameterError
 from .classes import class_means, label_measures, silhouettes
 from .evaluation import Evaluation
 from .gates import Evaluator, Task, cut
@@ -68,10 +69,12 @@ def evaluate(
     """
     how: dict[str, Any] = {"n_neighbors": n_neighbors, "anchors": anchors}
     how |= {"random_state": random_state, "verbose": verbose}
+    own = {"metric": metric, "metric_params": metric_params, "backend": backend, "n_jobs": n_jobs}
     if isinstance(Y, Reducer):
+        _refuse_beside_model(own)
         found: Evaluation = Y.evaluate(X, labels, **how)
         return found
-    how |= {"metric": metric, "metric_params": metric_params, "backend": backend, "n_jobs": n_jobs}
+    how |= own
     begin = time.perf_counter()
     gate = Evaluator(**how)
     with gate._watched():
@@ -93,6 +96,18 @@ def evaluate(
         duplicates=draft.duplicates,
         notes=_notes(task, draft),
     )
+
+
+def _refuse_beside_model(own: dict[str, Any]) -> None:
+    for name, default in (("metric", "euclidean"), ("backend", "auto")):
+        if own[name] == default:
+            own[name] = None
+    for name, given in own.items():
+        if given is not None:
+            raise ParameterError(
+                f"{name}={given!r} would be ignored: a model is evaluated by its own; pass "
+                "model.transform(X) as Y for another."
+            )
 
 
 class Draft(NamedTuple):
