@@ -252,6 +252,31 @@ def test_labels_against_peers_and_by_hand():
     assert found.centroid_triplet_accuracy == pytest.approx(np.mean(same))
 
 
+def test_classes_that_the_map_joins_or_parts():
+    X = blob(90)
+    codes = np.digitize(X[:, 0], [-3, 3])
+    Y = X[:, 1:3]
+
+    def separation(Z, a, b):
+        pair = [c in (a, b) for c in codes]
+        means = {c: Z[codes == c].mean(0) for c in (a, b)}
+        own = [np.linalg.norm(z - means[c]) for z, c in zip(Z[pair], codes[pair], strict=True)]
+        other = [
+            np.linalg.norm(z - means[a + b - c]) for z, c in zip(Z[pair], codes[pair], strict=True)
+        ]
+        return 2 * (np.mean(np.less(own, other)) - 0.5)
+
+    gaps = [separation(X, a, b) - separation(Y, a, b) for a, b in ((0, 1), (0, 2), (1, 2))]
+    found = lowd.evaluate(X, Y, labels=codes, n_neighbors=4)
+    assert found.label_trustworthiness == pytest.approx(1 - np.mean(np.maximum(gaps, 0)))
+    assert found.label_continuity == pytest.approx(1 - np.mean(np.maximum(np.negative(gaps), 0)))
+    back = lowd.evaluate(Y, X, labels=codes, n_neighbors=4)
+    assert back.label_continuity == found.label_trustworthiness < 0.8
+    two = lowd.evaluate(X, X, labels=codes > 0, n_neighbors=4)
+    assert two.label_trustworthiness == 1
+    assert two.centroid_triplet_accuracy is None
+
+
 def test_a_class_of_one_row_has_no_silhouette():
     labels = np.zeros(30, int)
     labels[3] = 1

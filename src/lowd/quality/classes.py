@@ -17,6 +17,7 @@ from .triplets import centroid_triplets
 
 BLOCK = 2**24  # votes counted together
 MOST = 200  # classes, of whose means all triplets are asked
+MOST_TO_MEANS = 20_000_000  # distances of rows to them
 
 
 def class_codes(labels: Any, n: int) -> NDArray[np.int64]:
@@ -80,17 +81,39 @@ def silhouettes(sums: Float64, codes: NDArray[np.int64], own: NDArray[np.int64])
 
 def class_means(
     X: Any, Y: Array, metric: Any, params: Any, codes: NDArray[np.int64], ops: Backend
-) -> Measure | None:
-    """Centroid triplets, where classes have means: rows of numbers, and 3 to MOST classes."""
+) -> dict[str, Measure]:
+    """Measures by the means of 2 to MOST classes, where there are such: of rows of numbers."""
     c, n = int(codes.max()) + 1, len(codes)
-    if data_kind(metric) != "rows" or metric in ("hamming", "jaccard") or not 3 <= c <= MOST:
-        return None
+    if data_kind(metric) != "rows" or metric in ("hamming", "jaccard") or c > MOST:
+        return {}
     share = csr_array((1 / np.bincount(codes)[codes], (codes, np.arange(n))), shape=(c, n))
     means = share @ X
     means = np.asarray(means.toarray() if issparse(means) else means, np.float64)
-    near = distances_of(Data(means, means.dtype), metric, params).distances(ops)
-    far = distances_of(Data(share @ Y, Y.dtype), "euclidean", None).distances(ops)
-    return Measure("centroid_triplet_accuracy", centroid_triplets(near, far))
+    near = distances_of(Data(means, means.dtype), metric, params)
+    far = distances_of(Data(share @ Y, Y.dtype), "euclidean", None)
+    found = {}
+    if c > 2:
+        kept = centroid_triplets(near.distances(ops), far.distances(ops))
+        found["centroid_triplet_accuracy"] = kept
+    if n * c <= MOST_TO_MEANS:
+        gap = separations(near.toward(X, ops), codes) - separations(far.toward(Y, ops), codes)
+        pairs = np.triu_indices(c, 1)
+        found["label_trustworthiness"] = float(1 - np.maximum(gap, 0)[pairs].mean())
+        found["label_continuity"] = float(1 - np.maximum(-gap, 0)[pairs].mean())
+    return {name: Measure(name, value) for name, value in found.items()}
+
+
+def separations(D: Array, codes: NDArray[np.int64]) -> Float64:
+    """How far apart each two classes are, from distances of rows to the means of classes.
+
+    Twice the share of their rows that are nearer to the own mean than to the other's, less 1.
+    """
+    c = D.shape[1]
+    own = D[np.arange(len(codes)), codes][:, None]
+    nearer = (own < D) + 0.5 * (own == D)
+    right = np.stack([nearer[codes == a].sum(0) for a in range(c)])
+    sizes = np.bincount(codes)
+    return np.asarray(2 * (right + right.T) / (sizes[:, None] + sizes) - 1)
 
 
 def label_measures(

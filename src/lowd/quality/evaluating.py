@@ -171,9 +171,7 @@ def _add_labels(
         measures[name], pointwise[name] = measure, values
     metric, params = task.gate.metric, task.gate.metric_params
     if task.items is not None:
-        means = class_means(task.items, task.Y, metric, params, task.codes, task.ops)
-        if means is not None:
-            measures["centroid_triplet_accuracy"] = means
+        measures |= class_means(task.items, task.Y, metric, params, task.codes, task.ops)
     if whole is not None and whole.classes is not None:
         values = silhouettes(whole.classes, task.codes, whole.rows)
         measures["silhouette"] = mean_of("silhouette", values, task.n)

@@ -35,6 +35,8 @@ GROUPS = {
         "knn_accuracy",
         "knn_accuracy_data",
         "neighborhood_hit",
+        "label_trustworthiness",
+        "label_continuity",
         "centroid_triplet_accuracy",
         "silhouette",
     ),

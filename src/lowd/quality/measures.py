@@ -66,6 +66,16 @@ DEFINITIONS = {
     "centroid_triplet_accuracy": Definition(
         "higher", "triplets of class means", 0, 1, "which of two classes is nearer: is that kept?"
     ),
+    "label_trustworthiness": Definition(
+        "higher",
+        "Jeon 2023, by class means",
+        0,
+        1,
+        "are classes that are apart in the data so still?",
+    ),
+    "label_continuity": Definition(
+        "higher", "Jeon 2023, by class means", 0, 1, "are classes apart in the map only?"
+    ),
     "knn_accuracy": Definition(
         "higher", "leave-one-out vote in the map", 0, 1, "do map neighbors tell the class?"
     ),
