@@ -12,6 +12,7 @@ from sklearn.metrics import silhouette_samples
 
 import lowd
 from lowd.quality import continuity, trustworthiness
+from lowd.quality.classes import separations
 
 PERFECT = {
     "trustworthiness": 1,
@@ -272,6 +273,8 @@ def test_classes_that_the_map_joins_or_parts():
     assert found.label_continuity == pytest.approx(1 - np.mean(np.maximum(np.negative(gaps), 0)))
     back = lowd.evaluate(Y, X, labels=codes, n_neighbors=4)
     assert back.label_continuity == found.label_trustworthiness < 0.8
+    tied = separations(np.array([[1.0, 1.0], [0.0, 3.0]]), np.array([0, 1]))
+    assert tied[0, 1] == -0.5  # a row between both means is half right
     two = lowd.evaluate(X, X, labels=codes > 0, n_neighbors=4)
     assert two.label_trustworthiness == 1
     assert two.centroid_triplet_accuracy is None
