@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields
 from importlib import import_module
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar, dataclass_transform
+from typing import (
+    Any,
+    ClassVar,
+    NamedTuple,
+    Protocol,
+    Self,
+    TypeVar,
+    cast,
+    dataclass_transform,
+)
 
 import numpy as np
 from scipy.sparse import issparse
@@ -21,7 +30,7 @@ from .backends.planned import planned
 from .backends.protocol import Array, Survey
 from .data import Data, Kind, as_data, as_places, extreme_rows, looked
 from .errors import DataError, ParameterError, UnsupportedError
-from .params import Jobs, check_params
+from .params import Jobs, check_params, domains
 from .relations.reach import RowReach, Yardstick, reach_of
 
 C = TypeVar("C")
@@ -70,7 +79,9 @@ def reducer(cls: type[C]) -> type[C]:
     """Fields become the constructor: n_components by position, the rest by name."""
     if "n_components" in cls.__annotations__:
         cls.n_components = field(default=cls.n_components, kw_only=False)  # type: ignore[attr-defined]
-    return dataclass(kw_only=True, eq=False, repr=False)(cls)
+    made = dataclass(kw_only=True, eq=False, repr=False)(cls)
+    domains(cast(Hashable, made))  # read now: the first fit takes no longer than the second
+    return made
 
 
 @reducer
