@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from . import draws
 from .backends.protocol import Array, Backend, Float64, Lists, Mesh, Rows
 from .errors import DataError, DisconnectedGraphWarning, warn
+from .keys import row_keys
 from .relations import Relation
 from .relations.distances import Distances
 from .relations.geodesics import along
@@ -226,27 +226,6 @@ class Remember:
         if not known.all():
             Y[~known] = then(~known)
         return Y
-
-
-def row_keys(X: Array) -> NDArray[np.uint64]:
-    """64 bits of each row of numbers: equal rows have equal keys, in float32 or float64."""
-    factors = key_factors(X.shape[1])
-    keys = np.empty(len(X), np.uint64)
-    step = max(1, BLOCK_BYTES // (32 * X.shape[1]))
-    for i in range(0, len(X), step):
-        keys[i : i + step] = (key_bits(X[i : i + step]) * factors).sum(1, dtype=np.uint64)
-    return keys
-
-
-def key_factors(d: int) -> NDArray[np.uint64]:
-    """What the bits of each column are multiplied by before they are added up."""
-    return draws.bits(0, "columns", np.arange(d)) | np.uint64(1)
-
-
-def key_bits(entries: Array) -> NDArray[np.uint64]:
-    """The bits of numbers; the high ones, all that round numbers have, reach the low ones."""
-    words = (entries.astype(np.float64) + 0.0).view(np.uint64)  # -0 is 0
-    return np.asarray(words ^ (words >> np.uint64(32)))
 
 
 @value

@@ -19,7 +19,7 @@ PACKAGE = Path(lowd.__file__).parent
 LAYERS = [
     {"errors", "progress", "values", "draws", "threads", "memory"},
     {"params", "backends"},
-    {"data", "tables", "samples", "blocks", "callbacks"},
+    {"data", "tables", "samples", "keys", "blocks", "callbacks"},
     {"relations", "graph", "base", "graph_reducer"},
     {"solvers", "maps"},
     {"methods"},

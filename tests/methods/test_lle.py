@@ -22,7 +22,8 @@ from lowd.errors import (
     ParameterError,
     RankWarning,
 )
-from lowd.maps import Remember, row_keys
+from lowd.keys import row_keys
+from lowd.maps import Remember
 
 FAMILY = (lowd.LocallyLinearEmbedding, lowd.ModifiedLLE, lowd.HessianLLE, lowd.LTSA)
 FAITHFUL = FAMILY[1:]

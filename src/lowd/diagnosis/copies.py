@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..maps import row_keys
+from ..keys import row_keys
 from .subject import Subject
 
 
