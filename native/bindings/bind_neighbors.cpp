@@ -113,15 +113,17 @@ void bind_finder(nb::module_& m, const char* name) {
             array("distances"), nb::arg("threads"), nb::arg("poll") = nb::none())
         .def(
             "polish",
-            [](const Self& self, bool root, double factor, double unit, const Array2<int32_t>& ids,
-               const Array2<double>& distances, int threads, nb::object poll) {
+            [](const Self& self, bool root, double factor, double unit, int rounds,
+               const Array2<int32_t>& ids, const Array2<double>& distances, int threads,
+               nb::object poll) {
                 const Out out(ids, distances, self.rows);
                 run(threads, poll, [&](Job& job) {
-                    self.finder.polish(Metric{root, factor, unit}, out.ids, out.distances, job);
+                    self.finder.polish(Metric{root, factor, unit}, rounds, out.ids, out.distances,
+                                       job);
                 });
             },
-            nb::arg("root"), nb::arg("factor"), nb::arg("unit"), array("ids"), array("distances"),
-            nb::arg("threads"), nb::arg("poll") = nb::none())
+            nb::arg("root"), nb::arg("factor"), nb::arg("unit"), nb::arg("rounds"), array("ids"),
+            array("distances"), nb::arg("threads"), nb::arg("poll") = nb::none())
         .def(
             "open",
             [](const Self& self, bool root, double factor, double unit, const Array2<int32_t>& ids,

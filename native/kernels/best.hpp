@@ -57,6 +57,7 @@ public:
             0);
     }
     const int32_t* ids(int64_t r) const { return &ids_[r * k_]; }
+    double distance(int64_t edge) const { return distances_[edge]; }  // r k + its number in row r
 
     std::mutex& lock(int64_t b) { return locks_[size_t(b)]; }
     float loosest(int64_t b) const { return loosest_[size_t(b)].load(std::memory_order_relaxed); }

@@ -8,6 +8,7 @@
 #include "lowd/neighbors.hpp"
 
 #include "meeting.hpp"
+#include "polish.hpp"
 
 namespace lowd {
 
@@ -202,49 +203,47 @@ double Finder<T>::open(Metric metric, Matrix<int32_t> ids, Matrix<double> distan
 }
 
 template <class T>
-void Finder<T>::polish(Metric metric, Matrix<int32_t> ids, Matrix<double> distances,
+void Finder<T>::polish(Metric metric, int rounds, Matrix<int32_t> ids, Matrix<double> distances,
                        Job& job) const {
+    using Known = Acquaintances;
     const Parts& p = *parts_;
     const Packed& rows = *p.rows;
-    const int64_t k = ids.cols, m = p.bounds.features;
+    const int64_t m = p.bounds.features, little = rows.count * ids.cols / 50;
     Lists lists(rows, p.bounds, metric, ids, distances, job);
-    Buffer<int32_t> place(rows.count), old(rows.count * k);
-    for (int64_t r = 0; r < rows.count; r++) place[rows.order[r]] = int32_t(r);
-    job.parallel(
-        rows.blocks,
-        [&](int64_t b, int) {
-            for (int64_t r = b * BLOCK; r < b * BLOCK + rows.size(b); r++)
-                for (int64_t q = 0; q < k; q++) {
-                    const int32_t id = lists.ids(r)[q];
-                    old[r * k + q] = id < 0 ? -1 : place[id];
-                }
-        },
-        0);
+    Known known(rows, ids.cols);
     std::vector<std::vector<int32_t>> seen(size_t(job.threads()));
-    job.expect(rows.blocks);
-    job.parallel(rows.blocks, [&](int64_t b, int worker) {
-        auto& mark = seen[size_t(worker)];
-        if (mark.empty()) mark.assign(size_t(rows.count), -1);
-        for (int64_t r = b * BLOCK; r < b * BLOCK + rows.size(b); r++) {
-            const int32_t* const mine = &old[r * k];
-            const T* const x = (*p.originals)[r];
-            mark[size_t(r)] = int32_t(r);
-            for (int64_t q = 0; q < k; q++)
-                if (mine[q] >= 0) mark[size_t(mine[q])] = int32_t(r);
-            for (int64_t q = 0; q < k; q++)
-                for (int64_t l = 0; l < k && mine[q] >= 0; l++) {
-                    const int32_t c = old[mine[q] * k + l];
-                    if (c < 0 || mark[size_t(c)] == int32_t(r)) continue;
+    job.expect(rounds * rows.blocks);
+    for (int round = 0; round < rounds; round++) {
+        if (known.update(lists, job) < little) break;
+        for (auto& mark : seen) mark.clear();
+        job.parallel(rows.blocks, [&](int64_t b, int worker) {
+            auto& mark = seen[size_t(worker)];
+            if (mark.empty()) mark.assign(size_t(rows.count), -1);
+            for (int64_t r = b * BLOCK; r < b * BLOCK + rows.size(b); r++) {
+                const T* const x = (*p.originals)[r];
+                const auto look = [&](int32_t c) {
+                    if (mark[size_t(c)] == int32_t(r)) return;
                     mark[size_t(c)] = int32_t(r);
                     const float limit = lists.near(r);
-                    if (gap(&rows.rows[r * m], &rows.rows[c * m], m, 1, limit) > limit) continue;
+                    if (gap(&rows.rows[r * m], &rows.rows[c * m], m, 1, limit) > limit) return;
                     const double square = kernels<T>().difference_square(
                         x, (*p.originals)[c], p.X.cols, metric.unit,
                         std::numeric_limits<double>::infinity());
                     lists.insert(r, metric.distance(square), rows.order[c]);
+                };
+                mark[size_t(r)] = int32_t(r);
+                for (const int32_t* a = known.begin(r); a < known.end(r); a++)
+                    if (*a != Known::NOBODY) look(Known::row(*a));
+                for (const int32_t* a = known.begin(r); a < known.end(r); a++) {
+                    if (*a == Known::NOBODY) continue;
+                    const int32_t q = Known::row(*a);
+                    for (const int32_t* c = known.begin(q); c < known.end(q); c++)
+                        if (*c != Known::NOBODY && (Known::fresh(*a) || Known::fresh(*c)))
+                            look(Known::row(*c));
                 }
-        }
-    });
+            }
+        });
+    }
     lists.copy_to(ids, distances, job);
 }
 

@@ -221,8 +221,8 @@ TEST(neighbors_in_parts) {
     CHECK(same(found, again));
     const Found expected = joined(X, 7, 6, true, 1), before = found;
     CHECK(!same(before, expected));
-    finder.polish(EUCLIDEAN, ids, distances, job);
-    finder.polish(EUCLIDEAN, again.ids.out(), again.distances.out(), five);
+    finder.polish(EUCLIDEAN, 2, ids, distances, job);
+    finder.polish(EUCLIDEAN, 2, again.ids.out(), again.distances.out(), five);
     CHECK(same(found, again));
     CHECK(!same(found, before));
     CHECK(finder.open(EUCLIDEAN, ids, distances, job) > 0);

@@ -200,12 +200,13 @@ class Finder(Generic[T]):
         root: bool,
         factor: float,
         unit: float,
+        rounds: int,
         ids: Short,
         distances: Doubles,
         threads: int,
         poll: Poll = None,
     ) -> None:
-        """Better the lists by the neighbors of neighbors."""
+        """Better the lists by the neighbors of neighbors, forth and back."""
 
     def open(
         self,

@@ -69,8 +69,10 @@ public:
     // The same for pairs of rows whose groups are the same, or one in the other's list.
     void join(Metric metric, Matrix<const int32_t> near, Matrix<int32_t> ids,
               Matrix<double> distances, Job& job) const;
-    // Betters the lists by the neighbors of neighbors.
-    void polish(Metric metric, Matrix<int32_t> ids, Matrix<double> distances, Job& job) const;
+    // Betters the lists by the neighbors of neighbors, and by those that have a row as a neighbor;
+    // again and again, until a round would find little.
+    void polish(Metric metric, int rounds, Matrix<int32_t> ids, Matrix<double> distances,
+                Job& job) const;
     // The share of all pairs of blocks that lie so near each other that they could better a list.
     double open(Metric metric, Matrix<int32_t> ids, Matrix<double> distances, Job& job) const;
     // The nearest rows of X for each row of Q.

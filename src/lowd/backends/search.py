@@ -20,6 +20,7 @@ MOST = 1024  # neighbors that a sorted list can hold at a fair price
 EXACT = 200_000  # rows up to which the search is exact
 RECALL, JUDGES = 0.99, 768  # beyond: the share of true neighbors wanted, and rows that measure it
 NEAREST = 96  # groups of rows that each group is compared with at first
+ROUNDS = 4  # by neighbors of neighbors after that, at most; each finds half of what is missing
 SAMPLE = 4096  # rows that the basis is made of
 ROUNDING = 2.0**-24
 
@@ -218,27 +219,24 @@ class RowIndex:
         self.finder.join(*how, near, *out)
 
     def _nearly(self, lists: Neighbors) -> Neighbors:
-        """Near groups of rows only, and neighbors of neighbors, until a sample is satisfied."""
+        """Near groups of rows only, then neighbors of neighbors, until a sample is satisfied."""
         how = self.root, self.factor, self.unit
         out = lists.indices, lists.distances, self.ops.threads, step("neighbors")
         judges = subset(0, "recall", len(self.X), JUDGES)
         truth = _without(self.query(self.X[judges], lists.indices.shape[1] + 1).indices, judges)
         middles = np.empty((self.finder.groups, self.finder.coordinates), np.float32)
         self.finder.middles(middles)
-        near, polished = NEAREST, True
+        near = NEAREST
         while 4 * near < self.finder.groups:
-            if polished:
-                groups = RowIndex(self.ops, middles, "euclidean", 1, None).others(near)
-                self._join(groups.indices, lists)
-                if self.finder.open(*how, *out) < 8 * near / self.finder.groups:
-                    break  # boxes rule out nearly all the rest
-            else:
-                self.finder.polish(*how, *out)
-                near *= 2
-            polished = not polished
+            groups = RowIndex(self.ops, middles, "euclidean", 1, None).others(near)
+            self._join(groups.indices, lists)
+            if self.finder.open(*how, *out) < 8 * near / self.finder.groups:
+                break  # boxes rule out nearly all the rest
+            self.finder.polish(*how, ROUNDS, *out)
             recall = _recall(truth, lists.indices[judges])
             if recall >= RECALL:
                 return lists._replace(recall=recall)
+            near *= 2
         self._join(None, lists)
         return lists
 

@@ -1,0 +1,107 @@
+// Lists of neighbors bettered by the neighbors of neighbors (Dong, Moses and Li, 2011).
+#pragma once
+
+#include "best.hpp"
+#include "meeting.hpp"
+
+namespace lowd::search {
+
+// Whom each row knows: its k nearest so far, and the nearest of those that have it in their lists,
+// at most k of them. Rows are named by their place in the order of the search.
+class Acquaintances {
+public:
+    Acquaintances(const Packed& rows, int64_t k)
+        : rows_(rows), k_(k), place_(rows.count), known_(rows.count * 2 * k, NOBODY) {
+        for (int64_t r = 0; r < rows.count; r++) place_[rows.order[r]] = int32_t(r);
+    }
+
+    const int32_t* begin(int64_t r) const { return &known_[2 * k_ * r]; }
+    const int32_t* end(int64_t r) const { return begin(r) + 2 * k_; }
+
+    static int32_t row(int32_t entry) { return entry & ~FRESH; }
+    // Not known to this row in the round before: only a path with a new step leads to a new row.
+    static bool fresh(int32_t entry) { return entry & FRESH; }
+    static constexpr int32_t NOBODY = -1;
+
+    // Takes the lists as they are now; how many entries are fresh.
+    int64_t update(const Lists& lists, Job& job) {
+        admirers(lists, job);
+        std::vector<int64_t> fresh(size_t(rows_.blocks));
+        Scratch<int32_t> scratch(job, 4 * k_);
+        job.parallel(
+            rows_.blocks,
+            [&](int64_t b, int worker) {
+                int32_t *const now = scratch[worker], *const before = now + 2 * k_;
+                for (int64_t r = b * BLOCK; r < b * BLOCK + rows_.size(b); r++)
+                    fresh[size_t(b)] += renew(r, lists, now, before);
+            },
+            0);
+        return std::accumulate(fresh.begin(), fresh.end(), int64_t(0));
+    }
+
+private:
+    static constexpr int32_t FRESH = 1 << 30;
+
+    // For each row the edges r k + q, by which row r has it in its list.
+    void admirers(const Lists& lists, Job& job) {
+        const int64_t edges = rows_.count * k_;
+        if (!to_.get()) to_ = Buffer<int32_t>(edges), by_ = Buffer<int64_t>(edges);
+        first_.assign(size_t(rows_.count + 1), 0);
+        job.parallel(
+            rows_.blocks,
+            [&](int64_t b, int) {
+                for (int64_t r = b * BLOCK; r < b * BLOCK + rows_.size(b); r++)
+                    for (int64_t q = 0; q < k_; q++) {
+                        const int32_t id = lists.ids(r)[q];
+                        to_[r * k_ + q] = id < 0 ? NOBODY : place_[id];
+                    }
+            },
+            0);
+        for (int64_t e = 0; e < edges; e++)
+            if (to_[e] >= 0) first_[size_t(to_[e]) + 1]++;
+        std::partial_sum(first_.begin(), first_.end(), first_.begin());
+        std::vector<int64_t> next(first_.begin(), first_.end() - 1);
+        for (int64_t e = 0; e < edges; e++)
+            if (to_[e] >= 0) by_[next[size_t(to_[e])]++] = e;
+    }
+
+    int64_t renew(int64_t r, const Lists& lists, int32_t* now, int32_t* before) {
+        int32_t* const known = &known_[2 * k_ * r];
+        for (int64_t q = 0; q < 2 * k_; q++)
+            before[q] = known[q] == NOBODY ? NOBODY : row(known[q]);
+        std::copy_n(&to_[r * k_], k_, now);
+        std::fill_n(now + k_, k_, NOBODY);
+        int64_t *const first = &by_[first_[size_t(r)]], *const last = &by_[first_[size_t(r) + 1]];
+        const int64_t many = std::min<int64_t>(k_, last - first);
+        if (many < last - first)
+            std::nth_element(first, first + many, last, [&](int64_t a, int64_t b) {
+                return std::pair(lists.distance(a), a) < std::pair(lists.distance(b), b);
+            });
+        int64_t count = k_;
+        for (int64_t e = 0; e < many; e++) {
+            const auto other = int32_t(first[e] / k_);
+            if (!among(other, now, k_)) now[count++] = other;
+        }
+        int64_t fresh = 0;
+        for (int64_t q = 0; q < 2 * k_; q++) {
+            const bool is_new = now[q] != NOBODY && !among(now[q], before, 2 * k_);
+            known[q] = is_new ? now[q] | FRESH : now[q];
+            fresh += is_new;
+        }
+        return fresh;
+    }
+
+    static bool among(int32_t row, const int32_t* rows, int64_t count) {
+        int found = 0;
+        for (int64_t q = 0; q < count; q++) found |= rows[q] == row;
+        return found;
+    }
+
+    const Packed& rows_;
+    const int64_t k_;
+    Buffer<int32_t> place_, known_, to_;
+    Buffer<int64_t> by_;
+    std::vector<int64_t> first_;
+};
+
+}  // namespace lowd::search
