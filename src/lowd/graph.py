@@ -7,9 +7,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
+from scipy.sparse.csgraph import connected_components
 
 from .backends.protocol import Backend, Float64, Lists
+from .bridges import shortest_bridges
 from .errors import (
     ApproximationWarning,
     DataError,
@@ -19,7 +20,7 @@ from .errors import (
 )
 from .relations.distances import DistanceRelation, Listed
 from .relations.neighbors import TIE as TIE
-from .relations.neighbors import len_of, others, size, some, within
+from .relations.neighbors import others, size, some, within
 
 OnDisconnected: TypeAlias = Literal["join", "error"]
 MOST_PIECES = 5000
@@ -294,12 +295,13 @@ def _joined(
             f"{found}, and a sparse graph does not say how far apart; {more} where it is made, or "
             "pass rows, and the graph as neighbors=."
         )
-    pairs, gaps = shortest_bridges(base, pieces, ops)
+    joined = shortest_bridges(base, pieces, ops)
     warn(
-        f"{found}; they were joined by their {len(pairs)} shortest edges (up to {gaps.max():.3g} "
-        f"long). What lies between pieces is a guess: {more}, or fit them one by one.",
+        f"{found}; they were joined by their {joined}. What lies between pieces is a guess: {more},"
+        " or fit them one by one.",
         DisconnectedGraphWarning,
     )
+    pairs, gaps = joined.pairs, joined.lengths
     both = np.concatenate([pairs, pairs[:, ::-1]])
     extra = coo_array((np.concatenate([gaps, gaps]), (both[:, 0], both[:, 1])), edges.shape)
     return _with(edges, csr_array(extra)), pairs
@@ -316,44 +318,3 @@ def _with(edges: csr_array, extra: csr_array) -> csr_array:
         at = at + np.repeat(starts[:-1] + shift, size)
         data[at], indices[at] = part.data, part.indices
     return csr_array((data, indices, starts), shape=edges.shape)
-
-
-def shortest_bridges(
-    base: DistanceRelation, pieces: NDArray[np.int64], ops: Backend
-) -> tuple[NDArray[np.int64], Float64]:
-    """The fewest and shortest edges that join all pieces, and their lengths.
-
-    Every pair of pieces has one that is not the largest, so distances from the points outside the
-    largest piece are enough.
-    """
-    count, n = int(pieces.max()) + 1, size(base)
-    best = np.full((count, count), np.inf)
-    ends = np.zeros((count, count, 2), np.int64)
-    by_piece = np.argsort(pieces, kind="stable")
-    starts = np.searchsorted(pieces[by_piece], np.arange(count))
-    small = np.flatnonzero(pieces > 0)
-    step = max(1, 2**23 // n)
-    items = base.everything()
-    assert len_of(items) == n
-    for b in range(0, len(small), step):
-        rows = small[b : b + step]
-        D = np.asarray(base.toward(some(items, rows), ops), np.float64)[:, by_piece]
-        least = np.minimum.reduceat(D, starts, axis=1)
-        for r, row in enumerate(rows):
-            mine = pieces[row]
-            better = np.flatnonzero(least[r] < best[mine])
-            for other in better[better != mine]:
-                end = starts[other + 1] if other + 1 < count else n
-                at = starts[other] + int(np.argmin(D[r, starts[other] : end]))
-                best[mine, other] = best[other, mine] = least[r, other]
-                ends[mine, other] = row, by_piece[at]
-                ends[other, mine] = by_piece[at], row
-    # A tree over pieces; lengths of 0 would be no edges to SciPy, so it gets their ranks.
-    upper = np.triu_indices(count, 1)
-    order = np.argsort(best[upper], kind="stable")
-    rank = np.zeros((count, count))
-    rank[upper[0][order], upper[1][order]] = np.arange(1, len(order) + 1)
-    a, b_ = minimum_spanning_tree(csr_array(rank)).nonzero()
-    chosen = np.lexsort([b_, a])
-    pairs = ends[a[chosen], b_[chosen]]
-    return pairs, best[a[chosen], b_[chosen]]

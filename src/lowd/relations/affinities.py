@@ -11,6 +11,7 @@ from scipy.sparse import csr_array, eye_array, issparse
 from scipy.sparse.csgraph import connected_components
 
 from ..backends.protocol import Array, Backend, Float64, Neighbors
+from ..bridges import shortest_bridges
 from ..errors import DataError, DisconnectedGraphWarning, ParameterError, warn
 from ..graph import (
     TIE,
@@ -21,7 +22,6 @@ from ..graph import (
     connected,
     distinct,
     merged,
-    shortest_bridges,
 )
 from ..values import value
 from .distances import DistanceRelation
@@ -306,13 +306,13 @@ def _joined(
     found += f"leaves {len(rows)} pieces (rows: {shown})"
     if on_disconnected == "error":
         raise DataError(f"{found}; raise sigma, or fit the pieces one by one.")
-    pairs, gaps = shortest_bridges(base, pieces, ops)
+    joined = shortest_bridges(base, pieces, ops)
     warn(
-        f"{found}; they were joined by their {len(pairs)} shortest edges (up to {gaps.max():.3g} "
-        "long). What lies between pieces is a guess: raise sigma, or fit them one by one.",
+        f"{found}; they were joined by their {joined}. What lies between pieces is a guess: raise "
+        "sigma, or fit them one by one.",
         DisconnectedGraphWarning,
     )
-    return pairs
+    return joined.pairs
 
 
 def as_given(W: Any, rows: NDArray[np.int64] | None) -> Net:

@@ -1,9 +1,10 @@
 """The smallest eigenpairs of a sparse positive semi-definite matrix, beyond its known null space.
 
-Two ways complement each other. A graph of a curve or a surface falls apart when a few nodes are
+Three ways complement each other. A graph of a curve or a surface falls apart when a few nodes are
 removed, so its matrix has a cheap sparse factor, and its eigenvalues are tiny: inverse iteration.
 A graph of higher-dimensional data has no small separators, but its eigenvalues are not tiny
-either: filtering a block of vectors with Chebyshev polynomials.
+either: filtering a block of vectors with Chebyshev polynomials. Clusters that hardly touch, and
+very many rows, have neither: coarser and coarser pictures of the graph.
 """
 
 from __future__ import annotations
@@ -28,12 +29,14 @@ from ..threads import calm_blas
 from .canonical import runs, signs, turned
 from .filtered import ANGLE, EPS, Pairs, Problem, chebyshev
 from .krylov import Apply, block_width, orthonormal
+from .multilevel import is_laplacian, multilevel
 
 DENSE = 500  # rows up to which a whole dense spectrum is quicker than any idea
 DENSE_AT_LAST = 4000  # rows up to which it is affordable where nothing else converged
 # Widths of a graph (see `width`): up to the first, factors cost less than filtering; up to the
 # second they take seconds, and beyond it minutes and gigabytes.
 NARROW, FACTORABLE = 1400, 4000
+MANY = 200_000  # rows of a Laplacian beyond which polynomials need too many products
 ENOUGH = 1e-3  # accepted without another attempt or a warning
 PASSES = 40  # blocks of inverse iteration, at most
 EQUAL = 1e-8  # relative difference of eigenvalues that are taken for the same
@@ -141,14 +144,19 @@ def _attempts(p: Problem) -> Iterator[tuple[str, Callable[[Problem], Pairs | Non
         if n <= DENSE_AT_LAST:
             yield "dense", _dense
         return
-    breadth = width(p.matrix)
-    if breadth > NARROW:
+    breadth, laplacian = width(p.matrix), is_laplacian(p)
+    if breadth <= NARROW:
+        yield "inverse", _inverse
+    elif n <= MANY or not laplacian:
         yield "chebyshev", chebyshev
-    if breadth <= FACTORABLE:
+    if laplacian:
+        yield "multilevel", multilevel
+    if NARROW < breadth <= FACTORABLE:
         yield "inverse", _inverse
     if n <= DENSE_AT_LAST:
         yield "dense", _dense
-    yield "chebyshev", lambda p: chebyshev(p, patient=True)
+    if not laplacian:
+        yield "chebyshev", lambda p: chebyshev(p, patient=True)
 
 
 def few(k: int, by_root: bool) -> int:

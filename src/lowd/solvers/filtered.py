@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
@@ -67,14 +68,8 @@ def chebyshev(p: Problem, patient: bool = False) -> Pairs:
     The block's values say how much a degree gains. Gives up unless `patient` where one sweep
     would need 600 products: the wanted values are then too close to 0 for any polynomial.
     """
-    A = p.matrix
-    order = reverse_cuthill_mckee(A, symmetric_mode=True)  # products 1.5 to 3 times as fast
-    A = csr_array(A[order][:, order])
-    A.sort_indices()
-    if A.nnz < 2**31:  # what is read per entry is what a product costs
-        A = csr_array((A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32)), A.shape)
-    k, ops = p.k, p.ctx.ops
-    p = p._replace(A=A, null=np.ascontiguousarray(p.null[order]), root=None)
+    p, back = reordered(p)
+    A, k, ops = p.matrix, p.k, p.ctx.ops
     top = min(p.top, _bound(p))
     width = block_width(k)
     budget = int(np.clip(WORK / (A.nnz * width), *PRODUCTS))
@@ -106,9 +101,20 @@ def chebyshev(p: Problem, patient: bool = False) -> Pairs:
             step = ops.sparse_times(A, now, 2 / half, -2 * middle / half, before, -1.0)
             before, now = now, step
         X, spent, sweeps = now, spent + degree, sweeps + 1
-    back = np.empty_like(order)
-    back[order] = np.arange(len(order))
     return Pairs(theta[: k + 2], X[back, : k + 2], error)
+
+
+def reordered(p: Problem) -> tuple[Problem, NDArray[np.int32]]:
+    """Neighbors near each other, which makes products 1.5 to 3 times as fast; and the way back."""
+    A = p.matrix
+    order = reverse_cuthill_mckee(A, symmetric_mode=True)
+    A = csr_array(A[order][:, order])
+    A.sort_indices()
+    if A.nnz < 2**31:  # what is read per entry is what a product costs
+        A = csr_array((A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32)), A.shape)
+    back = np.empty_like(order)
+    back[order] = np.arange(len(order), dtype=order.dtype)
+    return p._replace(A=A, null=np.ascontiguousarray(p.null[order]), root=None), back
 
 
 def _growth(distance: float, half: float) -> float:
