@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,11 @@ class Bridges(NamedTuple):
         return f"{many} {kind} (up to {longest:.3g} long)"
 
 
+class Piece(NamedTuple):
+    rows: Rows
+    base: DistanceRelation  # of these rows only
+
+
 def shortest_bridges(base: DistanceRelation, pieces: Rows, ops: Backend) -> Bridges:
     """A shortest tree that joins all pieces, which are numbered by size from 0.
 
@@ -50,8 +55,10 @@ def shortest_bridges(base: DistanceRelation, pieces: Rows, ops: Backend) -> Brid
     a, b = _tree(lengths)
     pairs, found = ends[a, b], lengths[a, b]
     if not exact:
-        for e, (p, q) in enumerate(zip(a, b, strict=True)):
-            pairs[e], found[e] = _tightened(base, pairs[e], found[e], members[p], members[q], ops)
+        largest = Piece(members[0], base.at(members[0]))  # half of the edges lead there
+        for e, ends_of in enumerate(zip(a, b, strict=True)):
+            sides = [largest if p == 0 else Piece(members[p], base.at(members[p])) for p in ends_of]
+            pairs[e], found[e] = _tightened(base.everything(), pairs[e], found[e], sides, ops)
     return Bridges(pairs, found, exact)
 
 
@@ -109,16 +116,15 @@ def _tree(lengths: Float64) -> tuple[Rows, Rows]:
 
 
 def _tightened(
-    base: DistanceRelation, pair: Rows, length: float, own: Rows, other: Rows, ops: Backend
+    items: Any, pair: Rows, length: float, sides: list[Piece], ops: Backend
 ) -> tuple[Rows, float]:
     """The nearest row of the other piece, then that one's nearest here, until none is nearer."""
-    items, (a, b) = base.everything(), pair
+    ends = list(pair)
     for turn in range(TURNS):
-        here, there = (a, other) if turn % 2 == 0 else (b, own)
-        D = np.asarray(base.at(there).toward(some(items, np.array([here])), ops), np.float64)[0]
+        here, there = turn % 2, (turn + 1) % 2
+        D = np.asarray(sides[there].base.toward(some(items, np.array([ends[here]])), ops))[0]
         nearest = int(D.argmin())
         if turn and not D[nearest] < length:
             break
-        length = float(D[nearest])
-        a, b = (a, there[nearest]) if turn % 2 == 0 else (there[nearest], b)
-    return np.array([a, b]), length
+        ends[there], length = sides[there].rows[nearest], float(D[nearest])
+    return np.array(ends), length

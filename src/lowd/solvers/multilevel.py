@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from .. import progress
+from .. import draws, progress
 from ..backends.protocol import Float64
 from .filtered import ANGLE, EPS, Pairs, Problem, reordered
 from .krylov import block_width
@@ -108,10 +108,16 @@ def _pictures(A: csr_array, null: Float64, ops: Any) -> Pictures:
 
 
 def _groups(A: csr_array) -> tuple[NDArray[np.int32], int]:
-    """Points tied to each other by the strongest tie of one of them, and so on."""
+    """Points tied to each other by the strongest tie of one of them, and so on.
+
+    Among ties that are about as strong a draw decides, the same at both ends: else a lattice would
+    be one group.
+    """
     n = A.shape[0]
     row = np.repeat(np.arange(n), np.diff(A.indptr))
+    luck = draws.uniforms(0, "groups", np.arange(n))
     tie = np.where(A.indices == row, -np.inf, -A.data)
+    tie *= 1 + 1e-3 * ((luck[row] + luck[A.indices]) % 1)
     best = np.flatnonzero(tie == np.maximum.reduceat(tie, A.indptr[:-1])[row])
     best = best[np.searchsorted(row[best], np.arange(n))]
     links = csr_array((np.ones(n), A.indices[best], np.arange(n + 1)), (n, n))
