@@ -139,6 +139,30 @@ public:
         if (b_.lists && i != j) tighten(b_, j);
     }
 
+    // Panel p of block i meets some panels of block j.
+    void strip(int64_t i, int p, int64_t j, uint32_t panels, const Schedule& schedule,
+               Desk& desk) const {
+        const Strip s = facing(i, p, j, panels, schedule, desk);
+        if (!s.live) return;
+        const int64_t row = i * BLOCK + p * P, col = j * BLOCK, m = bounds_.features;
+        uint32_t* const pairs = desk.pairs.data();
+        int count = kit().strip(s, pairs);
+        if (same_ && i == j)  // a panel meets itself: each pair twice, and rows themselves
+            count = int(std::remove_if(pairs, pairs + count,
+                                       [&](uint32_t e) {
+                                           return int(e & 0xffff) <= p * P + int(e >> 16);
+                                       }) -
+                        pairs);
+        if (refined_ && s.at[s.checks - 1] < m && count) {
+            const float *const low[2] = {&a_.rows.low[row], &b_.rows.low[col]},
+                               *const high[2] = {&a_.rows.high[row], &b_.rows.high[col]};
+            count = kit().refine(&a_.rows.rows[row * m], &b_.rows.rows[col * m], m, low, high,
+                                 desk.near_a, desk.near_b, pairs, count);
+        }
+        count = measure(row, col, count, s.at[s.checks - 1] < m, desk);
+        if (count) insert(i, row, j, col, count, desk);
+    }
+
     void count(int64_t i, int p, int64_t j, uint32_t panels, Census& census, Desk& desk) const {
         Schedule all;
         while (all.checks < int(bounds_.ladder.size())) {
@@ -221,31 +245,9 @@ private:
         return live;
     }
 
-    void strip(int64_t i, int p, int64_t j, uint32_t panels, const Schedule& schedule,
-               Desk& desk) const {
-        const Strip s = facing(i, p, j, panels, schedule, desk);
-        if (!s.live) return;
-        const int64_t row = i * BLOCK + p * P, col = j * BLOCK, m = bounds_.features;
-        uint32_t* const pairs = desk.pairs.data();
-        int count = kit().strip(s, pairs);
-        if (same_ && i == j)  // a panel meets itself: each pair twice, and rows themselves
-            count = int(std::remove_if(pairs, pairs + count,
-                                       [&](uint32_t e) {
-                                           return int(e & 0xffff) <= p * P + int(e >> 16);
-                                       }) -
-                        pairs);
-        if (refined_ && s.at[s.checks - 1] < m && count) {
-            const float *const low[2] = {&a_.rows.low[row], &b_.rows.low[col]},
-                               *const high[2] = {&a_.rows.high[row], &b_.rows.high[col]};
-            count = kit().refine(&a_.rows.rows[row * m], &b_.rows.rows[col * m], m, low, high,
-                                 desk.near_a, desk.near_b, pairs, count);
-        }
-        count = measure(row, col, count, desk);
-        if (count) insert(i, row, j, col, count, desk);
-    }
-
-    // Float64 squares of the pairs that are left; those above both limits go.
-    int measure(int64_t row, int64_t col, int count, Desk& desk) const {
+    // Float64 squares of the pairs that are left; those above both limits go. A filter that has
+    // seen `part` of the features leaves many such pairs: float32 finds most of them.
+    int measure(int64_t row, int64_t col, int count, bool part, Desk& desk) const {
         constexpr int AHEAD = 3;
         const Metric& metric = a_.lists->metric();
         const double back = 1 / a_.lists->to_filter();
@@ -261,7 +263,7 @@ private:
             const T *const x = a_.X[row + i], *const y = b_.X[col + j];
             if constexpr (sizeof(T) == 4) {  // float32 rows as they are: only their sum is rounded
                 const float reach = near * float(1 + double(bounds_.cols + 8) * 2 * ROUNDING);
-                if (bounds_.narrow &&
+                if (part && bounds_.narrow &&
                     gap(x, y, bounds_.cols, float(bounds_.scale), reach) > reach)
                     continue;
             }

@@ -205,19 +205,36 @@ inline float block_gap(const Packed& a, int64_t i, const Packed& b, int64_t j) {
     return square;
 }
 
+// The first of some pairs (distance, number), nearest first.
+inline std::vector<int32_t> nearest_of(std::vector<std::pair<float, int32_t>> found,
+                                       int64_t count) {
+    const auto end = found.begin() + std::min(count, int64_t(found.size()));
+    std::partial_sort(found.begin(), end, found.end());
+    std::vector<int32_t> near;
+    for (auto it = found.begin(); it < end; it++) near.push_back(it->second);
+    return near;
+}
 // The blocks of b, nearest first (the block itself, if a is b, is left out).
 inline std::vector<int32_t> near_blocks(const Packed& a, int64_t i, const Packed& b) {
-    std::vector<std::pair<float, int32_t>> by_distance;
-    by_distance.reserve(size_t(b.blocks));
+    std::vector<std::pair<float, int32_t>> found;
+    found.reserve(size_t(b.blocks));
     for (int64_t j = 0; j < b.blocks; j++)
         if (&a != &b || i != j)
-            by_distance.emplace_back(
-                gap(&a.middle[i * LOOKED_AT], &b.middle[j * LOOKED_AT], LOOKED_AT),
-                int32_t(j));
-    std::sort(by_distance.begin(), by_distance.end());
-    std::vector<int32_t> near;
-    for (const auto& [distance, j] : by_distance) near.push_back(j);
-    return near;
+            found.emplace_back(
+                gap(&a.middle[i * LOOKED_AT], &b.middle[j * LOOKED_AT], LOOKED_AT), int32_t(j));
+    return nearest_of(std::move(found), b.blocks);
+}
+// The panels of b that are nearest to panel p of a.
+inline std::vector<int32_t> near_panels(const Packed& a, int64_t p, const Packed& b,
+                                        int64_t count) {
+    std::vector<std::pair<float, int32_t>> found;
+    const int64_t panels = ceil_div(b.count, P);
+    found.reserve(size_t(panels));
+    for (int64_t q = 0; q < panels; q++)
+        found.emplace_back(
+            gap(&a.panel_middle[p * LOOKED_AT], &b.panel_middle[q * LOOKED_AT], LOOKED_AT),
+            int32_t(q));
+    return nearest_of(std::move(found), count);
 }
 
 }  // namespace lowd::search

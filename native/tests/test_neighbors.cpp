@@ -176,22 +176,22 @@ TEST(neighbors_agree_with_brute_force) {
 TEST(neighbors_of_new_rows) {
     both_types([](auto t) {
         using T = decltype(t);
-        for (const int64_t d : {2, 11}) {
+        for (const auto& [d, k] : {std::pair{2, 9}, {11, 9}, {11, 70}}) {
             const auto X = Data<T>::random(1100, d), Q = Data<T>::random(500, d, 0.3, 5);
-            const Found expected = brute(Q, X, 9, false);
+            const Found expected = brute(Q, X, k, false);
             const Sight sight(X, (d + 1) / 2, true);
             const Data<float> Z = sight(X), ZQ = sight(Q);
             for (int threads : {1, 2, 5}) {
                 Job job(threads);
                 const Finder<T> finder(X.in(), Z.in(), sight.frame(), false, job);
-                Found found(Q.rows, 9), direct(Q.rows, 9);
+                Found found(Q.rows, k), direct(Q.rows, k);
                 finder.query(Q.in(), ZQ.in(), EUCLIDEAN, found.ids.out(), found.distances.out(),
                              job);
                 CHECK(agree(found, expected));
                 nearest(Q.in(), X.in(), false, EUCLIDEAN, direct.ids.out(), direct.distances.out(),
                         job);
                 CHECK(same(found, direct));
-                Found alone(1, 9);
+                Found alone(1, k);
                 nearest(Q.in(77, 1), X.in(), false, EUCLIDEAN, alone.ids.out(),
                         alone.distances.out(), job);
                 CHECK(same_row(alone.distances, 0, found.distances, 77));
@@ -213,21 +213,23 @@ TEST(neighbors_in_parts) {
     finder.middles(middles.out());
     Found near(finder.groups(), 3);
     nearest(middles.in(), middles.in(), true, EUCLIDEAN, near.ids.out(), near.distances.out(), job);
-    Found found(X.rows, 7), again = found;
-    const auto ids = found.ids.out();
-    const auto distances = found.distances.out();
-    finder.join(EUCLIDEAN, near.ids.in(), ids, distances, job);
-    finder.join(EUCLIDEAN, near.ids.in(), again.ids.out(), again.distances.out(), five);
-    CHECK(same(found, again));
-    const Found expected = joined(X, 7, 6, true, 1), before = found;
-    CHECK(!same(before, expected));
-    finder.polish(EUCLIDEAN, 2, ids, distances, job);
-    finder.polish(EUCLIDEAN, 2, again.ids.out(), again.distances.out(), five);
-    CHECK(same(found, again));
-    CHECK(!same(found, before));
-    CHECK(finder.open(EUCLIDEAN, ids, distances, job) > 0);
-    finder.join(EUCLIDEAN, ids, distances, job);
-    CHECK(same(found, expected));
+    for (const int64_t k : {7, 30}) {
+        Found found(X.rows, k), again = found;
+        const auto ids = found.ids.out();
+        const auto distances = found.distances.out();
+        finder.join(EUCLIDEAN, near.ids.in(), ids, distances, job);
+        finder.join(EUCLIDEAN, near.ids.in(), again.ids.out(), again.distances.out(), five);
+        CHECK(same(found, again));
+        const Found expected = joined(X, k, 6, true, 1), before = found;
+        CHECK(!same(before, expected));
+        finder.polish(EUCLIDEAN, 2, ids, distances, job);
+        finder.polish(EUCLIDEAN, 2, again.ids.out(), again.distances.out(), five);
+        CHECK(same(found, again));
+        CHECK(!same(found, before));
+        CHECK(finder.open(EUCLIDEAN, ids, distances, job) > 0);
+        finder.join(EUCLIDEAN, ids, distances, job);
+        CHECK(same(found, expected));
+    }
 }
 
 TEST(neighbors_stop_when_asked) {
