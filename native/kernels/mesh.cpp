@@ -161,18 +161,18 @@ public:
         : n_(P.count()),
           k_(k),
           chunks_(std::clamp<int64_t>(n_ / 512, 1, 256)),
-          starts_(P.starts.begin(), P.starts.end()),
+          starts_(size_t(n_ + 1), 0),
           spare_starts_(starts_),
-          ends_(int64_t(P.members.size()) + SLACK),
-          spare_ends_(int64_t(P.members.size()) + SLACK),
-          p_(int64_t(P.members.size()) + SLACK),
-          spare_p_(int64_t(P.members.size()) + SLACK),
+          unit_(size_t(n_)),
+          spare_unit_(size_t(n_)),
           order_(size_t(n_)),
           tiles_(size_t(chunks_)),
           boxes_(size_t(chunks_)) {
-        std::copy(P.members.begin(), P.members.end(), ends_.get());
-        std::transform(values, values + P.members.size(), p_.get(),
-                       [](double v) { return float(v); });
+        for (int64_t i = 0; i < n_; i++)
+            starts_[size_t(i + 1)] = starts_[size_t(i)] + ceil_div(P.size(i), Ties::COUNT);
+        ties_ = Buffer<Ties>(starts_.back() + SLACK);
+        spare_ties_ = Buffer<Ties>(starts_.back() + SLACK);
+        for (int64_t i = 0; i < n_; i++) tie(i, P.list(i), values + P.starts[size_t(i)], P.size(i));
         std::iota(order_.begin(), order_.end(), 0);
     }
 
@@ -218,8 +218,8 @@ public:
         std::vector<float> a(size_t(n_ * k_)), r(a.size(), 0.0f);
         job.parallel(chunks_, [&](int64_t c, int) {
             const int64_t first = begin(c), count = begin(c + 1) - first, at = first * k_;
-            level().embed.attract(y_.data(), k_, first, first + count, starts_.data(), ends_.get(),
-                                  p_.get(), 1.0f, &a[size_t(at)]);
+            level().embed.attract(y_.data(), k_, first, first + count, starts_.data(), ties_.get(),
+                                  unit_.data(), 1.0f, &a[size_t(at)]);
             level().embed.read(grid_, &y_[size_t(at)], count, float(-0.5 / z), &r[size_t(at)]);
         });
         for (int64_t i = 0; i < n_; i++)
@@ -249,13 +249,29 @@ public:
     }
 
 private:
-    static constexpr int64_t SLACK = 2048;  // what is fetched ahead is there
+    static constexpr int64_t SLACK = 64;  // what is fetched ahead is there
     struct Tile {
         int64_t row = 0, col = 0, rows = 0, cols = 0;
         std::vector<float> cells;
     };
 
     int64_t begin(int64_t chunk) const { return n_ * chunk / chunks_; }
+
+    // The ties of point i; where they do not fill the last sixteen, it is tied to itself by nothing.
+    void tie(int64_t i, const int32_t* ends, const double* p, int64_t count) {
+        const double most = count ? *std::max_element(p, p + count) : 0;
+        const float shares = most > 0 ? float(65535 / most) : 0;
+        unit_[size_t(i)] = float(most / 65535);
+        Ties* some = &ties_[starts_[size_t(i)]];
+        for (int64_t e = 0; e < count; e += Ties::COUNT, some++) {
+            const auto full = int(std::min<int64_t>(Ties::COUNT, count - e));
+            std::fill_n(some->ends, Ties::COUNT, int32_t(i));
+            std::fill_n(some->shares, Ties::COUNT, uint16_t(0));
+            std::copy_n(ends + e, full, some->ends);
+            for (int j = 0; j < full; j++)
+                some->shares[j] = uint16_t(int32_t(float(p[e + j]) * shares + 0.5f));
+        }
+    }
 
     void read(Matrix<const double> Y) {
         for (int64_t i = 0; i < n_; i++)
@@ -271,7 +287,7 @@ private:
         for (int64_t i = begin(chunk); i < begin(chunk + 1); i += SOME) {
             const int64_t count = std::min(SOME, begin(chunk + 1) - i);
             const auto at = size_t(i * k_);
-            kernel.attract(y_.data(), k_, i, i + count, starts_.data(), ends_.get(), p_.get(),
+            kernel.attract(y_.data(), k_, i, i + count, starts_.data(), ties_.get(), unit_.data(),
                            exaggeration, force);
             kernel.read(grid_, &y_[at], count, push, force);
             std::copy_n(&y_[at], count * k_, &next_[at]);
@@ -402,6 +418,7 @@ private:
             const auto from = size_t(keys[size_t(i)].second);
             slot[from] = int32_t(i);
             order[size_t(i)] = order_[from];
+            spare_unit_[size_t(i)] = unit_[from];
             spare_starts_[size_t(i + 1)] =
                 spare_starts_[size_t(i)] + starts_[from + 1] - starts_[from];
         }
@@ -414,26 +431,25 @@ private:
         }
         job.parallel(chunks_, [&](int64_t c, int) {
             for (int64_t i = begin(c); i < begin(c + 1); i++) {
-                int64_t e = starts_[size_t(keys[size_t(i)].second)];
-                for (int64_t o = spare_starts_[size_t(i)]; o < spare_starts_[size_t(i + 1)];
-                     o++, e++) {
-                    spare_ends_[o] = slot[size_t(ends_[e])];
-                    spare_p_[o] = p_[e];
+                const Ties* from = &ties_[starts_[size_t(keys[size_t(i)].second)]];
+                for (int64_t o = spare_starts_[size_t(i)]; o < spare_starts_[size_t(i + 1)]; o++) {
+                    Ties& some = spare_ties_[o] = *from++;
+                    for (int32_t& end : some.ends) end = slot[size_t(end)];
                 }
             }
         });
         starts_.swap(spare_starts_);
-        std::swap(ends_, spare_ends_);
-        std::swap(p_, spare_p_);
+        unit_.swap(spare_unit_);
+        std::swap(ties_, spare_ties_);
         measure(job);
     }
 
     int64_t n_;
     int k_;
     int64_t chunks_, age_ = 0;
-    std::vector<int64_t> starts_, spare_starts_;
-    Buffer<int32_t> ends_, spare_ends_;
-    Buffer<float> p_, spare_p_;
+    std::vector<int64_t> starts_, spare_starts_;  // of ties, sixteen by sixteen
+    std::vector<float> unit_, spare_unit_;
+    Buffer<Ties> ties_, spare_ties_;
     std::vector<int32_t> order_;  // the row in each slot
     std::vector<Tile> tiles_;
     std::vector<Box> boxes_;

@@ -194,15 +194,21 @@ inline INLINE Four load4(const float* p) {
 }
 inline INLINE float sum4(Four v) { return (v[0] + v[1]) + (v[2] + v[3]); }
 
+// The four cubic B-splines that reach a point, all at once: see `splines`.
 struct Reach {
     int cell;
-    float value[4], slope[4];
+    Four value, slope;
 };
 inline INLINE Reach reach_of(float y, float origin, float inverse) {
+    constexpr float S = 1.0f / 6;
+    constexpr Four once = {S, 4 * S, S, 0}, linear = {-0.5f, 0, 0.5f, 0},
+                   square = {0.5f, -1, 0.5f, 0}, cube = {-S, 0.5f, -0.5f, S};
     Reach r;
     const float u = (y - origin) * inverse;
     r.cell = int(u);
-    splines<float>(u - float(r.cell), r.value, r.slope, nullptr);
+    const float t = u - float(r.cell);
+    r.value = ((cube * t + square) * t + linear) * t + once;
+    r.slope = (3 * cube * t + 2 * square) * t + linear;
     return r;
 }
 
@@ -211,7 +217,7 @@ void spread_charges(const GridView& grid, const float* y, int64_t count, int64_t
                     int64_t cols, float* tile) {
     for (int64_t i = 0; i < count; i++) {
         const Reach c = reach_of(y[grid.k * i], grid.origin[0], grid.inverse);
-        const Four across = load4(c.value);
+        const Four across = c.value;
         if (grid.k == 1) {
             float* const at = tile + c.cell - 1 - col;
             const Four sum = load4(at) + across;
@@ -233,7 +239,7 @@ void read_slopes(const GridView& grid, const float* y, int64_t count, float scal
     for (int64_t i = 0; i < count; i++) {
         const Reach c = reach_of(y[grid.k * i], grid.origin[0], grid.inverse);
         if (grid.k == 1) {
-            f[i] += unit * sum4(load4(c.slope) * load4(grid.phi + c.cell - 1));
+            f[i] += unit * sum4(c.slope * load4(grid.phi + c.cell - 1));
             continue;
         }
         const Reach r = reach_of(y[2 * i + 1], grid.origin[1], grid.inverse);
@@ -244,8 +250,8 @@ void read_slopes(const GridView& grid, const float* y, int64_t count, float scal
             level += r.value[q] * line;
             rise += r.slope[q] * line;
         }
-        f[2 * i] += unit * sum4(level * load4(c.slope));
-        f[2 * i + 1] += unit * sum4(rise * load4(c.value));
+        f[2 * i] += unit * sum4(level * c.slope);
+        f[2 * i + 1] += unit * sum4(rise * c.value);
     }
 }
 
@@ -262,46 +268,53 @@ inline INLINE Vec<float> every_other(Vec<float> a, Vec<float> b, std::index_sequ
     return __builtin_shufflevector(a, b, int(2 * L + FIRST)...);
 }
 
-// f = scale sum_j p (y_i - y_j) / (1 + d^2) for points first .. last - 1, in one or two dimensions.
-// Neighbors are brought side by side first: plain loads are faster than gathers.
-void attract_all(const float* y, int k, int64_t first, int64_t last, const int64_t* starts,
-                 const int32_t* ends, const float* p, float scale, float* f) {
-    constexpr int BATCH = 512, AHEAD = 1024, L = W<float>;
+typedef uint16_t Shares __attribute__((vector_size(BYTES / 2)));
+inline INLINE Vec<float> shares_of(const uint16_t* p) {
+    Shares v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return __builtin_convertvector(v, Vec<float>);
+}
+
+// f = scale unit_i sum_j share (y_i - y_j) / (1 + d^2) for points first .. last - 1, in one or two
+// dimensions. Neighbors are brought side by side first: plain loads are faster than gathers.
+template <int K>
+inline INLINE void attract_in(const float* y, int64_t first, int64_t last, const int64_t* starts,
+                              const Ties* ties, const float* unit, float scale, float* f) {
+    constexpr int L = W<float>, AHEAD = 4096 / sizeof(Ties);
     constexpr auto lanes = std::make_index_sequence<L>();
-    alignas(64) float near[2 * BATCH + 2 * L] = {};
     for (int64_t i = first; i < last; i++) {
-        const float mx = y[k * i], my = k == 2 ? y[2 * i + 1] : 0;
+        const float mx = y[K * i], my = y[K * i + K - 1];
         Vec<float> fx = {}, fy = {};
-        for (int64_t e = starts[i]; e < starts[i + 1]; e += BATCH) {
-            const int64_t left = starts[i + 1] - e;
-            const int count = int(left < BATCH ? left : BATCH);
-            for (int j = 0; j < count; j += LINE<float>) {
-                __builtin_prefetch(ends + e + AHEAD + j);
-                __builtin_prefetch(p + e + AHEAD + j);
-            }
-            if (k == 2) {
-                for (int j = 0; j < count; j++)
-                    __builtin_memcpy(near + 2 * j, y + 2 * int64_t(ends[e + j]), 8);
-                for (int j = 0; j < count; j += L) {
-                    const Vec<float> a = load(near + 2 * j), b = load(near + 2 * j + L);
+        for (const Ties* t = ties + starts[i]; t < ties + starts[i + 1]; t++) {
+            __builtin_prefetch(reinterpret_cast<const char*>(t + AHEAD));
+            __builtin_prefetch(reinterpret_cast<const char*>(t + AHEAD) + 64);
+            alignas(64) float near[K * Ties::COUNT];
+            for (int j = 0; j < Ties::COUNT; j++)
+                __builtin_memcpy(near + K * j, y + K * int64_t(t->ends[j]), K * sizeof(float));
+            for (int j = 0; j < Ties::COUNT; j += L) {
+                const Vec<float> a = load(near + K * j);
+                const Vec<float> share = shares_of(t->shares + j);
+                if constexpr (K == 2) {
+                    const Vec<float> b = load(near + K * j + L);
                     const Vec<float> dx = mx - every_other<0>(a, b, lanes);
                     const Vec<float> dy = my - every_other<1>(a, b, lanes);
-                    const Vec<float> w = load_part(p + e + j, count - j) *
-                                         inverse_of(1.0f + dx * dx + dy * dy);
+                    const Vec<float> w = share * inverse_of(1.0f + dx * dx + dy * dy);
                     fx += w * dx;
                     fy += w * dy;
-                }
-            } else {
-                for (int j = 0; j < count; j++) near[j] = y[ends[e + j]];
-                for (int j = 0; j < count; j += L) {
-                    const Vec<float> dx = mx - load(near + j);
-                    fx += load_part(p + e + j, count - j) * inverse_of(1.0f + dx * dx) * dx;
+                } else {
+                    const Vec<float> dx = mx - a;
+                    fx += share * inverse_of(1.0f + dx * dx) * dx;
                 }
             }
         }
-        f[k * (i - first)] = scale * total_of<float>(fx);
-        if (k == 2) f[2 * (i - first) + 1] = scale * total_of<float>(fy);
+        f[K * (i - first)] = scale * unit[i] * total_of<float>(fx);
+        if constexpr (K == 2) f[K * (i - first) + 1] = scale * unit[i] * total_of<float>(fy);
     }
+}
+void attract_all(const float* y, int k, int64_t first, int64_t last, const int64_t* starts,
+                 const Ties* ties, const float* unit, float scale, float* f) {
+    k == 2 ? attract_in<2>(y, first, last, starts, ties, unit, scale, f)
+           : attract_in<1>(y, first, last, starts, ties, unit, scale, f);
 }
 
 // The sum of 1 / (1 + d^2) over pairs of one of points i .. i + count with a later one; columns x
@@ -343,12 +356,25 @@ double inner(const float* a, const float* b, int64_t count) {
     }
     return total_of<double>(sum);
 }
+// Coordinates alternate in the lanes: an even number of them is as good as one.
 void extent(const float* y, int64_t count, int k, float* low, float* high) {
+    constexpr int L = W<float>;
     for (int c = 0; c < k; c++) low[c] = high[c] = y[c];
-    for (int64_t i = 1; i < count; i++)
-        for (int c = 0; c < k; c++) {
-            const float v = y[i * k + c];
-            low[c] = v < low[c] ? v : low[c];
-            high[c] = v > high[c] ? v : high[c];
+    int64_t i = 0;
+    if (count * k >= L) {
+        Vec<float> least = load(y), most = least;
+        for (; i + L <= count * k; i += L) {
+            const Vec<float> v = load(y + i);
+            least = smaller(least, v);
+            most = larger(most, v);
         }
+        for (int l = 0; l < L; l++) {
+            low[l % k] = low[l % k] < least[l] ? low[l % k] : least[l];
+            high[l % k] = high[l % k] > most[l] ? high[l % k] : most[l];
+        }
+    }
+    for (; i < count * k; i++) {
+        low[i % k] = low[i % k] < y[i] ? low[i % k] : y[i];
+        high[i % k] = high[i % k] > y[i] ? high[i % k] : y[i];
+    }
 }

@@ -265,6 +265,14 @@ static constexpr int64_t settle_scratch(int64_t k, int64_t count) {
     return 16 * k + 3 * k * k + 64 + 8 * (1 + k + k * k) + count + 16;
 }
 
+// Some ties of a point: to whom, and how strong in 65535ths of its strongest. What is read per tie
+// is what a step costs.
+struct Ties {
+    static constexpr int COUNT = 16;
+    int32_t ends[COUNT];
+    uint16_t shares[COUNT];
+};
+
 // Kernels of neighbor embedding; see embed.inl and mesh.inl.
 struct Embed {
     double (*perplexity)(const double* squares, int64_t count, double target, double* gaps,
@@ -299,7 +307,7 @@ struct Embed {
                    int64_t cols, float* tile);
     void (*read)(const GridView& grid, const float* y, int64_t count, float scale, float* f);
     void (*attract)(const float* y, int k, int64_t first, int64_t last, const int64_t* starts,
-                    const int32_t* ends, const float* p, float scale, float* f);
+                    const Ties* ties, const float* unit, float scale, float* f);
     double (*later_pairs)(const float* x, const float* y, int64_t n, int64_t i, int count);
     void (*add)(float* to, const float* from, int64_t count);
     double (*inner)(const float* a, const float* b, int64_t count);
