@@ -23,6 +23,7 @@ from lowd.errors import (
 )
 from lowd.methods import mds as method
 from lowd.solvers.majorize import Mixing, Step, majorize
+from lowd.solvers.spectral import FEW
 
 TRIANGLE = np.array([[0.0, 3, 4], [3, 0, 5], [4, 5, 0]])
 STAR = np.array([[0.0, 1, 1, 1], [1, 0, 2, 2], [1, 2, 0, 2], [1, 2, 2, 0]])
@@ -84,6 +85,15 @@ def test_euclidean_distances_are_recovered(backend):
     close(model.embedding_, lowd.ClassicalMDS(3, backend=backend).fit_transform(X))
     model = lowd.MDS(3, init="random", max_iter=3000, n_init=3, backend=backend).fit(X)
     np.testing.assert_allclose(pdist(model.embedding_), pdist(X), rtol=1e-6)
+
+
+def test_many_rows_start_from_classical_scaling(backend):
+    """By products, where few rows have a dense eigenproblem."""
+    X = rows_like(FEW + 20, 30)
+    start = lowd.MDS(eps=0.999, backend=backend).fit(X)
+    assert start.n_iter_ == 0
+    found, expected = turned_onto(start.embedding_, lowd.ClassicalMDS().fit_transform(X))
+    np.testing.assert_allclose(found, expected, atol=1e-4 * np.abs(expected).max())
 
 
 # -- stress ------------------------------------------------------------------------------------

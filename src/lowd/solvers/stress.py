@@ -132,7 +132,7 @@ def classical(D: Array, k: int, ctx: Context) -> Float64:
         chains = ctx.ops.paths(graph, Lists.each(rows))
         D[rows] = np.where(missing[rows], chains, D[rows])
         D = (D + D.T) / 2
-    found = double_centered(Matrix(D, half_square=True), k, ctx)
+    found = double_centered(Matrix(D, half_square=True), k, ctx, rough=True)
     values, vectors, _ = positive_part(found.values, found.vectors, found.noise, k, ctx.dtype)
     return vectors * np.sqrt(values)
 
