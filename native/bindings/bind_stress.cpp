@@ -1,10 +1,11 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
-#include <algorithm>
+#include <cstdint>
+#include <mutex>
 
 #include "bind.hpp"
-#include "lowd/stress.hpp"
+#include "lowd/monotone.hpp"
 
 namespace lowd::python {
 
@@ -19,13 +20,6 @@ std::optional<Matrix<const T>> given(const std::optional<Array2<const T>>& W, in
     const auto w = view(*W);
     require_shape(w, rows, cols, "there must be a weight per target");
     return w;
-}
-
-// Without an early end, so that it takes next to no time: it is called for every step.
-bool below(std::span<const int32_t> numbers, int64_t bound) {
-    uint32_t largest = 0;
-    for (const int32_t number : numbers) largest = std::max(largest, uint32_t(number));
-    return numbers.empty() || int64_t(largest) < bound;
 }
 
 template <class T>
@@ -44,39 +38,57 @@ Sums guttman_of(const Array2<const T>& D, const std::optional<Array2<const T>>& 
     return {found.stress, found.size, found.cross};
 }
 
-Sums monotone_of(const Array1<const int32_t>& first, const Array1<const int32_t>& second,
-                 const std::optional<Array1<const double>>& weights,
-                 const std::optional<Array1<const int64_t>>& groups, bool split,
-                 const Array2<const double>& Y, const Array1<int32_t>& order,
-                 const Array1<double>& lengths, const Array1<double>& fitted,
-                 const Array2<double>& moved, int threads, nb::object poll) {
+// One order; its methods are not called from two threads at once.
+struct Bound {
+    Order order;
+    std::mutex mutex;
+
+    template <class F>
+    void work(const Matrix<const double>& y, int threads, nb::object poll, F body) {
+        require(y.rows == order.rows() && y.cols >= 1, "Y must have a row per row of D, and columns");
+        run(threads, poll, [&](Job& job) {
+            const std::lock_guard held(mutex);
+            body(job);
+        });
+    }
+};
+
+template <class T>
+void make_order(Bound* self, const Array2<const T>& D, const std::optional<Array2<const T>>& W,
+                bool split, int threads, nb::object poll) {
+    const auto d = view(D);
+    require(d.rows == d.cols && d.rows <= INT32_MAX, "D must be square");
+    const auto w = given<T>(W, d.rows, d.cols);
+    run(threads, poll, [&](Job& job) {
+        new (self) Bound{Order(d, w ? &*w : nullptr, split, job), {}};
+    });
+}
+
+Sums order_step(Bound& self, const Array2<const double>& Y, const Array2<double>& moved,
+                int threads, nb::object poll) {
     const auto y = view(Y);
     const auto to = view(moved);
-    const auto count = int64_t(first.shape(0));
-    constexpr const char* ENTRIES = "there must be one entry per pair";
-    OrderedPairs pairs{{view(first, count, ""), size_t(count)},
-                       {view(second, count, ENTRIES), size_t(count)},
-                       view(weights, count, ENTRIES),
-                       {}};
-    require(below(pairs.first, y.rows) && below(pairs.second, y.rows),
-            "pairs must be of rows of Y");
-    if (groups) {
-        const auto size = int64_t(groups->shape(0));
-        pairs.groups = {view(*groups, size, ""), size_t(size)};
-        require(size >= 1 && pairs.groups.front() == 0 && pairs.groups.back() == count &&
-                    std::ranges::adjacent_find(pairs.groups, std::greater_equal<>()) ==
-                        pairs.groups.end(),
-                "groups must rise from 0 to the number of pairs");
-    }
-    require(y.cols >= 1, "Y must have columns");
     require_shape(to, y.rows, y.cols, "moved must have the shape of Y");
-    int32_t* const by = view(order, count, ENTRIES);
-    require(below({by, size_t(count)}, count), "order must name pairs");
-    double* const d = view(lengths, count, ENTRIES);
-    double* const t = view(fitted, count, ENTRIES);
     Stress found;
-    run(threads, poll, [&](Job& job) { found = monotone(pairs, split, y, by, d, t, to, job); });
+    self.work(y, threads, poll, [&](Job& job) { found = self.order.step(y, to, job); });
     return {found.stress, found.size, found.cross};
+}
+
+auto order_curve(Bound& self, const Array2<const double>& Y, int threads, nb::object poll) {
+    const auto y = view(Y);
+    auto* const found = new std::vector<Order::Corner>;
+    const nb::capsule owner(found, [](void* at) noexcept {
+        delete static_cast<std::vector<Order::Corner>*>(at);
+    });
+    self.work(y, threads, poll, [&](Job& job) { *found = self.order.curve(y, job); });
+    // Columns of the records: first, second; target.
+    constexpr int64_t WORDS = sizeof(Order::Corner) / sizeof(int32_t);
+    using Pairs = nb::ndarray<nb::numpy, int32_t, nb::ndim<2>>;
+    using Targets = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
+    Order::Corner* const at = found->data();
+    return std::tuple(
+        Pairs(at, {found->size(), 2}, owner, {WORDS, 1}),
+        Targets(at ? &at->target : nullptr, {found->size()}, owner, {WORDS / 2}));
 }
 
 void locate_of(const Array2<const double>& T, const std::optional<Array2<const double>>& W,
@@ -99,12 +111,17 @@ void locate_of(const Array2<const double>& T, const std::optional<Array2<const d
 void bind_stress(nb::module_& m) {
     LOWD_BIND(m, "guttman", guttman_of, array("D"), array("W").none(), array("Y"), array("moved"),
               nb::arg("threads"), nb::arg("poll") = nb::none());
-    m.def("monotone", &monotone_of, array("first"), array("second"), array("weights").none(),
-          array("groups").none(), nb::arg("split"), array("Y"), array("order"), array("lengths"),
-          array("fitted"), array("moved"), nb::arg("threads"), nb::arg("poll") = nb::none());
     m.def("locate", &locate_of, array("T"), array("W").none(), array("A"), nb::arg("max_iter"),
           nb::arg("tol"), array("Y"), array("stress"), nb::arg("threads"),
           nb::arg("poll") = nb::none());
+    nb::class_<Bound>(m, "Order")
+        .def("__init__", &make_order<float>, array("D"), array("W").none(), nb::arg("split"),
+             nb::arg("threads"), nb::arg("poll") = nb::none())
+        .def("__init__", &make_order<double>, array("D"), array("W").none(), nb::arg("split"),
+             nb::arg("threads"), nb::arg("poll") = nb::none())
+        .def("step", &order_step, array("Y"), array("moved"), nb::arg("threads"),
+             nb::arg("poll") = nb::none())
+        .def("curve", &order_curve, array("Y"), nb::arg("threads"), nb::arg("poll") = nb::none());
 }
 
 }  // namespace lowd::python

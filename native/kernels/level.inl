@@ -28,6 +28,7 @@ namespace {
 #include "neighbors.inl"
 #include "ranks.inl"
 #include "stress.inl"
+#include "monotone.inl"
 #include "embed.inl"
 #include "mesh.inl"
 
@@ -68,7 +69,7 @@ constexpr Kernels<T> table() {
     t.guttman = guttman<T>;
     return t;
 }
-constexpr Scaling scaling{locate, pair_lengths, pair_moves};
+constexpr Scaling scaling{locate, pair_lengths, pools, pair_moves};
 constexpr Sparse sparse{sparse_times<int32_t>, sparse_times<int64_t>, assemble};
 
 constexpr Embed embed{perplexity,    pair_sums,     attraction,   surprise,

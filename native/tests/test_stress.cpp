@@ -1,8 +1,5 @@
 #include "lowd/stress.hpp"
 
-#include <algorithm>
-#include <numeric>
-
 #include "check.hpp"
 
 using namespace lowd;
@@ -75,44 +72,6 @@ TEST(guttman_is_the_sum_over_pairs) {
                 check_guttman<float>(n, k, weighted);
                 check_guttman<double>(n, k, weighted);
             }
-}
-
-TEST(monotone_targets_rise_and_are_nearest) {
-    const int64_t n = 60;
-    const Data<double> Y = Data<double>::random(n, 2);
-    std::vector<int32_t> first, second;
-    for (int32_t i = 0; i < n; i++)
-        for (int32_t j = 0; j < i; j++) first.push_back(j), second.push_back(i);
-    const auto count = int64_t(first.size());
-    std::vector<int64_t> groups;
-    for (int64_t g = 0; g < count; g += 3) groups.push_back(g);
-    if (groups.back() != count) groups.push_back(count);
-    for (int ties : {0, 1, 2}) {
-        const OrderedPairs pairs{
-            first, second, nullptr, ties ? std::span<const int64_t>(groups) : std::span<const int64_t>()};
-        std::vector<double> lengths(first.size()), fitted(first.size());
-        on_any_threads([&](Job& job) {
-            std::vector<int32_t> order(first.size());
-            std::iota(order.begin(), order.end(), 0);
-            Data<double> out(n, 2);
-            monotone(pairs, ties == 1, Y.in(), order.data(), lengths.data(), fitted.data(),
-                     out.out(), job);
-            return out;
-        });
-        // Pools are means, and means rise.
-        double sum_d = 0, sum_t = 0, product = 0, squares = 0;
-        for (int64_t p = 0; p < count; p++) {
-            if (p > 0 && ties == 0) CHECK(fitted[size_t(p)] >= fitted[size_t(p - 1)]);
-            if (p > 0 && ties == 2 && p % 3)
-                CHECK(fitted[size_t(p)] == fitted[size_t(p - 1)]);
-            sum_d += lengths[size_t(p)];
-            sum_t += fitted[size_t(p)];
-            product += fitted[size_t(p)] * lengths[size_t(p)];
-            squares += fitted[size_t(p)] * fitted[size_t(p)];
-        }
-        CHECK(close(sum_d, sum_t));
-        CHECK(close(product, squares));  // the rest is orthogonal to the fit
-    }
 }
 
 TEST(a_place_is_found_by_its_distances) {

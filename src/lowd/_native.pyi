@@ -375,21 +375,19 @@ def guttman(
 ) -> tuple[float, float, float]:
     """Sums of w (t - d)², w d², w t d over pairs, and moved = B(Y) Y; NaN in D is missing."""
 
-def monotone(
-    first: Short,
-    second: Short,
-    weights: Doubles | None,
-    groups: Integers | None,
-    split: bool,
-    Y: Doubles,
-    order: Short,
-    lengths: Doubles,
-    fitted: Doubles,
-    moved: Doubles,
-    threads: int,
-    poll: Poll = None,
-) -> tuple[float, float, float]:
-    """The same for the best targets in the order of the pairs; `order` begins as 0, 1, 2, ..."""
+class Order:
+    """Known pairs of positive weight in the order of D; tied ones share a target unless split."""
+
+    def __init__(
+        self, D: NDArray[T], W: NDArray[T] | None, split: bool, threads: int, poll: Poll = None
+    ) -> None: ...
+    def step(
+        self, Y: Doubles, moved: Doubles, threads: int, poll: Poll = None
+    ) -> tuple[float, float, float]:
+        """As ``guttman``, with the best targets in the order, of weighted mean square 1."""
+
+    def curve(self, Y: Doubles, threads: int, poll: Poll = None) -> tuple[Short, Doubles]:
+        """Pairs at the corners of the function from dissimilarities to targets, and these."""
 
 def locate(
     T: Doubles,

@@ -8,10 +8,8 @@ from scipy.spatial.distance import cdist
 from sklearn.manifold import smacof
 
 from cases import same_bits
-from lowd.backends.protocol import Pairs
 from lowd.backends.reference import Reference
 from lowd.backends.scaling import isotonic
-from lowd.solvers.stress import ordered
 
 _native = pytest.importorskip("lowd._native", reason="the native core is not built")
 from lowd.backends.native import Native  # noqa: E402 - only where it is built
@@ -52,17 +50,32 @@ def test_guttman(kind, n, k, rng):
             agree(found, PLAIN.guttman(D, weights).step(Y))
 
 
+@typed
 @pytest.mark.parametrize("k", [1, 2, 3, 5])
 @pytest.mark.parametrize("n", [1, 2, 3, 40, 150])
 @pytest.mark.parametrize("split", [True, False])
-def test_monotone(n, k, split, rng):
-    for digits in (9, 0):
+def test_monotone(kind, n, k, split, rng):
+    for digits in (9, 0, -1):  # no ties, many, two values
         for missing in (0.0, 0.2):
-            D, W, Y = scene(n, k, rng, missing=missing)
-            for weights in (None, np.where(np.isnan(D), 0, W)):
-                pairs, _ = ordered(D.round(digits), weights)
-                found = FAST.monotone(pairs, split).step(Y)
-                agree(found, PLAIN.monotone(pairs, split).step(Y))
+            D, W, Y = scene(n, k, rng, kind, missing)
+            D, W = D.round(digits), np.where(np.isnan(D) | (W < 0.3), 0, W)
+            for weights in (None, W):
+                fast, plain = (ops.monotone(D, weights, split) for ops in (FAST, PLAIN))
+                for places in (Y, Y[::-1]):  # ties are sorted anew
+                    agree(fast.step(places), plain.step(places))
+                at = np.unique(D[~np.isnan(D)])
+                found, expected = (np.interp(at, *plan.curve(Y)) for plan in (fast, plain))
+                np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+
+
+def test_a_curve_has_corners_only(rng):
+    D, _, Y = scene(150, 2, rng)
+    for ties in (D, D.round(1)):
+        x, y = FAST.monotone(ties, None, True).curve(Y)
+        assert (np.diff(x) > 0).all()
+        assert (np.diff(y) >= 0).all()
+        assert len(x) < len(np.unique(ties)) / 5
+        assert not ((y[:-2] == y[1:-1]) & (y[1:-1] == y[2:])).any()
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 6])
@@ -80,13 +93,15 @@ def test_locate(k, rng):
 
 def test_threads_do_not_change_a_bit(rng):
     D, W, Y = scene(700, 2, rng, missing=0.1)
-    pairs, _ = ordered(D.round(1), None)
     one = Native(threads=1)
     for threads in (2, 3, 7):
         many = Native(threads=threads)
         for a, b in (
             (one.guttman(D, W).step(Y), many.guttman(D, W).step(Y)),
-            (one.monotone(pairs, True).step(Y), many.monotone(pairs, True).step(Y)),
+            *(
+                (one.monotone(ties, W, True).step(Y), many.monotone(ties, W, True).step(Y))
+                for ties in (D, D.round(1))
+            ),
         ):
             same_bits(a.moved, b.moved)
             assert a[:3] == b[:3]
@@ -170,20 +185,22 @@ def test_isotonic_regression_by_hand(d, fitted):
 def test_ties_are_split_or_shared(ops):
     """Four points on a line, two pairs of equal dissimilarity and different length."""
     Y = np.array([[0.0], [1.0], [3.0], [7.0]])
-    first, second = np.array([0, 2], np.int32), np.array([1, 3], np.int32)
-    pairs = Pairs(first, second, None, np.array([0, 2]))
-    assert ops.monotone(pairs, True).step(Y / np.sqrt(8.5)).stress == pytest.approx(0, abs=1e-15)
-    shared = ops.monotone(pairs, False).step(Y)  # both become 1: (1 - 1)² + (4 - 1)²
+    D = np.full((4, 4), np.nan)
+    D[[0, 1, 2, 3], [1, 0, 3, 2]] = 5
+    split = ops.monotone(D, None, True)
+    assert split.step(Y / np.sqrt(8.5)).stress == pytest.approx(0, abs=1e-15)
+    shared = ops.monotone(D, None, False).step(Y)  # both become 1: (1 - 1)² + (4 - 1)²
     assert shared.stress == pytest.approx(9)
 
 
 def test_wrong_shapes_are_refused(rng):
     D, W, Y = scene(6, 2, rng)
-    beyond = np.array([6], np.int32)
-    for plan in (
-        FAST.guttman(D[:, :5], None),
-        FAST.guttman(D, W[:5]),
-        FAST.monotone(Pairs(beyond, beyond, None, None), True),
+    for use in (
+        lambda: FAST.guttman(D[:, :5], None).step(Y),
+        lambda: FAST.guttman(D, W[:5]).step(Y),
+        lambda: FAST.monotone(D[:, :5], None, True),
+        lambda: FAST.monotone(D, W[:5], True),
+        lambda: FAST.monotone(D, W, True).step(Y[:5]),
     ):
         with pytest.raises(ValueError, match="must"):
-            plan.step(Y)
+            use()

@@ -216,18 +216,40 @@ struct Ranking {
     int (*between)(const float* row, int tiles, float low, float high, int32_t* columns);
 };
 
-// Kernels of scaling, in float64.
+// A pair of rows; a run of pairs with one mean distance (or of tied ones); a run with one target.
+struct Link {
+    int32_t first, second;
+};
+struct Pool {
+    double sum, weight;
+    int64_t end;
+};
+struct Stair {
+    double target;
+    int64_t end;
+};
+// Points of k coordinates as rows of so many entries, padded by zeros.
+static constexpr int64_t link_width(int64_t k) { return k <= 2 ? k : (k + 3) / 4 * 4; }
+// Entries of the scratch memory of `pools`, and room for its result.
+static constexpr int64_t pool_scratch(int64_t count) { return 3 * count + 128; }
+static constexpr int64_t pool_room(int64_t count) { return count + count / 32 + 1; }
+
+// Kernels of scaling, in float64; see stress.inl and monotone.inl.
 struct Scaling {
     // One row of `locate`; anchors are columns, scratch: 2 k entries. Returns the stress.
     double (*locate)(const double* targets, const double* weights, int64_t n,
                      const double* anchors, int64_t ld, int k, int most, double tol,
                      double* scratch, double* y);
-    void (*pair_lengths)(const int32_t* first, const int32_t* second, int64_t count,
-                         const double* y, int k, double* lengths);
-    // Targets are scale * fitted; moved (rows of k) is added to.
-    void (*pair_moves)(const int32_t* first, const int32_t* second, const double* weights,
-                       int64_t count, const double* lengths, const double* fitted, double scale,
-                       const double* y, int k, double* moved, double* sums);
+    void (*pair_lengths)(const Link* pairs, int64_t count, const double* y, int k,
+                         double* lengths);
+    // Isotonic regression of items with sums s = w x (weights null: 1). Returns how many pools
+    // there are; their ends count items.
+    int64_t (*pools)(const double* sums, const double* weights, int64_t count, double* scratch,
+                     Pool* out);
+    // Pairs begin .. end of all, where *stair is the first that ends behind `begin`; moved is added
+    // to.
+    void (*pair_moves)(const Link* pairs, const double* weights, int64_t begin, int64_t end,
+                       const Stair* stair, const double* y, int k, double* moved, double* sums);
 };
 
 // Sines and cosines of the whole turn in `size` steps, and how `size` is factored.

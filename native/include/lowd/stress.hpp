@@ -1,4 +1,4 @@
-// Multidimensional scaling: Guttman's step, isotonic regression, places by distances.
+// Multidimensional scaling: Guttman's step, places by distances.
 //
 // As everywhere, bits depend on the input only, and a located row does not depend on the others.
 #pragma once
@@ -17,19 +17,6 @@ struct Stress {
 template <class T>
 Stress guttman(Matrix<const T> targets, const Matrix<const T>* weights, Matrix<const double> Y,
                Matrix<double> moved, Job& job);
-
-// Pairs in the order of their targets; group g, of equal ones, begins at groups[g] (empty: there
-// are none). Weights may be null.
-struct OrderedPairs {
-    std::span<const int32_t> first, second;
-    const double* weights;
-    std::span<const int64_t> groups;
-};
-// The same with the best targets that rise with the pairs, of weighted mean square 1; those of a
-// group are equal unless `split`. One entry per pair: order (0, 1, ... before the first call) keeps
-// the order within groups for the next one, lengths and fitted are room for distances and targets.
-Stress monotone(const OrderedPairs& pairs, bool split, Matrix<const double> Y, int32_t* order,
-                double* lengths, double* fitted, Matrix<double> moved, Job& job);
 
 // y_i = the place whose distances to the rows of A are nearest to row i of T, by majorization from
 // the given y_i until a step is at most tol times the targets' root mean square. stress_i = its sum

@@ -27,7 +27,6 @@ from .protocol import (
     Mesh,
     Moments,
     Neighbors,
-    Pairs,
     Rows,
     Survey,
     Symmetry,
@@ -267,10 +266,13 @@ class Native(Reference):
         D = rowwise(D, D.dtype)
         return NativeGuttman(D, None if W is None else rowwise(W, D.dtype), self.threads)
 
-    def monotone(self, pairs: Pairs, split: bool) -> NativeMonotone:  # type: ignore[override]
-        count = len(pairs.first)
-        room = np.arange(count, dtype=np.int32), np.empty(count), np.empty(count)
-        return NativeMonotone(pairs, split, *room, self.threads)
+    def monotone(  # type: ignore[override]
+        self, D: Array, W: Array | None, split: bool
+    ) -> NativeMonotone:
+        D = rowwise(D, D.dtype)
+        W = None if W is None else rowwise(W, D.dtype)
+        order = _native.Order(D, W, split, self.threads, step("order of pairs"))
+        return NativeMonotone(D, order, self.threads)
 
     def locate(
         self, T: Array, W: Array | None, A: Float64, start: Float64, max_iter: int, tol: float
@@ -316,17 +318,19 @@ class NativeGuttman:
 
 @dataclass(frozen=True)
 class NativeMonotone:
-    """Pairs in their order, and room for their distances and disparities."""
+    """Pairs in the order of D; their distances and targets are found again in every step."""
 
-    pairs: Pairs
-    split: bool
-    order: Ints
-    lengths: Float64
-    fitted: Float64
+    D: Array
+    order: _native.Order
     threads: int
 
     def step(self, Y: Float64) -> Majorized:
         moved = np.empty(Y.shape)
-        Y, room = np.ascontiguousarray(Y), (self.order, self.lengths, self.fitted)
-        sums = _native.monotone(*self.pairs, self.split, Y, *room, moved, self.threads)
+        sums = self.order.step(np.ascontiguousarray(Y), moved, self.threads)
         return Majorized(*sums, moved)
+
+    def curve(self, Y: Float64) -> tuple[Float64, Float64]:
+        pairs, targets = self.order.curve(np.ascontiguousarray(Y), self.threads)
+        if not len(pairs):  # of one row
+            return np.zeros(1), np.zeros(1)
+        return self.D[pairs[:, 0], pairs[:, 1]].astype(np.float64), targets.copy()

@@ -67,18 +67,6 @@ class Lists(NamedTuple):
         return cls(np.arange(len(rows) + 1), rows.astype(np.int32))
 
 
-class Pairs(NamedTuple):
-    """Pairs of rows in the order of their dissimilarity, each once, with positive weights.
-
-    Pairs groups[g] .. groups[g + 1] are tied; None: no two are.
-    """
-
-    first: Ints
-    second: Ints
-    weights: Float64 | None
-    groups: NDArray[np.int64] | None
-
-
 class Majorized(NamedTuple):
     """Sums over pairs of w (t - d)², w d² and w t d, and B(Y) Y: Guttman's step before V⁺."""
 
@@ -132,9 +120,16 @@ class Ways(Protocol):
 
 
 class Guttman(Protocol):
-    """Distances t between points made ready for majorizing stress, or an order of them."""
+    """Distances t between points made ready for majorizing stress."""
 
     def step(self, Y: Float64) -> Majorized: ...
+
+
+class Monotone(Guttman, Protocol):
+    """An order of pairs made ready; t are the best targets that it allows, of mean square 1."""
+
+    def curve(self, Y: Float64) -> tuple[Float64, Float64]:
+        """The function from dissimilarities to targets by its corners; tied ones have a mean."""
 
 
 @value
@@ -275,10 +270,10 @@ class Backend(Protocol):
     def guttman(self, D: Array, W: Array | None) -> Guttman:
         """A plan for stress against D (symmetric; NaN: missing) with weights W >= 0 or all 1."""
 
-    def monotone(self, pairs: Pairs, split: bool) -> Guttman:
-        """The same for the best targets, of weighted mean square 1, that the order allows.
+    def monotone(self, D: Array, W: Array | None, split: bool) -> Monotone:
+        """The same for targets of which only the order is that of D; their mean square is 1.
 
-        Tied pairs share a target, unless they are `split`.
+        Tied pairs share a target, unless they are `split`. Weights of 0 leave a pair out.
         """
 
     def locate(

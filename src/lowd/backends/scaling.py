@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 from scipy.spatial.distance import cdist
 
-from .protocol import Array, Float64, Majorized, Pairs
+from .protocol import Array, Float64, Ints, Majorized
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,19 @@ class PlainGuttman:
         return Majorized(float(stress), float(size), float(cross), moved)
 
 
+class Pairs(NamedTuple):
+    """Pairs of rows in the order of their dissimilarity, each once, with positive weights.
+
+    Pairs groups[g] .. groups[g + 1] are tied; None: no two are.
+    """
+
+    first: Ints
+    second: Ints
+    weights: Float64
+    delta: Float64
+    groups: NDArray[np.int64] | None
+
+
 @dataclass(frozen=True)
 class PlainMonotone:
     """Stress against the best targets in the order of the pairs."""
@@ -37,8 +51,7 @@ class PlainMonotone:
     split: bool
 
     def step(self, Y: Float64) -> Majorized:
-        i, j, w, _ = self.pairs
-        w = np.ones(len(i)) if w is None else w
+        i, j, w, _, _ = self.pairs
         gap = Y[i] - Y[j]
         d = np.sqrt((gap**2).sum(1))
         targets = disparities(d, self.pairs, self.split)
@@ -49,6 +62,21 @@ class PlainMonotone:
         stress, size, cross = w @ (targets - d) ** 2, w @ d**2, w @ (targets * d)
         return Majorized(float(stress), float(size), float(cross), moved)
 
+    def curve(self, Y: Float64) -> tuple[Float64, Float64]:
+        i, j, w, delta, groups = self.pairs
+        if not len(delta):  # of one row
+            return np.zeros(1), np.zeros(1)
+        d = np.sqrt(((Y[i] - Y[j]) ** 2).sum(1))
+        targets = disparities(d, self.pairs, self.split)
+        if groups is not None:
+            starts = groups[:-1]
+            targets = np.add.reduceat(w * targets, starts) / np.add.reduceat(w, starts)
+            delta = delta[starts]
+        flat = np.diff(targets) == 0
+        inside = np.zeros(len(targets), bool)
+        inside[1:-1] = flat[1:] & flat[:-1]
+        return delta[~inside], targets[~inside]
+
 
 class ScalingVerbs:
     """What `Reference` knows of multidimensional scaling."""
@@ -56,8 +84,8 @@ class ScalingVerbs:
     def guttman(self, D: Array, W: Array | None) -> PlainGuttman:
         return PlainGuttman(D, W)
 
-    def monotone(self, pairs: Pairs, split: bool) -> PlainMonotone:
-        return PlainMonotone(pairs, split)
+    def monotone(self, D: Array, W: Array | None, split: bool) -> PlainMonotone:
+        return PlainMonotone(ordered(D, W), split)
 
     def locate(
         self, T: Array, W: Array | None, A: Float64, start: Float64, max_iter: int, tol: float
@@ -83,8 +111,20 @@ class ScalingVerbs:
 def known(D: Array, W: Array | None) -> tuple[Float64, Float64]:
     """Targets and weights in float64; of a missing pair both are 0."""
     held = ~np.isnan(D)
-    weights = held.astype(np.float64) if W is None else np.where(held, W, 0.0)
-    return np.where(held, D, 0.0).astype(np.float64), weights
+    weights = held if W is None else np.where(held, W, 0.0)
+    return np.where(held, D, 0.0).astype(np.float64), weights.astype(np.float64)
+
+
+def ordered(D: Array, W: Array | None) -> Pairs:
+    """The known pairs in the order of their dissimilarity."""
+    i, j = (half.astype(np.int32) for half in np.triu_indices(len(D), 1))
+    delta, weights = (M[i, j] for M in known(D, W))
+    held = np.flatnonzero(~np.isnan(D[i, j]) & (weights > 0))
+    order = held[np.argsort(delta[held], kind="stable")]
+    delta = delta[order]
+    starts = np.flatnonzero(np.diff(delta, prepend=np.nan) != 0)
+    groups = None if len(starts) == len(delta) else np.append(starts, len(delta))
+    return Pairs(i[order], j[order], weights[order], delta, groups)
 
 
 def disparities(d: Float64, pairs: Pairs, split: bool) -> Float64:
@@ -93,7 +133,7 @@ def disparities(d: Float64, pairs: Pairs, split: bool) -> Float64:
     By pooling adjacent violators (Kruskal, 1964). Pairs of one group are tied: each has a number
     of its own if `split` (the primary approach), else they share one (the secondary).
     """
-    w = np.ones(len(d)) if pairs.weights is None else pairs.weights
+    w = pairs.weights
     fitted = isotonic(d, w, pairs.groups, split)
     size = float(w @ fitted**2)
     return np.asarray(fitted * np.sqrt(w.sum() / size)) if size > 0 else fitted

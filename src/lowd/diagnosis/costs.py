@@ -50,7 +50,7 @@ _SECONDS: dict[str, Callable[[int, int], float]] = {
     "HadamardRandomProjection": lambda n, d: 5e-10 * n * d,
     "ClassicalMDS": lambda n, d: 5e-9 * n * d,
     "MDS": lambda n, d: 6e-8 * n * n + 1e-11 * n * n * d,
-    "NonMetricMDS": lambda n, d: 4e-7 * n * n + 1e-11 * n * n * d,
+    "NonMetricMDS": lambda n, d: 1e-7 * n * n + 1e-11 * n * n * d,
     "KernelPCA": lambda n, d: 5e-9 * n * d,
     "LaplacianEigenmaps": _sheet,
     "DiffusionMaps": lambda n, d: _sheet(n, d) + 1.8e-8 * n * min(n, 5000),

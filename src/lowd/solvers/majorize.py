@@ -61,18 +61,20 @@ class Mixing:
     """Differences of the last points and of their steps (Anderson, 1965)."""
 
     def __init__(self) -> None:
-        self._points: deque[Float64] = deque(maxlen=MEMORY + 1)
-        self._steps: deque[Float64] = deque(maxlen=MEMORY + 1)
+        self._last: tuple[Float64, Float64] | None = None
+        self._ways: deque[Float64] = deque(maxlen=MEMORY)
+        self._moves: deque[Float64] = deque(maxlen=MEMORY)
 
     def beyond(self, Y: Float64, reached: Float64) -> Float64:
         """The point where the steps, were they linear in the point, would come to rest."""
-        self._points.append(reached)
-        self._steps.append(reached - Y)
-        if len(self._steps) == 1:
+        step = reached - Y
+        last, self._last = self._last, (reached, step)
+        if last is None:
             return reached
-        moves = np.diff(np.array([step.ravel() for step in self._steps]), axis=0)
+        self._ways.append((reached - last[0]).ravel())
+        self._moves.append((step - last[1]).ravel())
+        ways, moves = np.array(self._ways), np.array(self._moves)
         gram = moves @ moves.T
         gram[np.diag_indices_from(gram)] += FLAT * np.trace(gram)
-        shares = np.linalg.solve(gram, moves @ self._steps[-1].ravel())
-        ways = np.diff(np.array(self._points), axis=0)
-        return np.asarray(reached - np.tensordot(shares, ways, 1))
+        shares = np.linalg.solve(gram, moves @ step.ravel())
+        return np.asarray(reached - (shares @ ways).reshape(Y.shape))

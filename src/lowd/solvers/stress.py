@@ -12,8 +12,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from .. import draws
-from ..backends.protocol import Array, Float64, Guttman, Lists, Majorized, Pairs
-from ..backends.scaling import disparities
+from ..backends.protocol import Array, Float64, Guttman, Lists, Majorized
 from ..base import Context
 from ..errors import ConvergenceWarning, DataError, ParameterError, warn
 from ..relations import Matrix
@@ -162,40 +161,6 @@ def measures(found: Majorized) -> dict[str, float]:
         "stress1": float(np.sqrt(found.stress / found.size)) if found.size > 0 else 0.0,
         "normalized_stress": float(np.sqrt(max(away, 0.0))),
     }
-
-
-def ordered(D: Array, W: Array | None) -> tuple[Pairs, Float64]:
-    """The known pairs in the order of their dissimilarity, and these."""
-    i, j = (half.astype(np.int32) for half in np.triu_indices(len(D), 1))
-    delta = D[i, j].astype(np.float64)
-    weights = None if W is None else W[i, j].astype(np.float64)
-    order = np.argsort(delta)
-    held = len(delta) - int(np.isnan(delta).sum())  # NaN comes last
-    order = order[:held]
-    if weights is not None:
-        order = order[weights[order] > 0]
-        weights = weights[order]
-    delta = delta[order]
-    starts = np.flatnonzero(np.diff(delta, prepend=np.nan) != 0)
-    groups = None if len(starts) == len(delta) else np.append(starts, len(delta))
-    return Pairs(i[order], j[order], weights, groups), delta
-
-
-def curve(pairs: Pairs, delta: Float64, Y: Float64, split: bool) -> tuple[Float64, Float64]:
-    """The fitted function from dissimilarities to distances, by its corners."""
-    if not len(delta):  # of one row
-        return np.zeros(1), np.zeros(1)
-    d = np.sqrt(((Y[pairs.first] - Y[pairs.second]) ** 2).sum(1))
-    fitted = disparities(d, pairs, split)
-    if pairs.groups is not None:
-        w = np.ones(len(d)) if pairs.weights is None else pairs.weights
-        starts = pairs.groups[:-1]
-        fitted = np.add.reduceat(w * fitted, starts) / np.add.reduceat(w, starts)
-        delta = delta[starts]
-    flat = np.diff(fitted) == 0
-    inside = np.zeros(len(fitted), bool)
-    inside[1:-1] = flat[1:] & flat[:-1]
-    return delta[~inside], fitted[~inside]
 
 
 def _checked(given: Any, n: int) -> Float64:
