@@ -109,8 +109,8 @@ double normalizer_of(const Array2<const double>& Y, int threads, nb::object poll
 void settle_of(const Starts& starts, const Members& indices, const Array1<const double>& p,
                const Array2<const double>& Y, const std::string& kernel,
                const std::optional<Array1<const float>>& phi, std::array<int64_t, 2> nodes,
-               std::array<double, 2> origin, double spacing, const Array2<double>& places,
-               int threads, nb::object poll) {
+               std::array<double, 2> origin, double spacing, bool from_medians,
+               const Array2<double>& places, int threads, nb::object poll) {
     const auto y = view(Y);
     const auto to = view(places);
     const Lists near = lists_of(starts, indices, y.rows);
@@ -124,7 +124,7 @@ void settle_of(const Starts& starts, const Members& indices, const Array1<const 
                 {origin[0], origin[1]}, spacing};
     }
     run(threads, poll,
-        [&](Job& job) { settle(near, chances, y, likeness(kernel), mesh, to, job); });
+        [&](Job& job) { settle(near, chances, y, likeness(kernel), mesh, from_medians, to, job); });
 }
 
 // One descent; its methods are not called from two threads at once.
@@ -156,7 +156,7 @@ void bind_embed(nb::module_& m) {
     m.def("normalizer", &normalizer_of, array("Y"), nb::arg("threads"), poll());
     m.def("settle", &settle_of, array("starts"), array("indices"), array("p"), array("Y"),
           nb::arg("kernel"), array("phi").none(), nb::arg("nodes"), nb::arg("origin"),
-          nb::arg("spacing"), array("places"), nb::arg("threads"), poll());
+          nb::arg("spacing"), nb::arg("from_medians"), array("places"), nb::arg("threads"), poll());
     nb::class_<Forces>(m, "Forces")
         .def(
             "__init__",

@@ -87,9 +87,45 @@ double normalizer(Matrix<const double> Y, Job& job) {
     return 2 * sum;
 }
 
+namespace {
+
+struct Entry {
+    double place, weight;
+};
+
+// The least place up to which half of the weight lies. Entries lose their order.
+double median(Entry* first, Entry* last, double* work) {
+    // A share so near to one half is one half: with equal weights rounding would decide.
+    constexpr double HALF = 0.5 * (1 - 1e-12);
+    double left = 0;
+    for (const Entry* e = first; e < last; e++) left += e->weight;
+    left *= HALF;
+    while (last - first > MEDIAN_OF) {  // the part in which it is reached
+        Entry* const middle = first + (last - first) / 2;
+        std::nth_element(first, middle, last,
+                         [](const Entry& a, const Entry& b) { return a.place < b.place; });
+        double below = 0;
+        for (const Entry* e = first; e < middle; e++) below += e->weight;
+        if (below >= left) {
+            last = middle;
+        } else {
+            left -= below;
+            first = middle;
+        }
+    }
+    const int64_t count = last - first;
+    for (int64_t e = 0; e < count; e++) {
+        work[e] = first[e].place;
+        work[MEDIAN_OF + e] = first[e].weight;
+    }
+    return level().embed.median(work, work + MEDIAN_OF, count, left);
+}
+
+}  // namespace
+
 void settle(Lists near, const double* p, Matrix<const double> Y, Likeness like,
-            const MeshView& mesh, Matrix<double> places, Job& job) {
-    const Columns columns(Y);
+            const MeshView& mesh, bool from_medians, Matrix<double> places, Job& job) {
+    const Columns columns(mesh.phi ? Matrix<const double>{Y.data, 0, Y.cols, Y.stride} : Y);
     const int k = int(Y.cols);
     Buffer<double> rows(Y.rows * k), low(k, FAR), high(k, -FAR);
     double size = 1;
@@ -102,12 +138,20 @@ void settle(Lists near, const double* p, Matrix<const double> Y, Likeness like,
         }
     const Anchors all{k,    like == Likeness::student, rows.get(), columns.get(), columns.stride(),
                       mesh, low.get(),                 high.get(), REST * size};
-    Scratch<double> scratch(job, settle_scratch(k, near.longest()));
+    Scratch<double> scratch(job, settle_scratch(k, near.longest()) + 2 * MEDIAN_OF);
+    Scratch<Entry> entries(job, near.longest());
     job.expect(ceil_div(near.count(), 8));
     blocks(job, near.count(), 8, [&](int64_t first, int64_t last, int worker) {
-        for (int64_t i = first; i < last; i++)
+        for (int64_t i = first; i < last; i++) {
+            Entry* const listed = entries[worker];
+            for (int c = 0; c < k && from_medians; c++) {
+                for (int64_t e = 0; e < near.size(i); e++)
+                    listed[e] = {rows[near.list(i)[e] * k + c], p[near.starts[size_t(i)] + e]};
+                places.row(i)[c] = median(listed, listed + near.size(i), scratch[worker]);
+            }
             level().embed.settle(all, near.list(i), p + near.starts[i], near.size(i), places.row(i),
                                  scratch[worker]);
+        }
     });
 }
 

@@ -283,33 +283,51 @@ void field_of(const Anchors& all, const double* y, double* value, double* gradie
     *value = log(spread(phi))[0] - nearest;
 }
 
-inline void slope_at(const Anchors& all, const int32_t* near, const double* p, int64_t count,
-                     const double* y, Slope& at, double* work) {
-    const int k = all.k;
+// The listed points side by side, a column of `padded` entries per dimension, and their weights;
+// padding weighs nothing.
+struct Listed {
+    int64_t padded;
+    const double *columns, *p;
+};
+
+// K: the dimensions if they are known to the compiler, else 0. work: (3 + k + k k) vectors.
+template <int K>
+inline INLINE void slope_at(const Anchors& all, const Listed& near, const double* y, Slope& at,
+                            double* work) {
+    const int k = K ? K : all.k;
     field_of(all, y, &at.height, at.gradient, at.hessian, work);
-    double pull = 0;
-    for (int64_t e = 0; e < count; e++) {
-        const double* const other = all.rows + int64_t(near[e]) * k;
-        double s = 0;
-        for (int c = 0; c < k; c++) s += (y[c] - other[c]) * (y[c] - other[c]);
-        const double w = all.heavy ? 1 / (1 + s) : 1, pw = p[e] * w;
-        work[e] = s;
+    Wide height = {}, pull = {}, known[K ? K + K * K : 1];
+    Wide* const first = K ? known : reinterpret_cast<Wide*>(work);
+    Wide* const second = first + k;
+    for (int m = 0; m < k + k * k; m++) first[m] = Wide{};
+    for (int64_t j = 0; j < near.padded; j += W<double>) {
+        const auto gap = [&](int c) INLINE { return y[c] - load(near.columns + c * near.padded + j); };
+        const Wide p = load(near.p + j);
+        Wide s = {};
+#pragma GCC unroll 3
+        for (int c = 0; c < k; c++) s += gap(c) * gap(c);
+        const Wide w = all.heavy ? 1.0 / (1.0 + s) : spread(1.0), pw = p * w;
+        height += p * (all.heavy ? log(1.0 + s) : s);
         pull += pw;
+#pragma GCC unroll 3
         for (int a = 0; a < k; a++) {
-            at.gradient[a] += 2 * pw * (y[a] - other[a]);
+            const Wide force = pw * gap(a), bent = force * w;
+            first[a] += force;
             if (all.heavy)
-                for (int b = 0; b < k; b++)
-                    at.hessian[a * k + b] -= 4 * pw * w * (y[a] - other[a]) * (y[b] - other[b]);
+#pragma GCC unroll 3
+                for (int b = 0; b <= a; b++) second[a * k + b] += bent * gap(b);
         }
     }
-    double height = 0;
-    for (int64_t e = 0; e < count; e += W<double>) {
-        const Wide s = load_part(work + e, count - e), q = load_part(p + e, count - e);
-        height += total_of<double>(q * (all.heavy ? log(1.0 + s) : s));
+    at.height += total_of<double>(height);
+    at.curvature = 2 * total_of<double>(pull);
+    for (int a = 0; a < k; a++) {
+        at.gradient[a] += 2 * total_of<double>(first[a]);
+        at.hessian[a * k + a] += at.curvature;
+        for (int b = 0; b <= a && all.heavy; b++) {
+            const double h = at.hessian[a * k + b] - 4 * total_of<double>(second[a * k + b]);
+            at.hessian[a * k + b] = at.hessian[b * k + a] = h;
+        }
     }
-    at.height += height;
-    for (int a = 0; a < k; a++) at.hessian[a * k + a] += 2 * pull;
-    at.curvature = 2 * pull;
 }
 
 // L L' = A - shift I in the lower triangle of L; false if that is not positive definite.
@@ -328,12 +346,34 @@ inline bool cholesky(const double* A, int k, double shift, double* L) {
     return true;
 }
 
+double median(double* x, const double* w, int64_t count, double share) {
+    constexpr int L = W<double>, SOME = 4;
+    const int64_t padded = (count + SOME * L - 1) / (SOME * L) * (SOME * L);
+    double most = x[0];
+    for (int64_t i = 1; i < count; i++) most = x[i] > most ? x[i] : most;
+    for (int64_t i = count; i < padded; i++) x[i] = most;
+    Wide found = spread(most);
+    for (int64_t i = 0; i < padded; i += SOME * L) {
+        Wide place[SOME], below[SOME] = {};
+        for (int v = 0; v < SOME; v++) place[v] = load(x + i + v * L);
+        for (int64_t j = 0; j < count; j++)
+#pragma GCC unroll 4
+            for (int v = 0; v < SOME; v++)
+                below[v] += spread(x[j]) <= place[v] ? spread(w[j]) : Wide{};
+        for (int v = 0; v < SOME; v++)
+            found = below[v] >= share ? smaller(found, place[v]) : found;
+    }
+    for (int l = 0; l < L; l++) most = found[l] < most ? found[l] : most;
+    return most;
+}
+
 // One new point comes to rest: Newton's steps where the hill is a bowl, else those of the
-// attraction's majorizer; at most 1 long, halved until they go down. work: settle_scratch(k, count).
-void settle(const Anchors& all, const int32_t* near, const double* p, int64_t count, double* y,
-            double* work) {
+// attraction's majorizer; at most 1 long, halved until they go down.
+template <int K>
+void settle_in(const Anchors& all, const int32_t* near, const double* p, int64_t count, double* y,
+               double* work) {
     constexpr double ROUNDING = 1e-13;
-    const int k = all.k;
+    const int k = K ? K : all.k;
     const auto next = [&](int64_t size) {
         double* const part = work;
         work += (size + 7) / 8 * 8;
@@ -341,7 +381,15 @@ void settle(const Anchors& all, const int32_t* near, const double* p, int64_t co
     };
     Slope here{0, 0, next(k), next(k * k)}, there{0, 0, next(k), next(k * k)};
     double *const step = next(k), *const to = next(k), *const L = next(k * k);
-    slope_at(all, near, p, count, y, here, work);
+    const int64_t padded = (count + W<double> - 1) / W<double> * W<double>;
+    double *const columns = next(k * padded), *const weights = next(padded);
+    for (int64_t e = 0; e < padded; e++) {
+        weights[e] = e < count ? p[e] : 0;
+        for (int c = 0; c < k; c++)
+            columns[c * padded + e] = e < count ? all.rows[int64_t(near[e]) * k + c] : 0;
+    }
+    const Listed listed{padded, columns, weights};
+    slope_at<K>(all, listed, y, here, work);
     for (int it = 0; it < 200; it++) {
         for (int c = 0; c < k; c++) step[c] = -here.gradient[c] / here.curvature;
         if (cholesky(here.hessian, k, 1e-6 * here.curvature, L) &&
@@ -373,7 +421,7 @@ void settle(const Anchors& all, const int32_t* near, const double* p, int64_t co
                 moved = d > moved ? d : moved;
                 to[c] = v;
             }
-            slope_at(all, near, p, count, to, there, work);
+            slope_at<K>(all, listed, to, there, work);
             if (there.height <= bar) break;
         }
         for (int c = 0; c < k; c++) y[c] = to[c];
@@ -382,4 +430,12 @@ void settle(const Anchors& all, const int32_t* near, const double* p, int64_t co
         there = old;
         if (moved < all.rest) return;
     }
+}
+// work: settle_scratch(k, count).
+void settle(const Anchors& all, const int32_t* near, const double* p, int64_t count, double* y,
+            double* work) {
+    (all.k == 1   ? settle_in<1>
+     : all.k == 2 ? settle_in<2>
+     : all.k == 3 ? settle_in<3>
+                  : settle_in<0>)(all, near, p, count, y, work);
 }

@@ -74,7 +74,7 @@ constexpr Sparse sparse{sparse_times<int32_t>, sparse_times<int64_t>, assemble};
 
 constexpr Embed embed{perplexity,    pair_sums,     attraction,   surprise,
                       advance<double>, advance<float>,
-                      settle,        W<float>,      even_lines,   columns_forward, lines_through,
+                      median,        settle,        W<float>,      even_lines,   columns_forward, lines_through,
                       columns_back,  line_through,  spread_charges, read_slopes,   attract_all,
                       later_pairs,   add_line,      inner,        extent};
 

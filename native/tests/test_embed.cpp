@@ -315,7 +315,7 @@ TEST(a_descent_goes_down_and_threads_do_not_matter) {
 
 // Where a new point rests its forces are in balance.
 TEST(new_points_come_to_rest) {
-    for (int64_t k : {1, 2, 3})
+    for (int64_t k : {1, 2, 3, 5})
         for (bool heavy : {true, false}) {
             const int64_t n = 90, m = 11;
             const Data<double> Y = spread_out(n, k, 2);
@@ -338,7 +338,7 @@ TEST(new_points_come_to_rest) {
                 for (int64_t i = 0; i < m; i++)
                     for (int64_t c = 0; c < k; c++)
                         at(i, c) = Y(near[size_t(starts[size_t(i)])], c) + 0.01;
-                settle({starts, near}, p.data(), Y.in(), like, {}, at.out(), job);
+                settle({starts, near}, p.data(), Y.in(), like, {}, false, at.out(), job);
                 return at;
             });
             for (int64_t i = 0; i < m; i++) {
@@ -362,6 +362,47 @@ TEST(new_points_come_to_rest) {
                 for (size_t c = 0; c < size_t(k); c++) CHECK(close(pull[c], push[c] / z, 1e-6));
             }
         }
+}
+
+// Half of the weight lies up to the median, in lists of any length, with equal weights too.
+TEST(new_points_set_out_from_weighted_medians) {
+    const int64_t n = 1500, k = 2;
+    const Data<double> Y = spread_out(n, k, 2);
+    std::vector<int64_t> starts{0};
+    std::vector<int32_t> near;
+    std::vector<double> p;
+    Data<double> at(10, k);
+    for (int64_t i = 0; i < 10; i++) {
+        const auto count = std::array<int64_t, 5>{1, 2, 14, 90, 1400}[size_t(i / 2)];
+        for (int64_t e = 0; e < count; e++) {
+            near.push_back(int32_t((e * 7 + i) % n));
+            p.push_back(i % 2 ? 1 / double(count) : double(e % 11 + 1));
+        }
+        starts.push_back(int64_t(near.size()));
+        for (int64_t c = 0; c < k; c++) {
+            std::vector<std::pair<double, double>> listed;
+            double left = 0;
+            for (auto e = size_t(starts[size_t(i)]); e < near.size(); e++) {
+                listed.emplace_back(Y(near[e], c), p[e]);
+                left += p[e] / 2;
+            }
+            std::sort(listed.begin(), listed.end());
+            for (const auto& [place, weight] : listed) {
+                at(i, c) = place;
+                left -= weight;
+                if (left <= 1e-9) break;
+            }
+        }
+    }
+    Job job(2);
+    Data<double> found(10, k), expected = at;
+    const auto rested = [&](bool from_medians, Data<double>& to) {
+        settle({starts, near}, p.data(), Y.in(), Likeness::gauss, {}, from_medians, to.out(), job);
+    };
+    rested(true, found);
+    rested(false, expected);
+    for (int64_t i = 0; i < 10; i++)
+        for (int64_t c = 0; c < k; c++) CHECK(found(i, c) == expected(i, c));
 }
 
 TEST(new_points_rest_on_a_mesh_as_among_all) {
@@ -388,7 +429,7 @@ TEST(new_points_rest_on_a_mesh_as_among_all) {
             Data<double> at(m, 2);
             for (int64_t i = 0; i < m; i++)
                 for (int64_t c = 0; c < 2; c++) at(i, c) = Y(near[size_t(4 * i)], c);
-            settle({starts, near}, p.data(), Y.in(), Likeness::student, field, at.out(), threads);
+            settle({starts, near}, p.data(), Y.in(), Likeness::student, field, false, at.out(), threads);
             return at;
         });
     };

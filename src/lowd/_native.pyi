@@ -453,11 +453,12 @@ def settle(
     nodes: list[int],
     origin: list[float],
     spacing: float,
+    from_medians: bool,
     places: Doubles,
     threads: int,
     poll: Poll = None,
 ) -> None:
-    """places (in and out) = where new points come to rest among those of Y."""
+    """places (in, unless ``from_medians``, and out) = where new points come to rest in Y."""
 
 class Forces:
     """A descent under way; ``mesh`` asks for a potential on a grid instead of all pairs."""

@@ -402,28 +402,7 @@ class NeighborMap:
 
     def _placed(self, chances: Any, ops: Backend) -> Array:
         near, p, at = chances
-        start = medians(near, p, self.Y)
-        Y = ops.settle(near, self.exaggeration * p, self.Y, self.kernel, self.field, start)
+        Y = ops.settle(near, self.exaggeration * p, self.Y, self.kernel, self.field)
         known = at >= 0
         Y[known] = self.Y[at[known]]
         return Y
-
-
-def medians(near: Lists, weights: Float64, Y: Array) -> Float64:
-    """The weighted median of each list's places, column by column: no outlier moves it far."""
-    counts = np.diff(near.starts)
-    out = np.empty((len(counts), Y.shape[1]))
-    for count in np.unique(counts):
-        rows = np.flatnonzero(counts == count)
-        step = max(1, BLOCK_BYTES // (64 * int(count)))
-        for i in range(0, len(rows), step):
-            part = rows[i : i + step]
-            entries = near.starts[part, None] + np.arange(count)
-            w = weights[entries]
-            for c in range(Y.shape[1]):
-                places = Y[near.indices[entries], c].astype(np.float64)
-                order = np.argsort(places, axis=1, kind="stable")
-                below = np.cumsum(np.take_along_axis(w, order, 1), axis=1)
-                middle = (below < 0.5 * below[:, -1:]).sum(1)
-                out[part, c] = places[np.arange(len(part)), order[np.arange(len(part)), middle]]
-    return out

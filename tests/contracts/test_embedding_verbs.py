@@ -130,6 +130,8 @@ def test_new_points_settle_downhill_alone_as_in_a_batch(kernel, rng):
     near = Lists(np.arange(0, 41, 5, dtype=np.int64), rng.integers(60, size=40).astype(np.int32))
     weights = np.full(40, 0.2)
     start = Y[near.indices].reshape(8, 5, 2).mean(1)
+    from_medians = [ops.settle(near, weights, Y, kernel, None) for ops in (PLAIN, FAST)]
+    np.testing.assert_allclose(from_medians[1], from_medians[0], atol=1e-6)
     ends = [ops.settle(near, weights, Y, kernel, None, start) for ops in (PLAIN, FAST)]
     np.testing.assert_allclose(ends[1], ends[0], atol=1e-6)
     for i in range(8):

@@ -63,8 +63,9 @@ double surprise(Lists P, const double* values, Matrix<const double> Y, Likeness 
 // The sum of 1 / (1 + d^2) over all ordered pairs, in float32 with sums in float64; k <= 2.
 double normalizer(Matrix<const double> Y, Job& job);
 
-// Places (in and out) where new points come to rest among those of Y; mesh may have no nodes.
+// Places where new points come to rest among those of Y; mesh may have no nodes. They set out from
+// `places`, or from the weighted median of the listed places, column by column.
 void settle(Lists near, const double* p, Matrix<const double> Y, Likeness like,
-            const MeshView& mesh, Matrix<double> places, Job& job);
+            const MeshView& mesh, bool from_medians, Matrix<double> places, Job& job);
 
 }  // namespace lowd

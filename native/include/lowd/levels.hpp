@@ -273,6 +273,8 @@ struct GridView {
     int64_t stride;
     const float* phi;
 };
+// The most entries whose median is found by comparing all of them with each other.
+inline constexpr int64_t MEDIAN_OF = 512;
 // Points that stay while another comes to rest among them.
 struct Anchors {
     int k;
@@ -284,7 +286,7 @@ struct Anchors {
     double rest;  // a step so short is none
 };
 static constexpr int64_t settle_scratch(int64_t k, int64_t count) {
-    return 16 * k + 3 * k * k + 64 + 8 * (1 + k + k * k) + count + 16;
+    return 16 * k + 3 * k * k + 64 + 8 * (1 + k + k * k) + (k + 1) * (count + 8) + 16;
 }
 
 // Some ties of a point: to whom, and how strong in 65535ths of its strongest. What is read per tie
@@ -309,6 +311,9 @@ struct Embed {
                         double* y, double* velocity, double* gain);
     double (*advance32)(int64_t points, int k, float momentum, float rate, const float* force,
                         float* y, float* velocity, float* gain);
+    // The least x[i] with the sum of the weights of all x[j] <= x[i] at least `share`, or the
+    // largest. x has room for whole vectors, four at a time.
+    double (*median)(double* x, const double* w, int64_t count, double share);
     void (*settle)(const Anchors& all, const int32_t* near, const double* p, int64_t count,
                    double* y, double* work);
 

@@ -21,6 +21,7 @@ BISECTIONS = 200
 ROUNDING = 1e-13  # of a height
 SETTLED = 1e-12  # a step so short, relative to the map's size, is none
 DESCENTS = 200
+HALF = 0.5 * (1 - 1e-12)  # of a list's weight: with equal weights rounding would decide
 
 
 class DescentVerbs:
@@ -51,14 +52,14 @@ class DescentVerbs:
         Y: Array,
         kernel: str,
         mesh: Mesh | None,
-        start: Float64,
+        start: Float64 | None = None,
     ) -> Float64:
         anchors = Y.astype(np.float64)
-        out = np.empty(start.shape)
+        out = np.empty((len(near.starts) - 1, Y.shape[1]))
         for i, (begin, end) in enumerate(pairwise(near.starts)):
             listed = anchors[near.indices[begin:end]]
             hill = Hill(listed, weights[begin:end], anchors, kernel, mesh)
-            out[i] = _settled(hill, start[i])
+            out[i] = _settled(hill, hill.middle() if start is None else start[i])
         return out
 
 
@@ -206,6 +207,14 @@ class Hill:
     anchors: Float64
     kernel: str
     mesh: Mesh | None
+
+    def middle(self) -> Float64:
+        """The weighted median of the listed places, column by column."""
+        order = np.argsort(self.near, axis=0, kind="stable")
+        below = np.cumsum(self.p[order], axis=0)
+        at = (below < HALF * below[-1]).sum(0)
+        chosen = np.take_along_axis(order, at[None], axis=0)
+        return np.asarray(np.take_along_axis(self.near, chosen, axis=0)[0])
 
     def height(self, y: Float64) -> float:
         s = ((y - self.near) ** 2).sum(1)

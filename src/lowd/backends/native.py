@@ -240,9 +240,11 @@ class Native(Reference):
         Y: Array,
         kernel: str,
         mesh: Mesh | None,
-        start: Float64,
+        start: Float64 | None = None,
     ) -> Float64:
-        places = np.array(start, np.float64)
+        places = np.empty((len(near.starts) - 1, Y.shape[1]))
+        if start is not None:
+            places[:] = start
         phi, nodes, origin, spacing = None, [0, 0], [0.0, 0.0], 1.0
         if mesh is not None:
             phi, spacing = mesh.phi.ravel(), mesh.spacing
@@ -256,6 +258,7 @@ class Native(Reference):
             nodes,
             origin,
             spacing,
+            start is None,
             places,
             self.threads,
             step("resting places"),

@@ -310,12 +310,13 @@ class Backend(Protocol):
         Y: Array,
         kernel: str,
         mesh: Mesh | None,
-        start: Float64,
+        start: Float64 | None = None,
     ) -> Float64:
         """Places where new points come to rest among fixed ones, each alone.
 
         The least of sum_j p_j log(p_j / q_j), q_j like w_j over all rows of Y, p the weights of
-        the listed ones: the nearest that goes downhill from `start`.
+        the listed ones: the nearest that goes downhill from `start`. None: from the weighted median
+        of the listed places, column by column, which no outlier moves far.
         """
 
     def eigh(self, A: Float64, k: int) -> Spectrum:
