@@ -67,9 +67,7 @@ public:
     }
     // To be read when nothing waits.
     const int32_t* ids(int64_t r) const { return &ids_[r * stride_]; }
-    double distance(int64_t edge) const {  // r k + its number in row r
-        return distances_[edge / k_ * stride_ + edge % k_];
-    }
+    const double* distances(int64_t r) const { return &distances_[r * stride_]; }
 
     std::mutex& lock(int64_t b) { return locks_[size_t(b)]; }
     float loosest(int64_t b) const { return loosest_[size_t(b)].load(std::memory_order_relaxed); }

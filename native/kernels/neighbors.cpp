@@ -208,13 +208,14 @@ void Finder<T>::polish(Metric metric, int rounds, Matrix<int32_t> ids, Matrix<do
     using Known = Acquaintances;
     const Parts& p = *parts_;
     const Packed& rows = *p.rows;
-    const int64_t m = p.bounds.features, little = rows.count * ids.cols / 50;
+    const int64_t m = p.bounds.features;
+    constexpr double LITTLE = 0.01;
     Lists lists(rows, p.bounds, metric, ids, distances, job);
     Known known(rows, ids.cols);
     std::vector<std::vector<int32_t>> seen(size_t(job.threads()));
     job.expect(rounds * rows.blocks);
     for (int round = 0; round < rounds; round++) {
-        if (known.update(lists, job) < little) break;
+        if (known.update(lists, job) < LITTLE) break;
         for (auto& mark : seen) mark.clear();
         job.parallel(rows.blocks, [&](int64_t b, int worker) {
             auto& mark = seen[size_t(worker)];

@@ -6,12 +6,15 @@
 
 namespace lowd::search {
 
-// Whom each row knows: its k nearest so far, and the nearest of those that have it in their lists,
-// at most k of them. Rows are named by their place in the order of the search.
+// Whom each row knows: its nearest so far, and the nearest of those that have it among theirs; some
+// of each. Rows are named by their place in the order of the search.
 class Acquaintances {
 public:
-    Acquaintances(const Packed& rows, int64_t k)
-        : rows_(rows), k_(k), place_(rows.count), known_(rows.count * 2 * k, NOBODY) {
+    Acquaintances(const Packed& rows, int64_t listed)
+        : rows_(rows),
+          k_(std::min<int64_t>(listed, SOME)),
+          place_(rows.count),
+          known_(rows.count * 2 * k_, NOBODY) {
         for (int64_t r = 0; r < rows.count; r++) place_[rows.order[r]] = int32_t(r);
     }
 
@@ -23,8 +26,8 @@ public:
     static bool fresh(int32_t entry) { return entry & FRESH; }
     static constexpr int32_t NOBODY = -1;
 
-    // Takes the lists as they are now; how many entries are fresh.
-    int64_t update(const Lists& lists, Job& job) {
+    // Takes the lists as they are now; the share of entries that are fresh.
+    double update(const Lists& lists, Job& job) {
         admirers(lists, job);
         std::vector<int64_t> fresh(size_t(rows_.blocks));
         Scratch<int32_t> scratch(job, 4 * k_);
@@ -36,13 +39,15 @@ public:
                     fresh[size_t(b)] += renew(r, lists, now, before);
             },
             0);
-        return std::accumulate(fresh.begin(), fresh.end(), int64_t(0));
+        const auto all = std::accumulate(fresh.begin(), fresh.end(), int64_t(0));
+        return double(all) / double(2 * k_ * rows_.count);
     }
 
 private:
     static constexpr int32_t FRESH = 1 << 30;
+    static constexpr int64_t SOME = 24;  // a round looks at the square of twice as many
 
-    // For each row the edges r k + q, by which row r has it in its list.
+    // For each row the edges r k + q, by which row r has it among its nearest.
     void admirers(const Lists& lists, Job& job) {
         const int64_t edges = rows_.count * k_;
         if (!to_.get()) to_ = Buffer<int32_t>(edges), by_ = Buffer<int64_t>(edges);
@@ -75,7 +80,7 @@ private:
         const int64_t many = std::min<int64_t>(k_, last - first);
         if (many < last - first)
             std::nth_element(first, first + many, last, [&](int64_t a, int64_t b) {
-                return std::pair(lists.distance(a), a) < std::pair(lists.distance(b), b);
+                return std::pair(length(lists, a), a) < std::pair(length(lists, b), b);
             });
         int64_t count = k_;
         for (int64_t e = 0; e < many; e++) {
@@ -91,6 +96,9 @@ private:
         return fresh;
     }
 
+    double length(const Lists& lists, int64_t edge) const {
+        return lists.distances(edge / k_)[edge % k_];
+    }
     static bool among(int32_t row, const int32_t* rows, int64_t count) {
         int found = 0;
         for (int64_t q = 0; q < count; q++) found |= rows[q] == row;
