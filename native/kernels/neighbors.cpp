@@ -205,42 +205,36 @@ double Finder<T>::open(Metric metric, Matrix<int32_t> ids, Matrix<double> distan
 template <class T>
 void Finder<T>::polish(Metric metric, int rounds, Matrix<int32_t> ids, Matrix<double> distances,
                        Job& job) const {
-    using Known = Acquaintances;
     const Parts& p = *parts_;
     const Packed& rows = *p.rows;
     const int64_t m = p.bounds.features;
     constexpr double LITTLE = 0.01;
     Lists lists(rows, p.bounds, metric, ids, distances, job);
-    Known known(rows, ids.cols);
-    std::vector<std::vector<int32_t>> seen(size_t(job.threads()));
+    Acquaintances known(rows, ids.cols);
+    struct Hall {
+        Met met;
+        std::vector<int32_t> strangers;
+    };
+    std::vector<Hall> halls(size_t(job.threads()), Hall{known.meeting(), {}});
     job.expect(rounds * rows.blocks);
     for (int round = 0; round < rounds; round++) {
         if (known.update(lists, job) < LITTLE) break;
-        for (auto& mark : seen) mark.clear();
         job.parallel(rows.blocks, [&](int64_t b, int worker) {
-            auto& mark = seen[size_t(worker)];
-            if (mark.empty()) mark.assign(size_t(rows.count), -1);
+            auto& [met, strangers] = halls[size_t(worker)];
             for (int64_t r = b * BLOCK; r < b * BLOCK + rows.size(b); r++) {
-                const T* const x = (*p.originals)[r];
-                const auto look = [&](int32_t c) {
-                    if (mark[size_t(c)] == int32_t(r)) return;
-                    mark[size_t(c)] = int32_t(r);
+                strangers.clear();
+                known.strangers(r, met, [&](int32_t c) {
+                    strangers.push_back(c);
+                    for (int64_t l = 0; l < std::min<int64_t>(m, 64); l += 16)
+                        __builtin_prefetch(&rows.rows[c * m + l]);
+                });
+                for (const int32_t c : strangers) {
                     const float limit = lists.near(r);
-                    if (gap(&rows.rows[r * m], &rows.rows[c * m], m, 1, limit) > limit) return;
+                    if (gap(&rows.rows[r * m], &rows.rows[c * m], m, 1, limit) > limit) continue;
                     const double square = kernels<T>().difference_square(
-                        x, (*p.originals)[c], p.X.cols, metric.unit,
+                        (*p.originals)[r], (*p.originals)[c], p.X.cols, metric.unit,
                         std::numeric_limits<double>::infinity());
                     lists.insert(r, metric.distance(square), rows.order[c]);
-                };
-                mark[size_t(r)] = int32_t(r);
-                for (const int32_t* a = known.begin(r); a < known.end(r); a++)
-                    if (*a != Known::NOBODY) look(Known::row(*a));
-                for (const int32_t* a = known.begin(r); a < known.end(r); a++) {
-                    if (*a == Known::NOBODY) continue;
-                    const int32_t q = Known::row(*a);
-                    for (const int32_t* c = known.begin(q); c < known.end(q); c++)
-                        if (*c != Known::NOBODY && (Known::fresh(*a) || Known::fresh(*c)))
-                            look(Known::row(*c));
                 }
                 lists.finish(r);
             }

@@ -6,6 +6,28 @@
 
 namespace lowd::search {
 
+// Rows met so far. Small enough to stay in the nearest cache.
+class Met {
+public:
+    explicit Met(int64_t most) {
+        while (mask_ < 3 * most / 2) mask_ = 2 * mask_ + 1;
+        table_.resize(size_t(mask_ + 1));
+    }
+    void clear() { std::fill(table_.begin(), table_.end(), NOBODY); }
+    bool add(int32_t row) {
+        auto at = size_t(uint32_t(row) * 0x9e3779b1u >> 8 & uint32_t(mask_));
+        for (; table_[at] != NOBODY; at = (at + 1) & size_t(mask_))
+            if (table_[at] == row) return false;
+        table_[at] = row;
+        return true;
+    }
+
+private:
+    static constexpr int32_t NOBODY = -1;
+    int64_t mask_ = 63;
+    std::vector<int32_t> table_;
+};
+
 // Whom each row knows: its nearest so far, and the nearest of those that have it among theirs; some
 // of each. Rows are named by their place in the order of the search.
 class Acquaintances {
@@ -17,14 +39,6 @@ public:
           known_(rows.count * 2 * k_, NOBODY) {
         for (int64_t r = 0; r < rows.count; r++) place_[rows.order[r]] = int32_t(r);
     }
-
-    const int32_t* begin(int64_t r) const { return &known_[2 * k_ * r]; }
-    const int32_t* end(int64_t r) const { return begin(r) + 2 * k_; }
-
-    static int32_t row(int32_t entry) { return entry & ~FRESH; }
-    // Not known to this row in the round before: only a path with a new step leads to a new row.
-    static bool fresh(int32_t entry) { return entry & FRESH; }
-    static constexpr int32_t NOBODY = -1;
 
     // Takes the lists as they are now; the share of entries that are fresh.
     double update(const Lists& lists, Job& job) {
@@ -43,7 +57,37 @@ public:
         return double(all) / double(2 * k_ * rows_.count);
     }
 
+    // The rows that r has not met: fresh admirers, and whom those that it knows know, where one of
+    // the two steps is fresh.
+    template <class F>
+    void strangers(int64_t r, Met& met, F&& f) const {
+        met.clear();
+        met.add(int32_t(r));
+        const int32_t *const mine = begin(r), *const last = mine + 2 * k_;
+        for (const int32_t* a = mine; a < last; a++) {
+            if (*a == NOBODY) continue;
+            if (met.add(row(*a)) && a >= mine + k_ && fresh(*a)) f(row(*a));
+            __builtin_prefetch(begin(row(*a)));
+            __builtin_prefetch(begin(row(*a)) + 2 * k_ - 1);
+        }
+        for (const int32_t* a = mine; a < last; a++) {
+            if (*a == NOBODY) continue;
+            const int32_t *const theirs = begin(row(*a)), either = *a & FRESH;
+            for (int64_t q = 0; q < 2 * k_; q++)
+                if (const int32_t c = theirs[q];
+                    c != NOBODY && ((c | either) & FRESH) && met.add(row(c)))
+                    f(row(c));
+        }
+    }
+    Met meeting() const { return Met((2 * k_ + 1) * (2 * k_ + 1)); }
+
 private:
+    const int32_t* begin(int64_t r) const { return &known_[2 * k_ * r]; }
+
+    static int32_t row(int32_t entry) { return entry & ~FRESH; }
+    // Not known to this row in the round before: only a path with a new step leads to a new row.
+    static bool fresh(int32_t entry) { return entry & FRESH; }
+    static constexpr int32_t NOBODY = -1;
     static constexpr int32_t FRESH = 1 << 30;
     static constexpr int64_t SOME = 24;  // a round looks at the square of twice as many
 

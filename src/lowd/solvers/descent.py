@@ -98,11 +98,12 @@ def _widen(forces: Forces) -> None:
     without another effect (as a power iteration is normalized). 60 rows of digits came to one
     point within 250 steps.
     """
-    Y = centered(forces.places())
-    width = Y.std(0)
+    Y = _columns(forces.places())
+    width = Y.std(1, keepdims=True)
     thin = (width > 0) & (width < THIN)
     if thin.any():
-        forces.start(Y * np.where(thin, WIDE / np.where(thin, width, 1), 1))
+        wider = Y * np.where(thin, WIDE / np.where(thin, width, 1), 1)
+        forces.start(np.ascontiguousarray(wider.T))
 
 
 def judged(forces: Forces, joint: Joint, Y: Array, kernel: str, seed: int) -> dict[str, Any]:
@@ -126,9 +127,14 @@ def judged(forces: Forces, joint: Joint, Y: Array, kernel: str, seed: int) -> di
 
 
 def centered(Y: Array) -> Float64:
-    Z = Y.astype(np.float64)
-    return np.asarray(Z - Z.mean(0))
+    return np.ascontiguousarray(_columns(Y).T)
 
 
 def _width(Y: Array) -> float:
-    return float(np.sqrt(centered(Y).var(0).sum()))
+    return float(np.sqrt(_columns(Y).var(1).sum()))
+
+
+def _columns(Y: Array) -> Float64:
+    """Axes as rows, centered: sums along contiguous numbers are ten times as fast."""
+    Z = np.array(Y.T, np.float64, order="C")
+    return np.asarray(Z - Z.mean(1, keepdims=True))
