@@ -51,7 +51,7 @@ format: $(VENV)/.installed
 benchmarks/.venv/.packages: benchmarks/requirements.txt $(VENV)/.installed $(shell find src -name '*.py')
 	$(PYTHON) -m venv benchmarks/.venv
 	benchmarks/.venv/bin/pip install -q --upgrade pip
-	benchmarks/.venv/bin/pip install -q -r benchmarks/requirements.txt .
+	benchmarks/.venv/bin/pip install -q -r benchmarks/requirements.txt ".[app]"
 	@touch $@
 
 bench: benchmarks/.venv/.packages
