@@ -29,14 +29,16 @@ private:
 };
 
 // Whom each row knows: its nearest so far, and the nearest of those that have it among theirs; some
-// of each. Rows are named by their place in the order of the search.
+// of each. Rows are named by their place in the order of the search. What a row did not know in the
+// round before is fresh: only a path with a fresh step leads to a stranger.
 class Acquaintances {
 public:
     Acquaintances(const Packed& rows, int64_t listed)
         : rows_(rows),
           k_(std::min<int64_t>(listed, SOME)),
           place_(rows.count),
-          known_(rows.count * 2 * k_, NOBODY) {
+          known_(rows.count * 2 * k_, NOBODY),
+          fresh_(rows.count) {
         for (int64_t r = 0; r < rows.count; r++) place_[rows.order[r]] = int32_t(r);
     }
 
@@ -63,20 +65,17 @@ public:
     void strangers(int64_t r, Met& met, F&& f) const {
         met.clear();
         met.add(int32_t(r));
-        const int32_t *const mine = begin(r), *const last = mine + 2 * k_;
-        for (const int32_t* a = mine; a < last; a++) {
-            if (*a == NOBODY) continue;
-            if (met.add(row(*a)) && a >= mine + k_ && fresh(*a)) f(row(*a));
-            __builtin_prefetch(begin(row(*a)));
-            __builtin_prefetch(begin(row(*a)) + 2 * k_ - 1);
+        const int32_t *const mine = begin(r), new_ones = fresh_[r];
+        for (int64_t a = 0; a < 2 * k_ && mine[a] != NOBODY; a++) {
+            if (met.add(row(mine[a])) && a < new_ones && !listed(mine[a])) f(row(mine[a]));
+            __builtin_prefetch(begin(row(mine[a])));
+            __builtin_prefetch(begin(row(mine[a])) + 2 * k_ - 1);
         }
-        for (const int32_t* a = mine; a < last; a++) {
-            if (*a == NOBODY) continue;
-            const int32_t *const theirs = begin(row(*a)), either = *a & FRESH;
-            for (int64_t q = 0; q < 2 * k_; q++)
-                if (const int32_t c = theirs[q];
-                    c != NOBODY && ((c | either) & FRESH) && met.add(row(c)))
-                    f(row(c));
+        for (int64_t a = 0; a < 2 * k_ && mine[a] != NOBODY; a++) {
+            const int32_t* const theirs = begin(row(mine[a]));
+            const int64_t some = a < new_ones ? 2 * k_ : fresh_[row(mine[a])];
+            for (int64_t c = 0; c < some && theirs[c] != NOBODY; c++)
+                if (met.add(row(theirs[c]))) f(row(theirs[c]));
         }
     }
     Met meeting() const { return Met((2 * k_ + 1) * (2 * k_ + 1)); }
@@ -84,18 +83,16 @@ public:
 private:
     const int32_t* begin(int64_t r) const { return &known_[2 * k_ * r]; }
 
-    static int32_t row(int32_t entry) { return entry & ~FRESH; }
-    // Not known to this row in the round before: only a path with a new step leads to a new row.
-    static bool fresh(int32_t entry) { return entry & FRESH; }
-    static constexpr int32_t NOBODY = -1;
-    static constexpr int32_t FRESH = 1 << 30;
+    static int32_t row(int32_t entry) { return entry & ~LISTED; }
+    static bool listed(int32_t entry) { return entry & LISTED; }
+    static constexpr int32_t NOBODY = -1, LISTED = 1 << 30;
     static constexpr int64_t SOME = 24;  // a round looks at the square of twice as many
 
     // For each row the edges r k + q, by which row r has it among its nearest.
     void admirers(const Lists& lists, Job& job) {
         const int64_t edges = rows_.count * k_;
         if (!to_.get()) to_ = Buffer<int32_t>(edges), by_ = Buffer<int64_t>(edges);
-        first_.assign(size_t(rows_.count + 1), 0);
+        first_.assign(size_t(rows_.count + 2), 0);  // begins move to ends while they are used
         job.parallel(
             rows_.blocks,
             [&](int64_t b, int) {
@@ -106,37 +103,54 @@ private:
                     }
             },
             0);
-        for (int64_t e = 0; e < edges; e++)
-            if (to_[e] >= 0) first_[size_t(to_[e]) + 1]++;
+        // Every worker reads all edges and keeps those to its own rows: so they stay in order.
+        const auto each_edge = [&](auto&& body) {
+            constexpr int64_t RANGES = 4;
+            job.parallel(
+                RANGES,
+                [&](int64_t range, int) {
+                    const int64_t low = rows_.count * range / RANGES,
+                                  size = rows_.count * (range + 1) / RANGES - low;
+                    for (int64_t e = 0; e < edges; e++)
+                        if (uint64_t(to_[e] - low) < uint64_t(size)) body(e, size_t(to_[e]));
+                },
+                0);
+        };
+        each_edge([&](int64_t, size_t to) { first_[to + 2]++; });
         std::partial_sum(first_.begin(), first_.end(), first_.begin());
-        std::vector<int64_t> next(first_.begin(), first_.end() - 1);
-        for (int64_t e = 0; e < edges; e++)
-            if (to_[e] >= 0) by_[next[size_t(to_[e])]++] = e;
+        each_edge([&](int64_t e, size_t to) { by_[first_[to + 1]++] = e; });
     }
 
+    // What row r knows now, what is new first; how much that is.
     int64_t renew(int64_t r, const Lists& lists, int32_t* now, int32_t* before) {
         int32_t* const known = &known_[2 * k_ * r];
         for (int64_t q = 0; q < 2 * k_; q++)
             before[q] = known[q] == NOBODY ? NOBODY : row(known[q]);
-        std::copy_n(&to_[r * k_], k_, now);
-        std::fill_n(now + k_, k_, NOBODY);
-        int64_t *const first = &by_[first_[size_t(r)]], *const last = &by_[first_[size_t(r) + 1]];
-        const int64_t many = std::min<int64_t>(k_, last - first);
-        if (many < last - first)
-            std::nth_element(first, first + many, last, [&](int64_t a, int64_t b) {
+        int64_t* const first = &by_[first_[size_t(r)]];
+        const int64_t admirers = first_[size_t(r) + 1] - first_[size_t(r)],
+                      many = std::min(k_, admirers);
+        if (many < admirers)
+            std::nth_element(first, first + many, first + admirers, [&](int64_t a, int64_t b) {
                 return std::pair(length(lists, a), a) < std::pair(length(lists, b), b);
             });
-        int64_t count = k_;
+        int64_t own = 0;
+        while (own < k_ && to_[r * k_ + own] != NOBODY) now[own] = to_[r * k_ + own], own++;
+        int64_t count = own;
         for (int64_t e = 0; e < many; e++) {
             const auto other = int32_t(first[e] / k_);
-            if (!among(other, now, k_)) now[count++] = other;
+            if (!among(other, now, own)) now[count++] = other;
         }
-        int64_t fresh = 0;
-        for (int64_t q = 0; q < 2 * k_; q++) {
-            const bool is_new = now[q] != NOBODY && !among(now[q], before, 2 * k_);
-            known[q] = is_new ? now[q] | FRESH : now[q];
-            fresh += is_new;
+        int64_t at = 0;
+        for (int64_t q = 0; q < count; q++) {
+            const bool is_new = !among(now[q], before, 2 * k_);
+            now[q] |= q < own ? LISTED : 0;
+            if (is_new) known[at++] = now[q], now[q] = NOBODY;
         }
+        const int64_t fresh = at;
+        for (int64_t q = 0; q < count; q++)
+            if (now[q] != NOBODY) known[at++] = now[q];
+        std::fill_n(known + at, 2 * k_ - at, NOBODY);
+        fresh_[r] = int32_t(fresh);
         return fresh;
     }
 
@@ -151,7 +165,7 @@ private:
 
     const Packed& rows_;
     const int64_t k_;
-    Buffer<int32_t> place_, known_, to_;
+    Buffer<int32_t> place_, known_, fresh_, to_;
     Buffer<int64_t> by_;
     std::vector<int64_t> first_;
 };
