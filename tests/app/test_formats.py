@@ -80,6 +80,20 @@ def test_the_map_of_a_file_is_that_of_its_rows(made, lowd_command):
     np.testing.assert_allclose(np.abs(np.load("map.npy")), np.abs(Y), rtol=1e-4, atol=1e-5)
 
 
+def test_new_people_are_standardized_as_the_old_ones(lowd_command):
+    """One person of the file, alone: the place is that in the map of all."""
+    genotypes()
+    ended = lowd_command("pca", "g.bed", "--model", "m.lowd", "-o", "map.npy")
+    assert ended.code == 0, ended.err
+    whole = Path("g.bed").read_bytes()
+    alone = bytes(byte & 3 for byte in whole[3::5])  # the first of each variant's twenty
+    Path("g.bed").write_bytes(whole[:3] + alone)
+    Path("g.fam").write_text("f0 i0 0 0 0 -9\n")
+    ended = lowd_command("transform", "g.bed", "--model", "m.lowd", "-o", "one.npy")
+    assert ended.code == 0, ended.err
+    np.testing.assert_allclose(np.load("one.npy"), np.load("map.npy")[:1], rtol=1e-4, atol=1e-5)
+
+
 def test_new_rows_are_encoded_as_the_old_ones(lowd_command):
     """A value that no new row has is a column of 0, and the columns keep their order."""
     rows = [f"{i},{'red' if i % 2 else 'blue'},{i * i % 7}" for i in range(12)]

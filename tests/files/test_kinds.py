@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import pdist, squareform
 
 import lowd
-from lowd.errors import DataError, FileFormatError, MissingFileError, MissingPackageError
+from lowd.errors import (
+    DataError,
+    FileFormatError,
+    MissingFileError,
+    MissingPackageError,
+    ParameterError,
+)
 from lowd.io import edit_distances, levenshtein, standardize_genotypes
 
 
@@ -250,6 +256,48 @@ def test_plink(tmp_path, rng):
     assert kept.tolist() == [0, 1, 2, 4, 5, 6]
     with pytest.raises(DataError, match="row 0, column 0 holds 3"):
         standardize_genotypes(np.array([[3, 1]]))
+
+
+def test_new_people_are_standardized_by_the_frequencies_of_the_old(tmp_path, rng):
+    counts = rng.choice([0, 1, 2, -1], (30, 9), p=[0.4, 0.3, 0.2, 0.1])
+    _plink(tmp_path, counts)
+    whole = lowd.io.read(tmp_path / "g.bed")
+    # The last five alone, SNPs in another order, one of them missing, one with alleles exchanged.
+    order = rng.permutation(9)[:8]
+    some = counts[25:, order]
+    some[:, 2] = np.where(some[:, 2] >= 0, 2 - some[:, 2], -1)
+    _plink(tmp_path, some)
+    lines = [f"1 rs{j} 0 {j} {'G A' if c == 2 else 'A G'}" for c, j in enumerate(order)]
+    (tmp_path / "g.bim").write_text("\n".join(lines) + "\n")
+    new = lowd.io.read(tmp_path / "g.bed", alleles=whole.alleles)
+    assert new.columns == whole.columns
+    there = np.isin([int(name[2:]) for name in whole.columns], order)
+    np.testing.assert_array_equal(new.X[:, there], whole.X[25:][:, there])
+    assert (new.X[:, ~there] == 0).all()
+    assert any("taken as the mean: 1 SNP." in note for note in new.notes)
+    bim = (tmp_path / "g.bim").read_text()
+    (tmp_path / "g.bim").write_text(bim.replace("A G", "T C", 1))
+    with pytest.raises(DataError, match=r"SNP rs\d has the alleles T and C, in the model A and G"):
+        lowd.io.read(tmp_path / "g.bed", alleles=whole.alleles)
+    (tmp_path / "g.bim").write_text(bim.replace("rs", "x"))
+    with pytest.raises(DataError, match="none of the"):
+        lowd.io.read(tmp_path / "g.bed", alleles=whole.alleles)
+    (tmp_path / "t.csv").write_text("rs0,rs1\n1,2\n2,0\n")
+    with pytest.raises(ParameterError, match="holds no PLINK genotypes"):
+        lowd.io.read(tmp_path / "t.csv", alleles=whole.alleles)
+    (tmp_path / "g.bim").write_text("".join(f"1 rs1 0 {j} A G\n" for j in range(8)))
+    with pytest.raises(DataError, match="have the same"):
+        lowd.io.read(tmp_path / "g.bed", alleles=whole.alleles)
+
+
+def test_an_allele_that_no_new_person_has(tmp_path):
+    """PLINK writes 0 for it; the other one tells which is counted."""
+    _plink(tmp_path, np.array([[0, 1], [1, 2], [2, 0]]))
+    old = lowd.io.read(tmp_path / "g.bed")
+    _plink(tmp_path, np.array([[0, 0]]))
+    (tmp_path / "g.bim").write_text("1 rs0 0 1 0 G\n1 rs1 0 2 0 A\n")  # none of A; only A
+    new = lowd.io.read(tmp_path / "g.bed", alleles=old.alleles)
+    np.testing.assert_array_equal(new.X, [[old.X[0, 0], old.X[1, 1]]])
 
 
 def test_bad_plink_files(tmp_path, rng):

@@ -59,10 +59,15 @@ class Prepared:
     mean: Any = None
     scale: Any = None
     strings: Any = None
+    alleles: Any = None
 
     def options(self) -> dict[str, Any]:
         """Keywords of `lowd.io.read` for new rows: text is treated as it was, columns are known."""
         kept = {n: v for n, v in self.reading.items() if n in ("encode", "gower", "vector", "size")}
+        if self.alleles is not None:
+            from ..io import Alleles
+
+            return kept | {"alleles": Alleles(**self.alleles)}
         if self.kind not in ("rows", "table") or "vector" in kept or not self.columns:
             return kept
         names = self.columns
@@ -107,7 +112,7 @@ class Prepared:
         fields: dict[str, Any] = {"kind": self.kind, "mean": self.mean, "scale": self.scale}
         fields["reading"] = self.reading
         fields["columns"] = np.array(self.columns, object)
-        fields["strings"] = self.strings
+        fields["strings"], fields["alleles"] = self.strings, self.alleles
         return {name: value for name, value in fields.items() if value is not None}
 
 
@@ -130,8 +135,9 @@ def prepare(table: Any, given: dict[str, Any]) -> tuple[Any, Prepared]:
         words = _strings(table)
         return edit_distances(words), Prepared("strings", strings=np.array(words, object))
     columns = tuple(str(name) for name in table.columns or ())
+    alleles = None if table.alleles is None else table.alleles.of(columns)._asdict()
     if not given["standardize"]:
-        return table.X, Prepared(table.kind, columns, reading)
+        return table.X, Prepared(table.kind, columns, reading, alleles=alleles)
     if table.kind == "distances" or not isinstance(table.X, np.ndarray):
         raise UnsupportedError(
             f"--standardize needs a dense table of numbers; {table.source} holds {table.kind}"
@@ -139,7 +145,8 @@ def prepare(table: Any, given: dict[str, Any]) -> tuple[Any, Prepared]:
         )
     mean, scale = table.X.mean(0, dtype=np.float64), table.X.std(0, dtype=np.float64)
     scale[scale == 0] = 1.0  # a constant column is 0 afterwards
-    return (table.X - mean) / scale, Prepared(table.kind, columns, reading, mean, scale)
+    done = Prepared(table.kind, columns, reading, mean, scale, alleles=alleles)
+    return (table.X - mean) / scale, done
 
 
 def suited(model: Any, table: Any) -> Any:

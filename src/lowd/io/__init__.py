@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .edits import edit_distances as edit_distances
 from .edits import levenshtein as levenshtein
+from .genotypes import Alleles as Alleles
 from .genotypes import standardize_genotypes as standardize_genotypes
 from .reading import FORMATS as FORMATS
 from .reading import read as read
@@ -14,6 +15,7 @@ from .writing import write as write
 
 __all__ = [
     "FORMATS",
+    "Alleles",
     "Table",
     "check_target",
     "edit_distances",

@@ -6,8 +6,9 @@ the lowest bits: 00 is two copies of the first allele, 10 one, 11 none, 01 is mi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,21 @@ _DECODED = _COPIES[np.arange(256)[:, None] >> np.array([0, 2, 4, 6]) & 3]  # byt
 _BLOCK = 2**22  # genotypes decoded at a time
 
 
-def read(path: Path, _: Options) -> Table:
+class Alleles(NamedTuple):
+    """What genotypes of new people need to become as those of the old: one entry per SNP."""
+
+    snps: NDArray[Any]
+    counted: NDArray[Any]  # the allele whose copies are counted
+    other: NDArray[Any]
+    frequencies: NDArray[np.float64]  # of the counted one
+
+    def of(self, snps: Sequence[str]) -> Alleles:
+        """Those of some SNPs only."""
+        place = {snp: j for j, snp in enumerate(self.snps)}
+        return Alleles(*(field[[place[snp] for snp in snps]] for field in self))
+
+
+def read(path: Path, options: Options) -> Table:
     """Standardized genotypes, people × SNPs, from any one of the three files."""
     bed, bim, fam = (_beside(path, suffix) for suffix in (".bed", ".bim", ".fam"))
     people, snps = _fields(fam, 6), _fields(bim, 6)
@@ -33,10 +48,18 @@ def read(path: Path, _: Options) -> Table:
     packed = _packed(bed, n, m)
     needs = {"genotypes": 4 * n * m, "packed": packed.nbytes}
     require(Source(str(bed), bed), needs, "Thin the SNPs first (plink --indep-pairwise).")
-    X, kept = _standardized(packed, n)
-    notes = [f"{n} people and {m} SNPs, standardized by allele frequency."]
-    if m > len(kept):
-        notes.append(f"Left out, since all have the same allele: {counted(m - len(kept), 'SNP')}.")
+    if options.alleles is None:
+        X, kept, p = _standardized(packed, n)
+        names, first, second = (np.array([snps[j][f] for j in kept], object) for f in (1, 4, 5))
+        alleles = Alleles(names, first, second, p)
+        notes = [f"{n} people and {m} SNPs, standardized by allele frequency."]
+        left = m - len(kept)
+        notes += [f"Left out, since all have the same allele: {counted(left, 'SNP')}."] * (left > 0)
+    else:
+        alleles = options.alleles
+        X, absent = _standardized_like(packed, n, snps, alleles, str(bim))
+        notes = [f"{n} people, standardized by the allele frequencies of those before."]
+        notes += [f"Not in {bim}, so taken as the mean: {counted(absent, 'SNP')}."] * (absent > 0)
     ids = np.array([person[1] for person in people])
     if len(set(ids)) < n:
         ids = np.array([f"{person[0]}:{person[1]}" for person in people])
@@ -48,12 +71,13 @@ def read(path: Path, _: Options) -> Table:
     return Table(
         X,
         "genotypes",
-        tuple(snps[j][1] for j in kept),
+        tuple(alleles.snps),
         ids,
         labels,
         {"sex": sexes, "phenotype": np.array([person[5] for person in people])},
         source=str(path),
         notes=tuple(notes),
+        alleles=alleles,
     )
 
 
@@ -92,7 +116,7 @@ def standardize_genotypes(
 
 def _standardized(
     packed: NDArray[np.uint8], n: int
-) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
+) -> tuple[NDArray[np.float32], NDArray[np.intp], NDArray[np.float64]]:
     """Twice through the file, some SNPs at a time: frequencies first, then the matrix."""
     m = len(packed)
     step = max(1, _BLOCK // n)
@@ -108,7 +132,52 @@ def _standardized(
         chosen = kept[start : start + step]
         X[:, start : start + step] = _scaled(_decoded(packed[chosen], n), p[chosen]).T
         progress.report("genotypes", min(start + step, len(kept)), len(kept))
-    return X, kept
+    return X, kept, p[kept]
+
+
+def _standardized_like(
+    packed: NDArray[np.uint8], n: int, snps: list[list[str]], alleles: Alleles, source: str
+) -> tuple[NDArray[np.float32], int]:
+    """New people by the frequencies of others, and how many of their SNPs are not there."""
+    place = {fields[1]: j for j, fields in enumerate(snps)}
+    if len(place) < len(snps) or len(set(alleles.snps)) < len(alleles.snps):
+        raise DataError(
+            f"{source}: SNPs are known by their names, and some have the same; give each its own "
+            "(plink --set-all-var-ids @:#)."
+        )
+    m = len(alleles.snps)
+    at, turned = np.full(m, -1), np.zeros(m, bool)
+    for j, (snp, one, two, _) in enumerate(zip(*alleles, strict=True)):
+        if snp in place:
+            at[j], turned[j] = place[snp], _turned(snps[place[snp]], one, two, source)
+    absent = int((at < 0).sum())
+    if absent == m:
+        raise DataError(
+            f"{source} has none of the {m} SNPs of the model, such as {alleles.snps[0]}."
+        )
+    X = np.empty((n, m), np.float32)
+    step = max(1, _BLOCK // n)
+    for start in range(0, m, step):
+        part = slice(start, start + step)
+        counts = _decoded(packed[at[part]], n)
+        counts = np.where(turned[part, None] & (counts != MISSING), 2 - counts, counts)
+        counts[at[part] < 0] = MISSING
+        X[:, part] = _scaled(counts, alleles.frequencies[part]).T
+        progress.report("genotypes", min(start + step, m), m)
+    return X, absent
+
+
+def _turned(fields: list[str], counted: str, other: str, source: str) -> bool:
+    """Does the file count the other allele? PLINK writes 0 for one that nobody has."""
+    first, second = fields[4:]
+    if first in (counted, "0") and second in (other, "0"):
+        return False
+    if first in (other, "0") and second in (counted, "0"):
+        return True
+    raise DataError(
+        f"{source}: SNP {fields[1]} has the alleles {first} and {second}, in the model {counted} "
+        f"and {other}; flip the strand (plink --flip) or leave it out of both."
+    )
 
 
 def _decoded(packed: NDArray[np.uint8], n: int) -> NDArray[np.int8]:

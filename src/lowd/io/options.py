@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from ..errors import DataError, ParameterError
 
@@ -34,6 +34,7 @@ class Options:
     array: str | None = None
     size: tuple[int, int] | None = None
     color: bool | None = None
+    alleles: Any = None
 
     def __post_init__(self) -> None:
         if self.missing not in ("error", "drop", "mean"):

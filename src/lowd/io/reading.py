@@ -73,6 +73,7 @@ def read(
     array: str | None = None,
     size: tuple[int, int] | None = None,
     color: bool | None = None,
+    alleles: Any = None,
 ) -> Table:
     """Read a file, or a folder of images, into rows that a method can take.
 
@@ -106,6 +107,9 @@ def read(
         The array of an .npz file that holds the rows.
     size, color
         Of images: resize all to (width, height); color or grey, whatever they are.
+    alleles
+        Of genotypes: the `alleles` of the table of other people, whose SNPs and frequencies are
+        used in place of those of this file.
 
     Returns
     -------
@@ -137,11 +141,17 @@ def read(
         array=array,
         size=size,
         color=color,
+        alleles=alleles,
     )
     if format is not None and format not in FORMATS:
         raise ParameterError(f"read(format={format!r}): expected one of {', '.join(FORMATS)}.")
     place = Path(path)
     special = format if format in _FOLDERS else _special(place, format)
+    if alleles is not None and special != "plink":
+        raise ParameterError(
+            f"{os.fspath(path)} holds no PLINK genotypes, which alleles= (or the model) is for; "
+            "name one of the three files .bed, .bim, .fam."
+        )
     if special is not None:
         if os.fspath(path) == "-":
             raise ParameterError(f"read('-', format={special!r}): this is not one file; name it.")

@@ -36,6 +36,8 @@ class Table:
         The file as the caller named it.
     notes
         Sentences for the user: what was recognized, left out or changed.
+    alleles
+        Of genotypes: SNPs, their alleles and frequencies, for `read(alleles=...)` of new people.
     """
 
     X: Any
@@ -49,6 +51,7 @@ class Table:
     notes: tuple[str, ...] = ()
     id_name: str = "id"
     label_name: str = "label"
+    alleles: Any = None
 
     def __len__(self) -> int:
         return int(self.X.shape[0]) if hasattr(self.X, "shape") else len(self.X)
