@@ -389,6 +389,10 @@ def counted(count, kind, end):
     return f"{count} {kind} neighbor{'' if count == 1 else 's'}{end}"
 
 
+def test_neighbors_may_be_spelled_with_a_u():
+    assert plot.neighbours is plot.neighbors
+
+
 def test_true_neighbors_are_those_of_the_data():
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(60, 5)), rng.normal(size=(60, 2))

@@ -25,6 +25,8 @@ _HOME = {
     "save": ".canvas",
 }
 
+_SPELLED = {"neighbours": "neighbors"}
+
 __all__ = [
     "biplot",
     "compare",
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
+    name = _SPELLED.get(name, name)
     if name not in _HOME:
         raise AttributeError(f"module 'lowd.plot' has no attribute {name!r}")
     return getattr(import_module(_HOME[name], __name__), name)
