@@ -148,7 +148,7 @@ class Evaluation:
         for title, rows in self._table():
             lines += ["", f"{title}:"]
             lines += [
-                f"  {name:<26}{value:<27}{better:<9}{why}" for name, value, better, why in rows
+                f"  {name:<26}{value:<26} {better:<8} {why}" for name, value, better, why in rows
             ]
         if self.model:
             lines += ["", "of the model:"]
