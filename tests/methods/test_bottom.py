@@ -207,6 +207,21 @@ def test_what_is_not_reached_is_said(monkeypatch):
         bottom(path(800), constant(800), 2, context())
 
 
+def test_a_cluster_that_is_one_point_of_a_picture_and_hardly_tied(monkeypatch):
+    """Its entry on the diagonal is rounding, of either sign or 0, and must not be divided by."""
+    rng = np.random.default_rng(0)
+    W = scipy.sparse.block_diag([np.ones((12, 12)) - np.eye(12)] * 200).tolil()
+    for i in range(199):
+        a, b = 12 * i + rng.integers(12), 12 * (i + 1) + rng.integers(12)
+        W[a, b] = W[b, a] = 1e-20
+    W = csr_array(W)
+    only(monkeypatch, "multilevel")
+    with pytest.warns(ConvergenceWarning, match="close to each other and to 0"):
+        found = bottom(csr_array(diags_array(W.sum(1)) - W), constant(2400), 2, context())
+    assert np.isfinite(found.vectors).all()
+    assert found.residuals.max() < 1e-5  # values are seen to rounding, vectors to its root
+
+
 def lle_root(X, k=8, reg=1e-3):
     n = len(X)
     near = cKDTree(X).query(X, k + 1)[1][:, 1:]

@@ -89,6 +89,8 @@ def multilevel(p: Problem) -> Pairs | None:
     found = Pairs(pictures.values, pictures.vectors[:, 1 : width + 1], np.inf)
     for level in reversed(range(len(pictures.levels))):
         found = _refined(p, pictures, level, pictures.spread(found.vectors, level))
+        if len(found.values) <= p.k:  # the block has lost directions: another way
+            return None
     return Pairs(found.values[: p.k + 2], found.vectors[back, : p.k + 2], found.error)
 
 
@@ -100,7 +102,11 @@ def _pictures(A: csr_array, null: Float64, ops: Any) -> Pictures:
         share = null / length[group]
         spread = csr_array((share, group, np.arange(len(group) + 1)), (len(group), count))
         gather = csr_array(spread.T)
-        smoothing = DAMPING / A.diagonal()
+        # A group whose ties to others are below rounding is left to the coarser pictures.
+        own = A.diagonal()
+        smoothing = np.divide(
+            DAMPING, own, out=np.zeros(len(own)), where=own > 10 * EPS * own.max()
+        )
         levels.append(Picture(A, null[:, None], smoothing[:, None], group, share[:, None], gather))
         A, null = csr_array(gather @ A @ spread), length
     values, vectors = scipy.linalg.eigh(A.toarray())
@@ -137,6 +143,8 @@ def _refined(p: Problem, pictures: Pictures, level: int, X: Float64) -> Pairs:
     AS, lefts = pictures.times(S, level), []
     for step in range(steps + 1):
         theta, Y = _ritz(S, AS, width)
+        if len(theta) <= k:
+            return Pairs(theta, S @ Y, np.inf)
         X, AX, step_taken = S @ Y, AS @ Y, (S[:, width:] @ Y[width:], AS[:, width:] @ Y[width:])
         R = AX - X * theta
         lefts.append(float(np.linalg.norm(R[:, :k], axis=0).max()))
