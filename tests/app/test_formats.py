@@ -102,10 +102,31 @@ def test_new_rows_are_encoded_as_the_old_ones(lowd_command):
         *("pca", "t.csv", "--encode", "--columns", "*", "--model", "m.lowd", "-o", "map.npy")
     )
     assert ended.code == 0, ended.err
+    assert "'color' became 2 columns of 0 and 1" in ended.err
     Path("new.csv").write_text("weight,color,size\n" + "0,blue,0\n4,blue,2\n")
     ended = lowd_command("transform", "new.csv", "--model", "m.lowd", "-o", "new.npy")
     assert ended.code == 0, ended.err
     np.testing.assert_allclose(np.load("new.npy"), np.load("map.npy")[[0, 2]], atol=1e-12)
+    assert "not there before" not in ended.err
+
+
+def test_a_new_value_of_an_encoded_column_is_said(lowd_command):
+    """It would be 0 everywhere in silence; and names with = and commas are names as others."""
+    rows = "".join(f"{i},{'7xy'[i % 3]},{i * i % 7}\n" for i in range(12))
+    Path("t.csv").write_text('a=b,"grade, final",weight\n' + rows)
+    columns = ("--encode", "--columns", "a=b", "--columns", "grade, final", "--columns", "weight")
+    ended = lowd_command("pca", "t.csv", *columns, "--model", "m.lowd", "-o", "map.npy")
+    assert ended.code == 0, ended.err
+    # Alone, 7 looks like a number.
+    Path("new.csv").write_text('weight,"grade, final",a=b\n0,7,0\n')
+    ended = lowd_command("transform", "new.csv", "--model", "m.lowd", "-o", "new.npy")
+    assert ended.code == 0, ended.err
+    np.testing.assert_allclose(np.load("new.npy"), np.load("map.npy")[[0]], atol=1e-12)
+    Path("new.csv").write_text('weight,"grade, final",a=b\n0,7,0\n0,q,0\n0,,0\n')
+    ended = lowd_command("transform", "new.csv", "--model", "m.lowd", "-o", "three.npy")
+    assert ended.code == 0, ended.err
+    assert "1 row with values that were not there before, 'q'" in ended.err
+    assert np.ptp(np.load("three.npy")[1:], axis=0).max() == 0
 
 
 def test_gower_keeps_text(lowd_command):

@@ -39,8 +39,8 @@ def switch(name: str, text: str, panel: str, short: str = "") -> Option:
 DATA = argument("data", "A table, a matrix, a folder of images, ...; '-' is standard input.")
 
 READING = (
-    Option("columns", "Use these columns only: names or patterns like 'px*', by commas.", INPUT),
-    Option("drop", "Leave these columns out.", INPUT),
+    Option("columns", "Use these columns only: names, or patterns like 'px*'.", INPUT, list[str]),
+    Option("drop", "Leave these columns out.", INPUT, list[str]),
     Option("label", "The column of labels: it colors the map and is not part of the data.", INPUT),
     Option("id", "The column of identifiers.", INPUT),
     Option("vector", "The column that holds a list of numbers in each row.", INPUT),

@@ -60,20 +60,20 @@ class Prepared:
     scale: Any = None
     strings: Any = None
     alleles: Any = None
+    levels: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def options(self) -> dict[str, Any]:
         """Keywords of `lowd.io.read` for new rows: text is treated as it was, columns are known."""
-        kept = {n: v for n, v in self.reading.items() if n in ("encode", "gower", "vector", "size")}
+        kept = {n: v for n, v in self.reading.items() if n in ("gower", "vector", "size")}
         if self.alleles is not None:
             from ..io import Alleles
 
             return kept | {"alleles": Alleles(**self.alleles)}
         if self.kind not in ("rows", "table") or "vector" in kept or not self.columns:
             return kept
-        names = self.columns
-        if "encode" in kept:  # "color=red" was made of "color"
-            names = tuple(dict.fromkeys(name.partition("=")[0] for name in names))
-        return kept | {"columns": list(names)}
+        made = {f"{name}={level}" for name, levels in self.levels.items() for level in levels}
+        names = [*(name for name in self.columns if name not in made), *self.levels]
+        return kept | {"columns": names} | ({"encode": self.levels} if self.levels else {})
 
     def __call__(self, table: Any) -> Any:
         """New rows as the model takes them."""
@@ -91,15 +91,6 @@ class Prepared:
         if not self.columns or not names or names == list(self.columns):
             return table.X
         missing = [name for name in self.columns if name not in names]
-        if "encode" in self.reading:  # no new row has that value
-            made = {name.partition("=")[0] for name in names}
-            X = np.zeros((len(table), len(self.columns)), table.X.dtype)
-            missing = [name for name in missing if name.partition("=")[0] not in made]
-            for place, name in enumerate(self.columns):
-                if name in names:
-                    X[:, place] = table.X[:, names.index(name)]
-            if not missing:
-                return X
         if missing:
             raise DataError(
                 f"{table.source}: the model needs column {missing[0]!r}, which is not there; "
@@ -113,6 +104,7 @@ class Prepared:
         fields["reading"] = self.reading
         fields["columns"] = np.array(self.columns, object)
         fields["strings"], fields["alleles"] = self.strings, self.alleles
+        fields["levels"] = {name: list(levels) for name, levels in self.levels.items()} or None
         return {name: value for name, value in fields.items() if value is not None}
 
 
@@ -136,8 +128,9 @@ def prepare(table: Any, given: dict[str, Any]) -> tuple[Any, Prepared]:
         return edit_distances(words), Prepared("strings", strings=np.array(words, object))
     columns = tuple(str(name) for name in table.columns or ())
     alleles = None if table.alleles is None else table.alleles.of(columns)._asdict()
+    learned: dict[str, Any] = {"alleles": alleles, "levels": dict(table.levels)}
     if not given["standardize"]:
-        return table.X, Prepared(table.kind, columns, reading, alleles=alleles)
+        return table.X, Prepared(table.kind, columns, reading, **learned)
     if table.kind == "distances" or not isinstance(table.X, np.ndarray):
         raise UnsupportedError(
             f"--standardize needs a dense table of numbers; {table.source} holds {table.kind}"
@@ -145,7 +138,7 @@ def prepare(table: Any, given: dict[str, Any]) -> tuple[Any, Prepared]:
         )
     mean, scale = table.X.mean(0, dtype=np.float64), table.X.std(0, dtype=np.float64)
     scale[scale == 0] = 1.0  # a constant column is 0 afterwards
-    done = Prepared(table.kind, columns, reading, mean, scale, alleles=alleles)
+    done = Prepared(table.kind, columns, reading, mean, scale, **learned)
     return (table.X - mean) / scale, done
 
 

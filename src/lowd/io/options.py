@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeAlias
@@ -27,7 +27,7 @@ class Options:
     delimiter: str | None = None
     encoding: str | None = None
     missing: Missing = "error"
-    encode: bool = False
+    encode: bool | Mapping[str, Sequence[str]] = False
     gower: bool = False
     distances: bool | None = None
     every: int = 1
@@ -35,6 +35,11 @@ class Options:
     size: tuple[int, int] | None = None
     color: bool | None = None
     alleles: Any = None
+
+    @property
+    def levels(self) -> Mapping[str, Sequence[str]]:
+        """Columns of text whose values are known beforehand."""
+        return self.encode if isinstance(self.encode, Mapping) else {}
 
     def __post_init__(self) -> None:
         if self.missing not in ("error", "drop", "mean"):
@@ -44,28 +49,34 @@ class Options:
         if self.every < 1:
             raise ParameterError(f"read(every={self.every}): expected an integer >= 1.")
         if self.encode and self.gower:
-            raise ParameterError("read(encode=True, gower=True): choose one of the two.")
+            raise ParameterError("read(encode=..., gower=True): choose one of the two.")
         if self.delimiter is not None and len(self.delimiter) != 1:
             raise ParameterError(f"read(delimiter={self.delimiter!r}): expected one character.")
         if self.size is not None and (len(self.size) != 2 or min(self.size) < 1):
             raise ParameterError(f"read(size={self.size}): expected (width, height) in pixels.")
 
 
-def patterns(names: Names) -> tuple[str, ...]:
-    """One pattern, several, or several with commas between: all become a tuple."""
-    given = [names] if isinstance(names, str) else list(names or ())
-    return tuple(part.strip() for name in given for part in name.split(",") if part.strip())
+def patterns(names: Names, among: Sequence[str]) -> tuple[str, ...]:
+    """One pattern, several, or several with commas between; a column's own name stays whole."""
+    given, whole = [names] if isinstance(names, str) else list(names or ()), set(among)
+    parts = (part for name in given for part in ([name] if name in whole else name.split(",")))
+    return tuple(part if part in whole else part.strip() for part in parts if part.strip())
 
 
 def matching(names: Names, among: Sequence[str], where: str, what: str) -> list[str]:
     """Those of `among` that a pattern matches, in their own order; every pattern must match."""
-    wanted = [str(names)] if isinstance(names, str) and names in among else patterns(names)
+    wanted, whole = patterns(names, among), set(among)
+    found = {pattern for pattern in wanted if pattern in whole}
     for pattern in wanted:
-        if not any(_matches(name, pattern) for name in among):
+        if pattern in whole:
+            continue
+        matched = [name for name in among if fnmatchcase(name, pattern)]
+        if not matched:
             raise DataError(
                 f"{where}: {what}={pattern!r} matches no column; {_close(pattern, among)}."
             )
-    return [name for name in among if any(_matches(name, pattern) for pattern in wanted)]
+        found.update(matched)
+    return [name for name in among if name in found]
 
 
 def one(name: str, among: Sequence[str], where: str, what: str) -> str:
@@ -85,10 +96,6 @@ def quoted(names: Iterable[str], most: int = 8) -> str:
 def counted(count: int, thing: str) -> str:
     """1 row, 2 rows."""
     return f"{count} {thing}" + "s" * (count != 1)
-
-
-def _matches(name: str, pattern: str) -> bool:
-    return name == pattern or fnmatchcase(name, pattern)
 
 
 def _close(name: str, among: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,7 @@ def read(
     delimiter: str | None = None,
     encoding: str | None = None,
     missing: Missing = "error",
-    encode: bool = False,
+    encode: bool | Mapping[str, Sequence[str]] = False,
     gower: bool = False,
     distances: bool | None = None,
     every: int = 1,
@@ -98,7 +99,9 @@ def read(
     missing
         "error" names the first missing value; "drop" leaves out such rows, "mean" fills them.
     encode, gower
-        What to do with text: columns of 0 and 1, or a table for Gower's distance.
+        What to do with text: columns of 0 and 1, or a table for Gower's distance. `encode` may be
+        the `levels` of another table, to get its columns; a value that it does not have is 0 in
+        all of them, and noted.
     distances
         Whether a square or condensed matrix holds distances; None looks at it.
     every

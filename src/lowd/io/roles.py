@@ -39,11 +39,12 @@ class Roles(NamedTuple):
         for what in ("id", "label", "vector"):
             if (name := getattr(options, what)) is not None:
                 one(name, names, where, what)
-        taken = explicit | set(patterns(options.columns))
+        taken = explicit | set(patterns(options.columns, names))
         free = [n for n in frame.columns if n not in taken]
         notes: list[str] = []
         id_ = options.id or _find_id(frame, free, notes)
-        label = options.label or _find_label(frame, [n for n in free if n != id_], notes)
+        told = bool(options.encode or options.gower)  # what to do with text
+        label = options.label or _find_label(frame, [n for n in free if n != id_], told, notes)
         rest = [n for n in names if n not in {id_, label, options.vector}]
         vector = options.vector
         if vector is None and here == set(names):
@@ -110,8 +111,8 @@ def _find_id(frame: Any, names: list[str], notes: list[str]) -> str | None:
     return None
 
 
-def _find_label(frame: Any, names: list[str], notes: list[str]) -> str | None:
-    """By name, else the only column of text with few values."""
+def _find_label(frame: Any, names: list[str], told: bool, notes: list[str]) -> str | None:
+    """By name, else the only column of text with few values, if text is not to be used."""
     by_name = {_like(n): n for n in reversed(names) if _like(n) in _LABELS}
     for like in _LABELS:
         name = by_name.get(like)
@@ -123,7 +124,7 @@ def _find_label(frame: Any, names: list[str], notes: list[str]) -> str | None:
         if not coordinate:
             notes.append(f"Column {name!r} was taken as the label (another one: label=...).")
             return name
-    texts = [n for n in names if feature_kind(frame[n].dtype) == "text"]
+    texts = [n for n in names if feature_kind(frame[n].dtype) == "text" and not told]
     texts = [
         n for n in texts if frame[n].null_count() < len(frame) and not _mostly_numbers(frame[n])
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..errors import ColumnTypeError, DataError, FileFormatError
 from . import frames
 from .gaps import without_gaps
-from .options import Options, matching, one, quoted
+from .options import Options, counted, matching, one, quoted
 from .roles import Roles, feature_kind, plain, recognizable
 from .source import Source, fits, require
 from .table import Kind, Table
@@ -69,7 +69,9 @@ def projection(
     for name, what in ((options.id, "id"), (options.label, "label"), (options.vector, "vector")):
         if name is not None:
             one(name, names, where, what)
-    exact = [*explicit, *(name for name in names if recognizable(name))]
+    for name in options.levels:
+        one(name, names, where, "encode")
+    exact = [*explicit, *options.levels, *(name for name in names if recognizable(name))]
     if options.columns is None and options.drop is None:
         return list(names), exact
     drop = set(matching(options.drop, names, where, "drop")) - set(explicit)
@@ -89,6 +91,7 @@ def arrange(grid: Grid, options: Options) -> Table:
     roles = Roles.of(grid.frame, options, grid.name, grid.names)
     notes = [*grid.notes, *roles.notes]
     frame, kept = grid.frame, None
+    levels: dict[str, Sequence[str]] = {}
     kind: Kind = "table" if options.gower and roles.vector is None else "rows"
     if roles.vector is not None:
         X = stacked(frame[roles.vector], grid.name, grid.place)
@@ -97,14 +100,15 @@ def arrange(grid: Grid, options: Options) -> Table:
         X, columns = _mixed(frames.picked(frame, roles.features)), tuple(roles.features)
     else:
         here = [name for name in roles.features if name in frame.columns]
-        numbers, text = _numbers(grid, here, notes)
-        if text and not options.encode:
-            _refuse_text(grid.name, text, roles.label is None)
+        numbers, text = _numbers(grid, here, options.levels, notes)
+        if options.encode is not True and (other := [n for n in text if n not in options.levels]):
+            _refuse_text(grid.name, other, roles.label is None)
         X, columns = _matrix(grid, roles.features, numbers, text)
         for name in text:
-            X, levels = _encoded(X, frame[name], grid.name)
-            columns += tuple(f"{name}={level}" for level in levels)
-            notes.append(f"Column {name!r} became {len(levels)} columns of 0 and 1.")
+            levels[name] = options.levels.get(name) or _levels(frame[name], grid.name)
+            X = _encoded(X, frame[name], levels[name], notes)
+            columns += tuple(f"{name}={level}" for level in levels[name])
+            notes.append(f"Column {name!r} became {len(levels[name])} columns of 0 and 1.")
     if kind == "rows":
         X, kept = without_gaps(X, columns, grid.name, grid.place, options.missing, notes)
     if kept is not None:
@@ -120,16 +124,21 @@ def arrange(grid: Grid, options: Options) -> Table:
         notes=tuple(notes),
         id_name=roles.id or "id",
         label_name=roles.label or "label",
+        levels=levels,
     )
 
 
-def _numbers(grid: Grid, features: list[str], notes: list[str]) -> tuple[Any, list[str]]:
-    """The numeric features as a frame, and the names of those that hold text."""
+def _numbers(
+    grid: Grid, features: list[str], levels: Mapping[str, Any], notes: list[str]
+) -> tuple[Any, list[str]]:
+    """The numeric features as a frame, and the names of those that hold text or are to."""
     frame, text, empty, mended = grid.frame, [], [], {}
     for name in features:
         column = frame[name]
         kind = feature_kind(column.dtype)
-        if column.null_count() == len(column):
+        if name in levels:
+            text.append(name)
+        elif column.null_count() == len(column):
             empty.append(name)
         elif kind == "text":
             numbers = _as_numbers(grid, name)
@@ -212,16 +221,31 @@ def _matrix(
     return X, columns
 
 
-def _encoded(X: NDArray[Any], column: Any, where: str) -> tuple[NDArray[Any], list[str]]:
-    """X with a column of 0 and 1 for each value; a missing value is 0 in all of them."""
-    values = plain(column)
-    levels, codes = np.unique(values, return_inverse=True)
+def _levels(column: Any, where: str) -> list[str]:
+    """The different values of a column of text."""
+    levels = [str(level) for level in np.unique(_texts(column)) if level != ""]
     if len(levels) > _MOST_LEVELS:
         raise ColumnTypeError(
             f"{where}: column {column.name!r} has {len(levels)} different values, too many for "
             f"columns of 0 and 1; drop={column.name!r}."
         )
-    real = [j for j, level in enumerate(levels) if level != ""]
-    onehot = (codes[:, None] == np.array(real)).astype(X.dtype if X.shape[1] else np.float64)
-    rows = X if X.shape[1] else np.empty((len(values), 0))
-    return np.hstack([rows, onehot]), [str(levels[j]) for j in real]
+    return levels
+
+
+def _encoded(X: NDArray[Any], column: Any, levels: Sequence[str], notes: list[str]) -> NDArray[Any]:
+    """X with a column of 0 and 1 for each level; a missing or unknown value is 0 in all of them."""
+    values = _texts(column)
+    onehot = values[:, None] == np.array(levels, np.str_)
+    strange = np.flatnonzero(~onehot.any(1) & (values != ""))
+    if len(strange):
+        found = quoted(dict.fromkeys(values[strange].tolist()), 3)
+        notes.append(
+            f"Column {column.name!r}: {counted(len(strange), 'row')} with values that were not "
+            f"there before, {found}; they count as missing."
+        )
+    onehot = onehot.astype(X.dtype if X.shape[1] else np.float64)
+    return np.hstack([X if X.shape[1] else np.empty((len(values), 0)), onehot])
+
+
+def _texts(column: Any) -> NDArray[np.str_]:
+    return plain(column.cast(str))

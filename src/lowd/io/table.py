@@ -38,6 +38,8 @@ class Table:
         Sentences for the user: what was recognized, left out or changed.
     alleles
         Of genotypes: SNPs, their alleles and frequencies, for `read(alleles=...)` of new people.
+    levels
+        Of columns that became columns of 0 and 1: their values, for `read(encode=...)` of new rows.
     """
 
     X: Any
@@ -52,6 +54,7 @@ class Table:
     id_name: str = "id"
     label_name: str = "label"
     alleles: Any = None
+    levels: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return int(self.X.shape[0]) if hasattr(self.X, "shape") else len(self.X)
