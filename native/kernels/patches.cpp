@@ -133,18 +133,19 @@ void alignment(Matrix<const T> X, Lists patches, Alignment kind, int k, double r
                Job& job) {
     const auto& kernel = kernels<T>();
     const int64_t n = X.rows, longest = patches.longest(), pairs = int64_t(k) * (k + 1) / 2;
-    const bool modified = kind == Alignment::modified;
+    const bool modified = kind == Alignment::modified, hessian = kind == Alignment::hessian;
+    const double rest = std::min(reg, 1.0);  // of what a quadric does not fit
     job.expect((modified ? 2 : 1) * ceil_div(patches.count(), ROWS) + ceil_div(n, ROWS));
     const int64_t own = patch_scratch(longest, X.cols), wide = round_up(longest, 8);
-    Scratch<double> scratch(job, own + (kind == Alignment::hessian ? (1 + k + pairs) * wide : 0));
+    Scratch<double> scratch(job, own + (hessian ? (1 + k + pairs) * wide : 0));
 
     std::vector<int32_t> taken;
     if (modified) taken = eigenvectors_taken(X, patches, k, scratch, job);
     std::vector<int64_t> offsets(patches.starts.size(), 0);
     for (int64_t i = 0; i < patches.count(); i++) {
-        const int64_t factors = modified                     ? 2 + taken[size_t(i)]
-                                : kind == Alignment::hessian ? pairs
-                                                             : 1 + k;
+        const int64_t factors = modified  ? 2 + taken[size_t(i)]
+                                : hessian ? pairs + (rest > 0 ? 1 + k : 0)
+                                          : 1 + k;
         offsets[size_t(i) + 1] = offsets[size_t(i)] + factors * round_up(patches.size(i), 8);
     }
     const Buffer<double> factors(offsets.back());
@@ -156,9 +157,9 @@ void alignment(Matrix<const T> X, Lists patches, Alignment kind, int k, double r
         if (modified)
             kernel.patch_modified(X.data, X.stride, X.cols, members, count, taken[size_t(i)], reg,
                                   memory, to);
-        else if (kind == Alignment::hessian)
-            kernel.patch_hessian(X.data, X.stride, X.cols, members, count, k, memory, memory + own,
-                                 to);
+        else if (hessian)
+            kernel.patch_hessian(X.data, X.stride, X.cols, members, count, k, rest, memory,
+                                 memory + own, to);
         else
             kernel.patch_ltsa(X.data, X.stride, X.cols, members, count, k, memory, to);
     });
@@ -171,10 +172,10 @@ void alignment(Matrix<const T> X, Lists patches, Alignment kind, int k, double r
                       offsets.data(),
                       factors.get(),
                       mass,
-                      modified                     ? 1
-                      : kind == Alignment::hessian ? int(pairs)
-                                                   : 0,
-                      kind != Alignment::hessian,
+                      modified  ? 1
+                      : hessian ? int(pairs)
+                                : 0,
+                      hessian ? rest : 1.0,
                       modified ? 1 : 0};
     PerWorker<int32_t> seen(job, n, -1);
     PerWorker<double> line(job, wide, 0), row_sum(job, n, 0);

@@ -372,11 +372,13 @@ void patch_ltsa(const T* x, int64_t stride, int64_t cols, const int32_t* members
     left_vectors(b, least(k, rank), factors, 1);
 }
 
-// F = the products of tangent coordinates, made orthogonal to [1, tangent coordinates] and to each
-// other. A product that depends on them says nothing of the curvature: it is dropped.
+// H = the products of tangent coordinates, made orthogonal to G = [1, tangent coordinates] and to
+// each other. A product that depends on them says nothing of the curvature: it is dropped. What G
+// and H leave counts `rest` times: H H' + rest (I - G G' - H H') has the factors sqrt(1 - rest) H,
+// and sqrt(rest) G to be taken out of rest I.
 template <class T>
 void patch_hessian(const T* x, int64_t stride, int64_t cols, const int32_t* members, int count,
-                   int k, double* scratch, double* basis, double* factors) {
+                   int k, double rest, double* scratch, double* basis, double* factors) {
     patch_ltsa(x, stride, cols, members, count, k, scratch, basis);
     const int64_t ld = round_up(count, EIGHT);
     int known = 1 + k;
@@ -387,7 +389,11 @@ void patch_hessian(const T* x, int64_t stride, int64_t cols, const int32_t* memb
             for (int64_t i = 0; i < ld; i++) v[i] = u[i] * t[i];
             orthonormal(v, basis, known, ld, 1e-10 * root(dot(v, v, ld)));
         }
-    for (int64_t i = 0; i < (known - 1 - k) * ld; i++) factors[i] = basis[(1 + k) * ld + i];
+    const int64_t first = (1 + k) * ld, products = known * ld - first;
+    const double curved = root(1 - rest), straight = root(rest);
+    for (int64_t i = 0; i < products; i++) factors[i] = curved * basis[first + i];
+    if (rest > 0)
+        for (int64_t i = 0; i < first; i++) factors[products + i] = straight * basis[i];
 }
 
 // With V the eigenvectors that are not taken, s of them, and W = (1 - a) w 1' + V H (H a
@@ -441,7 +447,7 @@ inline void assemble(const Patches& patches, int64_t first, int64_t last, const 
             clear(line, ld);
             for (int l = 0; l < factors; l++, f += ld)
                 add(l < patches.plus ? f[home.place] : -f[home.place], f, line, ld);
-            if (patches.identity && home.place < count - patches.without) line[home.place] += 1;
+            if (home.place < count - patches.without) line[home.place] += patches.identity;
             const int32_t* const members = patches.members + begin;
             for (int i = 0; i < count; i++) sum[members[i]] += mass * line[i];
         }

@@ -15,12 +15,16 @@ import lowd
 FOLDER = Path(os.environ.get("LOWD_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
 
+def _file(name):
+    path = FOLDER / name
+    if not path.exists():
+        pytest.skip(f"{name} is not here; set LOWD_DATA to its folder")
+    return path
+
+
 @cache
 def _mnist(rows):
-    path = FOLDER / "mnist.npz"
-    if not path.exists():
-        pytest.skip("mnist.npz is not here; set LOWD_DATA to its folder")
-    with np.load(path, allow_pickle=False) as arrays:
+    with np.load(_file("mnist.npz"), allow_pickle=False) as arrays:
         X, y = arrays["X"][:rows].astype(np.float32) / 255, arrays["y"][:rows]
     return lowd.PCA(50).fit_transform(X), y
 
@@ -68,3 +72,19 @@ def test_digits_lie_with_their_kind(name):
     places = model.fit_transform(X[old])
     assert _accuracy(places, y[old]) >= least
     assert _accuracy(places, y[old], model.transform(X[new]), y[new]) >= least - 0.06
+
+
+def test_frey_faces():
+    """560 pixels of a face in motion: pictures that follow each other are near in the map."""
+    with np.load(_file("frey_faces.npz"), allow_pickle=False) as file:
+        X = file[file.files[0]].astype(np.float64)
+    X = X.reshape(len(X), -1)
+    train, new = X[::2], X[1::2]
+    model = lowd.LocallyLinearEmbedding(2, n_neighbors=12).fit(train)
+    assert (model.residuals_ < 1e-6).all()
+    Y = np.empty((len(X), 2))
+    Y[::2], Y[1::2] = model.embedding_, model.transform(new)
+    steps = np.linalg.norm(np.diff(Y, axis=0), axis=1)
+    shuffled = np.random.default_rng(0).permutation(len(Y))
+    apart = np.linalg.norm(np.diff(Y[shuffled], axis=0), axis=1)
+    assert np.median(steps) < 0.35 * np.median(apart)

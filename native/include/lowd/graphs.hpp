@@ -55,8 +55,9 @@ void barycenters(Matrix<const T> Q, Matrix<const T> X, Lists near, double reg, d
                  Job& job);
 
 // How the error of a patch is measured. ltsa: I - G G', G = constants and k tangent coordinates;
-// hessian: H H', H = the products of tangent coordinates, made orthogonal to G; modified: F F', F =
-// several weight vectors of the patch's last member.
+// hessian: H H', H = the products of tangent coordinates, made orthogonal to G, plus reg (at most 1)
+// times the projector on what neither G nor H spans; modified: F F', F = several weight vectors of
+// the patch's last member.
 enum class Alignment { ltsa, hessian, modified };
 
 // The sum over patches (lists of rows, none twice in one) is a symmetric matrix with

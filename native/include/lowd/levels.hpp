@@ -62,7 +62,7 @@ struct PathOrder {
     int32_t* starts;  // PATH_CLASSES + 1
 };
 
-// A sum over patches of mass (identity - or + sum_l f_l f_l'), each on its members: see
+// A sum over patches of mass (identity I - or + sum_l f_l f_l'), each on its members: see
 // `alignment`.
 struct Home {
     int32_t patch, place;
@@ -75,7 +75,7 @@ struct Patches {
     const int64_t* offsets;  // of the first factor of each patch, which are padded vectors
     const double *factors, *mass;
     int plus;  // so many factors are added, the others are taken away
-    bool identity;
+    double identity;  // times the identity
     int without;  // so many last members have no part in the identity
 };
 // Entries of the scratch memory that a patch of p rows with d entries needs.
@@ -171,9 +171,11 @@ struct Kernels {
                         double* scratch, double* values);
     void (*patch_ltsa)(const T* x, int64_t stride, int64_t cols, const int32_t* members, int count,
                        int k, double* scratch, double* factors);
-    // basis: 1 + k + k (k + 1) / 2 vectors.
+    // basis: 1 + k + k (k + 1) / 2 vectors; the factors are the last of them, then (if rest > 0)
+    // the first.
     void (*patch_hessian)(const T* x, int64_t stride, int64_t cols, const int32_t* members,
-                          int count, int k, double* scratch, double* basis, double* factors);
+                          int count, int k, double rest, double* scratch, double* basis,
+                          double* factors);
     void (*patch_modified)(const T* x, int64_t stride, int64_t cols, const int32_t* members,
                            int count, int taken, double reg, double* scratch, double* factors);
 

@@ -140,8 +140,8 @@ class GraphVerbs:
             F = _modified(X, patches, k, reg)
             patches = [np.append(patch, i) for i, patch in enumerate(patches)]
         else:
-            make = {"ltsa": _complement, "hessian": _hessian}[kind]
-            F = [make(_differences(X[patch], X[patch[0]]), k) for patch in patches]
+            flat = [_differences(X[patch], X[patch[0]]) for patch in patches]
+            F = [_complement(Z, k) if kind == "ltsa" else _hessian(Z, k, reg) for Z in flat]
         blocks = [(m * f @ f.T).ravel() for m, f in zip(mass, F, strict=True)]
         rows = [np.repeat(patch, len(patch)) for patch in patches]
         cols = [np.tile(patch, len(patch)) for patch in patches]
@@ -188,8 +188,12 @@ def _complement(Z: Float64, k: int) -> Float64:
     return np.asarray(np.eye(p) - G @ G.T)
 
 
-def _hessian(Z: Float64, k: int) -> Float64:
-    """Products of tangent coordinates by Gram and Schmidt; what depends on others is dropped."""
+def _hessian(Z: Float64, k: int, reg: float) -> Float64:
+    """Products of tangent coordinates by Gram and Schmidt; what depends on others is dropped.
+
+    What no quadric fits is penalized too, if little: a spike on three rows has no curvature that
+    their patches could see.
+    """
     U = _tangent(Z, k)
     Q = [np.full(len(Z), len(Z) ** -0.5), *U.T]
     for a in range(k):
@@ -200,7 +204,9 @@ def _hessian(Z: Float64, k: int) -> Float64:
                 v = v - np.transpose(Q) @ (np.asarray(Q) @ v)
             length = np.linalg.norm(v)
             Q.append(v / length if length > 1e-10 * np.linalg.norm(product) else 0 * v)
-    return np.asarray(np.transpose(Q)[:, 1 + k :])
+    quadric = np.transpose(Q)
+    rest = np.eye(len(Z)) - quadric @ quadric.T  # a projector: its own square
+    return np.column_stack([quadric[:, 1 + k :], np.sqrt(min(reg, 1.0)) * rest])
 
 
 def _modified(X: Array, patches: list[Ints], k: int, reg: float) -> list[Float64]:

@@ -261,10 +261,10 @@ class Backend(Protocol):
         """The sum of mass_i F_i F_i' over patches, as a sparse symmetric matrix.
 
         F_i spans what `kind` penalizes. "ltsa": the complement of constants and k tangent
-        coordinates; "hessian": the quadratic columns of a thin QR; "modified": the weights of row
-        i, less row i itself. For "ltsa" and "hessian" a patch lists all its members, row i
-        included. Directions in which a patch has no extent beyond rounding are no tangent
-        coordinates.
+        coordinates; "hessian": the quadratic columns of a thin QR, and √reg times (reg: at most 1)
+        all that is orthogonal to the whole QR; "modified": the weights of row i, less row i
+        itself. For "ltsa" and "hessian" a patch lists all its members, row i included. Directions
+        in which a patch has no extent beyond rounding are no tangent coordinates.
         """
 
     def guttman(self, D: Array, W: Array | None) -> Guttman:

@@ -35,7 +35,9 @@ class HessianLLE(GraphReducer):
     radius
         Or all points within this distance; then `n_neighbors` does not count.
     reg
-        Ridge of the weights of new points and of the inverse, relative to the trace of each system.
+        Weight of what no quadric fits in a patch, beside that of second derivatives: without it
+        (0, the method of the paper) a spike on a few points may have none that their patches see.
+        1 is LTSA. Also the ridge of new points' weights, relative to the trace of each system.
     map
         New points by "barycentric" weights, or by a "tangent" plane fitted to their neighbors.
     n_landmarks
