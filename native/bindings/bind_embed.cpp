@@ -100,7 +100,7 @@ double surprise_of(const Starts& starts, const Members& indices, const Array1<co
 
 double normalizer_of(const Array2<const double>& Y, int threads, nb::object poll) {
     const auto y = view(Y);
-    require(y.cols >= 1 && y.cols <= 2, "one or two dimensions");
+    require(y.cols >= 1 && y.cols <= 3, "one to three dimensions");
     double sum = 0;
     run(threads, poll, [&](Job& job) { sum = normalizer(y, job); });
     return sum;

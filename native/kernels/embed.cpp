@@ -70,16 +70,14 @@ void pair_sums(Matrix<const double> Y, Likeness like, std::span<const int64_t> r
 double normalizer(Matrix<const double> Y, Job& job) {
     constexpr int SOME = 32;
     const int64_t n = Y.rows, padded = round_up(n, 16);
-    Buffer<float> x(padded, 1e18f), y(padded, 0.0f);
-    for (int64_t i = 0; i < n; i++) {
-        x[i] = float(Y.row(i)[0]);
-        y[i] = Y.cols > 1 ? float(Y.row(i)[1]) : 0.0f;
-    }
+    Buffer<float> y(Y.cols * padded, 1e18f);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t c = 0; c < Y.cols; c++) y[c * padded + i] = float(Y.row(i)[c]);
     const int64_t count = ceil_div(n, SOME);
     std::vector<double> sums(static_cast<size_t>(count));
     job.expect(count);
     job.parallel(count, [&](int64_t b, int) {
-        sums[size_t(b)] = level().embed.later_pairs(x.get(), y.get(), n, b * SOME,
+        sums[size_t(b)] = level().embed.later_pairs(y.get(), padded, int(Y.cols), n, b * SOME,
                                                     int(std::min<int64_t>(SOME, n - b * SOME)));
     });
     double sum = 0;
@@ -255,7 +253,7 @@ std::unique_ptr<Descent> meshed(Lists P, const double* values, int k);
 
 std::unique_ptr<Descent> descent(Lists P, const double* values, int k, Likeness like,
                                  bool approximate) {
-    if (approximate && like == Likeness::student && k <= 2) return meshed(P, values, k);
+    if (approximate && like == Likeness::student && k <= 3) return meshed(P, values, k);
     return std::make_unique<Exact>(P, values, k, like);
 }
 

@@ -30,6 +30,7 @@ namespace {
 #include "stress.inl"
 #include "monotone.inl"
 #include "embed.inl"
+#include "waves.inl"
 #include "mesh.inl"
 
 template <class T>
@@ -75,8 +76,8 @@ constexpr Sparse sparse{sparse_times<int32_t>, sparse_times<int64_t>, assemble};
 constexpr Embed embed{perplexity,    pair_sums,     attraction,   surprise,
                       advance<double>, advance<float>,
                       median,        settle,        W<float>,      even_lines,   columns_forward, lines_through,
-                      columns_back,  line_through,  spread_charges, read_slopes,   attract_all,
-                      later_pairs,   add_line,      inner,        extent};
+                      columns_back,  plane_forward, plane_back, line_through,  spread_charges, read_slopes,   attract_all,
+                      later_pairs,   near_pairs,    add_line,      inner,        extent};
 
 }  // namespace
 

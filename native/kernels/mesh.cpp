@@ -1,157 +1,28 @@
-// t-SNE on the line and in the plane by a mesh (see mesh.inl).
+// t-SNE on the line, in the plane and in space by a mesh (see mesh.inl). In space a large map would
+// need too many nodes: there are fewer then, for a smooth part of the kernel, and sums over near
+// pairs for the rest (P3M; Hockney and Eastwood, 1981).
+#include <array>
 #include <cmath>
-#include <cstring>
-#include <numbers>
 #include <numeric>
 
-#include "drive.hpp"
+#include "convolver.hpp"
+#include "curves.hpp"
 #include "lowd/embed.hpp"
+#include "near_sums.hpp"
 
 namespace lowd {
 
 namespace {
 
 constexpr float SPACING = 0.4f;  // of nodes: forces are right to about 1 %
-constexpr int SMALLEST = 64, LARGEST[2] = {1 << 20, 1 << 13};  // padded nodes on an axis
+constexpr int SMALLEST = 32, LARGEST[3] = {1 << 20, 1 << 13, 384};  // padded nodes on an axis
+constexpr float NEAR = 2.5f;  // nodes: pairs within are summed
 constexpr double MOST = 1e30;  // of a rate or an exaggeration, so that float32 holds it
-constexpr int RESORT = 100;  // steps between two sortings
-
-// The least 2^a 3^b >= need with b <= 3.
-int good_size(int64_t need) {
-    int64_t best = int64_t(1) << 62;
-    for (int64_t odd : {1, 3, 9, 27}) {
-        int64_t size = 4 * odd;
-        while (size < need) size *= 2;
-        best = std::min(best, size);
-    }
-    return int(best);
-}
-
-template <class T>
-struct Turns {
-    std::vector<T> cos, sin;
-    std::vector<int> radix;
-
-    explicit Turns(int size) : cos(size_t(size)), sin(size_t(size)) {
-        int rest = size;
-        for (int r : {4, 3, 2})
-            for (; rest % r == 0; rest /= r) radix.push_back(r);
-        for (int j = 0; j < size; j++) {
-            const double angle = -2 * std::numbers::pi * j / size;
-            cos[size_t(j)] = T(std::cos(angle));
-            sin[size_t(j)] = T(std::sin(angle));
-        }
-    }
-    Waves<T> view() const {
-        return {int(cos.size()), int(radix.size()), radix.data(), cos.data(), sin.data()};
-    }
-};
-
-// Convolves a grid of half x half nodes (or a line of half) with 1 / (1 + r^2).
-class Convolver {
-public:
-    Convolver() = default;
-    Convolver(int k, int size, double h, Job& job)
-        : k_(k), size_(size), half_(size / 2), turns_(new Turns<float>(size)) {
-        const auto& kernel = level().embed;
-        stride_ = k == 2 ? round_up(half_, 2 * kernel.lanes) : half_;
-        lines_ = k == 2 ? round_up(half_ + 1, kernel.lanes) : 1;
-        transform(h, job);
-        if (k == 2) {
-            re_ = Buffer<float>(lines_ * stride_, 0.0f);
-            im_ = Buffer<float>(lines_ * stride_, 0.0f);
-        }
-    }
-    int size() const { return size_; }
-    int half() const { return half_; }
-    int64_t stride() const { return stride_; }
-
-    void operator()(const float* in, float* out, Job& job) const {
-        const auto& kernel = level().embed;
-        const Waves<float> waves = turns_->view();
-        Scratch<float> scratch(job, 4 * int64_t(size_) * kernel.lanes);
-        if (k_ == 1) {
-            kernel.line_through(waves, kernel_.get(), in, out, scratch[0]);
-            return;
-        }
-        const int64_t wide = 2 * kernel.lanes;
-        job.parallel(stride_ / wide, [&](int64_t b, int worker) {
-            kernel.columns_forward(waves, in + b * wide, stride_, re_.get() + b * wide,
-                                   im_.get() + b * wide, scratch[worker]);
-        });
-        job.parallel(lines_ / kernel.lanes, [&](int64_t b, int worker) {
-            const int64_t at = b * kernel.lanes;
-            kernel.lines_through(waves, kernel_.get() + at, lines_, re_.get() + at * stride_,
-                                 im_.get() + at * stride_, stride_, scratch[worker]);
-        });
-        job.parallel(stride_ / wide, [&](int64_t b, int worker) {
-            kernel.columns_back(waves, re_.get() + b * wide, im_.get() + b * wide, stride_,
-                                out + b * wide, scratch[worker]);
-        });
-    }
-
-private:
-    // The transform of the kernel, divided by those of the two splines at the nodes, (1 4 1) / 6:
-    // so the mesh is exact for points on nodes. In float64, because it spans many sizes.
-    void transform(double h, Job& job) {
-        const auto& kernel = level().embed;
-        const Turns<double> turns(size_);
-        const Waves<double> waves = turns.view();
-        const int64_t wide = kernel.lanes;  // 2 W<double>
-        const int64_t m = half_ + 1;
-        Scratch<double> scratch(job, 2 * int64_t(size_) * wide);
-        std::vector<double> window(static_cast<size_t>(m));
-        for (int64_t j = 0; j < m; j++) {
-            const double one =
-                (4 + 2 * std::cos(2 * std::numbers::pi * double(j) / size_)) / 6;
-            window[size_t(j)] = 1 / (one * one * size_);
-        }
-        if (k_ == 1) {
-            Buffer<double> line(m), out(m);
-            for (int64_t j = 0; j < m; j++) line[j] = 1 / (1 + h * h * double(j * j));
-            kernel.even_lines(waves, line.get(), 1, 0, out.get(), 1, 0, 1, scratch[0]);
-            kernel_ = Buffer<float>(m);
-            for (int64_t j = 0; j < m; j++) kernel_[j] = float(out[j] * window[size_t(j)]);
-            return;
-        }
-        Buffer<double> grid(m * m), half(m * m);
-        job.parallel(ceil_div(m, wide), [&](int64_t b, int worker) {
-            const int64_t first = b * wide, count = std::min(wide, m - first);
-            for (int64_t r = first; r < first + count; r++)
-                for (int64_t c = 0; c < m; c++)
-                    grid[r * m + c] = 1 / (1 + h * h * double(r * r + c * c));
-            kernel.even_lines(waves, grid.get() + first * m, 1, m, half.get() + first * m, 1, m,
-                              int(count), scratch[worker]);
-        });
-        kernel_ = Buffer<float>(m * lines_, 0.0f);
-        job.parallel(ceil_div(m, wide), [&](int64_t b, int worker) {
-            const int64_t first = b * wide, count = std::min(wide, m - first);
-            kernel.even_lines(waves, half.get() + first, m, 1, grid.get() + first, m, 1, int(count),
-                              scratch[worker]);
-            for (int64_t r = 0; r < m; r++)
-                for (int64_t c = first; c < first + count; c++)
-                    kernel_[r * lines_ + c] =
-                        float(grid[r * m + c] * window[size_t(r)] * window[size_t(c)]);
-        });
-    }
-
-    int k_ = 0, size_ = 0, half_ = 0;
-    int64_t stride_ = 0, lines_ = 0;
-    std::shared_ptr<Turns<float>> turns_;
-    Buffer<float> kernel_, re_, im_;
-};
+constexpr int RESORT = 100, SOON = 10;  // steps between two sortings, and at least
 
 struct Box {
-    float low[2], high[2];
+    float low[4], high[4];
 };
-
-// Spreads bits so that those of another number fit between them.
-uint32_t spaced(uint32_t x) {
-    x = (x | x << 8) & 0x00ff00ff;
-    x = (x | x << 4) & 0x0f0f0f0f;
-    x = (x | x << 2) & 0x33333333;
-    return (x | x << 1) & 0x55555555;
-}
 
 // Points are kept in slots: every now and then they are sorted, so that neighbors in the map are
 // neighbors in memory. Chunks of slots are the blocks of all work.
@@ -160,6 +31,7 @@ public:
     Meshed(Lists P, const double* values, int k)
         : n_(P.count()),
           k_(k),
+          width_(k == 3 ? 4 : k),
           chunks_(std::clamp<int64_t>(n_ / 512, 1, 256)),
           starts_(size_t(n_ + 1), 0),
           spare_starts_(starts_),
@@ -179,18 +51,18 @@ public:
     int dimensions() const override { return k_; }
 
     void start(Matrix<const double> Y) override {
-        y_.assign(size_t(n_ * k_), 0.0f);
+        y_.assign(size_t(n_ * width_), 0.0f);
         velocity_ = next_ = y_;
         gain_.assign(y_.size(), 1.0f);
         read(Y);
-        age_ = 0;
+        age_ = RESORT;
     }
 
     double advance(int64_t steps, double exaggeration, double momentum, double rate,
                    Job& job) override {
         double moved = 0;
         for (int64_t s = 0; s < steps; s++, age_++) {
-            if (age_ % RESORT == 0) resort(job);
+            if (age_ >= RESORT || (age_ >= SOON && sprawling())) resort(job);
             const double z = potential(job);
             std::vector<double> parts(static_cast<size_t>(chunks_));
             job.parallel(chunks_, [&](int64_t c, int) {
@@ -207,7 +79,7 @@ public:
     void places(Matrix<double> out) const override {
         for (int64_t i = 0; i < n_; i++)
             for (int c = 0; c < k_; c++)
-                out.row(order_[size_t(i)])[c] = double(y_[size_t(i * k_ + c)]);
+                out.row(order_[size_t(i)])[c] = double(y_[size_t(i * width_ + c)]);
     }
 
     void forces(Matrix<const double> Y, Matrix<double> attraction, Matrix<double> repulsion,
@@ -215,44 +87,45 @@ public:
         start(Y);
         resort(job);
         const double z = potential(job);
-        std::vector<float> a(size_t(n_ * k_)), r(a.size(), 0.0f);
+        std::vector<float> a(size_t(n_ * width_)), r(a.size(), 0.0f);
         job.parallel(chunks_, [&](int64_t c, int) {
-            const int64_t first = begin(c), count = begin(c + 1) - first, at = first * k_;
+            const int64_t first = begin(c), count = begin(c + 1) - first, at = first * width_;
             level().embed.attract(y_.data(), k_, first, first + count, starts_.data(), ties_.get(),
                                   unit_.data(), 1.0f, &a[size_t(at)]);
-            level().embed.read(grid_, &y_[size_t(at)], count, float(-0.5 / z), &r[size_t(at)]);
+            repel(first, count, float(-0.5 / z), &r[size_t(at)]);
         });
         for (int64_t i = 0; i < n_; i++)
             for (int c = 0; c < k_; c++) {
-                attraction.row(order_[size_t(i)])[c] = double(a[size_t(i * k_ + c)]);
-                repulsion.row(order_[size_t(i)])[c] = double(r[size_t(i * k_ + c)]);
+                attraction.row(order_[size_t(i)])[c] = double(a[size_t(i * width_ + c)]);
+                repulsion.row(order_[size_t(i)])[c] = double(r[size_t(i * width_ + c)]);
             }
     }
 
-    // Rows of the array are the first coordinate, which runs along rows of the grid.
+    // Axes are in the order of coordinates: the first one runs along rows of the grid.
     Mesh mesh(Matrix<const double> Y, Job& job) override {
+        if (k_ == 3) return {};
         start(Y);
         resort(job);
         potential(job);
-        const int64_t half = convolve_.half();
+        const int64_t half = convolve_.half(), rows = convolve_.rows();
         Mesh out;
         out.spacing = 1 / double(grid_.inverse);
         for (int c = 0; c < k_; c++) {
             out.nodes[size_t(c)] = half;
             out.origin[size_t(c)] = double(grid_.origin[c]);
         }
-        out.phi.resize(size_t(k_ == 2 ? half * half : half));
-        for (int64_t r = 0; r < (k_ == 2 ? half : 1); r++)
+        out.phi.resize(size_t(rows * half));
+        for (int64_t r = 0; r < rows; r++)
             for (int64_t c = 0; c < half; c++)
-                out.phi[size_t(k_ == 2 ? c * half + r : c)] = phi_[r * convolve_.stride() + c];
+                out.phi[size_t(c * rows + r)] = phi_[r * grid_.stride + c];
         return out;
     }
 
 private:
     static constexpr int64_t SLACK = 64;  // what is fetched ahead is there
     struct Tile {
-        int64_t row = 0, col = 0, rows = 0, cols = 0;
-        std::vector<float> cells;
+        TileView view{};
+        std::vector<float> memory;
     };
 
     int64_t begin(int64_t chunk) const { return n_ * chunk / chunks_; }
@@ -276,32 +149,40 @@ private:
     void read(Matrix<const double> Y) {
         for (int64_t i = 0; i < n_; i++)
             for (int c = 0; c < k_; c++)
-                y_[size_t(i * k_ + c)] = float(Y.row(order_[size_t(i)])[c]);
+                y_[size_t(i * width_ + c)] = float(Y.row(order_[size_t(i)])[c]);
     }
 
     double step(int64_t chunk, float exaggeration, float push, float momentum, float rate) {
         constexpr int64_t SOME = 256;
         const auto& kernel = level().embed;
-        float force[2 * SOME];
+        float force[4 * SOME];
         double moved = 0;
         for (int64_t i = begin(chunk); i < begin(chunk + 1); i += SOME) {
             const int64_t count = std::min(SOME, begin(chunk + 1) - i);
-            const auto at = size_t(i * k_);
+            const auto at = size_t(i * width_);
             kernel.attract(y_.data(), k_, i, i + count, starts_.data(), ties_.get(), unit_.data(),
                            exaggeration, force);
-            kernel.read(grid_, &y_[at], count, push, force);
-            std::copy_n(&y_[at], count * k_, &next_[at]);
-            moved += kernel.advance32(count, k_, momentum, rate, force, &next_[at], &velocity_[at],
-                                      &gain_[at]);
+            repel(i, count, push, force);
+            std::copy_n(&y_[at], count * width_, &next_[at]);
+            moved += kernel.advance32(count, width_, momentum, rate, force, &next_[at],
+                                      &velocity_[at], &gain_[at]);
         }
         return moved;
+    }
+
+    // f += scale times the slope of the potential at points.
+    void repel(int64_t first, int64_t count, float scale, float* f) const {
+        level().embed.read(grid_, &y_[size_t(first * width_)], count, scale, f);
+        if (reach_ > 0)
+            for (int64_t e = 0; e < count * width_; e++)
+                f[e] -= 2 * scale * near_[size_t(first * width_ + e)];
     }
 
     void measure(Job& job) {
         job.parallel(chunks_, [&](int64_t c, int) {
             Box& box = boxes_[size_t(c)];
-            level().embed.extent(&y_[size_t(begin(c) * k_)], begin(c + 1) - begin(c), k_, box.low,
-                                 box.high);
+            level().embed.extent(&y_[size_t(begin(c) * width_)], begin(c + 1) - begin(c), width_,
+                                 box.low, box.high);
         });
     }
     Box whole() const {
@@ -314,6 +195,18 @@ private:
         return all;
     }
 
+    float span(const Box& box) const {
+        float most = 0;
+        for (int c = 0; c < k_; c++) most = std::max(most, box.high[c] - box.low[c]);
+        return most;
+    }
+    // Have the chunks grown so much that their tiles are several times the grid?
+    bool sprawling() const {
+        int64_t cells = 0;
+        for (const Tile& tile : tiles_) cells += int64_t(tile.memory.size());
+        return k_ == 3 && cells > 4 * convolve_.cells();
+    }
+
     // The potential of all points on a grid that holds them; returns Z.
     double potential(Job& job) {
         const auto& kernel = level().embed;
@@ -321,70 +214,98 @@ private:
         job.parallel(chunks_, [&](int64_t c, int) {
             const Box& box = boxes_[size_t(c)];
             Tile& tile = tiles_[size_t(c)];
-            const auto node = [&](float y, int axis) {
-                return int64_t((y - grid_.origin[axis]) * grid_.inverse);
-            };
-            tile.col = node(box.low[0], 0) - 1;
-            tile.cols = node(box.high[0], 0) + 3 - tile.col;
-            tile.row = k_ == 2 ? node(box.low[1], 1) - 1 : 0;
-            tile.rows = k_ == 2 ? node(box.high[1], 1) + 3 - tile.row : 1;
-            tile.cells.assign(size_t(tile.rows * tile.cols), 0.0f);
-            kernel.spread(grid_, &y_[size_t(begin(c) * k_)], begin(c + 1) - begin(c), tile.row,
-                          tile.col, tile.cols, tile.cells.data());
+            TileView& view = tile.view;
+            size_t cells = 1;
+            for (int a = 0; a < 3; a++) {
+                const auto node = [&](float y) {
+                    return int64_t((y - grid_.origin[a]) * grid_.inverse);
+                };
+                view.first[a] = a < k_ ? node(box.low[a]) - 1 : 0;
+                view.count[a] = a < k_ ? node(box.high[a]) + 3 - view.first[a] : 1;
+                cells *= size_t(view.count[a]);
+            }
+            tile.memory.assign(cells, 0.0f);
+            view.cells = tile.memory.data();
+            kernel.spread(grid_, &y_[size_t(begin(c) * width_)], begin(c + 1) - begin(c), view);
         });
-        // Tiles are added in their order, whoever does it: some rows of the grid at a time.
-        const int64_t stride = convolve_.stride(), rows = k_ == 2 ? convolve_.half() : 1, some = 8;
-        job.parallel(ceil_div(rows, some), [&](int64_t b, int) {
-            const int64_t first = b * some, last = std::min(rows, first + some);
-            std::fill_n(rho_.get() + first * stride, (last - first) * stride, 0.0f);
-            for (const Tile& tile : tiles_)
-                for (int64_t r = std::max(first, tile.row);
-                     r < std::min(last, tile.row + tile.rows); r++)
-                    kernel.add(rho_.get() + r * stride + tile.col,
-                               tile.cells.data() + (r - tile.row) * tile.cols, tile.cols);
+        // Tiles are added in their order, whoever does it: a plane or some rows at a time.
+        const int64_t rows = convolve_.rows(), some = k_ == 3 ? rows : 8;
+        const int64_t parts = ceil_div(rows, some), stride = grid_.stride;
+        job.parallel(convolve_.planes() * parts, [&](int64_t b, int) {
+            const int64_t plane = b / parts, first = b % parts * some;
+            const int64_t last = std::min(rows, first + some);
+            float* const to = rho_.get() + plane * grid_.plane;
+            std::fill_n(to + first * stride, (last - first) * stride, 0.0f);
+            for (const Tile& tile : tiles_) {
+                const TileView& view = tile.view;
+                const int64_t in = plane - view.first[2];
+                if (in < 0 || in >= view.count[2]) continue;
+                const float* const from = view.cells + in * view.count[1] * view.count[0];
+                for (int64_t r = std::max(first, view.first[1]);
+                     r < std::min(last, view.first[1] + view.count[1]); r++)
+                    kernel.add(to + r * stride + view.first[0],
+                               from + (r - view.first[1]) * view.count[0], view.count[0]);
+            }
         });
         convolve_(rho_.get(), phi_.get(), job);
         // Of points that are all far apart Z is less than its rounding.
-        return std::max(sum_of_phi(job) - double(n_), 1e-6 * double(n_));
+        double near = 0;
+        if (reach_ > 0) {
+            near_.resize(y_.size());
+            const Box box = whole();
+            near = near_sums(y_.data(), n_, box.low, span(box), reach_, near_.data(), job);
+        }
+        return std::max(sum_of_phi(job) + near - double(n_), 1e-6 * double(n_));
     }
 
     double sum_of_phi(Job& job) const {
-        const int64_t stride = convolve_.stride(), rows = k_ == 2 ? convolve_.half() : 1, some = 8;
         // Reading is the transpose of spreading: the sum of phi over points is one of grids.
-        std::vector<double> sums(static_cast<size_t>(rows));
         if (k_ == 1) {
             double sum = 0;
-            for (int64_t c = 0; c < stride; c++) sum += double(rho_[c]) * double(phi_[c]);
+            for (int64_t c = 0; c < grid_.stride; c++) sum += double(rho_[c]) * double(phi_[c]);
             return sum;
         }
-        job.parallel(ceil_div(rows, some), [&](int64_t b, int) {
-            for (int64_t r = b * some; r < std::min(rows, (b + 1) * some); r++)
-                sums[size_t(r)] =
-                    level().embed.inner(rho_.get() + r * stride, phi_.get() + r * stride, stride);
+        const int64_t length = k_ == 3 ? grid_.plane : grid_.stride, lines = convolve_.half();
+        const int64_t some = 8;
+        std::vector<double> sums(static_cast<size_t>(lines));
+        job.parallel(ceil_div(lines, some), [&](int64_t b, int) {
+            for (int64_t l = b * some; l < std::min(lines, (b + 1) * some); l++)
+                sums[size_t(l)] =
+                    level().embed.inner(rho_.get() + l * length, phi_.get() + l * length, length);
         });
         return std::accumulate(sums.begin(), sums.end(), 0.0);
+    }
+
+    // In space work grows with the nodes, and with n^2 / nodes by near pairs.
+    int largest() const {
+        if (k_ < 3) return LARGEST[k_ - 1];
+        const auto nodes = int64_t(6 * std::cbrt(double(n_)));
+        return std::clamp(good_size(nodes), 2 * SMALLEST, LARGEST[2]);
     }
 
     // A grid for the present places; a larger one only if they need it.
     void fit(Job& job) {
         const Box box = whole();
-        float span = box.high[0] - box.low[0];
-        if (k_ == 2) span = std::max(span, box.high[1] - box.low[1]);
-        const int64_t need = 2 * (int64_t(span / spacing_) + 8);
-        if (!rho_ || need > convolve_.size()) {
-            int size = std::max(SMALLEST, good_size(need));
-            if (size > LARGEST[k_ - 1]) {  // coarser nodes instead of more
-                size = LARGEST[k_ - 1];
-                spacing_ = std::max(spacing_, 1.5f * span / float(size / 2 - 8));
+        // Of a map that has shrunk all pairs would be near.
+        const bool anew = reach_ > 0 && 4 * span(box) < SPACING * float(largest());
+        if (anew) spacing_ = SPACING, reach_ = 0;
+        const int64_t need = 2 * (int64_t(span(box) / spacing_) + 8);
+        if (!rho_ || anew || need > convolve_.size()) {
+            int size = std::max(k_ == 3 ? SMALLEST : 2 * SMALLEST, good_size(need));
+            if (size > largest()) {  // coarser nodes instead of more, and for a while
+                size = largest();
+                const float more = k_ == 3 ? 1.2f : 1.5f;
+                spacing_ = std::max(spacing_, more * span(box) / float(size / 2 - 8));
+                if (k_ == 3) reach_ = NEAR * spacing_;
             }
-            convolve_ = Convolver(k_, size, double(spacing_), job);
-            const int64_t cells = (k_ == 2 ? convolve_.half() : 1) * convolve_.stride();
-            rho_ = Buffer<float>(cells + 64, 0.0f);
-            phi_ = Buffer<float>(cells + 64, 0.0f);
+            convolve_ = Convolver(k_, size, double(spacing_), double(reach_), job);
+            rho_ = Buffer<float>(convolve_.cells() + 64, 0.0f);
+            phi_ = Buffer<float>(convolve_.cells() + 64, 0.0f);
         }
         grid_.k = k_;
         grid_.inverse = 1 / spacing_;
         grid_.stride = convolve_.stride();
+        grid_.plane = convolve_.rows() * grid_.stride;
         grid_.phi = phi_.get();
         // The middle of the map is on a node.
         for (int c = 0; c < k_; c++)
@@ -393,17 +314,19 @@ private:
     }
 
     void resort(Job& job) {
+        age_ = 0;
         measure(job);
         const Box box = whole();
-        float span = box.high[0] - box.low[0];
-        if (k_ == 2) span = std::max(span, box.high[1] - box.low[1]);
-        const float unit = 65535 / std::max(span, 1e-30f);
+        const float unit = (k_ == 3 ? 1023 : 65535) / std::max(span(box), 1e-30f);
         std::vector<std::pair<uint32_t, int32_t>> keys(static_cast<size_t>(n_)), other(keys.size());
         for (int64_t i = 0; i < n_; i++) {
             const auto at = [&](int c) {
-                return uint32_t((y_[size_t(i * k_ + c)] - box.low[c]) * unit);
+                return uint32_t((y_[size_t(i * width_ + c)] - box.low[c]) * unit);
             };
-            keys[size_t(i)] = {k_ == 1 ? at(0) : spaced(at(0)) | spaced(at(1)) << 1, int32_t(i)};
+            keys[size_t(i)] = {k_ == 1   ? at(0)
+                               : k_ == 2 ? spaced(at(0)) | spaced(at(1)) << 1
+                                         : along_curve({at(0), at(1), at(2)}),
+                               int32_t(i)};
         }
         for (int shift = 0; shift < 32; shift += 11) {
             std::array<int64_t, 2049> counts{};
@@ -425,8 +348,8 @@ private:
         order_.swap(order);
         for (auto* v : {&y_, &velocity_, &gain_}) {
             for (int64_t i = 0; i < n_; i++)
-                std::copy_n(&(*v)[size_t(keys[size_t(i)].second) * size_t(k_)], k_,
-                            &next_[size_t(i * k_)]);
+                std::copy_n(&(*v)[size_t(keys[size_t(i)].second) * size_t(width_)], width_,
+                            &next_[size_t(i * width_)]);
             v->swap(next_);
         }
         job.parallel(chunks_, [&](int64_t c, int) {
@@ -445,16 +368,16 @@ private:
     }
 
     int64_t n_;
-    int k_;
-    int64_t chunks_, age_ = 0;
+    int k_, width_;  // width_: entries of a point
+    int64_t chunks_, age_ = 0;  // age_: steps since the last sorting
     std::vector<int64_t> starts_, spare_starts_;  // of ties, sixteen by sixteen
     std::vector<float> unit_, spare_unit_;
     Buffer<Ties> ties_, spare_ties_;
     std::vector<int32_t> order_;  // the row in each slot
     std::vector<Tile> tiles_;
     std::vector<Box> boxes_;
-    std::vector<float> y_, next_, velocity_, gain_;
-    float spacing_ = SPACING;
+    std::vector<float> y_, next_, velocity_, gain_, near_;
+    float spacing_ = SPACING, reach_ = 0;  // reach_: pairs nearer than that are summed
     Convolver convolve_;
     GridView grid_{};
     Buffer<float> rho_, phi_;

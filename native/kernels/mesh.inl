@@ -1,191 +1,7 @@
-// Sums of 1 / (1 + d^2) over many points of the plane or the line by a mesh: charges are spread on a
-// grid by cubic B-splines, the grid is convolved by Fourier transforms, and what is felt at a point
-// is read by the same splines. Transforms run side by side in the lanes of vectors.
+// Sums of 1 / (1 + d^2) over many points of the line, the plane or space by a mesh: charges are
+// spread on a grid by cubic B-splines, the grid is convolved (see waves.inl), and what is felt at a
+// point is read by the same splines. Points of space have a fourth coordinate, which is 0.
 
-template <class T>
-struct Complex {
-    Vec<T> re, im;
-};
-template <class T>
-inline INLINE Complex<T> operator+(Complex<T> a, Complex<T> b) {
-    return {a.re + b.re, a.im + b.im};
-}
-template <class T>
-inline INLINE Complex<T> operator-(Complex<T> a, Complex<T> b) {
-    return {a.re - b.re, a.im - b.im};
-}
-
-// The transform of R numbers.
-template <int R, class T>
-inline INLINE void short_transform(Complex<T>* a) {
-    if constexpr (R == 2) {
-        const Complex<T> d = a[0] - a[1];
-        a[0] = a[0] + a[1];
-        a[1] = d;
-    } else if constexpr (R == 3) {
-        constexpr T HALF = T(0.5), SINE = T(0.86602540378443864676);
-        const Complex<T> sum = a[1] + a[2], gap = a[1] - a[2];
-        const Complex<T> mid{a[0].re - HALF * sum.re, a[0].im - HALF * sum.im};
-        a[0] = a[0] + sum;
-        a[1] = {mid.re + SINE * gap.im, mid.im - SINE * gap.re};
-        a[2] = {mid.re - SINE * gap.im, mid.im + SINE * gap.re};
-    } else {
-        const Complex<T> s = a[0] + a[2], d = a[0] - a[2], t = a[1] + a[3], g = a[1] - a[3];
-        a[0] = s + t;
-        a[1] = {d.re + g.im, d.im - g.re};
-        a[2] = s - t;
-        a[3] = {d.re - g.im, d.im + g.re};
-    }
-}
-
-// One pass over all numbers: parts of `length`, `apart` of them interleaved, become parts of
-// length / R in their final order (Stockham).
-template <int R, class T>
-inline INLINE void pass(const Waves<T>& waves, int length, int apart, const Complex<T>* from,
-                        Complex<T>* to) {
-    const int m = length / R;
-    for (int p = 0; p < m; p++) {
-        T c[R], s[R];
-        for (int k = 1; k < R; k++) c[k] = waves.cos[p * k * apart], s[k] = waves.sin[p * k * apart];
-        for (int q = 0; q < apart; q++) {
-            Complex<T> a[R];
-            for (int k = 0; k < R; k++) a[k] = from[q + apart * (p + m * k)];
-            short_transform<R>(a);
-            Complex<T>* const out = to + q + apart * R * p;
-            out[0] = a[0];
-            for (int k = 1; k < R; k++)
-                out[apart * k] = {c[k] * a[k].re - s[k] * a[k].im, c[k] * a[k].im + s[k] * a[k].re};
-        }
-    }
-}
-// Of waves.size numbers in a; the result is in the buffer that is returned.
-template <class T>
-inline Complex<T>* transformed(const Waves<T>& waves, Complex<T>* a, Complex<T>* b) {
-    int length = waves.size, apart = 1;
-    for (int i = 0; i < waves.passes; i++) {
-        const int R = waves.radix[i];
-        if (R == 4)
-            pass<4>(waves, length, apart, a, b);
-        else if (R == 3)
-            pass<3>(waves, length, apart, a, b);
-        else
-            pass<2>(waves, length, apart, a, b);
-        length /= R;
-        apart *= R;
-        std::swap(a, b);
-    }
-    return a;
-}
-
-// Even lines have real transforms, so two lines fit into one complex one: lines (2 W) of half + 1
-// entries, out likewise. step: distance of entries, width: distance of lines.
-void even_lines(const Waves<double>& waves, const double* in, int64_t in_step, int64_t in_width,
-                double* out, int64_t out_step, int64_t out_width, int lines, double* scratch) {
-    constexpr int L = W<double>;
-    auto* const a = reinterpret_cast<Complex<double>*>(scratch);
-    const int size = waves.size, half = size / 2;
-    for (int j = 0; j < size; j++) {
-        const int at = j <= half ? j : size - j;
-        for (int l = 0; l < 2 * L; l++) {
-            const double v = l < lines ? in[at * in_step + l * in_width] : 0;
-            if (l < L)
-                a[j].re[l] = v;
-            else
-                a[j].im[l - L] = v;
-        }
-    }
-    const Complex<double>* const z = transformed(waves, a, a + size);
-    for (int j = 0; j <= half; j++)
-        for (int l = 0; l < lines; l++)
-            out[j * out_step + l * out_width] = l < L ? z[j].re[l] : z[j].im[l - L];
-}
-
-// Columns c .. c + 2 W of a grid of half rows to half a spectrum, two columns in one transform.
-void columns_forward(const Waves<float>& waves, const float* grid, int64_t stride, float* re,
-                     float* im, float* scratch) {
-    constexpr int L = W<float>;
-    auto* const a = reinterpret_cast<Complex<float>*>(scratch);
-    const int size = waves.size, half = size / 2;
-    for (int r = 0; r < half; r++) a[r] = {load(grid + r * stride), load(grid + r * stride + L)};
-    for (int r = half; r < size; r++) a[r] = {Vec<float>{}, Vec<float>{}};
-    const Complex<float>* const z = transformed(waves, a, a + size);
-    for (int k = 0; k <= half; k++) {
-        const Complex<float> u = z[k], v = z[k ? size - k : 0];
-        store(re + k * stride, 0.5f * (u.re + v.re));
-        store(im + k * stride, 0.5f * (u.im - v.im));
-        store(re + k * stride + L, 0.5f * (u.im + v.im));
-        store(im + k * stride + L, 0.5f * (v.re - u.re));
-    }
-}
-
-// W lines of the spectrum: forward along them, times the kernel, and back. Lines must be there to
-// a multiple of W columns.
-void lines_through(const Waves<float>& waves, const float* kernel, int64_t pitch, float* re,
-                   float* im, int64_t stride, float* scratch) {
-    constexpr int L = W<float>;
-    auto* const a = reinterpret_cast<Complex<float>*>(scratch);
-    const int size = waves.size, half = size / 2;
-    Vec<float> square[L];
-    for (int part = 0; part < 2; part++) {
-        const float* const from = part ? im : re;
-        for (int c = 0; c < half; c += L) {
-            for (int l = 0; l < L; l++) square[l] = load(from + l * stride + c);
-            transpose<float>(square);
-            for (int l = 0; l < L && c + l < half; l++) (part ? a[c + l].im : a[c + l].re) = square[l];
-        }
-    }
-    for (int c = half; c < size; c++) a[c] = {Vec<float>{}, Vec<float>{}};
-    Complex<float>* z = transformed(waves, a, a + size);
-    for (int k = 0; k < size; k++) {  // and exchange the parts: the next transform goes back
-        const Vec<float> w = load(kernel + (k <= half ? k : size - k) * pitch);
-        z[k] = {w * z[k].im, w * z[k].re};
-    }
-    z = transformed(waves, z, z == a ? a + size : a);
-    for (int part = 0; part < 2; part++) {
-        float* const to = part ? im : re;
-        for (int c = 0; c < half; c += L) {
-            for (int l = 0; l < L; l++)
-                square[l] = c + l < half ? (part ? z[c + l].re : z[c + l].im) : Vec<float>{};
-            transpose<float>(square);
-            for (int l = 0; l < L; l++) store(to + l * stride + c, square[l]);
-        }
-    }
-}
-
-void columns_back(const Waves<float>& waves, const float* re, const float* im, int64_t stride,
-                  float* grid, float* scratch) {
-    constexpr int L = W<float>;
-    auto* const a = reinterpret_cast<Complex<float>*>(scratch);
-    const int size = waves.size, half = size / 2;
-    for (int k = 0; k <= half; k++) {  // A + iB with its parts exchanged
-        const Complex<float> A{load(re + k * stride), load(im + k * stride)};
-        const Complex<float> B{load(re + k * stride + L), load(im + k * stride + L)};
-        a[k] = {A.im + B.re, A.re - B.im};
-        if (k > 0 && k < half) a[size - k] = {B.re - A.im, A.re + B.im};
-    }
-    const Complex<float>* const z = transformed(waves, a, a + size);
-    for (int r = 0; r < half; r++) {
-        store(grid + r * stride, z[r].im);
-        store(grid + r * stride + L, z[r].re);
-    }
-}
-
-// A line of half entries times an even kernel, in one lane.
-void line_through(const Waves<float>& waves, const float* kernel, const float* in, float* out,
-                  float* scratch) {
-    auto* const a = reinterpret_cast<Complex<float>*>(scratch);
-    const int size = waves.size, half = size / 2;
-    for (int j = 0; j < size; j++) a[j] = {spread(j < half ? in[j] : 0.0f), Vec<float>{}};
-    Complex<float>* z = transformed(waves, a, a + size);
-    for (int k = 0; k < size; k++) {
-        const float w = kernel[k <= half ? k : size - k];
-        z[k] = {w * z[k].im, w * z[k].re};
-    }
-    z = transformed(waves, z, z == a ? a + size : a);
-    for (int j = 0; j < half; j++) out[j] = z[j].im[0];
-}
-
-// ---- Points ----
 typedef float Four __attribute__((vector_size(16)));
 inline INLINE Four load4(const float* p) {
     Four v;
@@ -212,47 +28,86 @@ inline INLINE Reach reach_of(float y, float origin, float inverse) {
     return r;
 }
 
-// Adds the charges of points to a tile whose first node is (row, col) of the mesh.
-void spread_charges(const GridView& grid, const float* y, int64_t count, int64_t row, int64_t col,
-                    int64_t cols, float* tile) {
-    for (int64_t i = 0; i < count; i++) {
-        const Reach c = reach_of(y[grid.k * i], grid.origin[0], grid.inverse);
-        const Four across = c.value;
-        if (grid.k == 1) {
-            float* const at = tile + c.cell - 1 - col;
-            const Four sum = load4(at) + across;
-            __builtin_memcpy(at, &sum, sizeof sum);
-            continue;
+// Adds the charges of points to a tile.
+template <int K>
+inline INLINE void spread_in(const GridView& grid, const float* y, int64_t count,
+                             const TileView& tile) {
+    constexpr int PLANES = K == 3 ? 4 : 1, ROWS = K >= 2 ? 4 : 1, WIDTH = K == 3 ? 4 : K;
+    for (int64_t i = 0; i < count; i++, y += WIDTH) {
+        const Reach c = reach_of(y[0], grid.origin[0], grid.inverse);
+        Reach r{}, p{};
+        float* at = tile.cells + c.cell - 1 - tile.first[0];
+        if constexpr (K >= 2) {
+            r = reach_of(y[1], grid.origin[1], grid.inverse);
+            at += (r.cell - 1 - tile.first[1]) * tile.count[0];
         }
-        const Reach r = reach_of(y[2 * i + 1], grid.origin[1], grid.inverse);
-        float* at = tile + (r.cell - 1 - row) * cols + c.cell - 1 - col;
-        for (int q = 0; q < 4; q++, at += cols) {
-            const Four sum = load4(at) + r.value[q] * across;
-            __builtin_memcpy(at, &sum, sizeof sum);
+        if constexpr (K == 3) {
+            p = reach_of(y[2], grid.origin[2], grid.inverse);
+            at += (p.cell - 1 - tile.first[2]) * tile.count[1] * tile.count[0];
+        }
+        for (int o = 0; o < PLANES; o++) {
+            const Four across = K == 3 ? p.value[o] * c.value : c.value;
+            float* line = at + o * tile.count[1] * tile.count[0];
+            for (int q = 0; q < ROWS; q++, line += tile.count[0]) {
+                const Four sum = load4(line) + (K >= 2 ? r.value[q] * across : across);
+                __builtin_memcpy(line, &sum, sizeof sum);
+            }
         }
     }
 }
+void spread_charges(const GridView& grid, const float* y, int64_t count, const TileView& tile) {
+    grid.k == 3   ? spread_in<3>(grid, y, count, tile)
+    : grid.k == 2 ? spread_in<2>(grid, y, count, tile)
+                  : spread_in<1>(grid, y, count, tile);
+}
 
 // f += scale times the slope of the potential at points.
-void read_slopes(const GridView& grid, const float* y, int64_t count, float scale, float* f) {
+template <int K>
+inline INLINE void read_in(const GridView& grid, const float* y, int64_t count, float scale,
+                           float* f) {
+    constexpr int PLANES = K == 3 ? 4 : 1, WIDTH = K == 3 ? 4 : K;
     const float unit = scale * grid.inverse;
-    for (int64_t i = 0; i < count; i++) {
-        const Reach c = reach_of(y[grid.k * i], grid.origin[0], grid.inverse);
-        if (grid.k == 1) {
-            f[i] += unit * sum4(c.slope * load4(grid.phi + c.cell - 1));
+    for (int64_t i = 0; i < count; i++, y += WIDTH, f += WIDTH) {
+        const Reach c = reach_of(y[0], grid.origin[0], grid.inverse);
+        const float* at = grid.phi + c.cell - 1;
+        if constexpr (K == 1) {
+            f[0] += unit * sum4(c.slope * load4(at));
             continue;
         }
-        const Reach r = reach_of(y[2 * i + 1], grid.origin[1], grid.inverse);
-        const float* at = grid.phi + int64_t(r.cell - 1) * grid.stride + c.cell - 1;
-        Four level = {}, rise = {};
-        for (int q = 0; q < 4; q++, at += grid.stride) {
-            const Four line = load4(at);
-            level += r.value[q] * line;
-            rise += r.slope[q] * line;
+        const Reach r = reach_of(y[K >= 2], grid.origin[1], grid.inverse);
+        at += int64_t(r.cell - 1) * grid.stride;
+        Reach p{};
+        if constexpr (K == 3) {
+            p = reach_of(y[2], grid.origin[2], grid.inverse);
+            at += int64_t(p.cell - 1) * grid.plane;
         }
-        f[2 * i] += unit * sum4(level * c.slope);
-        f[2 * i + 1] += unit * sum4(rise * c.value);
+        Four value = {}, rise = {}, climb = {};  // at the columns, along rows and planes
+        for (int o = 0; o < PLANES; o++) {
+            Four level = {}, up = {};
+            const float* from = at + o * grid.plane;
+            for (int q = 0; q < 4; q++, from += grid.stride) {
+                const Four line = load4(from);
+                level += r.value[q] * line;
+                up += r.slope[q] * line;
+            }
+            if constexpr (K == 3) {
+                value += p.value[o] * level;
+                rise += p.value[o] * up;
+                climb += p.slope[o] * level;
+            } else {
+                value = level;
+                rise = up;
+            }
+        }
+        f[0] += unit * sum4(value * c.slope);
+        f[1] += unit * sum4(rise * c.value);
+        if constexpr (K == 3) f[2] += unit * sum4(climb * c.value);
     }
+}
+void read_slopes(const GridView& grid, const float* y, int64_t count, float scale, float* f) {
+    grid.k == 3   ? read_in<3>(grid, y, count, scale, f)
+    : grid.k == 2 ? read_in<2>(grid, y, count, scale, f)
+                  : read_in<1>(grid, y, count, scale, f);
 }
 
 inline INLINE Vec<float> inverse_of(Vec<float> v) {
@@ -275,74 +130,135 @@ inline INLINE Vec<float> shares_of(const uint16_t* p) {
     return __builtin_convertvector(v, Vec<float>);
 }
 
-// f = scale unit_i sum_j share (y_i - y_j) / (1 + d^2) for points first .. last - 1, in one or two
-// dimensions. Neighbors are brought side by side first: plain loads are faster than gathers.
+// f = scale unit_i sum_j share (y_i - y_j) / (1 + d^2) for points first .. last - 1. Neighbors are
+// brought side by side first: plain loads are faster than gathers.
 template <int K>
 inline INLINE void attract_in(const float* y, int64_t first, int64_t last, const int64_t* starts,
                               const Ties* ties, const float* unit, float scale, float* f) {
-    constexpr int L = W<float>, AHEAD = 4096 / sizeof(Ties);
+    constexpr int L = W<float>, AHEAD = 4096 / sizeof(Ties), WIDTH = K == 3 ? 4 : K;
     constexpr auto lanes = std::make_index_sequence<L>();
-    for (int64_t i = first; i < last; i++) {
-        const float mx = y[K * i], my = y[K * i + K - 1];
-        Vec<float> fx = {}, fy = {};
+    for (int64_t i = first; i < last; i++, f += WIDTH) {
+        const float* const me = y + WIDTH * i;
+        Vec<float> sum[K] = {};
         for (const Ties* t = ties + starts[i]; t < ties + starts[i + 1]; t++) {
             __builtin_prefetch(reinterpret_cast<const char*>(t + AHEAD));
             __builtin_prefetch(reinterpret_cast<const char*>(t + AHEAD) + 64);
-            alignas(64) float near[K * Ties::COUNT];
+            alignas(64) float near[WIDTH * Ties::COUNT];
             for (int j = 0; j < Ties::COUNT; j++)
-                __builtin_memcpy(near + K * j, y + K * int64_t(t->ends[j]), K * sizeof(float));
+                __builtin_memcpy(near + WIDTH * j, y + WIDTH * int64_t(t->ends[j]),
+                                 WIDTH * sizeof(float));
             for (int j = 0; j < Ties::COUNT; j += L) {
-                const Vec<float> a = load(near + K * j);
+                const Vec<float> a = load(near + WIDTH * j);
                 const Vec<float> share = shares_of(t->shares + j);
-                if constexpr (K == 2) {
-                    const Vec<float> b = load(near + K * j + L);
-                    const Vec<float> dx = mx - every_other<0>(a, b, lanes);
-                    const Vec<float> dy = my - every_other<1>(a, b, lanes);
-                    const Vec<float> w = share * inverse_of(1.0f + dx * dx + dy * dy);
-                    fx += w * dx;
-                    fy += w * dy;
+                Vec<float> gap[K];
+                if constexpr (K == 1) {
+                    gap[0] = me[0] - a;
+                } else if constexpr (K == 2) {
+                    const Vec<float> b = load(near + WIDTH * j + L);
+                    gap[0] = me[0] - every_other<0>(a, b, lanes);
+                    gap[1] = me[1] - every_other<1>(a, b, lanes);
                 } else {
-                    const Vec<float> dx = mx - a;
-                    fx += share * inverse_of(1.0f + dx * dx) * dx;
+                    const Vec<float> b = load(near + WIDTH * j + L),
+                                     c = load(near + WIDTH * j + 2 * L),
+                                     d = load(near + WIDTH * j + 3 * L);
+                    const Vec<float> even[2] = {every_other<0>(a, b, lanes),
+                                                every_other<0>(c, d, lanes)};
+                    gap[0] = me[0] - every_other<0>(even[0], even[1], lanes);
+                    gap[1] = me[1] - every_other<0>(every_other<1>(a, b, lanes),
+                                                    every_other<1>(c, d, lanes), lanes);
+                    gap[2] = me[2] - every_other<1>(even[0], even[1], lanes);
                 }
+                Vec<float> square = 1.0f + gap[0] * gap[0];
+                for (int c = 1; c < K; c++) square += gap[c] * gap[c];
+                const Vec<float> w = share * inverse_of(square);
+                for (int c = 0; c < K; c++) sum[c] += w * gap[c];
             }
         }
-        f[K * (i - first)] = scale * unit[i] * total_of<float>(fx);
-        if constexpr (K == 2) f[K * (i - first) + 1] = scale * unit[i] * total_of<float>(fy);
+        for (int c = 0; c < K; c++) f[c] = scale * unit[i] * total_of<float>(sum[c]);
+        if constexpr (K == 3) f[3] = 0;
     }
 }
 void attract_all(const float* y, int k, int64_t first, int64_t last, const int64_t* starts,
                  const Ties* ties, const float* unit, float scale, float* f) {
-    k == 2 ? attract_in<2>(y, first, last, starts, ties, unit, scale, f)
-           : attract_in<1>(y, first, last, starts, ties, unit, scale, f);
+    k == 3   ? attract_in<3>(y, first, last, starts, ties, unit, scale, f)
+    : k == 2 ? attract_in<2>(y, first, last, starts, ties, unit, scale, f)
+             : attract_in<1>(y, first, last, starts, ties, unit, scale, f);
 }
 
-// The sum of 1 / (1 + d^2) over pairs of one of points i .. i + count with a later one; columns x
-// and y (zero on the line) are padded by points far out.
-double later_pairs(const float* x, const float* y, int64_t n, int64_t i, int count) {
+// The sum of 1 / (1 + d^2) over pairs of one of points i .. i + count with a later one; a column of
+// `stride` entries per dimension, padded by points far out.
+template <int K>
+inline INLINE double later_in(const float* y, int64_t stride, int64_t n, int64_t i, int count) {
     constexpr int L = W<float>, SOME = 64;
     const int64_t padded = (n + L - 1) / L * L;
     double sum = 0;
-    for (int m = 0; m < count; m++) {
-        const int64_t me = i + m;
+    for (int64_t me = i; me < i + count; me++) {
         int64_t j = me + 1;
         float head = 0;
         for (; j < n && j % L; j++) {
-            const float dx = x[me] - x[j], dy = y[me] - y[j];
-            head += 1 / (1 + dx * dx + dy * dy);
+            float square = 1;
+            for (int c = 0; c < K; c++) {
+                const float gap = y[c * stride + me] - y[c * stride + j];
+                square += gap * gap;
+            }
+            head += 1 / square;
         }
         sum += double(head);
         while (j < n) {
             Vec<float> part = {};
             const int64_t end = j + SOME * L < padded ? j + SOME * L : padded;
             for (; j < end; j += L) {
-                const Vec<float> dx = x[me] - load(x + j), dy = y[me] - load(y + j);
-                part += inverse_of(1.0f + dx * dx + dy * dy);
+                Vec<float> square = spread(1.0f);
+                for (int c = 0; c < K; c++) {
+                    const Vec<float> gap = y[c * stride + me] - load(y + c * stride + j);
+                    square += gap * gap;
+                }
+                part += inverse_of(square);
             }
             sum += double(total_of<float>(part));
         }
     }
     return sum;
+}
+double later_pairs(const float* y, int64_t stride, int k, int64_t n, int64_t i, int count) {
+    return k == 3   ? later_in<3>(y, stride, n, i, count)
+           : k == 2 ? later_in<2>(y, stride, n, i, count)
+                    : later_in<1>(y, stride, n, i, count);
+}
+
+// What a smooth kernel lacks of 1 / (1 + s), s < reach being the square of a distance, is x^3 / (1 +
+// s) with x = (reach - s) / (1 + reach); see Convolver. Its push on points first .. last - 1 by those
+// of all runs (columns, `stride` apart), four entries each; returns its sum. A point may be in a run
+// itself.
+double near_pairs(const float* y, int64_t stride, int64_t first, int64_t last, const Run* runs,
+                  int count, float reach, float* push) {
+    constexpr int L = W<float>;
+    const float unit = 1 / (1 + reach);
+    Vec<float> lane;
+    for (int l = 0; l < L; l++) lane[l] = float(l);
+    double total = 0;
+    for (int64_t i = first; i < last; i++, push += 4) {
+        const Vec<float> me[3] = {spread(y[i]), spread(y[stride + i]), spread(y[2 * stride + i])};
+        Vec<float> sum = {}, f[3] = {};
+        for (const Run* run = runs; run < runs + count; run++)
+            for (int64_t j = run->first; j < run->last; j += L) {
+                Vec<float> gap[3], s = {};
+                for (int c = 0; c < 3; c++) {
+                    gap[c] = me[c] - load(y + c * stride + j);
+                    s += gap[c] * gap[c];
+                }
+                const Vec<float> inside = larger((reach - s) * unit, Vec<float>{});
+                const Vec<float> x = lane < float(run->last - j) ? inside : Vec<float>{};
+                const Vec<float> w = inverse_of(1.0f + s), part = w * x * x;
+                sum += part * x;
+                const Vec<float> force = part * (w * x + 3 * unit);
+                for (int c = 0; c < 3; c++) f[c] += force * gap[c];
+            }
+        for (int c = 0; c < 3; c++) push[c] = total_of<float>(f[c]);
+        push[3] = 0;
+        total += double(total_of<float>(sum));
+    }
+    return total;
 }
 
 void add_line(float* to, const float* from, int64_t count) {
@@ -356,7 +272,7 @@ double inner(const float* a, const float* b, int64_t count) {
     }
     return total_of<double>(sum);
 }
-// Coordinates alternate in the lanes: an even number of them is as good as one.
+// Coordinates alternate in the lanes, whose number is a multiple of k: 1, 2 or 4.
 void extent(const float* y, int64_t count, int k, float* low, float* high) {
     constexpr int L = W<float>;
     for (int c = 0; c < k; c++) low[c] = high[c] = y[c];

@@ -441,7 +441,7 @@ def surprise(
     """The sum of p log(p / w) over the listed pairs."""
 
 def normalizer(Y: Doubles, threads: int, poll: Poll = None) -> float:
-    """The sum of 1 / (1 + d^2) over all ordered pairs; one or two dimensions."""
+    """The sum of 1 / (1 + d^2) over all ordered pairs; up to three dimensions."""
 
 def settle(
     starts: Integers,

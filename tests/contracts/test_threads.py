@@ -47,6 +47,7 @@ LARGE = {
     "TSNE by all pairs": (lowd.TSNE(perplexity=10, max_iter=30), (1_200, 33)),
     "TSNE by a mesh": (lowd.TSNE(perplexity=10, max_iter=30), (3_000, 33)),
     "TSNE on a line": (lowd.TSNE(1, perplexity=10, max_iter=30), (3_000, 33)),
+    "TSNE in space": (lowd.TSNE(3, perplexity=10, max_iter=30), (2_000, 33)),
     "SNE": (lowd.SNE(perplexity=10, max_iter=20), (800, 33)),
     "pre-images": (lowd.KernelPCA(3, **RBF, **BACK), (300, 33)),
 }

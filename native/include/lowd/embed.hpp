@@ -48,10 +48,10 @@ public:
     virtual void places(Matrix<double> out) const = 0;
     virtual void forces(Matrix<const double> Y, Matrix<double> attraction, Matrix<double> repulsion,
                         Job& job) = 0;
-    // The potential of points at Y; no nodes where forces are exact.
+    // The potential of points at Y; no nodes where forces are exact, or partly sums over pairs.
     virtual Mesh mesh(Matrix<const double> Y, Job& job) = 0;
 };
-// By a mesh for heavy tails in one or two dimensions if `approximate`, else by all pairs.
+// By a mesh for heavy tails in up to three dimensions if `approximate`, else by all pairs.
 std::unique_ptr<Descent> descent(Lists P, const double* values, int k, Likeness like,
                                  bool approximate);
 
@@ -60,7 +60,7 @@ void pair_sums(Matrix<const double> Y, Likeness like, std::span<const int64_t> r
                Matrix<double> r, Job& job);
 // The sum of p log(p / w) over the listed pairs.
 double surprise(Lists P, const double* values, Matrix<const double> Y, Likeness like, Job& job);
-// The sum of 1 / (1 + d^2) over all ordered pairs, in float32 with sums in float64; k <= 2.
+// The sum of 1 / (1 + d^2) over all ordered pairs, in float32 with sums in float64; k <= 3.
 double normalizer(Matrix<const double> Y, Job& job);
 
 // Places where new points come to rest among those of Y; mesh may have no nodes. They set out from

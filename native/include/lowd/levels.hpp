@@ -268,12 +268,21 @@ struct MeshView {
     int64_t nodes[2] = {0, 0};
     double origin[2] = {0, 0}, spacing = 1;
 };
-// The same inside a descent: the first coordinate runs along rows.
+// The same inside a descent: the first coordinate runs along rows, the third from plane to plane.
 struct GridView {
     int k;
-    float origin[2], inverse;
-    int64_t stride;
+    float origin[3], inverse;
+    int64_t stride, plane;
     const float* phi;
+};
+// A part of such a grid: its first node and how many there are, by coordinates.
+struct TileView {
+    int64_t first[3], count[3];
+    float* cells;
+};
+// Points that lie side by side: first .. last - 1.
+struct Run {
+    int64_t first, last;
 };
 // The most entries whose median is found by comparing all of them with each other.
 inline constexpr int64_t MEDIAN_OF = 512;
@@ -299,7 +308,7 @@ struct Ties {
     uint16_t shares[COUNT];
 };
 
-// Kernels of neighbor embedding; see embed.inl and mesh.inl.
+// Kernels of neighbor embedding; see embed.inl, waves.inl and mesh.inl.
 struct Embed {
     double (*perplexity)(const double* squares, int64_t count, double target, double* gaps,
                          double* there, double* p);
@@ -330,14 +339,19 @@ struct Embed {
                           float* im, int64_t stride, float* scratch);
     void (*columns_back)(const Waves<float>& waves, const float* re, const float* im,
                          int64_t stride, float* grid, float* scratch);
+    void (*plane_forward)(const Waves<float>& waves, const float* re, const float* im,
+                          int64_t stride, float* to_re, float* to_im, float* scratch);
+    void (*plane_back)(const Waves<float>& waves, const float* re, const float* im, int64_t stride,
+                       float* to_re, float* to_im, float* scratch);
     void (*line_through)(const Waves<float>& waves, const float* kernel, const float* in,
                          float* out, float* scratch);
-    void (*spread)(const GridView& grid, const float* y, int64_t count, int64_t row, int64_t col,
-                   int64_t cols, float* tile);
+    void (*spread)(const GridView& grid, const float* y, int64_t count, const TileView& tile);
     void (*read)(const GridView& grid, const float* y, int64_t count, float scale, float* f);
     void (*attract)(const float* y, int k, int64_t first, int64_t last, const int64_t* starts,
                     const Ties* ties, const float* unit, float scale, float* f);
-    double (*later_pairs)(const float* x, const float* y, int64_t n, int64_t i, int count);
+    double (*later_pairs)(const float* y, int64_t stride, int k, int64_t n, int64_t i, int count);
+    double (*near_pairs)(const float* y, int64_t stride, int64_t first, int64_t last,
+                         const Run* runs, int count, float reach, float* push);
     void (*add)(float* to, const float* from, int64_t count);
     double (*inner)(const float* a, const float* b, int64_t count);
     void (*extent)(const float* y, int64_t count, int k, float* low, float* high);

@@ -63,7 +63,7 @@ class NativeForces:
         return out
 
     def mesh(self, Y: Array) -> Mesh | None:
-        if not self.approximate(Y):
+        if Y.shape[1] > 2 or not self.approximate(Y):
             return None
         phi, nodes, origin, spacing = self._made(Y).mesh(_wide(Y), self.threads)
         k = Y.shape[1]
@@ -71,7 +71,7 @@ class NativeForces:
         return Mesh(phi.reshape(nodes[:k]), np.array(origin[:k]), spacing)
 
     def approximate(self, Y: Array) -> bool:
-        return self.kernel == "student" and Y.shape[1] <= 2 and len(Y) > ALL_PAIRS
+        return self.kernel == "student" and Y.shape[1] <= 3 and len(Y) > ALL_PAIRS
 
     def _made(self, Y: Array) -> _native.Forces:
         if self.plan is None or self.k != Y.shape[1]:

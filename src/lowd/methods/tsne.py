@@ -32,7 +32,7 @@ class TSNE(GraphReducer):
     clusters and distances between them mean little. For a sheet that is to be unrolled take Isomap
     or LTSA; for distances that count take PCA or MDS.
 
-    Cost: finding 3 · perplexity neighbors, then n per step in one or two dimensions; n² per step
+    Cost: finding 3 · perplexity neighbors, then n per step in up to three dimensions; n² per step
     with few rows and in more dimensions. New rows descend among the training rows, which stay;
     row by row. A training row returns to its own place.
 
@@ -179,16 +179,16 @@ class TSNE(GraphReducer):
         return "student"
 
     def _warn_of_pairs(self, n: int) -> None:
-        """Only the heavy tails of one or two dimensions have a mesh; all else is n² per step."""
+        """Only the heavy tails of up to three dimensions have a mesh; all else is n² per step."""
         kernel, pairs = self._kernel(), float(n) * n * self.max_iter
         seconds = pairs * PAIR[kernel]
-        if seconds < LONG or (kernel == "student" and self.n_components <= 2):
+        if seconds < LONG or (kernel == "student" and self.n_components <= 3):
             return
         why = "SNE" if kernel != "student" else f"n_components={self.n_components}"
         warn(
             f"{why} pushes all pairs of {n} rows in every step, {pairs:.0e} in all: about "
             f"{seconds / 60:.0f} minutes of one core. Fit a sample (X[::10]) and transform "
-            "the rest, lower max_iter, or take TSNE(2), which has a mesh.",
+            "the rest, lower max_iter, or take TSNE with up to three dimensions, which has a mesh.",
             LongWorkWarning,
         )
 
@@ -240,9 +240,11 @@ class TSNE(GraphReducer):
         k = n if n <= ALL else min(n, self.n_neighbors or int(REACH * most) + 1)
         given = "precomputed" in (self.metric, self.affinity)
         by_index = data_kind(self.metric) == "rows"
+        in_space = self.n_components == 3 and self._kernel() == "student"
         return {
             "rows": 0 if given else 3 * n * d * 8,
             "neighbors": n * k * 20 + (0 if by_index else 3 * min(2**23, n * n) * 8),
             "affinities": n * k * 60,
             "map": 20 * n * self.n_components * 8,
+            "mesh": min(3000 * n, 340_000_000) if in_space else 0,
         }

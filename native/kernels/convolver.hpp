@@ -1,0 +1,45 @@
+// Convolution of a grid with 1 / (1 + r^2), or a smooth part of it, by Fourier transforms, in one, two or three dimensions.
+#pragma once
+
+#include <memory>
+
+#include "drive.hpp"
+
+namespace lowd {
+
+// The least 2^a 3^b >= need with b <= 3.
+int good_size(int64_t need);
+
+template <class T>
+struct Turns;
+
+// A grid has half nodes on an axis: rows of `stride` entries, half rows in a plane. It is padded by
+// zeros to twice as many, so that nothing comes back from the other side.
+class Convolver {
+public:
+    Convolver() = default;
+    // size: padded nodes on an axis, a good one; h: their distance. The kernel is smoothed up to the
+    // distance `reach`: of 1 / (1 + s) = a (1 + x + x^2 + ...), a = 1 / (1 + reach^2), x = a (reach^2
+    // - s), three terms are left. The rest is a sum over near pairs, see near_pairs.
+    Convolver(int k, int size, double h, double reach, Job& job);
+
+    int size() const { return size_; }
+    int half() const { return half_; }
+    int64_t stride() const { return stride_; }
+    int64_t rows() const { return k_ >= 2 ? half_ : 1; }  // of a plane
+    int64_t planes() const { return k_ == 3 ? half_ : 1; }
+    int64_t cells() const { return planes() * rows() * stride_; }
+
+    void operator()(const float* in, float* out, Job& job) const;
+
+private:
+    void transform(double h, double reach, Job& job);
+    void plane_through(int64_t plane, float* re, float* im, float* tall, float* scratch) const;
+
+    int k_ = 0, size_ = 0, half_ = 0;
+    int64_t stride_ = 0, lines_ = 0;  // lines_: of the spectrum that lie side by side in kernel_
+    std::shared_ptr<Turns<float>> turns_;
+    Buffer<float> kernel_, re_, im_;
+};
+
+}  // namespace lowd

@@ -1,0 +1,210 @@
+// Fourier transforms of real grids by lines and columns: they run side by side in the lanes of
+// vectors.
+
+template <class T>
+struct Complex {
+    Vec<T> re, im;
+};
+template <class T>
+inline INLINE Complex<T> operator+(Complex<T> a, Complex<T> b) {
+    return {a.re + b.re, a.im + b.im};
+}
+template <class T>
+inline INLINE Complex<T> operator-(Complex<T> a, Complex<T> b) {
+    return {a.re - b.re, a.im - b.im};
+}
+
+// The transform of R numbers.
+template <int R, class T>
+inline INLINE void short_transform(Complex<T>* a) {
+    if constexpr (R == 2) {
+        const Complex<T> d = a[0] - a[1];
+        a[0] = a[0] + a[1];
+        a[1] = d;
+    } else if constexpr (R == 3) {
+        constexpr T HALF = T(0.5), SINE = T(0.86602540378443864676);
+        const Complex<T> sum = a[1] + a[2], gap = a[1] - a[2];
+        const Complex<T> mid{a[0].re - HALF * sum.re, a[0].im - HALF * sum.im};
+        a[0] = a[0] + sum;
+        a[1] = {mid.re + SINE * gap.im, mid.im - SINE * gap.re};
+        a[2] = {mid.re - SINE * gap.im, mid.im + SINE * gap.re};
+    } else {
+        const Complex<T> s = a[0] + a[2], d = a[0] - a[2], t = a[1] + a[3], g = a[1] - a[3];
+        a[0] = s + t;
+        a[1] = {d.re + g.im, d.im - g.re};
+        a[2] = s - t;
+        a[3] = {d.re - g.im, d.im + g.re};
+    }
+}
+
+// One pass over all numbers: parts of `length`, `apart` of them interleaved, become parts of
+// length / R in their final order (Stockham).
+template <int R, class T>
+inline INLINE void pass(const Waves<T>& waves, int length, int apart, const Complex<T>* from,
+                        Complex<T>* to) {
+    const int m = length / R;
+    for (int p = 0; p < m; p++) {
+        T c[R], s[R];
+        for (int k = 1; k < R; k++) c[k] = waves.cos[p * k * apart], s[k] = waves.sin[p * k * apart];
+        for (int q = 0; q < apart; q++) {
+            Complex<T> a[R];
+            for (int k = 0; k < R; k++) a[k] = from[q + apart * (p + m * k)];
+            short_transform<R>(a);
+            Complex<T>* const out = to + q + apart * R * p;
+            out[0] = a[0];
+            for (int k = 1; k < R; k++)
+                out[apart * k] = {c[k] * a[k].re - s[k] * a[k].im, c[k] * a[k].im + s[k] * a[k].re};
+        }
+    }
+}
+// Of waves.size numbers in a; the result is in the buffer that is returned.
+template <class T>
+inline Complex<T>* transformed(const Waves<T>& waves, Complex<T>* a, Complex<T>* b) {
+    int length = waves.size, apart = 1;
+    for (int i = 0; i < waves.passes; i++) {
+        const int R = waves.radix[i];
+        if (R == 4)
+            pass<4>(waves, length, apart, a, b);
+        else if (R == 3)
+            pass<3>(waves, length, apart, a, b);
+        else
+            pass<2>(waves, length, apart, a, b);
+        length /= R;
+        apart *= R;
+        std::swap(a, b);
+    }
+    return a;
+}
+
+// Even lines have real transforms, so two lines fit into one complex one: lines (2 W) of half + 1
+// entries, out likewise. step: distance of entries, width: distance of lines.
+void even_lines(const Waves<double>& waves, const double* in, int64_t in_step, int64_t in_width,
+                double* out, int64_t out_step, int64_t out_width, int lines, double* scratch) {
+    constexpr int L = W<double>;
+    auto* const a = reinterpret_cast<Complex<double>*>(scratch);
+    const int size = waves.size, half = size / 2;
+    for (int j = 0; j < size; j++) {
+        const int at = j <= half ? j : size - j;
+        for (int l = 0; l < 2 * L; l++) {
+            const double v = l < lines ? in[at * in_step + l * in_width] : 0;
+            if (l < L)
+                a[j].re[l] = v;
+            else
+                a[j].im[l - L] = v;
+        }
+    }
+    const Complex<double>* const z = transformed(waves, a, a + size);
+    for (int j = 0; j <= half; j++)
+        for (int l = 0; l < lines; l++)
+            out[j * out_step + l * out_width] = l < L ? z[j].re[l] : z[j].im[l - L];
+}
+
+// Columns c .. c + 2 W of a grid of half rows to half a spectrum, two columns in one transform.
+void columns_forward(const Waves<float>& waves, const float* grid, int64_t stride, float* re,
+                     float* im, float* scratch) {
+    constexpr int L = W<float>;
+    auto* const a = reinterpret_cast<Complex<float>*>(scratch);
+    const int size = waves.size, half = size / 2;
+    for (int r = 0; r < half; r++) a[r] = {load(grid + r * stride), load(grid + r * stride + L)};
+    for (int r = half; r < size; r++) a[r] = {Vec<float>{}, Vec<float>{}};
+    const Complex<float>* const z = transformed(waves, a, a + size);
+    for (int k = 0; k <= half; k++) {
+        const Complex<float> u = z[k], v = z[k ? size - k : 0];
+        store(re + k * stride, 0.5f * (u.re + v.re));
+        store(im + k * stride, 0.5f * (u.im - v.im));
+        store(re + k * stride + L, 0.5f * (u.im + v.im));
+        store(im + k * stride + L, 0.5f * (v.re - u.re));
+    }
+}
+
+// W lines of the spectrum: forward along them, times the kernel, and back. Lines must be there to
+// a multiple of W columns.
+void lines_through(const Waves<float>& waves, const float* kernel, int64_t pitch, float* re,
+                   float* im, int64_t stride, float* scratch) {
+    constexpr int L = W<float>;
+    auto* const a = reinterpret_cast<Complex<float>*>(scratch);
+    const int size = waves.size, half = size / 2;
+    Vec<float> square[L];
+    for (int part = 0; part < 2; part++) {
+        const float* const from = part ? im : re;
+        for (int c = 0; c < half; c += L) {
+            for (int l = 0; l < L; l++) square[l] = load(from + l * stride + c);
+            transpose<float>(square);
+            for (int l = 0; l < L && c + l < half; l++) (part ? a[c + l].im : a[c + l].re) = square[l];
+        }
+    }
+    for (int c = half; c < size; c++) a[c] = {Vec<float>{}, Vec<float>{}};
+    Complex<float>* z = transformed(waves, a, a + size);
+    for (int k = 0; k < size; k++) {  // and exchange the parts: the next transform goes back
+        const Vec<float> w = load(kernel + (k <= half ? k : size - k) * pitch);
+        z[k] = {w * z[k].im, w * z[k].re};
+    }
+    z = transformed(waves, z, z == a ? a + size : a);
+    for (int part = 0; part < 2; part++) {
+        float* const to = part ? im : re;
+        for (int c = 0; c < half; c += L) {
+            for (int l = 0; l < L; l++)
+                square[l] = c + l < half ? (part ? z[c + l].re : z[c + l].im) : Vec<float>{};
+            transpose<float>(square);
+            for (int l = 0; l < L; l++) store(to + l * stride + c, square[l]);
+        }
+    }
+}
+
+void columns_back(const Waves<float>& waves, const float* re, const float* im, int64_t stride,
+                  float* grid, float* scratch) {
+    constexpr int L = W<float>;
+    auto* const a = reinterpret_cast<Complex<float>*>(scratch);
+    const int size = waves.size, half = size / 2;
+    for (int k = 0; k <= half; k++) {  // A + iB with its parts exchanged
+        const Complex<float> A{load(re + k * stride), load(im + k * stride)};
+        const Complex<float> B{load(re + k * stride + L), load(im + k * stride + L)};
+        a[k] = {A.im + B.re, A.re - B.im};
+        if (k > 0 && k < half) a[size - k] = {B.re - A.im, A.re + B.im};
+    }
+    const Complex<float>* const z = transformed(waves, a, a + size);
+    for (int r = 0; r < half; r++) {
+        store(grid + r * stride, z[r].im);
+        store(grid + r * stride + L, z[r].re);
+    }
+}
+
+// W columns of half rows of a complex plane to all its waves.
+void plane_forward(const Waves<float>& waves, const float* re, const float* im, int64_t stride,
+                   float* to_re, float* to_im, float* scratch) {
+    auto* const a = reinterpret_cast<Complex<float>*>(scratch);
+    const int size = waves.size, half = size / 2;
+    for (int r = 0; r < half; r++) a[r] = {load(re + r * stride), load(im + r * stride)};
+    for (int r = half; r < size; r++) a[r] = {Vec<float>{}, Vec<float>{}};
+    const Complex<float>* const z = transformed(waves, a, a + size);
+    for (int k = 0; k < size; k++) {
+        store(to_re + k * stride, z[k].re);
+        store(to_im + k * stride, z[k].im);
+    }
+}
+void plane_back(const Waves<float>& waves, const float* re, const float* im, int64_t stride,
+                float* to_re, float* to_im, float* scratch) {
+    auto* const a = reinterpret_cast<Complex<float>*>(scratch);
+    const int size = waves.size, half = size / 2;
+    for (int k = 0; k < size; k++) a[k] = {load(im + k * stride), load(re + k * stride)};
+    const Complex<float>* const z = transformed(waves, a, a + size);
+    for (int r = 0; r < half; r++) {
+        store(to_re + r * stride, z[r].im);
+        store(to_im + r * stride, z[r].re);
+    }
+}
+
+// A line of half entries times an even kernel, in one lane.
+void line_through(const Waves<float>& waves, const float* kernel, const float* in, float* out,
+                  float* scratch) {
+    auto* const a = reinterpret_cast<Complex<float>*>(scratch);
+    const int size = waves.size, half = size / 2;
+    for (int j = 0; j < size; j++) a[j] = {spread(j < half ? in[j] : 0.0f), Vec<float>{}};
+    Complex<float>* z = transformed(waves, a, a + size);
+    for (int k = 0; k < size; k++) {
+        const float w = kernel[k <= half ? k : size - k];
+        z[k] = {w * z[k].im, w * z[k].re};
+    }
+    z = transformed(waves, z, z == a ? a + size : a);
+    for (int j = 0; j < half; j++) out[j] = z[j].im[0];
+}
