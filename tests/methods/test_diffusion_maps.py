@@ -18,7 +18,7 @@ from lowd.errors import (
     ParameterError,
     RankWarning,
 )
-from manifolds import lattice, roll, roll_with_hole
+from manifolds import lattice, roll, roll_with_hole, same_space
 
 # Of few rows, an axis is easily about a few; where that is the subject it is asked for.
 pytestmark = pytest.mark.filterwarnings("ignore::lowd.errors.LocalizedAxisWarning")
@@ -151,6 +151,65 @@ def test_scale_from_the_data():
     assert lowd.DiffusionMaps(2, sigma=2.5).fit(X).sigma_ == 2.5
 
 
+def shapes(n):
+    """Points at random, eigenfunctions of the Laplacian and their eigenvalues, the dimension."""
+    rng = np.random.default_rng(0)
+    s, t = rng.uniform(0, 2 * np.pi, (2, n))
+    circle = np.c_[np.cos(s), np.sin(s)]
+    ball = rng.normal(size=(n, 3))
+    ball /= np.linalg.norm(ball, axis=1, keepdims=True)
+    torus = np.c_[circle, np.cos(t), np.sin(t)]
+    return {"circle": (circle, 1, 1), "sphere": (ball, 2, 2), "torus": (torus, 1, 2)}
+
+
+# Sine of the largest angle to the true functions, by default and by a scale in the middle of where
+# the sum grows by the dimension; found .18, .14, .18 and .07, .09, .12 (2,000 rows: .09, .10, .13).
+@pytest.mark.parametrize(
+    ("shape", "sigma", "most", "least"),
+    [("circle", 0.2, 0.2, 0.08), ("sphere", 0.3, 0.16, 0.1), ("torus", 0.3, 0.19, 0.14)],
+)
+def test_axes_are_eigenfunctions_of_the_laplacian(shape, sigma, most, least):
+    """With α = 1 a step of the walk is heat flowing for a time σ²/2: λ = exp(-σ²μ/2)."""
+    X, mu, dimension = shapes(1000)[shape]
+    k = X.shape[1]
+    default = lowd.DiffusionMaps(k, time=0).fit(X)
+    assert same_space(default.psi_, X - X.mean(0)) < most
+    model = lowd.DiffusionMaps(k, time=0, sigma=sigma).fit(X)
+    assert same_space(model.psi_, X - X.mean(0)) < least
+    np.testing.assert_allclose(-np.log(model.eigenvalues_[1:]) * 2 / sigma**2, mu, rtol=0.15)
+    at = np.abs(model.scales_ / sigma - 1).argmin()
+    assert model.scale_dimensions_[at] == pytest.approx(dimension, rel=0.1)
+
+
+def test_a_curve_has_a_wider_scale():
+    """Three neighbors would tie nothing across the gaps of a random sample."""
+    X = shapes(400)["circle"][0]
+    D = np.sort(cdist(X, X), 1)
+    third, sixth = np.median(D[:, 3]), np.median(D[:, 6])
+    for k in (None, 20):
+        sigma = lowd.DiffusionMaps(2, n_neighbors=k).fit(X).sigma_
+        assert sigma == pytest.approx(third * (sixth**2 / (2.5 * third**2)) ** 2)
+        assert 2 * third < sigma < 5 * third
+    with pytest.warns(DisconnectedGraphWarning):
+        few = lowd.DiffusionMaps(2, n_neighbors=5).fit(X)  # who have no sixth
+    assert few.sigma_ == pytest.approx(third)
+
+
+@pytest.mark.parametrize("k", [None, 25])
+def test_how_the_kernels_sum_grows(k):
+    """Against differences of the sum itself."""
+    X = roll(500)[0]
+    model = lowd.DiffusionMaps(2, n_neighbors=k).fit(X)
+    D = np.sort(cdist(X, X), 1)[:, : None if k is None else k + 1]
+
+    def log_sum(s):
+        return np.log(np.exp(-(D**2) / (2 * s**2)).sum())
+
+    for s, dimension in zip(model.scales_, model.scale_dimensions_, strict=True):
+        slope = (log_sum(s * 1.01) - log_sum(s / 1.01)) / (2 * np.log(1.01))
+        assert dimension == pytest.approx(slope, abs=0.01)
+
+
 # -- pictures ----------------------------------------------------------------------------------
 
 
@@ -177,11 +236,12 @@ def test_a_roll_is_followed(make, k):
         assert abs(np.corrcoef(*ranks)[0, 1]) > 0.99
 
 
-def test_large_dense_and_small_dense_solvers_agree():
-    """Krylov beyond 1,000 points, LAPACK below: the same walk."""
+@pytest.mark.parametrize(("sigma", "solver"), [(None, "cholesky"), (6.0, "krylov")])
+def test_large_dense_and_small_dense_solvers_agree(sigma, solver):
+    """Beyond 1,000 points products, or a factor where gaps are narrow; below, LAPACK."""
     X = roll(1200)[0]
-    model = lowd.DiffusionMaps(3).fit(X)
-    assert model.solver_ == "krylov"
+    model = lowd.DiffusionMaps(3, sigma=sigma).fit(X)
+    assert model.solver_ == solver
     P, pi, _ = walk_of(kernel_of(model, X), 1.0)
     root = np.sqrt(pi)
     values, V = np.linalg.eigh(root[:, None] * P / root)

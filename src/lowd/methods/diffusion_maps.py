@@ -15,10 +15,11 @@ from ..graph import OnDisconnected
 from ..graph_reducer import GraphReducer
 from ..maps import MarkovMap
 from ..params import AtLeast, AtMost, Count, Metric, NonNegative, Positive, Seed, refuse_unused
-from ..relations.affinities import NEAR, Net, along_graph, between_all
+from ..relations.affinities import Net, along_graph, between_all
 from ..relations.distances import data_kind, distances_of, takes_sparse
 from ..relations.neighbors import size
 from ..relations.ready import NeighborGraph
+from ..relations.scale import dimension_by_scale
 from ..solvers.canonical import signs
 from ..solvers.localized import localized
 from ..solvers.markov import (
@@ -56,7 +57,8 @@ class DiffusionMaps(GraphReducer):
     time
         Steps t of the walk: y = λ^t ψ. 0 gives ψ itself; more steps keep slower modes.
     sigma
-        σ of the kernel exp(-d²/2σ²). None is the median distance to the third neighbor.
+        σ of the kernel exp(-d²/2σ²). None is the median distance to the third neighbor, and about
+        three times that for rows along a curve.
     n_neighbors
         Tie only so many neighbors of each row; None ties all pairs up to 5,000 rows, and 60
         neighbors beyond (`n_neighbors_` says what was done).
@@ -76,6 +78,8 @@ class DiffusionMaps(GraphReducer):
     psi_ : eigenvectors ψ of the walk; mean 0 and mean square 1 under `stationary_`
     density_, degrees_, stationary_ : q, the degrees after normalization, and the walk's long run
     sigma_, n_neighbors_ : the scale and the neighbors that were used (None: all pairs)
+    scales_, scale_dimensions_ : other scales s, and d log Σ exp(-d²/2s²) / d log s, which is the
+        dimension that the rows seem to have at that scale
     n_graph_components_, graph_components_, bridges_, n_distinct_ : pieces, and copies of rows
     residuals_, solver_, degenerate_axes_, participation_, landmarks_
 
@@ -107,9 +111,10 @@ class DiffusionMaps(GraphReducer):
     def _fit(self, X: Any, ctx: Context, neighbors: Any = None) -> Fit:
         landmarks = drawn_landmarks(X, self.n_components, self.n_landmarks, ctx)
         net, k = self._kernel(X, landmarks, ctx, neighbors)
+        growth = _growth(net)
         net, density = _less_dense(net, self.alpha, ctx)
         walk = walk_spectrum(net, self.n_components, ctx)
-        fit = self._placed(net, walk, density).noting(n_neighbors=k)
+        fit = self._placed(net, walk, density).noting(n_neighbors=k, **growth)
         return extended(fit, X, landmarks, ctx)
 
     def _kernel(
@@ -126,7 +131,7 @@ class DiffusionMaps(GraphReducer):
         if k is None:
             return between_all(base, self.sigma, ctx.ops, self.on_disconnected, loops=True), None
         how = base, k, None, self.sigma, ctx.ops, self.on_disconnected
-        return along_graph(*how, loops=True, near=NEAR, ready=ready), k
+        return along_graph(*how, loops=True, near=True, ready=ready), k
 
     def _placed(self, net: Net, walk: Walk, density: Float64) -> Fit:
         """ψ, then λ^t ψ."""
@@ -191,6 +196,14 @@ class DiffusionMaps(GraphReducer):
 
 def _neighbors(k: int | None, n: int) -> int | None:
     return MANY if k is None and n > DENSE else k
+
+
+def _growth(net: Net) -> dict[str, Float64]:
+    """What other scales would show."""
+    if net.trivial or net.lengths is None:
+        return {}
+    scales, dimensions = dimension_by_scale(net.lengths, net.report["sigma"])
+    return {"scales": scales, "scale_dimensions": dimensions}
 
 
 def _less_dense(net: Net, alpha: float, ctx: Context) -> tuple[Net, Float64]:

@@ -58,8 +58,8 @@ class LaplacianEigenmaps(GraphReducer):
         weights (dense or sparse; its diagonal counts), `transform` weights from new to training
         rows.
     sigma
-        σ of the heat kernel. None is the median distance to the last neighbor; for
-        all pairs, to the third.
+        σ of the heat kernel. None is the median distance to the last neighbor; for all pairs, as
+        in DiffusionMaps.
     normalization
         "random_walk" L u = λ D u, "symmetric" its v = D^½ u, "none" L u = λ u.
     self_loops

@@ -26,6 +26,7 @@ from ..graph import (
 from ..values import value
 from .distances import DistanceRelation
 from .neighbors import others
+from .scale import NEAR, NEXT, Lengths, typical_scale
 
 # A tie so weak is no different from none, but can still be divided by.
 FLOOR = 1e-30
@@ -33,10 +34,6 @@ FLOOR = 1e-30
 BRIDGE = float(np.exp(-4.5))
 # Points further apart than this many σ are not tied, as far as eigenvectors can tell (w < 1e-8).
 APART = 6.07
-# The distance to this neighbor is the scale of a kernel between all points. Low numbers adapt to
-# the dimension: on a surface the third is at half the distance of the tenth, which keeps the turns
-# of a roll of 600 rows apart; in ten dimensions it is at 90 %, and a cloud is not torn.
-NEAR = 3
 
 
 class Ties(NamedTuple):
@@ -167,6 +164,7 @@ class Net(NamedTuple):
     place: NDArray[np.int64]
     mass: Float64
     report: dict[str, Any]
+    lengths: Lengths | None = None  # of ties, or of a sample of them
 
     @property
     def trivial(self) -> bool:
@@ -184,13 +182,13 @@ def along_graph(
     *,
     binary: bool = False,
     loops: bool = False,
-    near: int | None = None,
+    near: bool = False,
     ready: csr_array | None = None,
 ) -> Net:
-    """Ties between neighbors. σ is how far their `near`-th, or else last, neighbor typically is."""
+    """Ties between neighbors. σ is how far their last one typically is, or that of all pairs."""
     points = merged(base, ready) if ready is not None else distinct(base, k, radius, ops, ties=True)
     if sigma is None and not binary:
-        sigma = _scale(points.edges, min(near, k) if near and k else k, radius)
+        sigma = _near_scale(points.edges, k) if near and k else _scale(points.edges, k, radius)
     single = len(points.first) == 1
     reach = None if k is None or single else _reach(points.edges, k)
     relation = Affinities(points.base, None if binary else sigma, k, reach, radius)
@@ -200,7 +198,12 @@ def along_graph(
     report = {**graph.report, "sigma": sigma}
     if reach is not None:
         report["neighbor_radii"] = reach[graph.place]
-    return Net(W, relation, graph.place, graph.mass, report)
+    return Net(W, relation, graph.place, graph.mass, report, Lengths.of(graph.edges))
+
+
+def _near_scale(edges: csr_array, k: int) -> float:
+    third = _scale(edges, min(NEAR, k), None)
+    return typical_scale(third, _scale(edges, NEXT, None)) if k >= NEXT else third
 
 
 def _reach(edges: csr_array, k: int) -> Float64:
@@ -255,16 +258,18 @@ def between_all(
     *,
     loops: bool,
 ) -> Net:
-    """Ties between all pairs. σ is the median distance to the third neighbor."""
+    """Ties between all pairs. σ comes from the distances to the third and the sixth neighbor."""
     points = distinct(base, 1, None, ops)
     base, count = points.base, len(points.first)
     if count == 1:
         relation = Affinities(base, sigma or 1.0)
         report = {**_single(points).report, "sigma": sigma or 1.0}
         return Net(np.ones((1, 1)), relation, points.place, points.mass, report)
-    near = others(base, min(NEAR, count - 1), ops)
+    near = others(base, min(NEXT, count - 1), ops)
     if sigma is None:
-        sigma = float(np.median(near.distances[:, -1]))
+        sigma = float(np.median(near.distances[:, min(NEAR, count - 1) - 1]))
+        if count > NEXT:
+            sigma = typical_scale(sigma, float(np.median(near.distances[:, -1])))
     relation = Affinities(base, sigma)
     D = base.distances(ops)
     pieces, pairs = _pieces(D, near, sigma), np.empty((0, 2), np.int64)
@@ -274,8 +279,8 @@ def between_all(
         a, b = pairs.T
         W[a, b] = W[b, a] = np.maximum(W[a, b], BRIDGE)
     np.fill_diagonal(W, 1.0 if loops else 0.0)
-    graph = Graph(*points, pieces, pairs)
-    return Net(W, relation, points.place, points.mass, {**graph.report, "sigma": sigma})
+    report = {**Graph(*points, pieces, pairs).report, "sigma": sigma}
+    return Net(W, relation, points.place, points.mass, report, Lengths.of(D))
 
 
 def _pieces(D: Array, near: Neighbors, sigma: float) -> NDArray[np.int64]:
