@@ -1,6 +1,7 @@
 #include "lowd/graphs.hpp"
 
 #include <array>
+#include <limits>
 #include <memory>
 #include <numeric>
 
@@ -262,10 +263,89 @@ void walk(Lists graph, const T* lengths, Lists from, const T* steps, Job& job, R
     });
 }
 
+// Nodes that wait in classes of length, for the nearest to tell their neighbors first. The classes
+// are a ring: all that wait are within SPAN of them.
+class Waiting {
+public:
+    static constexpr int64_t SPAN = 1024;
+
+    void add(int64_t of, int32_t node) {
+        int32_t& first = first_[size_t(of % SPAN)];
+        entries_.push_back({node, first});
+        first = int32_t(entries_.size() - 1);
+        count_++;
+    }
+    bool empty() const { return !count_; }
+    // A node of the class, -1 if there is none.
+    int32_t take(int64_t of) {
+        int32_t& first = first_[size_t(of % SPAN)];
+        if (first < 0) return -1;
+        const Entry entry = entries_[size_t(first)];
+        first = entry.next;
+        count_--;
+        return entry.node;
+    }
+
+private:
+    struct Entry {
+        int32_t node, next;
+    };
+    std::vector<Entry> entries_;
+    std::vector<int32_t> first_ = std::vector<int32_t>(SPAN, -1);
+    int64_t count_ = 0;
+};
+
+// How wide the classes of `Waiting` are; 0 if lengths differ too much for any width.
+template <class T>
+double class_width(Lists graph, const T* lengths, const T* steps, int64_t count) {
+    double sum = 0, most = 0;
+    for (int64_t e = 0; e < graph.starts.back(); e++) {
+        sum += lengths[e];
+        most = std::max<double>(most, lengths[e]);
+    }
+    for (int64_t e = 0; steps && e < count; e++) most = std::max<double>(most, steps[e]);
+    const double width = 0.5 * sum / double(std::max<int64_t>(graph.starts.back(), 1));
+    return most < width * double(Waiting::SPAN - 2) ? width : 0;
+}
+
+// The lengths from one source; no order of visits changes their bits (see `paths` in graphs.inl).
+template <class T>
+void walk_alone(Lists graph, const T* lengths, Lists from, const T* steps, int64_t source,
+                double width, T* out) {
+    const T infinity = std::numeric_limits<T>::infinity();
+    std::fill_n(out, graph.count(), infinity);
+    std::vector<T> told(size_t(graph.count()), infinity);  // the length that neighbors know of
+    Waiting waiting;
+    const auto reach = [&](int32_t node, T length) {
+        if (!(length < out[node])) return;
+        out[node] = length;
+        waiting.add(int64_t(double(length) / width), node);
+    };
+    for (int64_t e = from.starts[source]; e < from.starts[source + 1]; e++)
+        reach(from.members[e], steps ? steps[e] : T(0));
+    for (int64_t now = 0; !waiting.empty(); now++)
+        for (int32_t node; (node = waiting.take(now)) >= 0;) {
+            const T mine = out[node];
+            if (told[size_t(node)] == mine) continue;
+            told[size_t(node)] = mine;
+            for (int64_t e = graph.starts[node]; e < graph.starts[node + 1]; e++)
+                reach(graph.members[e], mine + lengths[e]);
+        }
+}
+
 }  // namespace
 
 template <class T>
 void paths(Lists graph, const T* lengths, Lists from, const T* steps, Matrix<T> out, Job& job) {
+    // A vector of sources takes as long as three of them alone.
+    if (from.count() && from.count() <= 3)
+        if (const double width = class_width(graph, lengths, steps, from.starts.back())) {
+            job.expect(from.count());
+            job.parallel(from.count(), [&](int64_t source, int) {
+                walk_alone(graph, lengths, from, steps, source, width, out.row(source));
+            });
+            return;
+        }
     walk(
         graph, lengths, from, steps, job, [&](int64_t source, int, int) { return out.row(source); },
         [](int64_t, int, int) {});
