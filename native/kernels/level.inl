@@ -70,7 +70,7 @@ constexpr Kernels<T> table() {
     t.guttman = guttman<T>;
     return t;
 }
-constexpr Scaling scaling{locate, pair_lengths, pools, pair_moves};
+constexpr Scaling scaling{narrow_guttman, locate, pair_lengths, pools, pair_moves};
 constexpr Sparse sparse{sparse_times<int32_t>, sparse_times<int64_t>, assemble};
 
 constexpr Embed embed{perplexity,    pair_sums,     attraction,   surprise,

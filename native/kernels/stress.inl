@@ -144,6 +144,122 @@ void guttman(const T* targets, int64_t stride, const T* weights, int64_t weight_
     for (int s = 0; s < 3; s++) sums[s] = total_of<double>(parts[s]);
 }
 
+// ---- Many float32 targets ----
+
+inline INLINE Vec<float> inverse_root(Vec<float> v) {
+#if defined(__AVX512F__)
+    const __mmask16 live = _mm512_cmp_ps_mask(v, _mm512_set1_ps(0x1p-126f), _CMP_GE_OQ);
+    const Vec<float> x = _mm512_maskz_rsqrt14_ps(live, v);
+    return x * (1.5f - (0.5f * v) * x * x);
+#else
+    Vec<float> root;
+    for (int l = 0; l < W<float>; l++) root[l] = __builtin_sqrtf(v[l]);
+    return v >= 0x1p-126f ? 1.0f / root : Vec<float>{};
+#endif
+}
+
+// R rows from i on feel the later ones, which feel the opposite. Places are sums of two float32
+// numbers, so that a gap is as right as float32 can be; what is summed over more than some dozens
+// of pairs is summed in float64.
+template <int K, int R>
+inline INLINE void feel_each_other(const float* t, int64_t stride, float scale, int64_t i,
+                                   int64_t n, const float* y, int64_t ld, double* moved,
+                                   Wide* sums) {
+    constexpr int L = W<float>, SOME = 16;
+    typedef typename Simd<float>::I Lanes;
+    Lanes lane;
+    for (int l = 0; l < L; l++) lane[l] = l;
+    const float* const rest = y + K * ld;
+    Wide pulled[R][K] = {};
+    Vec<float> pull[R][K], stress, size, cross;
+    const auto part = [&]<bool WHOLE>(int64_t j, std::bool_constant<WHOLE>) INLINE {
+        const int64_t left = WHOLE ? L : n - j;
+        const bool first = !WHOLE && j == i + 1;  // where a row meets itself and those before it
+        Vec<float> head[K], tail[K], push[K] = {};
+#pragma GCC unroll 4
+        for (int c = 0; c < K; c++) {
+            head[c] = load_part(y + c * ld + j, left);
+            tail[c] = load_part(rest + c * ld + j, left);
+        }
+#pragma GCC unroll 8
+        for (int r = 0; r < R; r++) {
+            Vec<float> gap[K], d2 = {};
+#pragma GCC unroll 4
+            for (int c = 0; c < K; c++) {
+                gap[c] = (y[c * ld + i + r] - head[c]) + (rest[c * ld + i + r] - tail[c]);
+                d2 += gap[c] * gap[c];
+            }
+            Vec<float> target = load_part(t + r * stride + j, left);
+            if constexpr (!WHOLE) {
+                target = lane < int32_t(left) ? target : spread(__builtin_nanf(""));
+                if (first) target = lane >= r ? target : spread(__builtin_nanf(""));
+            }
+            const auto known = target == target;  // NaN is a missing pair
+            const Vec<float> given = known ? target * scale : Vec<float>{};
+            const Vec<float> inverse = inverse_root(d2), d = d2 * inverse;
+            const Vec<float> away = known ? given - d : Vec<float>{};
+            stress += away * away;
+            size += known ? d2 : Vec<float>{};
+            cross += given * d;
+            const Vec<float> b = given * inverse;
+#pragma GCC unroll 4
+            for (int c = 0; c < K; c++) {
+                pull[r][c] += b * gap[c];
+                push[c] += b * gap[c];
+            }
+        }
+#pragma GCC unroll 4
+        for (int c = 0; c < K; c++) {
+            double* const to = moved + c * ld + j;  // padded to whole vectors
+            store(to, load(to) - widen<0>(push[c]));
+            store(to + W<double>, load(to + W<double>) - widen<1>(push[c]));
+        }
+    };
+    const auto both = [](Vec<float> v) INLINE { return widen<0>(v) + widen<1>(v); };
+    for (int64_t j = i + 1; j < n;) {
+        stress = size = cross = Vec<float>{};
+#pragma GCC unroll 8
+        for (int r = 0; r < R; r++)
+            for (int c = 0; c < K; c++) pull[r][c] = Vec<float>{};
+        const int64_t end = j + SOME * L;
+        if (j == i + 1) {
+            part(j, std::false_type());
+            j += L;
+        }
+        for (; j < end && j + L <= n; j += L) part(j, std::true_type());
+        if (j < end && j < n) {
+            part(j, std::false_type());
+            j = n;
+        }
+        sums[0] += both(stress), sums[1] += both(size), sums[2] += both(cross);
+#pragma GCC unroll 8
+        for (int r = 0; r < R; r++)
+            for (int c = 0; c < K; c++) pulled[r][c] += both(pull[r][c]);
+    }
+    for (int r = 0; r < R; r++)
+        for (int c = 0; c < K; c++) moved[c * ld + i + r] += total_of<double>(pulled[r][c]);
+}
+
+template <int K>
+inline INLINE void narrow_guttman_in(const float* targets, int64_t stride, float scale,
+                                     int64_t first, int64_t last, int64_t n, const float* y,
+                                     int64_t ld, double* moved, double* sums) {
+    constexpr int R = MANY_REGISTERS ? 4 : 2;
+    Wide parts[3] = {};
+    int64_t i = first;
+    for (; i + R <= last; i += R)
+        feel_each_other<K, R>(targets + i * stride, stride, scale, i, n, y, ld, moved, parts);
+    for (; i < last; i++)
+        feel_each_other<K, 1>(targets + i * stride, stride, scale, i, n, y, ld, moved, parts);
+    for (int s = 0; s < 3; s++) sums[s] = total_of<double>(parts[s]);
+}
+void narrow_guttman(const float* targets, int64_t stride, float scale, int64_t first, int64_t last,
+                    int64_t n, const float* y, int64_t ld, int k, double* moved, double* sums) {
+    (k == 1   ? narrow_guttman_in<1>
+     : k == 2 ? narrow_guttman_in<2>
+              : narrow_guttman_in<3>)(targets, stride, scale, first, last, n, y, ld, moved, sums);
+}
+
 double locate(const double* targets, const double* weights, int64_t n, const double* anchors,
               int64_t ld, int k, int most, double tol, double* scratch, double* y) {
     double* const middle = scratch;

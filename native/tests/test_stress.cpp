@@ -27,15 +27,23 @@ Data<T> targets(int64_t n) {
     return D;
 }
 
-bool close(double a, double b) { return std::abs(a - b) <= 1e-10 * (1 + std::abs(b)); }
+bool close(double a, double b, double tolerance, double unit) {
+    return std::abs(a - b) <= tolerance * (unit + std::abs(b));
+}
 
+// Places of about `size`, targets of about `reach` times as much.
 template <class T>
-void check_guttman(int64_t n, int64_t k, bool weighted) {
-    const Data<T> D = targets<T>(n);
+void check_guttman(int64_t n, int64_t k, bool weighted, double tolerance = 1e-11, double size = 1,
+                   double reach = 1) {
+    Data<T> D = targets<T>(n);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) D(i, j) *= T(size * reach);
     Data<T> weights(n, n);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < n; j++) weights(i, j) = T(1 + (i + j) % 4);
     Data<double> Y = Data<double>::random(n, k);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t c = 0; c < k; c++) Y(i, c) *= size;
     if (n > 2)
         for (int64_t c = 0; c < k; c++) Y(2, c) = Y(1, c);
     Stress found;
@@ -60,9 +68,12 @@ void check_guttman(int64_t n, int64_t k, bool weighted) {
         }
     }
     for (int64_t i = 0; i < n; i++)
-        for (int64_t c = 0; c < k; c++) CHECK(close(moved(i, c), expected(i, c)));
-    CHECK(close(found.stress, sums.stress) && close(found.size, sums.size) &&
-          close(found.cross, sums.cross));
+        for (int64_t c = 0; c < k; c++)
+            CHECK(close(moved(i, c), expected(i, c), tolerance, size * reach * double(n)));
+    const double unit = n < 100 ? size * size : 0;  // of few points little may be left
+    CHECK(close(found.stress, sums.stress, tolerance, unit) &&
+          close(found.size, sums.size, tolerance, unit) &&
+          close(found.cross, sums.cross, tolerance, unit));
 }
 
 TEST(guttman_is_the_sum_over_pairs) {
@@ -72,6 +83,16 @@ TEST(guttman_is_the_sum_over_pairs) {
                 check_guttman<float>(n, k, weighted);
                 check_guttman<double>(n, k, weighted);
             }
+}
+
+TEST(many_float32_targets_are_summed_in_float64) {
+    for (int64_t k : {1, 2, 3}) check_guttman<float>(1013, k, false, 1e-7);
+    for (double size : {1e-25, 1e25}) check_guttman<float>(1013, 2, false, 1e-7, size);
+    // Where float32 has no room for squares, and for what it does not do, float64 is used.
+    check_guttman<float>(1013, 2, false, 1e-11, 1, 1e30);
+    check_guttman<float>(1013, 2, false, 1e-11, 1e33, 1e-3);
+    check_guttman<float>(1013, 4, false);
+    check_guttman<float>(1013, 2, true);
 }
 
 TEST(a_place_is_found_by_its_distances) {

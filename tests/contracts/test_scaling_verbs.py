@@ -50,6 +50,14 @@ def test_guttman(kind, n, k, rng):
             agree(found, PLAIN.guttman(D, weights).step(Y))
 
 
+def test_guttman_of_many_float32_targets(rng):
+    """Pairs are in float32 there, sums are not: they are right to more digits than a pair."""
+    D, _, Y = scene(1100, 2, rng, np.float32, 0.1)
+    found = FAST.guttman(D, None).step(Y)
+    agree(found, PLAIN.guttman(D, None).step(Y), 1e-7)
+    same_bits(found.moved, Native(threads=1).guttman(D, None).step(Y).moved)
+
+
 @typed
 @pytest.mark.parametrize("k", [1, 2, 3, 5])
 @pytest.mark.parametrize("n", [1, 2, 3, 40, 150])

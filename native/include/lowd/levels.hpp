@@ -236,8 +236,13 @@ static constexpr int64_t link_width(int64_t k) { return k <= 2 ? k : (k + 3) / 4
 static constexpr int64_t pool_scratch(int64_t count) { return 3 * count + 128; }
 static constexpr int64_t pool_room(int64_t count) { return count + count / 32 + 1; }
 
-// Kernels of scaling, in float64; see stress.inl and monotone.inl.
+// Kernels of scaling, in float64 but for one; see stress.inl and monotone.inl.
 struct Scaling {
+    // As Kernels<float>::guttman without weights, k <= 3, for targets times `scale`. y: k columns and
+    // k more of what float32 leaves of them; moved has 16 entries more than rows in a column.
+    void (*narrow_guttman)(const float* targets, int64_t stride, float scale, int64_t first,
+                           int64_t last, int64_t n, const float* y, int64_t ld, int k,
+                           double* moved, double* sums);
     // One row of `locate`; anchors are columns, scratch: 2 k entries. Returns the stress.
     double (*locate)(const double* targets, const double* weights, int64_t n,
                      const double* anchors, int64_t ld, int k, int most, double tol,

@@ -14,6 +14,7 @@ struct Stress {
 
 // moved_i = sum_j w_ij t_ij / d_ij (y_i - y_j) over pairs of rows with d_ij > 0. T is symmetric,
 // NaN is a missing pair, W (not negative) may be null. Each pair is read once: above the diagonal.
+// Pairs of many float32 targets without weights are in float32, sums always in float64.
 template <class T>
 Stress guttman(Matrix<const T> targets, const Matrix<const T>* weights, Matrix<const double> Y,
                Matrix<double> moved, Job& job);
