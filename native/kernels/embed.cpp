@@ -134,8 +134,9 @@ void settle(Lists near, const double* p, Matrix<const double> Y, Likeness like,
             high[c] = std::max(high[c], v + MARGIN);
             size = std::max(size, std::abs(v));
         }
-    const Anchors all{k,    like == Likeness::student, rows.get(), columns.get(), columns.stride(),
-                      mesh, low.get(),                 high.get(), REST * size};
+    const bool heavy = like == Likeness::student;
+    const Anchors all{k,    heavy,     rows.get(),  columns.get(), columns.stride(),
+                      mesh, low.get(), high.get(), REST * size,   heavy && from_medians};
     Scratch<double> scratch(job, settle_scratch(k, near.longest()) + 2 * MEDIAN_OF);
     Scratch<Entry> entries(job, near.longest());
     job.expect(ceil_div(near.count(), 8));

@@ -367,6 +367,47 @@ double median(double* x, const double* w, int64_t count, double share) {
     return most;
 }
 
+// Height of the heavy-tailed attraction alone.
+template <int K>
+inline INLINE double pull_at(const Listed& near, int k, const double* y) {
+    Wide height = {};
+    for (int64_t j = 0; j < near.padded; j += W<double>) {
+        Wide s = {};
+#pragma GCC unroll 3
+        for (int c = 0; c < (K ? K : k); c++) {
+            const Wide gap = y[c] - load(near.columns + c * near.padded + j);
+            s += gap * gap;
+        }
+        height += load(near.p + j) * log(1.0 + s);
+    }
+    return total_of<double>(height);
+}
+
+// From y to the one of the heaviest listed places where the attraction is clearly lower, if there is
+// one: neighbors in several places have a median that is near none of them.
+template <int K>
+inline INLINE void choose_start(const Listed& near, int64_t count, int k, double* y, double* other) {
+    constexpr int TRIED = 8;
+    constexpr double CLEARLY = 1 - 1e-9;  // rounding does not decide
+    double least = pull_at<K>(near, k, y);
+    int64_t last = -1;
+    for (int tried = 0; tried < TRIED && tried < count; tried++) {
+        int64_t next = -1;  // the heaviest of those not tried, the first of equals
+        for (int64_t e = 0; e < count; e++) {
+            const double w = near.p[e];
+            const bool left = last < 0 || w < near.p[last] || (w == near.p[last] && e > last);
+            if (left && (next < 0 || w > near.p[next])) next = e;
+        }
+        last = next;
+        for (int c = 0; c < k; c++) other[c] = near.columns[c * near.padded + next];
+        const double there = pull_at<K>(near, k, other);
+        if (there < CLEARLY * least) {
+            least = there;
+            for (int c = 0; c < k; c++) y[c] = other[c];
+        }
+    }
+}
+
 // One new point comes to rest: Newton's steps where the hill is a bowl, else those of the
 // attraction's majorizer; at most 1 long, halved until they go down.
 template <int K>
@@ -389,6 +430,7 @@ void settle_in(const Anchors& all, const int32_t* near, const double* p, int64_t
             columns[c * padded + e] = e < count ? all.rows[int64_t(near[e]) * k + c] : 0;
     }
     const Listed listed{padded, columns, weights};
+    if (all.choose) choose_start<K>(listed, count, k, y, to);
     slope_at<K>(all, listed, y, here, work);
     for (int it = 0; it < 200; it++) {
         for (int c = 0; c < k; c++) step[c] = -here.gradient[c] / here.curvature;

@@ -441,6 +441,29 @@ TEST(new_points_set_out_from_weighted_medians) {
         for (int64_t c = 0; c < k; c++) CHECK(found(i, c) == expected(i, c));
 }
 
+// Neighbors in three places, whose median is near none: the heaviest place takes the point in.
+TEST(neighbors_in_several_places_draw_a_new_point_to_one) {
+    const int64_t side = 36;
+    const int32_t middles[3][2] = {{3, 13}, {13, 32}, {32, 3}};
+    Data<double> Y(side * side, 2);
+    for (int64_t i = 0; i < side * side; i++) Y(i, 0) = double(i / side), Y(i, 1) = double(i % side);
+    std::vector<int32_t> near;
+    std::vector<double> p;
+    for (int place = 0; place < 3; place++)
+        for (int32_t e = 0; e < 25; e++) {
+            const int32_t x = middles[place][0] + e / 5 - 2, y = middles[place][1] + e % 5 - 2;
+            near.push_back(x * int32_t(side) + y);
+            p.push_back((place == 1 ? 0.36 : 0.32) / 25);
+        }
+    const std::vector<int64_t> starts{0, int64_t(near.size())};
+    const auto at = on_any_threads([&](Job& job) {
+        Data<double> found(1, 2);
+        settle({starts, near}, p.data(), Y.in(), Likeness::student, {}, true, found.out(), job);
+        return found;
+    });
+    CHECK(std::hypot(at(0, 0) - 13, at(0, 1) - 32) < 2);
+}
+
 TEST(new_points_rest_on_a_mesh_as_among_all) {
     const int64_t n = 2000, m = 9;
     const Ring ring(n, 3);

@@ -230,6 +230,17 @@ def test_digits_and_the_digits_that_were_held_out(backend):
     assert model.force_error_ < 0.03
 
 
+def test_neighbors_in_several_places_draw_a_new_row_to_the_most_of_them(backend):
+    """Their median is near none of them, and downhill from there are fewer."""
+    Y = np.stack(np.meshgrid(np.arange(36.0), np.arange(36.0)), 2).reshape(-1, 2)
+    middles = np.array([[3.2, 13.1], [13.1, 33.2], [33.2, 3.1]])
+    listed = np.argsort(cdist(middles, Y), axis=1)[:, :20].astype(np.int32).ravel()
+    p = np.repeat([0.32, 0.36, 0.32], 20) / 20
+    near = Lists(np.array([0, 60]), listed)
+    place = resolve(backend, 1).settle(near, p, Y, "student", None)[0]
+    assert np.linalg.norm(place - middles[1]) < 2
+
+
 def test_the_map_without_its_memory_is_near():
     """Rows moved by a millionth stay; forgotten training rows come back to their neighborhood."""
     X = load_digits().data[:800]

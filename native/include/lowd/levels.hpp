@@ -300,6 +300,7 @@ struct Anchors {
     MeshView mesh;  // instead of sums over columns, if there is one
     const double *low, *high;  // no place is beyond
     double rest;  // a step so short is none
+    bool choose;  // start from a listed place where its pull is less than at the given start
 };
 static constexpr int64_t settle_scratch(int64_t k, int64_t count) {
     return 16 * k + 3 * k * k + 64 + 8 * (1 + k + k * k) + (k + 1) * (count + 8) + 16;

@@ -21,6 +21,8 @@ BISECTIONS = 200
 ROUNDING = 1e-13  # of a height
 SETTLED = 1e-12  # a step so short, relative to the map's size, is none
 DESCENTS = 200
+TRIED = 8  # of the listed places, the heaviest, a new point may start at
+CLEARLY = 1 - 1e-9  # a start must be so much lower: rounding does not decide
 HALF = 0.5 * (1 - 1e-12)  # of a list's weight: with equal weights rounding would decide
 
 
@@ -59,7 +61,7 @@ class DescentVerbs:
         for i, (begin, end) in enumerate(pairwise(near.starts)):
             listed = anchors[near.indices[begin:end]]
             hill = Hill(listed, weights[begin:end], anchors, kernel, mesh)
-            out[i] = _settled(hill, hill.middle() if start is None else start[i])
+            out[i] = _settled(hill, hill.start() if start is None else start[i])
         return out
 
 
@@ -215,6 +217,26 @@ class Hill:
         at = (below < HALF * below[-1]).sum(0)
         chosen = np.take_along_axis(order, at[None], axis=0)
         return np.asarray(np.take_along_axis(self.near, chosen, axis=0)[0])
+
+    def start(self) -> Float64:
+        """The middle, or one of the heaviest listed places where the attraction is clearly lower.
+
+        Neighbors in several places have a middle that is near none of them. Thin tails make one
+        bowl of all, where any start will do.
+        """
+        best = self.middle()
+        if self.kernel != "student":
+            return best
+        least = self._pull(best)
+        for other in self.near[np.argsort(-self.p, kind="stable")[:TRIED]]:
+            there = self._pull(other)
+            if there < CLEARLY * least:
+                best, least = other, there
+        return best
+
+    def _pull(self, y: Float64) -> float:
+        """Height of the attraction alone."""
+        return float(self.p @ np.log1p(((y - self.near) ** 2).sum(1)))
 
     def height(self, y: Float64) -> float:
         s = ((y - self.near) ** 2).sum(1)

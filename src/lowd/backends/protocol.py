@@ -316,7 +316,8 @@ class Backend(Protocol):
 
         The least of sum_j p_j log(p_j / q_j), q_j like w_j over all rows of Y, p the weights of
         the listed ones: the nearest that goes downhill from `start`. None: from the weighted median
-        of the listed places, column by column, which no outlier moves far.
+        of the listed places, column by column, which no outlier moves far; or, for "student", from
+        one of the 8 heaviest listed places, where sum_j p_j log(1 + d_j²) is clearly lower.
         """
 
     def eigh(self, A: Float64, k: int) -> Spectrum:
