@@ -24,6 +24,7 @@ from lowd.errors import (
     DisconnectedGraphWarning,
     LongWorkWarning,
     ParameterError,
+    RankWarning,
     UnsupportedError,
 )
 
@@ -419,6 +420,14 @@ def test_copies_share_a_place_and_crowd_nobody_out():
     assert model.n_distinct_ == 60
     np.testing.assert_array_equal(model.embedding_[60:], np.tile(model.embedding_[:1], (300, 1)))
     np.testing.assert_allclose(model.embedding_[:60], once.embedding_, atol=1e-9)
+
+
+def test_all_others_alike_are_warned_of():
+    X = rows_like(31)
+    with pytest.warns(RankWarning, match="use less, such as perplexity=10"):
+        model = lowd.TSNE(perplexity=30).fit(X)
+    assert model.kl_divergence_ < 1e-9
+    lowd.TSNE(perplexity=[5, 30], max_iter=5).fit(X)  # the other one tells them apart
 
 
 def test_several_perplexities_are_averaged():

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from .. import draws
 from ..backends.protocol import Backend, Float64, Lists
-from ..errors import DataError, ParameterError, UnsupportedError
+from ..errors import DataError, ParameterError, RankWarning, UnsupportedError, warn
 from ..graph import merged
 from ..values import value
 from .distances import DistanceRelation, Listed
@@ -193,6 +193,12 @@ def picked(
         edges = _neighbors(points.base, m, perplexities, k, ops)
     if m > 1:
         _check(perplexities, m, m - 1)
+    if m > 2 and perplexities and min(perplexities) == m - 1:
+        warn(
+            f"perplexity={m - 1} of {m} distinct rows: each picks all others alike, so the best "
+            f"map is one point; use less, such as perplexity={max(1, m // 3)}.",
+            RankWarning,
+        )
     reach = _reach(m, perplexities, k)
     reach = m if k is None and reach == m - 1 else reach  # a new point has one more other
     return Picked(points.base, edges, points.first, points.place, max(1, reach))
