@@ -140,6 +140,7 @@ TEST(paths_in_pieces_and_along_a_chain) {
         auto X = Data<T>::random(200, 3);
         for (int64_t i = 0; i < 200; i++) X(i, 0) += T(100 * (i % 3));
         check_paths(Graph<T>::of(X, 3, 1000), every(200));
+        check_paths(Graph<T>::of(X, 3, 1000), {0, 150});
         Graph<T> chain;  // in a shuffled order
         const int n = 500;
         std::vector<std::vector<std::pair<int32_t, T>>> links(n);
@@ -154,6 +155,9 @@ TEST(paths_in_pieces_and_along_a_chain) {
             chain.lists.add(ends);
         }
         check_paths(chain, every(n));
+        check_paths(chain, {n / 3});
+        chain.lengths[size_t(n)] = T(1e6);  // one edge longer than classes of length can hold
+        check_paths(chain, {n / 3});
     });
 }
 
@@ -162,22 +166,24 @@ TEST(paths_begin_with_a_step) {
         using T = decltype(zero);
         const int n = 300;
         const auto graph = Graph<T>::of(Data<T>::random(n, 3), 5, 11);
-        Owned from;
-        std::vector<T> steps;
-        for (int i = 0; i < 40; i++) {
-            std::vector<int32_t> list;
-            for (int j = 0; j < i % 6; j++)
-                list.push_back((i * 31 + j * 77) % n), steps.push_back(T(0.25 * ((i + j) % 4)));
-            from.add(list);
-        }
-        const auto found = on_any_threads([&](Job& job) {
-            Data<T> out(40, n);
-            paths<T>(graph.lists, graph.lengths.data(), from, steps.data(), out.out(), job);
-            return out;
-        });
-        for (int64_t s = 0; s < 40; s++) {
-            const auto expected = plain_paths(graph, from, steps, s);
-            CHECK(!std::memcmp(expected.data(), found.in(s, 1).data, size_t(n) * sizeof(T)));
+        for (int sources : {40, 3, 1}) {
+            Owned from;
+            std::vector<T> steps;
+            for (int i = 40 - sources; i < 40; i++) {
+                std::vector<int32_t> list;
+                for (int j = 0; j < i % 6; j++)
+                    list.push_back((i * 31 + j * 77) % n), steps.push_back(T(0.25 * ((i + j) % 4)));
+                from.add(list);
+            }
+            const auto found = on_any_threads([&](Job& job) {
+                Data<T> out(sources, n);
+                paths<T>(graph.lists, graph.lengths.data(), from, steps.data(), out.out(), job);
+                return out;
+            });
+            for (int64_t s = 0; s < sources; s++) {
+                const auto expected = plain_paths(graph, from, steps, s);
+                CHECK(!std::memcmp(expected.data(), found.in(s, 1).data, size_t(n) * sizeof(T)));
+            }
         }
     });
 }
