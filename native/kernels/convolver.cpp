@@ -7,7 +7,7 @@ namespace lowd {
 
 int good_size(int64_t need) {
     int64_t best = int64_t(1) << 62;
-    for (int64_t odd : {1, 3, 9, 27}) {
+    for (int64_t odd : {1, 3, 5, 9, 15, 25}) {
         int64_t size = 4 * odd;
         while (size < need) size *= 2;
         best = std::min(best, size);
@@ -22,7 +22,7 @@ struct Turns {
 
     explicit Turns(int size) : cos(size_t(size)), sin(size_t(size)) {
         int rest = size;
-        for (int r : {4, 3, 2})
+        for (int r : {8, 4, 5, 3, 2})
             for (; rest % r == 0; rest /= r) radix.push_back(r);
         for (int j = 0; j < size; j++) {
             const double angle = -2 * std::numbers::pi * j / size;
@@ -53,7 +53,7 @@ Convolver::Convolver(int k, int size, double h, double reach, Job& job)
 void Convolver::operator()(const float* in, float* out, Job& job) const {
     const auto& kernel = level().embed;
     const Waves<float> waves = turns_->view();
-    Scratch<float> scratch(job, 4 * int64_t(size_) * kernel.lanes);
+    Scratch<float> scratch(job, transform_scratch(size_, kernel.lanes));
     if (k_ == 1) {
         kernel.line_through(waves, kernel_.get(), in, out, scratch[0]);
         return;
@@ -110,7 +110,7 @@ void Convolver::transform(double h, double reach, Job& job) {
     const Waves<double> waves = turns.view();
     const int64_t wide = kernel.lanes;  // 2 W<double>
     const int64_t m = half_ + 1, lines = k_ == 1 ? 1 : k_ == 2 ? m : m * m;
-    Scratch<double> scratch(job, 2 * int64_t(size_) * wide);
+    Scratch<double> scratch(job, transform_scratch(size_, wide / 2));
     std::vector<double> window(static_cast<size_t>(m));
     for (int64_t j = 0; j < m; j++) {
         const double one = (4 + 2 * std::cos(2 * std::numbers::pi * double(j) / size_)) / 6;

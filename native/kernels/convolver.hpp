@@ -7,7 +7,7 @@
 
 namespace lowd {
 
-// The least 2^a 3^b >= need with b <= 3.
+// The least 2^a >= need, a >= 2, or 3, 5, 9, 15 or 25 times that: all of them take few passes.
 int good_size(int64_t need);
 
 template <class T>

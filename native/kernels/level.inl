@@ -30,6 +30,7 @@ namespace {
 #include "stress.inl"
 #include "monotone.inl"
 #include "embed.inl"
+#include "transform.inl"
 #include "waves.inl"
 #include "mesh.inl"
 

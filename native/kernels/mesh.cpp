@@ -64,9 +64,12 @@ public:
         for (int64_t s = 0; s < steps; s++, age_++) {
             if (age_ >= RESORT || (age_ >= SOON && sprawling())) resort(job);
             const double z = potential(job);
-            std::vector<double> parts(static_cast<size_t>(chunks_));
-            job.parallel(chunks_, [&](int64_t c, int) {
-                parts[size_t(c)] = step(c, float(std::min(exaggeration, MOST)), float(0.5 / z),
+            // Most of the work: in small pieces no thread waits long for the last one.
+            const int64_t pieces = 4 * chunks_;
+            std::vector<double> parts(static_cast<size_t>(pieces));
+            job.parallel(pieces, [&](int64_t p, int) {
+                parts[size_t(p)] = step(n_ * p / pieces, n_ * (p + 1) / pieces,
+                                        float(std::min(exaggeration, MOST)), float(0.5 / z),
                                         float(momentum), float(std::min(rate, MOST)));
             });
             y_.swap(next_);
@@ -152,13 +155,15 @@ private:
                 y_[size_t(i * width_ + c)] = float(Y.row(order_[size_t(i)])[c]);
     }
 
-    double step(int64_t chunk, float exaggeration, float push, float momentum, float rate) {
+    // Of the points in slots first .. last - 1.
+    double step(int64_t first, int64_t last, float exaggeration, float push, float momentum,
+                float rate) {
         constexpr int64_t SOME = 256;
         const auto& kernel = level().embed;
         float force[4 * SOME];
         double moved = 0;
-        for (int64_t i = begin(chunk); i < begin(chunk + 1); i += SOME) {
-            const int64_t count = std::min(SOME, begin(chunk + 1) - i);
+        for (int64_t i = first; i < last; i += SOME) {
+            const int64_t count = std::min(SOME, last - i);
             const auto at = size_t(i * width_);
             kernel.attract(y_.data(), k_, i, i + count, starts_.data(), ties_.get(), unit_.data(),
                            exaggeration, force);

@@ -1,80 +1,4 @@
-// Fourier transforms of real grids by lines and columns: they run side by side in the lanes of
-// vectors.
-
-template <class T>
-struct Complex {
-    Vec<T> re, im;
-};
-template <class T>
-inline INLINE Complex<T> operator+(Complex<T> a, Complex<T> b) {
-    return {a.re + b.re, a.im + b.im};
-}
-template <class T>
-inline INLINE Complex<T> operator-(Complex<T> a, Complex<T> b) {
-    return {a.re - b.re, a.im - b.im};
-}
-
-// The transform of R numbers.
-template <int R, class T>
-inline INLINE void short_transform(Complex<T>* a) {
-    if constexpr (R == 2) {
-        const Complex<T> d = a[0] - a[1];
-        a[0] = a[0] + a[1];
-        a[1] = d;
-    } else if constexpr (R == 3) {
-        constexpr T HALF = T(0.5), SINE = T(0.86602540378443864676);
-        const Complex<T> sum = a[1] + a[2], gap = a[1] - a[2];
-        const Complex<T> mid{a[0].re - HALF * sum.re, a[0].im - HALF * sum.im};
-        a[0] = a[0] + sum;
-        a[1] = {mid.re + SINE * gap.im, mid.im - SINE * gap.re};
-        a[2] = {mid.re - SINE * gap.im, mid.im + SINE * gap.re};
-    } else {
-        const Complex<T> s = a[0] + a[2], d = a[0] - a[2], t = a[1] + a[3], g = a[1] - a[3];
-        a[0] = s + t;
-        a[1] = {d.re + g.im, d.im - g.re};
-        a[2] = s - t;
-        a[3] = {d.re - g.im, d.im + g.re};
-    }
-}
-
-// One pass over all numbers: parts of `length`, `apart` of them interleaved, become parts of
-// length / R in their final order (Stockham).
-template <int R, class T>
-inline INLINE void pass(const Waves<T>& waves, int length, int apart, const Complex<T>* from,
-                        Complex<T>* to) {
-    const int m = length / R;
-    for (int p = 0; p < m; p++) {
-        T c[R], s[R];
-        for (int k = 1; k < R; k++) c[k] = waves.cos[p * k * apart], s[k] = waves.sin[p * k * apart];
-        for (int q = 0; q < apart; q++) {
-            Complex<T> a[R];
-            for (int k = 0; k < R; k++) a[k] = from[q + apart * (p + m * k)];
-            short_transform<R>(a);
-            Complex<T>* const out = to + q + apart * R * p;
-            out[0] = a[0];
-            for (int k = 1; k < R; k++)
-                out[apart * k] = {c[k] * a[k].re - s[k] * a[k].im, c[k] * a[k].im + s[k] * a[k].re};
-        }
-    }
-}
-// Of waves.size numbers in a; the result is in the buffer that is returned.
-template <class T>
-inline Complex<T>* transformed(const Waves<T>& waves, Complex<T>* a, Complex<T>* b) {
-    int length = waves.size, apart = 1;
-    for (int i = 0; i < waves.passes; i++) {
-        const int R = waves.radix[i];
-        if (R == 4)
-            pass<4>(waves, length, apart, a, b);
-        else if (R == 3)
-            pass<3>(waves, length, apart, a, b);
-        else
-            pass<2>(waves, length, apart, a, b);
-        length /= R;
-        apart *= R;
-        std::swap(a, b);
-    }
-    return a;
-}
+// Fourier transforms of real grids by lines and columns (see transform.inl).
 
 // Even lines have real transforms, so two lines fit into one complex one: lines (2 W) of half + 1
 // entries, out likewise. step: distance of entries, width: distance of lines.
@@ -93,7 +17,7 @@ void even_lines(const Waves<double>& waves, const double* in, int64_t in_step, i
                 a[j].im[l - L] = v;
         }
     }
-    const Complex<double>* const z = transformed(waves, a, a + size);
+    const Complex<double>* const z = transformed(waves, a, behind(a, size));
     for (int j = 0; j <= half; j++)
         for (int l = 0; l < lines; l++)
             out[j * out_step + l * out_width] = l < L ? z[j].re[l] : z[j].im[l - L];
@@ -106,8 +30,7 @@ void columns_forward(const Waves<float>& waves, const float* grid, int64_t strid
     auto* const a = reinterpret_cast<Complex<float>*>(scratch);
     const int size = waves.size, half = size / 2;
     for (int r = 0; r < half; r++) a[r] = {load(grid + r * stride), load(grid + r * stride + L)};
-    for (int r = half; r < size; r++) a[r] = {Vec<float>{}, Vec<float>{}};
-    const Complex<float>* const z = transformed(waves, a, a + size);
+    const Complex<float>* const z = transformed<true>(waves, a, behind(a, size));
     for (int k = 0; k <= half; k++) {
         const Complex<float> u = z[k], v = z[k ? size - k : 0];
         store(re + k * stride, 0.5f * (u.re + v.re));
@@ -133,13 +56,12 @@ void lines_through(const Waves<float>& waves, const float* kernel, int64_t pitch
             for (int l = 0; l < L && c + l < half; l++) (part ? a[c + l].im : a[c + l].re) = square[l];
         }
     }
-    for (int c = half; c < size; c++) a[c] = {Vec<float>{}, Vec<float>{}};
-    Complex<float>* z = transformed(waves, a, a + size);
+    Complex<float>* z = transformed<true>(waves, a, behind(a, size));
     for (int k = 0; k < size; k++) {  // and exchange the parts: the next transform goes back
         const Vec<float> w = load(kernel + (k <= half ? k : size - k) * pitch);
         z[k] = {w * z[k].im, w * z[k].re};
     }
-    z = transformed(waves, z, z == a ? a + size : a);
+    z = transformed(waves, z, z == a ? behind(a, size) : a);
     for (int part = 0; part < 2; part++) {
         float* const to = part ? im : re;
         for (int c = 0; c < half; c += L) {
@@ -162,7 +84,7 @@ void columns_back(const Waves<float>& waves, const float* re, const float* im, i
         a[k] = {A.im + B.re, A.re - B.im};
         if (k > 0 && k < half) a[size - k] = {B.re - A.im, A.re + B.im};
     }
-    const Complex<float>* const z = transformed(waves, a, a + size);
+    const Complex<float>* const z = transformed(waves, a, behind(a, size));
     for (int r = 0; r < half; r++) {
         store(grid + r * stride, z[r].im);
         store(grid + r * stride + L, z[r].re);
@@ -175,8 +97,7 @@ void plane_forward(const Waves<float>& waves, const float* re, const float* im, 
     auto* const a = reinterpret_cast<Complex<float>*>(scratch);
     const int size = waves.size, half = size / 2;
     for (int r = 0; r < half; r++) a[r] = {load(re + r * stride), load(im + r * stride)};
-    for (int r = half; r < size; r++) a[r] = {Vec<float>{}, Vec<float>{}};
-    const Complex<float>* const z = transformed(waves, a, a + size);
+    const Complex<float>* const z = transformed<true>(waves, a, behind(a, size));
     for (int k = 0; k < size; k++) {
         store(to_re + k * stride, z[k].re);
         store(to_im + k * stride, z[k].im);
@@ -187,7 +108,7 @@ void plane_back(const Waves<float>& waves, const float* re, const float* im, int
     auto* const a = reinterpret_cast<Complex<float>*>(scratch);
     const int size = waves.size, half = size / 2;
     for (int k = 0; k < size; k++) a[k] = {load(im + k * stride), load(re + k * stride)};
-    const Complex<float>* const z = transformed(waves, a, a + size);
+    const Complex<float>* const z = transformed(waves, a, behind(a, size));
     for (int r = 0; r < half; r++) {
         store(to_re + r * stride, z[r].im);
         store(to_im + r * stride, z[r].re);
@@ -200,11 +121,11 @@ void line_through(const Waves<float>& waves, const float* kernel, const float* i
     auto* const a = reinterpret_cast<Complex<float>*>(scratch);
     const int size = waves.size, half = size / 2;
     for (int j = 0; j < size; j++) a[j] = {spread(j < half ? in[j] : 0.0f), Vec<float>{}};
-    Complex<float>* z = transformed(waves, a, a + size);
+    Complex<float>* z = transformed(waves, a, behind(a, size));
     for (int k = 0; k < size; k++) {
         const float w = kernel[k <= half ? k : size - k];
         z[k] = {w * z[k].im, w * z[k].re};
     }
-    z = transformed(waves, z, z == a ? a + size : a);
+    z = transformed(waves, z, z == a ? behind(a, size) : a);
     for (int j = 0; j < half; j++) out[j] = z[j].im[0];
 }

@@ -260,6 +260,64 @@ TEST(a_pair_pushes_along_every_axis) {
         }
 }
 
+TEST(a_mesh_of_any_size_is_right) {
+    const int64_t n = 600;
+    const Ring ring(n, 4);
+    for (int64_t k : {1, 2})
+        for (int64_t nodes : {64, 80, 96, 100, 120, 128, 144, 160, 192, 200, 240, 256}) {
+            Data<double> Y = spread_out(n, k, 1);
+            double least = 1e9, most = -1e9;
+            for (int64_t i = 0; i < n; i++)
+                least = std::min(least, Y(i, 0)), most = std::max(most, Y(i, 0));
+            const double span = 0.4 * (double(nodes) / 2 - 8.5);  // just fits
+            for (int64_t i = 0; i < n; i++) {
+                for (int64_t c = 1; c < k; c++) Y(i, c) *= 0.1;
+                Y(i, 0) *= span / (most - least);
+            }
+            const Data<double> found = forces_of(ring, Y, Likeness::student, true);
+            Data<double> a(n, k), r(n, k);
+            plain_forces(ring, Y, Likeness::student, a, r);
+            CHECK(error_of(found, n, r) < 0.03);
+        }
+}
+
+// Gains, momentum, and no step longer than 5, by the definition.
+template <class T>
+void check_advance(int64_t points, int k,
+                   double (*advance)(int64_t, int, T, T, const T*, T*, T*, T*)) {
+    std::vector<T> force, y, velocity, gain;
+    for (int i = 0; i < int(points) * k; i++) {
+        force.push_back(T(i * 7 % 11 - 5)), velocity.push_back(T(i * 5 % 7 - 3) / 4);
+        gain.push_back(i % 5 ? T(1) : T(0.005)), y.push_back(T(i % 3));
+    }
+    std::vector<double> to(y.begin(), y.end()), v(to), g(to);
+    double sum = 0;
+    for (int64_t i = 0; i < points; i++) {
+        double square = 0;
+        for (auto s = size_t(i * k); s < size_t((i + 1) * k); s++) {
+            g[s] = force[s] * velocity[s] <= 0 ? gain[s] + 0.2 : gain[s] * 0.8;
+            g[s] = std::max(g[s], 0.01);
+            v[s] = 0.5 * velocity[s] - g[s] * force[s];
+            square += v[s] * v[s];
+        }
+        const double shrink = std::min(1.0, 5 / std::sqrt(square));
+        for (auto s = size_t(i * k); s < size_t((i + 1) * k); s++) to[s] += v[s] *= shrink;
+        sum += square * shrink * shrink;
+    }
+    CHECK(close(advance(points, k, T(0.5), T(1), force.data(), y.data(), velocity.data(),
+                        gain.data()), sum, 1e-6));
+    for (size_t s = 0; s < y.size(); s++)
+        CHECK(close(y[s], to[s], 1e-6) && close(velocity[s], v[s], 1e-6) &&
+              close(gain[s], g[s], 1e-6));
+}
+TEST(a_step_has_momentum_gains_and_a_longest) {
+    for (int64_t points : {1, 7, 37})
+        for (int k : {1, 2, 3, 4, 7}) {
+            check_advance<float>(points, k, level().embed.advance32);
+            check_advance<double>(points, k, level().embed.advance64);
+        }
+}
+
 TEST(sums_of_pairs_and_of_all_of_them) {
     for (int64_t k : {1, 2, 3}) {
         const int64_t n = 333;

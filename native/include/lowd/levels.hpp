@@ -259,13 +259,19 @@ struct Scaling {
                        const Stair* stair, const double* y, int k, double* moved, double* sums);
 };
 
-// Sines and cosines of the whole turn in `size` steps, and how `size` is factored.
+// Sines and cosines of the whole turn in `size` steps, and how `size` is factored: into 8, 5, 4, 3
+// and 2, first 8 or 4.
 template <class T>
 struct Waves {
     int size, passes;
     const int* radix;
     const T *cos, *sin;
 };
+inline constexpr int TRANSFORM_GAP = 5;  // vectors between the two halves of the scratch
+// Of a transform, in entries.
+static constexpr int64_t transform_scratch(int64_t size, int64_t lanes) {
+    return 4 * (size + TRANSFORM_GAP) * lanes;
+}
 // A potential on a grid by its spline coefficients, for reading; axes as in the arrays of Python.
 struct MeshView {
     int k = 0;
@@ -335,7 +341,7 @@ struct Embed {
                    double* y, double* work);
 
     int lanes;  // of float32
-    // Scratch of the transforms: 4 * size * lanes floats, or half as many doubles.
+    // Scratch of the transforms: see transform_scratch.
     void (*even_lines)(const Waves<double>& waves, const double* in, int64_t in_step,
                        int64_t in_width, double* out, int64_t out_step, int64_t out_width,
                        int lines, double* scratch);
