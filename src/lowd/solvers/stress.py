@@ -28,7 +28,7 @@ RELAXED = 1.8
 
 def weights_of(given: Any, D: Array) -> Array | None:
     """The weight of every pair, or None if all are 1; a missing pair (NaN) has none."""
-    missing = np.isnan(D)
+    missing = gaps(D)
     if given is None:
         W = None
     elif isinstance(given, str):  # Sammon's
@@ -37,9 +37,14 @@ def weights_of(given: Any, D: Array) -> Array | None:
         W = W if W.any() else None
     else:
         W = _checked(given, len(D)).astype(D.dtype)
-    if not missing.any():
+    if missing is None:
         return W
     return np.where(missing, 0, 1 if W is None else W).astype(D.dtype)
+
+
+def gaps(D: Array) -> NDArray[np.bool_] | None:
+    """Where distances are missing, if any are: then the largest is no number either."""
+    return np.isnan(D) if np.isnan(D.max(initial=0)) else None
 
 
 def check_connected(W: Array) -> None:
@@ -122,8 +127,8 @@ def starting(init: Any, n_init: int, D: Array, k: int, ctx: Context) -> Iterator
 
 def classical(D: Array, k: int, ctx: Context) -> Float64:
     """Classical scaling; missing distances are those of shortest chains of known ones."""
-    missing = np.isnan(D)
-    if missing.any():
+    missing = gaps(D)
+    if missing is not None:
         rows = np.flatnonzero(missing.any(1))
         tied = np.nonzero(~missing)
         graph = csr_array((D[tied], tied), shape=D.shape)
