@@ -422,6 +422,15 @@ def test_copies_share_a_place_and_crowd_nobody_out():
     np.testing.assert_allclose(model.embedding_[:60], once.embedding_, atol=1e-9)
 
 
+def test_affinities_can_be_summed_and_not_changed():
+    """SciPy sorted in place what must not be written to."""
+    P = lowd.TSNE(perplexity=10, max_iter=1).fit(rows_like(600)).affinity_
+    assert P.sum() == pytest.approx(1)
+    assert P.max() == P.toarray().max()
+    with pytest.raises(ValueError, match="read-only"):
+        P.data[0] = 1
+
+
 def test_all_others_alike_are_warned_of():
     X = rows_like(31)
     with pytest.warns(RankWarning, match="use less, such as perplexity=10"):

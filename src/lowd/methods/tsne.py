@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 from ..base import Context, Fit, reducer
 from ..data import Data, Kind
@@ -174,6 +174,28 @@ class TSNE(GraphReducer):
         pull = float(self.exaggeration) if self._kernel() == "student" else 1.0
         where = NeighborMap(relation.kept(), Y, self._kernel(), forces.mesh(Y), pull)
         return Fit(Y[place], where, report)
+
+    @property
+    def affinity_(self) -> csr_array:
+        """In the order of columns, which the descent does not need: sorted when first asked for.
+
+        Unsorted it could not be summed: SciPy sorts in place, and what was learned is read-only.
+        """
+        P = self.__dict__.get("affinity_")
+        if P is None:
+            raise AttributeError("affinity_ is there after a fit of two distinct rows or more.")
+        if not P.has_sorted_indices:
+            self.affinity_ = P = P.sorted_indices()
+            P.data.setflags(write=False)
+        return P
+
+    @affinity_.setter
+    def affinity_(self, learned: csr_array) -> None:
+        self.__dict__["affinity_"] = learned
+
+    @affinity_.deleter
+    def affinity_(self) -> None:
+        del self.__dict__["affinity_"]
 
     def _kernel(self) -> str:
         return "student"
