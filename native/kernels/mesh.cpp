@@ -284,7 +284,7 @@ private:
     // In space work grows with the nodes, and with n^2 / nodes by near pairs.
     int largest() const {
         if (k_ < 3) return LARGEST[k_ - 1];
-        const auto nodes = int64_t(6 * std::cbrt(double(n_)));
+        const auto nodes = int64_t(4.4 * std::cbrt(double(n_)));
         return std::clamp(good_size(nodes), 2 * SMALLEST, LARGEST[2]);
     }
 

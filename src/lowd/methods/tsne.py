@@ -268,5 +268,5 @@ class TSNE(GraphReducer):
             "neighbors": n * k * 20 + (0 if by_index else 3 * min(2**23, n * n) * 8),
             "affinities": n * k * 60,
             "map": 20 * n * self.n_components * 8,
-            "mesh": min(3000 * n, 340_000_000) if in_space else 0,
+            "mesh": min(1500 * n, 340_000_000) if in_space else 0,
         }
