@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).parent))  # the tests share `cases`, which is no package
@@ -15,6 +17,11 @@ from cases import BACKENDS, CASES
 
 # The matrices are small: BLAS threads would spend the suite's time waiting for each other.
 threadpool_limits(1, user_api="blas")
+
+# Where nobody can look at a rare failure again, every run tries the same examples.
+settings.register_profile("reproducible", derandomize=True, database=None)
+if os.environ.get("CI", "").lower() == "true":
+    settings.load_profile("reproducible")
 
 
 def pytest_generate_tests(metafunc):

@@ -6,10 +6,11 @@ template <class T>
 void project(Matrix<const T> X, const double* shift, Matrix<const T> W, const double* bias,
              Matrix<T> out, Job& job) {
     constexpr int P = PANEL<T>;
+    constexpr int64_t FEW = 4;  // rows, for which W is read as it lies: packing takes longer
     const auto& kernel = kernels<T>();
     const int64_t n = X.rows, d = X.cols, k = W.cols, ld = round_up(d, PANEL<T>);
     const int tail = kernel.tail_columns(k);
-    const int64_t panelled = k - tail, panels = ceil_div(panelled, P);
+    const int64_t panelled = k - tail, panels = n <= FEW ? 0 : ceil_div(panelled, P);
     const Parts<T> shifts(shift, d);
     const Buffer<double> added(round_up(k, P), 0.0);
     if (bias) std::copy_n(bias, k, added.get());
@@ -31,8 +32,8 @@ void project(Matrix<const T> X, const double* shift, Matrix<const T> W, const do
     job.parallel(blocks, [&](int64_t block, int worker) {
         const int64_t i = block * PROJECT_ROWS;
         kernel.project(X.row(i), X.stride, int(std::min<int64_t>(PROJECT_ROWS, n - i)), d, shifts,
-                       packed.get(), panelled, columns.get(), tail, ld, added.get(),
-                       scratch[worker], out.row(i), out.stride);
+                       panels ? packed.get() : nullptr, W.row(0), W.stride, panelled, columns.get(),
+                       tail, ld, added.get(), scratch[worker], out.row(i), out.stride);
     });
 }
 

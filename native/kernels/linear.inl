@@ -91,6 +91,49 @@ inline INLINE void project_panels(const Centered<T>& x, int rows, int64_t cols, 
     }
 }
 
+// Columns first .. of one row's visit, W as it lies: the sums of `micro`, in the same order.
+template <class T, int N>
+inline INLINE void row_micro(const T* a, const T* w, int64_t stride, int count, int64_t left,
+                             bool first, int64_t column, T* c) {
+    Vec<T> sum[N] = {};
+    for (int k = 0; k < count; k++, w += stride) {
+        const Vec<T> entry = spread(a[k]);
+#pragma GCC unroll 8
+        for (int v = 0; v < N; v++)
+            Product::step(sum[v], entry, N > 1 ? load(w + v * W<T>) : load_part(w, left));
+    }
+#pragma GCC unroll 8
+    for (int v = 0; v < N; v++) {
+        const int64_t p = column + v * W<T>;
+        T* const to = c + p / PANEL<T> * PANEL<T> * PROJECT_ROWS + p % PANEL<T>;
+        store(to, first ? sum[v] : load(to) + sum[v]);
+    }
+}
+
+// c as above for few rows, for which W is not worth packing.
+template <class T>
+inline INLINE void project_few(const Centered<T>& x, int rows, int64_t cols, const T* w,
+                               int64_t stride, int64_t panelled, T* a, T* c) {
+    constexpr int N = MANY_REGISTERS ? 8 : 4;
+    const int64_t visits = ceil_div(cols, PROJECT_COLUMNS),
+                  width = visits ? round_up(ceil_div(cols, visits), LINE<T>) : 0;
+    for (int i = 0; i < rows; i++)
+        for (int64_t k = 0; k < cols; k += width) {
+            const int count = int(least(width, cols - k));
+            for (int j = 0; j < count; j += W<T>)
+                store(a + j, x.entry(i, k + j, count - j, x.line_at(k + j)));
+            const T* const from = w + k * stride;
+            T* const to = c + i * PANEL<T>;
+            int64_t p = 0;
+            for (; p + N * W<T> <= panelled; p += N * W<T>)
+                row_micro<T, N>(a, from + p, stride, count, 0, k == 0, p, to);
+            for (; p + 2 * W<T> <= panelled; p += 2 * W<T>)
+                row_micro<T, 2>(a, from + p, stride, count, 0, k == 0, p, to);
+            for (; p < panelled; p += W<T>)
+                row_micro<T, 1>(a, from + p, stride, count, panelled - p, k == 0, p, to);
+        }
+}
+
 template <class T, int N>
 void project_tail(const Centered<T>& x, int rows, int64_t cols, const T* tail, int columns,
                   int64_t ld, const double* bias, double* z, T* out, int64_t out_stride) {
@@ -102,11 +145,12 @@ void project_tail(const Centered<T>& x, int rows, int64_t cols, const T* tail, i
 
 template <class T>
 void project(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift, const T* panels,
-             int64_t panelled, const T* tail, int tail_columns, int64_t ld, const double* bias,
-             T* scratch, T* out, int64_t out_stride) {
+             const T* w, int64_t w_stride, int64_t panelled, const T* tail, int tail_columns,
+             int64_t ld, const double* bias, T* scratch, T* out, int64_t out_stride) {
     T *const a = scratch, *const c = a + PROJECT_ROWS * PROJECT_LD<T>;
     const Centered<T> source{{x, stride}, shift};
-    if (panelled) project_panels(source, rows, cols, panels, panelled, a, c);
+    if (panelled && panels) project_panels(source, rows, cols, panels, panelled, a, c);
+    if (panelled && !panels) project_few(source, rows, cols, w, w_stride, panelled, a, c);
     for (int i = 0; i < rows; i++)
         for (int64_t p = 0; p < panelled; p += W<T>) {
             const Vec<T> v =

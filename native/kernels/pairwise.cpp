@@ -122,7 +122,8 @@ void pairwise(Matrix<const T> Q, Matrix<const T> X, Measure measure, std::span<c
     constexpr int64_t SIDE = 8;
     constexpr int64_t STRIP = SIDE * PANEL<T>;  // rows of Q that are packed together
     const bool truth = measure == Measure::jaccard;
-    const Parts<T> shift(is_square(measure) ? center : nullptr, X.cols);
+    const bool seen_from = is_square(measure) || measure == Measure::dot;
+    const Parts<T> shift(seen_from ? center : nullptr, X.cols);
     const Panels<T> x(X, shift, truth, job);
 
     // Many rows: each strip is packed by the thread that uses it, and no copy of Q is made.

@@ -155,6 +155,10 @@ def _as_rows(model: Any, X: Any, fitting: bool, sparse: bool) -> Rows:
         # Sorting and merging happen in place: never in the caller's matrix.
         tidy = checked.has_canonical_format
         checked = csr_array(checked, copy=not tidy)
+        try:
+            checked.check_format(full_check=True)  # products would read beyond their arrays
+        except ValueError as error:
+            raise DataError(f"{name}: the sparse matrix is broken: {error}.") from error
         checked.sum_duplicates()
     return checked
 
@@ -397,6 +401,13 @@ def _refuse_long_integers(X: NDArray[Any]) -> None:
 
 def _explain(name: str, X: Any, error: Exception) -> NoReturn:
     """Name the entry that is not a number, or pass scikit-learn's sentence on."""
+    if isinstance(X, dict):
+        raise DataError(f"{name} needs rows, but got a dict; pass pandas.DataFrame(X).") from None
+    if str(error).startswith("Complex data"):  # and all of the data after it
+        raise DataError(
+            f"Complex data not supported: {name} needs real numbers; pass X.real, or "
+            "numpy.hstack([X.real, X.imag])."
+        ) from None
     array = np.asarray(X, dtype=object) if isinstance(X, list | tuple) else X
     if isinstance(array, np.ndarray) and array.dtype.kind in "OUS" and array.ndim == 2:
         for (row, column), entry in np.ndenumerate(array):

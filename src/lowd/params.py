@@ -153,10 +153,12 @@ def accepts(domain: Any, value: Any) -> bool:
         return value is None
     if domain is bool:
         return isinstance(value, bool | np.bool_)
+    # The classes that numbers mostly have come first: the others take 0.1 ms to decide once.
     if domain is int:
-        return isinstance(value, Integral) and not isinstance(value, bool)
+        return isinstance(value, (int, np.integer, Integral)) and not isinstance(value, bool)
     if domain is float:
-        return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+        known = (float, int, np.floating, np.integer, Real)
+        return isinstance(value, known) and not isinstance(value, bool | np.bool_)
     return isinstance(value, origin or domain)
 
 

@@ -217,7 +217,7 @@ def test_pairwise(measure, params, kind, shape):
         Q, X = (np.round(A).astype(kind) % 3 for A in (Q, X))
     if measure == "poly":
         Q, X = np.abs(Q), np.abs(X)  # a fractional power needs a positive base
-    center = X.mean(0, dtype=np.float64) if MEASURES[measure] == "square" else None
+    center = _middle(X, measure)
     fast, plain = (ops.pairwise(Q, X, measure, params, center) for ops in (FAST, PLAIN))
     assert fast.dtype == kind
     assert fast.shape == (m, n)
@@ -225,6 +225,13 @@ def test_pairwise(measure, params, kind, shape):
         fast, plain, rtol=200 * EPS[kind], atol=200 * EPS[kind] * _unit(plain)
     )
     same_bits(FAST.pairwise(Q, X, measure, params, center), fast)
+
+
+def _middle(X, measure):
+    """What the rows are seen from, by the measures that look from somewhere."""
+    return (
+        X.mean(0, dtype=np.float64) if MEASURES[measure] == "square" or measure == "dot" else None
+    )
 
 
 def _unit(A):
@@ -238,7 +245,7 @@ def test_symmetric_pairwise_has_the_bits_of_the_general_one(measure, params, kin
     X = np.abs(data(n, 19, kind))
     if measure in ("hamming", "jaccard"):
         X = np.round(X).astype(kind) % 3
-    center = X.mean(0, dtype=np.float64) if MEASURES[measure] == "square" else None
+    center = _middle(X, measure)
     half = FAST.pairwise(X, X, measure, params, center)
     same_bits(half, half.T)
     same_bits(FAST.pairwise(X.copy(), X, measure, params, center), half)

@@ -13,9 +13,11 @@ from sklearn.datasets import load_digits, load_iris
 
 import lowd
 from cases import close, rows_like, same_bits
+from lowd import data
 from lowd.backends import resolve
 from lowd.base import Context
 from lowd.errors import RankWarning, RestartWarning, ScaleWarning
+from lowd.solvers import principal
 from lowd.solvers.krylov import TOLERANCE
 from lowd.solvers.principal import ROUTES, Centered, choose_route
 
@@ -365,6 +367,33 @@ def test_a_very_wide_table_never_forms_its_covariance(backend):
     scores = model.transform(X)
     assert scores.shape == (50, 5)
     np.testing.assert_allclose(scores.var(0, ddof=1), model.explained_variance_, rtol=1e-3)
+
+
+def test_large_gram_matrices_come_from_rows_as_they_are(backend, monkeypatch):
+    X = (rows_like(40, 900) + 1000).astype(np.float32)
+    weights = np.arange(40) % 3 + 0.5
+    exact = lowd.PCA(3, backend="reference").fit(X.astype(np.float64), sample_weight=weights)
+    monkeypatch.setattr(principal, "NARROW", 0)
+    monkeypatch.setattr(principal, "choose_route", lambda *_, **__: "gram")
+    monkeypatch.setattr(data, "FEW", 0)
+    for given in ({}, {"scale": True}):
+        model = lowd.PCA(3, backend=backend, **given).fit(X, sample_weight=weights)
+        assert model.solver_ == "gram"
+        if not given:
+            np.testing.assert_allclose(model.components_, exact.components_, atol=2e-5)
+            np.testing.assert_allclose(model.explained_variance_, exact.explained_variance_, 1e-5)
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(300, 500), (500, 300)])
+def test_axes_of_sparse_rows_are_exact_in_any_type(shape, kind, backend):
+    X = csr_array(np.maximum(rows_like(*shape) - 1, 0).astype(kind))
+    model = lowd.PCA(3, backend=backend).fit(X)
+    assert model.solver_ == "krylov"
+    assert model.residual_ <= 2e-7
+    V = np.linalg.svd((Z := X.toarray().astype(float)) - Z.mean(0))[2][:3].T
+    outside = model.components_.T - V @ (V.T @ model.components_.T)
+    assert np.abs(outside).max() < 1e-5
 
 
 # -- hard data ------------------------------------------------------------------------------------

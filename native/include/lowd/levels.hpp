@@ -109,11 +109,13 @@ struct Kernels {
 
     // How many of k columns `project` wants in `tail` instead of in panels.
     int (*tail_columns)(int64_t k);
-    // out = (x - shift) W + bias for at most PROJECT_ROWS rows; panels (p, cols, PANEL), tail as v
-    // above, tail_width at a time. scratch: project_scratch(panelled columns).
+    // out = (x - shift) W + bias for at most PROJECT_ROWS rows; panels (p, cols, PANEL), or null to
+    // read W itself; tail as v above, tail_width at a time. scratch: project_scratch(panelled
+    // columns).
     void (*project)(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift,
-                    const T* panels, int64_t panelled, const T* tail, int tail_columns, int64_t ld,
-                    const double* bias, T* scratch, T* out, int64_t out_stride);
+                    const T* panels, const T* w, int64_t w_stride, int64_t panelled, const T* tail,
+                    int tail_columns, int64_t ld, const double* bias, T* scratch, T* out,
+                    int64_t out_stride);
     int64_t (*project_scratch)(int64_t panelled);
     // z (groups, rows, GROUP) = A V or (-1/2 A o A) V; v as above.
     void (*times)(const T* a, int64_t stride, int rows, int64_t cols, bool half_square, const T* v,

@@ -71,7 +71,7 @@ std::optional<Measure> measure_named(std::string_view name);
 
 // out_ij = measure(q_i, x_j). `symmetric`: Q is X, and half of the pairs are computed. center (may
 // be null) is near the middle of the data: squared distances come from centered rows, and from the
-// differences where that would lose digits.
+// differences where that would lose digits. `dot` is the product of centered rows.
 template <class T>
 void pairwise(Matrix<const T> Q, Matrix<const T> X, Measure measure, std::span<const double> params,
               const double* center, bool symmetric, Matrix<T> out, Job& job);

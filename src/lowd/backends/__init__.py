@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import cast
+from typing import Any, cast
+
+import numpy as np
 
 from .. import threads
 from ..errors import BackendUnavailableError, ParameterError
@@ -32,6 +34,12 @@ def available() -> list[str]:
 
 def resolve(name: str, n_jobs: int | None) -> Backend:
     """The backend called `name` with its threads; "auto" is the first available one."""
+    made = _class(name)(threads=threads.count(n_jobs))
+    return cast(Backend, made)
+
+
+@cache
+def _class(name: str) -> Any:
     if name == "auto":
         name = available()[0]
     if name not in _REGISTRY:
@@ -42,14 +50,14 @@ def resolve(name: str, n_jobs: int | None) -> Backend:
             f"install it, or set backend='auto' to use {available()[0]!r}."
         )
     module, cls, _ = _REGISTRY[name]
-    made = getattr(import_module(module, __package__), cls)(threads=threads.count(n_jobs))
-    return cast(Backend, made)
+    return getattr(import_module(module, __package__), cls)
 
 
 def preload() -> None:
-    """Import what the first call of "auto" would: a class is ready once it is imported."""
-    import_module(_REGISTRY[available()[0]][0], __package__)
+    """Do what the first call of "auto" would: a class is ready once it is imported."""
+    ready = resolve("auto", None)
     threads.find_blas()
+    ready.eigh(np.eye(2), 1)  # LAPACK's first call takes 2 ms more than the next
 
 
 def _missing(name: str) -> list[str]:

@@ -92,9 +92,14 @@ class Native(Reference):
     def project(
         self, X: Rows, shift: Float64 | None, W: Rows, bias: Float64 | None = None
     ) -> Array:
-        if issparse(X):
-            return super().project(X, shift, W, bias)
         dtype = np.result_type(X.dtype, W.dtype)
+        if issparse(X) and issparse(W):
+            return super().project(X, shift, W, bias)
+        if issparse(X):
+            offset = np.zeros(W.shape[1]) if bias is None else bias
+            Y = self.sparse_times(X.astype(np.float64), W.astype(np.float64), 1.0, 0.0, None, 0.0)
+            Y += offset if shift is None else offset - shift @ W
+            return np.ascontiguousarray(Y, dtype)
         X = rowwise(X, dtype)
         if issparse(W):
             out = np.empty((len(X), W.shape[0]), dtype)

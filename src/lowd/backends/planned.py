@@ -21,7 +21,7 @@ class Planned:
 
     def __init__(self, inner: Backend, owner: Any) -> None:
         self._inner = inner
-        self._kept = _plans.setdefault(owner, {})
+        self._owner = owner
 
     def __getattr__(self, verb: str) -> Any:
         return getattr(self._inner, verb)
@@ -29,13 +29,14 @@ class Planned:
     def index(
         self, X: Rows, measure: str, params: tuple[float, ...], center: Float64 | None
     ) -> Index:
+        kept = _plans.setdefault(self._owner, {})
         key = id(X), type(self._inner), getattr(self._inner, "threads", 1), measure, params
-        rows, found = self._kept.get(key, (None, None))
+        rows, found = kept.get(key, (None, None))
         if found is None or rows is not X:  # X is kept beside its plan, so no other has its id
             found = self._inner.index(X, measure, params, center)
-            if len(self._kept) >= MOST:
-                self._kept.clear()
-            self._kept[key] = X, found
+            if len(kept) >= MOST:
+                kept.clear()
+            kept[key] = X, found
         return found
 
 

@@ -202,7 +202,11 @@ class Backend(Protocol):
     def pairwise(
         self, Q: Rows, X: Rows, measure: str, params: tuple[float, ...], center: Float64 | None
     ) -> Array:
-        """A distance or kernel (see `MEASURES`) of every row of Q to every row of X."""
+        """A distance or kernel (see `MEASURES`) of every row of Q to every row of X.
+
+        Products ("dot") are those of rows seen from `center`, if there is one; to distances it is
+        a place near the rows, which saves digits.
+        """
 
     def times(self, A: Array, V: Array, half_square: bool) -> Float64:
         """A V, or (-A∘A/2) V without forming the square."""

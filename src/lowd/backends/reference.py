@@ -99,12 +99,14 @@ class Reference(GraphVerbs, RankVerbs, ScalingVerbs, DescentVerbs):
         X: Rows,
         measure: str,
         params: tuple[float, ...],
-        center: Float64 | None,  # noqa: ARG002 - differences need none
+        center: Float64 | None,
     ) -> Array:
         dtype = np.result_type(Q.dtype, X.dtype)
         family = MEASURES[measure]
-        if family == "dot":
-            base: Any = Q.astype(np.float64) @ X.astype(np.float64).T
+        if measure == "dot" and center is not None:  # differences need none
+            base: Any = (Q.astype(np.float64) - center) @ (X.astype(np.float64) - center).T
+        elif family == "dot":
+            base = Q.astype(np.float64) @ X.astype(np.float64).T
             base = base.toarray() if issparse(base) else base
         elif family == "square":
             base = _squares(Q, X)

@@ -190,8 +190,9 @@ class PCA(Reducer):
             )
         top = min(k, rank)
         precision = 1e-5 if ctx.dtype == np.float32 else 1e-10
-        V = np.zeros((d, k))
-        V[:, :top], groups = settle(values[:top], axes.vectors[:, :top], precision)
+        V, groups = settle(values[:top], axes.vectors[:, :top], precision)
+        if top < k:
+            V = np.pad(V, ((0, 0), (0, k - top)))
         kept = np.zeros(k)
         kept[:top] = values[:top]
         freedom = max(n - self.ddof, 0)
@@ -218,9 +219,12 @@ class PCA(Reducer):
             "degenerate_axes": groups,
             "n_samples": int(n) if float(n).is_integer() else n,
         }
-        place = LinearMap(mean, np.ascontiguousarray(V / scale[:, None] * shrink, ctx.dtype))
-        back = np.ascontiguousarray((V * scale[:, None] * spread).T, ctx.dtype)
-        return Fit(None, place, report, LinearMap(None, back, mean))
+        there, back = V, V.T
+        if units is not None or self.whiten:
+            there, back = V / scale[:, None] * shrink, (V * scale[:, None] * spread).T
+        place = LinearMap(mean, np.ascontiguousarray(there, ctx.dtype))
+        inverse = LinearMap(None, np.ascontiguousarray(back, ctx.dtype), mean)
+        return Fit(None, place, report, inverse)
 
     def _count(self) -> int | None:
         """The number of axes if it is known before the spectrum."""

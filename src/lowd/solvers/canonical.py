@@ -15,8 +15,8 @@ def signs(V: Float64) -> Float64:
     """+1 or -1 per column, to make its largest entry positive; near ties go to the first row."""
     if not V.size:
         return np.ones(V.shape[1])
-    size = np.abs(V)
-    pivot = np.argmax(size >= (1 - TIE) * size.max(0), axis=0)
+    largest = np.maximum(V.max(0), -V.min(0))
+    pivot = np.argmax(np.abs(V) >= (1 - TIE) * largest, axis=0)
     return np.where(V[pivot, np.arange(V.shape[1])] < 0, -1.0, 1.0)
 
 
@@ -41,7 +41,8 @@ def turned(V: Float64, groups: tuple[tuple[int, ...], ...]) -> Float64:
         # part @ Qr has part[pivots] lower triangular.
         rotation = scipy.linalg.qr(part[pivots].T)[0]
         V[:, list(group)] = part @ rotation
-    return V * signs(V)
+    V *= signs(V)
+    return V
 
 
 def _pivots(part: Float64) -> list[int]:

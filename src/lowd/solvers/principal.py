@@ -20,6 +20,9 @@ from .krylov import TOLERANCE, Leading, basis_memory, block_width, leading, rand
 EXACT = np.finfo(np.float64).eps
 LARGE, SAMPLE = 40_000, 2048  # so many rows are first looked at through a sample
 SPARSE_WIDTH = 8  # vectors in a block
+# Products with sparse rows are summed in float64, whatever the type of the entries.
+SPARSE_TOLERANCE = {np.dtype(np.float32): 2e-7, np.dtype(np.float64): 1e-10}
+NARROW = 5e9  # more products than these are done in the type of the data
 EXACTLY = 2e7  # so many products are done in float64 at no noticeable cost
 
 
@@ -45,12 +48,16 @@ class Centered(NamedTuple):
     def dense(self) -> Float64:
         """Centered, weighted rows in float64, whose scatter matrix is the wanted one."""
         rows = self.X.toarray() if issparse(self.X) else self.X
-        out = rows.astype(np.float64) - self.mean
+        out = np.subtract(rows, self.mean, dtype=np.float64)
         if self.units is not None:
             out /= self.units
         if self.weights is not None:
             out *= np.sqrt(self.weights)[:, None]
         return np.asarray(out)
+
+    def columns(self, some: slice) -> Centered:
+        units = None if self.units is None else self.units[some]
+        return Centered(self.X[:, some], self.mean[some], self.weights, units)
 
 
 def principal_axes(rows: Centered, k: int | None, ctx: Context) -> Axes:
@@ -89,7 +96,7 @@ def axes_memory(n: int, d: int, k: int | None, itemsize: int) -> dict[str, int]:
     taken = {
         "covariance": {"covariance": 4 * d * d * 8},
         "svd": {"centered rows and factors": 4 * n * d * 8},
-        "gram": {"centered rows": 3 * n * d * 8, "Gram matrix": 4 * n * n * 8},
+        "gram": {"centered rows": 2 * n * d * 8, "Gram matrix": 4 * n * n * 8},
         "krylov": {"Krylov basis": basis_memory(d, kept), "sample": sample * d * itemsize},
     }[route]
     return {**taken, "float64 rows": n * d * 8 if exact else 0, "axes": 6 * d * kept * 8}
@@ -156,18 +163,32 @@ def _by_gram(rows: Centered, k: int, ctx: Context) -> Axes:
     values, Q = ctx.ops.eigh(G.astype(np.float64, copy=False), k)
     V = back(Q)
     length = np.linalg.norm(V, axis=0)
-    V = np.divide(V, length, out=np.zeros_like(V), where=length > 0)
+    V /= np.where(length > 0, length, 1)
     noise = max(*rows.X.shape) * EXACT if G.dtype == np.float64 else float(np.finfo(G.dtype).eps)
     return Axes(np.maximum(values, 0), V, float(np.trace(G)), "gram", 0.0, noise)
 
 
 def _dense_gram(rows: Centered, ctx: Context) -> tuple[Array, Callable[[Array], Float64]]:
-    """Centered rows A: A A', and what multiplies by A'."""
-    A: Array = rows.dense()
-    if ctx.dtype == np.float32 and A.shape[0] * A.size > 5e9:  # large: products in the input's type
-        A = A.astype(np.float32)
-    G = ctx.ops.pairwise(A, A, "dot", (1.0,), None)
-    return G, lambda Q: np.asarray(A.T @ Q.astype(A.dtype), np.float64)
+    """Centered rows A: A A', and what multiplies by A'. Large A are never formed."""
+    n, d = rows.X.shape
+    large = ctx.dtype == np.float32 and n * n * d > NARROW
+    if large and rows.X.dtype == np.float32 and rows.units is None:
+        G = ctx.ops.pairwise(rows.X, rows.X, "dot", (1.0,), rows.mean)
+        if rows.weights is not None:
+            root = np.sqrt(rows.weights).astype(G.dtype)
+            G *= root[:, None] * root
+    else:
+        A: Array = rows.dense().astype(np.float32 if large else np.float64, copy=False)
+        G = ctx.ops.pairwise(A, A, "dot", (1.0,), None)
+
+    def back(Q: Array) -> Float64:
+        out = np.empty((d, Q.shape[1]))
+        step = max(1, 2**20 // n)
+        for i in range(0, d, step):
+            out[i : i + step] = rows.columns(slice(i, i + step)).dense().T @ Q
+        return out
+
+    return G, back
 
 
 def _sparse_gram(rows: Centered) -> tuple[Array, Callable[[Array], Float64]]:
@@ -188,35 +209,50 @@ def _sparse_gram(rows: Centered) -> tuple[Array, Callable[[Array], Float64]]:
 def _by_sparse_krylov(rows: Centered, k: int, ctx: Context) -> Axes:
     """Products with sparse rows are cheap and bases are not: narrow blocks, on the shorter side."""
     n, d = rows.X.shape
-    inverse = np.ones(d) if rows.units is None else 1 / rows.units
+    A, m = _weighted(rows), rows.mean if rows.units is None else rows.mean / rows.units
     root = np.ones(n) if rows.weights is None else np.sqrt(rows.weights)
-    A = csr_array(diags_array(root) @ rows.X.astype(np.float64) @ diags_array(inverse))
-    B, m = csr_array(A.T), rows.mean * inverse
+    B = csr_array(A.T)
+    # Centered rows are A - root m'. S is A or A', with rows on the shorter side.
+    S, back, short, long = (A, B, root, m) if n < d else (B, A, m, root)
+    mixed, length = S @ long, long @ long
 
-    def down(V: Float64) -> Float64:  # centered rows times V
-        out = ctx.ops.sparse_times(A, V, 1.0, 0.0, None, 0.0)
-        out -= np.outer(root, m @ V)
-        return out
-
-    def up(U: Float64) -> Float64:
-        out = ctx.ops.sparse_times(B, U, 1.0, 0.0, None, 0.0)
-        out -= np.outer(m, root @ U)
-        return out
+    def product(M: csr_array, V: Float64) -> Float64:
+        return ctx.ops.sparse_times(M, V, 1.0, 0.0, None, 0.0)
 
     def apply(V: Float64) -> Float64:
-        return down(up(V)) if n < d else up(down(V))
+        """(S - short long') (S - short long')' V: nothing of the longer side is centered."""
+        out = product(S, product(back, V))
+        along = short @ V
+        out -= np.outer(mixed, along)
+        out += np.outer(short, length * along - mixed @ V)
+        return out
 
-    tolerance = TOLERANCE[ctx.dtype]
     start = random_start(ctx.seed, min(n, d), SPARSE_WIDTH)
-    found = leading(apply, start, k, tolerance, max_passes=400, room=2 * k + 6 * SPARSE_WIDTH)
+    room = 2 * k + 6 * SPARSE_WIDTH
+    tolerance = SPARSE_TOLERANCE[ctx.dtype]
+    found = leading(apply, start, k, tolerance, max_passes=400, room=room, looks=3)
     V = found.vectors
     if n < d:
-        V = up(V)
-        length = np.linalg.norm(V, axis=0)
-        V = np.divide(V, length, out=np.zeros_like(V), where=length > 0)
-    total = A.power(2).sum() - 2 * m @ (B @ root) + (root @ root) * (m @ m)
+        V = product(B, V)
+        V -= np.outer(m, root @ found.vectors)
+        size = np.linalg.norm(V, axis=0)
+        V /= np.where(size > 0, size, 1)
+    total = A.data @ A.data - 2 * m @ (B @ root) + (root @ root) * (m @ m)
     noise = found.residual + max(n, d) * EXACT
     return Axes(found.values, V, float(total), "krylov", found.residual, noise)
+
+
+def _weighted(rows: Centered) -> csr_array:
+    """Sparse rows, not centered, each times the root of its weight, in the units of columns."""
+    X = rows.X
+    entries = X.data.astype(np.float64)
+    if rows.units is not None:
+        entries /= rows.units[X.indices]
+    if rows.weights is not None:
+        entries *= np.repeat(np.sqrt(rows.weights), np.diff(X.indptr))
+    index = np.int32 if max(X.nnz, *X.shape) < 2**31 else np.int64
+    parts = X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False)
+    return csr_array((entries, *parts), shape=X.shape)
 
 
 def _by_krylov(rows: Centered, k: int, ctx: Context) -> Axes:
