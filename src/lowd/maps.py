@@ -3,68 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from .backends.protocol import Array, Backend, Float64, Lists, Mesh, Rows
+from .backends.protocol import Array, Backend, Float64, Lists, Mesh
 from .errors import DataError, DisconnectedGraphWarning, warn
 from .keys import row_keys
+from .linear_maps import BLOCK_BYTES, blockwise
 from .relations import Relation
 from .relations.distances import Distances
 from .relations.geodesics import along
 from .relations.neighbors import nearest, within
 from .values import value
 
-# A block of relation rows that stays in memory while a large batch is mapped.
-BLOCK_BYTES = 2**26
 POLE = 1e-8  # a factor beyond its inverse is noise
 STILL = 1e-10  # a step of `StressMap`, relative to the distances, that is none
 BETTER = 1e-6  # so much lower is another minimum, not the same one by rounding
-
-
-@value
-class LinearMap:
-    """(x - shift) W + bias."""
-
-    shift: Float64 | None
-    W: Array
-    bias: Float64 | None = None
-
-    spreads: ClassVar[bool] = True
-
-    def __call__(self, Q: Rows, ops: Backend) -> Array:
-        return ops.project(Q, self.shift, self.W, self.bias)
-
-
-@value
-class SparseLinearMap:
-    """C x, with few non-zeros in C."""
-
-    C: csr_array
-
-    def __call__(self, Q: Rows, ops: Backend) -> Array:
-        return ops.project(Q, None, self.C)
-
-
-@value
-class HadamardMap:
-    """Random signs, a fast Walsh-Hadamard transform, and a sample of its entries."""
-
-    signs: Array
-    rows: NDArray[np.int64]
-    padded: int
-    scale: float
-
-    spreads: ClassVar[bool] = True
-
-    def __call__(self, Q: Rows, ops: Backend) -> Array:
-        def place(part: Rows) -> Array:
-            return ops.hadamard(dense(part), self.signs, self.rows, self.padded, self.scale)
-
-        return blockwise(Q, self.padded, place) if isinstance(Q, csr_array) else place(Q)
 
 
 @value
@@ -365,19 +322,6 @@ def around(base: Distances, Q: Array, k: int | None, radius: float | None, ops: 
 
 def as_lists(near: csr_array) -> Lists:
     return Lists(near.indptr.astype(np.int64), near.indices.astype(np.int32))
-
-
-def blockwise(Q: Any, width: int, place: Any) -> Array:
-    """Apply a row-wise `place` in blocks whose intermediate rows of `width` stay small."""
-    n = Q.shape[0] if hasattr(Q, "shape") else len(Q)
-    step = max(1, BLOCK_BYTES // (8 * width))
-    if n <= step or not hasattr(Q, "__getitem__") or isinstance(Q, list):
-        return np.asarray(place(Q))
-    return np.concatenate([place(Q[i : i + step]) for i in range(0, n, step)])
-
-
-def dense(Q: Rows) -> Array:
-    return np.asarray(Q.toarray() if isinstance(Q, csr_array) else Q)
 
 
 @value

@@ -135,6 +135,12 @@ def refuse_unused(obj: Any, names: Iterable[str], why: str) -> None:
             )
 
 
+def check_count(k: int | None, limit: int, why: str) -> None:
+    """The fact joining n_components and the data, in one place."""
+    if k is not None and k > limit:
+        raise ParameterError(f"n_components={k} exceeds {limit} ({why}); use at most {limit}.")
+
+
 def accepts(domain: Any, value: Any) -> bool:
     """Is the value inside the domain?"""
     origin = get_origin(domain)

@@ -21,7 +21,7 @@ LAYERS = [
     {"params", "backends"},
     {"data", "tables", "samples", "keys", "blocks", "callbacks"},
     {"relations", "bridges", "graph", "base", "graph_reducer"},
-    {"solvers", "maps"},
+    {"solvers", "maps", "linear_maps"},
     {"methods"},
     {"store", "planning", "quality", "diagnosis", "dimensions", "comparison", "procrustes"},
     {"datasets", "io", "plot", "demos", "report"},

@@ -11,8 +11,8 @@ from ..backends.protocol import Float64, Moments, Rows
 from ..base import Context, Fit, Reducer, reducer
 from ..data import as_weights
 from ..errors import DataError, RankWarning, RestartWarning, ScaleWarning, UnsupportedError, warn
-from ..maps import LinearMap
-from ..params import AtLeast, AtMost, Count, Seed, Share
+from ..linear_maps import LinearMap
+from ..params import AtLeast, AtMost, Count, Seed, Share, check_count
 from ..relations.reach import Yardstick
 from ..solvers import scree
 from ..solvers.canonical import settle
@@ -25,7 +25,6 @@ from ..solvers.principal import (
     input_noise,
     principal_axes,
 )
-from ..solvers.spectral import check_count
 
 
 @reducer

@@ -12,7 +12,7 @@ from ..backends import resolve
 from ..backends.protocol import Array, Backend
 from ..base import Context, Fit, Reducer, reducer
 from ..errors import DimensionWarning, ParameterError, warn
-from ..maps import HadamardMap, LinearMap, SparseLinearMap
+from ..linear_maps import HadamardMap, LinearMap, SparseLinearMap
 from ..params import Above, AtMost, Count, Seed, Share, refuse_unused
 from ..values import value
 

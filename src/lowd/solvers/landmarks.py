@@ -12,7 +12,8 @@ from .. import draws, progress
 from ..backends.protocol import Array, Backend, Float64
 from ..base import Context, Fit
 from ..errors import ParameterError
-from ..maps import CenteredMap, blockwise
+from ..linear_maps import blockwise
+from ..maps import CenteredMap
 from ..relations import Matrix, Relation
 from ..relations.distances import DistanceRelation, Listed, MinusHalfSquare
 from .canonical import signs

@@ -12,7 +12,8 @@ from scipy.sparse import csr_array
 from .. import draws
 from ..backends.protocol import Array, Backend, Float64, Lists
 from ..base import Context, Fit
-from ..maps import BarycentricMap, dense
+from ..linear_maps import dense
+from ..maps import BarycentricMap
 from ..relations.distances import Distances
 from ..relations.kernels import Kernel
 from ..relations.neighbors import nearest

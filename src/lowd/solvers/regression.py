@@ -9,7 +9,7 @@ import numpy as np
 from .. import draws, progress
 from ..backends.protocol import Array, Backend, Float64
 from ..base import Context
-from ..maps import blockwise
+from ..linear_maps import blockwise
 from ..relations.distances import DistanceRelation
 from ..relations.neighbors import nearest
 from ..threads import calm_blas

@@ -8,8 +8,10 @@ import numpy as np
 
 from ..backends.protocol import Float64
 from ..base import Context, Fit
-from ..errors import ConvergenceWarning, IndefiniteWarning, ParameterError, RankWarning, warn
-from ..maps import CenteredMap, LinearMap
+from ..errors import ConvergenceWarning, IndefiniteWarning, RankWarning, warn
+from ..linear_maps import LinearMap
+from ..maps import CenteredMap
+from ..params import check_count as check_count
 from ..relations import Relation, Symmetric
 from .canonical import settle, signs
 from .krylov import TOLERANCE, basis_memory, block_width, leading, random_start
@@ -193,12 +195,6 @@ def positive_part(
     kept = np.zeros(k)
     kept[:top] = values[:top]
     return kept, full, groups
-
-
-def check_count(k: int | None, limit: int, why: str) -> None:
-    """The fact joining n_components and the data, in one place."""
-    if k is not None and k > limit:
-        raise ParameterError(f"n_components={k} exceeds {limit} ({why}); use at most {limit}.")
 
 
 def _signed(Y: Float64) -> tuple[Float64, Float64]:
