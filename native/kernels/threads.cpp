@@ -207,7 +207,8 @@ Job::Job(int threads, Monitor* monitor)
 void Job::poll() {
     const auto now = std::chrono::steady_clock::now();
     if (now - heard_ < QUIET) return;
-    if (!monitor_->proceed(done_, std::max<int64_t>(total_, done_))) stopped_ = true;
+    // Never of 0: whoever listens may divide by it.
+    if (!monitor_->proceed(done_, std::max<int64_t>({total_, done_, 1}))) stopped_ = true;
     heard_ = std::chrono::steady_clock::now();
 }
 
