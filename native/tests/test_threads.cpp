@@ -104,7 +104,7 @@ struct Counter : Monitor {
     explicit Counter(int stop_at) : stop_at(stop_at) {}
     bool proceed(int64_t d, int64_t t) override {
         CHECK(std::this_thread::get_id() == caller);
-        CHECK(d >= done && d <= t);
+        CHECK(d >= done && d <= t && t > 0);
         done = d, total = t;
         return ++calls != stop_at;
     }
@@ -121,6 +121,11 @@ TEST(monitor_is_heard_and_stops) {
     job.expect(100);
     job.parallel(100, [](int64_t, int) { spend(4000); });
     CHECK(listener.calls >= 1 && listener.calls <= 20 && listener.total == 100);
+
+    Counter early(0);  // before anybody said how much there is to do
+    Job preparing(2, &early);
+    preparing.parallel(100, [](int64_t, int) { spend(4000); }, 0);
+    CHECK(early.calls >= 1);
 
     Counter stopper(1);
     Job stopped(2, &stopper);

@@ -385,13 +385,13 @@ def test_large_gram_matrices_come_from_rows_as_they_are(backend, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["float32", "float64"])
-@pytest.mark.parametrize("shape", [(300, 500), (500, 300)])
-def test_axes_of_sparse_rows_are_exact_in_any_type(shape, kind, backend):
-    X = csr_array(np.maximum(rows_like(*shape) - 1, 0).astype(kind))
-    model = lowd.PCA(3, backend=backend).fit(X)
+@pytest.mark.parametrize("shape", [(400, 700), (700, 400)])
+def test_axes_of_sparse_rows_are_exact_in_any_type(shape, kind, backend, rng):
+    X = csr_array((rng.random(shape) * (rng.random(shape) < 0.02)).astype(kind))
+    model = lowd.PCA(6, backend=backend).fit(X)
     assert model.solver_ == "krylov"
     assert model.residual_ <= 2e-7
-    V = np.linalg.svd((Z := X.toarray().astype(float)) - Z.mean(0))[2][:3].T
+    V = np.linalg.svd((Z := X.toarray().astype(float)) - Z.mean(0))[2][:6].T
     outside = model.components_.T - V @ (V.T @ model.components_.T)
     assert np.abs(outside).max() < 1e-5
 
