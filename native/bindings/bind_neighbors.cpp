@@ -55,8 +55,8 @@ struct Bound {
 
 template <class T>
 Bound<T>* finder_of(const Array2<const T>& X, const Array2<const float>& Z,
-                    const Array1<const double>& center, double scale, double error, bool polished,
-                    int threads, nb::object poll) {
+                    const Array1<const double>& center, double scale, double error, int threads,
+                    nb::object poll) {
     const auto x = view(X);
     const auto z = view(Z);
     const double* middle = view(center, x.cols, "center must have one entry per column of X");
@@ -64,10 +64,71 @@ Bound<T>* finder_of(const Array2<const T>& X, const Array2<const float>& Z,
             "Z must have the rows of X and at most its columns");
     Bound<T>* made = nullptr;
     run(threads, poll, [&](Job& job) {
-        made = new Bound<T>{Finder<T>(x, z, Frame{middle, scale, error}, polished, job), x.rows,
+        made = new Bound<T>{Finder<T>(x, z, Frame{middle, scale, error}, job), x.rows,
                             x.cols, z.cols};
     });
     return made;
+}
+
+Matrix<const int32_t> near_groups(const Array2<const int32_t>& near, int64_t count) {
+    const auto groups = view(near);
+    require_shape(groups, count, groups.cols, "near must have one row per group");
+    for (int64_t g = 0; g < groups.rows; g++)
+        require(std::all_of(groups.row(g), groups.row(g) + groups.cols,
+                            [&](int32_t o) { return 0 <= o && o < groups.rows; }),
+                "near must hold numbers of groups");
+    return groups;
+}
+
+// Lists in the making, with what they were made for.
+template <class T>
+struct Draft {
+    Drafts<T> drafts;
+    int64_t rows, k, groups;
+};
+
+template <class T>
+void bind_drafts(nb::module_& m, const char* name) {
+    using Self = Draft<T>;
+    nb::class_<Self>(m, name)
+        .def(
+            "join",
+            [](Self& self, const std::optional<Array2<const int32_t>>& near, int threads,
+               nb::object poll) {
+                if (!near) {
+                    run(threads, poll, [&](Job& job) { self.drafts.join(job); });
+                    return;
+                }
+                const auto groups = near_groups(*near, self.groups);
+                run(threads, poll, [&](Job& job) { self.drafts.join(groups, job); });
+            },
+            array("near").none(), nb::arg("threads"), nb::arg("poll") = nb::none())
+        .def(
+            "polish",
+            [](Self& self, const Array2<const int32_t>& near, int rounds, int threads,
+               nb::object poll) {
+                const auto groups = near_groups(near, self.groups);
+                run(threads, poll, [&](Job& job) { self.drafts.polish(groups, rounds, job); });
+            },
+            array("near"), nb::arg("rounds"), nb::arg("threads"), nb::arg("poll") = nb::none())
+        .def(
+            "open",
+            [](const Self& self, int threads, nb::object poll) {
+                double found = 0;
+                run(threads, poll, [&](Job& job) { found = self.drafts.open(job); });
+                return found;
+            },
+            nb::arg("threads"), nb::arg("poll") = nb::none())
+        .def(
+            "copy_to",
+            [](Self& self, const Array2<int32_t>& ids, const Array2<double>& distances,
+               int threads) {
+                const Out out(ids, distances, self.rows);
+                require(out.ids.cols == self.k, "ids must have k columns");
+                run(threads, nb::none(),
+                    [&](Job& job) { self.drafts.copy_to(out.ids, out.distances, job); });
+            },
+            array("ids"), array("distances"), nb::arg("threads"));
 }
 
 template <class T>
@@ -87,57 +148,29 @@ void bind_finder(nb::module_& m, const char* name) {
             array("out"))
         .def(
             "join",
-            [](const Self& self, bool root, double factor, double unit,
-               const std::optional<Array2<const int32_t>>& near, const Array2<int32_t>& ids,
-               const Array2<double>& distances, int threads, nb::object poll) {
-                const Out out(ids, distances, self.rows);
-                const Metric metric{root, factor, unit};
-                if (!near) {
-                    run(threads, poll, [&](Job& job) {
-                        self.finder.join(metric, out.ids, out.distances, job);
-                    });
-                    return;
-                }
-                const auto groups = view(*near);
-                require_shape(groups, self.finder.groups(), groups.cols,
-                              "near must have one row per group");
-                for (int64_t g = 0; g < groups.rows; g++)
-                    require(std::all_of(groups.row(g), groups.row(g) + groups.cols,
-                                        [&](int32_t o) { return 0 <= o && o < groups.rows; }),
-                            "near must hold numbers of groups");
-                run(threads, poll, [&](Job& job) {
-                    self.finder.join(metric, groups, out.ids, out.distances, job);
-                });
-            },
-            nb::arg("root"), nb::arg("factor"), nb::arg("unit"), array("near").none(), array("ids"),
-            array("distances"), nb::arg("threads"), nb::arg("poll") = nb::none())
-        .def(
-            "polish",
-            [](const Self& self, bool root, double factor, double unit, int rounds,
-               const Array2<int32_t>& ids, const Array2<double>& distances, int threads,
-               nb::object poll) {
-                const Out out(ids, distances, self.rows);
-                run(threads, poll, [&](Job& job) {
-                    self.finder.polish(Metric{root, factor, unit}, rounds, out.ids, out.distances,
-                                       job);
-                });
-            },
-            nb::arg("root"), nb::arg("factor"), nb::arg("unit"), nb::arg("rounds"), array("ids"),
-            array("distances"), nb::arg("threads"), nb::arg("poll") = nb::none())
-        .def(
-            "open",
             [](const Self& self, bool root, double factor, double unit, const Array2<int32_t>& ids,
                const Array2<double>& distances, int threads, nb::object poll) {
                 const Out out(ids, distances, self.rows);
-                double found = 0;
                 run(threads, poll, [&](Job& job) {
-                    found = self.finder.open(Metric{root, factor, unit}, out.ids, out.distances,
-                                             job);
+                    self.finder.join(Metric{root, factor, unit}, out.ids, out.distances, job);
                 });
-                return found;
             },
             nb::arg("root"), nb::arg("factor"), nb::arg("unit"), array("ids"), array("distances"),
             nb::arg("threads"), nb::arg("poll") = nb::none())
+        .def(
+            "drafts",
+            [](const Self& self, bool root, double factor, double unit, int64_t k, int threads) {
+                require(k >= 1, "k must be at least 1");
+                Draft<T>* made = nullptr;
+                run(threads, nb::none(), [&](Job& job) {
+                    made = new Draft<T>{
+                        Drafts<T>(self.finder, Metric{root, factor, unit}, k, job),
+                        self.rows, k, self.finder.groups()};
+                });
+                return made;
+            },
+            nb::keep_alive<0, 1>(), nb::arg("root"), nb::arg("factor"), nb::arg("unit"),
+            nb::arg("k"), nb::arg("threads"))
         .def(
             "query",
             [](const Self& self, const Array2<const T>& Q, const Array2<const float>& Z, bool root,
@@ -166,12 +199,14 @@ void bind_neighbors(nb::module_& m) {
     LOWD_BIND(m, "nearest", nearest_of, array("Q"), array("X"), nb::arg("among"), nb::arg("root"),
               nb::arg("factor"), nb::arg("unit"), array("ids"), array("distances"),
               nb::arg("threads"), nb::arg("poll") = nb::none());
+    bind_drafts<float>(m, "Drafts32");
+    bind_drafts<double>(m, "Drafts64");
     bind_finder<float>(m, "Finder32");
     bind_finder<double>(m, "Finder64");
     // X must live as long as the finder.
     LOWD_BIND(m, "finder", finder_of, nb::keep_alive<0, 1>(), array("X"), array("Z"),
-              array("center"), nb::arg("scale"), nb::arg("error"), nb::arg("polished"),
-              nb::arg("threads"), nb::arg("poll") = nb::none());
+              array("center"), nb::arg("scale"), nb::arg("error"), nb::arg("threads"),
+              nb::arg("poll") = nb::none());
 }
 
 }  // namespace lowd::python

@@ -105,6 +105,14 @@ private:
     Buffer<T> copy_;
 };
 
+// Are float32 rows, as they are, surely further apart than `near`? Only their sum is rounded.
+inline bool far_apart(const float* x, const float* y, const Bounds& bounds, float near) {
+    if (!bounds.narrow) return false;
+    const float reach = near * float(1 + double(bounds.cols + 8) * 2 * ROUNDING);
+    return gap(x, y, bounds.cols, float(bounds.scale), reach) > reach;
+}
+inline bool far_apart(const double*, const double*, const Bounds&, float) { return false; }
+
 template <class T>
 struct Side {
     const Originals<T>& X;
@@ -261,12 +269,7 @@ private:
             const uint32_t e = desk.pairs[size_t(q)], i = e >> 16, j = e & 0xffff;
             const float near = std::max(desk.near_a[i], desk.near_b[j]);
             const T *const x = a_.X[row + i], *const y = b_.X[col + j];
-            if constexpr (sizeof(T) == 4) {  // float32 rows as they are: only their sum is rounded
-                const float reach = near * float(1 + double(bounds_.cols + 8) * 2 * ROUNDING);
-                if (part && bounds_.narrow &&
-                    gap(x, y, bounds_.cols, float(bounds_.scale), reach) > reach)
-                    continue;
-            }
+            if (part && far_apart(x, y, bounds_, near)) continue;
             const double limit = double(near) * back;
             const double square =
                 kernels<T>().difference_square(x, y, bounds_.cols, metric.unit, limit);

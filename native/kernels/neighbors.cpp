@@ -21,22 +21,21 @@ struct Finder<T>::Parts {
     Bounds bounds;
     std::unique_ptr<Packed> rows;
     std::unique_ptr<Originals<T>> originals;
-    bool refined = false, kept = false;
+    bool refined = false;
 
     Parts(Matrix<const T> x, int64_t m, Frame frame)
         : X(x), center(frame.center, frame.center + x.cols), bounds(x.cols, m, frame) {}
 };
 
 template <class T>
-Finder<T>::Finder(Matrix<const T> X, Matrix<const float> Z, Frame frame, bool polished, Job& job)
+Finder<T>::Finder(Matrix<const T> X, Matrix<const float> Z, Frame frame, Job& job)
     : parts_(std::make_unique<Parts>(X, Z.cols, frame)) {
     Parts& p = *parts_;
     Buffer<int32_t> order = near_order(Z, job);
     p.bounds.differences = needs_differences(Z, order.get(), p.bounds);
     p.refined = Z.cols < X.cols || sizeof(T) == 8;  // float32 rows are their own second sight
-    p.kept = p.refined || polished;
-    p.rows = std::make_unique<Packed>(X, Z, p.center.data(), p.bounds, std::move(order), p.kept,
-                                      job);
+    p.rows = std::make_unique<Packed>(X, Z, p.center.data(), p.bounds, std::move(order),
+                                      p.refined, job);
     p.originals = std::make_unique<Originals<T>>(X, *p.rows, job);
 }
 
@@ -59,7 +58,7 @@ void Finder<T>::middles(Matrix<float> out) const {
 
 // A pair of blocks, i <= j; near pairs have low ranks.
 template <class T>
-struct Finder<T>::Item {
+struct Drafts<T>::Item {
     int32_t i, j, rank;
     Masks panels;
 
@@ -92,9 +91,28 @@ struct Finder<T>::Item {
 };
 
 template <class T>
+Drafts<T>::Drafts(const Finder<T>& finder, Metric metric, int64_t k, Job& job)
+    : parts_(*finder.parts_),
+      lists_(std::make_unique<Lists>(*parts_.rows, parts_.bounds, metric, k, job)) {}
+template <class T>
+Drafts<T>::~Drafts() = default;
+
+template <class T>
+void Drafts<T>::copy_to(Matrix<int32_t> ids, Matrix<double> distances, Job& job) {
+    lists_->copy_to(ids, distances, job);
+}
+
+template <class T>
 void Finder<T>::join(Metric metric, Matrix<int32_t> ids, Matrix<double> distances,
                      Job& job) const {
-    const Packed& rows = *parts_->rows;
+    Drafts<T> drafts(*this, metric, ids.cols, job);
+    drafts.join(job);
+    drafts.copy_to(ids, distances, job);
+}
+
+template <class T>
+void Drafts<T>::join(Job& job) {
+    const Packed& rows = *parts_.rows;
     std::vector<std::vector<int32_t>> near(static_cast<size_t>(rows.blocks));
     job.parallel(
         rows.blocks, [&](int64_t i, int) { near[size_t(i)] = near_blocks(rows, i, rows); }, 0);
@@ -105,13 +123,12 @@ void Finder<T>::join(Metric metric, Matrix<int32_t> ids, Matrix<double> distance
         items.push_back({i, i, rank, every()});
         for (const int32_t j : near[size_t(i)]) items.push_back({i, j, ++rank, every()});
     }
-    join(metric, std::move(items), ids, distances, job);
+    join(std::move(items), job);
 }
 
 template <class T>
-void Finder<T>::join(Metric metric, Matrix<const int32_t> near, Matrix<int32_t> ids,
-                     Matrix<double> distances, Job& job) const {
-    const Packed& rows = *parts_->rows;
+void Drafts<T>::join(Matrix<const int32_t> near, Job& job) {
+    const Packed& rows = *parts_.rows;
     std::vector<std::vector<Item>> found(static_cast<size_t>(rows.blocks));
     job.parallel(
         rows.blocks,
@@ -135,15 +152,14 @@ void Finder<T>::join(Metric metric, Matrix<const int32_t> near, Matrix<int32_t> 
         0);
     std::vector<Item> items;
     for (const auto& some : found) items.insert(items.end(), some.begin(), some.end());
-    join(metric, std::move(items), ids, distances, job);
+    join(std::move(items), job);
 }
 
 template <class T>
-void Finder<T>::join(Metric metric, std::vector<Item> items, Matrix<int32_t> ids,
-                     Matrix<double> distances, Job& job) const {
-    const Parts& p = *parts_;
+void Drafts<T>::join(std::vector<Item> items, Job& job) {
+    const auto& p = parts_;
     const Packed& rows = *p.rows;
-    Lists lists(rows, p.bounds, metric, ids, distances, job);
+    Lists& lists = *lists_;
     Item::merge(items);
     const Meeting<T> meeting(p.bounds, {*p.originals, rows, &lists},
                              {*p.originals, rows, &lists}, p.refined);
@@ -181,16 +197,14 @@ void Finder<T>::join(Metric metric, std::vector<Item> items, Matrix<int32_t> ids
             int64_t(batch));
         from = to;
     }
-    lists.copy_to(ids, distances, job);
+    lists.finish(job);
 }
 
 template <class T>
-double Finder<T>::open(Metric metric, Matrix<int32_t> ids, Matrix<double> distances,
-                       Job& job) const {
-    const Parts& p = *parts_;
-    Lists lists(*p.rows, p.bounds, metric, ids, distances, job);
-    const Meeting<T> meeting(p.bounds, {*p.originals, *p.rows, &lists},
-                             {*p.originals, *p.rows, &lists}, false);
+double Drafts<T>::open(Job& job) const {
+    const auto& p = parts_;
+    const Meeting<T> meeting(p.bounds, {*p.originals, *p.rows, lists_.get()},
+                             {*p.originals, *p.rows, lists_.get()}, false);
     std::vector<int64_t> found(size_t(p.rows->blocks));
     job.parallel(
         p.rows->blocks,
@@ -203,44 +217,53 @@ double Finder<T>::open(Metric metric, Matrix<int32_t> ids, Matrix<double> distan
 }
 
 template <class T>
-void Finder<T>::polish(Metric metric, int rounds, Matrix<int32_t> ids, Matrix<double> distances,
-                       Job& job) const {
-    const Parts& p = *parts_;
+void Drafts<T>::polish(Matrix<const int32_t> near, int rounds, Job& job) {
+    const auto& p = parts_;
     const Packed& rows = *p.rows;
-    const int64_t m = p.bounds.features;
-    constexpr double LITTLE = 0.01;
-    Lists lists(rows, p.bounds, metric, ids, distances, job);
-    Acquaintances known(rows, ids.cols);
+    Lists& lists = *lists_;
+    constexpr double LITTLE = 0.03;  // of the entries; the next round would find less
+    const Sight<T> sight{p.bounds, *p.originals, rows, p.refined};
+    const Compared compared(near);
+    Acquaintances known(rows, lists.k(), job);
     struct Hall {
         Met met;
+        Compared::Mask compared;
         std::vector<int32_t> strangers;
     };
-    std::vector<Hall> halls(size_t(job.threads()), Hall{known.meeting(), {}});
+    std::vector<Hall> halls(size_t(job.threads()), Hall{{}, Compared::Mask(compared), {}});
+    std::vector<int64_t> welcome(size_t(rows.blocks));
     job.expect(rounds * rows.blocks);
     for (int round = 0; round < rounds; round++) {
-        if (known.update(lists, job) < LITTLE) break;
+        known.update(lists, job);
         job.parallel(rows.blocks, [&](int64_t b, int worker) {
-            auto& [met, strangers] = halls[size_t(worker)];
+            auto& [met, mask, strangers] = halls[size_t(worker)];
+            welcome[size_t(b)] = 0;
             for (int64_t r = b * BLOCK; r < b * BLOCK + rows.size(b); r++) {
+                if (r % P == 0) mask.turn_to(r / P);
                 strangers.clear();
-                known.strangers(r, met, [&](int32_t c) {
+                const auto meet = [&](int32_t c) {
                     strangers.push_back(c);
-                    for (int64_t l = 0; l < std::min<int64_t>(m, 64); l += 16)
-                        __builtin_prefetch(&rows.rows[c * m + l]);
-                });
-                for (const int32_t c : strangers) {
-                    const float limit = lists.near(r);
-                    if (gap(&rows.rows[r * m], &rows.rows[c * m], m, 1, limit) > limit) continue;
+                    sight.fetch(c);
+                };
+                known.strangers(r, mask, met, meet);
+                for (size_t s = 0; s < strangers.size(); s++) {
+                    const int32_t c = strangers[s];
+                    if (sight.apart(r, c, lists.near(r))) continue;
                     const double square = kernels<T>().difference_square(
-                        (*p.originals)[r], (*p.originals)[c], p.X.cols, metric.unit,
+                        (*p.originals)[r], (*p.originals)[c], p.X.cols, lists.metric().unit,
                         std::numeric_limits<double>::infinity());
-                    lists.insert(r, metric.distance(square), rows.order[c]);
+                    if (!lists.insert(r, lists.metric().distance(square), rows.order[c])) continue;
+                    // Who is welcome brings friends: two rounds find more than four without.
+                    known.friends(c, mask, met, meet);
+                    welcome[size_t(b)]++;
                 }
                 lists.finish(r);
             }
+            lists.loosen(b);
         });
+        const auto all = std::accumulate(welcome.begin(), welcome.end(), int64_t(0));
+        if (double(all) < LITTLE * double(lists.k() * rows.count)) break;
     }
-    lists.copy_to(ids, distances, job);
 }
 
 template <class T>
@@ -248,8 +271,9 @@ void Finder<T>::query(Matrix<const T> Q, Matrix<const float> Z, Metric metric,
                       Matrix<int32_t> ids, Matrix<double> distances, Job& job) const {
     const Parts& p = *parts_;
     const Packed& rows = *p.rows;
-    const Packed asked(Q, Z, p.center.data(), p.bounds, near_order(Z, job), p.kept, job);
-    Lists lists(asked, p.bounds, metric, ids, distances, job);
+    const Packed asked(Q, Z, p.center.data(), p.bounds, near_order(Z, job), p.refined,
+                       job);
+    Lists lists(asked, p.bounds, metric, ids.cols, job);
     const Originals<T> questions(Q, asked, job);
     const Meeting<T> meeting(p.bounds, {questions, asked, &lists}, {*p.originals, rows, nullptr},
                              p.refined);
@@ -288,5 +312,7 @@ void Finder<T>::query(Matrix<const T> Q, Matrix<const float> Z, Metric metric,
 
 template class Finder<float>;
 template class Finder<double>;
+template class Drafts<float>;
+template class Drafts<double>;
 
 }  // namespace lowd

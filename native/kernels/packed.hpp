@@ -43,9 +43,9 @@ struct Bounds {
         return std::sqrt(std::max(0.0, norm - head - head_error() * norm));
     }
     double reach(double norm) const { return 2 * error * std::sqrt(norm); }
-    // The largest |z_x - z_y|^2 of a pair with |x - y|^2 <= square.
-    float near_limit(double square, float reach) const {
-        const double root = (1 + error) * std::sqrt(square) + reach,
+    // The largest |z_x - z_y|^2 of a pair with |x - y| <= distance.
+    float near_limit(double distance, float reach) const {
+        const double root = (1 + error) * distance + reach,
                      slack = 1.01 * double(features + 4) * ROUNDING;
         return above(std::min(double(FAR), root * root * (1 + slack)) + tiny());
     }

@@ -98,7 +98,7 @@ Found joined(const Data<T>& X, int64_t k, int64_t m, bool rotate, int threads) {
     const Sight sight(X, m, rotate);
     const Data<float> Z = sight(X);
     Job job(threads);
-    const Finder<T> finder(X.in(), Z.in(), sight.frame(), false, job);
+    const Finder<T> finder(X.in(), Z.in(), sight.frame(), job);
     Found found(X.rows, k);
     finder.join(EUCLIDEAN, found.ids.out(), found.distances.out(), job);
     return found;
@@ -183,7 +183,7 @@ TEST(neighbors_of_new_rows) {
             const Data<float> Z = sight(X), ZQ = sight(Q);
             for (int threads : {1, 2, 5}) {
                 Job job(threads);
-                const Finder<T> finder(X.in(), Z.in(), sight.frame(), false, job);
+                const Finder<T> finder(X.in(), Z.in(), sight.frame(), job);
                 Found found(Q.rows, k), direct(Q.rows, k);
                 finder.query(Q.in(), ZQ.in(), EUCLIDEAN, found.ids.out(), found.distances.out(),
                              job);
@@ -202,33 +202,75 @@ TEST(neighbors_of_new_rows) {
 }
 
 // Near groups, then neighbors of neighbors, then all: ends where all at once does, and nothing is
-// taken twice.
+// taken twice. Pairs that have been joined need no second look.
 TEST(neighbors_in_parts) {
-    const auto X = Data<float>::random(2500, 6);
-    const Sight sight(X, 6, true);
-    const Data<float> Z = sight(X);
-    Job job(2), five(5);
-    const Finder<float> finder(X.in(), Z.in(), sight.frame(), true, job);
-    Data<float> middles(finder.groups(), finder.coordinates());
-    finder.middles(middles.out());
-    Found near(finder.groups(), 3);
-    nearest(middles.in(), middles.in(), true, EUCLIDEAN, near.ids.out(), near.distances.out(), job);
-    for (const int64_t k : {7, 30}) {
-        Found found(X.rows, k), again = found;
-        const auto ids = found.ids.out();
-        const auto distances = found.distances.out();
-        finder.join(EUCLIDEAN, near.ids.in(), ids, distances, job);
-        finder.join(EUCLIDEAN, near.ids.in(), again.ids.out(), again.distances.out(), five);
-        CHECK(same(found, again));
-        const Found expected = joined(X, k, 6, true, 1), before = found;
-        CHECK(!same(before, expected));
-        finder.polish(EUCLIDEAN, 2, ids, distances, job);
-        finder.polish(EUCLIDEAN, 2, again.ids.out(), again.distances.out(), five);
-        CHECK(same(found, again));
-        CHECK(!same(found, before));
-        CHECK(finder.open(EUCLIDEAN, ids, distances, job) > 0);
-        finder.join(EUCLIDEAN, ids, distances, job);
-        CHECK(same(found, expected));
+    both_types([](auto t) {
+        using T = decltype(t);
+        const auto X = Data<T>::random(2500, 6);
+        const Sight sight(X, 6, true);
+        const Data<float> Z = sight(X);
+        Job job(2), five(5);
+        const Finder<T> finder(X.in(), Z.in(), sight.frame(), job);
+        Data<float> middles(finder.groups(), finder.coordinates());
+        finder.middles(middles.out());
+        Found near(finder.groups(), 3);
+        nearest(middles.in(), middles.in(), true, EUCLIDEAN, near.ids.out(), near.distances.out(),
+                job);
+        const Matrix<const int32_t> groups = near.ids.in();
+        for (const int64_t k : {7, 15, 32, 40}) {
+            Drafts<T> drafts(finder, EUCLIDEAN, k, job), again(finder, EUCLIDEAN, k, five),
+                forgetful(finder, EUCLIDEAN, k, job);
+            const auto now = [&](Drafts<T>& made) {
+                Found found(X.rows, k);
+                made.copy_to(found.ids.out(), found.distances.out(), job);
+                return found;
+            };
+            drafts.join(groups, job);
+            again.join(groups, five);
+            forgetful.join(groups, job);
+            const Found expected = joined(X, k, 6, true, 1), before = now(drafts);
+            CHECK(same(before, now(again)));
+            CHECK(!same(before, expected));
+            drafts.polish(groups, 2, job);
+            again.polish(groups, 2, five);
+            forgetful.polish({groups.data, groups.rows, 0, groups.stride}, 2, job);
+            CHECK(same(now(drafts), now(again)));
+            if (k <= 32) CHECK(same(now(drafts), now(forgetful)));  // long lists learn late
+            CHECK(!same(now(drafts), before));
+            CHECK(drafts.open(job) > 0);
+            drafts.join(job);
+            CHECK(same(now(drafts), expected));
+        }
+    });
+}
+
+// A short list takes what is nearer than its last, once; ties are ordered by number.
+TEST(entries_take_their_place_in_a_list) {
+    for (const int64_t k : {1, 2, 7, 8, 15, 16, 31, 32}) {
+        const int64_t front = list_front(k);
+        std::vector<double> d(size_t(front + k), HUGE_VAL);
+        std::vector<int32_t> n(size_t(front + k), -1);
+        std::fill_n(d.begin(), front, -HUGE_VAL);
+        std::vector<std::pair<double, int32_t>> expected;
+        bool right = true;
+        for (int step = 0; step < 300; step++) {
+            const std::pair<double, int32_t> entry{step % 2 ? (step * 37) % 101 / 10 : std::sin(step), (step * 7) % 200};
+            const bool there =
+                std::find(expected.begin(), expected.end(), entry) != expected.end();
+            if (!there) expected.push_back(entry);
+            std::sort(expected.begin(), expected.end());
+            bool fits = !there;
+            if (int64_t(expected.size()) > k) {
+                fits &= expected.back() != entry;
+                expected.pop_back();
+            }
+            right &= level().search.place(&d[size_t(front)], &n[size_t(front)], k, entry.first,
+                                          entry.second) == fits;
+            for (size_t q = 0; q < expected.size(); q++)
+                right &= d[size_t(front) + q] == expected[q].first &&
+                         n[size_t(front) + q] == expected[q].second;
+        }
+        CHECK(right);
     }
 }
 
@@ -240,7 +282,7 @@ TEST(neighbors_stop_when_asked) {
     const Sight sight(X, 20, false);
     const Data<float> Z = sight(X);
     Job build(2), job(2, &never);
-    const Finder<float> finder(X.in(), Z.in(), sight.frame(), false, build);
+    const Finder<float> finder(X.in(), Z.in(), sight.frame(), build);
     Found found(X.rows, 10);
     bool stopped = false;
     try {

@@ -172,6 +172,20 @@ def nearest(
     keeps the squares in range.
     """
 
+class Drafts:
+    """The k nearest rows of every row in the making; see neighbors.hpp."""
+
+    def join(self, near: Short | None, threads: int, poll: Poll = None) -> None:
+        """Better the lists by all pairs, or by those whose groups are near each other."""
+
+    def polish(self, near: Short, rounds: int, threads: int, poll: Poll = None) -> None:
+        """Better them by the neighbors of neighbors, forth and back; `near` has been joined."""
+
+    def open(self, threads: int, poll: Poll = None) -> float:
+        """The share of pairs of blocks that could better the lists."""
+
+    def copy_to(self, ids: Short, distances: Doubles, threads: int) -> None: ...
+
 class Finder(Generic[T]):
     """Rows made ready for searching; see neighbors.hpp."""
 
@@ -187,39 +201,14 @@ class Finder(Generic[T]):
         root: bool,
         factor: float,
         unit: float,
-        near: Short | None,
         ids: Short,
         distances: Doubles,
         threads: int,
         poll: Poll = None,
     ) -> None:
-        """Better the lists by all pairs, or by those whose groups are near each other."""
+        """The nearest rows of every row, by all pairs."""
 
-    def polish(
-        self,
-        root: bool,
-        factor: float,
-        unit: float,
-        rounds: int,
-        ids: Short,
-        distances: Doubles,
-        threads: int,
-        poll: Poll = None,
-    ) -> None:
-        """Better the lists by the neighbors of neighbors, forth and back."""
-
-    def open(
-        self,
-        root: bool,
-        factor: float,
-        unit: float,
-        ids: Short,
-        distances: Doubles,
-        threads: int,
-        poll: Poll = None,
-    ) -> float:
-        """The share of pairs of blocks that could better the lists."""
-
+    def drafts(self, root: bool, factor: float, unit: float, k: int, threads: int) -> Drafts: ...
     def query(
         self,
         Q: NDArray[T],
@@ -240,7 +229,6 @@ def finder(
     center: Doubles,
     scale: float,
     error: float,
-    polished: bool,
     threads: int,
     poll: Poll = None,
 ) -> Finder[T]:

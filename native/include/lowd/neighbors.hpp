@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <vector>
 
 #include "lowd/lowd.hpp"
 
@@ -54,8 +55,7 @@ struct Frame {
 template <class T>
 class Finder {
 public:
-    // `polished`: keeps what `polish` needs.
-    Finder(Matrix<const T> X, Matrix<const float> Z, Frame frame, bool polished, Job& job);
+    Finder(Matrix<const T> X, Matrix<const float> Z, Frame frame, Job& job);
     ~Finder();
 
     // Rows are searched in groups of neighbors; here are their middles (in leading coordinates).
@@ -63,28 +63,47 @@ public:
     int64_t coordinates() const;
     void middles(Matrix<float> out) const;
 
-    // Betters the lists by all pairs of rows. Fresh lists hold infinities and -1; a pair that is in
-    // the lists already is not taken twice.
+    // The nearest rows of every row, by all pairs.
     void join(Metric metric, Matrix<int32_t> ids, Matrix<double> distances, Job& job) const;
-    // The same for pairs of rows whose groups are the same, or one in the other's list.
-    void join(Metric metric, Matrix<const int32_t> near, Matrix<int32_t> ids,
-              Matrix<double> distances, Job& job) const;
-    // Betters the lists by the neighbors of neighbors, and by those that have a row as a neighbor;
-    // again and again, until a round would find little.
-    void polish(Metric metric, int rounds, Matrix<int32_t> ids, Matrix<double> distances,
-                Job& job) const;
-    // The share of all pairs of blocks that lie so near each other that they could better a list.
-    double open(Metric metric, Matrix<int32_t> ids, Matrix<double> distances, Job& job) const;
     // The nearest rows of X for each row of Q.
     void query(Matrix<const T> Q, Matrix<const float> Z, Metric metric, Matrix<int32_t> ids,
                Matrix<double> distances, Job& job) const;
 
 private:
+    template <class>
+    friend class Drafts;
     struct Parts;
-    struct Item;
-    void join(Metric metric, std::vector<Item> items, Matrix<int32_t> ids,
-              Matrix<double> distances, Job& job) const;
     std::unique_ptr<Parts> parts_;
+};
+
+namespace search {
+class Lists;
+}
+
+// The k nearest rows of every row in the making: each step betters the lists, none takes a pair
+// twice. The finder must outlive it.
+template <class T>
+class Drafts {
+public:
+    Drafts(const Finder<T>& finder, Metric metric, int64_t k, Job& job);
+    ~Drafts();
+
+    // By all pairs of rows.
+    void join(Job& job);
+    // By pairs of rows whose groups are the same, or one in the other's list.
+    void join(Matrix<const int32_t> near, Job& job);
+    // By the neighbors of neighbors, and by those that have a row as a neighbor; again and again,
+    // until a round would find little. `near`: what has been joined already.
+    void polish(Matrix<const int32_t> near, int rounds, Job& job);
+    // The share of all pairs of blocks that lie so near each other that they could better a list.
+    double open(Job& job) const;
+    void copy_to(Matrix<int32_t> ids, Matrix<double> distances, Job& job);
+
+private:
+    struct Item;
+    void join(std::vector<Item> items, Job& job);
+    const typename Finder<T>::Parts& parts_;
+    std::unique_ptr<search::Lists> lists_;
 };
 
 }  // namespace lowd

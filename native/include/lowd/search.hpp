@@ -8,6 +8,10 @@ namespace lowd {
 // Rows of a block, the unit of work, and the most check points on the way through the features.
 inline constexpr int SEARCH_BLOCK = 384, CHECKS = 16;
 
+// A short list of neighbors is kept in whole vectors: lanes in front of it, at least one, hold -inf.
+inline constexpr int64_t LIST_LANES = 8;
+static constexpr int64_t list_front(int64_t k) { return LIST_LANES - k % LIST_LANES; }
+
 // One panel of rows (a) against the panels of a block (b), both packed feature by feature.
 //
 // A pair starts at -half_a - half_b and collects products of coordinates (or, with `differences`,
@@ -39,6 +43,9 @@ struct Search {
                   uint32_t* pairs, int count);
     // |a - b|^2 scale^2; above `limit` it may be a part of the sum.
     float (*gap)(const float* a, const float* b, int64_t features, float scale, float limit);
+    // Puts (distance, id) at its place in a list of k sorted by both; the last one falls out. False:
+    // it is there already, or beyond the last. See list_front.
+    bool (*place)(double* distances, int32_t* ids, int64_t k, double distance, int32_t id);
     // out_r = <z_rows[r], v>; v is padded with zeros to whole vectors of 64 bytes.
     void (*along)(const float* z, int64_t stride, const int32_t* rows, int64_t count, int features,
                   const float* v, float* out);

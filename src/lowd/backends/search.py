@@ -19,8 +19,8 @@ FEW = 64  # new rows that are compared with every row; more are worth the filter
 MOST = 1024  # neighbors that a sorted list can hold at a fair price
 EXACT = 200_000  # rows up to which the search is exact
 RECALL, JUDGES = 0.99, 768  # beyond: the share of true neighbors wanted, and rows that measure it
-NEAREST = 96  # groups of rows that each group is compared with at first
-ROUNDS = 4  # by neighbors of neighbors after that, at most; each finds half of what is missing
+NEAREST = 64  # groups of rows that each group is compared with at first
+ROUNDS = 4  # by neighbors of neighbors after that, at most; mostly the second finds little
 SAMPLE = 4096  # rows that the basis is made of
 ROUNDING = 2.0**-24
 
@@ -134,9 +134,9 @@ class RowIndex:
     @cached_property
     def finder(self) -> Any:
         """Made when it is first worth it: few new rows do without."""
-        view, polished = self.view, len(self.X) > EXACT
+        view = self.view
         Z = view.rows(self.X, self.ops)
-        ready = view.center, view.scale, view.error, polished
+        ready = view.center, view.scale, view.error
         return _native.finder(self.X, Z, *ready, self.ops.threads, step("neighbors"))
 
     @cached_property
@@ -150,14 +150,16 @@ class RowIndex:
 
     def others(self, k: int) -> Neighbors:
         n = len(self.X)
-        lists = _fresh(n, k)
         if n <= SMALL or self._crowded(k):
+            lists = _fresh(n, k)
             self._every_pair(self.X, self.unit, lists, among=True)
             return lists
-        if n <= EXACT:
-            self._join(None, lists)
-            return lists
-        return self._nearly(lists)
+        if n > EXACT:
+            return self._nearly(k)
+        lists = _room(n, k)
+        how = self.root, self.factor, self.unit
+        self.finder.join(*how, *lists[:2], self.ops.threads, step("neighbors"))
+        return lists
 
     def ranks(self, rows: NDArray[np.int64] | None, listed: Ints) -> Ints:
         middle, _, scale = _frame(self.X, self.center, self.ops)
@@ -213,32 +215,33 @@ class RowIndex:
         out = lists.indices, lists.distances, self.ops.threads, step("neighbors")
         _native.nearest(Q, self.X, *how, *out)
 
-    def _join(self, near: NDArray[np.int32] | None, lists: Neighbors) -> None:
-        how = self.root, self.factor, self.unit
-        out = lists.indices, lists.distances, self.ops.threads, step("neighbors")
-        self.finder.join(*how, near, *out)
-
-    def _nearly(self, lists: Neighbors) -> Neighbors:
+    def _nearly(self, k: int) -> Neighbors:
         """Near groups of rows only, then neighbors of neighbors, until a sample is satisfied."""
-        how = self.root, self.factor, self.unit
-        out = lists.indices, lists.distances, self.ops.threads, step("neighbors")
+        threads, poll = self.ops.threads, step("neighbors")
         judges = subset(0, "recall", len(self.X), JUDGES)
-        truth = _without(self.query(self.X[judges], lists.indices.shape[1] + 1).indices, judges)
+        truth = _without(self.query(self.X[judges], k + 1).indices, judges)
         middles = np.empty((self.finder.groups, self.finder.coordinates), np.float32)
         self.finder.middles(middles)
-        near = NEAREST
+        drafts = self.finder.drafts(self.root, self.factor, self.unit, k, threads)
+        lists, near = _room(len(self.X), k), NEAREST
         while 4 * near < self.finder.groups:
-            groups = RowIndex(self.ops, middles, "euclidean", 1, None).others(near)
-            self._join(groups.indices, lists)
-            if self.finder.open(*how, *out) < 8 * near / self.finder.groups:
+            groups = RowIndex(self.ops, middles, "euclidean", 1, None).others(near).indices
+            drafts.join(groups, threads, poll)
+            if drafts.open(threads, poll) < 8 * near / self.finder.groups:
                 break  # boxes rule out nearly all the rest
-            self.finder.polish(*how, ROUNDS, *out)
+            drafts.polish(groups, ROUNDS, threads, poll)
+            drafts.copy_to(*lists[:2], threads)
             recall = _recall(truth, lists.indices[judges])
             if recall >= RECALL:
                 return lists._replace(recall=recall)
             near *= 2
-        self._join(None, lists)
+        drafts.join(None, threads, poll)
+        drafts.copy_to(*lists[:2], threads)
         return lists
+
+
+def _room(n: int, k: int) -> Neighbors:
+    return Neighbors(np.empty((n, k), np.int32), np.empty((n, k)))
 
 
 def _fresh(n: int, k: int) -> Neighbors:
