@@ -127,8 +127,8 @@ typedef uint16_t Shares __attribute__((vector_size(BYTES / 2)));
 inline INLINE Vec<float> shares_of(const uint16_t* p) {
     Shares v;
     __builtin_memcpy(&v, p, sizeof v);
-#if defined(__AVX512F__)  // GCC converts in two halves
-    return _mm512_cvtepi32_ps(_mm512_cvtepu16_epi32((__m256i)v));
+#if defined(__AVX512F__)  // GCC converts in two halves, and warns of the forms without a mask
+    return _mm512_maskz_cvtepi32_ps(0xffff, _mm512_maskz_cvtepu16_epi32(0xffff, (__m256i)v));
 #else
     return __builtin_convertvector(v, Vec<float>);
 #endif

@@ -115,7 +115,7 @@ def _dense_bottom(
 
     A wide kernel has wide gaps, and a few products do. The slow modes of a narrow one are all but
     equal to 1; of the inverse they are the largest by far. A factor takes as long as about n / 50
-    products with a block; LAPACK's eigenvectors took 15 times as long.
+    products with a block; LAPACK's eigenvectors take many times as long.
     """
     n = len(W)
 
