@@ -253,8 +253,10 @@ TEST(entries_take_their_place_in_a_list) {
         std::fill_n(d.begin(), front, -HUGE_VAL);
         std::vector<std::pair<double, int32_t>> expected;
         bool right = true;
-        for (int step = 0; step < 300; step++) {
-            const std::pair<double, int32_t> entry{step % 2 ? (step * 37) % 101 / 10 : std::sin(step), (step * 7) % 200};
+        for (int offer = 0; offer < 300; offer++) {
+            const int step = offer % 3 ? offer : offer / 3;  // every third comes again
+            const double distance = step % 2 ? (step * 37) % 101 / 10 : std::sin(step);
+            const std::pair<double, int32_t> entry{distance, (step * 7) % 200};
             const bool there =
                 std::find(expected.begin(), expected.end(), entry) != expected.end();
             if (!there) expected.push_back(entry);

@@ -23,6 +23,7 @@ SPARSE_WIDTH = 8  # vectors in a block
 # Products with sparse rows are summed in float64, whatever the type of the entries.
 SPARSE_TOLERANCE = {np.dtype(np.float32): 2e-7, np.dtype(np.float64): 1e-10}
 NARROW = 5e9  # more products than these are done in the type of the data
+STAYS = 2**17  # entries that stay in the cache while they are centered
 EXACTLY = 2e7  # so many products are done in float64 at no noticeable cost
 
 
@@ -182,10 +183,11 @@ def _dense_gram(rows: Centered, ctx: Context) -> tuple[Array, Callable[[Array], 
         G = ctx.ops.pairwise(A, A, "dot", (1.0,), None)
 
     def back(Q: Array) -> Float64:
-        out = np.empty((d, Q.shape[1]))
-        step = max(1, 2**20 // n)
+        out, R = np.empty((d, Q.shape[1])), Q.astype(G.dtype)
+        step = max(1, STAYS // n)
         for i in range(0, d, step):
-            out[i : i + step] = rows.columns(slice(i, i + step)).dense().T @ Q
+            some = rows.columns(slice(i, i + step)).dense().astype(G.dtype, copy=False)
+            out[i : i + step] = some.T @ R
         return out
 
     return G, back
