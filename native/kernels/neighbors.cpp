@@ -62,33 +62,60 @@ struct Drafts<T>::Item {
     int32_t i, j, rank;
     Masks panels;
 
-    // Both views of a pair as one.
-    static void merge(std::vector<Item>& items) {
-        for (Item& item : items) {
-            if (item.i <= item.j) continue;
-            std::swap(item.i, item.j);
-            Masks turned{};
-            for (int p = 0; p < PANELS; p++)
-                for (int q = 0; q < PANELS; q++)
-                    if (item.panels[size_t(p)] >> q & 1) turned[size_t(q)] |= uint16_t(1u << p);
-            item.panels = turned;
-        }
-        std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
-            return std::tie(a.i, a.j, a.rank) < std::tie(b.i, b.j, b.rank);
-        });
-        size_t kept = 0;
-        for (const Item& item : items) {
-            if (kept && items[kept - 1].i == item.i && items[kept - 1].j == item.j) {
-                for (size_t p = 0; p < PANELS; p++) items[kept - 1].panels[p] |= item.panels[p];
-            } else {
-                items[kept++] = item;
-            }
-        }
-        items.resize(kept);
-        std::stable_sort(items.begin(), items.end(),
-                         [](const Item& a, const Item& b) { return a.rank < b.rank; });
+    Item turned() const {
+        Item other{j, i, rank, {}};
+        for (int p = 0; p < PANELS; p++)
+            for (int q = 0; q < PANELS; q++)
+                if (panels[size_t(p)] >> q & 1) other.panels[size_t(q)] |= uint16_t(1u << p);
+        return other;
     }
 };
+
+// What each block sees of the others. Both views of a pair become one; low ranks come first.
+template <class T>
+auto Drafts<T>::merged(std::vector<std::vector<Item>> views, Job& job) -> std::vector<Item> {
+    const auto blocks = int64_t(views.size());
+    const auto by_other = [](const Item& a, const Item& b) { return a.j < b.j; };
+    job.parallel(
+        blocks,
+        [&](int64_t i, int) {
+            std::sort(views[size_t(i)].begin(), views[size_t(i)].end(), by_other);
+        },
+        0);
+    std::vector<std::vector<Item>> pairs(views.size());
+    job.parallel(
+        blocks,
+        [&](int64_t i, int) {
+            for (Item item : views[size_t(i)]) {
+                const auto& theirs = views[size_t(item.j)];
+                const auto twin = std::lower_bound(theirs.begin(), theirs.end(),
+                                                   Item{item.j, item.i, 0, {}}, by_other);
+                const bool seen = item.i != item.j && twin != theirs.end() && twin->j == item.i;
+                if (item.i > item.j) {
+                    if (!seen) pairs[size_t(i)].push_back(item.turned());
+                    continue;
+                }
+                if (seen) {
+                    const Item back = twin->turned();
+                    item.rank = std::min(item.rank, back.rank);
+                    for (size_t p = 0; p < PANELS; p++) item.panels[p] |= back.panels[p];
+                }
+                pairs[size_t(i)].push_back(item);
+            }
+        },
+        0);
+    std::vector<size_t> start;
+    for (const auto& some : pairs)
+        for (const Item& item : some) {
+            if (start.size() < size_t(item.rank) + 2) start.resize(size_t(item.rank) + 2);
+            start[size_t(item.rank) + 1]++;
+        }
+    std::partial_sum(start.begin(), start.end(), start.begin());
+    std::vector<Item> items(start.back());
+    for (const auto& some : pairs)
+        for (const Item& item : some) items[start[size_t(item.rank)]++] = item;
+    return items;
+}
 
 template <class T>
 Drafts<T>::Drafts(const Finder<T>& finder, Metric metric, int64_t k, Job& job)
@@ -113,28 +140,29 @@ void Finder<T>::join(Metric metric, Matrix<int32_t> ids, Matrix<double> distance
 template <class T>
 void Drafts<T>::join(Job& job) {
     const Packed& rows = *parts_.rows;
-    std::vector<std::vector<int32_t>> near(static_cast<size_t>(rows.blocks));
+    std::vector<std::vector<Item>> views(size_t(rows.blocks));
     job.parallel(
-        rows.blocks, [&](int64_t i, int) { near[size_t(i)] = near_blocks(rows, i, rows); }, 0);
-    std::vector<Item> items;
-    items.reserve(size_t(rows.blocks * rows.blocks));
-    for (int32_t i = 0; i < rows.blocks; i++) {
-        int32_t rank = 0;
-        items.push_back({i, i, rank, every()});
-        for (const int32_t j : near[size_t(i)]) items.push_back({i, j, ++rank, every()});
-    }
-    join(std::move(items), job);
+        rows.blocks,
+        [&](int64_t i, int) {
+            int32_t rank = 0;
+            auto& items = views[size_t(i)];
+            items.push_back({int32_t(i), int32_t(i), rank, every()});
+            for (const int32_t j : near_blocks(rows, i, rows))
+                items.push_back({int32_t(i), j, ++rank, every()});
+        },
+        0);
+    join(std::move(views), job);
 }
 
 template <class T>
 void Drafts<T>::join(Matrix<const int32_t> near, Job& job) {
     const Packed& rows = *parts_.rows;
-    std::vector<std::vector<Item>> found(static_cast<size_t>(rows.blocks));
+    std::vector<std::vector<Item>> views(size_t(rows.blocks));
     job.parallel(
         rows.blocks,
         [&](int64_t i, int) {
             std::vector<int32_t> place(size_t(rows.blocks), -1);
-            auto& items = found[size_t(i)];
+            auto& items = views[size_t(i)];
             items.push_back({int32_t(i), int32_t(i), 0, every()});
             for (int64_t g = i * PANELS; g < std::min(near.rows, (i + 1) * PANELS); g++)
                 for (int64_t q = 0; q < near.cols; q++) {
@@ -150,17 +178,15 @@ void Drafts<T>::join(Matrix<const int32_t> near, Job& job) {
                 }
         },
         0);
-    std::vector<Item> items;
-    for (const auto& some : found) items.insert(items.end(), some.begin(), some.end());
-    join(std::move(items), job);
+    join(std::move(views), job);
 }
 
 template <class T>
-void Drafts<T>::join(std::vector<Item> items, Job& job) {
+void Drafts<T>::join(std::vector<std::vector<Item>> views, Job& job) {
     const auto& p = parts_;
     const Packed& rows = *p.rows;
     Lists& lists = *lists_;
-    Item::merge(items);
+    const std::vector<Item> items = merged(std::move(views), job);
     const Meeting<T> meeting(p.bounds, {*p.originals, rows, &lists},
                              {*p.originals, rows, &lists}, p.refined);
     std::vector<Desk> desks(size_t(job.threads()));
@@ -185,16 +211,21 @@ void Drafts<T>::join(std::vector<Item> items, Job& job) {
             }
             if (census.looked_at) schedule = cheapest(p.bounds, census, p.refined);
         }
-        const auto batch = size_t(count > 100000 ? 16 : 1);
+        const auto batch = int64_t(count > 100000 ? 16 : 1);
+        const int64_t batches = ceil_div(int64_t(count), batch), apart = job.threads();
+        const int64_t stride = ceil_div(batches, apart);
         job.parallel(
-            ceil_div(int64_t(count), int64_t(batch)),
+            stride * apart,
             [&](int64_t b, int worker) {
-                const size_t start = from + size_t(b) * batch;
-                for (size_t w = start; w < std::min(to, start + batch); w++)
+                // Threads that work on the same block wait for each other: they start far apart.
+                const int64_t at = b % apart * stride + b / apart;
+                if (at >= batches) return;
+                const size_t start = from + size_t(at * batch);
+                for (size_t w = start; w < std::min(to, start + size_t(batch)); w++)
                     meeting.meet(items[w].i, items[w].j, items[w].panels, schedule,
                                  desks[size_t(worker)]);
             },
-            int64_t(batch));
+            batch);
         from = to;
     }
     lists.finish(job);

@@ -101,7 +101,8 @@ public:
 
 private:
     struct Item;
-    void join(std::vector<Item> items, Job& job);
+    static std::vector<Item> merged(std::vector<std::vector<Item>> views, Job& job);
+    void join(std::vector<std::vector<Item>> views, Job& job);
     const typename Finder<T>::Parts& parts_;
     std::unique_ptr<search::Lists> lists_;
 };
