@@ -48,6 +48,7 @@ def bar() -> Iterator[Listener]:
     show = _RichBar() if find_spec("rich") else _PlainBar()
     try:
         yield show
+        show.finish()
     finally:
         show.close()
 
@@ -59,12 +60,21 @@ class _RichBar:
 
         self._progress: Any = Progress(console=Console(stderr=True))
         self._tasks: dict[str, Any] = {}
+        self._stage, self._total = "", 0
         self._progress.start()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
+        if stage != self._stage:
+            self.finish()
+        self._stage, self._total = stage, total
         if stage not in self._tasks:
             self._tasks[stage] = self._progress.add_task(stage, total=total)
         self._progress.update(self._tasks[stage], completed=done, total=total)
+
+    def finish(self) -> None:
+        """Kernels report now and then: what is followed by another stage, or ends well, is done."""
+        if self._stage:
+            self._progress.update(self._tasks[self._stage], completed=self._total)
 
     def close(self) -> None:
         self._progress.stop()
@@ -74,20 +84,29 @@ class _PlainBar:
     """One line per stage, rewritten at most ten times a second."""
 
     def __init__(self) -> None:
-        self._stage, self._since, self._shown = "", 0.0, 0.0
+        self._stage, self._total, self._since, self._shown = "", 0, 0.0, 0.0
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         now = time.monotonic()
         if stage != self._stage:
-            self.close()
-            self._stage, self._since, self._shown = stage, now, 0.0
+            self.finish()
+            self._since, self._shown = now, 0.0
+        self._stage, self._total = stage, total
         if now - self._shown < 0.1 and done < total:
             return
         self._shown = now
-        left = (now - self._since) * (total - done) / max(done, 1)
-        sys.stderr.write(f"\r{stage}: {done}/{total}, {left:.0f} s left ")
-        sys.stderr.flush()
+        self._write(done, (now - self._since) * (total - done) / max(done, 1))
+
+    def finish(self) -> None:
+        if self._stage:
+            self._write(self._total, 0)
+        self.close()
 
     def close(self) -> None:
         if self._stage:
             sys.stderr.write("\n")
+        self._stage = ""
+
+    def _write(self, done: int, left: float) -> None:
+        sys.stderr.write(f"\r{self._stage}: {done}/{self._total}, {left:.0f} s left ")
+        sys.stderr.flush()

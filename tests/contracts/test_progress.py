@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import signal
 import subprocess
@@ -159,6 +160,22 @@ def test_the_plain_bar_is_closed_after_an_error(capfd, monkeypatch):
     with pytest.raises(lowd.errors.DataError):
         lowd.ClassicalMDS(1, metric=metric, verbose=True).fit(["a", "b", "c", "stop"])
     assert capfd.readouterr().err.endswith("\n")
+
+
+@pytest.mark.parametrize("look", ["rich", "plain"])
+def test_a_stage_that_is_over_is_shown_as_done(look, capfd, monkeypatch):
+    """Kernels report now and then, so that the last report is seldom of the end."""
+    if look == "plain":
+        monkeypatch.setattr(progress, "find_spec", lambda _: None)
+    whole = {"rich": "100%", "plain": "8/8"}[look]
+    for broken in (False, True):
+        with contextlib.suppress(ZeroDivisionError), progress.bar() as show:
+            show("neighbors", 3, 8)
+            show("descent", 5, 8)
+            assert not broken or 1 / 0
+        lines = capfd.readouterr().err.split("descent")
+        assert whole in lines[0]
+        assert (whole in lines[-1]) is not broken
 
 
 def test_rich_is_what_decides_the_look():
