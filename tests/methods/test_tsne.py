@@ -205,10 +205,8 @@ def test_a_map_of_space_is_as_good_as_by_all_pairs(monkeypatch):
     assert exact.force_error_ == 0
     monkeypatch.setattr("lowd.backends.forces.ALL_PAIRS", 900)
     model = lowd.TSNE(3, max_iter=350).fit(X)
-    if model.force_error_ == 0:
-        pytest.skip("this backend has no mesh")
     assert np.ptp(model.embedding_) > 40
-    assert model.force_error_ < 0.02
+    assert 0 < model.force_error_ < 0.02
     assert model.kl_divergence_ < exact.kl_divergence_ + 0.02
     new = model.transform(X[:20] + 1e-6)
     gap = np.linalg.norm(new - model.embedding_[:20], axis=1)
