@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Hashable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import (
     Any,
@@ -30,7 +29,7 @@ from .backends.planned import planned
 from .backends.protocol import Array, Survey
 from .data import Data, Kind, as_data, as_places, extreme_rows, looked
 from .errors import DataError, ParameterError, UnsupportedError
-from .params import Jobs, check_params, domains
+from .params import Jobs, check_params, checks, domains
 from .relations.reach import RowReach, Yardstick, reach_of
 
 C = TypeVar("C")
@@ -81,7 +80,7 @@ def reducer(cls: type[C]) -> type[C]:
     if "n_components" in cls.__annotations__:
         cls.n_components = field(default=cls.n_components, kw_only=False)  # type: ignore[attr-defined]
     made = dataclass(kw_only=True, eq=False, repr=False)(cls)
-    domains(cast(Hashable, made))  # read now: the first fit takes no longer than the second
+    checks(cast(Hashable, made))  # made now: the first fit takes no longer than the second
     return made
 
 
@@ -298,11 +297,11 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _blank(self, *kept: str) -> Self:
         """This model with its parameters (and callbacks), and nothing learned but `kept`."""
-        draft = copy.copy(self)
-        names = {f.name for f in fields(self)} | set(kept)
-        for name in list(vars(draft)):
-            if name not in names and not name.startswith(_KEPT):
-                delattr(draft, name)
+        draft = object.__new__(type(self))
+        names = {*domains(cast(Hashable, type(self))), *kept}
+        for name, held in vars(self).items():
+            if name in names or name.startswith(_KEPT):
+                draft.__dict__[name] = held
         return draft
 
     def _keep(self, fit: Fit, data: Data | None, dtype: np.dtype[Any], seed: int) -> None:
@@ -311,7 +310,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             self.inverse_ = fit.inverse
         if fit.embedding is not None:
             self.embedding_ = _freeze(_fitting(fit.embedding, dtype))
-        if "random_state" in {f.name for f in fields(self)}:
+        if hasattr(self, "random_state"):
             self.seed_ = seed
         for name, learned in fit.report.items():
             setattr(self, f"{name}_", _freeze(learned))
@@ -349,14 +348,16 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         n, d = data.shape
         size = data.dtype.itemsize
 
-        def plan(model: Reducer, itemsize: int) -> memory.Plan:
-            return memory.Plan(model._memory(n, d, itemsize))
+        def smaller() -> Iterator[tuple[str, memory.Plan]]:
+            for words, model in self._smaller(n).items():
+                yield words, memory.Plan(model._memory(n, d, size))
+            if size > 4:
+                yield "X.astype('float32')", memory.Plan(self._memory(n, d, 4))
 
-        smaller = [(words, plan(model, size)) for words, model in self._smaller(n).items()]
-        if size > 4:
-            smaller.append(("X.astype('float32')", plan(self, 4)))
-        title = f"{type(self).__name__} on {n} rows of {d} {data.dtype} columns"
-        memory.check(plan(self, size), title, smaller)
+        plan = memory.Plan(self._memory(n, d, size))
+        if plan.bytes > memory.NEGLIGIBLE:
+            title = f"{type(self).__name__} on {n} rows of {d} {data.dtype} columns"
+            memory.check(plan, title, smaller())
 
     def _watched(self, *listeners: progress.Listener | None) -> AbstractContextManager[None]:
         """Long work inside is heard by the listeners, and shown if `verbose`."""

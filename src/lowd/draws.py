@@ -6,6 +6,7 @@ i of a data set is the same whichever chunk the row is in.
 
 from __future__ import annotations
 
+import os
 import zlib
 from typing import Any
 
@@ -14,15 +15,22 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.floating[Any]]
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_ROUNDS, _LAST = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)), 31
+_MASK = 2**64 - 1
 
 
 def bits(seed: int, stream: str, index: NDArray[np.integer[Any]]) -> NDArray[np.uint64]:
     """64 random bits for each index, by the SplitMix64 finalizer (Steele et al., 2014)."""
-    key = _mix(np.array([seed & 0xFFFFFFFFFFFFFFFF], np.uint64)) ^ np.uint64(
-        zlib.crc32(stream.encode())
-    )
-    with np.errstate(over="ignore"):
-        return _mix(_mix(key) + _GOLDEN * (index.astype(np.uint64) + np.uint64(1)))
+    key = _mix(_mix(seed & _MASK) ^ zlib.crc32(stream.encode()))
+    z = index.astype(np.uint64)
+    z += np.uint64(1)
+    z *= _GOLDEN
+    z += np.uint64(key)
+    for shift, factor in _ROUNDS:
+        z ^= z >> np.uint64(shift)
+        z *= np.uint64(factor)
+    z ^= z >> np.uint64(_LAST)
+    return z
 
 
 def uniforms(seed: int, stream: str, index: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
@@ -53,7 +61,7 @@ def subset(seed: int, stream: str, size: int, k: int) -> NDArray[np.int64]:
 def as_seed(random_state: Any) -> int:
     """One 63-bit seed from what scikit-learn's users pass as `random_state`."""
     if random_state is None:
-        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> np.uint64(1))
+        return int.from_bytes(os.urandom(8), "little") >> 1
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**63 - 1))
     if isinstance(random_state, np.random.RandomState):
@@ -61,7 +69,8 @@ def as_seed(random_state: Any) -> int:
     return int(random_state)
 
 
-def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+def _mix(z: int) -> int:
+    """The same finalizer of one number, which Python takes a tenth of NumPy's time for."""
+    for shift, factor in _ROUNDS:
+        z = ((z ^ (z >> shift)) * factor) & _MASK
+    return z ^ (z >> _LAST)

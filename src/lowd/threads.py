@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import LibController, ThreadpoolController
 
 from .errors import ParameterError
 
@@ -71,7 +70,7 @@ def _container_quota() -> int:
 
 _lock = threading.Lock()
 _inside = 0
-_limit: Any = None
+_before: list[tuple[LibController, int]] = []
 
 
 @contextmanager
@@ -82,10 +81,11 @@ def calm_blas() -> Iterator[None]:
     thread the bits do not depend on how many it has. The limit belongs to the whole process, so
     the first to come sets it and the last to leave lifts it.
     """
-    global _inside, _limit
+    global _inside, _before
     with _lock:
         if not _inside:
-            _limit = find_blas().limit(limits=1, user_api="blas")
+            _before = [(library, library.num_threads) for library in find_blas()]
+            _limit([(library, 1) for library, count in _before if count != 1])
         _inside += 1
     try:
         yield
@@ -93,10 +93,16 @@ def calm_blas() -> Iterator[None]:
         with _lock:
             _inside -= 1
             if not _inside:
-                _limit.restore_original_limits()
+                _limit([(library, count) for library, count in _before if count != 1])
+
+
+def _limit(wanted: list[tuple[LibController, int]]) -> None:
+    for library, count in wanted:
+        library.set_num_threads(count)
 
 
 @cache
-def find_blas() -> ThreadpoolController:
+def find_blas() -> tuple[LibController, ...]:
     """All BLAS libraries of the process; looking for them takes 10 ms."""
-    return ThreadpoolController()
+    found = ThreadpoolController().lib_controllers
+    return tuple(library for library in found if library.user_api == "blas")

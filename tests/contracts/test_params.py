@@ -171,7 +171,7 @@ def test_every_parameter_changes_something(method, name):
     d = 300 if name == "eps" else 7
     X, Q = rows_like(40, d, seed=1), rows_like(9, d, seed=2)
     if (method, name) == ("PCA", "random_state"):  # only the iterative route draws anything
-        X, Q = rows_like(2500, 400, seed=1), rows_like(9, 400, seed=2)
+        X, Q = rows_like(2500, 700, seed=1), rows_like(9, 700, seed=2)
     if name == "on_disconnected":  # one of its values is a refusal
         X = np.vstack([X, X + 100])
         with pytest.warns(DisconnectedGraphWarning):

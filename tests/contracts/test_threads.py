@@ -26,9 +26,9 @@ RBF = {"kernel": "rbf", "gamma": 0.05}
 BACK = {"fit_inverse_transform": True, "preimage": "fixed_point"}
 LARGE = {
     "PCA by covariance": (lowd.PCA(5), (30_000, 120)),
-    "PCA by products": (lowd.PCA(2), (6_000, 300)),
+    "PCA by products": (lowd.PCA(2), (3_000, 900)),
     "PCA by Gram matrix": (lowd.PCA(60), (400, 3_000)),
-    "PCA by SVD": (lowd.PCA(2, scale=True), (400, 30)),
+    "PCA by SVD": (lowd.PCA(2, scale=True), (300, 4)),
     "Gaussian": (lowd.GaussianRandomProjection(70, **SEEDED), (4_000, 301)),
     "Sparse": (lowd.SparseRandomProjection(70, **SEEDED), (4_000, 301)),
     "Hadamard": (lowd.HadamardRandomProjection(70, **SEEDED), (4_000, 301)),

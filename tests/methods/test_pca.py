@@ -347,6 +347,19 @@ def test_a_spectrum_too_flat_for_products_is_solved_otherwise(rng):
     np.testing.assert_allclose(model.explained_variance_, np.linalg.eigvalsh(C)[::-1][:3])
 
 
+@pytest.mark.parametrize("shape", [(300, 12), (12, 300)])
+def test_a_short_axis_of_small_data_keeps_its_digits(shape, backend, rng):
+    """Squares would leave four of them."""
+    sigma = 10.0 ** -np.arange(7)
+    U = np.linalg.qr(rng.normal(size=(shape[0], 7)))[0]
+    U = np.linalg.qr(np.hstack([np.ones((shape[0], 1)), U]))[0][:, 1:]  # columns sum to 0
+    V = np.linalg.qr(rng.normal(size=(shape[1], 7)))[0]
+    model = lowd.PCA(7, backend=backend).fit(U * sigma @ V.T)
+    np.testing.assert_allclose(model.singular_values_, sigma, rtol=1e-8)
+    assert model.solver_ == "svd"
+    assert lowd.PCA(2, backend=backend).fit(U * sigma @ V.T).solver_ != "svd"
+
+
 @pytest.mark.parametrize("whole", [True, False])
 def test_the_route_is_reported(whole):
     for n, d in ((50, 5), (5000, 50), (100, 5000), (5000, 500)):

@@ -6,6 +6,7 @@ is a call into `lowd._native`, which checks for Ctrl-C and reports progress whil
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -36,6 +37,7 @@ from .reference import Reference
 from .search import RowIndex, rowwise
 
 FEW = 2**17
+REUSED = 16  # products with entries that are in registers go so much quicker than with new ones
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Native(Reference):
         sums = np.empty(X.shape[1])
         threads = self._team(X.size)
         largest = _native.column_sums(X, weights, sums, threads, step("reading"))
-        if np.isfinite(sums).all() and np.isfinite(largest):
+        if math.isfinite(largest) and np.logical_and.reduce(np.isfinite(sums)):
             return Survey(None, sums, largest)
         row, column = _native.scan(X, self.threads)
         # Sums of finite float64 numbers may overflow; then nothing is bad but the size.
@@ -73,7 +75,8 @@ class Native(Reference):
         if issparse(X):
             return super().moments(X, mean, weights)
         scatter = np.empty((X.shape[1], X.shape[1]))
-        _native.scatter(X, weights, mean, 1.0, scatter, self.threads, step("covariance"))
+        threads = self._team(X.size * X.shape[1] // REUSED)
+        _native.scatter(X, weights, mean, 1.0, scatter, threads, step("covariance"))
         weight = float(len(X) if weights is None else weights.sum())
         return Moments(weight, mean, scatter)
 

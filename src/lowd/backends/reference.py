@@ -19,6 +19,7 @@ from .protocol import MEASURES, Array, Float64, Moments, Rows, Spectrum, Survey,
 from .ranking import RankVerbs
 from .scaling import ScalingVerbs
 
+TINY, LITTLE = 16, 128  # up to here NumPy finds a few, or all, eigenvectors before SciPy does
 SMALL = 1000  # up to here an eigenproblem gains less from threads than the work around it loses
 
 
@@ -136,8 +137,11 @@ class Reference(GraphVerbs, RankVerbs, ScalingVerbs, DescentVerbs):
         n = len(A)
         # The full solver is faster than the selective one when much of the spectrum is wanted.
         window = None if 2 * k > n else (n - k, n - 1)
-        with calm_blas() if n <= SMALL else nullcontext():
-            values, vectors = scipy.linalg.eigh(A, subset_by_index=window)
+        with calm_blas() if 2 * TINY < n <= SMALL else nullcontext():
+            if n <= (TINY if window else LITTLE):
+                values, vectors = np.linalg.eigh(A)  # asks less before it begins
+            else:
+                values, vectors = scipy.linalg.eigh(A, subset_by_index=window)
         return Spectrum(values[::-1][:k], vectors[:, ::-1][:, :k])
 
     def svd(self, A: Float64) -> tuple[Float64, Float64, Float64]:

@@ -81,7 +81,8 @@ def distances_of(data: Data, metric: Any, params: dict[str, Any] | None) -> Dist
     center = None
     if MEASURES[measure] == "square" and not issparse(X):
         known = data.survey if preparation == "as they are" else None
-        center = X.mean(0, dtype=np.float64) if known is None else known.sums / len(X)
+        sums = X.sum(0, dtype=np.float64) if known is None else known.sums
+        center = sums / len(X)
     return Distances(X, preparation, measure, fixed, center)
 
 

@@ -15,8 +15,8 @@ def signs(V: Float64) -> Float64:
     """+1 or -1 per column, to make its largest entry positive; near ties go to the first row."""
     if not V.size:
         return np.ones(V.shape[1])
-    largest = np.maximum(V.max(0), -V.min(0))
-    pivot = np.argmax(np.abs(V) >= (1 - TIE) * largest, axis=0)
+    size = np.abs(V)
+    pivot = (size >= (1 - TIE) * size.max(0)).argmax(0)
     return np.where(V[pivot, np.arange(V.shape[1])] < 0, -1.0, 1.0)
 
 
@@ -57,16 +57,18 @@ def _pivots(part: Float64) -> list[int]:
 
 
 def _groups(values: Float64, precision: float) -> tuple[tuple[int, ...], ...]:
-    if not len(values) or values[0] <= 0:
+    if len(values) < 2 or values[0] <= 0:
         return ()
     # Relative to the eigenvalues themselves: rotating unequal ones would change the answer.
     positive = values > precision * values[0]
-    close = np.abs(np.diff(values)) <= precision * values[1:]
+    close = np.abs(values[1:] - values[:-1]) <= precision * values[1:]
     return runs(close & positive[1:])
 
 
 def runs(close: NDArray[np.bool_]) -> tuple[tuple[int, ...], ...]:
     """Groups of neighbors that belong together, where close[j] joins j and j + 1."""
+    if not close.any():
+        return ()
     found, current = [], [0]
     for j, joined in enumerate(close, 1):
         if joined:

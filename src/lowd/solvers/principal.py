@@ -7,6 +7,7 @@ centered rows, the most accurate; `krylov` from products with the scatter matrix
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,13 +18,17 @@ from ..base import Context
 from ..errors import ConvergenceWarning, warn
 from .krylov import TOLERANCE, Leading, basis_memory, block_width, leading, random_start
 
-EXACT = np.finfo(np.float64).eps
+EXACT = float(np.finfo(np.float64).eps)
 LARGE, SAMPLE = 40_000, 2048  # so many rows are first looked at through a sample
 SPARSE_WIDTH = 8  # vectors in a block
 # Products with sparse rows are summed in float64, whatever the type of the entries.
 SPARSE_TOLERANCE = {np.dtype(np.float32): 2e-7, np.dtype(np.float64): 1e-10}
+BASIS = 800_000_000  # what the passes cost beside their products, and what a flat spectrum may add
 NARROW = 5e9  # more products than these are done in the type of the data
 STAYS = 2**17  # entries that stay in the cache while they are centered
+TINY, SMALL = 5e3, 2e6  # products of a direct route: the SVD is as quick, or affordable
+SHORT = 1e-5  # eigenvalues below this share of the largest are worth the SVD's digits
+TALL = 1.5  # rows per column from which a triangular factor saves time
 EXACTLY = 2e7  # so many products are done in float64 at no noticeable cost
 
 
@@ -66,6 +71,10 @@ def principal_axes(rows: Centered, k: int | None, ctx: Context) -> Axes:
     n, d = rows.X.shape
     route = choose_route(n, d, k, sparse=issparse(rows.X))
     axes = ROUTES[route](rows, k or min(n, d), ctx)
+    if route != "svd" and n * d * min(n, d) <= SMALL and not issparse(rows.X):
+        # Squares have half the digits of the rows: enough, unless an axis is that short.
+        short = axes.values[-1] <= SHORT * axes.values[0]
+        return _by_svd(rows, k or min(n, d), ctx) if short else axes
     if axes.residual <= TOLERANCE[ctx.dtype]:
         return axes
     if min(n, d) <= 4000:  # the spectrum is too flat for products; the direct route is affordable
@@ -79,13 +88,13 @@ def principal_axes(rows: Centered, k: int | None, ctx: Context) -> Axes:
 
 
 def choose_route(n: int, d: int, k: int | None, *, sparse: bool) -> str:
-    """The cheapest route by operation counts; the most accurate where all are cheap."""
+    """The cheapest route by operation counts; the most accurate where it costs no more."""
     small = min(n, d)
-    if n * d * small <= 2e6 and not sparse:
+    if n * d * small <= TINY and not sparse:
         return "svd"
-    costs = {"covariance": n * d * d + 12 * d**3, "gram": n * n * d + 12 * n**3}
+    costs = {"covariance": n * d * d + 4 * d**3, "gram": n * n * d + 4 * n**3}
     if k is not None and block_width(k) * 3 <= small:
-        costs["krylov"] = 24 * n * d * block_width(k)
+        costs["krylov"] = 32 * n * d * block_width(k) + (0 if sparse else BASIS)
     return min(costs, key=costs.__getitem__)
 
 
@@ -100,6 +109,8 @@ def axes_memory(n: int, d: int, k: int | None, itemsize: int) -> dict[str, int]:
         "gram": {"centered rows": 2 * n * d * 8, "Gram matrix": 4 * n * n * 8},
         "krylov": {"Krylov basis": basis_memory(d, kept), "sample": sample * d * itemsize},
     }[route]
+    if n * d * min(n, d) <= SMALL:
+        taken["centered rows and factors"] = 4 * n * d * 8
     return {**taken, "float64 rows": n * d * 8 if exact else 0, "axes": 6 * d * kept * 8}
 
 
@@ -123,9 +134,9 @@ def input_noise(
         return 0.0
     eps = float(np.finfo(ctx.dtype).eps)
     largest = ctx.survey.largest if standard is None else 3 + float(np.abs(standard).max())
-    size = 2 * eps * largest / np.sqrt(12) * (np.sqrt(n) + np.sqrt(d))
-    shift = 4 * float(EXACT) * largest * np.sqrt(n * d)  # a mean that is off by rounding
-    return float((size**2 + shift**2) / values[0])
+    size = 2 * eps * largest / sqrt(12) * (sqrt(n) + sqrt(d))
+    shift = 4 * EXACT * largest * sqrt(n * d)  # a mean that is off by rounding
+    return (size**2 + shift**2) / float(values[0])
 
 
 def column_scatter(X: Rows, mean: Float64, weights: Float64 | None) -> Float64:
@@ -155,6 +166,10 @@ def _by_covariance(rows: Centered, k: int, ctx: Context) -> Axes:
 
 def _by_svd(rows: Centered, k: int, ctx: Context) -> Axes:
     A = rows.dense()
+    if A.shape[0] > TALL * A.shape[1]:
+        A = np.asarray(
+            np.linalg.qr(A, mode="r")
+        )  # as accurate, and has no left vectors, which nobody needs
     _, sigma, Vt = ctx.ops.svd(A)
     return Axes(sigma[:k] ** 2, Vt[:k].T, float((sigma**2).sum()), "svd", 0.0, max(A.shape) * EXACT)
 
