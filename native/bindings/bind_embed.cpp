@@ -37,6 +37,10 @@ Likeness likeness(const std::string& name) {
            : name == "gauss" ? Likeness::gauss
                              : Likeness::rows;
 }
+Sums sums_of(const std::string& name) {
+    require(name == "exact" || name == "single" || name == "mesh", "unknown way to sum");
+    return name == "exact" ? Sums::exact : name == "single" ? Sums::single : Sums::mesh;
+}
 template <class T>
 void require_like(const Matrix<T>& a, const Matrix<const double>& Y) {
     require_shape(a, Y.rows, Y.cols, "arrays of places must have one shape");
@@ -161,16 +165,17 @@ void bind_embed(nb::module_& m) {
         .def(
             "__init__",
             [](Forces* self, const Starts& starts, const Members& indices,
-               const Array1<const double>& values, int k, const std::string& kernel, bool mesh) {
+               const Array1<const double>& values, int k, const std::string& kernel,
+               const std::string& sums) {
                 const int64_t n = int64_t(starts.shape(0)) - 1;
                 const Lists P = lists_of(starts, indices, n);
                 const double* const p = view(values, int64_t(indices.shape(0)), "one per index");
                 require(n >= 1 && k >= 1, "there must be points and dimensions");
-                auto made = descent(P, p, k, likeness(kernel), mesh);
+                auto made = descent(P, p, k, likeness(kernel), sums_of(sums));
                 new (self) Forces{std::move(made), n, {}};
             },
             array("starts"), array("indices"), array("values"), nb::arg("k"), nb::arg("kernel"),
-            nb::arg("mesh"))
+            nb::arg("sums"))
         .def(
             "start",
             [](Forces& self, const Array2<const double>& Y) {

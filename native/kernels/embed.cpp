@@ -2,39 +2,14 @@
 
 #include <cmath>
 
-#include "drive.hpp"
+#include "columns.hpp"
 
 namespace lowd {
 
 namespace {
 
-constexpr double FAR = 1e30;  // where padding is: nobody feels it
 constexpr double REST = 1e-12;  // a step so short, relative to the map's size, is none
 constexpr double MARGIN = 5;  // no new place is further outside the map
-
-// A column per dimension, padded.
-class Columns {
-public:
-    explicit Columns(Matrix<const double> Y)
-        : stride_(round_up(Y.rows, 8)), memory_(stride_ * Y.cols, FAR) {
-        for (int64_t i = 0; i < Y.rows; i++)
-            for (int64_t c = 0; c < Y.cols; c++) memory_[c * stride_ + i] = Y.row(i)[c];
-    }
-    const double* get() const { return memory_.get(); }
-    int64_t stride() const { return stride_; }
-
-private:
-    int64_t stride_;
-    Buffer<double> memory_;
-};
-
-// body(first, last) for blocks of about `size` of n things.
-template <class F>
-void blocks(Job& job, int64_t n, int64_t size, F&& body) {
-    job.parallel(ceil_div(n, size), [&](int64_t b, int worker) {
-        body(b * size, std::min(n, (b + 1) * size), worker);
-    });
-}
 
 }  // namespace
 
@@ -154,108 +129,13 @@ void settle(Lists near, const double* p, Matrix<const double> Y, Likeness like,
     });
 }
 
-// ---- All pairs ----
+std::unique_ptr<Descent> exact(Lists P, const double* values, int k, Likeness like);
+std::unique_ptr<Descent> meshed(Lists P, const double* values, int k, bool pairs);
 
-namespace {
-
-class Exact final : public Descent {
-public:
-    Exact(Lists P, const double* values, int k, Likeness like)
-        : n_(P.count()),
-          k_(k),
-          like_(like),
-          starts_(P.starts.begin(), P.starts.end()),
-          ends_(P.members.begin(), P.members.end()),
-          p_(values, values + P.members.size()) {}
-
-    int dimensions() const override { return k_; }
-    void start(Matrix<const double> Y) override {
-        y_.assign(size_t(n_ * k_), 0);
-        velocity_ = y_;
-        gain_.assign(y_.size(), 1.0);
-        for (int64_t i = 0; i < n_; i++) std::copy_n(Y.row(i), k_, &y_[size_t(i * k_)]);
-    }
-    double advance(int64_t steps, double exaggeration, double momentum, double rate,
-                   Job& job) override {
-        std::vector<double> a(y_.size()), r(y_.size());
-        double moved = 0;
-        for (int64_t s = 0; s < steps; s++) {
-            sums(y_.data(), a.data(), r.data(), job);
-            for (size_t i = 0; i < a.size(); i++) a[i] = exaggeration * a[i] - r[i];
-            moved = level().embed.advance64(n_, k_, momentum, rate, a.data(), y_.data(),
-                                            velocity_.data(), gain_.data());
-        }
-        return moved;
-    }
-    void places(Matrix<double> out) const override {
-        for (int64_t i = 0; i < n_; i++) std::copy_n(&y_[size_t(i * k_)], k_, out.row(i));
-    }
-    void forces(Matrix<const double> Y, Matrix<double> attraction, Matrix<double> repulsion,
-                Job& job) override {
-        std::vector<double> y(size_t(n_ * k_)), a(y.size()), r(y.size());
-        for (int64_t i = 0; i < n_; i++) std::copy_n(Y.row(i), k_, &y[size_t(i * k_)]);
-        sums(y.data(), a.data(), r.data(), job);
-        for (int64_t i = 0; i < n_; i++) {
-            std::copy_n(&a[size_t(i * k_)], k_, attraction.row(i));
-            std::copy_n(&r[size_t(i * k_)], k_, repulsion.row(i));
-        }
-    }
-    Mesh mesh(Matrix<const double>, Job&) override { return {}; }
-
-private:
-    void sums(const double* y, double* a, double* r, Job& job) const {
-        constexpr int SOME = 16;
-        const Columns columns({y, n_, k_, k_});
-        const bool heavy = like_ == Likeness::student;
-        std::vector<double> z(size_t(round_up(n_, 8)), 0.0);
-        const auto pushes = [&](const double* scale, double* z_to, double* to) {
-            blocks(job, n_, SOME, [&](int64_t first, int64_t last, int) {
-                for (int64_t i = first; i < last; i++)
-                    level().embed.pair_sums(columns.get(), columns.stride(), k_, heavy, scale, i,
-                                            z_to + i, to + i * k_);
-            });
-        };
-        blocks(job, n_, SOME, [&](int64_t first, int64_t last, int) {
-            for (int64_t i = first; i < last; i++) {
-                const auto s = size_t(i);
-                level().embed.attraction(y, k_, heavy, i, ends_.data() + starts_[s],
-                                         p_.data() + starts_[s], starts_[s + 1] - starts_[s],
-                                         a + i * k_);
-            }
-        });
-        pushes(nullptr, z.data(), r);
-        if (like_ != Likeness::rows) {
-            double sum = 0;
-            for (double part : z) sum += part;
-            for (int64_t i = 0; i < n_ * k_; i++) r[i] /= sum;
-            return;
-        }
-        std::vector<double> inverse(z.size()), again(z.size()), more(size_t(n_ * k_));
-        for (size_t i = 0; i < z.size(); i++) inverse[i] = 1 / std::max(z[i], 0x1p-1022);
-        pushes(inverse.data(), again.data(), more.data());
-        for (int64_t i = 0; i < n_; i++)
-            for (int c = 0; c < k_; c++) {
-                const auto at = size_t(i * k_ + c);
-                r[at] = (r[at] * inverse[size_t(i)] + more[at]) / double(2 * n_);
-            }
-    }
-
-    int64_t n_;
-    int k_;
-    Likeness like_;
-    std::vector<int64_t> starts_;
-    std::vector<int32_t> ends_;
-    std::vector<double> p_, y_, velocity_, gain_;
-};
-
-}  // namespace
-
-std::unique_ptr<Descent> meshed(Lists P, const double* values, int k);
-
-std::unique_ptr<Descent> descent(Lists P, const double* values, int k, Likeness like,
-                                 bool approximate) {
-    if (approximate && like == Likeness::student && k <= 3) return meshed(P, values, k);
-    return std::make_unique<Exact>(P, values, k, like);
+std::unique_ptr<Descent> descent(Lists P, const double* values, int k, Likeness like, Sums sums) {
+    if (sums != Sums::exact && like == Likeness::student && k <= 3)
+        return meshed(P, values, k, sums == Sums::single);
+    return exact(P, values, k, like);
 }
 
 }  // namespace lowd

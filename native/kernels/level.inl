@@ -30,6 +30,7 @@ namespace {
 #include "stress.inl"
 #include "monotone.inl"
 #include "embed.inl"
+#include "pairs.inl"
 #include "transform.inl"
 #include "waves.inl"
 #include "mesh.inl"
@@ -75,6 +76,7 @@ constexpr Scaling scaling{narrow_guttman, locate, pair_lengths, pools, pair_move
 constexpr Sparse sparse{sparse_times<int32_t>, sparse_times<int64_t>, assemble};
 
 constexpr Embed embed{perplexity,    pair_sums,     attraction,   surprise,
+                      pair_strip<double>, pair_strip<float>, pair_gather<double>, pair_gather<float>,
                       advance<double>, advance<float>,
                       median,        settle,        W<float>,      even_lines,   columns_forward, lines_through,
                       columns_back,  plane_forward, plane_back, line_through,  spread_charges, read_slopes,   attract_all,

@@ -1,10 +1,13 @@
 // t-SNE on the line, in the plane and in space by a mesh (see mesh.inl). In space a large map would
 // need too many nodes: there are fewer then, for a smooth part of the kernel, and sums over near
-// pairs for the rest (P3M; Hockney and Eastwood, 1981).
+// pairs for the rest (P3M; Hockney and Eastwood, 1981). Few points need no mesh: then all pairs are
+// summed.
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
+#include "all_pairs.hpp"
 #include "convolver.hpp"
 #include "curves.hpp"
 #include "lowd/embed.hpp"
@@ -18,6 +21,7 @@ constexpr float SPACING = 0.4f;  // of nodes: forces are right to about 1 %
 constexpr int SMALLEST = 32, LARGEST[3] = {1 << 20, 1 << 13, 384};  // padded nodes on an axis
 constexpr float NEAR = 2.5f;  // nodes: pairs within are summed
 constexpr double MOST = 1e30;  // of a rate or an exaggeration, so that float32 holds it
+constexpr float FARTHEST = 1e18f;  // whose square is a number
 constexpr int RESORT = 100, SOON = 10;  // steps between two sortings, and at least
 
 struct Box {
@@ -28,7 +32,7 @@ struct Box {
 // neighbors in memory. Chunks of slots are the blocks of all work.
 class Meshed final : public Descent {
 public:
-    Meshed(Lists P, const double* values, int k)
+    Meshed(Lists P, const double* values, int k, bool pairs)
         : n_(P.count()),
           k_(k),
           width_(k == 3 ? 4 : k),
@@ -46,6 +50,7 @@ public:
         spare_ties_ = Buffer<Ties>(starts_.back() + SLACK);
         for (int64_t i = 0; i < n_; i++) tie(i, P.list(i), values + P.starts[size_t(i)], P.size(i));
         std::iota(order_.begin(), order_.end(), 0);
+        if (pairs) pairs_.emplace(n_, k);
     }
 
     int dimensions() const override { return k_; }
@@ -63,7 +68,7 @@ public:
         double moved = 0;
         for (int64_t s = 0; s < steps; s++, age_++) {
             if (age_ >= RESORT || (age_ >= SOON && sprawling())) resort(job);
-            const double z = potential(job);
+            const double z = pushes(job);
             // Most of the work: in small pieces no thread waits long for the last one.
             const int64_t pieces = 4 * chunks_;
             std::vector<double> parts(static_cast<size_t>(pieces));
@@ -89,7 +94,7 @@ public:
                 Job& job) override {
         start(Y);
         resort(job);
-        const double z = potential(job);
+        const double z = pushes(job);
         std::vector<float> a(size_t(n_ * width_)), r(a.size(), 0.0f);
         job.parallel(chunks_, [&](int64_t c, int) {
             const int64_t first = begin(c), count = begin(c + 1) - first, at = first * width_;
@@ -152,7 +157,8 @@ private:
     void read(Matrix<const double> Y) {
         for (int64_t i = 0; i < n_; i++)
             for (int c = 0; c < k_; c++)
-                y_[size_t(i * width_ + c)] = float(Y.row(order_[size_t(i)])[c]);
+                y_[size_t(i * width_ + c)] =
+                    std::clamp(float(Y.row(order_[size_t(i)])[c]), -FARTHEST, FARTHEST);
     }
 
     // Of the points in slots first .. last - 1.
@@ -175,10 +181,19 @@ private:
         return moved;
     }
 
+    // All that pushes points apart: by the mesh, or pair by pair. Returns Z.
+    double pushes(Job& job) {
+        if (!pairs_) return potential(job);
+        near_.resize(y_.size());
+        return std::max((*pairs_)(y_.data(), width_, near_.data(), nullptr, job), least_z());
+    }
+    // Of points that are all far apart Z is less than its rounding.
+    double least_z() const { return 1e-6 * double(n_); }
+
     // f += scale times the slope of the potential at points.
     void repel(int64_t first, int64_t count, float scale, float* f) const {
-        level().embed.read(grid_, &y_[size_t(first * width_)], count, scale, f);
-        if (reach_ > 0)
+        if (!pairs_) level().embed.read(grid_, &y_[size_t(first * width_)], count, scale, f);
+        if (pairs_ || reach_ > 0)
             for (int64_t e = 0; e < count * width_; e++)
                 f[e] -= 2 * scale * near_[size_t(first * width_ + e)];
     }
@@ -253,14 +268,13 @@ private:
             }
         });
         convolve_(rho_.get(), phi_.get(), job);
-        // Of points that are all far apart Z is less than its rounding.
         double near = 0;
         if (reach_ > 0) {
             near_.resize(y_.size());
             const Box box = whole();
             near = near_sums(y_.data(), n_, box.low, span(box), reach_, near_.data(), job);
         }
-        return std::max(sum_of_phi(job) + near - double(n_), 1e-6 * double(n_));
+        return std::max(sum_of_phi(job) + near - double(n_), least_z());
     }
 
     double sum_of_phi(Job& job) const {
@@ -383,6 +397,7 @@ private:
     std::vector<Box> boxes_;
     std::vector<float> y_, next_, velocity_, gain_, near_;
     float spacing_ = SPACING, reach_ = 0;  // reach_: pairs nearer than that are summed
+    std::optional<AllPairs<float>> pairs_;
     Convolver convolve_;
     GridView grid_{};
     Buffer<float> rho_, phi_;
@@ -390,8 +405,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Descent> meshed(Lists P, const double* values, int k) {
-    return std::make_unique<Meshed>(P, values, k);
+std::unique_ptr<Descent> meshed(Lists P, const double* values, int k, bool pairs) {
+    return std::make_unique<Meshed>(P, values, k, pairs);
 }
 
 }  // namespace lowd

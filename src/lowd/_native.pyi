@@ -449,7 +449,7 @@ def settle(
     """places (in, unless ``from_medians``, and out) = where new points come to rest in Y."""
 
 class Forces:
-    """A descent under way; ``mesh`` asks for a potential on a grid instead of all pairs."""
+    """A descent under way: by all pairs, in float64 or float32, or by a potential on a grid."""
 
     def __init__(
         self,
@@ -458,7 +458,7 @@ class Forces:
         values: Doubles,
         k: int,
         kernel: Likeness,
-        mesh: bool,
+        sums: Literal["exact", "single", "mesh"],
     ) -> None: ...
     def start(self, Y: Doubles) -> None: ...
     def advance(

@@ -51,9 +51,10 @@ public:
     // The potential of points at Y; no nodes where forces are exact, or partly sums over pairs.
     virtual Mesh mesh(Matrix<const double> Y, Job& job) = 0;
 };
-// By a mesh for heavy tails in up to three dimensions if `approximate`, else by all pairs.
-std::unique_ptr<Descent> descent(Lists P, const double* values, int k, Likeness like,
-                                 bool approximate);
+// All pairs in float64, all pairs in float32, or a mesh; the latter two are for heavy tails in up
+// to three dimensions.
+enum class Sums { exact, single, mesh };
+std::unique_ptr<Descent> descent(Lists P, const double* values, int k, Likeness like, Sums sums);
 
 // Exact sums over all other points, of some rows: w, and w^2 (y - y_j) or exp(-d^2) (y - y_j).
 void pair_sums(Matrix<const double> Y, Likeness like, std::span<const int64_t> rows, double* z,

@@ -322,7 +322,22 @@ struct Ties {
     uint16_t shares[COUNT];
 };
 
-// Kernels of neighbor embedding; see embed.inl, waves.inl and mesh.inl.
+// A block of points that meets others, each pair once; see pairs.inl. Blocks lie on a circle.
+inline constexpr int PAIR_BLOCK = 32;
+template <class T>
+struct PairStrip {
+    int64_t n, stride;
+    int k;
+    int64_t block, blocks;
+    const T* y;  // a column of `stride` entries per dimension, padded by points far out
+    const T* ties;  // of each block that is met, row by row; may be null
+    T* out;  // for each block that is met (itself first), a line per force
+};
+static constexpr int64_t pair_tiles(int64_t block, int64_t blocks) {
+    return blocks % 2 == 0 && block >= blocks / 2 ? blocks / 2 : blocks / 2 + 1;
+}
+
+// Kernels of neighbor embedding; see embed.inl, pairs.inl, waves.inl and mesh.inl.
 struct Embed {
     double (*perplexity)(const double* squares, int64_t count, double target, double* gaps,
                          double* there, double* p);
@@ -332,6 +347,14 @@ struct Embed {
                        const double* p, int64_t count, double* a);
     double (*surprise)(const double* y, int64_t stride, int k, bool heavy, int64_t i,
                        const int32_t* ends, const double* p, int64_t count);
+    // Returns the sum of 1 / (1 + d^2), over pairs in both orders.
+    double (*pair_strip64)(const PairStrip<double>& strip);
+    double (*pair_strip32)(const PairStrip<float>& strip);
+    // The forces on a block: the sums of its own strip less what it is in those of others.
+    void (*pair_gather64)(const double* out, int64_t block, int64_t blocks, int64_t lines,
+                          double* sums);
+    void (*pair_gather32)(const float* out, int64_t block, int64_t blocks, int64_t lines,
+                          float* sums);
     double (*advance64)(int64_t points, int k, double momentum, double rate, const double* force,
                         double* y, double* velocity, double* gain);
     double (*advance32)(int64_t points, int k, float momentum, float rate, const float* force,

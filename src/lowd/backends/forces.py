@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,9 @@ from .. import _native
 from ..progress import step
 from .protocol import Array, Float64, Mesh
 
-ALL_PAIRS = 1500  # so few points are faster without a mesh
+# Up to EXACT points all pairs are summed in float64. Up to SINGLE, for each number of dimensions,
+# they are summed in float32, which takes no longer than a mesh. Up to FIELD a new point feels each.
+EXACT, SINGLE, FIELD = 500, (0, 1500, 1200), 1500
 
 
 @dataclass
@@ -63,7 +65,7 @@ class NativeForces:
         return out
 
     def mesh(self, Y: Array) -> Mesh | None:
-        if Y.shape[1] > 2 or not self.approximate(Y):
+        if Y.shape[1] > 2 or not self.approximate(Y) or len(Y) <= FIELD:
             return None
         phi, nodes, origin, spacing = self._made(Y).mesh(_wide(Y), self.threads)
         k = Y.shape[1]
@@ -71,14 +73,18 @@ class NativeForces:
         return Mesh(phi.reshape(nodes[:k]), np.array(origin[:k]), spacing)
 
     def approximate(self, Y: Array) -> bool:
-        return self.kernel == "student" and Y.shape[1] <= 3 and len(Y) > ALL_PAIRS
+        return self.kernel == "student" and Y.shape[1] <= 3 and len(Y) > EXACT
 
     def _made(self, Y: Array) -> _native.Forces:
         if self.plan is None or self.k != Y.shape[1]:
             self.k = Y.shape[1]
-            kernel, mesh = cast(Any, self.kernel), self.approximate(Y)
-            self.plan = _native.Forces(*self._lists(), self.k, kernel, mesh)
+            self.plan = _native.Forces(*self._lists(), self.k, cast(Any, self.kernel), self._way(Y))
         return self.plan
+
+    def _way(self, Y: Array) -> Literal["exact", "single", "mesh"]:
+        if not self.approximate(Y):
+            return "exact"
+        return "single" if len(Y) <= SINGLE[Y.shape[1] - 1] else "mesh"
 
     def _lists(self) -> tuple[NDArray[np.int64], NDArray[np.int32], Float64]:
         P = self.P
