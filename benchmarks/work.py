@@ -10,6 +10,7 @@ from graph_cases import GRAPH_CASES
 from neighbor_cases import NEIGHBOR_CASES
 from quality_cases import QUALITY_CASES
 from scaling_cases import SCALING_CASES
+from small_cases import SMALL_CASES
 
 CASES: dict[str, Case | Start] = BASIC_CASES | NEIGHBOR_CASES | GRAPH_CASES | SCALING_CASES
-CASES |= EMBEDDING_CASES | DIAGNOSIS_CASES | QUALITY_CASES
+CASES |= EMBEDDING_CASES | SMALL_CASES | DIAGNOSIS_CASES | QUALITY_CASES

@@ -137,6 +137,23 @@ print(before == (dict(os.environ), threading.active_count()), logging.getLogger(
     assert _fresh(script) == "True []"
 
 
+def test_the_rehearsal_of_a_class_is_silent():
+    """Classes are fitted once when they are imported: nobody hears of it, and no draw is used."""
+    script = """
+import warnings
+import numpy as np
+from lowd.methods import METHODS
+before = np.random.get_state()[1].tolist()
+with warnings.catch_warnings(record=True) as heard:
+    warnings.simplefilter("always")
+    import lowd
+    [getattr(lowd, name) for name in METHODS]
+ours = [w for w in heard if issubclass(w.category, lowd.errors.LowdWarning)]
+print(ours, np.random.get_state()[1].tolist() == before)
+"""
+    assert _fresh(script) == "[] True"
+
+
 def test_public_names():
     assert set(METHODS) < set(lowd.__all__) <= set(dir(lowd))
     for name in lowd.__all__:

@@ -9,7 +9,7 @@ import numpy as np
 from .. import blocks
 from ..backends import resolve
 from ..backends.protocol import Array
-from ..base import Context, Fit, Reducer, reducer
+from ..base import Context, Fit, Reducer, reducer, rehearse
 from ..data import Data, Kind, as_data
 from ..errors import UnsupportedError
 from ..params import Count, Metric, Seed, refuse_unused
@@ -189,3 +189,6 @@ def _fit_of(report: dict[str, Any]) -> dict[str, Any]:
         "n_positive": int((spectrum > tolerance).sum()),
         "n_negative": int((spectrum < -tolerance).sum()),
     }
+
+
+rehearse(ClassicalMDS(2))

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from ..backends.protocol import Array, Float64
-from ..base import Context, Fit, Reducer, reducer
+from ..base import Context, Fit, Reducer, reducer, rehearse
 from ..data import Data, Kind
 from ..errors import UnsupportedError
 from ..params import Count, NonNegative, Number, Positive, Seed, refuse_unused
@@ -234,3 +234,6 @@ def _median_square(X: Any, ctx: Context) -> float:
     D: Array = ctx.ops.pairwise(rows, rows, "sqeuclidean", (1.0,), None)
     upper: Float64 = D[np.triu_indices(len(D), 1)].astype(np.float64)
     return float(np.median(upper)) if len(upper) else 1.0
+
+
+rehearse(KernelPCA(2))

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import blocks
 from ..backends.protocol import Float64, Moments, Rows
-from ..base import Context, Fit, Reducer, reducer
+from ..base import Context, Fit, Reducer, reducer, rehearse
 from ..data import as_weights
 from ..errors import DataError, RankWarning, RestartWarning, ScaleWarning, UnsupportedError, warn
 from ..linear_maps import LinearMap
@@ -271,3 +271,6 @@ class PCA(Reducer):
         k = self._count()
         kept = min(n, d) if k is None else k
         return {**axes_memory(n, d, k, itemsize), "coordinates": n * kept * itemsize}
+
+
+rehearse(PCA(2))

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from .. import blocks, draws
 from ..backends import resolve
 from ..backends.protocol import Array, Backend
-from ..base import Context, Fit, Reducer, reducer
+from ..base import Context, Fit, Reducer, reducer, rehearse
 from ..errors import DimensionWarning, ParameterError, warn
 from ..linear_maps import HadamardMap, LinearMap, SparseLinearMap
 from ..params import Above, AtMost, Count, Seed, Share, refuse_unused
@@ -299,3 +299,7 @@ def _pseudo_inverse(model: Any, components: Array) -> LinearMap:
     if inverse is None:
         inverse = np.linalg.pinv(components)
     return LinearMap(None, np.ascontiguousarray(inverse.T))
+
+
+for method in (GaussianRandomProjection, SparseRandomProjection):
+    rehearse(method(2, random_state=0))

@@ -81,7 +81,9 @@ class RowReach:
             everyone: Any = distances_of(Data(whole, data.dtype), by.metric, by.params)
             relation = everyone.at(sample.numbers)
         else:
-            relation = distances_of(data, by.metric, by.params).kept()
+            relation = distances_of(data, by.metric, by.params)
+            if not isinstance(relation, Distances):  # a sample's rows are a copy already
+                relation = relation.kept()
         return cls(relation, by.scaling, sample.numbers, sample.seen)
 
     def confidence(self, Q: Any, ops: Backend) -> Float64:
