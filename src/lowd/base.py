@@ -27,7 +27,7 @@ from . import blocks, callbacks, draws, memory, progress
 from .backends import Backend, preload, resolve
 from .backends.planned import planned
 from .backends.protocol import Array, Survey
-from .data import Data, Kind, as_data, as_places, extreme_rows, looked
+from .data import SAFE, Data, Kind, as_data, as_places, extreme_rows, looked
 from .errors import DataError, ParameterError, UnsupportedError
 from .params import Jobs, check_params, checks, domains
 from .relations.reach import RowReach, Yardstick, reach_of
@@ -337,6 +337,8 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             looked(self, Q, ops)  # a bad entry spoils its whole row; else a sum was too large
             Q = Q.astype(np.float64)
         rows = Q.astype(data.dtype)
+        if data.survey is not None and data.survey.largest <= SAFE[data.dtype][1]:
+            return narrowed(self.map_(rows, ops), data.dtype)
         far = extreme_rows(rows)
         Y = np.empty((rows.shape[0], self._n_features_out), np.float64)
         for chosen, part in ((far, Q), (~far, rows)):
@@ -387,9 +389,10 @@ def rehearse(model: Reducer) -> None:
 
     NumPy, SciPy, LAPACK and the interpreter all put off to a first call what they can.
     """
-    rows = np.sin(np.arange(12_000.0)).reshape(-1, 20)
-    for _ in range(2):
-        model.fit(rows).transform(rows[:1])
+    rows = np.sin(np.arange(24_000.0)).reshape(-1, 40)
+    for kind in (np.float32, np.float64):
+        model.fit_transform(rows.astype(kind))
+        model.transform(rows[:1])
 
 
 def narrowed(Y: Array, dtype: np.dtype[Any]) -> Array:

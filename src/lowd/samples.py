@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ class Sample:
     def of(cls, items: Any, most: int, start: int = 0) -> Sample:
         """Of rows that are numbered from `start`."""
         n = len_of(items)
-        rows = chosen(np.arange(start, start + n), most)
+        rows = _chosen_of(start, n, most)
         return cls(some(items, rows), rows + start, n)
 
     def merge(self, other: Sample, most: int) -> Sample:
@@ -59,6 +60,14 @@ class Sample:
         kept = chosen(numbers, most)
         rows = _stacked(self.items, other.items)[kept]
         return Sample(rows, numbers[kept], self.seen + other.seen)
+
+
+@lru_cache(maxsize=16)
+def _chosen_of(start: int, n: int, most: int) -> NDArray[np.int64]:
+    """`chosen` of n numbers in a row: fits of as many rows as before need not ask again."""
+    rows = chosen(np.arange(start, start + n), most)
+    rows.setflags(write=False)
+    return rows
 
 
 def chosen(numbers: NDArray[np.int64], most: int) -> NDArray[np.int64]:

@@ -37,7 +37,7 @@ from .reference import Reference
 from .search import RowIndex, rowwise
 
 FEW = 2**17
-REUSED = 16  # products with entries that are in registers go so much quicker than with new ones
+REUSED = 64  # products with entries that are in registers go so much quicker than with new ones
 
 
 @dataclass(frozen=True)
