@@ -21,6 +21,7 @@ namespace {
 #include "thin.inl"
 #include "moments.inl"
 #include "linear.inl"
+#include "lanczos.inl"
 #include "pairwise.inl"
 #include "sketch.inl"
 #include "graphs.inl"
@@ -72,6 +73,7 @@ constexpr Kernels<T> table() {
     t.guttman = guttman<T>;
     return t;
 }
+constexpr Lanczos krylov{lanczos_times, lanczos_subtract, lanczos_orthonormal};
 constexpr Scaling scaling{narrow_guttman, locate, pair_lengths, pools, pair_moves};
 constexpr Sparse sparse{sparse_times<int32_t>, sparse_times<int64_t>, assemble};
 
@@ -90,6 +92,6 @@ constexpr Embed embed{perplexity,    pair_sums,     attraction,   surprise,
 #define LOWD_STRING(x) LOWD_QUOTE(x)
 extern const Level LOWD_NAME(LOWD_LEVEL);
 constexpr Level LOWD_NAME(LOWD_LEVEL){LOWD_STRING(LOWD_LEVEL), table<float>(), table<double>(),
-                                      sparse, search_table(), ranking, scaling, embed};
+                                      sparse, search_table(), ranking, scaling, embed, krylov};
 
 }  // namespace lowd

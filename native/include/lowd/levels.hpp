@@ -207,6 +207,16 @@ struct Sparse {
                      const int32_t* columns, double* values, double* line, double* sum);
 };
 
+// Kernels of `lanczos`, for so many vectors at a time; see lanczos.inl.
+inline constexpr int LANCZOS_GROUP = 4;
+struct Lanczos {
+    void (*times)(const double* a, int64_t stride, int rows, int64_t cols, bool half_square,
+                  const double* v, int groups, int64_t ld, double* z);
+    void (*subtract)(const double* q, int64_t stride, int count, int64_t n, const double* s,
+                     int groups, double* x, int64_t ld);
+    int (*orthonormal)(double* x, int64_t ld, int count, double floor, double* factor);
+};
+
 // Kernels of ranks; see ranks.inl.
 struct Ranking {
     // tile (PANEL x PANEL) -= <a, b>, from packed panels; first, if half_a is given, it is half_a +
@@ -403,6 +413,7 @@ struct Level {
     Ranking ranking;
     Scaling scaling;
     Embed embed;
+    Lanczos lanczos;
 };
 
 // The level in use: the highest supported one, or the one that the environment variable

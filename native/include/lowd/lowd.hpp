@@ -65,6 +65,18 @@ void project(Matrix<const T> X, const double* shift, Matrix<const T> W, const do
 template <class T>
 void times(Matrix<const T> A, Matrix<const T> V, bool half_square, Matrix<double> out, Job& job);
 
+// Rows of an orthonormal basis; the last `fresh` of them are not multiplied yet. `left`: rows of T
+// that describe what the last product left.
+struct Basis {
+    int size, fresh, left;
+};
+// Passes of block Lanczos with the symmetric A (or -1/2 A o A), on vectors without a part of the
+// unit vector `null`. Each multiplies the fresh rows of Q, T gets Q A Q' as far as it is known, and
+// what the product has beyond Q becomes fresh rows. Rows of T beyond those multiplied: of what is
+// beyond Q, in any orthonormal basis. Q and T have room for all passes.
+Basis lanczos(Matrix<const double> A, bool half_square, const double* null, Matrix<double> Q,
+              Matrix<double> T, Basis basis, int passes, Job& job);
+
 // ---- Pairs ----
 
 std::optional<Measure> measure_named(std::string_view name);

@@ -19,6 +19,7 @@ from ..progress import step
 from .forces import NativeForces
 from .protocol import (
     Array,
+    Basis,
     Float64,
     Forces,
     Index,
@@ -38,6 +39,7 @@ from .search import RowIndex, rowwise
 
 FEW = 2**17
 REUSED = 64  # products with entries that are in registers go so much quicker than with new ones
+FEW_PRODUCTS = 2**20  # in a pass that is one of many, between which a thread goes to sleep
 
 
 @dataclass(frozen=True)
@@ -154,6 +156,21 @@ class Native(Reference):
         V = np.ascontiguousarray(V, A.dtype)
         _native.times(A, V, half_square, out, self.threads, step("matrix product"))
         return out
+
+    def lanczos(
+        self,
+        A: Array,
+        half_square: bool,
+        null: Float64,
+        Q: Float64,
+        T: Float64,
+        basis: Basis,
+        passes: int,
+    ) -> Basis:
+        threads = 1 if A.size * basis.fresh <= FEW_PRODUCTS else self.threads
+        wide, poll = np.asarray(A, np.float64), step("eigenvectors")
+        how = *basis[:2], passes, threads, poll
+        return Basis(*_native.lanczos(wide, half_square, null, Q, T, *how))
 
     def hadamard(
         self, X: Array, signs: Array, rows: NDArray[np.int64], padded: int, scale: float

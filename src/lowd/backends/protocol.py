@@ -38,7 +38,7 @@ class Symmetry(NamedTuple):
 
 
 class Spectrum(NamedTuple):
-    """Eigenpairs of a symmetric matrix, largest first."""
+    """Eigenpairs of a symmetric matrix, largest first; there may be more values than vectors."""
 
     values: Float64
     vectors: Float64
@@ -110,6 +110,17 @@ class Index(Protocol):
 
         List i is that of row rows[i], or of row i. A place of 0 is that of -1, which is no row.
         """
+
+
+class Basis(NamedTuple):
+    """How far a basis is: its rows, and how many of the last are not multiplied yet.
+
+    `left`: rows of T that describe what the last product has beyond the basis.
+    """
+
+    size: int
+    fresh: int
+    left: int = 0
 
 
 class Ways(Protocol):
@@ -210,6 +221,24 @@ class Backend(Protocol):
 
     def times(self, A: Array, V: Array, half_square: bool) -> Float64:
         """A V, or (-A∘A/2) V without forming the square."""
+
+    def lanczos(
+        self,
+        A: Array,
+        half_square: bool,
+        null: Float64,
+        Q: Float64,
+        T: Float64,
+        basis: Basis,
+        passes: int,
+    ) -> Basis:
+        """Passes of block Lanczos with A (or -A∘A/2) where the unit vector `null` has no part.
+
+        The rows of Q are the basis. A pass multiplies the fresh ones, writes their part of
+        T = Q A Q', and puts what is beyond the basis in its next rows, which are now the fresh
+        ones. The next rows of T hold that remainder, in an orthonormal basis of its own. Q and T
+        have room for all passes.
+        """
 
     def hadamard(
         self, X: Array, signs: Array, rows: NDArray[np.int64], padded: int, scale: float
@@ -324,8 +353,8 @@ class Backend(Protocol):
         one of the 8 heaviest listed places, where sum_j p_j log(1 + d_j²) is clearly lower.
         """
 
-    def eigh(self, A: Float64, k: int) -> Spectrum:
-        """The k largest eigenpairs of a dense symmetric matrix."""
+    def eigh(self, A: Float64, k: int, *, whole: bool = False) -> Spectrum:
+        """The k largest eigenpairs of a dense symmetric matrix; `whole`: and all eigenvalues."""
 
     def svd(self, A: Float64) -> tuple[Float64, Float64, Float64]:
         """Thin U, σ, V' of a dense matrix."""

@@ -95,7 +95,7 @@ class ClassicalMDS(Reducer):
         if self.n_landmarks is not None:
             return landmark_scaling(base, n, self.n_components, self.n_landmarks, ctx)
         base, constant = corrected(base, self.correction, ctx.ops)
-        fit = centered_spectrum(MinusHalfSquare(base), self.n_components, ctx)
+        fit = centered_spectrum(MinusHalfSquare(base), self.n_components, ctx, whole=True)
         means = -2 * fit.map.means
         return fit.noting(
             d2_mean=means,

@@ -40,7 +40,7 @@ from ..solvers.landmarks import candidates, check_landmarks, farthest_points, sc
 from ..solvers.localized import localized
 from ..solvers.preimage import mirrored
 from ..solvers.regression import CENTERS, regression
-from ..solvers.spectral import centered_spectrum, check_count, dense_enough, spectrum_memory
+from ..solvers.spectral import centered_spectrum, check_count, formed, spectrum_memory
 
 EXACT = 20_000  # rows; their distances take 1.6 GB in float64, each pair once
 LANDMARKS = 1000
@@ -251,7 +251,7 @@ class Isomap(GraphReducer):
             + min(min(n, SAMPLE) * (m or n), TOGETHER + (m or n)) * wide,
         }
         if m is None:
-            held = n if dense_enough(n, k) else n // 2 + 1  # else each pair once
+            held = n if formed(n, k) else n // 2 + 1  # else each pair once
             taken |= {"distances": n * held * wide, "spectrum": spectrum_memory(n, k)}
         else:
             taken |= {"distances": 3 * n * m * wide, "spectrum": spectrum_memory(m, k)}

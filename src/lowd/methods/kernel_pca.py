@@ -118,8 +118,11 @@ class KernelPCA(Reducer):
             self._check_landmarks()
             fit = nystroem(relation, n, self.n_components, self.n_landmarks, ctx)
         else:
-            solved = relation.shifted() if isinstance(relation, Kernel) else relation
-            fit = centered_spectrum(solved, self.n_components, ctx)
+            positive = False
+            solved = relation
+            if isinstance(relation, Kernel):
+                solved, positive = relation.shifted(), relation.positive
+            fit = centered_spectrum(solved, self.n_components, ctx, positive=positive)
         means = fit.map.means + (getattr(fit.map.relation, "measure", "") == "rbfm1")
         fit = fit.noting(
             gamma=gamma,

@@ -175,7 +175,7 @@ class MDS(Reducer):
         return {
             "distances": m * m * (wide + 2) + (n * n * wide if given else 0),
             "weights": 0 if self.weights is None and not given else 5 * m * m * 8,
-            "spectrum": spectrum_memory(m, k, rough=True),
+            "spectrum": spectrum_memory(m, k),
             "map": 80 * n * k * 8 + (2**27 if chosen else 0),
             "packed rows": 0 if given else 2 * n * d * itemsize,
         }

@@ -98,6 +98,14 @@ class Kernel:
             return np.asarray((gamma * dots + coef0) ** degree)
         return np.asarray(self.params[0] * dots)
 
+    @property
+    def positive(self) -> bool:
+        """Has its matrix no negative eigenvalues, whatever the rows?"""
+        if self.measure == "poly":
+            _, coef0, degree = self.params
+            return coef0 >= 0 and degree == int(degree)
+        return self.measure != "sigmoid"
+
     def shifted(self) -> Kernel:
         """The kernel less 1, where that keeps digits: centering removes the constant anyway.
 

@@ -62,7 +62,7 @@ def scaled_from(
         "n_components": k,
         "eigenvalues": values,
         "negative_eigenvalue_mass": found.negative_mass,
-        "negative_mass_is_exact": found.complete,
+        "negative_mass_is_exact": found.exact,
         "residual": found.residual,
         "degenerate_axes": groups,
         "landmarks": chosen,

@@ -12,16 +12,15 @@ from ..errors import ConvergenceWarning, IndefiniteWarning, RankWarning, warn
 from ..linear_maps import LinearMap
 from ..maps import CenteredMap
 from ..params import check_count as check_count
-from ..relations import Relation, Symmetric
+from ..relations import Matrix, Relation, Symmetric
 from .canonical import settle, signs
-from .krylov import TOLERANCE, basis_memory, block_width, leading, random_start
+from .krylov import TOLERANCE, Leading, basis_memory, block_width, leading, random_start
+from .lanczos import all_of_few, leading_of, narrow_width
 from .principal import Centered, input_noise, principal_axes
 
-# Up to here a whole dense spectrum takes a fraction of a second, negative end included.
+# Up to here the matrix is formed and lies in the cache; all its eigenvalues take 50 ms.
 DENSE = 1000
-# Of a start only the leading eigenvectors are wanted, to a few digits: beyond so many rows products
-# find them sooner, in a fifteenth of the time at 1000 rows.
-FEW, ROUGH = 300, 2e-6
+ROUGH = 2e-6  # a residual that is good enough for a start
 # Share of |eigenvalues| below zero that is worth a warning: beyond float32 rounding.
 NEGATIVE = 1e-4
 
@@ -33,20 +32,28 @@ class Spectrum(NamedTuple):
     vectors: Float64
     means: Float64
     negative_mass: float
-    complete: bool  # every eigenvalue was computed, so `negative_mass` is exact
+    complete: bool  # `values` are all eigenvalues; vectors are those that were asked for
+    exact: bool  # `negative_mass` is no estimate
     residual: float
     noise: float
 
 
 def centered_spectrum(
-    relation: Relation, k: int | None, ctx: Context, *, euclidean: bool = True
+    relation: Relation,
+    k: int | None,
+    ctx: Context,
+    *,
+    euclidean: bool = True,
+    positive: bool = False,
+    whole: bool = False,
 ) -> Fit:
     """Top eigenvectors of the doubly centered relation, scaled to inner products.
 
-    A relation that is meant to be Euclidean is announced if it is not.
+    A relation that is meant to be Euclidean is announced if it is not; a positive one is so by
+    construction. The whole spectrum comes along if it is wanted and affordable.
     """
     matrix = relation.among(ctx.ops)
-    found = double_centered(matrix, k, ctx)
+    found = double_centered(matrix, k, ctx, positive=positive, whole=whole)
     values, vectors, groups = positive_part(found.values, found.vectors, found.noise, k, ctx.dtype)
     if euclidean:
         warn_if_indefinite(found.negative_mass)
@@ -60,7 +67,7 @@ def centered_spectrum(
         "eigenvalues": values,
         "eigenvectors": vectors,
         "negative_eigenvalue_mass": found.negative_mass,
-        "negative_mass_is_exact": found.complete,
+        "negative_mass_is_exact": found.exact,
         "residual": found.residual,
         "degenerate_axes": groups,
     }
@@ -79,29 +86,116 @@ def warn_if_indefinite(negative_mass: float) -> None:
 
 
 def double_centered(
-    matrix: Symmetric, k: int | None, ctx: Context, *, rough: bool = False
+    matrix: Symmetric,
+    k: int | None,
+    ctx: Context,
+    *,
+    rough: bool = False,
+    positive: bool = False,
+    whole: bool = False,
 ) -> Spectrum:
     """The k leading eigenpairs of H M H, or all of them; M's row means come along.
 
-    Rough ones are good for a start.
+    Rough ones are good for a start. A positive matrix has no negative eigenvalues to look for.
+    `whole` asks for all eigenvalues beside k vectors, up to 1000 rows.
     """
     n = matrix.size
+    matrix = matrix.formed(ctx.ops) if formed(n, k) else matrix
     # Absolute size of the eigenvalues that rounding of the entries would cause.
     noise = float(np.finfo(ctx.dtype).eps) * matrix.largest() * float(np.sqrt(n))
-    if dense_enough(n, k, rough=rough):
-        A, half = matrix.formed(ctx.ops)
-        B = A.astype(np.float64)
-        B = -0.5 * B * B if half else B
-        means = B.mean(1)
-        for _ in range(2):  # the second time removes what rounding of the first means left
-            B -= B.mean(0)
-            B -= B.mean(1, keepdims=True)
-        values, vectors = ctx.ops.eigh(B, n if n <= DENSE or k is None else k)
-        complete = len(values) == n
-        mass = _negative_mass(values, np.ones(n), noise) if complete else 0.0
-        return Spectrum(values, vectors, means, mass, complete, 0.0, _relative(noise, values))
+    tolerance = max(TOLERANCE[matrix.dtype], ROUGH if rough else 0.0)
+    known = positive or rough  # what the other eigenvalues are, or they do not matter
+    if k is None or formed(n, k):
+        assert isinstance(matrix, Matrix)
+        matrix = Matrix(matrix.stored.astype(np.float64, copy=False), matrix.half_square)
+        means = matrix.times(np.full((n, 1), 1 / n), ctx.ops)[:, 0]
+        direct = k is None or _direct(n, k)
+        complete = n <= DENSE and (whole or not known)
+        found = None
+        if k is not None and complete and (whole or direct):
+            few = _few_dimensions(matrix, means, k, ctx, noise)
+            if few is not None:
+                return few
+        elif k is not None and not direct:
+            null = np.full(n, n**-0.5)
+            found = leading_of(matrix, null, k, tolerance, ctx, probed=not known)
+        if found is None or not found.converged:
+            return _dense(matrix, means, k, ctx, noise, positive=positive, whole=complete)
+    else:
+        found, means = _by_products(matrix, k, ctx, tolerance)
+    mass = 0.0
+    if not known:
+        trace = matrix.trace() - float(means.sum())
+        mass = _negative_mass(*_pinned(*found.probe, found.values, n, trace), noise)
+    noise = _relative(noise, found.values)
+    return Spectrum(
+        found.values, found.vectors, means, mass, False, positive, found.residual, noise
+    )
 
-    assert k is not None
+
+def formed(n: int, k: int | None) -> bool:
+    """Is all of the matrix wanted, and not only its products?"""
+    return n <= DENSE or k is None or block_width(k) * 6 > n
+
+
+def _direct(n: int, k: int) -> bool:
+    """Is LAPACK quicker than products? It is up to 200 rows for 2 vectors, up to 400 for 10."""
+    return n <= 120 + 24 * narrow_width(k) or n > DENSE
+
+
+def _dense(
+    matrix: Matrix,
+    means: Float64,
+    k: int | None,
+    ctx: Context,
+    noise: float,
+    *,
+    positive: bool,
+    whole: bool,
+) -> Spectrum:
+    n = matrix.size
+    B = matrix.stored.astype(np.float64)
+    B = -0.5 * B * B if matrix.half_square else B
+    for _ in range(2):  # the second time removes what rounding of the first means left
+        B -= B.mean(0)
+        B -= B.mean(1, keepdims=True)
+    values, vectors = ctx.ops.eigh(B, n if k is None else k, whole=whole)
+    complete = len(values) == n
+    mass = _negative_mass(values, np.ones(n), noise) if complete and not positive else 0.0
+    exact = complete or positive
+    return Spectrum(values, vectors, means, mass, complete, exact, 0.0, _relative(noise, values))
+
+
+def _few_dimensions(
+    matrix: Matrix, means: Float64, k: int, ctx: Context, noise: float
+) -> Spectrum | None:
+    """The whole spectrum of distances or products of rows with few columns; else none."""
+    n = matrix.size
+    found = all_of_few(matrix, np.full(n, n**-0.5), ctx)
+    if found is None or k > len(found[0]):
+        return None
+    values, vectors = found
+    # Trace and sum of squares show whether an eigenvalue is missing.
+    squares = matrix.stored * matrix.stored
+    size = float(np.vdot(squares, squares) / 4 if matrix.half_square else squares.sum())
+    total = size - 2 * n * float(means @ means) + float(means.sum()) ** 2
+    trace = matrix.trace() - float(means.sum())
+    if abs(trace - values.sum()) > 1e-10 * np.abs(values).sum():
+        return None
+    if abs(total - values @ values) > 1e-9 * values @ values + 1e-13 * size:
+        return None
+    positive = values > 0
+    values = np.concatenate([values[positive], np.zeros(n - len(values)), values[~positive]])
+    mass = _negative_mass(values, np.ones(n), noise)
+    kept = vectors[:, : min(k, int(positive.sum()))]
+    return Spectrum(values, kept, means, mass, True, True, 0.0, _relative(noise, values))
+
+
+def _by_products(
+    matrix: Symmetric, k: int, ctx: Context, tolerance: float
+) -> tuple[Leading, Float64]:
+    """Products with a large matrix, which is read once for each block."""
+    n = matrix.size
     means = np.empty(0)
 
     def apply(V: Float64) -> Float64:
@@ -115,7 +209,6 @@ def double_centered(
         return np.asarray(product - product.mean(0))
 
     start = random_start(ctx.seed, n, block_width(k))
-    tolerance = max(TOLERANCE[matrix.dtype], ROUGH if rough else 0.0)
     found = leading(apply, start - start.mean(0), k, tolerance)
     if not found.converged:
         warn(
@@ -123,22 +216,14 @@ def double_centered(
             "spectrum is nearly flat, so the axes shown are not distinguished by the data.",
             ConvergenceWarning,
         )
-    trace = matrix.trace() - float(means.sum())
-    mass = _negative_mass(*_pinned(*found.probe, found.values, n, trace), noise)
-    noise = _relative(noise, found.values)
-    return Spectrum(found.values, found.vectors, means, mass, False, found.residual, noise)
+    return found, means
 
 
-def dense_enough(n: int, k: int | None, *, rough: bool = False) -> bool:
-    """Is a dense eigenproblem cheaper than products with a block of vectors?"""
-    return n <= (FEW if rough else DENSE) or k is None or block_width(k) * 6 > n
-
-
-def spectrum_memory(n: int, k: int | None, *, rough: bool = False) -> int:
+def spectrum_memory(n: int, k: int | None) -> int:
     """Bytes that `double_centered` and what follows take beside the matrix."""
     if k is None:
         return 10 * n * n * 8
-    dense = 5 * n * n * 8 if dense_enough(n, k, rough=rough) else 0
+    dense = 5 * n * n * 8 if formed(n, k) else 0
     return dense + basis_memory(n, k)
 
 

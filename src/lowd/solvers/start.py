@@ -61,8 +61,8 @@ def start_of(
         axes = principal_axes(Centered(rows, mean, None, None), most, ctx)
         scores = ctx.ops.project(rows, mean, axes.vectors[:, :most])
         return _small(scores, k, ctx), "pca"
-    found = double_centered(MinusHalfSquare(base).among(ctx.ops), min(k, m), ctx)
-    scores = (found.vectors * np.sqrt(np.maximum(found.values, 0)))[:, :k]
+    found = double_centered(MinusHalfSquare(base).among(ctx.ops), min(k, m), ctx, rough=True)
+    scores = found.vectors * np.sqrt(np.maximum(found.values, 0))
     return _small(scores, k, ctx), "classical scaling"
 
 
