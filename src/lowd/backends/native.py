@@ -109,7 +109,8 @@ class Native(Reference):
         if issparse(W):
             out = np.empty((len(X), W.shape[0]), dtype)
             parts = W.indptr.astype(np.int64), W.indices.astype(np.int64), W.data.astype(dtype)
-            _native.sparse_project(X, *parts, out, self.threads, step("projection"))
+            threads = self._team(len(X) * W.nnz)
+            _native.sparse_project(X, *parts, out, threads, step("projection"))
             return out
         W = np.ascontiguousarray(W, dtype)
         out = np.empty((len(X), W.shape[1]), dtype)
