@@ -90,6 +90,10 @@ class DisconnectedGraphWarning(LowdWarning):
     """The neighbor graph is in pieces, which were joined by their shortest edges."""
 
 
+class ShortcutWarning(LowdWarning):
+    """Ties of the neighbor graph cut across, from one part of a bent sheet to another."""
+
+
 class LocalizedAxisWarning(LowdWarning):
     """An axis of the map is about a few rows only."""
 

@@ -20,7 +20,7 @@ LAYERS = [
     {"errors", "progress", "values", "draws", "threads", "memory"},
     {"params", "backends"},
     {"data", "tables", "samples", "keys", "blocks", "callbacks"},
-    {"relations", "bridges", "graph", "base", "graph_reducer"},
+    {"relations", "bridges", "graph", "shortcuts", "base", "graph_reducer"},
     {"solvers", "maps", "linear_maps"},
     {"methods"},
     {"store", "planning", "quality", "diagnosis", "dimensions", "comparison", "procrustes"},

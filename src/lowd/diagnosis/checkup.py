@@ -21,7 +21,7 @@ from .copies import keys_of
 from .costs import cost_finding, costs
 from .distances import distance_findings
 from .intrinsic import agreed, intrinsic_dimensions
-from .neighborhoods import connectivity, first_rows, hubness, outliers
+from .neighborhoods import connectivity, crossing, first_rows, hubness, outliers
 from .result import SEVERITIES, Diagnosis, Dimension, Finding, counted
 from .shape import Ways, oblique, shape_finding, ways
 from .subject import Sample, Subject, chosen, read
@@ -107,6 +107,9 @@ def _diagnosed(
         joined, pieces = connectivity(near, k, where)
         lonely = outliers(near, k, sample.rows, where, agreed(dimensions))
         found += [joined, lonely, hubness(near, k, sample.rows, where), *_dimension(dimensions)]
+        # A sample is sparser than the data, and cuts across where these do not.
+        across = None if thin else crossing(near, k, sample, agreed(dimensions))
+        found += [] if across is None else [across]
         progress.report("diagnosis", 3, STAGES)
         middle = agreed(dimensions)
         measured = None if middle is None else ways(sample, middle, ops, seed)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from ..backends.protocol import Neighbors
 from ..graph import by_size
-from .result import Finding, listed
+from ..shortcuts import shortcuts
+from .result import Finding, counted, listed
+from .subject import Sample
 
 FAR = 5.0  # robust standard deviations of the logarithm of a row's distance to its neighbors
 LONELY = 3.0  # times as far from its neighbors as these are from theirs, in many dimensions
@@ -55,10 +57,13 @@ def pieces_by_neighbors(near: Neighbors) -> NDArray[np.int64]:
 
 def pieces_of(near: Neighbors, k: int) -> NDArray[np.int64]:
     """The piece of each row in the graph of k neighbors; 0 is the largest."""
+    return by_size(connected_components(_graph(near, k), directed=False)[1])
+
+
+def _graph(near: Neighbors, k: int) -> csr_array:
     n = len(near.indices)
-    starts = np.arange(0, n * k + 1, k)
-    edges = csr_array((np.ones(n * k), near.indices[:, :k].ravel(), starts), shape=(n, n))
-    return by_size(connected_components(edges, directed=False)[1])
+    ties = near.distances[:, :k].ravel(), near.indices[:, :k].ravel(), np.arange(0, n * k + 1, k)
+    return csr_array(ties, shape=(n, n))
 
 
 def connectivity(near: Neighbors, k: int, where: str) -> tuple[Finding, NDArray[np.int64]]:
@@ -87,6 +92,26 @@ def connectivity(near: Neighbors, k: int, where: str) -> tuple[Finding, NDArray[
         + (f"; {enough}." if enough else f"; {len(pieces)} neighbors do not join it either."),
         f"Use {ways}; or fit the pieces one by one; or take TSNE or PCA, which need no whole.",
     ), pieces
+
+
+def crossing(near: Neighbors, k: int, sample: Sample, dimension: float | None) -> Finding | None:
+    """Ties that cut across, if any are seen: there may be nothing to tell by."""
+    if not sample.flat or issparse(sample.items) or dimension is None:
+        return None
+    d, k = max(1, round(dimension)), min(k, near.indices.shape[1])
+    found = shortcuts(sample.items, _graph(near, k), d)
+    if not len(found):
+        return None
+    fewer = (c for c in range(k - 1, 5, -1) if not len(shortcuts(sample.items, _graph(near, c), d)))
+    rows = sample.rows[found]
+    return Finding(
+        "notice",
+        "shortcuts",
+        f"The graph of {k} neighbors has {counted(len(found), 'tie')} that cut across, from one "
+        f"part of a bent sheet to another: rows {listed([f'{i} and {j}' for i, j in rows])}.",
+        f"Use n_neighbors={next(fewer, 5)} or fewer in Isomap, LTSA and the like, or more rows.",
+        tuple(int(row) for row in rows[:50].ravel()),
+    )
 
 
 def outliers(

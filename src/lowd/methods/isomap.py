@@ -36,6 +36,7 @@ from ..relations.geodesics import (
 )
 from ..relations.neighbors import size
 from ..relations.ready import NeighborGraph, nearest_listed
+from ..shortcuts import warn_of_shortcuts
 from ..solvers.landmarks import candidates, check_landmarks, farthest_points, scaled_from
 from ..solvers.localized import localized
 from ..solvers.preimage import mirrored
@@ -150,6 +151,7 @@ class Isomap(GraphReducer):
         graph = neighbor_graph(
             base, k, radius, ctx.ops, self.on_disconnected, ties=True, ready=ready
         )
+        warn_of_shortcuts(graph, self.n_components)
         dtype = np.dtype(getattr(X, "dtype", np.float64))
         ways: Geodesics | GraphWays
         if m is None:

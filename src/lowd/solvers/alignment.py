@@ -19,6 +19,7 @@ from ..params import refuse_unused
 from ..relations.distances import Distances
 from ..relations.neighbors import nearest
 from ..relations.ready import NeighborGraph
+from ..shortcuts import warn_of_shortcuts
 from .bottom import Bottom, few, weighted_bottom
 from .krylov import basis_memory
 from .localized import localized
@@ -85,6 +86,7 @@ def _embedded(
     _check_sizes(model, count, needs)
     points = X if count == n else np.ascontiguousarray(X[graph.first])
     _check_lists(graph, points, min(needs(k), count - 1), ctx)
+    warn_of_shortcuts(graph, k)
     found = align(points, graph)
     axes = weighted_bottom(found.matrix, graph.mass, k, ctx, root=found.root)
     Y = np.ascontiguousarray(axes.vectors, ctx.dtype)
