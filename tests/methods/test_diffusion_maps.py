@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial import procrustes
 from scipy.spatial.distance import cdist
+from sklearn.datasets import load_wine
 
 import lowd
 from cases import close, rows_like, same_bits
@@ -345,3 +346,13 @@ def test_a_wide_kernel_has_few_axes():
         Y = lowd.DiffusionMaps(25, sigma=100.0).fit(X).embedding_
     assert np.isfinite(Y).all()
     same_bits(Y[:, -1], np.zeros(30))
+
+
+def test_lonely_axes_name_the_parameter_that_there_is():
+    """Without a graph of neighbors "raise n_neighbors" would lead nowhere."""
+    X = load_wine().data
+    X = (X - X.mean(0)) / X.std(0)
+    with pytest.warns(LocalizedAxisWarning, match="raise sigma"):
+        lowd.DiffusionMaps(1).fit(X)
+    with pytest.warns(LocalizedAxisWarning, match="raise n_neighbors"):
+        lowd.DiffusionMaps(1, n_neighbors=40, sigma=1.2).fit(X)

@@ -21,7 +21,7 @@ from ..relations.neighbors import size
 from ..relations.ready import NeighborGraph
 from ..relations.scale import dimension_by_scale
 from ..solvers.canonical import signs
-from ..solvers.localized import localized
+from ..solvers.localized import knob_of, localized
 from ..solvers.markov import (
     INDEXED,
     Walk,
@@ -152,7 +152,7 @@ class DiffusionMaps(GraphReducer):
             "density": density[net.place],
             "degrees": degrees[net.place],
             "stationary": stationary[net.place],
-            "participation": localized(psi[net.place]),
+            "participation": localized(psi[net.place], knob_of(self)),
             **net.report,
             **walk.report,
         }

@@ -38,7 +38,7 @@ from ..relations.neighbors import size
 from ..relations.ready import NeighborGraph, nearest_listed
 from ..shortcuts import warn_of_shortcuts
 from ..solvers.landmarks import candidates, check_landmarks, farthest_points, scaled_from
-from ..solvers.localized import localized
+from ..solvers.localized import knob_of, localized
 from ..solvers.preimage import mirrored
 from ..solvers.regression import CENTERS, regression
 from ..solvers.spectral import centered_spectrum, check_count, formed, spectrum_memory
@@ -166,7 +166,7 @@ class Isomap(GraphReducer):
         fit = fit._replace(embedding=Y[graph.place])  # copies coincide to the last bit
         variance = residual_variance(ways, targets, Y[graph.place], ctx.seed, ctx.ops)
         fit = fit.noting(graph=graph.of_rows(), residual_variance=variance, **graph.report)
-        fit = fit.noting(participation=localized(Y[graph.place]))
+        fit = fit.noting(participation=localized(Y[graph.place], knob_of(self)))
         if self.map == "regression":
             place, report = regression(graph.base, Y, ctx)
             fit = fit._replace(map=place).noting(**report)

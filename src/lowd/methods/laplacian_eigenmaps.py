@@ -20,7 +20,7 @@ from ..relations.distances import data_kind, distances_of, takes_sparse
 from ..relations.neighbors import size
 from ..relations.ready import NeighborGraph
 from ..solvers.canonical import signs
-from ..solvers.localized import localized
+from ..solvers.localized import knob_of, localized
 from ..solvers.markov import (
     INDEXED,
     Walk,
@@ -183,7 +183,7 @@ class LaplacianEigenmaps(GraphReducer):
             "n_components": k,
             "eigenvalues": np.concatenate([[0.0], lam]),
             "degrees": degrees[net.place],
-            "participation": localized(embedding),
+            "participation": localized(embedding, knob_of(self)),
             **net.report,
             **walk.report,
         }

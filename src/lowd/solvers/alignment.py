@@ -22,7 +22,7 @@ from ..relations.ready import NeighborGraph
 from ..shortcuts import warn_of_shortcuts
 from .bottom import Bottom, few, weighted_bottom
 from .krylov import basis_memory
-from .localized import localized
+from .localized import knob_of, localized
 
 
 class Alignment(NamedTuple):
@@ -94,7 +94,7 @@ def _embedded(
     if found.root is not None:
         report["weights"] = _weights(found.root, graph)
     embedding = Y if count == n else Y[graph.place]
-    report["participation"] = localized(embedding)
+    report["participation"] = localized(embedding, knob_of(model))
     return _mapped(model, points, Y, Fit(embedding, None, report))
 
 
