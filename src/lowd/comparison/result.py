@@ -15,6 +15,7 @@ from scipy.stats import rankdata
 from ..errors import DataError, MissingPackageError, ParameterError
 from ..quality.evaluation import GROUPS
 from ..quality.measures import DEFINITIONS
+from ..quality.units import LITTLE_ELSE
 
 # Near and far at all scales; false and lost neighbors; distances.
 CRITERIA = ("rnx_auc", "trustworthiness", "continuity", "scale_normalized_stress")
@@ -88,6 +89,8 @@ class Comparison:
             f"Ranked by the mean rank over {', '.join(criteria)}, measured against "
             f"{facts['judged_by']}."
         ]
+        judged = [run.evaluation for run in runs if run.evaluation is not None]
+        notes += [note for one in judged[:1] for note in one.notes if LITTLE_ELSE in note]
         if len(runs) < planned:
             notes.append(f"Cancelled: {planned - len(runs)} of {planned} runs are missing.")
         notes += [f"{run.name} failed: {run.error}" for run in runs if run.error]

@@ -15,6 +15,7 @@ from .local import ranks_in, stretch
 from .measures import Measure, mean_of
 from .spaces import Listed
 from .triplets import random_triplets
+from .units import owned_by_one
 from .whole import Whole, curve, global_measures, pointwise_stress, whole_rows
 
 MANY_TIES = 0.05  # share of rows from which ties are worth a sentence
@@ -180,7 +181,7 @@ def _add_labels(
 
 
 def _notes(task: Task, draft: Draft) -> list[str]:
-    notes, n, asked = [], task.n, task.asked
+    notes, n, asked = owned_by_one(task), task.n, task.asked
     if task.rows is not None:
         notes.append(
             f"Neighborhoods were measured at {len(asked)} of {n} rows, each against all; the "

@@ -13,6 +13,7 @@ from ..backends.protocol import Array, Float64
 from ..errors import UnsupportedError
 from .evaluating import evaluate
 from .evaluation import Evaluation
+from .units import as_scaled
 
 SELF_MAPPED = 1000  # training rows that are sent through the bare map
 NUDGE = 1e-7  # of a column's spread: another row, at no distance that matters
@@ -31,13 +32,17 @@ def evaluate_model(model: Any, X: Any, labels: Any, **how: Any) -> Evaluation:
         )
     if kind == "kernel":
         data, metric, params = _distances(np.asarray(X, np.float64)), "precomputed", None
+    scaled = getattr(model, "scale", False) is True  # PCA alone; elsewhere the word has other uses
+    if scaled:
+        data = as_scaled(model, X)
     how |= {"backend": model.backend, "n_jobs": model.n_jobs}
     Y = model._transform(X)
     found = evaluate(data, Y, labels=labels, metric=metric, metric_params=params, **how)
     own, error = own_values(model), self_map_error(model, X, Y)
     if error is not None:
         own["self_map_error"] = error
-    return replace(found, model=own, notes=found.notes + _warnings(model))
+    units = ["Data are compared by columns divided by scale_, as the model does."] if scaled else []
+    return replace(found, model=own, notes=found.notes + units + _warnings(model))
 
 
 def own_values(model: Any) -> dict[str, float]:
