@@ -242,7 +242,17 @@ def test_disagreement_is_said():
     assert "bent into more" in of(parallel=6, two_nn=2)
     assert "noise fills more" in of(parallel=2, two_nn=8)
     assert of(parallel=3, two_nn=3).endswith("Both say about the same.")
+    mixed = of(parallel=1, cross_validation=8, gavish_donoho=2, two_nn=2)
+    assert mixed.endswith("Their medians, 2 and 2, are near each other.")
+    assert "no axis stands out" in of(parallel=0, two_nn=2)
     assert set(SIGNAL) | set(SHEET) <= set(RULES)
+
+
+def test_a_column_in_small_units_is_noted():
+    X = subspace(3) * np.r_[1000, np.ones(24)]
+    assert "column 0 owns" in lowd.dimension(X).notes[0]
+    assert "scale=True" in lowd.dimension(X).notes[0]
+    assert not lowd.dimension(X, scale=True).notes
 
 
 def test_pages_and_plain_data():

@@ -132,7 +132,7 @@ def column_findings(subject: Subject, seen: ColumnSurvey, sample: Sample | None)
     if subject.width:
         found.append(_constant(subject, seen))
     if subject.width > 1 and len(subject) > 1:
-        found.append(_scale(subject, seen))
+        found.append(scale_finding(subject, seen))
         if sample is not None and len(sample) > 2:
             found += _related(subject, seen, sample)
     return found
@@ -216,7 +216,8 @@ def _constant(subject: Subject, seen: ColumnSurvey) -> Finding:
     )
 
 
-def _scale(subject: Subject, seen: ColumnSurvey) -> Finding:
+def scale_finding(subject: Subject, seen: ColumnSurvey) -> Finding:
+    """Does one column own the variance, or spread far more than most?"""
     total = float(seen.variance.sum())
     if not 0 < total < np.inf:
         return Finding("fine", "scale", "There are no scales to compare.")

@@ -12,7 +12,7 @@ from .. import draws
 from ..backends import resolve
 from ..backends.protocol import Backend, Float64
 from ..diagnosis.checkup import NEIGHBORS, watched
-from ..diagnosis.columns import ColumnSurvey, survey
+from ..diagnosis.columns import ColumnSurvey, scale_finding, survey
 from ..diagnosis.intrinsic import agreed, intrinsic_dimensions
 from ..diagnosis.neighborhoods import first_rows
 from ..diagnosis.shape import DIMENSIONS
@@ -81,7 +81,11 @@ def dimension(
     if scale:
         subject = _standardized(subject, seen)
     with watched(verbose), calm_blas():
-        return _by_all_rules(subject, seen, n_neighbors, n_permutations, max_samples, seed, ops)
+        found = _by_all_rules(subject, seen, n_neighbors, n_permutations, max_samples, seed, ops)
+    owner = scale_finding(subject, seen)
+    if not scale and owner.severity == "warning":
+        found.notes.insert(0, f"{owner.sentence} If columns have different units, set scale=True.")
+    return found
 
 
 def _usable(X: Any) -> tuple[Subject, ColumnSurvey]:

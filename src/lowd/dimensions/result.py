@@ -68,10 +68,15 @@ class Dimensions:
             return told or "There is nothing to compare."
         a, b = float(np.median(list(linear.values()))), float(np.median(list(sheet.values())))
         if max(a, b) <= 1.5 * max(min(a, b), 1):
+            if "disagree" in told:
+                return f"{told} Their medians, {a:g} and {b:g}, are near each other."
             return f"{told} Both say about the same."
         if a > b:
             return f"{told} They disagree: a sheet of about {b:g} dimensions may be bent into more."
-        return f"{told} They disagree: noise fills more dimensions than stand out of it."
+        return (
+            f"{told} They disagree: noise fills more dimensions than stand out of it, or a sheet "
+            "is bent into a shape of which no axis stands out."
+        )
 
     def _group(self, names: tuple[str, ...]) -> dict[str, int]:
         return {name: self.suggestions[name] for name in names if name in self.suggestions}
