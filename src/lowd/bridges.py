@@ -31,8 +31,11 @@ class Bridges(NamedTuple):
 
     def __str__(self) -> str:
         many, longest = len(self.pairs), float(self.lengths.max())
-        kind = "shortest edges" if self.exact else "short edges, from a sample of rows"
-        return f"{many} {kind} (up to {longest:.3g} long)"
+        kind = "shortest" if self.exact else "short"
+        told = f"{many} {kind} edges (up to {longest:.3g} long"
+        if many == 1:
+            told = f"{kind} edge ({longest:.3g} long"
+        return told + (")" if self.exact else ", from a sample of rows)")
 
 
 class Piece(NamedTuple):
