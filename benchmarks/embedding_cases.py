@@ -33,6 +33,21 @@ MILLION = {"exaggeration": 2.0, "max_iter": 500}
 EMBEDDING_CASES: dict[str, Case] = {
     "tsne-10k": embedded(10_000, (Bar("scikit-learn-intelex", 4), Bar("openTSNE", 20))),
     "tsne-70k": embedded(70_000, (Bar("scikit-learn-intelex", 5), Bar("openTSNE", 11))),
+    "tsne-space": Case(
+        f"t-SNE in space, 10000×50, perplexity 30, {STEPS} steps",
+        "components",
+        10_000,
+        3,
+        "divergence",
+        lowd("TSNE", 3, max_iter=STEPS)
+        | {
+            "openTSNE": Tool("peers:OpenTSNE", {"n_components": 3, "steps": STEPS}, "openTSNE"),
+            "scikit-learn": Tool(
+                "sklearn.manifold:TSNE", {"n_components": 3, "max_iter": STEPS, "n_jobs": 2}
+            ),
+        },
+        bars=(Bar("openTSNE", 10), Bar("scikit-learn", 10)),
+    ),
     "tsne-transform": Case(
         "t-SNE, 63000×50: places of 7000 new rows",
         "components",

@@ -22,7 +22,7 @@ class Tapkee:
 
 
 class OpenTSNE:
-    """Its FFT route with exact neighbors, as all others have them."""
+    """Its FFT route (in space its trees) with exact neighbors, as all others have them."""
 
     def __init__(self, n_components: int, steps: int) -> None:
         self.options = {"n_components": n_components, "n_iter": steps - 250}
@@ -30,7 +30,8 @@ class OpenTSNE:
     def fit_transform(self, X: Any) -> Any:
         from openTSNE import TSNE
 
-        model = TSNE(**self.options, neighbors="exact", negative_gradient_method="fft", n_jobs=2)
+        way = "fft" if self.options["n_components"] < 3 else "bh"
+        model = TSNE(**self.options, neighbors="exact", negative_gradient_method=way, n_jobs=2)
         self.map = model.fit(X)
         return np.asarray(self.map)
 

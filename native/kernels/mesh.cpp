@@ -1,6 +1,7 @@
-// t-SNE on the line, in the plane and in space by a mesh (see mesh.inl). In space a large map would
-// need too many nodes: there are fewer then, for a smooth part of the kernel, and sums over near
-// pairs for the rest (P3M; Hockney and Eastwood, 1981). Few points need no mesh: then all pairs are
+// t-SNE on the line, in the plane and in space by a mesh (see mesh.inl). In space, and in a plane of
+// not too many points, a large map has more nodes than it needs: there are fewer then, for a smooth
+// part of the kernel, and sums over near pairs for the rest (P3M; Hockney and Eastwood, 1981). That
+// is also ten times as precise: a point no longer pushes itself. Few points need no mesh: then all pairs are
 // summed.
 #include <array>
 #include <cmath>
@@ -20,6 +21,8 @@ namespace {
 constexpr float SPACING = 0.4f;  // of nodes: forces are right to about 1 %
 constexpr int SMALLEST = 32, LARGEST[3] = {1 << 20, 1 << 13, 384};  // padded nodes on an axis
 constexpr float NEAR = 2.5f;  // nodes: pairs within are summed
+constexpr int64_t SPARSE = 20'000;  // points of a plane
+constexpr int64_t SMALL = 1 << 14;  // nodes: threads would wait for each other longer than they work
 constexpr double MOST = 1e30;  // of a rate or an exaggeration, so that float32 holds it
 constexpr float FARTHEST = 1e18f;  // whose square is a number
 constexpr int RESORT = 100, SOON = 10;  // steps between two sortings, and at least
@@ -78,7 +81,8 @@ public:
                                         float(momentum), float(std::min(rate, MOST)));
             });
             y_.swap(next_);
-            measure(job);
+            Job alone(1);
+            measure(n_ <= SMALL ? alone : job);
             moved = std::accumulate(parts.begin(), parts.end(), 0.0);
         }
         return moved;
@@ -114,6 +118,14 @@ public:
         if (k_ == 3) return {};
         start(Y);
         resort(job);
+        // A new point is pushed by the mesh alone.
+        const auto anew = [&](bool whole) {
+            whole_ = whole;
+            spacing_ = SPACING;
+            reach_ = 0;
+            rho_ = {};
+        };
+        anew(true);
         potential(job);
         const int64_t half = convolve_.half(), rows = convolve_.rows();
         Mesh out;
@@ -126,6 +138,7 @@ public:
         for (int64_t r = 0; r < rows; r++)
             for (int64_t c = 0; c < half; c++)
                 out.phi[size_t(c * rows + r)] = phi_[r * grid_.stride + c];
+        anew(false);
         return out;
     }
 
@@ -231,6 +244,8 @@ private:
     double potential(Job& job) {
         const auto& kernel = level().embed;
         fit(job);
+        Job alone(1);
+        Job& some = convolve_.cells() <= SMALL ? alone : job;
         job.parallel(chunks_, [&](int64_t c, int) {
             const Box& box = boxes_[size_t(c)];
             Tile& tile = tiles_[size_t(c)];
@@ -249,11 +264,11 @@ private:
             kernel.spread(grid_, &y_[size_t(begin(c) * width_)], begin(c + 1) - begin(c), view);
         });
         // Tiles are added in their order, whoever does it: a plane or some rows at a time.
-        const int64_t rows = convolve_.rows(), some = k_ == 3 ? rows : 8;
-        const int64_t parts = ceil_div(rows, some), stride = grid_.stride;
-        job.parallel(convolve_.planes() * parts, [&](int64_t b, int) {
-            const int64_t plane = b / parts, first = b % parts * some;
-            const int64_t last = std::min(rows, first + some);
+        const int64_t rows = convolve_.rows(), band = k_ == 3 ? rows : 8;
+        const int64_t parts = ceil_div(rows, band), stride = grid_.stride;
+        some.parallel(convolve_.planes() * parts, [&](int64_t b, int) {
+            const int64_t plane = b / parts, first = b % parts * band;
+            const int64_t last = std::min(rows, first + band);
             float* const to = rho_.get() + plane * grid_.plane;
             std::fill_n(to + first * stride, (last - first) * stride, 0.0f);
             for (const Tile& tile : tiles_) {
@@ -267,14 +282,14 @@ private:
                                from + (r - view.first[1]) * view.count[0], view.count[0]);
             }
         });
-        convolve_(rho_.get(), phi_.get(), job);
+        convolve_(rho_.get(), phi_.get(), some);
         double near = 0;
         if (reach_ > 0) {
             near_.resize(y_.size());
             const Box box = whole();
-            near = near_sums(y_.data(), n_, box.low, span(box), reach_, near_.data(), job);
+            near = near_sums(y_.data(), n_, k_, box.low, span(box), reach_, near_.data(), job);
         }
-        return std::max(sum_of_phi(job) + near - double(n_), least_z());
+        return std::max(sum_of_phi(some) + near - double(n_), least_z());
     }
 
     double sum_of_phi(Job& job) const {
@@ -295,11 +310,15 @@ private:
         return std::accumulate(sums.begin(), sums.end(), 0.0);
     }
 
-    // In space work grows with the nodes, and with n^2 / nodes by near pairs.
+    // Is there a coarse mesh and sums over near pairs, if the map is large? Not of a line, not for
+    // new points, and not where a plane has many points for each node.
+    bool splits() const { return !whole_ && (k_ == 3 || (k_ == 2 && n_ <= SPARSE)); }
+
+    // Work grows with the nodes, and with n^2 / nodes by near pairs.
     int largest() const {
-        if (k_ < 3) return LARGEST[k_ - 1];
-        const auto nodes = int64_t(4.4 * std::cbrt(double(n_)));
-        return std::clamp(good_size(nodes), 2 * SMALLEST, LARGEST[2]);
+        if (!splits()) return LARGEST[k_ - 1];
+        const double nodes = k_ == 3 ? 4.4 * std::cbrt(double(n_)) : 2.5 * std::sqrt(double(n_));
+        return std::clamp(good_size(int64_t(nodes)), 2 * SMALLEST, LARGEST[k_ - 1]);
     }
 
     // A grid for the present places; a larger one only if they need it.
@@ -313,9 +332,9 @@ private:
             int size = std::max(k_ == 3 ? SMALLEST : 2 * SMALLEST, good_size(need));
             if (size > largest()) {  // coarser nodes instead of more, and for a while
                 size = largest();
-                const float more = k_ == 3 ? 1.2f : 1.5f;
+                const float more = splits() ? 1.2f : 1.5f;
                 spacing_ = std::max(spacing_, more * span(box) / float(size / 2 - 8));
-                if (k_ == 3) reach_ = NEAR * spacing_;
+                if (splits()) reach_ = NEAR * spacing_;
             }
             convolve_ = Convolver(k_, size, double(spacing_), double(reach_), job);
             rho_ = Buffer<float>(convolve_.cells() + 64, 0.0f);
@@ -397,6 +416,7 @@ private:
     std::vector<Box> boxes_;
     std::vector<float> y_, next_, velocity_, gain_, near_;
     float spacing_ = SPACING, reach_ = 0;  // reach_: pairs nearer than that are summed
+    bool whole_ = false;  // is the mesh to be all there is?
     std::optional<AllPairs<float>> pairs_;
     Convolver convolve_;
     GridView grid_{};

@@ -232,22 +232,23 @@ double later_pairs(const float* y, int64_t stride, int k, int64_t n, int64_t i, 
 
 // What a smooth kernel lacks of 1 / (1 + s), s < reach being the square of a distance, is x^3 / (1 +
 // s) with x = (reach - s) / (1 + reach); see Convolver. Its push on points first .. last - 1 by those
-// of all runs (columns, `stride` apart), four entries each; returns its sum. A point may be in a run
-// itself.
-double near_pairs(const float* y, int64_t stride, int64_t first, int64_t last, const Run* runs,
-                  int count, float reach, float* push) {
-    constexpr int L = W<float>;
+// of all runs (columns, `stride` apart), two or four entries each; returns its sum. A point may be in
+// a run itself.
+template <int K>
+inline INLINE double near_in(const float* y, int64_t stride, int64_t first, int64_t last,
+                             const Run* runs, int count, float reach, float* push) {
+    constexpr int L = W<float>, WIDTH = K == 3 ? 4 : K;
     const float unit = 1 / (1 + reach);
     Vec<float> lane;
     for (int l = 0; l < L; l++) lane[l] = float(l);
     double total = 0;
-    for (int64_t i = first; i < last; i++, push += 4) {
-        const Vec<float> me[3] = {spread(y[i]), spread(y[stride + i]), spread(y[2 * stride + i])};
-        Vec<float> sum = {}, f[3] = {};
+    for (int64_t i = first; i < last; i++, push += WIDTH) {
+        Vec<float> me[K], sum = {}, f[K] = {};
+        for (int c = 0; c < K; c++) me[c] = spread(y[c * stride + i]);
         for (const Run* run = runs; run < runs + count; run++)
             for (int64_t j = run->first; j < run->last; j += L) {
-                Vec<float> gap[3], s = {};
-                for (int c = 0; c < 3; c++) {
+                Vec<float> gap[K], s = {};
+                for (int c = 0; c < K; c++) {
                     gap[c] = me[c] - load(y + c * stride + j);
                     s += gap[c] * gap[c];
                 }
@@ -256,13 +257,17 @@ double near_pairs(const float* y, int64_t stride, int64_t first, int64_t last, c
                 const Vec<float> w = inverse_of(1.0f + s), part = w * x * x;
                 sum += part * x;
                 const Vec<float> force = part * (w * x + 3 * unit);
-                for (int c = 0; c < 3; c++) f[c] += force * gap[c];
+                for (int c = 0; c < K; c++) f[c] += force * gap[c];
             }
-        for (int c = 0; c < 3; c++) push[c] = total_of<float>(f[c]);
-        push[3] = 0;
+        for (int c = 0; c < K; c++) push[c] = total_of<float>(f[c]);
+        if constexpr (K == 3) push[3] = 0;
         total += double(total_of<float>(sum));
     }
     return total;
+}
+double near_pairs(const float* y, int64_t stride, int k, int64_t first, int64_t last,
+                  const Run* runs, int count, float reach, float* push) {
+    return (k == 3 ? near_in<3> : near_in<2>)(y, stride, first, last, runs, count, reach, push);
 }
 
 void add_line(float* to, const float* from, int64_t count) {

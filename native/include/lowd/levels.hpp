@@ -397,7 +397,7 @@ struct Embed {
     void (*attract)(const float* y, int k, int64_t first, int64_t last, const int64_t* starts,
                     const Ties* ties, const float* unit, float scale, float* f);
     double (*later_pairs)(const float* y, int64_t stride, int k, int64_t n, int64_t i, int count);
-    double (*near_pairs)(const float* y, int64_t stride, int64_t first, int64_t last,
+    double (*near_pairs)(const float* y, int64_t stride, int k, int64_t first, int64_t last,
                          const Run* runs, int count, float reach, float* push);
     void (*add)(float* to, const float* from, int64_t count);
     double (*inner)(const float* a, const float* b, int64_t count);

@@ -15,7 +15,7 @@ from .protocol import Array, Float64, Mesh
 
 # Up to EXACT points all pairs are summed in float64. Up to SINGLE, for each number of dimensions,
 # they are summed in float32, which takes no longer than a mesh. Up to FIELD a new point feels each.
-EXACT, SINGLE, FIELD = 500, (0, 1500, 1200), 1500
+EXACT, SINGLE, FIELD = 500, (0, 1000, 1000), 1500
 
 
 @dataclass
