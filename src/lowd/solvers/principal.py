@@ -23,7 +23,7 @@ LARGE, SAMPLE = 40_000, 2048  # so many rows are first looked at through a sampl
 SPARSE_WIDTH = 8  # vectors in a block
 # Products with sparse rows are summed in float64, whatever the type of the entries.
 SPARSE_TOLERANCE = {np.dtype(np.float32): 2e-7, np.dtype(np.float64): 1e-10}
-BASIS = 800_000_000  # what the passes cost beside their products, and what a flat spectrum may add
+BASIS = 60_000_000  # what passes cost beside their products, for each vector of a block
 NARROW = 5e9  # more products than these are done in the type of the data
 STAYS = 2**17  # entries that stay in the cache while they are centered
 TINY, SMALL = 5e3, 2e6  # products of a direct route: the SVD is as quick, or affordable
@@ -94,7 +94,7 @@ def choose_route(n: int, d: int, k: int | None, *, sparse: bool) -> str:
         return "svd"
     costs = {"covariance": n * d * d + 4 * d**3, "gram": n * n * d + 4 * n**3}
     if k is not None and block_width(k) * 3 <= small:
-        costs["krylov"] = 32 * n * d * block_width(k) + (0 if sparse else BASIS)
+        costs["krylov"] = (32 * n * d + (0 if sparse else BASIS)) * block_width(k)
     return min(costs, key=costs.__getitem__)
 
 
