@@ -27,10 +27,11 @@ from . import blocks, callbacks, draws, memory, progress
 from .backends import Backend, preload, resolve
 from .backends.planned import planned
 from .backends.protocol import Array, Survey
-from .data import SAFE, Data, Kind, as_data, as_places, extreme_rows, looked
+from .data import Data, Kind, as_data, as_places, looked
 from .errors import DataError, ParameterError, UnsupportedError
 from .params import Jobs, check_params, checks, domains
 from .relations.reach import RowReach, Yardstick, reach_of
+from .sizes import SAFE, extreme_rows
 
 C = TypeVar("C")
 

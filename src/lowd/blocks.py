@@ -8,9 +8,9 @@ import numpy as np
 
 from .backends import resolve
 from .backends.protocol import Moments, Survey
-from .data import in_range
 from .errors import DataError
 from .samples import Sample, enough
+from .sizes import in_range
 
 
 def is_blocks(X: Any) -> bool:

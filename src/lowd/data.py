@@ -15,17 +15,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import check_array, validate_data
 
-from . import draws
 from .backends.protocol import Array, Backend, Rows, Survey
-from .errors import ColumnTypeError, DataError, MetricWarning, UnsupportedError, warn
+from .errors import ColumnTypeError, DataError, UnsupportedError
+from .sizes import in_range, named
+from .squares import as_sparse_square, as_square, check_triangles, with_gaps
 from .tables import Table, column_kinds, is_table
 
 Kind: TypeAlias = Literal["rows", "distances", "kernel", "affinity", "table", "objects"]
-
-# Beyond these sizes squares leave the range of the type.
-SAFE = {np.dtype(np.float32): (1e-15, 1e15), np.dtype(np.float64): (1e-140, 1e140)}
-FEW = 1000  # so many rows are computed in float64 at no noticeable cost
-ASYMMETRY = 1e-6  # relative; float noise passes, another matrix does not
 
 
 class Data(NamedTuple):
@@ -63,13 +59,13 @@ def as_data(
     if issparse(rows) and kind == "distances":  # a neighbor graph, which checks itself
         return Data(rows, rows.dtype)
     if issparse(rows) and kind == "affinity":
-        return Data(_as_sparse_square(rows, fitting), rows.dtype)
+        return Data(as_sparse_square(rows, fitting), rows.dtype)
     if kind in ("distances", "kernel", "affinity"):
         gaps = kind == "distances" and getattr(model, "gaps", False)
-        checked = _with_gaps if gaps else _as_square
+        checked = with_gaps if gaps else as_square
         square, survey = checked(rows, kind, fitting, ops)
         if kind == "distances" and fitting and not getattr(model, "ordinal", False):
-            _check_triangles(square)
+            check_triangles(square)
         return Data(square, rows.dtype, survey)
     if not look and not issparse(rows):
         return Data(rows, rows.dtype)
@@ -95,7 +91,7 @@ def as_places(Y: Any, k: int, ops: Backend) -> Array:
     if places.shape[1] != k:
         raise DataError(f"X has {places.shape[1]} columns, but the map has {k} components.")
     if (bad := ops.survey(places).bad) is not None:
-        raise DataError(f"{_named(places, bad)}; a place in the map is finite.")
+        raise DataError(f"{named(places, bad)}; a place in the map is finite.")
     return np.asarray(places)
 
 
@@ -184,150 +180,6 @@ def _plain(X: Any) -> bool:
     )
 
 
-def in_range(rows: Rows, largest: float, fitting: bool) -> Rows:
-    """Rows in a type whose squares neither overflow nor vanish; few training rows in float64."""
-    low, high = SAFE[rows.dtype]
-    few = fitting and rows.shape[0] <= FEW and rows.shape[0] * rows.shape[1] <= 10**7
-    if few and rows.dtype == np.float32:
-        return rows.astype(np.float64)
-    if largest <= high and (largest >= low or largest == 0 or not fitting):
-        return rows
-    if rows.dtype == np.float32:
-        return rows.astype(np.float64)
-    raise DataError(
-        f"X has entries of size {largest:.3g}, whose squares float64 cannot hold; "
-        f"multiply X by {1 / largest:.0e} and the embedding by its inverse."
-    )
-
-
-def _as_square(A: Array, kind: Kind, fitting: bool, ops: Backend) -> tuple[Array, Survey | None]:
-    """A checked training matrix (exactly symmetric), or checked rows toward it."""
-    what = f"{'metric' if kind == 'distances' else kind}='precomputed'"
-    if not fitting or A.shape[0] != A.shape[1]:
-        survey = ops.survey(A)
-        if survey.bad is not None:
-            raise DataError(f"{what}: {_named(A, survey.bad)}; every entry must be a number.")
-        if kind == "distances" and A.min(initial=0) < 0:
-            row, column = map(int, np.unravel_index(A.argmin(), A.shape))
-            raise DataError(_negative(float(A.min()), (row, column)))
-        if kind == "affinity" and A.min(initial=0) < 0:
-            row, column = map(int, np.unravel_index(A.argmin(), A.shape))
-            raise DataError(_negative_affinity(float(A.min()), row, column))
-        if not fitting:
-            return in_range(A, survey.largest, fitting), survey
-        raise DataError(
-            f"{what} needs a square matrix of n_samples x n_samples, got shape {A.shape}; "
-            "for data rows name a metric or kernel instead."
-        )
-    found = ops.symmetry(A)
-    if found.bad is not None:
-        raise DataError(f"{what}: {_named(A, found.bad)}; every entry must be a number.")
-    if found.asymmetry > ASYMMETRY * found.largest:
-        i, j = found.asymmetric_at
-        raise DataError(
-            f"{what} needs a symmetric matrix: entry ({i}, {j}) is {A[i, j]:.6g} but "
-            f"({j}, {i}) is {A[j, i]:.6g}; pass (A + A.T) / 2 if the mean is what you want."
-        )
-    if kind == "distances":
-        _check_distances(A, found.smallest, found.smallest_at, found.diagonal, found.diagonal_at)
-    if kind == "affinity" and found.smallest < 0:
-        raise DataError(_negative_affinity(found.smallest, *found.smallest_at))
-    A = (A + A.T) / 2 if found.asymmetry > 0 else A
-    return in_range(A, found.largest, fitting), None
-
-
-def _with_gaps(A: Array, kind: Kind, fitting: bool, ops: Backend) -> tuple[Array, Survey | None]:
-    """The same where NaN means a distance that is not known; a training matrix lacks it twice."""
-    missing = np.isnan(A)
-    if not missing.any() or (fitting and A.shape[0] != A.shape[1]):
-        return _as_square(A, kind, fitting, ops)
-    filled = np.where(missing, 0, A)
-    if fitting:
-        if (own := np.diagonal(missing)).any():
-            at = int(own.argmax())
-            raise DataError(
-                f"metric='precomputed': {_named(A, (at, at))}; the distance to oneself is 0."
-            )
-        if (alone := missing & ~missing.T).any():
-            i, j = map(int, np.argwhere(alone)[0])
-            raise DataError(
-                f"metric='precomputed': {_named(A, (i, j))}, but entry ({j}, {i}) is "
-                f"{A[j, i]:.6g}; a distance is missing in both places or in none."
-            )
-    checked, survey = _as_square(filled, kind, fitting, ops)
-    return np.where(missing, np.nan, checked).astype(checked.dtype), survey
-
-
-def _as_sparse_square(A: csr_array, fitting: bool) -> csr_array:
-    """Checked sparse affinities; what is not stored is 0."""
-    what = "affinity='precomputed'"
-    rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
-    good = np.isfinite(A.data)
-    if not good.all():
-        at = int(np.argmin(good))
-        raise DataError(
-            f"{what}: row {rows[at]}, column {A.indices[at]} is {A.data[at]}; every entry must be "
-            "a number."
-        )
-    if A.data.min(initial=0) < 0:
-        at = int(np.argmin(A.data))
-        raise DataError(_negative_affinity(float(A.data[at]), int(rows[at]), int(A.indices[at])))
-    if not fitting:
-        return A
-    if A.shape[0] != A.shape[1]:
-        raise DataError(f"{what} needs a square matrix of n_samples x n_samples, got {A.shape}.")
-    gap = abs(A - A.T)
-    if gap.nnz and gap.max() > ASYMMETRY * A.data.max(initial=0):
-        at = int(np.argmax(gap.data))
-        i = int(np.searchsorted(gap.indptr, at, side="right") - 1)
-        j = int(gap.indices[at])
-        raise DataError(
-            f"{what} needs a symmetric matrix: entry ({i}, {j}) is {A[i, j]:.6g} but ({j}, {i}) is "
-            f"{A[j, i]:.6g}; pass (A + A.T) / 2 if the mean is what you want."
-        )
-    return csr_array((A + A.T) / 2, dtype=np.float64) if gap.nnz else A.astype(np.float64)
-
-
-def _negative_affinity(smallest: float, row: int, column: int) -> str:
-    return (
-        f"affinity='precomputed': Negative values in data: the weight at row {row}, column "
-        f"{column} is {smallest:.6g}; a tie is 0 or more."
-    )
-
-
-def _check_distances(
-    D: Array, smallest: float, at: tuple[int, int], diagonal: float, where: int
-) -> None:
-    if smallest < 0:
-        raise DataError(_negative(smallest, at))
-    if diagonal > ASYMMETRY * np.abs(D[0]).max(initial=0) and diagonal > 0:
-        raise DataError(
-            f"metric='precomputed': the distance of row {where} to itself is {diagonal:.6g}, not "
-            "0; are these similarities s? Then pass sqrt(s_ii + s_jj - 2 s_ij)."
-        )
-
-
-def _check_triangles(D: Array) -> None:
-    """Of some triples; a missing side breaks no triangle."""
-    n = len(D)
-    i, j, k = (draws.bits(0, "triangle" + c, np.arange(2000)) % np.uint64(n) for c in "ijk")
-    excess = D[i, k] - D[i, j] - D[j, k]
-    broken = float(np.mean(excess > ASYMMETRY * D[i, k]))
-    if broken > 0.05:
-        warn(
-            f"metric='precomputed': {broken:.0%} of sampled triples break the triangle inequality; "
-            "are these squared distances? Then pass their square root.",
-            MetricWarning,
-        )
-
-
-def _negative(smallest: float, at: tuple[int, int]) -> str:
-    return (
-        f"metric='precomputed': Negative values in data: the distance at row {at[0]}, column "
-        f"{at[1]} is {smallest:.6g} (for similarities s use sqrt(s_ii + s_jj - 2 s_ij))."
-    )
-
-
 def _as_table(model: Any, X: Any, fitting: bool) -> Data:
     if issparse(X):
         raise UnsupportedError("metric='gower' takes tables or rows; pass X.toarray().")
@@ -362,29 +214,10 @@ def _numeric_2d(X: Any) -> bool:
     return array.ndim == 2 and array.dtype.kind in "fiub"
 
 
-def extreme_rows(rows: Rows) -> NDArray[np.bool_]:
-    """Rows too large for their type's squares: mapped on their own, in float64."""
-    high = SAFE[rows.dtype][1]
-    if issparse(rows):
-        top = np.zeros(rows.shape[0])
-        np.maximum.at(
-            top, np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)), np.abs(rows.data)
-        )
-        return top > high
-    return np.asarray(np.abs(rows).max(1) > high)
-
-
 def _not_finite(model: Any, rows: Rows, place: tuple[int, int]) -> str:
     names = getattr(model, "feature_names_in_", None)
-    found = _named(rows, place, None if names is None else names[place[1]])
+    found = named(rows, place, None if names is None else names[place[1]])
     return f"{type(model).__name__}: {found}; drop such rows or fill them (sklearn.impute)."
-
-
-def _named(A: Rows, place: tuple[int, int], name: Any = None) -> str:
-    row, column = place
-    value = A[row, column]
-    word = "NaN" if np.isnan(value) else "infinity (inf)" if value > 0 else "-infinity (-inf)"
-    return f"{word} at row {row}, column {column}" + (f" ({name!r})" if name is not None else "")
 
 
 def _refuse_categories(name: str, X: Any) -> None:
@@ -431,5 +264,5 @@ def _explain(name: str, X: Any, error: Exception) -> NoReturn:
     rows = isinstance(array, np.ndarray) and array.dtype.kind == "f" and array.ndim == 2
     if rows and not np.isfinite(array).all():  # to be mended first, whatever else is wrong
         row, column = map(int, np.unravel_index(np.argmin(np.isfinite(array)), array.shape))
-        raise DataError(f"{name}: {_named(array, (row, column))}.") from None
+        raise DataError(f"{name}: {named(array, (row, column))}.") from None
     raise DataError(str(error)) from error

@@ -19,7 +19,7 @@ PACKAGE = Path(lowd.__file__).parent
 LAYERS = [
     {"errors", "progress", "values", "draws", "threads", "memory"},
     {"params", "backends"},
-    {"data", "tables", "samples", "keys", "blocks", "callbacks"},
+    {"data", "sizes", "squares", "tables", "samples", "keys", "blocks", "callbacks"},
     {"relations", "bridges", "graph", "shortcuts", "base", "graph_reducer"},
     {"solvers", "maps", "linear_maps"},
     {"methods"},

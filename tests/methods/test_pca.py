@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits, load_iris
 
 import lowd
 from cases import close, rows_like, same_bits
-from lowd import data
+from lowd import sizes
 from lowd.backends import resolve
 from lowd.base import Context
 from lowd.errors import RankWarning, RestartWarning, ScaleWarning
@@ -388,7 +388,7 @@ def test_large_gram_matrices_come_from_rows_as_they_are(backend, monkeypatch):
     exact = lowd.PCA(3, backend="reference").fit(X.astype(np.float64), sample_weight=weights)
     monkeypatch.setattr(principal, "NARROW", 0)
     monkeypatch.setattr(principal, "choose_route", lambda *_, **__: "gram")
-    monkeypatch.setattr(data, "FEW", 0)
+    monkeypatch.setattr(sizes, "FEW", 0)
     for given in ({}, {"scale": True}):
         model = lowd.PCA(3, backend=backend, **given).fit(X, sample_weight=weights)
         assert model.solver_ == "gram"

@@ -11,8 +11,8 @@ from scipy.sparse import csr_array, issparse
 
 from .. import draws, progress
 from ..backends.protocol import Float64
-from ..data import SAFE
 from ..keys import key_bits, key_factors, row_keys
+from ..sizes import SAFE
 from .result import Finding, listed
 from .subject import LARGE, SMALL, Sample, Subject
 

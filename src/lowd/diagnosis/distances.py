@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..backends.protocol import Backend, Float64
-from ..data import ASYMMETRY
+from ..squares import ASYMMETRY
 from .result import Finding
 
 

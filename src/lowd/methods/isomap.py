@@ -11,7 +11,7 @@ from .. import memory
 from ..backends import resolve
 from ..backends.protocol import Array, Lists
 from ..base import Context, Fit, reducer
-from ..data import FEW, Data, Kind
+from ..data import Data, Kind
 from ..errors import ApproximationWarning, ParameterError, UnsupportedError, warn
 from ..graph import Graph, OnDisconnected, neighbor_graph
 from ..graph_reducer import GraphReducer
@@ -37,6 +37,7 @@ from ..relations.geodesics import (
 from ..relations.neighbors import size
 from ..relations.ready import NeighborGraph, nearest_listed
 from ..shortcuts import warn_of_shortcuts
+from ..sizes import FEW
 from ..solvers.landmarks import candidates, check_landmarks, farthest_points, scaled_from
 from ..solvers.localized import knob_of, localized
 from ..solvers.preimage import mirrored

@@ -128,9 +128,17 @@ def double_centered(
         trace = matrix.trace() - float(means.sum())
         mass = _negative_mass(*_pinned(*found.probe, found.values, n, trace), noise)
     noise = _relative(noise, found.values)
-    return Spectrum(
-        found.values, found.vectors, means, mass, False, positive, found.residual, noise
-    )
+    vectors = _once_more(matrix, found, ctx) if rough else found.vectors
+    return Spectrum(found.values, vectors, means, mass, False, positive, found.residual, noise)
+
+
+def _once_more(matrix: Symmetric, found: Leading, ctx: Context) -> Float64:
+    """One product more: copies have the same row of the matrix, so they get the same places."""
+    V = found.vectors - found.vectors.mean(0)
+    product = matrix.times(V, ctx.ops)
+    large = found.values > 1e-3 * found.values[0]  # what is left of others is not theirs
+    product = (product - product.mean(0)) / np.where(large, found.values, 1)
+    return np.asarray(np.where(large, product, V))
 
 
 def formed(n: int, k: int | None) -> bool:
