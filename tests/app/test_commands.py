@@ -301,3 +301,17 @@ def test_plot_and_report(lowd_command):
     page = Path("r.html").read_text()
     assert "lowd pca data.csv --plot map.svg --report r.html" in page
     assert "row89" in page
+
+
+def test_columns_are_called_by_their_names_and_scaled_maps_are_judged_so(lowd_command):
+    """A method sees numbers of columns; whoever has a file sees their names."""
+    table = columns("data.csv")
+    table["x3"] = [str(1e4 * float(value)) for value in table["x3"]]
+    with open("units.csv", "w", newline="") as file:
+        csv.writer(file).writerows([table, *zip(*table.values(), strict=True)])
+    ended = lowd_command("pca", "units.csv")
+    assert "warning: column 'x3' owns 100.0% of the variance" in ended.err
+    assert "* column 'x3' owns 100.0% of the variance" in ended.out
+    ended = lowd_command("pca", "units.csv", "--scale", "--force", "--json")
+    assert json.loads(ended.out)["quality"]["measures"]["trustworthiness"]["value"] > 0.9
+    assert "owns" not in ended.err

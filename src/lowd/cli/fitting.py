@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -69,6 +69,7 @@ class Run:
     def mapped(self, model: Any, reason: str | None = None) -> Answer:
         """Fit, judge, write."""
         model = suited(model, self.table)
+        self.talk.columns = self.prepared.columns if isinstance(self.X, np.ndarray) else ()
         start = time.perf_counter()
         Y = np.asarray(model.fit_transform(self.X))
         seconds = time.perf_counter() - start
@@ -93,11 +94,12 @@ class Run:
     def _judged(self, model: Any, Y: Any) -> Any:
         """The evidence; a map of few rows has none, and is a map all the same."""
         from ..quality import evaluate
+        from ..quality.units import as_seen_by
 
         params = model.get_params(deep=False)
         try:
-            return evaluate(
-                self.X,
+            found = evaluate(
+                as_seen_by(model, self.X),
                 Y,
                 labels=classes_of(self.table),
                 metric=params.get("metric", "euclidean"),
@@ -107,6 +109,7 @@ class Run:
                 backend=model.backend,
                 n_jobs=model.n_jobs,
             )
+            return replace(found, notes=[self.talk.named(note) for note in found.notes])
         except (DataError, ParameterError, UnsupportedError) as error:
             self.talk.note(f"The map was not evaluated: {error}")
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import sys
 import traceback
 import warnings
@@ -27,6 +28,7 @@ class Talk:
         self.verbose = bool(given.get("verbose"))
         self.warnings: list[str] = []
         self.notes: list[str] = []
+        self.columns: Sequence[str] = ()  # of the file that is worked on
 
     @property
     def shows_bar(self) -> bool:
@@ -42,6 +44,15 @@ class Talk:
         for sentence in sentences:
             self.notes.append(sentence)
             self.say(f"note: {sentence}")
+
+    def named(self, sentence: str) -> str:
+        """The sentence with the names of columns, where a method saw their numbers only."""
+        names = self.columns
+        return re.sub(
+            r"\bcolumn (\d+)\b",
+            lambda found: f"column {names[int(found[1])]!r}" if names else found[0],
+            sentence,
+        )
 
     def detail(self, sentence: str) -> None:
         if self.verbose:
@@ -76,7 +87,7 @@ class Talk:
             finally:
                 for warning in caught:
                     if self.verbose or issubclass(warning.category, LowdWarning):
-                        self.warnings.append(" ".join(str(warning.message).split()))
+                        self.warnings.append(self.named(" ".join(str(warning.message).split())))
         for sentence in dict.fromkeys(self.warnings):
             self.say(f"warning: {sentence}")
 

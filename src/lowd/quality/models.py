@@ -13,7 +13,7 @@ from ..backends.protocol import Array, Float64
 from ..errors import UnsupportedError
 from .evaluating import evaluate
 from .evaluation import Evaluation
-from .units import as_scaled
+from .units import as_seen_by, scales
 
 SELF_MAPPED = 1000  # training rows that are sent through the bare map
 NUDGE = 1e-7  # of a column's spread: another row, at no distance that matters
@@ -23,7 +23,7 @@ OWN = ("kl_divergence", "reconstruction_error", "stress", "force_error", "knn_re
 def evaluate_model(model: Any, X: Any, labels: Any, **how: Any) -> Evaluation:
     """The places that the model gives to X, training rows or others, and the model's own values."""
     metric, params = getattr(model, "metric", "euclidean"), getattr(model, "metric_params", None)
-    data: Any = X
+    data: Any = as_seen_by(model, X)
     kind = model._kind()
     if kind == "affinity":
         raise UnsupportedError(
@@ -32,17 +32,13 @@ def evaluate_model(model: Any, X: Any, labels: Any, **how: Any) -> Evaluation:
         )
     if kind == "kernel":
         data, metric, params = _distances(np.asarray(X, np.float64)), "precomputed", None
-    scaled = getattr(model, "scale", False) is True  # PCA alone; elsewhere the word has other uses
-    if scaled:
-        data = as_scaled(model, X)
     how |= {"backend": model.backend, "n_jobs": model.n_jobs}
     Y = model._transform(X)
     found = evaluate(data, Y, labels=labels, metric=metric, metric_params=params, **how)
     own, error = own_values(model), self_map_error(model, X, Y)
     if error is not None:
         own["self_map_error"] = error
-    units = ["Data are compared by columns divided by scale_, as the model does."] if scaled else []
-    return replace(found, model=own, notes=found.notes + units + _warnings(model))
+    return replace(found, model=own, notes=found.notes + _remarks(model))
 
 
 def own_values(model: Any) -> dict[str, float]:
@@ -77,10 +73,15 @@ def self_map_error(model: Any, X: Any, Y: Array) -> float | None:
     return float(np.sqrt(np.square(gap).sum(1).mean() / spread)) if spread > 0 else None
 
 
-def _warnings(model: Any) -> list[str]:
-    if not hasattr(model, "kl_divergence_"):
-        return []
-    return ["kl_divergence compares runs of one method on the same rows and settings only."]
+def _remarks(model: Any) -> list[str]:
+    remarks = []
+    if scales(model):
+        remarks.append("Data are compared by columns divided by scale_, as the model does.")
+    if hasattr(model, "kl_divergence_"):
+        remarks.append(
+            "kl_divergence compares runs of one method on the same rows and settings only."
+        )
+    return remarks
 
 
 def _distances(K: Float64) -> Float64:

@@ -32,8 +32,15 @@ def owned_by_one(task: Task) -> list[str]:
     ]
 
 
-def as_scaled(model: Any, X: Any) -> Any:
-    """X in the units in which a model that standardizes columns compares rows."""
+def scales(model: Any) -> bool:
+    """Does the model standardize columns? Only PCA; elsewhere `scale` has other uses."""
+    return getattr(model, "scale", False) is True
+
+
+def as_seen_by(model: Any, X: Any) -> Any:
+    """X in the units in which the model compares rows."""
+    if not scales(model):
+        return X
     if issparse(X):
         return X @ diags_array(1 / model.scale_)
     return np.asarray(X, np.float64) / model.scale_
