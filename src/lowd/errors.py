@@ -74,6 +74,10 @@ class MetricWarning(LowdWarning):
     """The given matrix hardly holds distances."""
 
 
+class KernelWarning(LowdWarning):
+    """A kernel is so narrow that rows resemble nobody but themselves."""
+
+
 class ScaleWarning(LowdWarning):
     """One column owns nearly all of the variance."""
 

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
+from sklearn.datasets import make_blobs
 
 import lowd
 from lowd import progress
@@ -415,3 +416,12 @@ def test_progress_and_cancel():
     with progress.listening(listen), pytest.raises(KeyboardInterrupt):
         lowd.diagnose(CLOUD)
     assert heard[0] == "columns"
+
+
+@pytest.mark.parametrize(("n", "d", "groups"), [(30, 5, 3), (60, 10, 5), (100, 5, 4), (150, 10, 8)])
+def test_groups_are_not_called_bent(n, d, groups):
+    """Ways lead around from one group to the next, which PCA seemed to fold."""
+    X = make_blobs(n, d, centers=groups, random_state=0)[0]
+    found = lowd.diagnose(X)
+    assert found.shape != "non-linear"
+    assert found.recommendations[0].method != "Isomap"

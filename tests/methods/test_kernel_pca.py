@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 from sklearn import decomposition
-from sklearn.datasets import load_digits, make_circles
+from sklearn.datasets import load_digits, load_wine, make_circles
 from sklearn.metrics import pairwise
 
 import lowd
 from cases import close, fit, rows_like
-from lowd.errors import IndefiniteWarning, RankWarning
+from lowd.errors import IndefiniteWarning, KernelWarning, RankWarning
 
 KERNELS = ("linear", "rbf", "poly", "sigmoid", "cosine", "laplacian")
 SQUARE = np.array([[0.0, 0], [1, 0], [0, 1], [2, 2]])
@@ -184,7 +184,8 @@ def test_limits_of_gamma(backend):
     np.testing.assert_allclose(
         small.embedding_ / np.sqrt(scale) * turn, linear.transform(X), atol=2e-2
     )
-    large = lowd.KernelPCA(kernel="rbf", gamma=1e9, backend=backend).fit(X)
+    with pytest.warns(KernelWarning, match=r"gamma=1e\+09 is too large"):
+        large = lowd.KernelPCA(kernel="rbf", gamma=1e9, backend=backend).fit(X)
     np.testing.assert_allclose(large.eigenvalues_, 1, atol=1e-9)
     assert large.n_components_ == 29
     assert large.degenerate_axes_ == (tuple(range(29)),)
@@ -348,3 +349,12 @@ def test_rings_come_apart():
 
     assert separation(Z) > 1.5
     assert separation(lowd.PCA(2).fit_transform(X)) < 0.3
+
+
+def test_the_usual_gamma_of_columns_in_other_units_is_warned_of():
+    """1/n_features suits columns of variance 1. On raw wine the kernel is the identity."""
+    X = load_wine().data
+    with pytest.warns(KernelWarning, match="adds up to 0.0019"):
+        lowd.KernelPCA(2, kernel="rbf").fit(X)
+    lowd.KernelPCA(2, kernel="rbf", gamma="median").fit(X)  # a warning would be an error
+    lowd.KernelPCA(2, kernel="rbf").fit(X / X.std(0))

@@ -11,7 +11,7 @@ from sklearn import manifold
 import lowd
 from lowd.backends import resolve
 from lowd.backends.protocol import Lists
-from lowd.errors import LocalizedAxisWarning
+from lowd.errors import LocalizedAxisWarning, ParameterError
 from manifolds import affine_error, roll, s_curve, same_space
 
 OPS = resolve("auto", 2)
@@ -253,3 +253,12 @@ def test_points_that_are_nobodys_neighbor_do_not_float():
     assert model.eigenvalues_[0] > 1e-4
     without = OPS.alignment(X, lists(near), "ltsa", 2, 1e-3, np.ones(400)).toarray()
     assert (np.linalg.eigvalsh(without)[: len(lonely)] < 1e-10).all()
+
+
+@pytest.mark.parametrize("method", [lowd.LTSA, lowd.HessianLLE])
+def test_patches_have_no_more_directions_than_columns(method):
+    """All eigenvalues were 0 then, and the map anything at all."""
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    with pytest.raises(ParameterError, match="n_components=4 exceeds 3, the columns"):
+        method(4, n_neighbors=30).fit(X)
+    method(3, n_neighbors=30).fit(X)

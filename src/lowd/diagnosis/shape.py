@@ -22,6 +22,7 @@ SAMPLE = 800  # rows among which all ways are measured
 DIMENSIONS = 10
 CANDIDATES = (5, 7, 10, 14)  # neighbors of the graph that the ways follow
 MOST_NEIGHBORS = 30
+FEW, GROUP = 50, 0.05  # rows of a sheet at least, and share of them that a group has
 BENT = 0.05  # residual variance that a bent map must save
 KEPT = 0.2  # residual variance up to which a map is said to keep the distances
 CLEAR = 5.5  # standard errors of the kurtosis; a search in normal numbers finds one of 4 or 5
@@ -35,6 +36,7 @@ class Ways(NamedTuple):
     k: int  # neighbors in the graph
     linear: Float64  # 1 - r² of PCA's map (classical scaling)
     geodesic: Float64  # 1 - r² of Isomap's map
+    sheet: bool  # can it be one sheet, with rows enough to see it?
 
 
 def ways(sample: Sample, dimension: float, ops: Backend, seed: int) -> Ways | None:
@@ -60,7 +62,14 @@ def ways(sample: Sample, dimension: float, ops: Backend, seed: int) -> Ways | No
     p = int(np.clip(round(dimension), 1, straight.shape[1])) - 1
     tried = sorted({least, *(k for k in CANDIDATES if least <= k <= widest)})
     found = [_along(near, k, inside, straight, ops) for k in tried]
-    return min(found, key=lambda one: float(one.geodesic[p]))
+    best = min(found, key=lambda one: float(one.geodesic[p]))
+    return best._replace(sheet=len(sample) >= FEW and not _grouped(near))
+
+
+def _grouped(near: Neighbors) -> bool:
+    """Do few neighbors leave several groups? Ways lead from one to the next, bent or not."""
+    sizes = np.bincount(pieces_of(near, CANDIDATES[0]))
+    return bool((sizes > GROUP * len(near.indices)).sum() > 1)
 
 
 def _along(
@@ -76,7 +85,7 @@ def _along(
     )
     symmetrize(along)
     bent = scaled(along, straight.shape[1])
-    return Ways(k, residual_variance(along, straight), residual_variance(along, bent))
+    return Ways(k, residual_variance(along, straight), residual_variance(along, bent), True)
 
 
 def scaled(D: Float64, k: int) -> Float64:
@@ -114,6 +123,10 @@ def shape_finding(found: Ways, dimension: float) -> tuple[str, Finding]:
         return "linear", Finding("fine", "shape", f"The structure looks linear: {told}.")
     saved = min(found.linear[i - 1] - found.geodesic[i - 1] for i in (p, more))
     sheet = saved > BENT and linear > 2 * geodesic and geodesic <= KEPT
+    if not found.sheet:
+        return "unknown", Finding(
+            "fine", "shape", f"Groups, or few rows, do not show whether anything bends: {told}."
+        )
     if sheet and dimension < DIMENSIONS + 0.5:
         return "non-linear", Finding(
             "notice",

@@ -10,7 +10,7 @@ import numpy as np
 from ..backends.protocol import Array, Float64
 from ..base import Context, Fit, Reducer, reducer, rehearse
 from ..data import Data, Kind
-from ..errors import UnsupportedError
+from ..errors import KernelWarning, UnsupportedError, warn
 from ..params import Count, NonNegative, Number, Positive, Seed, refuse_unused
 from ..relations.kernels import Kernel, kernel_of
 from ..relations.reach import Yardstick
@@ -25,6 +25,7 @@ from ..solvers.spectral import (
     spectrum_memory,
 )
 
+ALONE = 0.1  # of a row's kernel value with itself: what those with all others add up to
 KernelName = Literal["linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed"]
 
 
@@ -130,6 +131,8 @@ class KernelPCA(Reducer):
             k_mean=means,
             k_grand_mean=float(means.mean()),
         )
+        if self.kernel in ("rbf", "laplacian") and self.n_landmarks is None:
+            _warn_of_narrowness(n * means - 1, gamma)
         return self._with_inverse(fit, relation, X, ctx) if self.fit_inverse_transform else fit
 
     def _with_inverse(self, fit: Fit, relation: Any, X: Any, ctx: Context) -> Fit:
@@ -240,3 +243,15 @@ def _median_square(X: Any, ctx: Context) -> float:
 
 
 rehearse(KernelPCA(2))
+
+
+def _warn_of_narrowness(others: Float64, gamma: float | None) -> None:
+    """Of a kernel matrix that is nearly the identity, one map is as good as another."""
+    typical = float(np.median(others))
+    if len(others) > 2 and typical < ALONE:
+        warn(
+            f"gamma={gamma:.3g} is too large for these rows: the kernel of the typical one with "
+            f"all others adds up to {max(typical, 0.0):.2g}, with itself to 1, so the map shows "
+            "little but chance. Set gamma='median', or standardize columns in different units.",
+            KernelWarning,
+        )

@@ -9,7 +9,14 @@ from ..base import Context, Fit, reducer
 from ..graph import Graph, OnDisconnected
 from ..graph_reducer import GraphReducer
 from ..params import Count, NonNegative, Positive, Seed
-from ..solvers.alignment import Alignment, aligned, alignment_memory, fewer_rows, patches
+from ..solvers.alignment import (
+    Alignment,
+    aligned,
+    alignment_memory,
+    check_tangents,
+    fewer_rows,
+    patches,
+)
 
 
 @reducer
@@ -78,12 +85,16 @@ class LTSA(GraphReducer):
     random_state: Seed = None
 
     def _fit(self, X: Any, ctx: Context, neighbors: Any = None) -> Fit:
+        def needs(k: int) -> int:
+            return k + 1
+
         def align(points: Array, graph: Graph) -> Alignment:
             near, k = patches(graph), self.n_components
             M = ctx.ops.alignment(points, near, "ltsa", k, self.reg, graph.mass)
             return Alignment(M)
 
-        return aligned(self, X, ctx, neighbors, align, needs=lambda k: k + 1)
+        check_tangents(self, X, needs)
+        return aligned(self, X, ctx, neighbors, align, needs)
 
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
         return alignment_memory(self, n, d, itemsize)

@@ -167,6 +167,17 @@ def _weights(root: csr_array, graph: Graph) -> csr_array:
     return csr_array(wide[graph.place])
 
 
+def check_tangents(model: Any, X: Array, needs: Needs) -> None:
+    """Patches have no more dimensions than there are columns: beyond, any map would do."""
+    k, (n, d) = model.n_components, X.shape
+    # Where neighbors or rows allow fewer still, `_check_sizes` says so.
+    if d < min(k, n) and (model.radius is not None or needs(d) <= model.n_neighbors):
+        raise ParameterError(
+            f"n_components={k} exceeds {d}, the columns of X, and patches have no more dimensions; "
+            f"use at most {d}."
+        )
+
+
 def _check_sizes(model: Any, n: int, needs: Needs) -> None:
     """The facts joining n_components, n_neighbors and the number of (distinct) rows."""
     k, near = model.n_components, model.n_neighbors
