@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import (
+    Annotated,
     Any,
     ClassVar,
     NamedTuple,
@@ -29,7 +30,7 @@ from .backends.planned import planned
 from .backends.protocol import Array, Survey
 from .data import Data, Kind, as_data, as_places, looked
 from .errors import DataError, ParameterError, UnsupportedError
-from .params import Jobs, check_params, checks, domains
+from .params import AtLeast, Jobs, check_params, checks, domains
 from .relations.reach import RowReach, Yardstick, reach_of
 from .sizes import SAFE, extreme_rows
 
@@ -91,7 +92,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     backend: str = "auto"
     n_jobs: Jobs | None = None
-    verbose: bool = False
+    verbose: bool | Annotated[int, AtLeast(0)] = False
 
     #: Is a random draw the method itself, rather than a help to a solver?
     draws: ClassVar[bool] = False

@@ -237,7 +237,7 @@ BAD = {
     **{(m, "init"): ("umap", None, 3) for m in ("SNE", "TSNE")},
     "symmetric": (1, "yes", None),
     "n_jobs": (0, 1.5, "two", True),
-    "verbose": (1, "yes"),
+    "verbose": (-1, 0.5, "yes"),
     "backend": (3, None),
 }
 
