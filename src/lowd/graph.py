@@ -63,10 +63,12 @@ class Graph(NamedTuple):
         """Symmetric: an edge where either end has it."""
         return union(self.edges)
 
-    def of_rows(self) -> csr_array:
-        """Lengths between rows; a copy is tied to the first of its kind by a stored zero."""
-        edges = self.lengths().tocoo()
+    def of_rows(self, lengths: csr_array) -> csr_array:
+        """`lengths` between rows; a copy is tied to the first of its kind by a stored zero."""
         n = len(self.place)
+        if len(self.first) == n:
+            return lengths
+        edges = lengths.tocoo()
         copies = np.setdiff1d(np.arange(n), self.first)
         originals = self.first[self.place[copies]]
         row = np.concatenate([self.first[edges.row], copies, originals])

@@ -131,6 +131,15 @@ def test_a_curve_is_factored_and_a_cloud_is_filtered(monkeypatch):
         assert bottom(A, constant(A.shape[0]), 2, context()).solver == solver
 
 
+def test_a_small_cloud_is_multiplied_in_the_cache():
+    A = laplacian(np.random.default_rng(0).normal(size=(700, 12)))
+    found = bottom(A, constant(700), 3, context())
+    assert found.solver == "krylov"
+    values, V = scipy.linalg.eigh(A.toarray())
+    np.testing.assert_allclose(found.values, values[1:4], rtol=1e-10)
+    assert angle(found.vectors, V[:, 1:4]) < 1e-6
+
+
 def test_the_width_of_a_graph():
     assert width(path(50)) == 1
     assert width(ring(50)) == 2

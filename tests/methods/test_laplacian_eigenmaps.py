@@ -21,6 +21,8 @@ from lowd.errors import (
     ParameterError,
     RankWarning,
 )
+from lowd.graph import by_size
+from lowd.relations.affinities import _reached
 from manifolds import lattice, roll, roll_with_hole
 
 # Of few rows, an axis is easily about a few; where that is the subject it is asked for.
@@ -502,3 +504,12 @@ def test_refusals():
         given = 1 - np.eye(30) if params.get("affinity") == "precomputed" else X
         with pytest.raises(ParameterError, match=sentence):
             lowd.LaplacianEigenmaps(2, **params).fit(given)
+
+
+def test_pieces_that_only_far_ties_connect():
+    """Six neighbors leave clusters apart, the kernel does not."""
+    D = np.abs(np.subtract.outer(x := np.r_[np.arange(9.0), np.arange(9.0) + 30, 70], x))
+    label = by_size(_reached(D, 22.5))
+    np.testing.assert_array_equal(label, [0] * 18 + [1])
+    np.testing.assert_array_equal(by_size(_reached(D, 40)), 0)
+    np.testing.assert_array_equal(by_size(_reached(D, 2)), [0] * 9 + [1] * 9 + [2])

@@ -31,6 +31,7 @@ from ..relations.geodesics import (
     TOGETHER,
     Geodesics,
     GraphWays,
+    MeasuredWays,
     residual_variance,
     symmetrize,
 )
@@ -153,20 +154,22 @@ class Isomap(GraphReducer):
             base, k, radius, ctx.ops, self.on_disconnected, ties=True, ready=ready
         )
         warn_of_shortcuts(graph, self.n_components)
+        lengths = graph.lengths()
         dtype = np.dtype(getattr(X, "dtype", np.float64))
-        ways: Geodesics | GraphWays
+        ways: Geodesics | GraphWays | MeasuredWays
         if m is None:
-            ways = GraphWays.along_graph(graph, k, radius, dtype)
+            ways = GraphWays.along_graph(graph, lengths, k, radius, dtype)
+            ways = MeasuredWays.of(ways, ctx.ops) if formed(n, self.n_components) else ways
             fit = centered_spectrum(ways, self.n_components, ctx, euclidean=False)
         else:
             points = farthest_points(graph.base, len(graph.first), m, ctx)
-            ways = Geodesics.to_landmarks(graph, k, radius, points, dtype, ctx.ops)
+            ways = Geodesics.to_landmarks(graph, lengths, k, radius, points, dtype, ctx.ops)
             fit = scaled_from(ways.lengths, graph.first[points], ways, self.n_components, ctx)
         targets = fit.report.get("landmarks", np.arange(n))
         Y = np.asarray(fit.embedding, np.float64)[graph.first]
         fit = fit._replace(embedding=Y[graph.place])  # copies coincide to the last bit
         variance = residual_variance(ways, targets, Y[graph.place], ctx.seed, ctx.ops)
-        fit = fit.noting(graph=graph.of_rows(), residual_variance=variance, **graph.report)
+        fit = fit.noting(graph=graph.of_rows(lengths), residual_variance=variance, **graph.report)
         fit = fit.noting(participation=localized(Y[graph.place], knob_of(self)))
         if self.map == "regression":
             place, report = regression(graph.base, Y, ctx)

@@ -25,7 +25,7 @@ from ..graph import (
 )
 from ..values import value
 from .distances import DistanceRelation
-from .neighbors import others
+from .neighbors import others, size
 from .scale import NEAR, NEXT, Lengths, typical_scale
 
 # A tie so weak is no different from none, but can still be divided by.
@@ -133,8 +133,12 @@ class Affinities:
         if self.sigma is None:
             return np.zeros(d.shape)
         with np.errstate(over="ignore"):
-            ratio = np.minimum(d.astype(np.float64) / self.sigma, 1e150)
-        return np.asarray(0.5 * ratio * ratio)
+            ratio = d.astype(np.float64)
+            ratio /= self.sigma
+        np.minimum(ratio, 1e150, out=ratio)
+        ratio *= ratio
+        ratio *= 0.5
+        return ratio
 
 
 @value
@@ -259,13 +263,12 @@ def between_all(
     loops: bool,
 ) -> Net:
     """Ties between all pairs. σ comes from the distances to the third and the sixth neighbor."""
-    points = distinct(base, 1, None, ops)
+    points, near = _distinct(base, ops)
     base, count = points.base, len(points.first)
-    if count == 1:
+    if near is None:
         relation = Affinities(base, sigma or 1.0)
         report = {**_single(points).report, "sigma": sigma or 1.0}
         return Net(np.ones((1, 1)), relation, points.place, points.mass, report)
-    near = others(base, min(NEXT, count - 1), ops)
     if sigma is None:
         sigma = float(np.median(near.distances[:, min(NEAR, count - 1) - 1]))
         if count > NEXT:
@@ -273,7 +276,8 @@ def between_all(
     relation = Affinities(base, sigma)
     D = base.distances(ops)
     pieces, pairs = _pieces(D, near, sigma), np.empty((0, 2), np.int64)
-    W = np.asarray(np.exp(-relation._halves(D)), D.dtype)
+    W = relation._halves(D)
+    W = np.asarray(np.exp(np.negative(W, out=W), out=W), D.dtype)
     if pieces.max() > 0:
         pairs = _joined(base, pieces, points.mass, sigma, ops, on_disconnected)
         a, b = pairs.T
@@ -281,6 +285,20 @@ def between_all(
     np.fill_diagonal(W, 1.0 if loops else 0.0)
     report = {**Graph(*points, pieces, pairs).report, "sigma": sigma}
     return Net(W, relation, points.place, points.mass, report, Lengths.of(D))
+
+
+def _distinct(base: DistanceRelation, ops: Backend) -> tuple[Distinct, Neighbors | None]:
+    """The distinct points, and the nearest of each; one point has none."""
+    n = size(base)
+    if n > 1:
+        near = others(base, min(NEXT, n - 1), ops)
+        if near.distances[:, 0].all():  # no copies: one search does for both
+            links = near.distances[:, 0], near.indices[:, 0], np.arange(n + 1)
+            every, mass = np.arange(n), np.ones(n)
+            return Distinct(base, csr_array(links, (n, n)), every, every, mass, near.recall), near
+    points = distinct(base, 1, None, ops)
+    count = len(points.first)
+    return points, None if count == 1 else others(points.base, min(NEXT, count - 1), ops)
 
 
 def _pieces(D: Array, near: Neighbors, sigma: float) -> NDArray[np.int64]:
@@ -291,8 +309,22 @@ def _pieces(D: Array, near: Neighbors, sigma: float) -> NDArray[np.int64]:
     links = csr_array((np.ones(len(row)), (row, near.indices.ravel()[close])), shape=(n, n))
     count, label = connected_components(links, directed=False)
     if count > 1:
-        _, label = connected_components(csr_array(APART * sigma >= D), directed=False)
+        label = _reached(D, APART * sigma)
     return by_size(label)
+
+
+def _reached(D: Array, reach: float) -> NDArray[np.int64]:
+    """Labels of what steps of at most `reach` connect: a few rows of D mostly reach all."""
+    label, name = np.full(len(D), -1), 0
+    while (label < 0).any():
+        waiting = [int(np.argmin(label))]
+        label[waiting] = name
+        while waiting and (label < 0).any():
+            new = np.flatnonzero((label < 0) & (D[waiting.pop()] <= reach))
+            label[new] = name
+            waiting.extend(new)
+        name += 1
+    return label
 
 
 def _joined(

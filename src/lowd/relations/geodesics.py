@@ -22,6 +22,7 @@ from .ready import lists_toward, nearest_listed
 
 SAMPLE = 1000  # rows whose distances judge a map
 TOGETHER = 2**23  # lengths of ways found together
+CACHED = 2**15  # numbers whose sums are made in the cache
 TILE = 512  # a square of so many rows and its mirror image fit in the cache
 
 
@@ -69,6 +70,7 @@ class Geodesics(Joined):
     def to_landmarks(
         cls,
         graph: Graph,
+        lengths: csr_array,
         k: int | None,
         radius: float | None,
         targets: NDArray[np.int64],
@@ -76,7 +78,7 @@ class Geodesics(Joined):
         ops: Backend,
     ) -> Geodesics:
         """Paths to the target points."""
-        edges = graph.lengths().astype(dtype)
+        edges = lengths.astype(dtype)
         found = np.ascontiguousarray(ops.paths(edges, Lists.each(targets)).T)
         if len(graph.first) < len(graph.place):  # copies of a row have its distances, and count
             found = found[graph.place]
@@ -118,11 +120,15 @@ class GraphWays(Joined):
 
     @classmethod
     def along_graph(
-        cls, graph: Graph, k: int | None, radius: float | None, dtype: np.dtype[Any]
+        cls,
+        graph: Graph,
+        lengths: csr_array,
+        k: int | None,
+        radius: float | None,
+        dtype: np.dtype[Any],
     ) -> GraphWays:
         place = graph.place if len(graph.first) < len(graph.place) else None
-        edges = graph.lengths().astype(dtype)
-        return cls(graph.base, graph.first, k, radius, edges, place)
+        return cls(graph.base, graph.first, k, radius, lengths.astype(dtype), place)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -154,6 +160,33 @@ class GraphWays(Joined):
 
     def kept(self) -> GraphWays:
         return replace(self, base=self.base.kept())
+
+
+@value
+class MeasuredWays:
+    """The same of so few rows that the whole table is found, once, and stays in the cache.
+
+    Both directions of a path may differ in their last bit, which no solver minds.
+    """
+
+    ways: GraphWays
+    lengths: Array
+
+    @classmethod
+    def of(cls, ways: GraphWays, ops: Backend) -> MeasuredWays:
+        return cls(ways, ways.of_rows(np.arange(ways.n_rows), ops))
+
+    def among(self, ops: Backend) -> Matrix:  # noqa: ARG002 - a relation's signature
+        return Matrix(self.lengths, half_square=True)
+
+    def toward(self, Q: Any, ops: Backend) -> Array:
+        return self.ways.toward(Q, ops)
+
+    def of_rows(self, rows: NDArray[np.int64], ops: Backend) -> Array:  # noqa: ARG002
+        return self.lengths[rows]
+
+    def kept(self) -> GraphWays:
+        return self.ways.kept()
 
 
 class HalfSquaredWays:
@@ -216,7 +249,11 @@ def along(ways: Geodesics | GraphWays, near: csr_array, dtype: Any, ops: Backend
 
 
 def residual_variance(
-    ways: Geodesics | GraphWays, targets: NDArray[np.int64], Y: Float64, seed: int, ops: Backend
+    ways: Geodesics | GraphWays | MeasuredWays,
+    targets: NDArray[np.int64],
+    Y: Float64,
+    seed: int,
+    ops: Backend,
 ) -> Float64:
     """1 - r² between ways and distances in the map's first 1, ..., k dimensions.
 
@@ -225,15 +262,17 @@ def residual_variance(
     n, k = Y.shape
     rows = draws.subset(seed, "residual variance", n, min(n, SAMPLE))
     pairs = max(1, len(rows) * len(targets) - int(np.isin(targets, rows).sum()))
+    places = np.ascontiguousarray(Y[targets].T)
     g, gg = 0.0, 0.0
     y, yy, gy = np.zeros(k), np.zeros(k), np.zeros(k)
     for part, lengths in _some_rows(ways, rows, len(targets), ops):
         g, gg = g + float(lengths.sum()), gg + float(np.vdot(lengths, lengths))
-        square = np.zeros_like(lengths)
+        square, apart = np.zeros_like(lengths), np.empty_like(lengths)
         for j in range(k):
-            square += np.subtract.outer(Y[part, j], Y[targets, j]) ** 2
-            apart = np.sqrt(square)
-            y[j], yy[j] = y[j] + apart.sum(), yy[j] + square.sum()
+            np.subtract.outer(Y[part, j], places[j], out=apart)
+            square += np.multiply(apart, apart, out=apart)
+            np.sqrt(square, out=apart)
+            y[j], yy[j] = y[j] + apart.sum(), yy[j] + np.vdot(apart, apart)
             gy[j] += np.vdot(lengths, apart)
     spread = (gg - g * g / pairs) * (yy - y * y / pairs)
     shared = (gy - g * y / pairs) ** 2
@@ -242,13 +281,16 @@ def residual_variance(
 
 
 def _some_rows(
-    ways: Geodesics | GraphWays, rows: NDArray[np.int64], width: int, ops: Backend
+    ways: Geodesics | GraphWays | MeasuredWays,
+    rows: NDArray[np.int64],
+    width: int,
+    ops: Backend,
 ) -> Iterator[tuple[NDArray[np.int64], Float64]]:
-    """Rows and their lengths: paths are cheap in large groups, float64 in small ones."""
+    """Rows and their lengths: paths are cheap in large groups, sums in those that fit in cache."""
     for i in range(0, len(rows), large := max(1, TOGETHER // width)):
         group = rows[i : i + large]
         found = ways.of_rows(group, ops)
-        for j in range(0, len(group), small := max(1, 2**20 // width)):
+        for j in range(0, len(group), small := max(1, CACHED // width)):
             yield group[j : j + small], found[j : j + small].astype(np.float64)
 
 

@@ -25,17 +25,22 @@ from .. import draws, progress
 from ..backends.protocol import Array, Float64
 from ..base import Context
 from ..errors import ConvergenceWarning, UnsupportedError, warn
+from ..relations import Matrix
 from ..threads import calm_blas
 from .canonical import runs, signs, turned
 from .filtered import ANGLE, EPS, Pairs, Problem, chebyshev
 from .krylov import Apply, block_width, orthonormal
+from .lanczos import leading_of
 from .multilevel import is_laplacian, multilevel
 
-DENSE = 500  # rows up to which a whole dense spectrum is quicker than any idea
+# Rows up to which a dense problem is quicker than any idea; up to which it is quicker than all ways
+# but a narrow factor; and up to which a dense matrix lies in the cache.
+FEWEST, ROOTS, DENSE, CACHED = 300, 250, 500, 1000
 DENSE_AT_LAST = 4000  # rows up to which it is affordable where nothing else converged
 # Widths of a graph (see `width`): up to the first, factors cost less than filtering; up to the
 # second they take seconds, and beyond it minutes and gigabytes.
 NARROW, FACTORABLE = 1400, 4000
+HASTY = 60  # passes in the cache, after which other ways are quicker
 MANY = 200_000  # rows of a Laplacian beyond which polynomials need too many products
 ENOUGH = 1e-3  # accepted without another attempt or a warning
 PASSES = 40  # blocks of inverse iteration, at most
@@ -145,6 +150,11 @@ def _attempts(p: Problem) -> Iterator[tuple[str, Callable[[Problem], Pairs | Non
             yield "dense", _dense
         return
     breadth, laplacian = width(p.matrix), is_laplacian(p)
+    if laplacian and DENSE < n <= CACHED and breadth > n // 2:
+        yield "krylov", _in_cache
+    if n <= DENSE and breadth > n // 2:
+        yield "dense", _dense
+        return
     if breadth <= NARROW:
         yield "inverse", _inverse
     elif n <= MANY or not laplacian:
@@ -161,7 +171,7 @@ def _attempts(p: Problem) -> Iterator[tuple[str, Callable[[Problem], Pairs | Non
 
 def few(k: int, by_root: bool) -> int:
     """Rows up to which the dense spectrum is taken; singular vectors of a root cost five times."""
-    return max(DENSE // 2 if by_root else DENSE, 6 * block_width(k))
+    return max(ROOTS if by_root else FEWEST, 6 * block_width(k))
 
 
 def width(A: csr_array, symmetric: bool = True) -> int:
@@ -197,6 +207,22 @@ def _dense(p: Problem) -> Pairs:
     lifted = p.matrix.toarray() + 2 * p.top * (p.null @ p.null.T)
     values, V = scipy.linalg.eigh(lifted, subset_by_index=[0, count - 1])
     return Pairs(values, p.project(V), 0.0)
+
+
+def _in_cache(p: Problem) -> Pairs | None:
+    """Block Lanczos with top - A, as a dense matrix that is small: quick where gaps are wide."""
+    n, k = len(p.null), p.k
+    S = -p.matrix.toarray()
+    S.flat[:: n + 1] += p.top
+    found = leading_of(Matrix(S), p.null[:, 0], k + 1, 1e-10, p.ctx, probed=False, most=HASTY)
+    if not found.converged:
+        return None
+    V = found.vectors
+    AV = p.times(V)
+    values = (V * AV).sum(0)
+    left = np.linalg.norm(AV - V * values, axis=0)[:k].max()
+    gap = max(values[k] - values[k - 1], 1e-3 * values[k], np.finfo(float).tiny)
+    return Pairs(values, V, float(left / gap))
 
 
 def _inverse(p: Problem) -> Pairs | None:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
 
 from .. import draws, progress
 from ..backends.protocol import Float64
@@ -61,7 +60,7 @@ def leading(
     n, width = start.shape
     room = room or RESTART * width
     Q, AQ = np.empty((n, room + width)), np.empty((n, room + width))
-    T = np.empty((0, 0))
+    whole, T = np.empty((room + width, room + width)), np.empty((0, 0))
     block, m, fresh = orthonormal(start, 0.0), 0, True
     probe: tuple[Float64, Float64] | None = None
     for passes in range(1, max_passes + 1):
@@ -70,8 +69,10 @@ def leading(
         Q[:, m : m + last], AQ[:, m : m + last] = block, product
         shares = _shares(Q[:, : m + last], product)
         side, corner = shares[:m], shares[m:]
-        T = np.block([[T, side], [side.T, (corner + corner.T) / 2]])
+        whole[:m, m : m + last], whole[m : m + last, :m] = side, side.T
+        whole[m : m + last, m : m + last] = (corner + corner.T) / 2
         m += last
+        T = whole[:m, :m]
         full, final = m + width > room, passes == max_passes
         # A look costs m³; it can wait while that is more than a product is likely to cost.
         if passes % (3 if m > 128 else looks) and not (full or final):
@@ -79,7 +80,7 @@ def leading(
             if block.shape[1]:
                 progress.report("eigenvectors", passes, max_passes)
                 continue
-        values, Y = scipy.linalg.eigh(T)
+        values, Y = np.linalg.eigh(T)
         values, Y = values[::-1], Y[:, ::-1]
         if probe is None or fresh:
             probe = values, (Y[:width] ** 2).sum(0)
@@ -100,7 +101,8 @@ def leading(
             # What has nearly converged besides brings the wanted ones on faster.
             kept = min(k + max(width, (room - k) // 3), m)
             Q[:, :kept], AQ[:, :kept] = Q[:, :m] @ Y[:, :kept], AQ[:, :m] @ Y[:, :kept]
-            T, m, fresh = np.diag(values[:kept]), kept, False
+            m, fresh = kept, False
+            whole[:m, :m] = np.diag(values[:m])
     assert probe is not None
     return Leading(values[:k], Q[:, :m] @ Y[:, :k], residual, done, probe)
 
@@ -118,8 +120,8 @@ def _fresh_directions(
     long: twice is enough (Parlett, 1980).
     """
     outside = product - Q @ shares
-    B = orthonormal(outside, 1e-13 * scale)
-    B = orthonormal(B - Q @ _shares(Q, B), 0.5)
+    B = _nearly_orthonormal(outside, 1e-13 * scale)
+    B = _nearly_orthonormal(B - Q @ _shares(Q, B), 0.5)
     return B[:, : Q.shape[0] - Q.shape[1]], outside
 
 
@@ -134,12 +136,15 @@ def orthonormal(B: Float64, floor: float) -> Float64:
     From the eigenvectors of B'B, twice (Stathopoulos and Wu, 2002): products and one tiny
     eigenproblem, where a QR factorization of a tall block is a chain of small threaded steps.
     """
-    for _ in range(2):
-        values, U = scipy.linalg.eigh(B.T @ B)
-        length = np.sqrt(np.maximum(values, 0))
-        new = length > max(floor, 1e-7 * length.max(initial=0))
-        B, floor = (B @ U[:, new]) / length[new], 0.5
-    return np.asarray(B)
+    return _nearly_orthonormal(_nearly_orthonormal(B, floor), 0.5)
+
+
+def _nearly_orthonormal(B: Float64, floor: float) -> Float64:
+    """Once: what is left of the angles is the square of how dependent the columns were."""
+    values, U = np.linalg.eigh(B.T @ B)
+    length = np.sqrt(np.maximum(values, 0))
+    new = length > max(floor, 1e-7 * length.max(initial=0))
+    return np.asarray(B @ (U[:, new] / length[new]))
 
 
 def random_start(seed: int, n: int, width: int) -> Float64:

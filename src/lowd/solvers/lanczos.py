@@ -26,7 +26,7 @@ PASSES = 100  # by then LAPACK would have found all eigenvalues
 
 def narrow_width(k: int) -> int:
     """Vectors of a block for k wanted ones."""
-    return -(-(k + 2) // GROUP) * GROUP
+    return -(-(k + 1) // GROUP) * GROUP
 
 
 @calm_blas()
@@ -38,15 +38,16 @@ def leading_of(
     ctx: Context,
     *,
     probed: bool = True,
+    most: int | None = None,
 ) -> Leading:
     """The k leading eigenpairs where the unit vector `null` has no part, to a residual."""
-    width = narrow_width(k)
+    width, most = narrow_width(k), most or PASSES
     room = max(BLOCKS * width, VECTORS)
     Q, T, basis = _begun(null, width, room, ctx)
     passes, ahead, digits = 0, FIRST, 0.0
     whole: Float64 | None = None  # T before the first restart
     while True:
-        ahead = min(ahead, PASSES - passes, (room - basis.size) // basis.fresh)
+        ahead = min(ahead, most - passes, (room - basis.size) // basis.fresh)
         basis = ctx.ops.lanczos(matrix.stored, matrix.half_square, null, Q, T, basis, ahead)
         passes += ahead
         m = basis.size - basis.fresh  # rows that are multiplied
@@ -54,8 +55,8 @@ def leading_of(
         scale = max(abs(float(values[0])), np.finfo(float).tiny)
         beyond = T[m : m + basis.left, :m] @ Y
         residual = float(np.linalg.norm(beyond, axis=0).max(initial=0) / scale)
-        progress.report("eigenvectors", passes, PASSES)
-        if residual <= tolerance or not basis.fresh or passes >= PASSES:
+        progress.report("eigenvectors", passes, most)
+        if residual <= tolerance or not basis.fresh or passes >= most:
             break
         # Digits come faster and faster, so fewer passes than their pace says are enough.
         gained, digits = -np.log10(residual) - digits, -float(np.log10(residual))
@@ -80,7 +81,7 @@ def all_of_few(matrix: Matrix, null: Float64, ctx: Context) -> tuple[Float64, Fl
     four times copies are missing; the matrix's size tells. None where the basis does not end.
     """
     passes = min(matrix.size // 16, FEW // GROUP)
-    if passes < 3:
+    if passes < 8:
         return None
     Q, T, basis = _begun(null, GROUP, (passes + 1) * GROUP, ctx)
     basis = ctx.ops.lanczos(matrix.stored, matrix.half_square, null, Q, T, basis, passes)

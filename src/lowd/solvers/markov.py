@@ -13,14 +13,19 @@ from .. import draws
 from ..backends.protocol import Array, Float64
 from ..base import Context, Fit
 from ..errors import DataError, ParameterError, RankWarning, warn
+from ..relations import Matrix
 from ..relations.affinities import Net
 from .bottom import EQUAL, Bottom, bottom
 from .canonical import runs, turned
 from .krylov import TOLERANCE, Leading, basis_memory, block_width, leading, random_start
+from .lanczos import leading_of, narrow_width
 from .spectral import check_count
 
 INDEXED = ("euclidean", "cosine", "correlation")  # metrics with an index of the rows
-DENSE = 1000  # up to here a whole dense spectrum takes a fraction of a second
+DENSE = 1000  # up to here a matrix lies in the cache
+SMALL = 300  # up to here LAPACK needs no time worth saving
+HASTY = 16  # passes there, after which LAPACK is asked
+SOONER = 500  # rows up to which it finds a few eigenvectors sooner than products with a factor
 
 
 class Walk(NamedTuple):
@@ -127,12 +132,18 @@ def _dense_bottom(
 
     more = min(k + 1, n - 1)  # one beyond, to see whether the last is one of several
     width, solver, close = block_width(more), "dense", None
-    if n > max(DENSE, 6 * width):
+    if n > SMALL:
         start = random_start(ctx.seed, n, width)
         start -= null @ (null.T @ start)
-        tries = int(np.clip(n // 50, 40, 120))
-        close, solver = leading(apply, start, more, TOLERANCE[W.dtype], tries), "krylov"
-        if not close.converged:
+        tries, solver = int(np.clip(n // 50, 40, 120)), "krylov"
+        if n <= DENSE:
+            S = _scaled(W, root, diagonal - top)
+            np.negative(S, out=S)
+            close = leading_of(Matrix(S), null[:, 0], more, 1e-10, ctx, probed=False, most=HASTY)
+        else:
+            close = leading(apply, start, more, TOLERANCE[W.dtype], tries)
+        if not close.converged and n > SOONER:
+            start = start[:, : narrow_width(more)] if n <= DENSE else start
             close, solver = _by_inverse(_lifted(W, root, diagonal, null, top), start, more)
     if close is not None and close.converged:
         V = close.vectors
@@ -152,13 +163,18 @@ def _dense_bottom(
 
 def _lifted(W: Array, root: Float64, diagonal: Float64, null: Float64, top: float) -> Float64:
     """The matrix with its null space above all else."""
-    A = W.astype(np.float64)
-    A *= -root[:, None]
-    A *= root
-    A.flat[:: len(A) + 1] += diagonal
+    A = _scaled(W, root, diagonal)
     for i in range(0, len(A), 512):
         A[i : i + 512] += 2 * top * null[i : i + 512] @ null.T
     return A
+
+
+def _scaled(W: Array, root: Float64, diagonal: Float64) -> Float64:
+    """diag(diagonal) - diag(root) W diag(root)."""
+    A = W * -root[:, None]
+    A *= root
+    A.flat[:: len(A) + 1] += diagonal
+    return np.asarray(A)
 
 
 def _by_inverse(A: Float64, start: Float64, k: int) -> tuple[Leading | None, str]:

@@ -109,14 +109,14 @@ def double_centered(
         assert isinstance(matrix, Matrix)
         matrix = Matrix(matrix.stored.astype(np.float64, copy=False), matrix.half_square)
         means = matrix.times(np.full((n, 1), 1 / n), ctx.ops)[:, 0]
-        direct = k is None or _direct(n, k)
+        small = k is None or direct(n, k)
         complete = n <= DENSE and (whole or not known)
         found = None
-        if k is not None and complete and (whole or direct):
+        if k is not None and whole and complete:
             few = _few_dimensions(matrix, means, k, ctx, noise)
             if few is not None:
                 return few
-        elif k is not None and not direct:
+        elif k is not None and not small:
             null = np.full(n, n**-0.5)
             found = leading_of(matrix, null, k, tolerance, ctx, probed=not known)
         if found is None or not found.converged:
@@ -146,9 +146,9 @@ def formed(n: int, k: int | None) -> bool:
     return n <= DENSE or k is None or block_width(k) * 6 > n
 
 
-def _direct(n: int, k: int) -> bool:
+def direct(n: int, k: int) -> bool:
     """Is LAPACK quicker than products? It is up to 200 rows for 2 vectors, up to 400 for 10."""
-    return n <= 120 + 24 * narrow_width(k) or n > DENSE
+    return n <= 120 + 24 * narrow_width(k) or block_width(k) * 6 > n
 
 
 def _dense(
