@@ -109,7 +109,7 @@ def double_centered(
         assert isinstance(matrix, Matrix)
         matrix = Matrix(matrix.stored.astype(np.float64, copy=False), matrix.half_square)
         means = matrix.times(np.full((n, 1), 1 / n), ctx.ops)[:, 0]
-        small = k is None or direct(n, k)
+        small = k is None or _direct(n, k)
         complete = n <= DENSE and (whole or not known)
         found = None
         if k is not None and whole and complete:
@@ -146,7 +146,7 @@ def formed(n: int, k: int | None) -> bool:
     return n <= DENSE or k is None or block_width(k) * 6 > n
 
 
-def direct(n: int, k: int) -> bool:
+def _direct(n: int, k: int) -> bool:
     """Is LAPACK quicker than products? It is up to 200 rows for 2 vectors, up to 400 for 10."""
     return n <= 120 + 24 * narrow_width(k) or block_width(k) * 6 > n
 
