@@ -23,7 +23,7 @@ from lowd.errors import Cancelled
 # Work of every kind that reports: Python loops, an iterative solver, pivoting, native kernels.
 LONG = {
     "words": lambda backend: (BY_NAME["MDS-words"].model(backend), BY_NAME["MDS-words"].data()[0]),
-    "axes": lambda backend: (lowd.PCA(2, backend=backend), rows_like(2500, 400)),
+    "axes": lambda backend: (lowd.PCA(2, backend=backend), rows_like(2500, 600)),
     "pivots": lambda backend: (
         lowd.KernelPCA(2, kernel="rbf", n_landmarks=50, backend=backend),
         rows_like(200),
