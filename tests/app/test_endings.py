@@ -77,6 +77,8 @@ def test_force_replaces(lowd_command):
 def test_not_enough_memory_has_its_own_code(lowd_command, monkeypatch):
     from lowd import memory
 
+    _ = lowd.ClassicalMDS  # a class is rehearsed when it is first asked for, which takes memory
+
     monkeypatch.setattr(memory, "NEGLIGIBLE", 0)
     monkeypatch.setattr(memory, "available", lambda: 1000)
     assert lowd_command("classical-mds", "data.csv").code == exits.MEMORY
