@@ -21,7 +21,7 @@ from .relations.distances import Distances
 
 Rows = NDArray[np.int64]
 
-# How often they are right, on rolls and on data without shortcuts: docs/decisions/024-shortcuts.md.
+# How often they are right, on rolls and on data without shortcuts: docs/decisions/025-shortcuts.md.
 FLAT = 0.25  # median sine between a longer tie and its plane, from which there are no planes
 STEEP = 0.5  # sine from which a tie stands out of a plane
 LONG = 1.05  # times the distance that spans the plane
