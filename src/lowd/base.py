@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextvars
 from collections.abc import Hashable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import (
@@ -29,7 +30,7 @@ from .backends import Backend, preload, resolve
 from .backends.planned import planned
 from .backends.protocol import Array, Survey
 from .data import Data, Kind, as_data, as_places, looked
-from .errors import DataError, ParameterError, UnsupportedError
+from .errors import DataError, LowdError, ParameterError, UnsupportedError
 from .params import AtLeast, Jobs, check_params, checks, domains
 from .relations.reach import RowReach, Yardstick, reach_of
 from .sizes import SAFE, extreme_rows
@@ -389,12 +390,18 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
 def rehearse(model: Reducer) -> None:
     """Fit and map some rows: a call of less than a millisecond takes thrice that the first time.
 
-    NumPy, SciPy, LAPACK and the interpreter all put off to a first call what they can.
+    NumPy, SciPy, LAPACK and the interpreter all put off to a first call what they can. Nobody
+    hears of it; what goes wrong here goes wrong again in the user's call, and is said there.
     """
     rows = np.sin(np.arange(24_000.0)).reshape(-1, 40)
-    for kind in (np.float32, np.float64):
-        model._learn(rows.astype(kind), embed=True)  # whatever form of output a user has chosen
-        model._transform(rows[:1])
+
+    def run() -> None:
+        with suppress(LowdError):
+            for kind in (np.float32, np.float64):
+                model._learn(rows.astype(kind), embed=True)  # in no form a user has chosen
+                model._transform(rows[:1])
+
+    contextvars.Context().run(run)  # where no listener of progress is known
 
 
 def narrowed(Y: Array, dtype: np.dtype[Any]) -> Array:
