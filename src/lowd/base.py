@@ -414,7 +414,7 @@ def narrowed(Y: Array, dtype: np.dtype[Any]) -> Array:
 
 def _finite(Y: Array, ops: Backend) -> bool:
     """Is every entry a number? A few are looked at here, sooner than a backend is asked."""
-    return bool(np.isfinite(Y).all()) if Y.size <= FEW else ops.survey(Y).bad is None
+    return bool(np.isfinite(Y).all()) if Y.size <= FEW else ops.finite(Y)
 
 
 def _fitting(Y: Array, dtype: np.dtype[Any]) -> Array:

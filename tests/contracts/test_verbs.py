@@ -94,6 +94,11 @@ def test_survey_finds_the_first_bad_entry(kind, bad, place):
     X[place] = bad
     X[99, 32] = bad
     assert FAST.survey(X).bad == PLAIN.survey(X).bad == place
+    assert not FAST.finite(X)
+    assert not PLAIN.finite(X)
+    X[place] = X[99, 32] = 0
+    assert FAST.finite(X)
+    assert PLAIN.finite(X)
 
 
 def test_survey_of_numbers_whose_sum_overflows():

@@ -60,6 +60,9 @@ class Native(Reference):
         # Sums of finite float64 numbers may overflow; then nothing is bad but the size.
         return Survey(None if row < 0 else (row, column), sums, np.inf)
 
+    def finite(self, X: Array) -> bool:
+        return _native.scan(X, self._team(X.size))[0] < 0
+
     def symmetry(self, A: Array) -> Symmetry:
         found = _native.symmetry(A, self.threads, step("checking the matrix"))
         return Symmetry(

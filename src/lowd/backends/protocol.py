@@ -195,6 +195,9 @@ class Backend(Protocol):
 
     def survey(self, X: Rows, weights: Float64 | None = None) -> Survey: ...
 
+    def finite(self, X: Array) -> bool:
+        """Is every entry a number?"""
+
     def symmetry(self, A: Array) -> Symmetry: ...
 
     def moments(self, X: Rows, mean: Float64, weights: Float64 | None) -> Moments:

@@ -39,6 +39,9 @@ class Reference(GraphVerbs, RankVerbs, ScalingVerbs, DescentVerbs):
             return Survey(None, sums, largest)
         return Survey(_first_bad(X), sums, largest)
 
+    def finite(self, X: Array) -> bool:
+        return bool(np.isfinite(X).all())
+
     def symmetry(self, A: Array) -> Symmetry:
         if not np.isfinite(A).all():
             return Symmetry(_first_bad(A), np.inf, np.inf, (0, 0), 0, (0, 0), 0, 0)
