@@ -16,8 +16,7 @@ from cases import (
     tapkee,
 )
 from embedding_cases import embedded
-from graph_cases import local, manifold
-from graph_cases import tapkee as tapkee_graph
+from graph_cases import GRAPH_CASES, local, manifold
 from scaling_cases import smacof
 
 N = 1000
@@ -93,31 +92,14 @@ SMALL_CASES: dict[str, Case] = {
     "small-modified-lle": unrolled("ModifiedLLE", "modified"),
     "small-hessian-lle": unrolled("HessianLLE", "hessian"),
     "small-ltsa": unrolled("LTSA", "ltsa"),
-    "small-laplacian": Case(
-        f"Laplacian eigenmaps, {N}×50 of images, 15 neighbors",
-        "components",
-        N,
-        2,
-        "labels",
-        lowd("LaplacianEigenmaps", 2, n_neighbors=15, affinity="binary")
-        | {
-            "scikit-learn SpectralEmbedding": manifold(
-                "SpectralEmbedding",
-                2,
-                n_neighbors=15,
-                affinity="nearest_neighbors",
-                random_state=0,
-            )
-        }
-        | tapkee_graph("laplacian_eigenmaps", 2, 15),
+    "small-laplacian": replace(
+        GRAPH_CASES["laplacian"],
+        work=f"Laplacian eigenmaps, {N}×50 of images, 15 neighbors",
+        rows=N,
+        bars=(),
     ),
-    "small-diffusion": Case(
-        f"Diffusion maps, {N}×50 of images, dense kernel",
-        "components",
-        N,
-        2,
-        "labels",
-        lowd("DiffusionMaps", 2) | tapkee_graph("diffusion_map", 2, 15),
+    "small-diffusion": replace(
+        GRAPH_CASES["diffusion"], work=f"Diffusion maps, {N}×50 of images, dense kernel", rows=N
     ),
     "small-smacof": Case(
         "MDS, 300×50 of images", "components", 300, 2, "stress", lowd("MDS", 2) | smacof()

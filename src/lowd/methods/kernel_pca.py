@@ -242,9 +242,6 @@ def _median_square(X: Any, ctx: Context) -> float:
     return float(np.median(upper)) if len(upper) else 1.0
 
 
-rehearse(KernelPCA(2))
-
-
 def _warn_of_narrowness(others: Float64, gamma: float | None) -> None:
     """Of a kernel matrix that is nearly the identity, one map is as good as another."""
     typical = float(np.median(others))
@@ -255,3 +252,6 @@ def _warn_of_narrowness(others: Float64, gamma: float | None) -> None:
             "little but chance. Set gamma='median', or standardize columns in different units.",
             KernelWarning,
         )
+
+
+rehearse(KernelPCA(2))

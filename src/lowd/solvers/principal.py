@@ -166,12 +166,12 @@ def _by_covariance(rows: Centered, k: int, ctx: Context) -> Axes:
 
 def _by_svd(rows: Centered, k: int, ctx: Context) -> Axes:
     A = rows.dense()
+    noise = max(A.shape) * EXACT
     if A.shape[0] > TALL * A.shape[1]:
-        A = np.asarray(
-            np.linalg.qr(A, mode="r")
-        )  # as accurate, and has no left vectors, which nobody needs
+        # As accurate, and without left vectors, which nobody needs.
+        A = np.asarray(np.linalg.qr(A, mode="r"))
     _, sigma, Vt = ctx.ops.svd(A)
-    return Axes(sigma[:k] ** 2, Vt[:k].T, float((sigma**2).sum()), "svd", 0.0, max(A.shape) * EXACT)
+    return Axes(sigma[:k] ** 2, Vt[:k].T, float((sigma**2).sum()), "svd", 0.0, noise)
 
 
 def _by_gram(rows: Centered, k: int, ctx: Context) -> Axes:
