@@ -19,6 +19,11 @@ def tapkee(method: str, k: int, neighbors: int, **params: Any) -> dict[str, Tool
     return {"Tapkee": Tool("peers:Tapkee", {**options, "eigen_method": "arpack"}, "tapkee")}
 
 
+def spectral(**params: Any) -> dict[str, Tool]:
+    options = {"n_neighbors": 15, "affinity": "nearest_neighbors", "random_state": 0, **params}
+    return {"scikit-learn SpectralEmbedding": manifold("SpectralEmbedding", 2, **options)}
+
+
 def local(name: str, arm: str, times: float, peers: dict[str, Tool]) -> Case:
     """A method of the LLE family on a Swiss roll."""
     theirs = manifold(
@@ -79,16 +84,7 @@ GRAPH_CASES: dict[str, Case] = {
         2,
         "labels",
         lowd("LaplacianEigenmaps", 2, n_neighbors=15, affinity="binary")
-        | {
-            "scikit-learn SpectralEmbedding": manifold(
-                "SpectralEmbedding",
-                2,
-                n_neighbors=15,
-                affinity="nearest_neighbors",
-                random_state=0,
-                n_jobs=2,
-            )
-        }
+        | spectral(n_jobs=2)
         | tapkee("laplacian_eigenmaps", 2, 15),
         bars=(Bar("scikit-learn", 10),),
     ),
