@@ -23,7 +23,7 @@ def place(X: Any) -> Any:
 
 class LowdTrust:
     def fit_transform(self, X: Any) -> Any:
-        from lowd.quality import trustworthiness
+        from lowd.evidence.quality import trustworthiness
 
         return np.array([trustworthiness(X, place(X), n_neighbors=K)])
 

@@ -14,12 +14,7 @@ from scipy.spatial.distance import cdist
 
 import lowd
 from lowd.backends import available
-from lowd.errors import (
-    DisconnectedGraphWarning,
-    IndefiniteWarning,
-    LocalizedAxisWarning,
-    LowdError,
-)
+from lowd.errors import DisconnectedGraphWarning, IndefiniteWarning, LocalizedAxisWarning, LowdError
 
 BACKENDS = available()
 # What rounding may do to coordinates, relative to the largest of them.

@@ -11,13 +11,13 @@ __version__ = "0.1.0"
 
 # Public name -> module. Nothing heavy is imported until a name is used (PEP 562).
 _HOME = {name: f".methods.{module}" for name, module in METHODS.items()}
-_HOME |= {"save": ".store", "load": ".store", "estimate": ".planning"}
-_HOME |= {"jl_min_dim": ".methods.random_projection"}
+_HOME |= {"save": ".store", "load": ".store", "estimate": ".evidence.estimate"}
+_HOME |= {"jl_min_dim": ".solvers.random_projection"}
 _HOME |= {"SpectralEmbedding": ".methods.laplacian_eigenmaps"}  # scikit-learn's name
 _HOME |= dict.fromkeys(("neighbors", "NeighborGraph", "NeighborsTransformer"), ".methods.neighbors")
-_HOME |= {"diagnose": ".diagnosis", "dimension": ".dimensions"}
-_HOME |= {"evaluate": ".quality", "Evaluation": ".quality"}
-_HOME |= {"compare": ".comparison", "Comparison": ".comparison"}
+_HOME |= {"diagnose": ".evidence.diagnosis", "dimension": ".evidence.dimension"}
+_HOME |= {"evaluate": ".evidence.quality", "Evaluation": ".evidence.quality"}
+_HOME |= {"compare": ".evidence.compare", "Comparison": ".evidence.compare"}
 _MODULES = ("errors", "progress", "datasets", "io", "plot", "demos", "report")
 
 __all__ = [*_HOME, *_MODULES]
@@ -30,12 +30,21 @@ if TYPE_CHECKING:
     from . import plot as plot
     from . import progress as progress
     from . import report as report
-    from .comparison import Comparison as Comparison
-    from .comparison import compare as compare
-    from .diagnosis import diagnose as diagnose
-    from .dimensions import dimension as dimension
+    from .evidence.compare import Comparison as Comparison
+    from .evidence.compare import compare as compare
+    from .evidence.diagnosis import diagnose as diagnose
+    from .evidence.dimension import dimension as dimension
+    from .evidence.estimate import estimate as estimate
+    from .evidence.quality import Evaluation as Evaluation
+    from .evidence.quality import evaluate as evaluate
     from .methods.classical_mds import ClassicalMDS as ClassicalMDS
     from .methods.diffusion_maps import DiffusionMaps as DiffusionMaps
+    from .methods.gaussian_random_projection import (
+        GaussianRandomProjection as GaussianRandomProjection,
+    )
+    from .methods.hadamard_random_projection import (
+        HadamardRandomProjection as HadamardRandomProjection,
+    )
     from .methods.hessian_lle import HessianLLE as HessianLLE
     from .methods.isomap import Isomap as Isomap
     from .methods.kernel_pca import KernelPCA as KernelPCA
@@ -49,19 +58,12 @@ if TYPE_CHECKING:
     from .methods.neighbors import neighbors as neighbors
     from .methods.nonmetric_mds import NonMetricMDS as NonMetricMDS
     from .methods.pca import PCA as PCA
-    from .methods.random_projection import (
-        GaussianRandomProjection as GaussianRandomProjection,
-    )
-    from .methods.random_projection import (
-        HadamardRandomProjection as HadamardRandomProjection,
-    )
-    from .methods.random_projection import SparseRandomProjection as SparseRandomProjection
-    from .methods.random_projection import jl_min_dim as jl_min_dim
     from .methods.sne import SNE as SNE
+    from .methods.sparse_random_projection import (
+        SparseRandomProjection as SparseRandomProjection,
+    )
     from .methods.tsne import TSNE as TSNE
-    from .planning import estimate as estimate
-    from .quality import Evaluation as Evaluation
-    from .quality import evaluate as evaluate
+    from .solvers.random_projection import jl_min_dim as jl_min_dim
     from .store import load as load
     from .store import save as save
 

@@ -20,9 +20,9 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from . import __version__
+from .core.parameters import check_params
 from .errors import StoreError, UnsupportedError
 from .methods import METHODS
-from .params import check_params
 from .values import KINDS
 
 FORMAT = 1

@@ -74,7 +74,7 @@ _before: list[tuple[LibController, int]] = []
 
 
 @contextmanager
-def calm_blas() -> Iterator[None]:
+def single_threaded_blas() -> Iterator[None]:
     """BLAS with one thread inside: for small factorizations between our own threaded work.
 
     Threads of BLAS spin for a while after a call and take the CPUs from ours; and with one

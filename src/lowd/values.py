@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeVar, dataclass_transform
 
+import numpy as np
+
 KINDS: dict[str, type[Any]] = {}
 
 C = TypeVar("C")
@@ -20,3 +22,10 @@ def value(cls: type[C]) -> type[C]:
     cls = dataclass(frozen=True, eq=False)(cls)
     KINDS[cls.__name__] = cls
     return cls
+
+
+def frozen_copy(rows: Any) -> Any:
+    """A read-only copy: what the caller does to the data afterwards cannot change the model."""
+    copied = rows.copy()
+    (copied if isinstance(copied, np.ndarray) else copied.data).setflags(write=False)
+    return copied

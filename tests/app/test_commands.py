@@ -16,7 +16,7 @@ import pytest
 
 import lowd
 from lowd.cli.fields import COMMANDS, _class, build, class_name, flags
-from lowd.params import domains
+from lowd.core.parameters import domains
 
 pytestmark = pytest.mark.usefixtures("folder")
 ELSEWHERE = {"random_state", "backend", "n_jobs", "verbose"}

@@ -75,9 +75,7 @@ def test_force_replaces(lowd_command):
 
 
 def test_not_enough_memory_has_its_own_code(lowd_command, monkeypatch):
-    from lowd import memory
-
-    _ = lowd.ClassicalMDS  # a class is rehearsed when it is first asked for, which takes memory
+    from lowd.core import memory
 
     monkeypatch.setattr(memory, "NEGLIGIBLE", 0)
     monkeypatch.setattr(memory, "available", lambda: 1000)

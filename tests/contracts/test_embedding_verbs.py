@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from cases import same_bits
-from lowd.backends.protocol import Lists
+from lowd.backends.protocol import Ragged
 from lowd.backends.reference import Reference
 
 _native = pytest.importorskip("lowd._native", reason="the native core is not built")
@@ -127,7 +127,7 @@ def test_descents_have_the_same_bits_for_any_number_of_threads(kernel, rng):
 @kernels
 def test_new_points_settle_downhill_alone_as_in_a_batch(kernel, rng):
     Y = rng.normal(size=(60, 2)) * 3
-    near = Lists(np.arange(0, 41, 5, dtype=np.int64), rng.integers(60, size=40).astype(np.int32))
+    near = Ragged(np.arange(0, 41, 5, dtype=np.int64), rng.integers(60, size=40).astype(np.int32))
     weights = np.full(40, 0.2)
     start = Y[near.indices].reshape(8, 5, 2).mean(1)
     from_medians = [ops.settle(near, weights, Y, kernel, None) for ops in (PLAIN, FAST)]
@@ -135,6 +135,6 @@ def test_new_points_settle_downhill_alone_as_in_a_batch(kernel, rng):
     ends = [ops.settle(near, weights, Y, kernel, None, start) for ops in (PLAIN, FAST)]
     np.testing.assert_allclose(ends[1], ends[0], atol=1e-6)
     for i in range(8):
-        one = Lists(np.array([0, 5], np.int64), near.indices[5 * i : 5 * i + 5])
+        one = Ragged(np.array([0, 5], np.int64), near.indices[5 * i : 5 * i + 5])
         alone = FAST.settle(one, weights[:5], Y, kernel, None, start[i : i + 1])
         same_bits(alone[0], ends[1][i])

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array, random_array
 from scipy.spatial.distance import cdist
 
 from cases import same_bits
-from lowd.backends.protocol import Lists
+from lowd.backends.protocol import Ragged
 from lowd.backends.reference import Reference
 
 _native = pytest.importorskip("lowd._native", reason="the native core is not built")
@@ -29,11 +29,11 @@ def roll(n, rng, kind=np.float64, d=3):
 
 def lists(of):
     starts = np.concatenate([[0], np.cumsum([len(one) for one in of])])
-    return Lists(starts.astype(np.int64), np.concatenate([*of, []]).astype(np.int32))
+    return Ragged(starts.astype(np.int64), np.concatenate([*of, []]).astype(np.int32))
 
 
 def near_rows(X, k, itself):
-    """Lists of the k nearest others, of different lengths; the row itself first or left out."""
+    """Ragged of the k nearest others, of different lengths; the row itself first or left out."""
     order = np.argsort(cdist(X, X), axis=1, kind="stable")
     order = [row[row != i] for i, row in enumerate(order)]
     return lists([np.append([i] * itself, row[: k + i % 3]) for i, row in enumerate(order)])
@@ -59,7 +59,7 @@ def graph_of(X, k):
 def test_paths(kind, n, d, k, rng):
     graph = graph_of(roll(n, rng, kind, max(d, 3)), k)
     for sources in (np.arange(n), np.arange(n)[::-3], np.array([n - 1]), np.zeros(40, int)):
-        fast, plain = (ops.paths(graph, Lists.each(sources)) for ops in (FAST, PLAIN))
+        fast, plain = (ops.paths(graph, Ragged.each(sources)) for ops in (FAST, PLAIN))
         assert fast.dtype == kind
         assert fast.shape == (len(sources), n)
         np.testing.assert_allclose(fast, plain, rtol=100 * np.finfo(kind).eps)
@@ -72,7 +72,7 @@ def test_stored_zeros_are_edges_and_pieces_are_infinitely_far(ops, kind):
     starts, ends = [0, 1, 3, 4, 5, 6], [1, 0, 2, 1, 4, 3]
     lengths = np.array([0, 0, 2, 2, 1, 1], kind)
     graph = csr_array((lengths, ends, starts), shape=(5, 5))
-    D = ops.paths(graph, Lists.each(np.array([0, 4])))
+    D = ops.paths(graph, Ragged.each(np.array([0, 4])))
     np.testing.assert_array_equal(D, [[0, 0, 2, np.inf, np.inf], [np.inf, np.inf, np.inf, 1, 0]])
 
 
@@ -80,11 +80,11 @@ def test_stored_zeros_are_edges_and_pieces_are_infinitely_far(ops, kind):
 def test_paths_do_not_depend_on_the_order_of_nodes_or_sources(kind, rng):
     n = 500
     graph = graph_of(roll(n, rng, kind), 6)
-    every = Lists.each(np.arange(n))
+    every = Ragged.each(np.arange(n))
     D = FAST.paths(graph, every)
     p = rng.permutation(n)
     same_bits(FAST.paths(csr_array(graph[p][:, p]), every), D[p][:, p])
-    same_bits(FAST.paths(graph, Lists.each(p[:77])), D[p[:77]])
+    same_bits(FAST.paths(graph, Ragged.each(p[:77])), D[p[:77]])
 
 
 @both
@@ -98,10 +98,10 @@ def test_paths_after_a_first_step(ops, kind, rng):
     steps[2] = 0
     D = ops.paths(graph, near, steps)
     assert D.dtype == kind
-    G = PLAIN.paths(graph, Lists.each(np.arange(n)))
+    G = PLAIN.paths(graph, Ragged.each(np.arange(n)))
     np.testing.assert_allclose(D, PLAIN.relax(near, steps, G), rtol=100 * np.finfo(kind).eps)
     assert np.isinf(D[2]).all()
-    alone = ops.paths(graph, Lists(near.starts[3:5] - 4, near.indices[4:13]), steps[4:13])
+    alone = ops.paths(graph, Ragged(near.starts[3:5] - 4, near.indices[4:13]), steps[4:13])
     same_bits(alone, D[3:4])
 
 
@@ -110,7 +110,7 @@ def test_paths_after_a_first_step(ops, kind, rng):
 @pytest.mark.parametrize("n", [2, 3, 64, 99, 701])  # pairs that face each other in a ring, or not
 def test_products_with_all_ways(ops, kind, n, rng):
     graph = graph_of(roll(n, rng, kind), min(6, n - 1))
-    G = PLAIN.paths(graph, Lists.each(np.arange(n))).astype(np.float64)
+    G = PLAIN.paths(graph, Ragged.each(np.arange(n))).astype(np.float64)
     for width in (1, 8, 11):
         V = rng.normal(size=(n, width))
         expected = -0.5 * G**2 @ V
@@ -133,7 +133,7 @@ def test_relax(ops, kind, rng):
     np.testing.assert_allclose(
         out[3], (lengths[4:11, None] + G[near.indices[4:11]]).min(0), rtol=1e-6
     )
-    alone = ops.relax(Lists(near.starts[3:5] - 4, near.indices[4:11]), lengths[4:11], G)
+    alone = ops.relax(Ragged(near.starts[3:5] - 4, near.indices[4:11]), lengths[4:11], G)
     same_bits(alone, out[3:4])
 
 
@@ -261,7 +261,7 @@ def test_the_same_bits_for_any_number_of_threads(kind, rng):
     V = rng.normal(size=(n, 7))
 
     def all_of(ops):
-        yield ops.paths(A, Lists.each(np.arange(0, n, 9)))
+        yield ops.paths(A, Ragged.each(np.arange(0, n, 9)))
         yield ops.ways(A).times(X)
         yield ops.relax(near, np.ones(len(near.indices)), X)
         yield ops.sparse_times(A.astype(np.float64), V, 2.0, -1.0, V, 0.5)
@@ -285,7 +285,7 @@ def test_weights_alone_have_the_bits_of_the_batch(kind, rng):
         whole = FAST.barycenters(Q, X, near, reg)
         for i in (0, 7, 29):
             begin, end = near.starts[i : i + 2]
-            one = Lists(np.array([0, end - begin]), near.indices[begin:end])
+            one = Ragged(np.array([0, end - begin]), near.indices[begin:end])
             same_bits(FAST.barycenters(Q[i : i + 1], X, one, reg), whole[begin:end])
 
 

@@ -97,7 +97,7 @@ def test_booleans_count_as_numbers(backend, rng):
 
 @rows_only
 def test_containers(chosen, backend):
-    """Lists, pandas, polars and pyarrow give what the array gives."""
+    """Ragged, pandas, polars and pyarrow give what the array gives."""
     X, Q = chosen.data()
     expected = fit(chosen.model(backend), X).transform(Q)
     names = [f"c{j}" for j in range(X.shape[1])]

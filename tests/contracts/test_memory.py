@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 import lowd
 from cases import bell, fit, fit_transform, rows_like
-from lowd import memory
+from lowd.core import memory
 from lowd.errors import NotEnoughMemoryError, ParameterError
 from lowd.methods import METHODS
 

@@ -12,6 +12,7 @@ import pytest
 
 import lowd
 from cases import BACKENDS, CASES, bell, fit, rows_like, taxi
+from lowd.core.parameters import accepts, check_params, describe, domains, read
 from lowd.errors import (
     BackendUnavailableError,
     DataError,
@@ -20,7 +21,6 @@ from lowd.errors import (
     UnsupportedError,
 )
 from lowd.methods import METHODS
-from lowd.params import accepts, check_params, describe, domains, read
 
 WIDE = {"n_components": "auto", "eps": 0.5}
 RBF = {"n_components": 2, "kernel": "rbf"}

@@ -280,14 +280,14 @@ def _blas_threads():
 def test_blas_gets_its_threads_back_whoever_leaves_last():
     with threadpool_limits(2, user_api="blas"):
         before = _blas_threads()
-        first, second = threads.calm_blas(), threads.calm_blas()
+        first, second = threads.single_threaded_blas(), threads.single_threaded_blas()
         with first:
             second.__enter__()
             assert set(_blas_threads()) == {1}
         assert set(_blas_threads()) == {1}  # the other one is still inside
         second.__exit__(None, None, None)
         assert _blas_threads() == before
-        with pytest.raises(KeyError), threads.calm_blas():
+        with pytest.raises(KeyError), threads.single_threaded_blas():
             raise KeyError
         assert _blas_threads() == before
 

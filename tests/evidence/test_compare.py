@@ -11,10 +11,10 @@ from scipy.spatial import procrustes
 
 import lowd
 from lowd import progress
-from lowd.comparison import result, sharing
-from lowd.comparison.candidates import fresh
 from lowd.errors import DataError, ParameterError
-from lowd.procrustes import aligned_to, disparity
+from lowd.evidence.compare import result, sharing
+from lowd.evidence.compare.candidates import fresh
+from lowd.evidence.procrustes import aligned_to, disparity
 from manifolds import lattice, roll
 
 
@@ -278,8 +278,8 @@ def test_stability_tells_chance_from_structure(rolled):
     assert pca.subsamples < 0.01
     assert drawn.seeds > 0.1
     rows = (
-        lowd.draws.subset(0, "subsample 0", 300, 240),
-        lowd.draws.subset(0, "subsample 1", 300, 240),
+        lowd.random.subset(0, "subsample 0", 300, 240),
+        lowd.random.subset(0, "subsample 1", 300, 240),
     )
     Y = lowd.PCA(2).fit_transform(X)
     expected = [procrustes(Y[part], lowd.PCA(2).fit_transform(X[part]))[2] for part in rows]
@@ -304,7 +304,7 @@ def test_distances_are_not_taken_for_rows(rolled):
     assert "takes rows" in found["PCA"].error
     assert found["ClassicalMDS"].error is None
     assert found["Isomap"].error is None
-    part = lowd.draws.subset(0, "subsample 0", 120, 96)
+    part = lowd.random.subset(0, "subsample 0", 120, 96)
     expected = lowd.ClassicalMDS(2).fit(X).embedding_[part], lowd.ClassicalMDS(2).fit(X[part])
     assert found["ClassicalMDS"].stability.subsamples == pytest.approx(
         disparity(expected[0], expected[1].embedding_)

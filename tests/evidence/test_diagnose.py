@@ -18,10 +18,10 @@ from sklearn.datasets import make_blobs
 import lowd
 from lowd import progress
 from lowd.backends import resolve
-from lowd.diagnosis.neighborhoods import outliers, pieces_by_neighbors
-from lowd.diagnosis.shape import ways
-from lowd.diagnosis.subject import read
 from lowd.errors import DataError, IndefiniteWarning, ParameterError, UnsupportedError
+from lowd.evidence.diagnosis.neighborhoods import outliers, pieces_by_neighbors
+from lowd.evidence.diagnosis.shape import ways
+from lowd.evidence.diagnosis.subject import read
 from manifolds import roll
 
 RNG = np.random.default_rng(0)
@@ -293,7 +293,7 @@ def test_costs_are_those_of_the_methods():
 
 
 def test_what_does_not_fit_is_named(monkeypatch):
-    monkeypatch.setattr("lowd.memory.available", lambda: 2**20)
+    monkeypatch.setattr("lowd.core.memory.available", lambda: 2**20)
     found = lowd.diagnose(CLOUD)
     (cost,) = found.about("cost")
     assert cost.severity == "notice"

@@ -14,9 +14,9 @@ from scipy.sparse import csr_array
 from scipy.stats import norm
 
 import lowd
-from lowd.dimensions.linear import cross_validated, parallel
-from lowd.dimensions.result import RULES, SHEET, SIGNAL, Dimensions
 from lowd.errors import ColumnTypeError, DataError, ParameterError
+from lowd.evidence.dimension.linear import cross_validated, parallel
+from lowd.evidence.dimension.result import RULES, SHEET, SIGNAL, Dimensions
 from lowd.solvers import scree
 from manifolds import roll
 
@@ -140,7 +140,7 @@ def test_cross_validation_has_a_minimum_and_is_the_formula():
     assert (np.diff(errors[:4]) < 0).all()
     assert (errors[4:] > errors[3]).all()
     assert_allclose(cross_validated(X + 50, 0)[1], errors, rtol=1e-6)
-    from lowd.dimensions.linear import _block_errors
+    from lowd.evidence.dimension.linear import _block_errors
 
     rows, columns = np.arange(60) % 4 == 0, np.arange(12) % 3 == 0
     for Z in (X, X[:, :12][:20]):  # taller than wide, and not

@@ -9,8 +9,13 @@ from scipy.spatial import cKDTree
 
 from lowd.backends import resolve
 from lowd.backends.protocol import Neighbors
-from lowd.diagnosis.intrinsic import intrinsic_dimensions, local_pca, maximum_likelihood, two_nn
-from lowd.diagnosis.subject import read
+from lowd.evidence.diagnosis.intrinsic import (
+    intrinsic_dimensions,
+    local_pca,
+    maximum_likelihood,
+    two_nn,
+)
+from lowd.evidence.diagnosis.subject import read
 from manifolds import roll
 
 OPS = resolve("auto", None)

@@ -13,12 +13,13 @@ from scipy.spatial import cKDTree
 
 from cases import BACKENDS
 from lowd.backends import resolve
-from lowd.base import Context
+from lowd.core.estimator import Context
 from lowd.errors import ConvergenceWarning, LocalizedAxisWarning, UnsupportedError
-from lowd.solvers import bottom as module
-from lowd.solvers import filtered, multilevel
-from lowd.solvers.bottom import bottom, weighted_bottom, width
+from lowd.solvers import chebyshev as filtered
+from lowd.solvers import multilevel
+from lowd.solvers import smallest as module
 from lowd.solvers.localized import localized, participation
+from lowd.solvers.smallest import bottom, weighted_bottom, width
 
 
 def context(seed=0, backend="auto", n_jobs=None):

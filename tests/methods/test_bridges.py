@@ -7,11 +7,11 @@ import pytest
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from scipy.spatial.distance import cdist
 
-from lowd import bridges as module
 from lowd.backends import resolve
-from lowd.bridges import shortest_bridges
-from lowd.data import Data
-from lowd.relations.distances import distances_of
+from lowd.distances.metrics import distances_of
+from lowd.graph import bridges as module
+from lowd.graph.bridges import shortest_bridges
+from lowd.input.validation import Data
 
 
 def pieces_of(counts, seed=0, gap=30.0):

@@ -11,11 +11,11 @@ from scipy.spatial.distance import cdist
 import lowd
 from cases import close, fit, rows_like
 from lowd.backends import resolve
-from lowd.data import Data
+from lowd.distances.corrections import corrected
+from lowd.distances.metrics import distances_of
 from lowd.errors import ColumnTypeError, DataError
-from lowd.relations.corrections import corrected
-from lowd.relations.distances import distances_of
-from lowd.tables import Table
+from lowd.input.tables import Table
+from lowd.input.validation import Data
 
 COLORS = [(7.1, "blue"), (8.3, "green"), (9.4, "black"), (7.6, "blue")]
 

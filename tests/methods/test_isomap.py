@@ -27,7 +27,7 @@ from lowd.errors import (
     RankWarning,
     UnsupportedError,
 )
-from lowd.solvers import spectral
+from lowd.solvers import centered as spectral
 from manifolds import lattice, roll, roll_with_hole
 
 U = np.array([[0, 2], [0, 1], [0, 0], [1, 0], [2, 0], [2, 1], [2, 2]], float)
@@ -579,7 +579,7 @@ def test_a_sparse_graph_in_place_of_distances(backend):
 
 def test_an_approximate_search_is_announced(backend, monkeypatch):
     """What the engine reports of its search reaches the user."""
-    from lowd import graph
+    from lowd.graph import neighbor_graph as graph
 
     found = graph.others
     monkeypatch.setattr(graph, "others", lambda *given: found(*given)._replace(recall=0.995))

@@ -66,7 +66,7 @@ def test_square_polynomial_of_four_numbers(backend):
 )
 def test_each_kernel_of_two_points(kernel, expected, backend):
     from lowd.backends import resolve
-    from lowd.data import Data
+    from lowd.input.validation import Data
     from lowd.relations.kernels import kernel_of
 
     a, b = np.array([[1.0, 2.0]]), np.array([[2.0, 0.0]])

@@ -9,9 +9,10 @@ from scipy.spatial.distance import cdist
 import lowd
 from cases import rows_like
 from lowd.backends import resolve
-from lowd.base import Context
+from lowd.core.estimator import Context
 from lowd.relations import Matrix
-from lowd.solvers import lanczos, spectral
+from lowd.solvers import centered as spectral
+from lowd.solvers import lanczos
 
 
 def context(backend="native"):

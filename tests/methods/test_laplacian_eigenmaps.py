@@ -21,7 +21,7 @@ from lowd.errors import (
     ParameterError,
     RankWarning,
 )
-from lowd.graph import by_size
+from lowd.graph.neighbor_graph import by_size
 from lowd.relations.affinities import _reached
 from manifolds import lattice, roll, roll_with_hole
 

@@ -10,7 +10,7 @@ from sklearn import manifold
 
 import lowd
 from lowd.backends import resolve
-from lowd.backends.protocol import Lists
+from lowd.backends.protocol import Ragged
 from lowd.errors import LocalizedAxisWarning, ParameterError
 from manifolds import affine_error, roll, s_curve, same_space
 
@@ -19,7 +19,7 @@ OPS = resolve("auto", 2)
 
 def lists(near):
     m, k = near.shape
-    return Lists(np.arange(0, m * k + 1, k), near.ravel().astype(np.int32))
+    return Ragged(np.arange(0, m * k + 1, k), near.ravel().astype(np.int32))
 
 
 # -- weights -----------------------------------------------------------------------------------
@@ -36,7 +36,7 @@ def lists(near):
 )
 def test_worked_weights(backend, x, corners, reg, expected):
     ops = resolve(backend, 1)
-    near = Lists(np.array([0, len(corners)]), np.arange(len(corners), dtype=np.int32))
+    near = Ragged(np.array([0, len(corners)]), np.arange(len(corners), dtype=np.int32))
     w = ops.barycenters(np.array([x]), np.array(corners), near, reg)
     np.testing.assert_allclose(w, expected, atol=1e-6)
 

@@ -16,8 +16,8 @@ from lowd.errors import (
     ParameterError,
     RankWarning,
 )
-from lowd.keys import row_keys
-from lowd.maps import Remember
+from lowd.input.row_hash import row_keys
+from lowd.maps.remember import Remember
 from manifolds import affine_error, roll, s_curve, same_space
 
 FAMILY = (lowd.LocallyLinearEmbedding, lowd.ModifiedLLE, lowd.HessianLLE, lowd.LTSA)

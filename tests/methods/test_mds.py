@@ -12,7 +12,7 @@ from cases import close, edits, fit, rows_like, same_bits
 from dissimilarities import given, turned_onto
 from lowd.errors import ApproximationWarning, ConvergenceWarning, ParameterError
 from lowd.methods import mds as method
-from lowd.solvers.majorize import Mixing, Step, majorize
+from lowd.solvers.smacof import Mixing, Step, majorize
 
 TRIANGLE = np.array([[0.0, 3, 4], [3, 0, 5], [4, 5, 0]])
 STAR = np.array([[0.0, 1, 1, 1], [1, 0, 2, 2], [1, 2, 0, 2], [1, 2, 2, 0]])

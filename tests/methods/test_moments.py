@@ -7,7 +7,7 @@ import pytest
 
 import lowd
 from cases import rows_like
-from lowd import draws
+from lowd import random
 from lowd.backends import resolve
 from lowd.backends.protocol import Moments
 from lowd.solvers.canonical import settle, signs
@@ -170,27 +170,27 @@ def test_the_basis_of_a_repeated_eigenvalue_depends_on_its_space_only(rng):
 
 def test_random_numbers_are_a_function_of_seed_stream_and_index():
     index = np.arange(1000)
-    whole = draws.uniforms(7, "a", index)
-    np.testing.assert_array_equal(draws.uniforms(7, "a", index[500:510]), whole[500:510])
-    assert not (whole == draws.uniforms(7, "b", index)).any()
-    assert not (whole == draws.uniforms(8, "a", index)).any()
+    whole = random.uniforms(7, "a", index)
+    np.testing.assert_array_equal(random.uniforms(7, "a", index[500:510]), whole[500:510])
+    assert not (whole == random.uniforms(7, "b", index)).any()
+    assert not (whole == random.uniforms(8, "a", index)).any()
     # These never change: what an earlier version drew from a seed is drawn again.
-    assert draws.bits(0, "rows", np.arange(3)).tolist() == GOLDEN
+    assert random.bits(0, "rows", np.arange(3)).tolist() == GOLDEN
 
 
 def test_random_numbers_have_their_laws():
     from scipy import stats
 
     n = 100_000
-    assert stats.kstest(draws.uniforms(1, "u", np.arange(n)), "uniform").pvalue > 1e-3
-    assert stats.kstest(draws.normals(1, "n", (n,)), "norm").pvalue > 1e-3
-    assert abs(draws.signs(1, "s", n).mean()) < 4 / np.sqrt(n)
-    assert abs(np.corrcoef(draws.normals(1, "n", (2, n)))[0, 1]) < 4 / np.sqrt(n)
+    assert stats.kstest(random.uniforms(1, "u", np.arange(n)), "uniform").pvalue > 1e-3
+    assert stats.kstest(random.normals(1, "n", (n,)), "norm").pvalue > 1e-3
+    assert abs(random.signs(1, "s", n).mean()) < 4 / np.sqrt(n)
+    assert abs(np.corrcoef(random.normals(1, "n", (2, n)))[0, 1]) < 4 / np.sqrt(n)
     counts = np.zeros(10)
     for seed in range(4000):
-        counts[draws.subset(seed, "k", 10, 3)] += 1
+        counts[random.subset(seed, "k", 10, 3)] += 1
     assert stats.chisquare(counts).pvalue > 1e-3
     for k in (1, 5, 10):
-        chosen = draws.subset(3, "k", 10, k)
+        chosen = random.subset(3, "k", 10, k)
         assert len(set(chosen.tolist())) == k
         assert (np.diff(chosen) > 0).all()

@@ -13,13 +13,13 @@ from sklearn.datasets import load_digits, load_iris
 
 import lowd
 from cases import close, rows_like, same_bits
-from lowd import sizes
 from lowd.backends import resolve
-from lowd.base import Context
+from lowd.core.estimator import Context
 from lowd.errors import RankWarning, RestartWarning, ScaleWarning
-from lowd.solvers import principal
+from lowd.input import ranges as sizes
+from lowd.solvers import pca as principal
 from lowd.solvers.krylov import TOLERANCE
-from lowd.solvers.principal import ROUTES, Centered, choose_route
+from lowd.solvers.pca import ROUTES, Centered, choose_route
 
 HOURS = np.array([[10.0, 90.0], [6.0, 68.0], [20.0, 95.0]])
 

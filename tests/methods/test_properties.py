@@ -13,8 +13,8 @@ from scipy.spatial.distance import cdist
 
 import lowd
 from cases import BACKENDS
+from lowd.core.parameters import accepts, describe, domains, read
 from lowd.errors import LowdWarning
-from lowd.params import accepts, describe, domains, read
 
 relaxed = settings(max_examples=60, deadline=None)
 SHAPES = st.tuples(st.integers(1, 9), st.integers(1, 6))

@@ -10,10 +10,10 @@ from sklearn import datasets as sklearn_datasets
 
 import lowd
 from lowd.backends import resolve
+from lowd.distances.metrics import Distances
 from lowd.errors import ShortcutWarning
-from lowd.graph import neighbor_graph
-from lowd.relations.distances import Distances
-from lowd.shortcuts import shortcuts
+from lowd.graph.neighbor_graph import neighbor_graph
+from lowd.graph.short_circuits import shortcuts
 
 RNG = np.random.default_rng(0)
 

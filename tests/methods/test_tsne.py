@@ -18,7 +18,7 @@ import lowd
 from cases import rows_like
 from lowd.backends import resolve
 from lowd.backends.descents import potential
-from lowd.backends.protocol import Lists
+from lowd.backends.protocol import Ragged
 from lowd.errors import (
     ConvergenceWarning,
     DisconnectedGraphWarning,
@@ -95,7 +95,7 @@ def test_worked_example_of_a_new_point(backend, kernel, place):
     p, beta = ops.perplexity(starts, np.array([4.0, 1, 1, 25]), 2.5)
     assert beta[0] == pytest.approx(0.583532, abs=1e-6)
     np.testing.assert_allclose(p, [0.079897, 0.460051, 0.460051, 0], atol=1e-6)
-    near = Lists(starts, np.arange(4, dtype=np.int32))
+    near = Ragged(starts, np.arange(4, dtype=np.int32))
     start = np.array([p @ PLACES])
     found = ops.settle(near, p, PLACES, kernel, None, start)
     np.testing.assert_allclose(found[0], place, atol=1e-4)
@@ -235,7 +235,7 @@ def test_neighbors_in_several_places_draw_a_new_row_to_the_most_of_them(backend)
     middles = np.array([[3.2, 13.1], [13.1, 33.2], [33.2, 3.1]])
     listed = np.argsort(cdist(middles, Y), axis=1)[:, :20].astype(np.int32).ravel()
     p = np.repeat([0.32, 0.36, 0.32], 20) / 20
-    near = Lists(np.array([0, 60]), listed)
+    near = Ragged(np.array([0, 60]), listed)
     place = resolve(backend, 1).settle(near, p, Y, "student", None)[0]
     assert np.linalg.norm(place - middles[1]) < 2
 

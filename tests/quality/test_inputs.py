@@ -13,8 +13,8 @@ from scipy.spatial.distance import cdist
 import lowd
 from lowd import progress
 from lowd.errors import DataError, ParameterError, UnsupportedError
-from lowd.quality import Evaluation, Measure, continuity, trustworthiness
-from lowd.quality.gates import Evaluator, Task
+from lowd.evidence.quality import Evaluation, Measure, continuity, trustworthiness
+from lowd.evidence.quality.gates import Evaluator, Task
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(90, 5)) * [5, 3, 1, 1, 1]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import lowd
-from lowd.quality import gates
-from lowd.quality.gates import Evaluator, Task, anchor_count
-from lowd.quality.triplets import random_triplets
+from lowd.evidence.quality import gates
+from lowd.evidence.quality.gates import Evaluator, Task, anchor_count
+from lowd.evidence.quality.triplets import random_triplets
 
 DRAWS, N, M = 200, 300, 60
 

@@ -11,8 +11,8 @@ from sklearn.manifold import trustworthiness as peer_trustworthiness
 from sklearn.metrics import silhouette_samples
 
 import lowd
-from lowd.quality import continuity, trustworthiness
-from lowd.quality.classes import separations
+from lowd.evidence.quality import continuity, trustworthiness
+from lowd.evidence.quality.classes import separations
 
 PERFECT = {
     "trustworthiness": 1,

@@ -7,13 +7,11 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, cast
 
-import numpy as np
-
 from .. import threads
 from ..errors import BackendUnavailableError, ParameterError
 from .protocol import Backend
 
-__all__ = ["Backend", "available", "preload", "resolve"]
+__all__ = ["Backend", "available", "resolve"]
 
 # name -> (module, class, packages it needs), in order of preference for "auto".
 _REGISTRY = {
@@ -51,13 +49,6 @@ def _class(name: str) -> Any:
         )
     module, cls, _ = _REGISTRY[name]
     return getattr(import_module(module, __package__), cls)
-
-
-def preload() -> None:
-    """Do what the first call of "auto" would: a class is ready once it is imported."""
-    ready = resolve("auto", None)
-    threads.find_blas()
-    ready.eigh(np.eye(2), 1)  # LAPACK's first call takes 2 ms more than the next
 
 
 def _missing(name: str) -> list[str]:

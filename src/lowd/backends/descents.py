@@ -11,7 +11,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from .protocol import Array, Float64, Forces, Lists, Mesh
+from .protocol import Array, Float64, Forces, Mesh, Ragged
 
 BLOCK = 2**21  # pairs looked at together
 LARGE = 1e15  # of a coordinate of a step, before it is shortened
@@ -49,7 +49,7 @@ class DescentVerbs:
 
     def settle(
         self,
-        near: Lists,
+        near: Ragged,
         weights: Float64,
         Y: Array,
         kernel: str,

@@ -12,7 +12,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from .. import progress
-from .protocol import Array, Backend, Float64, Index, Ints, Lists, Neighbors, Rows, Ways
+from .protocol import Array, Backend, Float64, Index, Ints, Neighbors, Ragged, Rows, Ways
 
 BLOCK = 2**22  # distances looked at together
 ROUNDING = 1e-13  # an eigenvalue of a Gram matrix below this share of the largest is none
@@ -86,7 +86,7 @@ class GraphVerbs:
         order = np.argsort(wide, axis=1, kind="stable")[:, :k]
         return Neighbors(order.astype(np.int32), np.take_along_axis(wide, order, 1))
 
-    def paths(self, graph: csr_array, near: Lists, steps: Float64 | None = None) -> Array:
+    def paths(self, graph: csr_array, near: Ragged, steps: Float64 | None = None) -> Array:
         n, m = graph.shape[0], len(near.starts) - 1
         if steps is None and (np.diff(near.starts) == 1).all():
             plain: Array = dijkstra(graph, directed=True, indices=near.indices)
@@ -101,10 +101,10 @@ class GraphVerbs:
         return lengths[:, :n].astype(graph.dtype)
 
     def ways(self, graph: csr_array) -> Ways:
-        G = self.paths(graph, Lists.each(np.arange(graph.shape[0])))
+        G = self.paths(graph, Ragged.each(np.arange(graph.shape[0])))
         return AllWays(self, (G + G.T) / 2)  # type: ignore[arg-type]
 
-    def relax(self, near: Lists, lengths: Float64, G: Array) -> Array:
+    def relax(self, near: Ragged, lengths: Float64, G: Array) -> Array:
         out = np.full((len(near.starts) - 1, G.shape[1]), np.inf, G.dtype)
         lengths = lengths.astype(G.dtype)
         for i, (begin, end) in enumerate(zip(near.starts, near.starts[1:], strict=False)):
@@ -122,7 +122,7 @@ class GraphVerbs:
             out += c * U
         return out
 
-    def barycenters(self, Q: Array, X: Array, near: Lists, reg: float) -> Float64:
+    def barycenters(self, Q: Array, X: Array, near: Ragged, reg: float) -> Float64:
         weights = np.empty(len(near.indices))
         for i, (begin, end) in enumerate(zip(near.starts, near.starts[1:], strict=False)):
             Z = _differences(X[near.indices[begin:end]], Q[i])
@@ -130,7 +130,7 @@ class GraphVerbs:
         return weights
 
     def alignment(
-        self, X: Array, near: Lists, kind: str, k: int, reg: float, mass: Float64
+        self, X: Array, near: Ragged, kind: str, k: int, reg: float, mass: Float64
     ) -> csr_array:
         patches = [
             near.indices[begin:end]

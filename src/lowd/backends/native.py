@@ -24,11 +24,11 @@ from .protocol import (
     Forces,
     Index,
     Ints,
-    Lists,
     Majorized,
     Mesh,
     Moments,
     Neighbors,
+    Ragged,
     Rows,
     Survey,
     Symmetry,
@@ -185,7 +185,7 @@ class Native(Reference):
         _native.hadamard(X, signs, rows, padded, scale, out, threads, step("projection"))
         return out
 
-    def paths(self, graph: csr_array, near: Lists, steps: Float64 | None = None) -> Array:
+    def paths(self, graph: csr_array, near: Ragged, steps: Float64 | None = None) -> Array:
         out = np.empty((len(near.starts) - 1, graph.shape[0]), graph.dtype)
         first = None if steps is None else steps.astype(graph.dtype)
         _native.paths(*_edges(graph), *near, first, out, self.threads, step("shortest paths"))
@@ -197,7 +197,7 @@ class Native(Reference):
         _native.ring(*_edges(graph), ring, self.threads, step("shortest paths"))
         return NativeWays(ring, self.threads)
 
-    def relax(self, near: Lists, lengths: Float64, G: Array) -> Array:
+    def relax(self, near: Ragged, lengths: Float64, G: Array) -> Array:
         G = rowwise(G, G.dtype)
         out = np.empty((len(near.starts) - 1, G.shape[1]), G.dtype)
         steps: Array = lengths.astype(G.dtype)
@@ -215,7 +215,7 @@ class Native(Reference):
         )
         return out
 
-    def barycenters(self, Q: Array, X: Array, near: Lists, reg: float) -> Float64:
+    def barycenters(self, Q: Array, X: Array, near: Ragged, reg: float) -> Float64:
         dtype = np.result_type(Q.dtype, X.dtype)
         out = np.empty(len(near.indices))
         Q, X = rowwise(Q, dtype), rowwise(X, dtype)
@@ -223,12 +223,12 @@ class Native(Reference):
         return out
 
     def alignment(
-        self, X: Array, near: Lists, kind: str, k: int, reg: float, mass: Float64
+        self, X: Array, near: Ragged, kind: str, k: int, reg: float, mass: Float64
     ) -> csr_array:
         n = len(X)
         if kind == "modified":  # a patch ends with its own row
             own = np.insert(near.indices, near.starts[1:], np.arange(n, dtype=np.int32))
-            near = Lists(near.starts + np.arange(n + 1), own)
+            near = Ragged(near.starts + np.arange(n + 1), own)
         indptr = np.empty(n + 1, np.int64)
         _native.alignment_starts(*near, indptr, self.threads)
         indices, data = np.empty(indptr[-1], np.int32), np.empty(indptr[-1])
@@ -264,7 +264,7 @@ class Native(Reference):
 
     def settle(
         self,
-        near: Lists,
+        near: Ragged,
         weights: Float64,
         Y: Array,
         kernel: str,

@@ -55,15 +55,15 @@ class Neighbors(NamedTuple):
     recall: float = 1.0
 
 
-class Lists(NamedTuple):
-    """Lists of row numbers of different lengths: list i is indices[starts[i] : starts[i + 1]]."""
+class Ragged(NamedTuple):
+    """Ragged of row numbers of different lengths: list i is indices[starts[i] : starts[i + 1]]."""
 
     starts: NDArray[np.int64]
     indices: Ints
 
     @classmethod
-    def each(cls, rows: NDArray[np.integer[Any]]) -> Lists:
-        """Lists of one row."""
+    def each(cls, rows: NDArray[np.integer[Any]]) -> Ragged:
+        """Ragged of one row."""
         return cls(np.arange(len(rows) + 1), rows.astype(np.int32))
 
 
@@ -262,7 +262,7 @@ class Backend(Protocol):
         Column own[i] of row i is left out: its place is 0.
         """
 
-    def paths(self, graph: csr_array, near: Lists, steps: Float64 | None = None) -> Array:
+    def paths(self, graph: csr_array, near: Ragged, steps: Float64 | None = None) -> Array:
         """Lengths of shortest paths (lists x nodes) in a symmetric graph, in its dtype.
 
         Paths start at the nodes of a list, after a first step to each (None: of length 0). Stored
@@ -272,7 +272,7 @@ class Backend(Protocol):
     def ways(self, graph: csr_array) -> Ways:
         """A plan for products with the lengths of all shortest paths of a connected graph."""
 
-    def relax(self, near: Lists, lengths: Float64, G: Array) -> Array:
+    def relax(self, near: Ragged, lengths: Float64, G: Array) -> Array:
         """The least of lengths[e] + G[near.indices[e]] over each list, column by column.
 
         The first step of a path to a new point: G holds what follows. Of an empty list: infinity.
@@ -283,7 +283,7 @@ class Backend(Protocol):
     ) -> Float64:
         """a A V + b V + c U in one pass over A: a step of a three-term recurrence."""
 
-    def barycenters(self, Q: Array, X: Array, near: Lists, reg: float) -> Float64:
+    def barycenters(self, Q: Array, X: Array, near: Ragged, reg: float) -> Float64:
         """Weights that best rebuild each row of Q from its listed rows of X and sum to 1.
 
         (C + R I) w = 1 with C the Gram matrix of the differences and R = reg tr C; w is then
@@ -292,7 +292,7 @@ class Backend(Protocol):
         """
 
     def alignment(
-        self, X: Array, near: Lists, kind: str, k: int, reg: float, mass: Float64
+        self, X: Array, near: Ragged, kind: str, k: int, reg: float, mass: Float64
     ) -> csr_array:
         """The sum of mass_i F_i F_i' over patches, as a sparse symmetric matrix.
 
@@ -341,7 +341,7 @@ class Backend(Protocol):
 
     def settle(
         self,
-        near: Lists,
+        near: Ragged,
         weights: Float64,
         Y: Array,
         kernel: str,

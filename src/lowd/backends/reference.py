@@ -13,7 +13,7 @@ from scipy.linalg import lapack
 from scipy.sparse import csr_array, diags_array, issparse
 from scipy.spatial.distance import cdist
 
-from ..threads import calm_blas
+from ..threads import single_threaded_blas
 from .descents import DescentVerbs
 from .graphs import GraphVerbs
 from .protocol import MEASURES, Array, Basis, Float64, Moments, Rows, Spectrum, Survey, Symmetry
@@ -169,7 +169,7 @@ class Reference(GraphVerbs, RankVerbs, ScalingVerbs, DescentVerbs):
 
     def eigh(self, A: Float64, k: int, *, whole: bool = False) -> Spectrum:
         n = len(A)
-        with calm_blas() if 2 * TINY < n <= SMALL else nullcontext():
+        with single_threaded_blas() if 2 * TINY < n <= SMALL else nullcontext():
             if 2 * k > n or n <= TINY:  # then all of them are found sooner than some
                 values, vectors = np.linalg.eigh(A)
                 values, vectors = values if whole else values[n - k :], vectors[:, n - k :]
@@ -180,7 +180,7 @@ class Reference(GraphVerbs, RankVerbs, ScalingVerbs, DescentVerbs):
         return Spectrum(values[::-1], vectors[:, ::-1])
 
     def svd(self, A: Float64) -> tuple[Float64, Float64, Float64]:
-        with calm_blas() if min(A.shape) <= SMALL else nullcontext():
+        with single_threaded_blas() if min(A.shape) <= SMALL else nullcontext():
             U, values, Vt = scipy.linalg.svd(A, full_matrices=False)
         return U, values, Vt
 

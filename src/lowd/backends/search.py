@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _native
-from ..draws import subset
 from ..progress import step
+from ..random import subset
 from .protocol import Array, Backend, Float64, Ints, Neighbors
 
 # Pairs up to which each is looked at: a filter of more columns takes longer to make. Measured with

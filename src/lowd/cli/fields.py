@@ -110,7 +110,7 @@ def default_of(field: dataclasses.Field[Any]) -> Any:
 
 def build(name: str, given: dict[str, Any]) -> Any:
     """The unfitted model for what was typed."""
-    from ..params import check_params
+    from ..core.parameters import check_params
 
     cls = _class(name)
     params: dict[str, Any] = {}
@@ -132,7 +132,7 @@ def read(name: str, parameter: str, text: str) -> Any:
     """What was typed as a value of the parameter's domain; the error names the flag."""
     import numpy as np
 
-    from ..params import accepts, read
+    from ..core.parameters import accepts, read
 
     domain = _domain(_class(name), parameter)
     if text.endswith(".npy") and accepts(domain, np.empty(0)):
@@ -150,7 +150,7 @@ def _class(name: str) -> Any:
 
 
 def _domain(cls: type, parameter: str) -> Any:
-    from ..params import domains
+    from ..core.parameters import domains
 
     return domains(cls)[parameter]
 

@@ -56,7 +56,7 @@ class Run:
 
     @cached_property
     def diagnosis(self) -> Any:
-        from ..diagnosis import diagnose
+        from ..evidence.diagnosis import diagnose
 
         named = isinstance(self.X, np.ndarray) and self.prepared.columns
         return diagnose(
@@ -93,8 +93,8 @@ class Run:
 
     def _judged(self, model: Any, Y: Any) -> Any:
         """The evidence; a map of few rows has none, and is a map all the same."""
-        from ..quality import evaluate
-        from ..quality.units import as_seen_by
+        from ..evidence.quality import evaluate
+        from ..evidence.quality.units import as_seen_by
 
         params = model.get_params(deep=False)
         try:

@@ -57,7 +57,7 @@ def diagnose(given: dict[str, Any], talk: Talk, outputs: Outputs) -> Answer:
 
 def evaluate(given: dict[str, Any], talk: Talk, _: Outputs) -> Answer:
     """`lowd evaluate data map`."""
-    from ..quality import evaluate
+    from ..evidence.quality import evaluate
 
     rows = read(given, talk)
     X, _prepared = prepare(rows, given)
@@ -108,7 +108,7 @@ def _order(rows: Any, places: Any) -> Any:
 
 def compare(given: dict[str, Any], talk: Talk, outputs: Outputs) -> Answer:
     """`lowd compare data --methods pca,isomap`."""
-    from ..comparison import compare
+    from ..evidence.compare import compare
 
     options: dict[str, Any] = {}
     if given["methods"]:
@@ -132,7 +132,7 @@ def compare(given: dict[str, Any], talk: Talk, outputs: Outputs) -> Answer:
 
 def dimension(given: dict[str, Any], talk: Talk, outputs: Outputs) -> Answer:
     """`lowd dimension data`."""
-    from ..dimensions import dimension
+    from ..evidence.dimension import dimension
 
     X, _ = prepare(read(given, talk), given)
     made = dimension(X, random_state=given["seed"])

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import draws
+from .. import random
 from ..errors import ParameterError
 from .sample import Dataset
 
@@ -91,9 +91,9 @@ def clusters(
             "2 features are needed."
         )
     labels = np.arange(_positive(n)) % n_clusters
-    centers = separation * draws.normals(seed, "cluster centers", (n_clusters, 2))
-    truth = centers[labels] + spread * draws.normals(seed, "cluster rows", (n, 2))
-    axes, triangle = np.linalg.qr(draws.normals(seed, "cluster plane", (n_features, 2)))
+    centers = separation * random.normals(seed, "cluster centers", (n_clusters, 2))
+    truth = centers[labels] + spread * random.normals(seed, "cluster rows", (n, 2))
+    axes, triangle = np.linalg.qr(random.normals(seed, "cluster plane", (n_features, 2)))
     X = truth @ (axes * np.sign(np.diag(triangle))).T
     return Dataset("clusters", _noisy(X, noise, seed), truth, labels.astype(float), labels)
 
@@ -109,7 +109,7 @@ def _square(
     start = found = 0
     while found < _positive(n):
         index = np.arange(start, start + _BLOCK)
-        points = np.stack([draws.uniforms(seed, f"{stream} {axis}", index) for axis in "uv"])
+        points = np.stack([random.uniforms(seed, f"{stream} {axis}", index) for axis in "uv"])
         kept.append(points if keep is None else points[:, keep(*points)])
         start, found = start + _BLOCK, found + kept[-1].shape[1]
     u, v = np.hstack(kept)[:, :n]
@@ -123,7 +123,7 @@ def _rolled(name: str, t: Floats, height: Floats, noise: float, seed: int) -> Da
 
 
 def _noisy(X: Floats, noise: float, seed: int) -> Floats:
-    return X + noise * draws.normals(seed, "noise", X.shape) if noise else X
+    return X + noise * random.normals(seed, "noise", X.shape) if noise else X
 
 
 def _positive(n: int) -> int:

@@ -9,11 +9,11 @@ import numpy as np
 
 from .. import datasets, plot, progress
 from ..errors import MissingFileError
+from ..evidence.quality import trustworthiness
 from ..methods.isomap import Isomap
 from ..methods.lle import LocallyLinearEmbedding
 from ..methods.pca import PCA
 from ..methods.tsne import TSNE
-from ..quality import trustworthiness
 from .agreement import recognized
 from .drawing import bare, kept, panels
 from .result import Demonstration, Number

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from .. import datasets, plot
+from ..evidence.quality import trustworthiness
 from ..methods.lle import LocallyLinearEmbedding
 from ..methods.pca import PCA
-from ..quality import trustworthiness
 from .drawing import bare, kept, panels
 from .result import Demonstration, Number
 

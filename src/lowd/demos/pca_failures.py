@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import draws
+from .. import random
 from ..errors import ScaleWarning
 from ..methods.kernel_pca import KernelPCA
 from ..methods.pca import PCA
@@ -37,7 +37,7 @@ def show(out: Path, data: Path | None = None) -> Demonstration:  # noqa: ARG001 
 
 def exact(n: int, stream: str) -> Any:
     """Normal rows whose sample covariance is the identity, to the last digit."""
-    Z = draws.normals(0, stream, (n, 2))
+    Z = random.normals(0, stream, (n, 2))
     Z -= Z.mean(0)
     return Z @ np.linalg.inv(np.linalg.cholesky(np.cov(Z.T))).T
 
@@ -87,7 +87,7 @@ def _bent(ring: Any, kernel: Any) -> list[Number]:
     """Two rings, one inside the other: evenly spread points, a little noise."""
     t = np.linspace(0, 2 * np.pi, 240, endpoint=False)
     radius = np.where(np.arange(240) % 2, 1.0, 0.35)
-    X = np.c_[np.cos(t), np.sin(t)] * (radius + 0.03 * draws.normals(0, "ring", (240,)))[:, None]
+    X = np.c_[np.cos(t), np.sin(t)] * (radius + 0.03 * random.normals(0, "ring", (240,)))[:, None]
     inner = radius < 0.5
     pca = PCA(2).fit(X)
     Y = KernelPCA(2, kernel="rbf", gamma=3.0).fit_transform(X)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import datasets, errors, progress
-from ..base import Reducer
+from ..core.estimator import Reducer
 from ..methods.classical_mds import ClassicalMDS
 from ..methods.diffusion_maps import DiffusionMaps
 from ..methods.hessian_lle import HessianLLE

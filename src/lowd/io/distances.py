@@ -67,7 +67,7 @@ def _named(table: Table, note: str) -> Table:
     """Rows of a square matrix are called as its columns are."""
     default = all(name == f"x{j}" for j, name in enumerate(table.columns))
     ids = table.ids if table.ids is not None or default else np.array(table.columns)
-    return dataclasses.replace(table, kind="distances", ids=ids).noting(note)
+    return dataclasses.replace(table, kind="distances", ids=ids).with_report(note)
 
 
 def _looks_like_distances(X: NDArray[Any]) -> bool:

@@ -15,13 +15,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
 
-from .. import memory, progress
-from ..errors import (
-    FileFormatError,
-    MissingFileError,
-    MissingPackageError,
-    NotEnoughMemoryError,
-)
+from .. import progress
+from ..core import memory
+from ..errors import FileFormatError, MissingFileError, MissingPackageError, NotEnoughMemoryError
 
 # A packed file may grow so many times, beyond a size that does no harm. Tables of numbers shrink
 # to a half or a tenth; only text that repeats itself shrinks more.

@@ -66,7 +66,7 @@ class Table:
         parts += ["labels"] if self.labels is not None else []
         return f"Table({self.source!r}: {', '.join(parts)})"
 
-    def noting(self, *sentences: str) -> Table:
+    def with_report(self, *sentences: str) -> Table:
         return dataclasses.replace(self, notes=(*self.notes, *sentences))
 
     def mapped(

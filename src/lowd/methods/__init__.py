@@ -2,9 +2,9 @@
 
 METHODS = {
     "PCA": "pca",
-    "GaussianRandomProjection": "random_projection",
-    "SparseRandomProjection": "random_projection",
-    "HadamardRandomProjection": "random_projection",
+    "GaussianRandomProjection": "gaussian_random_projection",
+    "SparseRandomProjection": "sparse_random_projection",
+    "HadamardRandomProjection": "hadamard_random_projection",
     "ClassicalMDS": "classical_mds",
     "MDS": "mds",
     "NonMetricMDS": "nonmetric_mds",

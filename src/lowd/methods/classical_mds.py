@@ -6,23 +6,19 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from .. import blocks
 from ..backends import resolve
 from ..backends.protocol import Array
-from ..base import Context, Fit, Reducer, reducer, rehearse
-from ..data import Data, Kind, as_data
+from ..core.estimator import Context, Fit, Reducer, reducer
+from ..core.parameters import Count, Metric, Seed, refuse_unused
+from ..distances.corrections import corrected
+from ..distances.metrics import data_kind, distances_of, takes_sparse
 from ..errors import UnsupportedError
-from ..params import Count, Metric, Seed, refuse_unused
-from ..relations.corrections import corrected
-from ..relations.distances import MinusHalfSquare, data_kind, distances_of, takes_sparse
+from ..input import blocks
+from ..input.validation import Data, Kind, validate
+from ..relations.inner_products import MinusHalfSquare
+from ..solvers.centered import centered_spectrum, check_count, euclidean_spectrum, spectrum_memory
 from ..solvers.landmarks import landmark_scaling
-from ..solvers.principal import axes_memory
-from ..solvers.spectral import (
-    centered_spectrum,
-    check_count,
-    euclidean_spectrum,
-    spectrum_memory,
-)
+from ..solvers.pca import axes_memory
 
 
 @reducer
@@ -88,7 +84,9 @@ class ClassicalMDS(Reducer):
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         check_count(self.n_components, n, f"n_samples={n}")
         if self.metric == "euclidean" and not self.metric_params and self.n_landmarks is None:
-            return euclidean_spectrum(X, self.n_components, ctx).noting(**_means_of_rows(X, ctx))
+            return euclidean_spectrum(X, self.n_components, ctx).with_report(
+                **_means_of_rows(X, ctx)
+            )
         if self.n_landmarks is not None:
             refuse_unused(self, ["correction"], "landmarks are scaled without one")
         base = distances_of(Data(X, ctx.dtype, ctx.survey), self.metric, self.metric_params)
@@ -97,7 +95,7 @@ class ClassicalMDS(Reducer):
         base, constant = corrected(base, self.correction, ctx.ops)
         fit = centered_spectrum(MinusHalfSquare(base), self.n_components, ctx, whole=True)
         means = -2 * fit.map.means
-        return fit.noting(
+        return fit.with_report(
             d2_mean=means,
             d2_grand_mean=float(means.mean()),
             correction_constant=constant,
@@ -119,7 +117,7 @@ class ClassicalMDS(Reducer):
             )
         Y = np.asarray(self._transform(X), np.float64)
         ops = resolve(self.backend, self.n_jobs)
-        data = as_data(self, X, self._kind(), fitting=False, sparse=self._takes_sparse(), ops=ops)
+        data = validate(self, X, self._kind(), fitting=False, sparse=self._takes_sparse(), ops=ops)
         if hasattr(self.map_, "relation"):
             K = self.map_.relation.toward(data.items, ops)
             to_mean = -2 * K.mean(1, dtype=np.float64) - self.d2_grand_mean_ / 2
@@ -189,6 +187,3 @@ def _fit_of(report: dict[str, Any]) -> dict[str, Any]:
         "n_positive": int((spectrum > tolerance).sum()),
         "n_negative": int((spectrum < -tolerance).sum()),
     }
-
-
-rehearse(ClassicalMDS(2))

@@ -8,21 +8,29 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array, issparse
 
 from ..backends.protocol import Float64
-from ..base import Context, Fit, reducer
-from ..data import Data, Kind
+from ..core.estimator import Context, Fit, reducer
+from ..core.graph_method import GraphMethod
+from ..core.parameters import (
+    AtLeast,
+    AtMost,
+    Count,
+    Metric,
+    NonNegative,
+    Positive,
+    Seed,
+    refuse_unused,
+)
+from ..distances.metrics import data_kind, distances_of, takes_sparse
 from ..errors import ParameterError, RankWarning, warn
-from ..graph import OnDisconnected
-from ..graph_reducer import GraphReducer
-from ..maps import MarkovMap
-from ..params import AtLeast, AtMost, Count, Metric, NonNegative, Positive, Seed, refuse_unused
+from ..graph.given import NeighborGraph
+from ..graph.neighbor_graph import OnDisconnected
+from ..graph.search import size
+from ..input.validation import Data, Kind
+from ..maps.laplacian import MarkovMap
 from ..relations.affinities import Net, along_graph, between_all
-from ..relations.distances import data_kind, distances_of, takes_sparse
-from ..relations.neighbors import size
-from ..relations.ready import NeighborGraph
-from ..relations.scale import dimension_by_scale
+from ..relations.bandwidth import dimension_by_scale
 from ..solvers.canonical import signs
-from ..solvers.localized import knob_of, localized
-from ..solvers.markov import (
+from ..solvers.laplacian import (
     INDEXED,
     Walk,
     drawn_landmarks,
@@ -32,13 +40,14 @@ from ..solvers.markov import (
     walk_memory,
     walk_spectrum,
 )
+from ..solvers.localized import knob_of, localized
 
 DENSE = 5000  # rows up to which the kernel ties all pairs
 MANY = 60  # neighbors that are tied beyond that
 
 
 @reducer
-class DiffusionMaps(GraphReducer):
+class DiffusionMaps(GraphMethod):
     """Coordinates whose distances are diffusion distances: how differently two walks spread.
 
     Use it for shapes with branches, noise and uneven density: a distance sums over all paths, so a
@@ -114,7 +123,7 @@ class DiffusionMaps(GraphReducer):
         growth = _growth(net)
         net, density = _less_dense(net, self.alpha, ctx)
         walk = walk_spectrum(net, self.n_components, ctx)
-        fit = self._placed(net, walk, density).noting(n_neighbors=k, **growth)
+        fit = self._placed(net, walk, density).with_report(n_neighbors=k, **growth)
         return extended(fit, X, landmarks, ctx)
 
     def _kernel(

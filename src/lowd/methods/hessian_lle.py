@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Literal, Self
 
 from ..backends.protocol import Array
-from ..base import Context, Fit, reducer
-from ..graph import Graph, OnDisconnected
-from ..graph_reducer import GraphReducer
-from ..params import Count, NonNegative, Positive, Seed
+from ..core.estimator import Context, Fit, reducer
+from ..core.graph_method import GraphMethod
+from ..core.parameters import Count, NonNegative, Positive, Seed
+from ..graph.neighbor_graph import Graph, OnDisconnected
 from ..solvers.alignment import (
     Alignment,
     aligned,
@@ -20,7 +20,7 @@ from ..solvers.alignment import (
 
 
 @reducer
-class HessianLLE(GraphReducer):
+class HessianLLE(GraphMethod):
     """Places whose second derivatives along the data vanish as far as possible.
 
     Use it for a sheet with holes or of an odd outline, sampled densely: where `Isomap` needs a

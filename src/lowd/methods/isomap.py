@@ -7,18 +7,13 @@ from typing import Any, Literal, Self
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from .. import memory
 from ..backends import resolve
-from ..backends.protocol import Array, Lists
-from ..base import Context, Fit, reducer
-from ..data import Data, Kind
-from ..errors import ApproximationWarning, ParameterError, UnsupportedError, warn
-from ..graph import Graph, OnDisconnected, neighbor_graph
-from ..graph_reducer import GraphReducer
-from ..maps import GeodesicMap
-from ..params import Count, Metric, Positive, Seed, refuse_unused
-from ..relations import own
-from ..relations.distances import (
+from ..backends.protocol import Array, Ragged
+from ..core import memory
+from ..core.estimator import Context, Fit, reducer
+from ..core.graph_method import GraphMethod
+from ..core.parameters import Count, Metric, Positive, Seed, refuse_unused
+from ..distances.metrics import (
     DistanceRelation,
     Distances,
     Listed,
@@ -26,6 +21,14 @@ from ..relations.distances import (
     distances_of,
     takes_sparse,
 )
+from ..errors import ApproximationWarning, ParameterError, UnsupportedError, warn
+from ..graph.given import NeighborGraph, nearest_listed
+from ..graph.neighbor_graph import Graph, OnDisconnected, neighbor_graph
+from ..graph.search import size
+from ..graph.short_circuits import warn_of_shortcuts
+from ..input.ranges import FEW
+from ..input.validation import Data, Kind
+from ..maps.centered import GeodesicMap
 from ..relations.geodesics import (
     SAMPLE,
     TOGETHER,
@@ -35,22 +38,19 @@ from ..relations.geodesics import (
     residual_variance,
     symmetrize,
 )
-from ..relations.neighbors import size
-from ..relations.ready import NeighborGraph, nearest_listed
-from ..shortcuts import warn_of_shortcuts
-from ..sizes import FEW
+from ..solvers.centered import centered_spectrum, check_count, formed, spectrum_memory
 from ..solvers.landmarks import candidates, check_landmarks, farthest_points, scaled_from
 from ..solvers.localized import knob_of, localized
 from ..solvers.preimage import mirrored
 from ..solvers.regression import CENTERS, regression
-from ..solvers.spectral import centered_spectrum, check_count, formed, spectrum_memory
+from ..values import frozen_copy
 
 EXACT = 20_000  # rows; their distances take 1.6 GB in float64, each pair once
 LANDMARKS = 1000
 
 
 @reducer
-class Isomap(GraphReducer):
+class Isomap(GraphMethod):
     """Classical scaling of distances measured along the neighbor graph.
 
     Use it to unroll a curved sheet of points: far points keep the length of the way between them
@@ -139,7 +139,7 @@ class Isomap(GraphReducer):
         wide = self.embedding_.dtype if n > FEW else np.dtype(np.float64)
         memory.check(memory.Plan({"distances": n * n * wide.itemsize}), "geodesic_distances_", [])
         ops = resolve(self.backend, self.n_jobs)
-        lengths = ops.paths(self.graph_.astype(wide), Lists.each(np.arange(n)))
+        lengths = ops.paths(self.graph_.astype(wide), Ragged.each(np.arange(n)))
         symmetrize(lengths)
         return lengths
 
@@ -169,11 +169,13 @@ class Isomap(GraphReducer):
         Y = np.asarray(fit.embedding, np.float64)[graph.first]
         fit = fit._replace(embedding=Y[graph.place])  # copies coincide to the last bit
         variance = residual_variance(ways, targets, Y[graph.place], ctx.seed, ctx.ops)
-        fit = fit.noting(graph=graph.of_rows(lengths), residual_variance=variance, **graph.report)
-        fit = fit.noting(participation=localized(Y[graph.place], knob_of(self)))
+        fit = fit.with_report(
+            graph=graph.of_rows(lengths), residual_variance=variance, **graph.report
+        )
+        fit = fit.with_report(participation=localized(Y[graph.place], knob_of(self)))
         if self.map == "regression":
             place, report = regression(graph.base, Y, ctx)
-            fit = fit._replace(map=place).noting(**report)
+            fit = fit._replace(map=place).with_report(**report)
         else:
             fit = fit._replace(map=GeodesicMap(fit.map))
         return self._with_inverse(fit, X, Y, graph, ctx)
@@ -183,9 +185,9 @@ class Isomap(GraphReducer):
         if not isinstance(graph.base, Distances) or issparse(X):
             return fit
         plain = graph.base.preparation == "as they are"
-        rows = fit.map.base.X if plain else own(X[graph.first])
+        rows = fit.map.base.X if plain else frozen_copy(X[graph.first])
         back, error = mirrored(rows, Y.astype(ctx.dtype), 2 * self.n_components + 2, ctx)
-        return fit._replace(inverse=back).noting(reconstruction_error=error)
+        return fit._replace(inverse=back).with_report(reconstruction_error=error)
 
     def _neighborhood(
         self, X: Any, ctx: Context, neighbors: Any

@@ -8,22 +8,17 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from ..backends.protocol import Array, Float64
-from ..base import Context, Fit, Reducer, reducer, rehearse
-from ..data import Data, Kind
+from ..confidence.support import Yardstick
+from ..core.estimator import Context, Fit, Reducer, reducer
+from ..core.parameters import Count, NonNegative, Number, Positive, Seed, refuse_unused
 from ..errors import KernelWarning, UnsupportedError, warn
-from ..params import Count, NonNegative, Number, Positive, Seed, refuse_unused
+from ..input.validation import Data, Kind
 from ..relations.kernels import Kernel, kernel_of
-from ..relations.reach import Yardstick
+from ..solvers.centered import centered_spectrum, check_count, euclidean_spectrum, spectrum_memory
 from ..solvers.krylov import basis_memory
 from ..solvers.landmarks import nystroem
+from ..solvers.pca import axes_memory
 from ..solvers.preimage import preimage
-from ..solvers.principal import axes_memory
-from ..solvers.spectral import (
-    centered_spectrum,
-    check_count,
-    euclidean_spectrum,
-    spectrum_memory,
-)
 
 ALONE = 0.1  # of a row's kernel value with itself: what those with all others add up to
 KernelName = Literal["linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed"]
@@ -105,7 +100,7 @@ class KernelPCA(Reducer):
         self._refuse_unused()
         gamma = self._gamma(X, ctx)
         if self.kernel == "linear" and self.n_landmarks is None:
-            return euclidean_spectrum(X, self.n_components, ctx).noting(gamma=gamma)
+            return euclidean_spectrum(X, self.n_components, ctx).with_report(gamma=gamma)
         relation = kernel_of(
             Data(X, ctx.dtype),
             self.kernel,
@@ -125,7 +120,7 @@ class KernelPCA(Reducer):
                 solved, positive = relation.shifted(), relation.positive
             fit = centered_spectrum(solved, self.n_components, ctx, positive=positive)
         means = fit.map.means + (getattr(fit.map.relation, "measure", "") == "rbfm1")
-        fit = fit.noting(
+        fit = fit.with_report(
             gamma=gamma,
             dual_coef=fit.map.projection,
             k_mean=means,
@@ -147,7 +142,7 @@ class KernelPCA(Reducer):
             raise UnsupportedError("preimage='fixed_point' needs every row; use 'ridge'.")
         assert fit.embedding is not None
         back, error = preimage(fit, X, self.alpha, self.preimage, ctx)
-        return fit.noting(reconstruction_error=error)._replace(inverse=back)
+        return fit.with_report(reconstruction_error=error)._replace(inverse=back)
 
     def _gamma(self, X: Any, ctx: Context) -> float | None:
         """The resolved γ; None where the kernel has none."""
@@ -252,6 +247,3 @@ def _warn_of_narrowness(others: Float64, gamma: float | None) -> None:
             "little but chance. Set gamma='median', or standardize columns in different units.",
             KernelWarning,
         )
-
-
-rehearse(KernelPCA(2))

@@ -8,20 +8,19 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ..backends.protocol import Float64
-from ..base import Context, Fit, reducer
-from ..data import Data, Kind
+from ..core.estimator import Context, Fit, reducer
+from ..core.graph_method import GraphMethod
+from ..core.parameters import Count, Metric, Positive, Seed, refuse_unused
+from ..distances.metrics import data_kind, distances_of, takes_sparse
 from ..errors import ParameterError
-from ..graph import OnDisconnected
-from ..graph_reducer import GraphReducer
-from ..maps import POLE, MarkovMap
-from ..params import Count, Metric, Positive, Seed, refuse_unused
+from ..graph.given import NeighborGraph
+from ..graph.neighbor_graph import OnDisconnected
+from ..graph.search import size
+from ..input.validation import Data, Kind
+from ..maps.laplacian import POLE, MarkovMap
 from ..relations.affinities import Net, along_graph, as_given, between_all
-from ..relations.distances import data_kind, distances_of, takes_sparse
-from ..relations.neighbors import size
-from ..relations.ready import NeighborGraph
 from ..solvers.canonical import signs
-from ..solvers.localized import knob_of, localized
-from ..solvers.markov import (
+from ..solvers.laplacian import (
     INDEXED,
     Walk,
     drawn_landmarks,
@@ -31,10 +30,11 @@ from ..solvers.markov import (
     walk_memory,
     walk_spectrum,
 )
+from ..solvers.localized import knob_of, localized
 
 
 @reducer
-class LaplacianEigenmaps(GraphReducer):
+class LaplacianEigenmaps(GraphMethod):
     """Neighbors stay neighbors: the slowest functions on the neighbor graph as coordinates.
 
     Use it to see clusters and one long direction after the other; it keeps what is near, and says

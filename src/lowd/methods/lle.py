@@ -7,15 +7,15 @@ from typing import Any, Literal, Self
 from scipy.sparse import csr_array, eye_array
 
 from ..backends.protocol import Array
-from ..base import Context, Fit, reducer
-from ..graph import Graph, OnDisconnected
-from ..graph_reducer import GraphReducer
-from ..params import Count, NonNegative, Positive, Seed
+from ..core.estimator import Context, Fit, reducer
+from ..core.graph_method import GraphMethod
+from ..core.parameters import Count, NonNegative, Positive, Seed
+from ..graph.neighbor_graph import Graph, OnDisconnected
 from ..solvers.alignment import Alignment, aligned, alignment_memory, fewer_rows
 
 
 @reducer
-class LocallyLinearEmbedding(GraphReducer):
+class LocallyLinearEmbedding(GraphMethod):
     """Rebuild each point from its neighbors, and find places that are rebuilt the same way.
 
     Use it to unroll a curved sheet of points by local means only: no distances between far points

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Literal, Self
 
 from ..backends.protocol import Array
-from ..base import Context, Fit, reducer
-from ..graph import Graph, OnDisconnected
-from ..graph_reducer import GraphReducer
-from ..params import Count, NonNegative, Positive, Seed
+from ..core.estimator import Context, Fit, reducer
+from ..core.graph_method import GraphMethod
+from ..core.parameters import Count, NonNegative, Positive, Seed
+from ..graph.neighbor_graph import Graph, OnDisconnected
 from ..solvers.alignment import (
     Alignment,
     aligned,
@@ -20,7 +20,7 @@ from ..solvers.alignment import (
 
 
 @reducer
-class LTSA(GraphReducer):
+class LTSA(GraphMethod):
     """Local tangent coordinates of all points, aligned into one map.
 
     Use it to unroll a sheet faithfully up to a linear map: on a flat piece of a plane it is exact.

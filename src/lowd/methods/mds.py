@@ -7,24 +7,17 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 
-from .. import draws
+from .. import random
 from ..backends.protocol import Array, Float64, Guttman
-from ..base import Context, Fit, Reducer, reducer
-from ..data import Data, Kind
+from ..core.estimator import Context, Fit, Reducer, reducer
+from ..core.parameters import Count, Metric, Seed, Share, refuse_unused
+from ..distances.metrics import DistanceRelation, data_kind, distances_of, takes_sparse
 from ..errors import ApproximationWarning, warn
-from ..maps import StressMap
-from ..params import Count, Metric, Seed, Share, refuse_unused
-from ..relations.distances import DistanceRelation, data_kind, distances_of, takes_sparse
+from ..input.validation import Data, Kind
+from ..maps.stress import StressMap
+from ..solvers.centered import check_count, spectrum_memory
 from ..solvers.landmarks import check_landmarks
-from ..solvers.spectral import check_count, spectrum_memory
-from ..solvers.stress import (
-    check_connected,
-    measures,
-    projection,
-    scale,
-    starting,
-    weights_of,
-)
+from ..solvers.stress import check_connected, measures, projection, scale, starting, weights_of
 
 # Beyond so many rows a step over all pairs takes seconds, and their distances gigabytes.
 MANY, ENOUGH = 20_000, 2_000
@@ -114,7 +107,7 @@ class MDS(Reducer):
             refuse_unused(self, ["n_init"], "init is an array of places")
         m = self._count(n)
         if m is None:
-            return self._scaled(base, ctx).noting(route="all pairs")
+            return self._scaled(base, ctx).with_report(route="all pairs")
         if self.n_landmarks is None:
             warn(
                 f"{n} rows have {n * (n - 1) // 2:.1e} pairs; {m} random landmarks are scaled and "
@@ -122,10 +115,10 @@ class MDS(Reducer):
                 ApproximationWarning,
             )
         check_landmarks(m, self.n_components, n)
-        chosen = draws.subset(ctx.seed, "landmarks", n, m)
+        chosen = random.subset(ctx.seed, "landmarks", n, m)
         fit = self._scaled(base.at(chosen), ctx)
         embedding = fit.map(base.everything(), ctx.ops)
-        return fit._replace(embedding=embedding).noting(route="landmarks", landmarks=chosen)
+        return fit._replace(embedding=embedding).with_report(route="landmarks", landmarks=chosen)
 
     def _scaled(self, base: DistanceRelation, ctx: Context) -> Fit:
         D, k = base.distances(ctx.ops), self.n_components

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any, Literal, Self
 
 from ..backends.protocol import Array
-from ..base import Context, Fit, reducer
-from ..graph import Graph, OnDisconnected
-from ..graph_reducer import GraphReducer
-from ..params import Count, NonNegative, Positive, Seed
+from ..core.estimator import Context, Fit, reducer
+from ..core.graph_method import GraphMethod
+from ..core.parameters import Count, NonNegative, Positive, Seed
+from ..graph.neighbor_graph import Graph, OnDisconnected
 from ..solvers.alignment import Alignment, aligned, alignment_memory, fewer_rows
 
 
 @reducer
-class ModifiedLLE(GraphReducer):
+class ModifiedLLE(GraphMethod):
     """Locally linear embedding with several weight vectors per point.
 
     Use it in place of `LocallyLinearEmbedding` where faithfulness matters: one weight vector per

@@ -8,12 +8,12 @@ from scipy.sparse import csr_array
 
 from ..backends import resolve
 from ..backends.protocol import Backend
-from ..base import Context, Fit, Reducer, reducer
-from ..data import Data, Kind, as_data
-from ..params import Count, Metric, check_params
-from ..relations.distances import DistanceRelation, data_kind, distances_of, takes_sparse
-from ..relations.neighbors import as_rows, check_neighbors, nearest, others, size
-from ..relations.ready import NeighborGraph as NeighborGraph
+from ..core.estimator import Context, Fit, Reducer, reducer
+from ..core.parameters import Count, Metric, check_params
+from ..distances.metrics import DistanceRelation, data_kind, distances_of, takes_sparse
+from ..graph.given import NeighborGraph as NeighborGraph
+from ..graph.search import as_rows, check_neighbors, nearest, others, size
+from ..input.validation import Data, Kind, validate
 from ..values import value
 
 
@@ -119,7 +119,7 @@ class NeighborsTransformer(Reducer):
         check_params(self)
         ops = resolve(self.backend, self.n_jobs)
         with self._watched():
-            data = as_data(
+            data = validate(
                 self, X, self._kind(), fitting=True, sparse=self._takes_sparse(), ops=ops
             )
             base = distances_of(data, self.metric, self.metric_params)

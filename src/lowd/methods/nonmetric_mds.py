@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from ..backends.protocol import Array, Guttman
-from ..base import Context, reducer
+from ..core.estimator import Context, reducer
 from .mds import MDS, Curve
 
 

@@ -6,17 +6,17 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 
-from .. import blocks
 from ..backends.protocol import Float64, Moments, Rows
-from ..base import Context, Fit, Reducer, reducer, rehearse
-from ..data import as_weights
+from ..confidence.support import Yardstick
+from ..core.estimator import Context, Fit, Reducer, reducer
+from ..core.parameters import AtLeast, AtMost, Count, Seed, Share, check_count
 from ..errors import DataError, RankWarning, RestartWarning, ScaleWarning, UnsupportedError, warn
-from ..linear_maps import LinearMap
-from ..params import AtLeast, AtMost, Count, Seed, Share, check_count
-from ..relations.reach import Yardstick
+from ..input import blocks
+from ..input.validation import validate_weights
+from ..maps.linear import LinearMap
 from ..solvers import scree
 from ..solvers.canonical import settle
-from ..solvers.principal import (
+from ..solvers.pca import (
     Axes,
     Centered,
     axes_from_moments,
@@ -121,7 +121,7 @@ class PCA(Reducer):
         streaming: bool = False,
     ) -> Fit:
         n, d = X.shape
-        w = as_weights(weights, n)
+        w = validate_weights(weights, n)
         total = float(n if w is None else w.sum())
         if w is not None and n > 1 and total <= self.ddof:
             raise DataError(
@@ -163,7 +163,7 @@ class PCA(Reducer):
         k = self._count() or most
         axes = axes_from_moments(Moments(n, mean, scatter), k, ctx.ops, ctx.dtype)
         fit = self._finish(axes, mean, units, n, most, int(max(n, d)), ctx)
-        return fit.noting(moments=moments) if keep else fit
+        return fit.with_report(moments=moments) if keep else fit
 
     def _finish(
         self,
@@ -271,6 +271,3 @@ class PCA(Reducer):
         k = self._count()
         kept = min(n, d) if k is None else k
         return {**axes_memory(n, d, k, itemsize), "coordinates": n * kept * itemsize}
-
-
-rehearse(PCA(2))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..base import reducer
-from ..params import Positive
+from ..core.estimator import reducer
+from ..core.parameters import Positive
 from .tsne import TSNE
 
 

@@ -7,25 +7,25 @@ from typing import Any, Literal, Self
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from ..base import Context, Fit, reducer
-from ..data import Data, Kind
+from ..core.estimator import Context, Fit, reducer
+from ..core.graph_method import GraphMethod
+from ..core.parameters import Count, Metric, Positive, Seed, accepts, refuse_unused
+from ..distances.metrics import DistanceRelation, Listed, data_kind, distances_of, takes_sparse
 from ..errors import LongWorkWarning, ParameterError, RankWarning, UnsupportedError, warn
-from ..graph_reducer import GraphReducer
-from ..maps import NeighborMap
-from ..params import Count, Metric, Positive, Seed, accepts, refuse_unused
-from ..relations.distances import DistanceRelation, Listed, data_kind, distances_of, takes_sparse
+from ..graph.given import NeighborGraph, nearest_listed
+from ..input.validation import Data, Kind
+from ..maps.kl import NeighborMap
 from ..relations.perplexity import ALL, REACH, GivenChances, Perplexity, Picked, as_given, picked
-from ..relations.ready import NeighborGraph, nearest_listed
-from ..solvers.descent import Callback, descend, judged, phases
-from ..solvers.spectral import check_count
-from ..solvers.start import start_of
+from ..solvers.centered import check_count
+from ..solvers.initialization import start_of
+from ..solvers.kl import Callback, descend, judged, phases
 
 # Seconds of one core for a pair of points, in a step over all of them; beyond LONG we warn.
 PAIR, LONG = {"student": 0.7e-9, "gauss": 1.5e-9, "rows": 3e-9}, 600.0
 
 
 @reducer
-class TSNE(GraphReducer):
+class TSNE(GraphMethod):
     """Each point keeps its neighbors; the rest may drift apart.
 
     Use it to see clusters and their neighborhoods: who is near whom is kept, while sizes of

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import draws
+from .. import random
 from ..errors import DataError
 from .canvas import INK, PALE, TINY, as_map, drawing, plain, settled
 from .colors import Classes
@@ -29,7 +29,7 @@ SEATS = (
 
 def apart(P: NDArray[Any], width: float, height: float) -> NDArray[np.int64]:
     """Points whose boxes of this size do not overlap, as a greedy walk in a fixed order finds."""
-    order = np.argsort(draws.bits(0, "thumbnails", np.arange(len(P))), kind="stable")
+    order = np.argsort(random.bits(0, "thumbnails", np.arange(len(P))), kind="stable")
     chosen: list[int] = []
     taken: dict[tuple[int, int], list[int]] = {}
     for i in order.tolist():

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import draws
+from .. import random
 from ..errors import DataError, ParameterError
 from .canvas import (
     INK,
@@ -155,7 +155,7 @@ def _draw_each(
     ax: Any, P: NDArray[np.float64], colors: Classes | Values | None, size: float
 ) -> None:
     # In an order that has nothing to do with the labels: no class covers all others.
-    order = np.argsort(draws.bits(0, "drawing order", np.arange(len(P))), kind="stable")
+    order = np.argsort(random.bits(0, "drawing order", np.arange(len(P))), kind="stable")
     look = {"linewidths": 0, "alpha": 0.8 if len(P) < 5000 else 0.6, "zorder": 2}
     if colors is None:
         ax.scatter(*P[order].T, s=size, color=INK, **look)
@@ -240,7 +240,7 @@ def _strip(
     if len(x) > MANY:
         _histograms(ax, x, codes, colors, len(lanes))
     else:
-        spread = 0.7 * (draws.uniforms(0, "across a lane", np.arange(len(x))) - 0.5)
+        spread = 0.7 * (random.uniforms(0, "across a lane", np.arange(len(x))) - 0.5)
         _draw_each(ax, np.column_stack([x, lane + spread]), colors, point_size(len(x)))
     as_chart(ax, plain(name), "", title)
     ax.set_ylim(-0.6, len(lanes) - 0.4)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
-from ..procrustes import aligned_to
+from ..evidence.procrustes import aligned_to
 from .canvas import SMALL, SOFT, as_map, entitle, many_axes, plain
 from .colors import Coloring, coloring
 from .maps import draw_points, explain, places, point_size, room_for

@@ -58,13 +58,6 @@ class Matrix(NamedTuple):
         return float((-0.5 * diagonal * diagonal if self.half_square else diagonal).sum())
 
 
-def own(rows: Any) -> Any:
-    """A read-only copy: what the caller does to the data afterwards cannot change the model."""
-    copied = rows.copy()
-    (copied if isinstance(copied, np.ndarray) else copied.data).setflags(write=False)
-    return copied
-
-
 class Relation(Protocol):
     def among(self, ops: Backend) -> Symmetric: ...
     def toward(self, Q: Any, ops: Backend) -> Array: ...

@@ -11,10 +11,10 @@ from scipy.sparse import csr_array, eye_array, issparse
 from scipy.sparse.csgraph import connected_components
 
 from ..backends.protocol import Array, Backend, Float64, Neighbors
-from ..bridges import shortest_bridges
+from ..distances.metrics import DistanceRelation
 from ..errors import DataError, DisconnectedGraphWarning, ParameterError, warn
-from ..graph import (
-    TIE,
+from ..graph.bridges import shortest_bridges
+from ..graph.neighbor_graph import (
     Distinct,
     Graph,
     OnDisconnected,
@@ -23,10 +23,9 @@ from ..graph import (
     distinct,
     merged,
 )
+from ..graph.search import TIE, others, size
 from ..values import value
-from .distances import DistanceRelation
-from .neighbors import others, size
-from .scale import NEAR, NEXT, Lengths, typical_scale
+from .bandwidth import NEAR, NEXT, Lengths, typical_scale
 
 # A tie so weak is no different from none, but can still be divided by.
 FLOOR = 1e-30

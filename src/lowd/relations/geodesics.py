@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
-from .. import draws
-from ..backends.protocol import Array, Backend, Float64, Lists, Neighbors, Ways
-from ..graph import MOST_TIES, Graph
+from .. import random
+from ..backends.protocol import Array, Backend, Float64, Neighbors, Ragged, Ways
+from ..distances.metrics import DistanceRelation, Listed
+from ..graph.given import lists_toward, nearest_listed
+from ..graph.neighbor_graph import MOST_TIES, Graph
+from ..graph.search import TIE, as_rows, nearest, size, some, within
 from ..values import value
 from . import Matrix
-from .distances import DistanceRelation, Listed
-from .neighbors import TIE, as_rows, nearest, size, some, within
-from .ready import lists_toward, nearest_listed
 
 SAMPLE = 1000  # rows whose distances judge a map
 TOGETHER = 2**23  # lengths of ways found together
@@ -79,7 +79,7 @@ class Geodesics(Joined):
     ) -> Geodesics:
         """Paths to the target points."""
         edges = lengths.astype(dtype)
-        found = np.ascontiguousarray(ops.paths(edges, Lists.each(targets)).T)
+        found = np.ascontiguousarray(ops.paths(edges, Ragged.each(targets)).T)
         if len(graph.first) < len(graph.place):  # copies of a row have its distances, and count
             found = found[graph.place]
         return cls(graph.base, graph.first, k, radius, found)
@@ -98,7 +98,7 @@ class Geodesics(Joined):
     def toward(self, Q: Any, ops: Backend) -> Array:
         return along(self, self.near(Q, self.n_rows, ops), getattr(Q, "dtype", np.float64), ops)
 
-    def beyond(self, near: Lists, detours: Float64, ops: Backend) -> Array:
+    def beyond(self, near: Ragged, detours: Float64, ops: Backend) -> Array:
         return ops.relax(near, detours, self.lengths)
 
     def of_rows(self, rows: NDArray[np.int64], ops: Backend) -> Array:  # noqa: ARG002
@@ -145,15 +145,15 @@ class GraphWays(Joined):
     def toward(self, Q: Any, ops: Backend) -> Array:
         return along(self, self.near(Q, self.n_rows, ops), getattr(Q, "dtype", np.float64), ops)
 
-    def beyond(self, near: Lists, detours: Float64, ops: Backend) -> Array:
+    def beyond(self, near: Ragged, detours: Float64, ops: Backend) -> Array:
         points = near.indices if self.place is None else self.place[near.indices]
         return self._to_rows(
-            ops.paths(self.graph, Lists(near.starts, points.astype(np.int32)), detours)
+            ops.paths(self.graph, Ragged(near.starts, points.astype(np.int32)), detours)
         )
 
     def of_rows(self, rows: NDArray[np.int64], ops: Backend) -> Array:
         points = rows if self.place is None else self.place[rows]
-        return self._to_rows(ops.paths(self.graph, Lists.each(points)))
+        return self._to_rows(ops.paths(self.graph, Ragged.each(points)))
 
     def _to_rows(self, G: Array) -> Array:
         return G if self.place is None else np.ascontiguousarray(G[:, self.place])
@@ -241,7 +241,7 @@ def along(ways: Geodesics | GraphWays, near: csr_array, dtype: Any, ops: Backend
     keeps its digits: g² - c² = (g - c)(g - c + 2c), and g - c is computed without g.
     """
     wide = np.result_type(ways.dtype, dtype)
-    lists = Lists(near.indptr.astype(np.int64), near.indices.astype(np.int32))
+    lists = Ragged(near.indptr.astype(np.int64), near.indices.astype(np.int32))
     straight = np.minimum.reduceat(near.data, lists.starts[:-1])
     detours = near.data - np.repeat(straight, np.diff(lists.starts))
     beyond = ways.beyond(lists, detours, ops).astype(wide, copy=False)
@@ -260,7 +260,7 @@ def residual_variance(
     Of at most 1000 rows to all targets; a row and itself are no pair, and add to no sum.
     """
     n, k = Y.shape
-    rows = draws.subset(seed, "residual variance", n, min(n, SAMPLE))
+    rows = random.subset(seed, "residual variance", n, min(n, SAMPLE))
     pairs = max(1, len(rows) * len(targets) - int(np.isin(targets, rows).sum()))
     places = np.ascontiguousarray(Y[targets].T)
     g, gg = 0.0, 0.0

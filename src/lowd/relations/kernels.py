@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from ..backends.protocol import Array, Backend, Float64, Rows
-from ..data import Data
+from ..distances.metrics import unit_rows
 from ..errors import DataError
-from ..values import value
-from . import Matrix, Relation, own
-from .distances import unit_rows
+from ..input.validation import Data
+from ..values import frozen_copy, value
+from . import Matrix, Relation
 
 KERNELS = ("linear", "rbf", "poly", "sigmoid", "cosine", "laplacian")
 
@@ -74,7 +74,7 @@ class Kernel:
 
     def at(self, rows: Any) -> Kernel:
         """The same kernel toward some of the training rows."""
-        return replace(self, X=own(self.X[rows]))
+        return replace(self, X=frozen_copy(self.X[rows]))
 
     def columns(self, rows: Any, ops: Backend) -> Array:
         """Those columns of the kernel matrix."""
@@ -114,7 +114,7 @@ class Kernel:
         return replace(self, measure="rbfm1") if self.measure == "rbf" else self
 
     def kept(self) -> Kernel:
-        return replace(self, X=own(self.X))
+        return replace(self, X=frozen_copy(self.X))
 
 
 @value
@@ -181,7 +181,7 @@ class KernelFunction:
         return K
 
     def kept(self) -> KernelFunction:
-        items = own(self.items) if isinstance(self.items, np.ndarray) else tuple(self.items)
+        items = frozen_copy(self.items) if isinstance(self.items, np.ndarray) else tuple(self.items)
         return replace(self, items=items)
 
 

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from .. import draws
-from ..backends.protocol import Backend, Float64, Lists
+from .. import random
+from ..backends.protocol import Backend, Float64, Ragged
+from ..distances.metrics import DistanceRelation, Listed
 from ..errors import DataError, ParameterError, RankWarning, UnsupportedError, warn
-from ..graph import merged
+from ..graph.given import lists_toward, nearest_listed
+from ..graph.neighbor_graph import merged
+from ..graph.search import as_rows, nearest, others, size
 from ..values import value
-from .distances import DistanceRelation, Listed
-from .neighbors import as_rows, nearest, others, size
-from .ready import lists_toward, nearest_listed
 
 ALL = 500  # up to so many points every other one is a neighbor
 TINY = np.finfo(np.float64).tiny
@@ -28,7 +28,7 @@ class Chances(NamedTuple):
     `at` is the training point that a new one falls on, else -1.
     """
 
-    near: Lists
+    near: Ragged
     p: Float64
     at: NDArray[np.int64]
 
@@ -76,7 +76,7 @@ class Perplexity:
         nearest_one = edges.indices[starts[:-1]].astype(np.int64)
         at = np.where(edges.data[starts[:-1]] == 0, nearest_one, -1)
         p, _ = self._chances(edges, ops)
-        return Chances(Lists(starts, edges.indices.astype(np.int32)), p, at)
+        return Chances(Ragged(starts, edges.indices.astype(np.int32)), p, at)
 
     def kept(self) -> Perplexity:
         return Perplexity(self.base.kept(), self.perplexities, self.k)
@@ -139,7 +139,7 @@ class GivenChances:
         largest = np.maximum.reduceat(rows.data, starts[:-1])
         p = rows.data / np.repeat(largest, np.diff(starts))
         p /= np.repeat(np.add.reduceat(p, starts[:-1]), np.diff(starts))
-        near = Lists(starts, rows.indices.astype(np.int32))
+        near = Ragged(starts, rows.indices.astype(np.int32))
         return Chances(near, p, known)
 
     def through(self, edges: csr_array, ops: Backend) -> Chances:  # noqa: ARG002
@@ -151,7 +151,7 @@ class GivenChances:
 
 def _keys(rows: csr_array) -> NDArray[np.uint64]:
     """64 bits of each row; stored zeros do not count."""
-    factors = draws.bits(0, "columns", np.arange(rows.shape[1])) | np.uint64(1)
+    factors = random.bits(0, "columns", np.arange(rows.shape[1])) | np.uint64(1)
     bits = (rows.data + 0.0).view(np.uint64)
     mixed = (bits ^ (bits >> np.uint64(32))) * factors[rows.indices]
     sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed, dtype=np.uint64)])

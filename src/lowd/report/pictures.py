@@ -13,7 +13,7 @@ from .. import plot
 _TYPES = {"svg": "image/svg+xml", "png": "image/png"}
 
 
-def as_data(axes: Any, form: str) -> str:
+def validate(axes: Any, form: str) -> str:
     """A picture as an address that needs no file."""
     file = BytesIO()
     plot.save(axes, file, format=form)
@@ -21,16 +21,16 @@ def as_data(axes: Any, form: str) -> str:
 
 
 def rnx(evaluation: Any) -> str:
-    return as_data(plot.rnx(evaluation), "svg")
+    return validate(plot.rnx(evaluation), "svg")
 
 
 def shepard(evaluation: Any) -> str:
-    return as_data(plot.shepard(evaluation), "svg")
+    return validate(plot.shepard(evaluation), "svg")
 
 
 def density(Y: Any, labels: Any) -> str:
     """The map of more points than a browser can move."""
-    return as_data(plot.scatter(Y[:, :2], labels), "png")
+    return validate(plot.scatter(Y[:, :2], labels), "png")
 
 
 def scree(model: Any, X: Any) -> tuple[str, str] | None:
@@ -38,11 +38,11 @@ def scree(model: Any, X: Any) -> tuple[str, str] | None:
     for name in ("explained_variance_ratio_", "eigenvalues_"):
         spectrum = getattr(model, name, None)
         if spectrum is not None and len(np.atleast_1d(spectrum)) > 2:
-            return as_data(plot.scree(model), "svg"), type(model).__name__
+            return validate(plot.scree(model), "svg"), type(model).__name__
     rows = isinstance(X, np.ndarray) and getattr(model, "metric", "") != "precomputed"
     if not rows or min(X.shape) < 3:
         return None
     from ..methods.pca import PCA
 
     axes = PCA(min(20, X.shape[0] - 1, X.shape[1])).fit(X)
-    return as_data(plot.scree(axes), "svg"), "PCA of the data"
+    return validate(plot.scree(axes), "svg"), "PCA of the data"

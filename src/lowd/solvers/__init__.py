@@ -1,1 +1,1 @@
-"""From a relation to an embedding and its map."""
+"""Solvers: from a relation among the training points to an embedding and its map."""

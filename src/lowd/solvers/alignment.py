@@ -9,20 +9,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from .. import draws
-from ..backends.protocol import Array, Lists
-from ..base import Context, Fit
+from .. import random
+from ..backends.protocol import Array, Ragged
+from ..core.estimator import Context, Fit
+from ..core.parameters import refuse_unused
+from ..distances.metrics import Distances
 from ..errors import DataError, ParameterError, RankWarning, warn
-from ..graph import Graph, neighbor_graph
-from ..maps import BarycentricMap, Remember, TangentMap
-from ..params import refuse_unused
-from ..relations.distances import Distances
-from ..relations.neighbors import nearest
-from ..relations.ready import NeighborGraph
-from ..shortcuts import warn_of_shortcuts
-from .bottom import Bottom, few, weighted_bottom
+from ..graph.given import NeighborGraph
+from ..graph.neighbor_graph import Graph, neighbor_graph
+from ..graph.search import nearest
+from ..graph.short_circuits import warn_of_shortcuts
+from ..maps.local import BarycentricMap, TangentMap
+from ..maps.remember import Remember
 from .krylov import basis_memory
 from .localized import knob_of, localized
+from .smallest import Bottom, few, weighted_bottom
 
 
 class Alignment(NamedTuple):
@@ -56,9 +57,9 @@ def aligned(model: Any, X: Array, ctx: Context, neighbors: Any, align: Align, ne
         raise ParameterError(
             f"n_landmarks={m} must be more than n_components={k} and at most n_samples={n}."
         )
-    chosen = draws.subset(ctx.seed, "landmarks", n, m)
+    chosen = random.subset(ctx.seed, "landmarks", n, m)
     fit = _embedded(model, np.ascontiguousarray(X[chosen]), ctx, align, needs)
-    return fit._replace(embedding=fit.map(X, ctx.ops)).noting(landmarks=chosen)
+    return fit._replace(embedding=fit.map(X, ctx.ops)).with_report(landmarks=chosen)
 
 
 def _embedded(
@@ -143,14 +144,14 @@ def _mapped(model: Any, X: Array, Y: Array, fit: Fit) -> Fit:
     return fit._replace(map=Remember.of(place, base.X, Y), inverse=back)
 
 
-def patches(graph: Graph) -> Lists:
+def patches(graph: Graph) -> Ragged:
     """Neighbors of each point, and before them the point itself.
 
     Without it a point that is nobody's neighbor would be in no patch, and free to be anywhere.
     """
     near = graph.lists()
     own = np.arange(len(near.starts) - 1, dtype=np.int32)
-    return Lists(
+    return Ragged(
         near.starts + np.arange(len(near.starts)),
         np.insert(near.indices, near.starts[:-1], own),
     )

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import draws, progress
+from .. import progress, random
 from ..backends.protocol import Float64
-from ..threads import calm_blas
+from ..threads import single_threaded_blas
 
 Apply = Callable[[Float64], Float64]
 
@@ -40,7 +40,7 @@ def basis_memory(n: int, k: int) -> int:
     return (2 * RESTART + 6) * n * block_width(k) * 8
 
 
-@calm_blas()
+@single_threaded_blas()
 def leading(
     apply: Apply,
     start: Float64,
@@ -148,4 +148,4 @@ def _nearly_orthonormal(B: Float64, floor: float) -> Float64:
 
 
 def random_start(seed: int, n: int, width: int) -> Float64:
-    return draws.normals(seed, "start", (n, min(width, n)))
+    return random.normals(seed, "start", (n, min(width, n)))

@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
-from .. import draws, progress
+from .. import progress, random
 from ..backends.protocol import Basis, Float64
-from ..base import Context
+from ..core.estimator import Context
 from ..relations import Matrix
-from ..threads import calm_blas
+from ..threads import single_threaded_blas
 from .krylov import Leading
 
 GROUP = 4  # vectors that a product treats together
@@ -29,7 +29,7 @@ def narrow_width(k: int) -> int:
     return -(-(k + 1) // GROUP) * GROUP
 
 
-@calm_blas()
+@single_threaded_blas()
 def leading_of(
     matrix: Matrix,
     null: Float64,
@@ -73,7 +73,7 @@ def leading_of(
     return Leading(values, vectors, residual, residual <= tolerance, probe)
 
 
-@calm_blas()
+@single_threaded_blas()
 def all_of_few(matrix: Matrix, null: Float64, ctx: Context) -> tuple[Float64, Float64] | None:
     """The eigenpairs that are not 0, where there are few: the basis ends when it has them.
 
@@ -95,7 +95,7 @@ def _begun(null: Float64, width: int, room: int, ctx: Context) -> tuple[Float64,
     """A basis of one random block, in memory for more; T; how far they are."""
     n = len(null)
     Q, T = np.empty((room, n)), np.zeros((room, room))
-    start = draws.normals(ctx.seed, "start", (n, width))
+    start = random.normals(ctx.seed, "start", (n, width))
     start -= np.outer(null, null @ start)
     Q[:width] = scipy.linalg.qr(start, mode="economic", check_finite=False)[0].T
     return Q, T, Basis(width, width)

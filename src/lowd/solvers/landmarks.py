@@ -8,23 +8,24 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from .. import draws, progress
+from .. import progress, random
 from ..backends.protocol import Array, Backend, Float64
-from ..base import Context, Fit
+from ..core.estimator import Context, Fit
+from ..distances.metrics import DistanceRelation, Listed
 from ..errors import ParameterError
-from ..linear_maps import blockwise
-from ..maps import CenteredMap
+from ..maps.blockwise import blockwise
+from ..maps.centered import CenteredMap
 from ..relations import Matrix, Relation
-from ..relations.distances import DistanceRelation, Listed, MinusHalfSquare
+from ..relations.inner_products import MinusHalfSquare
 from .canonical import signs
-from .principal import Centered, input_noise, principal_axes
-from .spectral import double_centered, positive_part, warn_if_indefinite
+from .centered import double_centered, positive_part, warn_if_indefinite
+from .pca import Centered, input_noise, principal_axes
 
 
 def landmark_scaling(base: DistanceRelation, n: int, k: int, m: int, ctx: Context) -> Fit:
     """Classical scaling of m random points; all others by Gower's formula (de Silva, Tenenbaum)."""
     check_landmarks(m, k, n)
-    chosen = draws.subset(ctx.seed, "landmarks", n, m)
+    chosen = random.subset(ctx.seed, "landmarks", n, m)
     part = base.at(chosen)
     D = part.toward(base.everything(), ctx.ops)  # n x m
     fit = scaled_from(D, chosen, MinusHalfSquare(part), k, ctx)
@@ -77,8 +78,8 @@ def farthest_points(base: DistanceRelation, n: int, m: int, ctx: Context) -> NDA
     if m >= n:
         return np.arange(n)
     if isinstance(base, Listed):  # which does not know how far they are
-        return draws.subset(ctx.seed, "landmarks", n, m)
-    drawn = draws.subset(ctx.seed, "landmarks", n, candidates(n, m))
+        return random.subset(ctx.seed, "landmarks", n, m)
+    drawn = random.subset(ctx.seed, "landmarks", n, candidates(n, m))
     D = base.at(drawn).distances(ctx.ops)
     gap = D[0].copy()
     chosen = [0]
@@ -143,7 +144,7 @@ def pivoted_cholesky(kernel: Any, n: int, m: int, ctx: Context) -> tuple[Array, 
     draw = 0
     while len(chosen) < m and (left > floor).any():
         done = len(chosen)
-        u = draws.uniforms(ctx.seed, "pivots", draw + np.arange(2 * max(64, m // 5)))
+        u = random.uniforms(ctx.seed, "pivots", draw + np.arange(2 * max(64, m // 5)))
         draw += len(u)
         left[left <= floor] = 0
         pivots, H = _drawn_pivots(kernel, F[:, :done], left, u.reshape(2, -1), floor, ctx.ops)

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from .. import draws, progress
+from .. import progress, random
 from ..backends.protocol import Float64
-from .filtered import ANGLE, EPS, Pairs, Problem, reordered
+from .chebyshev import ANGLE, EPS, Pairs, Problem, reordered
 from .krylov import block_width
 
 COARSEST = 1500  # points whose dense spectrum takes a fraction of a second
@@ -121,7 +121,7 @@ def _groups(A: csr_array) -> tuple[NDArray[np.int32], int]:
     """
     n = A.shape[0]
     row = np.repeat(np.arange(n), np.diff(A.indptr))
-    luck = draws.uniforms(0, "groups", np.arange(n))
+    luck = random.uniforms(0, "groups", np.arange(n))
     tie = np.where(A.indices == row, -np.inf, -A.data)
     tie *= 1 + 1e-3 * ((luck[row] + luck[A.indices]) % 1)
     best = np.flatnonzero(tie == np.maximum.reduceat(tie, A.indptr[:-1])[row])

@@ -9,14 +9,14 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse import csr_array
 
-from .. import draws
-from ..backends.protocol import Array, Backend, Float64, Lists
-from ..base import Context, Fit
-from ..linear_maps import dense
-from ..maps import BarycentricMap
-from ..relations.distances import Distances
+from .. import random
+from ..backends.protocol import Array, Backend, Float64, Ragged
+from ..core.estimator import Context, Fit
+from ..distances.metrics import Distances
+from ..graph.search import nearest
+from ..maps.linear import dense
+from ..maps.local import BarycentricMap
 from ..relations.kernels import Kernel
-from ..relations.neighbors import nearest
 from ..values import value
 
 REG = 1e-2  # of the local weights: 1e-3 and 6 neighbors extrapolate a roll's rim twice as badly
@@ -96,11 +96,11 @@ def mirrored(rows: Array, Y: Array, k: int, ctx: Context) -> tuple[BarycentricMa
     k = min(k, len(Y) - 1)
     if k == 0:
         return back, 0.0
-    chosen = draws.subset(ctx.seed, "left out", len(Y), min(len(Y), SAMPLE))
+    chosen = random.subset(ctx.seed, "left out", len(Y), min(len(Y), SAMPLE))
     found = nearest(base, Y[chosen], k + 1, ctx.ops).indices
     other = found != chosen[:, None]
     other[other.all(1), -1] = False
-    near = Lists(np.arange(0, len(chosen) * k + 1, k), found[other])
+    near = Ragged(np.arange(0, len(chosen) * k + 1, k), found[other])
     weights = ctx.ops.barycenters(Y[chosen], Y, near, REG)
     rebuilt = csr_array((weights, near.indices, near.starts), (len(chosen), len(Y))) @ rows
     missed = np.square(rows[chosen] - rebuilt, dtype=np.float64).sum()

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import draws, progress
+from .. import progress, random
 from ..backends.protocol import Array, Backend, Float64
-from ..base import Context
-from ..linear_maps import blockwise
-from ..relations.distances import DistanceRelation
-from ..relations.neighbors import nearest
-from ..threads import calm_blas
+from ..core.estimator import Context
+from ..distances.metrics import DistanceRelation
+from ..graph.search import nearest
+from ..maps.blockwise import blockwise
+from ..threads import single_threaded_blas
 from ..values import value
 
 CENTERS = 1000  # points the regression rests on
@@ -68,7 +68,7 @@ def regression(
     from one eigendecomposition per width; of that the report says the share of Y's variance.
     """
     n = len(Y)
-    chosen = draws.subset(ctx.seed, "centers", n, min(n, CENTERS))
+    chosen = random.subset(ctx.seed, "centers", n, min(n, CENTERS))
     centers = base.at(chosen)
     D2 = np.square(centers.distances(ctx.ops), dtype=np.float64)
     offset = Y[chosen].mean(0)
@@ -77,7 +77,7 @@ def regression(
     median = median or 1.0
     best: tuple[float, float, float, Float64] = (np.inf, 1.0, 1.0, goal * 0)
     for done, width in enumerate(WIDTHS):
-        with calm_blas():
+        with single_threaded_blas():
             values, V = ctx.ops.eigh(np.exp(-D2 / (width * median)), len(D2))
             inside = V.T @ goal
             for ridge in (ridge for ridge in RIDGES if ridge >= LEAST[ctx.dtype]):

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from .. import draws
-from ..backends.protocol import Array, Float64, Guttman, Lists, Majorized
-from ..base import Context
+from .. import random
+from ..backends.protocol import Array, Float64, Guttman, Majorized, Ragged
+from ..core.estimator import Context
 from ..errors import ConvergenceWarning, DataError, ParameterError, warn
 from ..relations import Matrix
 from .canonical import signs
-from .majorize import Path, Step, majorize
-from .spectral import double_centered, positive_part
+from .centered import double_centered, positive_part
+from .smacof import Path, Step, majorize
 
 # A step may be lengthened up to twice without raising the stress (de Leeuw and Heiser, 1980): the
 # majorizing parabola is as high there. 1.8 with mixing took the fewest passes, half of plain steps
@@ -121,7 +121,7 @@ def starting(init: Any, n_init: int, D: Array, k: int, ctx: Context) -> Iterator
             yield classical(D, k, ctx)
         else:
             spread = np.sqrt(np.nanmean(np.square(D, dtype=np.float64)) / (2 * k))
-            drawn = draws.normals(ctx.seed, f"start {number}", (len(D), k))
+            drawn = random.normals(ctx.seed, f"start {number}", (len(D), k))
             yield (drawn - drawn.mean(0)) * spread
 
 
@@ -133,7 +133,7 @@ def classical(D: Array, k: int, ctx: Context) -> Float64:
         tied = np.nonzero(~missing)
         graph = csr_array((D[tied], tied), shape=D.shape)
         D = D.copy()
-        chains = ctx.ops.paths(graph, Lists.each(rows))
+        chains = ctx.ops.paths(graph, Ragged.each(rows))
         D[rows] = np.where(missing[rows], chains, D[rows])
         D = (D + D.T) / 2
     found = double_centered(Matrix(D, half_square=True), k, ctx, rough=True)

@@ -1,0 +1,1 @@
+"""Confidence of new points: how far they are from the training points."""

@@ -1,0 +1,1 @@
+"""The estimator base class, parameters, memory plans and callbacks."""

@@ -1,0 +1,419 @@
+"""The one public contract: fit, then map any point."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    NamedTuple,
+    Protocol,
+    Self,
+    TypeVar,
+    cast,
+    dataclass_transform,
+)
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .. import progress, random
+from ..backends import Backend, resolve
+from ..backends.planned import planned
+from ..backends.protocol import Array, Survey
+from ..confidence.support import RowReach, Yardstick, reach_of
+from ..errors import DataError, ParameterError, UnsupportedError
+from ..input import blocks
+from ..input.ranges import SAFE, extreme_rows
+from ..input.validation import Data, Kind, check_finite, validate, validate_embedding
+from . import callbacks, memory
+from .parameters import AtLeast, Jobs, check_params, checks, domains
+
+C = TypeVar("C")
+
+FEW = 2**12
+_NAMES = ("n_features_in_", "feature_names_in_")
+# What scikit-learn keeps on an estimator beside parameters and learned attributes.
+_KEPT = ("_skl", "_parent_callback", "_callback", "_sklearn_output", "_metadata")
+
+
+class Map(Protocol):
+    """Where new points go: a value, pure, and row by row."""
+
+    def __call__(self, Q: Any, ops: Backend) -> Array: ...
+
+
+class Fit(NamedTuple):
+    """What every method returns. There is no fit without a map.
+
+    `embedding` is None for linear methods: theirs is the map of the training rows.
+    """
+
+    embedding: Array | None
+    map: Any  # a Map: a value with the fields that `store` writes
+    report: dict[str, Any]
+    inverse: Any = None
+    sample: Any = None  # training rows that a pass over blocks has kept; else they are in memory
+
+    def with_report(self, **more: Any) -> Fit:
+        return self._replace(report={**self.report, **more})
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a fit may use besides its data."""
+
+    ops: Backend
+    seed: int
+    dtype: np.dtype[Any]
+    survey: Survey | None = None
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False)
+def reducer(cls: type[C]) -> type[C]:
+    """Fields become the constructor: n_components by position, the rest by name."""
+    if "n_components" in cls.__annotations__:
+        cls.n_components = field(default=cls.n_components, kw_only=False)  # type: ignore[attr-defined]
+    made = dataclass(kw_only=True, eq=False, repr=False)(cls)
+    checks(cast(Hashable, made))  # made now: the first fit takes no longer than the second
+    return made
+
+
+@reducer
+class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of every method: the two gates (parameters, data) and nothing else."""
+
+    backend: str = "auto"
+    n_jobs: Jobs | None = None
+    verbose: bool | Annotated[int, AtLeast(0)] = False
+
+    #: Is a random draw the method itself, rather than a help to a solver?
+    draws: ClassVar[bool] = False
+    #: Does fitting read no entry of the data? Then a bad one is found where it shows: in the map.
+    blind: ClassVar[bool] = False
+    #: May distances be missing (NaN) from a precomputed matrix?
+    gaps: ClassVar[bool] = False
+    #: Does only the order of distances count? Then they need not obey the triangle inequality.
+    ordinal: ClassVar[bool] = False
+
+    # -- what a method says of itself -----------------------------------------------------
+
+    def _fit(self, X: Any, ctx: Context) -> Fit:
+        raise NotImplementedError
+
+    def _kind(self) -> Kind:
+        return "rows"
+
+    def _takes_sparse(self) -> bool:
+        return False
+
+    def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
+        """Bytes of each large array of a fit, beside the input."""
+        raise NotImplementedError
+
+    def _inverse_map(self) -> Any:
+        return getattr(self, "inverse_", None)
+
+    def _no_inverse(self) -> str:
+        return "a place in the map does not determine a row of the data."
+
+    def _yardstick(self) -> Yardstick:
+        """By what the distance of a new row from the training rows is told."""
+        named = getattr(self, "metric", "euclidean"), getattr(self, "metric_params", None)
+        return Yardstick(*named)
+
+    def _smaller(self, n: int) -> dict[str, Self]:  # noqa: ARG002 - for methods to use
+        """Variants of this model that need less memory, by what to write."""
+        return {}
+
+    # -- the public face ------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
+        """Learn the map from the rows of X."""
+        self._learn(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:  # noqa: ARG002
+        """Learn the map and return the training rows' places."""
+        return self._learn(X, embed=True)
+
+    def transform(self, X: Any, *, return_confidence: bool = False) -> Any:
+        """Places of new rows. Row by row: the same alone or in any batch.
+
+        With `return_confidence` the places and one number per row: 1 where a row is as near to the
+        training rows as they are to each other, 0 where they say nothing about it.
+        """
+        self._check_fitted()
+        if return_confidence:
+            self._check_reach()
+        if not blocks.is_blocks(X):
+            return self._transform(X, return_confidence)
+        chosen = getattr(self, "_sklearn_output_config", get_config()).get("transform")
+        if (chosen or get_config()["transform_output"]) != "default":
+            raise UnsupportedError(
+                "a lazy dask array cannot come back as a table; set_output(transform='default')."
+            )
+        Y = blocks.transform(self, X)
+        return (Y, blocks.confidence(self, X)) if return_confidence else Y
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Rows of the original space for places in the map, where the method defines them."""
+        self._check_fitted()
+        inverse = self._inverse_map()
+        if inverse is None:
+            raise UnsupportedError(
+                f"this {type(self).__name__} has no inverse: {self._no_inverse()}"
+            )
+        if blocks.is_blocks(X):
+            return blocks.inverse(self, X)
+        ops = planned(resolve(self.backend, self.n_jobs), inverse)
+        Y = validate_embedding(X, self._n_features_out, ops)
+        with self._watched():
+            return np.asarray(inverse(Y, ops), Y.dtype)
+
+    def estimate(self, n_samples: int, n_features: int, dtype: Any = np.float64) -> memory.Plan:
+        """The memory a fit would allocate beside its input, before anything is allocated.
+
+        >>> import lowd
+        >>> lowd.ClassicalMDS(metric="manhattan").estimate(10_000, 50).bytes >= 10_000**2 * 8
+        True
+        """
+        for name, size in (("n_samples", n_samples), ("n_features", n_features)):
+            if size < 1:
+                raise ParameterError(f"{name}={size}: expected a whole number >= 1.")
+        check_params(self)
+        return memory.Plan(self._memory(n_samples, n_features, np.dtype(dtype).itemsize))
+
+    def evaluate(
+        self,
+        X: Any,
+        labels: Any = None,
+        *,
+        n_neighbors: int = 15,
+        anchors: Any = None,
+        random_state: Any = None,
+        verbose: bool | None = None,
+    ) -> Any:
+        """How far the map of X, training rows or others, can be believed: a `lowd.evaluate`.
+
+        Distances in the data are those of this model's metric. The answer also holds what the model
+        says of itself (`.model`: explained variance, stress, self-map error, ...).
+
+        >>> import lowd, numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(99, 3))
+        >>> sorted(lowd.PCA(2).fit(X).evaluate(X).model)
+        ['explained_variance_ratio']
+        """
+        self._check_fitted()
+        how = {"n_neighbors": n_neighbors, "anchors": anchors, "random_state": random_state}
+        how["verbose"] = self.verbose if verbose is None else verbose
+        # By name, when it is called: evidence stands above the methods and uses them.
+        return import_module("lowd.evidence.quality").evaluate_model(self, X, labels, **how)
+
+    # -- how -------------------------------------------------------------------------------
+
+    @callbacks.with_callbacks
+    def _learn(self, X: Any, *, embed: bool = False, continuing: bool = False, **given: Any) -> Any:
+        """Both gates, then `_fit`; the model changes only when all of it has succeeded.
+
+        Returns the training rows' places if `embed`. `continuing` keeps the names and the width
+        of earlier batches, which the new one must then have.
+        """
+        check_params(self)
+        ops = resolve(self.backend, self.n_jobs)
+        seed = self._seed()
+        heard = callbacks.listener(self)
+        earlier = getattr(self, "reach_", None)
+        draft = self._blank(*(_NAMES if continuing else ()))
+        with draft._watched(heard):
+            if blocks.is_blocks(X):
+                data = None
+                dtype = blocks.dtype(X)
+                fit = draft._fit_blocks(X, Context(ops, seed, dtype), **given)
+            else:
+                look = not (self.blind and embed)
+                data = draft._checked(X, ops, fitting=not continuing, look=look)
+                dtype = data.dtype
+                draft._check_memory(data)
+                fit = draft._fit(data.items, Context(ops, seed, dtype, data.survey), **given)
+            draft._keep(fit, data, dtype, seed)
+            if not continuing or earlier is not None:
+                draft._keep_reach(fit, data, earlier if continuing else None)
+            places = None
+            if embed and fit.embedding is not None:
+                places = draft.embedding_.copy()
+            elif embed and data is not None:
+                places = draft._place(data, ops)
+        self.__dict__.clear()
+        self.__dict__.update(draft.__dict__)
+        callbacks.finished(self)
+        return self.transform(X) if embed and places is None else places
+
+    def _seed(self) -> int:
+        """No seed given: a fixed one, unless the draw itself is the method."""
+        state = getattr(self, "random_state", None)
+        return 0 if state is None and not self.draws else random.as_seed(state)
+
+    def _transform(self, X: Any, confident: bool = False) -> Any:
+        """`transform` of rows in memory, as a plain array."""
+        ops = planned(resolve(self.backend, self.n_jobs), self.map_)
+        with self._watched():
+            data = self._checked(X, ops, look=not getattr(self.map_, "spreads", False))
+            Y = self._place(data, ops)
+            return (Y, self._confidence(data, ops)) if confident else Y
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "map_"):
+            check_is_fitted(self)  # says so; of a fitted model it takes 5 µs to say nothing
+
+    def _checked(self, X: Any, ops: Backend, fitting: bool = False, look: bool = True) -> Data:
+        """The second gate."""
+        sparse = self._takes_sparse()
+        return validate(self, X, self._kind(), fitting=fitting, sparse=sparse, ops=ops, look=look)
+
+    def _confidence(self, data: Data, ops: Backend) -> Array:
+        with np.errstate(invalid="ignore", over="ignore"):  # of rows beyond their type's squares
+            confidence: Array = self.reach_.confidence(data.items, ops)
+        return confidence
+
+    def _check_reach(self) -> None:
+        if not hasattr(self, "reach_"):
+            raise UnsupportedError(
+                "return_confidence=True needs training rows to compare with, and this model keeps "
+                "none: an earlier version has stored it, or it was fitted to a dask array without "
+                "reading that. Fit it again, on rows in memory."
+            )
+
+    def _fit_blocks(self, X: Any, ctx: Context, **given: Any) -> Fit:  # noqa: ARG002
+        raise UnsupportedError(
+            f"{type(self).__name__} does not fit a dask array in one exact pass; fit a sample that "
+            "fits in memory (X[::step].compute()) and transform the dask array: that is lazy."
+        )
+
+    def _blank(self, *kept: str) -> Self:
+        """This model with its parameters (and callbacks), and nothing learned but `kept`."""
+        draft = object.__new__(type(self))
+        names = {*domains(cast(Hashable, type(self))), *kept}
+        for name, held in vars(self).items():
+            if name in names or name.startswith(_KEPT):
+                draft.__dict__[name] = held
+        return draft
+
+    def _keep(self, fit: Fit, data: Data | None, dtype: np.dtype[Any], seed: int) -> None:
+        self.map_: Any = fit.map
+        if fit.inverse is not None:
+            self.inverse_ = fit.inverse
+        if fit.embedding is not None:
+            self.embedding_ = _freeze(_fitting(fit.embedding, dtype))
+        if hasattr(self, "random_state"):
+            self.seed_ = seed
+        for name, learned in fit.report.items():
+            setattr(self, f"{name}_", _freeze(learned))
+        if data is not None and not hasattr(self, "n_samples_"):
+            self.n_samples_ = data.shape[0]
+        self._n_features_out = int(fit.report["n_components"])
+
+    def _keep_reach(self, fit: Fit, data: Data | None, earlier: Any) -> None:
+        """What tells how far new rows are; a dask array that nobody reads leaves nothing."""
+        if data is not None:
+            self.reach_: Any = reach_of(data, self._kind(), self._yardstick(), earlier)
+        elif fit.sample is not None:
+            self.reach_ = RowReach.of(fit.sample, self._yardstick())
+
+    def _place(self, data: Data, ops: Backend) -> Array:
+        """Apply the map; rows too large for float32 squares go through it alone, in float64."""
+        Q = data.items
+        if data.survey is None or Q.dtype == data.dtype:
+            with np.errstate(invalid="ignore", over="ignore"):
+                Y = cast_clipped(self.map_(Q, ops), data.dtype)
+            unseen = data.survey is None and getattr(self.map_, "spreads", False)
+            if not unseen or _finite(Y, ops):
+                return Y
+            check_finite(self, Q, ops)  # a bad entry spoils its whole row; else a sum was too large
+            Q = Q.astype(np.float64)
+        rows = Q.astype(data.dtype)
+        if data.survey is not None and data.survey.largest <= SAFE[data.dtype][1]:
+            return cast_clipped(self.map_(rows, ops), data.dtype)
+        far = extreme_rows(rows)
+        Y = np.empty((rows.shape[0], self._n_features_out), np.float64)
+        for chosen, part in ((far, Q), (~far, rows)):
+            if chosen.any():
+                Y[chosen] = self.map_(part[chosen], ops)
+        return cast_clipped(Y, data.dtype)
+
+    def _check_memory(self, data: Data) -> None:
+        n, d = data.shape
+        size = data.dtype.itemsize
+
+        def smaller() -> Iterator[tuple[str, memory.Plan]]:
+            for words, model in self._smaller(n).items():
+                yield words, memory.Plan(model._memory(n, d, size))
+            if size > 4:
+                yield "X.astype('float32')", memory.Plan(self._memory(n, d, 4))
+
+        plan = memory.Plan(self._memory(n, d, size))
+        if plan.bytes > memory.NEGLIGIBLE:
+            title = f"{type(self).__name__} on {n} rows of {d} {data.dtype} columns"
+            memory.check(plan, title, smaller())
+
+    def _watched(self, *listeners: progress.Listener | None) -> AbstractContextManager[None]:
+        """Long work inside is heard by the listeners, and shown if `verbose`."""
+        heard = [listener for listener in listeners if listener is not None]
+        return self._heard(heard) if heard or self.verbose else nullcontext()
+
+    @contextmanager
+    def _heard(self, heard: list[progress.Listener]) -> Iterator[None]:
+        with ExitStack() as stack:
+            if self.verbose:
+                heard.append(stack.enter_context(progress.bar()))
+            stack.enter_context(progress.listening(*heard))
+            yield
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        kind = self._kind()
+        tags.input_tags.pairwise = kind in ("distances", "kernel", "affinity")
+        tags.input_tags.positive_only = kind in ("distances", "affinity")
+        tags.input_tags.sparse = self._takes_sparse()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def cast_clipped(Y: Array, dtype: np.dtype[Any]) -> Array:
+    """Places in the type of the data; a far one is the largest number there, not infinity."""
+    if Y.dtype == dtype:
+        return Y
+    limit = np.finfo(dtype).max
+    return np.asarray(np.clip(Y, -limit, limit), dtype)
+
+
+def _finite(Y: Array, ops: Backend) -> bool:
+    """Is every entry a number? A few are looked at here, sooner than a backend is asked."""
+    return bool(np.isfinite(Y).all()) if Y.size <= FEW else ops.finite(Y)
+
+
+def _fitting(Y: Array, dtype: np.dtype[Any]) -> Array:
+    """The embedding in the type of the data, if that can hold it."""
+    largest = np.abs(Y).max(initial=0)
+    if largest > np.finfo(dtype).max:
+        raise DataError(
+            f"the map has coordinates of size {largest:.1e}, beyond {dtype}; "
+            "pass X.astype('float64') or other units."
+        )
+    return np.ascontiguousarray(Y, dtype)
+
+
+def _freeze(learned: Any) -> Any:
+    """Fitted arrays are read-only: nothing a caller does can change the model."""
+    if isinstance(learned, np.ndarray):
+        learned.setflags(write=False)
+    elif issparse(learned):
+        learned.data.setflags(write=False)
+    return learned

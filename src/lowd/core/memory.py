@@ -1,0 +1,107 @@
+"""What a fit will allocate, compared with what there is before it starts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import NotEnoughMemoryError
+
+NEGLIGIBLE = 2**24  # asking the system takes longer than to fill so many bytes
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The arrays a fit allocates beside its input, by name, in bytes."""
+
+    parts: dict[str, int]
+
+    @property
+    def bytes(self) -> int:
+        return sum(self.parts.values())
+
+    def __int__(self) -> int:
+        return self.bytes
+
+    def __str__(self) -> str:
+        parts = ", ".join(f"{name} {readable(size)}" for name, size in self.parts.items() if size)
+        return f"{readable(self.bytes)} ({parts})"
+
+
+def check(plan: Plan, title: str, alternatives: Iterable[tuple[str, Plan]]) -> None:
+    """Raise, with the alternatives that would fit, if the plan is larger than free memory."""
+    if plan.bytes <= NEGLIGIBLE:
+        return
+    free = available()
+    if free is None or plan.bytes <= free:
+        return
+    fitting = [
+        f"{words} ({readable(other.bytes)})" for words, other in alternatives if other.bytes <= free
+    ]
+    remedy = (
+        f"These fit: {'; '.join(fitting)}." if fitting else "Use fewer rows or a larger machine."
+    )
+    raise NotEnoughMemoryError(
+        f"{title} needs {plan}, but only {readable(free)} are available. {remedy}"
+    )
+
+
+def readable(size: int) -> str:
+    """Bytes in words: 1536 -> '1.5 KiB'."""
+    amount = float(size)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if amount < 1024:
+            return f"{amount:.3g} {unit}"
+        amount /= 1024
+    return f"{amount:.3g} TiB"
+
+
+def available() -> int | None:
+    """Bytes that can still be allocated: the machine's, within the container's limit."""
+    limits = [size for size in (_machine(), _container()) if size is not None]
+    return min(limits) if limits else None
+
+
+def _machine() -> int | None:
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return _windows() if sys.platform == "win32" else None
+
+
+def _container() -> int | None:
+    """Limit less usage of the cgroup (version 2, then 1)."""
+    for limit, usage in (
+        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+        (
+            "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+            "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+        ),
+    ):
+        try:
+            return max(0, int(Path(limit).read_text()) - int(Path(usage).read_text()))
+        except (OSError, ValueError):
+            continue
+    return None
+
+
+def _windows() -> int | None:
+    import ctypes
+
+    class Status(ctypes.Structure):
+        _fields_ = (
+            ("length", ctypes.c_ulong),
+            ("load", ctypes.c_ulong),
+            ("total", ctypes.c_ulonglong),
+            ("free", ctypes.c_ulonglong),
+            ("rest", ctypes.c_ulonglong * 5),
+        )
+
+    status = Status(length=ctypes.sizeof(Status))
+    kernel32 = getattr(ctypes, "windll").kernel32  # noqa: B009 - exists on Windows only
+    return int(status.free) if kernel32.GlobalMemoryStatusEx(ctypes.byref(status)) else None

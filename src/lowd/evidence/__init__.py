@@ -1,0 +1,1 @@
+"""Evidence about data and embeddings: quality, diagnosis, dimension, comparison."""

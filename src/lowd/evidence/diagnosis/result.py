@@ -1,0 +1,189 @@
+"""What a diagnosis says: findings, costs and advice, as objects and as pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from html import escape
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from ...core.memory import readable
+
+Severity: TypeAlias = Literal["error", "warning", "notice", "fine"]
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "notice", "fine")
+_COLORS = {"error": "#b3261e", "warning": "#9a5b00", "notice": "#1f5fa8", "fine": "#2e7d32"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at: how grave it is, what was found and what to do about it."""
+
+    severity: Severity
+    topic: str
+    sentence: str
+    remedy: str = ""
+    places: tuple[int | str, ...] = ()  # rows or columns, the first few
+
+    def __str__(self) -> str:
+        return f"{self.sentence} {self.remedy}".rstrip()
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """A method with its settings, and why: `getattr(lowd, method)(**params)`."""
+
+    method: str
+    params: dict[str, Any]
+    reason: str
+
+    def __str__(self) -> str:
+        settings = ", ".join(f"{name}={setting!r}" for name, setting in self.params.items())
+        return f"{self.method}({settings}): {self.reason}"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a fit would take: bytes as the method plans them, seconds as a rough estimate."""
+
+    bytes: int
+    seconds: float
+    fits: bool
+
+
+class Dimension(NamedTuple):
+    """An intrinsic dimension with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The answer of `lowd.diagnose`.
+
+    Attributes
+    ----------
+    findings : list of `Finding`, gravest first; topics that were looked at and are in order are
+        among them, as "fine"
+    recommendations : list of `Recommendation`, best first
+    costs : method -> `Cost(bytes, seconds, fits)` of a map of two dimensions with default settings
+    intrinsic_dimension : estimator -> (value, low, high)
+    shape : "linear", "non-linear", "non-orthogonal", "high-dimensional" or "unknown"
+    residual_variance : "linear" and "geodesic" -> 1 - r² with distances along the neighbor graph,
+        for 1, 2, ... dimensions
+    pieces : number of neighbors -> pieces of the neighbor graph
+    n_samples, n_features, n_looked : rows, columns, and rows whose neighbors were looked at
+    notes : sentences on what could not be said
+    """
+
+    findings: list[Finding]
+    recommendations: list[Recommendation]
+    costs: dict[str, Cost]
+    intrinsic_dimension: dict[str, Dimension]
+    shape: str
+    residual_variance: dict[str, list[float]]
+    pieces: dict[int, int]
+    n_samples: int
+    n_features: int
+    n_looked: int
+    notes: list[str] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    def about(self, topic: str) -> list[Finding]:
+        """The findings on one topic."""
+        return [finding for finding in self.findings if finding.topic == topic]
+
+    @property
+    def worst(self) -> Severity:
+        """The gravest severity among the findings."""
+        return min((f.severity for f in self.findings), key=SEVERITIES.index, default="fine")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, dictionaries and numbers, as JSON takes them."""
+        return {
+            "n_samples": self.n_samples,
+            "n_features": self.n_features,
+            "n_looked": self.n_looked,
+            "findings": [{**asdict(f), "places": list(f.places)} for f in self.findings],
+            "recommendations": [asdict(advice) for advice in self.recommendations],
+            "costs": {method: asdict(cost) for method, cost in self.costs.items()},
+            "intrinsic_dimension": {
+                name: found._asdict() for name, found in self.intrinsic_dimension.items()
+            },
+            "shape": self.shape,
+            "residual_variance": self.residual_variance,
+            "pieces": {str(k): count for k, count in self.pieces.items()},
+            "notes": list(self.notes),
+        }
+
+    def __repr__(self) -> str:
+        lines = [f"Diagnosis of {self._size()}"]
+        lines += [f"  {f.severity:8} {f}" for f in self.findings]
+        if self.recommendations:
+            lines.append("Recommended")
+            lines += [f"  {i}. {advice}" for i, advice in enumerate(self.recommendations, 1)]
+        if self.costs:
+            lines.append("Cost of a fit (memory beside the data; seconds are a rough estimate)")
+            lines += [f"  {line}" for line in self._cost_lines()]
+        lines += [f"Note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+    def _size(self) -> str:
+        return f"{self.n_samples} rows" + (f", {self.n_features} columns" * (self.n_features > 0))
+
+    def _cost_lines(self) -> Iterator[str]:
+        for method, cost in self.costs.items():
+            room = "" if cost.fits else "  does not fit in memory"
+            yield f"{method:26} {readable(cost.bytes):>9} {spoken(cost.seconds):>8}{room}"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f'<tr><td style="color:{_COLORS[f.severity]}"><b>{f.severity}</b></td>'
+            f"<td>{escape(f.topic)}</td>"
+            f'<td style="text-align:left">{escape(f.sentence)}<br/><i>{escape(f.remedy)}</i></td>'
+            "</tr>"
+            for f in self.findings
+        )
+        advice = "".join(f"<li>{escape(str(item))}</li>" for item in self.recommendations)
+        costs = "".join(
+            f"<tr><td>{escape(method)}</td><td>{readable(cost.bytes)}</td>"
+            f"<td>{spoken(cost.seconds)}</td><td>{'yes' if cost.fits else 'no'}</td></tr>"
+            for method, cost in self.costs.items()
+        )
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return (
+            f"<div><p><b>Diagnosis of {self._size()}</b></p><table>{rows}</table>"
+            f"<p><b>Recommended</b></p><ol>{advice}</ol>"
+            "<details><summary>Cost of a fit (seconds are a rough estimate)</summary>"
+            "<table><tr><th>method</th><th>memory</th><th>time</th><th>fits</th></tr>"
+            f"{costs}</table></details>{notes}</div>"
+        )
+
+
+def spoken(seconds: float) -> str:
+    """A duration in two digits."""
+    if seconds < 90:
+        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.0f} h"
+
+
+def counted(count: int, what: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "row"), counted(2, "row")
+    ('1 row', '2 rows')
+    """
+    return f"{count} {what}" + "s" * (count != 1)
+
+
+def listed(names: list[str], most: int = 5) -> str:
+    """Some names in a sentence.
+
+    >>> listed(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    shown = ", ".join(names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -1,0 +1,1 @@
+"""The neighbor graph: search, given graphs, duplicates, connected components, short circuits."""

@@ -1,0 +1,110 @@
+"""Who is near whom, for every kind of distance: the index where there is one, else blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from .. import progress
+from ..backends.protocol import Array, Backend, Neighbors
+from ..distances.metrics import DistanceRelation, Distances, Given, Measured, _prepared
+from ..errors import ParameterError
+from ..input.sample import len_of as len_of
+from ..input.sample import some as some
+
+BLOCK = 2**23  # distances looked at together
+# Relative difference of distances that are taken for the same.
+TIE = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-6}
+
+
+def size(base: DistanceRelation, Q: Any = None) -> int:
+    """How many training points a relation has; given distances tell by those of new points."""
+    if isinstance(base, Given) and Q is not None:
+        return int(Q.shape[1]) if base.rows is None else len(base.rows)
+    return len_of(base.everything())
+
+
+def check_neighbors(k: int, n: int) -> None:
+    """The fact joining n_neighbors and the data, in one place."""
+    if n == 1:
+        raise ParameterError(f"n_neighbors={k}, but n_samples=1: a single row has no neighbors.")
+    if k >= n:
+        raise ParameterError(
+            f"n_neighbors={k} needs at least {k + 1} rows, but there are {n}; "
+            f"use n_neighbors={n - 1} or less."
+        )
+
+
+def others(base: DistanceRelation, k: int, ops: Backend) -> Neighbors:
+    """The k nearest training points of each training point, itself left out by its number."""
+    n = size(base)
+    check_neighbors(k, n)
+    if isinstance(base, Distances) and not issparse(base.X):
+        return ops.index(base.X, base.measure, base.params, base.center).others(k)
+    return _collected(
+        (ops.select(D, k, np.arange(i, i + len(D))) for i, D in _blocks(base, None, ops)), n
+    )
+
+
+def nearest(base: DistanceRelation, Q: Any, k: int, ops: Backend) -> Neighbors:
+    """The k nearest training points of new points."""
+    if isinstance(base, Distances) and not issparse(base.X) and not issparse(Q):
+        index = ops.index(base.X, base.measure, base.params, base.center)
+        return index.query(_prepared(Q, base.preparation), k)
+    return _collected((ops.select(D, k, None) for _, D in _blocks(base, Q, ops)), len_of(Q))
+
+
+def as_rows(near: Neighbors, n: int) -> csr_array:
+    """The same as sparse rows of distances to n points, nearest first."""
+    m, k = near.indices.shape
+    starts = np.arange(0, m * k + 1, k) if k else np.zeros(m + 1, np.int64)
+    return csr_array((near.distances.ravel(), near.indices.ravel(), starts), shape=(m, n))
+
+
+def within(base: DistanceRelation, Q: Any | None, radius: float, ops: Backend) -> csr_array:
+    """Distances up to a radius (the sphere included) as sparse rows; stored zeros are distances.
+
+    A distance that is the radius but for rounding counts.
+
+    Among the training points (Q is None) a point is no neighbor of itself.
+    """
+    parts = []
+    n = size(base, Q)
+    for i, D in _blocks(base, Q, ops):
+        near = radius * (1 + TIE[D.dtype]) >= D
+        if Q is None:
+            near[np.arange(len(D)), np.arange(i, i + len(D))] = False
+        at = np.nonzero(near)
+        starts = np.concatenate([[0], np.cumsum(near.sum(1))])
+        parts.append((D[at].astype(np.float64), at[1].astype(np.int32), starts))
+    data = np.concatenate([part[0] for part in parts])
+    indices = np.concatenate([part[1] for part in parts])
+    counts = np.concatenate([[0], *(np.diff(part[2]) for part in parts)])
+    return csr_array((data, indices, np.cumsum(counts)), shape=(len(counts) - 1, n))
+
+
+def _blocks(base: DistanceRelation, Q: Any | None, ops: Backend) -> Iterator[tuple[int, Array]]:
+    """(first row, distances of some rows to all training points), block after block."""
+    if Q is None and isinstance(base, Measured):  # each pair is measured once
+        yield 0, base.distances(ops)
+        return
+    items = base.everything() if Q is None else Q
+    n, m = size(base, Q), len_of(items)
+    step = max(1, BLOCK // max(n, 1))
+    for i in range(0, m, step):
+        D = base.toward(some(items, np.arange(i, min(m, i + step))), ops)
+        yield i, D
+        progress.report("neighbors", i + len(D), m)
+
+
+def _collected(parts: Iterator[Neighbors], m: int) -> Neighbors:
+    found = list(parts)
+    if not found:
+        return Neighbors(np.empty((m, 0), np.int32), np.empty((m, 0)))
+    return Neighbors(
+        np.concatenate([part.indices for part in found]),
+        np.concatenate([part.distances for part in found]),
+    )

@@ -1,0 +1,177 @@
+"""Tables of numbers and categories: pandas, polars and pyarrow frames, or rows of objects."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError
+from ..values import value
+
+ColumnKind: TypeAlias = Literal["number", "order", "category"]
+_FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "Table"}
+MISSING, UNSEEN = -1, -2
+
+
+def is_table(X: Any) -> bool:
+    return _FRAMES.get(_package(X)) == type(X).__name__
+
+
+def column_kinds(X: Any) -> dict[str, ColumnKind]:
+    """Column name -> what it holds; booleans count as numbers here (0 and 1)."""
+    return {str(name): _kind(X, column) for name, column in _columns(X).items()}
+
+
+def number_columns(X: Any) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+    """Names and values of a table's columns of numbers; NaN where one is missing."""
+    held = {name: column for name, column in _columns(X).items() if _kind(X, column) == "number"}
+    numbers = np.empty((len(X), len(held)))
+    for j, column in enumerate(held.values()):
+        if _package(X) == "pandas":
+            numbers[:, j] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        elif _package(X) == "polars":
+            numbers[:, j] = column.cast(sys.modules["polars"].Float64).to_numpy()
+        else:
+            numbers[:, j] = column.cast("float64").to_numpy()
+    return tuple(str(name) for name in held), numbers
+
+
+@value
+class Table:
+    """Numbers (ordered categories as ranks, NaN where missing) and codes of categories."""
+
+    names: tuple[str, ...]
+    kinds: tuple[ColumnKind, ...]
+    levels: tuple[tuple[str, ...], ...]
+    numbers: NDArray[np.float64]
+    codes: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self), len(self.names)
+
+    def at(self, rows: NDArray[np.int64]) -> Table:
+        return Table(self.names, self.kinds, self.levels, self.numbers[rows], self.codes[rows])
+
+    @classmethod
+    def of(cls, X: Any, like: Table | None = None) -> Table:
+        """Read a table; `like` gives the columns and categories that new rows must share."""
+        columns = {str(name): column for name, column in _columns(X).items()}
+        if not columns or not len(next(iter(columns.values()))):
+            raise DataError(
+                f"X has {len(columns)} columns and no rows; at least one row is needed."
+            )
+        names = tuple(columns) if like is None else like.names
+        if missing := [name for name in names if name not in columns]:
+            raise DataError(f"columns {missing} of the training table are missing in X.")
+        if like is not None and (extra := [name for name in columns if name not in names]):
+            raise DataError(f"columns {extra} were not in the training table; drop them.")
+        kinds = tuple(_kind(X, columns[name]) for name in names) if like is None else like.kinds
+        levels = tuple(
+            _levels(columns[name], kind) if like is None else like.levels[c]
+            for c, (name, kind) in enumerate(zip(names, kinds, strict=True))
+        )
+        n = len(next(iter(columns.values())))
+        numbers, codes = [np.empty((n, 0))], [np.empty((n, 0), np.int64)]
+        for name, kind, level in zip(names, kinds, levels, strict=True):
+            if kind == "number":
+                numbers.append(_numbers(name, columns[name])[:, None])
+            else:
+                code = _codes(columns[name], level)
+                if kind == "category":
+                    codes.append(code[:, None])
+                else:
+                    if (code == UNSEEN).any():
+                        row = int(np.argmax(code == UNSEEN))
+                        raise DataError(
+                            f"column {name!r}, row {row}: not one of the ordered {level}."
+                        )
+                    numbers.append(np.where(code == MISSING, np.nan, code)[:, None])
+        return cls(names, kinds, levels, np.hstack(numbers), np.hstack(codes))
+
+
+def _package(X: Any) -> str:
+    return type(X).__module__.partition(".")[0]
+
+
+def _columns(X: Any) -> dict[Any, Any]:
+    package = _package(X)
+    if package == "pandas":
+        if not X.columns.is_unique:
+            twice = X.columns[X.columns.duplicated()][0]
+            raise DataError(f"two columns are named {twice!r}; rename one of them.")
+        return {name: X.iloc[:, i] for i, name in enumerate(X.columns)}
+    if package == "polars":
+        return {name: X[name] for name in X.columns}
+    if package == "pyarrow":
+        names = X.column_names
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise DataError(f"two columns are named {twice[0]!r}; rename one of them.")
+        return {name: X[name] for name in names}
+    rows = np.asarray(X, dtype=object)
+    if rows.ndim != 2:
+        raise DataError(f"X must be a table or rows of equal length, got shape {rows.shape}.")
+    return {f"x{j}": rows[:, j] for j in range(rows.shape[1])}
+
+
+def _kind(X: Any, column: Any) -> ColumnKind:
+    package = _package(X)
+    if package == "pandas":
+        pandas = sys.modules["pandas"]
+        if getattr(column.dtype, "ordered", False):
+            return "order"
+        return "number" if pandas.api.types.is_numeric_dtype(column.dtype) else "category"
+    if package == "polars":
+        polars = sys.modules["polars"]
+        if isinstance(column.dtype, polars.Enum):
+            return "order"
+        return (
+            "number" if column.dtype.is_numeric() or column.dtype == polars.Boolean else "category"
+        )
+    if package == "pyarrow":
+        types = sys.modules["pyarrow"].types
+        tests = types.is_integer, types.is_floating, types.is_boolean, types.is_decimal
+        return "number" if any(test(column.type) for test in tests) else "category"
+    held = [entry for entry in column if not _missing(entry)]
+    return "number" if all(isinstance(e, int | float | np.number) for e in held) else "category"
+
+
+def _levels(column: Any, kind: ColumnKind) -> tuple[str, ...]:
+    """Categories by name; those of an ordered column in their own order."""
+    if kind == "number":
+        return ()
+    if kind == "order":
+        held = column.cat.categories if _package(column) == "pandas" else column.dtype.categories
+        return tuple(str(level) for level in held)
+    return tuple(sorted({str(entry) for entry in _entries(column) if not _missing(entry)}))
+
+
+def _codes(column: Any, levels: tuple[str, ...]) -> NDArray[np.int64]:
+    number = {level: code for code, level in enumerate(levels)}
+    found = (MISSING if _missing(e) else number.get(str(e), UNSEEN) for e in _entries(column))
+    return np.fromiter(found, np.int64, len(column))
+
+
+def _numbers(name: str, column: Any) -> NDArray[np.float64]:
+    try:
+        numbers = np.array([np.nan if _missing(e) else float(e) for e in _entries(column)])
+    except (TypeError, ValueError) as error:
+        raise DataError(f"column {name!r} held numbers in training, now: {error}.") from None
+    if np.isinf(numbers).any():
+        row = int(np.argmax(np.isinf(numbers)))
+        raise DataError(f"infinity at row {row}, column {name!r}; drop such rows or fill them.")
+    return numbers
+
+
+def _entries(column: Any) -> Any:
+    return column.to_pylist() if _package(column) == "pyarrow" else column
+
+
+def _missing(entry: Any) -> bool:
+    return entry is None or entry != entry or type(entry).__name__ in ("NAType", "NaTType")

@@ -1,0 +1,1 @@
+"""Out-of-sample maps: from new points to coordinates in the embedding, row by row."""

@@ -1,0 +1,75 @@
+"""Linear maps: a dense matrix, a sparse matrix, a Hadamard transform."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from ..backends.protocol import Array, Backend, Float64, Rows
+from ..values import value
+from .blockwise import blockwise
+
+
+@value
+class LinearMap:
+    """(x - shift) W + bias."""
+
+    shift: Float64 | None
+    W: Array
+    bias: Float64 | None = None
+
+    spreads: ClassVar[bool] = True
+
+    def __call__(self, Q: Rows, ops: Backend) -> Array:
+        return ops.project(Q, self.shift, self.W, self.bias)
+
+
+@value
+class SparseLinearMap:
+    """C x, with few non-zeros in C."""
+
+    C: csr_array
+
+    def __call__(self, Q: Rows, ops: Backend) -> Array:
+        return ops.project(Q, None, self.C)
+
+
+@value
+class HadamardMap:
+    """Random signs, a fast Walsh-Hadamard transform, and a sample of its entries."""
+
+    signs: Array
+    rows: NDArray[np.int64]
+    padded: int
+    scale: float
+
+    spreads: ClassVar[bool] = True
+
+    def __call__(self, Q: Rows, ops: Backend) -> Array:
+        def place(part: Rows) -> Array:
+            return ops.hadamard(dense(part), self.signs, self.rows, self.padded, self.scale)
+
+        return blockwise(Q, self.padded, place) if isinstance(Q, csr_array) else place(Q)
+
+
+@value
+class HadamardInverse:
+    """(k/d') R', since the rows of R are orthogonal with squared length d'/k."""
+
+    forward: HadamardMap
+
+    def __call__(self, Y: Array, ops: Backend) -> Array:
+        go = self.forward
+        spread = np.zeros((len(Y), go.padded), Y.dtype)
+        spread[:, go.rows] = Y
+        columns = np.arange(len(go.signs), dtype=np.int64)
+        scale = len(go.rows) / go.padded * go.scale
+        back = ops.hadamard(spread, np.ones(go.padded), columns, go.padded, scale)
+        return np.asarray(back * go.signs, Y.dtype)
+
+
+def dense(Q: Rows) -> Array:
+    return np.asarray(Q.toarray() if isinstance(Q, csr_array) else Q)

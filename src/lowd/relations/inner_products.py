@@ -1,0 +1,30 @@
+"""Distances as inner products, up to double centering: -d²/2."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..backends.protocol import Array, Backend
+from ..distances.metrics import DistanceRelation
+from ..values import value
+from . import Matrix, Relation
+
+
+@value
+class MinusHalfSquare:
+    """Turns distances into inner products up to centering: -d²/2."""
+
+    base: DistanceRelation
+
+    def among(self, ops: Backend) -> Matrix:
+        return Matrix(self.base.distances(ops), half_square=True)
+
+    def toward(self, Q: Any, ops: Backend) -> Array:
+        D = self.base.toward(Q, ops)
+        with np.errstate(over="ignore"):  # of a far point; the map brings it back into range
+            return -0.5 * D * D
+
+    def kept(self) -> Relation:
+        return MinusHalfSquare(self.base.kept())

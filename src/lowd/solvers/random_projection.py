@@ -1,0 +1,98 @@
+"""What the random projections share: the Johnson-Lindenstrauss dimension and the estimator base."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from ..backends.protocol import Array
+from ..core.estimator import Context, Fit, Reducer, reducer
+from ..core.parameters import Count, Seed, Share, refuse_unused
+from ..errors import DimensionWarning, ParameterError, warn
+from ..input import blocks
+from ..maps.linear import LinearMap
+
+
+def jl_min_dim(n_samples: Any, eps: Any = 0.1, rule: Literal["tight", "classic"] = "tight") -> Any:
+    """Dimensions in which n points can keep all squared distances within 1 ± eps.
+
+    "tight": floor(4 ln n / (eps²/2 - eps³/3)), for 0 < eps < 1. "classic": ceil(20 ln n / eps²),
+    for 0 < eps < 1/2 and n > 4. Both hold for Gaussian matrices whatever the input dimension.
+
+    >>> import lowd
+    >>> lowd.jl_min_dim(1000, 0.1), lowd.jl_min_dim(1000, 0.1, rule="classic")
+    (5920, 13816)
+    """
+    n, e = np.asarray(n_samples, np.float64), np.asarray(eps, np.float64)
+    top, least = {"tight": (1, 1), "classic": (0.5, 5)}.get(rule, (0, 0))
+    if not top:
+        raise ParameterError(f"rule={rule!r}: expected 'tight' or 'classic'.")
+    if not ((e > 0) & (e < top)).all():
+        raise ParameterError(f"eps={eps!r}: rule={rule!r} needs 0 < eps < {top}.")
+    if not (n >= least).all():
+        raise ParameterError(f"n_samples={n_samples!r}: rule={rule!r} needs at least {least}.")
+    if rule == "tight":
+        k = np.floor(4 * np.log(n) / (e**2 / 2 - e**3 / 3))
+    else:
+        k = np.ceil(20 * np.log(n) / e**2)
+    return int(k) if k.ndim == 0 else k.astype(np.int64)
+
+
+@reducer
+class RandomProjection(Reducer):
+    """What the three projections share: the dimension, the kinds of data, and no look at them."""
+
+    n_components: Count | Literal["auto"] = "auto"
+    eps: Share = 0.1
+    random_state: Seed = None
+
+    draws: ClassVar[bool] = True
+
+    def _draw(self, n: int, d: int, ctx: Context) -> Fit:
+        raise NotImplementedError
+
+    def _fit(self, X: Any, ctx: Context) -> Fit:
+        return self._draw(X.shape[0], X.shape[1], ctx)
+
+    def _fit_blocks(self, X: Any, ctx: Context, **given: Any) -> Fit:  # noqa: ARG002
+        n = blocks.n_rows(X)
+        if n is None and self.n_components == "auto":
+            raise ParameterError(
+                "n_components='auto' needs the number of rows; call X.compute_chunk_sizes() first, "
+                "or give a count."
+            )
+        X = blocks.width(self, X)
+        return self._draw(n or 1, X.shape[1], ctx)
+
+    def _dimension(self, n: int, d: int) -> int:
+        if self.n_components != "auto":
+            refuse_unused(self, ["eps"], "n_components is given")
+            if self.n_components > d:
+                warn(
+                    f"n_components={self.n_components} exceeds n_features={d}: the projection "
+                    "makes the data wider.",
+                    DimensionWarning,
+                )
+            return int(self.n_components)
+        k = jl_min_dim(n, self.eps)
+        if not 0 < k < d:
+            raise ParameterError(
+                f"n_components='auto' with eps={self.eps} and n_samples={n} needs {k} dimensions, "
+                f"but X has n_features={d}; raise eps or give n_components."
+            )
+        return int(k)
+
+    def _takes_sparse(self) -> bool:
+        return True
+
+    def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
+        k = self.n_components if self.n_components != "auto" else min(jl_min_dim(n, self.eps), d)
+        return {"matrix": 2 * k * d * 8, "coordinates": n * k * itemsize}
+
+
+def pseudo_inverse(model: Any, components: Array) -> LinearMap:
+    inverse = getattr(model, "inverse_components_", None)
+    if inverse is None:
+        inverse = np.linalg.pinv(components)
+    return LinearMap(None, np.ascontiguousarray(inverse.T))
