@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -68,6 +69,7 @@ class Case:
         return (np.float64,) if self.source in ("table", "words") else (np.float64, np.float32)
 
 
+LLE_METHODS = ("LocallyLinearEmbedding", "ModifiedLLE", "HessianLLE", "LTSA")
 MILD = {"early_exaggeration": 4.0, "max_iter": 60}
 CASES = [
     Case("PCA", "PCA", {"n_components": 2}),
@@ -250,6 +252,70 @@ CASES = [
     Case("Diffusion-landmarks", "DiffusionMaps", {"n_landmarks": 40, "time": 0}),
 ]
 BY_NAME = {case.name: case for case in CASES}
+FIRST_OF_METHOD = set({case.method: case.name for case in reversed(CASES)}.values())
+
+
+def first_of_method(case):
+    """One case per method: enough where what is tested is implemented above the backends."""
+    return case.name in FIRST_OF_METHOD
+
+
+def any_case(case):  # noqa: ARG001 - the signature of a predicate
+    return True
+
+
+def numeric(case):
+    """Cases whose input is a matrix of numbers."""
+    return case.source not in ("table", "words")
+
+
+def of_rows(case):
+    """Cases of samples by features with a named metric or kernel."""
+    return case.source in ("rows", "counts") and not any(map(callable, case.params.values()))
+
+
+def takes_sparse(case):
+    """Cases that accept a sparse matrix of samples by features."""
+    return case.source == "rows" and case.model().__sklearn_tags__().input_tags.sparse
+
+
+def invertible(case):
+    """Cases whose map has an inverse."""
+    linear = case.method == "PCA" or case.method.endswith("RandomProjection")
+    local = case.method in ("Isomap", *LLE_METHODS) and case.source == "rows"
+    named = case.name in ("MDS-euclidean", "KernelPCA-linear")
+    return linear or local or named or "fit_inverse_transform" in case.params
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The combinations of case, dtype and backend for which a test is collected."""
+
+    applies: Callable[[Case], bool] = any_case
+    other_backends: Callable[[Case], bool] = any_case
+    other_dtypes: bool = False
+
+    def combinations(self, *, with_case):
+        """Every case (or none), dtype and backend; the reference computes in float64 anyway."""
+        for case in filter(self.applies, CASES) if with_case else [None]:
+            for dtype in case.dtypes if case else (np.float64, np.float32):
+                for backend in BACKENDS:
+                    narrow = dtype == np.float32 and not self.other_dtypes
+                    other = not narrow and (case is None or self.other_backends(case))
+                    if backend == BACKENDS[0] or other:
+                        yield {"case": case, "dtype": dtype, "backend": backend}
+
+
+def cases(applies=any_case, **options):
+    """Collect a test for the cases `applies` accepts, and no others (see `Selection`)."""
+
+    def decorate(test):
+        test.selection = Selection(applies, **options)
+        return test
+
+    return decorate
+
+
 # Distances and kernels may be indefinite, sixty rows of seven dimensions have outliers, and their
 # graph within a radius is in pieces in other units.
 EXPECTED = (IndefiniteWarning, LocalizedAxisWarning, DisconnectedGraphWarning)

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).parent))  # the tests share `cases`, which is no package
 
-from cases import BACKENDS, CASES
+from cases import Case, Selection
 
 # The matrices are small: BLAS threads would spend the suite's time waiting for each other.
 threadpool_limits(1, user_api="blas")
@@ -25,31 +25,25 @@ if os.environ.get("CI", "").lower() == "true":
 
 
 def pytest_generate_tests(metafunc):
-    """`case`, `backend` and `dtype` run over all of them, but for types a case does not have."""
-    wanted = [name for name in ("case", "dtype") if name in metafunc.fixturenames]
-    if "case" in wanted:
-        pairs = [
-            (case, dtype)
-            for case in CASES
-            for dtype in (case.dtypes if "dtype" in wanted else case.dtypes[:1])
-        ]
-        ids = ["-".join([c.name, np.dtype(t).name][: len(wanted)]) for c, t in pairs]
-        metafunc.parametrize(wanted, [pair[: len(wanted)] for pair in pairs], ids=ids)
-    elif wanted:
-        metafunc.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
-    if "backend" in metafunc.fixturenames:
-        metafunc.parametrize("backend", BACKENDS)
+    """Parametrize `case`, `dtype` and `backend` by the combinations that a test selects."""
+    wanted = [name for name in ("case", "dtype", "backend") if name in metafunc.fixturenames]
+    for mark in metafunc.definition.iter_markers("parametrize"):
+        names = mark.args[0]
+        names = names.split(",") if isinstance(names, str) else names
+        wanted = [name for name in wanted if name not in map(str.strip, names)]
+    if not wanted:
+        return
+    selection = getattr(metafunc.function, "selection", Selection())
+    values = {}
+    for one in selection.combinations(with_case="case" in wanted):
+        values["-".join(_id(one[name]) for name in wanted)] = [one[name] for name in wanted]
+    metafunc.parametrize(wanted, list(values.values()), ids=list(values))
 
 
-def pytest_collection_modifyitems(config, items):
-    """The reference computes in float64 whatever comes: float32 is tried with its inputs only."""
-    kept, left = [], []
-    for item in items:
-        params = item.callspec.params if hasattr(item, "callspec") else {}
-        narrow = params.get("backend") == "reference" and params.get("dtype") is np.float32
-        (left if narrow and item.path.name != "test_inputs.py" else kept).append(item)
-    config.hook.pytest_deselected(items=left)
-    items[:] = kept
+def _id(value):
+    if isinstance(value, Case):
+        return value.name
+    return value if isinstance(value, str) else np.dtype(value).name
 
 
 @pytest.fixture

@@ -11,17 +11,16 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 import lowd
-from cases import BY_NAME, CASES, close, fit, rows_like, same_bits, take
+from cases import BY_NAME, cases, close, first_of_method, fit, rows_like, same_bits, take
 from lowd.errors import DataError, UnsupportedError
 
 # Metrics in which these data are everywhere: their rows point into all directions, and no set of
 # columns is far from every other.
 NOWHERE_FAR = ("MDS-correlation", "MDS-jaccard")
-FIRST = {case.method: case.name for case in reversed(CASES)}.values()
 FIELD = np.random.default_rng(7).normal(size=(300, 4))
 
 
-def _told(model, Q):
+def _confidence(model, Q):
     return model.transform(Q, return_confidence=True)[1]
 
 
@@ -37,9 +36,8 @@ def _far(case, Q):
 
 
 @pytest.mark.filterwarnings("ignore:.*no neighbor among:lowd.errors.DisconnectedGraphWarning")
+@cases(other_backends=first_of_method)  # what differs between cases is above the backends
 def test_near_far_alone_and_together(case, backend):
-    if backend == "reference" and case.name not in FIRST:
-        return  # what differs between cases is above the backends
     X, Q = case.data()
     model = fit(case.model(backend), X)
     Y, confidence = model.transform(Q, return_confidence=True)
@@ -48,12 +46,12 @@ def test_near_far_alone_and_together(case, backend):
     assert confidence.dtype == np.float64
     assert ((confidence >= 0) & (confidence <= 1)).all()
     assert np.median(confidence) > 0.5  # Q are other rows of the same kind
-    assert _told(model, take(X, range(20))).mean() > 0.95
-    assert case.name in NOWHERE_FAR or _told(model, _far(case, take(Q, [0, 9]))).max() < 0.01
+    assert _confidence(model, take(X, range(20))).mean() > 0.95
+    assert case.name in NOWHERE_FAR or _confidence(model, _far(case, take(Q, [0, 9]))).max() < 0.01
     same = same_bits if backend == "native" else close
     some = np.array([13, 4, 4, 21])
-    same(_told(model, take(Q, some)), confidence[some])
-    same(_told(model, take(Q, [13])), confidence[[13]])
+    same(_confidence(model, take(Q, some)), confidence[some])
+    same(_confidence(model, take(Q, [13])), confidence[[13]])
 
 
 @pytest.mark.parametrize("name", ["PCA", "MDS-manhattan", "LLE", "TSNE", "KernelPCA-laplacian"])
@@ -70,14 +68,14 @@ def test_the_definition(name, backend):
     expected = 0.5 ** (excess / max(half - inside, inside / 20))
     assert (expected < 1).any()
     assert (expected > 0.01).any()
-    close(_told(fit(case.model(backend), X), Q), expected)
+    close(_confidence(fit(case.model(backend), X), Q), expected)
 
 
 def test_it_falls_with_distance_and_halves_at_equal_steps(backend):
     model = lowd.PCA(2, backend=backend).fit(FIELD)
     away = np.zeros((200, 4))
     away[:, 0] = np.linspace(0, 12, 200)
-    confidence = _told(model, away)
+    confidence = _confidence(model, away)
     last = np.flatnonzero(away[:, 0] > FIELD[:, 0].max() + 1)  # from there on one row is nearest
     assert confidence[0] == 1
     assert (np.diff(confidence[last]) < 0).all()
@@ -89,7 +87,7 @@ def test_a_hole_in_the_data_is_far_too(backend):
     angle = np.linspace(0, 2 * np.pi, 400, endpoint=False)
     ring = np.column_stack([np.cos(angle), np.sin(angle)]) * 5
     model = lowd.Isomap(2, n_neighbors=6, backend=backend).fit(ring)
-    assert (_told(model, [[0.0, 0.0], [5.01, 0.0]]) == [0, 1]).all()
+    assert (_confidence(model, [[0.0, 0.0], [5.01, 0.0]]) == [0, 1]).all()
 
 
 def test_a_large_sample_tells_the_same_as_all_rows():
@@ -98,11 +96,11 @@ def test_a_large_sample_tells_the_same_as_all_rows():
     X, new = rng.normal(size=(20_000, 6)), rng.normal(size=(2000, 6))
     model = lowd.PCA(2).fit(X)
     assert len(model.reach_.numbers) == 512
-    confidence = _told(model, new)
+    confidence = _confidence(model, new)
     # Nine in ten are inside, within what a sample of 512 can tell.
     assert 0.85 < (confidence == 1).mean() < 0.95
     assert 0.01 < (confidence < 0.5).mean() < 0.09
-    assert _told(model, new * 6).mean() < 0.01
+    assert _confidence(model, new * 6).mean() < 0.01
     # Rows that come in order are kept from all of them.
     spread = lowd.PCA(2).fit(X[X[:, 0].argsort()]).reach_.numbers
     assert np.abs(np.quantile(spread, [0.1, 0.5, 0.9]) / 20_000 - [0.1, 0.5, 0.9]).max() < 0.05
@@ -114,7 +112,7 @@ def test_similarities_count_by_their_logarithm():
     model = lowd.KernelPCA(2, kernel="precomputed").fit(K)
     outlier = np.abs(FIELD).sum(1).argmax()
     Q = np.vstack([K[:5], K[outlier] * 1e-3, K[outlier] * 1e-30, 0 * K[0]])
-    confidence = _told(model, Q)
+    confidence = _confidence(model, Q)
     assert (confidence[:5] == 1).all()
     assert (np.diff(confidence[-3:]) <= 0).all()
     assert confidence[-2] < 0.01
@@ -125,21 +123,23 @@ def test_columns_in_other_units_count_as_the_method_counts_them():
     X = FIELD * [1, 1, 1, 1e6]
     Q = np.zeros((1, 4))
     Q[0, 0] = 30  # far in the first column, which the last one drowns
-    assert _told(lowd.PCA(2, scale=True).fit(X), Q)[0] < 0.01
+    assert _confidence(lowd.PCA(2, scale=True).fit(X), Q)[0] < 0.01
 
 
-@pytest.mark.parametrize("name", ["Isomap", "TSNE", "NeighborsTransformer"])
-def test_ready_graphs(name):
-    """New rows whose neighbors are given are judged by the nearest of them."""
+def test_a_neighbor_graph_is_confident_of_its_training_points():
+    graph = lowd.NeighborsTransformer(n_neighbors=12).fit(FIELD)
+    assert (_confidence(graph, FIELD) == 1).all()
+
+
+@pytest.mark.parametrize("name", ["Isomap", "TSNE"])
+def test_precomputed_graphs(name):
+    """New points whose neighbors are given are judged by the nearest of them."""
     params = {"perplexity": 10.0, "max_iter": 20} if name == "TSNE" else {"n_neighbors": 6}
     graph = lowd.NeighborsTransformer(n_neighbors=12).fit(FIELD)
     near, far = graph.transform(FIELD[:5] + 0.01), graph.transform(FIELD[:5] + 30)
-    if name == "NeighborsTransformer":
-        assert (_told(graph, FIELD) == 1).all()
-        return
     model = getattr(lowd, name)(metric="precomputed", **params).fit(graph.transform(FIELD))
-    assert _told(model, near).min() == 1
-    assert _told(model, far).max() < 0.01
+    assert _confidence(model, near).min() == 1
+    assert _confidence(model, far).max() < 0.01
     # With the rows at hand, and their neighbors found elsewhere.
     model = getattr(lowd, name)(**params).fit(FIELD)
     Q = FIELD[:5] + 0.01
@@ -148,7 +148,7 @@ def test_ready_graphs(name):
     given = order, np.take_along_axis(found, order, 1)
     Y, confidence = model.transform(Q, neighbors=given, return_confidence=True)
     same_bits(Y, model.transform(Q, neighbors=given))
-    same_bits(confidence, _told(model, Q))
+    same_bits(confidence, _confidence(model, Q))
 
 
 def test_missing_distances_are_unknown_not_near():
@@ -157,7 +157,7 @@ def test_missing_distances_are_unknown_not_near():
     model = lowd.MDS(metric="precomputed").fit(D)
     Q = np.full((2, 40), np.nan)
     Q[:, 39] = 0.1, 50.0
-    near, far = _told(model, Q)
+    near, far = _confidence(model, Q)
     assert near == 1
     assert far < 0.01
 
@@ -167,9 +167,9 @@ def test_sparse_and_dense_rows_are_told_alike(name, backend):
     case = BY_NAME[name]
     X, Q = case.data()
     Q = np.vstack([Q, -3 * Q])
-    expected = _told(case.model(backend).fit(X), Q)
+    expected = _confidence(case.model(backend).fit(X), Q)
     for kept, new in ((X, csr_array(Q)), (csr_array(X), Q), (csr_array(X), csr_array(Q))):
-        close(_told(case.model(backend).fit(kept), new), expected, factor=100)
+        close(_confidence(case.model(backend).fit(kept), new), expected, factor=100)
 
 
 def test_batches_do_not_matter():
@@ -181,12 +181,12 @@ def test_batches_do_not_matter():
         for part in np.split(X, cuts):
             model.partial_fit(part)
         same_bits(model.reach_.numbers, whole.reach_.numbers)
-        close(_told(model, Q), _told(whole, Q), factor=1e3)
+        close(_confidence(model, Q), _confidence(whole, Q), factor=1e3)
     da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
     for chunks in ((700, 5), (97, 2)):
         model = lowd.PCA(2, scale=True).fit(da.from_array(X, chunks=chunks))
         same_bits(model.reach_.numbers, whole.reach_.numbers)
-        close(_told(model, Q), _told(whole, Q), factor=1e3)
+        close(_confidence(model, Q), _confidence(whole, Q), factor=1e3)
 
 
 def test_dask_is_lazy():
@@ -197,7 +197,7 @@ def test_dask_is_lazy():
     assert isinstance(Y, da.Array)
     assert isinstance(confidence, da.Array)
     assert confidence.shape == (300,)
-    same_bits(confidence.compute(scheduler="sync"), _told(model, FIELD * 2))
+    same_bits(confidence.compute(scheduler="sync"), _confidence(model, FIELD * 2))
     bad = da.from_array(np.where(np.arange(300)[:, None] == 123, np.nan, FIELD), chunks=(70, 4))
     with pytest.raises(DataError, match="row 123"):
         model.transform(bad, return_confidence=True)[1].compute(scheduler="sync")
@@ -213,14 +213,14 @@ def test_stored_and_pickled(name, tmp_path):
     model = fit(case.model(), X)
     lowd.save(model, tmp_path / "model")
     for twin in (lowd.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
-        same_bits(_told(twin, Q), _told(model, Q))
+        same_bits(_confidence(twin, Q), _confidence(model, Q))
 
 
 def test_a_loaded_model_goes_on_where_it_was(tmp_path):
     first = lowd.PCA(2).partial_fit(FIELD[:100])
     lowd.save(first, tmp_path / "model")
     again = lowd.load(tmp_path / "model").partial_fit(FIELD[100:])
-    same_bits(_told(again, FIELD * 2), _told(first.partial_fit(FIELD[100:]), FIELD * 2))
+    same_bits(_confidence(again, FIELD * 2), _confidence(first.partial_fit(FIELD[100:]), FIELD * 2))
 
 
 def test_models_of_earlier_versions_say_that_they_cannot():
@@ -251,9 +251,9 @@ def test_wide_rows_keep_few(tmp_path):
 def test_equal_steps_leave_a_little_room(backend):
     """On a grid, and among copies, rounding is not far."""
     grid = lowd.PCA(1, backend=backend).fit(np.mgrid[:5, :5].reshape(2, -1).T * 1.0)
-    assert _told(grid, [[2.0, 5.01]])[0] > 0.5
+    assert _confidence(grid, [[2.0, 5.01]])[0] > 0.5
     copies = lowd.PCA(1, backend=backend).fit(np.repeat(np.eye(3), 9, 0))
-    assert _told(copies, [[1.0, 0, 1e-6]])[0] > 0.99
+    assert _confidence(copies, [[1.0, 0, 1e-6]])[0] > 0.99
 
 
 @pytest.mark.parametrize(
@@ -271,5 +271,5 @@ def test_equal_steps_leave_a_little_room(backend):
 @pytest.mark.filterwarnings("ignore:column:lowd.errors.ScaleWarning")
 def test_odd_data(X, near, far, backend):
     model = lowd.PCA(1, backend=backend).fit(X)
-    assert (_told(model, near) == 1).all()
-    assert (_told(model, far) < 0.01).all()
+    assert (_confidence(model, near) == 1).all()
+    assert (_confidence(model, far) < 0.01).all()

@@ -1,4 +1,4 @@
-"""Hard data: order, units, offsets, copies, constants, too little of everything."""
+"""Hard data: order, units, offsets, duplicates, constants, too little of everything."""
 
 from __future__ import annotations
 
@@ -10,11 +10,24 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import lowd
-from cases import CASES, attempt, bell, close, fit, fit_transform, fitted, rows_like, take
+from cases import (
+    CASES,
+    attempt,
+    bell,
+    cases,
+    close,
+    fit,
+    fit_transform,
+    fitted,
+    invertible,
+    numeric,
+    rows_like,
+    take,
+)
 from lowd.errors import LowdWarning, ParameterError, RankWarning, ScaleWarning
 
-# Which cases do not mind where the origin is, and how each answers to a change of units.
-SHIFTS = {
+# Cases whose embedding does not depend on the origin of the data.
+TRANSLATION_INVARIANT = {
     *("PCA", "PCA-all", "PCA-share", "PCA-whiten", "PCA-scale", "PCA-population"),
     *("MDS-euclidean", "MDS-sqeuclidean", "MDS-manhattan", "MDS-chebyshev", "MDS-minkowski"),
     *("MDS-landmarks", "MDS-manhattan-landmarks", "MDS-lingoes", "MDS-cailliez"),
@@ -27,7 +40,8 @@ SHIFTS = {
     *("LLE", "LLE-radius", "LLE-tangent", "LLE-landmarks", "ModifiedLLE", "HessianLLE"),
     *("LTSA", "LTSA-tangent", "SNE", "SNE-symmetric", "TSNE", "TSNE-scales", "TSNE-uniform"),
 }
-POWER = {
+# The embedding of c X is c ** exponent times that of X.
+SCALING_EXPONENT = {
     **dict.fromkeys(("PCA", "PCA-all", "PCA-share", "PCA-origin"), 1),
     **dict.fromkeys(("PCA-whiten", "PCA-scale", "PCA-population"), 0),
     **dict.fromkeys(("Gaussian", "Gaussian-inverse", "Sparse", "Sparse-dense", "Hadamard"), 1),
@@ -48,17 +62,23 @@ POWER = {
     **dict.fromkeys(("LTSA", "LTSA-tangent"), 0),
     **dict.fromkeys(("SNE", "SNE-symmetric", "TSNE", "TSNE-scales"), 0),
 }
-GRAPHS = (
+GRAPH_METHODS = (
     *("Isomap", "LaplacianEigenmaps", "DiffusionMaps"),
     *("LocallyLinearEmbedding", "ModifiedLLE", "HessianLLE", "LTSA"),
     *("SNE", "TSNE"),
 )
-BY_LANDMARKS = [case.name for case in CASES if "n_landmarks" in case.params]
 
 
+def _has_landmarks(case):
+    return "n_landmarks" in case.params
+
+
+def _translation_invariant(case):
+    return case.name in TRANSLATION_INVARIANT
+
+
+@cases(lambda case: not _has_landmarks(case))  # landmarks are drawn by row number
 def test_order_of_rows_only_permutes(case, backend, dtype):
-    if case.name in BY_LANDMARKS:  # landmarks are drawn by row number
-        return
     X, Q = case.data(dtype)
     order = np.random.default_rng(5).permutation(len(X))
     shuffled = take(X, order)
@@ -72,57 +92,57 @@ def test_order_of_rows_only_permutes(case, backend, dtype):
         close(other.embedding_, model.embedding_[order], dtype)
 
 
-@pytest.mark.parametrize("offset", [1e3, 1e6])
-def test_offsets_do_not_matter(case, backend, dtype, offset):
-    """The places are those of the same rounded rows, moved back in float64."""
-    if case.name not in SHIFTS:
-        return
-    X, Q = ((A.astype(np.float64) + offset).astype(dtype) for A in case.data(dtype))
-    model = fit(case.model(backend), X)
-    near = fit(case.model("reference"), X.astype(np.float64) - offset)
-    # What float64 still resolves at that offset, and float32 of what it was given.
-    tolerance = 1e-3 if dtype == np.float32 else 1e-8 * offset / 1e3
-    expected = near.transform(Q.astype(np.float64) - offset)
-    size = np.abs(expected).max()
-    np.testing.assert_allclose(model.transform(Q), expected, rtol=0, atol=tolerance * size)
+@cases(_translation_invariant)
+def test_offsets_do_not_matter(case, backend, dtype):
+    """The embedding is that of the same rounded rows, moved back in float64."""
+    for offset in (1e3, 1e6):
+        X, Q = ((A.astype(np.float64) + offset).astype(dtype) for A in case.data(dtype))
+        model = fit(case.model(backend), X)
+        near = fit(case.model("reference"), X.astype(np.float64) - offset)
+        # What float64 still resolves at that offset, and float32 of what it was given.
+        tolerance = 1e-3 if dtype == np.float32 else 1e-8 * offset / 1e3
+        expected = near.transform(Q.astype(np.float64) - offset)
+        size = np.abs(expected).max()
+        np.testing.assert_allclose(
+            model.transform(Q), expected, rtol=0, atol=tolerance * size, err_msg=f"{offset=}"
+        )
 
 
-@pytest.mark.parametrize("scale", [1e-30, 1e30])
-def test_units_do_not_matter(case, backend, dtype, scale):
-    """Data times c give places times c, or the same places, from 1e-30 to 1e+30."""
-    if case.name not in POWER:
-        return
+@cases(lambda case: case.name in SCALING_EXPONENT)
+def test_units_do_not_matter(case, backend, dtype):
+    """Data times c have the embedding times c, or the same one, from 1e-30 to 1e+30."""
     X, Q = case.data(dtype)
     expected = fitted(case, backend, dtype).transform(Q).astype(np.float64)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", RankWarning)
-        model = fit(case.model(backend), X * dtype(scale))
-    Y = model.transform(Q * dtype(scale)).astype(np.float64)
-    assert model.transform(Q * dtype(scale)).dtype == dtype
-    # Exact scalings do not round; ours are powers of ten, so float32 input is rounded once more.
-    close(Y / float(scale) ** POWER[case.name], expected, dtype, 10)
+    for scale in (dtype(1e-30), dtype(1e30)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RankWarning)
+            model = fit(case.model(backend), X * scale)
+        Y = model.transform(Q * scale)
+        assert Y.dtype == dtype
+        # Powers of ten are not exact: float32 input is rounded once more.
+        exponent = SCALING_EXPONENT[case.name]
+        close(Y.astype(np.float64) / float(scale) ** exponent, expected, dtype, 10)
 
 
-def test_every_case_says_how_it_scales():
-    assert set(POWER) | set(SHIFTS) <= {case.name for case in CASES}
+def test_listed_cases_exist():
+    assert set(SCALING_EXPONENT) | TRANSLATION_INVARIANT <= {case.name for case in CASES}
 
 
-def test_copies_coincide(case, backend, dtype):
-    """Each row five times: copies get equal places, and new rows theirs."""
+def test_duplicates_coincide(case, backend, dtype):
+    """Each row five times: duplicates have equal coordinates, and new points have some."""
     X, Q = case.data(dtype)
     rows = np.tile(np.arange(len(X)), 5)
-    copied = take(X, rows)
+    repeated = take(X, rows)
     if case.source in ("distances", "kernel"):
-        copied, Q = copied[:, rows], Q[:, rows]
+        repeated, Q = repeated[:, rows], Q[:, rows]
     model = case.model(backend)
-    Y = fit_transform(model, copied).reshape(5, len(X), -1)
+    Y = fit_transform(model, repeated).reshape(5, len(X), -1)
     close(Y, np.broadcast_to(Y[0], Y.shape), dtype)
     assert np.isfinite(model.transform(Q)).all()
 
 
+@cases(lambda case: case.source == "rows" and _translation_invariant(case))
 def test_a_constant_column_changes_nothing(case, backend, dtype):
-    if case.source != "rows" or case.name not in SHIFTS:
-        return
     X, Q = case.data(dtype)
     wider = [np.insert(A, 3, 7, axis=1) for A in (X, Q)]
     params = {"gamma": 1 / X.shape[1]} if case.params.get("kernel") in ("rbf", "laplacian") else {}
@@ -136,12 +156,15 @@ def test_a_constant_column_changes_nothing(case, backend, dtype):
         assert np.abs(other.components_[:k, 3]).max() < 1e-6
 
 
+def _can_be_constant(case):
+    """Equal rows have no direction, and equal affinities say nothing about equal rows."""
+    by_direction = case.params.get("metric") in ("cosine", "correlation")
+    return numeric(case) and not by_direction and case.params.get("affinity") != "precomputed"
+
+
+@cases(_can_be_constant)
 def test_constant_data(case, backend, dtype):
     """All rows equal: everything at zero, with a warning about the rank; never NaN."""
-    if case.source in ("table", "words") or case.params.get("metric") in ("cosine", "correlation"):
-        return
-    if case.params.get("affinity") == "precomputed":  # equal weights tie all rows, equal or not
-        return
     X, Q = case.data(dtype)
     fill = {"distances": 0, "kernel": 1}.get(case.source, 3)
     X = np.full_like(X, fill)
@@ -170,11 +193,12 @@ def test_constant_data(case, backend, dtype):
     assert refusal or np.isfinite(back).all()
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
-def test_tiny_data(case, backend, n):
+@cases(numeric)
+def test_tiny_data(case, backend):
     """A finite result, or a sentence with a value that works."""
-    for d in () if case.source in ("table", "words") else (1, 2, 7):
-        _check_tiny(case, backend, n, d)
+    for n in (1, 2, 3, 4, 5):
+        for d in (1, 2, 7):
+            _check_tiny(case, backend, n, d)
 
 
 def _check_tiny(case, backend, n, d):
@@ -224,13 +248,16 @@ def _fit_as_advised(case, backend, X):
     raise AssertionError(refusal)
 
 
+def _bounded_by_rank(case):
+    """Any number of directions can be drawn, and the landmarks' bound has its own test."""
+    drawn = case.method in ("GaussianRandomProjection", "SparseRandomProjection")
+    return not drawn and not _has_landmarks(case)
+
+
+@cases(_bounded_by_rank)
 def test_too_many_components_are_refused_with_a_number_that_works(case, backend):
-    """Rank counts, not hope: and one more than the advice is refused again."""
+    """The rank is the bound: one component more than the message advises is refused again."""
     X, _ = case.data()
-    if case.method in ("GaussianRandomProjection", "SparseRandomProjection"):
-        return  # any number of directions can be drawn
-    if case.name in BY_LANDMARKS:
-        return  # there the landmarks are the bound, which has its own test
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LowdWarning)
         with pytest.raises(ParameterError, match="n_components=1000") as refusal:
@@ -252,29 +279,34 @@ def test_landmarks_are_more_than_components_and_at_most_all(backend, bad):
             lowd.KernelPCA(3, kernel="rbf", n_landmarks=bad, backend=backend).fit(X)
 
 
+def _of_the_rank_of_the_rows(case):
+    """Euclidean in the rows themselves; geodesic distances, for one, have a rank of their own."""
+    euclidean = case.params.get("metric", "euclidean") == "euclidean"
+    linear = case.params.get("kernel", "linear") == "linear"
+    return (
+        euclidean and linear and _translation_invariant(case) and case.method not in GRAPH_METHODS
+    )
+
+
+@cases(_of_the_rank_of_the_rows)
 def test_surplus_components_are_zero(case, backend, dtype):
-    """Rank 2 data, five components: three zero columns for old and new rows, and a warning."""
-    if case.name not in SHIFTS or case.params.get("kernel", "linear") != "linear":
-        return
-    if case.params.get("metric", "euclidean") != "euclidean" or case.method in GRAPHS:
-        return  # ways along a graph are not Euclidean, so their rank is not that of the rows
+    """Rank 2 data, five components: three zero columns for training and new points, a warning."""
     flat, new = (rows_like(n, 2, seed=n) @ [[1.0, 2, 0, 1, 1], [0, 1, 1, -1, 2]] for n in (40, 9))
     flat, new = flat.astype(dtype), new.astype(dtype)
     model = case.model(backend, n_components=5)
     with pytest.warns(RankWarning, match="2"):
         Y = model.fit_transform(flat)
-    for places in (Y, model.transform(new)):
-        assert places.shape[1] == 5
-        assert np.isfinite(places).all()
-        assert (places[:, 2:] == 0).all()
-        assert places[:, :2].any(0).all()
-    if hasattr(model, "inverse_"):
+    for coordinates in (Y, model.transform(new)):
+        assert coordinates.shape[1] == 5
+        assert np.isfinite(coordinates).all()
+        assert (coordinates[:, 2:] == 0).all()
+        assert coordinates[:, :2].any(0).all()
+    if invertible(case):
         close(model.inverse_transform(model.transform(new)), new, dtype)
 
 
+@cases(lambda case: case.source == "rows")
 def test_one_far_outlier(case, backend, dtype):
-    if case.source != "rows":
-        return
     X, Q = (np.array(A) for A in case.data(dtype))
     X[0] *= 1000
     with warnings.catch_warnings():
