@@ -22,7 +22,7 @@ from lowd.errors import ExistingFileError, MissingFileError, ParameterError
 
 pytest.importorskip("matplotlib", reason="pictures need matplotlib")
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 FOLDER = Path(os.environ.get("LOWD_DATA", ROOT.parent / "shared" / "data"))
 NEEDS = {
     "face-pose": "isomap_faces",

@@ -64,10 +64,10 @@ def near(actual, expected, kind, factor=20.0):
     np.testing.assert_allclose(actual, expected, rtol=0, atol=factor * EPS[kind] * size + 1e-300)
 
 
-def test_all_verbs_are_tested():
+def test_all_operations_are_tested():
     verbs = {name for name, _ in inspect.getmembers(Backend, inspect.isfunction) if name[0] != "_"}
     here = Path(__file__).parent
-    text = "".join(file.read_text() for file in sorted(here.glob("test_*verbs.py")))
+    text = "".join(file.read_text() for file in sorted(here.glob("test_*operations.py")))
     for verb in verbs:
         assert f"ops.{verb}(" in text or f"FAST.{verb}(" in text, verb
         assert callable(getattr(FAST, verb))
@@ -543,7 +543,7 @@ _AT_LEVEL = """
 import sys
 sys.path[:0] = sys.argv[2:]
 import numpy as np
-import test_verbs as t
+import test_operations as t
 from lowd import _native
 assert _native.cpu_level() == sys.argv[1], _native.cpu_level()
 for kind in t.TYPES:
