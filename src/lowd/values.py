@@ -11,7 +11,7 @@ from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 
-KINDS: dict[str, type[Any]] = {}
+VALUE_CLASSES: dict[str, type[Any]] = {}  # by name
 
 C = TypeVar("C")
 
@@ -20,7 +20,7 @@ C = TypeVar("C")
 def value(cls: type[C]) -> type[C]:
     """Freeze a class of fields and make it known to the store by its name."""
     cls = dataclass(frozen=True, eq=False)(cls)
-    KINDS[cls.__name__] = cls
+    VALUE_CLASSES[cls.__name__] = cls
     return cls
 
 

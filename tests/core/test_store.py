@@ -26,6 +26,7 @@ import lowd
 from cases import BY_NAME, fit, rows_like, same_bits
 from lowd import store
 from lowd.errors import StoreError, UnsupportedError
+from lowd.store import files
 
 SAMPLE = ["PCA", "Sparse", "Hadamard", "MDS-gower", "MDS-lingoes", "KernelPCA-fixed_point"]
 relaxed = settings(
@@ -184,8 +185,8 @@ def test_a_failed_save_keeps_the_old_file(stored, monkeypatch, moment, failure):
         raise failure
 
     target = {
-        "before": (store, "_write", fail),
-        "within": (store, "_write", write_half),
+        "before": (files, "_write", fail),
+        "within": (files, "_write", write_half),
         "sync": (os, "fsync", fail),
         "rename": (os, "replace", fail),
     }[moment]
@@ -201,10 +202,10 @@ _KILLED = """
     import sys, time
     import numpy as np
     import lowd
-    from lowd import store
+    from lowd.store import files
 
     model = lowd.PCA(3).fit(np.random.default_rng(1).normal(size=(20, 4)))
-    write = store._write
+    write = files._write
 
     def slowly(file, tree, arrays):
         file.write(b"PK")
@@ -212,7 +213,7 @@ _KILLED = """
         print("writing", flush=True)
         time.sleep(60)
 
-    store._write = slowly
+    files._write = slowly
     lowd.save(model, sys.argv[1])
 """
 

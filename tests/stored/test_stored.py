@@ -1,8 +1,10 @@
-"""Models that earlier versions have written: they load, and place new rows where they did."""
+"""Models stored by earlier versions: they load, and transform new points as they did."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +14,14 @@ import pytest
 import lowd
 from cases import close
 from lowd.methods import METHODS
+from lowd.store import FORMAT
+from lowd.store.migrations import FROM_FORMAT, migrate
+from lowd.values import VALUE_CLASSES
 
-FILES = sorted(Path(__file__).parent.glob("*.lowd"))
+HERE = Path(__file__).parent
+FILES = sorted(HERE.glob("*.lowd"))
+# Classes that a model of that format can hold, with the names of their fields.
+STORED = {1: json.loads((HERE / "format_1.json").read_text())}
 
 
 def _new_rows(held):
@@ -37,3 +45,30 @@ def test_stored_model(path):
 
 def test_there_is_a_file_of_every_method():
     assert {type(lowd.load(path)).__name__ for path in FILES} == set(METHODS)
+
+
+def test_there_is_a_list_of_names_for_every_older_format():
+    assert set(STORED) == set(FROM_FORMAT) == set(range(1, FORMAT))
+
+
+@pytest.mark.parametrize(
+    ("number", "name"), [(number, name) for number, names in STORED.items() for name in names]
+)
+def test_every_stored_class_is_known(number, name):
+    """Whatever a class and its fields were called, there is a class that takes them now."""
+    for home in set(METHODS.values()):
+        import_module(f"lowd.methods.{home}")
+    part = {"value": name, "fields": dict.fromkeys(STORED[number][name])}
+    tree = {"format": number, "params": {}, "learned": {"map_": {"tuple": [part]}}}
+    (found,) = migrate(tree, FORMAT)["learned"]["map_"]["tuple"]
+    fields = dataclasses.fields(VALUE_CLASSES[found["value"]])
+    required = {field.name for field in fields if field.default is dataclasses.MISSING}
+    assert required <= set(found["fields"]) <= {field.name for field in fields}
+
+
+@pytest.mark.parametrize("number", FROM_FORMAT)
+def test_the_table_names_stored_classes_only(number):
+    classes = FROM_FORMAT[number].classes
+    assert set(classes) <= set(STORED[number])
+    for name, change in classes.items():
+        assert set(change.fields) <= set(STORED[number][name])

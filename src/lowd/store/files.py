@@ -1,4 +1,4 @@
-"""Models on disk: arrays and one JSON tree in a zip archive. No pickle, no code.
+"""Files of fitted estimators: arrays and one JSON tree in a zip archive. No pickle, no code.
 
 A file is read defensively: members are stored uncompressed, so nothing can claim to be larger
 than the file itself; every array's header must match its member's size; classes are looked up in
@@ -19,13 +19,14 @@ from typing import IO, Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from . import __version__
-from .core.parameters import check_params
-from .errors import StoreError, UnsupportedError
-from .methods import METHODS
-from .values import KINDS
+from .. import __version__
+from ..core.parameters import check_params
+from ..errors import StoreError, UnsupportedError
+from ..methods import METHODS
+from ..values import VALUE_CLASSES
+from .migrations import migrate
 
-FORMAT = 1
+FORMAT = 2  # older ones are read through `migrations`
 _TREE = "model.json"
 _NAMES = ("_n_features_out",)
 # What a damaged archive, header or tree makes the standard library raise.
@@ -92,7 +93,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def class_of(name: str) -> Any:
     """The method class of that name."""
-    return getattr(import_module(f".methods.{METHODS[name]}", __package__), name)
+    return getattr(import_module(f"lowd.methods.{METHODS[name]}"), name)
 
 
 def _write(file: IO[bytes], tree: dict[str, Any], arrays: dict[int, np.ndarray[Any, Any]]) -> None:
@@ -119,6 +120,7 @@ def _read(archive: zipfile.ZipFile, size: int) -> Any:
         )
     if tree["class"] not in METHODS:
         raise StoreError(f"unknown method {tree['class']!r}.")
+    tree = migrate(tree, FORMAT)
     cls = class_of(tree["class"])
     arrays = {name: _array(archive, info) for name, info in members.items() if name != _TREE}
     params, learned = (
@@ -172,7 +174,7 @@ def _pack(item: Any, arrays: dict[int, np.ndarray[Any, Any]]) -> Any:
         return {"tuple": [_pack(part, arrays) for part in item]}
     if isinstance(item, dict) and all(isinstance(key, str) for key in item):
         return {"dict": {key: _pack(part, arrays) for key, part in item.items()}}
-    if type(item).__name__ in KINDS:
+    if type(item).__name__ in VALUE_CLASSES:
         names = [field.name for field in dataclasses.fields(item)]
         held = {name: _pack(getattr(item, name), arrays) for name in names}
         return {"value": type(item).__name__, "fields": held}
@@ -201,4 +203,4 @@ def _unpack(part: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
     if "dict" in part:
         return {str(key): _unpack(item, arrays) for key, item in part["dict"].items()}
     fields = {name: _unpack(item, arrays) for name, item in part["fields"].items()}
-    return KINDS[part["value"]](**fields)
+    return VALUE_CLASSES[part["value"]](**fields)

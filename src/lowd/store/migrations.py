@@ -1,0 +1,56 @@
+"""Migration of stored models from older formats: renamed and merged classes, fields, attributes.
+
+A file holds the names of value classes, of their fields and of learned attributes. Whoever renames
+one of them raises the format and adds what it was called here; nothing else has to know old names.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+Tree: TypeAlias = Any  # what JSON holds: a dict, a list, a str, a number, a bool or None
+
+
+class ClassMigration(NamedTuple):
+    """The present name of a stored class, of its fields, and values of fields it did not have."""
+
+    name: str
+    fields: dict[str, str] = {}  # noqa: RUF012 - read only; old name -> new name
+    added: dict[str, Tree] = {}  # noqa: RUF012
+
+
+class Migration(NamedTuple):
+    """What one format calls otherwise than the next one; what is not listed keeps its name."""
+
+    classes: dict[str, ClassMigration]
+    learned: dict[str, str]  # attributes of the estimator: old name -> new name
+
+
+# Format 1 was written by 0.1.0.
+FROM_FORMAT: dict[int, Migration] = {
+    1: Migration(classes={}, learned={}),
+}
+
+
+def migrate(tree: dict[str, Tree], newest: int) -> dict[str, Tree]:
+    """Return the JSON tree of a model as the newest format would have written it."""
+    for number in range(tree["format"], newest):
+        migration = FROM_FORMAT[number]
+        params, learned = (_migrate_values(tree[kind], migration) for kind in ("params", "learned"))
+        learned = {migration.learned.get(name, name): part for name, part in learned.items()}
+        tree = {**tree, "format": number + 1, "params": params, "learned": learned}
+    return tree
+
+
+def _migrate_values(part: Tree, migration: Migration) -> Tree:
+    """Rename classes and fields in a part of the tree and in all below it."""
+    if isinstance(part, list):
+        return [_migrate_values(item, migration) for item in part]
+    if not isinstance(part, dict):
+        return part
+    if "value" not in part or "fields" not in part:
+        return {key: _migrate_values(item, migration) for key, item in part.items()}
+    fields = {name: _migrate_values(item, migration) for name, item in part["fields"].items()}
+    change = migration.classes.get(part["value"], ClassMigration(part["value"]))
+    renamed = {change.fields.get(name, name): item for name, item in fields.items()}
+    return {"value": change.name, "fields": {**change.added, **renamed}}
