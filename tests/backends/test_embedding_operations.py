@@ -38,7 +38,7 @@ def likeness(n, rng, kernel):
 @pytest.mark.parametrize("target", [3.0, 5.0, 12.0])
 def test_perplexity_of_every_row(ops, target, rng):
     starts, squares = squares_of(300, rng)
-    p, beta = ops.perplexity(starts, squares, target)
+    p, beta = ops.conditional_probabilities(starts, squares, target)
     rows = p.reshape(300, -1)
     np.testing.assert_allclose(rows.sum(1), 1, atol=1e-12)
     np.testing.assert_allclose(np.exp(-(rows * np.log(rows + 1e-300)).sum(1)), target, rtol=1e-9)
@@ -49,7 +49,7 @@ def test_perplexity_of_every_row(ops, target, rng):
 def test_perplexity_of_ties():
     starts = np.array([0, 4], np.int64)
     for ops in (PLAIN, FAST):
-        p, _ = ops.perplexity(starts, np.full(4, 2.0), 3.0)
+        p, _ = ops.conditional_probabilities(starts, np.full(4, 2.0), 3.0)
         np.testing.assert_allclose(p, 0.25, atol=1e-12)
 
 
@@ -67,7 +67,7 @@ def test_forces_are_a_quarter_of_the_gradient(ops, kernel, rng):
         return -(W[W > 0] * np.log(q[W > 0])).sum()
 
     # What pulls a pair together is the sum of both directions, so plans take the symmetric part.
-    pull, push = ops.forces(csr_array((P + P.T) / 2), kernel).forces(Y)
+    pull, push = ops.kl_plan(csr_array((P + P.T) / 2), kernel).forces(Y)
     for at in [(0, 0), (7, 1), (24, 0)]:
         step = np.zeros_like(Y)
         step[at] = 1e-5
@@ -85,28 +85,28 @@ def test_chances_of_pairs(rng):
     order += np.repeat(rows.indptr[:-1], np.diff(rows.indptr))
     mixed = csr_array((rows.data[order], rows.indices[order], rows.indptr), rows.shape)
     for ops in (PLAIN, FAST):
-        P = ops.joint(mixed)
+        P = ops.symmetrize_probabilities(mixed)
         np.testing.assert_allclose(P.toarray(), (A + A.T) / 140, rtol=1e-14)
         assert P.nnz == np.count_nonzero(A + A.T)
-    parts = [Native(threads=threads).joint(mixed) for threads in (1, 5)]
+    parts = [Native(threads=threads).symmetrize_probabilities(mixed) for threads in (1, 5)]
     same_bits(parts[1].data, parts[0].data)
 
 
 @kernels
 def test_forces_and_sums_agree(kernel, rng):
     P, Y = likeness(400, rng, kernel), 3 * rng.normal(size=(400, 2))
-    plain, fast = PLAIN.forces(P, kernel), FAST.forces(P, kernel)
+    plain, fast = PLAIN.kl_plan(P, kernel), FAST.kl_plan(P, kernel)
     for slow, quick in zip(plain.forces(Y), fast.forces(Y), strict=True):
         np.testing.assert_allclose(quick, slow, atol=1e-10 * np.abs(slow).max())
     rows = np.arange(0, 400, 7)
     for slow, quick in zip(plain.pairs(Y, rows), fast.pairs(Y, rows), strict=True):
         np.testing.assert_allclose(quick, slow, rtol=1e-9, atol=1e-12)
-    assert fast.normalizer(Y) == pytest.approx(plain.normalizer(Y), rel=1e-10)
+    assert fast.partition_function(Y) == pytest.approx(plain.partition_function(Y), rel=1e-10)
     D, p = cdist(Y, Y, "sqeuclidean"), P.toarray()
     far = np.log1p(D) if kernel == "student" else D
     told = (p * (np.log(np.where(p > 0, p, 1)) + far)).sum()
-    assert plain.surprise(Y) == pytest.approx(told, rel=1e-12)
-    assert fast.surprise(Y) == pytest.approx(told, rel=1e-12)
+    assert plain.cross_term(Y) == pytest.approx(told, rel=1e-12)
+    assert fast.cross_term(Y) == pytest.approx(told, rel=1e-12)
 
 
 @kernels
@@ -114,10 +114,10 @@ def test_descents_have_the_same_bits_for_any_number_of_threads(kernel, rng):
     P, Y = likeness(2500, rng, kernel), 1e-4 * rng.normal(size=(2500, 2))
     ends = []
     for threads in (1, 2, 5):
-        plan = Native(threads=threads).forces(P, kernel)
+        plan = Native(threads=threads).kl_plan(P, kernel)
         plan.start(Y)
         plan.advance(30, 4.0, 0.5, 200.0)
-        ends.append(plan.places())
+        ends.append(plan.embedding())
     same_bits(ends[1], ends[0])
     same_bits(ends[2], ends[0])
     assert np.isfinite(ends[0]).all()
@@ -130,11 +130,13 @@ def test_new_points_settle_downhill_alone_as_in_a_batch(kernel, rng):
     near = Ragged(np.arange(0, 41, 5, dtype=np.int64), rng.integers(60, size=40).astype(np.int32))
     weights = np.full(40, 0.2)
     start = Y[near.indices].reshape(8, 5, 2).mean(1)
-    from_medians = [ops.settle(near, weights, Y, kernel, None) for ops in (PLAIN, FAST)]
+    from_medians = [
+        ops.optimize_new_points(near, weights, Y, kernel, None) for ops in (PLAIN, FAST)
+    ]
     np.testing.assert_allclose(from_medians[1], from_medians[0], atol=1e-6)
-    ends = [ops.settle(near, weights, Y, kernel, None, start) for ops in (PLAIN, FAST)]
+    ends = [ops.optimize_new_points(near, weights, Y, kernel, None, start) for ops in (PLAIN, FAST)]
     np.testing.assert_allclose(ends[1], ends[0], atol=1e-6)
     for i in range(8):
         one = Ragged(np.array([0, 5], np.int64), near.indices[5 * i : 5 * i + 5])
-        alone = FAST.settle(one, weights[:5], Y, kernel, None, start[i : i + 1])
+        alone = FAST.optimize_new_points(one, weights[:5], Y, kernel, None, start[i : i + 1])
         same_bits(alone[0], ends[1][i])

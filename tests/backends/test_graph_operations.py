@@ -59,7 +59,9 @@ def graph_of(X, k):
 def test_paths(kind, n, d, k, rng):
     graph = graph_of(roll(n, rng, kind, max(d, 3)), k)
     for sources in (np.arange(n), np.arange(n)[::-3], np.array([n - 1]), np.zeros(40, int)):
-        fast, plain = (ops.paths(graph, Ragged.each(sources)) for ops in (FAST, PLAIN))
+        fast, plain = (
+            ops.shortest_paths(graph, Ragged.singletons(sources)) for ops in (FAST, PLAIN)
+        )
         assert fast.dtype == kind
         assert fast.shape == (len(sources), n)
         np.testing.assert_allclose(fast, plain, rtol=100 * np.finfo(kind).eps)
@@ -72,7 +74,7 @@ def test_stored_zeros_are_edges_and_pieces_are_infinitely_far(ops, kind):
     starts, ends = [0, 1, 3, 4, 5, 6], [1, 0, 2, 1, 4, 3]
     lengths = np.array([0, 0, 2, 2, 1, 1], kind)
     graph = csr_array((lengths, ends, starts), shape=(5, 5))
-    D = ops.paths(graph, Ragged.each(np.array([0, 4])))
+    D = ops.shortest_paths(graph, Ragged.singletons(np.array([0, 4])))
     np.testing.assert_array_equal(D, [[0, 0, 2, np.inf, np.inf], [np.inf, np.inf, np.inf, 1, 0]])
 
 
@@ -80,11 +82,11 @@ def test_stored_zeros_are_edges_and_pieces_are_infinitely_far(ops, kind):
 def test_paths_do_not_depend_on_the_order_of_nodes_or_sources(kind, rng):
     n = 500
     graph = graph_of(roll(n, rng, kind), 6)
-    every = Ragged.each(np.arange(n))
-    D = FAST.paths(graph, every)
+    every = Ragged.singletons(np.arange(n))
+    D = FAST.shortest_paths(graph, every)
     p = rng.permutation(n)
-    same_bits(FAST.paths(csr_array(graph[p][:, p]), every), D[p][:, p])
-    same_bits(FAST.paths(graph, Ragged.each(p[:77])), D[p[:77]])
+    same_bits(FAST.shortest_paths(csr_array(graph[p][:, p]), every), D[p][:, p])
+    same_bits(FAST.shortest_paths(graph, Ragged.singletons(p[:77])), D[p[:77]])
 
 
 @both
@@ -96,12 +98,12 @@ def test_paths_after_a_first_step(ops, kind, rng):
     near = lists([rng.permutation(n)[:k] for k in (1, 3, 0, 9, 2)])
     steps = 20 * rng.random(len(near.indices))
     steps[2] = 0
-    D = ops.paths(graph, near, steps)
+    D = ops.shortest_paths(graph, near, steps)
     assert D.dtype == kind
-    G = PLAIN.paths(graph, Ragged.each(np.arange(n)))
-    np.testing.assert_allclose(D, PLAIN.relax(near, steps, G), rtol=100 * np.finfo(kind).eps)
+    G = PLAIN.shortest_paths(graph, Ragged.singletons(np.arange(n)))
+    np.testing.assert_allclose(D, PLAIN.min_plus(near, steps, G), rtol=100 * np.finfo(kind).eps)
     assert np.isinf(D[2]).all()
-    alone = ops.paths(graph, Ragged(near.starts[3:5] - 4, near.indices[4:13]), steps[4:13])
+    alone = ops.shortest_paths(graph, Ragged(near.indptr[3:5] - 4, near.indices[4:13]), steps[4:13])
     same_bits(alone, D[3:4])
 
 
@@ -110,11 +112,11 @@ def test_paths_after_a_first_step(ops, kind, rng):
 @pytest.mark.parametrize("n", [2, 3, 64, 99, 701])  # pairs that face each other in a ring, or not
 def test_products_with_all_ways(ops, kind, n, rng):
     graph = graph_of(roll(n, rng, kind), min(6, n - 1))
-    G = PLAIN.paths(graph, Ragged.each(np.arange(n))).astype(np.float64)
+    G = PLAIN.shortest_paths(graph, Ragged.singletons(np.arange(n))).astype(np.float64)
     for width in (1, 8, 11):
         V = rng.normal(size=(n, width))
         expected = -0.5 * G**2 @ V
-        found = ops.ways(graph).times(V)
+        found = ops.geodesics(graph).half_square_matmul(V)
         assert found.dtype == np.float64
         limit = 100 * np.finfo(kind).eps * (0.5 * G**2 @ np.abs(V)).max()
         np.testing.assert_allclose(found, expected, rtol=0, atol=limit)
@@ -126,69 +128,73 @@ def test_relax(ops, kind, rng):
     G = rng.random((30, 137)).astype(kind)
     near = lists([rng.permutation(30)[:k] for k in (3, 1, 0, 7, 30)])
     lengths = rng.random(len(near.indices))
-    out = ops.relax(near, lengths, G)
+    out = ops.min_plus(near, lengths, G)
     assert out.dtype == kind
-    same_bits(out, PLAIN.relax(near, lengths, G))
+    same_bits(out, PLAIN.min_plus(near, lengths, G))
     assert np.isinf(out[2]).all()
     np.testing.assert_allclose(
         out[3], (lengths[4:11, None] + G[near.indices[4:11]]).min(0), rtol=1e-6
     )
-    alone = ops.relax(Ragged(near.starts[3:5] - 4, near.indices[4:11]), lengths[4:11], G)
+    alone = ops.min_plus(Ragged(near.indptr[3:5] - 4, near.indices[4:11]), lengths[4:11], G)
     same_bits(alone, out[3:4])
 
 
 @pytest.mark.parametrize("width", [1, 3, 8, 13, 40])
 @pytest.mark.parametrize("index", [np.int32, np.int64])
-def test_sparse_times(width, index, rng):
+def test_sparse_matmul(width, index, rng):
     A = csr_array(random_array((700, 700), density=0.02, rng=rng))
     A.indices, A.indptr = A.indices.astype(index), A.indptr.astype(index)
     V, U = rng.normal(size=(2, 700, width))
     for terms in ((1.0, 0.0, None, 0.0), (-2.0, 0.5, None, 0.0), (2.0, -0.5, U, -1.0)):
-        fast, plain = (ops.sparse_times(A, V, *terms) for ops in (FAST, PLAIN))
+        fast, plain = (ops.sparse_matmul(A, V, *terms) for ops in (FAST, PLAIN))
         np.testing.assert_allclose(fast, plain, rtol=0, atol=1e-13 * np.abs(plain).max())
     wide = csr_array(random_array((90, 700), density=0.1, rng=rng))
     np.testing.assert_allclose(
-        FAST.sparse_times(wide, V, 1.0, 0.0, None, 0.0), wide @ V, rtol=0, atol=1e-12
+        FAST.sparse_matmul(wide, V, 1.0, 0.0, None, 0.0), wide @ V, rtol=0, atol=1e-12
     )
 
 
 @typed
 @pytest.mark.parametrize(("d", "k"), [(3, 5), (3, 12), (40, 7), (40, 60)])
 @pytest.mark.parametrize("reg", [1e-3, 1e-6, 0.0])
-def test_barycenters(kind, d, k, reg, rng):
+def test_barycentric_weights(kind, d, k, reg, rng):
     X = rng.normal(size=(200, d)).astype(kind)
     near = near_rows(X, k, itself=False)
-    fast, plain = (ops.barycenters(X, X, near, reg) for ops in (FAST, PLAIN))
+    fast, plain = (ops.barycentric_weights(X, X, near, reg) for ops in (FAST, PLAIN))
     np.testing.assert_allclose(fast, plain, rtol=0, atol=1e-8 * np.abs(plain).max())
-    np.testing.assert_allclose(np.add.reduceat(fast, near.starts[:-1]), 1, rtol=1e-12)
+    np.testing.assert_allclose(np.add.reduceat(fast, near.indptr[:-1]), 1, rtol=1e-12)
 
 
 @both
-def test_barycenters_of_the_book(ops):
+def test_barycentric_weights_of_the_book(ops):
     """On a line and in a triangle; without regularization the weights rebuild exactly."""
     X, Q = np.array([[0.0], [1.0]]), np.array([[0.25]])
     near = lists([[0, 1]])
-    np.testing.assert_allclose(ops.barycenters(Q, X, near, 1e-3), [0.749688, 0.250312], atol=1e-6)
-    np.testing.assert_allclose(ops.barycenters(Q, X, near, 0.0), [0.75, 0.25], atol=1e-12)
+    np.testing.assert_allclose(
+        ops.barycentric_weights(Q, X, near, 1e-3), [0.749688, 0.250312], atol=1e-6
+    )
+    np.testing.assert_allclose(ops.barycentric_weights(Q, X, near, 0.0), [0.75, 0.25], atol=1e-12)
     X, Q = np.array([[0.0, 0], [1, 0], [0, 1]]), np.array([[0.25, 0.25]])
     near = lists([[0, 1, 2]])
-    found = ops.barycenters(Q, X, near, 1e-3)
+    found = ops.barycentric_weights(Q, X, near, 1e-3)
     np.testing.assert_allclose(found, [0.499315, 0.250342, 0.250342], atol=1e-6)
-    np.testing.assert_allclose(ops.barycenters(Q, X, near, 0.0), [0.5, 0.25, 0.25], atol=1e-12)
+    np.testing.assert_allclose(
+        ops.barycentric_weights(Q, X, near, 0.0), [0.5, 0.25, 0.25], atol=1e-12
+    )
 
 
 @both
 @pytest.mark.parametrize("reg", [0.0, 1e-16, 1e-3])
-def test_barycenters_are_finite_for_any_finite_rows(ops, reg):
+def test_barycentric_weights_are_finite_for_any_finite_rows(ops, reg):
     X = np.array([[0.0, 0], [0, 0], [1, 0], [1e-300, 0], [1.7e308, -1.7e308]])
     near = lists([[0, 1], [0, 1, 2], [0, 3], [0, 2, 4], [0, 1, 2, 3, 4]])
     for q in (0.0, 1.0, 1e-310, 1e200, -1.7e308):
-        w = ops.barycenters(np.full((5, 2), q), X, near, reg)
+        w = ops.barycentric_weights(np.full((5, 2), q), X, near, reg)
         assert np.isfinite(w).all()
-        np.testing.assert_allclose(np.add.reduceat(w, near.starts[:-1]), 1, rtol=1e-9)
+        np.testing.assert_allclose(np.add.reduceat(w, near.indptr[:-1]), 1, rtol=1e-9)
     np.testing.assert_array_equal(
-        ops.barycenters(
-            X[:1], X, near._replace(starts=near.starts[:2], indices=near.indices[:2]), reg
+        ops.barycentric_weights(
+            X[:1], X, near._replace(indptr=near.indptr[:2], indices=near.indices[:2]), reg
         ),
         [0.5, 0.5],
     )
@@ -205,7 +211,7 @@ def test_alignment(how, kind, d, k, rng):
     n = 250
     X = roll(n, rng, kind, d) + 0.3 * rng.normal(size=(n, d)).astype(kind)
     near, mass = patches_for(how, X, 16), rng.random(n) + 0.5
-    fast, plain = (ops.alignment(X, near, how, k, 1e-3, mass) for ops in (FAST, PLAIN))
+    fast, plain = (ops.alignment_matrix(X, near, how, k, 1e-3, mass) for ops in (FAST, PLAIN))
     assert fast.has_sorted_indices
     size = np.abs(plain.data).max()
     np.testing.assert_allclose(fast.toarray(), plain.toarray(), rtol=0, atol=1e-9 * size)
@@ -221,7 +227,7 @@ def test_alignment_of_exactly_flat_data(ops, how, offset):
     """A lattice in a plane of R^5, with a corner where patches are nearly on a line."""
     grid = np.array([(i, j) for i in range(9) for j in range(9)], float)
     X = grid @ np.array([[1.0, 0, 2, -1, 0], [0, 1, 1, 3, 0]]) + offset
-    M = ops.alignment(X, patches_for(how, X, 9), how, 2, 1e-3, np.ones(len(X)))
+    M = ops.alignment_matrix(X, patches_for(how, X, 9), how, 2, 1e-3, np.ones(len(X)))
     assert np.isfinite(M.data).all()
     size = np.abs(M.data).max()
     np.testing.assert_allclose(M @ np.ones(len(X)), 0, atol=1e-12 * size)
@@ -238,12 +244,12 @@ def test_alignment_of_rows_on_a_line_and_in_a_point(ops, how, rng):
     """Fewer directions than tangents wanted: what is missing is no direction, not a random one."""
     line = np.outer(np.sort(rng.random(40)), [1.0, 2, -1, 0.5])
     for X in (line, np.ones((40, 4)), line[:, :1], 1e200 * line, 1e-200 * line):
-        M = ops.alignment(X, patches_for(how, X, 8), how, 2, 1e-3, np.ones(40)).toarray()
+        M = ops.alignment_matrix(X, patches_for(how, X, 8), how, 2, 1e-3, np.ones(40)).toarray()
         assert np.isfinite(M).all()
         size = max(np.abs(M).max(), 1e-300)
         np.testing.assert_allclose(M.sum(1), 0, atol=1e-12 * size)
         assert np.linalg.eigvalsh(M)[0] > -1e-12 * size
-        same = FAST.alignment(X, patches_for(how, X, 8), how, 2, 1e-3, np.ones(40)).toarray()
+        same = FAST.alignment_matrix(X, patches_for(how, X, 8), how, 2, 1e-3, np.ones(40)).toarray()
         np.testing.assert_allclose(M, same, rtol=0, atol=1e-9 * size)
 
 
@@ -255,19 +261,19 @@ def test_the_same_bits_for_any_number_of_threads(kind, rng):
     rows = (np.arange(n)[:, None] + step) % n
     near = lists([np.unique(row[row != i]) for i, row in enumerate(rows)])
     A = csr_array(
-        (np.abs(rng.normal(size=len(near.indices))).astype(kind), near.indices, near.starts),
+        (np.abs(rng.normal(size=len(near.indices))).astype(kind), near.indices, near.indptr),
         shape=(n, n),
     )
     V = rng.normal(size=(n, 7))
 
     def all_of(ops):
-        yield ops.paths(A, Ragged.each(np.arange(0, n, 9)))
-        yield ops.ways(A).times(X)
-        yield ops.relax(near, np.ones(len(near.indices)), X)
-        yield ops.sparse_times(A.astype(np.float64), V, 2.0, -1.0, V, 0.5)
-        yield ops.barycenters(X, X, near, 1e-3)
+        yield ops.shortest_paths(A, Ragged.singletons(np.arange(0, n, 9)))
+        yield ops.geodesics(A).half_square_matmul(X)
+        yield ops.min_plus(near, np.ones(len(near.indices)), X)
+        yield ops.sparse_matmul(A.astype(np.float64), V, 2.0, -1.0, V, 0.5)
+        yield ops.barycentric_weights(X, X, near, 1e-3)
         for how in ("ltsa", "hessian", "modified"):
-            M = ops.alignment(X, near, how, 2, 1e-3, np.ones(n))
+            M = ops.alignment_matrix(X, near, how, 2, 1e-3, np.ones(n))
             yield M.indices
             yield M.data
 
@@ -282,11 +288,11 @@ def test_weights_alone_have_the_bits_of_the_batch(kind, rng):
     X, Q = rng.normal(size=(100, 7)).astype(kind), rng.normal(size=(30, 7)).astype(kind)
     for reg in (0.0, 1e-3):
         near = lists([rng.permutation(100)[: 3 + i % 9] for i in range(30)])
-        whole = FAST.barycenters(Q, X, near, reg)
+        whole = FAST.barycentric_weights(Q, X, near, reg)
         for i in (0, 7, 29):
-            begin, end = near.starts[i : i + 2]
+            begin, end = near.indptr[i : i + 2]
             one = Ragged(np.array([0, end - begin]), near.indices[begin:end])
-            same_bits(FAST.barycenters(Q[i : i + 1], X, one, reg), whole[begin:end])
+            same_bits(FAST.barycentric_weights(Q[i : i + 1], X, one, reg), whole[begin:end])
 
 
 def test_what_could_leave_memory_is_refused():

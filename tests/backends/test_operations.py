@@ -80,9 +80,9 @@ def test_all_operations_are_tested():
 def test_survey(shape, kind, weighted, rng):
     X = data(*shape, kind)
     weights = rng.random(shape[0]) if weighted else None
-    fast, plain = FAST.survey(X, weights), PLAIN.survey(X, weights)
-    assert fast.bad is plain.bad is None
-    assert fast.largest == plain.largest
+    fast, plain = FAST.column_statistics(X, weights), PLAIN.column_statistics(X, weights)
+    assert fast.first_nonfinite is plain.first_nonfinite is None
+    assert fast.max_abs == plain.max_abs
     near(fast.sums, plain.sums, np.float64)
 
 
@@ -93,24 +93,26 @@ def test_survey_finds_the_first_bad_entry(kind, bad, place):
     X = data(100, 33, kind)
     X[place] = bad
     X[99, 32] = bad
-    assert FAST.survey(X).bad == PLAIN.survey(X).bad == place
-    assert not FAST.finite(X)
-    assert not PLAIN.finite(X)
+    assert (
+        FAST.column_statistics(X).first_nonfinite
+        == PLAIN.column_statistics(X).first_nonfinite
+        == place
+    )
     X[place] = X[99, 32] = 0
-    assert FAST.finite(X)
-    assert PLAIN.finite(X)
+    assert FAST.column_statistics(X).first_nonfinite is None
+    assert PLAIN.column_statistics(X).first_nonfinite is None
 
 
 def test_survey_of_numbers_whose_sum_overflows():
     X = np.full((10, 2), 1e308)
-    assert FAST.survey(X).bad is None
+    assert FAST.column_statistics(X).first_nonfinite is None
 
 
 @typed
 @pytest.mark.parametrize("n", [1, 2, 7, 33, 130, 259])
 def test_symmetry(kind, n, rng):
     A = rng.normal(size=(n, n)).astype(kind)
-    fast, plain = FAST.symmetry(A), PLAIN.symmetry(A)
+    fast, plain = FAST.check_symmetry(A), PLAIN.check_symmetry(A)
     for name, value in plain._asdict().items():
         found = getattr(fast, name)
         if name == "asymmetric_at":
@@ -120,9 +122,13 @@ def test_symmetry(kind, n, rng):
         else:
             assert found == value, name
     even = (A + A.T) / 2
-    assert FAST.symmetry(even).asymmetry == 0
+    assert FAST.check_symmetry(even).asymmetry == 0
     A[n // 2, n // 3] = np.nan
-    assert FAST.symmetry(A).bad == PLAIN.symmetry(A).bad == (n // 2, n // 3)
+    assert (
+        FAST.check_symmetry(A).first_nonfinite
+        == PLAIN.check_symmetry(A).first_nonfinite
+        == (n // 2, n // 3)
+    )
 
 
 @shaped
@@ -155,19 +161,19 @@ def test_moments_far_from_the_origin(kind, offset):
 @typed
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("width", [1, 8, 13, 40])
-def test_scatter_times(shape, kind, weighted, width, rng):
+def test_scatter_matmul(shape, kind, weighted, width, rng):
     X = data(*shape, kind)
     weights = rng.random(shape[0]) if weighted else None
     mean = np.average(X.astype(np.float64), axis=0, weights=weights)
     V = rng.normal(size=(shape[1], width)).astype(kind)
     (fast, trace), (plain, expected) = (
-        ops.scatter_times(X, mean, weights, V) for ops in (FAST, PLAIN)
+        ops.scatter_matmul(X, mean, weights, V) for ops in (FAST, PLAIN)
     )
     assert fast.dtype == np.float64
     size = max(np.abs(plain).max(), expected * np.abs(V).max())
     np.testing.assert_allclose(fast, plain, rtol=0, atol=50 * EPS[kind] * size + 1e-300)
     assert trace == pytest.approx(expected, rel=50 * EPS[kind], abs=1e-300)
-    assert FAST.scatter_times(X, mean, weights, V)[1] == trace
+    assert FAST.scatter_matmul(X, mean, weights, V)[1] == trace
 
 
 @shaped
@@ -304,7 +310,7 @@ def test_exponentials_are_good_to_the_last_digits(kind):
 def test_times(kind, half_square, shape, rng):
     m, n, b = shape
     A, V = rng.normal(size=(m, n)).astype(kind), rng.normal(size=(n, b)).astype(kind)
-    fast, plain = (ops.times(A, V, half_square) for ops in (FAST, PLAIN))
+    fast, plain = (ops.matmul(A, V, half_square) for ops in (FAST, PLAIN))
     assert fast.dtype == np.float64
     size = np.abs(A).max() ** (1 + half_square) * np.abs(V).sum(0).max()
     np.testing.assert_allclose(fast, plain, rtol=0, atol=4 * EPS[kind] * size)
@@ -388,11 +394,11 @@ def test_eigh_and_svd(n, k, rng):
 def test_sparse_rows_are_the_references(kind, rng):
     S = sparse((50, 20), 0.3, kind, rng)
     dense, mean = S.toarray(), S.toarray().mean(0, dtype=np.float64)
-    near(FAST.survey(S).sums, PLAIN.survey(dense).sums, kind)
+    near(FAST.column_statistics(S).sums, PLAIN.column_statistics(dense).sums, kind)
     near(FAST.moments(S, mean, None).scatter, PLAIN.moments(dense, mean, None).scatter, kind)
     V = rng.normal(size=(20, 3)).astype(kind)
-    found = FAST.scatter_times(S, mean, None, V)
-    near(found[0], PLAIN.scatter_times(dense, mean, None, V)[0], kind, 50)
+    found = FAST.scatter_matmul(S, mean, None, V)
+    near(found[0], PLAIN.scatter_matmul(dense, mean, None, V)[0], kind, 50)
     near(FAST.project(S, mean, V), PLAIN.project(dense, mean, V), kind)
     for measure in ("dot", "poly", "sigmoid", "sqeuclidean", "euclidean", "rbf"):
         found = FAST.pairwise(S, S, measure, PARAMS[measure], None)
@@ -409,21 +415,24 @@ def _calls(X, rng):
     C = sparse((30, d), 0.1, kind, rng)
 
     def all_of(ops):
-        yield "survey", ops.survey(X, weights).sums
+        yield "column_statistics", ops.column_statistics(X, weights).sums
         yield "moments", ops.moments(X, mean, weights).scatter
-        yield "scatter_times", ops.scatter_times(X, mean, weights, V)[0]
-        yield "trace", np.array(ops.scatter_times(X, mean, weights, V)[1])
+        yield "scatter_matmul", ops.scatter_matmul(X, mean, weights, V)[0]
+        yield "trace", np.array(ops.scatter_matmul(X, mean, weights, V)[1])
         yield "project", ops.project(X, mean, wide)
         yield "thin project", ops.project(X, mean, V)
         yield "sparse project", ops.project(X, None, C)
         yield "hadamard", ops.hadamard(X, signs, rows, padded, 1.0)
         A = X[:1100]
-        yield "symmetry", np.array(ops.symmetry(A[:, :300] if d >= 1100 else A @ A.T).asymmetry)
+        yield (
+            "symmetry",
+            np.array(ops.check_symmetry(A[:, :300] if d >= 1100 else A @ A.T).asymmetry),
+        )
         for measure in MEASURES:
             yield measure, ops.pairwise(X[:500], X[:700], measure, PARAMS.get(measure, ()), None)
         K = ops.pairwise(A, A, "euclidean", (1.0,), mean)
         yield "euclidean, symmetric", K
-        yield "times", ops.times(K, np.ascontiguousarray(K[:, :5]), True)
+        yield "times", ops.matmul(K, np.ascontiguousarray(K[:, :5]), True)
 
     return all_of
 
@@ -553,7 +562,7 @@ for kind in t.TYPES:
             t.test_survey(shape, kind, weighted, rng)
             t.test_moments(shape, kind, weighted, rng)
             for width in (1, 8, 13):
-                t.test_scatter_times(shape, kind, weighted, width, rng)
+                t.test_scatter_matmul(shape, kind, weighted, width, rng)
         for width in (1, 5, 17, 50):
             t.test_project(shape, kind, width, rng)
         t.test_project_on_sparse_directions(shape, kind, 0.5, rng)

@@ -93,8 +93,8 @@ def test_locate(k, rng):
     T[4, 7:30] = np.nan
     start[3] = A[3]
     for weights in (None, W):
-        Y, stress = FAST.locate(T, weights, A, start, 300, 1e-10)
-        expected, least = PLAIN.locate(T, weights, A, start, 300, 1e-10)
+        Y, stress = FAST.multilaterate(T, weights, A, start, 300, 1e-10)
+        expected, least = PLAIN.multilaterate(T, weights, A, start, 300, 1e-10)
         np.testing.assert_allclose(Y, expected, atol=1e-11)
         np.testing.assert_allclose(stress, least, rtol=1e-12)
 
@@ -115,8 +115,8 @@ def test_threads_do_not_change_a_bit(rng):
             assert a[:3] == b[:3]
         T = cdist(Y[:9], Y) + 0.1
         for a, b in zip(
-            one.locate(T, None, Y, Y[:9], 50, 1e-9),
-            many.locate(T, None, Y, Y[:9], 50, 1e-9),
+            one.multilaterate(T, None, Y, Y[:9], 50, 1e-9),
+            many.multilaterate(T, None, Y, Y[:9], 50, 1e-9),
             strict=True,
         ):
             same_bits(a, b)
@@ -174,8 +174,10 @@ def test_a_place_by_majorization(ops):
     T = np.array([[5.0, 4.0, 3.0]])
     start = np.array([[0.1, 0.1]])
     for steps, stress in ((1, 7.184694), (2, 4.460394)):
-        assert ops.locate(T, None, Y, start, steps, 0.0)[1] == pytest.approx(stress, abs=1e-5)
-    place, stress = ops.locate(T, None, Y, start, 10_000, 1e-14)
+        assert ops.multilaterate(T, None, Y, start, steps, 0.0)[1] == pytest.approx(
+            stress, abs=1e-5
+        )
+    place, stress = ops.multilaterate(T, None, Y, start, 10_000, 1e-14)
     np.testing.assert_allclose(place, [[1.316258, -3.062446]], atol=1e-5)
     assert stress[0] < 1e-10
 

@@ -37,7 +37,7 @@ def lists(near):
 def test_worked_weights(backend, x, corners, reg, expected):
     ops = resolve(backend, 1)
     near = Ragged(np.array([0, len(corners)]), np.arange(len(corners), dtype=np.int32))
-    w = ops.barycenters(np.array([x]), np.array(corners), near, reg)
+    w = ops.barycentric_weights(np.array([x]), np.array(corners), near, reg)
     np.testing.assert_allclose(w, expected, atol=1e-6)
 
 
@@ -45,7 +45,7 @@ def test_worked_spectrum():
     """Six points 0..5 on a line: M annihilates constants and the line itself."""
     X = np.arange(6.0)[:, None]
     near = np.array([[1, 2], [0, 2], [1, 3], [2, 4], [3, 5], [4, 3]])
-    w = OPS.barycenters(X, X, lists(near), 1e-12).reshape(6, 2)
+    w = OPS.barycentric_weights(X, X, lists(near), 1e-12).reshape(6, 2)
     np.testing.assert_allclose(w, [[2, -1], *4 * [[0.5, 0.5]], [2, -1]], atol=1e-9)
     B = np.eye(6)
     np.subtract.at(B, (np.arange(6)[:, None], near), w)
@@ -81,7 +81,7 @@ def test_alignment_matrices_annihilate_constants_and_are_positive(backend, kind)
     X, _ = roll(200)
     near = cKDTree(X).query(X, 11)[1]
     near = near[:, 1:] if kind == "modified" else near
-    M = ops.alignment(X, lists(near), kind, 2, 1e-3, np.ones(200)).toarray()
+    M = ops.alignment_matrix(X, lists(near), kind, 2, 1e-3, np.ones(200)).toarray()
     np.testing.assert_allclose(M, M.T, atol=1e-12)
     np.testing.assert_allclose(M @ np.ones(200), 0, atol=1e-8)
     assert np.linalg.eigvalsh(M)[0] > -1e-10
@@ -154,14 +154,14 @@ def test_hessian_is_ltsa_where_a_quadric_has_no_freedom_left():
     X, _ = roll(400)
     near = cKDTree(X).query(X, 6)[1]
     one, two = (
-        OPS.alignment(X, lists(near), kind, 2, 1e-3, np.ones(400)).toarray()
+        OPS.alignment_matrix(X, lists(near), kind, 2, 1e-3, np.ones(400)).toarray()
         for kind in ("ltsa", "hessian")
     )
     np.testing.assert_allclose(two, one, atol=1e-8)
     # Nor where what a quadric leaves counts as much as what it adds.
     near = cKDTree(X).query(X, 12)[1]
     one, two, plain = (
-        OPS.alignment(X, lists(near), kind, 2, reg, np.ones(400)).toarray()
+        OPS.alignment_matrix(X, lists(near), kind, 2, reg, np.ones(400)).toarray()
         for kind, reg in (("ltsa", 1e-3), ("hessian", 1.0), ("hessian", 0.0))
     )
     np.testing.assert_allclose(two, one, atol=1e-8)
@@ -200,7 +200,7 @@ def test_ltsa_agrees_with_scikit_learn_on_its_patches():
         n_neighbors=10, n_components=2, method="ltsa", eigen_solver="dense"
     ).fit(X)
     near = cKDTree(X).query(X, 11)[1][:, 1:]
-    M = OPS.alignment(X, lists(near), "ltsa", 2, 1e-3, np.ones(400)).toarray()
+    M = OPS.alignment_matrix(X, lists(near), "ltsa", 2, 1e-3, np.ones(400)).toarray()
     V = np.linalg.eigh(M)[1][:, 1:3]
     assert same_space(V, theirs.embedding_) < 1e-6
 
@@ -251,7 +251,7 @@ def test_points_that_are_nobodys_neighbor_do_not_float():
     with pytest.warns(LocalizedAxisWarning):
         model = lowd.LTSA(2, n_neighbors=8).fit(X)
     assert model.eigenvalues_[0] > 1e-4
-    without = OPS.alignment(X, lists(near), "ltsa", 2, 1e-3, np.ones(400)).toarray()
+    without = OPS.alignment_matrix(X, lists(near), "ltsa", 2, 1e-3, np.ones(400)).toarray()
     assert (np.linalg.eigvalsh(without)[: len(lonely)] < 1e-10).all()
 
 

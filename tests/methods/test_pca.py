@@ -30,7 +30,7 @@ def axes_by(route, X, k, backend, weights=None, units=None):
 
     ops = resolve(backend, 1)
     mean = np.average(X.astype(np.float64), axis=0, weights=weights)
-    ctx = Context(ops, 0, X.dtype, ops.survey(X))
+    ctx = Context(ops, 0, X.dtype, ops.column_statistics(X))
     found = ROUTES[route](Centered(X, mean, weights, units), k, ctx)
     return found, settle(found.values, found.vectors, 1e-9)[0]
 

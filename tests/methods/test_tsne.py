@@ -47,7 +47,9 @@ def chances(perplexity, X):
     n = len(X)
     D = cdist(X, X, "sqeuclidean")
     off = ~np.eye(n, dtype=bool)
-    p, beta = ops.perplexity(np.arange(0, n * (n - 1) + 1, n - 1), D[off], perplexity)
+    p, beta = ops.conditional_probabilities(
+        np.arange(0, n * (n - 1) + 1, n - 1), D[off], perplexity
+    )
     full = np.zeros((n, n))
     full[off] = p
     return full, beta
@@ -78,7 +80,7 @@ def test_worked_example_of_affinities(backend):
 def test_worked_example_of_gradients(backend, kernel, value, first):
     rows, _ = chances(2, LINE)
     P = (rows + rows.T) / 8
-    A, R = resolve(backend, 1).forces(csr_array(P), kernel).forces(PLACES)
+    A, R = resolve(backend, 1).kl_plan(csr_array(P), kernel).forces(PLACES)
     scale = 4 if kernel == "rows" else 1  # the sum over four rows, not their mean
     np.testing.assert_allclose(4 * scale * (A - R)[0], first, atol=1e-6)
     assert np.abs((A - R).sum(0)).max() < 1e-15
@@ -92,12 +94,12 @@ def test_worked_example_of_gradients(backend, kernel, value, first):
 def test_worked_example_of_a_new_point(backend, kernel, place):
     ops = resolve(backend, 1)
     starts = np.array([0, 4])
-    p, beta = ops.perplexity(starts, np.array([4.0, 1, 1, 25]), 2.5)
+    p, beta = ops.conditional_probabilities(starts, np.array([4.0, 1, 1, 25]), 2.5)
     assert beta[0] == pytest.approx(0.583532, abs=1e-6)
     np.testing.assert_allclose(p, [0.079897, 0.460051, 0.460051, 0], atol=1e-6)
     near = Ragged(starts, np.arange(4, dtype=np.int32))
     start = np.array([p @ PLACES])
-    found = ops.settle(near, p, PLACES, kernel, None, start)
+    found = ops.optimize_new_points(near, p, PLACES, kernel, None, start)
     np.testing.assert_allclose(found[0], place, atol=1e-4)
 
 
@@ -107,7 +109,7 @@ def test_gradients_are_finite_differences(backend, kernel, k):
     rng = np.random.default_rng(k)
     rows, _ = chances(4, rng.normal(size=(12, 3)))
     P, Y = (rows + rows.T) / 24, rng.normal(size=(12, k))
-    A, R = resolve(backend, 2).forces(csr_array(P), kernel).forces(Y)
+    A, R = resolve(backend, 2).kl_plan(csr_array(P), kernel).forces(Y)
     target = rows / 12 if kernel == "rows" else P
     for i, c in ((0, 0), (5, k - 1), (11, 0)):
         step = np.zeros_like(Y)
@@ -122,7 +124,9 @@ def test_every_row_has_its_perplexity(backend, target):
     n, k = 3000 if backend == "native" else 200, 90
     squares = np.sort(rng.gamma(2.0, 1.0, (n, k)) * rng.lognormal(0, 8, (n, 1)), axis=1)
     squares[: n // 3, :2] += rng.random((n // 3, 1)) * 1e6 * squares[: n // 3, -1:]  # far from all
-    p, _ = resolve(backend, 2).perplexity(np.arange(0, n * k + 1, k), squares.ravel(), target)
+    p, _ = resolve(backend, 2).conditional_probabilities(
+        np.arange(0, n * k + 1, k), squares.ravel(), target
+    )
     p = p.reshape(n, k)
     np.testing.assert_allclose(p.sum(1), 1, atol=1e-12)
     logs = np.log(p, out=np.zeros_like(p), where=p > 0)
@@ -131,7 +135,9 @@ def test_every_row_has_its_perplexity(backend, target):
 
 def test_perplexities_that_ties_put_out_of_reach(backend):
     """Three nearest at one distance: no fewer than three count, and nothing is not a number."""
-    p, beta = resolve(backend, 1).perplexity(np.array([0, 5]), np.array([1.0, 1, 1, 2, 9]), 2.0)
+    p, beta = resolve(backend, 1).conditional_probabilities(
+        np.array([0, 5]), np.array([1.0, 1, 1, 2, 9]), 2.0
+    )
     np.testing.assert_allclose(p, [1 / 3, 1 / 3, 1 / 3, 0, 0], atol=1e-6)
     assert np.isfinite(beta).all()
 
@@ -158,7 +164,7 @@ def test_divergence_and_gradient_are_those_of_scikit_learn():
     P = _t_sne._joint_probabilities(squares, 12, 0)
     value, slope = _t_sne._kl_divergence(model.embedding_.ravel(), P, 1, 150, 2)
     assert model.kl_divergence_ == pytest.approx(value, abs=1e-4)
-    A, R = resolve("auto", 1).forces(model.affinity_, "student").forces(model.embedding_)
+    A, R = resolve("auto", 1).kl_plan(model.affinity_, "student").forces(model.embedding_)
     np.testing.assert_allclose(4 * (A - R).ravel(), slope, atol=1e-6)
 
 
@@ -184,15 +190,15 @@ def test_the_mesh_is_right(spread, k):
     rows = np.arange(n)
     P = csr_array((np.full(n, 1 / n), (rows, np.roll(rows, 1))), shape=(n, n))
     P = csr_array(0.5 * (P + P.T))
-    fast, slow = native.forces(P, "student"), plain.forces(P, "student")
+    fast, slow = native.kl_plan(P, "student"), plain.kl_plan(P, "student")
     if not fast.approximate(Y):
         pytest.skip("this backend has no mesh")
     (A, R), (A0, R0) = fast.forces(Y), slow.forces(Y)
     np.testing.assert_allclose(A, A0, atol=2e-5 * np.abs(A0).max())
     assert np.abs(R - R0).max() < 0.05 * max(np.abs(R0).max(), 0.01 / n)
-    assert fast.normalizer(Y) == pytest.approx(slow.normalizer(Y), rel=1e-6)
+    assert fast.partition_function(Y) == pytest.approx(slow.partition_function(Y), rel=1e-6)
     for y in Y[:5] + 0.1 if k < 3 else []:  # in space new rows feel all pairs
-        value, slope, _ = potential(fast.mesh(Y), y)
+        value, slope, _ = potential(fast.interpolation_grid(Y), y)
         w = 1 / (1 + ((y - Y) ** 2).sum(1))
         assert value == pytest.approx(w.sum(), rel=3e-3)
         np.testing.assert_allclose(slope, -2 * w**2 @ (y - Y), atol=0.1 * np.abs(w**2).sum())
@@ -236,7 +242,7 @@ def test_neighbors_in_several_places_draw_a_new_row_to_the_most_of_them(backend)
     listed = np.argsort(cdist(middles, Y), axis=1)[:, :20].astype(np.int32).ravel()
     p = np.repeat([0.32, 0.36, 0.32], 20) / 20
     near = Ragged(np.array([0, 60]), listed)
-    place = resolve(backend, 1).settle(near, p, Y, "student", None)[0]
+    place = resolve(backend, 1).optimize_new_points(near, p, Y, "student", None)[0]
     assert np.linalg.norm(place - middles[1]) < 2
 
 
@@ -300,7 +306,7 @@ def test_rates_are_those_of_the_first_programs():
     model = lowd.TSNE(perplexity=5, max_iter=1, init=start).fit(X)
     assert model.learning_rate_ == 50
     assert model.early_learning_rate_ == pytest.approx(50 / 12)
-    A, R = resolve("reference", 1).forces(model.affinity_, "student").forces(start)
+    A, R = resolve("reference", 1).kl_plan(model.affinity_, "student").forces(start)
     expected = start - 50 * 1.2 * (A - R)
     np.testing.assert_allclose(model.embedding_, expected - expected.mean(0), atol=1e-12)
 

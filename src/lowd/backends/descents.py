@@ -1,4 +1,4 @@
-"""The reference's verbs of neighbor embedding: plain, and the oracle of the native ones."""
+"""The reference's operations of neighbor embedding: plain, and the oracle of the native ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from .protocol import Array, Float64, Forces, Mesh, Ragged
+from .protocol import Array, Float64, InterpolationGrid, KLPlan, Ragged
 
 BLOCK = 2**21  # pairs looked at together
 LARGE = 1e15  # of a coordinate of a step, before it is shortened
@@ -26,10 +26,10 @@ CLEARLY = 1 - 1e-9  # a start must be so much lower: rounding does not decide
 HALF = 0.5 * (1 - 1e-12)  # of a list's weight: with equal weights rounding would decide
 
 
-class DescentVerbs:
+class DescentOperations:
     """What `Reference` knows of neighbor embedding."""
 
-    def perplexity(
+    def conditional_probabilities(
         self, starts: NDArray[np.int64], squares: Float64, target: float
     ) -> tuple[Float64, Float64]:
         p, beta = np.empty(len(squares)), np.empty(len(starts) - 1)
@@ -37,28 +37,28 @@ class DescentVerbs:
             p[begin:end], beta[i] = _row(squares[begin:end], np.log(target))
         return p, beta
 
-    def joint(self, rows: csr_array) -> csr_array:
+    def symmetrize_probabilities(self, rows: csr_array) -> csr_array:
         n = rows.shape[0]
         one_way = csr_array((rows.data / (2 * n), rows.indices, rows.indptr), rows.shape)
         P = csr_array(one_way + one_way.T)
         P.sort_indices()
         return P
 
-    def forces(self, P: csr_array, kernel: str) -> Forces:
-        return PairForces(P, kernel)
+    def kl_plan(self, P: csr_array, kernel: str) -> KLPlan:
+        return ReferenceKLPlan(P, kernel)
 
-    def settle(
+    def optimize_new_points(
         self,
         near: Ragged,
         weights: Float64,
         Y: Array,
         kernel: str,
-        mesh: Mesh | None,
+        mesh: InterpolationGrid | None,
         start: Float64 | None = None,
     ) -> Float64:
         anchors = Y.astype(np.float64)
-        out = np.empty((len(near.starts) - 1, Y.shape[1]))
-        for i, (begin, end) in enumerate(pairwise(near.starts)):
+        out = np.empty((len(near.indptr) - 1, Y.shape[1]))
+        for i, (begin, end) in enumerate(pairwise(near.indptr)):
             listed = anchors[near.indices[begin:end]]
             hill = Hill(listed, weights[begin:end], anchors, kernel, mesh)
             out[i] = _settled(hill, hill.start() if start is None else start[i])
@@ -104,7 +104,7 @@ def _between(low: float, high: float, x: float) -> float:
 
 
 @dataclass
-class PairForces:
+class ReferenceKLPlan:
     """All pairs, some rows at a time."""
 
     P: csr_array
@@ -147,7 +147,7 @@ class PairForces:
             done += len(i)
         return Z, R
 
-    def surprise(self, places: Array) -> float:
+    def cross_term(self, places: Array) -> float:
         Y: Float64 = places.astype(np.float64)
         rows = np.repeat(np.arange(len(Y)), np.diff(self.P.indptr))
         s = ((Y[rows] - Y[self.P.indices]) ** 2).sum(1)
@@ -155,7 +155,7 @@ class PairForces:
         far = np.log1p(s) if self.kernel == "student" else s
         return float(self.P.data @ (np.log(p) + far))
 
-    def normalizer(self, Y: Array) -> float:
+    def partition_function(self, Y: Array) -> float:
         return float(self.pairs(Y, np.arange(len(Y)))[0].sum())
 
     def _blocks(
@@ -190,13 +190,13 @@ class PairForces:
         self.velocity = v
         return float(np.sqrt((v**2).sum(1).mean()))
 
-    def places(self) -> Float64:
+    def embedding(self) -> Float64:
         return self.Y.copy()
 
     def approximate(self, Y: Array) -> bool:  # noqa: ARG002 - the others' signature
         return False
 
-    def mesh(self, Y: Array) -> None:  # noqa: ARG002 - the others' signature
+    def interpolation_grid(self, Y: Array) -> None:  # noqa: ARG002 - the others' signature
         return None
 
 
@@ -208,7 +208,7 @@ class Hill:
     p: Float64
     anchors: Float64
     kernel: str
-    mesh: Mesh | None
+    mesh: InterpolationGrid | None
 
     def middle(self) -> Float64:
         """The weighted median of the listed places, column by column."""
@@ -306,7 +306,7 @@ def _settled(hill: Hill, y: Float64) -> Float64:
     return y
 
 
-def potential(mesh: Mesh, y: Float64) -> tuple[float, Float64, Float64]:
+def potential(mesh: InterpolationGrid, y: Float64) -> tuple[float, Float64, Float64]:
     """Value, gradient and Hessian of a cubic spline, by its coefficients at the nodes."""
     k = mesh.phi.ndim
     at = np.clip((y - mesh.origin) / mesh.spacing, 1, np.array(mesh.phi.shape) - 3)

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from .. import _native
 from ..progress import step
-from .protocol import Array, Float64, Mesh
+from .protocol import Array, Float64, InterpolationGrid
 
 # Up to EXACT points all pairs are summed in float64. Up to SINGLE, for each number of dimensions,
 # they are summed in float32, which takes no longer than a mesh. Up to FIELD a new point feels each.
@@ -19,7 +19,7 @@ EXACT, SINGLE, FIELD = 500, (0, 1000, 1000), 1500
 
 
 @dataclass
-class NativeForces:
+class NativeKLPlan:
     """A descent inside the core."""
 
     P: csr_array
@@ -40,11 +40,11 @@ class NativeForces:
         _native.pair_sums(Y, cast(Any, self.kernel), rows, Z, R, self.threads, step("divergence"))
         return Z, R
 
-    def surprise(self, places: Array) -> float:
+    def cross_term(self, places: Array) -> float:
         kernel, poll = cast(Any, self.kernel), step("divergence")
         return _native.surprise(*self._lists(), _wide(places), kernel, self.threads, poll)
 
-    def normalizer(self, Y: Array) -> float:
+    def partition_function(self, Y: Array) -> float:
         Y = _wide(Y)
         if self.approximate(Y):
             return _native.normalizer(Y, self.threads, step("divergence"))
@@ -58,19 +58,19 @@ class NativeForces:
         moved = self.plan.advance(steps, exaggeration, momentum, rate, self.threads)
         return float(np.sqrt(moved / self.P.shape[0]))
 
-    def places(self) -> Float64:
+    def embedding(self) -> Float64:
         assert self.plan is not None
         out = np.empty((self.P.shape[0], self.k))
         self.plan.places(out)
         return out
 
-    def mesh(self, Y: Array) -> Mesh | None:
+    def interpolation_grid(self, Y: Array) -> InterpolationGrid | None:
         if Y.shape[1] > 2 or not self.approximate(Y) or len(Y) <= FIELD:
             return None
         phi, nodes, origin, spacing = self._made(Y).mesh(_wide(Y), self.threads)
         k = Y.shape[1]
         phi.setflags(write=False)
-        return Mesh(phi.reshape(nodes[:k]), np.array(origin[:k]), spacing)
+        return InterpolationGrid(phi.reshape(nodes[:k]), np.array(origin[:k]), spacing)
 
     def approximate(self, Y: Array) -> bool:
         return self.kernel == "student" and Y.shape[1] <= 3 and len(Y) > EXACT

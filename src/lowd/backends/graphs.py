@@ -1,4 +1,4 @@
-"""The reference's verbs of neighbors and graphs: plain, and the oracle of the native ones."""
+"""The reference's operations of neighbors and graphs: plain, and the oracle of the native ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from .. import progress
-from .protocol import Array, Backend, Float64, Index, Ints, Neighbors, Ragged, Rows, Ways
+from .protocol import Array, Backend, Float64, GeodesicPlan, Index, Ints, Neighbors, Ragged, Rows
 
 BLOCK = 2**22  # distances looked at together
 ROUNDING = 1e-13  # an eigenvalue of a Gram matrix below this share of the largest is none
@@ -61,17 +61,17 @@ class BlockIndex:
 
 
 @dataclass(frozen=True)
-class AllWays:
+class ReferenceGeodesicPlan:
     """The whole matrix."""
 
     ops: Backend
     G: Array
 
-    def times(self, V: Float64) -> Float64:
-        return self.ops.times(self.G, V, True)
+    def half_square_matmul(self, V: Float64) -> Float64:
+        return self.ops.matmul(self.G, V, True)
 
 
-class GraphVerbs:
+class GraphOperations:
     """What `Reference` knows of neighbors and graphs."""
 
     def index(
@@ -86,33 +86,33 @@ class GraphVerbs:
         order = np.argsort(wide, axis=1, kind="stable")[:, :k]
         return Neighbors(order.astype(np.int32), np.take_along_axis(wide, order, 1))
 
-    def paths(self, graph: csr_array, near: Ragged, steps: Float64 | None = None) -> Array:
-        n, m = graph.shape[0], len(near.starts) - 1
-        if steps is None and (np.diff(near.starts) == 1).all():
+    def shortest_paths(self, graph: csr_array, near: Ragged, steps: Float64 | None = None) -> Array:
+        n, m = graph.shape[0], len(near.indptr) - 1
+        if steps is None and (np.diff(near.indptr) == 1).all():
             plain: Array = dijkstra(graph, directed=True, indices=near.indices)
             return plain.astype(graph.dtype)
         # Sources are nodes behind the others, from which edges lead one way.
         first = np.zeros(len(near.indices)) if steps is None else steps
         data = np.concatenate([graph.data, first])
         ends = np.concatenate([graph.indices, near.indices]).astype(np.int32)
-        starts = np.concatenate([graph.indptr, graph.nnz + near.starts[1:]]).astype(np.int32)
+        starts = np.concatenate([graph.indptr, graph.nnz + near.indptr[1:]]).astype(np.int32)
         joined = csr_array((data, ends, starts), shape=(n + m, n + m))
         lengths: Array = dijkstra(joined, directed=True, indices=np.arange(n, n + m))
         return lengths[:, :n].astype(graph.dtype)
 
-    def ways(self, graph: csr_array) -> Ways:
-        G = self.paths(graph, Ragged.each(np.arange(graph.shape[0])))
-        return AllWays(self, (G + G.T) / 2)  # type: ignore[arg-type]
+    def geodesics(self, graph: csr_array) -> GeodesicPlan:
+        G = self.shortest_paths(graph, Ragged.singletons(np.arange(graph.shape[0])))
+        return ReferenceGeodesicPlan(self, (G + G.T) / 2)  # type: ignore[arg-type]
 
-    def relax(self, near: Ragged, lengths: Float64, G: Array) -> Array:
-        out = np.full((len(near.starts) - 1, G.shape[1]), np.inf, G.dtype)
+    def min_plus(self, near: Ragged, lengths: Float64, G: Array) -> Array:
+        out = np.full((len(near.indptr) - 1, G.shape[1]), np.inf, G.dtype)
         lengths = lengths.astype(G.dtype)
-        for i, (begin, end) in enumerate(zip(near.starts, near.starts[1:], strict=False)):
+        for i, (begin, end) in enumerate(zip(near.indptr, near.indptr[1:], strict=False)):
             for e in range(begin, end):
                 out[i] = np.minimum(out[i], lengths[e] + G[near.indices[e]])
         return out
 
-    def sparse_times(
+    def sparse_matmul(
         self, A: csr_array, V: Float64, a: float, b: float, U: Float64 | None, c: float
     ) -> Float64:
         out: Float64 = a * (A @ V)
@@ -122,19 +122,19 @@ class GraphVerbs:
             out += c * U
         return out
 
-    def barycenters(self, Q: Array, X: Array, near: Ragged, reg: float) -> Float64:
+    def barycentric_weights(self, Q: Array, X: Array, near: Ragged, reg: float) -> Float64:
         weights = np.empty(len(near.indices))
-        for i, (begin, end) in enumerate(zip(near.starts, near.starts[1:], strict=False)):
+        for i, (begin, end) in enumerate(zip(near.indptr, near.indptr[1:], strict=False)):
             Z = _differences(X[near.indices[begin:end]], Q[i])
             weights[begin:end] = _barycenter(Z @ Z.T, reg)
         return weights
 
-    def alignment(
+    def alignment_matrix(
         self, X: Array, near: Ragged, kind: str, k: int, reg: float, mass: Float64
     ) -> csr_array:
         patches = [
             near.indices[begin:end]
-            for begin, end in zip(near.starts, near.starts[1:], strict=False)
+            for begin, end in zip(near.indptr, near.indptr[1:], strict=False)
         ]
         if kind == "modified":
             F = _modified(X, patches, k, reg)

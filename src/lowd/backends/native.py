@@ -16,23 +16,23 @@ from scipy.sparse import csr_array, issparse
 
 from .. import _native
 from ..progress import step
-from .forces import NativeForces
+from .forces import NativeKLPlan
 from .protocol import (
     Array,
     Basis,
+    ColumnStatistics,
     Float64,
-    Forces,
+    GeodesicPlan,
+    GuttmanStep,
     Index,
+    InterpolationGrid,
     Ints,
-    Majorized,
-    Mesh,
+    KLPlan,
     Moments,
     Neighbors,
     Ragged,
     Rows,
-    Survey,
     Symmetry,
-    Ways,
 )
 from .reference import Reference
 from .search import RowIndex, rowwise
@@ -48,22 +48,19 @@ class Native(Reference):
         """Threads for so many multiplications: waking a second one takes as long as FEW of them."""
         return 1 if steps <= FEW else self.threads
 
-    def survey(self, X: Rows, weights: Float64 | None = None) -> Survey:
+    def column_statistics(self, X: Rows, weights: Float64 | None = None) -> ColumnStatistics:
         if issparse(X):
-            return super().survey(X, weights)
+            return super().column_statistics(X, weights)
         sums = np.empty(X.shape[1])
         threads = self._team(X.size)
         largest = _native.column_sums(X, weights, sums, threads, step("reading"))
         if math.isfinite(largest) and np.logical_and.reduce(np.isfinite(sums)):
-            return Survey(None, sums, largest)
+            return ColumnStatistics(None, sums, largest)
         row, column = _native.scan(X, self.threads)
         # Sums of finite float64 numbers may overflow; then nothing is bad but the size.
-        return Survey(None if row < 0 else (row, column), sums, np.inf)
+        return ColumnStatistics(None if row < 0 else (row, column), sums, np.inf)
 
-    def finite(self, X: Array) -> bool:
-        return _native.scan(X, self._team(X.size))[0] < 0
-
-    def symmetry(self, A: Array) -> Symmetry:
+    def check_symmetry(self, A: Array) -> Symmetry:
         found = _native.symmetry(A, self.threads, step("checking the matrix"))
         return Symmetry(
             None if found["bad_at"][0] < 0 else found["bad_at"],
@@ -85,11 +82,11 @@ class Native(Reference):
         weight = float(len(X) if weights is None else weights.sum())
         return Moments(weight, mean, scatter)
 
-    def scatter_times(
+    def scatter_matmul(
         self, X: Rows, mean: Float64, weights: Float64 | None, V: Array
     ) -> tuple[Float64, float]:
         if issparse(X):
-            return super().scatter_times(X, mean, weights, V)
+            return super().scatter_matmul(X, mean, weights, V)
         out = np.empty(V.shape)
         V = np.ascontiguousarray(V, X.dtype)
         trace = _native.scatter_times(
@@ -105,7 +102,7 @@ class Native(Reference):
             return super().project(X, shift, W, bias)
         if issparse(X):
             offset = np.zeros(W.shape[1]) if bias is None else bias
-            Y = self.sparse_times(X.astype(np.float64), W.astype(np.float64), 1.0, 0.0, None, 0.0)
+            Y = self.sparse_matmul(X.astype(np.float64), W.astype(np.float64), 1.0, 0.0, None, 0.0)
             Y += offset if shift is None else offset - shift @ W
             return np.ascontiguousarray(Y, dtype)
         X = rowwise(X, dtype)
@@ -155,7 +152,7 @@ class Native(Reference):
         _native.rank_rows(rowwise(D, D.dtype), own, out, self.threads)
         return out
 
-    def times(self, A: Array, V: Array, half_square: bool) -> Float64:
+    def matmul(self, A: Array, V: Array, half_square: bool) -> Float64:
         out = np.empty((len(A), V.shape[1]))
         V = np.ascontiguousarray(V, A.dtype)
         _native.times(A, V, half_square, out, self.threads, step("matrix product"))
@@ -185,26 +182,26 @@ class Native(Reference):
         _native.hadamard(X, signs, rows, padded, scale, out, threads, step("projection"))
         return out
 
-    def paths(self, graph: csr_array, near: Ragged, steps: Float64 | None = None) -> Array:
-        out = np.empty((len(near.starts) - 1, graph.shape[0]), graph.dtype)
+    def shortest_paths(self, graph: csr_array, near: Ragged, steps: Float64 | None = None) -> Array:
+        out = np.empty((len(near.indptr) - 1, graph.shape[0]), graph.dtype)
         first = None if steps is None else steps.astype(graph.dtype)
         _native.paths(*_edges(graph), *near, first, out, self.threads, step("shortest paths"))
         return out
 
-    def ways(self, graph: csr_array) -> Ways:
+    def geodesics(self, graph: csr_array) -> GeodesicPlan:
         n = graph.shape[0]
         ring = np.empty((n, n // 2), graph.dtype)
         _native.ring(*_edges(graph), ring, self.threads, step("shortest paths"))
-        return NativeWays(ring, self.threads)
+        return NativeGeodesicPlan(ring, self.threads)
 
-    def relax(self, near: Ragged, lengths: Float64, G: Array) -> Array:
+    def min_plus(self, near: Ragged, lengths: Float64, G: Array) -> Array:
         G = rowwise(G, G.dtype)
-        out = np.empty((len(near.starts) - 1, G.shape[1]), G.dtype)
+        out = np.empty((len(near.indptr) - 1, G.shape[1]), G.dtype)
         steps: Array = lengths.astype(G.dtype)
         _native.relax(*near, steps, G, out, self.threads, step("shortest paths"))
         return out
 
-    def sparse_times(
+    def sparse_matmul(
         self, A: csr_array, V: Float64, a: float, b: float, U: Float64 | None, c: float
     ) -> Float64:
         V = np.ascontiguousarray(V)
@@ -215,20 +212,20 @@ class Native(Reference):
         )
         return out
 
-    def barycenters(self, Q: Array, X: Array, near: Ragged, reg: float) -> Float64:
+    def barycentric_weights(self, Q: Array, X: Array, near: Ragged, reg: float) -> Float64:
         dtype = np.result_type(Q.dtype, X.dtype)
         out = np.empty(len(near.indices))
         Q, X = rowwise(Q, dtype), rowwise(X, dtype)
         _native.barycenters(Q, X, *near, reg, out, self.threads, step("local weights"))
         return out
 
-    def alignment(
+    def alignment_matrix(
         self, X: Array, near: Ragged, kind: str, k: int, reg: float, mass: Float64
     ) -> csr_array:
         n = len(X)
         if kind == "modified":  # a patch ends with its own row
-            own = np.insert(near.indices, near.starts[1:], np.arange(n, dtype=np.int32))
-            near = Ragged(near.starts + np.arange(n + 1), own)
+            own = np.insert(near.indices, near.indptr[1:], np.arange(n, dtype=np.int32))
+            near = Ragged(near.indptr + np.arange(n + 1), own)
         indptr = np.empty(n + 1, np.int64)
         _native.alignment_starts(*near, indptr, self.threads)
         indices, data = np.empty(indptr[-1], np.int32), np.empty(indptr[-1])
@@ -247,31 +244,31 @@ class Native(Reference):
         )
         return csr_array((data, indices, indptr), shape=(n, n))
 
-    def perplexity(
+    def conditional_probabilities(
         self, starts: NDArray[np.int64], squares: Float64, target: float
     ) -> tuple[Float64, Float64]:
         p, beta = np.empty(len(squares)), np.empty(len(starts) - 1)
         _native.perplexity(starts, squares, target, p, beta, self.threads, step("affinities"))
         return p, beta
 
-    def joint(self, rows: csr_array) -> csr_array:
+    def symmetrize_probabilities(self, rows: csr_array) -> csr_array:
         starts, indices = rows.indptr.astype(np.int64), rows.indices.astype(np.int32)
         starts, indices, p = _native.joint(starts, indices, rows.data, self.threads)
         return csr_array((p, indices, starts.astype(rows.indptr.dtype)), rows.shape)
 
-    def forces(self, P: csr_array, kernel: str) -> Forces:
-        return NativeForces(P, kernel, self.threads)
+    def kl_plan(self, P: csr_array, kernel: str) -> KLPlan:
+        return NativeKLPlan(P, kernel, self.threads)
 
-    def settle(
+    def optimize_new_points(
         self,
         near: Ragged,
         weights: Float64,
         Y: Array,
         kernel: str,
-        mesh: Mesh | None,
+        mesh: InterpolationGrid | None,
         start: Float64 | None = None,
     ) -> Float64:
-        places = np.empty((len(near.starts) - 1, Y.shape[1]))
+        places = np.empty((len(near.indptr) - 1, Y.shape[1]))
         if start is not None:
             places[:] = start
         phi, nodes, origin, spacing = None, [0, 0], [0.0, 0.0], 1.0
@@ -294,19 +291,19 @@ class Native(Reference):
         )
         return places
 
-    def guttman(self, D: Array, W: Array | None) -> NativeGuttman:  # type: ignore[override]
+    def guttman(self, D: Array, W: Array | None) -> NativeStressPlan:  # type: ignore[override]
         D = rowwise(D, D.dtype)
-        return NativeGuttman(D, None if W is None else rowwise(W, D.dtype), self.threads)
+        return NativeStressPlan(D, None if W is None else rowwise(W, D.dtype), self.threads)
 
     def monotone(  # type: ignore[override]
         self, D: Array, W: Array | None, split: bool
-    ) -> NativeMonotone:
+    ) -> NativeMonotonePlan:
         D = rowwise(D, D.dtype)
         W = None if W is None else rowwise(W, D.dtype)
         order = _native.Order(D, W, split, self.threads, step("order of pairs"))
-        return NativeMonotone(D, order, self.threads)
+        return NativeMonotonePlan(D, order, self.threads)
 
-    def locate(
+    def multilaterate(
         self, T: Array, W: Array | None, A: Float64, start: Float64, max_iter: int, tol: float
     ) -> tuple[Float64, Float64]:
         Y, stress = np.array(start, np.float64), np.empty(len(start))
@@ -321,13 +318,13 @@ def _edges(graph: csr_array) -> tuple[NDArray[np.int64], Ints, Array]:
 
 
 @dataclass(frozen=True)
-class NativeWays:
+class NativeGeodesicPlan:
     """Nodes in a ring: row i holds the lengths to the half of them that follow i."""
 
     ring: Array
     threads: int
 
-    def times(self, V: Float64) -> Float64:
+    def half_square_matmul(self, V: Float64) -> Float64:
         out = np.empty(V.shape)
         narrow = np.ascontiguousarray(V, self.ring.dtype)
         _native.ring_times(self.ring, narrow, out, self.threads, step("matrix product"))
@@ -335,31 +332,31 @@ class NativeWays:
 
 
 @dataclass(frozen=True)
-class NativeGuttman:
+class NativeStressPlan:
     """Targets and weights, read once per step."""
 
     D: Array
     W: Array | None
     threads: int
 
-    def step(self, Y: Float64) -> Majorized:
+    def step(self, Y: Float64) -> GuttmanStep:
         moved = np.empty(Y.shape)
         Y = np.ascontiguousarray(Y)
-        return Majorized(*_native.guttman(self.D, self.W, Y, moved, self.threads), moved)
+        return GuttmanStep(*_native.guttman(self.D, self.W, Y, moved, self.threads), moved)
 
 
 @dataclass(frozen=True)
-class NativeMonotone:
+class NativeMonotonePlan:
     """Pairs in the order of D; their distances and targets are found again in every step."""
 
     D: Array
     order: _native.Order
     threads: int
 
-    def step(self, Y: Float64) -> Majorized:
+    def step(self, Y: Float64) -> GuttmanStep:
         moved = np.empty(Y.shape)
         sums = self.order.step(np.ascontiguousarray(Y), moved, self.threads)
-        return Majorized(*sums, moved)
+        return GuttmanStep(*sums, moved)
 
     def curve(self, Y: Float64) -> tuple[Float64, Float64]:
         pairs, targets = self.order.curve(np.ascontiguousarray(Y), self.threads)

@@ -23,8 +23,8 @@ class Planned:
         self._inner = inner
         self._owner = owner
 
-    def __getattr__(self, verb: str) -> Any:
-        return getattr(self._inner, verb)
+    def __getattr__(self, operation: str) -> Any:
+        return getattr(self._inner, operation)
 
     def index(
         self, X: Rows, measure: str, params: tuple[float, ...], center: Float64 | None

@@ -1,4 +1,4 @@
-"""The verbs a backend must know. Keep this list short: it is the porting cost."""
+"""The operations a backend must know. Keep this list short: it is the porting cost."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ..values import value
+from ..values import KINDS, value
 
 Array: TypeAlias = NDArray[np.floating[Any]]
 Float64: TypeAlias = NDArray[np.float64]
@@ -16,21 +16,21 @@ Ints: TypeAlias = NDArray[np.int32]
 Rows: TypeAlias = Any  # a dense array of floats or a csr_array: scipy's classes have no types
 
 
-class Survey(NamedTuple):
+class ColumnStatistics(NamedTuple):
     """One pass over the rows: the first entry that is not finite, column sums, largest size."""
 
-    bad: tuple[int, int] | None
+    first_nonfinite: tuple[int, int] | None
     sums: Float64
-    largest: float
+    max_abs: float
 
 
 class Symmetry(NamedTuple):
     """One pass over a square matrix; places are (row, column)."""
 
-    bad: tuple[int, int] | None
-    largest: float
+    first_nonfinite: tuple[int, int] | None
+    max_abs: float
     asymmetry: float
-    asymmetric_at: tuple[int, int]
+    asymmetry_at: tuple[int, int]
     smallest: float
     smallest_at: tuple[int, int]
     diagonal: float
@@ -56,18 +56,18 @@ class Neighbors(NamedTuple):
 
 
 class Ragged(NamedTuple):
-    """Ragged of row numbers of different lengths: list i is indices[starts[i] : starts[i + 1]]."""
+    """Lists of row numbers of different lengths: list i is indices[indptr[i] : indptr[i + 1]]."""
 
-    starts: NDArray[np.int64]
+    indptr: NDArray[np.int64]
     indices: Ints
 
     @classmethod
-    def each(cls, rows: NDArray[np.integer[Any]]) -> Ragged:
-        """Ragged of one row."""
+    def singletons(cls, rows: NDArray[np.integer[Any]]) -> Ragged:
+        """Lists of one row each."""
         return cls(np.arange(len(rows) + 1), rows.astype(np.int32))
 
 
-class Majorized(NamedTuple):
+class GuttmanStep(NamedTuple):
     """Sums over pairs of w (t - d)², w d² and w t d, and B(Y) Y: Guttman's step before V⁺."""
 
     stress: float
@@ -123,20 +123,20 @@ class Basis(NamedTuple):
     left: int = 0
 
 
-class Ways(Protocol):
+class GeodesicPlan(Protocol):
     """Lengths G of the shortest paths between all nodes of a graph, each pair held once."""
 
-    def times(self, V: Float64) -> Float64:
+    def half_square_matmul(self, V: Float64) -> Float64:
         """(-G∘G/2) V."""
 
 
-class Guttman(Protocol):
+class StressPlan(Protocol):
     """Distances t between points made ready for majorizing stress."""
 
-    def step(self, Y: Float64) -> Majorized: ...
+    def step(self, Y: Float64) -> GuttmanStep: ...
 
 
-class Monotone(Guttman, Protocol):
+class MonotonePlan(StressPlan, Protocol):
     """An order of pairs made ready; t are the best targets that it allows, of mean square 1."""
 
     def curve(self, Y: Float64) -> tuple[Float64, Float64]:
@@ -144,7 +144,7 @@ class Monotone(Guttman, Protocol):
 
 
 @value
-class Mesh:
+class InterpolationGrid:
     """A potential on a regular grid, by its spline coefficients: node 0 is at `origin`."""
 
     phi: NDArray[np.float32]  # one axis per dimension
@@ -152,7 +152,10 @@ class Mesh:
     spacing: float
 
 
-class Forces(Protocol):
+KINDS["Mesh"] = InterpolationGrid  # its name in models stored by version 0.1.0
+
+
+class KLPlan(Protocol):
     """A descent of the divergence between P and its likeness in the map; P stays inside.
 
     Forces are a quarter of the gradient, as in the first programs for t-SNE: with attraction A
@@ -165,10 +168,10 @@ class Forces(Protocol):
     def pairs(self, places: Array, rows: NDArray[np.int64]) -> tuple[Float64, Float64]:
         """Exact sums over all others j of some rows: w, and w² (y - y_j) (exp(-d²) not squared)."""
 
-    def surprise(self, Y: Array) -> float:
+    def cross_term(self, Y: Array) -> float:
         """The sum of p log(p / w) over the pairs of P."""
 
-    def normalizer(self, Y: Array) -> float:
+    def partition_function(self, Y: Array) -> float:
         """The exact sum of w over all ordered pairs."""
 
     def start(self, Y: Array) -> None:
@@ -177,13 +180,13 @@ class Forces(Protocol):
     def advance(self, steps: int, exaggeration: float, momentum: float, rate: float) -> float:
         """So many steps (Jacobs, 1988); the root mean square length of the last one."""
 
-    def places(self) -> Array:
+    def embedding(self) -> Array:
         """Where the points are."""
 
     def approximate(self, Y: Array) -> bool:
         """Are forces of points at Y computed by a mesh?"""
 
-    def mesh(self, Y: Array) -> Mesh | None:
+    def interpolation_grid(self, Y: Array) -> InterpolationGrid | None:
         """The sum of w over points at Y as a potential, where forces are computed by one."""
 
 
@@ -193,17 +196,14 @@ class Backend(Protocol):
     Matrix products of data keep the data's dtype; sums over rows come back in float64.
     """
 
-    def survey(self, X: Rows, weights: Float64 | None = None) -> Survey: ...
+    def column_statistics(self, X: Rows, weights: Float64 | None = None) -> ColumnStatistics: ...
 
-    def finite(self, X: Array) -> bool:
-        """Is every entry a number?"""
-
-    def symmetry(self, A: Array) -> Symmetry: ...
+    def check_symmetry(self, A: Array) -> Symmetry: ...
 
     def moments(self, X: Rows, mean: Float64, weights: Float64 | None) -> Moments:
-        """Scatter around `mean`, which the caller knows from `survey`."""
+        """Scatter around `mean`, which the caller knows from `column_statistics`."""
 
-    def scatter_times(
+    def scatter_matmul(
         self, X: Rows, mean: Float64, weights: Float64 | None, V: Array
     ) -> tuple[Float64, float]:
         """(X - mean)' diag(weights) (X - mean) V in one pass, and the trace of that scatter."""
@@ -222,7 +222,7 @@ class Backend(Protocol):
         a place near the rows, which saves digits.
         """
 
-    def times(self, A: Array, V: Array, half_square: bool) -> Float64:
+    def matmul(self, A: Array, V: Array, half_square: bool) -> Float64:
         """A V, or (-A∘A/2) V without forming the square."""
 
     def lanczos(
@@ -262,28 +262,28 @@ class Backend(Protocol):
         Column own[i] of row i is left out: its place is 0.
         """
 
-    def paths(self, graph: csr_array, near: Ragged, steps: Float64 | None = None) -> Array:
+    def shortest_paths(self, graph: csr_array, near: Ragged, steps: Float64 | None = None) -> Array:
         """Lengths of shortest paths (lists x nodes) in a symmetric graph, in its dtype.
 
         Paths start at the nodes of a list, after a first step to each (None: of length 0). Stored
         zeros are edges of length 0; a node out of reach is at infinity.
         """
 
-    def ways(self, graph: csr_array) -> Ways:
+    def geodesics(self, graph: csr_array) -> GeodesicPlan:
         """A plan for products with the lengths of all shortest paths of a connected graph."""
 
-    def relax(self, near: Ragged, lengths: Float64, G: Array) -> Array:
+    def min_plus(self, near: Ragged, lengths: Float64, G: Array) -> Array:
         """The least of lengths[e] + G[near.indices[e]] over each list, column by column.
 
         The first step of a path to a new point: G holds what follows. Of an empty list: infinity.
         """
 
-    def sparse_times(
+    def sparse_matmul(
         self, A: csr_array, V: Float64, a: float, b: float, U: Float64 | None, c: float
     ) -> Float64:
         """a A V + b V + c U in one pass over A: a step of a three-term recurrence."""
 
-    def barycenters(self, Q: Array, X: Array, near: Ragged, reg: float) -> Float64:
+    def barycentric_weights(self, Q: Array, X: Array, near: Ragged, reg: float) -> Float64:
         """Weights that best rebuild each row of Q from its listed rows of X and sum to 1.
 
         (C + R I) w = 1 with C the Gram matrix of the differences and R = reg tr C; w is then
@@ -291,7 +291,7 @@ class Backend(Protocol):
         of the best weights. Differences that are all 0 give equal weights.
         """
 
-    def alignment(
+    def alignment_matrix(
         self, X: Array, near: Ragged, kind: str, k: int, reg: float, mass: Float64
     ) -> csr_array:
         """The sum of mass_i F_i F_i' over patches, as a sparse symmetric matrix.
@@ -303,16 +303,16 @@ class Backend(Protocol):
         in which a patch has no extent beyond rounding are no tangent coordinates.
         """
 
-    def guttman(self, D: Array, W: Array | None) -> Guttman:
+    def guttman(self, D: Array, W: Array | None) -> StressPlan:
         """A plan for stress against D (symmetric; NaN: missing) with weights W >= 0 or all 1."""
 
-    def monotone(self, D: Array, W: Array | None, split: bool) -> Monotone:
+    def monotone(self, D: Array, W: Array | None, split: bool) -> MonotonePlan:
         """The same for targets of which only the order is that of D; their mean square is 1.
 
         Tied pairs share a target, unless they are `split`. Weights of 0 leave a pair out.
         """
 
-    def locate(
+    def multilaterate(
         self, T: Array, W: Array | None, A: Float64, start: Float64, max_iter: int, tol: float
     ) -> tuple[Float64, Float64]:
         """Each row's point with distances T (NaN: missing) to the points A, and its stress.
@@ -320,7 +320,7 @@ class Backend(Protocol):
         By majorization from its own start, until a step is below `tol` times its targets' size.
         """
 
-    def perplexity(
+    def conditional_probabilities(
         self, starts: NDArray[np.int64], squares: Float64, target: float
     ) -> tuple[Float64, Float64]:
         """p ∝ exp(-β d²) of each list of squared distances, with exp(entropy) = target; and β.
@@ -329,23 +329,23 @@ class Backend(Protocol):
         that changes anything.
         """
 
-    def joint(self, rows: csr_array) -> csr_array:
+    def symmetrize_probabilities(self, rows: csr_array) -> csr_array:
         """(A + A') / 2n of the chances A of n rows: one chance per pair, in any order."""
 
-    def forces(self, P: csr_array, kernel: str) -> Forces:
+    def kl_plan(self, P: csr_array, kernel: str) -> KLPlan:
         """A plan for descending KL(P || Q), P symmetric with sum 1.
 
         q is like w = 1 / (1 + d²) for "student" and exp(-d²) for "gauss", over all pairs; for
         "rows" exp(-d²) over the pairs of each row, and the divergence is the mean over rows.
         """
 
-    def settle(
+    def optimize_new_points(
         self,
         near: Ragged,
         weights: Float64,
         Y: Array,
         kernel: str,
-        mesh: Mesh | None,
+        mesh: InterpolationGrid | None,
         start: Float64 | None = None,
     ) -> Float64:
         """Places where new points come to rest among fixed ones, each alone.

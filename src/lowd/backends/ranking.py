@@ -1,4 +1,4 @@
-"""The reference's verb of ranks: plain, and the oracle of the native one."""
+"""The reference's operation of ranks: plain, and the oracle of the native one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from .protocol import Array, Float64, Ints
 
 
-class RankVerbs:
+class RankOperations:
     """What `Reference` knows of ranks."""
 
     def rank(self, D: Array, own: NDArray[np.int64]) -> Ints:

@@ -14,21 +14,31 @@ from scipy.sparse import csr_array, diags_array, issparse
 from scipy.spatial.distance import cdist
 
 from ..threads import single_threaded_blas
-from .descents import DescentVerbs
-from .graphs import GraphVerbs
-from .protocol import MEASURES, Array, Basis, Float64, Moments, Rows, Spectrum, Survey, Symmetry
-from .ranking import RankVerbs
-from .scaling import ScalingVerbs
+from .descents import DescentOperations
+from .graphs import GraphOperations
+from .protocol import (
+    MEASURES,
+    Array,
+    Basis,
+    ColumnStatistics,
+    Float64,
+    Moments,
+    Rows,
+    Spectrum,
+    Symmetry,
+)
+from .ranking import RankOperations
+from .scaling import ScalingOperations
 
 TINY = 16  # up to here NumPy finds all eigenvectors before SciPy finds some
 SMALL = 1000  # up to here an eigenproblem gains less from threads than the work around it loses
 
 
 @dataclass(frozen=True)
-class Reference(GraphVerbs, RankVerbs, ScalingVerbs, DescentVerbs):
+class Reference(GraphOperations, RankOperations, ScalingOperations, DescentOperations):
     threads: int = 1
 
-    def survey(self, X: Rows, weights: Float64 | None = None) -> Survey:
+    def column_statistics(self, X: Rows, weights: Float64 | None = None) -> ColumnStatistics:
         entries = X.data if issparse(X) else X
         if weights is None:
             sums = np.asarray(X.sum(0, dtype=np.float64)).ravel()
@@ -36,13 +46,10 @@ class Reference(GraphVerbs, RankVerbs, ScalingVerbs, DescentVerbs):
             sums = weights @ X.astype(np.float64)
         largest = float(np.abs(entries).max(initial=0))
         if np.isfinite(largest):
-            return Survey(None, sums, largest)
-        return Survey(_first_bad(X), sums, largest)
+            return ColumnStatistics(None, sums, largest)
+        return ColumnStatistics(_first_bad(X), sums, largest)
 
-    def finite(self, X: Array) -> bool:
-        return bool(np.isfinite(X).all())
-
-    def symmetry(self, A: Array) -> Symmetry:
+    def check_symmetry(self, A: Array) -> Symmetry:
         if not np.isfinite(A).all():
             return Symmetry(_first_bad(A), np.inf, np.inf, (0, 0), 0, (0, 0), 0, 0)
         gap, diagonal = np.abs(A - A.T), np.abs(np.diagonal(A))
@@ -70,7 +77,7 @@ class Reference(GraphVerbs, RankVerbs, ScalingVerbs, DescentVerbs):
         weight = float(len(X) if weights is None else weights.sum())
         return Moments(weight, mean, centered.T @ weighted)
 
-    def scatter_times(
+    def scatter_matmul(
         self, X: Rows, mean: Float64, weights: Float64 | None, V: Array
     ) -> tuple[Float64, float]:
         V = V.astype(np.float64)
@@ -119,7 +126,7 @@ class Reference(GraphVerbs, RankVerbs, ScalingVerbs, DescentVerbs):
             base = _differences(Q, X, measure, params)
         return np.ascontiguousarray(_FINISH.get(measure, _as_is)(base, params), dtype)
 
-    def times(self, A: Array, V: Array, half_square: bool) -> Float64:
+    def matmul(self, A: Array, V: Array, half_square: bool) -> Float64:
         B = A.astype(np.float64)
         product: Float64 = (-0.5 * B * B if half_square else B) @ V.astype(np.float64)
         return product

@@ -1,4 +1,4 @@
-"""The reference's verbs of multidimensional scaling: plain, and the oracle of the native ones."""
+"""Operations of multidimensional scaling, in plain NumPy."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 from scipy.spatial.distance import cdist
 
-from .protocol import Array, Float64, Ints, Majorized
+from .protocol import Array, Float64, GuttmanStep, Ints
 
 
 @dataclass(frozen=True)
-class PlainGuttman:
+class ReferenceStressPlan:
     """Stress against fixed targets, on whole matrices."""
 
     D: Array
     W: Array | None
 
-    def step(self, Y: Float64) -> Majorized:
+    def step(self, Y: Float64) -> GuttmanStep:
         targets, W = known(self.D, self.W)
         d = cdist(Y, Y)
         ratio = np.divide(W * targets, d, out=np.zeros_like(d), where=d > 0)
         stress = 0.5 * (W * (targets - d) ** 2).sum()
         size, cross = 0.5 * (W * d * d).sum(), 0.5 * (W * targets * d).sum()
         moved = ratio.sum(1, keepdims=True) * Y - ratio @ Y
-        return Majorized(float(stress), float(size), float(cross), moved)
+        return GuttmanStep(float(stress), float(size), float(cross), moved)
 
 
 class Pairs(NamedTuple):
@@ -44,13 +44,13 @@ class Pairs(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PlainMonotone:
+class ReferenceMonotonePlan:
     """Stress against the best targets in the order of the pairs."""
 
     pairs: Pairs
     split: bool
 
-    def step(self, Y: Float64) -> Majorized:
+    def step(self, Y: Float64) -> GuttmanStep:
         i, j, w, _, _ = self.pairs
         gap = Y[i] - Y[j]
         d = np.sqrt((gap**2).sum(1))
@@ -60,7 +60,7 @@ class PlainMonotone:
         for c, along in enumerate((ratio[:, None] * gap).T):
             moved[:, c] = np.bincount(i, along, len(Y)) - np.bincount(j, along, len(Y))
         stress, size, cross = w @ (targets - d) ** 2, w @ d**2, w @ (targets * d)
-        return Majorized(float(stress), float(size), float(cross), moved)
+        return GuttmanStep(float(stress), float(size), float(cross), moved)
 
     def curve(self, Y: Float64) -> tuple[Float64, Float64]:
         i, j, w, delta, groups = self.pairs
@@ -78,16 +78,16 @@ class PlainMonotone:
         return delta[~inside], targets[~inside]
 
 
-class ScalingVerbs:
+class ScalingOperations:
     """What `Reference` knows of multidimensional scaling."""
 
-    def guttman(self, D: Array, W: Array | None) -> PlainGuttman:
-        return PlainGuttman(D, W)
+    def guttman(self, D: Array, W: Array | None) -> ReferenceStressPlan:
+        return ReferenceStressPlan(D, W)
 
-    def monotone(self, D: Array, W: Array | None, split: bool) -> PlainMonotone:
-        return PlainMonotone(ordered(D, W), split)
+    def monotone(self, D: Array, W: Array | None, split: bool) -> ReferenceMonotonePlan:
+        return ReferenceMonotonePlan(ordered(D, W), split)
 
-    def locate(
+    def multilaterate(
         self, T: Array, W: Array | None, A: Float64, start: Float64, max_iter: int, tol: float
     ) -> tuple[Float64, Float64]:
         T, W = known(T, W)

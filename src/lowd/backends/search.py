@@ -86,11 +86,11 @@ def _frame(X: Array, center: Float64 | None, ops: Backend) -> tuple[Float64, int
 
     Centered rows times the factor are of a size whose squares float32 can hold.
     """
-    survey = ops.survey(X)
-    middle = survey.sums / len(X) if center is None else center
+    statistics = ops.column_statistics(X)
+    middle = statistics.sums / len(X) if center is None else center
     if not np.isfinite(middle).all():
         middle = np.zeros(X.shape[1])
-    reach = survey.largest + float(np.abs(middle).max(initial=0))
+    reach = statistics.max_abs + float(np.abs(middle).max(initial=0))
     exponent = int(np.frexp(reach)[1]) if 0 < reach < np.inf else 0
     return middle, exponent, float(2.0 ** np.clip(30 - exponent, -970, 970))
 
@@ -143,7 +143,9 @@ class RowIndex:
 
     @cached_property
     def unit(self) -> float:
-        return _unit(self.ops.survey(self.X).largest) if self.X.dtype == np.float64 else 1.0
+        return (
+            _unit(self.ops.column_statistics(self.X).max_abs) if self.X.dtype == np.float64 else 1.0
+        )
 
     @cached_property
     def _wide(self) -> RowIndex:

@@ -1,4 +1,4 @@
-"""Time every verb. Because all heavy work goes through `ops`, this profiles every method."""
+"""Time every operation. Because all heavy work goes through `ops`, this profiles every method."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from .protocol import Backend
 
 @dataclass
 class Traced:
-    """Wraps a backend; `calls` lists (verb, seconds) in order."""
+    """Wraps a backend; `calls` lists (operation, seconds) in order."""
 
     inner: Backend
     calls: list[tuple[str, float]] = field(default_factory=list)
 
-    def __getattr__(self, verb: str) -> Callable[..., Any]:
-        run = getattr(self.inner, verb)
+    def __getattr__(self, operation: str) -> Callable[..., Any]:
+        run = getattr(self.inner, operation)
 
         def timed(*args: Any, **named: Any) -> Any:
             start = time.perf_counter()
             try:
                 return run(*args, **named)
             finally:
-                self.calls.append((verb, time.perf_counter() - start))
+                self.calls.append((operation, time.perf_counter() - start))
 
         return timed

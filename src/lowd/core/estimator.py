@@ -27,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import progress, random
 from ..backends import Backend, resolve
 from ..backends.planned import planned
-from ..backends.protocol import Array, Survey
+from ..backends.protocol import Array, ColumnStatistics
 from ..confidence.support import RowReach, Yardstick, reach_of
 from ..errors import DataError, ParameterError, UnsupportedError
 from ..input import blocks
@@ -73,7 +73,7 @@ class Context:
     ops: Backend
     seed: int
     dtype: np.dtype[Any]
-    survey: Survey | None = None
+    statistics: ColumnStatistics | None = None
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
@@ -242,7 +242,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
                 data = draft._checked(X, ops, fitting=not continuing, look=look)
                 dtype = data.dtype
                 draft._check_memory(data)
-                fit = draft._fit(data.items, Context(ops, seed, dtype, data.survey), **given)
+                fit = draft._fit(data.items, Context(ops, seed, dtype, data.statistics), **given)
             draft._keep(fit, data, dtype, seed)
             if not continuing or earlier is not None:
                 draft._keep_reach(fit, data, earlier if continuing else None)
@@ -330,16 +330,16 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _place(self, data: Data, ops: Backend) -> Array:
         """Apply the map; rows too large for float32 squares go through it alone, in float64."""
         Q = data.items
-        if data.survey is None or Q.dtype == data.dtype:
+        if data.statistics is None or Q.dtype == data.dtype:
             with np.errstate(invalid="ignore", over="ignore"):
                 Y = cast_clipped(self.map_(Q, ops), data.dtype)
-            unseen = data.survey is None and getattr(self.map_, "spreads", False)
+            unseen = data.statistics is None and getattr(self.map_, "spreads", False)
             if not unseen or _finite(Y, ops):
                 return Y
             check_finite(self, Q, ops)  # a bad entry spoils its whole row; else a sum was too large
             Q = Q.astype(np.float64)
         rows = Q.astype(data.dtype)
-        if data.survey is not None and data.survey.largest <= SAFE[data.dtype][1]:
+        if data.statistics is not None and data.statistics.max_abs <= SAFE[data.dtype][1]:
             return cast_clipped(self.map_(rows, ops), data.dtype)
         far = extreme_rows(rows)
         Y = np.empty((rows.shape[0], self._n_features_out), np.float64)
@@ -396,7 +396,11 @@ def cast_clipped(Y: Array, dtype: np.dtype[Any]) -> Array:
 
 def _finite(Y: Array, ops: Backend) -> bool:
     """Is every entry a number? A few are looked at here, sooner than a backend is asked."""
-    return bool(np.isfinite(Y).all()) if Y.size <= FEW else ops.finite(Y)
+    return (
+        bool(np.isfinite(Y).all())
+        if Y.size <= FEW
+        else ops.column_statistics(Y).first_nonfinite is None
+    )
 
 
 def _fitting(Y: Array, dtype: np.dtype[Any]) -> Array:

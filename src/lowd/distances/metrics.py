@@ -79,7 +79,7 @@ def distances_of(data: Data, metric: Any, params: dict[str, Any] | None) -> Dist
     X = _prepared(data.items, preparation)
     center = None
     if MEASURES[measure] == "square" and not issparse(X):
-        known = data.survey if preparation == "as they are" else None
+        known = data.statistics if preparation == "as they are" else None
         sums = X.sum(0, dtype=np.float64) if known is None else known.sums
         center = sums / len(X)
     return Distances(X, preparation, measure, fixed, center)

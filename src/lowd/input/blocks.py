@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..backends import resolve
-from ..backends.protocol import Moments, Survey
+from ..backends.protocol import ColumnStatistics, Moments
 from ..errors import DataError
 from .ranges import in_range
 from .sample import Sample, enough
@@ -120,8 +120,8 @@ def _read(rows: Any, what: Any, block_info: Any) -> Any:
     try:
         return what(rows)
     except DataError:
-        survey = resolve("reference", 1).survey(rows)
-        _refuse_bad(rows, survey, block_info[0]["array-location"][0][0])
+        statistics = resolve("reference", 1).column_statistics(rows)
+        _refuse_bad(rows, statistics, block_info[0]["array-location"][0][0])
         raise
 
 
@@ -136,21 +136,21 @@ def _block_moments(
     if not len(rows):
         return Moments(0.0, np.zeros(d), np.zeros((d, d))), Sample.of(rows, enough(rows), first)
     ops = resolve(backend, n_jobs)
-    survey = ops.survey(rows)
-    _refuse_bad(rows, survey, start)
-    rows = in_range(rows, survey.largest, fitting=True)
+    statistics = ops.column_statistics(rows)
+    _refuse_bad(rows, statistics, start)
+    rows = in_range(rows, statistics.max_abs, fitting=True)
     kept = Sample.of(rows, enough(rows), first)
-    return ops.moments(rows, survey.sums / len(rows), None), kept
+    return ops.moments(rows, statistics.sums / len(rows), None), kept
 
 
 def _joined(a: tuple[Moments, Sample], b: tuple[Moments, Sample]) -> tuple[Moments, Sample]:
     return a[0].merge(b[0]), a[1].merge(b[1], enough(a[1].items))
 
 
-def _refuse_bad(rows: Any, survey: Survey, start: float) -> None:
+def _refuse_bad(rows: Any, statistics: ColumnStatistics, start: float) -> None:
     """Name an entry that is not finite by its row in the whole array, if dask knows it."""
-    if survey.bad is not None:
-        row, column = survey.bad
+    if statistics.first_nonfinite is not None:
+        row, column = statistics.first_nonfinite
         where = f"row {row} of a block" if np.isnan(start) else f"row {int(start) + row}"
         word = "NaN" if np.isnan(rows[row, column]) else str(rows[row, column])
         raise DataError(f"{word} at {where}, column {column}; drop or fill such rows.")

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from .. import random
-from ..backends.protocol import Array, Backend, Survey
+from ..backends.protocol import Array, Backend, ColumnStatistics
 from ..errors import DataError, MetricWarning, warn
 from .ranges import in_range, named
 
@@ -17,13 +17,17 @@ Given = Literal["distances", "kernel", "affinity"]
 ASYMMETRY = 1e-6  # relative; float noise passes, another matrix does not
 
 
-def as_square(A: Array, kind: Given, fitting: bool, ops: Backend) -> tuple[Array, Survey | None]:
+def as_square(
+    A: Array, kind: Given, fitting: bool, ops: Backend
+) -> tuple[Array, ColumnStatistics | None]:
     """A checked training matrix (exactly symmetric), or checked rows toward it."""
     what = f"{'metric' if kind == 'distances' else kind}='precomputed'"
     if not fitting or A.shape[0] != A.shape[1]:
-        survey = ops.survey(A)
-        if survey.bad is not None:
-            raise DataError(f"{what}: {named(A, survey.bad)}; every entry must be a number.")
+        statistics = ops.column_statistics(A)
+        if statistics.first_nonfinite is not None:
+            raise DataError(
+                f"{what}: {named(A, statistics.first_nonfinite)}; every entry must be a number."
+            )
         if kind == "distances" and A.min(initial=0) < 0:
             row, column = map(int, np.unravel_index(A.argmin(), A.shape))
             raise DataError(_negative(float(A.min()), (row, column)))
@@ -31,16 +35,16 @@ def as_square(A: Array, kind: Given, fitting: bool, ops: Backend) -> tuple[Array
             row, column = map(int, np.unravel_index(A.argmin(), A.shape))
             raise DataError(_negative_affinity(float(A.min()), row, column))
         if not fitting:
-            return in_range(A, survey.largest, fitting), survey
+            return in_range(A, statistics.max_abs, fitting), statistics
         raise DataError(
             f"{what} needs a square matrix of n_samples x n_samples, got shape {A.shape}; "
             "for data rows name a metric or kernel instead."
         )
-    found = ops.symmetry(A)
-    if found.bad is not None:
-        raise DataError(f"{what}: {named(A, found.bad)}; every entry must be a number.")
-    if found.asymmetry > ASYMMETRY * found.largest:
-        i, j = found.asymmetric_at
+    found = ops.check_symmetry(A)
+    if found.first_nonfinite is not None:
+        raise DataError(f"{what}: {named(A, found.first_nonfinite)}; every entry must be a number.")
+    if found.asymmetry > ASYMMETRY * found.max_abs:
+        i, j = found.asymmetry_at
         raise DataError(
             f"{what} needs a symmetric matrix: entry ({i}, {j}) is {A[i, j]:.6g} but "
             f"({j}, {i}) is {A[j, i]:.6g}; pass (A + A.T) / 2 if the mean is what you want."
@@ -50,10 +54,12 @@ def as_square(A: Array, kind: Given, fitting: bool, ops: Backend) -> tuple[Array
     if kind == "affinity" and found.smallest < 0:
         raise DataError(_negative_affinity(found.smallest, *found.smallest_at))
     A = (A + A.T) / 2 if found.asymmetry > 0 else A
-    return in_range(A, found.largest, fitting), None
+    return in_range(A, found.max_abs, fitting), None
 
 
-def with_gaps(A: Array, kind: Given, fitting: bool, ops: Backend) -> tuple[Array, Survey | None]:
+def with_gaps(
+    A: Array, kind: Given, fitting: bool, ops: Backend
+) -> tuple[Array, ColumnStatistics | None]:
     """The same where NaN means a distance that is not known; a training matrix lacks it twice."""
     missing = np.isnan(A)
     if not missing.any() or (fitting and A.shape[0] != A.shape[1]):
@@ -71,8 +77,8 @@ def with_gaps(A: Array, kind: Given, fitting: bool, ops: Backend) -> tuple[Array
                 f"metric='precomputed': {named(A, (i, j))}, but entry ({j}, {i}) is "
                 f"{A[j, i]:.6g}; a distance is missing in both places or in none."
             )
-    checked, survey = as_square(filled, kind, fitting, ops)
-    return np.where(missing, np.nan, checked).astype(checked.dtype), survey
+    checked, statistics = as_square(filled, kind, fitting, ops)
+    return np.where(missing, np.nan, checked).astype(checked.dtype), statistics
 
 
 def as_sparse_square(A: csr_array, fitting: bool) -> csr_array:

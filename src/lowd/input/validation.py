@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import check_array, validate_data
 
-from ..backends.protocol import Array, Backend, Rows, Survey
+from ..backends.protocol import Array, Backend, ColumnStatistics, Rows
 from ..errors import ColumnTypeError, DataError, UnsupportedError
 from .precomputed import as_sparse_square, as_square, check_triangles, with_gaps
 from .ranges import in_range, named
@@ -25,11 +25,11 @@ Kind: TypeAlias = Literal["rows", "distances", "kernel", "affinity", "table", "o
 
 
 class Data(NamedTuple):
-    """Checked input; `dtype` is what the answer comes back in, `survey` exists for rows only."""
+    """Validated input; `dtype` is that of the result, `statistics` exists for rows only."""
 
     items: Any
     dtype: np.dtype[Any]
-    survey: Survey | None = None
+    statistics: ColumnStatistics | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -63,24 +63,24 @@ def validate(
     if kind in ("distances", "kernel", "affinity"):
         gaps = kind == "distances" and getattr(model, "gaps", False)
         checked = with_gaps if gaps else as_square
-        square, survey = checked(rows, kind, fitting, ops)
+        square, statistics = checked(rows, kind, fitting, ops)
         if kind == "distances" and fitting and not getattr(model, "ordinal", False):
             check_triangles(square)
-        return Data(square, rows.dtype, survey)
+        return Data(square, rows.dtype, statistics)
     if not look and not issparse(rows):
         return Data(rows, rows.dtype)
-    survey = check_finite(model, rows, ops)
+    statistics = check_finite(model, rows, ops)
     if kind == "objects":
         return Data(rows, rows.dtype)
-    return Data(in_range(rows, survey.largest, fitting), rows.dtype, survey)
+    return Data(in_range(rows, statistics.max_abs, fitting), rows.dtype, statistics)
 
 
-def check_finite(model: Any, rows: Rows, ops: Backend) -> Survey:
-    """Survey of the rows, all of whose entries are finite."""
-    survey = ops.survey(rows)
-    if survey.bad is not None:
-        raise DataError(_not_finite(model, rows, survey.bad))
-    return survey
+def check_finite(model: Any, rows: Rows, ops: Backend) -> ColumnStatistics:
+    """ColumnStatistics of the rows, all of whose entries are finite."""
+    statistics = ops.column_statistics(rows)
+    if statistics.first_nonfinite is not None:
+        raise DataError(_not_finite(model, rows, statistics.first_nonfinite))
+    return statistics
 
 
 def validate_embedding(Y: Any, k: int, ops: Backend) -> Array:
@@ -90,7 +90,7 @@ def validate_embedding(Y: Any, k: int, ops: Backend) -> Array:
         places = check_array(Y, dtype=[np.float64, np.float32], order="C", ensure_all_finite=False)
     if places.shape[1] != k:
         raise DataError(f"X has {places.shape[1]} columns, but the map has {k} components.")
-    if (bad := ops.survey(places).bad) is not None:
+    if (bad := ops.column_statistics(places).first_nonfinite) is not None:
         raise DataError(f"{named(places, bad)}; a place in the map is finite.")
     return np.asarray(places)
 

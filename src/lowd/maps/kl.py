@@ -6,7 +6,7 @@ from typing import Any
 
 from scipy.sparse import csr_array
 
-from ..backends.protocol import Array, Backend, Mesh
+from ..backends.protocol import Array, Backend, InterpolationGrid
 from ..values import value
 
 
@@ -20,7 +20,7 @@ class NeighborMap:
     relation: Any  # of `relations.perplexity`
     Y: Array
     kernel: str
-    field: Mesh | None
+    field: InterpolationGrid | None
     exaggeration: float = 1.0  # of the attraction, as among the training points
 
     def __call__(self, Q: Any, ops: Backend) -> Array:
@@ -32,7 +32,7 @@ class NeighborMap:
 
     def _placed(self, chances: Any, ops: Backend) -> Array:
         near, p, at = chances
-        Y = ops.settle(near, self.exaggeration * p, self.Y, self.kernel, self.field)
+        Y = ops.optimize_new_points(near, self.exaggeration * p, self.Y, self.kernel, self.field)
         known = at >= 0
         Y[known] = self.Y[at[known]]
         return Y

@@ -31,9 +31,9 @@ class BarycentricMap:
         return self._placed(Q, as_lists(near), ops)
 
     def _placed(self, Q: Array, near: Ragged, ops: Backend) -> Array:
-        weights = ops.barycenters(Q, self.base.X, near, self.reg)
+        weights = ops.barycentric_weights(Q, self.base.X, near, self.reg)
         shape = (len(Q), len(self.Y))
-        return np.asarray(csr_array((weights, near.indices, near.starts), shape) @ self.Y)
+        return np.asarray(csr_array((weights, near.indices, near.indptr), shape) @ self.Y)
 
 
 @value
@@ -57,14 +57,14 @@ class TangentMap:
         return self._placed(Q, as_lists(near))
 
     def _placed(self, Q: Array, near: Ragged) -> Array:
-        counts = np.diff(near.starts)
+        counts = np.diff(near.indptr)
         out = np.empty((len(Q), self.Y.shape[1]))
         for p in np.unique(counts):
             rows = np.flatnonzero(counts == p)
             step = max(1, BLOCK_BYTES // int(8 * p * (2 * Q.shape[1] + 2 * p)))
             for i in range(0, len(rows), step):
                 part = rows[i : i + step]
-                lists = near.indices[near.starts[part, None] + np.arange(p)]
+                lists = near.indices[near.indptr[part, None] + np.arange(p)]
                 out[part] = self._in_plane(Q[part], lists)
         return out
 

@@ -53,8 +53,8 @@ class StressMap:
             ops.project(-0.5 * squares, -0.5 * self.means, self.projection), np.float64
         )
         nearest = self.Y[np.where(missing, np.inf, D).argmin(1)]
-        Y, stress = ops.locate(T, W, self.Y, gower, self.max_iter, STILL)
-        other, less = ops.locate(T, W, self.Y, nearest, self.max_iter, STILL)
+        Y, stress = ops.multilaterate(T, W, self.Y, gower, self.max_iter, STILL)
+        other, less = ops.multilaterate(T, W, self.Y, nearest, self.max_iter, STILL)
         better = less < stress * (1 - BETTER)
         Y[better] = other[better]
         same = (D == 0).any(1)

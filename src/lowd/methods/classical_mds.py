@@ -89,7 +89,7 @@ class ClassicalMDS(Reducer):
             )
         if self.n_landmarks is not None:
             refuse_unused(self, ["correction"], "landmarks are scaled without one")
-        base = distances_of(Data(X, ctx.dtype, ctx.survey), self.metric, self.metric_params)
+        base = distances_of(Data(X, ctx.dtype, ctx.statistics), self.metric, self.metric_params)
         if self.n_landmarks is not None:
             return landmark_scaling(base, n, self.n_components, self.n_landmarks, ctx)
         base, constant = corrected(base, self.correction, ctx.ops)
@@ -163,8 +163,8 @@ class ClassicalMDS(Reducer):
 
 def _means_of_rows(X: Any, ctx: Context) -> dict[str, Any]:
     """Means of squared distances from norms: mean_j |x_i - x_j|² = |x_i - m|² + mean |x_j - m|²."""
-    assert ctx.survey is not None
-    n, mean = X.shape[0], ctx.survey.sums / X.shape[0]
+    assert ctx.statistics is not None
+    n, mean = X.shape[0], ctx.statistics.sums / X.shape[0]
     if hasattr(X, "toarray"):
         X = X.astype(np.float64)
         norms = np.asarray(X.power(2).sum(1)).ravel() - 2 * (X @ mean) + mean @ mean

@@ -129,7 +129,7 @@ class DiffusionMaps(GraphMethod):
     def _kernel(
         self, X: Any, landmarks: Any, ctx: Context, neighbors: Any
     ) -> tuple[Net, int | None]:
-        base = distances_of(Data(X, ctx.dtype, ctx.survey), self.metric, self.metric_params)
+        base = distances_of(Data(X, ctx.dtype, ctx.statistics), self.metric, self.metric_params)
         base = base if landmarks is None else base.at(landmarks)
         k, ready = _neighbors(self.n_neighbors, size(base)), None
         if neighbors is not None:
@@ -219,10 +219,10 @@ def _less_dense(net: Net, alpha: float, ctx: Context) -> tuple[Net, Float64]:
     """The kernel over the densities of both ends to the power alpha, and the densities."""
     K, mass = net.weights, net.mass
     if issparse(K):
-        density = ctx.ops.sparse_times(K, mass[:, None], 1.0, 0.0, None, 0.0)[:, 0]
+        density = ctx.ops.sparse_matmul(K, mass[:, None], 1.0, 0.0, None, 0.0)[:, 0]
         scale = diags_array(density**-alpha)
         return net._replace(weights=csr_array(scale @ K @ scale)), density
-    density = ctx.ops.times(K, mass[:, None], False)[:, 0]
+    density = ctx.ops.matmul(K, mass[:, None], False)[:, 0]
     scale = (density**-alpha).astype(K.dtype)
     K *= scale[:, None]
     K *= scale

@@ -97,7 +97,7 @@ class HessianLLE(GraphMethod):
             # In a patch of all points, smaller than a quadric has coefficients, nothing but the
             # tangent coordinates is left: that is LTSA, with which it agrees at equality.
             kind = "hessian" if len(points) > _columns(k) else "ltsa"
-            M = ctx.ops.alignment(points, near, kind, k, self.reg, graph.mass)
+            M = ctx.ops.alignment_matrix(points, near, kind, k, self.reg, graph.mass)
             return Alignment(M)
 
         check_tangents(self, X, needs)

@@ -139,7 +139,7 @@ class Isomap(GraphMethod):
         wide = self.embedding_.dtype if n > FEW else np.dtype(np.float64)
         memory.check(memory.Plan({"distances": n * n * wide.itemsize}), "geodesic_distances_", [])
         ops = resolve(self.backend, self.n_jobs)
-        lengths = ops.paths(self.graph_.astype(wide), Ragged.each(np.arange(n)))
+        lengths = ops.shortest_paths(self.graph_.astype(wide), Ragged.singletons(np.arange(n)))
         symmetrize(lengths)
         return lengths
 
@@ -208,7 +208,7 @@ class Isomap(GraphMethod):
                 )
             listed = NeighborGraph.of(X).edges()
             return X.shape[0], Listed(X.shape[0]), nearest_listed(listed, k, radius), k, radius
-        base = distances_of(Data(X, ctx.dtype, ctx.survey), self.metric, self.metric_params)
+        base = distances_of(Data(X, ctx.dtype, ctx.statistics), self.metric, self.metric_params)
         n = size(base)
         if neighbors is None:
             return n, base, None, k, radius

@@ -128,7 +128,7 @@ class LaplacianEigenmaps(GraphMethod):
     def _net(self, X: Any, landmarks: Any, ctx: Context) -> Net:
         if self.affinity == "precomputed":
             return as_given(X, landmarks)
-        base = distances_of(Data(X, ctx.dtype, ctx.survey), self.metric, self.metric_params)
+        base = distances_of(Data(X, ctx.dtype, ctx.statistics), self.metric, self.metric_params)
         base = base if landmarks is None else base.at(landmarks)
         policy, loops = self.on_disconnected, self.self_loops
         if self.n_neighbors is None and self.radius is None:
@@ -145,7 +145,7 @@ class LaplacianEigenmaps(GraphMethod):
         refuse_unused(self, unused, "the graph of neighbors is given")
         if self.affinity == "precomputed":
             raise ParameterError("neighbors= would be ignored: affinity='precomputed' is a graph.")
-        base = distances_of(Data(X, ctx.dtype, ctx.survey), self.metric, self.metric_params)
+        base = distances_of(Data(X, ctx.dtype, ctx.statistics), self.metric, self.metric_params)
         given = NeighborGraph.of(neighbors, size(base))
         how = base, given.n_neighbors, None, self.sigma, ctx.ops, self.on_disconnected
         binary, loops = self.affinity == "binary", self.self_loops

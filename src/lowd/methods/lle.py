@@ -84,8 +84,8 @@ class LocallyLinearEmbedding(GraphMethod):
     def _fit(self, X: Any, ctx: Context, neighbors: Any = None) -> Fit:
         def align(points: Array, graph: Graph) -> Alignment:
             near = graph.lists()
-            weights = ctx.ops.barycenters(points, points, near, self.reg)
-            W = csr_array((weights, near.indices, near.starts), shape=2 * (len(points),))
+            weights = ctx.ops.barycentric_weights(points, points, near, self.reg)
+            W = csr_array((weights, near.indices, near.indptr), shape=2 * (len(points),))
             return Alignment(None, root=csr_array(eye_array(len(points)) - W))
 
         return aligned(self, X, ctx, neighbors, align, needs=lambda k: 1)  # noqa: ARG005

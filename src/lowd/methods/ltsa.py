@@ -90,7 +90,7 @@ class LTSA(GraphMethod):
 
         def align(points: Array, graph: Graph) -> Alignment:
             near, k = patches(graph), self.n_components
-            M = ctx.ops.alignment(points, near, "ltsa", k, self.reg, graph.mass)
+            M = ctx.ops.alignment_matrix(points, near, "ltsa", k, self.reg, graph.mass)
             return Alignment(M)
 
         check_tangents(self, X, needs)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 import numpy as np
 
 from .. import random
-from ..backends.protocol import Array, Float64, Guttman
+from ..backends.protocol import Array, Float64, StressPlan
 from ..core.estimator import Context, Fit, Reducer, reducer
 from ..core.parameters import Count, Metric, Seed, Share, refuse_unused
 from ..distances.metrics import DistanceRelation, data_kind, distances_of, takes_sparse
@@ -102,7 +102,7 @@ class MDS(Reducer):
     def _fit(self, X: Any, ctx: Context) -> Fit:
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         check_count(self.n_components, n, f"n_samples={n}")
-        base = distances_of(Data(X, ctx.dtype, ctx.survey), self.metric, self.metric_params)
+        base = distances_of(Data(X, ctx.dtype, ctx.statistics), self.metric, self.metric_params)
         if isinstance(self.init, np.ndarray):
             refuse_unused(self, ["n_init"], "init is an array of places")
         m = self._count(n)
@@ -143,7 +143,7 @@ class MDS(Reducer):
             report |= {"isotonic_x": curve[0], "isotonic_y": curve[1]}
         return Fit(Y, place, report)
 
-    def _objective(self, D: Array, W: Array | None, ctx: Context) -> tuple[Guttman, Curve]:
+    def _objective(self, D: Array, W: Array | None, ctx: Context) -> tuple[StressPlan, Curve]:
         """What is majorized, and how dissimilarities become distances, where that is learned."""
         return ctx.ops.guttman(D, W), lambda Y: None  # noqa: ARG005
 

@@ -80,7 +80,7 @@ class ModifiedLLE(GraphMethod):
     def _fit(self, X: Any, ctx: Context, neighbors: Any = None) -> Fit:
         def align(points: Array, graph: Graph) -> Alignment:
             near, k = graph.lists(), self.n_components
-            M = ctx.ops.alignment(points, near, "modified", k, self.reg, graph.mass)
+            M = ctx.ops.alignment_matrix(points, near, "modified", k, self.reg, graph.mass)
             return Alignment(M)
 
         return aligned(self, X, ctx, neighbors, align, needs=lambda k: k + 1)

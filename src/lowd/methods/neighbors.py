@@ -104,7 +104,7 @@ class NeighborsTransformer(Reducer):
     metric_params: dict[str, Any] | None = None
 
     def _fit(self, X: Any, ctx: Context) -> Fit:
-        base = distances_of(Data(X, ctx.dtype, ctx.survey), self.metric, self.metric_params)
+        base = distances_of(Data(X, ctx.dtype, ctx.statistics), self.metric, self.metric_params)
         n = size(base)
         check_neighbors(self.n_neighbors, n)
         place = NeighborsMap(base.kept(), self.n_neighbors + 1)

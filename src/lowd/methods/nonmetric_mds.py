@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from ..backends.protocol import Array, Guttman
+from ..backends.protocol import Array, StressPlan
 from ..core.estimator import Context, reducer
 from .mds import MDS, Curve
 
@@ -56,7 +56,7 @@ class NonMetricMDS(MDS):
 
     ordinal: ClassVar[bool] = True
 
-    def _objective(self, D: Array, W: Array | None, ctx: Context) -> tuple[Guttman, Curve]:
+    def _objective(self, D: Array, W: Array | None, ctx: Context) -> tuple[StressPlan, Curve]:
         plan = ctx.ops.monotone(D, W, split=self.ties == "primary")
         return plan, plan.curve
 

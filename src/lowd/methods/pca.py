@@ -128,7 +128,11 @@ class PCA(Reducer):
                 f"sample_weight sums to {total:g}, but weights count copies of rows; multiply them "
                 f"by n_samples={n}, or set ddof=0."
             )
-        sums = ctx.survey.sums if w is None and ctx.survey else ctx.ops.survey(X, w).sums
+        sums = (
+            ctx.statistics.sums
+            if w is None and ctx.statistics
+            else ctx.ops.column_statistics(X, w).sums
+        )
         if streaming:
             new = ctx.ops.moments(X, sums / total, w)
             return self._from_moments(new if so_far is None else so_far.merge(new), ctx, keep=True)

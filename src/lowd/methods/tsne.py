@@ -163,7 +163,7 @@ class TSNE(GraphMethod):
             return Fit(Y[place], NeighborMap(relation.kept(), Y, self._kernel(), None), report)
         start, used = start_of(self.init, X, base, joint.P, self.n_components, first, ctx)
         self._warn_of_pairs(len(first))
-        forces = ctx.ops.forces(joint.P, self._kernel())
+        forces = ctx.ops.kl_plan(joint.P, self._kernel())
         rate = None if self.learning_rate == "auto" else self.learning_rate
         plan = phases(len(first), self.early_exaggeration, self.exaggeration, rate, self.max_iter)
         Y, found = descend(forces, start, plan, callback)
@@ -172,7 +172,7 @@ class TSNE(GraphMethod):
         report |= {"init_used": used, "affinity": joint.P, "betas": joint.beta[place]}
         # With thin tails a new row's own normalizer leaves no room for exaggeration.
         pull = float(self.exaggeration) if self._kernel() == "student" else 1.0
-        where = NeighborMap(relation.kept(), Y, self._kernel(), forces.mesh(Y), pull)
+        where = NeighborMap(relation.kept(), Y, self._kernel(), forces.interpolation_grid(Y), pull)
         return Fit(Y[place], where, report)
 
     @property
@@ -225,7 +225,7 @@ class TSNE(GraphMethod):
             ready = NeighborGraph.of(X).edges()
             ready = nearest_listed(ready, k, None) if k else ready
             return picked(Listed(n), perplexities, k, ctx.ops, ready)
-        base = distances_of(Data(X, ctx.dtype, ctx.survey), self.metric, self.metric_params)
+        base = distances_of(Data(X, ctx.dtype, ctx.statistics), self.metric, self.metric_params)
         if neighbors is None:
             return picked(base, perplexities, k, ctx.ops, None)
         ready = NeighborGraph.of(neighbors, n).edges()

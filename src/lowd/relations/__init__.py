@@ -44,7 +44,7 @@ class Matrix(NamedTuple):
         return self.stored.dtype
 
     def times(self, V: Float64, ops: Backend) -> Float64:
-        return ops.times(self.stored, V, self.half_square)
+        return ops.matmul(self.stored, V, self.half_square)
 
     def formed(self, ops: Backend) -> Matrix:  # noqa: ARG002 - as of any symmetric matrix
         return self

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from .. import random
-from ..backends.protocol import Array, Backend, Float64, Neighbors, Ragged, Ways
+from ..backends.protocol import Array, Backend, Float64, GeodesicPlan, Neighbors, Ragged
 from ..distances.metrics import DistanceRelation, Listed
 from ..graph.given import lists_toward, nearest_listed
 from ..graph.neighbor_graph import MOST_TIES, Graph
@@ -79,7 +79,7 @@ class Geodesics(Joined):
     ) -> Geodesics:
         """Paths to the target points."""
         edges = lengths.astype(dtype)
-        found = np.ascontiguousarray(ops.paths(edges, Ragged.each(targets)).T)
+        found = np.ascontiguousarray(ops.shortest_paths(edges, Ragged.singletons(targets)).T)
         if len(graph.first) < len(graph.place):  # copies of a row have its distances, and count
             found = found[graph.place]
         return cls(graph.base, graph.first, k, radius, found)
@@ -99,7 +99,7 @@ class Geodesics(Joined):
         return along(self, self.near(Q, self.n_rows, ops), getattr(Q, "dtype", np.float64), ops)
 
     def beyond(self, near: Ragged, detours: Float64, ops: Backend) -> Array:
-        return ops.relax(near, detours, self.lengths)
+        return ops.min_plus(near, detours, self.lengths)
 
     def of_rows(self, rows: NDArray[np.int64], ops: Backend) -> Array:  # noqa: ARG002
         return self.lengths[rows]
@@ -148,12 +148,12 @@ class GraphWays(Joined):
     def beyond(self, near: Ragged, detours: Float64, ops: Backend) -> Array:
         points = near.indices if self.place is None else self.place[near.indices]
         return self._to_rows(
-            ops.paths(self.graph, Ragged(near.starts, points.astype(np.int32)), detours)
+            ops.shortest_paths(self.graph, Ragged(near.indptr, points.astype(np.int32)), detours)
         )
 
     def of_rows(self, rows: NDArray[np.int64], ops: Backend) -> Array:
         points = rows if self.place is None else self.place[rows]
-        return self._to_rows(ops.paths(self.graph, Ragged.each(points)))
+        return self._to_rows(ops.shortest_paths(self.graph, Ragged.singletons(points)))
 
     def _to_rows(self, G: Array) -> Array:
         return G if self.place is None else np.ascontiguousarray(G[:, self.place])
@@ -204,17 +204,17 @@ class HalfSquaredWays:
         return self._ways.dtype
 
     @cached_property
-    def _plan(self) -> Ways:
-        return self._ops.ways(self._ways.graph)
+    def _plan(self) -> GeodesicPlan:
+        return self._ops.geodesics(self._ways.graph)
 
     def times(self, V: Float64, ops: Backend) -> Float64:  # noqa: ARG002 - the plan has its own
         place = self._ways.place
         if place is None:
-            return self._plan.times(V)
+            return self._plan.half_square_matmul(V)
         # Copies are one point: their shares add up, and all get its answer.
         sums = np.zeros((self._ways.graph.shape[0], V.shape[1]))
         np.add.at(sums, place, V)
-        return np.asarray(self._plan.times(sums)[place])
+        return np.asarray(self._plan.half_square_matmul(sums)[place])
 
     def formed(self, ops: Backend) -> Matrix:
         return Matrix(all_ways(self._ways, ops), half_square=True)
@@ -242,8 +242,8 @@ def along(ways: Geodesics | GraphWays, near: csr_array, dtype: Any, ops: Backend
     """
     wide = np.result_type(ways.dtype, dtype)
     lists = Ragged(near.indptr.astype(np.int64), near.indices.astype(np.int32))
-    straight = np.minimum.reduceat(near.data, lists.starts[:-1])
-    detours = near.data - np.repeat(straight, np.diff(lists.starts))
+    straight = np.minimum.reduceat(near.data, lists.indptr[:-1])
+    detours = near.data - np.repeat(straight, np.diff(lists.indptr))
     beyond = ways.beyond(lists, detours, ops).astype(wide, copy=False)
     return np.asarray(-0.5 * beyond * (beyond + 2 * straight.astype(wide)[:, None]))
 

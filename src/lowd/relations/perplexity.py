@@ -96,14 +96,14 @@ class Perplexity:
 def _found(
     starts: NDArray[np.int64], squares: Float64, target: float, ops: Backend
 ) -> tuple[Float64, Float64]:
-    """`ops.perplexity`; a list that is too short for the target has its own length as target."""
-    p, beta = ops.perplexity(starts, squares, target)
+    """Conditional probabilities; a list shorter than the target has its length as target."""
+    p, beta = ops.conditional_probabilities(starts, squares, target)
     counts = np.diff(starts)
     for count in np.unique(counts[counts < target]):
         rows = np.flatnonzero(counts == count)
         entries = (starts[rows, None] + np.arange(count)).ravel()
         own = np.arange(0, len(entries) + 1, count)
-        p[entries], beta[rows] = ops.perplexity(own, squares[entries], float(count))
+        p[entries], beta[rows] = ops.conditional_probabilities(own, squares[entries], float(count))
     return p, beta
 
 
@@ -232,7 +232,9 @@ def _check(perplexities: tuple[float, ...], n: int, most: int) -> None:
 
 def symmetric(rows: csr_array, beta: Float64, ops: Backend, by_rows: bool) -> Joint:
     """From the chances of each row, which have sum 1."""
-    return Joint(ops.joint(rows), beta, information(rows.data) if by_rows else 0.0)
+    return Joint(
+        ops.symmetrize_probabilities(rows), beta, information(rows.data) if by_rows else 0.0
+    )
 
 
 def information(p: Float64) -> float:

@@ -150,10 +150,10 @@ def patches(graph: Graph) -> Ragged:
     Without it a point that is nobody's neighbor would be in no patch, and free to be anywhere.
     """
     near = graph.lists()
-    own = np.arange(len(near.starts) - 1, dtype=np.int32)
+    own = np.arange(len(near.indptr) - 1, dtype=np.int32)
     return Ragged(
-        near.starts + np.arange(len(near.starts)),
-        np.insert(near.indices, near.starts[:-1], own),
+        near.indptr + np.arange(len(near.indptr)),
+        np.insert(near.indices, near.indptr[:-1], own),
     )
 
 

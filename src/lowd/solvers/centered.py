@@ -238,8 +238,8 @@ def spectrum_memory(n: int, k: int | None) -> int:
 def euclidean_spectrum(X: Any, k: int | None, ctx: Context) -> Fit:
     """The same answer for inner products of rows, without their n x n matrix: it is PCA."""
     n, d = X.shape
-    assert ctx.survey is not None
-    rows = Centered(X, ctx.survey.sums / n, None, None)
+    assert ctx.statistics is not None
+    rows = Centered(X, ctx.statistics.sums / n, None, None)
     axes = principal_axes(rows, None if k is None else min(k, n, d), ctx)
     noise = max(axes.noise, input_noise(ctx, n, d, axes.values))
     values, V, groups = positive_part(axes.values, axes.vectors, noise, k, ctx.dtype)

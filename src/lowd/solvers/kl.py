@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import progress, random
-from ..backends.protocol import Array, Float64, Forces
+from ..backends.protocol import Array, Float64, KLPlan
 from ..errors import ConvergenceWarning, warn
 from ..relations.perplexity import TINY, Joint, information
 
@@ -52,7 +52,7 @@ def phases(n: int, early: float, late: float, rate: float | None, steps: int) ->
 
 
 def descend(
-    forces: Forces, start: Float64, plan: list[Phase], callback: Callback | None = None
+    forces: KLPlan, start: Float64, plan: list[Phase], callback: Callback | None = None
 ) -> Descent:
     """Follow the forces from `start`; at rest, or when interrupted, stop early.
 
@@ -71,10 +71,10 @@ def descend(
                 if number + 1 < len(plan):
                     _widen(forces)
                 if number + 1 == len(plan) and left % LOOK == 0:
-                    at_rest = moved <= REST * _width(forces.places())
+                    at_rest = moved <= REST * _width(forces.embedding())
                 progress.report("descent", done, total)
                 if callback is not None:
-                    callback(done, centered(forces.places()))
+                    callback(done, centered(forces.embedding()))
     except KeyboardInterrupt:
         if done == 0:
             raise
@@ -88,17 +88,17 @@ def descend(
         "learning_rate": plan[-1].rate,
         "early_learning_rate": plan[0].rate,
     }
-    return Descent(centered(forces.places()), report)
+    return Descent(centered(forces.embedding()), report)
 
 
-def _widen(forces: Forces) -> None:
+def _widen(forces: KLPlan) -> None:
     """Few rows pull each other together to nothing, where rounding forgets who was where.
 
     While a map is small, forces are proportional to places: an axis can be widened at any time
     without another effect (as a power iteration is normalized). 60 rows of digits came to one
     point within 250 steps.
     """
-    Y = _columns(forces.places())
+    Y = _columns(forces.embedding())
     width = Y.std(1, keepdims=True)
     thin = (width > 0) & (width < THIN)
     if thin.any():
@@ -106,17 +106,17 @@ def _widen(forces: Forces) -> None:
         forces.start(np.ascontiguousarray(wider.T))
 
 
-def judged(forces: Forces, joint: Joint, Y: Array, kernel: str, seed: int) -> dict[str, Any]:
+def judged(forces: KLPlan, joint: Joint, Y: Array, kernel: str, seed: int) -> dict[str, Any]:
     """The divergence, with the exact normalizer, and how wrong the forces were on a sample."""
     n = len(Y)
     if kernel == "rows":
         Z, _ = forces.pairs(Y, np.arange(n))
         # P knows the chances of pairs; what counts here are those of each row.
         change = joint.information / n - information(joint.P.data)
-        told = float(np.log(np.maximum(Z, TINY)).mean()) + forces.surprise(Y) + change
+        told = float(np.log(np.maximum(Z, TINY)).mean()) + forces.cross_term(Y) + change
         return {"kl_divergence": n * told, "force_error": 0.0}
-    total = forces.normalizer(Y)
-    divergence = float(np.log(max(total, TINY))) + forces.surprise(Y)
+    total = forces.partition_function(Y)
+    divergence = float(np.log(max(total, TINY))) + forces.cross_term(Y)
     report = {"kl_divergence": divergence, "force_error": 0.0}
     if forces.approximate(Y):
         some = random.subset(seed, "forces", n, min(n, SAMPLE))

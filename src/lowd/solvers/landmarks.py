@@ -106,9 +106,9 @@ def nystroem(kernel: Any, n: int, k: int | None, m: int, ctx: Context) -> Fit:
             f"n_landmarks={m} must be at least n_components={k} and at most n_samples={n}."
         )
     F, chosen, trace_error = pivoted_cholesky(kernel, n, m, ctx)
-    survey = ctx.ops.survey(F)
-    mean = survey.sums / n
-    inner = Context(ctx.ops, ctx.seed, ctx.dtype, survey)
+    statistics = ctx.ops.column_statistics(F)
+    mean = statistics.sums / n
+    inner = Context(ctx.ops, ctx.seed, ctx.dtype, statistics)
     axes = principal_axes(
         Centered(F, mean, None, None), None if k is None else min(k, *F.shape), inner
     )

@@ -53,7 +53,7 @@ class Pictures(NamedTuple):
             large = self.values > 1e-14 * self.values[-1]
             U = self.vectors[:, large]
             return np.asarray(U @ ((U.T @ R) / self.values[large, None]))
-        at, times = self.levels[level], self.ops.sparse_times
+        at, times = self.levels[level], self.ops.sparse_matmul
         X = at.smoothing * R
         for _ in range(1 if level == 0 else 2):  # coarse pictures cost little, and are rough
             rest = at.gather @ times(at.A, X, -1.0, 0.0, R, 1.0)
@@ -62,7 +62,7 @@ class Pictures(NamedTuple):
 
     def times(self, V: Float64, level: int) -> Float64:
         A = self.levels[level].A
-        return np.asarray(self.ops.sparse_times(A, V, 1.0, 0.0, None, 0.0))
+        return np.asarray(self.ops.sparse_matmul(A, V, 1.0, 0.0, None, 0.0))
 
     def null(self, level: int) -> Float64:
         return np.asarray(self.levels[level].null)

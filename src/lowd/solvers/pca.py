@@ -130,10 +130,10 @@ def input_noise(
     what the rounding of the mean itself adds. For standardized columns `standard` holds their
     means in units of their deviations.
     """
-    if ctx.survey is None or not len(values) or values[0] <= 0:
+    if ctx.statistics is None or not len(values) or values[0] <= 0:
         return 0.0
     eps = float(np.finfo(ctx.dtype).eps)
-    largest = ctx.survey.largest if standard is None else 3 + float(np.abs(standard).max())
+    largest = ctx.statistics.max_abs if standard is None else 3 + float(np.abs(standard).max())
     size = 2 * eps * largest / sqrt(12) * (sqrt(n) + sqrt(d))
     shift = 4 * EXACT * largest * sqrt(n * d)  # a mean that is off by rounding
     return (size**2 + shift**2) / float(values[0])
@@ -234,7 +234,7 @@ def _by_sparse_krylov(rows: Centered, k: int, ctx: Context) -> Axes:
     mixed, length = S @ long, long @ long
 
     def product(M: csr_array, V: Float64) -> Float64:
-        return ctx.ops.sparse_times(M, V, 1.0, 0.0, None, 0.0)
+        return ctx.ops.sparse_matmul(M, V, 1.0, 0.0, None, 0.0)
 
     def apply(V: Float64) -> Float64:
         """(S - short long') (S - short long')' V: nothing of the longer side is centered."""
@@ -282,7 +282,7 @@ def _by_krylov(rows: Centered, k: int, ctx: Context) -> Axes:
 
     def product(X: Rows, weights: Float64 | None) -> Any:
         def apply(V: Array) -> Float64:
-            out, trace = ctx.ops.scatter_times(X, rows.mean, weights, V * inverse)
+            out, trace = ctx.ops.scatter_matmul(X, rows.mean, weights, V * inverse)
             traces.append(trace)
             return np.asarray(out * inverse)
 

@@ -101,8 +101,8 @@ def mirrored(rows: Array, Y: Array, k: int, ctx: Context) -> tuple[BarycentricMa
     other = found != chosen[:, None]
     other[other.all(1), -1] = False
     near = Ragged(np.arange(0, len(chosen) * k + 1, k), found[other])
-    weights = ctx.ops.barycenters(Y[chosen], Y, near, REG)
-    rebuilt = csr_array((weights, near.indices, near.starts), (len(chosen), len(Y))) @ rows
+    weights = ctx.ops.barycentric_weights(Y[chosen], Y, near, REG)
+    rebuilt = csr_array((weights, near.indices, near.indptr), (len(chosen), len(Y))) @ rows
     missed = np.square(rows[chosen] - rebuilt, dtype=np.float64).sum()
     spread = np.square(rows[chosen] - rows.mean(0, dtype=np.float64), dtype=np.float64).sum()
     return back, float(missed / spread) if spread > 0 else 0.0

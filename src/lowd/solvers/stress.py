@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from .. import random
-from ..backends.protocol import Array, Float64, Guttman, Majorized, Ragged
+from ..backends.protocol import Array, Float64, GuttmanStep, Ragged, StressPlan
 from ..core.estimator import Context
 from ..errors import ConvergenceWarning, DataError, ParameterError, warn
 from ..relations import Matrix
@@ -61,7 +61,7 @@ def check_connected(W: Array) -> None:
 
 
 def scale(
-    plan: Guttman, W: Array | None, n: int, starts: Iterable[Float64], max_iter: int, eps: float
+    plan: StressPlan, W: Array | None, n: int, starts: Iterable[Float64], max_iter: int, eps: float
 ) -> Path:
     """The best of the paths from several starts, turned to its principal axes."""
     solve, mass = _inverse(W, n)
@@ -133,7 +133,7 @@ def classical(D: Array, k: int, ctx: Context) -> Float64:
         tied = np.nonzero(~missing)
         graph = csr_array((D[tied], tied), shape=D.shape)
         D = D.copy()
-        chains = ctx.ops.paths(graph, Ragged.each(rows))
+        chains = ctx.ops.shortest_paths(graph, Ragged.singletons(rows))
         D[rows] = np.where(missing[rows], chains, D[rows])
         D = (D + D.T) / 2
     found = double_centered(Matrix(D, half_square=True), k, ctx, rough=True)
@@ -155,7 +155,7 @@ def upright(Y: Float64) -> Float64:
     return turned
 
 
-def measures(found: Majorized) -> dict[str, float]:
+def measures(found: GuttmanStep) -> dict[str, float]:
     """Raw stress Σ w (t - d)², Stress-1 √(stress / Σ w d²), and √(1 - c²) with c the cosine of
     t and d: Stress-1 at the best scale of the map."""
     total = found.stress - found.size + 2 * found.cross

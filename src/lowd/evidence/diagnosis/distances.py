@@ -23,10 +23,10 @@ def distance_findings(D: Float64, ops: Backend) -> tuple[list[Finding], bool]:
                 "Only MDS and NonMetricMDS take missing distances (NaN).",
             )
         ], False
-    seen = ops.symmetry(np.ascontiguousarray(D))
+    seen = ops.check_symmetry(np.ascontiguousarray(D))
     found = []
-    if seen.asymmetry > ASYMMETRY * seen.largest:
-        i, j = seen.asymmetric_at
+    if seen.asymmetry > ASYMMETRY * seen.max_abs:
+        i, j = seen.asymmetry_at
         found.append(
             Finding(
                 "error",
@@ -45,7 +45,7 @@ def distance_findings(D: Float64, ops: Backend) -> tuple[list[Finding], bool]:
                 "Distances are not negative; of similarities s take sqrt(s_ii + s_jj - 2 s_ij).",
             )
         )
-    if seen.diagonal > ASYMMETRY * max(seen.largest, 0):
+    if seen.diagonal > ASYMMETRY * max(seen.max_abs, 0):
         found.append(
             Finding(
                 "error",

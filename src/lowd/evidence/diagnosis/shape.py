@@ -81,7 +81,7 @@ def _along(
     lengths = near.distances[:, :k].ravel()
     edges = union(csr_array((lengths, near.indices[:, :k].ravel(), starts), shape=(n, n)))
     along = np.ascontiguousarray(
-        np.asarray(ops.paths(edges, Ragged.each(inside)), np.float64)[:, inside]
+        np.asarray(ops.shortest_paths(edges, Ragged.singletons(inside)), np.float64)[:, inside]
     )
     symmetrize(along)
     bent = scaled(along, straight.shape[1])

@@ -32,8 +32,8 @@ class Spectra(NamedTuple):
 def spectra(X: Rows, ops: Backend) -> Spectra:
     """Both spectra by the smaller side: columns, or rows if there are fewer."""
     n, d = X.shape
-    survey = ops.survey(X)
-    mean = survey.sums / n
+    statistics = ops.column_statistics(X)
+    mean = statistics.sums / n
     if d <= min(n, DIRECT):
         scatter = np.asarray(ops.moments(X, mean, None).scatter)
         spread = np.sqrt(np.maximum(np.diagonal(scatter), 0))
