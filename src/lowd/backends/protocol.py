@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ..values import KINDS, value
+from ..values import value
 
 Array: TypeAlias = NDArray[np.floating[Any]]
 Float64: TypeAlias = NDArray[np.float64]
@@ -150,9 +150,6 @@ class InterpolationGrid:
     phi: NDArray[np.float32]  # one axis per dimension
     origin: Float64
     spacing: float
-
-
-KINDS["Mesh"] = InterpolationGrid  # its name in models stored by version 0.1.0
 
 
 class KLPlan(Protocol):

@@ -28,7 +28,7 @@ class Migration(NamedTuple):
 
 # Format 1 was written by 0.1.0.
 FROM_FORMAT: dict[int, Migration] = {
-    1: Migration(classes={}, learned={}),
+    1: Migration(classes={"Mesh": ClassMigration("InterpolationGrid")}, learned={}),
 }
 
 
