@@ -183,7 +183,7 @@ def test_warnings_of_the_library_are_sentences(lowd_command):
     ended = lowd_command("isomap", "data.csv", "--n-neighbors", 4, "--json")
     assert ended.code == 0
     assert "warning: " in ended.err
-    assert any("pieces" in sentence for sentence in json.loads(ended.out)["warnings"])
+    assert any("components" in sentence for sentence in json.loads(ended.out)["warnings"])
 
 
 def test_new_rows_get_the_preparation_of_the_old_ones(lowd_command):

@@ -176,7 +176,7 @@ def test_every_parameter_changes_something(method, name):
         X = np.vstack([X, X + 100])
         with pytest.warns(DisconnectedGraphWarning):
             getattr(lowd, method)(**{**given, name: one}).fit(X)
-        with pytest.raises(DataError, match="2 pieces"):
+        with pytest.raises(DataError, match="2 connected components"):
             getattr(lowd, method)(**{**given, name: other}).fit(X)
         return
     results = []

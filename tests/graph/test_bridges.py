@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from lowd.backends import resolve
 from lowd.distances.metrics import distances_of
 from lowd.graph import bridges as module
-from lowd.graph.bridges import shortest_bridges
+from lowd.graph.bridges import find_bridges
 from lowd.input.validation import Data
 
 
@@ -25,7 +25,7 @@ def pieces_of(counts, seed=0, gap=30.0):
 
 def joined(X, label):
     base = distances_of(Data(X, X.dtype, None), "euclidean", None)
-    return shortest_bridges(base, label, resolve("auto", None))
+    return find_bridges(base, label, resolve("auto", None))
 
 
 def tree_of(X, label):
@@ -51,8 +51,8 @@ def test_the_tree_is_the_shortest(counts):
 
 
 def test_samples_join_all_pieces_by_edges_nearly_as_short(monkeypatch):
-    monkeypatch.setattr(module, "PAIRS", 1000)
-    monkeypatch.setattr(module, "SAMPLED", 60)
+    monkeypatch.setattr(module, "MAX_EXACT_PAIRS", 1000)
+    monkeypatch.setattr(module, "SAMPLED_ROWS", 60)
     X, label = pieces_of((400, 300, 200, 100, 2, 1))
     found = joined(X, label)
     assert not found.exact
@@ -69,8 +69,8 @@ def test_samples_join_all_pieces_by_edges_nearly_as_short(monkeypatch):
 
 def test_going_back_and_forth_finds_the_nearest_ends(monkeypatch):
     """Two lines, sampled far from where they are nearest."""
-    monkeypatch.setattr(module, "PAIRS", 1)
-    monkeypatch.setattr(module, "SAMPLED", 8)
+    monkeypatch.setattr(module, "MAX_EXACT_PAIRS", 1)
+    monkeypatch.setattr(module, "SAMPLED_ROWS", 8)
     t = np.linspace(0, 1, 200)
     X = np.vstack([np.c_[t, t, 0 * t], np.c_[t, -t - 0.5, 0 * t]])
     found = joined(X, np.repeat([0, 1], 200))

@@ -12,8 +12,8 @@ import lowd
 from lowd.backends import resolve
 from lowd.distances.metrics import Distances
 from lowd.errors import ShortcutWarning
-from lowd.graph.neighbor_graph import neighbor_graph
-from lowd.graph.short_circuits import shortcuts
+from lowd.graph.neighbor_graph import build_neighbor_graph
+from lowd.graph.short_circuits import find_short_circuits
 
 RNG = np.random.default_rng(0)
 
@@ -21,8 +21,8 @@ RNG = np.random.default_rng(0)
 def found(X, k, d=2):
     X = np.ascontiguousarray(X, np.float64)
     base = Distances(X, "as they are", "euclidean", (1.0,), X.mean(0))
-    graph = neighbor_graph(base, k, None, resolve("auto", 1))
-    return graph.first[shortcuts(graph.base.X, graph.edges, d)]
+    graph = build_neighbor_graph(base, k, None, resolve("auto", 1))
+    return graph.first_row[find_short_circuits(graph.base.X, graph.edges, d)]
 
 
 @pytest.mark.parametrize(("n", "k", "true"), [(1000, 10, 5), (1000, 12, 11), (600, 16, 13)])
@@ -37,7 +37,9 @@ def test_what_is_found_on_a_roll_is_true(n, k, true):
 @pytest.mark.parametrize("method", [lowd.Isomap, lowd.LocallyLinearEmbedding, lowd.LTSA])
 def test_a_short_circuited_roll_is_warned_of(method):
     roll = lowd.datasets.roll_with_hole(1000, seed=2)
-    with pytest.warns(ShortcutWarning, match="11 ties cut across .* from row 388 to row 442"):
+    with pytest.warns(
+        ShortcutWarning, match="11 edges .* look like short circuits.* rows 388 and 442"
+    ):
         method(2, n_neighbors=12).fit(roll.X)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -237,7 +237,9 @@ def test_two_far_rolls(backend):
     X, _ = roll(300)
     both = np.vstack([X, X[:200] + 500])
     model = lowd.Isomap(2, n_neighbors=8, backend=backend)
-    with pytest.warns(DisconnectedGraphWarning, match="2 pieces.*300, 200.*by their shortest edge"):
+    with pytest.warns(
+        DisconnectedGraphWarning, match="2 connected components.*300, 200.*by their shortest edge"
+    ):
         Y = model.fit_transform(both)
     assert model.n_graph_components_ == 2
     same_bits(model.graph_components_, np.repeat([0, 1], [300, 200]))
@@ -249,7 +251,7 @@ def test_two_far_rolls(backend):
     assert (Y[:300].std(0) > 0.01).all()
     assert (Y[300:].std(0) > 0.01).all()
     assert np.isfinite(model.transform(both[::7] + 0.01)).all()
-    with pytest.raises(DataError, match=r"2 pieces.*300, 200.*raise n_neighbors"):
+    with pytest.raises(DataError, match=r"2 connected components.*300, 200.*raise n_neighbors"):
         model.set_params(on_disconnected="error").fit(both)
 
 
@@ -257,7 +259,9 @@ def test_isolated_points_of_a_radius_graph(backend):
     """Three points with nobody near: joined by their shortest edges, or refused."""
     X = np.vstack([U, [[9.0, 0], [0, 9], [9, 9]]])
     model = lowd.Isomap(2, radius=1.0, backend=backend)
-    with pytest.warns(DisconnectedGraphWarning, match="radius 1 is in 4 pieces.*7, 1, 1, 1"):
+    with pytest.warns(
+        DisconnectedGraphWarning, match="radius 1 has 4 connected components.*7, 1, 1, 1"
+    ):
         model.fit(X)
     same_bits(model.graph_components_, np.array([0] * 7 + [1, 2, 3]))
     assert len(model.bridges_) == 3
@@ -571,7 +575,7 @@ def test_a_sparse_graph_in_place_of_distances(backend):
     with pytest.raises(ParameterError, match=r"n_neighbors=9.*holds 5"):
         model.fit(lowd.neighbors(X, 5).graph())
     far = np.vstack([X, X + 500])
-    with pytest.raises(DataError, match=r"2 pieces.*does not say"):
+    with pytest.raises(DataError, match=r"2 connected components.*has no distances"):
         model.fit(lowd.neighbors(far, 9).graph())
     with pytest.raises(UnsupportedError, match="need the rows"):
         model.set_params(map="regression").fit(step.transform(X))
@@ -581,8 +585,10 @@ def test_an_approximate_search_is_announced(backend, monkeypatch):
     """What the engine reports of its search reaches the user."""
     from lowd.graph import neighbor_graph as graph
 
-    found = graph.others
-    monkeypatch.setattr(graph, "others", lambda *given: found(*given)._replace(recall=0.995))
+    found = graph.find_neighbors
+    monkeypatch.setattr(
+        graph, "find_neighbors", lambda *given: found(*given)._replace(recall=0.995)
+    )
     model = lowd.Isomap(2, n_neighbors=8, backend=backend)
     with pytest.warns(ApproximationWarning, match=r"99\.50%"):
         model.fit(roll(200)[0])

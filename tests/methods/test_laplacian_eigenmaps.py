@@ -21,7 +21,7 @@ from lowd.errors import (
     ParameterError,
     RankWarning,
 )
-from lowd.graph.neighbor_graph import by_size
+from lowd.graph.components import rank_by_size
 from lowd.relations.affinities import _reached
 from manifolds import lattice, roll, roll_with_hole
 
@@ -281,7 +281,7 @@ def test_two_far_rolls():
     for rows in (slice(0, 300), slice(300, 500)):
         assert (Y[rows].std(0) > 1e-4).all()
     close(model.transform(X), Y)  # the ends of the bridge included
-    with pytest.raises(DataError, match=r"2 pieces.*300, 200"):
+    with pytest.raises(DataError, match=r"2 connected components.*300, 200"):
         lowd.LaplacianEigenmaps(3, on_disconnected="error").fit(X)
 
 
@@ -485,7 +485,7 @@ def test_affinities_are_checked(form):
         model.fit(form(holes))
     alone = W.copy()
     alone[:, 5] = alone[5] = 0
-    with pytest.raises(DataError, match=r"2 pieces.*row 5"):
+    with pytest.raises(DataError, match=r"2 connected components.*row 5"):
         model.fit(form(alone))
     fitted = of_weights(form(TRIANGLES), 1)
     with pytest.raises(DataError, match="row 0, column 1"):
@@ -509,7 +509,7 @@ def test_refusals():
 def test_pieces_that_only_far_ties_connect():
     """Six neighbors leave clusters apart, the kernel does not."""
     D = np.abs(np.subtract.outer(x := np.r_[np.arange(9.0), np.arange(9.0) + 30, 70], x))
-    label = by_size(_reached(D, 22.5))
+    label = rank_by_size(_reached(D, 22.5))
     np.testing.assert_array_equal(label, [0] * 18 + [1])
-    np.testing.assert_array_equal(by_size(_reached(D, 40)), 0)
-    np.testing.assert_array_equal(by_size(_reached(D, 2)), [0] * 9 + [1] * 9 + [2])
+    np.testing.assert_array_equal(rank_by_size(_reached(D, 40)), 0)
+    np.testing.assert_array_equal(rank_by_size(_reached(D, 2)), [0] * 9 + [1] * 9 + [2])

@@ -116,14 +116,14 @@ def test_rows_are_found_by_their_bits():
 def test_two_far_rolls(cls):
     X, _ = roll(700)
     X[400:, 1] += 500
-    with pytest.warns(DisconnectedGraphWarning, match=r"2 pieces \(rows: 400, 300\)"):
+    with pytest.warns(DisconnectedGraphWarning, match=r"2 connected components \(rows: 400, 300\)"):
         model = cls(2, n_neighbors=10).fit(X)
     assert model.embedding_.shape == (700, 2)
     assert model.n_graph_components_ == 2
     np.testing.assert_array_equal(model.graph_components_, np.arange(700) >= 400)
     (a, b) = model.bridges_[0]
     assert (a < 400) != (b < 400)
-    with pytest.raises(DataError, match="2 pieces"):
+    with pytest.raises(DataError, match="2 connected components"):
         cls(2, n_neighbors=10, on_disconnected="error").fit(X)
     if cls is not lowd.HessianLLE:
         for part in (slice(0, 400), slice(400, 700)):

@@ -349,7 +349,7 @@ def test_starts_are_named():
     rows = lowd.TSNE(perplexity=5, max_iter=5).fit(X)
     np.testing.assert_allclose(given.embedding_, rows.embedding_, atol=1e-9)
     apart = np.vstack([X, X + 1e4])
-    with pytest.warns(DisconnectedGraphWarning, match="2 pieces"):
+    with pytest.warns(DisconnectedGraphWarning, match="2 connected components"):
         model = lowd.TSNE(affinity="uniform", n_neighbors=5, max_iter=5, init="spectral").fit(apart)
     assert model.init_used_ == "random"
 

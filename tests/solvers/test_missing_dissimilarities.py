@@ -65,7 +65,7 @@ def test_a_hole_on_one_side_only_is_an_error(backend):
 def test_pieces_that_nothing_ties(backend):
     D = cdist(*2 * (rows_like(10),))
     D[:4, 4:] = D[4:, :4] = np.nan
-    with pytest.raises(DataError, match=r"2 pieces.*row 0 and row 4"):
+    with pytest.raises(DataError, match=r"2 connected components.*row 0 and row 4"):
         given("MDS", D, backend=backend)
 
 

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array, issparse
 
 from ..backends.protocol import Array, Backend, Float64, Rows
 from ..distances.metrics import Distances, distances_of, unit_rows
-from ..graph.search import nearest, others
+from ..graph.search import find_nearest, find_neighbors
 from ..input.sample import MOST, OBJECTS, Sample, chosen, enough, len_of
 from ..input.tables import Table
 from ..input.validation import Data, Kind
@@ -92,10 +92,10 @@ class RowReach:
             Q = scaled(Q, self.scaling)
             relation = _beside(relation, self.scaling, Q)
         count = len_of(relation.everything())
-        gaps = others(relation, 1, ops).distances[:, 0] if count > 1 else np.zeros(1)
+        gaps = find_neighbors(relation, 1, ops).distances[:, 0] if count > 1 else np.zeros(1)
         # Nothing but copies: what is new is judged by the extent of the data.
         least = 0.0 if gaps.any() else FLOOR * float(relation.distances(ops).max())
-        return Edge.of(gaps, least).confidence(nearest(relation, Q, 1, ops).distances[:, 0])
+        return Edge.of(gaps, least).confidence(find_nearest(relation, Q, 1, ops).distances[:, 0])
 
     def sample(self) -> Sample:
         return Sample(self.relation.X, self.numbers, self.seen)

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from ..backends import resolve
 from ..errors import ParameterError, UnsupportedError
-from ..graph.given import lists_toward, nearest_listed, of_points
+from ..graph.given import check_lists_toward, merge_listed_duplicates, select_listed
 from .estimator import Reducer, cast_clipped
 
 
@@ -35,8 +35,8 @@ class GraphMethod(Reducer):
         ops = resolve(self.backend, self.n_jobs)
         with self._watched():
             data = self._checked(X, ops)
-            lists = lists_toward(neighbors, data.shape[0], self.n_samples_)
-            near = self._of_points(nearest_listed(lists, None, float("inf")))
+            lists = check_lists_toward(neighbors, data.shape[0], self.n_samples_)
+            near = self._of_points(select_listed(lists, None, float("inf")))
             Y = cast_clipped(self.map_.through(data.items, near, ops), data.dtype)
             return (Y, self._confidence(data, ops)) if return_confidence else Y
 
@@ -48,4 +48,4 @@ class GraphMethod(Reducer):
                 "no others; leave it out, or fit without landmarks."
             )
         place = getattr(self, "distinct_", None)
-        return near if place is None else of_points(near, place)
+        return near if place is None else merge_listed_duplicates(near, place)

@@ -98,7 +98,7 @@ class NeighborGraph:
         return found
 
 
-def lists_toward(given: Any, m: int, n: int) -> csr_array:
+def check_lists_toward(given: Any, m: int, n: int) -> csr_array:
     """Checked neighbors of m new rows among n training rows, as sparse rows of distances."""
     lists = _lists(given, n)
     if lists.shape != (m, n):
@@ -111,7 +111,7 @@ def lists_toward(given: Any, m: int, n: int) -> csr_array:
     return lists
 
 
-def nearest_listed(lists: csr_array, k: int | None, radius: float | None) -> csr_array:
+def select_listed(lists: csr_array, k: int | None, radius: float | None) -> csr_array:
     """The k nearest of each list, or those within a radius, sorted; every row must have enough."""
     rows, cols, data = _sorted(lists)
     if radius is not None:
@@ -129,7 +129,7 @@ def nearest_listed(lists: csr_array, k: int | None, radius: float | None) -> csr
     return _made(rows[kept], cols[kept], data[kept], lists.shape)
 
 
-def of_points(lists: csr_array, place: NDArray[np.int64]) -> csr_array:
+def merge_listed_duplicates(lists: csr_array, place: NDArray[np.int64]) -> csr_array:
     """Ragged of rows as lists of the distinct points that they are, each once, nearest first."""
     rows, cols, data = _sorted(lists)
     cols = place[cols].astype(np.int32)

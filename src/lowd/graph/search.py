@@ -17,17 +17,17 @@ from ..input.sample import some as some
 
 BLOCK = 2**23  # distances looked at together
 # Relative difference of distances that are taken for the same.
-TIE = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-6}
+TIE_TOLERANCE = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-6}
 
 
-def size(base: DistanceRelation, Q: Any = None) -> int:
+def count_points(base: DistanceRelation, Q: Any = None) -> int:
     """How many training points a relation has; given distances tell by those of new points."""
     if isinstance(base, Given) and Q is not None:
         return int(Q.shape[1]) if base.rows is None else len(base.rows)
     return len_of(base.everything())
 
 
-def check_neighbors(k: int, n: int) -> None:
+def check_n_neighbors(k: int, n: int) -> None:
     """The fact joining n_neighbors and the data, in one place."""
     if n == 1:
         raise ParameterError(f"n_neighbors={k}, but n_samples=1: a single row has no neighbors.")
@@ -38,10 +38,10 @@ def check_neighbors(k: int, n: int) -> None:
         )
 
 
-def others(base: DistanceRelation, k: int, ops: Backend) -> Neighbors:
+def find_neighbors(base: DistanceRelation, k: int, ops: Backend) -> Neighbors:
     """The k nearest training points of each training point, itself left out by its number."""
-    n = size(base)
-    check_neighbors(k, n)
+    n = count_points(base)
+    check_n_neighbors(k, n)
     if isinstance(base, Distances) and not issparse(base.X):
         return ops.index(base.X, base.measure, base.params, base.center).others(k)
     return _collected(
@@ -49,7 +49,7 @@ def others(base: DistanceRelation, k: int, ops: Backend) -> Neighbors:
     )
 
 
-def nearest(base: DistanceRelation, Q: Any, k: int, ops: Backend) -> Neighbors:
+def find_nearest(base: DistanceRelation, Q: Any, k: int, ops: Backend) -> Neighbors:
     """The k nearest training points of new points."""
     if isinstance(base, Distances) and not issparse(base.X) and not issparse(Q):
         index = ops.index(base.X, base.measure, base.params, base.center)
@@ -57,14 +57,14 @@ def nearest(base: DistanceRelation, Q: Any, k: int, ops: Backend) -> Neighbors:
     return _collected((ops.select(D, k, None) for _, D in _blocks(base, Q, ops)), len_of(Q))
 
 
-def as_rows(near: Neighbors, n: int) -> csr_array:
+def to_csr(near: Neighbors, n: int) -> csr_array:
     """The same as sparse rows of distances to n points, nearest first."""
     m, k = near.indices.shape
     starts = np.arange(0, m * k + 1, k) if k else np.zeros(m + 1, np.int64)
     return csr_array((near.distances.ravel(), near.indices.ravel(), starts), shape=(m, n))
 
 
-def within(base: DistanceRelation, Q: Any | None, radius: float, ops: Backend) -> csr_array:
+def find_within(base: DistanceRelation, Q: Any | None, radius: float, ops: Backend) -> csr_array:
     """Distances up to a radius (the sphere included) as sparse rows; stored zeros are distances.
 
     A distance that is the radius but for rounding counts.
@@ -72,9 +72,9 @@ def within(base: DistanceRelation, Q: Any | None, radius: float, ops: Backend) -
     Among the training points (Q is None) a point is no neighbor of itself.
     """
     parts = []
-    n = size(base, Q)
+    n = count_points(base, Q)
     for i, D in _blocks(base, Q, ops):
-        near = radius * (1 + TIE[D.dtype]) >= D
+        near = radius * (1 + TIE_TOLERANCE[D.dtype]) >= D
         if Q is None:
             near[np.arange(len(D)), np.arange(i, i + len(D))] = False
         at = np.nonzero(near)
@@ -92,7 +92,7 @@ def _blocks(base: DistanceRelation, Q: Any | None, ops: Backend) -> Iterator[tup
         yield 0, base.distances(ops)
         return
     items = base.everything() if Q is None else Q
-    n, m = size(base, Q), len_of(items)
+    n, m = count_points(base, Q), len_of(items)
     step = max(1, BLOCK // max(n, 1))
     for i in range(0, m, step):
         D = base.toward(some(items, np.arange(i, min(m, i + step))), ops)

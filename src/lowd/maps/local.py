@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from ..backends.protocol import Array, Backend, Float64, Ragged
 from ..distances.metrics import Distances
-from ..graph.search import nearest, within
+from ..graph.search import find_nearest, find_within
 from ..values import value
 from .blockwise import BLOCK_BYTES
 
@@ -88,14 +88,14 @@ def around(base: Distances, Q: Array, k: int | None, radius: float | None, ops: 
     """The k nearest training points of each row, or all within the radius, but at least one."""
     if radius is None:
         assert k is not None
-        found = nearest(base, Q, k, ops).indices
+        found = find_nearest(base, Q, k, ops).indices
         return Ragged(np.arange(0, found.size + 1, k), found.ravel())
-    near = within(base, Q, radius, ops)
+    near = find_within(base, Q, radius, ops)
     counts, indices = np.diff(near.indptr), near.indices.astype(np.int32)
     alone = np.flatnonzero(counts == 0)
     if len(alone):
         indices = np.insert(
-            indices, near.indptr[alone], nearest(base, Q[alone], 1, ops).indices[:, 0]
+            indices, near.indptr[alone], find_nearest(base, Q[alone], 1, ops).indices[:, 0]
         )
         counts[alone] = 1
     return Ragged(np.concatenate([[0], np.cumsum(counts)]), indices)

@@ -22,9 +22,9 @@ from ..core.parameters import (
 )
 from ..distances.metrics import data_kind, distances_of, takes_sparse
 from ..errors import ParameterError, RankWarning, warn
+from ..graph.components import OnDisconnected
 from ..graph.given import NeighborGraph
-from ..graph.neighbor_graph import OnDisconnected
-from ..graph.search import size
+from ..graph.search import count_points
 from ..input.validation import Data, Kind
 from ..maps.laplacian import MarkovMap
 from ..relations.affinities import Net, along_graph, between_all
@@ -131,11 +131,11 @@ class DiffusionMaps(GraphMethod):
     ) -> tuple[Net, int | None]:
         base = distances_of(Data(X, ctx.dtype, ctx.statistics), self.metric, self.metric_params)
         base = base if landmarks is None else base.at(landmarks)
-        k, ready = _neighbors(self.n_neighbors, size(base)), None
+        k, ready = _neighbors(self.n_neighbors, count_points(base)), None
         if neighbors is not None:
             unused = ["n_neighbors", "n_landmarks"]
             refuse_unused(self, unused, "the graph of neighbors is given")
-            given = NeighborGraph.of(neighbors, size(base))
+            given = NeighborGraph.of(neighbors, count_points(base))
             k, ready = given.n_neighbors, given.edges()
         if k is None:
             return between_all(base, self.sigma, ctx.ops, self.on_disconnected, loops=True), None
@@ -144,7 +144,7 @@ class DiffusionMaps(GraphMethod):
 
     def _placed(self, net: Net, walk: Walk, density: Float64) -> Fit:
         """ψ, then λ^t ψ."""
-        k, degrees, mass = self.n_components, walk.degrees, net.mass
+        k, degrees, mass = self.n_components, walk.degrees, net.counts
         stationary = degrees / float(mass @ degrees)
         psi = walk.vectors / np.sqrt(mass * stationary)[:, None]
         psi = padded(psi * signs(psi), k)
@@ -157,15 +157,15 @@ class DiffusionMaps(GraphMethod):
         report = {
             "n_components": k,
             "eigenvalues": np.concatenate([[1.0], lam[: len(walk.values)]]),
-            "psi": psi[net.place],
-            "density": density[net.place],
-            "degrees": degrees[net.place],
-            "stationary": stationary[net.place],
-            "participation": localized(psi[net.place], knob_of(self)),
+            "psi": psi[net.point_of_row],
+            "density": density[net.point_of_row],
+            "degrees": degrees[net.point_of_row],
+            "stationary": stationary[net.point_of_row],
+            "participation": localized(psi[net.point_of_row], knob_of(self)),
             **net.report,
             **walk.report,
         }
-        return Fit(places[net.place], place, report)
+        return Fit(places[net.point_of_row], place, report)
 
     def _powers(self, lam: Float64, n: int) -> Float64:
         """λ^t; 0 where λ is but rounding."""
@@ -217,7 +217,7 @@ def _growth(net: Net) -> dict[str, Float64]:
 
 def _less_dense(net: Net, alpha: float, ctx: Context) -> tuple[Net, Float64]:
     """The kernel over the densities of both ends to the power alpha, and the densities."""
-    K, mass = net.weights, net.mass
+    K, mass = net.weights, net.counts
     if issparse(K):
         density = ctx.ops.sparse_matmul(K, mass[:, None], 1.0, 0.0, None, 0.0)[:, 0]
         scale = diags_array(density**-alpha)

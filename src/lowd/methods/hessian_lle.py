@@ -8,7 +8,8 @@ from ..backends.protocol import Array
 from ..core.estimator import Context, Fit, reducer
 from ..core.graph_method import GraphMethod
 from ..core.parameters import Count, NonNegative, Positive, Seed
-from ..graph.neighbor_graph import Graph, OnDisconnected
+from ..graph.components import OnDisconnected
+from ..graph.neighbor_graph import ConnectedGraph
 from ..solvers.alignment import (
     Alignment,
     aligned,
@@ -92,12 +93,12 @@ class HessianLLE(GraphMethod):
         def needs(k: int) -> int:
             return _columns(k) - 1
 
-        def align(points: Array, graph: Graph) -> Alignment:
+        def align(points: Array, graph: ConnectedGraph) -> Alignment:
             near, k = patches(graph), self.n_components
             # In a patch of all points, smaller than a quadric has coefficients, nothing but the
             # tangent coordinates is left: that is LTSA, with which it agrees at equality.
             kind = "hessian" if len(points) > _columns(k) else "ltsa"
-            M = ctx.ops.alignment_matrix(points, near, kind, k, self.reg, graph.mass)
+            M = ctx.ops.alignment_matrix(points, near, kind, k, self.reg, graph.counts)
             return Alignment(M)
 
         check_tangents(self, X, needs)

@@ -22,10 +22,11 @@ from ..distances.metrics import (
     takes_sparse,
 )
 from ..errors import ApproximationWarning, ParameterError, UnsupportedError, warn
-from ..graph.given import NeighborGraph, nearest_listed
-from ..graph.neighbor_graph import Graph, OnDisconnected, neighbor_graph
-from ..graph.search import size
-from ..graph.short_circuits import warn_of_shortcuts
+from ..graph.components import OnDisconnected
+from ..graph.given import NeighborGraph, select_listed
+from ..graph.neighbor_graph import ConnectedGraph, build_neighbor_graph
+from ..graph.search import count_points
+from ..graph.short_circuits import warn_of_short_circuits
 from ..input.ranges import FEW
 from ..input.validation import Data, Kind
 from ..maps.centered import GeodesicMap
@@ -150,11 +151,11 @@ class Isomap(GraphMethod):
         n, base, ready, k, radius = self._neighborhood(X, ctx, neighbors)
         check_count(self.n_components, n, f"n_samples={n}")
         m = self._landmarks(n)
-        graph = neighbor_graph(
-            base, k, radius, ctx.ops, self.on_disconnected, ties=True, ready=ready
+        graph = build_neighbor_graph(
+            base, k, radius, ctx.ops, self.on_disconnected, include_ties=True, given=ready
         )
-        warn_of_shortcuts(graph, self.n_components)
-        lengths = graph.lengths()
+        warn_of_short_circuits(graph, self.n_components)
+        lengths = graph.symmetric_edges()
         dtype = np.dtype(getattr(X, "dtype", np.float64))
         ways: Geodesics | GraphWays | MeasuredWays
         if m is None:
@@ -162,17 +163,17 @@ class Isomap(GraphMethod):
             ways = MeasuredWays.of(ways, ctx.ops) if formed(n, self.n_components) else ways
             fit = centered_spectrum(ways, self.n_components, ctx, euclidean=False)
         else:
-            points = farthest_points(graph.base, len(graph.first), m, ctx)
+            points = farthest_points(graph.base, len(graph.first_row), m, ctx)
             ways = Geodesics.to_landmarks(graph, lengths, k, radius, points, dtype, ctx.ops)
-            fit = scaled_from(ways.lengths, graph.first[points], ways, self.n_components, ctx)
+            fit = scaled_from(ways.lengths, graph.first_row[points], ways, self.n_components, ctx)
         targets = fit.report.get("landmarks", np.arange(n))
-        Y = np.asarray(fit.embedding, np.float64)[graph.first]
-        fit = fit._replace(embedding=Y[graph.place])  # copies coincide to the last bit
-        variance = residual_variance(ways, targets, Y[graph.place], ctx.seed, ctx.ops)
+        Y = np.asarray(fit.embedding, np.float64)[graph.first_row]
+        fit = fit._replace(embedding=Y[graph.point_of_row])  # copies coincide to the last bit
+        variance = residual_variance(ways, targets, Y[graph.point_of_row], ctx.seed, ctx.ops)
         fit = fit.with_report(
-            graph=graph.of_rows(lengths), residual_variance=variance, **graph.report
+            graph=graph.expand_to_rows(lengths), residual_variance=variance, **graph.report
         )
-        fit = fit.with_report(participation=localized(Y[graph.place], knob_of(self)))
+        fit = fit.with_report(participation=localized(Y[graph.point_of_row], knob_of(self)))
         if self.map == "regression":
             place, report = regression(graph.base, Y, ctx)
             fit = fit._replace(map=place).with_report(**report)
@@ -180,12 +181,12 @@ class Isomap(GraphMethod):
             fit = fit._replace(map=GeodesicMap(fit.map))
         return self._with_inverse(fit, X, Y, graph, ctx)
 
-    def _with_inverse(self, fit: Fit, X: Any, Y: Array, graph: Graph, ctx: Context) -> Fit:
+    def _with_inverse(self, fit: Fit, X: Any, Y: Array, graph: ConnectedGraph, ctx: Context) -> Fit:
         """Back to rows, where there are rows."""
         if not isinstance(graph.base, Distances) or issparse(X):
             return fit
         plain = graph.base.preparation == "as they are"
-        rows = fit.map.base.X if plain else frozen_copy(X[graph.first])
+        rows = fit.map.base.X if plain else frozen_copy(X[graph.first_row])
         back, error = mirrored(rows, Y.astype(ctx.dtype), 2 * self.n_components + 2, ctx)
         return fit._replace(inverse=back).with_report(reconstruction_error=error)
 
@@ -207,9 +208,9 @@ class Isomap(GraphMethod):
                     "neighbors= and map='regression' need the rows."
                 )
             listed = NeighborGraph.of(X).edges()
-            return X.shape[0], Listed(X.shape[0]), nearest_listed(listed, k, radius), k, radius
+            return X.shape[0], Listed(X.shape[0]), select_listed(listed, k, radius), k, radius
         base = distances_of(Data(X, ctx.dtype, ctx.statistics), self.metric, self.metric_params)
-        n = size(base)
+        n = count_points(base)
         if neighbors is None:
             return n, base, None, k, radius
         refuse_unused(self, ["n_neighbors", "radius"], "the graph of neighbors is given")

@@ -13,9 +13,9 @@ from ..core.graph_method import GraphMethod
 from ..core.parameters import Count, Metric, Positive, Seed, refuse_unused
 from ..distances.metrics import data_kind, distances_of, takes_sparse
 from ..errors import ParameterError
+from ..graph.components import OnDisconnected
 from ..graph.given import NeighborGraph
-from ..graph.neighbor_graph import OnDisconnected
-from ..graph.search import size
+from ..graph.search import count_points
 from ..input.validation import Data, Kind
 from ..maps.laplacian import POLE, MarkovMap
 from ..relations.affinities import Net, along_graph, as_given, between_all
@@ -146,14 +146,14 @@ class LaplacianEigenmaps(GraphMethod):
         if self.affinity == "precomputed":
             raise ParameterError("neighbors= would be ignored: affinity='precomputed' is a graph.")
         base = distances_of(Data(X, ctx.dtype, ctx.statistics), self.metric, self.metric_params)
-        given = NeighborGraph.of(neighbors, size(base))
+        given = NeighborGraph.of(neighbors, count_points(base))
         how = base, given.n_neighbors, None, self.sigma, ctx.ops, self.on_disconnected
         binary, loops = self.affinity == "binary", self.self_loops
         return along_graph(*how, binary=binary, loops=loops, ready=given.edges())
 
     def _placed(self, net: Net, walk: Walk) -> Fit:
         """Eigenvectors as coordinates, in the scale that was asked for."""
-        lam, degrees, mass = walk.values, walk.degrees, net.mass
+        lam, degrees, mass = walk.values, walk.degrees, net.counts
         y = walk.vectors / np.sqrt(mass)[:, None]  # orthonormal over rows, copies included
         u = y if self.normalization == "none" else y / np.sqrt(degrees)[:, None]
         if self.normalization == "random_walk":
@@ -178,18 +178,18 @@ class LaplacianEigenmaps(GraphMethod):
             np.pad(gain, (0, k - len(gain))),
             self.map == "harmonic",
         )
-        embedding = places[net.place]
+        embedding = places[net.point_of_row]
         report = {
             "n_components": k,
             "eigenvalues": np.concatenate([[0.0], lam]),
-            "degrees": degrees[net.place],
+            "degrees": degrees[net.point_of_row],
             "participation": localized(embedding, knob_of(self)),
             **net.report,
             **walk.report,
         }
         if len(lam):
             report["fiedler_value"] = float(lam[0])
-            report["fiedler_vector"] = (y * flips)[net.place, 0]
+            report["fiedler_vector"] = (y * flips)[net.point_of_row, 0]
         if issparse(net.weights) and self.affinity != "precomputed":
             report["affinity"] = net.weights
         return Fit(embedding, place, report)

@@ -10,7 +10,8 @@ from ..backends.protocol import Array
 from ..core.estimator import Context, Fit, reducer
 from ..core.graph_method import GraphMethod
 from ..core.parameters import Count, NonNegative, Positive, Seed
-from ..graph.neighbor_graph import Graph, OnDisconnected
+from ..graph.components import OnDisconnected
+from ..graph.neighbor_graph import ConnectedGraph
 from ..solvers.alignment import Alignment, aligned, alignment_memory, fewer_rows
 
 
@@ -82,8 +83,8 @@ class LocallyLinearEmbedding(GraphMethod):
     random_state: Seed = None
 
     def _fit(self, X: Any, ctx: Context, neighbors: Any = None) -> Fit:
-        def align(points: Array, graph: Graph) -> Alignment:
-            near = graph.lists()
+        def align(points: Array, graph: ConnectedGraph) -> Alignment:
+            near = graph.neighbor_lists()
             weights = ctx.ops.barycentric_weights(points, points, near, self.reg)
             W = csr_array((weights, near.indices, near.indptr), shape=2 * (len(points),))
             return Alignment(None, root=csr_array(eye_array(len(points)) - W))

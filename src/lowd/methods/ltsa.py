@@ -8,7 +8,8 @@ from ..backends.protocol import Array
 from ..core.estimator import Context, Fit, reducer
 from ..core.graph_method import GraphMethod
 from ..core.parameters import Count, NonNegative, Positive, Seed
-from ..graph.neighbor_graph import Graph, OnDisconnected
+from ..graph.components import OnDisconnected
+from ..graph.neighbor_graph import ConnectedGraph
 from ..solvers.alignment import (
     Alignment,
     aligned,
@@ -88,9 +89,9 @@ class LTSA(GraphMethod):
         def needs(k: int) -> int:
             return k + 1
 
-        def align(points: Array, graph: Graph) -> Alignment:
+        def align(points: Array, graph: ConnectedGraph) -> Alignment:
             near, k = patches(graph), self.n_components
-            M = ctx.ops.alignment_matrix(points, near, "ltsa", k, self.reg, graph.mass)
+            M = ctx.ops.alignment_matrix(points, near, "ltsa", k, self.reg, graph.counts)
             return Alignment(M)
 
         check_tangents(self, X, needs)

@@ -8,7 +8,8 @@ from ..backends.protocol import Array
 from ..core.estimator import Context, Fit, reducer
 from ..core.graph_method import GraphMethod
 from ..core.parameters import Count, NonNegative, Positive, Seed
-from ..graph.neighbor_graph import Graph, OnDisconnected
+from ..graph.components import OnDisconnected
+from ..graph.neighbor_graph import ConnectedGraph
 from ..solvers.alignment import Alignment, aligned, alignment_memory, fewer_rows
 
 
@@ -78,9 +79,9 @@ class ModifiedLLE(GraphMethod):
     random_state: Seed = None
 
     def _fit(self, X: Any, ctx: Context, neighbors: Any = None) -> Fit:
-        def align(points: Array, graph: Graph) -> Alignment:
-            near, k = graph.lists(), self.n_components
-            M = ctx.ops.alignment_matrix(points, near, "modified", k, self.reg, graph.mass)
+        def align(points: Array, graph: ConnectedGraph) -> Alignment:
+            near, k = graph.neighbor_lists(), self.n_components
+            M = ctx.ops.alignment_matrix(points, near, "modified", k, self.reg, graph.counts)
             return Alignment(M)
 
         return aligned(self, X, ctx, neighbors, align, needs=lambda k: k + 1)

@@ -12,7 +12,7 @@ from ..core.estimator import Context, Fit, Reducer, reducer
 from ..core.parameters import Count, Metric, check_params
 from ..distances.metrics import DistanceRelation, data_kind, distances_of, takes_sparse
 from ..graph.given import NeighborGraph as NeighborGraph
-from ..graph.search import as_rows, check_neighbors, nearest, others, size
+from ..graph.search import check_n_neighbors, count_points, find_nearest, find_neighbors, to_csr
 from ..input.validation import Data, Kind, validate
 from ..values import value
 
@@ -63,7 +63,7 @@ class NeighborsMap:
     k: int
 
     def __call__(self, Q: Any, ops: Backend) -> csr_array:
-        return as_rows(nearest(self.base, Q, self.k, ops), size(self.base, Q))
+        return to_csr(find_nearest(self.base, Q, self.k, ops), count_points(self.base, Q))
 
 
 @reducer
@@ -105,8 +105,8 @@ class NeighborsTransformer(Reducer):
 
     def _fit(self, X: Any, ctx: Context) -> Fit:
         base = distances_of(Data(X, ctx.dtype, ctx.statistics), self.metric, self.metric_params)
-        n = size(base)
-        check_neighbors(self.n_neighbors, n)
+        n = count_points(base)
+        check_n_neighbors(self.n_neighbors, n)
         place = NeighborsMap(base.kept(), self.n_neighbors + 1)
         return Fit(None, place, {"n_components": n, "n_samples_fit": n})
 
@@ -123,7 +123,7 @@ class NeighborsTransformer(Reducer):
                 self, X, self._kind(), fitting=True, sparse=self._takes_sparse(), ops=ops
             )
             base = distances_of(data, self.metric, self.metric_params)
-            found = others(base, self.n_neighbors, ops)
+            found = find_neighbors(base, self.n_neighbors, ops)
         return NeighborGraph(found.indices, found.distances, found.recall)
 
     def _kind(self) -> Kind:

@@ -12,7 +12,7 @@ from ..core.graph_method import GraphMethod
 from ..core.parameters import Count, Metric, Positive, Seed, accepts, refuse_unused
 from ..distances.metrics import DistanceRelation, Listed, data_kind, distances_of, takes_sparse
 from ..errors import LongWorkWarning, ParameterError, RankWarning, UnsupportedError, warn
-from ..graph.given import NeighborGraph, nearest_listed
+from ..graph.given import NeighborGraph, select_listed
 from ..input.validation import Data, Kind
 from ..maps.kl import NeighborMap
 from ..relations.perplexity import ALL, REACH, GivenChances, Perplexity, Picked, as_given, picked
@@ -223,13 +223,13 @@ class TSNE(GraphMethod):
             if neighbors is not None:
                 raise UnsupportedError("a sparse precomputed graph is the graph of neighbors.")
             ready = NeighborGraph.of(X).edges()
-            ready = nearest_listed(ready, k, None) if k else ready
+            ready = select_listed(ready, k, None) if k else ready
             return picked(Listed(n), perplexities, k, ctx.ops, ready)
         base = distances_of(Data(X, ctx.dtype, ctx.statistics), self.metric, self.metric_params)
         if neighbors is None:
             return picked(base, perplexities, k, ctx.ops, None)
         ready = NeighborGraph.of(neighbors, n).edges()
-        ready = nearest_listed(ready, k, None) if k else ready
+        ready = select_listed(ready, k, None) if k else ready
         return picked(base, perplexities, k, ctx.ops, ready)
 
     def _perplexities(self) -> tuple[float, ...]:

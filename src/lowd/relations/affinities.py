@@ -12,18 +12,11 @@ from scipy.sparse.csgraph import connected_components
 
 from ..backends.protocol import Array, Backend, Float64, Neighbors
 from ..distances.metrics import DistanceRelation
-from ..errors import DataError, DisconnectedGraphWarning, ParameterError, warn
-from ..graph.bridges import shortest_bridges
-from ..graph.neighbor_graph import (
-    Distinct,
-    Graph,
-    OnDisconnected,
-    by_size,
-    connected,
-    distinct,
-    merged,
-)
-from ..graph.search import TIE, others, size
+from ..errors import DataError, ParameterError
+from ..graph.components import OnDisconnected, connect_components, describe_sizes, rank_by_size
+from ..graph.duplicates import DistinctPoints, merge_duplicates
+from ..graph.neighbor_graph import ConnectedGraph, connect, find_distinct
+from ..graph.search import TIE_TOLERANCE, count_points, find_neighbors
 from ..values import value
 from .bandwidth import NEAR, NEXT, Lengths, typical_scale
 
@@ -95,7 +88,7 @@ class Affinities:
             assert self.reach is not None
             own = near.data[first + np.minimum(self.k - 1 + (least == 0), count - 1)]
             limit = np.maximum(np.repeat(own, count), self.reach[near.indices])
-        kept = near.data <= limit * (1 + TIE[near.data.dtype])
+        kept = near.data <= limit * (1 + TIE_TOLERANCE[near.data.dtype])
         starts = np.concatenate([[0], np.cumsum(kept)])[near.indptr]
         lists = csr_array((near.data[kept], near.indices[kept], starts), shape=near.shape)
         return self._tied(lists, nearest, least)
@@ -115,7 +108,7 @@ class Affinities:
 
         A point on a training point has that one besides its k others.
         """
-        slack = 1 + TIE[D.dtype]
+        slack = 1 + TIE_TOLERANCE[D.dtype]
         if self.radius is not None:
             return np.asarray(self.radius * slack >= D)
         if self.k is None or self.reach is None:
@@ -164,15 +157,15 @@ class Net(NamedTuple):
 
     weights: csr_array | Array
     relation: Affinities | GivenAffinities
-    place: NDArray[np.int64]
-    mass: Float64
+    point_of_row: NDArray[np.int64]
+    counts: Float64
     report: dict[str, Any]
     lengths: Lengths | None = None  # of ties, or of a sample of them
 
     @property
     def trivial(self) -> bool:
         """A single point: there is nothing to see."""
-        return len(self.mass) == 1
+        return len(self.counts) == 1
 
 
 def along_graph(
@@ -189,19 +182,23 @@ def along_graph(
     ready: csr_array | None = None,
 ) -> Net:
     """Ties between neighbors. σ is how far their last one typically is, or that of all pairs."""
-    points = merged(base, ready) if ready is not None else distinct(base, k, radius, ops, ties=True)
+    points = (
+        merge_duplicates(base, ready)
+        if ready is not None
+        else find_distinct(base, k, radius, ops, include_ties=True)
+    )
     if sigma is None and not binary:
         sigma = _near_scale(points.edges, k) if near and k else _scale(points.edges, k, radius)
-    single = len(points.first) == 1
+    single = len(points.first_row) == 1
     reach = None if k is None or single else _reach(points.edges, k)
     relation = Affinities(points.base, None if binary else sigma, k, reach, radius)
-    graph = _single(points) if single else connected(points, k, radius, ops, on_disconnected)
+    graph = _single(points) if single else connect(points, k, radius, ops, on_disconnected)
     W = csr_array((1, 1)) if single else _weights(graph, relation)
     W = csr_array(W + eye_array(W.shape[0])) if loops else W
     report = {**graph.report, "sigma": sigma}
     if reach is not None:
-        report["neighbor_radii"] = reach[graph.place]
-    return Net(W, relation, graph.place, graph.mass, report, Lengths.of(graph.edges))
+        report["neighbor_radii"] = reach[graph.point_of_row]
+    return Net(W, relation, graph.point_of_row, graph.counts, report, Lengths.of(graph.edges))
 
 
 def _near_scale(edges: csr_array, k: int) -> float:
@@ -226,13 +223,13 @@ def _scale(edges: csr_array, k: int | None, radius: float | None) -> float:
     return float(np.median(last))
 
 
-def _single(points: Distinct) -> Graph:
+def _single(points: DistinctPoints) -> ConnectedGraph:
     """The graph of one point."""
-    return Graph(*points, np.zeros(1, np.int64), np.empty((0, 2), np.int64))
+    return ConnectedGraph(*points, np.zeros(1, np.int64), np.empty((0, 2), np.int64))
 
 
-def _weights(graph: Graph, relation: Affinities) -> csr_array:
-    lengths = graph.lengths()
+def _weights(graph: ConnectedGraph, relation: Affinities) -> csr_array:
+    lengths = graph.symmetric_edges()
     weights = np.maximum(np.exp(-relation._halves(lengths.data)), FLOOR)
     W = csr_array((weights, lengths.indices, lengths.indptr), lengths.shape)
     if len(graph.bridges):
@@ -263,11 +260,11 @@ def between_all(
 ) -> Net:
     """Ties between all pairs. σ comes from the distances to the third and the sixth neighbor."""
     points, near = _distinct(base, ops)
-    base, count = points.base, len(points.first)
+    base, count = points.base, len(points.first_row)
     if near is None:
         relation = Affinities(base, sigma or 1.0)
         report = {**_single(points).report, "sigma": sigma or 1.0}
-        return Net(np.ones((1, 1)), relation, points.place, points.mass, report)
+        return Net(np.ones((1, 1)), relation, points.point_of_row, points.counts, report)
     if sigma is None:
         sigma = float(np.median(near.distances[:, min(NEAR, count - 1) - 1]))
         if count > NEXT:
@@ -278,26 +275,28 @@ def between_all(
     W = relation._halves(D)
     W = np.asarray(np.exp(np.negative(W, out=W), out=W), D.dtype)
     if pieces.max() > 0:
-        pairs = _joined(base, pieces, points.mass, sigma, ops, on_disconnected)
+        pairs = _connect(points, pieces, sigma, ops, on_disconnected)
         a, b = pairs.T
         W[a, b] = W[b, a] = np.maximum(W[a, b], BRIDGE)
     np.fill_diagonal(W, 1.0 if loops else 0.0)
-    report = {**Graph(*points, pieces, pairs).report, "sigma": sigma}
-    return Net(W, relation, points.place, points.mass, report, Lengths.of(D))
+    report = {**ConnectedGraph(*points, pieces, pairs).report, "sigma": sigma}
+    return Net(W, relation, points.point_of_row, points.counts, report, Lengths.of(D))
 
 
-def _distinct(base: DistanceRelation, ops: Backend) -> tuple[Distinct, Neighbors | None]:
+def _distinct(base: DistanceRelation, ops: Backend) -> tuple[DistinctPoints, Neighbors | None]:
     """The distinct points, and the nearest of each; one point has none."""
-    n = size(base)
+    n = count_points(base)
     if n > 1:
-        near = others(base, min(NEXT, n - 1), ops)
+        near = find_neighbors(base, min(NEXT, n - 1), ops)
         if near.distances[:, 0].all():  # no copies: one search does for both
             links = near.distances[:, 0], near.indices[:, 0], np.arange(n + 1)
             every, mass = np.arange(n), np.ones(n)
-            return Distinct(base, csr_array(links, (n, n)), every, every, mass, near.recall), near
-    points = distinct(base, 1, None, ops)
-    count = len(points.first)
-    return points, None if count == 1 else others(points.base, min(NEXT, count - 1), ops)
+            return DistinctPoints(
+                base, csr_array(links, (n, n)), every, every, mass, near.recall
+            ), near
+    points = find_distinct(base, 1, None, ops)
+    count = len(points.first_row)
+    return points, None if count == 1 else find_neighbors(points.base, min(NEXT, count - 1), ops)
 
 
 def _pieces(D: Array, near: Neighbors, sigma: float) -> NDArray[np.int64]:
@@ -309,7 +308,7 @@ def _pieces(D: Array, near: Neighbors, sigma: float) -> NDArray[np.int64]:
     count, label = connected_components(links, directed=False)
     if count > 1:
         label = _reached(D, APART * sigma)
-    return by_size(label)
+    return rank_by_size(label)
 
 
 def _reached(D: Array, reach: float) -> NDArray[np.int64]:
@@ -326,29 +325,21 @@ def _reached(D: Array, reach: float) -> NDArray[np.int64]:
     return label
 
 
-def _joined(
-    base: DistanceRelation,
-    pieces: NDArray[np.int64],
-    mass: Float64,
+def _connect(
+    points: DistinctPoints,
+    components: NDArray[np.int64],
     sigma: float,
     ops: Backend,
     on_disconnected: OnDisconnected,
 ) -> NDArray[np.int64]:
-    rows = np.bincount(pieces, mass).astype(int)
-    shown = ", ".join(map(str, rows[:5])) + (", ..." if len(rows) > 5 else "")
+    """Bridges between components that the kernel leaves unconnected, with a warning."""
+    sizes = np.bincount(components, points.counts).astype(int)
     found = (
-        f"points {APART * sigma:.3g} apart are not tied by a kernel of sigma={sigma:.3g}, which "
+        f"a kernel of sigma={sigma:.3g} is 0 beyond {APART * sigma:.3g}, which leaves "
+        f"{describe_sizes(sizes)}"
     )
-    found += f"leaves {len(rows)} pieces (rows: {shown})"
-    if on_disconnected == "error":
-        raise DataError(f"{found}; raise sigma, or fit the pieces one by one.")
-    joined = shortest_bridges(base, pieces, ops)
-    warn(
-        f"{found}; they were joined by their {joined}. What lies between pieces is a guess: raise "
-        "sigma, or fit them one by one.",
-        DisconnectedGraphWarning,
-    )
-    return joined.pairs
+    how = points.base, components, found, "sigma", ops, on_disconnected
+    return connect_components(*how)[0]
 
 
 def as_given(W: Any, rows: NDArray[np.int64] | None) -> Net:
@@ -368,11 +359,10 @@ def as_given(W: Any, rows: NDArray[np.int64] | None) -> Net:
     tied = W if issparse(W) else csr_array(W)
     count, label = connected_components(tied, directed=False)
     if count > 1:
-        sizes = np.bincount(by_size(label))
-        shown = ", ".join(map(str, sizes[:5])) + (", ..." if count > 5 else "")
+        label = rank_by_size(label)
         raise DataError(
-            f"affinity='precomputed': the weights leave {count} pieces (rows: {shown}; row "
-            f"{int(np.argmax(by_size(label) == count - 1))} is in the smallest). Without distances "
-            "they cannot be joined: add ties between them, or fit them one by one."
+            f"affinity='precomputed': the weights leave {describe_sizes(np.bincount(label))}; row "
+            f"{int(np.argmax(label == count - 1))} is in the smallest. Without distances they "
+            "cannot be connected: add weights between them, or fit them one by one."
         )
     return net

@@ -14,9 +14,9 @@ from scipy.sparse import csr_array, vstack
 from .. import random
 from ..backends.protocol import Array, Backend, Float64, GeodesicPlan, Neighbors, Ragged
 from ..distances.metrics import DistanceRelation, Listed
-from ..graph.given import lists_toward, nearest_listed
-from ..graph.neighbor_graph import MOST_TIES, Graph
-from ..graph.search import TIE, as_rows, nearest, size, some, within
+from ..graph.given import check_lists_toward, select_listed
+from ..graph.neighbor_graph import MAX_TIES_PER_EDGE, ConnectedGraph
+from ..graph.search import TIE_TOLERANCE, count_points, find_nearest, find_within, some, to_csr
 from ..values import value
 from . import Matrix
 
@@ -41,9 +41,9 @@ class Joined:
             assert self.k is not None
             return self._nearest(Q, self.k, n, ops)
         if isinstance(self.base, Listed):
-            near = nearest_listed(lists_toward(Q, *Q.shape), None, self.radius)
+            near = select_listed(check_lists_toward(Q, *Q.shape), None, self.radius)
         else:
-            near = self._of_rows(within(self.base, Q, self.radius, ops), n)
+            near = self._of_rows(find_within(self.base, Q, self.radius, ops), n)
         alone = np.flatnonzero(np.diff(near.indptr) == 0)
         if len(alone):  # none within the radius: the nearest one
             near = _replaced(near, alone, self._nearest(some(Q, alone), 1, n, ops))
@@ -51,7 +51,7 @@ class Joined:
 
     def _nearest(self, Q: Any, k: int, n: int, ops: Backend) -> csr_array:
         if isinstance(self.base, Listed):  # its neighbors are what a new point is given by
-            return nearest_listed(lists_toward(Q, *Q.shape), k, None)
+            return select_listed(check_lists_toward(Q, *Q.shape), k, None)
         return self._of_rows(nearest_with_ties(self.base, Q, k, ops), n)
 
     def _of_rows(self, near: csr_array, n: int) -> csr_array:
@@ -69,7 +69,7 @@ class Geodesics(Joined):
     @classmethod
     def to_landmarks(
         cls,
-        graph: Graph,
+        graph: ConnectedGraph,
         lengths: csr_array,
         k: int | None,
         radius: float | None,
@@ -80,9 +80,11 @@ class Geodesics(Joined):
         """Paths to the target points."""
         edges = lengths.astype(dtype)
         found = np.ascontiguousarray(ops.shortest_paths(edges, Ragged.singletons(targets)).T)
-        if len(graph.first) < len(graph.place):  # copies of a row have its distances, and count
-            found = found[graph.place]
-        return cls(graph.base, graph.first, k, radius, found)
+        if len(graph.first_row) < len(
+            graph.point_of_row
+        ):  # copies of a row have its distances, and count
+            found = found[graph.point_of_row]
+        return cls(graph.base, graph.first_row, k, radius, found)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -121,14 +123,14 @@ class GraphWays(Joined):
     @classmethod
     def along_graph(
         cls,
-        graph: Graph,
+        graph: ConnectedGraph,
         lengths: csr_array,
         k: int | None,
         radius: float | None,
         dtype: np.dtype[Any],
     ) -> GraphWays:
-        place = graph.place if len(graph.first) < len(graph.place) else None
-        return cls(graph.base, graph.first, k, radius, lengths.astype(dtype), place)
+        place = graph.point_of_row if len(graph.first_row) < len(graph.point_of_row) else None
+        return cls(graph.base, graph.first_row, k, radius, lengths.astype(dtype), place)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -321,19 +323,19 @@ def nearest_with_ties(base: DistanceRelation, Q: Any, k: int, ops: Backend) -> c
     So the order of the training rows does not matter. Where nearly all distances are the same,
     the first by number stay.
     """
-    n = size(base, Q)
+    n = count_points(base, Q)
     if k >= n:
-        return as_rows(nearest(base, Q, n, ops), n)
-    found = nearest(base, Q, k + 1, ops)
-    near = as_rows(Neighbors(found.indices[:, :k], found.distances[:, :k]), n)
+        return to_csr(find_nearest(base, Q, n, ops), n)
+    found = find_nearest(base, Q, k + 1, ops)
+    near = to_csr(Neighbors(found.indices[:, :k], found.distances[:, :k]), n)
     reach = found.distances[:, k - 1]
-    tied = np.flatnonzero(found.distances[:, k] <= reach * (1 + TIE[reach.dtype]))
+    tied = np.flatnonzero(found.distances[:, k] <= reach * (1 + TIE_TOLERANCE[reach.dtype]))
     parts, rows = [], []
     for i in range(0, len(tied), step := max(1, 2**23 // n)):
         part = tied[i : i + step]
         D = np.asarray(base.toward(some(Q, part), ops))
-        reached = (reach[part] * (1 + TIE[D.dtype]))[:, None] >= D
-        few = reached.sum(1) <= MOST_TIES * k
+        reached = (reach[part] * (1 + TIE_TOLERANCE[D.dtype]))[:, None] >= D
+        few = reached.sum(1) <= MAX_TIES_PER_EDGE * k
         rows.append(part[few])
         at, column = np.nonzero(reached[few])
         starts = np.concatenate([[0], np.cumsum(np.bincount(at, minlength=int(few.sum())))])

@@ -12,9 +12,9 @@ from .. import random
 from ..backends.protocol import Backend, Float64, Ragged
 from ..distances.metrics import DistanceRelation, Listed
 from ..errors import DataError, ParameterError, RankWarning, UnsupportedError, warn
-from ..graph.given import lists_toward, nearest_listed
-from ..graph.neighbor_graph import merged
-from ..graph.search import as_rows, nearest, others, size
+from ..graph.duplicates import merge_duplicates
+from ..graph.given import check_lists_toward, select_listed
+from ..graph.search import count_points, find_nearest, find_neighbors, to_csr
 from ..values import value
 
 ALL = 500  # up to so many points every other one is a neighbor
@@ -65,10 +65,10 @@ class Perplexity:
                     f"this graph of {Q.shape[1]} rows has {self.base.count} distinct ones, so the "
                     "neighbors of new rows are not known; fit a graph without copies."
                 )
-            lists = lists_toward(Q, *Q.shape)
-            return self.through(nearest_listed(lists, None, np.inf), ops)
-        near = nearest(self.base, Q, min(self.k, size(self.base, Q)), ops)
-        return self.through(as_rows(near, size(self.base, Q)), ops)
+            lists = check_lists_toward(Q, *Q.shape)
+            return self.through(select_listed(lists, None, np.inf), ops)
+        near = find_nearest(self.base, Q, min(self.k, count_points(self.base, Q)), ops)
+        return self.through(to_csr(near, count_points(self.base, Q)), ops)
 
     def through(self, edges: csr_array, ops: Backend) -> Chances:
         """The same for points whose neighbors are known, nearest first."""
@@ -163,8 +163,8 @@ class Picked(NamedTuple):
 
     base: DistanceRelation
     edges: csr_array
-    first: NDArray[np.int64]
-    place: NDArray[np.int64]
+    first_row: NDArray[np.int64]
+    point_of_row: NDArray[np.int64]
     k: int
 
 
@@ -180,15 +180,17 @@ def picked(
     Copies of a point are one point: they share a place, and crowd nobody out of the lists.
     """
     if ready is not None:
-        points = merged(base, ready)
+        points = merge_duplicates(base, ready)
         count = np.diff(points.edges.indptr)
-        most = int(count.min()) if len(points.first) > 1 else 0
-        _check(perplexities, len(points.first), most)
-        return Picked(points.base, points.edges, points.first, points.place, int(count.max()))
-    n = size(base)
+        most = int(count.min()) if len(points.first_row) > 1 else 0
+        _check(perplexities, len(points.first_row), most)
+        return Picked(
+            points.base, points.edges, points.first_row, points.point_of_row, int(count.max())
+        )
+    n = count_points(base)
     edges = csr_array((1, 1)) if n == 1 else _neighbors(base, n, perplexities, k, ops)
-    points = merged(base, edges)
-    m = len(points.first)
+    points = merge_duplicates(base, edges)
+    m = len(points.first_row)
     if m < n and m > 1:
         edges = _neighbors(points.base, m, perplexities, k, ops)
     if m > 1:
@@ -201,13 +203,13 @@ def picked(
         )
     reach = _reach(m, perplexities, k)
     reach = m if k is None and reach == m - 1 else reach  # a new point has one more other
-    return Picked(points.base, edges, points.first, points.place, max(1, reach))
+    return Picked(points.base, edges, points.first_row, points.point_of_row, max(1, reach))
 
 
 def _neighbors(
     base: DistanceRelation, n: int, perplexities: tuple[float, ...], k: int | None, ops: Backend
 ) -> csr_array:
-    return as_rows(others(base, _reach(n, perplexities, k), ops), n)
+    return to_csr(find_neighbors(base, _reach(n, perplexities, k), ops), n)
 
 
 def _reach(n: int, perplexities: tuple[float, ...], k: int | None) -> int:

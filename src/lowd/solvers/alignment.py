@@ -16,9 +16,9 @@ from ..core.parameters import refuse_unused
 from ..distances.metrics import Distances
 from ..errors import DataError, ParameterError, RankWarning, warn
 from ..graph.given import NeighborGraph
-from ..graph.neighbor_graph import Graph, neighbor_graph
-from ..graph.search import nearest
-from ..graph.short_circuits import warn_of_shortcuts
+from ..graph.neighbor_graph import ConnectedGraph, build_neighbor_graph
+from ..graph.search import find_nearest
+from ..graph.short_circuits import warn_of_short_circuits
 from ..maps.local import BarycentricMap, TangentMap
 from ..maps.remember import Remember
 from .krylov import basis_memory
@@ -34,7 +34,7 @@ class Alignment(NamedTuple):
 
 
 # How a method makes its matrix from the distinct points and their graph.
-Align = Callable[[Array, Graph], Alignment]
+Align = Callable[[Array, ConnectedGraph], Alignment]
 # How many neighbors a point needs for a map of so many dimensions.
 Needs = Callable[[int], int]
 
@@ -74,27 +74,27 @@ def _embedded(
     if not np.ptp(X, axis=0).any():
         return _collapsed(model, X, ctx)
     _check_sizes(model, n, needs)
-    graph = neighbor_graph(
+    graph = build_neighbor_graph(
         _euclidean(X),
         None if model.radius is not None else model.n_neighbors,
         model.radius,
         ctx.ops,
         model.on_disconnected,
-        ties=True,
-        ready=ready,
+        include_ties=True,
+        given=ready,
     )
-    count = len(graph.first)
+    count = len(graph.first_row)
     _check_sizes(model, count, needs)
-    points = X if count == n else np.ascontiguousarray(X[graph.first])
+    points = X if count == n else np.ascontiguousarray(X[graph.first_row])
     _check_lists(graph, points, min(needs(k), count - 1), ctx)
-    warn_of_shortcuts(graph, k)
+    warn_of_short_circuits(graph, k)
     found = align(points, graph)
-    axes = weighted_bottom(found.matrix, graph.mass, k, ctx, root=found.root)
+    axes = weighted_bottom(found.matrix, graph.counts, k, ctx, root=found.root)
     Y = np.ascontiguousarray(axes.vectors, ctx.dtype)
     report = {**_report(axes), **graph.report}
     if found.root is not None:
         report["weights"] = _weights(found.root, graph)
-    embedding = Y if count == n else Y[graph.place]
+    embedding = Y if count == n else Y[graph.point_of_row]
     report["participation"] = localized(embedding, knob_of(model))
     return _mapped(model, points, Y, Fit(embedding, None, report))
 
@@ -144,12 +144,12 @@ def _mapped(model: Any, X: Array, Y: Array, fit: Fit) -> Fit:
     return fit._replace(map=Remember.of(place, base.X, Y), inverse=back)
 
 
-def patches(graph: Graph) -> Ragged:
+def patches(graph: ConnectedGraph) -> Ragged:
     """Neighbors of each point, and before them the point itself.
 
     Without it a point that is nobody's neighbor would be in no patch, and free to be anywhere.
     """
-    near = graph.lists()
+    near = graph.neighbor_lists()
     own = np.arange(len(near.indptr) - 1, dtype=np.int32)
     return Ragged(
         near.indptr + np.arange(len(near.indptr)),
@@ -157,15 +157,16 @@ def patches(graph: Graph) -> Ragged:
     )
 
 
-def _weights(root: csr_array, graph: Graph) -> csr_array:
+def _weights(root: csr_array, graph: ConnectedGraph) -> csr_array:
     """Weights of rows: a copy has those of its point, which are on the first row of each point."""
     W = csr_array(-root)
     W.setdiag(0)
     W.eliminate_zeros()
     wide = csr_array(
-        (W.data, graph.first[W.indices], W.indptr), (len(graph.first), len(graph.place))
+        (W.data, graph.first_row[W.indices], W.indptr),
+        (len(graph.first_row), len(graph.point_of_row)),
     )
-    return csr_array(wide[graph.place])
+    return csr_array(wide[graph.point_of_row])
 
 
 def check_tangents(model: Any, X: Array, needs: Needs) -> None:
@@ -201,14 +202,14 @@ def _check_sizes(model: Any, n: int, needs: Needs) -> None:
         )
 
 
-def _check_lists(graph: Graph, points: Array, least: int, ctx: Context) -> None:
+def _check_lists(graph: ConnectedGraph, points: Array, least: int, ctx: Context) -> None:
     """A radius may leave some points with fewer neighbors than the method needs."""
     counts = np.diff(graph.edges.indptr)
     lonely = np.flatnonzero(counts < least)
     if len(lonely):
-        far = nearest(graph.base, points[lonely], least + 1, ctx.ops).distances[:, -1].max()
+        far = find_nearest(graph.base, points[lonely], least + 1, ctx.ops).distances[:, -1].max()
         raise DataError(
-            f"row {graph.first[lonely[0]]} has {counts[lonely[0]]} neighbors, but {least} are "
+            f"row {graph.first_row[lonely[0]]} has {counts[lonely[0]]} neighbors, but {least} are "
             f"needed; use radius={far * 1.001:.4g} or more, or n_neighbors."
         )
 

@@ -66,7 +66,7 @@ def walk_spectrum(net: Net, k: int, ctx: Context, *, normalized: bool = True) ->
     Copies of a point count as often as they occur: W is mass · w · mass among the points, and a
     row's degree the sum over all rows.
     """
-    W, mass = net.weights, net.mass
+    W, mass = net.weights, net.counts
     degrees = _product(W, mass[:, None], ctx)[:, 0]
     if k >= len(mass):
         warn(
@@ -79,7 +79,7 @@ def walk_spectrum(net: Net, k: int, ctx: Context, *, normalized: bool = True) ->
         empty = Bottom(np.empty(0), np.empty((1, 0)), np.empty(0), "none", ())
         return _walk(empty, degrees)
     if not degrees.all():
-        rows = np.flatnonzero(degrees[net.place] == 0)
+        rows = np.flatnonzero(degrees[net.point_of_row] == 0)
         shown = ", ".join(map(str, rows[:5])) + (", ..." if len(rows) > 5 else "")
         raise DataError(f"row {shown} is tied to no other; drop it, or give it a tie.")
     if normalized:

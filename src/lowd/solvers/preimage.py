@@ -13,7 +13,7 @@ from .. import random
 from ..backends.protocol import Array, Backend, Float64, Ragged
 from ..core.estimator import Context, Fit
 from ..distances.metrics import Distances
-from ..graph.search import nearest
+from ..graph.search import find_nearest
 from ..maps.linear import dense
 from ..maps.local import BarycentricMap
 from ..relations.kernels import Kernel
@@ -97,7 +97,7 @@ def mirrored(rows: Array, Y: Array, k: int, ctx: Context) -> tuple[BarycentricMa
     if k == 0:
         return back, 0.0
     chosen = random.subset(ctx.seed, "left out", len(Y), min(len(Y), SAMPLE))
-    found = nearest(base, Y[chosen], k + 1, ctx.ops).indices
+    found = find_nearest(base, Y[chosen], k + 1, ctx.ops).indices
     other = found != chosen[:, None]
     other[other.all(1), -1] = False
     near = Ragged(np.arange(0, len(chosen) * k + 1, k), found[other])

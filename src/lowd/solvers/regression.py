@@ -10,7 +10,7 @@ from .. import progress, random
 from ..backends.protocol import Array, Backend, Float64
 from ..core.estimator import Context
 from ..distances.metrics import DistanceRelation
-from ..graph.search import nearest
+from ..graph.search import find_nearest
 from ..maps.blockwise import blockwise
 from ..threads import single_threaded_blas
 from ..values import value
@@ -53,7 +53,7 @@ class RegressionMap:
 
     def __call__(self, Q: Any, ops: Backend) -> Array:
         Y = self.ridge(Q, ops)
-        found = nearest(self.base, Q, 1, ops)
+        found = find_nearest(self.base, Q, 1, ops)
         home = found.distances[:, 0] <= self.home
         Y[home] = self.places[found.indices[home, 0]]
         return Y

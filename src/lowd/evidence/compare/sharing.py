@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ...core.estimator import Reducer
-from ...graph.search import TIE
+from ...graph.search import TIE_TOLERANCE
 from ...methods.neighbors import NeighborGraph, neighbors
 from ...relations.perplexity import ALL, REACH
 from .candidates import Candidate, fresh
@@ -69,7 +69,7 @@ class Sharing:
             return None
         if k < self._graph.n_neighbors:
             rim, next_ = distances[:, k - 1], distances[:, k]
-            if (next_ <= rim * (1 + 10 * TIE[np.dtype(np.float32)])).any():
+            if (next_ <= rim * (1 + 10 * TIE_TOLERANCE[np.dtype(np.float32)])).any():
                 return None  # methods take all as near as the k-th, and a list cannot say so
         return NeighborGraph(
             np.ascontiguousarray(indices[:, :k]),

@@ -8,8 +8,8 @@ from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from ...backends.protocol import Neighbors
-from ...graph.neighbor_graph import by_size
-from ...graph.short_circuits import shortcuts
+from ...graph.components import rank_by_size
+from ...graph.short_circuits import find_short_circuits
 from .result import Finding, counted, listed
 from .subject import Sample
 
@@ -57,7 +57,7 @@ def pieces_by_neighbors(near: Neighbors) -> NDArray[np.int64]:
 
 def pieces_of(near: Neighbors, k: int) -> NDArray[np.int64]:
     """The piece of each row in the graph of k neighbors; 0 is the largest."""
-    return by_size(connected_components(_graph(near, k), directed=False)[1])
+    return rank_by_size(connected_components(_graph(near, k), directed=False)[1])
 
 
 def _graph(near: Neighbors, k: int) -> csr_array:
@@ -99,10 +99,14 @@ def crossing(near: Neighbors, k: int, sample: Sample, dimension: float | None) -
     if not sample.flat or issparse(sample.items) or dimension is None:
         return None
     d, k = max(1, round(dimension)), min(k, near.indices.shape[1])
-    found = shortcuts(sample.items, _graph(near, k), d)
+    found = find_short_circuits(sample.items, _graph(near, k), d)
     if not len(found):
         return None
-    fewer = (c for c in range(k - 1, 5, -1) if not len(shortcuts(sample.items, _graph(near, c), d)))
+    fewer = (
+        c
+        for c in range(k - 1, 5, -1)
+        if not len(find_short_circuits(sample.items, _graph(near, c), d))
+    )
     rows = sample.rows[found]
     return Finding(
         "notice",

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, issparse
 
 from ... import random
 from ...backends.protocol import Backend, Float64, Neighbors, Ragged
-from ...graph.neighbor_graph import union
+from ...graph.neighbor_graph import symmetrize_edges
 from ...relations.geodesics import symmetrize
 from .intrinsic import centered
 from .neighborhoods import pieces_by_neighbors, pieces_of
@@ -79,7 +79,9 @@ def _along(
     n = len(near.indices)
     starts = np.arange(0, n * k + 1, k)
     lengths = near.distances[:, :k].ravel()
-    edges = union(csr_array((lengths, near.indices[:, :k].ravel(), starts), shape=(n, n)))
+    edges = symmetrize_edges(
+        csr_array((lengths, near.indices[:, :k].ravel(), starts), shape=(n, n))
+    )
     along = np.ascontiguousarray(
         np.asarray(ops.shortest_paths(edges, Ragged.singletons(inside)), np.float64)[:, inside]
     )

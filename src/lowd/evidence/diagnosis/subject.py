@@ -16,7 +16,7 @@ from ...backends.protocol import Backend, Float64, Neighbors, Rows
 from ...core.parameters import Metric, accepts, describe
 from ...distances.metrics import DistanceRelation, distances_of
 from ...errors import DataError, ParameterError, UnsupportedError
-from ...graph.search import others, some
+from ...graph.search import find_neighbors, some
 from ...input import blocks
 from ...input.tables import Table, column_kinds, is_table, number_columns
 from ...input.validation import Data
@@ -99,7 +99,7 @@ class Sample:
 
     def others(self, k: int, ops: Backend) -> Neighbors:
         """The k nearest other rows of each."""
-        return others(self.relation, k, ops)
+        return find_neighbors(self.relation, k, ops)
 
     def at(self, rows: NDArray[np.int64]) -> Sample:
         if self.metric == "precomputed":
