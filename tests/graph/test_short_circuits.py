@@ -37,9 +37,7 @@ def test_what_is_found_on_a_roll_is_true(n, k, true):
 @pytest.mark.parametrize("method", [lowd.Isomap, lowd.LocallyLinearEmbedding, lowd.LTSA])
 def test_a_short_circuited_roll_is_warned_of(method):
     roll = lowd.datasets.roll_with_hole(1000, seed=2)
-    with pytest.warns(
-        ShortcutWarning, match="11 edges .*short circuits.* rows 388 and 442"
-    ):
+    with pytest.warns(ShortcutWarning, match="11 edges .*short circuits.* rows 388 and 442"):
         method(2, n_neighbors=12).fit(roll.X)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

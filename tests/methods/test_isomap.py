@@ -237,9 +237,7 @@ def test_two_far_rolls(backend):
     X, _ = roll(300)
     both = np.vstack([X, X[:200] + 500])
     model = lowd.Isomap(2, n_neighbors=8, backend=backend)
-    with pytest.warns(
-        DisconnectedGraphWarning, match="2 .*300, 200.*by their shortest edge"
-    ):
+    with pytest.warns(DisconnectedGraphWarning, match="2 .*300, 200.*by their shortest edge"):
         Y = model.fit_transform(both)
     assert model.n_graph_components_ == 2
     same_bits(model.graph_components_, np.repeat([0, 1], [300, 200]))
@@ -259,9 +257,7 @@ def test_isolated_points_of_a_radius_graph(backend):
     """Three points with nobody near: joined by their shortest edges, or refused."""
     X = np.vstack([U, [[9.0, 0], [0, 9], [9, 9]]])
     model = lowd.Isomap(2, radius=1.0, backend=backend)
-    with pytest.warns(
-        DisconnectedGraphWarning, match="radius 1 has 4 .*7, 1, 1, 1"
-    ):
+    with pytest.warns(DisconnectedGraphWarning, match="radius 1 has 4 .*7, 1, 1, 1"):
         model.fit(X)
     same_bits(model.graph_components_, np.array([0] * 7 + [1, 2, 3]))
     assert len(model.bridges_) == 3
