@@ -1,4 +1,4 @@
-"""The color circle, from how similar people find 14 lights."""
+"""Non-metric MDS of similarities between 14 colors, as people judged them: the color circle."""
 
 import numpy as np
 

@@ -1,8 +1,8 @@
-"""Every method on two embedded data sets: fit on 80 %, map the other 20 %, look at the result.
+"""Every method on two data sets: fit on 80 %, transform the other 20 %, show the embeddings.
 
 Usage: python examples/demo.py OUTDIR
 
-Writes coordinates (CSV), one saved model and, if matplotlib is installed, pictures.
+Writes embeddings (CSV), one saved model and, if matplotlib is installed, figures.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from sklearn.neighbors import NearestNeighbors
 
 import lowd
 
-K = 10  # neighbors that a good map keeps
+K = 10  # neighbors for the recall
 
-# Paul Tol's "muted" colors, the light ones darkened: told apart with any color vision.
+# Paul Tol's "muted" colors, the light ones darkened: distinct under any color vision.
 ROSE, INDIGO, OCHRE, GREEN, SKY = "#CC6677", "#332288", "#C9A227", "#117733", "#4C9FD6"
 WINE, TEAL, OLIVE, PURPLE, GRAY = "#882255", "#44AA99", "#7F7F1F", "#AA4499", "#666666"
 COLORS = (ROSE, INDIGO, OCHRE, GREEN, SKY, WINE, TEAL, OLIVE, PURPLE, GRAY)
 
 
 class Split(NamedTuple):
-    """A data set, part of it held out; `label` only colors the pictures."""
+    """A data set, part of it held out; `label` only colors the figures."""
 
     name: str
     train: np.ndarray
@@ -43,11 +43,11 @@ class Result(NamedTuple):
     title: str
     file: str
     model: Any
-    places: np.ndarray  # of the training rows
-    new_places: np.ndarray  # of the held-out rows, by the map
+    Y: np.ndarray  # embedding of the training points
+    Y_new: np.ndarray  # of the held-out points, by transform
     seconds: float
     recall: float
-    warned: list[str]
+    warnings: list[str]
 
 
 def main(out: Path) -> None:
@@ -61,9 +61,9 @@ def main(out: Path) -> None:
         show(data, results[data.name])
         for result in results[data.name]:
             write(out / f"{data.name}_{result.file}.csv", data, result)
-    keep(out / "digits_pca.lowd", splits[0], results["digits"][0])
+    save_and_load(out / "digits_pca.lowd", splits[0], results["digits"][0])
     if find_spec("matplotlib") is None:
-        print("No pictures: matplotlib is not installed (pip install 'lowd[app]').")
+        print("No figures: matplotlib is not installed (pip install 'lowd[app]').")
     else:
         draw(out, splits, results)
     print(f"{len(list(out.glob('*')))} files in {out}/")
@@ -74,7 +74,7 @@ def split(name: str, X: np.ndarray, label: np.ndarray) -> Split:
 
 
 def jobs(data: Split) -> list[tuple[str, str, Any]]:
-    """Title, file name and model. Projections are no pictures: they keep half of many columns."""
+    """Title, file name and model. Random projections keep half of the columns and are not drawn."""
     k = max(2, data.train.shape[1] // 2)
     rbf: dict[str, Any] = {"kernel": "rbf", "gamma": "median"}
     return [
@@ -104,48 +104,48 @@ def run(data: Split, title: str, file: str, model: Any) -> Result:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         start = time.perf_counter()
-        places = model.fit_transform(data.train)
+        Y = model.fit_transform(data.train)
         seconds = time.perf_counter() - start
-        new_places = model.transform(data.new)
-    kept = recall(data.train, data.new, places, new_places)
-    warned = [f"{w.category.__name__}: {w.message}" for w in caught]
-    return Result(title, file, model, places, new_places, seconds, kept, warned)
+        Y_new = model.transform(data.new)
+    messages = [f"{w.category.__name__}: {w.message}" for w in caught]
+    share = recall(data.train, data.new, Y, Y_new)
+    return Result(title, file, model, Y, Y_new, seconds, share, messages)
 
 
-def recall(X: np.ndarray, Q: np.ndarray, Y: np.ndarray, P: np.ndarray) -> float:
-    """Share of the K nearest training rows that are still the nearest in the map."""
-    true, seen = (
+def recall(X: np.ndarray, Q: np.ndarray, Y: np.ndarray, Y_new: np.ndarray) -> float:
+    """Share of the K nearest training points that are also nearest in the embedding."""
+    true, found = (
         NearestNeighbors(n_neighbors=K).fit(A).kneighbors(B, return_distance=False)
-        for A, B in ((X, Q), (Y, P))
+        for A, B in ((X, Q), (Y, Y_new))
     )
-    return float((true[:, :, None] == seen[:, None, :]).any(2).mean())
+    return float((true[:, :, None] == found[:, None, :]).any(2).mean())
 
 
 def show(data: Split, results: list[Result]) -> None:
     n, d = data.train.shape
-    print(f"\n{data.name}: fitted on {n} rows of {d} columns, {len(data.new)} rows held out")
-    print(f"{'method':<26}{'fit':>9}  {'map':>8}{f'recall@{K}':>11}  spectrum")
+    print(f"\n{data.name}: fitted on {n} samples of {d} features, {len(data.new)} held out")
+    print(f"{'method':<26}{'fit':>9}  {'columns':>8}{f'recall@{K}':>11}  spectrum")
     for r in results:
-        shape = f"{d} -> {r.new_places.shape[1]}"
+        shape = f"{d} -> {r.Y_new.shape[1]}"
         line = f"{r.title:<26}{1000 * r.seconds:>6.0f} ms  {shape:>8}{r.recall:>11.0%}"
         print(f"{line}  {spectrum(r.model)}")
     for r in results:
-        for text in r.warned:
+        for text in r.warnings:
             print(f"  {r.title}: {text}")
 
 
 def spectrum(model: Any) -> str:
-    """What the model says of itself."""
+    """The spectrum or the objective that the model reports."""
     if hasattr(model, "explained_variance_ratio_"):
         return f"{model.explained_variance_ratio_.sum():.0%} of the variance"
     if hasattr(model, "trace_error_"):
-        return f"landmarks miss {model.trace_error_:.1%} of the kernel"
+        return f"landmarks miss {model.trace_error_:.1%} of the kernel's trace"
     if hasattr(model, "kl_divergence_"):
         return f"KL divergence {model.kl_divergence_:.3g}"
     if hasattr(model, "stress1_"):
         return f"Stress-1 {model.stress1_:.3g}"
     if not hasattr(model, "eigenvalues_"):
-        return "none: the axes are drawn"
+        return "none: random directions"
     shown = "eigenvalues " + ", ".join(f"{value:.3g}" for value in model.eigenvalues_[:3])
     if hasattr(model, "negative_eigenvalue_mass_"):
         shown += f"; {model.negative_eigenvalue_mass_:.0%} negative"
@@ -153,27 +153,27 @@ def spectrum(model: Any) -> str:
 
 
 def write(path: Path, data: Split, result: Result) -> None:
-    axes = ",".join(f"y{j + 1}" for j in range(result.places.shape[1]))
+    axes = ",".join(f"y{j + 1}" for j in range(result.Y.shape[1]))
     with path.open("w") as file:
         file.write(f"set,label,{axes}\n")
-        for name, labels, places in (
-            ("train", data.train_label, result.places),
-            ("held-out", data.new_label, result.new_places),
+        for name, labels, Y in (
+            ("train", data.train_label, result.Y),
+            ("held-out", data.new_label, result.Y_new),
         ):
-            for label, place in zip(labels, places, strict=True):
-                file.write(f"{name},{label:.6g}," + ",".join(f"{y:.6g}" for y in place) + "\n")
+            for label, point in zip(labels, Y, strict=True):
+                file.write(f"{name},{label:.6g}," + ",".join(f"{y:.6g}" for y in point) + "\n")
 
 
-def keep(path: Path, data: Split, result: Result) -> None:
+def save_and_load(path: Path, data: Split, result: Result) -> None:
     lowd.save(result.model, path)
-    same = (lowd.load(path).transform(data.new) == result.new_places).all()
+    same = (lowd.load(path).transform(data.new) == result.Y_new).all()
     print(
         f"\n{path.name}: saved ({path.stat().st_size:,} bytes) and loaded; "
-        f"held-out places {'are the same, bit by bit' if same else 'DIFFER'}."
+        f"coordinates of held-out points {'are bit-identical' if same else 'DIFFER'}."
     )
 
 
-# -- pictures ------------------------------------------------------------------------------------
+# -- figures ------------------------------------------------------------------------------------
 
 
 def draw(out: Path, splits: list[Split], results: dict[str, list[Result]]) -> None:
@@ -192,27 +192,27 @@ def draw(out: Path, splits: list[Split], results: dict[str, list[Result]]) -> No
 
 
 def save_small(figure: Any, path: Path) -> None:
-    """A PNG of 255 colors and white, which takes a third of the usual size."""
+    """Save a PNG of 255 colors and white, which takes a third of the usual size."""
     from PIL import Image
 
     figure.canvas.draw()
     pixels = np.asarray(figure.canvas.buffer_rgba())[:, :, :3]
-    few = Image.fromarray(pixels).quantize(255, method=Image.Quantize.MAXCOVERAGE)
+    quantized = Image.fromarray(pixels).quantize(255, method=Image.Quantize.MAXCOVERAGE)
     palette = np.full((256, 3), 255, np.uint8)
-    found = np.reshape(few.getpalette() or [], (-1, 3))[:255]
-    palette[: len(found)] = found
-    index = np.where((pixels == 255).all(2), 255, few).astype(np.uint8)  # white stays white
-    picture = Image.fromarray(index)
-    picture.putpalette(palette.tobytes())
-    picture.save(path, optimize=True)
+    colors = np.reshape(quantized.getpalette() or [], (-1, 3))[:255]
+    palette[: len(colors)] = colors
+    index = np.where((pixels == 255).all(2), 255, quantized).astype(np.uint8)  # white stays white
+    image = Image.fromarray(index)
+    image.putpalette(palette.tobytes())
+    image.save(path, optimize=True)
 
 
-def pictured(results: list[Result], *files: str) -> list[Result]:
+def select(results: list[Result], *files: str) -> list[Result]:
     return [r for file in files for r in results if r.file == file]
 
 
 def bare(axes: Any, title: str, note: str = "") -> None:
-    """Axes of a map have no units: only shapes and gaps can be read."""
+    """Hide ticks and spines: the axes of an embedding have no units."""
     axes.set_title(title, fontsize=12, pad=20 if note else 6)
     axes.text(0.5, 1.02, note, transform=axes.transAxes, ha="center", color=GRAY, fontsize=9)
     (x0, y0), (x1, y1) = axes.dataLim.get_points()
@@ -225,16 +225,16 @@ def bare(axes: Any, title: str, note: str = "") -> None:
 def digits_figure(plt: Any, data: Split, results: list[Result]) -> Any:
     figure, panels = plt.subplots(2, 3, figsize=(11, 8.6), layout="compressed")
     files = ("pca", "kernel_pca", "isomap", "laplacian", "ltsa", "tsne")
-    for axes, r in zip(panels.flat, pictured(results, *files), strict=True):
+    for axes, r in zip(panels.flat, select(results, *files), strict=True):
         for digit, color in enumerate(COLORS):
             old, new = data.train_label == digit, data.new_label == digit
-            axes.scatter(*r.places[old].T, s=9, color=color, alpha=0.3, linewidths=0)
+            axes.scatter(*r.Y[old].T, s=9, color=color, alpha=0.3, linewidths=0)
             for rim, ink in ((1.8, "white"), (0.2, color)):  # a halo keeps numerals readable
-                axes.scatter(*r.new_places[new].T, s=40, color=ink, marker=f"${digit}$", lw=rim)
-        bare(axes, r.title, f"keeps {r.recall:.0%} of the {K} nearest neighbors")
+                axes.scatter(*r.Y_new[new].T, s=40, color=ink, marker=f"${digit}$", lw=rim)
+        bare(axes, r.title, f"preserves {r.recall:.0%} of the {K} nearest neighbors")
     figure.supxlabel(
-        f"dots: {len(data.train)} training rows     numerals: {len(data.new)} held-out rows, "
-        "placed by the map",
+        f"dots: {len(data.train)} training points     numerals: {len(data.new)} held-out points, "
+        "embedded by transform",
         fontsize=10,
     )
     return figure
@@ -242,28 +242,28 @@ def digits_figure(plt: Any, data: Split, results: list[Result]) -> Any:
 
 def roll_figure(plt: Any, data: Split, results: list[Result]) -> Any:
     figure, panels = plt.subplots(2, 4, figsize=(13, 7.8), layout="compressed")
-    look: dict[str, Any] = {"cmap": "viridis", "vmin": 4.7, "vmax": 14.2}
+    style: dict[str, Any] = {"cmap": "viridis", "vmin": 4.7, "vmax": 14.2}
     first = panels[0, 0]
-    colors = first.scatter(*data.train[:, [0, 2]].T, s=6, c=data.train_label, **look)
+    colors = first.scatter(*data.train[:, [0, 2]].T, s=6, c=data.train_label, **style)
     bare(first, "the data", "seen along the axis of the roll")
     files = ("pca", "kernel_pca", "isomap", "lle", "modified_lle", "ltsa", "laplacian")
-    for axes, r in zip(panels.flat[1:], pictured(results, *files), strict=True):
-        axes.scatter(*r.places.T, s=8, c=data.train_label, alpha=0.5, linewidths=0, **look)
+    for axes, r in zip(panels.flat[1:], select(results, *files), strict=True):
+        axes.scatter(*r.Y.T, s=8, c=data.train_label, alpha=0.5, linewidths=0, **style)
         rim: dict[str, Any] = {"edgecolors": "black", "linewidths": 0.5}
-        axes.scatter(*r.new_places.T, s=13, c=data.new_label, **rim, **look)
-        bare(axes, r.title, f"keeps {r.recall:.0%} of the {K} nearest neighbors")
+        axes.scatter(*r.Y_new.T, s=13, c=data.new_label, **rim, **style)
+        bare(axes, r.title, f"preserves {r.recall:.0%} of the {K} nearest neighbors")
     figure.colorbar(colors, ax=panels, label="position along the roll", shrink=0.75, pad=0.01)
     figure.supxlabel(
-        f"plain: {len(data.train)} training rows     rimmed: {len(data.new)} held-out rows, "
-        "placed by the map\nPCA and kernel PCA see straight distances only; the others follow the "
-        "neighbor graph along the roll.",
+        f"plain: {len(data.train)} training points     outlined: {len(data.new)} held-out points, "
+        "embedded by transform\nPCA and kernel PCA use Euclidean distances; the others use the "
+        "neighbor graph, which follows the roll.",
         fontsize=10,
     )
     return figure
 
 
 def spectrum_figure(plt: Any, data: Split) -> Any:
-    """Three spectra of the digits; the one of the Manhattan distances has a negative side."""
+    """Three spectra of the digits; that of the Manhattan distances has negative eigenvalues."""
     X = data.train[:600]  # few enough for lowd to compute every eigenvalue
     pca = lowd.PCA().fit(data.train)
     with warnings.catch_warnings():
@@ -275,11 +275,11 @@ def spectrum_figure(plt: Any, data: Split) -> Any:
     share = 100 * pca.explained_variance_ratio_
     axis = np.arange(1, len(share) + 1)
     enough = int(np.searchsorted(share.cumsum(), 95)) + 1
-    left.bar(axis, share, color=TEAL, label="each axis")
-    left.plot(axis, share.cumsum(), color=INDIGO, label="all up to it")
+    left.bar(axis, share, color=TEAL, label="each component")
+    left.plot(axis, share.cumsum(), color=INDIGO, label="cumulative")
     left.plot(enough, share.cumsum()[enough - 1], "o", color=INDIGO, ms=5)
-    left.text(enough + 1, 88, f"{enough} axes: 95 %", color=INDIGO)
-    left.set(title="PCA", xlabel="axis", ylabel="% of the variance", ylim=(0, 104))
+    left.text(enough + 1, 88, f"{enough} components: 95 %", color=INDIGO)
+    left.set(title="PCA", xlabel="component", ylabel="% of the variance", ylim=(0, 104))
     left.legend(frameon=False, loc="center right")
 
     values = 100 * mds.spectrum_ / np.abs(mds.spectrum_).sum()
@@ -287,7 +287,7 @@ def spectrum_figure(plt: Any, data: Split) -> Any:
     for word, color, part in (("positive", TEAL, values > 0), ("negative", ROSE, values < 0)):
         label = f"{word}: {np.abs(values[part]).sum():.0f} % in all"
         middle.plot(rank[part], np.abs(values[part]), ".", ms=4, color=color, label=label)
-    middle.set(title="ClassicalMDS, manhattan", ylabel="size, % of all", ylim=(3e-4, 60))
+    middle.set(title="ClassicalMDS, manhattan", ylabel="absolute value, % of all", ylim=(3e-4, 60))
     middle.legend(frameon=False, loc="upper right")
 
     values = 100 * kernel.eigenvalues_ / kernel.eigenvalues_.sum()

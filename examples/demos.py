@@ -1,4 +1,4 @@
-"""The pictures of docs/demos: every demonstration whose data are found.
+"""Draw the figures of docs/demos: every demonstration whose data are found.
 
 Usage: python examples/demos.py docs/images/demos [DATA FOLDER]
 """
@@ -16,8 +16,8 @@ from PIL import Image
 from lowd import demos
 from lowd.errors import MissingFileError
 
-MOST_PIXELS = 1400  # of the longer side
-MOST_BYTES = 120_000
+MAX_PIXELS = 1400  # of the longer side
+MAX_BYTES = 120_000  # per figure, so that the repository stays small
 
 
 def main(out: Path, data: Path | None = None) -> None:
@@ -35,24 +35,24 @@ def main(out: Path, data: Path | None = None) -> None:
 
 
 def shrink(source: Path, target: Path) -> None:
-    """A PNG of at most 255 colors and white, made smaller until it is a small file."""
-    picture = Image.open(source).convert("RGB")
-    side = MOST_PIXELS
-    write(picture, side, target)
-    while target.stat().st_size > MOST_BYTES:
+    """Save a PNG of at most 255 colors and white, reduced until the file is small."""
+    image = Image.open(source).convert("RGB")
+    side = MAX_PIXELS
+    write(image, side, target)
+    while target.stat().st_size > MAX_BYTES:
         side = int(0.9 * side)
-        write(picture, side, target)
+        write(image, side, target)
 
 
-def write(picture: Any, side: int, target: Path) -> None:
-    small = picture.copy()
+def write(image: Any, side: int, target: Path) -> None:
+    small = image.copy()
     small.thumbnail((side, side), Image.Resampling.LANCZOS)
     pixels = np.asarray(small)
-    few = small.quantize(255, method=Image.Quantize.MAXCOVERAGE)
+    quantized = small.quantize(255, method=Image.Quantize.MAXCOVERAGE)
     palette = np.full((256, 3), 255, np.uint8)
-    found = np.reshape(few.getpalette() or [], (-1, 3))[:255]
-    palette[: len(found)] = found
-    index = np.where((pixels == 255).all(2), 255, few).astype(np.uint8)  # white stays white
+    colors = np.reshape(quantized.getpalette() or [], (-1, 3))[:255]
+    palette[: len(colors)] = colors
+    index = np.where((pixels == 255).all(2), 255, quantized).astype(np.uint8)  # white stays white
     indexed = Image.fromarray(index)
     indexed.putpalette(palette.tobytes())
     indexed.save(target, optimize=True)

@@ -1,4 +1,4 @@
-"""Handwritten digits: a map by t-SNE, and new digits placed in it."""
+"""t-SNE of handwritten digits, and new digits embedded by `transform`."""
 
 import lowd
 from lowd import datasets, plot
@@ -9,6 +9,6 @@ old, new = digits.X[:1000], digits.X[1000:]
 model = lowd.TSNE(2).fit(old)
 print(lowd.evaluate(old, model.embedding_, labels=digits.labels[:1000]))
 
-places = model.transform(new)  # the map stays as it is
+Y_new = model.transform(new)  # the training embedding stays fixed
 plot.save(plot.scatter(model.embedding_, digits.labels[:1000]), "digits.png")
-plot.save(plot.scatter(places, digits.labels[1000:]), "digits_new.png")
+plot.save(plot.scatter(Y_new, digits.labels[1000:]), "digits_new.png")

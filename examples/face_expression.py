@@ -1,4 +1,4 @@
-"""A film of one face: LLE puts like expressions side by side.
+"""Locally linear embedding of a film of one face: neighbors have similar expressions.
 
 Needs frey_faces.npz in the folder that LOWD_DATA names.
 """

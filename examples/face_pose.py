@@ -1,4 +1,4 @@
-"""Rendered faces: three dimensions of Isomap are the light and the two angles of the head.
+"""Isomap of rendered faces: its three dimensions are the light and the two angles of the head.
 
 Needs isomap_faces_32x32.npz in the folder that LOWD_DATA names.
 """

@@ -1,4 +1,4 @@
-"""The pictures of docs, drawn by the methods and plots that they explain.
+"""Draw the figures of the documentation with the methods and plots that they explain.
 
 Usage: python examples/figures.py docs/images
 """
@@ -20,7 +20,7 @@ from sklearn.datasets import load_digits, make_circles, make_moons, make_swiss_r
 
 import lowd
 from demo import COLORS, GRAY, INDIGO, OCHRE, ROSE, TEAL, bare, save_small
-from gallery import PICTURES, figure_of
+from gallery import PLOTS, figure_of
 
 # Miles by air between ten cities of the USA: R's `UScitiesD`, the upper triangle row by row.
 CITIES = (
@@ -38,8 +38,8 @@ def main(out: Path) -> None:
     for draw in (*linear, classical_mds, metrics, kernel_pca, landmarks, *graphs):
         save_small(draw(), out / f"{draw.__name__}.png")
         plt.close("all")
-    for picture in PICTURES:
-        save_small(figure_of(picture()), out / f"{picture.__name__}.png")
+    for plotted in PLOTS:
+        save_small(figure_of(plotted()), out / f"{plotted.__name__}.png")
         plt.close("all")
 
 
@@ -48,7 +48,7 @@ def panels(count: int, height: float = 3.4, **more: Any) -> Any:
 
 
 def pca() -> Any:
-    """The axes of a cloud, and what `scale` and `whiten` do to them."""
+    """Principal components, and what `scale` and `whiten` do to them."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2)) @ [[3, 1.6], [0, 0.8]]
     figure, (raw, scaled, white) = panels(3, 3.6)
@@ -65,16 +65,16 @@ def pca() -> Any:
                 (0, 0),
                 arrowprops={"arrowstyle": "-|>", "color": color, "lw": 2.2},
             )
-        bare(axes, title, "axes, two standard deviations long")
-    raw.set_title("as they are", fontsize=12, pad=20)
+        bare(axes, title, "components, two standard deviations long")
+    raw.set_title("unscaled", fontsize=12, pad=20)
     scaled.set_title("scale=True", fontsize=12, pad=20)
     white.scatter(*lowd.PCA(whiten=True).fit_transform(X).T, s=6, color=TEAL, alpha=0.6, lw=0)
-    bare(white, "whiten=True", "coordinates: all axes count the same")
+    bare(white, "whiten=True", "all components have unit variance")
     return figure
 
 
 def gaussian() -> Any:
-    """How squared distances change: less, the more dimensions are kept."""
+    """Relative change of squared distances: less, the more components."""
     X = np.random.default_rng(0).normal(size=(200, 5000))
     true = pdist(X, "sqeuclidean")
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
@@ -82,19 +82,19 @@ def gaussian() -> Any:
         Y = lowd.GaussianRandomProjection(k, random_state=0).fit_transform(X)
         ratio = pdist(Y, "sqeuclidean") / true
         left.hist(ratio, 60, histtype="step", density=True, color=color, lw=1.6, label=f"k = {k}")
-    left.set(title="200 rows of 5,000 columns", xlabel="squared distance, after / before")
+    left.set(title="200 samples of 5,000 features", xlabel="squared distance, after / before")
     left.set(yticks=[], ylabel="pairs")
     left.legend(frameon=False)
     n = np.logspace(1, 7, 60)
     for eps, color in ((0.1, INDIGO), (0.2, TEAL), (0.4, OCHRE)):
         right.loglog(n, lowd.jl_min_dim(n, eps), color=color)
         right.text(1.3e7, lowd.jl_min_dim(1e7, eps), f"eps = {eps}", color=color, va="center")
-    right.set(title='n_components="auto"', xlabel="rows", ylabel="dimensions needed")
+    right.set(title='n_components="auto"', xlabel="samples", ylabel="components needed")
     return figure
 
 
 def sparse() -> Any:
-    """Few non-zeros are enough for rows that spread over many columns, not for spiky rows."""
+    """Few non-zeros are enough for rows spread over many columns, not for sparse rows."""
     rng = np.random.default_rng(0)
     spread = rng.normal(size=(200, 2000))
     spiky = np.where(rng.random((200, 2000)) < 0.002, rng.normal(size=(200, 2000)), 0)
@@ -117,7 +117,7 @@ def sparse() -> Any:
 
 
 def hadamard() -> Any:
-    """A spike is spread over all entries, so that any sample of them will do."""
+    """The Hadamard transform spreads a spike over all entries, so that any few of them will do."""
     row = np.zeros((1, 64))
     row[0, [9, 30]] = 1.0, -0.6
     model = lowd.HadamardRandomProjection(16, random_state=0).fit(row)
@@ -128,8 +128,8 @@ def hadamard() -> Any:
         ("16 entries kept, scaled", model.map_.rows, model.transform(row)[0], INDIGO),
     ]
     figure, three = panels(3, 2.4, sharey=True)
-    for axes, (title, place, value, color) in zip(three, steps, strict=True):
-        axes.vlines(place, 0, value, color=color, lw=2)
+    for axes, (title, index, value, color) in zip(three, steps, strict=True):
+        axes.vlines(index, 0, value, color=color, lw=2)
         axes.axhline(0, color=GRAY, lw=0.6)
         axes.set(title=title, xticks=[0, 32, 63], xlim=(-2, 65), xlabel="entry")
         axes.text(2, -0.85, f"squared length {value @ value:.2f}", color=GRAY, fontsize=9)
@@ -138,7 +138,7 @@ def hadamard() -> Any:
 
 
 def classical_mds() -> Any:
-    """Nine cities from their distances; the tenth from its distances to those nine."""
+    """Classical MDS of nine cities; the tenth is embedded from its distances to those nine."""
     names = CITIES.split()
     D = np.zeros((10, 10))
     D[np.triu_indices(10, 1)] = np.array(MILES.split(), float)
@@ -148,46 +148,46 @@ def classical_mds() -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", lowd.errors.IndefiniteWarning)  # the Earth is round
         mds = lowd.ClassicalMDS(2, metric="precomputed").fit(D[np.ix_(old, old)])
-    place = mds.transform(D[new : new + 1, old])[0]
+    denver = mds.transform(D[new : new + 1, old])[0]
     west = np.sign(mds.embedding_[names.index("Seattle") - 1, 0])
     north = np.sign(mds.embedding_[names.index("Seattle") - 1, 1])
-    turn = np.array([-west, north])  # a map knows no compass: turn it as atlases do
+    flip = np.array([-west, north])  # an embedding has no orientation: reflect it as in an atlas
     figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
-    axes.scatter(*(mds.embedding_ * turn).T, color=INDIGO, s=22)
-    axes.scatter(*(place * turn), color=ROSE, s=60, marker="*")
-    for name, at in zip(np.array(names)[old], mds.embedding_ * turn, strict=True):
+    axes.scatter(*(mds.embedding_ * flip).T, color=INDIGO, s=22)
+    axes.scatter(*(denver * flip), color=ROSE, s=60, marker="*")
+    for name, at in zip(np.array(names)[old], mds.embedding_ * flip, strict=True):
         axes.annotate(name.replace("_", " "), at, (5, 4), textcoords="offset points", fontsize=9)
-    axes.annotate("Denver, placed afterwards", place * turn, (7, 4), textcoords="offset points")
+    axes.annotate("Denver, by transform", denver * flip, (7, 4), textcoords="offset points")
     axes.set(xlabel="miles", xlim=(-1600, 1500), ylim=(-750, 800))
     axes.set_aspect("equal")
     return figure
 
 
 def metrics() -> Any:
-    """The digits by three distances, and by few landmarks."""
+    """Classical MDS of the digits by three metrics, and with few landmarks."""
     X, digit = load_digits(return_X_y=True)
     models = [lowd.ClassicalMDS(2, metric=name) for name in ("euclidean", "manhattan", "cosine")]
     models.append(lowd.ClassicalMDS(2, metric="manhattan", n_landmarks=100))
     figure, four = panels(4, 3.7)
     for axes, model in zip(four, models, strict=True):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", lowd.errors.IndefiniteWarning)  # the note says it
+            warnings.simplefilter("ignore", lowd.errors.IndefiniteWarning)  # the figure says it
             Y = model.fit_transform(X)
         axes.scatter(*Y.T, s=5, c=np.array(COLORS)[digit], alpha=0.6, linewidths=0)
         title = model.metric + (", 100 landmarks" if model.n_landmarks else "")
-        bare(axes, title, f"negative mass {model.negative_eigenvalue_mass_:.0%}")
+        bare(axes, title, f"negative eigenvalue mass {model.negative_eigenvalue_mass_:.0%}")
     return figure
 
 
 def kernel_pca() -> Any:
-    """Rings: straight axes cannot part them, an rbf kernel of the right width can."""
+    """Kernel PCA separates two rings with an rbf kernel of the right width; PCA cannot."""
     X, ring = make_circles(600, factor=0.35, noise=0.07, random_state=0)
     figure, four = panels(4, 3.7)
-    maps = [("the data (and PCA)", lowd.PCA(2))]
-    maps += [(f"rbf, gamma={g}", lowd.KernelPCA(2, kernel="rbf", gamma=g)) for g in (0.1, 3, 60)]
-    note = {None: "no straight axis parts the rings", 0.1: "too wide: nearly PCA"}
-    note |= {3: "one axis parts them", 60: "too narrow: a ring becomes a dot"}
-    for axes, (title, model) in zip(four, maps, strict=True):
+    models = [("the data (and PCA)", lowd.PCA(2))]
+    models += [(f"rbf, gamma={g}", lowd.KernelPCA(2, kernel="rbf", gamma=g)) for g in (0.1, 3, 60)]
+    note = {None: "not linearly separable", 0.1: "too wide: nearly PCA"}
+    note |= {3: "the first axis separates them", 60: "too narrow: a ring becomes a point"}
+    for axes, (title, model) in zip(four, models, strict=True):
         Y = model.fit_transform(X)
         for number, color in enumerate((INDIGO, OCHRE)):
             axes.scatter(*Y[ring == number].T, s=7, color=color, alpha=0.7, linewidths=0)
@@ -196,7 +196,7 @@ def kernel_pca() -> Any:
 
 
 def landmarks() -> Any:
-    """Landmarks: how much of the kernel they miss, by their number."""
+    """Trace error of kernel PCA against the number of landmarks."""
     X = load_digits().data
     figure, axes = plt.subplots(figsize=(5, 3.2), layout="constrained")
     counts = np.array([10, 20, 50, 100, 200, 400, 800])
@@ -206,7 +206,7 @@ def landmarks() -> Any:
         missed = [lowd.KernelPCA(2, n_landmarks=m, **rbf).fit(X).trace_error_ for m in counts]
         label = "gamma = " + ("median" if factor == 1 else f"{factor} × median")
         axes.loglog(counts, 100 * np.array(missed), "o-", ms=4, color=color, label=label)
-    axes.set(xlabel="n_landmarks", ylabel="trace_error_, %", title="the digits, rbf kernel")
+    axes.set(xlabel="n_landmarks", ylabel="trace_error_, %", title="digits, rbf kernel")
     axes.set_xticks(counts, map(str, counts))
     axes.minorticks_off()
     axes.legend(frameon=False)
@@ -214,21 +214,21 @@ def landmarks() -> Any:
 
 
 def isomap() -> Any:
-    """A rolled sheet: folded by PCA, unrolled by Isomap, new points in place, and its dimension."""
+    """A Swiss roll by PCA and by Isomap, with new points, and the residual variance."""
     (X, along), (new, there) = (_roll(n, seed) for n, seed in ((1200, 0), (60, 1)))
     figure = plt.figure(figsize=(13.2, 3.4), layout="compressed")
-    room = figure.add_subplot(1, 4, 1, projection="3d")
-    room.scatter(*X.T, c=along, cmap="viridis", s=5, linewidths=0)
-    room.view_init(8, -72)
-    room.set_axis_off()
-    room.set_title("a rolled sheet")
+    roll = figure.add_subplot(1, 4, 1, projection="3d")
+    roll.scatter(*X.T, c=along, cmap="viridis", s=5, linewidths=0)
+    roll.view_init(8, -72)
+    roll.set_axis_off()
+    roll.set_title("a Swiss roll")
     flat, unrolled, elbow = (figure.add_subplot(1, 4, i) for i in (2, 3, 4))
     model = lowd.Isomap(4, n_neighbors=10).fit(X)
     for axes, method, title in ((flat, lowd.PCA(2).fit(X), "PCA"), (unrolled, model, "Isomap")):
         axes.scatter(*method.transform(X)[:, :2].T, c=along, cmap="viridis", s=5, linewidths=0)
-        places = method.transform(new)[:, :2].T
-        axes.scatter(*places, c=there, cmap="viridis", s=34, edgecolors="black", linewidths=0.7)
-        bare(axes, f"{title}, new points ringed")
+        Q = method.transform(new)[:, :2]
+        axes.scatter(*Q.T, c=there, cmap="viridis", s=34, edgecolors="black", linewidths=0.7)
+        bare(axes, f"{title}, new points outlined")
     elbow.plot(range(1, 5), model.residual_variance_, "o-", color=INDIGO)
     elbow.set(xticks=range(1, 5), xlabel="dimensions", title="residual variance", ylim=(0, None))
     return figure
@@ -241,53 +241,65 @@ def _roll(n: int, seed: int) -> tuple[Any, Any]:
 
 
 def locally_linear() -> Any:
-    """A rolled sheet by the four locally linear methods, with new points in place."""
+    """A Swiss roll by the four methods of the LLE family, with new points."""
     (X, along), (new, there) = (_roll(n, seed) for n, seed in ((1500, 0), (60, 1)))
     figure, four = panels(4, 3.7)
     family = (lowd.LocallyLinearEmbedding, lowd.ModifiedLLE, lowd.HessianLLE, lowd.LTSA)
     for axes, method in zip(four, family, strict=True):
         model = method(2, n_neighbors=12).fit(X)
         axes.scatter(*model.embedding_.T, c=along, cmap="viridis", s=5, linewidths=0)
-        places = model.transform(new).T
-        axes.scatter(*places, c=there, cmap="viridis", s=34, edgecolors="black", linewidths=0.7)
-        bare(axes, method.__name__, "a Swiss roll, new points ringed")
+        axes.scatter(
+            *model.transform(new).T,
+            c=there,
+            cmap="viridis",
+            s=34,
+            edgecolors="black",
+            linewidths=0.7,
+        )
+        bare(axes, method.__name__, "a Swiss roll, new points outlined")
     return figure
 
 
 def laplacian_eigenmaps() -> Any:
-    """A roll by few and by many neighbors, and where the Fiedler vector cuts two moons."""
+    """A Swiss roll with few and with many neighbors, and the Fiedler vector of two moons."""
     X, t = make_swiss_roll(1500, random_state=0)
     figure, four = panels(4, 3.7)
     four[0].scatter(X[:, 0], X[:, 2], s=5, c=t, cmap="viridis", linewidths=0)
     bare(four[0], "a Swiss roll, from the side", "color: length along it")
-    notes = {10: "axis 1 follows the roll", 60: "60 neighbors join the turns"}
+    notes = {10: "axis 1 follows the roll", 60: "60 neighbors: short circuits"}
     for axes, k in zip(four[1:], (10, 60), strict=False):
         Y = lowd.LaplacianEigenmaps(2, n_neighbors=k).fit_transform(X)
         axes.scatter(*Y.T, s=5, c=t, cmap="viridis", linewidths=0)
         bare(axes, f"n_neighbors={k}", notes[k])
     moons, _ = make_moons(500, noise=0.08, random_state=0)
     model = lowd.LaplacianEigenmaps(1).fit(moons)
-    place = model.embedding_[:, 0]
-    limit = np.abs(place).max()
-    four[3].scatter(*moons.T, s=7, c=place, cmap="coolwarm", vmin=-limit, vmax=limit, linewidths=0)
+    fiedler = model.embedding_[:, 0]
+    limit = np.abs(fiedler).max()
+    four[3].scatter(
+        *moons.T, s=7, c=fiedler, cmap="coolwarm", vmin=-limit, vmax=limit, linewidths=0
+    )
     bare(
-        four[3], "two moons, colored by axis 1", f"λ = {model.fiedler_value_:.4f}: nearly two parts"
+        four[3],
+        "two moons, colored by axis 1",
+        f"λ = {model.fiedler_value_:.4f}: nearly disconnected",
     )
     return figure
 
 
 def diffusion_maps() -> Any:
-    """What alpha does to uneven sampling, and time to the spectrum."""
+    """The effect of alpha on uneven sampling, and of time on the spectrum."""
     rng = np.random.default_rng(0)
     t = np.r_[rng.uniform(0, np.pi, 1200), rng.uniform(np.pi, 2 * np.pi, 120)]
     X = np.c_[np.cos(t), np.sin(t)] * (1 + 0.03 * rng.normal(size=(len(t), 1)))
     figure, four = panels(4, 3.7)
     four[0].scatter(*X.T, s=5, c=t, cmap="twilight", linewidths=0)
-    bare(four[0], "a ring", "ten times as many rows on top")
+    bare(four[0], "a ring", "ten times as many samples on top")
     for axes, alpha in zip(four[1:], (0.0, 1.0), strict=False):
         model = lowd.DiffusionMaps(2, alpha=alpha, time=0, sigma=0.15).fit(X)
         axes.scatter(*model.embedding_.T, s=5, c=t, cmap="twilight", linewidths=0)
-        bare(axes, f"alpha={alpha:g}", "the density shows" if alpha == 0 else "only the shape")
+        bare(
+            axes, f"alpha={alpha:g}", "depends on the density" if alpha == 0 else "density removed"
+        )
         axes.set_aspect("equal")
     model = lowd.DiffusionMaps(12, sigma=0.15).fit(X)
     for steps, color in ((1, TEAL), (10, INDIGO), (100, OCHRE)):

@@ -1,4 +1,4 @@
-"""The pictures of docs/plots.md and docs/compare.md, one function each."""
+"""The figures of docs/plots.md and docs/compare.md, one function each."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def digits() -> Any:
 
 
 @cache
-def digits_map() -> np.ndarray:
+def digits_embedding() -> np.ndarray:
     return lowd.TSNE().fit_transform(digits().data)
 
 
 @cache
-def judged() -> Any:
-    return lowd.evaluate(digits().data, digits_map(), labels=digits().target)
+def digits_evaluation() -> Any:
+    return lowd.evaluate(digits().data, digits_embedding(), labels=digits().target)
 
 
 @cache
@@ -41,7 +41,7 @@ def wine_pca() -> Any:
 
 
 def plot_classes() -> Any:
-    return plot.scatter(digits_map(), digits().target, title="digits, t-SNE")
+    return plot.scatter(digits_embedding(), digits().target, title="digits, t-SNE")
 
 
 def plot_values() -> Any:
@@ -51,7 +51,7 @@ def plot_values() -> Any:
 
 
 def plot_density() -> Any:
-    """150,000 points: two wide clouds and a small dense one that points would hide."""
+    """150,000 points: two wide clusters and a small dense one that a scatter plot would hide."""
     rng = np.random.default_rng(0)
     centers, sizes, spread = ([0, 0], [3, 1], [1, 0.6]), (100_000, 40_000, 10_000), (1, 0.8, 0.06)
     Y = np.vstack(
@@ -66,21 +66,21 @@ def plot_density() -> Any:
 
 def plot_images() -> Any:
     return plot.scatter(
-        digits_map(), digits().target, images=digits().images, image_colors="gray_r"
+        digits_embedding(), digits().target, images=digits().images, image_colors="gray_r"
     )
 
 
 def plot_quality() -> Any:
-    return plot.quality(digits_map(), judged())
+    return plot.quality(digits_embedding(), digits_evaluation())
 
 
 def plot_neighbors() -> Any:
-    worst = int(np.argmin(judged().pointwise["continuity"]))
-    return plot.neighbors(digits().data, digits_map(), worst, 12)
+    worst = int(np.argmin(digits_evaluation().pointwise["continuity"]))
+    return plot.neighbors(digits().data, digits_embedding(), worst, 12)
 
 
 def plot_shepard() -> Any:
-    return plot.shepard(judged())
+    return plot.shepard(digits_evaluation())
 
 
 def plot_scree() -> Any:
@@ -109,7 +109,7 @@ def plot_pca_steps() -> Any:
 
 
 @cache
-def compared() -> Any:
+def comparison() -> Any:
     roll = lowd.datasets.swiss_roll(800)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", lowd.errors.LowdWarning)
@@ -119,15 +119,15 @@ def compared() -> Any:
 
 
 def plot_compare() -> Any:
-    found, color = compared()
+    found, color = comparison()
     return found.plot(color, columns=3)
 
 
 def plot_rnx() -> Any:
-    return plot.rnx(compared()[0])
+    return plot.rnx(comparison()[0])
 
 
-PICTURES: tuple[Callable[[], Any], ...] = (
+PLOTS: tuple[Callable[[], Any], ...] = (
     plot_classes,
     plot_values,
     plot_density,
@@ -146,8 +146,8 @@ PICTURES: tuple[Callable[[], Any], ...] = (
 )
 
 
-def figure_of(picture: Any) -> Any:
-    """The figure of what a plot returned, in the resolution of a page."""
-    figure = np.ravel(np.array(picture, dtype=object))[0].get_figure(root=True)
+def figure_of(axes: Any) -> Any:
+    """The figure of the axes that a plot returned, in the resolution of a page."""
+    figure = np.ravel(np.array(axes, dtype=object))[0].get_figure(root=True)
     figure.set_dpi(90)
     return figure

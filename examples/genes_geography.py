@@ -1,4 +1,4 @@
-"""Genotypes: two principal components know where people come from.
+"""PCA of genotypes: two principal components show where people come from.
 
 Needs genotypes_hgdp_europe.npz in the folder that LOWD_DATA names.
 """
@@ -9,7 +9,7 @@ import lowd
 from lowd import datasets, plot
 
 people = datasets.load("genotypes_europe")
-counts = people.X.astype(np.float32)  # 0, 1 or 2 copies of an allele
+counts = people.X.astype(np.float32)  # allele counts: 0, 1 or 2
 counts[people.X < 0] = np.nan
 p = np.nanmean(counts, axis=0) / 2
 varies = (p > 0) & (p < 1)

@@ -1,4 +1,4 @@
-"""PCA in six pictures: data, centered, scaled, axes, projected, back."""
+"""PCA in six steps: data, centered, scaled, components, projection, reconstruction."""
 
 import numpy as np
 
@@ -9,5 +9,5 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 2)) @ [[2.0, 9.0], [0.0, 5.0]] + [20, 100]
 
 pca = lowd.PCA(1, scale=True).fit(X)
-print(f"the first axis holds {pca.explained_variance_ratio_[0]:.0%} of the variance")
+print(f"the first component explains {pca.explained_variance_ratio_[0]:.0%} of the variance")
 plot.save(plot.pca_steps(X), "pca_steps.png")

@@ -1,4 +1,4 @@
-"""Word vectors: nearest words, and a map of some.
+"""Word vectors: nearest neighbors by cosine distance, and MDS of some words.
 
 Needs glove6b_100d_top20k.npz in the folder that LOWD_DATA names.
 """
