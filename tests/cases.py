@@ -292,18 +292,23 @@ class Selection:
     """The combinations of case, dtype and backend for which a test is collected."""
 
     applies: Callable[[Case], bool] = any_case
+    float32: Callable[[Case], bool] = any_case
     other_backends: Callable[[Case], bool] = any_case
-    other_dtypes: bool = False
+    other_float32: bool = False  # the reference computes in float64, so it seldom differs
 
     def combinations(self, *, with_case):
-        """Every case (or none), dtype and backend; the reference computes in float64 anyway."""
+        """Every case (or none, where a test is about one method), dtype and backend."""
         for case in filter(self.applies, CASES) if with_case else [None]:
             for dtype in case.dtypes if case else (np.float64, np.float32):
                 for backend in BACKENDS:
-                    narrow = dtype == np.float32 and not self.other_dtypes
-                    other = not narrow and (case is None or self.other_backends(case))
-                    if backend == BACKENDS[0] or other:
+                    if self._takes(case, dtype == np.float32, backend != BACKENDS[0]):
                         yield {"case": case, "dtype": dtype, "backend": backend}
+
+    def _takes(self, case, narrow, other):
+        if narrow and other and not self.other_float32:
+            return False
+        accepts = [self.float32] * narrow + [self.other_backends] * other
+        return case is None or all(accept(case) for accept in accepts)
 
 
 def cases(applies=any_case, **options):

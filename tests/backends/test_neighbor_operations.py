@@ -80,8 +80,9 @@ each_set = pytest.mark.parametrize("name", SETS)
 @typed
 def test_exact_neighbors_are_those_of_a_brute_force_in_float64(name, kind):
     X = SETS[name]().astype(kind)
+    nearest, distances = brute(X, X, 15, own=True)
     for k in (1, 15):
-        agree(index(X).others(k), brute(X, X, k, own=True))
+        agree(index(X).others(k), (nearest[:, :k], distances[:, :k]))
 
 
 @each_set

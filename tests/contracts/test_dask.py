@@ -6,16 +6,26 @@ import numpy as np
 import pytest
 
 import lowd
-from cases import BY_NAME, CASES, attempt, close, fit, rows_like, same_bits
+from cases import (
+    BY_NAME,
+    attempt,
+    cases,
+    close,
+    first_of_method,
+    fit,
+    numeric,
+    rows_like,
+    same_bits,
+)
 from lowd.errors import DataError, ParameterError, UnsupportedError
 
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
 distributed = pytest.importorskip("distributed")
 
-NUMERIC = [case for case in CASES if case.source not in ("table", "words")]
-STREAMING = [case for case in CASES if case.method == "PCA" or case.method.endswith("Projection")]
-every_map = pytest.mark.parametrize("chosen", NUMERIC, ids=lambda case: case.name)
-streaming = pytest.mark.parametrize("chosen", STREAMING, ids=lambda case: case.name)
+
+def streams(case):
+    """Linear methods, which are fitted block by block."""
+    return case.method == "PCA" or case.method.endswith("Projection")
 
 
 @pytest.fixture(scope="module")
@@ -36,26 +46,25 @@ def _unknown(X):
     return lazy[da.ones(len(X), chunks=7, dtype=bool)]
 
 
-@every_map
-@pytest.mark.parametrize("kept", [np.float64, np.float32], ids=["float64", "float32"])
-def test_transform_is_the_map_of_every_block(chosen, backend, kept):
-    X, Q = chosen.data(kept)
-    model = fit(chosen.model(backend), X)
+@cases(numeric, other_backends=first_of_method)
+def test_transform_is_the_map_of_every_block(case, backend, dtype):
+    X, Q = case.data(dtype)
+    model = fit(case.model(backend), X)
     expected = model.transform(Q)
-    same = same_bits if backend == "native" else lambda a, b: close(a, b, kept)
+    same = same_bits if backend == "native" else lambda a, b: close(a, b, dtype)
     for chunks in (len(Q), 5, (3, 4), (23, 2), ((1, 20, 2), (Q.shape[1],))):
         lazy = model.transform(da.from_array(Q, chunks=chunks))
         assert isinstance(lazy, da.Array)
         assert lazy.shape == expected.shape
-        assert lazy.dtype == kept
+        assert lazy.dtype == dtype
         same(lazy.compute(scheduler="sync"), expected)
     same(model.transform(_unknown(Q)).compute(scheduler="sync"), expected)
 
 
-@every_map
-def test_transform_computes_nothing_until_asked(chosen):
-    X, Q = chosen.data()
-    model = fit(chosen.model(), X)
+@cases(lambda case: numeric(case) and first_of_method(case))
+def test_transform_computes_nothing_until_asked(case):
+    X, Q = case.data()
+    model = fit(case.model(), X)
     seen = []
 
     def block(rows):
@@ -70,23 +79,22 @@ def test_transform_computes_nothing_until_asked(chosen):
     assert one.shape == (2, lazy.shape[1])
 
 
-@streaming
-@pytest.mark.parametrize("kept", [np.float64, np.float32], ids=["float64", "float32"])
-def test_fit_equals_the_fit_in_memory(chosen, backend, kept):
+@cases(streams)
+def test_fit_equals_the_fit_in_memory(case, backend, dtype):
     """Whatever the chunks, also of columns, of one row, or of unknown size."""
-    X, Q = chosen.data(kept)
-    expected = chosen.model(backend).fit(X)
+    X, Q = case.data(dtype)
+    expected = case.model(backend).fit(X)
     for chunks in ((60, 7), (13, 7), (1, 7), (20, 3)):
         lazy = da.from_array(X, chunks=chunks)
-        model = chosen.model(backend).fit(lazy)
-        close(model.transform(Q), expected.transform(Q), kept)
+        model = case.model(backend).fit(lazy)
+        close(model.transform(Q), expected.transform(Q), dtype)
         assert model.n_features_in_ == 7
         assert model.n_components_ == expected.n_components_
-        places = chosen.model(backend).fit_transform(lazy)
+        places = case.model(backend).fit_transform(lazy)
         assert isinstance(places, da.Array)
-        close(places.compute(scheduler="sync"), expected.transform(X), kept)
-    model = chosen.model(backend).fit(_unknown(X))
-    close(model.transform(Q), expected.transform(Q), kept)
+        close(places.compute(scheduler="sync"), expected.transform(X), dtype)
+    model = case.model(backend).fit(_unknown(X))
+    close(model.transform(Q), expected.transform(Q), dtype)
 
 
 @pytest.mark.parametrize("name", ["PCA", "PCA-whiten", "PCA-scale", "PCA-origin", "PCA-share"])
@@ -102,10 +110,9 @@ def test_every_number_of_a_streamed_pca(name, backend):
         close(getattr(model, attribute), getattr(expected, attribute))
 
 
-@pytest.mark.parametrize("kept", [np.float64, np.float32], ids=["float64", "float32"])
 @pytest.mark.parametrize("offset", [1e3, 1e6])
-def test_streamed_axes_do_not_mind_an_offset(backend, kept, offset):
-    X = (rows_like(2000, 6) + offset).astype(kept)
+def test_streamed_axes_do_not_mind_an_offset(backend, dtype, offset):
+    X = (rows_like(2000, 6) + offset).astype(dtype)
     model = lowd.PCA(3, backend=backend).fit(da.from_array(X, chunks=(97, 6)))
     exact = X.astype(np.float64) - X.mean(0, dtype=np.float64)
     V = np.linalg.svd(exact, full_matrices=False)[2][:3]
@@ -113,15 +120,14 @@ def test_streamed_axes_do_not_mind_an_offset(backend, kept, offset):
     assert (np.arccos(np.minimum(cosines, 1)) < 1e-3).all()
 
 
-@pytest.mark.parametrize("kept", [np.float64, np.float32], ids=["float64", "float32"])
 @pytest.mark.parametrize("scale", [1e-30, 1e30])
-def test_streamed_axes_do_not_mind_units(backend, kept, scale):
-    X = rows_like(200, 6, dtype=kept)
+def test_streamed_axes_do_not_mind_units(backend, dtype, scale):
+    X = rows_like(200, 6, dtype=dtype)
     expected = lowd.PCA(3, backend=backend).fit(X)
-    lazy = da.from_array(X * kept(scale), chunks=(50, 6))
+    lazy = da.from_array(X * dtype(scale), chunks=(50, 6))
     model = lowd.PCA(3, backend=backend).fit(lazy)
-    close(model.components_, expected.components_, kept)
-    close(model.explained_variance_ratio_, expected.explained_variance_ratio_, kept)
+    close(model.components_, expected.components_, dtype)
+    close(model.explained_variance_ratio_, expected.explained_variance_ratio_, dtype)
     with pytest.raises(DataError, match=r"1e\+200|multiply"):
         lowd.PCA(3, backend=backend).fit(da.from_array(X.astype(float) * 1e200, chunks=(50, 6)))
 

@@ -32,6 +32,7 @@ from cases import (
 isolated = pytest.mark.filterwarnings("ignore::lowd.errors.DisconnectedGraphWarning")
 
 
+@cases(other_backends=first_of_method)
 def test_row_by_row(case, backend, dtype):
     """Coordinates do not depend on the batch: native to the bit, reference to rounding."""
     _, Q = case.data(dtype)
