@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 import lowd
 from cases import close, fit, rows_like
 from lowd.backends import resolve
-from lowd.distances.corrections import corrected
+from lowd.distances.corrections import correct_distances
 from lowd.distances.metrics import distances_of
 from lowd.errors import ColumnTypeError, DataError
 from lowd.input.tables import Table
@@ -49,7 +49,7 @@ def test_same_as_scipy(metric, params, peer, backend, dtype):
     ops = resolve(backend, 1)
     kinds = [A.astype(bool) if metric == "jaccard" else A.astype(np.float64) for A in (X, Q)]
     expected = [cdist(A, kinds[0], **peer) for A in kinds]
-    D = found.distances(ops)
+    D = found.among(ops)
     assert D.dtype == dtype
     close(D, expected[0], dtype, 0.1)
     close(found.toward(Q, ops), expected[1], dtype, 0.1)
@@ -77,9 +77,9 @@ def gower(rows, **params):
 
 def test_gower_by_hand():
     ops = resolve("reference", 1)
-    D = gower(COLORS[:3]).distances(ops)
+    D = gower(COLORS[:3]).among(ops)
     np.testing.assert_allclose(D[[0, 0, 1], [1, 2, 2]], [0.760870, 1, 0.739130], atol=5e-7)
-    D = gower(COLORS).distances(ops)
+    D = gower(COLORS).among(ops)
     np.testing.assert_allclose(D[:3, 3], [0.108696, 0.652174, 0.891304], atol=5e-7)
     H = np.eye(4) - 1 / 4
     plain = np.linalg.eigvalsh(-0.5 * H @ D**2 @ H)
@@ -103,18 +103,18 @@ def test_gower_of_new_rows():
 def test_gower_weights_missing_values_and_constants():
     ops = resolve("reference", 1)
     rows = [(1.0, "a", 5.0), (3.0, "b", 5.0), (np.nan, "a", 5.0), (2.0, None, 5.0)]
-    D = gower(rows).distances(ops)
+    D = gower(rows).among(ops)
     assert D[0, 1] == pytest.approx((1 + 1 + 0) / 3)
     assert D[0, 2] == 0  # a and the constant agree; the number is unknown
     assert D[1, 2] == pytest.approx(1 / 2)
     assert D[0, 3] == pytest.approx(0.5 / 2)
-    weighted = gower(rows, weights=[4, 1, 1]).distances(ops)
+    weighted = gower(rows, weights=[4, 1, 1]).among(ops)
     assert weighted[0, 1] == pytest.approx(5 / 6)
     assert weighted[0, 3] == pytest.approx(4 * 0.5 / 5)
-    without = gower(rows[:2], weights=[2, 1, 0]).distances(ops)
+    without = gower(rows[:2], weights=[2, 1, 0]).among(ops)
     assert without[0, 1] == 1
     with pytest.raises(DataError, match="rows 0 and 1 share no column"):
-        gower([(np.nan, "a"), (1.0, None)]).distances(ops)
+        gower([(np.nan, "a"), (1.0, None)]).among(ops)
 
 
 def test_ordered_categories_are_ranks():
@@ -124,7 +124,7 @@ def test_ordered_categories_are_ranks():
     ops = resolve("reference", 1)
     other = polars.DataFrame({"size": names}, schema={"size": polars.Enum(levels)})
     for table in (frame, other):
-        D = relation(Table.of(table), "gower").distances(ops)
+        D = relation(Table.of(table), "gower").among(ops)
         np.testing.assert_allclose(D, [[0, 1, 0.5], [1, 0, 0.5], [0.5, 0.5, 0]])
     kept = Table.of(frame)
     with pytest.raises(DataError, match="'size', row 0"):
@@ -158,10 +158,10 @@ def test_corrections_leave_copies_together(backend):
     ops = resolve(backend, 1)
     for how in ("lingoes", "cailliez"):
         base = relation(X, "chebyshev")
-        shifted, constant = corrected(base, how, ops)
-        D = shifted.distances(ops)
+        shifted, constant = correct_distances(base, how, ops)
+        D = shifted.among(ops)
         assert constant > 0
         assert D[0, 20] == 0
         assert (np.diagonal(D) == 0).all()
         np.testing.assert_allclose(shifted.toward(X[:3], ops), D[:3], atol=1e-12)
-    assert corrected(base, "none", ops) == (base, 0.0)
+    assert correct_distances(base, "none", ops) == (base, 0.0)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from ..backends.protocol import Array, Backend, Float64, Rows
-from ..distances.metrics import Distances, distances_of, unit_rows
+from ..distances.metrics import Distances, distances_of, normalize_rows
 from ..graph.search import find_nearest, find_neighbors
 from ..input.sample import MOST, OBJECTS, Sample, chosen, enough, len_of
 from ..input.tables import Table
@@ -79,11 +79,11 @@ class RowReach:
             relation: Any = FeatureSpace.of(data, by)
         elif isinstance(whole, Table):
             everyone: Any = distances_of(Data(whole, data.dtype), by.metric, by.params)
-            relation = everyone.at(sample.numbers)
+            relation = everyone.take(sample.numbers)
         else:
             relation = distances_of(data, by.metric, by.params)
             if not isinstance(relation, Distances):  # a sample's rows are a copy already
-                relation = relation.kept()
+                relation = relation.freeze()
         return cls(relation, by.scaling, sample.numbers, sample.seen)
 
     def confidence(self, Q: Any, ops: Backend) -> Float64:
@@ -91,10 +91,10 @@ class RowReach:
         if isinstance(relation, Distances):
             Q = scaled(Q, self.scaling)
             relation = _beside(relation, self.scaling, Q)
-        count = len_of(relation.everything())
+        count = len_of(relation.training_points())
         gaps = find_neighbors(relation, 1, ops).distances[:, 0] if count > 1 else np.zeros(1)
         # Nothing but copies: what is new is judged by the extent of the data.
-        least = 0.0 if gaps.any() else FLOOR * float(relation.distances(ops).max())
+        least = 0.0 if gaps.any() else FLOOR * float(relation.among(ops).max())
         return Edge.of(gaps, least).confidence(find_nearest(relation, Q, 1, ops).distances[:, 0])
 
     def sample(self) -> Sample:
@@ -136,10 +136,10 @@ class FeatureSpace:
     def of(cls, data: Data, by: Yardstick) -> FeatureSpace:
         kernel = kernel_of(data, by.metric, gamma=None, degree=0, coef0=0, params=by.params)
         assert isinstance(kernel, KernelFunction)
-        kept = kernel.kept()
+        kept = kernel.freeze()
         return cls(kept, _with_itself(kept, data.items))
 
-    def distances(self, ops: Backend) -> Float64:
+    def among(self, ops: Backend) -> Float64:
         return self.toward(self.kernel.items, ops)
 
     def toward(self, Q: Any, ops: Backend) -> Float64:
@@ -147,7 +147,7 @@ class FeatureSpace:
         squares = own[:, None] + self.squares - 2 * self.kernel.toward(Q, ops)
         return np.sqrt(np.maximum(squares, 0))
 
-    def everything(self) -> Any:
+    def training_points(self) -> Any:
         return self.kernel.items
 
 
@@ -167,7 +167,7 @@ def scaled(Q: Rows, how: Any) -> Rows:
     if how is None:
         return Q
     if isinstance(how, str):
-        return unit_rows(Q, None)
+        return normalize_rows(Q, None)
     return csr_array(Q / how[None]) if issparse(Q) else Q / how
 
 

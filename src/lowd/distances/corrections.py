@@ -1,4 +1,4 @@
-"""The smallest constants that make distances Euclidean (Lingoes, 1971; Cailliez, 1983)."""
+"""Additive constants that make distances Euclidean (Lingoes, 1971; Cailliez, 1983)."""
 
 from __future__ import annotations
 
@@ -10,46 +10,46 @@ from numpy.typing import NDArray
 
 from ..backends.protocol import Array, Backend, Float64
 from ..values import value
-from .metrics import DistanceRelation
+from .protocol import DistanceRelation
 
 
 @value
-class Corrected:
-    """Adds a constant to every distance but that of a point to itself (or to its copies)."""
+class CorrectedDistances:
+    """Distances plus an additive constant, except between a point and itself or a duplicate."""
 
     base: DistanceRelation
     constant: float
     squared: bool
 
-    def distances(self, ops: Backend) -> Array:
-        D = self._shift(self.base.distances(ops))
+    def among(self, ops: Backend) -> Array:
+        D = self._shift(self.base.among(ops))
         np.fill_diagonal(D, 0)
         return D
 
     def toward(self, Q: Any, ops: Backend) -> Array:
         return self._shift(self.base.toward(Q, ops))
 
-    def kept(self) -> Corrected:
-        return Corrected(self.base.kept(), self.constant, self.squared)
+    def freeze(self) -> CorrectedDistances:
+        return CorrectedDistances(self.base.freeze(), self.constant, self.squared)
 
-    def at(self, rows: NDArray[np.int64]) -> Corrected:
-        return Corrected(self.base.at(rows), self.constant, self.squared)
+    def take(self, rows: NDArray[np.int64]) -> CorrectedDistances:
+        return CorrectedDistances(self.base.take(rows), self.constant, self.squared)
 
-    def everything(self) -> Any:
-        return self.base.everything()
+    def training_points(self) -> Any:
+        return self.base.training_points()
 
     def _shift(self, D: Array) -> Array:
         moved = np.hypot(D, np.sqrt(2 * self.constant)) if self.squared else D + self.constant
         return np.asarray(np.where(D > 0, moved, 0), D.dtype)
 
 
-def corrected(
+def correct_distances(
     base: DistanceRelation, correction: str, ops: Backend
 ) -> tuple[DistanceRelation, float]:
-    """The relation with its constant; unchanged if nothing is asked for."""
+    """Add the smallest constant that makes distances Euclidean; return it too."""
     if correction == "none":
         return base, 0.0
-    D = base.distances(ops).astype(np.float64)
+    D = base.among(ops).astype(np.float64)
     if correction == "lingoes":
         constant = max(0.0, -float(scipy.linalg.eigvalsh(_inner(D * D)).min()))
     else:
@@ -59,7 +59,7 @@ def corrected(
         roots = scipy.linalg.eigvals(np.vstack([top, bottom]))
         real = roots.real[np.abs(roots.imag) <= 1e-9 * np.abs(roots).max(initial=0)]
         constant = max(0.0, float(real.max(initial=0)))
-    return Corrected(base, constant, correction == "lingoes"), constant
+    return CorrectedDistances(base, constant, correction == "lingoes"), constant
 
 
 def _inner(M: Float64) -> Float64:

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 
 from .. import progress, random
 from ..backends.protocol import Backend, Float64
-from ..distances.metrics import DistanceRelation
+from ..distances.protocol import DistanceRelation
 from .search import count_points, some
 
 Rows = NDArray[np.int64]
@@ -61,12 +61,12 @@ def find_bridges(base: DistanceRelation, components: Rows, ops: Backend) -> Brid
     a, b = _spanning_tree(lengths)
     pairs, found = ends[a, b], lengths[a, b]
     if not exact:
-        largest = Component(members[0], base.at(members[0]))  # half of the edges lead there
+        largest = Component(members[0], base.take(members[0]))  # half of the edges lead there
         for e, ends_of in enumerate(zip(a, b, strict=True)):
             sides = [
-                largest if p == 0 else Component(members[p], base.at(members[p])) for p in ends_of
+                largest if p == 0 else Component(members[p], base.take(members[p])) for p in ends_of
             ]
-            pairs[e], found[e] = _shorten(base.everything(), pairs[e], found[e], sides, ops)
+            pairs[e], found[e] = _shorten(base.training_points(), pairs[e], found[e], sides, ops)
     return Bridges(pairs, found, exact)
 
 
@@ -86,7 +86,10 @@ def _closest_pairs(
     sizes = np.array([len(part) for part in members])
     starts = np.cumsum(sizes) - sizes
     component = np.repeat(np.arange(count), sizes)
-    items, columns = base.everything(), base.at(rows) if len(rows) < count_points(base) else base
+    items, columns = (
+        base.training_points(),
+        base.take(rows) if len(rows) < count_points(base) else base,
+    )
     order = None if len(rows) < count_points(base) else rows
     best = np.full((count, count), np.inf)
     ends = np.zeros((count, count, 2), np.int64)

@@ -10,7 +10,8 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
 from ..backends.protocol import Backend
-from ..distances.metrics import DistanceRelation, Listed
+from ..distances.precomputed import NeighborListDistances
+from ..distances.protocol import DistanceRelation
 from ..errors import DataError, DisconnectedGraphWarning, warn
 from .bridges import find_bridges
 from .duplicates import DistinctPoints
@@ -56,7 +57,7 @@ def join_components(
     parameter = "n_neighbors" if radius is None else "radius"
     if len(sizes) > MAX_COMPONENTS:
         raise DataError(f"{found}; raise {parameter}, or fit the components one by one.")
-    if isinstance(points.base, Listed) and on_disconnected == "join":
+    if isinstance(points.base, NeighborListDistances) and on_disconnected == "join":
         raise DataError(
             f"{found}, and a sparse graph has no distances between them; raise {parameter} where "
             "it is made, or pass rows, and the graph as neighbors=."

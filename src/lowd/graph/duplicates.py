@@ -10,7 +10,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
 from ..backends.protocol import Float64
-from ..distances.metrics import DistanceRelation
+from ..distances.protocol import DistanceRelation
 
 
 class DistinctPoints(NamedTuple):
@@ -57,7 +57,7 @@ def merge_duplicates(base: DistanceRelation, edges: csr_array) -> DistinctPoints
     order = np.lexsort([cols, data, rows])  # nearest first again
     indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))])
     edges = csr_array((data[order], cols[order], indptr), shape=(count, count))
-    return DistinctPoints(base.at(first_row), edges, first_row, point_of_row, counts)
+    return DistinctPoints(base.take(first_row), edges, first_row, point_of_row, counts)
 
 
 def group_duplicates(edges: csr_array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from ..backends.protocol import Backend, Float64, Ragged
-from ..distances.metrics import DistanceRelation
+from ..distances.protocol import DistanceRelation
 from ..errors import ApproximationWarning, ParameterError, warn
 from .components import OnDisconnected, append_edges, join_components, label_components
 from .duplicates import DistinctPoints, group_duplicates, merge_duplicates
@@ -119,7 +119,7 @@ def find_distinct(
     first_row, point_of_row = group_duplicates(edges)
     count = len(first_row)
     if count < n:
-        base = base.at(first_row)
+        base = base.take(first_row)
         if count == 1:
             edges, recall = alone
         elif k is not None and k >= count:
@@ -197,7 +197,7 @@ def _append_ties(
     Where nearly all distances are equal (few values, many rows) that would be all pairs; then the
     first by index stay, as without ties.
     """
-    items, n = base.everything(), edges.shape[0]
+    items, n = base.training_points(), edges.shape[0]
     step, found = max(1, BLOCK_ENTRIES // n), 0
     parts: list[tuple[NDArray[np.int64], NDArray[np.int64], Float64]] = []
     for b in range(0, len(tied), step):

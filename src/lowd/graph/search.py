@@ -10,7 +10,10 @@ from scipy.sparse import csr_array, issparse
 
 from .. import progress
 from ..backends.protocol import Array, Backend, Neighbors
-from ..distances.metrics import DistanceRelation, Distances, Given, Measured, _prepared
+from ..distances.callables import CallableDistances
+from ..distances.metrics import Distances, prepare_rows
+from ..distances.precomputed import PrecomputedDistances
+from ..distances.protocol import DistanceRelation
 from ..errors import ParameterError
 from ..input.sample import len_of as len_of
 from ..input.sample import some as some
@@ -22,9 +25,9 @@ TIE_TOLERANCE = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-6}
 
 def count_points(base: DistanceRelation, Q: Any = None) -> int:
     """How many training points a relation has; given distances tell by those of new points."""
-    if isinstance(base, Given) and Q is not None:
+    if isinstance(base, PrecomputedDistances) and Q is not None:
         return int(Q.shape[1]) if base.rows is None else len(base.rows)
-    return len_of(base.everything())
+    return len_of(base.training_points())
 
 
 def check_n_neighbors(k: int, n: int) -> None:
@@ -53,7 +56,7 @@ def find_nearest(base: DistanceRelation, Q: Any, k: int, ops: Backend) -> Neighb
     """The k nearest training points of new points."""
     if isinstance(base, Distances) and not issparse(base.X) and not issparse(Q):
         index = ops.index(base.X, base.measure, base.params, base.center)
-        return index.query(_prepared(Q, base.preparation), k)
+        return index.query(prepare_rows(Q, base.preparation), k)
     return _collected((ops.select(D, k, None) for _, D in _blocks(base, Q, ops)), len_of(Q))
 
 
@@ -88,10 +91,10 @@ def find_within(base: DistanceRelation, Q: Any | None, radius: float, ops: Backe
 
 def _blocks(base: DistanceRelation, Q: Any | None, ops: Backend) -> Iterator[tuple[int, Array]]:
     """(first row, distances of some rows to all training points), block after block."""
-    if Q is None and isinstance(base, Measured):  # each pair is measured once
-        yield 0, base.distances(ops)
+    if Q is None and isinstance(base, CallableDistances):  # each pair is measured once
+        yield 0, base.among(ops)
         return
-    items = base.everything() if Q is None else Q
+    items = base.training_points() if Q is None else Q
     n, m = count_points(base, Q), len_of(items)
     step = max(1, BLOCK // max(n, 1))
     for i in range(0, m, step):

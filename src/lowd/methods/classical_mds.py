@@ -10,7 +10,7 @@ from ..backends import resolve
 from ..backends.protocol import Array
 from ..core.estimator import Context, Fit, Reducer, reducer
 from ..core.parameters import Count, Metric, Seed, refuse_unused
-from ..distances.corrections import corrected
+from ..distances.corrections import correct_distances
 from ..distances.metrics import data_kind, distances_of, takes_sparse
 from ..errors import UnsupportedError
 from ..input import blocks
@@ -92,7 +92,7 @@ class ClassicalMDS(Reducer):
         base = distances_of(Data(X, ctx.dtype, ctx.statistics), self.metric, self.metric_params)
         if self.n_landmarks is not None:
             return landmark_scaling(base, n, self.n_components, self.n_landmarks, ctx)
-        base, constant = corrected(base, self.correction, ctx.ops)
+        base, constant = correct_distances(base, self.correction, ctx.ops)
         fit = centered_spectrum(MinusHalfSquare(base), self.n_components, ctx, whole=True)
         means = -2 * fit.map.means
         return fit.with_report(

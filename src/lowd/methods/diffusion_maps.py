@@ -130,7 +130,7 @@ class DiffusionMaps(GraphMethod):
         self, X: Any, landmarks: Any, ctx: Context, neighbors: Any
     ) -> tuple[Net, int | None]:
         base = distances_of(Data(X, ctx.dtype, ctx.statistics), self.metric, self.metric_params)
-        base = base if landmarks is None else base.at(landmarks)
+        base = base if landmarks is None else base.take(landmarks)
         k, ready = _neighbors(self.n_neighbors, count_points(base)), None
         if neighbors is not None:
             unused = ["n_neighbors", "n_landmarks"]
@@ -153,7 +153,7 @@ class DiffusionMaps(GraphMethod):
         gain = np.divide(1, lam, out=np.zeros(k), where=powers != 0)
         places = psi * powers
         weights = mass * density**-self.alpha
-        place = MarkovMap(net.relation.kept(), weights, places, places, "walk", gain)
+        place = MarkovMap(net.relation.freeze(), weights, places, places, "walk", gain)
         report = {
             "n_components": k,
             "eigenvalues": np.concatenate([[1.0], lam[: len(walk.values)]]),

@@ -13,14 +13,9 @@ from ..core import memory
 from ..core.estimator import Context, Fit, reducer
 from ..core.graph_method import GraphMethod
 from ..core.parameters import Count, Metric, Positive, Seed, refuse_unused
-from ..distances.metrics import (
-    DistanceRelation,
-    Distances,
-    Listed,
-    data_kind,
-    distances_of,
-    takes_sparse,
-)
+from ..distances.metrics import Distances, data_kind, distances_of, takes_sparse
+from ..distances.precomputed import NeighborListDistances
+from ..distances.protocol import DistanceRelation
 from ..errors import ApproximationWarning, ParameterError, UnsupportedError, warn
 from ..graph.components import OnDisconnected
 from ..graph.given import NeighborGraph, select_listed
@@ -208,7 +203,13 @@ class Isomap(GraphMethod):
                     "neighbors= and map='regression' need the rows."
                 )
             listed = NeighborGraph.of(X).edges()
-            return X.shape[0], Listed(X.shape[0]), select_listed(listed, k, radius), k, radius
+            return (
+                X.shape[0],
+                NeighborListDistances(X.shape[0]),
+                select_listed(listed, k, radius),
+                k,
+                radius,
+            )
         base = distances_of(Data(X, ctx.dtype, ctx.statistics), self.metric, self.metric_params)
         n = count_points(base)
         if neighbors is None:

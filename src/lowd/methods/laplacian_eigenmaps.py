@@ -129,7 +129,7 @@ class LaplacianEigenmaps(GraphMethod):
         if self.affinity == "precomputed":
             return as_given(X, landmarks)
         base = distances_of(Data(X, ctx.dtype, ctx.statistics), self.metric, self.metric_params)
-        base = base if landmarks is None else base.at(landmarks)
+        base = base if landmarks is None else base.take(landmarks)
         policy, loops = self.on_disconnected, self.self_loops
         if self.n_neighbors is None and self.radius is None:
             return between_all(base, self.sigma, ctx.ops, policy, loops=loops)
@@ -170,7 +170,7 @@ class LaplacianEigenmaps(GraphMethod):
             gain = np.where(pole, 1.0, 1 / np.where(pole, 1.0, 1 - lam))
             kind = "walk" if self.normalization == "random_walk" else "root"
         place = MarkovMap(
-            net.relation.kept(),
+            net.relation.freeze(),
             mass,
             means,
             places,

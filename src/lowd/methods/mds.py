@@ -11,7 +11,8 @@ from .. import random
 from ..backends.protocol import Array, Float64, StressPlan
 from ..core.estimator import Context, Fit, Reducer, reducer
 from ..core.parameters import Count, Metric, Seed, Share, refuse_unused
-from ..distances.metrics import DistanceRelation, data_kind, distances_of, takes_sparse
+from ..distances.metrics import data_kind, distances_of, takes_sparse
+from ..distances.protocol import DistanceRelation
 from ..errors import ApproximationWarning, warn
 from ..input.validation import Data, Kind
 from ..maps.stress import StressMap
@@ -116,12 +117,12 @@ class MDS(Reducer):
             )
         check_landmarks(m, self.n_components, n)
         chosen = random.subset(ctx.seed, "landmarks", n, m)
-        fit = self._scaled(base.at(chosen), ctx)
-        embedding = fit.map(base.everything(), ctx.ops)
+        fit = self._scaled(base.take(chosen), ctx)
+        embedding = fit.map(base.training_points(), ctx.ops)
         return fit._replace(embedding=embedding).with_report(route="landmarks", landmarks=chosen)
 
     def _scaled(self, base: DistanceRelation, ctx: Context) -> Fit:
-        D, k = base.distances(ctx.ops), self.n_components
+        D, k = base.among(ctx.ops), self.n_components
         W = weights_of(self.weights, D)
         if W is not None:
             check_connected(W)
@@ -131,7 +132,7 @@ class MDS(Reducer):
         Y = path.Y.astype(ctx.dtype).astype(np.float64)  # as it is returned
         curve = curve_of(Y)
         sammon = isinstance(self.weights, str)
-        place = StressMap(base.kept(), Y, *projection(Y), curve, sammon, self.max_iter)
+        place = StressMap(base.freeze(), Y, *projection(Y), curve, sammon, self.max_iter)
         report = {
             "n_components": k,
             **measures(plan.step(Y)),

@@ -10,7 +10,8 @@ from ..backends import resolve
 from ..backends.protocol import Backend
 from ..core.estimator import Context, Fit, Reducer, reducer
 from ..core.parameters import Count, Metric, check_params
-from ..distances.metrics import DistanceRelation, data_kind, distances_of, takes_sparse
+from ..distances.metrics import data_kind, distances_of, takes_sparse
+from ..distances.protocol import DistanceRelation
 from ..graph.given import NeighborGraph as NeighborGraph
 from ..graph.search import check_n_neighbors, count_points, find_nearest, find_neighbors, to_csr
 from ..input.validation import Data, Kind, validate
@@ -107,7 +108,7 @@ class NeighborsTransformer(Reducer):
         base = distances_of(Data(X, ctx.dtype, ctx.statistics), self.metric, self.metric_params)
         n = count_points(base)
         check_n_neighbors(self.n_neighbors, n)
-        place = NeighborsMap(base.kept(), self.n_neighbors + 1)
+        place = NeighborsMap(base.freeze(), self.n_neighbors + 1)
         return Fit(None, place, {"n_components": n, "n_samples_fit": n})
 
     def _place(self, data: Data, ops: Backend) -> Any:

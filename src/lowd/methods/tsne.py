@@ -10,7 +10,9 @@ from scipy.sparse import csr_array, issparse
 from ..core.estimator import Context, Fit, reducer
 from ..core.graph_method import GraphMethod
 from ..core.parameters import Count, Metric, Positive, Seed, accepts, refuse_unused
-from ..distances.metrics import DistanceRelation, Listed, data_kind, distances_of, takes_sparse
+from ..distances.metrics import data_kind, distances_of, takes_sparse
+from ..distances.precomputed import NeighborListDistances
+from ..distances.protocol import DistanceRelation
 from ..errors import LongWorkWarning, ParameterError, RankWarning, UnsupportedError, warn
 from ..graph.given import NeighborGraph, select_listed
 from ..input.validation import Data, Kind
@@ -145,7 +147,7 @@ class TSNE(GraphMethod):
         perplexities = self._perplexities()
         if self.affinity == "precomputed":
             relation: Any = GivenChances.of(X)
-            base: DistanceRelation = Listed(n)
+            base: DistanceRelation = NeighborListDistances(n)
             first = place = np.arange(n)
             joint = as_given(X, self._kernel() == "rows", ctx.ops) if n > 1 else None
         else:
@@ -160,7 +162,7 @@ class TSNE(GraphMethod):
         if joint is None:
             warn("all rows are one point, so there is nothing to see: it is at 0.", RankWarning)
             Y = np.zeros((1, self.n_components), ctx.dtype)
-            return Fit(Y[place], NeighborMap(relation.kept(), Y, self._kernel(), None), report)
+            return Fit(Y[place], NeighborMap(relation.freeze(), Y, self._kernel(), None), report)
         start, used = start_of(self.init, X, base, joint.P, self.n_components, first, ctx)
         self._warn_of_pairs(len(first))
         forces = ctx.ops.kl_plan(joint.P, self._kernel())
@@ -172,7 +174,9 @@ class TSNE(GraphMethod):
         report |= {"init_used": used, "affinity": joint.P, "betas": joint.beta[place]}
         # With thin tails a new row's own normalizer leaves no room for exaggeration.
         pull = float(self.exaggeration) if self._kernel() == "student" else 1.0
-        where = NeighborMap(relation.kept(), Y, self._kernel(), forces.interpolation_grid(Y), pull)
+        where = NeighborMap(
+            relation.freeze(), Y, self._kernel(), forces.interpolation_grid(Y), pull
+        )
         return Fit(Y[place], where, report)
 
     @property
@@ -224,7 +228,7 @@ class TSNE(GraphMethod):
                 raise UnsupportedError("a sparse precomputed graph is the graph of neighbors.")
             ready = NeighborGraph.of(X).edges()
             ready = select_listed(ready, k, None) if k else ready
-            return picked(Listed(n), perplexities, k, ctx.ops, ready)
+            return picked(NeighborListDistances(n), perplexities, k, ctx.ops, ready)
         base = distances_of(Data(X, ctx.dtype, ctx.statistics), self.metric, self.metric_params)
         if neighbors is None:
             return picked(base, perplexities, k, ctx.ops, None)

@@ -61,5 +61,5 @@ class Matrix(NamedTuple):
 class Relation(Protocol):
     def among(self, ops: Backend) -> Symmetric: ...
     def toward(self, Q: Any, ops: Backend) -> Array: ...
-    def kept(self) -> Relation:
+    def freeze(self) -> Relation:
         """What the map needs of it: the training matrix itself is not needed for `toward`."""

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, eye_array, issparse
 from scipy.sparse.csgraph import connected_components
 
 from ..backends.protocol import Array, Backend, Float64, Neighbors
-from ..distances.metrics import DistanceRelation
+from ..distances.protocol import DistanceRelation
 from ..errors import DataError, ParameterError
 from ..graph.components import OnDisconnected, connect_components, describe_sizes, rank_by_size
 from ..graph.duplicates import DistinctPoints, merge_duplicates
@@ -100,8 +100,8 @@ class Affinities:
         at = np.where((least == 0) | lonely, nearest, -1)
         return Ties(csr_array((weights, near.indices, near.indptr), near.shape), scale, at, lonely)
 
-    def kept(self) -> Affinities:
-        return replace(self, base=self.base.kept())
+    def freeze(self) -> Affinities:
+        return replace(self, base=self.base.freeze())
 
     def _joined(self, D: Array, known: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
         """Which training points are neighbors of each new point; None if all are.
@@ -148,7 +148,7 @@ class GivenAffinities:
     def through(self, near: csr_array) -> Ties:  # noqa: ARG002
         raise ParameterError("neighbors= would be ignored: the affinities are given.")
 
-    def kept(self) -> GivenAffinities:
+    def freeze(self) -> GivenAffinities:
         return self
 
 
@@ -270,7 +270,7 @@ def between_all(
         if count > NEXT:
             sigma = typical_scale(sigma, float(np.median(near.distances[:, -1])))
     relation = Affinities(base, sigma)
-    D = base.distances(ops)
+    D = base.among(ops)
     pieces, pairs = _pieces(D, near, sigma), np.empty((0, 2), np.int64)
     W = relation._halves(D)
     W = np.asarray(np.exp(np.negative(W, out=W), out=W), D.dtype)

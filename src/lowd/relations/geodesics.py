@@ -13,7 +13,8 @@ from scipy.sparse import csr_array, vstack
 
 from .. import random
 from ..backends.protocol import Array, Backend, Float64, GeodesicPlan, Neighbors, Ragged
-from ..distances.metrics import DistanceRelation, Listed
+from ..distances.precomputed import NeighborListDistances
+from ..distances.protocol import DistanceRelation
 from ..graph.given import check_lists_toward, select_listed
 from ..graph.neighbor_graph import MAX_TIES_PER_EDGE, ConnectedGraph
 from ..graph.search import TIE_TOLERANCE, count_points, find_nearest, find_within, some, to_csr
@@ -40,7 +41,7 @@ class Joined:
         if self.radius is None:
             assert self.k is not None
             return self._nearest(Q, self.k, n, ops)
-        if isinstance(self.base, Listed):
+        if isinstance(self.base, NeighborListDistances):
             near = select_listed(check_lists_toward(Q, *Q.shape), None, self.radius)
         else:
             near = self._of_rows(find_within(self.base, Q, self.radius, ops), n)
@@ -50,7 +51,9 @@ class Joined:
         return near
 
     def _nearest(self, Q: Any, k: int, n: int, ops: Backend) -> csr_array:
-        if isinstance(self.base, Listed):  # its neighbors are what a new point is given by
+        if isinstance(
+            self.base, NeighborListDistances
+        ):  # its neighbors are what a new point is given by
             return select_listed(check_lists_toward(Q, *Q.shape), k, None)
         return self._of_rows(nearest_with_ties(self.base, Q, k, ops), n)
 
@@ -106,8 +109,8 @@ class Geodesics(Joined):
     def of_rows(self, rows: NDArray[np.int64], ops: Backend) -> Array:  # noqa: ARG002
         return self.lengths[rows]
 
-    def kept(self) -> Geodesics:
-        return replace(self, base=self.base.kept())
+    def freeze(self) -> Geodesics:
+        return replace(self, base=self.base.freeze())
 
 
 @value
@@ -160,8 +163,8 @@ class GraphWays(Joined):
     def _to_rows(self, G: Array) -> Array:
         return G if self.place is None else np.ascontiguousarray(G[:, self.place])
 
-    def kept(self) -> GraphWays:
-        return replace(self, base=self.base.kept())
+    def freeze(self) -> GraphWays:
+        return replace(self, base=self.base.freeze())
 
 
 @value
@@ -187,8 +190,8 @@ class MeasuredWays:
     def of_rows(self, rows: NDArray[np.int64], ops: Backend) -> Array:  # noqa: ARG002
         return self.lengths[rows]
 
-    def kept(self) -> GraphWays:
-        return self.ways.kept()
+    def freeze(self) -> GraphWays:
+        return self.ways.freeze()
 
 
 class HalfSquaredWays:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..backends.protocol import Array, Backend
-from ..distances.metrics import DistanceRelation
+from ..distances.protocol import DistanceRelation
 from ..values import value
 from . import Matrix, Relation
 
@@ -19,12 +19,12 @@ class MinusHalfSquare:
     base: DistanceRelation
 
     def among(self, ops: Backend) -> Matrix:
-        return Matrix(self.base.distances(ops), half_square=True)
+        return Matrix(self.base.among(ops), half_square=True)
 
     def toward(self, Q: Any, ops: Backend) -> Array:
         D = self.base.toward(Q, ops)
         with np.errstate(over="ignore"):  # of a far point; the map brings it back into range
             return -0.5 * D * D
 
-    def kept(self) -> Relation:
-        return MinusHalfSquare(self.base.kept())
+    def freeze(self) -> Relation:
+        return MinusHalfSquare(self.base.freeze())

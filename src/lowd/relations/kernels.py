@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from ..backends.protocol import Array, Backend, Float64, Rows
-from ..distances.metrics import unit_rows
+from ..distances.metrics import normalize_rows
 from ..errors import DataError
 from ..input.validation import Data
 from ..values import frozen_copy, value
@@ -40,7 +40,7 @@ def kernel_of(
         return KernelFunction(data.items, kernel, params, whole)
     if kernel == "precomputed":
         return GivenKernel(data.items)
-    X = unit_rows(data.items, None) if kernel == "cosine" else data.items
+    X = normalize_rows(data.items, None) if kernel == "cosine" else data.items
     assert gamma is not None or kernel in ("linear", "cosine")
     given: dict[str, tuple[str, tuple[float, ...]]] = {
         "linear": ("dot", (1.0,)),
@@ -69,10 +69,10 @@ class Kernel:
         return Matrix(ops.pairwise(self.X, self.X, self.measure, self.params, self.center))
 
     def toward(self, Q: Rows, ops: Backend) -> Array:
-        Q = unit_rows(Q, None) if self.unit_length else Q
+        Q = normalize_rows(Q, None) if self.unit_length else Q
         return ops.pairwise(Q, self.X, self.measure, self.params, self.center)
 
-    def at(self, rows: Any) -> Kernel:
+    def take(self, rows: Any) -> Kernel:
         """The same kernel toward some of the training rows."""
         return replace(self, X=frozen_copy(self.X[rows]))
 
@@ -113,7 +113,7 @@ class Kernel:
         """
         return replace(self, measure="rbfm1") if self.measure == "rbf" else self
 
-    def kept(self) -> Kernel:
+    def freeze(self) -> Kernel:
         return replace(self, X=frozen_copy(self.X))
 
 
@@ -131,7 +131,7 @@ class GivenKernel:
     def toward(self, Q: Array, ops: Backend) -> Array:  # noqa: ARG002
         return Q if self.rows is None else np.ascontiguousarray(Q[:, self.rows])
 
-    def at(self, rows: Any) -> GivenKernel:
+    def take(self, rows: Any) -> GivenKernel:
         return GivenKernel(None, rows)
 
     def columns(self, rows: Any, ops: Backend) -> Array:  # noqa: ARG002
@@ -146,7 +146,7 @@ class GivenKernel:
         assert self.K is not None
         return np.diagonal(self.K).astype(np.float64)
 
-    def kept(self) -> GivenKernel:
+    def freeze(self) -> GivenKernel:
         return GivenKernel(None, self.rows)
 
 
@@ -180,7 +180,7 @@ class KernelFunction:
             raise DataError(f"the callable kernel gave {K[i, j]} for objects {i} and {j}.")
         return K
 
-    def kept(self) -> KernelFunction:
+    def freeze(self) -> KernelFunction:
         items = frozen_copy(self.items) if isinstance(self.items, np.ndarray) else tuple(self.items)
         return replace(self, items=items)
 

@@ -10,7 +10,8 @@ from scipy.sparse import csr_array
 
 from .. import random
 from ..backends.protocol import Backend, Float64, Ragged
-from ..distances.metrics import DistanceRelation, Listed
+from ..distances.precomputed import NeighborListDistances
+from ..distances.protocol import DistanceRelation
 from ..errors import DataError, ParameterError, RankWarning, UnsupportedError, warn
 from ..graph.duplicates import merge_duplicates
 from ..graph.given import check_lists_toward, select_listed
@@ -59,7 +60,9 @@ class Perplexity:
         return symmetric(rows, beta, ops, by_rows)
 
     def toward(self, Q: Any, ops: Backend) -> Chances:
-        if isinstance(self.base, Listed):  # its neighbors are what a new point is given by
+        if isinstance(
+            self.base, NeighborListDistances
+        ):  # its neighbors are what a new point is given by
             if self.base.count < Q.shape[1]:
                 raise UnsupportedError(
                     f"this graph of {Q.shape[1]} rows has {self.base.count} distinct ones, so the "
@@ -78,8 +81,8 @@ class Perplexity:
         p, _ = self._chances(edges, ops)
         return Chances(Ragged(starts, edges.indices.astype(np.int32)), p, at)
 
-    def kept(self) -> Perplexity:
-        return Perplexity(self.base.kept(), self.perplexities, self.k)
+    def freeze(self) -> Perplexity:
+        return Perplexity(self.base.freeze(), self.perplexities, self.k)
 
     def _chances(self, edges: csr_array, ops: Backend) -> tuple[Float64, Float64]:
         starts = edges.indptr.astype(np.int64)
@@ -145,7 +148,7 @@ class GivenChances:
     def through(self, edges: csr_array, ops: Backend) -> Chances:  # noqa: ARG002
         raise ParameterError("neighbors= would be ignored: the affinities are given.")
 
-    def kept(self) -> GivenChances:
+    def freeze(self) -> GivenChances:
         return self
 
 

@@ -131,7 +131,7 @@ def _collapsed(model: Any, X: Array, ctx: Context) -> Fit:
 
 def _mapped(model: Any, X: Array, Y: Array, fit: Fit) -> Fit:
     """New rows by the chosen rule, training rows by memory, and the mirrored rule back."""
-    base = _euclidean(X).kept()
+    base = _euclidean(X).freeze()
     near = None if model.radius is not None else min(model.n_neighbors, len(Y))
     if model.map == "tangent":
         place: Any = TangentMap(base, Y, near, model.radius)

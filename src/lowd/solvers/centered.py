@@ -61,7 +61,7 @@ def centered_spectrum(
     inverse = np.divide(1, scale, out=np.zeros_like(scale), where=scale > 0)
     projection = vectors * inverse
     projection -= projection.mean(0)  # orthogonal to the constant beyond the solver's tolerance
-    place = CenteredMap(relation.kept(), found.means, projection.astype(matrix.dtype))
+    place = CenteredMap(relation.freeze(), found.means, projection.astype(matrix.dtype))
     report = {
         "n_components": len(values),
         "eigenvalues": values,

@@ -12,7 +12,9 @@ from scipy.sparse.csgraph import connected_components
 from .. import random
 from ..backends.protocol import Array, Float64
 from ..core.estimator import Context
-from ..distances.metrics import DistanceRelation, Distances, Listed
+from ..distances.metrics import Distances
+from ..distances.precomputed import NeighborListDistances
+from ..distances.protocol import DistanceRelation
 from ..errors import DataError, DisconnectedGraphWarning, warn
 from ..relations.affinities import GivenAffinities, Net
 from ..relations.inner_products import MinusHalfSquare
@@ -39,7 +41,7 @@ def start_of(
     if not isinstance(init, str):
         return _given(init, len(first), k, first, X), "given"
     m = len(first)
-    if init == "spectral" or (init == "pca" and isinstance(base, Listed)):
+    if init == "spectral" or (init == "pca" and isinstance(base, NeighborListDistances)):
         pieces = connected_components(P, directed=False)[0]
         if pieces == 1 and m > k + 1:
             net = Net(P, GivenAffinities(), np.arange(m), np.ones(m), {})

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from .. import progress, random
 from ..backends.protocol import Array, Backend, Float64
 from ..core.estimator import Context, Fit
-from ..distances.metrics import DistanceRelation, Listed
+from ..distances.precomputed import NeighborListDistances
+from ..distances.protocol import DistanceRelation
 from ..errors import ParameterError
 from ..maps.blockwise import blockwise
 from ..maps.centered import CenteredMap
@@ -26,8 +27,8 @@ def landmark_scaling(base: DistanceRelation, n: int, k: int, m: int, ctx: Contex
     """Classical scaling of m random points; all others by Gower's formula (de Silva, Tenenbaum)."""
     check_landmarks(m, k, n)
     chosen = random.subset(ctx.seed, "landmarks", n, m)
-    part = base.at(chosen)
-    D = part.toward(base.everything(), ctx.ops)  # n x m
+    part = base.take(chosen)
+    D = part.toward(base.training_points(), ctx.ops)  # n x m
     fit = scaled_from(D, chosen, MinusHalfSquare(part), k, ctx)
     warn_if_indefinite(fit.report["negative_eigenvalue_mass"])
     return fit
@@ -70,17 +71,17 @@ def scaled_from(
         "d2_mean": -2 * found.means,
         "d2_grand_mean": -2 * float(found.means.mean()),
     }
-    return Fit(Y * flips, CenteredMap(relation.kept(), found.means, projection), report)
+    return Fit(Y * flips, CenteredMap(relation.freeze(), found.means, projection), report)
 
 
 def farthest_points(base: DistanceRelation, n: int, m: int, ctx: Context) -> NDArray[np.int64]:
     """m well spread points: each the farthest, of some random ones, from those chosen before."""
     if m >= n:
         return np.arange(n)
-    if isinstance(base, Listed):  # which does not know how far they are
+    if isinstance(base, NeighborListDistances):  # which does not know how far they are
         return random.subset(ctx.seed, "landmarks", n, m)
     drawn = random.subset(ctx.seed, "landmarks", n, candidates(n, m))
-    D = base.at(drawn).distances(ctx.ops)
+    D = base.take(drawn).among(ctx.ops)
     gap = D[0].copy()
     chosen = [0]
     for _ in range(1, m):
@@ -118,7 +119,7 @@ def nystroem(kernel: Any, n: int, k: int | None, m: int, ctx: Context) -> Fit:
     flips = signs(Y)
     L = np.tril(F[chosen].astype(np.float64))
     projection = scipy.linalg.solve_triangular(L, V * flips, lower=True, trans="T")
-    place = CenteredMap(kernel.at(chosen), L @ mean, projection.astype(ctx.dtype))
+    place = CenteredMap(kernel.take(chosen), L @ mean, projection.astype(ctx.dtype))
     report = {
         "n_components": len(values),
         "eigenvalues": values,

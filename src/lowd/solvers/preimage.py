@@ -77,7 +77,7 @@ def preimage(
     K = kernel.among(ctx.ops).stored.astype(np.float64)
     K[np.diag_indices_from(K)] += alpha
     weights = scipy.linalg.solve(K, rows[chosen].astype(np.float64), assume_a="pos")
-    back: Any = RidgePreimage(kernel.kept(), weights.astype(rows.dtype))
+    back: Any = RidgePreimage(kernel.freeze(), weights.astype(rows.dtype))
     if how == "fixed_point":
         dual = np.asarray(fit.map.projection, np.float64)
         back = FixedPointPreimage(back, replace(fit.map.relation, measure="rbf"), dual, 50)

@@ -9,7 +9,7 @@ import numpy as np
 from .. import progress, random
 from ..backends.protocol import Array, Backend, Float64
 from ..core.estimator import Context
-from ..distances.metrics import DistanceRelation
+from ..distances.protocol import DistanceRelation
 from ..graph.search import find_nearest
 from ..maps.blockwise import blockwise
 from ..threads import single_threaded_blas
@@ -69,8 +69,8 @@ def regression(
     """
     n = len(Y)
     chosen = random.subset(ctx.seed, "centers", n, min(n, CENTERS))
-    centers = base.at(chosen)
-    D2 = np.square(centers.distances(ctx.ops), dtype=np.float64)
+    centers = base.take(chosen)
+    D2 = np.square(centers.among(ctx.ops), dtype=np.float64)
     offset = Y[chosen].mean(0)
     goal = Y[chosen] - offset
     median = float(np.median(D2[np.triu_indices(len(D2), 1)])) if len(D2) > 1 else 0.0
@@ -90,8 +90,8 @@ def regression(
         progress.report("regression", done + 1, len(WIDTHS))
     error, gamma, ridge, weights = best
     spread = float((goal * goal).sum())
-    ridge_map = RidgeMap(centers.kept(), gamma, weights, offset)
-    place = RegressionMap(ridge_map, base.kept(), Y, HOME * float(np.sqrt(median)))
+    ridge_map = RidgeMap(centers.freeze(), gamma, weights, offset)
+    place = RegressionMap(ridge_map, base.freeze(), Y, HOME * float(np.sqrt(median)))
     return place, {
         "regression_gamma": gamma,
         "regression_ridge": ridge,

@@ -28,7 +28,16 @@ class Migration(NamedTuple):
 
 # Format 1 was written by 0.1.0.
 FROM_FORMAT: dict[int, Migration] = {
-    1: Migration(classes={"Mesh": ClassMigration("InterpolationGrid")}, learned={}),
+    1: Migration(
+        classes={
+            "Corrected": ClassMigration("CorrectedDistances"),
+            "Given": ClassMigration("PrecomputedDistances"),
+            "Gower": ClassMigration("GowerDistances"),
+            "Listed": ClassMigration("NeighborListDistances"),
+            "Mesh": ClassMigration("InterpolationGrid"),
+        },
+        learned={},
+    ),
 }
 
 

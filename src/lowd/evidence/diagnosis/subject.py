@@ -14,7 +14,8 @@ from scipy.sparse import csr_array, issparse
 from ... import random
 from ...backends.protocol import Backend, Float64, Neighbors, Rows
 from ...core.parameters import Metric, accepts, describe
-from ...distances.metrics import DistanceRelation, distances_of
+from ...distances.metrics import distances_of
+from ...distances.protocol import DistanceRelation
 from ...errors import DataError, ParameterError, UnsupportedError
 from ...graph.search import find_neighbors, some
 from ...input import blocks
@@ -109,7 +110,7 @@ class Sample:
         return replace(self, items=items, rows=self.rows[rows])
 
     def distances(self, ops: Backend) -> Float64:
-        return np.asarray(self.relation.distances(ops), np.float64)
+        return np.asarray(self.relation.among(ops), np.float64)
 
 
 def read(

@@ -93,7 +93,7 @@ def class_means(
     far = distances_of(Data(share @ Y, Y.dtype), "euclidean", None)
     found = {}
     if c > 2:
-        kept = centroid_triplets(near.distances(ops), far.distances(ops))
+        kept = centroid_triplets(near.among(ops), far.among(ops))
         found["centroid_triplet_accuracy"] = kept
     if n * c <= MOST_TO_MEANS:
         gap = separations(near.toward(X, ops), codes) - separations(far.toward(Y, ops), codes)

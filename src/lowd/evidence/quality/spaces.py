@@ -10,7 +10,10 @@ from scipy.sparse import issparse
 
 from ... import progress
 from ...backends.protocol import MEASURES, Array, Backend, Float64, Ints, Neighbors
-from ...distances.metrics import DistanceRelation, Distances, Given, Measured
+from ...distances.callables import CallableDistances
+from ...distances.metrics import Distances
+from ...distances.precomputed import PrecomputedDistances
+from ...distances.protocol import DistanceRelation
 from ...errors import ParameterError, UnsupportedError
 from ...graph.given import NeighborGraph
 from ...graph.search import len_of, some
@@ -41,8 +44,8 @@ class Space(Protocol):
 def space_of(base: DistanceRelation, ops: Backend) -> Space:
     if isinstance(base, Distances) and not issparse(base.X):
         return Rows(base, ops)
-    if isinstance(base, Measured):  # each pair is measured once, by a slow callable
-        base = Given(base.distances(ops), wide=True)
+    if isinstance(base, CallableDistances):  # each pair is measured once, by a slow callable
+        base = PrecomputedDistances(base.among(ops), wide=True)
     return Table(base, ops)
 
 
@@ -79,7 +82,7 @@ class Table:
     """Any other relation: whole rows of distances, block after block."""
 
     def __init__(self, base: DistanceRelation, ops: Backend) -> None:
-        self.base, self.ops, self.n = base, ops, len_of(base.everything())
+        self.base, self.ops, self.n = base, ops, len_of(base.training_points())
 
     def lists(self, rows: Chosen, k: int) -> Neighbors:
         asked = self._asked(rows)
@@ -97,11 +100,11 @@ class Table:
         return np.where(listed < 0, 0, places).astype(np.int32)
 
     def distances(self, rows: NDArray[np.int64]) -> Array:
-        return self.base.toward(some(self.base.everything(), rows), self.ops)
+        return self.base.toward(some(self.base.training_points(), rows), self.ops)
 
     def between(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Float64:
-        if isinstance(self.base, Given):
-            return np.asarray(self.base.distances(self.ops)[i, j], np.float64)
+        if isinstance(self.base, PrecomputedDistances):
+            return np.asarray(self.base.among(self.ops)[i, j], np.float64)
         if isinstance(self.base, Distances):
             return self._between_sparse(self.base, i, j)
         asked, at = np.unique(i, return_inverse=True)

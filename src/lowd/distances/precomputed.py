@@ -1,0 +1,72 @@
+"""Precomputed distances: a full matrix, or a sparse matrix of distances to neighbors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from ..backends.protocol import Array, Backend
+from ..errors import UnsupportedError
+from ..values import value
+
+
+@value
+class PrecomputedDistances:
+    """A precomputed distance matrix; new points come as rows of distances to training points."""
+
+    D: Array | None  # None once frozen: a map does not need it
+    rows: NDArray[np.int64] | None = None  # the training points used; None: all
+    wide: bool = False  # fitted in float64, so new rows are taken in float64 too
+
+    def among(self, ops: Backend) -> Array:  # noqa: ARG002 - a relation's signature
+        assert self.D is not None
+        return self.D if self.rows is None else np.ascontiguousarray(self.D[:, self.rows])
+
+    def toward(self, Q: Array, ops: Backend) -> Array:  # noqa: ARG002
+        chosen = Q if self.rows is None else np.ascontiguousarray(Q[:, self.rows])
+        return chosen.astype(np.float64, copy=False) if self.wide else chosen
+
+    def freeze(self) -> PrecomputedDistances:
+        return replace(self, D=None)
+
+    def take(self, rows: NDArray[np.int64]) -> PrecomputedDistances:
+        # Every column stays: training points must be as wide as the new rows that `toward` takes.
+        D = None if self.D is None else self.D[rows]
+        return replace(self, D=D, rows=rows if self.rows is None else self.rows[rows])
+
+    def training_points(self) -> Array:
+        assert self.D is not None
+        return self.D
+
+
+@value
+class NeighborListDistances:
+    """Precomputed distances to neighbors only (a sparse neighbor graph), for new points too."""
+
+    count: int
+
+    def among(self, ops: Backend) -> Array:  # noqa: ARG002
+        raise _neighbors_only()
+
+    def toward(self, Q: csr_array, ops: Backend) -> Array:  # noqa: ARG002
+        raise _neighbors_only()
+
+    def freeze(self) -> NeighborListDistances:
+        return self
+
+    def take(self, rows: NDArray[np.int64]) -> NeighborListDistances:
+        return NeighborListDistances(len(rows))
+
+    def training_points(self) -> Sequence[int]:
+        return range(self.count)
+
+
+def _neighbors_only() -> UnsupportedError:
+    return UnsupportedError(
+        "a sparse graph holds distances to neighbors only; pass the rows themselves or a full "
+        "matrix of distances."
+    )
