@@ -55,7 +55,7 @@ def test_same_as_scipy(metric, params, peer, backend, dtype):
     close(found.toward(Q, ops), expected[1], dtype, 0.1)
     assert (np.diagonal(D) == 0).all()
     np.testing.assert_array_equal(D, D.T)
-    part = found.at(np.array([3, 5]))
+    part = found.take(np.array([3, 5]))
     close(part.toward(Q, ops), expected[1][:, [3, 5]], dtype, 0.1)
 
 
