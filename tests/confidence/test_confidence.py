@@ -95,14 +95,14 @@ def test_a_large_sample_tells_the_same_as_all_rows():
     rng = np.random.default_rng(0)
     X, new = rng.normal(size=(20_000, 6)), rng.normal(size=(2000, 6))
     model = lowd.PCA(2).fit(X)
-    assert len(model.reach_.numbers) == 512
+    assert len(model.support_.numbers) == 512
     confidence = _confidence(model, new)
     # Nine in ten are inside, within what a sample of 512 can tell.
     assert 0.85 < (confidence == 1).mean() < 0.95
     assert 0.01 < (confidence < 0.5).mean() < 0.09
     assert _confidence(model, new * 6).mean() < 0.01
     # Rows that come in order are kept from all of them.
-    spread = lowd.PCA(2).fit(X[X[:, 0].argsort()]).reach_.numbers
+    spread = lowd.PCA(2).fit(X[X[:, 0].argsort()]).support_.numbers
     assert np.abs(np.quantile(spread, [0.1, 0.5, 0.9]) / 20_000 - [0.1, 0.5, 0.9]).max() < 0.05
 
 
@@ -180,12 +180,12 @@ def test_batches_do_not_matter():
         model = lowd.PCA(2, scale=True)
         for part in np.split(X, cuts):
             model.partial_fit(part)
-        same_bits(model.reach_.numbers, whole.reach_.numbers)
+        same_bits(model.support_.numbers, whole.support_.numbers)
         close(_confidence(model, Q), _confidence(whole, Q), factor=1e3)
     da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
     for chunks in ((700, 5), (97, 2)):
         model = lowd.PCA(2, scale=True).fit(da.from_array(X, chunks=chunks))
-        same_bits(model.reach_.numbers, whole.reach_.numbers)
+        same_bits(model.support_.numbers, whole.support_.numbers)
         close(_confidence(model, Q), _confidence(whole, Q), factor=1e3)
 
 
@@ -243,7 +243,7 @@ def test_only_the_places_become_a_table(library):
 def test_wide_rows_keep_few(tmp_path):
     """A model of 20000 columns does not become a copy of its data."""
     model = lowd.GaussianRandomProjection(3, random_state=0).fit(np.eye(100, 20_000))
-    assert len(model.reach_.numbers) == 32
+    assert len(model.support_.numbers) == 32
     lowd.save(model, tmp_path / "model")
     assert (tmp_path / "model").stat().st_size < 1.2 * (32 + 2 * 3) * 20_000 * 8
 
@@ -273,3 +273,10 @@ def test_odd_data(X, near, far, backend):
     model = lowd.PCA(1, backend=backend).fit(X)
     assert (_confidence(model, near) == 1).all()
     assert (_confidence(model, far) < 0.01).all()
+
+
+def test_the_old_name_of_the_support():
+    """Scripts of 0.1.0 read `reach_`."""
+    model = lowd.PCA(2).fit(FIELD)
+    assert model.reach_ is model.support_
+    assert not hasattr(lowd.PCA(2), "reach_")

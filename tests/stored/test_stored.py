@@ -72,3 +72,9 @@ def test_the_table_names_stored_classes_only(number):
     assert set(classes) <= set(STORED[number])
     for name, change in classes.items():
         assert set(change.fields) <= set(STORED[number][name])
+
+
+def test_a_dictionary_of_the_user_is_not_taken_for_a_value():
+    part = {"dict": {"value": "Given", "fields": "reach_"}}
+    tree = {"format": 1, "params": {"metric_params": part}, "learned": {}}
+    assert migrate(tree, FORMAT)["params"] == {"metric_params": part}

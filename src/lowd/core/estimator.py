@@ -28,7 +28,7 @@ from .. import progress, random
 from ..backends import Backend, resolve
 from ..backends.planned import planned
 from ..backends.protocol import Array, ColumnStatistics
-from ..confidence.support import RowReach, Yardstick, reach_of
+from ..confidence.support import RowSupport, Support, SupportMetric, build_support
 from ..errors import DataError, ParameterError, UnsupportedError
 from ..input import blocks
 from ..input.ranges import SAFE, extreme_rows
@@ -124,10 +124,10 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _no_inverse(self) -> str:
         return "a place in the map does not determine a row of the data."
 
-    def _yardstick(self) -> Yardstick:
-        """By what the distance of a new row from the training rows is told."""
+    def _support_metric(self) -> SupportMetric:
+        """The metric in which distances of new rows to the training rows are computed."""
         named = getattr(self, "metric", "euclidean"), getattr(self, "metric_params", None)
-        return Yardstick(*named)
+        return SupportMetric(*named)
 
     def _smaller(self, n: int) -> dict[str, Self]:  # noqa: ARG002 - for methods to use
         """Variants of this model that need less memory, by what to write."""
@@ -152,7 +152,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """
         self._check_fitted()
         if return_confidence:
-            self._check_reach()
+            self._check_support()
         if not blocks.is_blocks(X):
             return self._transform(X, return_confidence)
         chosen = getattr(self, "_sklearn_output_config", get_config()).get("transform")
@@ -190,6 +190,11 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
                 raise ParameterError(f"{name}={size}: expected a whole number >= 1.")
         check_params(self)
         return memory.Plan(self._memory(n_samples, n_features, np.dtype(dtype).itemsize))
+
+    @property
+    def reach_(self) -> Support:
+        """The name of `support_` in 0.1.0."""
+        return self.support_
 
     def evaluate(
         self,
@@ -230,7 +235,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         ops = resolve(self.backend, self.n_jobs)
         seed = self._seed()
         heard = callbacks.listener(self)
-        earlier = getattr(self, "reach_", None)
+        earlier = getattr(self, "support_", None)
         draft = self._blank(*(_NAMES if continuing else ()))
         with draft._watched(heard):
             if blocks.is_blocks(X):
@@ -245,7 +250,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
                 fit = draft._fit(data.items, Context(ops, seed, dtype, data.statistics), **given)
             draft._keep(fit, data, dtype, seed)
             if not continuing or earlier is not None:
-                draft._keep_reach(fit, data, earlier if continuing else None)
+                draft._keep_support(fit, data, earlier if continuing else None)
             places = None
             if embed and fit.embedding is not None:
                 places = draft.embedding_.copy()
@@ -280,11 +285,10 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _confidence(self, data: Data, ops: Backend) -> Array:
         with np.errstate(invalid="ignore", over="ignore"):  # of rows beyond their type's squares
-            confidence: Array = self.reach_.confidence(data.items, ops)
-        return confidence
+            return self.support_.confidence(data.items, ops)
 
-    def _check_reach(self) -> None:
-        if not hasattr(self, "reach_"):
+    def _check_support(self) -> None:
+        if not hasattr(self, "support_"):
             raise UnsupportedError(
                 "return_confidence=True needs training rows to compare with, and this model keeps "
                 "none: an earlier version has stored it, or it was fitted to a dask array without "
@@ -320,12 +324,14 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             self.n_samples_ = data.shape[0]
         self._n_features_out = int(fit.report["n_components"])
 
-    def _keep_reach(self, fit: Fit, data: Data | None, earlier: Any) -> None:
-        """What tells how far new rows are; a dask array that nobody reads leaves nothing."""
+    def _keep_support(self, fit: Fit, data: Data | None, earlier: RowSupport | None) -> None:
+        """Keep what confidence needs; a dask array that nobody reads leaves nothing."""
         if data is not None:
-            self.reach_: Any = reach_of(data, self._kind(), self._yardstick(), earlier)
+            self.support_: Support = build_support(
+                data, self._kind(), self._support_metric(), earlier
+            )
         elif fit.sample is not None:
-            self.reach_ = RowReach.of(fit.sample, self._yardstick())
+            self.support_ = RowSupport.of(fit.sample, self._support_metric())
 
     def _place(self, data: Data, ops: Backend) -> Array:
         """Apply the map; rows too large for float32 squares go through it alone, in float64."""

@@ -29,7 +29,7 @@ class GraphMethod(Reducer):
         if neighbors is None or not hasattr(self, "map_"):
             return super().transform(X, return_confidence=return_confidence)
         if return_confidence:
-            self._check_reach()
+            self._check_support()
         if not hasattr(self.map_, "through"):
             raise ParameterError(f"neighbors= would be ignored: map={self.map!r} needs none.")
         ops = resolve(self.backend, self.n_jobs)

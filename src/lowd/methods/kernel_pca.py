@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from ..backends.protocol import Array, Float64
-from ..confidence.support import Yardstick
+from ..confidence.support import SupportMetric
 from ..core.estimator import Context, Fit, Reducer, reducer
 from ..core.parameters import Count, NonNegative, Number, Positive, Seed, refuse_unused
 from ..errors import KernelWarning, UnsupportedError, warn
@@ -178,11 +178,13 @@ class KernelPCA(Reducer):
             return "objects"
         return "kernel" if self.kernel == "precomputed" else "rows"
 
-    def _yardstick(self) -> Yardstick:
+    def _support_metric(self) -> SupportMetric:
         if callable(self.kernel):
-            return Yardstick(self.kernel, self.kernel_params, kernel=True)
+            return SupportMetric(self.kernel, self.kernel_params, kernel=True)
         scaling = "unit length" if self.kernel == "cosine" else None
-        return Yardstick("manhattan" if self.kernel == "laplacian" else "euclidean", None, scaling)
+        return SupportMetric(
+            "manhattan" if self.kernel == "laplacian" else "euclidean", None, scaling
+        )
 
     def _takes_sparse(self) -> bool:
         return not callable(self.kernel) and self.kernel not in ("precomputed", "laplacian")

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Self
 import numpy as np
 
 from ..backends.protocol import Float64, Moments, Rows
-from ..confidence.support import Yardstick
+from ..confidence.support import SupportMetric
 from ..core.estimator import Context, Fit, Reducer, reducer
 from ..core.parameters import AtLeast, AtMost, Count, Seed, Share, check_count
 from ..errors import DataError, RankWarning, RestartWarning, ScaleWarning, UnsupportedError, warn
@@ -265,8 +265,8 @@ class PCA(Reducer):
                 ScaleWarning,
             )
 
-    def _yardstick(self) -> Yardstick:
-        return Yardstick(scaling=self.scale_ if self.scale else None)
+    def _support_metric(self) -> SupportMetric:
+        return SupportMetric(scaling=self.scale_ if self.scale else None)
 
     def _takes_sparse(self) -> bool:
         return True

@@ -34,9 +34,11 @@ FROM_FORMAT: dict[int, Migration] = {
             "Given": ClassMigration("PrecomputedDistances"),
             "Gower": ClassMigration("GowerDistances"),
             "Listed": ClassMigration("NeighborListDistances"),
+            "MatrixReach": ClassMigration("MatrixSupport"),
             "Mesh": ClassMigration("InterpolationGrid"),
+            "RowReach": ClassMigration("RowSupport"),
         },
-        learned={},
+        learned={"reach_": "support_"},
     ),
 }
 
@@ -45,21 +47,29 @@ def migrate(tree: dict[str, Tree], newest: int) -> dict[str, Tree]:
     """Return the JSON tree of a model as the newest format would have written it."""
     for number in range(tree["format"], newest):
         migration = FROM_FORMAT[number]
-        params, learned = (_migrate_values(tree[kind], migration) for kind in ("params", "learned"))
+        params = _migrate_parts(tree["params"], migration)
+        learned = _migrate_parts(tree["learned"], migration)
         learned = {migration.learned.get(name, name): part for name, part in learned.items()}
         tree = {**tree, "format": number + 1, "params": params, "learned": learned}
     return tree
 
 
-def _migrate_values(part: Tree, migration: Migration) -> Tree:
-    """Rename classes and fields in a part of the tree and in all below it."""
-    if isinstance(part, list):
-        return [_migrate_values(item, migration) for item in part]
+def _migrate_parts(parts: dict[str, Tree], migration: Migration) -> dict[str, Tree]:
+    """Migrate parts by name; the names are not those of classes or fields."""
+    return {name: _migrate_part(part, migration) for name, part in parts.items()}
+
+
+def _migrate_part(part: Tree, migration: Migration) -> Tree:
+    """Rename the classes and fields of values, wherever they are in a part of the tree."""
     if not isinstance(part, dict):
         return part
-    if "value" not in part or "fields" not in part:
-        return {key: _migrate_values(item, migration) for key, item in part.items()}
-    fields = {name: _migrate_values(item, migration) for name, item in part["fields"].items()}
+    if "tuple" in part:
+        return {"tuple": [_migrate_part(item, migration) for item in part["tuple"]]}
+    if "dict" in part:
+        return {"dict": _migrate_parts(part["dict"], migration)}
+    if "value" not in part:
+        return part
     change = migration.classes.get(part["value"], ClassMigration(part["value"]))
+    fields = _migrate_parts(part["fields"], migration)
     renamed = {change.fields.get(name, name): item for name, item in fields.items()}
     return {"value": change.name, "fields": {**change.added, **renamed}}
