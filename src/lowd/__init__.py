@@ -1,4 +1,4 @@
-"""Low-dimensional maps of high-dimensional data, and a place in them for every new point."""
+"""Dimension reduction (manifold learning) with an out-of-sample map for every method."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every error and warning the library raises on purpose, in one screen."""
+"""Exceptions and warnings of the library."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import warnings
 
 
 class LowdError(Exception):
-    """Base of all errors raised on purpose."""
+    """Base class of all errors that the library raises."""
 
 
 class ParameterError(LowdError, ValueError):
@@ -23,15 +23,15 @@ class ColumnTypeError(DataError, TypeError):
 
 
 class FileFormatError(DataError):
-    """A file is damaged, or does not hold what its name or the reader says."""
+    """A file is damaged, or is not of the format that its name or the caller says."""
 
 
 class MissingFileError(LowdError, FileNotFoundError):
-    """A file or folder is not there; the message says what would be needed."""
+    """A file or folder does not exist; the message says what is needed."""
 
 
 class ExistingFileError(LowdError, FileExistsError):
-    """A file is there already and was not overwritten."""
+    """A file exists already and was not overwritten."""
 
 
 class MissingPackageError(LowdError, ImportError):
@@ -43,11 +43,11 @@ class StoreError(LowdError, ValueError):
 
 
 class UnsupportedError(LowdError, TypeError):
-    """A combination that is understood and deliberately not offered."""
+    """A combination of parameters or data that is not supported."""
 
 
 class NotEnoughMemoryError(LowdError, MemoryError):
-    """The plan needs more memory than there is; the message lists plans that fit."""
+    """A fit needs more memory than is free; the message lists variants that fit."""
 
 
 class BackendUnavailableError(LowdError, ImportError):
@@ -55,71 +55,72 @@ class BackendUnavailableError(LowdError, ImportError):
 
 
 class Cancelled(LowdError, RuntimeError):  # noqa: N818 - it is not a failure
-    """A listener asked the work to stop; the model is as it was before."""
+    """A progress callback cancelled the computation; the model is as it was before."""
 
 
 class LowdWarning(UserWarning):
-    """Base of all warnings: the result is usable, but look at it."""
+    """Base class of all warnings: the result is usable, but should be checked."""
 
 
 class RankWarning(LowdWarning):
-    """More components were asked for than the data have; the surplus is zero."""
+    """`n_components` exceeds the rank of the data; the surplus components are zero."""
 
 
 class IndefiniteWarning(LowdWarning):
-    """Distances or a kernel are not Euclidean: negative eigenvalues were dropped."""
+    """Distances are not Euclidean, or a kernel is indefinite: negative eigenvalues were dropped."""
 
 
 class MetricWarning(LowdWarning):
-    """The given matrix hardly holds distances."""
+    """A precomputed matrix does not look like distances."""
 
 
 class KernelWarning(LowdWarning):
-    """A kernel is so narrow that rows resemble nobody but themselves."""
+    """A kernel is so narrow that its matrix is nearly the identity."""
 
 
 class ScaleWarning(LowdWarning):
-    """One column owns nearly all of the variance."""
+    """One feature has nearly all of the variance."""
 
 
 class ConvergenceWarning(LowdWarning):
-    """A solver stopped before it reached its tolerance."""
+    """A solver stopped at its maximum number of iterations, before it converged."""
 
 
 class RestartWarning(LowdWarning):
-    """partial_fit begins anew, because the earlier fit kept nothing to continue from."""
+    """`partial_fit` starts from scratch: the earlier fit kept nothing to continue from."""
 
 
 class DisconnectedGraphWarning(LowdWarning):
-    """The neighbor graph is in pieces, which were joined by their shortest edges."""
+    """The neighbor graph has several connected components, joined by their shortest edges."""
 
 
 class ShortcutWarning(LowdWarning):
-    """Ties of the neighbor graph cut across, from one part of a bent sheet to another."""
+    """Edges of the neighbor graph that look like short circuits of a curved manifold."""
 
 
 class LocalizedAxisWarning(LowdWarning):
-    """An axis of the map is about a few rows only."""
+    """An axis of the embedding separates only a few samples from the others."""
 
 
 class ApproximationWarning(LowdWarning):
-    """The data are large: the answer comes from landmarks or approximate neighbors."""
+    """Large data: the result is computed from landmarks or approximate neighbors."""
 
 
 class LongWorkWarning(LowdWarning):
-    """The work grows faster than the data, and will take minutes or hours."""
+    """The cost grows faster than the data: the fit will take minutes or hours."""
 
 
 class DimensionWarning(LowdWarning):
-    """The output has as many dimensions as the input, or more."""
+    """`n_components` is at least the number of features."""
+
+
+# Frames of these packages lie between the user's call and the warning.
+_LIBRARY_PACKAGES = ("lowd", "sklearn", "contextlib", "functools")
 
 
 def warn(message: str, category: type[LowdWarning]) -> None:
-    """Warn at the line of the user's call, not somewhere inside the library."""
+    """Issue a warning at the line of the user's call, not inside the library."""
     level, frame = 1, sys._getframe(1)
-    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in _INSIDE:
+    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in _LIBRARY_PACKAGES:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level + 1)
-
-
-_INSIDE = ("lowd", "sklearn", "contextlib", "functools")

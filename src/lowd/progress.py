@@ -1,4 +1,4 @@
-"""Progress and cancellation: whoever works reports, anyone may listen, an exception cancels."""
+"""Progress reports, progress bars and cancellation: callbacks that an exception cancels."""
 
 from __future__ import annotations
 
@@ -8,27 +8,28 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.util import find_spec
-from typing import Any
 
 Listener = Callable[[str, int, int], None]
+
+REFRESH_SECONDS = 0.1  # faster is not seen, and slows a terminal
 
 _listeners: ContextVar[tuple[Listener, ...]] = ContextVar("lowd_progress", default=())
 
 
 def report(stage: str, done: int, total: int) -> None:
-    """Tell every listener. An exception it raises ends the work: that is the cancel."""
+    """Call every listener with the progress; an exception that one raises cancels the fit."""
     for listener in _listeners.get():
         listener(stage, done, total)
 
 
 def step(stage: str) -> Callable[[int, int], None]:
-    """What a native kernel polls: reports `stage` as (done, total)."""
+    """A callback (done, total) for native kernels, which reports the progress of `stage`."""
     return lambda done, total: report(stage, done, total)
 
 
 @contextmanager
 def listening(*listeners: Listener) -> Iterator[None]:
-    """Within the block each `listener(stage, done, total)` hears every step.
+    """Call each `listener(stage, done, total)` on every progress report within the block.
 
     >>> from lowd import progress
     >>> with progress.listening(lambda stage, done, total: print(stage, done, total)):
@@ -44,7 +45,7 @@ def listening(*listeners: Listener) -> Iterator[None]:
 
 @contextmanager
 def bar() -> Iterator[Listener]:
-    """A progress bar with the time left, on standard error: rich's if there is one."""
+    """A progress bar with the remaining time, on standard error; rich's if it is installed."""
     show = _RichBar() if find_spec("rich") else _PlainBar()
     try:
         yield show
@@ -58,8 +59,8 @@ class _RichBar:
         from rich.console import Console
         from rich.progress import Progress
 
-        self._progress: Any = Progress(console=Console(stderr=True))
-        self._tasks: dict[str, Any] = {}
+        self._progress = Progress(console=Console(stderr=True))
+        self._tasks: dict[str, int] = {}
         self._stage, self._total = "", 0
         self._progress.start()
 
@@ -72,7 +73,7 @@ class _RichBar:
         self._progress.update(self._tasks[stage], completed=done, total=total)
 
     def finish(self) -> None:
-        """Kernels report now and then: what is followed by another stage, or ends well, is done."""
+        """Complete the bar of the last stage: kernels report now and then, not at their end."""
         if self._stage:
             self._progress.update(self._tasks[self._stage], completed=self._total)
 
@@ -81,7 +82,7 @@ class _RichBar:
 
 
 class _PlainBar:
-    """One line per stage, rewritten at most ten times a second."""
+    """One line per stage, rewritten every `REFRESH_SECONDS` at most."""
 
     def __init__(self) -> None:
         self._stage, self._total, self._since, self._shown = "", 0, 0.0, 0.0
@@ -92,7 +93,7 @@ class _PlainBar:
             self.finish()
             self._since, self._shown = now, 0.0
         self._stage, self._total = stage, total
-        if now - self._shown < 0.1 and done < total:
+        if now - self._shown < REFRESH_SECONDS and done < total:
             return
         self._shown = now
         self._write(done, (now - self._since) * (total - done) / max(done, 1))

@@ -1,7 +1,7 @@
-"""Random numbers that are a function of (seed, stream, index) and of nothing else.
+"""Counter-based random numbers: a function of (seed, stream, index) and nothing else.
 
-A number does not depend on threads, blocks, order or the NumPy version, so a draw for row
-i of a data set is the same whichever chunk the row is in.
+A number does not depend on threads, blocks, order or the NumPy version: the draw for row i of a
+data set is the same whichever block the row is in.
 """
 
 from __future__ import annotations
@@ -13,33 +13,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.floating[Any]]
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_ROUNDS, _LAST = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)), 31
-_MASK = 2**64 - 1
+_INCREMENT = np.uint64(0x9E3779B97F4A7C15)
+_ROUNDS, _LAST_SHIFT = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)), 31
+_MASK_64_BITS = 2**64 - 1
 
 
 def bits(seed: int, stream: str, index: NDArray[np.integer[Any]]) -> NDArray[np.uint64]:
     """64 random bits for each index, by the SplitMix64 finalizer (Steele et al., 2014)."""
-    key = _mix(_mix(seed & _MASK) ^ zlib.crc32(stream.encode()))
+    key = _mix(_mix(seed & _MASK_64_BITS) ^ zlib.crc32(stream.encode()))
     z = index.astype(np.uint64)
     z += np.uint64(1)
-    z *= _GOLDEN
+    z *= _INCREMENT
     z += np.uint64(key)
     for shift, factor in _ROUNDS:
         z ^= z >> np.uint64(shift)
         z *= np.uint64(factor)
-    z ^= z >> np.uint64(_LAST)
+    z ^= z >> np.uint64(_LAST_SHIFT)
     return z
 
 
 def uniforms(seed: int, stream: str, index: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
-    """Numbers strictly between 0 and 1, 53 bits each."""
+    """Uniform random numbers strictly between 0 and 1, 53 bits each."""
     return ((bits(seed, stream, index) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
 
 
 def normals(seed: int, stream: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Standard normal numbers, by the inverse distribution function."""
+    """Standard normal random numbers, by the inverse distribution function."""
     from scipy.special import ndtri
 
     index = np.arange(int(np.prod(shape)))
@@ -48,12 +47,12 @@ def normals(seed: int, stream: str, shape: tuple[int, ...]) -> NDArray[np.float6
 
 
 def signs(seed: int, stream: str, size: int) -> NDArray[np.float64]:
-    """+1 or -1 with equal chances."""
+    """Rademacher signs: +1 or -1 with equal probability."""
     return np.where(bits(seed, stream, np.arange(size)) >> np.uint64(63), 1.0, -1.0)
 
 
 def subset(seed: int, stream: str, size: int, k: int) -> NDArray[np.int64]:
-    """k of the numbers 0..size-1, in increasing order, every subset equally likely."""
+    """A random subset of k of the numbers 0..size-1, in increasing order."""
     chosen = np.argpartition(bits(seed, stream, np.arange(size)), k - 1)[:k]
     return np.sort(chosen).astype(np.int64)
 
@@ -70,7 +69,7 @@ def as_seed(random_state: Any) -> int:
 
 
 def _mix(z: int) -> int:
-    """The same finalizer of one number, which Python takes a tenth of NumPy's time for."""
+    """The same finalizer for one number: in Python it takes a tenth of NumPy's time."""
     for shift, factor in _ROUNDS:
-        z = ((z ^ (z >> shift)) * factor) & _MASK
-    return z ^ (z >> _LAST)
+        z = ((z ^ (z >> shift)) * factor) & _MASK_64_BITS
+    return z ^ (z >> _LAST_SHIFT)

@@ -1,4 +1,4 @@
-"""How many threads a call may use, and BLAS beside it."""
+"""Number of threads for `n_jobs`, and limits on the threads of BLAS."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from threadpoolctl import LibController, ThreadpoolController
 
 from .errors import ParameterError
 
+UNLIMITED_CPUS = 2**31  # more than any machine has
+
 
 def count(n_jobs: int | None) -> int:
-    """Threads for `n_jobs`: None is the default, -1 all CPUs, -2 all but one.
+    """Number of threads for `n_jobs`: None is the default, -1 all CPUs, -2 all but one.
 
     The default is `LOWD_NUM_THREADS` if set, else `OMP_NUM_THREADS` (which joblib sets in its
     workers, so that workers times threads do not exceed the machine), else every CPU that the
     process and its container may use. No request goes beyond those CPUs.
     """
     cpus = available()
-    default = _from_environment() or cpus
+    default = _read_environment() or cpus
     if n_jobs is None:
         return min(default, cpus)
     if n_jobs < 0:
@@ -31,7 +33,7 @@ def count(n_jobs: int | None) -> int:
     return max(1, min(n_jobs, cpus))
 
 
-def _from_environment() -> int | None:
+def _read_environment() -> int | None:
     for name in ("LOWD_NUM_THREADS", "OMP_NUM_THREADS"):
         # OMP_NUM_THREADS may list one number per nesting level; ours is the first.
         text = os.environ.get(name, "").split(",")[0].strip()
@@ -45,16 +47,15 @@ def _from_environment() -> int | None:
 
 
 def available() -> int:
-    """CPUs this process may use: its affinity, within its container's quota."""
+    """Number of CPUs this process may use: its affinity, within its container's quota."""
     affinity = getattr(os, "sched_getaffinity", None)
     cpus = len(affinity(0)) if affinity else os.cpu_count() or 1
-    return max(1, min(cpus, _container_quota()))
+    return max(1, min(cpus, _read_container_quota()))
 
 
 @cache
-def _container_quota() -> int:
+def _read_container_quota() -> int:
     """The cgroup's CPU quota (version 2, then 1), rounded up; a large number if none."""
-    unlimited = 2**31
     try:
         v2 = Path("/sys/fs/cgroup/cpu.max")
         if v2.exists():
@@ -63,46 +64,46 @@ def _container_quota() -> int:
             v1 = Path("/sys/fs/cgroup/cpu")
             quota = (v1 / "cpu.cfs_quota_us").read_text().strip()
             period = (v1 / "cpu.cfs_period_us").read_text().strip()
-        return unlimited if quota in ("max", "-1") else math.ceil(int(quota) / int(period))
+        return UNLIMITED_CPUS if quota in ("max", "-1") else math.ceil(int(quota) / int(period))
     except (OSError, ValueError):
-        return unlimited
+        return UNLIMITED_CPUS
 
 
 _lock = threading.Lock()
-_inside = 0
-_before: list[tuple[LibController, int]] = []
+_active_blocks = 0
+_counts_before: list[tuple[LibController, int]] = []
 
 
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """BLAS with one thread inside: for small factorizations between our own threaded work.
+    """Limit BLAS to one thread within the block, for small factorizations between our kernels.
 
     Threads of BLAS spin for a while after a call and take the CPUs from ours; and with one
     thread the bits do not depend on how many it has. The limit belongs to the whole process, so
-    the first to come sets it and the last to leave lifts it.
+    the first block that is entered sets it and the last that is left restores it.
     """
-    global _inside, _before
+    global _active_blocks, _counts_before
     with _lock:
-        if not _inside:
-            _before = [(library, library.num_threads) for library in find_blas()]
-            _limit([(library, 1) for library, count in _before if count != 1])
-        _inside += 1
+        if not _active_blocks:
+            _counts_before = [(library, library.num_threads) for library in find_blas()]
+            _set_counts([(library, 1) for library, count in _counts_before if count != 1])
+        _active_blocks += 1
     try:
         yield
     finally:
         with _lock:
-            _inside -= 1
-            if not _inside:
-                _limit([(library, count) for library, count in _before if count != 1])
+            _active_blocks -= 1
+            if not _active_blocks:
+                _set_counts([(library, count) for library, count in _counts_before if count != 1])
 
 
-def _limit(wanted: list[tuple[LibController, int]]) -> None:
+def _set_counts(wanted: list[tuple[LibController, int]]) -> None:
     for library, count in wanted:
         library.set_num_threads(count)
 
 
 @cache
 def find_blas() -> tuple[LibController, ...]:
-    """All BLAS libraries of the process; looking for them takes 10 ms."""
+    """All BLAS libraries of the process; finding them takes 10 ms."""
     found = ThreadpoolController().lib_controllers
     return tuple(library for library in found if library.user_api == "blas")

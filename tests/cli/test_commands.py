@@ -15,11 +15,17 @@ import numpy as np
 import pytest
 
 import lowd
-from lowd.cli.fields import COMMANDS, _class, build, class_name, flags
+from lowd.cli.flags import (
+    METHOD_COMMANDS,
+    build_model,
+    find_class_name,
+    get_class,
+    make_flags,
+)
 from lowd.core.parameters import domains
 
 pytestmark = pytest.mark.usefixtures("folder")
-ELSEWHERE = {"random_state", "backend", "n_jobs", "verbose"}
+OTHER_FLAGS = {"random_state", "backend", "n_jobs", "verbose"}
 
 
 def columns(path):
@@ -28,7 +34,7 @@ def columns(path):
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
-def places(path, stem):
+def coordinates(path, stem):
     found = columns(path)
     names = [name for name in found if re.fullmatch(stem + r"\d+", name)]
     return np.array([[float(value) for value in found[name]] for name in names]).T
@@ -44,7 +50,7 @@ def only(*names):
     assert sorted(os.listdir()) == sorted(["data.csv", *names])
 
 
-@pytest.mark.parametrize("word", COMMANDS)
+@pytest.mark.parametrize("word", METHOD_COMMANDS)
 def test_a_file_alone_gives_a_map(word, lowd_command):
     ended = lowd_command(word, "data.csv")
     assert ended.code == 0, ended.err
@@ -52,15 +58,15 @@ def test_a_file_alone_gives_a_map(word, lowd_command):
     found = columns(f"data-{word}.csv")
     assert found["id"] == columns("data.csv")["id"]
     assert found["class"] == columns("data.csv")["class"]
-    assert places(f"data-{word}.csv", COMMANDS[word].lower()).shape == (90, 2)
+    assert coordinates(f"data-{word}.csv", METHOD_COMMANDS[word].lower()).shape == (90, 2)
     assert all(0 <= float(v) <= 1 for v in found["trustworthiness"])
 
 
-@pytest.mark.parametrize("word", COMMANDS)
+@pytest.mark.parametrize("word", METHOD_COMMANDS)
 def test_every_field_is_a_flag_with_help(word):
-    cls = _class(COMMANDS[word])
-    made = {flag.name: flag for flag in flags(COMMANDS[word])}
-    assert set(made) == set(domains(cls)) - ELSEWHERE
+    cls = get_class(METHOD_COMMANDS[word])
+    made = {flag.name: flag for flag in make_flags(METHOD_COMMANDS[word])}
+    assert set(made) == set(domains(cls)) - OTHER_FLAGS
     for flag in made.values():
         assert not flag.help.startswith("Default"), flag.name
 
@@ -81,23 +87,23 @@ def test_flags_reach_the_model(lowd_command):
 def test_the_map_is_that_of_the_library(lowd_command):
     assert lowd_command("kernel-pca", "data.csv", "--kernel", "rbf", "--gamma", 0.1).code == 0
     Y = lowd.KernelPCA(2, kernel="rbf", gamma=0.1).fit_transform(numbers())
-    np.testing.assert_allclose(places("data-kernel-pca.csv", "kernelpca"), Y, atol=1e-12)
+    np.testing.assert_allclose(coordinates("data-kernel-pca.csv", "kernelpca"), Y, atol=1e-12)
 
 
 def test_lists_and_switches():
-    made = build("TSNE", {"perplexity": "5,15", "seed": 4})
+    made = build_model("TSNE", {"perplexity": "5,15", "seed": 4})
     assert (made.perplexity, made.random_state) == ([5, 15], 4)
-    assert build("PCA", {"whiten": True}).whiten is True
+    assert build_model("PCA", {"whiten": True}).whiten is True
     np.save("start.npy", np.zeros((3, 2)))
-    assert build("TSNE", {"init": "start.npy"}).init.shape == (3, 2)
+    assert build_model("TSNE", {"init": "start.npy"}).init.shape == (3, 2)
 
 
 def test_names_of_methods():
     for word in ("lle", "LocallyLinearEmbedding", "locallylinearembedding"):
-        assert class_name(word) == "LocallyLinearEmbedding"
-    assert class_name("kernel_pca") == "KernelPCA"
+        assert find_class_name(word) == "LocallyLinearEmbedding"
+    assert find_class_name("kernel_pca") == "KernelPCA"
     with pytest.raises(lowd.errors.ParameterError, match="no method 'umap'; there are pca"):
-        class_name("umap")
+        find_class_name("umap")
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "tsv", "jsonl", "feather", "csv.gz"])
@@ -107,20 +113,20 @@ def test_formats_in_and_out(suffix, lowd_command):
     ended = lowd_command("pca", f"map.{suffix}", "--columns", "pca*", "-o", "again.csv")
     assert ended.code == 0, ended.err
     first = lowd.PCA(2).fit_transform(numbers())
-    np.testing.assert_allclose(np.abs(places("again.csv", "pca")), np.abs(first), atol=1e-6)
+    np.testing.assert_allclose(np.abs(coordinates("again.csv", "pca")), np.abs(first), atol=1e-6)
 
 
 def test_arrays_and_distances(lowd_command):
     np.save("rows.npy", numbers())
     assert lowd_command("pca", "rows.npy", "-o", "a.csv").code == 0
     np.testing.assert_allclose(
-        places("a.csv", "pca"), lowd.PCA(2).fit_transform(numbers()), atol=1e-12
+        coordinates("a.csv", "pca"), lowd.PCA(2).fit_transform(numbers()), atol=1e-12
     )
     D = np.sqrt(((numbers()[:, None] - numbers()[None]) ** 2).sum(-1))
     np.save("d.npy", D)
     assert lowd_command("classical-mds", "d.npy", "--distances", "-o", "b.csv").code == 0
     np.testing.assert_allclose(
-        np.abs(places("b.csv", "classicalmds")), np.abs(places("a.csv", "pca")), atol=1e-8
+        np.abs(coordinates("b.csv", "classicalmds")), np.abs(coordinates("a.csv", "pca")), atol=1e-8
     )
     refused = lowd_command("pca", "d.npy", "--distances", "-o", "c.csv")
     assert refused.code == 2
@@ -140,12 +146,12 @@ def test_strings_by_edit_distance(lowd_command):
     Path("words.txt").write_text("\n".join(words))
     ended = lowd_command("classical-mds", "words.txt", "--model", "m.lowd", "-o", "map.csv")
     assert ended.code == 0, ended.err
-    Y = places("map.csv", "classicalmds")
+    Y = coordinates("map.csv", "classicalmds")
     near = ((Y[:, None] - Y[None]) ** 2).sum(-1) + 1e9 * np.eye(8)
     assert all((near[i].argmin() < 4) == (i < 4) for i in range(8))
     Path("new.txt").write_text("cat\ndogma\n")
     assert lowd_command("transform", "new.txt", "--model", "m.lowd", "-o", "n.csv").code == 0
-    np.testing.assert_allclose(places("n.csv", "classicalmds"), Y[[0, 4]], atol=1e-8)
+    np.testing.assert_allclose(coordinates("n.csv", "classicalmds"), Y[[0, 4]], atol=1e-8)
 
 
 def test_standard_input_and_output(lowd_command, monkeypatch):
@@ -200,7 +206,7 @@ def test_new_rows_get_the_preparation_of_the_old_ones(lowd_command):
     ended = lowd_command("transform", "new.csv", "--model", "m.lowd", "-o", "new-map.csv")
     assert ended.code == 0, ended.err
     np.testing.assert_allclose(
-        places("new-map.csv", "isomap"), places("map.csv", "isomap")[:5], atol=1e-9
+        coordinates("new-map.csv", "isomap"), coordinates("map.csv", "isomap")[:5], atol=1e-9
     )
     with open("short.csv", "w") as file:
         file.write("x0,x1\n1,2\n3,4\n")
@@ -225,7 +231,7 @@ def test_map_chooses_and_says_why(lowd_command):
     document = json.loads(ended.out)
     assert document["method"] in lowd.methods.METHODS
     assert document["reason"] in ended.err
-    assert places("data-map.csv", document["method"].lower()).shape == (90, 2)
+    assert coordinates("data-map.csv", document["method"].lower()).shape == (90, 2)
 
 
 def test_diagnose(lowd_command):
@@ -268,7 +274,7 @@ def test_dimension(lowd_command):
 
 def test_methods_and_info_and_demo(lowd_command):
     found = json.loads(lowd_command("methods", "--json").out)["methods"]
-    assert [row["command"] for row in found] == list(COMMANDS)
+    assert [row["command"] for row in found] == list(METHOD_COMMANDS)
     assert all(row["summary"] and row["use"] and row["cost"] for row in found)
     lowd_command("pca", "data.csv", "--standardize", "--model", "m.lowd", "-o", "map.csv")
     made = json.loads(lowd_command("info", "m.lowd", "--json").out)

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import lowd
-from lowd.cli import exits
-from lowd.cli.talk import plain
-from lowd.cli.work import Work
+from lowd.cli.background import BackgroundCall
+from lowd.cli.console import to_json
+from lowd.cli.exit_codes import ExitCode, format_error, get_exit_code
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -28,22 +28,26 @@ def python(*args, **more):
 
 
 CASES = {
-    "no such flag": (["pca", "data.csv", "--n-nieghbors", "3"], exits.USAGE, "No such option"),
-    "no such command": (["pac", "data.csv"], exits.USAGE, "No such command"),
-    "a bad value": (["pca", "data.csv", "--n-components", "0"], exits.USAGE, "n-components"),
-    "does not fit": (["isomap", "data.csv", "--n-neighbors", "90"], exits.USAGE, "n_neighbors=90"),
-    "no such file": (["pca", "nothing.csv"], exits.DATA, "nothing.csv"),
-    "bad cell": (["pca", "bad.csv"], exits.DATA, "bad.csv"),
-    "no model": (["info", "data.csv"], exits.DATA, "not a lowd model"),
+    "no such flag": (["pca", "data.csv", "--n-nieghbors", "3"], ExitCode.USAGE, "No such option"),
+    "no such command": (["pac", "data.csv"], ExitCode.USAGE, "No such command"),
+    "a bad value": (["pca", "data.csv", "--n-components", "0"], ExitCode.USAGE, "n-components"),
+    "does not fit": (
+        ["isomap", "data.csv", "--n-neighbors", "90"],
+        ExitCode.USAGE,
+        "n_neighbors=90",
+    ),
+    "no such file": (["pca", "nothing.csv"], ExitCode.DATA, "nothing.csv"),
+    "bad cell": (["pca", "bad.csv"], ExitCode.DATA, "bad.csv"),
+    "no model": (["info", "data.csv"], ExitCode.DATA, "not a lowd model"),
     "no such model": (
         ["transform", "data.csv", "--model", "m.lowd"],
-        exits.DATA,
+        ExitCode.DATA,
         "lowd: there is no model file",
     ),
-    "no folder": (["pca", "data.csv", "-o", "no/map.csv"], exits.DATA, "create it first"),
-    "exists": (["pca", "data.csv", "-o", "old.csv"], exits.EXISTS, "--force"),
-    "two outputs": (["pca", "data.csv", "-o", "a", "--model", "a"], exits.USAGE, "two outputs"),
-    "no such backend": (["pca", "data.csv", "--backend", "abacus"], exits.USAGE, "abacus"),
+    "no folder": (["pca", "data.csv", "-o", "no/map.csv"], ExitCode.DATA, "create it first"),
+    "exists": (["pca", "data.csv", "-o", "old.csv"], ExitCode.EXISTS, "--force"),
+    "two outputs": (["pca", "data.csv", "-o", "a", "--model", "a"], ExitCode.USAGE, "two outputs"),
+    "no such backend": (["pca", "data.csv", "--backend", "abacus"], ExitCode.USAGE, "abacus"),
 }
 
 
@@ -79,26 +83,26 @@ def test_not_enough_memory_has_its_own_code(lowd_command, monkeypatch):
 
     monkeypatch.setattr(memory, "NEGLIGIBLE", 0)
     monkeypatch.setattr(memory, "available", lambda: 1000)
-    assert lowd_command("classical-mds", "data.csv").code == exits.MEMORY
+    assert lowd_command("classical-mds", "data.csv").code == ExitCode.MEMORY
 
 
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (lowd.errors.BackendUnavailableError("x"), exits.MISSING),
-        (lowd.errors.MissingPackageError("x"), exits.MISSING),
-        (lowd.errors.FileFormatError("x"), exits.DATA),
-        (lowd.errors.ExistingFileError("x"), exits.EXISTS),
-        (lowd.errors.Cancelled("x"), exits.INTERRUPTED),
-        (KeyboardInterrupt(), exits.INTERRUPTED),
-        (MemoryError(), exits.MEMORY),
-        (PermissionError(13, "Permission denied", "f"), exits.DATA),
-        (ZeroDivisionError("x"), exits.FAILED),
+        (lowd.errors.BackendUnavailableError("x"), ExitCode.MISSING_PACKAGE),
+        (lowd.errors.MissingPackageError("x"), ExitCode.MISSING_PACKAGE),
+        (lowd.errors.FileFormatError("x"), ExitCode.DATA),
+        (lowd.errors.ExistingFileError("x"), ExitCode.EXISTS),
+        (lowd.errors.Cancelled("x"), ExitCode.INTERRUPTED),
+        (KeyboardInterrupt(), ExitCode.INTERRUPTED),
+        (MemoryError(), ExitCode.MEMORY),
+        (PermissionError(13, "Permission denied", "f"), ExitCode.DATA),
+        (ZeroDivisionError("x"), ExitCode.FAILED),
     ],
 )
 def test_codes(error, code):
-    assert exits.code_of(error) == code
-    assert exits.sentence_of(error)
+    assert get_exit_code(error) == code
+    assert format_error(error)
 
 
 def test_a_failing_report_takes_the_map_with_it(lowd_command, monkeypatch):
@@ -110,7 +114,7 @@ def test_a_failing_report_takes_the_map_with_it(lowd_command, monkeypatch):
 
     monkeypatch.setattr(report, "write", broken)
     ended = lowd_command("pca", "data.csv", "--report", "r.html", "--model", "m.lowd")
-    assert ended.code == exits.DATA
+    assert ended.code == ExitCode.DATA
     assert "no space left" in ended.err
     assert os.listdir() == ["data.csv"]
 
@@ -130,8 +134,8 @@ sys.argv = ["lowd", "pca", "data.csv", "-o", "map.csv", "--plot", "map.png"]
 sys.exit(main())
 """
 WORK = {
-    "that listens": "time.sleep(0.01)",
-    "that hears nothing": "time.sleep(600)",
+    "that reports progress": "time.sleep(0.01)",
+    "that reports nothing": "time.sleep(600)",
     "that keeps Python's lock": "sum(range(10**11))",
 }
 
@@ -142,9 +146,9 @@ def test_interrupt_ends_work(name):
         [sys.executable, "-c", STUCK.format(work=WORK[name])], stdout=-1, stderr=-1, text=True
     ) as process:
         assert process.stdout.readline() == "fitting\n"
-        process.send_signal(signal.SIGTERM if "listens" in name else signal.SIGINT)
+        process.send_signal(signal.SIGTERM if "progress" in name else signal.SIGINT)
         _, err = process.communicate(timeout=300)
-    assert process.returncode in (exits.INTERRUPTED, -signal.SIGKILL)
+    assert process.returncode in (ExitCode.INTERRUPTED, -signal.SIGKILL)
     assert "stopped; nothing was written." in err
     assert "Traceback" not in err
     assert os.listdir() == ["data.csv"]
@@ -157,14 +161,14 @@ def test_a_reader_that_went_away():
     ) as process:
         process.stdout.close()
         assert process.stderr.read() == b""
-    assert process.returncode == exits.CUT
+    assert process.returncode == ExitCode.BROKEN_PIPE
 
 
 def test_long_work_shows_a_bar(monkeypatch):
     from lowd import progress
-    from lowd.cli import work
+    from lowd.cli import background
 
-    monkeypatch.setattr(work, "SHOWN_AFTER", 0.0)
+    monkeypatch.setattr(background, "BAR_AFTER_SECONDS", 0.0)
     seen, shown = [], threading.Event()
 
     class Bar:
@@ -181,7 +185,7 @@ def test_long_work_shows_a_bar(monkeypatch):
         shown.wait(300)
         return 5
 
-    assert Work(call).result(True, lambda: None) == 5
+    assert BackgroundCall(call).wait(True, lambda: None) == 5
     assert seen[0] == ("axes", 1, 3)
 
 
@@ -228,10 +232,10 @@ def test_without_the_extra_it_names_the_extra():
         "import sys; sys.modules['typer'] = None; from lowd.cli import main; sys.exit(main([]))"
     )
     run = python("-c", script)
-    assert run.returncode == exits.MISSING
+    assert run.returncode == ExitCode.MISSING_PACKAGE
     assert "pip install 'lowd[app]'" in run.stderr
 
 
 def test_json_has_no_infinities():
     given = {"a": np.float32(1), "b": [np.nan, np.inf], "c": np.arange(2), 3: Path("x"), "d": None}
-    assert plain(given) == {"a": 1.0, "b": [None, None], "c": [0, 1], "3": "x", "d": None}
+    assert to_json(given) == {"a": 1.0, "b": [None, None], "c": [0, 1], "3": "x", "d": None}

@@ -102,7 +102,7 @@ def test_new_rows_are_encoded_as_the_old_ones(lowd_command):
         *("pca", "t.csv", "--encode", "--columns", "*", "--model", "m.lowd", "-o", "map.npy")
     )
     assert ended.code == 0, ended.err
-    assert "'color' became 2 columns of 0 and 1" in ended.err
+    assert "'color' was one-hot encoded as 2 columns" in ended.err
     Path("new.csv").write_text("weight,color,size\n" + "0,blue,0\n4,blue,2\n")
     ended = lowd_command("transform", "new.csv", "--model", "m.lowd", "-o", "new.npy")
     assert ended.code == 0, ended.err
@@ -125,7 +125,7 @@ def test_a_new_value_of_an_encoded_column_is_said(lowd_command):
     Path("new.csv").write_text('weight,"grade, final",a=b\n0,7,0\n0,q,0\n0,,0\n')
     ended = lowd_command("transform", "new.csv", "--model", "m.lowd", "-o", "three.npy")
     assert ended.code == 0, ended.err
-    assert "1 row with values that were not there before, 'q'" in ended.err
+    assert "1 row with unknown levels, 'q'" in ended.err
     assert np.ptp(np.load("three.npy")[1:], axis=0).max() == 0
 
 

@@ -129,7 +129,7 @@ def test_a_wrong_environment_is_named(monkeypatch, bad):
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="no affinity here")
 def test_affinity_is_respected(monkeypatch):
-    monkeypatch.setattr(threads, "_container_quota", lambda: 2**31)
+    monkeypatch.setattr(threads, "_read_container_quota", lambda: 2**31)
     for allowed in ({0}, {0, 3, 7}):
         monkeypatch.setattr(os, "sched_getaffinity", lambda _, allowed=allowed: allowed)
         assert threads.available() == len(allowed)
@@ -148,19 +148,19 @@ def test_affinity_is_respected(monkeypatch):
         ({}, 2**31),
     ],
 )
-def test_container_quota(monkeypatch, tmp_path, files, quota):
+def test_read_container_quota(monkeypatch, tmp_path, files, quota):
     for name, text in files.items():
         file = tmp_path / "sys/fs/cgroup" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text + "\n")
     monkeypatch.setattr(threads, "Path", lambda path: tmp_path / path.lstrip("/"))
-    threads._container_quota.cache_clear()
+    threads._read_container_quota.cache_clear()
     try:
-        assert threads._container_quota() == quota
+        assert threads._read_container_quota() == quota
         monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
         assert threads.available() == min(8, quota)
     finally:
-        threads._container_quota.cache_clear()
+        threads._read_container_quota.cache_clear()
 
 
 def test_joblib_workers_share_the_machine(monkeypatch):

@@ -340,7 +340,7 @@ def test_anndata_comes_and_goes(tmp_path, rng):
     np.testing.assert_array_equal(rows.X, adata.obsm["X_pca"])
     Y = rng.normal(size=(8, 2))
     trust = {"trust": np.ones(8)}
-    lowd.io.write(tmp_path / "map.h5ad", rows.mapped(Y, ["isomap0", "isomap1"], trust))
+    lowd.io.write(tmp_path / "map.h5ad", rows.with_embedding(Y, ["isomap0", "isomap1"], trust))
     back = anndata.read_h5ad(tmp_path / "map.h5ad")
     np.testing.assert_array_equal(back.obsm["X_isomap"], Y)
     assert back.obs["isomap_trust"].tolist() == [1] * 8

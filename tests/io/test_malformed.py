@@ -128,7 +128,7 @@ def test_a_bad_file_is_explained(tmp_path, name, content, message, options):
 
 
 def test_a_late_byte_is_found(tmp_path, monkeypatch):
-    monkeypatch.setattr("lowd.io.delimited._BEGINNING", 100)
+    monkeypatch.setattr("lowd.io.delimited.CHECKED_BYTES", 100)
     path = tmp_path / "t.csv"
     for late, message in (
         (b"\xe9,1\n", r"line 3002: byte 0xe9.*'latin-1'"),
@@ -160,8 +160,8 @@ def test_objects_are_never_unpickled(tmp_path):
 
 @pytest.mark.parametrize("name", ["t.csv.gz", "t.npz"])
 def test_bombs_are_refused_in_little_memory(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(sources, "HARMLESS", 2**16)
-    monkeypatch.setattr("lowd.io.arrays.HARMLESS", 2**16)
+    monkeypatch.setattr(sources, "SAFE_BYTES", 2**16)
+    monkeypatch.setattr("lowd.io.arrays.SAFE_BYTES", 2**16)
     path = tmp_path / name
     if name == "t.npz":
         np.savez_compressed(path, X=np.zeros((2000, 2000)))
@@ -177,11 +177,11 @@ def test_bombs_are_refused_in_little_memory(tmp_path, monkeypatch, name):
 
 
 def test_too_much_for_memory_is_no_format_error(tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "HARMLESS", 1000)
-    monkeypatch.setattr(sources, "_room", lambda: 2000)
+    monkeypatch.setattr(sources, "SAFE_BYTES", 1000)
+    monkeypatch.setattr(sources, "_get_text_limit", lambda: 2000)
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(np.random.default_rng(0).bytes(10_000).hex().encode()))
-    with pytest.raises(NotEnoughMemoryError, match="unpack it to a file"):
+    with pytest.raises(NotEnoughMemoryError, match="decompress it to a file"):
         lowd.io.read(path)
 
 

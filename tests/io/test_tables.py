@@ -130,7 +130,7 @@ def test_columnar_files_of_pandas(tmp_path, name, rng):
 @pytest.mark.parametrize("packed", [False, True])
 def test_columns_read_in_parts(tmp_path, packed, rng, monkeypatch):
     """Numbers are turned into rows some columns and a block of rows at a time."""
-    monkeypatch.setattr("lowd.io.frames._BLOCK", 10)
+    monkeypatch.setattr("lowd.io.frames._TRANSPOSED_ROWS", 10)
     names = [f"c{j}" for j in range(70)]
     frame = pl.DataFrame(rng.normal(size=(100, 70)), schema=names)
     frame = frame.with_columns(id=pl.int_range(100), kind=pl.Series(["u", "v"] * 50), c7=7)

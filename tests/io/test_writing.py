@@ -25,7 +25,7 @@ def table(rng):
     )
     model = lowd.PCA(2).fit(data.X)
     names = model.get_feature_names_out()
-    return data.mapped(model.transform(data.X), names, {"trust": np.linspace(0, 1, 5)})
+    return data.with_embedding(model.transform(data.X), names, {"trust": np.linspace(0, 1, 5)})
 
 
 READERS = {
@@ -95,7 +95,7 @@ def test_an_interrupt_leaves_nothing(tmp_path, failure, force):
         raise failure
 
     with pytest.raises(failure):
-        lowd.io.replaced(path, put, force)
+        lowd.io.replace_file(path, put, force)
     assert os.listdir(tmp_path) == (["map.csv"] if force else [])
     assert not force or path.read_text() == "precious"
 
@@ -108,7 +108,7 @@ def test_a_file_that_appears_meanwhile_is_kept(tmp_path):
         path.write_text("theirs")
 
     with pytest.raises(ExistingFileError):
-        lowd.io.replaced(path, put, False)
+        lowd.io.replace_file(path, put, False)
     assert path.read_text() == "theirs"
     assert os.listdir(tmp_path) == ["map.csv"]
 

@@ -1,4 +1,4 @@
-"""The command `lowd`: from a file to a map, its evidence and a picture."""
+"""The command line `lowd`: embed the rows of a file, evaluate the embedding, plot it."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ def main(args: list[str] | None = None) -> int:
     try:
         from .app import run
 
-        return run(sys.argv[1:] if args is None else args, alone=args is None)
+        return run(sys.argv[1:] if args is None else args, owns_process=args is None)
     except KeyboardInterrupt:  # while packages are imported
         return 130

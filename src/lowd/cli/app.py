@@ -1,4 +1,4 @@
-"""Commands for typer. A command is built when it is called: `lowd --help` imports no method."""
+"""The typer application. A command is built when it is called: `lowd --help` imports no method."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from .commands import VERBS, Command, command_of
-from .exits import FAILED, OK, code_of
-from .fields import COMMANDS, summary
-from .options import METHOD, TALKING, Option
+from .exit_codes import ExitCode, format_error, get_exit_code
+from .flags import METHOD_COMMANDS, get_summary
+from .options import MESSAGES, METHOD_PANEL, Arguments, Option
+from .registry import COMMANDS, Command, Result, get_command
 
 
-def _escaped(text: str) -> str:
+def _escape_markup(text: str) -> str:
     """Square brackets are markup to rich."""
     return text.replace("[", r"\[")
 
 
-class _Lazy(TyperGroup):
+class _LazyGroup(TyperGroup):
     """Commands are listed by their help alone, and built when one is called."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         word = args[0].lower().replace("_", "-") if args else ""
-        if word in VERBS or word in COMMANDS:
-            alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
-            command = command_of(word)
-            alone.command(word, help=_escaped(command.help))(_built(word, command))
-            self.commands[word] = typer.main.get_command(alone)
+        if word in COMMANDS or word in METHOD_COMMANDS:
+            single = typer.Typer(add_completion=False, rich_markup_mode="rich")
+            command = get_command(word)
+            single.command(word, help=_escape_markup(command.help))(_make_function(word, command))
+            self.commands[word] = typer.main.get_command(single)
             args = [word, *args[1:]]
         return super().resolve_command(ctx, args)
 
 
 app = typer.Typer(
-    cls=_Lazy,
-    help="Low-dimensional maps of high-dimensional data that people can trust.",
+    cls=_LazyGroup,
+    help="Dimension reduction: embeddings of data files that people can trust.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -47,17 +47,18 @@ app = typer.Typer(
 )
 
 
-def _listed() -> None:
-    for word, command in VERBS.items():
+def _list_commands() -> None:
+    for word, command in COMMANDS.items():
         app.command(word, help=command.help, rich_help_panel="Commands")(lambda: None)
-    for word, name in COMMANDS.items():
-        app.command(word, help=_escaped(summary(name)), rich_help_panel="Methods")(lambda: None)
+    for word, name in METHOD_COMMANDS.items():
+        text = _escape_markup(get_summary(name))
+        app.command(word, help=text, rich_help_panel="Methods")(lambda: None)
 
 
-_listed()
+_list_commands()
 
 
-def _version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         from .. import __version__
 
@@ -68,88 +69,92 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", help="The version.", callback=_version, is_eager=True)
+        bool, typer.Option("--version", help="The version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     pass
 
 
-def run(args: list[str], alone: bool) -> int:
-    """Run the command line; the exit code. `alone`: the process does nothing else."""
-    _Typed.line, _Typed.alone = shlex.join(["lowd", *args]), alone
+def run(args: list[str], owns_process: bool) -> int:
+    """Run the command line; the exit code. `owns_process`: the process does nothing else."""
+    _Invocation.line, _Invocation.owns_process = shlex.join(["lowd", *args]), owns_process
     try:
         app(args, prog_name="lowd")
     except SystemExit as end:
-        return end.code if isinstance(end.code, int) else FAILED
-    return OK
+        return end.code if isinstance(end.code, int) else ExitCode.FAILED
+    return ExitCode.OK
 
 
-class _Typed:
+class _Invocation:
     """The line as it was typed, for the report, and whether this process is for it alone."""
 
     line = "lowd"
-    alone = False
+    owns_process = False
 
 
-def _built(word: str, command: Command) -> Callable[..., None]:
+def _make_function(word: str, command: Command) -> Callable[..., None]:
     """The function typer calls: its signature is the list of options."""
-    options = (*command.options, *TALKING)
+    options = (*command.options, *MESSAGES)
 
-    def call(**given: Any) -> None:
-        code = _call(word, command, given)
-        if code != OK:
+    def call(**arguments: Any) -> None:
+        code = _run_command(word, command, arguments)
+        if code != ExitCode.OK:
             raise typer.Exit(code)
 
-    parameters = [_parameter(option) for option in options]
+    parameters = [_make_parameter(option) for option in options]
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {each.name: each.annotation for each in parameters}
     return call
 
 
-def _call(word: str, command: Command, given: dict[str, Any]) -> int:
-    """Do the work; every error becomes a sentence and an exit code."""
-    from .talk import Talk
-    from .watch import watched
-    from .work import Work
+def _run_command(word: str, command: Command, arguments: Arguments) -> ExitCode:
+    """Run a command; every error becomes a message and an exit code."""
+    from .background import BackgroundCall
+    from .console import Console
+    from .interrupt import kill_on_interrupt
 
-    talk = Talk(given)
-    given = {**given, "command": _Typed.line, "method": COMMANDS.get(word)}
-    module, name = command.work.split(":")
+    console = Console(arguments)
+    typed = {"command": _Invocation.line, "method": METHOD_COMMANDS.get(word)}
+    arguments = {**arguments, **typed}
+    module, name = command.function.split(":")
     outputs = None
     try:
-        from .files import planned
+        from .files import plan_outputs
 
         home = import_module(f".{module}", __package__)
-        outputs = planned(given, word, command.writes)
+        outputs = plan_outputs(arguments, word, command.writes)
 
-        def work() -> Any:
-            with talk.listening():
-                outputs.rehearse()
-                return getattr(home, name)(given, talk, outputs)
+        def work() -> Result:
+            with console.capture_warnings():
+                outputs.check_writable()
+                result: Result = getattr(home, name)(arguments, console, outputs)
+                return result
 
-        with watched(outputs.homes) if _Typed.alone else nullcontext():
-            document, text = Work(work).result(talk.shows_bar, outputs.abandon, _Typed.alone)
+        alone = _Invocation.owns_process
+        with kill_on_interrupt(outputs.folders) if alone else nullcontext():
+            result = BackgroundCall(work).wait(console.shows_bar, outputs.discard, alone)
         outputs.publish()
-        talk.result(document, text, piped="-" in outputs.paths.values())
+        console.print_result(*result, piped="-" in outputs.paths.values())
     except BaseException as error:
         if isinstance(error, SystemExit | GeneratorExit):
             raise
-        talk.fail(error)
-        return code_of(error)
+        console.print_error(error, format_error(error))
+        return get_exit_code(error)
     finally:
         if outputs is not None:
-            outputs.abandon()
-    return OK
+            outputs.discard()
+    return ExitCode.OK
 
 
-def _parameter(option: Option) -> inspect.Parameter:
+def _make_parameter(option: Option) -> inspect.Parameter:
     """The option as typer reads it: a parameter of a function, with its annotation."""
-    text = _escaped(option.help)
+    text = _escape_markup(option.help)
+    info: object
     if option.argument:
-        info: Any = typer.Argument(help=text, metavar=option.metavar, show_default=False)
+        info = typer.Argument(help=text, metavar=option.metavar, show_default=False)
     else:
         names = [option.short, option.flag] if option.short else [option.flag]
-        if option.kind is bool and (option.default or option.panel == METHOD):
+        if option.kind is bool and (option.default or option.panel == METHOD_PANEL):
             names[-1] += f"/--no-{option.flag[2:]}"
         info = typer.Option(
             *names,
@@ -157,7 +162,7 @@ def _parameter(option: Option) -> inspect.Parameter:
             metavar="" if option.kind is bool else option.metavar,
             rich_help_panel=option.panel or None,
             show_default=False,
-            autocompletion=_completes(option.choices) if option.choices else None,
+            autocompletion=_make_completion(option.choices) if option.choices else None,
         )
     kind = option.kind if option.kind is bool or option.required else option.kind | None
     default = inspect.Parameter.empty if option.required else option.default
@@ -169,7 +174,7 @@ def _parameter(option: Option) -> inspect.Parameter:
     )
 
 
-def _completes(choices: tuple[str, ...]) -> Callable[[str], list[str]]:
+def _make_completion(choices: tuple[str, ...]) -> Callable[[str], list[str]]:
     def complete(incomplete: str) -> list[str]:
         return [choice for choice in choices if choice.startswith(incomplete)]
 

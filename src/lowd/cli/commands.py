@@ -1,124 +1,226 @@
-"""The list of commands: help, options, and where the work is done."""
+"""Commands other than the methods: each takes the typed arguments and returns a `Result`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from typing import TYPE_CHECKING
 
-from .fields import COMMANDS, flags, summary
-from .options import (
-    COMPUTING,
-    DATA,
-    FORCE,
-    INPUT,
-    MAP_OUT,
-    METHOD,
-    N_NEIGHBORS,
-    OUTPUT,
-    PLOT,
-    READING,
-    STANDARDIZE,
-    WRITING,
-    Option,
-    argument,
-    switch,
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ColumnTypeError, DataError
+from ..io.table import Column, Data, Table
+from .console import Console, format_table
+from .files import Outputs
+from .fitting import Run, write_embedding
+from .flags import METHOD_COMMANDS, find_class_name, get_advice, get_summary
+from .options import Arguments
+from .reading import (
+    Preparation,
+    choose_metric,
+    get_classes,
+    get_read_options,
+    prepare,
+    read,
 )
+from .registry import Result
 
-_SEED = COMPUTING[0]
-_FILES = ("output", "model", "plot", "report")
+if TYPE_CHECKING:
+    from ..evidence.compare import Comparison
+    from ..evidence.dimension import Dimensions
 
-
-@dataclass(frozen=True)
-class Command:
-    """A command: its help, its options and where its work is done ("module:function")."""
-
-    help: str
-    work: str
-    options: tuple[Option, ...]
-    writes: tuple[str, ...] = ()  # those of its options that name a file to be written
+LOW_CONFIDENCE = 0.05  # a training row is this far from the others once in twenty
+MAX_SHOWN_ENTRIES = 4  # of an array that `lowd info` shows by value
 
 
-VERBS = {
-    "map": Command(
-        "Diagnose the data, choose a method and its settings, and say why.",
-        "fitting:choose",
-        (DATA, *WRITING, *READING, STANDARDIZE, *COMPUTING),
-        _FILES,
-    ),
-    "transform": Command(
-        "Place new rows with a saved model.",
-        "verbs:transform",
-        (
-            DATA,
-            Option("model", "The model, as --model kept it.", INPUT, metavar="FILE", required=True),
-            MAP_OUT,
-            switch("confidence", "Add how near each row is to the training rows.", OUTPUT),
-            FORCE,
-            *READING,
-        ),
-        ("output",),
-    ),
-    "diagnose": Command(
-        "Look at data before fitting: scales, copies, outliers, dimension, cost of each method.",
-        "verbs:diagnose",
-        (DATA, *READING, STANDARDIZE, _SEED),
-    ),
-    "evaluate": Command(
-        "Measure how far a map of the data can be trusted.",
-        "verbs:evaluate",
-        (
-            DATA,
-            argument("map", "The file with the map: one row for each row of the data."),
-            *READING,
-            STANDARDIZE,
-            Option("metric", "The distance in the data. Default: euclidean.", METHOD),
-            N_NEIGHBORS,
-            _SEED,
-        ),
-    ),
-    "compare": Command(
-        "Fit several methods, judge and rank their maps.",
-        "verbs:compare",
-        (
-            DATA,
-            Option("methods", "Commands by commas: pca,isomap,tsne. Default: a choice.", METHOD),
-            N_NEIGHBORS,
-            _SEED,
-            *READING,
-            STANDARDIZE,
-            PLOT,
-            FORCE,
-        ),
-        ("plot",),
-    ),
-    "dimension": Command(
-        "How many dimensions the data have, by several rules.",
-        "verbs:dimension",
-        (DATA, *READING, STANDARDIZE, _SEED, PLOT, FORCE),
-        ("plot",),
-    ),
-    "methods": Command("The methods: when to use which, and their cost.", "verbs:methods", ()),
-    "info": Command(
-        "What is in a model file.",
-        "verbs:info",
-        (argument("model", "The model, as --model kept it."),),
-    ),
-    "demo": Command(
-        "A classic demonstration with published numbers; without a name, the list of them.",
-        "verbs:demo",
-        (
-            argument("name", "Which one.", required=False),
-            Option("output", "The folder for the pictures.", OUTPUT, short="-o", metavar="DIR"),
-            Option("data", "The folder of the data sets; or set LOWD_DATA.", INPUT),
-            FORCE,
-        ),
-    ),
-}
+def transform(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
+    """`lowd transform new --model FILE`: embed new points."""
+    from ..store import load
+
+    model = load(arguments["model"])
+    preparation = Preparation.of_model(model)
+    options = preparation.get_read_options() | get_read_options(arguments)
+    table = read(arguments, console, **options)
+    Q = preparation.apply(table)
+    columns: dict[str, Column] = {}
+    if arguments["confidence"]:
+        Y, columns["confidence"] = model.transform(Q, return_confidence=True)
+    else:
+        Y = model.transform(Q)
+    Y = np.asarray(Y)
+    write_embedding(outputs, table, Y, list(model.get_feature_names_out()), columns)
+    document: dict[str, object] = {
+        "method": type(model).__name__,
+        "n_samples": len(Y),
+        "n_components": Y.shape[1],
+        "files": dict(outputs.paths),
+    }
+    text = f"{len(Y)} rows embedded by {type(model).__name__}: {outputs.paths['output']}"
+    if columns:
+        doubtful = int((columns["confidence"] < LOW_CONFIDENCE).sum())
+        document["doubtful_rows"] = doubtful
+        text += (
+            f"\n{doubtful} of them lie far from all training rows "
+            f"(confidence below {LOW_CONFIDENCE})"
+        )
+    return Result(document, text)
 
 
-def command_of(word: str) -> Command:
-    """The command of that name; a method's flags need its class, so it is imported."""
-    if word in VERBS:
-        return VERBS[word]
-    name = COMMANDS[word]
-    options = (DATA, *WRITING, *READING, STANDARDIZE, *flags(name), *COMPUTING)
-    return Command(summary(name), "fitting:fit", options, _FILES)
+def diagnose(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
+    """`lowd diagnose data`."""
+    try:
+        run = Run.start(arguments, console, outputs)
+    except ColumnTypeError as error:  # text is a finding here, and no obstacle
+        console.note(str(error))
+        run = Run.start({**arguments, "gower": True}, console, outputs)
+    found = run.diagnosis
+    return Result(found.to_dict(), repr(found))
+
+
+def evaluate(arguments: Arguments, console: Console, _: Outputs) -> Result:
+    """`lowd evaluate data embedding`."""
+    from ..evidence.quality import evaluate
+
+    table = read(arguments, console)
+    X, _preparation = prepare(table, arguments)
+    embedding = read({}, console, arguments["map"])
+    Y = get_coordinates(embedding)
+    if len(Y) != X.shape[0]:
+        raise DataError(
+            f"{arguments['map']} has {len(Y)} rows and {arguments['data']} has {X.shape[0]}; "
+            "an embedding has one row for each row of the data."
+        )
+    Y = Y[_match_rows(table, embedding)]
+    evaluation = evaluate(
+        X,
+        Y,
+        labels=get_classes(table if table.labels is not None else embedding),
+        metric=arguments["metric"] or choose_metric(table),
+        n_neighbors=arguments["n_neighbors"],
+        random_state=arguments["seed"],
+    )
+    return Result(evaluation.to_dict(), repr(evaluation))
+
+
+def get_coordinates(embedding: Table) -> Data:
+    """The coordinates in an embedding's file: columns `isomap0`, `isomap1`; else all numbers."""
+    stems = {find_class_name(word).lower() for word in METHOD_COMMANDS}
+    chosen = [
+        number
+        for number, name in enumerate(embedding.columns or ())
+        if (found := re.fullmatch(r"(.*?)\d+", str(name))) and found[1] in stems
+    ]
+    return embedding.X[:, chosen] if chosen else embedding.X
+
+
+def _match_rows(table: Table, embedding: Table) -> NDArray[np.intp] | slice:
+    """The embedding's row for each row of the data: by identifier where both have one."""
+    if table.ids is None or embedding.ids is None:
+        return slice(None)
+    row_of_id = {str(name): number for number, name in enumerate(embedding.ids)}
+    names = [str(name) for name in table.ids]
+    if len(row_of_id) != len(names):
+        return slice(None)
+    missing = [name for name in names if name not in row_of_id]
+    if missing:
+        raise DataError(f"{embedding.source}: there is no row for the identifier {missing[0]!r}.")
+    return np.array([row_of_id[name] for name in names])
+
+
+def compare(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
+    """`lowd compare data --methods pca,isomap`."""
+    from ..evidence.compare import compare
+
+    options: Arguments = {}
+    if arguments["methods"]:
+        words = arguments["methods"].split(",")
+        options["methods"] = tuple(find_class_name(word) for word in words)
+    table = read(arguments, console)
+    X, _ = prepare(table, arguments)
+    comparison = compare(
+        X,
+        labels=get_classes(table),
+        metric=choose_metric(table),
+        n_neighbors=arguments["n_neighbors"],
+        random_state=arguments["seed"],
+        **options,
+    )
+    return _plot_result(comparison, outputs)
+
+
+def dimension(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
+    """`lowd dimension data`."""
+    from ..evidence.dimension import dimension
+
+    X, _ = prepare(read(arguments, console), arguments)
+    return _plot_result(dimension(X, random_state=arguments["seed"]), outputs)
+
+
+def _plot_result(result: Comparison | Dimensions, outputs: Outputs) -> Result:
+    if "plot" in outputs:
+        from .. import plot
+
+        plot.save(result.plot(), outputs.temporary("plot"))
+    return Result(result.to_dict(), repr(result))
+
+
+def methods(_arguments: Arguments, _console: Console, _: Outputs) -> Result:
+    """`lowd methods`: what there is, when to use it, what it costs."""
+    rows = []
+    for word, name in METHOD_COMMANDS.items():
+        use, cost = get_advice(name)
+        summary = get_summary(name)
+        rows.append({"command": word, "method": name, "summary": summary, "use": use, "cost": cost})
+    header = ("command", "when to use it", "cost")
+    lines = [(row["command"], f"{row['summary']} {row['use']}", row["cost"]) for row in rows]
+    return Result({"methods": rows}, format_table(header, lines))
+
+
+def info(arguments: Arguments, _console: Console, _: Outputs) -> Result:
+    """`lowd info model.lowd`."""
+    from ..store import load
+
+    model = load(arguments["model"])
+    learned = {
+        name: _summarize(value)
+        for name, value in sorted(vars(model).items())
+        if name.endswith("_") and name not in ("map_", "inverse_", "prepared_")
+    }
+    preparation = Preparation.of_model(model)
+    parameters = model.get_params(deep=False)
+    short: dict[str, object] = {
+        "method": type(model).__name__,
+        "n_samples": getattr(model, "n_samples_", None),
+        "n_features": getattr(model, "n_features_in_", None),
+        "n_components": len(model.get_feature_names_out()),
+        "input": preparation.kind,
+        "standardized": preparation.mean is not None,
+    }
+    lines = [(name, str(value)) for name, value in short.items()]
+    lines += [(f"  {name}", str(value)) for name, value in (parameters | learned).items()]
+    columns = list(preparation.columns)
+    document = short | {"parameters": parameters, "columns": columns, "learned": learned}
+    return Result(document, format_table(("what", "value"), lines, expand=False))
+
+
+def _summarize(value: object) -> object:
+    """Small values as they are, large ones by their shape."""
+    if isinstance(value, bool | int | float | str | np.generic | None):
+        return value
+    if isinstance(value, np.ndarray) and value.size <= MAX_SHOWN_ENTRIES:
+        return value.tolist()
+    shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
+    return f"{' × '.join(map(str, shape))} {dtype}" if shape else type(value).__name__
+
+
+def demo(arguments: Arguments, console: Console, _: Outputs) -> Result:
+    """`lowd demo NAME`: a classic demonstration; without a name, the list of them."""
+    from .. import demos
+
+    if not arguments["name"]:
+        rows = list(demos.DEMOS.items())
+        return Result({"demos": dict(rows)}, format_table(("demo", "what it shows"), rows))
+    folder = arguments["output"] or f"lowd-{arguments['name']}"
+    console.print(f"the plots go to {folder}")
+    result = demos.run(arguments["name"], folder, arguments["data"], force=arguments["force"])
+    return Result(result.to_dict(), str(result))

@@ -1,4 +1,4 @@
-"""Files a command writes: all of them appear together at the end, or none does."""
+"""Output files of a command: all of them appear together at the end, or none does."""
 
 from __future__ import annotations
 
@@ -7,34 +7,42 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from ..errors import ParameterError
-from .watch import PREFIX
+from .interrupt import TEMPORARY_PREFIX
+from .options import Arguments
 
 STDOUT = "-"
 
 
-def planned(given: dict[str, Any], word: str, roles: tuple[str, ...]) -> Outputs:
-    """The files a command will write. Without -o a map goes to NAME-METHOD.csv, or into a pipe."""
-    paths = {role: given.get(role) for role in roles}
+def plan_outputs(arguments: Arguments, word: str, roles: tuple[str, ...]) -> Outputs:
+    """The files a command will write.
+
+    Without -o an embedding goes to NAME-METHOD.csv, or to standard output if the data come from
+    standard input.
+    """
+    paths = {role: arguments.get(role) for role in roles}
     if "output" in roles and paths["output"] is None:
-        name = Path(given["data"]).name.partition(".")[0] or "map"
-        paths["output"] = STDOUT if given["data"] == STDOUT else f"{name}-{word}.csv"
+        name = Path(arguments["data"]).name.partition(".")[0] or "map"
+        paths["output"] = STDOUT if arguments["data"] == STDOUT else f"{name}-{word}.csv"
     if STDOUT in (path for role, path in paths.items() if role != "output"):
-        raise ParameterError("only the map can go to standard output; name a file.")
-    if given.get("json") and paths.get("output") == STDOUT:
-        raise ParameterError("--json takes standard output; write the map to a file with -o FILE.")
-    return Outputs(paths, bool(given.get("force")))
+        raise ParameterError("only the embedding can go to standard output; name a file.")
+    if arguments.get("json") and paths.get("output") == STDOUT:
+        raise ParameterError(
+            "--json takes standard output; write the embedding to a file with -o FILE."
+        )
+    return Outputs(paths, bool(arguments.get("force")))
 
 
 class Outputs:
-    """Checked before the work begins; written in a hidden folder beside; renamed when all is done.
+    """Files that are written in a hidden folder beside their targets, and renamed when complete.
+
+    Names are checked before the work begins.
 
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> outputs = Outputs({"map": str(folder / "map.csv")}, force=False)
-    >>> _ = outputs.part("map").write_text("x")
+    >>> outputs = Outputs({"output": str(folder / "map.csv")}, force=False)
+    >>> _ = outputs.temporary("output").write_text("x")
     >>> (folder / "map.csv").exists()
     False
     >>> outputs.publish()
@@ -45,8 +53,8 @@ class Outputs:
     def __init__(self, paths: dict[str, str | None], force: bool) -> None:
         self.paths = {role: path for role, path in paths.items() if path is not None}
         self._force = force
-        self._folders: dict[Path, Path] = {}
-        self._parts: dict[Path, Path] = {}
+        self._temporary_folders: dict[Path, Path] = {}
+        self._temporary_files: dict[Path, Path] = {}
         targets = [Path(path).absolute() for path in self.paths.values() if path != STDOUT]
         for target in targets:
             self._check(target)
@@ -57,51 +65,49 @@ class Outputs:
         return role in self.paths
 
     @property
-    def homes(self) -> set[Path]:
-        """The folders in which unfinished files may lie."""
-        return {_home(path) for path in self.paths.values()}
+    def folders(self) -> set[Path]:
+        """The folders in which unfinished files may be."""
+        return {_get_folder(path) for path in self.paths.values()}
 
-    def part(self, role: str) -> Path:
-        """The place to write this output to for now; it has the final name, in another folder."""
-        return self.beside(self.paths[role])
-
-    def beside(self, path: str) -> Path:
-        """The same for any path, known by now."""
+    def temporary(self, role: str) -> Path:
+        """The path to write this output to for now: the final name, in a hidden folder."""
+        path = self.paths[role]
         target = Path("stdout.csv" if path == STDOUT else path).absolute()
-        home = _home(path)
-        if home not in self._folders:
-            self._folders[home] = Path(tempfile.mkdtemp(prefix=PREFIX, dir=home))
-        part = self._folders[home] / target.name
-        self._parts[Path(STDOUT) if path == STDOUT else target] = part
-        return part
+        folder = _get_folder(path)
+        if folder not in self._temporary_folders:
+            hidden = tempfile.mkdtemp(prefix=TEMPORARY_PREFIX, dir=folder)
+            self._temporary_folders[folder] = Path(hidden)
+        temporary = self._temporary_folders[folder] / target.name
+        self._temporary_files[Path(STDOUT) if path == STDOUT else target] = temporary
+        return temporary
 
     def publish(self) -> None:
-        """Give every part its place."""
-        for target, part in self._parts.items():
+        """Give every file its final name."""
+        for target, temporary in self._temporary_files.items():
             if str(target) == STDOUT:
-                with part.open("rb") as file:
+                with temporary.open("rb") as file:
                     shutil.copyfileobj(file, sys.stdout.buffer)
                 sys.stdout.buffer.flush()
             else:
                 self._check(target)  # it may have appeared meanwhile
-                os.replace(part, target)
-        self.abandon()
+                os.replace(temporary, target)
+        self.discard()
 
-    def abandon(self) -> None:
+    def discard(self) -> None:
         """Remove what is not published."""
-        for folder in self._folders.values():
+        for folder in self._temporary_folders.values():
             shutil.rmtree(folder, ignore_errors=True)
-        self._folders.clear()
-        self._parts.clear()
+        self._temporary_folders.clear()
+        self._temporary_files.clear()
 
-    def rehearse(self) -> None:
-        """Find out now what would go wrong after hours of work: names, folders, packages."""
+    def check_writable(self) -> None:
+        """Raise now what would go wrong after hours of work: names, folders, packages."""
         from .. import io
         from ..plot.canvas import FORMATS
 
         if "output" in self:
-            io.write(self.part("output"), {"pca0": [0.0]}, force=True)
-            self.part("output").unlink()
+            io.write(self.temporary("output"), {"pca0": [0.0]}, force=True)
+            self.temporary("output").unlink()
         kind = Path(self.paths.get("plot", "x.png")).suffix.removeprefix(".").lower()
         if kind not in FORMATS:
             raise ParameterError(
@@ -114,5 +120,5 @@ class Outputs:
         check_target(os.path.relpath(target), self._force)
 
 
-def _home(path: str) -> Path:
+def _get_folder(path: str) -> Path:
     return Path(tempfile.gettempdir()) if path == STDOUT else Path(path).absolute().parent

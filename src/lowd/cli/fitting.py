@@ -3,77 +3,87 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import progress
 from ..errors import DataError, ParameterError, UnsupportedError
-from .fields import COMMANDS, build
+from ..io.table import Column, Data, Table
+from .console import Console
 from .files import STDOUT, Outputs
-from .reading import Prepared, classes_of, metric_of, prepare, read, suited
-from .talk import Talk
+from .flags import METHOD_COMMANDS, build_model
+from .options import DEFAULT_N_NEIGHBORS, Arguments
+from .reading import Preparation, choose_metric, get_classes, prepare, read, set_metric
+from .registry import Result
 
-Answer = tuple[dict[str, Any], str]
+if TYPE_CHECKING:
+    from ..core.estimator import Reducer
+    from ..evidence.diagnosis import Diagnosis
+    from ..evidence.quality import Evaluation
 
 
-def fit(given: dict[str, Any], talk: Talk, outputs: Outputs) -> Answer:
+def fit(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
     """`lowd METHOD data`."""
-    model = build(given["method"], given)  # a wrong flag is found before a large file is read
-    return Run.begun(given, talk, outputs).mapped(model)
+    # A wrong flag is found before a large file is read.
+    model = build_model(arguments["method"], arguments)
+    return Run.start(arguments, console, outputs).embed(model)
 
 
-def choose(given: dict[str, Any], talk: Talk, outputs: Outputs) -> Answer:
+def choose(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
     """`lowd map data`: diagnose, take the best method, say why."""
-    run = Run.begun(given, talk, outputs)
+    run = Run.start(arguments, console, outputs)
     for finding in run.diagnosis.findings:
         if finding.severity in ("error", "warning"):
-            talk.note(f"{finding.sentence} {finding.remedy}".strip())
+            console.note(f"{finding.sentence} {finding.remedy}".strip())
     if not run.diagnosis.recommendations:
         raise DataError(f"{run.table.source}: no method suits these data; see `lowd diagnose`.")
     best = run.diagnosis.recommendations[0]
-    talk.say(f"{best.method}: {best.reason}")
-    return run.mapped(build(best.method, {**given, **best.params}), best.reason)
+    console.print(f"{best.method}: {best.reason}")
+    return run.embed(build_model(best.method, {**arguments, **best.params}), best.reason)
 
 
 @dataclass
 class Run:
-    """Data on their way to a map."""
+    """One fit from the command line: the data, what was typed, and the files to write."""
 
-    given: dict[str, Any]
-    talk: Talk
+    arguments: Arguments
+    console: Console
     outputs: Outputs
-    table: Any
-    X: Any
-    prepared: Prepared
+    table: Table
+    X: Data
+    preparation: Preparation
 
     @classmethod
-    def begun(cls, given: dict[str, Any], talk: Talk, outputs: Outputs) -> Run:
-        table = read(given, talk)
-        return cls(given, talk, outputs, table, *prepare(table, given))
+    def start(cls, arguments: Arguments, console: Console, outputs: Outputs) -> Run:
+        """Read and prepare the data."""
+        table = read(arguments, console)
+        return cls(arguments, console, outputs, table, *prepare(table, arguments))
 
     @cached_property
-    def diagnosis(self) -> Any:
+    def diagnosis(self) -> Diagnosis:
         from ..evidence.diagnosis import diagnose
 
-        named = isinstance(self.X, np.ndarray) and self.prepared.columns
+        named = isinstance(self.X, np.ndarray) and self.preparation.columns
         return diagnose(
             self.X,
-            metric=metric_of(self.table),
-            columns=self.prepared.columns if named else None,
-            random_state=self.given.get("seed"),
+            metric=choose_metric(self.table),
+            columns=self.preparation.columns if named else None,
+            random_state=self.arguments.get("seed"),
         )
 
-    def mapped(self, model: Any, reason: str | None = None) -> Answer:
-        """Fit, judge, write."""
-        model = suited(model, self.table)
-        self.talk.columns = self.prepared.columns if isinstance(self.X, np.ndarray) else ()
+    def embed(self, model: Reducer, reason: str | None = None) -> Result:
+        """Fit the model, evaluate the embedding, write the files."""
+        model = set_metric(model, self.table)
+        self.console.columns = self.preparation.columns if isinstance(self.X, np.ndarray) else ()
         start = time.perf_counter()
         Y = np.asarray(model.fit_transform(self.X))
         seconds = time.perf_counter() - start
-        evaluation = self._judged(model, Y) if self.given["evaluate"] else None
+        evaluation = self._evaluate(model, Y) if self.arguments["evaluate"] else None
         progress.report("write", 0, 1)
         self._write(model, Y, evaluation)
         progress.report("write", 1, 1)
@@ -89,10 +99,10 @@ class Run:
             "quality": evaluation.to_dict() if evaluation is not None else None,
             "files": dict(self.outputs.paths),
         }
-        return document, _text(document, evaluation)
+        return Result(document, self._format(document, evaluation))
 
-    def _judged(self, model: Any, Y: Any) -> Any:
-        """The evidence; a map of few rows has none, and is a map all the same."""
+    def _evaluate(self, model: Reducer, Y: NDArray[np.floating]) -> Evaluation | None:
+        """Quality measures of the embedding; with few rows there are none, which is no error."""
         from ..evidence.quality import evaluate
         from ..evidence.quality.units import as_seen_by
 
@@ -101,51 +111,68 @@ class Run:
             found = evaluate(
                 as_seen_by(model, self.X),
                 Y,
-                labels=classes_of(self.table),
+                labels=get_classes(self.table),
                 metric=params.get("metric", "euclidean"),
                 metric_params=params.get("metric_params"),
-                n_neighbors=min(15, max(1, (len(Y) - 1) // 2)),
-                random_state=self.given.get("seed"),
+                n_neighbors=min(DEFAULT_N_NEIGHBORS, max(1, (len(Y) - 1) // 2)),
+                random_state=self.arguments.get("seed"),
                 backend=model.backend,
                 n_jobs=model.n_jobs,
             )
-            return replace(found, notes=[self.talk.named(note) for note in found.notes])
+            return replace(found, notes=[self.console.name_columns(note) for note in found.notes])
         except (DataError, ParameterError, UnsupportedError) as error:
-            self.talk.note(f"The map was not evaluated: {error}")
+            self.console.note(f"The embedding was not evaluated: {error}")
             return None
 
-    def _write(self, model: Any, Y: Any, evaluation: Any) -> None:
+    def _write(
+        self, model: Reducer, Y: NDArray[np.floating], evaluation: Evaluation | None
+    ) -> None:
         names = list(model.get_feature_names_out())
-        write_map(self.outputs, self.table, Y, names, trust_of(evaluation, len(Y)))
+        trust = get_pointwise_trust(evaluation, len(Y))
+        write_embedding(self.outputs, self.table, Y, names, trust)
         if "model" in self.outputs:
             from ..store import save
 
-            model.prepared_ = self.prepared.saved()
-            save(model, self.outputs.part("model"))
+            model.prepared_ = self.preparation.to_dict()
+            save(model, self.outputs.temporary("model"))
         if "plot" in self.outputs:
             from .. import plot
 
-            plot.save(plot.scatter(Y, self.table.labels), self.outputs.part("plot"))
+            plot.save(plot.scatter(Y, self.table.labels), self.outputs.temporary("plot"))
         if "report" in self.outputs:
             from .. import report
 
             report.write(
-                self.outputs.part("report"),
+                self.outputs.temporary("report"),
                 model=model,
                 X=self.X,
                 embedding=Y,
                 evaluation=evaluation,
                 diagnosis=self.diagnosis,
                 table=self.table,
-                command=self.given["command"],
-                reading=self.prepared.reading,
-                standardized=self.prepared.mean is not None,
+                command=self.arguments["command"],
+                reading=self.preparation.reading,
+                standardized=self.preparation.mean is not None,
             )
 
+    def _format(self, document: Mapping[str, object], evaluation: Evaluation | None) -> str:
+        """The result as text."""
+        name = document["method"]
+        word = next(word for word, method in METHOD_COMMANDS.items() if method == name)
+        lines = [
+            f"{name} ({word}): {document['n_samples']} rows of {document['n_features']} columns in "
+            f"{document['n_components']} dimensions, {document['seconds']:.2g} s"
+        ]
+        if evaluation is not None:
+            lines.append(str(evaluation))
+        paths = self.outputs.paths
+        lines += [f"{role}: {path}" for role, path in paths.items() if path != STDOUT]
+        return "\n".join(lines)
 
-def trust_of(evaluation: Any, n: int) -> dict[str, Any]:
-    """Per-point trust as columns; rows that were not sampled have none."""
-    columns = {}
+
+def get_pointwise_trust(evaluation: Evaluation | None, n: int) -> dict[str, Column]:
+    """Per-point quality as columns; rows that were not sampled have NaN."""
+    columns: dict[str, Column] = {}
     for name in ("trustworthiness", "continuity"):
         if evaluation is not None and name in evaluation.pointwise:
             column = np.full(n, np.nan)
@@ -154,22 +181,15 @@ def trust_of(evaluation: Any, n: int) -> dict[str, Any]:
     return columns
 
 
-def write_map(outputs: Outputs, table: Any, Y: Any, names: list[str], more: dict[str, Any]) -> None:
-    """Identifiers, labels, coordinates and what is known of each row."""
+def write_embedding(
+    outputs: Outputs,
+    table: Table,
+    Y: NDArray[np.floating],
+    names: list[str],
+    columns: Mapping[str, Column],
+) -> None:
+    """Write identifiers, labels, coordinates and further columns of each row."""
     from .. import io
 
-    made = table.mapped(Y, names, {**table.extra, **more})
-    io.write(outputs.part("output"), made, force=True)
-
-
-def _text(document: dict[str, Any], evaluation: Any) -> str:
-    """The outcome for people."""
-    word = next(word for word, name in COMMANDS.items() if name == document["method"])
-    lines = [
-        f"{document['method']} ({word}): {document['n_samples']} rows of {document['n_features']} "
-        f"columns in {document['n_components']} dimensions, {document['seconds']:.2g} s"
-    ]
-    if evaluation is not None:
-        lines.append(str(evaluation))
-    lines += [f"{role}: {path}" for role, path in document["files"].items() if path != STDOUT]
-    return "\n".join(lines)
+    embedding = table.with_embedding(Y, names, {**table.extra, **columns})
+    io.write(outputs.temporary("output"), embedding, force=True)

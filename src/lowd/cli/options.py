@@ -1,11 +1,14 @@
-"""The options that commands share, described as plain values; `app` gives them to typer."""
+"""Options that commands share, declared as plain values; `app` hands them to typer."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
-INPUT, OUTPUT, METHOD, TALK = "Input", "Output", "Method", "Messages"
+# Option -> the value that was typed, as its kind has it, or its default.
+Arguments: TypeAlias = dict[str, Any]
+
+INPUT_PANEL, OUTPUT_PANEL, METHOD_PANEL, MESSAGES_PANEL = "Input", "Output", "Method", "Messages"
 
 
 @dataclass(frozen=True)
@@ -15,8 +18,8 @@ class Option:
     name: str
     help: str
     panel: str = ""
-    kind: Any = str
-    default: Any = None
+    kind: Any = str  # a type that typer knows, such as list[str]
+    default: object = None
     short: str = ""
     metavar: str | None = None
     choices: tuple[str, ...] = ()
@@ -28,73 +31,107 @@ class Option:
         return "--" + self.name.replace("_", "-")
 
 
-def argument(name: str, text: str, required: bool = True) -> Option:
-    return Option(name, text, argument=True, required=required, metavar=name.upper())
+def make_argument(name: str, text: str, required: bool = True, metavar: str = "") -> Option:
+    return Option(name, text, argument=True, required=required, metavar=metavar or name.upper())
 
 
-def switch(name: str, text: str, panel: str, short: str = "") -> Option:
+def make_switch(name: str, text: str, panel: str, short: str = "") -> Option:
     return Option(name, text, panel, bool, False, short)
 
 
-DATA = argument("data", "A table, a matrix, a folder of images, ...; '-' is standard input.")
+DATA = make_argument("data", "A table, a matrix, a folder of images, ...; '-' is standard input.")
 
 READING = (
-    Option("columns", "Use these columns only: names, or patterns like 'px*'.", INPUT, list[str]),
-    Option("drop", "Leave these columns out.", INPUT, list[str]),
-    Option("label", "The column of labels: it colors the map and is not part of the data.", INPUT),
-    Option("id", "The column of identifiers.", INPUT),
-    Option("vector", "The column that holds a list of numbers in each row.", INPUT),
-    switch("encode", "Turn text and categorical columns into columns of 0 and 1.", INPUT),
-    switch("gower", "Keep text columns, and compare rows by Gower's distance.", INPUT),
-    switch("distances", "The matrix holds distances between rows.", INPUT),
-    Option("missing", "Rows with missing values: 'error' (default), 'drop' or 'mean'.", INPUT),
-    Option("every", "Read only every N-th row.", INPUT, int),
-    Option("delimiter", "What separates columns, where it is not recognized.", INPUT),
-    Option("encoding", "How the text is encoded. Default: utf-8.", INPUT),
-    Option("size", "Bring images to this size, as 64x64.", INPUT),
-    Option("format", "The format, where the name does not tell ('csv', 'parquet', ...).", INPUT),
+    Option(
+        "columns",
+        "Use these columns only: names, or patterns like 'px*'.",
+        INPUT_PANEL,
+        list[str],
+    ),
+    Option("drop", "Leave these columns out.", INPUT_PANEL, list[str]),
+    Option(
+        "label",
+        "The column of labels: it colors the plot and is not part of the data.",
+        INPUT_PANEL,
+    ),
+    Option("id", "The column of identifiers.", INPUT_PANEL),
+    Option("vector", "The column that holds a list of numbers in each row.", INPUT_PANEL),
+    make_switch("encode", "One-hot encode text and categorical columns.", INPUT_PANEL),
+    make_switch("gower", "Keep text columns, and compare rows by Gower's distance.", INPUT_PANEL),
+    make_switch("distances", "The matrix holds distances between rows.", INPUT_PANEL),
+    Option(
+        "missing", "Rows with missing values: 'error' (default), 'drop' or 'mean'.", INPUT_PANEL
+    ),
+    Option("every", "Read only every N-th row.", INPUT_PANEL, int),
+    Option("delimiter", "What separates columns, where it is not recognized.", INPUT_PANEL),
+    Option("encoding", "The text encoding. Default: utf-8.", INPUT_PANEL),
+    Option("size", "Resize images to this size, as 64x64.", INPUT_PANEL),
+    Option(
+        "format",
+        "The format, where the suffix does not tell ('csv', 'parquet', ...).",
+        INPUT_PANEL,
+    ),
 )
 
-STANDARDIZE = switch(
-    "standardize", "Bring every column to mean 0 and standard deviation 1 first.", INPUT
+STANDARDIZE = make_switch(
+    "standardize", "Scale every column to mean 0 and standard deviation 1 first.", INPUT_PANEL
 )
 
-FORCE = switch("force", "Replace files that exist.", OUTPUT)
-MAP_OUT = Option(
+FORCE = make_switch("force", "Replace files that exist.", OUTPUT_PANEL)
+EMBEDDING_FILE = Option(
     "output",
-    "Where the map goes; the suffix says the format, '-' is standard output as CSV. "
+    "The file for the embedding; the suffix sets the format, '-' is standard output as CSV. "
     "Default: NAME-METHOD.csv in this folder.",
-    OUTPUT,
+    OUTPUT_PANEL,
     short="-o",
     metavar="FILE",
 )
-PLOT = Option("plot", "Also draw the map: .png, .svg or .pdf.", OUTPUT, metavar="FILE")
+PLOT = Option("plot", "Also plot the embedding: .png, .svg or .pdf.", OUTPUT_PANEL, metavar="FILE")
 
 WRITING = (
-    MAP_OUT,
-    Option("model", "Also keep the model, for `lowd transform`.", OUTPUT, metavar="FILE"),
+    EMBEDDING_FILE,
+    Option("model", "Also save the model, for `lowd transform`.", OUTPUT_PANEL, metavar="FILE"),
     PLOT,
-    Option("report", "Also write one HTML page with map and evidence.", OUTPUT, metavar="FILE"),
+    Option(
+        "report",
+        "Also write one HTML page with the embedding and its evaluation.",
+        OUTPUT_PANEL,
+        metavar="FILE",
+    ),
     Option(
         "evaluate",
-        "Measure how far the map can be trusted (default), or do not.",
-        OUTPUT,
+        "Measure the quality of the embedding (default), or do not.",
+        OUTPUT_PANEL,
         bool,
         True,
     ),
     FORCE,
 )
 
+SEED = Option("seed", "Seed of everything random. Default: 0.", METHOD_PANEL, int)
 COMPUTING = (
-    Option("seed", "Seed of everything random. Default: 0.", METHOD, int),
-    Option("backend", "'auto', 'native' or 'reference'. Default: auto.", METHOD),
-    Option("n_jobs", "Threads; -1 is all. Default: all that are free.", METHOD, int),
+    SEED,
+    Option("backend", "'auto', 'native' or 'reference'. Default: auto.", METHOD_PANEL),
+    Option("n_jobs", "Threads; -1 is all. Default: all that are free.", METHOD_PANEL, int),
 )
 
-TALKING = (
-    switch("json", "One JSON document on standard output, the rest on standard error.", TALK),
-    switch("quiet", "Say errors only.", TALK, "-q"),
-    switch("verbose", "Say more; an error comes with its traceback.", TALK, "-v"),
+MESSAGES = (
+    make_switch(
+        "json",
+        "One JSON document on standard output, all else on standard error.",
+        MESSAGES_PANEL,
+    ),
+    make_switch("quiet", "Print errors only.", MESSAGES_PANEL, "-q"),
+    make_switch(
+        "verbose", "Print details; an error comes with its traceback.", MESSAGES_PANEL, "-v"
+    ),
 )
 
-N_NEIGHBORS = Option("n_neighbors", "Size of the neighborhoods that are judged.", METHOD, int, 15)
+DEFAULT_N_NEIGHBORS = 15  # of quality measures, as in `lowd.evaluate`
+N_NEIGHBORS = Option(
+    "n_neighbors",
+    "Number of neighbors that are compared.",
+    METHOD_PANEL,
+    int,
+    DEFAULT_N_NEIGHBORS,
+)

@@ -1,45 +1,52 @@
-"""From a file to what a method takes, and the same preparation again for new rows."""
+"""Read the data of a command, and prepare new points as the training points were prepared."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from .. import progress
 from ..errors import DataError, ParameterError, UnsupportedError
-from .talk import Talk
+from ..io.table import Column, Data, Table
+from .console import Console
+from .options import Arguments
+
+if TYPE_CHECKING:
+    from ..core.estimator import Reducer
 
 # Flags that `lowd.io.read` takes as they are.
-_TEXTS = (
+_PASSED_ON = (
     *("columns", "drop", "label", "id", "vector", "format"),
     *("missing", "every", "delimiter", "encoding"),
 )
+_METRICS = {"distances": "precomputed", "strings": "precomputed", "table": "gower"}
 
 
-def read(given: dict[str, Any], talk: Talk, path: str | None = None, **more: Any) -> Any:
-    """The table in a file (see `lowd.io.read`), and its notes said."""
+def read(arguments: Arguments, console: Console, path: str | None = None, **more: Any) -> Table:
+    """Read a file (see `lowd.io.read`) and print its notes."""
     from .. import io
 
-    path = given["data"] if path is None else path
+    path = arguments["data"] if path is None else path
     progress.report(f"read {path}", 0, 1)
-    table = io.read(path, **(options_of(given) | more))
+    table = io.read(path, **(get_read_options(arguments) | more))
     progress.report(f"read {path}", 1, 1)
-    talk.note(*table.notes)
+    console.note(*table.notes)
     return table
 
 
-def options_of(given: dict[str, Any]) -> dict[str, Any]:
+def get_read_options(arguments: Arguments) -> Arguments:
     """The keywords of `lowd.io.read` that were typed."""
-    options = {name: given.get(name) for name in _TEXTS}
-    options |= {name: given.get(name) or None for name in ("encode", "gower", "distances")}
-    options["size"] = _size(given.get("size"))
+    options = {name: arguments.get(name) for name in _PASSED_ON}
+    options |= {name: arguments.get(name) or None for name in ("encode", "gower", "distances")}
+    options["size"] = _parse_size(arguments.get("size"))
     return {name: value for name, value in options.items() if value is not None}
 
 
-def _size(text: str | None) -> tuple[int, int] | None:
+def _parse_size(text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
     try:
@@ -50,20 +57,20 @@ def _size(text: str | None) -> tuple[int, int] | None:
 
 
 @dataclasses.dataclass(frozen=True)
-class Prepared:
-    """What stands between a file and a model; saved with it, so that new rows get the same."""
+class Preparation:
+    """Preprocessing between a file and a model, saved with the model for new points."""
 
     kind: str
     columns: tuple[str, ...] = ()
-    reading: dict[str, Any] = dataclasses.field(default_factory=dict)
-    mean: Any = None
-    scale: Any = None
-    strings: Any = None
-    alleles: Any = None
-    levels: dict[str, Any] = dataclasses.field(default_factory=dict)
+    reading: Arguments = dataclasses.field(default_factory=dict)
+    mean: NDArray[np.float64] | None = None
+    scale: NDArray[np.float64] | None = None
+    strings: Column | None = None
+    alleles: dict[str, Column] | None = None
+    levels: dict[str, list[str]] = dataclasses.field(default_factory=dict)
 
-    def options(self) -> dict[str, Any]:
-        """Keywords of `lowd.io.read` for new rows: text is treated as it was, columns are known."""
+    def get_read_options(self) -> Arguments:
+        """Keywords of `lowd.io.read` for new points: the columns are known, text is encoded."""
         kept = {n: v for n, v in self.reading.items() if n in ("gower", "vector", "size")}
         if self.alleles is not None:
             from ..io import Alleles
@@ -75,17 +82,17 @@ class Prepared:
         names = [*(name for name in self.columns if name not in made), *self.levels]
         return kept | {"columns": names} | ({"encode": self.levels} if self.levels else {})
 
-    def __call__(self, table: Any) -> Any:
-        """New rows as the model takes them."""
+    def apply(self, table: Table) -> Data:
+        """New points as the model takes them."""
         if self.strings is not None:
             from ..io import levenshtein
 
-            words = _strings(table)
+            words = _get_strings(table)
             return np.array([[levenshtein(a, str(b)) for b in self.strings] for a in words], float)
-        X = table.X if self.kind in ("distances", "table") else self._columns(table)
+        X = table.X if self.kind in ("distances", "table") else self._select_columns(table)
         return X if self.mean is None else (X - self.mean) / self.scale
 
-    def _columns(self, table: Any) -> Any:
+    def _select_columns(self, table: Table) -> Data:
         """The model's columns in the model's order, whatever else the file holds."""
         names = list(table.columns or ())
         if not self.columns or not names or names == list(self.columns):
@@ -98,39 +105,54 @@ class Prepared:
             )
         return table.X[:, [names.index(name) for name in self.columns]]
 
-    def saved(self) -> dict[str, Any]:
-        """The fields that say something, as the store takes them."""
-        fields: dict[str, Any] = {"kind": self.kind, "mean": self.mean, "scale": self.scale}
+    def to_dict(self) -> dict[str, object]:
+        """The fields that are set, as the store takes them."""
+        fields: dict[str, object] = {"kind": self.kind, "mean": self.mean, "scale": self.scale}
         fields["reading"] = self.reading
         fields["columns"] = np.array(self.columns, object)
         fields["strings"], fields["alleles"] = self.strings, self.alleles
-        fields["levels"] = {name: list(levels) for name, levels in self.levels.items()} or None
+        fields["levels"] = self.levels or None
         return {name: value for name, value in fields.items() if value is not None}
 
+    @classmethod
+    def of_model(cls, model: Reducer) -> Preparation:
+        """The preparation saved with a model; none if the model was saved from Python."""
+        saved = getattr(model, "prepared_", None)
+        if saved is None:
+            distances = getattr(model, "metric", None) == "precomputed"
+            names = getattr(model, "feature_names_in_", ())
+            return cls("distances" if distances else "rows", tuple(names))
+        return cls(**{**saved, "columns": tuple(saved["columns"])})
 
-def prepared_of(model: Any) -> Prepared:
-    """How the rows of a saved model were prepared; not at all if it was saved from Python."""
-    saved = getattr(model, "prepared_", None)
-    if saved is None:
-        distances = getattr(model, "metric", None) == "precomputed"
-        names = getattr(model, "feature_names_in_", ())
-        return Prepared("distances" if distances else "rows", tuple(names))
-    return Prepared(**{**saved, "columns": tuple(saved["columns"])})
+
+class Prepared(NamedTuple):
+    """The rows that are fitted, and how new points become the same."""
+
+    X: Data
+    preparation: Preparation
 
 
-def prepare(table: Any, given: dict[str, Any]) -> tuple[Any, Prepared]:
-    """What is fitted, and how new rows become the same."""
-    reading = options_of(given)
+class _Learned(TypedDict):
+    alleles: dict[str, Column] | None
+    levels: dict[str, list[str]]
+
+
+def prepare(table: Table, arguments: Arguments) -> Prepared:
+    """The rows of a table as a method takes them, standardized if that was typed."""
+    reading = get_read_options(arguments)
     if table.kind == "strings":
         from ..io import edit_distances
 
-        words = _strings(table)
-        return edit_distances(words), Prepared("strings", strings=np.array(words, object))
+        words = _get_strings(table)
+        preparation = Preparation("strings", strings=np.array(words, object))
+        return Prepared(edit_distances(words), preparation)
     columns = tuple(str(name) for name in table.columns or ())
-    alleles = None if table.alleles is None else table.alleles.of(columns)._asdict()
-    learned: dict[str, Any] = {"alleles": alleles, "levels": dict(table.levels)}
-    if not given["standardize"]:
-        return table.X, Prepared(table.kind, columns, reading, **learned)
+    learned = _Learned(
+        alleles=None if table.alleles is None else table.alleles.select(columns)._asdict(),
+        levels={name: list(levels) for name, levels in table.levels.items()},
+    )
+    if not arguments["standardize"]:
+        return Prepared(table.X, Preparation(table.kind, columns, reading, **learned))
     if table.kind == "distances" or not isinstance(table.X, np.ndarray):
         raise UnsupportedError(
             f"--standardize needs a dense table of numbers; {table.source} holds {table.kind}"
@@ -138,13 +160,13 @@ def prepare(table: Any, given: dict[str, Any]) -> tuple[Any, Prepared]:
         )
     mean, scale = table.X.mean(0, dtype=np.float64), table.X.std(0, dtype=np.float64)
     scale[scale == 0] = 1.0  # a constant column is 0 afterwards
-    done = Prepared(table.kind, columns, reading, mean, scale, **learned)
-    return (table.X - mean) / scale, done
+    preparation = Preparation(table.kind, columns, reading, mean, scale, **learned)
+    return Prepared((table.X - mean) / scale, preparation)
 
 
-def suited(model: Any, table: Any) -> Any:
-    """The model, told that it gets distances, or a table with text, if it does."""
-    metric = metric_of(table)
+def set_metric(model: Reducer, table: Table) -> Reducer:
+    """The model with the metric that the table needs: precomputed distances, or Gower's."""
+    metric = choose_metric(table)
     if metric == "euclidean":
         return model
     if "metric" not in model.get_params():
@@ -152,17 +174,17 @@ def suited(model: Any, table: Any) -> Any:
             f"{type(model).__name__} takes rows, and {table.source} holds {table.kind}; take a "
             "method of distances: classical-mds, mds, nonmetric-mds, isomap, tsne."
         )
-    return model.set_params(metric=metric)
+    changed: Reducer = model.set_params(metric=metric)
+    return changed
 
 
-def metric_of(table: Any) -> str:
-    """The metric that a kind of file asks for."""
-    given = {"distances": "precomputed", "strings": "precomputed", "table": "gower"}
-    return given.get(table.kind, "euclidean")
+def choose_metric(table: Table) -> str:
+    """The metric that a kind of file needs."""
+    return _METRICS.get(table.kind, "euclidean")
 
 
-def classes_of(table: Any) -> Any:
-    """The labels, if they are classes: measures by labels cannot use other numbers."""
+def get_classes(table: Table) -> Column | None:
+    """The labels, if they are classes: class measures cannot use other numbers."""
     from ..plot.colors import Values, coloring
 
     if table.labels is None or isinstance(coloring(table.labels, len(table)), Values):
@@ -170,7 +192,7 @@ def classes_of(table: Any) -> Any:
     return table.labels
 
 
-def _strings(table: Any) -> list[str]:
+def _get_strings(table: Table) -> list[str]:
     if table.kind != "strings":
-        raise DataError(f"{table.source}: the model was made from strings; this file holds none.")
+        raise DataError(f"{table.source}: the model was fitted on strings; this file holds none.")
     return [str(word) for word in table.X]

@@ -1,8 +1,9 @@
-"""Data to try things on: curved sheets with known coordinates, and sets that people know."""
+"""Data sets: manifolds with known coordinates, clusters, and well-known real data."""
 
 from __future__ import annotations
 
 from .folder import known as known
+from .folder import list_datasets as list_datasets
 from .folder import load as load
 from .manifolds import clusters as clusters
 from .manifolds import roll_with_hole as roll_with_hole
@@ -15,6 +16,7 @@ __all__ = [
     "Dataset",
     "clusters",
     "known",
+    "list_datasets",
     "load",
     "roll_with_hole",
     "s_curve",

@@ -1,4 +1,4 @@
-"""Curved sheets and clusters whose true coordinates are known.
+"""Synthetic manifolds (Swiss roll, S curve, ...) and clusters with known coordinates.
 
 Row i is a function of the seed and of i alone: a larger sample begins with the smaller one.
 """
@@ -15,54 +15,54 @@ from ..errors import ParameterError
 from .sample import Dataset
 
 Floats = NDArray[np.float64]
-_BLOCK = 1024  # rows are drawn in blocks of so many where some are rejected
+BLOCK_ROWS = 1024  # drawn at a time where some are rejected; part of the data's definition
 
 
 def swiss_roll(n: int = 1000, *, noise: float = 0.0, seed: int = 0) -> Dataset:
-    """A sheet rolled up; the truth is the length along the roll and the height.
+    """Swiss roll, a rolled-up sheet; the truth is the length along the roll and the height.
 
     >>> from lowd import datasets
     >>> roll = datasets.swiss_roll(500)
     >>> roll.X.shape, roll.truth.shape
     ((500, 3), (500, 2))
     """
-    u, v = _square(n, "swiss roll", seed)
-    return _rolled("swiss_roll", 1.5 * np.pi * (1 + 2 * u), 21 * v, noise, seed)
+    u, v = _draw_square(n, "swiss roll", seed)
+    return _make_roll("swiss_roll", 1.5 * np.pi * (1 + 2 * u), 21 * v, noise, seed)
 
 
 def roll_with_hole(n: int = 1000, *, noise: float = 0.0, seed: int = 0) -> Dataset:
-    """The Swiss roll with a rectangle missing in its middle."""
+    """Swiss roll with a rectangular hole in its middle."""
 
     def outside(u: Floats, v: Floats) -> NDArray[np.bool_]:
         return (np.abs(u - 0.5) >= 1 / 6) | (np.abs(v - 0.5) >= 0.2)
 
-    u, v = _square(n, "roll with hole", seed, outside)
-    return _rolled("roll_with_hole", 1.5 * np.pi * (1 + 2 * u), 21 * v, noise, seed)
+    u, v = _draw_square(n, "roll with hole", seed, outside)
+    return _make_roll("roll_with_hole", 1.5 * np.pi * (1 + 2 * u), 21 * v, noise, seed)
 
 
 def s_curve(n: int = 1000, *, noise: float = 0.0, seed: int = 0) -> Dataset:
-    """A sheet bent to an S by two arcs of radius 1; the truth is the length and the height."""
-    u, v = _square(n, "s curve", seed)
+    """S curve, a sheet bent by two arcs of radius 1; the truth is the length and the height."""
+    u, v = _draw_square(n, "s curve", seed)
     t, height = 3 * np.pi * (u - 0.5), 2 * v
     X = np.column_stack([np.sin(t), height, np.sign(t) * (np.cos(t) - 1)])
-    return Dataset("s_curve", _noisy(X, noise, seed), np.column_stack([t, height]), t)
+    return Dataset("s_curve", _add_noise(X, noise, seed), np.column_stack([t, height]), t)
 
 
 def severed_sphere(n: int = 1000, *, noise: float = 0.0, seed: int = 0) -> Dataset:
-    """A sphere without its poles and a slice; the truth is longitude and latitude in radians.
+    """Severed sphere, without poles and a slice; the truth is longitude and latitude in radians.
 
-    No flat map keeps all of its distances: a test of what a method gives up.
+    No plane embedding preserves all of its distances: a test of what a method gives up.
     """
 
     def off_the_poles(_: Floats, v: Floats) -> NDArray[np.bool_]:
         return np.abs(v - 0.5) < 3 / 8
 
-    u, v = _square(n, "severed sphere", seed, off_the_poles)
+    u, v = _draw_square(n, "severed sphere", seed, off_the_poles)
     longitude, latitude = u * (2 * np.pi - 0.55), np.pi * (v - 0.5)
     circle = np.cos(latitude)
     X = np.column_stack([circle * np.cos(longitude), circle * np.sin(longitude), np.sin(latitude)])
     truth = np.column_stack([longitude, latitude])
-    return Dataset("severed_sphere", _noisy(X, noise, seed), truth, longitude)
+    return Dataset("severed_sphere", _add_noise(X, noise, seed), truth, longitude)
 
 
 def clusters(
@@ -75,7 +75,7 @@ def clusters(
     noise: float = 0.0,
     seed: int = 0,
 ) -> Dataset:
-    """Round clusters in a plane that lies askew in space; the truth is each row's place there.
+    """Gaussian clusters in a random plane of the space; the truth is the position in the plane.
 
     Centers are drawn from a normal distribution of deviation `separation`, rows around them with
     deviation `spread`; row i belongs to cluster i modulo `n_clusters`.
@@ -90,15 +90,15 @@ def clusters(
             f"clusters(n_clusters={n_clusters}, n_features={n_features}): at least 1 cluster and "
             "2 features are needed."
         )
-    labels = np.arange(_positive(n)) % n_clusters
+    labels = np.arange(_check_size(n)) % n_clusters
     centers = separation * random.normals(seed, "cluster centers", (n_clusters, 2))
     truth = centers[labels] + spread * random.normals(seed, "cluster rows", (n, 2))
     axes, triangle = np.linalg.qr(random.normals(seed, "cluster plane", (n_features, 2)))
     X = truth @ (axes * np.sign(np.diag(triangle))).T
-    return Dataset("clusters", _noisy(X, noise, seed), truth, labels.astype(float), labels)
+    return Dataset("clusters", _add_noise(X, noise, seed), truth, labels.astype(float), labels)
 
 
-def _square(
+def _draw_square(
     n: int,
     stream: str,
     seed: int,
@@ -107,26 +107,26 @@ def _square(
     """n points of the unit square, of those that `keep` accepts."""
     kept: list[Floats] = []
     start = found = 0
-    while found < _positive(n):
-        index = np.arange(start, start + _BLOCK)
+    while found < _check_size(n):
+        index = np.arange(start, start + BLOCK_ROWS)
         points = np.stack([random.uniforms(seed, f"{stream} {axis}", index) for axis in "uv"])
         kept.append(points if keep is None else points[:, keep(*points)])
-        start, found = start + _BLOCK, found + kept[-1].shape[1]
+        start, found = start + BLOCK_ROWS, found + kept[-1].shape[1]
     u, v = np.hstack(kept)[:, :n]
     return u, v
 
 
-def _rolled(name: str, t: Floats, height: Floats, noise: float, seed: int) -> Dataset:
+def _make_roll(name: str, t: Floats, height: Floats, noise: float, seed: int) -> Dataset:
     X = np.column_stack([t * np.cos(t), height, t * np.sin(t)])
     along = (t * np.sqrt(1 + t**2) + np.arcsinh(t)) / 2  # arc length of the spiral r = t
-    return Dataset(name, _noisy(X, noise, seed), np.column_stack([along, height]), along)
+    return Dataset(name, _add_noise(X, noise, seed), np.column_stack([along, height]), along)
 
 
-def _noisy(X: Floats, noise: float, seed: int) -> Floats:
+def _add_noise(X: Floats, noise: float, seed: int) -> Floats:
     return X + noise * random.normals(seed, "noise", X.shape) if noise else X
 
 
-def _positive(n: int) -> int:
+def _check_size(n: int) -> int:
     if n < 1:
         raise ParameterError(f"n={n}: a data set needs at least 1 row.")
     return n

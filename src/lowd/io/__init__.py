@@ -1,16 +1,17 @@
-"""Files: whatever people keep data in, read into rows; and maps written back."""
+"""Data files: read rows from the usual formats, and write embeddings."""
 
 from __future__ import annotations
 
-from .edits import edit_distances as edit_distances
-from .edits import levenshtein as levenshtein
+from .edit_distance import edit_distances as edit_distances
+from .edit_distance import levenshtein as levenshtein
 from .genotypes import Alleles as Alleles
 from .genotypes import standardize_genotypes as standardize_genotypes
 from .reading import FORMATS as FORMATS
 from .reading import read as read
 from .table import Table as Table
 from .writing import check_target as check_target
-from .writing import replaced as replaced
+from .writing import replace_file as replace_file
+from .writing import replace_file as replaced  # noqa: F401 - the earlier name
 from .writing import write as write
 
 __all__ = [
@@ -21,7 +22,7 @@ __all__ = [
     "edit_distances",
     "levenshtein",
     "read",
-    "replaced",
+    "replace_file",
     "standardize_genotypes",
     "write",
 ]

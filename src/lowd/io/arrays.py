@@ -1,4 +1,4 @@
-"""NumPy's .npy and .npz and SciPy's sparse .npz. Nothing is unpickled.
+"""Read NumPy's .npy and .npz and SciPy's sparse .npz. Nothing is unpickled.
 
 Headers are read first: an array must have the size it claims, and all of it must fit.
 """
@@ -10,39 +10,47 @@ import zipfile
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array, csr_array
 
 from ..errors import ColumnTypeError, DataError, FileFormatError, NotEnoughMemoryError
-from .options import Options, quoted
-from .source import HARMLESS, MOST_TIMES, Source, require
-from .table import Table
+from .options import Options, quote_names
+from .source import MAX_COMPRESSION_RATIO, SAFE_BYTES, Source, require_memory
+from .table import Column, Data, Table
 
-_WAYS = "Read it with numpy.load(..., mmap_mode='r') and pass a part of it, or use dask."
-_ROWS = ("X", "data", "embeddings", "embedding", "arr_0")
-_LABELS = ("y", "labels", "label", "target")
-_IDS = ("ids", "id", "names", "words", "sample", "index")
-_BROKEN = (ValueError, EOFError, OSError, KeyError, SyntaxError, zipfile.BadZipFile, RuntimeError)
+_ARRAY_REMEDY = "Read it with numpy.load(..., mmap_mode='r') and pass a part of it, or use dask."
+_ROW_ARRAYS = ("X", "data", "embeddings", "embedding", "arr_0")
+_LABEL_ARRAYS = ("y", "labels", "label", "target")
+_ID_ARRAYS = ("ids", "id", "names", "words", "sample", "index")
+MAX_SPARSE_EXTENT = 2**40  # rows or columns; SciPy's index arithmetic overflows beyond
+_READ_ERRORS = (
+    ValueError,
+    EOFError,
+    OSError,
+    KeyError,
+    SyntaxError,
+    zipfile.BadZipFile,
+    RuntimeError,
+)
 
 
 def read_npy(source: Source, options: Options) -> Table:
     with source.open() as file:
-        array = _array(file, source.size, source.name, source)
-    return _table(array, {}, options, source.name)
+        array = _read_array(file, source.size, source.name, source)
+    return _make_table(array, {}, options, source.name)
 
 
 def read_npz(source: Source, options: Options) -> Table:
-    arrays = members(source)
+    arrays = read_members(source)
     if {"format", "shape", "data"} <= set(arrays):
-        return _table(_sparse(arrays, source.name), {}, options, source.name)
-    name = options.array or _rows(arrays, source.name)
+        return _make_table(_make_sparse(arrays, source.name), {}, options, source.name)
+    name = options.array or _find_rows(arrays, source.name)
     if name not in arrays:
-        raise DataError(f"{source.name}: no array {name!r}; it holds {quoted(arrays)}.")
-    rest = {key: array for key, array in arrays.items() if key != name}
-    return _table(arrays[name], rest, options, source.name)
+        raise DataError(f"{source.name}: no array {name!r}; it holds {quote_names(arrays)}.")
+    others = {key: array for key, array in arrays.items() if key != name}
+    return _make_table(arrays[name], others, options, source.name)
 
 
-def members(source: Source) -> dict[str, NDArray[Any]]:
+def read_members(source: Source) -> dict[str, Column]:
     """All arrays of an .npz file by name."""
     try:
         with source.open() as file, zipfile.ZipFile(file) as archive:
@@ -52,13 +60,13 @@ def members(source: Source) -> dict[str, NDArray[Any]]:
             for info in infos:
                 with archive.open(info) as member:
                     label = f"{source.name}, array {info.filename!r}"
-                    arrays[info.filename.removesuffix(".npy")] = _array(
+                    arrays[info.filename.removesuffix(".npy")] = _read_array(
                         member, info.file_size, label, None
                     )
             return arrays
     except (DataError, NotEnoughMemoryError):
         raise
-    except _BROKEN as error:
+    except _READ_ERRORS as error:
         raise FileFormatError(
             f"{source.name} is damaged, or no .npz file ({type(error).__name__}: {error})."
         ) from None
@@ -73,17 +81,17 @@ def _check_members(infos: list[zipfile.ZipInfo], source: Source) -> None:
                 "holds arrays (NAME.npy) and nothing else."
             )
     total = sum(info.file_size for info in infos)
-    if total > max(HARMLESS, MOST_TIMES * source.size):
+    if total > max(SAFE_BYTES, MAX_COMPRESSION_RATIO * source.size):
         raise FileFormatError(
-            f"{source.name} claims to unpack to more than {MOST_TIMES} times its size; if it can "
-            "be trusted, store it uncompressed (numpy.savez)."
+            f"{source.name} claims to decompress to more than {MAX_COMPRESSION_RATIO} times its "
+            "size; if it can be trusted, store it uncompressed (numpy.savez)."
         )
-    require(source, {"arrays": total, "matrix": total}, _WAYS)
+    require_memory(source, {"arrays": total, "matrix": total}, _ARRAY_REMEDY)
 
 
-def _array(file: IO[bytes], size: int, name: str, source: Source | None) -> NDArray[Any]:
+def _read_array(file: IO[bytes], size: int, name: str, source: Source | None) -> Column:
     """The array of an open .npy file of `size` bytes."""
-    shape, fortran, dtype, start = _header(file, name)
+    shape, fortran, dtype, start = _read_header(file, name)
     count = math.prod(shape)
     if dtype.hasobject:
         raise ColumnTypeError(
@@ -98,7 +106,7 @@ def _array(file: IO[bytes], size: int, name: str, source: Source | None) -> NDAr
             f"data, but there are {size - start}."
         )
     if source is not None:
-        require(source, {"matrix": count * max(8, dtype.itemsize)}, _WAYS)
+        require_memory(source, {"matrix": count * max(8, dtype.itemsize)}, _ARRAY_REMEDY)
     raw = np.empty(size - start, np.uint8)
     if file.readinto(raw.data) != len(raw):  # type: ignore[attr-defined]
         raise FileFormatError(f"{name} is cut off.")
@@ -106,7 +114,7 @@ def _array(file: IO[bytes], size: int, name: str, source: Source | None) -> NDAr
     return array.reshape(shape[::-1]).T if fortran else array.reshape(shape)
 
 
-def _header(file: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
+def _read_header(file: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
     readers = {
         (1, 0): np.lib.format.read_array_header_1_0,
         (2, 0): np.lib.format.read_array_header_2_0,
@@ -121,38 +129,38 @@ def _header(file: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dtype
     return shape, fortran, dtype, file.tell()
 
 
-def _rows(arrays: dict[str, NDArray[Any]], where: str) -> str:
+def _find_rows(arrays: dict[str, Column], where: str) -> str:
     """The array that holds the rows: by its name, else the only matrix of numbers."""
     matrices = [name for name, a in arrays.items() if a.ndim == 2 and a.dtype.kind in "fiub"]
-    for name in _ROWS:
+    for name in _ROW_ARRAYS:
         if name in arrays and (name in matrices or len(arrays) == 1):
             return name
     if len(matrices) == 1:
         return matrices[0]
     raise DataError(
-        f"{where} holds the arrays {quoted(arrays)}, of which {len(matrices)} could be the rows; "
-        "name one by array=... ."
+        f"{where} holds the arrays {quote_names(arrays)}, of which {len(matrices)} could be the "
+        "rows; name one by array=... ."
     )
 
 
-def _table(X: Any, rest: dict[str, NDArray[Any]], options: Options, where: str) -> Table:
+def _make_table(X: Data, others: dict[str, Column], options: Options, where: str) -> Table:
     notes = []
     if X.ndim > 2:
         notes.append(f"{where}: each {' × '.join(map(str, X.shape[1:]))} block became one row.")
         X = X.reshape(len(X), -1)
     n = X.shape[0] if X.ndim else 0
-    beside = {name: a for name, a in rest.items() if a.shape == (n,)}
-    label = _role("label", options.label, _LABELS, beside, where, notes)
-    ids = _role("id", options.id, _IDS, beside, where, notes)
-    named = tuple(map(str, rest.get("columns", ())))
+    per_row = {name: a for name, a in others.items() if a.shape == (n,)}
+    label = _find_role("label", options.label, _LABEL_ARRAYS, per_row, where, notes)
+    ids = _find_role("id", options.id, _ID_ARRAYS, per_row, where, notes)
+    named = tuple(map(str, others.get("columns", ())))
     width = X.shape[1] if X.ndim == 2 else 0
     return Table(
-        as_numbers(X, where),
+        to_floats(X, where),
         "rows",
         named if len(named) == width else tuple(f"x{j}" for j in range(width)),
-        None if ids is None else beside[ids],
-        None if label is None else _by_name(beside[label], rest.get("label_names")),
-        {name: a for name, a in beside.items() if name not in (label, ids)},
+        None if ids is None else per_row[ids],
+        None if label is None else _name_labels(per_row[label], others.get("label_names")),
+        {name: a for name, a in per_row.items() if name not in (label, ids)},
         source=where,
         notes=tuple(notes),
         id_name=ids or "id",
@@ -160,27 +168,27 @@ def _table(X: Any, rest: dict[str, NDArray[Any]], options: Options, where: str) 
     )
 
 
-def _role(
+def _find_role(
     what: str,
     given: str | None,
     usual: tuple[str, ...],
-    beside: dict[str, NDArray[Any]],
+    per_row: dict[str, Column],
     where: str,
     notes: list[str],
 ) -> str | None:
-    """The array that plays a role: the one that was asked for, or one with a usual name."""
-    if given is not None and given not in beside:
+    """The array of labels or identifiers: the one that was asked for, or one with a usual name."""
+    if given is not None and given not in per_row:
         raise DataError(
             f"{where}: no array {what}={given!r} with one entry per row; such arrays are "
-            f"{quoted(beside) or 'not there'}."
+            f"{quote_names(per_row) or 'not there'}."
         )
-    found = given or next((name for name in usual if name in beside), None)
+    found = given or next((name for name in usual if name in per_row), None)
     if found is not None and given is None:
         notes.append(f"{where}: array {found!r} was taken as the {what} (another one: {what}=...).")
     return found
 
 
-def _by_name(codes: NDArray[Any], names: NDArray[Any] | None) -> NDArray[Any]:
+def _name_labels(codes: Column, names: Column | None) -> Column:
     """Classes by their names, where the file has them."""
     if names is None or names.ndim != 1 or codes.dtype.kind not in "iu" or not len(codes):
         return codes
@@ -188,8 +196,8 @@ def _by_name(codes: NDArray[Any], names: NDArray[Any] | None) -> NDArray[Any]:
     return names[codes] if known else codes
 
 
-def as_numbers(X: Any, where: str) -> Any:
-    """Floats as they are in the machine's byte order, integers as the float that holds them."""
+def to_floats(X: Data, where: str) -> Data:
+    """Convert to floats in native byte order: float32 where that is exact, else float64."""
     if X.dtype.kind not in "fiub":
         raise ColumnTypeError(
             f"{where} holds {X.dtype}; expected numbers. Save columns of text as CSV or Parquet."
@@ -198,17 +206,17 @@ def as_numbers(X: Any, where: str) -> Any:
     return X.astype(np.float32 if narrow else np.float64, copy=False)
 
 
-def _sparse(arrays: dict[str, NDArray[Any]], where: str) -> Any:
+def _make_sparse(arrays: dict[str, Column], where: str) -> csr_array:
     """The matrix that scipy.sparse.save_npz wrote."""
     try:
         kind = arrays["format"].item()
         word = kind.decode() if isinstance(kind, bytes) else str(kind)
         rows, columns = (int(extent) for extent in arrays["shape"])
         if word == "coo":
-            places = arrays["row"], arrays["col"]
-            if max(rows, columns) > 2**40 or min(rows, columns) < 0:
+            indices = arrays["row"], arrays["col"]
+            if max(rows, columns) > MAX_SPARSE_EXTENT or min(rows, columns) < 0:
                 raise ValueError(f"shape {(rows, columns)}")
-            matrix: Any = coo_array((arrays["data"], places), shape=(rows, columns))
+            matrix = coo_array((arrays["data"], indices), shape=(rows, columns))
         else:
             make = {"csr": csr_array, "csc": csc_array}[word]
             parts = arrays["data"], arrays["indices"], arrays["indptr"]

@@ -1,4 +1,4 @@
-"""CSV, TSV and their relatives; what is wrong is named by line and column."""
+"""Read CSV, TSV and similar text; errors are named by line and column."""
 
 from __future__ import annotations
 
@@ -6,35 +6,38 @@ import csv
 import re
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileFormatError
 from . import frames
+from .features import TABLE_REMEDY, ReadFrame, choose_columns
 from .layout import Layout, sniff
-from .options import Options, counted
-from .rows import WAYS, Grid, affordable
-from .source import Source, require
+from .options import Options, pluralize
+from .source import Source, require_memory
 
-_BEGINNING = 2**20  # bytes that are looked at before anything is read
-_NUL = (
-    "{place} holds a NUL byte, so this is not a table of text; check the file, or name its format "
+if TYPE_CHECKING:
+    from .frames import Frame
+
+CHECKED_BYTES = 2**20  # for NUL bytes and the encoding, before anything is parsed
+_NUL_MESSAGE = (
+    "{where} holds a NUL byte, so this is not a table of text; check the file, or name its format "
     "(format='parquet', ...)."
 )
 
 
-def read(source: Source, options: Options) -> Grid:
-    text = _as_utf8(source, options.encoding)
-    check_beginning(text)
+def read(source: Source, options: Options) -> ReadFrame:
+    text = _convert_to_utf8(source, options.encoding)
+    check_text(text)
     layout = sniff(text, options)
     if layout.delimiter == " ":
-        text = _single_spaces(text)
-    rows = int(text.size / layout.line / options.every)
-    chosen, exact = affordable(text, layout.names, options, lambda names: rows * len(names))
+        text = _collapse_spaces(text)
+    rows = int(text.size / layout.line_bytes / options.every)
+    chosen, exact = choose_columns(text, layout.names, options, lambda names: rows * len(names))
     try:
-        frame = frames.from_text(
+        frame = frames.read_text(
             text,
             layout.names,
             chosen,
@@ -45,22 +48,22 @@ def read(source: Source, options: Options) -> Grid:
             decimal_comma=layout.decimal_comma,
         )
     except FileFormatError as error:
-        raise FileFormatError(_explanation(text, layout) or str(error)) from None
+        raise FileFormatError(_find_bad_row(text, layout) or str(error)) from None
 
-    frame, kept, notes = _without_blank_lines(frame)
+    frame, kept, notes = _drop_blank_lines(frame)
     last = layout.names[-1]
     gaps = options.missing != "error" and last in chosen and frame[last].null_count()
-    if gaps and (problem := _explanation(text, layout)):  # a short row is no missing value
+    if gaps and (problem := _find_bad_row(text, layout)):  # a short row is no missing value
         raise FileFormatError(problem)
 
-    def place(row: int) -> str:
-        return _place(text, layout, (row if kept is None else int(kept[row])) * options.every)
+    def locate(row: int) -> str:
+        return _locate(text, layout, (row if kept is None else int(kept[row])) * options.every)
 
-    return Grid(frame, source.name, place, (*layout.notes, *notes))
+    return ReadFrame(frame, source.name, locate, (*layout.notes, *notes))
 
 
-def _without_blank_lines(frame: Any) -> tuple[Any, NDArray[np.intp] | None, list[str]]:
-    """polars makes a row of nothing from an empty line; also the numbers of the rows kept."""
+def _drop_blank_lines(frame: Frame) -> tuple[Frame, NDArray[np.intp] | None, list[str]]:
+    """Drop rows that polars makes of empty lines; also the numbers of the rows kept, if not all."""
     if not frame.width or not len(frame) or not frame.to_series(0).null_count():
         return frame, None, []
     blank = np.ones(len(frame), bool)
@@ -69,25 +72,25 @@ def _without_blank_lines(frame: Any) -> tuple[Any, NDArray[np.intp] | None, list
         if not blank.any():
             return frame, None, []
     rows = np.flatnonzero(~blank)
-    return frame[rows], rows, [f"Left out: {counted(int(blank.sum()), 'empty line')}."]
+    return frame[rows], rows, [f"Left out: {pluralize(int(blank.sum()), 'empty line')}."]
 
 
-def _as_utf8(source: Source, encoding: str | None) -> Source:
+def _convert_to_utf8(source: Source, encoding: str | None) -> Source:
     if encoding is None or encoding.lower().replace("-", "") in ("utf8", "utf8sig"):
-        head = source.head(2**16)
-        if b"\r" in head and b"\n" not in head:  # lines as Macintoshes once had them
-            return Source(source.name, data=source.everything().replace(b"\r", b"\n"))
+        head = source.read_head(2**16)
+        if b"\r" in head and b"\n" not in head:  # line ends of the classic Mac OS
+            return Source(source.name, data=source.read_all().replace(b"\r", b"\n"))
         return source
-    require(source, {"text": 4 * source.size}, "Convert it to UTF-8 first (iconv).")
+    require_memory(source, {"text": 4 * source.size}, "Convert it to UTF-8 first (iconv).")
     try:
-        return Source(source.name, data=source.everything().decode(encoding).encode())
+        return Source(source.name, data=source.read_all().decode(encoding).encode())
     except (LookupError, UnicodeError) as error:
         raise FileFormatError(f"{source.name} is not encoded in {encoding!r}: {error}.") from None
 
 
-def check_beginning(source: Source) -> None:
-    """Binary files and other encodings show themselves in the first lines."""
-    head = source.head(_BEGINNING)
+def check_text(source: Source) -> None:
+    """Raise for binary files and other encodings, from the first lines."""
+    head = source.read_head(CHECKED_BYTES)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise FileFormatError(
             f"{source.name} is encoded in UTF-16; read it with encoding='utf-16', or save it as "
@@ -95,38 +98,38 @@ def check_beginning(source: Source) -> None:
         )
     for number, line in enumerate(head.splitlines(keepends=True), 1):
         whole = line.endswith(b"\n") or len(head) == source.size  # no character is cut in two
-        problem = _wrong_bytes(line, f"{source.name}, line {number}")
+        problem = _describe_wrong_bytes(line, f"{source.name}, line {number}")
         if problem and (whole or b"\0" in line):
             raise FileFormatError(problem)
 
 
-def _wrong_bytes(line: bytes, place: str) -> str:
+def _describe_wrong_bytes(line: bytes, where: str) -> str:
     if b"\0" in line:
-        return _NUL.format(place=place)
+        return _NUL_MESSAGE.format(where=where)
     try:
         line.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         return (
-            f"{place}: byte {line[error.start]:#04x} at character {error.start + 1} is not UTF-8; "
+            f"{where}: byte {line[error.start]:#04x} at character {error.start + 1} is not UTF-8; "
             "if the file is in Latin-1 (older spreadsheets), read it with encoding='latin-1'."
         )
     return ""
 
 
-def _single_spaces(source: Source) -> Source:
-    """Columns that are aligned by spaces: one space each, none at the ends of lines."""
-    require(source, {"text": 3 * source.size}, WAYS)
-    text = re.sub(rb"[ \t]+", b" ", source.everything())
+def _collapse_spaces(source: Source) -> Source:
+    """Replace runs of spaces between aligned columns by one, and strip the lines."""
+    require_memory(source, {"text": 3 * source.size}, TABLE_REMEDY)
+    text = re.sub(rb"[ \t]+", b" ", source.read_all())
     return Source(source.name, data=re.sub(rb"(?m)^ | (?=\r?$)", b"", text))
 
 
-def _records(source: Source, layout: Layout) -> Iterator[tuple[int, list[str]]]:
+def _iterate_records(source: Source, layout: Layout) -> Iterator[tuple[int, list[str]]]:
     """Line number and fields of each row, after comments and header."""
 
     def lines() -> Iterator[str]:
         with source.open() as file:
             for number, line in enumerate(file, 1):
-                if problem := _wrong_bytes(line, f"{source.name}, line {number}"):
+                if problem := _describe_wrong_bytes(line, f"{source.name}, line {number}"):
                     raise FileFormatError(problem)
                 yield line.decode("utf-8-sig")
 
@@ -138,13 +141,13 @@ def _records(source: Source, layout: Layout) -> Iterator[tuple[int, list[str]]]:
         start = reader.line_num + 1
 
 
-def _explanation(source: Source, layout: Layout) -> str:
-    """What is wrong with the first bad row; empty if all rows look well."""
+def _find_bad_row(source: Source, layout: Layout) -> str:
+    """Describe the first bad row; empty if there is none."""
     width, line = len(layout.names), 1
     try:
-        for line, row in _records(source, layout):
+        for line, row in _iterate_records(source, layout):
             if row and len(row) != width:
-                return f"{source.name}, line {line}: {_fields(row, layout)}."
+                return f"{source.name}, line {line}: {_describe_fields(row, layout)}."
     except csv.Error as error:
         return (
             f"{source.name}, line {line} cannot be split ({error}); is a quotation mark not closed?"
@@ -154,19 +157,19 @@ def _explanation(source: Source, layout: Layout) -> str:
     return ""
 
 
-def _fields(row: list[str], layout: Layout) -> str:
+def _describe_fields(row: list[str], layout: Layout) -> str:
     return (
         f"{len(row)} fields where {len(layout.names)} are expected (the columns are separated by "
         f"{layout.delimiter!r}; another one is set by delimiter=...)"
     )
 
 
-def _place(source: Source, layout: Layout, row: int) -> str:
-    """Where that row is; a row that is too short is an error of its own."""
+def _locate(source: Source, layout: Layout, row: int) -> str:
+    """The line of a row; raises if the row is too short."""
     try:
-        line, fields = next(islice(_records(source, layout), row, None))
+        line, fields = next(islice(_iterate_records(source, layout), row, None))
     except (csv.Error, StopIteration):
         return f"row {row}"
     if len(fields) < len(layout.names):
-        raise FileFormatError(f"{source.name}, line {line}: {_fields(fields, layout)}.")
+        raise FileFormatError(f"{source.name}, line {line}: {_describe_fields(fields, layout)}.")
     return f"line {line}"

@@ -1,17 +1,20 @@
-"""Columns by polars: the one file that knows it.
+"""Data frames by polars: the one file that imports it.
 
-Elsewhere a frame is asked by its own methods only, so that nothing else imports the package.
+Elsewhere a frame is used by its own methods only, and its types are named `Frame`, `LazyFrame`,
+`Series` and `DataType`.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING, Any
+from pathlib import Path
+from types import ModuleType
+from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .. import progress
 from ..errors import FileFormatError, MissingPackageError
@@ -20,16 +23,31 @@ from .source import Source
 if TYPE_CHECKING:
     import polars
 
-# What people write where a number is missing.
-NOTHING = ["", "NA", "N/A", "n/a", "NULL", "null", "None", "?", "#N/A"]
-_LOOK = 1000  # rows from which the types of a text file are guessed
-PARTS = 16  # in which columns that become a matrix are read
-_FEWEST = 4  # columns of a part
-_BLOCK = 8192  # rows turned at a time
-_NARROW = {"Float32", "Int8", "Int16", "UInt8", "UInt16", "Boolean"}  # float32 holds them exactly
+    Frame: TypeAlias = polars.DataFrame
+    LazyFrame: TypeAlias = polars.LazyFrame
+    Series: TypeAlias = polars.Series
+    DataType: TypeAlias = polars.DataType
+
+# Words for a missing value in text files.
+MISSING_WORDS = ["", "NA", "N/A", "n/a", "NULL", "null", "None", "?", "#N/A"]
+_INFERENCE_ROWS = 1000  # from which the types of a text file are inferred
+MATRIX_PARTS = 16  # in which the columns of a matrix are read: the frame is a 16th of it
+_MIN_PART_COLUMNS = 4  # fewer make too many passes over the file
+_TRANSPOSED_ROWS = 8192  # at a time: a block of a few columns stays in the cache
+_FLOAT32_TYPES = {
+    "Float32",
+    "Int8",
+    "Int16",
+    "UInt8",
+    "UInt16",
+    "Boolean",
+}  # float32 holds them exactly
+
+T = TypeVar("T")
+F = TypeVar("F", "Frame", "LazyFrame")
 
 
-def package() -> Any:
+def import_polars() -> ModuleType:
     try:
         import polars
     except ImportError:
@@ -39,66 +57,80 @@ def package() -> Any:
     return polars
 
 
-def scan(source: Source, kind: str) -> polars.LazyFrame:
+def scan(source: Source, kind: str) -> LazyFrame:
     """A Parquet, Arrow or JSON lines file, of which nothing but the schema is read."""
-    pl = package()
+    pl = import_polars()
 
-    def opened() -> Any:
+    def scan_file() -> LazyFrame:
         if kind == "parquet":
-            lazy = pl.scan_parquet(_target(source), glob=False)
+            lazy: LazyFrame = pl.scan_parquet(_get_input(source), glob=False)
         elif kind == "arrow":
-            lazy = pl.scan_ipc(_target(source, glob=True))
+            lazy = pl.scan_ipc(_get_input(source, glob=True))
         else:
-            lazy = pl.scan_ndjson(_target(source, glob=True), infer_schema_length=_LOOK)
+            lazy = pl.scan_ndjson(
+                _get_input(source, glob=True), infer_schema_length=_INFERENCE_ROWS
+            )
         lazy.collect_schema()
         return lazy
 
-    frame: polars.LazyFrame = _guarded(source, opened)
-    return frame
+    return _translate_errors(source, scan_file)
 
 
-def height(source: Source, lazy: polars.LazyFrame) -> int:
-    pl = package()
-    return int(_guarded(source, lambda: lazy.select(pl.len()).collect().item()))
+def count_rows(source: Source, lazy: LazyFrame) -> int:
+    """Number of rows of a file."""
+    pl = import_polars()
+    return int(_translate_errors(source, lambda: lazy.select(pl.len()).collect().item()))
 
 
-def picked(frame: Any, names: Sequence[str]) -> Any:
+def select_columns(frame: F, names: Sequence[str]) -> F:
     """The columns of exactly these names: in `select` a name may be a pattern, such as '*'."""
-    return frame.select(package().selectors.by_name(*names) if names else [])
+    selected: F = frame.select(import_polars().selectors.by_name(*names) if names else [])
+    return selected
 
 
-def collected(
-    source: Source, lazy: polars.LazyFrame, names: Sequence[str] | None, every: int
-) -> polars.DataFrame:
+def collect_columns(
+    source: Source, lazy: LazyFrame, names: Sequence[str] | None, every: int
+) -> Frame:
     """The named columns of each `every`-th row."""
-    chosen = lazy if names is None else picked(lazy, names)
+    chosen = lazy if names is None else select_columns(lazy, names)
     thin = chosen if every == 1 else chosen.gather_every(every)
-    frame: polars.DataFrame = _guarded(source, thin.collect)
-    return frame
+    return _translate_errors(source, thin.collect)
 
 
-def from_text(
+def read_text(
     source: Source,
     names: Sequence[str],
     chosen: Sequence[str],
     exact: Sequence[str],
     every: int,
-    **layout: Any,
-) -> polars.DataFrame:
+    *,
+    separator: str,
+    skip_rows: int,
+    decimal_comma: bool,
+) -> Frame:
     """A delimited file without its header; integers become floats but in the `exact` columns.
 
-    Types are guessed from the first rows. A guess that fails later on is made good by looking for
-    words that mean nothing, which costs a quarter more, and then by reading text only: what is no
-    number is found, and named, from there.
+    Types are inferred from the first rows. Where that fails later on, the file is read again with
+    the words for missing values, which costs a quarter more, and then as text only: from there, an
+    entry that is no number is found and named.
     """
-    pl = package()
+    pl = import_polars()
 
-    def lazy(**types: Any) -> Any:
-        settings = {"has_header": False, "glob": False, "new_columns": list(names), **layout}
-        return pl.scan_csv(_target(source), **settings, **types)
+    def lazy(**types: object) -> LazyFrame:
+        scanned: LazyFrame = pl.scan_csv(
+            _get_input(source),
+            has_header=False,
+            glob=False,
+            new_columns=list(names),
+            separator=separator,
+            skip_rows=skip_rows,
+            decimal_comma=decimal_comma,
+            **types,
+        )
+        return scanned
 
-    look = {"infer_schema_length": _LOOK, "null_values": NOTHING}
-    first = _guarded(source, lambda: lazy(**look).collect_schema())
+    look = {"infer_schema_length": _INFERENCE_ROWS, "null_values": MISSING_WORDS}
+    first = _translate_errors(source, lambda: lazy(**look).collect_schema())
     if len(first) != len(names):
         raise FileFormatError(
             f"{source.name}: {len(first)} columns where {len(names)} are expected."
@@ -107,71 +139,72 @@ def from_text(
         name: pl.Float64 if kind.is_integer() and name not in exact else kind
         for name, kind in first.items()
     }
-    for attempt in ({"schema": types}, {"schema": types, "null_values": NOTHING}):
+    for attempt in ({"schema": types}, {"schema": types, "null_values": MISSING_WORDS}):
         with suppress(FileFormatError):
-            return _without_words(collected(source, lazy(**attempt), chosen, every))
-    return _without_words(collected(source, lazy(infer_schema=False), chosen, every))
+            return _clear_missing_words(collect_columns(source, lazy(**attempt), chosen, every))
+    return _clear_missing_words(collect_columns(source, lazy(infer_schema=False), chosen, every))
 
 
-def _without_words(frame: polars.DataFrame) -> polars.DataFrame:
-    """Words that mean nothing, in columns of text."""
-    pl = package()
+def _clear_missing_words(frame: Frame) -> Frame:
+    """Replace the words for missing values in columns of text."""
+    pl = import_polars()
     text = pl.col(pl.String)
-    cleared: polars.DataFrame = frame.with_columns(pl.when(~text.is_in(NOTHING)).then(text))
-    return cleared
+    return frame.with_columns(pl.when(~text.is_in(MISSING_WORDS)).then(text))
 
 
-def matrix(frame: polars.DataFrame) -> NDArray[np.floating[Any]]:
+def to_matrix(frame: Frame) -> NDArray[np.floating[Any]]:
     """All columns as one array."""
-    kind = _common(frame.dtypes)
-    if any(held != kind for held in frame.dtypes):
+    kind = _choose_dtype(frame.dtypes)
+    if any(array != kind for array in frame.dtypes):
         frame = frame.cast(kind)
     return np.asarray(frame.to_numpy(order="c"))
 
 
-def filled(
-    source: Source, lazy: polars.LazyFrame, names: Sequence[str], rows: int, every: int
+def read_matrix(
+    source: Source, lazy: LazyFrame, names: Sequence[str], rows: int, every: int
 ) -> NDArray[np.floating[Any]]:
     """The named columns of a file as one array, without a frame of them all.
 
     Some columns at a time, and of these a block that stays in the cache: at 200 MB a third faster
     than all at once, in half the memory.
     """
-    schema: Any = lazy.collect_schema()
-    kind = _common([schema[name] for name in names])
-    X = np.empty((rows, len(names)), np.float32 if kind == package().Float32 else np.float64)
-    step = max(_FEWEST, -(-len(names) // PARTS))
+    schema = lazy.collect_schema()
+    kind = _choose_dtype([schema[name] for name in names])
+    X = np.empty((rows, len(names)), np.float32 if kind == import_polars().Float32 else np.float64)
+    step = max(_MIN_PART_COLUMNS, -(-len(names) // MATRIX_PARTS))
     for first in range(0, len(names), step):
-        frame = collected(source, lazy, names[first : first + step], every)
+        frame = collect_columns(source, lazy, names[first : first + step], every)
         if len(frame) != rows:
             raise FileFormatError(f"{source.name} is damaged: its columns differ in length.")
-        _turn(frame.cast(kind), X[:, first : first + step])
+        _transpose_into(frame.cast(kind), X[:, first : first + step])
         progress.report("reading columns", min(first + step, len(names)), len(names))
     return X
 
 
-def _turn(frame: polars.DataFrame, X: NDArray[Any]) -> None:
-    """Columns become rows, a block that stays in the cache at a time."""
+def _transpose_into(frame: Frame, X: NDArray[np.floating[Any]]) -> None:
+    """Copy columns into a row-major array, a block that stays in the cache at a time."""
     end = 0
     for length in frame.to_series(0).chunk_lengths():  # a slice within a chunk is not copied
         start, end = end, end + length
         columns = [column.to_numpy() for column in frame.slice(start, length).iter_columns()]
-        for first in range(0, length, _BLOCK):
-            rows = X[start + first : min(start + first + _BLOCK, end)]
+        for first in range(0, length, _TRANSPOSED_ROWS):
+            rows = X[start + first : min(start + first + _TRANSPOSED_ROWS, end)]
             for j, column in enumerate(columns):
                 rows[:, j] = column[first : first + len(rows)]
 
 
-def made(columns: Mapping[str, Any]) -> polars.DataFrame:
+def make_frame(columns: Mapping[str, ArrayLike]) -> Frame:
     """A frame of named columns."""
-    pl = package()
-    arrays = {name: np.asarray(held) for name, held in columns.items()}
-    plain = {n: held.tolist() if held.dtype.kind in "OU" else held for n, held in arrays.items()}
-    frame: polars.DataFrame = pl.DataFrame(plain)
+    pl = import_polars()
+    arrays = {name: np.asarray(array) for name, array in columns.items()}
+    plain = {
+        n: array.tolist() if array.dtype.kind in "OU" else array for n, array in arrays.items()
+    }
+    frame: Frame = pl.DataFrame(plain)
     return frame
 
 
-def put(frame: polars.DataFrame, file: IO[bytes], kind: str) -> None:
+def write(frame: Frame, file: IO[bytes], kind: str) -> None:
     """Write a frame in one of the tabular formats."""
     if kind in ("csv", "tsv"):
         frame.write_csv(file, separator="\t" if kind == "tsv" else ",")
@@ -183,24 +216,26 @@ def put(frame: polars.DataFrame, file: IO[bytes], kind: str) -> None:
         frame.write_ndjson(file)
 
 
-def _common(kinds: Sequence[Any]) -> Any:
+def _choose_dtype(kinds: Sequence[DataType]) -> type[DataType]:
     """float32 where that holds every value exactly."""
-    pl = package()
-    return pl.Float32 if all(str(kind) in _NARROW for kind in kinds) else pl.Float64
+    pl = import_polars()
+    exact = all(str(kind) in _FLOAT32_TYPES for kind in kinds)
+    dtype: type[DataType] = pl.Float32 if exact else pl.Float64
+    return dtype
 
 
-def _target(source: Source, glob: bool = False) -> Any:
-    """A name or a buffer; a name that would be taken as a pattern is a buffer, too."""
+def _get_input(source: Source, glob: bool = False) -> Path | IO[bytes]:
+    """A path or a buffer; a path that would be taken as a pattern is a buffer, too."""
     if source.path is None or (glob and set("*?[") & set(str(source.path))):
-        return io.BytesIO(source.everything())
+        return io.BytesIO(source.read_all())
     return source.path
 
 
-def _guarded(source: Source, work: Any) -> Any:
-    """Run it; what polars cannot read is our error, be it an exception or a panic."""
-    pl = package()
+def _translate_errors(source: Source, call: Callable[[], T]) -> T:
+    """Call polars; what it cannot read is a `FileFormatError`, be it an exception or a panic."""
+    pl = import_polars()
     try:
-        return work()
+        return call()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
         panic = isinstance(error, pl.exceptions.PanicException)  # its text is for polars' authors
         reason = "polars gave up" if panic else str(error).strip().partition("\n")[0].rstrip(".")

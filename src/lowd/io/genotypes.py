@@ -1,65 +1,69 @@
-"""Genotypes: PLINK's .bed/.bim/.fam, and the standardization that genotype PCA uses.
+"""Read PLINK genotypes (.bed, .bim, .fam), standardized as for genotype PCA.
 
 A byte of a .bed file holds four people's genotypes of one SNP, two bits each, the first person in
-the lowest bits: 00 is two copies of the first allele, 10 one, 11 none, 01 is missing.
+the lowest bits: 00 is two of the first allele, 10 one, 11 none, 01 is missing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .. import progress
 from ..errors import DataError, FileFormatError, MissingFileError
-from .options import Options, counted
-from .source import Source, require
-from .table import Table
+from .options import Options, pluralize
+from .source import Source, require_memory
+from .table import Column, Table
 
-MISSING = -1
-_MAGIC = b"\x6c\x1b\x01"
-_COPIES = np.array([2, MISSING, 1, 0], np.int8)  # by two bits
-_DECODED = _COPIES[np.arange(256)[:, None] >> np.array([0, 2, 4, 6]) & 3]  # byte -> four people
-_BLOCK = 2**22  # genotypes decoded at a time
+MISSING_GENOTYPE = -1
+_BED_MAGIC = b"\x6c\x1b\x01"
+_ALLELE_COUNTS = np.array([2, MISSING_GENOTYPE, 1, 0], np.int8)  # by two bits
+_DECODING_TABLE = _ALLELE_COUNTS[
+    np.arange(256)[:, None] >> np.array([0, 2, 4, 6]) & 3
+]  # byte -> four people
+_BLOCK_GENOTYPES = 2**22  # decoded at a time: a few megabytes
 
 
 class Alleles(NamedTuple):
-    """What genotypes of new people need to become as those of the old: one entry per SNP."""
+    """Alleles and their frequencies, one entry per SNP, to standardize new people alike."""
 
-    snps: NDArray[Any]
-    counted: NDArray[Any]  # the allele whose copies are counted
-    other: NDArray[Any]
+    snps: Column
+    counted: Column  # the allele that is counted
+    other: Column
     frequencies: NDArray[np.float64]  # of the counted one
 
-    def of(self, snps: Sequence[str]) -> Alleles:
-        """Those of some SNPs only."""
-        place = {snp: j for j, snp in enumerate(self.snps)}
-        return Alleles(*(field[[place[snp] for snp in snps]] for field in self))
+    def select(self, snps: Sequence[str]) -> Alleles:
+        """The alleles of some SNPs."""
+        column_of_snp = {snp: j for j, snp in enumerate(self.snps)}
+        return Alleles(*(field[[column_of_snp[snp] for snp in snps]] for field in self))
 
 
 def read(path: Path, options: Options) -> Table:
     """Standardized genotypes, people × SNPs, from any one of the three files."""
-    bed, bim, fam = (_beside(path, suffix) for suffix in (".bed", ".bim", ".fam"))
-    people, snps = _fields(fam, 6), _fields(bim, 6)
+    bed, bim, fam = (_find_sibling(path, suffix) for suffix in (".bed", ".bim", ".fam"))
+    people, snps = _read_fields(fam, 6), _read_fields(bim, 6)
     n, m = len(people), len(snps)
-    packed = _packed(bed, n, m)
+    packed = _map_bed(bed, n, m)
     needs = {"genotypes": 4 * n * m, "packed": packed.nbytes}
-    require(Source(str(bed), bed), needs, "Thin the SNPs first (plink --indep-pairwise).")
+    require_memory(Source(str(bed), bed), needs, "Thin the SNPs first (plink --indep-pairwise).")
     if options.alleles is None:
-        X, kept, p = _standardized(packed, n)
+        X, kept, p = _standardize(packed, n)
         names, first, second = (np.array([snps[j][f] for j in kept], object) for f in (1, 4, 5))
         alleles = Alleles(names, first, second, p)
         notes = [f"{n} people and {m} SNPs, standardized by allele frequency."]
         left = m - len(kept)
-        notes += [f"Left out, since all have the same allele: {counted(left, 'SNP')}."] * (left > 0)
+        notes += [f"Left out, since all have the same allele: {pluralize(left, 'SNP')}."] * (
+            left > 0
+        )
     else:
         alleles = options.alleles
-        X, absent = _standardized_like(packed, n, snps, alleles, str(bim))
-        notes = [f"{n} people, standardized by the allele frequencies of those before."]
-        notes += [f"Not in {bim}, so taken as the mean: {counted(absent, 'SNP')}."] * (absent > 0)
+        X, absent = _standardize_like(packed, n, snps, alleles, str(bim))
+        notes = [f"{n} people, standardized by the allele frequencies of the training data."]
+        notes += [f"Not in {bim}, so taken as the mean: {pluralize(absent, 'SNP')}."] * (absent > 0)
     ids = np.array([person[1] for person in people])
     if len(set(ids)) < n:
         ids = np.array([f"{person[0]}:{person[1]}" for person in people])
@@ -82,7 +86,7 @@ def read(path: Path, options: Options) -> Table:
 
 
 def standardize_genotypes(
-    counts: Any, missing: int = MISSING
+    counts: ArrayLike, missing: int = MISSING_GENOTYPE
 ) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
     """Allele counts (people × SNPs) as genotype PCA takes them, and which SNPs were kept.
 
@@ -108,67 +112,68 @@ def standardize_genotypes(
             f"row {row}, column {column} holds {given[row, column]}; an allele count is 0, 1, 2, "
             f"or {missing} where it is missing."
         )
-    known = np.where(given == missing, MISSING, given).astype(np.int8)
-    p = _frequencies(known.T)
+    known = np.where(given == missing, MISSING_GENOTYPE, given).astype(np.int8)
+    p = _compute_frequencies(known.T)
     kept = np.flatnonzero((p > 0) & (p < 1))
-    return np.ascontiguousarray(_scaled(known.T[kept], p[kept]).T), kept
+    return np.ascontiguousarray(_scale(known.T[kept], p[kept]).T), kept
 
 
-def _standardized(
+def _standardize(
     packed: NDArray[np.uint8], n: int
 ) -> tuple[NDArray[np.float32], NDArray[np.intp], NDArray[np.float64]]:
     """Twice through the file, some SNPs at a time: frequencies first, then the matrix."""
     m = len(packed)
-    step = max(1, _BLOCK // n)
+    step = max(1, _BLOCK_GENOTYPES // n)
     p = np.empty(m)
     for start in range(0, m, step):
-        p[start : start + step] = _frequencies(_decoded(packed[start : start + step], n))
+        p[start : start + step] = _compute_frequencies(_decode(packed[start : start + step], n))
         progress.report("allele frequencies", min(start + step, m), m)
     kept = np.flatnonzero((p > 0) & (p < 1))
     if not len(kept):
-        raise DataError("every SNP has one allele only: there is nothing to map.")
+        raise DataError("every SNP has one allele only: there is nothing to embed.")
     X = np.empty((n, len(kept)), np.float32)
     for start in range(0, len(kept), step):
         chosen = kept[start : start + step]
-        X[:, start : start + step] = _scaled(_decoded(packed[chosen], n), p[chosen]).T
+        X[:, start : start + step] = _scale(_decode(packed[chosen], n), p[chosen]).T
         progress.report("genotypes", min(start + step, len(kept)), len(kept))
     return X, kept, p[kept]
 
 
-def _standardized_like(
+def _standardize_like(
     packed: NDArray[np.uint8], n: int, snps: list[list[str]], alleles: Alleles, source: str
 ) -> tuple[NDArray[np.float32], int]:
-    """New people by the frequencies of others, and how many of their SNPs are not there."""
-    place = {fields[1]: j for j, fields in enumerate(snps)}
-    if len(place) < len(snps) or len(set(alleles.snps)) < len(alleles.snps):
+    """Genotypes standardized by given frequencies, and the number of SNPs that are missing."""
+    column_of_snp = {fields[1]: j for j, fields in enumerate(snps)}
+    if len(column_of_snp) < len(snps) or len(set(alleles.snps)) < len(alleles.snps):
         raise DataError(
             f"{source}: SNPs are known by their names, and some have the same; give each its own "
             "(plink --set-all-var-ids @:#)."
         )
     m = len(alleles.snps)
-    at, turned = np.full(m, -1), np.zeros(m, bool)
+    columns, swapped = np.full(m, -1), np.zeros(m, bool)
     for j, (snp, one, two, _) in enumerate(zip(*alleles, strict=True)):
-        if snp in place:
-            at[j], turned[j] = place[snp], _turned(snps[place[snp]], one, two, source)
-    absent = int((at < 0).sum())
+        if snp in column_of_snp:
+            columns[j] = column_of_snp[snp]
+            swapped[j] = _counts_other_allele(snps[columns[j]], one, two, source)
+    absent = int((columns < 0).sum())
     if absent == m:
         raise DataError(
             f"{source} has none of the {m} SNPs of the model, such as {alleles.snps[0]}."
         )
     X = np.empty((n, m), np.float32)
-    step = max(1, _BLOCK // n)
+    step = max(1, _BLOCK_GENOTYPES // n)
     for start in range(0, m, step):
         part = slice(start, start + step)
-        counts = _decoded(packed[at[part]], n)
-        counts = np.where(turned[part, None] & (counts != MISSING), 2 - counts, counts)
-        counts[at[part] < 0] = MISSING
-        X[:, part] = _scaled(counts, alleles.frequencies[part]).T
+        counts = _decode(packed[columns[part]], n)
+        counts = np.where(swapped[part, None] & (counts != MISSING_GENOTYPE), 2 - counts, counts)
+        counts[columns[part] < 0] = MISSING_GENOTYPE
+        X[:, part] = _scale(counts, alleles.frequencies[part]).T
         progress.report("genotypes", min(start + step, m), m)
     return X, absent
 
 
-def _turned(fields: list[str], counted: str, other: str, source: str) -> bool:
-    """Does the file count the other allele? PLINK writes 0 for one that nobody has."""
+def _counts_other_allele(fields: list[str], counted: str, other: str, source: str) -> bool:
+    """Whether the file counts the other allele; PLINK writes 0 for one that nobody has."""
     first, second = fields[4:]
     if first in (counted, "0") and second in (other, "0"):
         return False
@@ -180,36 +185,36 @@ def _turned(fields: list[str], counted: str, other: str, source: str) -> bool:
     )
 
 
-def _decoded(packed: NDArray[np.uint8], n: int) -> NDArray[np.int8]:
+def _decode(packed: NDArray[np.uint8], n: int) -> NDArray[np.int8]:
     """SNPs × people."""
-    people: NDArray[np.int8] = _DECODED[packed].reshape(len(packed), -1)
+    people: NDArray[np.int8] = _DECODING_TABLE[packed].reshape(len(packed), -1)
     return people[:, :n]
 
 
-def _frequencies(counts: NDArray[np.int8]) -> NDArray[np.float64]:
+def _compute_frequencies(counts: NDArray[np.int8]) -> NDArray[np.float64]:
     """Of the first allele, among the known genotypes of each SNP; 0 if none is known."""
-    known = counts != MISSING
-    copies = np.where(known, counts, 0).sum(1, dtype=np.int64)
-    return np.asarray(copies / np.maximum(1, 2 * known.sum(1)))
+    known = counts != MISSING_GENOTYPE
+    allele_counts = np.where(known, counts, 0).sum(1, dtype=np.int64)
+    return np.asarray(allele_counts / np.maximum(1, 2 * known.sum(1)))
 
 
-def _scaled(counts: NDArray[np.int8], p: NDArray[np.float64]) -> NDArray[np.float32]:
+def _scale(counts: NDArray[np.int8], p: NDArray[np.float64]) -> NDArray[np.float32]:
     mean, deviation = 2 * p[:, None], np.sqrt(2 * p * (1 - p))[:, None]
-    scaled = np.where(counts == MISSING, 0, (counts - mean) / deviation)
+    scaled = np.where(counts == MISSING_GENOTYPE, 0, (counts - mean) / deviation)
     return scaled.astype(np.float32)
 
 
-def _beside(path: Path, suffix: str) -> Path:
-    place = path.with_suffix(suffix)
-    if not place.is_file():
+def _find_sibling(path: Path, suffix: str) -> Path:
+    column_of_snp = path.with_suffix(suffix)
+    if not column_of_snp.is_file():
         raise MissingFileError(
             f"PLINK genotypes are three files, {path.stem}.bed, .bim and .fam, in one folder; "
-            f"{place} is missing."
+            f"{column_of_snp} is missing."
         )
-    return place
+    return column_of_snp
 
 
-def _fields(path: Path, width: int) -> list[list[str]]:
+def _read_fields(path: Path, width: int) -> list[list[str]]:
     rows = []
     try:
         with path.open(encoding="utf-8") as file:
@@ -227,16 +232,16 @@ def _fields(path: Path, width: int) -> list[list[str]]:
     return rows
 
 
-def _packed(bed: Path, n: int, m: int) -> NDArray[np.uint8]:
-    """The bytes of the .bed file, SNPs × a quarter of the people; mapped, not read."""
+def _map_bed(bed: Path, n: int, m: int) -> NDArray[np.uint8]:
+    """The bytes of the .bed file, SNPs × a quarter of the people; with_embedding, not read."""
     with bed.open("rb") as file:
         magic = file.read(3)
-    if magic[:2] == _MAGIC[:2] and magic[2:] == b"\0":
+    if magic[:2] == _BED_MAGIC[:2] and magic[2:] == b"\0":
         raise FileFormatError(
             f"{bed} is stored person by person, as PLINK no longer does; convert it: "
             "plink --bfile NAME --make-bed."
         )
-    if magic != _MAGIC:
+    if magic != _BED_MAGIC:
         raise FileFormatError(f"{bed} is not a PLINK .bed file (it begins with {magic.hex()}).")
     width, size = -(-n // 4), bed.stat().st_size
     if size != 3 + m * width:

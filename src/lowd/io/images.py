@@ -1,70 +1,74 @@
-"""A folder of images: each is a row of its pixels."""
+"""Read a folder of images: the pixels of each are a row."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from .. import progress
 from ..errors import FileFormatError, MissingPackageError
-from .options import Options, quoted
-from .source import Source, require
+from .options import Options, quote_names
+from .source import Source, require_memory
 from .table import Table
 
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".pgm", ".ppm", ".webp")
-_GREY = ("1", "L", "LA", "I;16", "I")
-_MOST_PIXELS = 5 * 10**7  # of one image
-_THUMBNAIL = 48  # pixels of the longer side
-_WAYS = "Make the images smaller (size=(width, height)) or use fewer of them."
+_GRAY_MODES = ("1", "L", "LA", "I;16", "I")
+_MAX_IMAGE_PIXELS = 5 * 10**7  # more are a decompression bomb, or no row for a method
+_THUMBNAIL_PIXELS = 48  # of the longer side, as plots and reports show them
+_IMAGE_REMEDY = "Make the images smaller (size=(width, height)) or use fewer of them."
 
 
-class _Found(NamedTuple):
+class _ImageFile(NamedTuple):
     path: Path
     size: tuple[int, int]
-    grey: bool
+    gray: bool
 
 
 def read(folder: Path, options: Options) -> Table:
-    """Pixels between 0 and 1, row by row; a folder in the folder is a class."""
-    Image = _package()
-    paths, notes = _listed(folder)
-    found = [_looked(Image, path) for path in paths]
-    size, fitting = _common_size(found, options, str(folder))
-    grey = all(image.grey for image in found) if options.color is None else not options.color
-    channels = 1 if grey else 3
-    scale = min(1.0, _THUMBNAIL / max(size))
-    small = tuple(max(1, round(extent * scale)) for extent in size)
+    """Pixels between 0 and 1; a subfolder is a class."""
+    pillow = _import_pillow()
+    paths, notes = _list_images(folder)
+    found = [_inspect(pillow, path) for path in paths]
+    size, size_notes = _choose_size(found, options, str(folder))
+    gray = all(image.gray for image in found) if options.color is None else not options.color
+    channels = 1 if gray else 3
+    scale = min(1.0, _THUMBNAIL_PIXELS / max(size))
+    small = max(1, round(size[0] * scale)), max(1, round(size[1] * scale))
     pixels = len(found) * size[0] * size[1] * channels
     needs = {"pixels": 4 * pixels, "thumbnails": len(found) * small[0] * small[1] * channels}
-    require(Source(str(folder)), needs, _WAYS)
+    require_memory(Source(str(folder)), needs, _IMAGE_REMEDY)
     X = np.empty((len(found), size[0] * size[1] * channels), np.float32)
     thumbnails = np.empty((len(found), small[1], small[0], channels), np.uint8)
     for row, image in enumerate(found):
-        full = _decoded(Image, image.path, size, grey)
+        full = _decode(pillow, image.path, size, gray)
         X[row] = np.asarray(full, np.float32).ravel() / 255
         thumbnails[row] = np.asarray(full.resize(small)).reshape(small[1], small[0], channels)
         progress.report("reading images", row + 1, len(found))
-    kind = "grey" if grey else "color"
-    notes = (f"{len(found)} {kind} images of {size[0]} × {size[1]} pixels.", *fitting, *notes)
+    kind = "gray" if gray else "color"
+    notes = (f"{len(found)} {kind} images of {size[0]} × {size[1]} pixels.", *size_notes, *notes)
     names = np.array([path.relative_to(folder).as_posix() for path in paths])
     parents = {path.parent for path in paths}
     labels = np.array([path.parent.name for path in paths]) if len(parents) > 1 else None
     return Table(
         X,
         "images",
-        _pixel_names(size, channels),
+        _name_pixels(size, channels),
         names,
         labels,
-        thumbnails=thumbnails[..., 0] if grey else thumbnails,
+        thumbnails=thumbnails[..., 0] if gray else thumbnails,
         source=str(folder),
         notes=notes,
     )
 
 
-def _package() -> Any:
+def _import_pillow() -> ModuleType:
     try:
         from PIL import Image
     except ImportError:
@@ -72,10 +76,10 @@ def _package() -> Any:
     return Image
 
 
-def _listed(folder: Path) -> tuple[list[Path], tuple[str, ...]]:
+def _list_images(folder: Path) -> tuple[list[Path], tuple[str, ...]]:
     """The images of a folder and of the folders in it, in the order of their names.
 
-    A link that leads out of the folder is left out: a folder that was unpacked from an archive
+    A link that leads out of the folder is left out: a folder that was decompress from an archive
     must not make us show other files.
     """
     home = folder.resolve()
@@ -87,9 +91,9 @@ def _listed(folder: Path) -> tuple[list[Path], tuple[str, ...]]:
     notes = []
     if len(kept) < len(images):
         away = [p.name for p in images if p not in set(kept)]
-        notes.append(f"Links that lead out of the folder were left out: {quoted(away)}.")
+        notes.append(f"Links that lead out of the folder were left out: {quote_names(away)}.")
     if others:
-        notes.append(f"Not images, and left out: {quoted(p.name for p in others)}.")
+        notes.append(f"Not images, and left out: {quote_names(p.name for p in others)}.")
     if not kept:
         raise FileFormatError(
             f"the folder {folder} holds no images ({', '.join(SUFFIXES)}); name a file instead."
@@ -97,20 +101,20 @@ def _listed(folder: Path) -> tuple[list[Path], tuple[str, ...]]:
     return sorted(kept, key=lambda p: p.relative_to(folder).as_posix()), tuple(notes)
 
 
-def _looked(Image: Any, path: Path) -> _Found:
+def _inspect(pillow: ModuleType, path: Path) -> _ImageFile:
     """Size and colors from the header; nothing is decoded yet."""
     try:
-        with Image.open(path) as image:
+        with pillow.open(path) as image:
             size, mode = image.size, image.mode
     except Exception as error:  # each decoder has its own
         raise FileFormatError(f"{path} is damaged, or not an image ({error}).") from None
-    if size[0] * size[1] > _MOST_PIXELS:
+    if size[0] * size[1] > _MAX_IMAGE_PIXELS:
         raise FileFormatError(f"{path} claims {size[0]} × {size[1]} pixels, too many for one row.")
-    return _Found(path, size, mode in _GREY)
+    return _ImageFile(path, size, mode in _GRAY_MODES)
 
 
-def _common_size(
-    found: list[_Found], options: Options, where: str
+def _choose_size(
+    found: list[_ImageFile], options: Options, where: str
 ) -> tuple[tuple[int, int], tuple[str, ...]]:
     sizes = {image.size for image in found}
     if options.size is not None:
@@ -127,19 +131,19 @@ def _common_size(
     return found[0].size, ()
 
 
-def _decoded(Image: Any, path: Path, size: tuple[int, int], grey: bool) -> Any:
+def _decode(pillow: ModuleType, path: Path, size: tuple[int, int], gray: bool) -> Image:
     try:
-        with Image.open(path) as image:
+        with pillow.open(path) as image:
             if image.mode.startswith("I"):  # 16 bits
-                image = Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
-            plain = image.convert("L" if grey else "RGB")
+                image = pillow.fromarray((np.asarray(image) >> 8).astype(np.uint8))
+            plain: Image = image.convert("L" if gray else "RGB")
     except Exception as error:
         raise FileFormatError(f"{path} is damaged, or cut off ({error}).") from None
     return plain if plain.size == size else plain.resize(size)
 
 
-def _pixel_names(size: tuple[int, int], channels: int) -> tuple[str, ...]:
-    places = [f"{y}_{x}" for y in range(size[1]) for x in range(size[0])]
+def _name_pixels(size: tuple[int, int], channels: int) -> tuple[str, ...]:
+    positions = [f"{y}_{x}" for y in range(size[1]) for x in range(size[0])]
     if channels == 1:
-        return tuple(f"px{place}" for place in places)
-    return tuple(f"{channel}{place}" for place in places for channel in "rgb")
+        return tuple(f"px{position}" for position in positions)
+    return tuple(f"{channel}{position}" for position in positions for channel in "rgb")

@@ -1,4 +1,4 @@
-"""How a text table is laid out: its delimiter, header and decimal sign, from its first lines."""
+"""Detect the layout of a text table: delimiter, header and decimal sign."""
 
 from __future__ import annotations
 
@@ -8,60 +8,62 @@ from collections import Counter
 from typing import NamedTuple
 
 from ..errors import DataError, FileFormatError
-from .frames import NOTHING
-from .options import Options, counted, quoted
+from .frames import MISSING_WORDS
+from .options import Options, pluralize, quote_names
 from .source import Source
 
-_SAMPLE = 2**20  # bytes looked at
-_LONGEST = 2**24  # bytes of a first line: a million columns
-_LINES = 50
-_COUNTED = 10  # so many numbers that count up are a header; fewer may be a row
+_SAMPLE_BYTES = 2**20  # read to detect the layout
+_MAX_HEADER_BYTES = 2**24  # a header of a million columns
+_SAMPLE_LINES = 50  # split to detect the layout
+_MIN_COUNTED_NAMES = 10  # so many numbers that count up are a header; fewer may be a row
 # A semicolon goes before a comma, which may be a decimal sign; a space comes last.
 _DELIMITERS = ("\t", ";", ",", "|", " ")
-_DECIMAL = re.compile(r"\s*[-+]?\d+,\d+\s*")
-_WORDS = {"\t": "a tab", " ": "a space"}
+_DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
+_DELIMITER_NAMES = {"\t": "a tab", " ": "a space"}
 
 
 class Layout(NamedTuple):
+    """Layout of a text table."""
+
     delimiter: str
     names: tuple[str, ...]
     skip: int  # records before the first row: comments and the header
     decimal_comma: bool
-    line: float  # mean bytes of a line
+    line_bytes: float  # mean
     notes: tuple[str, ...]
 
 
 def sniff(source: Source, options: Options) -> Layout:
     """Delimiter, header and names, as given or as the first lines show them."""
-    text = _text(source)
-    comments = _before(text)
-    lines = text[comments:][: _LINES + 1]
+    text = _read_first_lines(source)
+    comments = _count_comments(text)
+    lines = text[comments:][: _SAMPLE_LINES + 1]
     if not any(line.strip() for line in lines):
         raise FileFormatError(f"{source.name} holds no rows.")
-    delimiter = options.delimiter or _delimiter(lines, source.suffix)
+    delimiter = options.delimiter or _detect_delimiter(lines, source.suffix)
     rows = _split(lines, delimiter)
     _check_delimiter(source, options.delimiter, lines, rows)
     header = _is_header(rows) if options.header is None else options.header
     body = rows[1:] if header else rows
-    width = _width(body) if body else len(rows[0])
+    width = _find_width(body) if body else len(rows[0])
     if header and not body:
         raise FileFormatError(f"{source.name} holds a header and no rows.")
-    names, notes = _names(source, rows[0] if header else None, width)
-    found = [f"{_WORDS.get(delimiter, repr(delimiter))} separates the columns"]
+    names, name_notes = _name_columns(source, rows[0] if header else None, width)
+    found = [f"{_DELIMITER_NAMES.get(delimiter, repr(delimiter))} separates the columns"]
     found += ["the first line names them" if header else "no line names them"]
-    decimal = delimiter != "," and _decimal_comma(body)
+    decimal = delimiter != "," and _has_decimal_comma(body)
     found += ["the decimal sign is a comma"] if decimal else []
     mean = sum(len(line.encode()) + 1 for line in lines) / len(lines)
-    told = (f"{source.name}: {', '.join(found)}.", *notes)
-    return Layout(delimiter, names, comments + header, decimal, mean, told)
+    notes = (f"{source.name}: {', '.join(found)}.", *name_notes)
+    return Layout(delimiter, names, comments + header, decimal, mean, notes)
 
 
-def _text(source: Source) -> list[str]:
+def _read_first_lines(source: Source) -> list[str]:
     """The first whole lines."""
-    head = source.head(_SAMPLE)
-    if head.count(b"\n") < 2 and source.size > _SAMPLE:
-        head = source.head(_LONGEST)
-        if b"\n" not in head and source.size > _LONGEST:
+    head = source.read_head(_SAMPLE_BYTES)
+    if head.count(b"\n") < 2 and source.size > _SAMPLE_BYTES:
+        head = source.read_head(_MAX_HEADER_BYTES)
+        if b"\n" not in head and source.size > _MAX_HEADER_BYTES:
             raise FileFormatError(
                 f"{source.name}: the first line is longer than 16 MiB, so this is hardly a table "
                 "of text; check the file, or name its format (format='parquet', ...)."
@@ -70,7 +72,7 @@ def _text(source: Source) -> list[str]:
     return lines[:-1] if source.size > len(head) and len(lines) > 1 else lines
 
 
-def _before(lines: list[str]) -> int:
+def _count_comments(lines: list[str]) -> int:
     """Comments and empty lines at the beginning."""
     count = 0
     while count < len(lines) and (lines[count].startswith("#") or not lines[count].strip()):
@@ -78,9 +80,9 @@ def _before(lines: list[str]) -> int:
     return count
 
 
-def _delimiter(lines: list[str], suffix: str) -> str:
+def _detect_delimiter(lines: list[str], suffix: str) -> str:
     order = ("\t", *_DELIMITERS) if suffix in (".tsv", ".tab") else _DELIMITERS
-    widths = {mark: Counter(map(len, _split(lines[:_LINES], mark))) for mark in order}
+    widths = {mark: Counter(map(len, _split(lines[:_SAMPLE_LINES], mark))) for mark in order}
     for mark, seen in widths.items():
         width, count = seen.most_common(1)[0]
         if width > 1 and count >= 0.8 * seen.total():
@@ -92,10 +94,10 @@ def _delimiter(lines: list[str], suffix: str) -> str:
 def _check_delimiter(
     source: Source, given: str | None, lines: list[str], rows: list[list[str]]
 ) -> None:
-    if given is None or _width(rows) > 1:
+    if given is None or _find_width(rows) > 1:
         return
-    better = _delimiter(lines, source.suffix)
-    if (width := _width(_split(lines, better))) > 1:
+    better = _detect_delimiter(lines, source.suffix)
+    if (width := _find_width(_split(lines, better))) > 1:
         raise DataError(
             f"{source.name}: delimiter={given!r} makes one column only, while {better!r} makes "
             f"{width}; say delimiter={better!r}, or leave it out."
@@ -112,7 +114,7 @@ def _split(lines: list[str], delimiter: str) -> list[list[str]]:
         return [line.split(delimiter) for line in lines]
 
 
-def _width(rows: list[list[str]]) -> int:
+def _find_width(rows: list[list[str]]) -> int:
     return Counter(map(len, rows)).most_common(1)[0][0]
 
 
@@ -120,7 +122,7 @@ def is_number(cell: str) -> bool:
     try:
         float(cell)
     except ValueError:
-        return bool(_DECIMAL.fullmatch(cell))
+        return bool(_DECIMAL_COMMA.fullmatch(cell))
     return True
 
 
@@ -129,26 +131,26 @@ def _is_header(rows: list[list[str]]) -> bool:
     first = [cell.strip() for cell in rows[0]]
     numbers = [cell for cell in first if is_number(cell)]
     if not numbers:
-        return any(cell not in NOTHING for cell in first)
-    indexed = first[0] in NOTHING  # a frame's index has no name
+        return any(cell not in MISSING_WORDS for cell in first)
+    indexed = first[0] in MISSING_WORDS  # a frame's index has no name
     counted = first[1:] if indexed else first
-    least = 2 if indexed else _COUNTED
+    minimum = 2 if indexed else _MIN_COUNTED_NAMES
     starts = (["0", "1"], ["1", "2"])
-    return len(counted) >= least and counted[:2] in starts and _counts(counted)
+    return len(counted) >= minimum and counted[:2] in starts and _is_counting(counted)
 
 
-def _counts(cells: list[str]) -> bool:
+def _is_counting(cells: list[str]) -> bool:
     return all(cell == str(j + int(cells[0])) for j, cell in enumerate(cells))
 
 
-def _decimal_comma(rows: list[list[str]]) -> bool:
+def _has_decimal_comma(rows: list[list[str]]) -> bool:
     cells = [cell for row in rows for cell in row]
-    commas = sum(bool(_DECIMAL.fullmatch(cell)) for cell in cells)
+    commas = sum(bool(_DECIMAL_COMMA.fullmatch(cell)) for cell in cells)
     points = sum("." in cell and is_number(cell) for cell in cells)
     return commas > 0 and points == 0
 
 
-def _names(
+def _name_columns(
     source: Source, header: list[str] | None, width: int
 ) -> tuple[tuple[str, ...], list[str]]:
     if header is None:
@@ -158,12 +160,12 @@ def _names(
         names.insert(0, "")
     if len(names) != width:
         raise FileFormatError(
-            f"{source.name}: the header has {counted(len(names), 'name')}, but the rows have "
-            f"{counted(width, 'field')}; correct it, or say header=False or delimiter=... ."
+            f"{source.name}: the header has {pluralize(len(names), 'name')}, but the rows have "
+            f"{pluralize(width, 'field')}; correct it, or say header=False or delimiter=... ."
         )
     if unnamed := [j for j, name in enumerate(names) if not name]:
         names = [name or ("index" if j == 0 else f"x{j}") for j, name in enumerate(names)]
-        notes.append(f"Columns without a name are called {quoted(names[j] for j in unnamed)}.")
+        notes.append(f"Columns without a name are called {quote_names(names[j] for j in unnamed)}.")
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise DataError(f"{source.name}: two columns are named {twice[0]!r}; rename one of them.")
@@ -172,11 +174,13 @@ def _names(
 
 def looks_like_table(source: Source) -> bool:
     """Do the first lines split into the same number of fields, or hold one number each?"""
-    lines = [line for line in _text(source) if line.strip() and not line.startswith("#")][:_LINES]
+    lines = [
+        line for line in _read_first_lines(source) if line.strip() and not line.startswith("#")
+    ][:_SAMPLE_LINES]
     if not lines:
         return True
-    rows = _split(lines, _delimiter(lines, source.suffix))
-    width = _width(rows)
+    rows = _split(lines, _detect_delimiter(lines, source.suffix))
+    width = _find_width(rows)
     if width == 1:
         return all(is_number(row[0]) for row in rows[1:] or rows)
     same = sum(len(row) == width for row in rows)

@@ -1,4 +1,4 @@
-"""How a file is to be read: the keywords of `lowd.io.read`, checked once."""
+"""Options of `lowd.io.read`, validated once, and the selection of columns by name."""
 
 from __future__ import annotations
 
@@ -6,12 +6,18 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ..errors import DataError, ParameterError
 
+if TYPE_CHECKING:
+    from .genotypes import Alleles
+
 Names: TypeAlias = str | Sequence[str] | None
 Missing: TypeAlias = Literal["error", "drop", "mean"]
+
+MAX_QUOTED_NAMES = 8  # in a message
+MAX_COMPARED_NAMES = 10_000  # difflib takes a second for so many
 
 
 @dataclass(frozen=True)
@@ -34,11 +40,11 @@ class Options:
     array: str | None = None
     size: tuple[int, int] | None = None
     color: bool | None = None
-    alleles: Any = None
+    alleles: Alleles | None = None
 
     @property
     def levels(self) -> Mapping[str, Sequence[str]]:
-        """Columns of text whose values are known beforehand."""
+        """Columns of text whose one-hot levels are given."""
         return self.encode if isinstance(self.encode, Mapping) else {}
 
     def __post_init__(self) -> None:
@@ -56,16 +62,16 @@ class Options:
             raise ParameterError(f"read(size={self.size}): expected (width, height) in pixels.")
 
 
-def patterns(names: Names, among: Sequence[str]) -> tuple[str, ...]:
-    """One pattern, several, or several with commas between; a column's own name stays whole."""
+def split_patterns(names: Names, among: Sequence[str]) -> tuple[str, ...]:
+    """Split column patterns at commas; a column's own name stays whole."""
     given, whole = [names] if isinstance(names, str) else list(names or ()), set(among)
     parts = (part for name in given for part in ([name] if name in whole else name.split(",")))
     return tuple(part if part in whole else part.strip() for part in parts if part.strip())
 
 
-def matching(names: Names, among: Sequence[str], where: str, what: str) -> list[str]:
+def match_columns(names: Names, among: Sequence[str], where: str, what: str) -> list[str]:
     """Those of `among` that a pattern matches, in their own order; every pattern must match."""
-    wanted, whole = patterns(names, among), set(among)
+    wanted, whole = split_patterns(names, among), set(among)
     found = {pattern for pattern in wanted if pattern in whole}
     for pattern in wanted:
         if pattern in whole:
@@ -73,31 +79,33 @@ def matching(names: Names, among: Sequence[str], where: str, what: str) -> list[
         matched = [name for name in among if fnmatchcase(name, pattern)]
         if not matched:
             raise DataError(
-                f"{where}: {what}={pattern!r} matches no column; {_close(pattern, among)}."
+                f"{where}: {what}={pattern!r} matches no column; {_suggest_names(pattern, among)}."
             )
         found.update(matched)
     return [name for name in among if name in found]
 
 
-def one(name: str, among: Sequence[str], where: str, what: str) -> str:
-    """The column of that name."""
+def check_column(name: str, among: Sequence[str], where: str, what: str) -> str:
+    """Return a column's name; raise if there is no such column."""
     if name not in among:
-        raise DataError(f"{where}: there is no column {what}={name!r}; {_close(name, among)}.")
+        raise DataError(
+            f"{where}: there is no column {what}={name!r}; {_suggest_names(name, among)}."
+        )
     return name
 
 
-def quoted(names: Iterable[str], most: int = 8) -> str:
-    """'a', 'b' and 3 more."""
+def quote_names(names: Iterable[str], most: int = MAX_QUOTED_NAMES) -> str:
+    """List names for a message: 'a', 'b' and 3 more."""
     every = list(names)
     rest = f" and {len(every) - most} more" if every[most:] else ""
     return ", ".join(map(repr, every[:most])) + rest
 
 
-def counted(count: int, thing: str) -> str:
-    """1 row, 2 rows."""
+def pluralize(count: int, thing: str) -> str:
+    """A count with its noun: 1 row, 2 rows."""
     return f"{count} {thing}" + "s" * (count != 1)
 
 
-def _close(name: str, among: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, among[:10_000], 3)
-    return f"did you mean {quoted(near)}?" if near else f"the columns are {quoted(among)}"
+def _suggest_names(name: str, among: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, among[:MAX_COMPARED_NAMES], 3)
+    return f"did you mean {quote_names(near)}?" if near else f"the columns are {quote_names(among)}"

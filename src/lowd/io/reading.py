@@ -1,23 +1,26 @@
-"""`lowd.io.read`: which reader a file needs, by its suffix, else by its first bytes."""
+"""`lowd.io.read`: read a data file, whose format is known by its suffix or its first bytes."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from scipy.sparse import issparse
 
 from ..errors import DataError, FileFormatError, MissingFileError, ParameterError
-from .distances import recognized
+from .distances import detect_distances
+from .features import ReadFrame, make_table
 from .layout import looks_like_table
-from .options import Missing, Names, Options, matching
-from .rows import Grid, arrange
+from .options import Missing, Names, Options, match_columns
 from .source import Source
 from .table import Table
+
+if TYPE_CHECKING:
+    from .genotypes import Alleles
 
 # Format -> the function that reads it, and the suffixes that stand for it.
 _READERS = {
@@ -27,13 +30,13 @@ _READERS = {
     "jsonl": ("columnar.read_jsonl", (".jsonl", ".ndjson")),
     "npy": ("arrays.read_npy", (".npy",)),
     "npz": ("arrays.read_npz", (".npz",)),
-    "mtx": ("market.read", (".mtx",)),
-    "h5ad": ("annotated.read", (".h5ad",)),
+    "mtx": ("matrix_market.read", (".mtx",)),
+    "h5ad": ("h5ad.read", (".h5ad",)),
     "strings": ("strings.read", ()),
 }
-_FOLDERS = {"images": "images.read", "plink": "genotypes.read"}
-_PLINK = (".bed", ".bim", ".fam")
-_MAGIC = {
+_MULTI_FILE_READERS = {"images": "images.read", "plink": "genotypes.read"}
+_PLINK_SUFFIXES = (".bed", ".bim", ".fam")
+_FORMAT_MAGIC = {
     b"PAR1": "parquet",
     b"ARROW1": "arrow",
     b"\x93NUMPY": "npy",
@@ -51,7 +54,7 @@ _REFUSED = {
     ".json": "one JSON document is not read; write one object per line and call it .jsonl",
     ".lowd": "this is a model; read it by lowd.load",
 }
-FORMATS = (*_READERS, *_FOLDERS)
+FORMATS = (*_READERS, *_MULTI_FILE_READERS)
 
 
 def read(
@@ -74,45 +77,45 @@ def read(
     array: str | None = None,
     size: tuple[int, int] | None = None,
     color: bool | None = None,
-    alleles: Any = None,
+    alleles: Alleles | None = None,
 ) -> Table:
     """Read a file, or a folder of images, into rows that a method can take.
 
     Parameters
     ----------
     path
-        CSV or TSV (also packed by gzip, bzip2, xz or zstandard), Parquet, Arrow or Feather, JSON
-        lines, .npy, .npz (dense, or sparse by SciPy), Matrix Market, .h5ad, a text file of
+        CSV or TSV (also compressed by gzip, bzip2, xz or zstandard), Parquet, Arrow or Feather,
+        JSON lines, .npy, .npz (dense, or sparse by SciPy), Matrix Market, .h5ad, a text file of
         strings, PLINK genotypes (any of the three files), or a folder of images. "-" is standard
         input.
     columns, drop
         Columns to use, columns to leave out: names or patterns such as "px*".
     label, id
-        The column with each row's class, and the one with its name. Without them columns with
-        telling names are recognized; the notes of the result say which.
+        The column with each row's class, and the one with its name. Without them, columns with
+        usual names are recognized; the notes of the result say which.
     vector
         A column that holds a list of numbers in each row, which become the row.
     format
-        One of FORMATS, where the suffix does not tell.
+        One of FORMATS, where the suffix does not say it.
     header, delimiter, encoding
-        Of a text file; found out from its first lines. An encoding other than UTF-8 must be said.
+        Of a text file; detected from its first lines. An encoding other than UTF-8 must be given.
     missing
         "error" names the first missing value; "drop" leaves out such rows, "mean" fills them.
     encode, gower
-        What to do with text: columns of 0 and 1, or a table for Gower's distance. `encode` may be
-        the `levels` of another table, to get its columns; a value that it does not have is 0 in
-        all of them, and noted.
+        What to do with text: one-hot encode it, or keep it in a table for Gower's distance.
+        `encode` may be the `levels` of another table, to get its columns; a value that it does not
+        have is 0 in all of them, and noted.
     distances
-        Whether a square or condensed matrix holds distances; None looks at it.
+        Whether a square or condensed matrix holds distances; None detects it.
     every
-        Read each so-many-th row only.
+        Read each `every`-th row only.
     array
         The array of an .npz file that holds the rows.
     size, color
-        Of images: resize all to (width, height); color or grey, whatever they are.
+        Of images: resize all to (width, height); color or gray, whatever they are.
     alleles
-        Of genotypes: the `alleles` of the table of other people, whose SNPs and frequencies are
-        used in place of those of this file.
+        Of genotypes: the `alleles` of the training table, whose SNPs and frequencies are used
+        instead of those of this file.
 
     Returns
     -------
@@ -148,49 +151,55 @@ def read(
     )
     if format is not None and format not in FORMATS:
         raise ParameterError(f"read(format={format!r}): expected one of {', '.join(FORMATS)}.")
-    place = Path(path)
-    special = format if format in _FOLDERS else _special(place, format)
-    if alleles is not None and special != "plink":
+    folder = Path(path)
+    multi_file = format if format in _MULTI_FILE_READERS else _detect_multi_file(folder, format)
+    if alleles is not None and multi_file != "plink":
         raise ParameterError(
             f"{os.fspath(path)} holds no PLINK genotypes, which alleles= (or the model) is for; "
             "name one of the three files .bed, .bim, .fam."
         )
-    if special is not None:
+    if multi_file is not None:
         if os.fspath(path) == "-":
-            raise ParameterError(f"read('-', format={special!r}): this is not one file; name it.")
-        return _selected(_reader(_FOLDERS[special])(_existing(place, special), options), options)
-    source = Source.of(path).unpacked()
-    found = _reader(_READERS[format or _format(source)][0])(source, options)
-    found = arrange(found, options) if isinstance(found, Grid) else _selected(found, options)
-    return recognized(found, distances)
+            raise ParameterError(
+                f"read('-', format={multi_file!r}): this is not one file; name it."
+            )
+        read_files = _import_reader(_MULTI_FILE_READERS[multi_file])
+        return _finish(read_files(_find_multi_file(folder, multi_file), options), options)
+    source = Source.from_path(path).decompress()
+    read_file = _import_reader(_READERS[format or _detect_format(source)][0])
+    return detect_distances(_finish(read_file(source, options), options), distances)
 
 
-def _special(place: Path, format_: str | None) -> str | None:
-    """Folders and PLINK's three files are not one file."""
-    if format_ is None and place.is_dir():
+def _finish(found: Table | ReadFrame, options: Options) -> Table:
+    return make_table(found, options) if isinstance(found, ReadFrame) else _select(found, options)
+
+
+def _detect_multi_file(folder: Path, format_: str | None) -> str | None:
+    """The format of what is not one file: a folder of images, PLINK's three files."""
+    if format_ is None and folder.is_dir():
         return "images"
-    if format_ is None and place.suffix.lower() in _PLINK:
+    if format_ is None and folder.suffix.lower() in _PLINK_SUFFIXES:
         return "plink"
     return None
 
 
-def _existing(place: Path, special: str) -> Path:
-    if special == "images" and not place.is_dir():
-        raise MissingFileError(f"{place} is not a folder of images.")
-    if special == "plink" and place.suffix.lower() not in _PLINK:
-        return place.with_name(f"{place.name}.bed")  # as plink --bfile names them
-    return place
+def _find_multi_file(folder: Path, multi_file: str) -> Path:
+    if multi_file == "images" and not folder.is_dir():
+        raise MissingFileError(f"{folder} is not a folder of images.")
+    if multi_file == "plink" and folder.suffix.lower() not in _PLINK_SUFFIXES:
+        return folder.with_name(f"{folder.name}.bed")  # as plink --bfile names them
+    return folder
 
 
-def _format(source: Source) -> str:
+def _detect_format(source: Source) -> str:
     suffix = source.suffix
     if suffix in _REFUSED:
         raise FileFormatError(f"{source.name}: {_REFUSED[suffix]}.")
     for name, (_, suffixes) in _READERS.items():
         if suffix in suffixes:
             return name
-    head = source.head(16)
-    for magic, name in _MAGIC.items():
+    head = source.read_head(16)
+    for magic, name in _FORMAT_MAGIC.items():
         if head.startswith(magic):
             return name
     if head.startswith(b"FEA1"):
@@ -200,13 +209,15 @@ def _format(source: Source) -> str:
     return "csv" if looks_like_table(source) else "strings"
 
 
-def _reader(name: str) -> Any:
+def _import_reader(name: str) -> Callable[[Source | Path, Options], Table | ReadFrame]:
     module, _, function = name.partition(".")
-    return getattr(import_module(f".{module}", __package__), function)
+    reader: Callable[[Source | Path, Options], Table | ReadFrame]
+    reader = getattr(import_module(f".{module}", __package__), function)
+    return reader
 
 
-def _selected(table: Table, options: Options) -> Table:
-    """The wanted columns of what has no frame, and each so-many-th row."""
+def _select(table: Table, options: Options) -> Table:
+    """Select columns and each `every`-th row of a table that has no frame."""
     for what, name, held in (
         ("label", options.label, table.label_name),
         ("id", options.id, table.id_name),
@@ -220,9 +231,11 @@ def _selected(table: Table, options: Options) -> Table:
         wanted = (
             names
             if options.columns is None
-            else matching(options.columns, names, table.source, "columns")
+            else match_columns(options.columns, names, table.source, "columns")
         )
-        away = set(matching(options.drop, names, table.source, "drop")) if options.drop else set()
+        away = (
+            set(match_columns(options.drop, names, table.source, "drop")) if options.drop else set()
+        )
         kept = [j for j, name in enumerate(names) if name in set(wanted) - away]
         if not kept:
             raise DataError(f"{table.source}: no column is left; see columns= and drop=.")

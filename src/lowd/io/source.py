@@ -1,4 +1,4 @@
-"""Where bytes come from: a file or standard input, unpacked within limits."""
+"""Input bytes: a file or standard input, decompressed within limits."""
 
 from __future__ import annotations
 
@@ -13,18 +13,26 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any
+from types import ModuleType
+from typing import IO
 
 from .. import progress
 from ..core import memory
 from ..errors import FileFormatError, MissingFileError, MissingPackageError, NotEnoughMemoryError
 
-# A packed file may grow so many times, beyond a size that does no harm. Tables of numbers shrink
-# to a half or a tenth; only text that repeats itself shrinks more.
-MOST_TIMES = 200
-HARMLESS = 2**26
-PACKED = (".gz", ".bz2", ".xz", ".zst")
-_MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
+# A compressed file may grow so many times, beyond a size that does no harm. Tables of numbers
+# compress to a half or a tenth; only text that repeats itself compresses more.
+MAX_COMPRESSION_RATIO = 200
+SAFE_BYTES = 2**26  # decompressed whatever the ratio
+CHUNK_BYTES = 2**22  # decompressed between two progress reports
+_STANDARD_COMPRESSION = {".gz": gzip, ".bz2": bz2, ".xz": lzma}
+COMPRESSED_SUFFIXES = (*_STANDARD_COMPRESSION, ".zst")
+_COMPRESSION_MAGIC = {
+    b"\x1f\x8b": ".gz",
+    b"BZh": ".bz2",
+    b"\xfd7zXZ\x00": ".xz",
+    b"\x28\xb5\x2f\xfd": ".zst",
+}
 
 
 @dataclass(frozen=True)
@@ -36,23 +44,22 @@ class Source:
     data: bytes = b""
 
     @classmethod
-    def of(cls, path: str | os.PathLike[str]) -> Source:
+    def from_path(cls, path: str | os.PathLike[str]) -> Source:
         if os.fspath(path) == "-":
-            return cls("standard input", data=_piped())
-        place = Path(path)
-        name = os.fspath(path)
+            return cls("standard input", data=_read_stdin())
+        file, name = Path(path), os.fspath(path)
         try:
-            found, regular = place.exists(), place.is_file()
+            found, regular = file.exists(), file.is_file()
         except OSError as error:  # links in a circle, names that are too long
             raise MissingFileError(f"{name} cannot be opened: {error.strerror}.") from None
         if not found:
-            link = f" (a link to {os.readlink(place)}, which is missing)" if _is_link(place) else ""
+            link = f" (a link to {os.readlink(file)}, which is missing)" if _is_link(file) else ""
             raise MissingFileError(f"there is no file {name}{link}; check the name and the folder.")
         if not regular:
             raise FileFormatError(f"{name} is not a regular file, so its size is unknown; copy it.")
-        if not place.stat().st_size:
+        if not file.stat().st_size:
             raise FileFormatError(f"{name} is empty.")
-        return cls(name, place)
+        return cls(name, file)
 
     @property
     def size(self) -> int:
@@ -60,12 +67,12 @@ class Source:
 
     @property
     def suffix(self) -> str:
-        """The last suffix, without that of the packing; empty where there is no name."""
+        """The last suffix, without that of the compression; empty where there is no name."""
         if self.path is None and self.name == "standard input":
             return ""
         stem = self.name.lower()
-        for packed in PACKED:
-            stem = stem.removesuffix(packed)
+        for suffix in COMPRESSED_SUFFIXES:
+            stem = stem.removesuffix(suffix)
         return Path(stem).suffix
 
     def open(self) -> IO[bytes]:
@@ -76,59 +83,61 @@ class Source:
         except OSError as error:
             raise MissingFileError(f"{self.name} cannot be opened: {error.strerror}.") from None
 
-    def head(self, count: int) -> bytes:
+    def read_head(self, count: int) -> bytes:
         with self.open() as file:
             return file.read(count)
 
-    def everything(self) -> bytes:
+    def read_all(self) -> bytes:
         return self.data if self.path is None else self.path.read_bytes()
 
-    def unpacked(self) -> Source:
+    def decompress(self) -> Source:
         """Itself, or what a gzip, bzip2, xz or zstandard file holds."""
-        head = self.head(6)
-        kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
+        head = self.read_head(6)
+        kind = next(
+            (kind for magic, kind in _COMPRESSION_MAGIC.items() if head.startswith(magic)), None
+        )
         if kind is None:
             return self
-        return Source(self.name, data=_unpack(self, kind))
+        return Source(self.name, data=_decompress(self, kind))
 
 
-def fits(size: int) -> bool:
-    """Can so many bytes be had?"""
+def fits_memory(size: int) -> bool:
+    """Whether so many bytes of memory are free."""
     free = memory.available() if size > memory.NEGLIGIBLE else None
     return free is None or size <= free
 
 
-def require(source: Source, parts: dict[str, int], ways: str) -> None:
-    """Refuse what is larger than free memory, before it is read."""
+def require_memory(source: Source, parts: dict[str, int], remedy: str) -> None:
+    """Raise if a file needs more memory than is free, before it is read."""
     plan = memory.Plan(parts)
     free = memory.available() if plan.bytes > memory.NEGLIGIBLE else None
     if free is not None and plan.bytes > free:
         size = f" ({memory.readable(source.size)})" if source.size else ""
         raise NotEnoughMemoryError(
             f"{source.name}{size} needs {plan} in memory, but only {memory.readable(free)} are "
-            f"available. {ways}"
+            f"available. {remedy}"
         )
 
 
-def _is_link(place: Path) -> bool:
+def _is_link(path: Path) -> bool:
     try:
-        return place.is_symlink()
+        return path.is_symlink()
     except OSError:
         return False
 
 
-def _room() -> int:
-    """Bytes that raw text may take: the frame and the matrix need as much again."""
+def _get_text_limit() -> int:
+    """Bytes that raw text may take: the frame and the matrix need as much each."""
     free = memory.available()
     return 2**62 if free is None else free // 3
 
 
-def _piped() -> bytes:
-    room = max(HARMLESS, _room())
-    data = sys.stdin.buffer.read(room + 1)
-    if len(data) > room:
+def _read_stdin() -> bytes:
+    limit = max(SAFE_BYTES, _get_text_limit())
+    data = sys.stdin.buffer.read(limit + 1)
+    if len(data) > limit:
         raise NotEnoughMemoryError(
-            f"standard input holds more than {memory.readable(room)}, a third of free memory; "
+            f"standard input holds more than {memory.readable(limit)}, a third of free memory; "
             "write it to a file and name that."
         )
     if not data:
@@ -136,38 +145,40 @@ def _piped() -> bytes:
     return data
 
 
-def _unpack(source: Source, kind: str) -> bytes:
+def _decompress(source: Source, kind: str) -> bytes:
     size = source.size
-    limit = max(HARMLESS, min(_room(), MOST_TIMES * size))
-    parts, total = [], 0
-    with source.open() as packed:
-        for part in _parts(packed, kind, source.name):
-            parts.append(part)
-            total += len(part)
+    limit = max(SAFE_BYTES, min(_get_text_limit(), MAX_COMPRESSION_RATIO * size))
+    chunks, total = [], 0
+    with source.open() as compressed:
+        for chunk in _decompress_chunks(compressed, kind, source.name):
+            chunks.append(chunk)
+            total += len(chunk)
             if total > limit:
                 raise NotEnoughMemoryError(
-                    f"{source.name} ({memory.readable(size)}) unpacks to more than "
-                    f"{memory.readable(limit)}: {MOST_TIMES} times its size, or a third of free "
-                    "memory. If it can be trusted, unpack it to a file and read that."
+                    f"{source.name} ({memory.readable(size)}) decompresses to more than "
+                    f"{memory.readable(limit)}: {MAX_COMPRESSION_RATIO} times its size, or a third "
+                    "of free memory. If it can be trusted, decompress it to a file and read that."
                 )
-            progress.report("unpacking", min(packed.tell(), size), size)
-    return b"".join(parts)
+            progress.report("decompressing", min(compressed.tell(), size), size)
+    return b"".join(chunks)
 
 
-def _parts(packed: IO[bytes], kind: str, name: str) -> Iterator[bytes]:
-    module = zstandard() if kind == ".zst" else {".gz": gzip, ".bz2": bz2, ".xz": lzma}[kind]
+def _decompress_chunks(compressed: IO[bytes], kind: str, name: str) -> Iterator[bytes]:
+    module = import_compression(kind)
     try:
-        with module.open(packed) as file:
-            while part := file.read(2**22):
-                yield part
+        with module.open(compressed) as file:
+            while chunk := file.read(CHUNK_BYTES):
+                yield chunk
     except Exception as error:  # each library has its own
         raise FileFormatError(
-            f"{name} is damaged or cut off: it cannot be unpacked ({error})."
+            f"{name} is damaged or cut off: it cannot be decompressed ({error})."
         ) from None
 
 
-def zstandard() -> Any:
-    """Python 3.14 has the module; before, one of two packages has it."""
+def import_compression(suffix: str) -> ModuleType:
+    """The module for .gz, .bz2, .xz or .zst: Python's own (3.14), or one of two packages."""
+    if suffix in _STANDARD_COMPRESSION:
+        return _STANDARD_COMPRESSION[suffix]
     for name in ("compression.zstd", "backports.zstd", "zstandard"):
         package = name.partition(".")[0]
         if find_spec(package) and find_spec(name):

@@ -1,24 +1,24 @@
-"""A text file of strings, one per line, to be compared by edit distance."""
+"""Read a text file of strings, one per line, for edit distances."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..errors import FileFormatError
-from .delimited import check_beginning
-from .options import Options, counted
-from .source import Source, require
+from .delimited import check_text
+from .options import Options, pluralize
+from .source import Source, require_memory
 from .table import Table
 
-_LONGEST = 10_000  # characters; the table of two such strings has 10^8 entries
+MAX_STRING_CHARACTERS = 10_000  # the edit-distance table of two such strings has 10^8 entries
 
 
 def read(source: Source, options: Options) -> Table:
-    require(source, {"text": 6 * source.size}, "Use fewer lines.")
+    require_memory(source, {"text": 6 * source.size}, "Use fewer lines.")
     if options.encoding is None:
-        check_beginning(source)
+        check_text(source)
     try:
-        text = source.everything().decode(options.encoding or "utf-8-sig")
+        text = source.read_all().decode(options.encoding or "utf-8-sig")
     except (LookupError, UnicodeError) as error:
         raise FileFormatError(f"{source.name} cannot be decoded: {error}.") from None
     lines = text.replace("\r", "\n").split("\n") if "\n" not in text else text.split("\n")
@@ -28,14 +28,14 @@ def read(source: Source, options: Options) -> Table:
     if not strings:
         raise FileFormatError(f"{source.name} holds no strings.")
     longest = max(range(len(strings)), key=lambda row: len(strings[row]))
-    if len(strings[longest]) > _LONGEST:
+    if len(strings[longest]) > MAX_STRING_CHARACTERS:
         raise FileFormatError(
             f"{source.name}: a line has {len(strings[longest])} characters, too many for edit "
-            f"distances ({_LONGEST} at most); is it a table? Then say format='csv'."
+            f"distances ({MAX_STRING_CHARACTERS} at most); is it a table? Then say format='csv'."
         )
     notes = [f"{source.name}: {len(strings)} strings, to be compared by edit distance."]
     if len(strings) < len(lines):
-        notes.append(f"Left out: {counted(len(lines) - len(strings), 'empty line')}.")
+        notes.append(f"Left out: {pluralize(len(lines) - len(strings), 'empty line')}.")
     return Table(
         strings,
         "strings",

@@ -1,17 +1,22 @@
-"""What a file becomes, and what is written back."""
+"""`Table`: the rows of a file with identifiers and labels, as read and as written."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import DataError
 
+if TYPE_CHECKING:
+    from .genotypes import Alleles
+
+Column: TypeAlias = NDArray[Any]  # numbers or text
+Data: TypeAlias = Any  # an array, a sparse matrix, a list of strings, or a frame
 Kind: TypeAlias = Literal["rows", "distances", "strings", "images", "genotypes", "table"]
 
 
@@ -31,29 +36,29 @@ class Table:
     extra
         Other columns by name.
     thumbnails
-        Small pictures of the rows, or None.
+        Small images of the rows, or None.
     source
         The file as the caller named it.
     notes
-        Sentences for the user: what was recognized, left out or changed.
+        Messages for the user: what was recognized, left out or changed.
     alleles
-        Of genotypes: SNPs, their alleles and frequencies, for `read(alleles=...)` of new people.
+        Of genotypes: SNPs, their alleles and frequencies, for `read(alleles=...)` of new points.
     levels
-        Of columns that became columns of 0 and 1: their values, for `read(encode=...)` of new rows.
+        Of one-hot encoded columns: their levels, for `read(encode=...)` of new points.
     """
 
-    X: Any
+    X: Data
     kind: Kind = "rows"
     columns: tuple[str, ...] = ()
-    ids: NDArray[Any] | None = None
-    labels: NDArray[Any] | None = None
-    extra: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    ids: Column | None = None
+    labels: Column | None = None
+    extra: Mapping[str, Column] = field(default_factory=dict)
     thumbnails: NDArray[np.uint8] | None = None
     source: str = ""
     notes: tuple[str, ...] = ()
     id_name: str = "id"
     label_name: str = "label"
-    alleles: Any = None
+    alleles: Alleles | None = None
     levels: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -66,31 +71,33 @@ class Table:
         parts += ["labels"] if self.labels is not None else []
         return f"Table({self.source!r}: {', '.join(parts)})"
 
-    def with_report(self, *sentences: str) -> Table:
-        return dataclasses.replace(self, notes=(*self.notes, *sentences))
+    def add_notes(self, *notes: str) -> Table:
+        return dataclasses.replace(self, notes=(*self.notes, *notes))
 
-    def mapped(
+    def with_embedding(
         self,
-        Y: Any,
+        Y: ArrayLike,
         names: Sequence[str],
-        extra: Mapping[str, Any] | None = None,
+        extra: Mapping[str, ArrayLike] | None = None,
     ) -> Table:
-        """The same rows at their places in a map, ready to be written.
+        """The same rows with the coordinates of an embedding as columns, ready to be written.
 
         `names` are the coordinates' names, as `model.get_feature_names_out()` has them; `extra`
-        holds further columns, such as how far each point can be trusted.
+        holds further columns, such as the trustworthiness of each point.
 
         >>> import numpy as np
         >>> from lowd.io import Table
         >>> data = Table(np.eye(3), ids=np.array(["a", "b", "c"]))
-        >>> data.mapped(np.zeros((3, 1)), ["pca0"], {"trust": [1.0, 1.0, 0.5]}).columns
+        >>> data.with_embedding(np.zeros((3, 1)), ["pca0"], {"trust": [1.0, 1.0, 0.5]}).columns
         ('pca0',)
         """
-        places = np.asarray(Y)
+        coordinates = np.asarray(Y)
         others = {name: np.asarray(column) for name, column in (extra or {}).items()}
-        for name, held in {"the map": places, **others}.items():
-            if len(held) != len(self):
-                raise DataError(f"{name} has {len(held)} rows, but the data have {len(self)}.")
+        for name, column in {"the embedding": coordinates, **others}.items():
+            if len(column) != len(self):
+                raise DataError(f"{name} has {len(column)} rows, but the data have {len(self)}.")
         return dataclasses.replace(
-            self, X=places, kind="rows", columns=tuple(names), extra=others, thumbnails=None
+            self, X=coordinates, kind="rows", columns=tuple(names), extra=others, thumbnails=None
         )
+
+    mapped = with_embedding  # the earlier name

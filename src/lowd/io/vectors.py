@@ -1,27 +1,30 @@
-"""A column of lists as a matrix."""
+"""Turn a column of lists into a matrix."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import ColumnTypeError, DataError
-from .roles import feature_kind
+from .roles import get_column_kind
+from .table import Column
 
-Place = Callable[[int], str]
+if TYPE_CHECKING:
+    from .frames import Series
+
+Locate = Callable[[int], str]
 
 
-def stacked(column: Any, where: str, place: Place) -> NDArray[Any]:
+def stack_vectors(column: Series, where: str, locate: Locate) -> Column:
     """Row i of the matrix is the list in row i; lists in text are read as JSON."""
-    if feature_kind(column.dtype) != "list":
-        return _parsed(column, where, place)
+    if get_column_kind(column.dtype) != "list":
+        return _parse_json(column, where, locate)
     lengths = column.list.len() if str(column.dtype).startswith("List") else column.arr.len()
     if column.null_count() or lengths.n_unique() != 1 or not lengths[0]:
-        _refuse(column.to_list(), column.name, where, place)
+        _refuse_lists(column.to_list(), column.name, where, locate)
     values = column.explode()
     if not values.dtype.is_numeric():
         raise ColumnTypeError(
@@ -31,11 +34,11 @@ def stacked(column: Any, where: str, place: Place) -> NDArray[Any]:
     return np.asarray(values.to_numpy(), kind).reshape(len(column), int(lengths[0]))
 
 
-def _parsed(column: Any, where: str, place: Place) -> NDArray[Any]:
+def _parse_json(column: Series, where: str, locate: Locate) -> Column:
     try:
         lists = [json.loads(entry) for entry in column.to_list()]
         if len({len(entry) for entry in lists}) != 1 or not lists[0]:
-            _refuse(lists, column.name, where, place)
+            _refuse_lists(lists, column.name, where, locate)
         return np.array(lists, np.float64)
     except (TypeError, ValueError) as error:
         if isinstance(error, DataError):
@@ -45,11 +48,11 @@ def _parsed(column: Any, where: str, place: Place) -> NDArray[Any]:
         ) from None
 
 
-def _refuse(lists: list[Any], name: str, where: str, place: Place) -> None:
-    width = len(lists[0] or ())
+def _refuse_lists(lists: list[object], name: str, where: str, locate: Locate) -> None:
+    width = len(lists[0]) if isinstance(lists[0], list) else 0
     for row, entry in enumerate(lists):
         if not isinstance(entry, list) or len(entry) != width or not entry:
             raise DataError(
-                f"{where}, {place(row)}, column {name!r}: a list of {width or 'some'} numbers is "
+                f"{where}, {locate(row)}, column {name!r}: a list of {width or 'some'} numbers is "
                 f"expected, got {str(entry)[:60]}."
             )

@@ -1,20 +1,17 @@
-"""`lowd.io.write`: a table of coordinates becomes a file, all of it or nothing."""
+"""`lowd.io.write`: write a table of coordinates to a file, completely or not at all."""
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
-import lzma
 import os
 import secrets
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from ..errors import (
     DataError,
@@ -23,11 +20,11 @@ from ..errors import (
     ParameterError,
     UnsupportedError,
 )
-from . import annotated, frames
-from .source import PACKED, zstandard
-from .table import Table
+from . import frames, h5ad
+from .source import COMPRESSED_SUFFIXES, import_compression
+from .table import Column, Table
 
-_FORMATS = {
+_FORMAT_OF_SUFFIX = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".parquet": "parquet",
@@ -45,7 +42,7 @@ _FORMATS = {
 
 def write(
     path: str | os.PathLike[str],
-    table: Any,
+    table: Table | Mapping[str, ArrayLike],
     force: bool = False,
     *,
     format: str | None = None,  # noqa: A002 - the word that users know
@@ -55,11 +52,12 @@ def write(
     Parameters
     ----------
     path
-        CSV, TSV (also packed: .csv.gz, ...), Parquet, Arrow or Feather, JSON lines, .npy (X
-        alone), .npz or .h5ad (X as a map in `obsm`), by its suffix. "-" is standard output, whose
-        format must be said.
+        CSV, TSV (also compressed: .csv.gz, ...), Parquet, Arrow or Feather, JSON lines, .npy (X
+        alone), .npz or .h5ad (X as an embedding in `obsm`), by its suffix. "-" is standard output,
+        whose format must be given.
     table
-        A `Table` (`Table.mapped` makes one of a map), or a mapping from names to columns.
+        A `Table` (`Table.with_embedding` makes one of an embedding), or a mapping from names to
+        columns.
     force
         Replace a file that is there. It stays as it was until all of the new one is written.
 
@@ -71,59 +69,59 @@ def write(
     >>> path.read_text()
     'id,pca0\\na,0.5\\nb,-0.5\\n'
     """
-    kind, packing = _kind(path, format)
+    kind, compression = _choose_format(path, format)
     if isinstance(table, Mapping):
-        table = Table(
-            np.empty((len(next(iter(table.values()), ())), 0)),
-            extra={str(name): np.asarray(column) for name, column in table.items()},
-        )
+        columns = {str(name): np.asarray(column) for name, column in table.items()}
+        table = Table(np.empty((len(next(iter(columns.values()), ())), 0)), extra=columns)
     if not isinstance(table, Table):
         raise ParameterError(f"write: expected a Table or a mapping, got {type(table).__name__}.")
     if not isinstance(table.X, np.ndarray) or table.X.ndim != 2:
         raise UnsupportedError(
             f"write: only dense rows are written, not {table.kind} of {type(table.X).__name__}; "
-            "Table.mapped puts a map in their place."
+            "Table.with_embedding makes a table of an embedding."
         )
     if os.fspath(path) == "-":
         if kind == "h5ad":
             raise UnsupportedError("an .h5ad file cannot be written to standard output; name it.")
-        sys.stdout.buffer.write(_bytes(table, kind))
+        sys.stdout.buffer.write(_encode(table, kind))
         sys.stdout.buffer.flush()
         return
     if kind == "h5ad":
-        replaced(path, lambda beside: annotated.put(beside, table), force)
+        replace_file(path, lambda temporary: h5ad.write(temporary, table), force)
         return
 
-    def put(beside: Path) -> None:
-        with _opened(beside, packing) as file:
-            _put(table, file, kind)
+    def write_file(temporary: Path) -> None:
+        with _open(temporary, compression) as file:
+            _write(table, file, kind)
 
-    replaced(path, put, force)
+    replace_file(path, write_file, force)
 
 
-def replaced(path: str | os.PathLike[str], put: Callable[[Path], None], force: bool) -> None:
-    """Let `put` write a file beside `path`, then give it that name; on any failure leave nothing.
+def replace_file(
+    path: str | os.PathLike[str], write_file: Callable[[Path], None], force: bool
+) -> None:
+    """Let `write_file` write a temporary file, then rename it to `path`; on failure leave nothing.
 
     A file that is there already is kept unless `force` is given, whenever it appeared.
     """
     target = Path(path)
     check_target(target, force)
-    beside = target.with_name(f".{secrets.token_hex(8)}{target.name[-64:]}")
+    temporary = target.with_name(f".{secrets.token_hex(8)}{target.name[-64:]}")
     try:
-        put(beside)
-        with beside.open("rb") as file:
+        write_file(temporary)
+        with temporary.open("rb") as file:
             os.fsync(file.fileno())
         if force:
-            os.replace(beside, target)
+            os.replace(temporary, target)
         else:
-            _renamed(beside, target)
+            _rename_new(temporary, target)
     except BaseException:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
 def check_target(path: str | os.PathLike[str], force: bool) -> None:
-    """Raise now what `replaced` would raise after hours of work."""
+    """Raise if `path` cannot be written: before hours of work and not after."""
     target = Path(path)
     if not target.parent.is_dir():
         raise MissingFileError(f"the folder {target.parent} is not there; create it first.")
@@ -140,63 +138,63 @@ def check_target(path: str | os.PathLike[str], force: bool) -> None:
         )
 
 
-def _renamed(beside: Path, target: Path) -> None:
+def _rename_new(temporary: Path, target: Path) -> None:
     """Rename without replacing what another process may have written meanwhile."""
     try:
-        os.link(beside, target)
+        os.link(temporary, target)
     except FileExistsError:
         check_target(target, False)
     except OSError:  # no hard links on this file system
         check_target(target, False)
-        os.replace(beside, target)
+        os.replace(temporary, target)
         return
-    beside.unlink()
+    temporary.unlink()
 
 
-def _kind(path: str | os.PathLike[str], given: str | None) -> tuple[str, str]:
+def _choose_format(path: str | os.PathLike[str], given: str | None) -> tuple[str, str]:
     name = Path(path).name.lower()
-    packing = next((suffix for suffix in PACKED if name.endswith(suffix)), "")
-    suffix = Path(name.removesuffix(packing)).suffix
-    kinds = dict.fromkeys(_FORMATS.values())
+    compression = next((suffix for suffix in COMPRESSED_SUFFIXES if name.endswith(suffix)), "")
+    suffix = Path(name.removesuffix(compression)).suffix
+    kinds = dict.fromkeys(_FORMAT_OF_SUFFIX.values())
     if given is not None and given not in kinds:
         raise ParameterError(f"write(format={given!r}): expected one of {', '.join(kinds)}.")
-    kind = given or _FORMATS.get(suffix)
+    kind = given or _FORMAT_OF_SUFFIX.get(suffix)
     if kind is None:
         raise ParameterError(
             f"{os.fspath(path)!r}: no format is known by that name; end it in "
-            f"{', '.join(_FORMATS)}, or say format=... ."
+            f"{', '.join(_FORMAT_OF_SUFFIX)}, or say format=... ."
         )
-    if packing and kind not in ("csv", "tsv", "jsonl"):
-        raise ParameterError(f"{os.fspath(path)!r}: only text is packed; leave out {packing!r}.")
-    return kind, packing
+    if compression and kind not in ("csv", "tsv", "jsonl"):
+        raise ParameterError(
+            f"{os.fspath(path)!r}: only text is compressed; leave out {compression!r}."
+        )
+    return kind, compression
 
 
-def _opened(path: Path, packing: str) -> Any:
-    if not packing:
+def _open(path: Path, compression: str) -> IO[bytes]:
+    if not compression:
         return path.open("xb")
-    if packing == ".zst":
-        return zstandard().open(path, "xb")
-    module: Any = {".gz": gzip, ".bz2": bz2, ".xz": lzma}[packing]
-    return module.open(path, "xb")
+    file: IO[bytes] = import_compression(compression).open(path, "xb")
+    return file
 
 
-def _put(table: Table, file: IO[bytes], kind: str) -> None:
+def _write(table: Table, file: IO[bytes], kind: str) -> None:
     if kind == "npy":
         np.lib.format.write_array(file, np.asarray(table.X), allow_pickle=False)
     elif kind == "npz":
-        np.savez(file, allow_pickle=False, **_arrays(table))
+        np.savez(file, allow_pickle=False, **_collect_arrays(table))
     else:
-        frames.put(frames.made(_columns(table)), file, kind)
+        frames.write(frames.make_frame(_collect_columns(table)), file, kind)
 
 
-def _bytes(table: Table, kind: str) -> bytes:
+def _encode(table: Table, kind: str) -> bytes:
     with io.BytesIO() as file:
-        _put(table, file, kind)
+        _write(table, file, kind)
         return file.getvalue()
 
 
-def _columns(table: Table) -> dict[str, NDArray[Any]]:
-    columns: dict[str, NDArray[Any]] = {}
+def _collect_columns(table: Table) -> dict[str, Column]:
+    columns: dict[str, Column] = {}
     if table.ids is not None:
         columns[table.id_name] = table.ids
     if table.labels is not None:
@@ -211,8 +209,8 @@ def _columns(table: Table) -> dict[str, NDArray[Any]]:
     return columns
 
 
-def _arrays(table: Table) -> dict[str, NDArray[Any]]:
-    """Columns are named by an array of their own, so that they can be read back."""
+def _collect_arrays(table: Table) -> dict[str, Column]:
+    """Arrays of an .npz file; one holds the column names, so that they can be read back."""
     arrays = {"X": np.asarray(table.X), "columns": np.array(table.columns, np.str_)}
     arrays |= {} if table.ids is None else {"ids": table.ids}
     arrays |= {} if table.labels is None else {"labels": table.labels}

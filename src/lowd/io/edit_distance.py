@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .. import progress
 from ..errors import DataError
 
-_WORD = 64
+_WORD_BITS = 64
 _ONE = np.uint64(1)
 
 
@@ -32,18 +32,18 @@ def levenshtein(a: str, b: str) -> int:
         a, b = b, a
     if not a:
         return len(b)
-    masks = _masks(a)
-    everything, top = (1 << len(a)) - 1, 1 << (len(a) - 1)
-    up, down, distance = everything, 0, len(a)
+    masks = _make_masks(a)
+    all_bits, top = (1 << len(a)) - 1, 1 << (len(a) - 1)
+    up, down, distance = all_bits, 0, len(a)
     for letter in b:
         same = masks.get(letter, 0)
         across = (((same & up) + up) ^ up) | same | down
-        rise = down | (everything & ~(across | up))
+        rise = down | (all_bits & ~(across | up))
         fall = up & across
         distance += bool(rise & top) - bool(fall & top)
         rise = (rise << 1) | 1
-        up = ((fall << 1) | (everything & ~(across | rise))) & everything
-        down = rise & across & everything
+        up = ((fall << 1) | (all_bits & ~(across | rise))) & all_bits
+        down = rise & across & all_bits
     return distance
 
 
@@ -59,28 +59,28 @@ def edit_distances(strings: Sequence[str], to: Sequence[str] | None = None) -> N
            [1., 0., 3.],
            [3., 3., 0.]])
     """
-    for given in (strings, strings if to is None else to):
-        if isinstance(given, str) or not len(given):
+    for texts in (strings, strings if to is None else to):
+        if isinstance(texts, str) or not len(texts):
             raise DataError("edit_distances needs a list of strings, one per row.")
     n, others = len(strings), list(strings if to is None else to)
-    codes, lengths = _coded([*strings, *([] if to is None else to)])
+    codes, lengths = _encode([*strings, *([] if to is None else to)])
     rows = codes[:n]
     if to is not None:
         codes, lengths = codes[n:], lengths[n:]
     D = np.zeros((n, len(others)))
     for i, text in enumerate(strings):
-        rest = slice(i + 1 if to is None else 0, None)
+        later = slice(i + 1 if to is None else 0, None)
         if not text:
-            D[i, rest] = lengths[rest]
-        elif len(text) <= _WORD:
-            D[i, rest] = _from_one(rows[i, : len(text)], codes[rest], lengths[rest])
+            D[i, later] = lengths[later]
+        elif len(text) <= _WORD_BITS:
+            D[i, later] = _compute_from_one(rows[i, : len(text)], codes[later], lengths[later])
         else:
-            D[i, rest] = [levenshtein(text, other) for other in others[rest]]
+            D[i, later] = [levenshtein(text, other) for other in others[later]]
         progress.report("edit distances", i + 1, n)
     return D + D.T if to is None else D
 
 
-def _coded(strings: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def _encode(strings: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Strings as rows of small numbers, padded by -1."""
     lengths = np.array([len(text) for text in strings])
     alphabet = {letter: code for code, letter in enumerate(sorted(set("".join(strings))))}
@@ -90,22 +90,22 @@ def _coded(strings: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]
     return codes, lengths
 
 
-def _from_one(
+def _compute_from_one(
     pattern: NDArray[np.int32], others: NDArray[np.int32], lengths: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Distances from one string to many, a character of all of them at a time."""
     # The last mask is that of the padding, which matches nothing.
     masks = np.zeros(int(max(others.max(initial=0), pattern.max())) + 2, np.uint64)
-    for place, code in enumerate(pattern):
-        masks[code] |= _ONE << np.uint64(place)
+    for position, code in enumerate(pattern):
+        masks[code] |= _ONE << np.uint64(position)
     shift = np.uint64(len(pattern) - 1)
     up = np.full(len(others), ~np.uint64(0))
     down = np.zeros(len(others), np.uint64)
     distance = np.full(len(others), len(pattern))
     answer = distance.copy()
     with np.errstate(over="ignore"):
-        for place in range(int(lengths.max(initial=0))):
-            same = masks[others[:, place]]
+        for position in range(int(lengths.max(initial=0))):
+            same = masks[others[:, position]]
             across = (((same & up) + up) ^ up) | same | down
             rise = down | ~(across | up)
             fall = up & across
@@ -114,14 +114,14 @@ def _from_one(
             rise = (rise << _ONE) | _ONE
             up = (fall << _ONE) | ~(across | rise)
             down = rise & across
-            answer = np.where(lengths == place + 1, distance, answer)
+            answer = np.where(lengths == position + 1, distance, answer)
     return answer
 
 
 @lru_cache(4096)
-def _masks(text: str) -> dict[str, int]:
-    """Where each letter stands, as bits."""
+def _make_masks(text: str) -> dict[str, int]:
+    """Positions of each letter, as bits."""
     masks: dict[str, int] = {}
-    for place, letter in enumerate(text):
-        masks[letter] = masks.get(letter, 0) | 1 << place
+    for position, letter in enumerate(text):
+        masks[letter] = masks.get(letter, 0) | 1 << position
     return masks

@@ -1,4 +1,4 @@
-"""Matrix Market files (.mtx).
+"""Read Matrix Market files (.mtx).
 
 Read here and not by SciPy, whose reader (1.17) can end the process: it aborts on an open file, and
 a damaged one made it write outside of its arrays.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,16 +16,16 @@ from scipy.sparse import coo_array, csr_array
 
 from .. import progress
 from ..errors import FileFormatError, UnsupportedError
-from .arrays import as_numbers
+from .arrays import to_floats
 from .options import Options
-from .source import Source, require
+from .source import Source, require_memory
 from .table import Table
 
-_PART = 2**24  # bytes of text turned into numbers at a time
-_LONGEST = 2**16  # bytes of a line before the numbers begin
+_CHUNK_BYTES = 2**24  # of text parsed at a time
+_MAX_HEADER_LINE_BYTES = 2**16  # longer lines are no header
 _FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern")
 _SYMMETRIES = ("general", "symmetric", "skew-symmetric")
-_MOST_NAMES = 10**6
+_MAX_NAMED_COLUMNS = 10**6  # more names take more memory than a sparse matrix
 
 
 class _Header(NamedTuple):
@@ -44,7 +44,7 @@ class _Header(NamedTuple):
 
 def read(source: Source, _: Options) -> Table:
     with source.open() as file:
-        header = _header(file, source)
+        header = _read_header(file, source)
         count = header.entries * header.width
         if 2 * count > source.size + 2:  # a digit and a space each
             raise FileFormatError(
@@ -53,19 +53,27 @@ def read(source: Source, _: Options) -> Table:
             )
         full = 0 if header.sparse else header.rows * header.columns
         needs = {"numbers": 16 * count, "matrix": 8 * full, "rows": 8 * header.rows}
-        require(source, needs, "Use fewer rows.")
-        numbers = np.concatenate([np.empty(0), *_numbers(file, source)])
+        require_memory(source, needs, "Use fewer rows.")
+        numbers = np.concatenate([np.empty(0), *_read_numbers(file, source)])
     if len(numbers) != count:
         raise FileFormatError(
             f"{source.name} is damaged: it claims {count} numbers and holds {len(numbers)}."
         )
-    X = _sparse(numbers, header, source.name) if header.sparse else _dense(numbers, header)
-    names = tuple(f"x{j}" for j in range(header.columns)) if header.columns <= _MOST_NAMES else ()
-    return Table(as_numbers(X, source.name), "rows", names, source=source.name)
+    X = (
+        _make_sparse(numbers, header, source.name)
+        if header.sparse
+        else _make_dense(numbers, header)
+    )
+    names = (
+        tuple(f"x{j}" for j in range(header.columns))
+        if header.columns <= _MAX_NAMED_COLUMNS
+        else ()
+    )
+    return Table(to_floats(X, source.name), "rows", names, source=source.name)
 
 
-def _header(file: IO[bytes], source: Source) -> _Header:
-    words = file.readline(_LONGEST).decode("ascii", "replace").lower().split()
+def _read_header(file: IO[bytes], source: Source) -> _Header:
+    words = file.readline(_MAX_HEADER_LINE_BYTES).decode("ascii", "replace").lower().split()
     if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
         raise FileFormatError(f"{source.name} is no Matrix Market file: its first line is another.")
     _, _, layout, field, symmetry = words
@@ -73,9 +81,9 @@ def _header(file: IO[bytes], source: Source) -> _Header:
         raise FileFormatError(f"{source.name} is damaged: there is no {field} matrix as {layout}.")
     if field not in _FIELDS or symmetry not in _SYMMETRIES:
         raise UnsupportedError(f"{source.name} holds a {field} {symmetry} matrix; make it real.")
-    line = file.readline(_LONGEST)
+    line = file.readline(_MAX_HEADER_LINE_BYTES)
     while line.startswith(b"%") or line == b"\n" or line == b"\r\n":
-        line = file.readline(_LONGEST)
+        line = file.readline(_MAX_HEADER_LINE_BYTES)
     sparse = layout == "coordinate"
     sizes = [int(word) if word.isdigit() and len(word) < 19 else -1 for word in line.split()]
     if len(sizes) != 2 + sparse or min(sizes) < 0:
@@ -93,20 +101,20 @@ def _packed_size(rows: int, columns: int, symmetry: str) -> int:
     return rows * (rows + 1) // 2 if symmetry == "symmetric" else rows * (rows - 1) // 2
 
 
-def _numbers(file: IO[bytes], source: Source) -> Iterator[NDArray[np.float64]]:
+def _read_numbers(file: IO[bytes], source: Source) -> Iterator[NDArray[np.float64]]:
     """All numbers that follow, some lines at a time."""
     rest = b""
-    while part := file.read(_PART):
-        whole, _, last = (rest + part).rpartition(b"\n")
-        rest = last if whole else rest + part
-        if len(rest) > _PART:
+    while chunk := file.read(_CHUNK_BYTES):
+        complete, _, last = (rest + chunk).rpartition(b"\n")
+        rest = last if complete else rest + chunk
+        if len(rest) > _CHUNK_BYTES:
             raise FileFormatError(f"{source.name} is damaged: a line does not end.")
-        yield _parsed(whole if whole else b"", source.name)
+        yield _parse(complete if complete else b"", source.name)
         progress.report("reading numbers", min(file.tell(), source.size), source.size)
-    yield _parsed(rest, source.name)
+    yield _parse(rest, source.name)
 
 
-def _parsed(text: bytes, where: str) -> NDArray[np.float64]:
+def _parse(text: bytes, where: str) -> NDArray[np.float64]:
     if not text.strip():
         return np.empty(0)
     with warnings.catch_warnings():
@@ -126,17 +134,19 @@ def _is_number(word: bytes) -> bool:
     return True
 
 
-def _sparse(numbers: NDArray[np.float64], header: _Header, where: str) -> Any:
+def _make_sparse(numbers: NDArray[np.float64], header: _Header, where: str) -> csr_array:
     table = numbers.reshape(header.entries, header.width)
-    places = table[:, :2] - 1
-    good = (places >= 0) & (places < (header.rows, header.columns)) & (places == np.floor(places))
+    indices = table[:, :2] - 1
+    good = (
+        (indices >= 0) & (indices < (header.rows, header.columns)) & (indices == np.floor(indices))
+    )
     if not good.all():
         entry = int(np.argmin(good.all(1)))
         raise FileFormatError(
             f"{where} is damaged: its entry {entry + 1} is at {table[entry, 0]:g}, "
             f"{table[entry, 1]:g} of a {header.rows} × {header.columns} matrix."
         )
-    i, j = places.astype(np.int64).T
+    i, j = indices.astype(np.int64).T
     values = np.ones(header.entries) if header.pattern else table[:, 2]
     if header.symmetry != "general":  # the other triangle
         off = i != j
@@ -146,7 +156,7 @@ def _sparse(numbers: NDArray[np.float64], header: _Header, where: str) -> Any:
     return csr_array(coo_array((values, (i, j)), shape=(header.rows, header.columns)))
 
 
-def _dense(numbers: NDArray[np.float64], header: _Header) -> NDArray[np.float64]:
+def _make_dense(numbers: NDArray[np.float64], header: _Header) -> NDArray[np.float64]:
     """Column by column; of a symmetric matrix the lower triangle."""
     if header.symmetry == "general":
         return np.ascontiguousarray(numbers.reshape(header.columns, header.rows).T)

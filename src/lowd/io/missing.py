@@ -1,25 +1,25 @@
-"""Missing and infinite values: named, left out or filled, as the caller wants it."""
+"""Missing and infinite values: raise, drop the rows or fill them with the mean."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
-from .options import Missing, counted
+from .options import Missing, pluralize
+from .table import Column
 
 
-def without_gaps(
-    X: NDArray[Any],
+def handle_missing(
+    X: Column,
     columns: Sequence[str],
     where: str,
-    place: Callable[[int], str],
+    locate: Callable[[int], str],
     missing: Missing,
     notes: list[str],
-) -> tuple[NDArray[Any], NDArray[np.intp] | None]:
+) -> tuple[Column, NDArray[np.intp] | None]:
     """X without missing or infinite values, and the rows that were kept if not all."""
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(X.sum()):  # one pass; a NaN or an infinity anywhere shows in the sum
@@ -32,9 +32,9 @@ def without_gaps(
         row, column = map(int, np.argwhere(~good)[0])
         what = "the value is missing" if np.isnan(X[row, column]) else "infinity"
         raise DataError(
-            f"{where}, {place(row)}, column {columns[column]!r}: {what} "
-            f"({counted(count, 'such value')} in "
-            f"{counted(within, 'column')}). Drop such rows (missing='drop'), fill them with the "
+            f"{where}, {locate(row)}, column {columns[column]!r}: {what} "
+            f"({pluralize(count, 'such value')} in "
+            f"{pluralize(within, 'column')}). Drop such rows (missing='drop'), fill them with the "
             f"column's mean (missing='mean'), or leave the column out "
             f"(drop={columns[column]!r})."
         )
@@ -42,12 +42,12 @@ def without_gaps(
         kept = np.flatnonzero(good.all(1))
         if not len(kept):
             raise DataError(f"{where}: every row has a missing value; try missing='mean'.")
-        notes.append(f"Left out for missing values: {counted(len(X) - len(kept), 'row')}.")
+        notes.append(f"Left out for missing values: {pluralize(len(X) - len(kept), 'row')}.")
         return X[kept], kept
     counts = good.sum(0)
     if not counts.all():
         name = columns[int(np.argmin(counts))]
         raise DataError(f"{where}: column {name!r} has no value at all; drop={name!r}.")
     means = np.where(good, X, 0).sum(0, dtype=np.float64) / counts
-    notes.append(f"Filled with the mean of the column: {counted(count, 'missing value')}.")
+    notes.append(f"Filled with the mean of the column: {pluralize(count, 'missing value')}.")
     return np.where(good, X, means.astype(X.dtype)), None

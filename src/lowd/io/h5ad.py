@@ -1,44 +1,52 @@
-"""AnnData files (.h5ad): cells with annotations, and maps of them in `obsm`."""
+"""Read and write AnnData files (.h5ad): cells with annotations, embeddings in `obsm`."""
 
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 
 from ..errors import DataError, FileFormatError, MissingPackageError
-from .options import Options, quoted
-from .source import Source, require
-from .table import Table
+from .options import Options, quote_names
+from .source import Source, require_memory
+from .table import Column, Data, Table
 
-_LABELS = ("cell_type", "celltype", "louvain", "leiden", "cluster", "label", "labels")
+if TYPE_CHECKING:
+    from anndata import AnnData
+
+_LABEL_ANNOTATIONS = ("cell_type", "celltype", "louvain", "leiden", "cluster", "label", "labels")
 
 
-def package() -> Any:
+def import_anndata() -> ModuleType:
     try:
-        import anndata
+        return import_module("anndata")
     except ImportError:
         raise MissingPackageError(
             "reading and writing .h5ad needs anndata: pip install 'lowd[anndata]'."
         ) from None
-    return anndata
 
 
 def read(source: Source, options: Options) -> Table:
     """X is `adata.X`, or the entry of `obsm` that `vector` names."""
     if source.path is None:
-        raise FileFormatError(f"{source.name}: an .h5ad file is read from disk and not packed.")
-    require(source, {"cells": 2 * source.size}, "Write a part of the cells to a file of its own.")
-    adata = _opened(source.path, source.name)
-    X, columns = _rows(adata, options.vector, source.name)
-    obs = {str(name): _plain(adata.obs[name]) for name in adata.obs.columns}
-    label = options.label or next((n for n in _LABELS if n in obs), None)
+        raise FileFormatError(f"{source.name}: an .h5ad file is read from disk and not compressed.")
+    require_memory(
+        source, {"cells": 2 * source.size}, "Write a part of the cells to a file of its own."
+    )
+    adata = _read_anndata(source.path, source.name)
+    X, columns = _get_rows(adata, options.vector, source.name)
+    obs = {str(name): _to_array(adata.obs[name]) for name in adata.obs.columns}
+    label = options.label or next((n for n in _LABEL_ANNOTATIONS if n in obs), None)
     if label is not None and label not in obs:
-        raise DataError(f"{source.name}: no annotation label={label!r}; there are {quoted(obs)}.")
+        raise DataError(
+            f"{source.name}: no annotation label={label!r}; there are {quote_names(obs)}."
+        )
     notes = [f"{source.name}: {'X' if options.vector is None else options.vector} holds the rows."]
     if label is not None and options.label is None:
         notes.append(f"Annotation {label!r} was taken as the label (another one: label=...).")
@@ -55,15 +63,17 @@ def read(source: Source, options: Options) -> Table:
     )
 
 
-def put(path: Path, table: Table) -> None:
-    """The cells that were read, or none but their names, with the map in `obsm` and `obs`."""
-    anndata = package()
+def write(path: Path, table: Table) -> None:
+    """Write an embedding to `obsm`, with the cells that were read or with their names alone."""
+    anndata = import_anndata()
     key = table.columns[0].rstrip("0123456789_") if table.columns else "map"
     ids = [str(i) for i in (range(len(table)) if table.ids is None else table.ids)]
     if table.source.endswith(".h5ad") and os.path.isfile(table.source):
-        adata = _opened(Path(table.source), table.source)
+        adata = _read_anndata(Path(table.source), table.source)
         if list(map(str, adata.obs_names)) != ids:
-            raise DataError(f"{table.source} has changed: its cells are not those of the map.")
+            raise DataError(
+                f"{table.source} has changed: its cells are not those of the embedding."
+            )
     else:
         adata = anndata.AnnData(shape=(len(table), 0))
         adata.obs_names = ids
@@ -75,28 +85,33 @@ def put(path: Path, table: Table) -> None:
     adata.write_h5ad(path)
 
 
-def _opened(path: Path, name: str) -> Any:
-    anndata = package()
+def _read_anndata(path: Path, name: str) -> AnnData:
+    anndata = import_anndata()
     try:
-        return anndata.read_h5ad(path)
+        adata: AnnData = anndata.read_h5ad(path)
     except Exception as error:  # HDF5 and AnnData have many
         raise FileFormatError(
             f"{name} is damaged, or no AnnData file ({type(error).__name__}: {error})."
         ) from None
+    return adata
 
 
-def _rows(adata: Any, vector: str | None, where: str) -> tuple[Any, tuple[str, ...]]:
+def _get_rows(adata: AnnData, vector: str | None, where: str) -> tuple[Data, tuple[str, ...]]:
     if vector is None:
         if adata.X is None:
-            raise DataError(f"{where} has no X; name one of obsm by vector=: {quoted(adata.obsm)}.")
+            raise DataError(
+                f"{where} has no X; name one of obsm by vector=: {quote_names(adata.obsm)}."
+            )
         rows = csr_array(adata.X) if issparse(adata.X) else np.asarray(adata.X)
         return rows, tuple(map(str, adata.var_names))
     if vector not in adata.obsm:
-        raise DataError(f"{where}: no vector={vector!r} in obsm; it holds {quoted(adata.obsm)}.")
+        raise DataError(
+            f"{where}: no vector={vector!r} in obsm; it holds {quote_names(adata.obsm)}."
+        )
     rows = np.asarray(adata.obsm[vector])
     return rows, tuple(f"{vector}{j}" for j in range(rows.shape[1]))
 
 
-def _plain(column: Any) -> NDArray[Any]:
+def _to_array(column: ArrayLike) -> Column:
     values = np.asarray(column)
     return values if values.dtype.kind in "fiub" else np.array([str(v) for v in values])

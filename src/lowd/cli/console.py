@@ -1,0 +1,133 @@
+"""What a command prints: results on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import sys
+import traceback
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TypeAlias
+
+import numpy as np
+
+from ..errors import LowdWarning
+from .options import Arguments
+
+JSON: TypeAlias = "dict[str, JSON] | list[JSON] | str | int | float | bool | None"
+
+PIPED_TABLE_CHARACTERS = 100  # width of a table that is not printed on a terminal
+
+
+class Console:
+    """Printed messages, warnings and results of one command."""
+
+    def __init__(self, arguments: Arguments) -> None:
+        self.json = bool(arguments.get("json"))
+        self.quiet = bool(arguments.get("quiet"))
+        self.verbose = bool(arguments.get("verbose"))
+        self.warnings: list[str] = []
+        self.notes: list[str] = []
+        self.columns: Sequence[str] = ()  # of the file that is read
+
+    @property
+    def shows_bar(self) -> bool:
+        """A progress bar is for a terminal, or for those who ask for details."""
+        return not self.quiet and (sys.stderr.isatty() or self.verbose)
+
+    def print(self, message: str) -> None:
+        """Print a message on standard error, unless --quiet."""
+        if not self.quiet:
+            print(message, file=sys.stderr)
+
+    def note(self, *messages: str) -> None:
+        """Print notes now, and keep them for the JSON document."""
+        for message in messages:
+            self.notes.append(message)
+            self.print(f"note: {message}")
+
+    def name_columns(self, message: str) -> str:
+        """The message with the names of columns, where a method knows their numbers only."""
+        names = self.columns
+        return re.sub(
+            r"\bcolumn (\d+)\b",
+            lambda found: f"column {names[int(found[1])]!r}" if names else found[0],
+            message,
+        )
+
+    def print_error(self, error: BaseException, message: str) -> None:
+        """Print why a command failed; with --verbose, the traceback too."""
+        if isinstance(error, BrokenPipeError):
+            # Python would complain once more when it flushes at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return
+        if self.verbose:
+            traceback.print_exception(error, file=sys.stderr)
+        print(f"lowd: {message}", file=sys.stderr)
+
+    def print_result(self, document: dict[str, object], text: str, piped: bool = False) -> None:
+        """Print the result: one JSON document, or the text for people.
+
+        The text goes to standard error where the embedding is piped to standard output.
+        """
+        if self.json:
+            document |= {"warnings": self.warnings, "notes": self.notes}
+            json.dump(to_json(document), sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
+            sys.stdout.write("\n")
+        elif text and not self.quiet:
+            print(text.rstrip("\n"), file=sys.stderr if piped else sys.stdout)
+        sys.stdout.flush()
+
+    @contextmanager
+    def capture_warnings(self) -> Iterator[None]:
+        """The library's warnings within become messages; those of others only if verbose."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                yield
+            finally:
+                for warning in caught:
+                    if self.verbose or issubclass(warning.category, LowdWarning):
+                        message = " ".join(str(warning.message).split())
+                        self.warnings.append(self.name_columns(message))
+        for message in dict.fromkeys(self.warnings):
+            self.print(f"warning: {message}")
+
+
+def to_json(value: object) -> JSON:
+    """Values JSON has: NumPy's become Python's, infinities and NaN become null."""
+    if isinstance(value, Mapping):
+        return {str(key): to_json(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return to_json(value.tolist())
+    if isinstance(value, list | tuple):
+        return [to_json(item) for item in value]
+    if isinstance(value, np.generic):
+        return to_json(value.item())
+    if isinstance(value, bool | int | str | None):
+        return value
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+
+
+def format_table(header: Sequence[str], rows: Iterable[Sequence[str]], expand: bool = True) -> str:
+    """Rows as a text table, as wide as the terminal."""
+    from io import StringIO
+
+    from rich import box, console
+    from rich.table import Table
+
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=expand)
+    for number, name in enumerate(header):
+        grid.add_column(name, no_wrap=number == 0, overflow="fold")
+    for row in rows:
+        grid.add_row(*(item.replace("[", r"\[") for item in row))
+    width = None if sys.stdout.isatty() else PIPED_TABLE_CHARACTERS
+    file = StringIO()
+    console.Console(file=file, width=width, color_system=None).print(grid)
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines() if line.strip())

@@ -1,0 +1,146 @@
+"""The list of commands: help, options, and the function that runs each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from .flags import METHOD_COMMANDS, get_summary, make_flags
+from .options import (
+    COMPUTING,
+    DATA,
+    EMBEDDING_FILE,
+    FORCE,
+    INPUT_PANEL,
+    METHOD_PANEL,
+    N_NEIGHBORS,
+    OUTPUT_PANEL,
+    PLOT,
+    READING,
+    SEED,
+    STANDARDIZE,
+    WRITING,
+    Option,
+    make_argument,
+    make_switch,
+)
+
+_WRITTEN_BY_FIT = ("output", "model", "plot", "report")
+
+
+class Result(NamedTuple):
+    """The result of a command: a document for --json, and text for people."""
+
+    document: dict[str, object]
+    text: str
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command: its help, its options and its function ("module:function")."""
+
+    help: str
+    function: str
+    options: tuple[Option, ...]
+    writes: tuple[str, ...] = ()  # those of its options that name a file to be written
+
+
+COMMANDS = {
+    "map": Command(
+        "Diagnose the data, choose a method and its parameters, and embed the data.",
+        "fitting:choose",
+        (DATA, *WRITING, *READING, STANDARDIZE, *COMPUTING),
+        _WRITTEN_BY_FIT,
+    ),
+    "transform": Command(
+        "Embed new points with a saved model.",
+        "commands:transform",
+        (
+            DATA,
+            Option(
+                "model",
+                "The model, as --model saved it.",
+                INPUT_PANEL,
+                metavar="FILE",
+                required=True,
+            ),
+            EMBEDDING_FILE,
+            make_switch(
+                "confidence", "Add how near each row is to the training rows.", OUTPUT_PANEL
+            ),
+            FORCE,
+            *READING,
+        ),
+        ("output",),
+    ),
+    "diagnose": Command(
+        "Look at data before fitting: scales, duplicates, outliers, dimension, cost of methods.",
+        "commands:diagnose",
+        (DATA, *READING, STANDARDIZE, SEED),
+    ),
+    "evaluate": Command(
+        "Measure the quality of an embedding of the data.",
+        "commands:evaluate",
+        (
+            DATA,
+            make_argument(
+                "map",
+                "The file with the embedding: one row for each row of the data.",
+                metavar="EMBEDDING",
+            ),
+            *READING,
+            STANDARDIZE,
+            Option("metric", "The metric in the data. Default: euclidean.", METHOD_PANEL),
+            N_NEIGHBORS,
+            SEED,
+        ),
+    ),
+    "compare": Command(
+        "Fit several methods, evaluate and rank their embeddings.",
+        "commands:compare",
+        (
+            DATA,
+            Option(
+                "methods", "Commands by commas: pca,isomap,tsne. Default: a choice.", METHOD_PANEL
+            ),
+            N_NEIGHBORS,
+            SEED,
+            *READING,
+            STANDARDIZE,
+            PLOT,
+            FORCE,
+        ),
+        ("plot",),
+    ),
+    "dimension": Command(
+        "Estimate how many dimensions the data have, by several rules.",
+        "commands:dimension",
+        (DATA, *READING, STANDARDIZE, SEED, PLOT, FORCE),
+        ("plot",),
+    ),
+    "methods": Command("List the methods: when to use which, cost.", "commands:methods", ()),
+    "info": Command(
+        "Show what is in a model file.",
+        "commands:info",
+        (make_argument("model", "The model, as --model saved it."),),
+    ),
+    "demo": Command(
+        "Run a classic demonstration with published numbers; without a name, list them.",
+        "commands:demo",
+        (
+            make_argument("name", "The name of the demonstration.", required=False),
+            Option("output", "The folder for the plots.", OUTPUT_PANEL, short="-o", metavar="DIR"),
+            Option("data", "The folder of the data sets; or set LOWD_DATA.", INPUT_PANEL),
+            FORCE,
+        ),
+    ),
+}
+
+
+def get_command(word: str) -> Command:
+    """The command of that name; a method's flags need its class, so it is imported."""
+    if word in COMMANDS:
+        return COMMANDS[word]
+    name = METHOD_COMMANDS[word]
+    options = (DATA, *WRITING, *READING, STANDARDIZE, *make_flags(name), *COMPUTING)
+    return Command(get_summary(name), "fitting:fit", options, _WRITTEN_BY_FIT)
