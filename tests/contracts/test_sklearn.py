@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pandas as pd
 import polars
@@ -9,7 +11,7 @@ import pytest
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import lowd
 from cases import CASES, cases, first_of_method, fit, fit_transform, of_rows, same_bits
@@ -69,11 +71,38 @@ _PARAMS = [
     ("TSNE", {"n_components": 1, "perplexity": 2, "max_iter": 20, "metric": "precomputed"}),
     ("SNE", {"n_components": 1, "max_iter": 20, "affinity": "precomputed"}),
 ]
-_PLAIN = dict(reversed(_PARAMS))  # the first of each method
+_FIRST = dict(reversed(_PARAMS))  # the first of each method
+MODELS = [getattr(lowd, name)(**params) for name, params in _FIRST.items()]
 # What the checks look at is above the backends: a second one needs no variants.
-MODELS = [getattr(lowd, name)(**params) for name, params in _PARAMS] + [
-    getattr(lowd, name)(backend="reference", **params) for name, params in _PLAIN.items()
+VARIANTS = [
+    *(getattr(lowd, name)(**params) for name, params in _PARAMS if params != _FIRST[name]),
+    *(getattr(lowd, name)(backend="reference", **params) for name, params in _FIRST.items()),
 ]
+# Checks of a class (its constructor, tags, names), and checks of input that test_inputs makes for
+# every case: other parameters cannot change their outcome.
+ONCE_PER_METHOD = {
+    *("check_do_not_raise_errors_in_init_or_set_params", "check_estimator_cloneable"),
+    *("check_estimator_repr", "check_estimator_tags_renamed", "check_estimators_unfitted"),
+    *("check_fit_score_takes_y", "check_get_params_invariance", "check_mixin_order"),
+    *("check_no_attributes_set_in_init", "check_parameters_default_constructible"),
+    *("check_set_params", "check_transformers_unfitted", "check_valid_tag_types"),
+    *("check_complex_data", "check_dtype_object", "check_estimators_empty_data_messages"),
+    *("check_estimators_nan_inf", "check_fit1d", "check_n_features_in"),
+    *("check_n_features_in_after_fitting", "check_estimator_sparse_array"),
+    *("check_estimator_sparse_matrix", "check_estimator_sparse_tag"),
+}
+
+
+def checks():
+    """Models and scikit-learn's checks; one would skip unless SciPy is set to array API."""
+    never = set() if os.environ.get("SCIPY_ARRAY_API") else {"check_array_api_input"}
+    for models, left_out in ((MODELS, never), (VARIANTS, never | ONCE_PER_METHOD)):
+        for model in models:
+            for estimator, check in estimator_checks_generator(model):
+                name = check.func.__name__
+                if name not in left_out:
+                    of = " ".join(repr(estimator).split())
+                    yield pytest.param(estimator, check, id=f"{of}-{name}")
 
 
 def test_every_method_is_checked():
@@ -81,7 +110,7 @@ def test_every_method_is_checked():
     assert {case.method for case in CASES} == set(METHODS)
 
 
-@parametrize_with_checks(MODELS)
+@pytest.mark.parametrize(("estimator", "check"), list(checks()))
 # The checks' data include dominant columns, low ranks and no metrics, of which lowd warns.
 @pytest.mark.filterwarnings("ignore::lowd.errors.LowdWarning")
 def test_scikit_learn_check(estimator, check):
