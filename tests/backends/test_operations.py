@@ -157,11 +157,7 @@ def test_moments_far_from_the_origin(kind, offset):
     near(FAST.moments(X, off, None).scatter, (X - off).T @ (X - off), kind)
 
 
-@shaped
-@typed
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("width", [1, 8, 13, 40])
-def test_scatter_matmul(shape, kind, weighted, width, rng):
+def check_scatter_matmul(shape, kind, weighted, width, rng):
     X = data(*shape, kind)
     weights = rng.random(shape[0]) if weighted else None
     mean = np.average(X.astype(np.float64), axis=0, weights=weights)
@@ -178,8 +174,13 @@ def test_scatter_matmul(shape, kind, weighted, width, rng):
 
 @shaped
 @typed
-@pytest.mark.parametrize("width", [1, 2, 5, 16, 17, 50, 70])
-def test_project(shape, kind, width, rng):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_scatter_matmul(shape, kind, weighted, rng):
+    for width in (1, 8, 13, 40):
+        check_scatter_matmul(shape, kind, weighted, width, rng)
+
+
+def check_project(shape, kind, width, rng):
     X = data(*shape, kind)
     W = rng.normal(size=(shape[1], width)).astype(kind)
     shift, bias = X.mean(0, dtype=np.float64), rng.normal(size=width)
@@ -187,6 +188,13 @@ def test_project(shape, kind, width, rng):
         fast, plain = (ops.project(X, parts[0], W, parts[1]) for ops in (FAST, PLAIN))
         assert fast.dtype == kind
         near(fast, plain, kind, 20 + shape[1])
+
+
+@shaped
+@typed
+def test_project(shape, kind, rng):
+    for width in (1, 2, 5, 16, 17, 50, 70):
+        check_project(shape, kind, width, rng)
 
 
 @typed
@@ -198,15 +206,19 @@ def test_project_far_from_the_origin(kind, offset, rng):
     near(FAST.project(X, shift, W), (X - shift) @ W, kind, 50)
 
 
-@shaped
-@typed
-@pytest.mark.parametrize("density", [0.05, 0.5, 1.0])
-def test_project_on_sparse_directions(shape, kind, density, rng):
+def check_project_on_sparse_directions(shape, kind, density, rng):
     X = data(*shape, kind)
     C = sparse((23, shape[1]), density, kind, rng)
     fast, plain = FAST.project(X, None, C), PLAIN.project(X, None, C)
     assert fast.dtype == kind
     near(fast, plain, kind, 20 + shape[1])
+
+
+@shaped
+@typed
+def test_project_on_sparse_directions(shape, kind, rng):
+    for density in (0.05, 0.5, 1.0):
+        check_project_on_sparse_directions(shape, kind, density, rng)
 
 
 @typed
@@ -218,10 +230,7 @@ def test_project_of_very_wide_rows(kind, rng):
     near(FAST.project(X, None, W), X.astype(np.float64) @ W, kind, 3000)
 
 
-@measured
-@typed
-@pytest.mark.parametrize("shape", [(1, 1, 1), (3, 5, 2), (33, 65, 31), (70, 40, 129), (17, 300, 8)])
-def test_pairwise(measure, params, kind, shape):
+def check_pairwise(measure, params, kind, shape):
     m, n, d = shape
     Q, X = data(m, d, kind, 1), data(n, d, kind, 2)
     if MEASURES[measure] == "difference" and measure in ("hamming", "jaccard"):
@@ -238,6 +247,13 @@ def test_pairwise(measure, params, kind, shape):
     same_bits(FAST.pairwise(Q, X, measure, params, center), fast)
 
 
+@measured
+@typed
+def test_pairwise(measure, params, kind):
+    for shape in ((1, 1, 1), (3, 5, 2), (33, 65, 31), (70, 40, 129), (17, 300, 8)):
+        check_pairwise(measure, params, kind, shape)
+
+
 def _middle(X, measure):
     """What the rows are seen from, by the measures that look from somewhere."""
     return (
@@ -249,10 +265,7 @@ def _unit(A):
     return min(1.0, float(np.abs(A).max())) + 1e-300
 
 
-@measured
-@typed
-@pytest.mark.parametrize("n", [1, 2, 31, 64, 130])
-def test_symmetric_pairwise_has_the_bits_of_the_general_one(measure, params, kind, n):
+def check_symmetric_pairwise_has_the_bits_of_the_general_one(measure, params, kind, n):
     X = np.abs(data(n, 19, kind))
     if measure in ("hamming", "jaccard"):
         X = np.round(X).astype(kind) % 3
@@ -263,6 +276,13 @@ def test_symmetric_pairwise_has_the_bits_of_the_general_one(measure, params, kin
     exact = {"rbf": 1, "laplacian": 1, "dot": None, "poly": None, "sigmoid": None}.get(measure, 0)
     if exact is not None:
         assert (np.diagonal(half) == exact).all()
+
+
+@measured
+@typed
+def test_symmetric_pairwise_has_the_bits_of_the_general_one(measure, params, kind):
+    for n in (1, 2, 31, 64, 130):
+        check_symmetric_pairwise_has_the_bits_of_the_general_one(measure, params, kind, n)
 
 
 @typed
@@ -562,13 +582,13 @@ for kind in t.TYPES:
             t.test_survey(shape, kind, weighted, rng)
             t.test_moments(shape, kind, weighted, rng)
             for width in (1, 8, 13):
-                t.test_scatter_matmul(shape, kind, weighted, width, rng)
+                t.check_scatter_matmul(shape, kind, weighted, width, rng)
         for width in (1, 5, 17, 50):
-            t.test_project(shape, kind, width, rng)
-        t.test_project_on_sparse_directions(shape, kind, 0.5, rng)
+            t.check_project(shape, kind, width, rng)
+        t.check_project_on_sparse_directions(shape, kind, 0.5, rng)
     for measure, params in t.VARIANTS:
-        t.test_pairwise(measure, params, kind, (33, 65, 31))
-        t.test_symmetric_pairwise_has_the_bits_of_the_general_one(measure, params, kind, 31)
+        t.check_pairwise(measure, params, kind, (33, 65, 31))
+        t.check_symmetric_pairwise_has_the_bits_of_the_general_one(measure, params, kind, 31)
     for d in (7, 33):
         t.test_a_rows_bits_do_not_depend_on_its_batch(kind, d, rng)
     t.test_close_pairs_lose_no_digits(kind, 1e3, True, rng)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pandas as pd
 import polars
@@ -11,10 +9,10 @@ import pytest
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import lowd
 from cases import CASES, cases, first_of_method, fit, fit_transform, of_rows, same_bits
+from checks import estimator_checks
 from lowd.methods import METHODS
 
 # Instances that suit the tiny data of the checks: down to one column, ten rows.
@@ -93,24 +91,15 @@ ONCE_PER_METHOD = {
 }
 
 
-def checks():
-    """Models and scikit-learn's checks; one would skip unless SciPy is set to array API."""
-    never = set() if os.environ.get("SCIPY_ARRAY_API") else {"check_array_api_input"}
-    for models, left_out in ((MODELS, never), (VARIANTS, never | ONCE_PER_METHOD)):
-        for model in models:
-            for estimator, check in estimator_checks_generator(model):
-                name = check.func.__name__
-                if name not in left_out:
-                    of = " ".join(repr(estimator).split())
-                    yield pytest.param(estimator, check, id=f"{of}-{name}")
-
-
 def test_every_method_is_checked():
     assert {type(model).__name__ for model in MODELS} == set(METHODS)
     assert {case.method for case in CASES} == set(METHODS)
 
 
-@pytest.mark.parametrize(("estimator", "check"), list(checks()))
+@pytest.mark.parametrize(
+    ("estimator", "check"),
+    [*estimator_checks(MODELS), *estimator_checks(VARIANTS, ONCE_PER_METHOD)],
+)
 # The checks' data include dominant columns, low ranks and no metrics, of which lowd warns.
 @pytest.mark.filterwarnings("ignore::lowd.errors.LowdWarning")
 def test_scikit_learn_check(estimator, check):

@@ -9,10 +9,10 @@ from scipy.spatial.distance import cdist
 from sklearn import manifold
 from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors, radius_neighbors_graph
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import lowd
 from cases import BY_NAME, close, edits, rows_like, same_bits
+from checks import estimator_checks
 from lowd import NeighborGraph
 from lowd.errors import DataError, ParameterError
 
@@ -200,13 +200,18 @@ def test_what_is_no_graph_is_refused(given, sentence):
 # -- the transformer --------------------------------------------------------------------------
 
 
-@parametrize_with_checks(
-    [
-        lowd.NeighborsTransformer(n_neighbors=3),
-        lowd.NeighborsTransformer(n_neighbors=3, metric="manhattan"),
-        lowd.NeighborsTransformer(n_neighbors=3, backend="reference"),
-        lowd.NeighborsTransformer(n_neighbors=3, metric="precomputed"),
-    ]
+@pytest.mark.parametrize(
+    ("estimator", "check"),
+    list(
+        estimator_checks(
+            [
+                lowd.NeighborsTransformer(n_neighbors=3),
+                lowd.NeighborsTransformer(n_neighbors=3, metric="manhattan"),
+                lowd.NeighborsTransformer(n_neighbors=3, backend="reference"),
+                lowd.NeighborsTransformer(n_neighbors=3, metric="precomputed"),
+            ]
+        )
+    ),
 )
 @pytest.mark.filterwarnings("ignore::lowd.errors.LowdWarning")
 def test_scikit_learn_check(estimator, check):
