@@ -1,4 +1,4 @@
-"""What is measured: the work, its data, each tool at its best honest setting, and the bar."""
+"""The benchmark cases: task, data, each tool with its best equivalent parameters, and targets."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ PROJECT = "sklearn.random_projection:"
 
 @dataclass(frozen=True)
 class Tool:
-    """A class with scikit-learn's verbs ("module:Class"), its arguments, and what it needs.
+    """A class with scikit-learn's methods ("module:Class"), its arguments, and what it needs.
 
-    One that `compiles` in its first call is owed a second, however long the first took.
+    One that `compiles` in its first call gets a second, however long the first took.
     """
 
     path: str
@@ -29,11 +29,11 @@ class Tool:
 
 
 @dataclass(frozen=True)
-class Bar:
-    """What lowd must reach: so many times as fast as a peer, or within limits.
+class Target:
+    """What lowd must achieve: a speedup over a peer, or limits of time, memory and error.
 
     The peer is the fastest tool whose name begins with `peer`; `cold` compares first calls.
-    `errors` bounds lowd's own.
+    `errors` bounds lowd's own quality measures.
     """
 
     peer: str = ""
@@ -45,7 +45,7 @@ class Bar:
 
 
 class Floor(NamedTuple):
-    """The least arithmetic and memory traffic of the work, if done the way lowd does it."""
+    """Lower bounds of the arithmetic and memory traffic of the task with lowd's algorithm."""
 
     flops: float
     bytes: float
@@ -53,27 +53,27 @@ class Floor(NamedTuple):
 
 @dataclass(frozen=True)
 class Case:
-    """One piece of work. `job` is what is timed; `scales` asks for one thread as well."""
+    """One task on one data set. `job` is what is timed; `scales` asks for one thread as well."""
 
-    work: str
+    task: str
     data: str
     rows: int
     k: int
-    judge: str
+    evaluator: str
     tools: Mapping[str, Tool]
-    bars: tuple[Bar, ...] = ()
+    targets: tuple[Target, ...] = ()
     floor: Callable[[int, int], Floor] | None = None
     job: Literal["fit_transform", "row", "new"] = "fit_transform"
     scales: bool = False
 
 
 @dataclass(frozen=True)
-class Start:
-    """Time from nothing: fresh interpreters that run one line, less a bare interpreter."""
+class Startup:
+    """Startup time: fresh interpreters that run one line, less a bare interpreter."""
 
-    work: str
+    task: str
     lines: Mapping[str, tuple[str, str]]  # tool -> module it needs, line
-    bars: tuple[Bar, ...] = ()
+    targets: tuple[Target, ...] = ()
 
 
 def lowd(name: str, k: int, **params: Any) -> dict[str, Tool]:
@@ -133,7 +133,7 @@ def torch_pca(k: int) -> dict[str, Tool]:
 
 
 def covariance_pca(k: int) -> dict[str, Tool]:
-    """Every tool that can form the covariance of few columns."""
+    """Every tool that can form the covariance matrix of few columns."""
     return (
         lowd("PCA", k)
         | sklearn_pca(k, "auto", "covariance_eigh", "randomized")
@@ -148,9 +148,9 @@ def projection(name: str, k: int, **params: Any) -> Tool:
     return Tool(PROJECT + name, {"n_components": k, "random_state": 0, **params})
 
 
-def row(work: str, ours: dict[str, Tool], peers: dict[str, Tool]) -> Case:
-    work += ": transform of one row, 5000×784 fitted"
-    return Case(work, "images", 5200, 0, "alone", ours | peers, job="row")
+def row(method: str, ours: dict[str, Tool], peers: dict[str, Tool]) -> Case:
+    task = f"{method}: transform of one row, 5000×784 fitted"
+    return Case(task, "images", 5200, 0, "batch_difference", ours | peers, job="row")
 
 
 def covariance(n: int, d: int) -> Floor:
@@ -183,15 +183,15 @@ FIRST = (
     "; import numpy as np; PCA(2).fit_transform(np.random.default_rng(0).random((1000, 20), 'f'))"
 )
 
-CASES: dict[str, Case | Start] = {
+CASES: dict[str, Case | Startup] = {
     "pca-50": Case(
         "PCA, 70000×784, 50 components",
         "images",
         70_000,
         50,
-        "principal",
+        "principal_subspace",
         covariance_pca(50),
-        bars=(Bar("scikit-learn auto", 1.2, errors={"angle": 1e-2}),),
+        targets=(Target("scikit-learn auto", 1.2, errors={"angle": 1e-2}),),
         floor=covariance,
         scales=True,
     ),
@@ -200,19 +200,19 @@ CASES: dict[str, Case | Start] = {
         "images",
         70_000,
         2,
-        "principal",
+        "principal_subspace",
         covariance_pca(2),
-        bars=(Bar("scikit-learn ", 3),),
+        targets=(Target("scikit-learn ", 3),),
         floor=one_read,
     ),
     "pca-offset": Case(
-        "PCA, 20000×50, mean 1000, spread 1, 5 components",
+        "PCA, 20000×50, mean 1000, standard deviation 1, 5 components",
         "offset",
         20_000,
         5,
-        "axes",
+        "principal_axes",
         covariance_pca(5),
-        bars=(Bar(errors={"sin": 1e-2}),),
+        targets=(Target(errors={"sine": 1e-2}),),
         floor=covariance,
     ),
     "pca-tall": Case(
@@ -220,7 +220,7 @@ CASES: dict[str, Case | Start] = {
         "tall",
         1_000_000,
         10,
-        "principal",
+        "principal_subspace",
         covariance_pca(10),
         floor=covariance,
     ),
@@ -229,7 +229,7 @@ CASES: dict[str, Case | Start] = {
         "wide",
         500,
         50,
-        "principal",
+        "principal_subspace",
         lowd("PCA", 50)
         | sklearn_pca(50, "auto", "full", "arpack")
         | intelex_pca(50, "auto")
@@ -241,7 +241,7 @@ CASES: dict[str, Case | Start] = {
         "words",
         11_314,
         50,
-        "principal",
+        "principal_subspace",
         lowd("PCA", 50) | sklearn_pca(50, "arpack"),
     ),
     "mds-x": Case(
@@ -249,12 +249,12 @@ CASES: dict[str, Case | Start] = {
         "images",
         5000,
         2,
-        "scaled",
+        "classical_mds",
         lowd("ClassicalMDS", 2)
         | {"scikit-learn ClassicalMDS": Tool("sklearn.manifold:ClassicalMDS", {"n_components": 2})}
         | {"scikit-learn PCA (same answer)": Tool(SKLEARN + "PCA", {"n_components": 2})}
         | tapkee("mds", 2, "arpack", "randomized"),
-        bars=(Bar("scikit-learn ClassicalMDS", 500),),
+        targets=(Target("scikit-learn ClassicalMDS", 500),),
         floor=one_read,
     ),
     "mds-d": Case(
@@ -262,14 +262,14 @@ CASES: dict[str, Case | Start] = {
         "distances",
         5000,
         2,
-        "scaled",
+        "classical_mds",
         lowd("ClassicalMDS", 2, metric="precomputed")
         | {
             "scikit-learn ClassicalMDS": Tool(
                 "sklearn.manifold:ClassicalMDS", {"n_components": 2, "metric": "precomputed"}
             )
         },
-        bars=(Bar("scikit-learn ClassicalMDS", 100),),
+        targets=(Target("scikit-learn ClassicalMDS", 100),),
         floor=one_read,
     ),
     "kpca-rbf": Case(
@@ -280,7 +280,7 @@ CASES: dict[str, Case | Start] = {
         "rbf",
         kernel_pca("rbf", 2)
         | {"TorchDR KernelPCA": Tool("peers:TorchKernelPCA", {"n_components": 2}, "torchdr")},
-        bars=(Bar("scikit-learn ", 2.5),),
+        targets=(Target("scikit-learn ", 2.5),),
         floor=gram,
         scales=True,
     ),
@@ -289,7 +289,7 @@ CASES: dict[str, Case | Start] = {
         "images",
         70_000,
         2,
-        "trace",
+        "kernel_trace",
         lowd("KernelPCA", 2, kernel="rbf", n_landmarks=1000)
         | {
             "scikit-learn Nystroem + PCA": Tool(
@@ -300,7 +300,7 @@ CASES: dict[str, Case | Start] = {
                 {"n_components": 2, "kernel": "rbf", "eigen_solver": "arpack"},
             ),
         },
-        bars=(Bar(seconds=3, bytes=2e9),),
+        targets=(Target(seconds=3, bytes=2e9),),
         floor=landmarks,
     ),
     "kpca-poly": Case(
@@ -335,7 +335,7 @@ CASES: dict[str, Case | Start] = {
         "images",
         70_000,
         300,
-        "ratios",
+        "distance_ratios",
         lowd("GaussianRandomProjection", 300, **SEEDED)
         | GAUSSIAN
         | {"faiss RandomRotation": Tool("peers:FaissRotation", {"n_components": 300}, "faiss")}
@@ -344,7 +344,7 @@ CASES: dict[str, Case | Start] = {
                 "peers:Tapkee", {"n_components": 300, "method": "random_projection"}, "tapkee"
             )
         },
-        bars=(Bar("scikit-learn Gaussian", 1),),
+        targets=(Target("scikit-learn Gaussian", 1),),
         floor=dense_projection,
         scales=True,
     ),
@@ -353,9 +353,9 @@ CASES: dict[str, Case | Start] = {
         "images",
         70_000,
         300,
-        "ratios",
+        "distance_ratios",
         lowd("HadamardRandomProjection", 300, **SEEDED) | GAUSSIAN,
-        bars=(Bar("scikit-learn Gaussian", 8),),
+        targets=(Target("scikit-learn Gaussian", 8),),
         floor=read_and_write,
         scales=True,
     ),
@@ -364,7 +364,7 @@ CASES: dict[str, Case | Start] = {
         "images",
         70_000,
         300,
-        "ratios",
+        "distance_ratios",
         lowd("SparseRandomProjection", 300, **SEEDED)
         | {
             "scikit-learn Sparse": projection("SparseRandomProjection", 300, dense_output=True),
@@ -403,7 +403,7 @@ CASES: dict[str, Case | Start] = {
         lowd("SparseRandomProjection", 300, **SEEDED),
         {"scikit-learn Sparse": projection("SparseRandomProjection", 300, dense_output=True)},
     ),
-    "import": Start(
+    "import": Startup(
         "import",
         {
             "lowd": ("lowd", "import lowd"),
@@ -413,9 +413,9 @@ CASES: dict[str, Case | Start] = {
             "faiss": ("faiss", "import faiss"),
             "TorchDR": ("torchdr", "import torchdr"),
         },
-        bars=(Bar("scikit-learn", 5), Bar(seconds=0.15)),
+        targets=(Target("scikit-learn", 5), Target(seconds=0.15)),
     ),
-    "import-class": Start(
+    "import-class": Startup(
         "import of the PCA class",
         {
             "lowd": ("lowd", "from lowd import PCA"),
@@ -424,7 +424,7 @@ CASES: dict[str, Case | Start] = {
             "TorchDR": ("torchdr", "from torchdr import PCA"),
         },
     ),
-    "first-result": Start(
+    "first-result": Startup(
         "import and PCA(2) of 1000×20, from a fresh interpreter",
         {
             "lowd": ("lowd", "from lowd import PCA" + FIRST),

@@ -1,4 +1,4 @@
-"""Data sets, made once and kept as files, so that every tool reads the same bytes."""
+"""Data sets, generated once and stored as files, so that every tool reads the same bytes."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def distances(rows: int) -> Any:
 
 
 def tall(rows: int) -> Any:
-    """Fifty columns whose standard deviations fall by a tenth from axis to axis."""
+    """Fifty columns; the standard deviation falls by a tenth from component to component."""
     return _cloud(rows, 50, 0.9)
 
 
 def offset(rows: int) -> Any:
-    """Mean 1000 and spread 1: half of float32's digits are the mean."""
+    """Mean 1000 and standard deviation 1: half of float32's digits are the mean."""
     return 1000 + _cloud(rows, 50, 0.8)
 
 
@@ -70,13 +70,13 @@ def wide(rows: int) -> Any:
 
 
 def roll(rows: int) -> Any:
-    """A Swiss roll: a strip of width 21 wound along a spiral."""
+    """A Swiss roll: a strip of width 21 along a spiral."""
     t, height = _strip(rows)
     return np.column_stack([t * np.cos(t), height, t * np.sin(t)])
 
 
 def unrolled(rows: int) -> Any:
-    """The strip before it was rolled up: length along the spiral, and height."""
+    """The true coordinates of the Swiss roll: length along the spiral, and height."""
     t, height = _strip(rows)
     return np.column_stack([(t * np.sqrt(1 + t**2) + np.arcsinh(t)) / 2, height])
 
@@ -105,8 +105,8 @@ def clusters(rows: int) -> Any:
     out = np.empty((rows, 50), np.float32)
     for begin in range(0, rows, 10_000):
         part = slice(begin, begin + 10_000)
-        bent = np.einsum("nk,nkd->nd", inner[part], frames[label[part]])
-        out[part] = centers[label[part]] + bent + rng.normal(size=bent.shape) * 0.1
+        curved = np.einsum("nk,nkd->nd", inner[part], frames[label[part]])
+        out[part] = centers[label[part]] + curved + rng.normal(size=curved.shape) * 0.1
     return out
 
 
@@ -129,8 +129,8 @@ def words(rows: int) -> Any:
     lengths = rng.lognormal(4.8, 0.8, rows).astype(int) + 5
     row = np.repeat(np.arange(rows), lengths)
     topic = np.repeat(rng.integers(20, size=rows), lengths)
-    chances = np.cumsum(1 / np.arange(10, vocabulary + 10) ** 1.1)
-    column = np.searchsorted(chances, rng.random(len(row)) * chances[-1])
+    cumulative = np.cumsum(1 / np.arange(10, vocabulary + 10) ** 1.1)
+    column = np.searchsorted(cumulative, rng.random(len(row)) * cumulative[-1])
     special = rng.random(len(row)) < 0.3
     column = (column + special * topic * 4999) % vocabulary
     counts = sparse.csr_array((np.ones(len(row)), (row, column)), shape=(rows, vocabulary))
@@ -142,8 +142,8 @@ def words(rows: int) -> Any:
 
 def _cloud(rows: int, columns: int, decay: float) -> Any:
     rng = np.random.default_rng(0)
-    turn = np.linalg.qr(rng.normal(size=(columns, columns)))[0]
-    return (rng.normal(size=(rows, columns)) * decay ** np.arange(columns)) @ turn
+    rotation = np.linalg.qr(rng.normal(size=(columns, columns)))[0]
+    return (rng.normal(size=(rows, columns)) * decay ** np.arange(columns)) @ rotation
 
 
 FROM_IMAGES = ("images", "distances", "components")
@@ -160,7 +160,7 @@ def load(name: str, rows: int) -> Any:
 
 
 def file(name: str, rows: int) -> Path:
-    """Where the data set is; it is made if it is not there."""
+    """Path of the data set; it is generated if it does not exist."""
     stem = f"{source()[0].split()[0]}-{name}" if name in FROM_IMAGES else name
     path = FOLDER / f"{stem}-{rows}{'.npz' if name == 'words' else '.npy'}"
     if not path.exists():

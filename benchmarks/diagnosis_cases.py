@@ -1,8 +1,8 @@
-"""Looking at data before a fit."""
+"""Cases of `lowd.diagnose`: checking data before a fit."""
 
 from __future__ import annotations
 
-from cases import Bar, Case, Tool
+from cases import Case, Target, Tool
 
 DIAGNOSIS_CASES: dict[str, Case] = {
     "diagnose-70k": Case(
@@ -10,16 +10,16 @@ DIAGNOSIS_CASES: dict[str, Case] = {
         "images",
         70_000,
         2,
-        "intrinsic",
+        "intrinsic_dimension",
         {"lowd": Tool("peers:LowdDiagnosis", {}, "lowd")},
-        bars=(Bar(seconds=60),),
+        targets=(Target(seconds=60),),
     ),
     "diagnose-million": Case(
         "diagnose, 1 million × 50 in clusters",
         "clusters",
         1_000_000,
         2,
-        "intrinsic",
+        "intrinsic_dimension",
         {"lowd": Tool("peers:LowdDiagnosis", {}, "lowd")},
     ),
 }

@@ -1,10 +1,10 @@
-"""Reading a large file into a matrix: lowd.io.read against polars reading the same file.
+"""Compare lowd.io.read, which reads a file into a matrix, with polars on the same file.
 
 Usage: python benchmarks/files.py [--megabytes 1000] [--repeats 3] [--columns 100]
 
-polars makes columns; lowd makes of them the matrix of floats that methods take, finds the roles of
-the columns and looks for missing values. Fresh processes in turn; the file is in the page cache.
-The bar is 1.5 times polars.
+polars returns columns; lowd converts them to the matrix of floats that methods accept, detects the
+roles of the columns and checks for missing values. Fresh processes in turn; the file is in the page
+cache. The target is 1.5 times the time of polars.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from pathlib import Path
 from time import perf_counter, process_time
 
 FOLDER = Path(__file__).parent / ".data"
-BAR = 1.5
-_ROWS = 50_000  # made at a time
+MAX_RATIO = 1.5  # of wall time to polars
+_CHUNK_ROWS = 50_000  # generated at a time, to bound memory
 
 
 def main() -> None:
@@ -28,7 +28,7 @@ def main() -> None:
         return
     FOLDER.mkdir(exist_ok=True)
     for kind in ("csv", "parquet"):
-        path = _made(kind, options.megabytes * 10**6, options.columns)
+        path = _generate(kind, options.megabytes * 10**6, options.columns)
         runs: dict[str, list[dict[str, float]]] = {"polars": [], "lowd": []}
         for turn in range(options.repeats + 1):
             for tool, times in runs.items():
@@ -49,10 +49,10 @@ def _show(kind: str, path: Path, runs: dict[str, list[dict[str, float]]]) -> Non
             f"{kind:8} {path.stat().st_size / 1e6:6.0f} MB  {tool:7} {times['wall']:7.2f} s wall "
             f"{times['cpu']:7.2f} s CPU  {times['peak']:6.0f} MB peak"
         )
-    verdict = "within" if ratio["wall"] <= BAR else "BEYOND"
+    verdict = "within" if ratio["wall"] <= MAX_RATIO else "BEYOND"
     print(
         f"{kind:8} lowd / polars: {ratio['wall']:.2f} wall, {ratio['cpu']:.2f} CPU, "
-        f"{ratio['peak']:.2f} peak; {verdict} the bar of {BAR}"
+        f"{ratio['peak']:.2f} peak; {verdict} the target of {MAX_RATIO}"
     )
 
 
@@ -64,7 +64,7 @@ def _run(tool: str, path: Path) -> dict[str, float]:
 
 
 def _measure(tool: str, path: Path) -> None:
-    """In a fresh process: packages are imported before the clock starts."""
+    """Time one reader in a fresh process; packages are imported before."""
     import resource
 
     import polars
@@ -84,8 +84,8 @@ def _measure(tool: str, path: Path) -> None:
     print(json.dumps({"wall": wall, "cpu": cpu, "peak": peak, "rows": shape[0]}))
 
 
-def _made(kind: str, size: int, columns: int) -> Path:
-    """A file of about that many bytes, made once."""
+def _generate(kind: str, size: int, columns: int) -> Path:
+    """The path of a file of about that many bytes, generated once."""
     import numpy as np
     import polars
 
@@ -94,16 +94,16 @@ def _made(kind: str, size: int, columns: int) -> Path:
         return path
     names = [f"x{j}" for j in range(columns)]
     rng = np.random.default_rng(0)
-    beside = path.with_suffix(".part")
+    draft = path.with_suffix(".part")
     if kind == "parquet":
         X = rng.normal(size=(size // (8 * columns), columns))
-        polars.DataFrame(X, schema=names).write_parquet(beside)
+        polars.DataFrame(X, schema=names).write_parquet(draft)
     else:
-        with beside.open("wb") as file:
+        with draft.open("wb") as file:
             while file.tell() < size:
-                frame = polars.DataFrame(rng.normal(size=(_ROWS, columns)), schema=names)
+                frame = polars.DataFrame(rng.normal(size=(_CHUNK_ROWS, columns)), schema=names)
                 frame.write_csv(file, include_header=file.tell() == 0, float_precision=6)
-    beside.rename(path)
+    draft.rename(path)
     return path
 
 

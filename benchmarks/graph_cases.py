@@ -1,10 +1,10 @@
-"""Methods on neighbor graphs: what is measured, with which tools."""
+"""Cases of the methods on neighbor graphs."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from cases import Bar, Case, Tool, lowd
+from cases import Case, Target, Tool, lowd
 
 MANIFOLD = "sklearn.manifold:"
 
@@ -24,19 +24,19 @@ def spectral(**params: Any) -> dict[str, Tool]:
     return {"scikit-learn SpectralEmbedding": manifold("SpectralEmbedding", 2, **options)}
 
 
-def local(name: str, arm: str, times: float, peers: dict[str, Tool]) -> Case:
+def lle_family(name: str, variant: str, times: float, peers: dict[str, Tool]) -> Case:
     """A method of the LLE family on a Swiss roll."""
     theirs = manifold(
-        "LocallyLinearEmbedding", 2, n_neighbors=12, method=arm, eigen_solver="arpack"
+        "LocallyLinearEmbedding", 2, n_neighbors=12, method=variant, eigen_solver="arpack"
     )
     return Case(
         f"{name}, 20000-point Swiss roll, 12 neighbors",
         "roll",
         20_000,
         2,
-        "unrolled",
+        "swiss_roll",
         lowd(name, 2, n_neighbors=12) | {"scikit-learn arpack": theirs} | peers,
-        bars=(Bar("scikit-learn", times),),
+        targets=(Target("scikit-learn", times),),
     )
 
 
@@ -46,72 +46,72 @@ GRAPH_CASES: dict[str, Case] = {
         "roll",
         10_000,
         2,
-        "unrolled",
+        "swiss_roll",
         lowd("Isomap", 2, n_neighbors=10)
         | {"scikit-learn": manifold("Isomap", 2, n_neighbors=10, n_jobs=2)},
-        bars=(Bar("scikit-learn", 10), Bar(bytes=0.302e9)),
+        targets=(Target("scikit-learn", 10), Target(bytes=0.302e9)),
     ),
-    # Tapkee asks that every point be reached along directed edges and doubles k until it is, so
-    # that of 10 neighbors it makes 20. More neighbors are more accurate: here all have 20.
+    # Tapkee requires a strongly connected graph and doubles k until it is, from 10 neighbors to 20.
+    # More neighbors are more accurate: here all tools have 20.
     "isomap-roll-20": Case(
         "Isomap, 10000-point Swiss roll, 20 neighbors",
         "roll",
         10_000,
         2,
-        "unrolled",
+        "swiss_roll",
         lowd("Isomap", 2, n_neighbors=20)
         | {"scikit-learn": manifold("Isomap", 2, n_neighbors=20, n_jobs=2)}
         | tapkee("isomap", 2, 20),
-        bars=(Bar("scikit-learn", 10),),
+        targets=(Target("scikit-learn", 10),),
     ),
     "isomap-landmarks": Case(
         "Isomap, 70000×784, 15 neighbors, 1000 landmarks",
         "images",
         70_000,
         2,
-        "labels",
+        "class_errors",
         lowd("Isomap", 2, n_neighbors=15, n_landmarks=1000),
-        bars=(Bar(seconds=20, bytes=3e9),),
+        targets=(Target(seconds=20, bytes=3e9),),
     ),
-    "lle": local("LocallyLinearEmbedding", "standard", 2.5, tapkee("lle", 2, 12)),
-    "modified-lle": local("ModifiedLLE", "modified", 10, {}),
-    "hessian-lle": local("HessianLLE", "hessian", 10, tapkee("hlle", 2, 12)),
-    "ltsa": local("LTSA", "ltsa", 10, tapkee("ltsa", 2, 12)),
+    "lle": lle_family("LocallyLinearEmbedding", "standard", 2.5, tapkee("lle", 2, 12)),
+    "modified-lle": lle_family("ModifiedLLE", "modified", 10, {}),
+    "hessian-lle": lle_family("HessianLLE", "hessian", 10, tapkee("hlle", 2, 12)),
+    "ltsa": lle_family("LTSA", "ltsa", 10, tapkee("ltsa", 2, 12)),
     "laplacian": Case(
         "Laplacian eigenmaps, 20000×50 of images, 15 neighbors",
         "components",
         20_000,
         2,
-        "labels",
+        "class_errors",
         lowd("LaplacianEigenmaps", 2, n_neighbors=15, affinity="binary")
         | spectral(n_jobs=2)
         | tapkee("laplacian_eigenmaps", 2, 15),
-        bars=(Bar("scikit-learn", 10),),
+        targets=(Target("scikit-learn", 10),),
     ),
     "laplacian-70k": Case(
         "Laplacian eigenmaps, 70000×50 of images, 15 neighbors",
         "components",
         70_000,
         2,
-        "labels",
+        "class_errors",
         lowd("LaplacianEigenmaps", 2, n_neighbors=15),
-        bars=(Bar(bytes=8e9),),
+        targets=(Target(bytes=8e9),),
     ),
     "laplacian-million": Case(
         "Laplacian eigenmaps, 1000000×50 in clusters, 15 neighbors",
         "clusters",
         1_000_000,
         2,
-        "finite",
+        "non_finite",
         lowd("LaplacianEigenmaps", 2, n_neighbors=15),
-        bars=(Bar(bytes=8e9),),
+        targets=(Target(bytes=8e9),),
     ),
     "diffusion": Case(
         "Diffusion maps, 5000×50 of images, dense kernel",
         "components",
         5000,
         2,
-        "labels",
+        "class_errors",
         lowd("DiffusionMaps", 2) | tapkee("diffusion_map", 2, 15),
     ),
 }

@@ -1,14 +1,13 @@
-"""How good maps of t-SNE are, and where new rows land on them: lowd beside openTSNE.
+"""Quality of t-SNE embeddings and of their out-of-sample points: lowd and openTSNE.
 
 Usage: python benchmarks/held_out.py ROWS [FOLDS] [SET ...]
 
-Of ROWS rows of each set a tenth is held out, FOLDS times in turn (10 are all of them). SETs are
-mnist and pbmc3k (from the folder LOWD_DATA) and fashion; tools and sets that are not here are left
-out. Printed are, in percent: neighbors (those of ten in the data that are among ten on the map),
-triplets (pairs of random distances in the data's order on the map), and the classes that ten
-neighbors on the map vote for: of training rows, each left out of its own vote, of new rows, and
-the same two in the data. The last column is the first of these less the second: new rows and old
-are the same ones if there are ten folds.
+Of ROWS samples of each data set a tenth is held out, FOLDS times in turn (10 are all of them). SETs
+are mnist and pbmc3k (from the folder LOWD_DATA) and fashion; tools and sets that are absent are
+left out. Printed are, in percent: neighbor recall (k = 10), triplets (pairs of random distances
+whose order is preserved), and the accuracy of a classifier by ten neighbors in the embedding: of
+training points, each left out of its own vote, of new points, and the same two in the data. The
+last column is the first accuracy less the second: with ten folds both are over the same samples.
 """
 
 from __future__ import annotations
@@ -26,29 +25,29 @@ import data
 import lowd
 from peers import OpenTSNE
 
-K, STEPS, TENTH = 10, 750, 10
+K, ITERATIONS, N_FOLDS = 10, 750, 10
 TOOLS = {
-    "lowd": lambda: lowd.TSNE(2, max_iter=STEPS),
-    "openTSNE": lambda: OpenTSNE(2, STEPS),
+    "lowd": lambda: lowd.TSNE(2, max_iter=ITERATIONS),
+    "openTSNE": lambda: OpenTSNE(2, ITERATIONS),
 }
 
 
 def main(rows: int = 2000, folds: int = 10, *names: str) -> None:
     print(f"{'':26}neighbors triplets |  training     new |  in data     new |    gap")
     for name in names or ("mnist", "fashion", "pbmc3k"):
-        found = rows_of(name)
+        found = load_set(name)
         if found is None:
-            print(f"{name}: not here")
+            print(f"{name}: not found")
             continue
         order = np.random.default_rng(0).permutation(len(found[0]))[:rows]
         X, y = (part[order] for part in found)
         for tool, make in TOOLS.items():
             scores = []
-            for new in tenths(len(X), folds):
+            for new in held_out_masks(len(X), folds):
                 try:
                     scores.append(score(make(), X[~new], y[~new], X[new], y[new]))
                 except ImportError as error:
-                    print(f"{tool}: not here ({error})")
+                    print(f"{tool}: not installed ({error})")
                     break
             if scores:
                 s = 100 * np.mean(scores, axis=0)
@@ -60,8 +59,8 @@ def main(rows: int = 2000, folds: int = 10, *names: str) -> None:
                 )
 
 
-def rows_of(name: str) -> tuple[Any, Any] | None:
-    """Fifty principal components, and classes as numbers."""
+def load_set(name: str) -> tuple[Any, Any] | None:
+    """Fifty principal components, and classes as integers."""
     if name == "fashion":
         if data.source()[0] != "Fashion-MNIST":
             return None
@@ -77,36 +76,36 @@ def rows_of(name: str) -> tuple[Any, Any] | None:
     return X.astype(np.float32), np.unique(y, return_inverse=True)[1]
 
 
-def tenths(n: int, folds: int) -> Iterator[Any]:
-    yield from (np.arange(n) % TENTH == fold for fold in range(folds))
+def held_out_masks(n: int, folds: int) -> Iterator[Any]:
+    yield from (np.arange(n) % N_FOLDS == fold for fold in range(folds))
 
 
 def score(model: Any, X: Any, y: Any, Q: Any, new_y: Any) -> tuple[float, ...]:
     Y = model.fit_transform(X)
-    placed = model.transform(Q)
-    near, far = lowd.neighbors(X, K), lowd.neighbors(np.asarray(Y, np.float64), K)
-    old, on_map = near.edges().indices.reshape(-1, K), far.edges().indices.reshape(-1, K)
-    seen = cKDTree(Y).query(placed, K)[1]
-    known = cKDTree(X).query(Q, K)[1] if len(X) < 20_000 else None
-    kept = (old[:, :, None] == on_map[:, None]).any(2).mean()
+    Y_new = model.transform(Q)
+    graphs = lowd.neighbors(X, K), lowd.neighbors(np.asarray(Y, np.float64), K)
+    in_data, in_embedding = (graph.edges().indices.reshape(-1, K) for graph in graphs)
+    new_in_embedding = cKDTree(Y).query(Y_new, K)[1]
+    new_in_data = cKDTree(X).query(Q, K)[1] if len(X) < 20_000 else None
+    recall = (in_data[:, :, None] == in_embedding[:, None]).any(2).mean()
     i, a, b = np.random.default_rng(1).integers(len(X), size=(3, 200_000))
 
     def nearer(Z: Any) -> Any:
         return ((Z[i] - Z[a]) ** 2).sum(1) < ((Z[i] - Z[b]) ** 2).sum(1)
 
     return (
-        kept,
+        recall,
         (nearer(X) == nearer(np.asarray(Y))).mean(),
-        voted(y, on_map, y),
-        voted(y, seen, new_y),
-        voted(y, old, y),
-        np.nan if known is None else voted(y, known, new_y),
+        accuracy(y, in_embedding, y),
+        accuracy(y, new_in_embedding, new_y),
+        accuracy(y, in_data, y),
+        np.nan if new_in_data is None else accuracy(y, new_in_data, new_y),
     )
 
 
-def voted(y: Any, lists: Any, wanted: Any) -> float:
-    votes = np.apply_along_axis(np.bincount, 1, y[lists], minlength=y.max() + 1)
-    return float((votes.argmax(1) == wanted).mean())
+def accuracy(y: Any, neighbors: Any, truth: Any) -> float:
+    votes = np.apply_along_axis(np.bincount, 1, y[neighbors], minlength=y.max() + 1)
+    return float((votes.argmax(1) == truth).mean())
 
 
 if __name__ == "__main__":

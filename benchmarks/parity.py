@@ -1,4 +1,4 @@
-"""The measures of `lowd.evaluate` beside those of other tools, on one small map.
+"""Compare the measures of `lowd.evaluate` with those of other tools, on one small embedding.
 
 Usage: python benchmarks/parity.py   (tools that are not installed are left out)
 """
@@ -27,11 +27,11 @@ def main() -> None:
         try:
             theirs = measure(X, Y, labels)
         except ImportError as error:
-            print(f"{tool}: not here ({error})")
+            print(f"{tool}: not installed ({error})")
             continue
         for name, value in theirs.items():
             gap = abs(value - ours[name])
-            print(f"{tool:<14}{name:<26}{value:.12f}  lowd {ours[name]:.12f}  gap {gap:.1e}")
+            print(f"{tool:<14}{name:<26}{value:.12f}  lowd {ours[name]:.12f}  difference {gap:.1e}")
 
 
 def scikit_learn(X: Any, Y: Any, labels: Any) -> Numbers:
@@ -46,7 +46,7 @@ def scikit_learn(X: Any, Y: Any, labels: Any) -> Numbers:
 
 
 def zadu(X: Any, Y: Any, labels: Any) -> Numbers:
-    """Its rank errors are 1 less the error, over a maximum that no map attains."""
+    """Its rank errors are 1 less the error, over a maximum that no embedding attains."""
     from zadu.zadu import ZADU
 
     local, whole = {"params": {"k": K}}, {"params": {}}
@@ -71,13 +71,13 @@ def zadu(X: Any, Y: Any, labels: Any) -> Numbers:
     }
 
 
-def dr_metrics(X: Any, Y: Any, labels: Any) -> Numbers:  # noqa: ARG001 - it knows no labels
+def dr_metrics(X: Any, Y: Any, labels: Any) -> Numbers:  # noqa: ARG001 - it has no measures by labels
     """Its co-ranking matrix; its own measures divide by other numbers."""
     from pyDRMetrics.coranking_matrix import coranking_matrix, ranking_matrix
     from scipy.spatial.distance import pdist, squareform
 
     Q = coranking_matrix(*(ranking_matrix(squareform(pdist(Z))) for Z in (X, Y)))
-    Q = Q[-(N - 1) :, -(N - 1) :]  # without the row itself
+    Q = Q[-(N - 1) :, -(N - 1) :]  # without the point itself
     sizes = np.arange(1, N - 1)
     kept = np.array([Q[:k, :k].sum() / (k * N) for k in sizes])
     curve = ((N - 1) * kept - sizes) / (N - 1 - sizes)

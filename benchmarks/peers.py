@@ -1,4 +1,4 @@
-"""Peers that are not scikit-learn classes, behind the same three verbs."""
+"""Peers that are not scikit-learn estimators, behind fit, transform and fit_transform."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ class Tapkee:
 
 
 class OpenTSNE:
-    """Its FFT route with exact neighbors, as all others have them; its trees in space, and below
-    10,000 rows, where they are quicker."""
+    """Exact neighbors, as for all tools; interpolation (FFT) from 10,000 samples on, Barnes-Hut for
+    fewer, where it is faster, and in three dimensions."""
 
-    def __init__(self, n_components: int, steps: int) -> None:
-        self.options = {"n_components": n_components, "n_iter": steps - 250}
+    def __init__(self, n_components: int, n_iterations: int) -> None:
+        self.options = {"n_components": n_components, "n_iter": n_iterations - 250}
 
     def fit_transform(self, X: Any) -> Any:
         from openTSNE import TSNE
 
-        way = "fft" if self.options["n_components"] < 3 and len(X) >= 10_000 else "bh"
-        model = TSNE(**self.options, neighbors="exact", negative_gradient_method=way, n_jobs=2)
-        self.map = model.fit(X)
-        return np.asarray(self.map)
+        forces = "fft" if self.options["n_components"] < 3 and len(X) >= 10_000 else "bh"
+        model = TSNE(**self.options, neighbors="exact", negative_gradient_method=forces, n_jobs=2)
+        self.embedding = model.fit(X)
+        return np.asarray(self.embedding)
 
     def transform(self, X: Any) -> Any:
-        return np.asarray(self.map.transform(X))
+        return np.asarray(self.embedding.transform(X))
 
 
 class FaissPCA:
@@ -67,7 +67,7 @@ class FaissPCA:
 
 
 class FaissRotation:
-    """Orthonormal directions: distances shrink by the root of k/d, which the judge undoes."""
+    """Orthonormal directions: distances shrink by √(k/d), which `scale_` undoes."""
 
     def __init__(self, n_components: int) -> None:
         self.n_components = n_components
@@ -88,7 +88,7 @@ class FaissRotation:
 
 
 class TorchPCA:
-    """The full SVD, without the search for equal rows that TorchDR does by default."""
+    """The full SVD, without the search for duplicates that TorchDR does by default."""
 
     def __init__(self, n_components: int) -> None:
         from torchdr import PCA
@@ -104,7 +104,7 @@ class TorchPCA:
 
 
 class TorchCovariancePCA:
-    """Two passes over batches, the route TorchDR advises for few columns."""
+    """Two passes over batches, which TorchDR recommends for few columns."""
 
     def __init__(self, n_components: int) -> None:
         from torchdr import ExactIncrementalPCA
@@ -159,8 +159,8 @@ class NystroemPCA:
         return self.features.component_indices_
 
 
-class Searched:
-    """Numbers of the nearest other rows. Peers count a row as its own first neighbor: it goes."""
+class NeighborSearch:
+    """Indices of the nearest other rows; the row itself, which peers count as first, is removed."""
 
     def __init__(self, n_neighbors: int, **options: Any) -> None:
         self.n_neighbors, self.options = n_neighbors, options
@@ -175,7 +175,7 @@ class Searched:
         raise NotImplementedError
 
 
-class LowdNeighbors(Searched):
+class LowdNeighbors(NeighborSearch):
     def fit_transform(self, X: Any) -> Any:
         import lowd
 
@@ -190,7 +190,7 @@ class LowdDiagnosis:
         return np.array([found.intrinsic_dimension["two_nn"].value])
 
 
-class FaissNeighbors(Searched):
+class FaissNeighbors(NeighborSearch):
     def search(self, X: Any, k: int) -> Any:
         import faiss
 
@@ -199,15 +199,15 @@ class FaissNeighbors(Searched):
         return index.search(X, k)[1]
 
 
-class DescentNeighbors(Searched):
+class DescentNeighbors(NeighborSearch):
     def search(self, X: Any, k: int) -> Any:
         from pynndescent import NNDescent
 
         return NNDescent(X, n_neighbors=k, random_state=0, n_jobs=-1).neighbor_graph[0]
 
 
-class HnswNeighbors(Searched):
-    """M = 16, construction 200; the search looks at enough for a recall of about 0.99."""
+class HnswNeighbors(NeighborSearch):
+    """M = 16, ef_construction = 200, and an ef for a recall of about 0.99."""
 
     def search(self, X: Any, k: int) -> Any:
         import hnswlib
@@ -219,7 +219,7 @@ class HnswNeighbors(Searched):
         return index.knn_query(X, k)[0].astype(np.int64)
 
 
-class SklearnNeighbors(Searched):
+class SklearnNeighbors(NeighborSearch):
     def search(self, X: Any, k: int) -> Any:
         from sklearn.neighbors import NearestNeighbors
 

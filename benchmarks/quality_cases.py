@@ -1,8 +1,8 @@
-"""Judging maps: one measure alone, and all of them."""
+"""Cases of the quality measures: trustworthiness alone, and all of `lowd.evaluate`."""
 
 from __future__ import annotations
 
-from cases import Bar, Case, Tool
+from cases import Case, Target, Tool
 
 
 def peer(name: str, needs: str) -> Tool:
@@ -11,39 +11,42 @@ def peer(name: str, needs: str) -> Tool:
 
 QUALITY_CASES: dict[str, Case] = {
     "trust-10k": Case(
-        "trustworthiness of a map of 10000×784, all rows",
+        "trustworthiness of an embedding of 10000×784, all rows",
         "images",
         10_000,
         15,
-        "trust",
-        {"lowd": peer("LowdTrust", "lowd"), "scikit-learn": peer("SklearnTrust", "sklearn")},
-        bars=(Bar("scikit-learn", 10),),
+        "trustworthiness",
+        {
+            "lowd": peer("LowdTrustworthiness", "lowd"),
+            "scikit-learn": peer("SklearnTrustworthiness", "sklearn"),
+        },
+        targets=(Target("scikit-learn", 10),),
     ),
     "evaluate-10k": Case(
-        "evaluation of a map of 10000×784",
+        "evaluation of an embedding of 10000×784",
         "images",
         10_000,
         15,
-        "trust",
+        "trustworthiness",
         {"lowd": peer("LowdEvaluate", "lowd"), "ZADU": peer("Zadu", "zadu")},
-        bars=(Bar("ZADU", 10),),
+        targets=(Target("ZADU", 10),),
     ),
     "trust-70k": Case(
-        "trustworthiness of a map of 70000×784, all rows",
+        "trustworthiness of an embedding of 70000×784, all rows",
         "images",
         70_000,
         15,
-        "trust",
-        {"lowd": peer("LowdTrust", "lowd")},
-        bars=(Bar(seconds=60, bytes=2e9),),
+        "trustworthiness",
+        {"lowd": peer("LowdTrustworthiness", "lowd")},
+        targets=(Target(seconds=60, bytes=2e9),),
     ),
     "evaluate-million": Case(
-        "evaluation of a map of 1 million × 50, sampled rows",
+        "evaluation of an embedding of 1 million × 50, sampled rows",
         "clusters",
         1_000_000,
         15,
-        "trust",
+        "trustworthiness",
         {"lowd": peer("LowdEvaluate", "lowd")},
-        bars=(Bar(seconds=60, bytes=3e9),),
+        targets=(Target(seconds=60, bytes=3e9),),
     ),
 }

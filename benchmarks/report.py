@@ -1,4 +1,4 @@
-"""The table: a row per tool, the floor above them, each bar beside the peer it names."""
+"""RESULTS.md: a row per tool, the lower bound above them, each target beside its peer."""
 
 from __future__ import annotations
 
@@ -7,28 +7,30 @@ from math import inf
 from statistics import median, quantiles
 from typing import Any
 
-from cases import Bar
-from work import CASES
+from all_cases import CASES
+from cases import Target
 
 Entry = dict[str, Any]
 
-EXPLAINED = """\
+EXPLANATION = """\
 Every tool runs in fresh processes, in turn with the others, on the same float32 data with the same
-number of threads. Time is the median of warm calls of fit and transform together (or of what the
-work says) with the middle half of the calls in brackets; the first call comes after the imports.
-Memory is growth beyond the loaded data. Quality is computed for all tools by one float64 evaluator
-(`judges.py`); 0 is perfect, but for a cosine, where it is 1. *Floor* is the least arithmetic and
-memory traffic of the work as lowd does it, at the rates that BLAS reaches on this machine."""
+number of threads. Time is the median of warm calls of `fit_transform` (or of what the task says)
+with the interquartile range in brackets; the first call comes after the imports. Memory is the peak
+beyond the loaded data. Quality is computed for all tools by one float64 evaluator
+(`evaluators.py`); 0 is perfect, except for a cosine, where it is 1. *Floor* is a lower bound of the
+time: the least arithmetic and memory traffic of lowd's algorithm, at the rates that BLAS reaches on
+this machine. *Target* is what lowd must achieve: a speedup over the tool in whose row it stands, or
+a limit."""
 
 HEAD = """\
-| work | tool | time | first call | ÷ lowd | peak memory | quality | bar |
+| task | tool | time | first call | ÷ lowd | peak memory | quality | target |
 |---|---|--:|--:|--:|--:|---|---|"""
 
 
 def page(record: Entry) -> str:
-    """RESULTS.md of a record."""
+    """The text of RESULTS.md for a record."""
     machine, rates, versions = record["machine"], record["ceilings"], record["versions"]
-    # In the order of cases.py; name@1 follows name.
+    # In the order of all_cases.py; name@1 follows name.
     order = list(CASES)
     keys = sorted(record["cases"], key=lambda key: (order.index(_name(key)), key))
     cases = {key: record["cases"][key] for key in keys}
@@ -38,7 +40,7 @@ def page(record: Entry) -> str:
     lines = [
         "# Results",
         "",
-        EXPLAINED,
+        EXPLANATION,
         "",
         f"- {machine['cpu']}, {machine['cpus']} CPUs, {_bytes(machine['memory'])}, "
         f"{machine['system']}; matrix product {rates['flops'] / 1e9:.0f} GFLOP/s, "
@@ -57,73 +59,75 @@ def page(record: Entry) -> str:
 
 
 def rows(key: str, entry: Entry, rates: Entry) -> Iterator[str]:
-    """The case's rows of the table."""
-    tools, bars, work = entry["tools"], _bars(key, entry), _work(key, entry)
+    """The rows of a case in the table."""
+    tools, targets, task = entry["tools"], _targets(key, entry), _task(key, entry)
     if floor := entry.get("floor"):
         flops = rates["flops"] * entry["threads"] / rates["threads"]
         least = max(floor["flops"] / flops, floor["bytes"] / rates["bytes"])
         counts = f"{floor['flops'] / 1e9:.3g} GFLOP, {floor['bytes'] / 1e9:.2g} GB"
-        yield f"| {work} | *floor: {counts}* | *{_time(least)}* | | {_ratio(least, tools)} | | | |"
-        work = ""
+        yield f"| {task} | *floor: {counts}* | *{_time(least)}* | | {_ratio(least, tools)} | | | |"
+        task = ""
     for tool, runs in tools.items():
         if "error" in runs:
-            yield f"| {work} | {tool} | failed: {runs['error'][:90]} | | | | | |"
+            yield f"| {task} | {tool} | failed: {runs['error'][:90]} | | | | | |"
             continue
         memory = _bytes(median(runs["memory"])) if runs.get("memory") else ""
         cells = (
-            work,
+            task,
             f"**{tool}**" if tool == "lowd" else tool,
             _spread(_times(runs)),
             _time(median(runs["first"])),
             _ratio(median(_times(runs)), tools),
             memory,
             _quality(runs),
-            "; ".join(f"{bar}: {'yes' if met else '**no**'}" for bar, met in bars.get(tool, [])),
+            "; ".join(
+                f"{words}: {'yes' if met else '**no**'}" for words, met in targets.get(tool, [])
+            ),
         )
         yield f"| {' | '.join(cells)} |"
-        work = ""
+        task = ""
 
 
-def _bars(key: str, entry: Entry) -> dict[str, list[tuple[str, bool]]]:
-    """Each bar and whether it is met, by the tool in whose row it is shown."""
+def _targets(key: str, entry: Entry) -> dict[str, list[tuple[str, bool]]]:
+    """Each target and whether it is met, by the tool in whose row it is shown."""
     shown: dict[str, list[tuple[str, bool]]] = {}
     ours = entry["tools"].get("lowd", {})
     if "@" in key or "error" in ours or not ours:
         return shown
-    for bar in CASES[key].bars:
-        for words, met in _limits(bar, ours, median(_times(ours))):
+    for target in CASES[key].targets:
+        for words, met in _limits(target, ours, median(_times(ours))):
             shown.setdefault("lowd", []).append((words, met))
         peers = {
-            tool: _typical(runs, bar.cold)
+            tool: _typical(runs, target.cold)
             for tool, runs in entry["tools"].items()
-            if bar.peer and tool.startswith(bar.peer) and "error" not in runs
+            if target.peer and tool.startswith(target.peer) and "error" not in runs
         }
         if peers:
             fastest = min(peers, key=lambda tool: peers[tool])
-            met = peers[fastest] >= bar.times * _typical(ours, bar.cold)
-            words = f"at least {bar.times:g}" + (" in the first call" if bar.cold else "")
+            met = peers[fastest] >= target.times * _typical(ours, target.cold)
+            words = f"at least {target.times:g}×" + (" in the first call" if target.cold else "")
             shown.setdefault(fastest, []).append((words, met))
     return shown
 
 
-def _limits(bar: Bar, ours: Entry, time: float) -> Iterator[tuple[str, bool]]:
-    if bar.seconds < inf:
-        yield f"under {_time(bar.seconds)}", time < bar.seconds
-    if bar.bytes < inf:
-        yield f"under {_bytes(bar.bytes)}", max(ours["memory"]) < bar.bytes
-    for measure, most in bar.errors.items():
+def _limits(target: Target, ours: Entry, time: float) -> Iterator[tuple[str, bool]]:
+    if target.seconds < inf:
+        yield f"under {_time(target.seconds)}", time < target.seconds
+    if target.bytes < inf:
+        yield f"under {_bytes(target.bytes)}", max(ours["memory"]) < target.bytes
+    for measure, most in target.errors.items():
         yield f"{measure} under {most:g}", ours["quality"][measure] < most
 
 
 def _behind(key: str, entry: Entry) -> Iterator[str]:
-    """Peers that are faster, peers whose answer is clearly better, and bars that are missed."""
-    work = _work(key, entry)
+    """Peers that are faster, peers with a clearly better result, and missed targets."""
+    task = _task(key, entry)
     ours = entry["tools"]["lowd"]
     if "error" in ours:
-        yield f"- {work}: lowd failed."
+        yield f"- {task}: lowd failed."
         return
-    for tool, missed in _bars(key, entry).items():
-        yield from (f"- {work}: {words} ({tool}) is missed." for words, met in missed if not met)
+    for tool, missed in _targets(key, entry).items():
+        yield from (f"- {task}: {words} ({tool}) is missed." for words, met in missed if not met)
     for tool, runs in entry["tools"].items():
         if tool == "lowd" or "error" in runs:
             continue
@@ -132,9 +136,9 @@ def _behind(key: str, entry: Entry) -> Iterator[str]:
         ratio = median(_times(runs)) / median(_times(ours))
         if ratio < 1:
             worse = f", with a worse {measure}" if theirs > max(2 * mine, 1e-2) else ""
-            yield f"- {work}: {tool} takes {ratio:.2g} of lowd's time{worse}."
+            yield f"- {task}: {tool} takes {ratio:.2g} of lowd's time{worse}."
         if mine > max(2 * theirs, 1e-4):
-            yield f"- {work}: {tool} has {measure} {theirs:.1e}, lowd {mine:.1e}."
+            yield f"- {task}: {tool} has {measure} {theirs:.1e}, lowd {mine:.1e}."
 
 
 def _times(runs: Entry) -> list[float]:
@@ -176,8 +180,8 @@ def _bytes(size: float) -> str:
     return f"{size / 1e9:.3g} GB" if size >= 1e9 else f"{size / 1e6:.3g} MB"
 
 
-def _work(key: str, entry: Entry) -> str:
-    return entry["work"] + (", 1 thread" if key.endswith("@1") else "")
+def _task(key: str, entry: Entry) -> str:
+    return entry["task"] + (", 1 thread" if key.endswith("@1") else "")
 
 
 def _name(key: str) -> str:

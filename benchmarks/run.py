@@ -1,6 +1,6 @@
-"""lowd and its peers side by side.
+"""Compare lowd with its peers in time, memory and quality.
 
-Every tool runs in fresh processes, in turn with the others, on the same data, type and threads.
+Every tool runs in fresh processes, in turn with the others, on the same data, dtype and threads.
 Results go to results/<date>.json case by case, and the table of that file to RESULTS.md.
 """
 
@@ -26,16 +26,16 @@ import numpy as np
 
 import data
 import report
-from cases import Case, Start
-from judges import JUDGES
-from work import CASES
+from all_cases import CASES
+from cases import Case, Startup
+from evaluators import EVALUATORS
 
 HERE = Path(__file__).parent
 PACKAGES = """lowd numpy scipy scikit-learn scikit-learn-intelex tapkee faiss-cpu torch torchdr
     pynndescent hnswlib openTSNE zadu"""
 POOLS = ("LOWD", "OMP", "OPENBLAS", "MKL")
-LIMIT = 900  # seconds for one process
-SLOW = 5  # seconds of a first call after which one process is enough
+MAX_PROCESS_SECONDS = 900
+MAX_REPEATED_SECONDS = 5  # of a first call; slower tools run in one process only
 
 Entry = dict[str, Any]
 
@@ -47,7 +47,7 @@ def main() -> None:
     if data.source()[0] != "Fashion-MNIST":
         print(f"{data.ADVICE} Using {data.source()[0]}.", file=sys.stderr)
     if os.getloadavg()[0] > 0.5 and not options.quick:
-        print("This machine is busy: the times will not mean much.", file=sys.stderr)
+        print("This machine is busy: the times are not reliable.", file=sys.stderr)
     today = HERE / "results" / f"{datetime.date.today()}.json"
     path = data.FOLDER / "quick.json" if options.quick else today
     path.parent.mkdir(exist_ok=True)
@@ -55,7 +55,7 @@ def main() -> None:
     record |= {"machine": _machine(), "versions": _versions(), "images": data.source()[0]}
     record["ceilings"] = _ceilings(options.threads)
     for name in options.names or CASES:
-        for key, entry in _measured(name, options):
+        for key, entry in _run_case(name, options):
             record["cases"][key] = entry
             path.write_text(json.dumps(record, indent=1) + "\n")
             print(*report.rows(key, entry, record["ceilings"]), sep="\n", flush=True)
@@ -68,7 +68,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("names", nargs="*", metavar="case", help=f"all, or of {', '.join(CASES)}")
     parser.add_argument("--repeat", type=int, default=3, help="fresh processes per tool (3)")
     parser.add_argument("--threads", type=int, default=2, help="the same for every tool (2)")
-    parser.add_argument("--quick", action="store_true", help="a rehearsal: small data, one process")
+    parser.add_argument("--quick", action="store_true", help="small data, one process per tool")
     options = parser.parse_args()
     if unknown := set(options.names) - set(CASES):
         parser.error(f"no case {', '.join(unknown)}; there are {', '.join(CASES)}")
@@ -77,19 +77,19 @@ def _options() -> argparse.Namespace:
     return options
 
 
-def _measured(name: str, options: Any) -> Iterator[tuple[str, Entry]]:
-    """The case, and once more with one thread if it is to show its scaling."""
+def _run_case(name: str, options: Any) -> Iterator[tuple[str, Entry]]:
+    """The results of a case, and of the same with one thread if its scaling is to be shown."""
     case = CASES[name]
-    if isinstance(case, Start):
-        yield name, _started(case, options)
+    if isinstance(case, Startup):
+        yield name, _time_startup(case, options)
         return
-    yield name, _compared(name, case, options.threads, options)
+    yield name, _compare(name, case, options.threads, options)
     if case.scales and options.threads > 1:
-        yield f"{name}@1", _compared(name, case, 1, options)
+        yield f"{name}@1", _compare(name, case, 1, options)
 
 
-def _compared(name: str, case: Case, threads: int, options: Any) -> Entry:
-    """All tools in turn, round after round; then their answers are judged."""
+def _compare(name: str, case: Case, threads: int, options: Any) -> Entry:
+    """Run all tools in turn, round after round; then evaluate their results."""
     n = max(case.rows // 35, 250) if options.quick else case.rows
     data.file(case.data, n)
     tools: dict[str, Entry] = {
@@ -100,7 +100,7 @@ def _compared(name: str, case: Case, threads: int, options: Any) -> Entry:
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(options.repeat):
             for number, (tool, runs) in enumerate(tools.items()):
-                if "error" in runs or max(runs["first"], default=0) > SLOW:
+                if "error" in runs or max(runs["first"], default=0) > MAX_REPEATED_SECONDS:
                     continue
                 found = _run(name, tool, n, threads, options.repeat, f"{folder}/{number}.npz")
                 if "error" in found:
@@ -110,17 +110,17 @@ def _compared(name: str, case: Case, threads: int, options: Any) -> Entry:
                     runs["warm"] += found["warm"]
                     runs["memory"].append(found["memory"])
         X = data.load(case.data, n)
-        score = JUDGES[case.judge](X, case.k)
+        score = EVALUATORS[case.evaluator](X, case.k)
         for number, runs in enumerate(tools.values()):
             if "error" not in runs:
                 with np.load(f"{folder}/{number}.npz") as arrays:
                     runs["quality"] = {m: float(v) for m, v in score(dict(arrays)).items()}
-    entry = {**_about(case, n), "threads": threads, "shape": X.shape, "tools": tools}
+    entry = {**_describe(case, n), "threads": threads, "shape": X.shape, "tools": tools}
     return entry | {"floor": case.floor(*X.shape)._asdict()} if case.floor else entry
 
 
 def _run(name: str, tool: str, n: int, threads: int, repeat: int, out: str) -> Entry:
-    """One process; its times, or the last line of its complaint."""
+    """Run one process; its times, or the last line of its error."""
     command = [sys.executable, HERE / "worker.py", name, tool, n, threads, repeat, out]
     pools = {f"{pool}_NUM_THREADS": str(threads) for pool in POOLS}
     try:
@@ -129,18 +129,18 @@ def _run(name: str, tool: str, n: int, threads: int, repeat: int, out: str) -> E
             env=os.environ | pools,
             capture_output=True,
             text=True,
-            timeout=LIMIT,
+            timeout=MAX_PROCESS_SECONDS,
         )
     except subprocess.TimeoutExpired:
-        return {"error": f"more than {LIMIT} s"}
+        return {"error": f"more than {MAX_PROCESS_SECONDS} s"}
     if done.returncode:
         return {"error": (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]}
     result: Entry = json.loads(done.stdout.splitlines()[-1])
     return result
 
 
-def _started(case: Start, options: Any) -> Entry:
-    """Fresh interpreters in turn, the bare one among them."""
+def _time_startup(case: Startup, options: Any) -> Entry:
+    """Time fresh interpreters in turn, a bare one among them."""
     lines = {"": "pass"} | {
         tool: line for tool, (module, line) in case.lines.items() if _installed(module)
     }
@@ -155,13 +155,13 @@ def _started(case: Start, options: Any) -> Entry:
         tool: {"first": [times[0] - bare], "warm": [time - bare for time in times[1:]]}
         for tool, times in seconds.items()
     }
-    return {**_about(case), "threads": options.threads, "bare interpreter": bare, "tools": tools}
+    return {**_describe(case), "threads": options.threads, "bare interpreter": bare, "tools": tools}
 
 
-def _about(case: Case | Start, n: int | None = None) -> Entry:
-    rehearsed = isinstance(case, Case) and n != case.rows
+def _describe(case: Case | Startup, n: int | None = None) -> Entry:
+    reduced = isinstance(case, Case) and n != case.rows
     return {
-        "work": f"{case.work} (rehearsed with {n} rows)" if rehearsed else case.work,
+        "task": f"{case.task} (reduced to {n} rows)" if reduced else case.task,
         "when": datetime.datetime.now().isoformat(timespec="seconds"),
         "load": os.getloadavg()[0],
     }
@@ -183,8 +183,8 @@ def _versions() -> dict[str, str | None]:
 
 def _machine() -> Entry:
     info = Path("/proc/cpuinfo")
-    words = info.read_text().splitlines() if info.exists() else []
-    model = next((line.split(":")[1] for line in words if "model name" in line), "")
+    lines = info.read_text().splitlines() if info.exists() else []
+    model = next((line.split(":")[1] for line in lines if "model name" in line), "")
     return {
         "cpu": model.strip() or platform.processor(),
         "cpus": os.cpu_count(),
@@ -194,7 +194,7 @@ def _machine() -> Entry:
 
 
 def _ceilings(threads: int) -> dict[str, float]:
-    """Rates that BLAS reaches here: float32 products and reads of a matrix, best of five."""
+    """Peak rates of BLAS on this machine: float32 products and reads of a matrix, best of five."""
     code = """
 import numpy as np, time
 def best(f):

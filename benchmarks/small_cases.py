@@ -1,4 +1,4 @@
-"""Small data, where fixed costs decide: what is measured, with which tools."""
+"""Cases of small data, where fixed costs dominate."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from cases import (
     sklearn_pca,
     tapkee,
 )
-from embedding_cases import embedded
-from graph_cases import GRAPH_CASES, local, manifold, spectral
-from scaling_cases import smacof
+from embedding_cases import tsne
+from graph_cases import GRAPH_CASES, lle_family, manifold, spectral
+from mds_cases import smacof
 
 N = 1000
 DISTANCES = {"n_components": 2, "metric": "precomputed"}
 
 
-def unrolled(name: str, arm: str) -> Case:
+def small_roll(name: str, variant: str) -> Case:
     """A method of the LLE family on a small Swiss roll."""
-    work = f"{name}, {N}-point Swiss roll, 12 neighbors"
-    return replace(local(name, arm, 0, {}), work=work, rows=N, bars=())
+    task = f"{name}, {N}-point Swiss roll, 12 neighbors"
+    return replace(lle_family(name, variant, 0, {}), task=task, rows=N, targets=())
 
 
 SKLEARN_TSNE = Tool("sklearn.manifold:TSNE", {"n_components": 2, "max_iter": 750, "n_jobs": 2})
-TSNE = embedded(N, ())
+TSNE = tsne(N, ())
 LAPLACIAN = GRAPH_CASES["laplacian"]
 
 SMALL_CASES: dict[str, Case] = {
@@ -39,7 +39,7 @@ SMALL_CASES: dict[str, Case] = {
         "components",
         N,
         2,
-        "principal",
+        "principal_subspace",
         lowd("PCA", 2)
         | sklearn_pca(2, "auto", "randomized")
         | intelex_pca(2, "auto")
@@ -51,7 +51,7 @@ SMALL_CASES: dict[str, Case] = {
         "images",
         N,
         10,
-        "principal",
+        "principal_subspace",
         lowd("PCA", 10) | sklearn_pca(10, "auto", "randomized", "arpack") | intelex_pca(10, "auto"),
     ),
     "small-gaussian": Case(
@@ -59,7 +59,7 @@ SMALL_CASES: dict[str, Case] = {
         "images",
         N,
         50,
-        "ratios",
+        "distance_ratios",
         lowd("GaussianRandomProjection", 50, random_state=0)
         | {"scikit-learn Gaussian": projection("GaussianRandomProjection", 50)},
     ),
@@ -68,7 +68,7 @@ SMALL_CASES: dict[str, Case] = {
         "distances",
         N,
         2,
-        "scaled",
+        "classical_mds",
         lowd("ClassicalMDS", 2, metric="precomputed")
         | {"scikit-learn ClassicalMDS": Tool("sklearn.manifold:ClassicalMDS", DISTANCES)},
     ),
@@ -85,22 +85,22 @@ SMALL_CASES: dict[str, Case] = {
         "roll",
         N,
         2,
-        "unrolled",
+        "swiss_roll",
         lowd("Isomap", 2, n_neighbors=10) | {"scikit-learn": manifold("Isomap", 2, n_neighbors=10)},
     ),
-    "small-lle": unrolled("LocallyLinearEmbedding", "standard"),
-    "small-modified-lle": unrolled("ModifiedLLE", "modified"),
-    "small-hessian-lle": unrolled("HessianLLE", "hessian"),
-    "small-ltsa": unrolled("LTSA", "ltsa"),
+    "small-lle": small_roll("LocallyLinearEmbedding", "standard"),
+    "small-modified-lle": small_roll("ModifiedLLE", "modified"),
+    "small-hessian-lle": small_roll("HessianLLE", "hessian"),
+    "small-ltsa": small_roll("LTSA", "ltsa"),
     "small-laplacian": replace(
         LAPLACIAN,
-        work=f"Laplacian eigenmaps, {N}×50 of images, 15 neighbors",
+        task=f"Laplacian eigenmaps, {N}×50 of images, 15 neighbors",
         rows=N,
-        tools={**LAPLACIAN.tools, **spectral()},  # a second job takes it longer here
-        bars=(),
+        tools={**LAPLACIAN.tools, **spectral()},  # a second job is slower here
+        targets=(),
     ),
     "small-diffusion": replace(
-        GRAPH_CASES["diffusion"], work=f"Diffusion maps, {N}×50 of images, dense kernel", rows=N
+        GRAPH_CASES["diffusion"], task=f"Diffusion maps, {N}×50 of images, dense kernel", rows=N
     ),
     "small-smacof": Case(
         "MDS, 300×50 of images", "components", 300, 2, "stress", lowd("MDS", 2) | smacof()
@@ -110,7 +110,7 @@ SMALL_CASES: dict[str, Case] = {
         "components",
         300,
         2,
-        "order",
+        "nonmetric_stress",
         lowd("NonMetricMDS", 2) | smacof(metric_mds=False),
     ),
     "small-tsne": replace(TSNE, tools={**TSNE.tools, "scikit-learn": SKLEARN_TSNE}),

@@ -1,6 +1,6 @@
-"""One tool on one case in a fresh process: first call, warm calls, peak memory, the result.
+"""Run one tool on one case in a fresh process: first call, warm calls, peak memory, the result.
 
-Prints one line of JSON; arrays for the judge go to the file named on the command line.
+Prints one line of JSON; arrays for the evaluator go to the file named on the command line.
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ from typing import Any
 import numpy as np
 
 import data
+from all_cases import CASES
 from cases import Case, Tool
-from work import CASES
 
-# What judges need of a fitted model -> the names tools have for it.
+# What evaluators need of a fitted model -> the attributes that tools have for it.
 LEARNED = {
-    "axes": ("components_",),
+    "components": ("components_",),
     "landmarks": ("landmarks_", "component_indices_"),
     "scale": ("scale_",),
     "divergence": ("kl_divergence_",),
     "force_error": ("force_error_",),
 }
+Timed = tuple[dict[str, Any], dict[str, Any]]  # seconds and bytes; arrays for the evaluator
 STATUS = Path("/proc/self/status")
-HELD_OUT, NEW = 200, 7000
-BUDGET = 20.0  # seconds of calls in one process, after which none is begun
+N_SINGLE_ROWS, N_NEW_POINTS = 200, 7000  # held out for `row` and for `new`
+MAX_SECONDS = 20.0  # of calls in one process, after which no call begins
 
 
 def main(name: str, tool: str, rows: int, threads: int, repeat: int, out: str) -> None:
@@ -44,21 +45,20 @@ def main(name: str, tool: str, rows: int, threads: int, repeat: int, out: str) -
     warnings.simplefilter("ignore")
     model = _class(case.tools[tool])
     X = data.load(case.data, rows)
-    job = {"fit_transform": _whole, "row": _single, "new": _together}[case.job]
-    times, arrays = job(model, case.tools[tool], X, repeat)
+    times, arrays = JOBS[case.job](model, case.tools[tool], X, repeat)
     np.savez(out, **arrays)
     print(json.dumps(times))
 
 
-def _whole(make: Any, tool: Tool, X: Any, repeat: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """fit_transform of all rows, by a new model each time."""
+def _fit_transform(make: Any, tool: Tool, X: Any, repeat: int) -> Timed:
+    """fit_transform of all rows, with a new model each time."""
     before = _reset_peak()
     first, model, Y = _timed(make, tool, X)
     peak = _peak() - before
     warm: list[float] = []
-    # Short calls are repeated until the median means something.
+    # Short calls are repeated until their median is reliable.
     while len(warm) < repeat or (sum(warm) < 0.5 and len(warm) < 50):
-        if first + sum(warm) > BUDGET and (warm or not tool.compiles):
+        if first + sum(warm) > MAX_SECONDS and (warm or not tool.compiles):
             break
         del model, Y
         seconds, model, Y = _timed(make, tool, X)
@@ -74,39 +74,42 @@ def _timed(make: Any, tool: Tool, X: Any) -> tuple[float, Any, Any]:
     return perf_counter() - start, model, Y
 
 
-def _single(make: Any, tool: Tool, X: Any, repeat: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """transform of held-out rows one at a time, by a model fitted before the clock starts."""
+def _transform_rows(make: Any, tool: Tool, X: Any, repeat: int) -> Timed:
+    """transform of held-out rows one at a time, by a model fitted before the timing."""
     model = make(**tool.params)
-    model.fit(X[:-HELD_OUT])
-    rows = X[-HELD_OUT:]
+    model.fit(X[:-N_SINGLE_ROWS])
+    rows = X[-N_SINGLE_ROWS:]
     before = _reset_peak()
-    warm, places = [], []
+    warm, Y = [], []
     for _ in range(repeat):
-        places.clear()
-        for i in range(HELD_OUT):
+        Y.clear()
+        for i in range(N_SINGLE_ROWS):
             start = perf_counter()
-            places.append(model.transform(rows[i : i + 1]))
+            Y.append(model.transform(rows[i : i + 1]))
             warm.append(perf_counter() - start)
     times = {"first": warm.pop(0), "warm": warm, "memory": _peak() - before}
-    return times, {"Y": np.vstack(places), "batch": np.asarray(model.transform(rows))}
+    return times, {"Y": np.vstack(Y), "batch": np.asarray(model.transform(rows))}
 
 
-def _together(make: Any, tool: Tool, X: Any, repeat: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """transform of many new rows at once, by a model fitted before the clock starts."""
+def _transform_batch(make: Any, tool: Tool, X: Any, repeat: int) -> Timed:
+    """transform of many new points at once, by a model fitted before the timing."""
     model = make(**tool.params)
-    known = model.fit_transform(X[:-NEW])
+    known = model.fit_transform(X[:-N_NEW_POINTS])
     before = _reset_peak()
     warm: list[float] = []
-    while not warm or (len(warm) <= repeat and sum(warm) < BUDGET):
+    while not warm or (len(warm) <= repeat and sum(warm) < MAX_SECONDS):
         start = perf_counter()
-        places = model.transform(X[-NEW:])
+        Y = model.transform(X[-N_NEW_POINTS:])
         warm.append(perf_counter() - start)
     times = {
         "first": warm.pop(0) if warm[1:] else warm[0],
         "warm": warm,
         "memory": _peak() - before,
     }
-    return times, {"Y": np.asarray(places), "known": np.asarray(known)}
+    return times, {"Y": np.asarray(Y), "known": np.asarray(known)}
+
+
+JOBS = {"fit_transform": _fit_transform, "row": _transform_rows, "new": _transform_batch}
 
 
 def _class(tool: Tool) -> Any:
@@ -125,7 +128,7 @@ def _learned(model: Any) -> dict[str, Any]:
 
 
 def _peak() -> int:
-    """The largest resident size so far, in bytes."""
+    """Peak resident set size so far, in bytes."""
     if STATUS.exists():  # getrusage would begin with the size of the process that started this one
         line = next(line for line in STATUS.read_text().splitlines() if "VmHWM" in line)
         return int(line.split()[1]) * 1024
@@ -134,14 +137,14 @@ def _peak() -> int:
 
 
 def _reset_peak() -> int:
-    """Forget the peak of importing and loading, where the system can, and return what is left."""
+    """Reset the peak after importing and loading, where the system can, and return the new one."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
     return _peak()
 
 
 def _limit_memory() -> None:
-    """A tool that needs more than the machine has fails alone, not by the kernel's choice."""
+    """Let a tool that needs more memory than the machine has fail alone, without the OOM killer."""
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     resource.setrlimit(resource.RLIMIT_DATA, (int(0.8 * memory), resource.RLIM_INFINITY))
 

@@ -1,16 +1,16 @@
-"""Everything that is measured, in order."""
+"""All benchmark cases, in the order of the table."""
 
 from __future__ import annotations
 
 from cases import CASES as BASIC_CASES
-from cases import Case, Start
+from cases import Case, Startup
 from diagnosis_cases import DIAGNOSIS_CASES
 from embedding_cases import EMBEDDING_CASES
 from graph_cases import GRAPH_CASES
+from mds_cases import MDS_CASES
 from neighbor_cases import NEIGHBOR_CASES
 from quality_cases import QUALITY_CASES
-from scaling_cases import SCALING_CASES
 from small_cases import SMALL_CASES
 
-CASES: dict[str, Case | Start] = BASIC_CASES | NEIGHBOR_CASES | GRAPH_CASES | SCALING_CASES
+CASES: dict[str, Case | Startup] = BASIC_CASES | NEIGHBOR_CASES | GRAPH_CASES | MDS_CASES
 CASES |= EMBEDDING_CASES | SMALL_CASES | DIAGNOSIS_CASES | QUALITY_CASES

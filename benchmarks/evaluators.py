@@ -1,8 +1,8 @@
-"""How good each tool's answer is, by one float64 evaluator against an exact answer.
+"""Errors of each tool's result, by one float64 evaluator against an exact reference.
 
-A judge takes the data and k, finds the exact answer once, and returns a function that scores a
-tool's arrays (`Y`, and `axes`, `landmarks`, ... where it has them): measures by name, the
-decisive one first, 0 the best (1 for a cosine).
+An evaluator takes the data and k, computes the reference once, and returns a function that scores a
+tool's arrays (`Y`, and `components`, `landmarks`, ... where it has them): measures by name, the
+most important first, 0 the best (1 for a cosine).
 """
 
 from __future__ import annotations
@@ -19,51 +19,51 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from scipy.spatial.distance import pdist
 
 import data
-from quality_peers import place
+from quality_peers import embed
 
 Arrays = dict[str, Any]
 Score = Callable[[Arrays], dict[str, float]]
 
 
-def principal(X: Any, k: int) -> Score:
-    """Sine of the largest angle to the true axes, and share of the attainable variance lost."""
-    mean, values, V = true_axes(X, k)
+def principal_subspace(X: Any, k: int) -> Score:
+    """Sine of the largest angle to the true subspace, and share of the attainable variance lost."""
+    mean, values, V = true_components(X, k)
 
     def score(found: Arrays) -> dict[str, float]:
-        W = np.linalg.qr(found_axes(X, found, mean))[0]
+        W = np.linalg.qr(found_components(X, found, mean))[0]
         kept = np.square(X @ W - mean @ W).sum()
-        return {"angle": sine(W, V), "loss": max(1 - kept / values.sum(), 0)}
+        return {"angle": sine(W, V), "variance loss": max(1 - kept / values.sum(), 0)}
 
     return score
 
 
-def axes(X: Any, k: int) -> Score:
-    """The axis that is farthest from the true one of its rank."""
-    mean, _, V = true_axes(X, k)
+def principal_axes(X: Any, k: int) -> Score:
+    """Sine and cosine of the largest angle between a component and the true one of its rank."""
+    mean, _, V = true_components(X, k)
 
     def score(found: Arrays) -> dict[str, float]:
-        W = found_axes(X, found, mean)
+        W = found_components(X, found, mean)
         W = W[:, np.argsort(-np.square(X @ W - mean @ W).sum(0))]  # Tapkee's are ascending
         cosine = min(np.abs((W / np.linalg.norm(W, axis=0) * V).sum(0)).min(), 1)
-        return {"sin": np.sqrt(1 - cosine**2), "cosine": cosine}
+        return {"sine": np.sqrt(1 - cosine**2), "cosine": cosine}
 
     return score
 
 
-def scaled(X: Any, k: int) -> Score:
-    """Distance to the exact map after the best rotation, and stress on sampled pairs."""
+def classical_mds(X: Any, k: int) -> Score:
+    """Procrustes distance to the exact embedding, and stress on sampled pairs."""
     rows = data.load("images", len(X)).astype(np.float64)
-    mean, _, V = true_axes(rows, k)
+    mean, _, V = true_components(rows, k)
     exact = (rows - mean) @ V
     i, j = pairs(len(rows))
     wanted = np.linalg.norm(rows[i] - rows[j], axis=1)
 
     def score(found: Arrays) -> dict[str, float]:
         Y = found["Y"].astype(np.float64)
-        turn = scipy.linalg.orthogonal_procrustes(Y, exact)[0]
+        rotation = scipy.linalg.orthogonal_procrustes(Y, exact)[0]
         got = np.linalg.norm(Y[i] - Y[j], axis=1)
         return {
-            "distance": np.linalg.norm(Y @ turn - exact) / np.linalg.norm(exact),
+            "Procrustes": np.linalg.norm(Y @ rotation - exact) / np.linalg.norm(exact),
             "stress": np.linalg.norm(got - wanted) / np.linalg.norm(wanted),
         }
 
@@ -72,7 +72,7 @@ def scaled(X: Any, k: int) -> Score:
 
 def kernel(name: str, X: Any, k: int) -> Score:
     """Sine of the largest angle to the true subspace, and worst relative eigenvalue error."""
-    values, V = true_kernel_axes(X, name, k)
+    values, V = true_kernel_components(X, name, k)
 
     def score(found: Arrays) -> dict[str, float]:
         Y = found["Y"].astype(np.float64)
@@ -85,7 +85,7 @@ def kernel(name: str, X: Any, k: int) -> Score:
     return score
 
 
-def trace(X: Any, k: int) -> Score:  # noqa: ARG001 - a judge's arguments
+def kernel_trace(X: Any, k: int) -> Score:  # noqa: ARG001 - the arguments of an evaluator
     """Share of the kernel's trace that the landmarks do not explain."""
     from sklearn.metrics.pairwise import rbf_kernel
 
@@ -94,8 +94,8 @@ def trace(X: Any, k: int) -> Score:  # noqa: ARG001 - a judge's arguments
             return {}
         L = X[found["landmarks"]].astype(np.float64)
         values, V = np.linalg.eigh(rbf_kernel(L))
-        sound = values > 1e-12 * values[-1]
-        whiten = V[:, sound] / np.sqrt(values[sound])
+        nonzero = values > 1e-12 * values[-1]
+        whiten = V[:, nonzero] / np.sqrt(values[nonzero])
         blocks = np.array_split(X, max(1, len(X) // 5000))
         kept = sum(np.square(rbf_kernel(B.astype(np.float64), L) @ whiten).sum() for B in blocks)
         return {"trace error": 1 - kept / len(X)}
@@ -103,8 +103,8 @@ def trace(X: Any, k: int) -> Score:  # noqa: ARG001 - a judge's arguments
     return score
 
 
-def ratios(X: Any, k: int) -> Score:  # noqa: ARG001
-    """How far squared distances change: the worst sampled pair, and the mean of all."""
+def distance_ratios(X: Any, k: int) -> Score:  # noqa: ARG001
+    """Relative change of squared distances: the largest of the sampled pairs, and the mean."""
     i, j = pairs(len(X))
     before = np.square(X[i].astype(np.float64) - X[j]).sum(1)
     i, j, before = (values[before > 0] for values in (i, j, before))
@@ -112,34 +112,34 @@ def ratios(X: Any, k: int) -> Score:  # noqa: ARG001
     def score(found: Arrays) -> dict[str, float]:
         Y = found["Y"].astype(np.float64) * found.get("scale", 1.0)
         change = np.square(Y[i] - Y[j]).sum(1) / before - 1
-        return {"worst pair": np.abs(change).max(), "mean": abs(change.mean())}
+        return {"max distortion": np.abs(change).max(), "mean distortion": abs(change.mean())}
 
     return score
 
 
 def stress(X: Any, k: int) -> Score:  # noqa: ARG001
-    """Stress-1 over all pairs of Euclidean distances, as the map stands and at its best scale."""
+    """Stress-1 over all pairs of Euclidean distances, as embedded and at the best scale."""
     wanted = pdist(X.astype(np.float64))
 
     def score(found: Arrays) -> dict[str, float]:
         got = pdist(found["Y"].astype(np.float64))
-        away = 1 - (wanted @ got) ** 2 / (wanted @ wanted) / (got @ got)
+        residual = 1 - (wanted @ got) ** 2 / (wanted @ wanted) / (got @ got)
         return {
             "stress-1": np.linalg.norm(got - wanted) / np.linalg.norm(got),
-            "scaled": np.sqrt(max(away, 0)),
+            "scaled stress-1": np.sqrt(max(residual, 0)),
         }
 
     return score
 
 
-def order(X: Any, k: int) -> Score:  # noqa: ARG001
-    """Stress-1 against the best rising function of Euclidean distances."""
-    ranks = np.argsort(pdist(X.astype(np.float64)), kind="stable")
+def nonmetric_stress(X: Any, k: int) -> Score:  # noqa: ARG001
+    """Stress-1 against the isotonic regression on Euclidean distances."""
+    order = np.argsort(pdist(X.astype(np.float64)), kind="stable")
 
     def score(found: Arrays) -> dict[str, float]:
-        got = pdist(found["Y"].astype(np.float64))[ranks]
-        fitted = isotonic_regression(got).x
-        return {"stress-1": np.linalg.norm(got - fitted) / np.linalg.norm(got)}
+        got = pdist(found["Y"].astype(np.float64))[order]
+        disparities = isotonic_regression(got).x
+        return {"stress-1": np.linalg.norm(got - disparities) / np.linalg.norm(got)}
 
     return score
 
@@ -151,16 +151,16 @@ def sampled_stress(X: Any, k: int) -> Score:  # noqa: ARG001
 
     def score(found: Arrays) -> dict[str, float]:
         got = np.linalg.norm(found["Y"][i].astype(np.float64) - found["Y"][j], axis=1)
-        away = 1 - (wanted @ got) ** 2 / (wanted @ wanted) / (got @ got)
-        return {"scaled": np.sqrt(max(away, 0))}
+        residual = 1 - (wanted @ got) ** 2 / (wanted @ wanted) / (got @ got)
+        return {"scaled stress-1": np.sqrt(max(residual, 0))}
 
     return score
 
 
-def unrolled(X: Any, k: int) -> Score:  # noqa: ARG001
-    """Share of the true strip that no affine image of the map explains, and no scaled one.
+def swiss_roll(X: Any, k: int) -> Score:  # noqa: ARG001
+    """Relative error of the true coordinates after the best affine map, and the best similarity.
 
-    The LLE family finds the strip up to an affine map; Isomap up to one scale.
+    The LLE family finds the coordinates up to an affine map; Isomap up to a similarity.
     """
     truth = data.unrolled(len(X))
     truth -= truth.mean(0)
@@ -169,19 +169,19 @@ def unrolled(X: Any, k: int) -> Score:  # noqa: ARG001
         Y = found["Y"].astype(np.float64)
         Y -= Y.mean(0)
         fit = Y @ np.linalg.lstsq(Y, truth, rcond=None)[0]
-        turn, scale = scipy.linalg.orthogonal_procrustes(Y, truth)
-        rigid = Y @ turn * (scale / np.square(Y).sum())
+        rotation, scale = scipy.linalg.orthogonal_procrustes(Y, truth)
+        similar = Y @ rotation * (scale / np.square(Y).sum())
         size = np.linalg.norm(truth)
         return {
-            "affine": np.linalg.norm(fit - truth) / size,
-            "similar": np.linalg.norm(rigid - truth) / size,
+            "affine error": np.linalg.norm(fit - truth) / size,
+            "similarity error": np.linalg.norm(similar - truth) / size,
         }
 
     return score
 
 
-def labels(X: Any, k: int) -> Score:  # noqa: ARG001
-    """Share of points whose 15 nearest in the map vote for another class (on 5,000 of them)."""
+def class_errors(X: Any, k: int) -> Score:  # noqa: ARG001
+    """Error rate of a 15-nearest-neighbor classifier in the embedding (on 5,000 samples)."""
     from scipy.spatial import cKDTree
 
     known = data.labels(len(X))
@@ -199,7 +199,7 @@ def labels(X: Any, k: int) -> Score:  # noqa: ARG001
 
 
 def held_out(X: Any, k: int) -> Score:  # noqa: ARG001
-    """The same for new rows among the training rows, and for these among themselves."""
+    """The same for new points, and for training points left out of their own vote."""
     from scipy.spatial import cKDTree
 
     known = data.labels(len(X))
@@ -208,88 +208,88 @@ def held_out(X: Any, k: int) -> Score:  # noqa: ARG001
         if known is None:
             return {}
         tree, n = cKDTree(found["known"].astype(np.float64)), len(found["known"])
-        wrong = {}
-        for name, places, own in (("new", found["Y"], 0), ("training", found["known"][::9], 1)):
-            near = tree.query(places.astype(np.float64), 15 + own)[1][:, own:]
+        errors = {}
+        for name, Y, own in (("new", found["Y"], 0), ("training", found["known"][::9], 1)):
+            near = tree.query(Y.astype(np.float64), 15 + own)[1][:, own:]
             votes = np.apply_along_axis(np.bincount, 1, known[near], minlength=10)
             truth = known[n:] if name == "new" else known[:n:9]
-            wrong[f"15-NN error, {name}"] = float((votes.argmax(1) != truth).mean())
-        return wrong
+            errors[f"15-NN error, {name}"] = float((votes.argmax(1) != truth).mean())
+        return errors
 
     return score
 
 
-def told(X: Any, k: int) -> Score:  # noqa: ARG001
-    """What the tool says of itself, where a judge would take longer than the work."""
+def self_reported(X: Any, k: int) -> Score:  # noqa: ARG001
+    """Measures that the tool reports, where an evaluator would take longer than the fit."""
 
     def score(found: Arrays) -> dict[str, float]:
-        lost = float((~np.isfinite(found["Y"])).any(1).sum())
+        bad = float((~np.isfinite(found["Y"])).any(1).sum())
         own = {"KL": "divergence", "force error": "force_error"}
         known = {name: float(found[key]) for name, key in own.items() if key in found}
-        return {"lost rows": lost, **known}
+        return {"non-finite rows": bad, **known}
 
     return score
 
 
-def neighbors(X: Any, k: int) -> Score:
+def missed_neighbors(X: Any, k: int) -> Score:
     """Share of the true neighbors of 500 rows that were missed; ties count as found."""
     rows = np.random.default_rng(0).choice(len(X), min(500, len(X)), replace=False)
     mean = X.mean(0)
     lengths = np.square(X - mean).sum(1)
-    reach = np.empty(len(rows))
-    for i, row in enumerate(rows):  # a short list by products, then differences in float64
+    radii = np.empty(len(rows))  # squared distances to the k-th neighbor
+    for i, row in enumerate(rows):  # candidates by products, then differences in float64
         gaps = lengths - 2 * ((X @ (X[row] - mean)) - mean @ (X[row] - mean))
         near = np.argpartition(gaps, 2 * k + 50)[: 2 * k + 50]
         near = near[near != row]
         exact = np.square(X[near].astype(np.float64) - X[row].astype(np.float64)).sum(1)
-        reach[i] = np.partition(exact, k - 1)[k - 1]
+        radii[i] = np.partition(exact, k - 1)[k - 1]
 
     def score(found: Arrays) -> dict[str, float]:
         chosen = X[found["Y"][rows]].astype(np.float64) - X[rows, None].astype(np.float64)
-        hits = np.square(chosen).sum(2) <= reach[:, None] * (1 + 1e-12)
-        return {"missed": 1 - float(hits.mean())}
+        hits = np.square(chosen).sum(2) <= radii[:, None] * (1 + 1e-12)
+        return {"1 - recall": 1 - float(hits.mean())}
 
     return score
 
 
-def divergence(X: Any, k: int) -> Score:
-    """KL of one set of affinities (perplexity 30) from each map, with the exact normalizer."""
+def kl_divergence(X: Any, k: int) -> Score:
+    """KL divergence of one P (perplexity 30) from each embedding, with the exact Z."""
     import lowd
 
     P = lowd.TSNE(k, max_iter=1).fit(X).affinity_
     rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
-    classes = labels(X, k)
+    classes = class_errors(X, k)
 
     def score(found: Arrays) -> dict[str, float]:
         Y = found["Y"].astype(np.float64)
-        apart = ((Y[rows] - Y[P.indices]) ** 2).sum(1)
-        total = 0.0
+        squared = ((Y[rows] - Y[P.indices]) ** 2).sum(1)
+        Z = 0.0
         for i in range(0, len(Y), 500):
             squares = sum(np.subtract.outer(y[i : i + 500], y) ** 2 for y in Y.T)
-            total += (1 / (1 + squares)).sum()
-        kl = P.data @ (np.log(P.data) + np.log1p(apart)) + np.log(total - len(Y))
+            Z += (1 / (1 + squares)).sum()
+        kl = P.data @ (np.log(P.data) + np.log1p(squared)) + np.log(Z - len(Y))
         return {"KL": float(kl), **classes(found)}
 
     return score
 
 
-def finite(X: Any, k: int) -> Score:  # noqa: ARG001
-    """Rows whose place is not a number."""
-    return lambda found: {"lost rows": float((~np.isfinite(found["Y"])).any(1).sum())}
+def non_finite(X: Any, k: int) -> Score:  # noqa: ARG001
+    """Number of rows whose coordinates are not finite."""
+    return lambda found: {"non-finite rows": float((~np.isfinite(found["Y"])).any(1).sum())}
 
 
-def alone(X: Any, k: int) -> Score:  # noqa: ARG001
-    """Does a row go to the same place alone as among others?"""
+def batch_difference(X: Any, k: int) -> Score:  # noqa: ARG001
+    """Relative difference between rows transformed one at a time and in one batch."""
 
     def score(found: Arrays) -> dict[str, float]:
         batch = found["batch"].astype(np.float64)
-        return {"alone - in batch": np.abs(found["Y"] - batch).max() / np.abs(batch).max()}
+        return {"batch difference": np.abs(found["Y"] - batch).max() / np.abs(batch).max()}
 
     return score
 
 
-def intrinsic(X: Any, k: int) -> Score:  # noqa: ARG001
-    """Relative error of the dimension by two neighbors, against 2000 rows compared with all."""
+def intrinsic_dimension(X: Any, k: int) -> Score:  # noqa: ARG001
+    """Relative error of the two-NN dimension, against 2000 rows compared with all."""
     rows = np.random.default_rng(0).choice(len(X), min(len(X), 2000), replace=False)
     all_rows = X - X.mean(0, dtype=np.float64)
     squares = np.square(all_rows).sum(1)
@@ -299,65 +299,65 @@ def intrinsic(X: Any, k: int) -> Score:  # noqa: ARG001
         D[np.arange(len(part)), part] = np.inf
         one, two = np.partition(D, 1, axis=1)[:, :2].T
         logs.append(np.log(two / one) / 2)
-    waits = np.sort(np.concatenate(logs))
-    kept = int(0.9 * len(waits))
-    wanted = kept / (waits[:kept].sum() + (len(waits) - kept) * waits[kept - 1])
-    return lambda found: {"dimension": float(abs(found["Y"][0] / wanted - 1))}
+    ratios = np.sort(np.concatenate(logs))
+    kept = int(0.9 * len(ratios))  # the largest tenth is censored
+    wanted = kept / (ratios[:kept].sum() + (len(ratios) - kept) * ratios[kept - 1])
+    return lambda found: {"dimension error": float(abs(found["Y"][0] / wanted - 1))}
 
 
-def trust(X: Any, k: int) -> Score:
-    """Gap to the trustworthiness of 500 rows by sorting, less two of their standard errors."""
-    Y = place(X).astype(np.float64)
+def trustworthiness(X: Any, k: int) -> Score:
+    """Error of the trustworthiness against 500 rows by sorting, less two standard errors."""
+    Y = embed(X).astype(np.float64)
     n = len(X)
-    rows = np.random.default_rng(0).choice(n, 500, replace=False)
+    rows = np.random.default_rng(0).choice(n, min(500, n), replace=False)
     worst = k * (2 * n - 3 * k - 1) / 2
     values = np.empty(len(rows))
     for i, row in enumerate(rows):
         near, far = (np.square(Z - Z[row], dtype=np.float64).sum(1) for Z in (X, Y))
         near[row] = far[row] = -1
-        places = np.empty(n, int)
-        places[np.argsort(near, kind="stable")] = np.arange(n)
+        ranks = np.empty(n, int)
+        ranks[np.argsort(near, kind="stable")] = np.arange(n)
         listed = np.argsort(far, kind="stable")[1 : k + 1]
-        values[i] = 1 - np.maximum(places[listed] - k, 0).sum() / worst
+        values[i] = 1 - np.maximum(ranks[listed] - k, 0).sum() / worst
     error = 2 * values.std() * np.sqrt((1 - len(rows) / n) / len(rows))
     truth = values.mean()
 
     def score(found: Arrays) -> dict[str, float]:
-        return {"gap": max(abs(float(found["Y"].ravel()[0]) - truth) - error, 0)}
+        return {"error": max(abs(float(found["Y"].ravel()[0]) - truth) - error, 0)}
 
     return score
 
 
-JUDGES: dict[str, Callable[[Any, int], Score]] = {
-    judge.__name__: judge
-    for judge in (
-        principal,
-        axes,
-        scaled,
-        trace,
-        ratios,
-        unrolled,
-        labels,
+EVALUATORS: dict[str, Callable[[Any, int], Score]] = {
+    evaluator.__name__: evaluator
+    for evaluator in (
+        principal_subspace,
+        principal_axes,
+        classical_mds,
+        kernel_trace,
+        distance_ratios,
+        swiss_roll,
+        class_errors,
         held_out,
-        told,
-        neighbors,
-        intrinsic,
-        divergence,
-        finite,
-        alone,
+        self_reported,
+        missed_neighbors,
+        intrinsic_dimension,
+        kl_divergence,
+        non_finite,
+        batch_difference,
         stress,
-        order,
+        nonmetric_stress,
         sampled_stress,
-        trust,
+        trustworthiness,
     )
 } | {name: partial(kernel, name) for name in ("rbf", "poly", "cosine", "linear")}
 
 
-def true_axes(X: Any, k: int) -> tuple[Any, Any, Any]:
-    """Mean, largest eigenvalues of the scatter matrix and their axes, in float64."""
+def true_components(X: Any, k: int) -> tuple[Any, Any, Any]:
+    """Mean, leading eigenvalues and eigenvectors of the scatter matrix, in float64."""
     n, d = X.shape
     if sparse.issparse(X):
-        return _true_axes_of_sparse(X.astype(np.float64), k)
+        return _true_components_of_sparse(X.astype(np.float64), k)
     mean = X.mean(0, dtype=np.float64)
     C = X - mean
     if n < d:
@@ -368,8 +368,8 @@ def true_axes(X: Any, k: int) -> tuple[Any, Any, Any]:
     return mean, values[::-1], V[:, ::-1]
 
 
-def _true_axes_of_sparse(X: Any, k: int) -> tuple[Any, Any, Any]:
-    """ARPACK to full precision on the Gram matrix, centered by hand."""
+def _true_components_of_sparse(X: Any, k: int) -> tuple[Any, Any, Any]:
+    """ARPACK to full precision on the Gram matrix, centered implicitly."""
     n = X.shape[0]
     mean = np.asarray(X.mean(0)).ravel()
 
@@ -382,8 +382,8 @@ def _true_axes_of_sparse(X: Any, k: int) -> tuple[Any, Any, Any]:
     return mean, values[::-1], V[:, ::-1]
 
 
-def true_kernel_axes(X: Any, name: str, k: int) -> tuple[Any, Any]:
-    """Largest eigenvalues and eigenvectors of the centered kernel matrix, in float64."""
+def true_kernel_components(X: Any, name: str, k: int) -> tuple[Any, Any]:
+    """Leading eigenvalues and eigenvectors of the centered kernel matrix, in float64."""
     from sklearn.metrics.pairwise import pairwise_kernels
 
     K = pairwise_kernels(X.astype(np.float64), metric=name)
@@ -394,10 +394,10 @@ def true_kernel_axes(X: Any, name: str, k: int) -> tuple[Any, Any]:
     return values[::-1], V[:, ::-1]
 
 
-def found_axes(X: Any, found: Arrays, mean: Any) -> Any:
-    """The tool's axes as columns; where it keeps none, those that give its Y from X."""
-    if "axes" in found:
-        return found["axes"].T.astype(np.float64)
+def found_components(X: Any, found: Arrays, mean: Any) -> Any:
+    """The tool's components as columns; where it keeps none, those that give its Y from X."""
+    if "components" in found:
+        return found["components"].T.astype(np.float64)
     C = X - mean
     return np.linalg.pinv(C.T @ C, rcond=1e-12, hermitian=True) @ (C.T @ found["Y"])
 
