@@ -10,7 +10,7 @@ import lowd
 from cases import rows_like
 from lowd.backends import resolve
 from lowd.core.estimator import Context
-from lowd.relations import Matrix
+from lowd.relations.matrices import DenseMatrix
 from lowd.solvers import centered as spectral
 from lowd.solvers import lanczos
 
@@ -31,7 +31,9 @@ def with_spectrum(values, seed=0):
 def solved(A, k, backend="native", **how):
     n = len(A)
     A = (A + A.T) / 2
-    return lanczos.leading_of(Matrix(A), np.full(n, n**-0.5), k, 1e-10, context(backend), **how)
+    return lanczos.leading_of(
+        DenseMatrix(A), np.full(n, n**-0.5), k, 1e-10, context(backend), **how
+    )
 
 
 @pytest.mark.parametrize("k", [1, 2, 10])
@@ -59,7 +61,7 @@ def test_it_gives_up_where_the_spectrum_is_flat(monkeypatch):
     A = with_spectrum(1 - np.arange(399) * 1e-7)
     monkeypatch.setattr(lanczos, "PASSES", 6)
     assert not solved(A, 2).converged
-    found = spectral.double_centered(Matrix(A), 2, context())
+    found = spectral.double_centered(DenseMatrix(A), 2, context())
     assert found.complete
     np.testing.assert_allclose(found.values, np.linalg.eigvalsh(A)[::-1], atol=1e-12)
 

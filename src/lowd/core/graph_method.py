@@ -30,14 +30,14 @@ class GraphMethod(Reducer):
             return super().transform(X, return_confidence=return_confidence)
         if return_confidence:
             self._check_support()
-        if not hasattr(self.map_, "through"):
+        if not hasattr(self.map_, "from_neighbors"):
             raise ParameterError(f"neighbors= would be ignored: map={self.map!r} needs none.")
         ops = resolve(self.backend, self.n_jobs)
         with self._watched():
             data = self._checked(X, ops)
             lists = check_lists_toward(neighbors, data.shape[0], self.n_samples_)
             near = self._of_points(select_listed(lists, None, float("inf")))
-            Y = cast_clipped(self.map_.through(data.items, near, ops), data.dtype)
+            Y = cast_clipped(self.map_.from_neighbors(data.items, near, ops), data.dtype)
             return (Y, self._confidence(data, ops)) if return_confidence else Y
 
     def _of_points(self, near: csr_array) -> csr_array:

@@ -26,9 +26,9 @@ class NeighborMap:
     def __call__(self, Q: Any, ops: Backend) -> Array:
         return self._placed(self.relation.toward(Q, ops), ops)
 
-    def through(self, Q: Any, near: csr_array, ops: Backend) -> Array:  # noqa: ARG002
+    def from_neighbors(self, Q: Any, near: csr_array, ops: Backend) -> Array:  # noqa: ARG002
         """Places of points whose neighbors are known, nearest first."""
-        return self._placed(self.relation.through(near, ops), ops)
+        return self._placed(self.relation.from_neighbors(near, ops), ops)
 
     def _placed(self, chances: Any, ops: Backend) -> Array:
         near, p, at = chances

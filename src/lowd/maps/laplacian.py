@@ -39,9 +39,9 @@ class MarkovMap:
 
         return blockwise(Q, 3 * len(self.means), place)
 
-    def through(self, Q: Any, near: csr_array, ops: Backend) -> Array:  # noqa: ARG002
+    def from_neighbors(self, Q: Any, near: csr_array, ops: Backend) -> Array:  # noqa: ARG002
         """Places of points whose neighbors are known, nearest first."""
-        return self._placed(self.relation.through(near), ops)
+        return self._placed(self.relation.from_neighbors(near), ops)
 
     def _placed(self, ties: Any, ops: Backend) -> Float64:
         table = self.weights[:, None] * np.column_stack([self.means, np.ones(len(self.means))])

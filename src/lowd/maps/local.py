@@ -26,7 +26,7 @@ class BarycentricMap:
     def __call__(self, Q: Array, ops: Backend) -> Array:
         return self._placed(Q, around(self.base, Q, self.n_neighbors, self.radius, ops), ops)
 
-    def through(self, Q: Array, near: csr_array, ops: Backend) -> Array:
+    def from_neighbors(self, Q: Array, near: csr_array, ops: Backend) -> Array:
         """Places of points whose neighbors are known."""
         return self._placed(Q, as_lists(near), ops)
 
@@ -52,7 +52,7 @@ class TangentMap:
     def __call__(self, Q: Array, ops: Backend) -> Array:
         return self._placed(Q, around(self.base, Q, self.n_neighbors, self.radius, ops))
 
-    def through(self, Q: Array, near: csr_array, ops: Backend) -> Array:  # noqa: ARG002
+    def from_neighbors(self, Q: Array, near: csr_array, ops: Backend) -> Array:  # noqa: ARG002
         """Places of points whose neighbors are known."""
         return self._placed(Q, as_lists(near))
 

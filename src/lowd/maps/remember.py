@@ -37,9 +37,11 @@ class Remember:
     def __call__(self, Q: Array, ops: Backend) -> Array:
         return self._recalled(Q, lambda new: self.then(Q[new], ops))
 
-    def through(self, Q: Array, near: csr_array, ops: Backend) -> Array:
+    def from_neighbors(self, Q: Array, near: csr_array, ops: Backend) -> Array:
         """Places of points whose neighbors are known, nearest first."""
-        return self._recalled(Q, lambda new: self.then.through(Q[new], csr_array(near[new]), ops))
+        return self._recalled(
+            Q, lambda new: self.then.from_neighbors(Q[new], csr_array(near[new]), ops)
+        )
 
     def _recalled(self, Q: Array, then: Callable[[NDArray[np.bool_]], Array]) -> Array:
         keys = row_keys(Q)

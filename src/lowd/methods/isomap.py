@@ -25,14 +25,11 @@ from ..graph.short_circuits import warn_of_short_circuits
 from ..input.ranges import FEW
 from ..input.validation import Data, Kind
 from ..maps.centered import GeodesicMap
-from ..relations.geodesics import (
-    SAMPLE,
-    TOGETHER,
-    Geodesics,
-    GraphWays,
-    MeasuredWays,
+from ..relations.geodesics import Geodesics, symmetrize_in_place
+from ..relations.residual_variance import (
+    MAX_SAMPLED_ROWS,
+    PATH_BLOCK_ENTRIES,
     residual_variance,
-    symmetrize,
 )
 from ..solvers.centered import centered_spectrum, check_count, formed, spectrum_memory
 from ..solvers.landmarks import candidates, check_landmarks, farthest_points, scaled_from
@@ -136,7 +133,7 @@ class Isomap(GraphMethod):
         memory.check(memory.Plan({"distances": n * n * wide.itemsize}), "geodesic_distances_", [])
         ops = resolve(self.backend, self.n_jobs)
         lengths = ops.shortest_paths(self.graph_.astype(wide), Ragged.singletons(np.arange(n)))
-        symmetrize(lengths)
+        symmetrize_in_place(lengths)
         return lengths
 
     def _of_points(self, near: csr_array) -> csr_array:
@@ -152,19 +149,18 @@ class Isomap(GraphMethod):
         warn_of_short_circuits(graph, self.n_components)
         lengths = graph.symmetric_edges()
         dtype = np.dtype(getattr(X, "dtype", np.float64))
-        ways: Geodesics | GraphWays | MeasuredWays
+        geodesics = Geodesics.along(graph, lengths, k, radius, dtype)
         if m is None:
-            ways = GraphWays.along_graph(graph, lengths, k, radius, dtype)
-            ways = MeasuredWays.of(ways, ctx.ops) if formed(n, self.n_components) else ways
-            fit = centered_spectrum(ways, self.n_components, ctx, euclidean=False)
+            fit = centered_spectrum(geodesics, self.n_components, ctx, euclidean=False)
         else:
             points = farthest_points(graph.base, len(graph.first_row), m, ctx)
-            ways = Geodesics.to_landmarks(graph, lengths, k, radius, points, dtype, ctx.ops)
-            fit = scaled_from(ways.lengths, graph.first_row[points], ways, self.n_components, ctx)
+            geodesics = geodesics.to_landmarks(points, ctx.ops)
+            D, rows = geodesics.distances_to_landmarks, graph.first_row[points]
+            fit = scaled_from(D, rows, geodesics, self.n_components, ctx)
         targets = fit.report.get("landmarks", np.arange(n))
         Y = np.asarray(fit.embedding, np.float64)[graph.first_row]
         fit = fit._replace(embedding=Y[graph.point_of_row])  # copies coincide to the last bit
-        variance = residual_variance(ways, targets, Y[graph.point_of_row], ctx.seed, ctx.ops)
+        variance = residual_variance(geodesics, targets, Y[graph.point_of_row], ctx.seed, ctx.ops)
         fit = fit.with_report(
             graph=graph.expand_to_rows(lengths), residual_variance=variance, **graph.report
         )
@@ -257,8 +253,8 @@ class Isomap(GraphMethod):
             "neighbors": 5 * n * degree * 8 if indexed else 3 * min(2**23, n * n) * 8,
             "graph": 8 * n * degree * 12,
             "map": 8 * n * k * 8,
-            "residual variance": 6 * 8 * min(min(n, SAMPLE) * (m or n), 2**20 + (m or n))
-            + min(min(n, SAMPLE) * (m or n), TOGETHER + (m or n)) * wide,
+            "residual variance": 6 * 8 * min(min(n, MAX_SAMPLED_ROWS) * (m or n), 2**20 + (m or n))
+            + min(min(n, MAX_SAMPLED_ROWS) * (m or n), PATH_BLOCK_ENTRIES + (m or n)) * wide,
         }
         if m is None:
             held = n if formed(n, k) else n // 2 + 1  # else each pair once

@@ -76,7 +76,7 @@ class Affinities:
         near = csr_array((D[row, column].astype(np.float64), column, starts), shape=D.shape)
         return self._tied(near, nearest, least)
 
-    def through(self, near: csr_array) -> Ties:
+    def from_neighbors(self, near: csr_array) -> Ties:
         """The same for points whose neighbors are known, nearest first."""
         if self.radius is None and self.reach is None:
             raise ParameterError("neighbors= would be ignored: every row is tied to all others.")
@@ -145,7 +145,7 @@ class GivenAffinities:
         weights = chosen if issparse(chosen) else np.ascontiguousarray(chosen, np.float64)
         return Ties(weights, np.zeros(m), np.full(m, -1), np.zeros(m, bool))
 
-    def through(self, near: csr_array) -> Ties:  # noqa: ARG002
+    def from_neighbors(self, near: csr_array) -> Ties:  # noqa: ARG002
         raise ParameterError("neighbors= would be ignored: the affinities are given.")
 
     def freeze(self) -> GivenAffinities:

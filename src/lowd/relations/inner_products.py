@@ -9,22 +9,22 @@ import numpy as np
 from ..backends.protocol import Array, Backend
 from ..distances.protocol import DistanceRelation
 from ..values import value
-from . import Matrix, Relation
+from .matrices import DenseMatrix
 
 
 @value
 class MinusHalfSquare:
-    """Turns distances into inner products up to centering: -d²/2."""
+    """Inner products of distances up to double centering (classical MDS): -d²/2."""
 
     base: DistanceRelation
 
-    def among(self, ops: Backend) -> Matrix:
-        return Matrix(self.base.among(ops), half_square=True)
+    def among(self, ops: Backend) -> DenseMatrix:
+        return DenseMatrix(self.base.among(ops), half_square=True)
 
     def toward(self, Q: Any, ops: Backend) -> Array:
         D = self.base.toward(Q, ops)
         with np.errstate(over="ignore"):  # of a far point; the map brings it back into range
             return -0.5 * D * D
 
-    def freeze(self) -> Relation:
+    def freeze(self) -> MinusHalfSquare:
         return MinusHalfSquare(self.base.freeze())

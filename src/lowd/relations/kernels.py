@@ -15,7 +15,8 @@ from ..distances.metrics import normalize_rows
 from ..errors import DataError
 from ..input.validation import Data
 from ..values import frozen_copy, value
-from . import Matrix, Relation
+from .matrices import DenseMatrix
+from .protocol import InnerProducts
 
 KERNELS = ("linear", "rbf", "poly", "sigmoid", "cosine", "laplacian")
 
@@ -29,7 +30,7 @@ def kernel_of(
     coef0: float,
     params: dict[str, Any] | None,
     center: Float64 | None = None,
-) -> Relation:
+) -> InnerProducts:
     """The relation that a kernel and its parameters define on the training data.
 
     `center` is near the middle of the rows; differences are computed from there.
@@ -65,8 +66,8 @@ class Kernel:
     params: tuple[float, ...]
     center: Float64 | None
 
-    def among(self, ops: Backend) -> Matrix:
-        return Matrix(ops.pairwise(self.X, self.X, self.measure, self.params, self.center))
+    def among(self, ops: Backend) -> DenseMatrix:
+        return DenseMatrix(ops.pairwise(self.X, self.X, self.measure, self.params, self.center))
 
     def toward(self, Q: Rows, ops: Backend) -> Array:
         Q = normalize_rows(Q, None) if self.unit_length else Q
@@ -124,9 +125,9 @@ class GivenKernel:
     K: Array | None
     rows: NDArray[np.int64] | None = None
 
-    def among(self, ops: Backend) -> Matrix:  # noqa: ARG002 - a relation's signature
+    def among(self, ops: Backend) -> DenseMatrix:  # noqa: ARG002 - a relation's signature
         assert self.K is not None
-        return Matrix(self.K)
+        return DenseMatrix(self.K)
 
     def toward(self, Q: Array, ops: Backend) -> Array:  # noqa: ARG002
         return Q if self.rows is None else np.ascontiguousarray(Q[:, self.rows])
@@ -159,7 +160,7 @@ class KernelFunction:
     params: dict[str, Any]
     whole: bool
 
-    def among(self, ops: Backend) -> Matrix:
+    def among(self, ops: Backend) -> DenseMatrix:
         K = self.toward(self.items, ops)
         largest = np.abs(K).max()
         i, j = map(int, np.unravel_index(np.abs(K - K.T).argmax(), K.shape))
@@ -168,7 +169,7 @@ class KernelFunction:
                 f"the callable kernel is not symmetric: {K[i, j]:.6g} for ({i}, {j}) but "
                 f"{K[j, i]:.6g} for ({j}, {i})."
             )
-        return Matrix((K + K.T) / 2)
+        return DenseMatrix((K + K.T) / 2)
 
     def toward(self, Q: Sequence[Any], ops: Backend) -> Array:  # noqa: ARG002
         if self.whole:

@@ -69,11 +69,11 @@ class Perplexity:
                     "neighbors of new rows are not known; fit a graph without copies."
                 )
             lists = check_lists_toward(Q, *Q.shape)
-            return self.through(select_listed(lists, None, np.inf), ops)
+            return self.from_neighbors(select_listed(lists, None, np.inf), ops)
         near = find_nearest(self.base, Q, min(self.k, count_points(self.base, Q)), ops)
-        return self.through(to_csr(near, count_points(self.base, Q)), ops)
+        return self.from_neighbors(to_csr(near, count_points(self.base, Q)), ops)
 
-    def through(self, edges: csr_array, ops: Backend) -> Chances:
+    def from_neighbors(self, edges: csr_array, ops: Backend) -> Chances:
         """The same for points whose neighbors are known, nearest first."""
         starts = edges.indptr.astype(np.int64)
         nearest_one = edges.indices[starts[:-1]].astype(np.int64)
@@ -145,7 +145,7 @@ class GivenChances:
         near = Ragged(starts, rows.indices.astype(np.int32))
         return Chances(near, p, known)
 
-    def through(self, edges: csr_array, ops: Backend) -> Chances:  # noqa: ARG002
+    def from_neighbors(self, edges: csr_array, ops: Backend) -> Chances:  # noqa: ARG002
         raise ParameterError("neighbors= would be ignored: the affinities are given.")
 
     def freeze(self) -> GivenChances:

@@ -12,7 +12,8 @@ from ..core.parameters import check_count as check_count
 from ..errors import ConvergenceWarning, IndefiniteWarning, RankWarning, warn
 from ..maps.centered import CenteredMap
 from ..maps.linear import LinearMap
-from ..relations import Matrix, Relation, Symmetric
+from ..relations.matrices import DenseMatrix, SymmetricMatrix
+from ..relations.protocol import InnerProducts
 from .canonical import settle, signs
 from .krylov import TOLERANCE, Leading, basis_memory, block_width, leading, random_start
 from .lanczos import all_of_few, leading_of, narrow_width
@@ -39,7 +40,7 @@ class Spectrum(NamedTuple):
 
 
 def centered_spectrum(
-    relation: Relation,
+    relation: InnerProducts,
     k: int | None,
     ctx: Context,
     *,
@@ -86,7 +87,7 @@ def warn_if_indefinite(negative_mass: float) -> None:
 
 
 def double_centered(
-    matrix: Symmetric,
+    matrix: SymmetricMatrix,
     k: int | None,
     ctx: Context,
     *,
@@ -100,15 +101,15 @@ def double_centered(
     `whole` asks for all eigenvalues beside k vectors, up to 1000 rows.
     """
     n = matrix.size
-    matrix = matrix.formed(ctx.ops) if formed(n, k) else matrix
+    matrix = matrix.to_dense(ctx.ops) if formed(n, k) else matrix
     # Absolute size of the eigenvalues that rounding of the entries would cause.
-    noise = float(np.finfo(ctx.dtype).eps) * matrix.largest() * float(np.sqrt(n))
+    noise = float(np.finfo(ctx.dtype).eps) * matrix.max_abs() * float(np.sqrt(n))
     tolerance = max(TOLERANCE[matrix.dtype], ROUGH if rough else 0.0)
     known = positive or rough  # what the other eigenvalues are, or they do not matter
     if k is None or formed(n, k):
-        assert isinstance(matrix, Matrix)
-        matrix = Matrix(matrix.stored.astype(np.float64, copy=False), matrix.half_square)
-        means = matrix.times(np.full((n, 1), 1 / n), ctx.ops)[:, 0]
+        assert isinstance(matrix, DenseMatrix)
+        matrix = DenseMatrix(matrix.stored.astype(np.float64, copy=False), matrix.half_square)
+        means = matrix.matmul(np.full((n, 1), 1 / n), ctx.ops)[:, 0]
         small = k is None or _direct(n, k)
         complete = n <= DENSE and (whole or not known)
         found = None
@@ -132,10 +133,10 @@ def double_centered(
     return Spectrum(found.values, vectors, means, mass, False, positive, found.residual, noise)
 
 
-def _once_more(matrix: Symmetric, found: Leading, ctx: Context) -> Float64:
+def _once_more(matrix: SymmetricMatrix, found: Leading, ctx: Context) -> Float64:
     """One product more: copies have the same row of the matrix, so they get the same places."""
     V = found.vectors - found.vectors.mean(0)
-    product = matrix.times(V, ctx.ops)
+    product = matrix.matmul(V, ctx.ops)
     large = found.values > 1e-3 * found.values[0]  # what is left of others is not theirs
     product = (product - product.mean(0)) / np.where(large, found.values, 1)
     return np.asarray(np.where(large, product, V))
@@ -152,7 +153,7 @@ def _direct(n: int, k: int) -> bool:
 
 
 def _dense(
-    matrix: Matrix,
+    matrix: DenseMatrix,
     means: Float64,
     k: int | None,
     ctx: Context,
@@ -175,7 +176,7 @@ def _dense(
 
 
 def _few_dimensions(
-    matrix: Matrix, means: Float64, k: int, ctx: Context, noise: float
+    matrix: DenseMatrix, means: Float64, k: int, ctx: Context, noise: float
 ) -> Spectrum | None:
     """The whole spectrum of distances or products of rows with few columns; else none."""
     n = matrix.size
@@ -200,7 +201,7 @@ def _few_dimensions(
 
 
 def _by_products(
-    matrix: Symmetric, k: int, ctx: Context, tolerance: float
+    matrix: SymmetricMatrix, k: int, ctx: Context, tolerance: float
 ) -> tuple[Leading, Float64]:
     """Products with a large matrix, which is read once for each block."""
     n = matrix.size
@@ -210,10 +211,10 @@ def _by_products(
         nonlocal means
         V = V - V.mean(0)
         if not len(means):  # the row means come along with the first product
-            product = matrix.times(np.hstack([V, np.full((n, 1), 1 / n)]), ctx.ops)
+            product = matrix.matmul(np.hstack([V, np.full((n, 1), 1 / n)]), ctx.ops)
             product, means = product[:, :-1], product[:, -1].copy()
         else:
-            product = matrix.times(V, ctx.ops)
+            product = matrix.matmul(V, ctx.ops)
         return np.asarray(product - product.mean(0))
 
     start = random_start(ctx.seed, n, block_width(k))

@@ -13,7 +13,7 @@ import scipy.linalg
 from .. import progress, random
 from ..backends.protocol import Basis, Float64
 from ..core.estimator import Context
-from ..relations import Matrix
+from ..relations.matrices import DenseMatrix
 from ..threads import single_threaded_blas
 from .krylov import Leading
 
@@ -31,7 +31,7 @@ def narrow_width(k: int) -> int:
 
 @single_threaded_blas()
 def leading_of(
-    matrix: Matrix,
+    matrix: DenseMatrix,
     null: Float64,
     k: int,
     tolerance: float,
@@ -74,7 +74,7 @@ def leading_of(
 
 
 @single_threaded_blas()
-def all_of_few(matrix: Matrix, null: Float64, ctx: Context) -> tuple[Float64, Float64] | None:
+def all_of_few(matrix: DenseMatrix, null: Float64, ctx: Context) -> tuple[Float64, Float64] | None:
     """The eigenpairs that are not 0, where there are few: the basis ends when it has them.
 
     Distances between rows of d columns have d of them. Of an eigenvalue that repeats more than

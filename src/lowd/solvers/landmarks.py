@@ -16,8 +16,9 @@ from ..distances.protocol import DistanceRelation
 from ..errors import ParameterError
 from ..maps.blockwise import blockwise
 from ..maps.centered import CenteredMap
-from ..relations import Matrix, Relation
 from ..relations.inner_products import MinusHalfSquare
+from ..relations.matrices import DenseMatrix
+from ..relations.protocol import InnerProducts
 from .canonical import signs
 from .centered import double_centered, positive_part, warn_if_indefinite
 from .pca import Centered, input_noise, principal_axes
@@ -43,11 +44,11 @@ def check_landmarks(m: int, k: int, n: int) -> None:
 
 
 def scaled_from(
-    D: Array, chosen: NDArray[np.int64], relation: Relation, k: int, ctx: Context
+    D: Array, chosen: NDArray[np.int64], relation: InnerProducts, k: int, ctx: Context
 ) -> Fit:
     """Scaling of the chosen rows by their distances among each other, of all by those to them."""
     corner = D[chosen]
-    found = double_centered(Matrix((corner + corner.T) / 2, True), k, ctx)
+    found = double_centered(DenseMatrix((corner + corner.T) / 2, True), k, ctx)
     values, vectors, groups = positive_part(found.values, found.vectors, found.noise, k, ctx.dtype)
     scale = np.sqrt(values)
     projection = np.divide(vectors, scale, out=np.zeros_like(vectors), where=scale > 0)

@@ -13,8 +13,8 @@ from .. import random
 from ..backends.protocol import Array, Float64
 from ..core.estimator import Context, Fit
 from ..errors import DataError, ParameterError, RankWarning, warn
-from ..relations import Matrix
 from ..relations.affinities import Net
+from ..relations.matrices import DenseMatrix
 from .canonical import runs, turned
 from .centered import check_count
 from .krylov import TOLERANCE, Leading, basis_memory, block_width, leading, random_start
@@ -139,7 +139,9 @@ def _dense_bottom(
         if n <= DENSE:
             S = _scaled(W, root, diagonal - top)
             np.negative(S, out=S)
-            close = leading_of(Matrix(S), null[:, 0], more, 1e-10, ctx, probed=False, most=HASTY)
+            close = leading_of(
+                DenseMatrix(S), null[:, 0], more, 1e-10, ctx, probed=False, most=HASTY
+            )
         else:
             close = leading(apply, start, more, TOLERANCE[W.dtype], tries)
         if not close.converged and n > SOONER:

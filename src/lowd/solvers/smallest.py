@@ -25,7 +25,7 @@ from .. import progress, random
 from ..backends.protocol import Array, Float64
 from ..core.estimator import Context
 from ..errors import ConvergenceWarning, UnsupportedError, warn
-from ..relations import Matrix
+from ..relations.matrices import DenseMatrix
 from ..threads import single_threaded_blas
 from .canonical import runs, signs, turned
 from .chebyshev import ANGLE, EPS, Pairs, Problem, chebyshev
@@ -214,7 +214,7 @@ def _in_cache(p: Problem) -> Pairs | None:
     n, k = len(p.null), p.k
     S = -p.matrix.toarray()
     S.flat[:: n + 1] += p.top
-    found = leading_of(Matrix(S), p.null[:, 0], k + 1, 1e-10, p.ctx, probed=False, most=HASTY)
+    found = leading_of(DenseMatrix(S), p.null[:, 0], k + 1, 1e-10, p.ctx, probed=False, most=HASTY)
     if not found.converged:
         return None
     V = found.vectors

@@ -15,7 +15,7 @@ from .. import random
 from ..backends.protocol import Array, Float64, GuttmanStep, Ragged, StressPlan
 from ..core.estimator import Context
 from ..errors import ConvergenceWarning, DataError, ParameterError, warn
-from ..relations import Matrix
+from ..relations.matrices import DenseMatrix
 from .canonical import signs
 from .centered import double_centered, positive_part
 from .smacof import Path, Step, majorize
@@ -136,7 +136,7 @@ def classical(D: Array, k: int, ctx: Context) -> Float64:
         chains = ctx.ops.shortest_paths(graph, Ragged.singletons(rows))
         D[rows] = np.where(missing[rows], chains, D[rows])
         D = (D + D.T) / 2
-    found = double_centered(Matrix(D, half_square=True), k, ctx, rough=True)
+    found = double_centered(DenseMatrix(D, half_square=True), k, ctx, rough=True)
     values, vectors, _ = positive_part(found.values, found.vectors, found.noise, k, ctx.dtype)
     return vectors * np.sqrt(values)
 

@@ -31,8 +31,18 @@ FROM_FORMAT: dict[int, Migration] = {
     1: Migration(
         classes={
             "Corrected": ClassMigration("CorrectedDistances"),
+            "GeodesicMap": ClassMigration("GeodesicMap", {"scaled": "centered"}),
+            "Geodesics": ClassMigration(
+                "Geodesics",
+                {"first": "first_row", "k": "n_neighbors", "lengths": "landmark_distances"},
+                {"graph": None, "point_of_row": None},
+            ),
             "Given": ClassMigration("PrecomputedDistances"),
             "Gower": ClassMigration("GowerDistances"),
+            "GraphWays": ClassMigration(
+                "Geodesics",
+                {"first": "first_row", "k": "n_neighbors", "place": "point_of_row"},
+            ),
             "Listed": ClassMigration("NeighborListDistances"),
             "MatrixReach": ClassMigration("MatrixSupport"),
             "Mesh": ClassMigration("InterpolationGrid"),

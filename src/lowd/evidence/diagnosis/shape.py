@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, issparse
 from ... import random
 from ...backends.protocol import Backend, Float64, Neighbors, Ragged
 from ...graph.neighbor_graph import symmetrize_edges
-from ...relations.geodesics import symmetrize
+from ...relations.geodesics import symmetrize_in_place
 from .intrinsic import centered
 from .neighborhoods import pieces_by_neighbors, pieces_of
 from .result import Finding, counted
@@ -85,7 +85,7 @@ def _along(
     along = np.ascontiguousarray(
         np.asarray(ops.shortest_paths(edges, Ragged.singletons(inside)), np.float64)[:, inside]
     )
-    symmetrize(along)
+    symmetrize_in_place(along)
     bent = scaled(along, straight.shape[1])
     return Ways(k, residual_variance(along, straight), residual_variance(along, bent), True)
 
