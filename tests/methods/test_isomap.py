@@ -57,7 +57,7 @@ def test_the_letter_u(backend):
     close(model.geodesic_distances_, np.abs(np.subtract.outer(numbers, numbers)))
     close(model.eigenvalues_, [28])
     close(model.embedding_[:, 0], [3, 2, 1, 0, -1, -2, -3])
-    close(-2 * model.map_.scaled.means, [13, 8, 5, 4, 5, 8, 13])
+    close(-2 * model.map_.centered.means, [13, 8, 5, 4, 5, 8, 13])
     np.testing.assert_allclose(model.residual_variance_, [0], atol=1e-12)
     close(model.transform([[0, 1.5]]), [[2.5]])
     np.testing.assert_allclose(model.transform([[0.5, -0.5]]), [[0.544380]], atol=5e-7)
@@ -454,7 +454,9 @@ def test_far_points_keep_their_direction(backend):
     i = d.argsort()[:8]
     s = ((d[i] - d.min())[:, None] + model.geodesic_distances_[i]).min(0)
     K = -0.5 * s * (s + 2 * d.min())
-    close(model.transform(away)[0], (K - model.map_.scaled.means) @ model.map_.scaled.projection)
+    close(
+        model.transform(away)[0], (K - model.map_.centered.means) @ model.map_.centered.projection
+    )
     assert np.isfinite(model.transform(away * 1e20)).all()
 
 
