@@ -60,7 +60,7 @@ def test_paths(kind, n, d, k, rng):
     graph = graph_of(roll(n, rng, kind, max(d, 3)), k)
     for sources in (np.arange(n), np.arange(n)[::-3], np.array([n - 1]), np.zeros(40, int)):
         fast, plain = (
-            ops.shortest_paths(graph, Ragged.singletons(sources)) for ops in (FAST, PLAIN)
+            ops.geodesics(graph).distances(Ragged.singletons(sources)) for ops in (FAST, PLAIN)
         )
         assert fast.dtype == kind
         assert fast.shape == (len(sources), n)
@@ -74,7 +74,7 @@ def test_stored_zeros_are_edges_and_pieces_are_infinitely_far(ops, kind):
     starts, ends = [0, 1, 3, 4, 5, 6], [1, 0, 2, 1, 4, 3]
     lengths = np.array([0, 0, 2, 2, 1, 1], kind)
     graph = csr_array((lengths, ends, starts), shape=(5, 5))
-    D = ops.shortest_paths(graph, Ragged.singletons(np.array([0, 4])))
+    D = ops.geodesics(graph).distances(Ragged.singletons(np.array([0, 4])))
     np.testing.assert_array_equal(D, [[0, 0, 2, np.inf, np.inf], [np.inf, np.inf, np.inf, 1, 0]])
 
 
@@ -83,10 +83,10 @@ def test_paths_do_not_depend_on_the_order_of_nodes_or_sources(kind, rng):
     n = 500
     graph = graph_of(roll(n, rng, kind), 6)
     every = Ragged.singletons(np.arange(n))
-    D = FAST.shortest_paths(graph, every)
+    D = FAST.geodesics(graph).distances(every)
     p = rng.permutation(n)
-    same_bits(FAST.shortest_paths(csr_array(graph[p][:, p]), every), D[p][:, p])
-    same_bits(FAST.shortest_paths(graph, Ragged.singletons(p[:77])), D[p[:77]])
+    same_bits(FAST.geodesics(csr_array(graph[p][:, p])).distances(every), D[p][:, p])
+    same_bits(FAST.geodesics(graph).distances(Ragged.singletons(p[:77])), D[p[:77]])
 
 
 @both
@@ -98,12 +98,14 @@ def test_paths_after_a_first_step(ops, kind, rng):
     near = lists([rng.permutation(n)[:k] for k in (1, 3, 0, 9, 2)])
     steps = 20 * rng.random(len(near.indices))
     steps[2] = 0
-    D = ops.shortest_paths(graph, near, steps)
+    D = ops.geodesics(graph).distances(near, steps)
     assert D.dtype == kind
-    G = PLAIN.shortest_paths(graph, Ragged.singletons(np.arange(n)))
+    G = PLAIN.geodesics(graph).distances(Ragged.singletons(np.arange(n)))
     np.testing.assert_allclose(D, PLAIN.min_plus(near, steps, G), rtol=100 * np.finfo(kind).eps)
     assert np.isinf(D[2]).all()
-    alone = ops.shortest_paths(graph, Ragged(near.indptr[3:5] - 4, near.indices[4:13]), steps[4:13])
+    alone = ops.geodesics(graph).distances(
+        Ragged(near.indptr[3:5] - 4, near.indices[4:13]), steps[4:13]
+    )
     same_bits(alone, D[3:4])
 
 
@@ -112,7 +114,7 @@ def test_paths_after_a_first_step(ops, kind, rng):
 @pytest.mark.parametrize("n", [2, 3, 64, 99, 701])  # pairs that face each other in a ring, or not
 def test_products_with_all_ways(ops, kind, n, rng):
     graph = graph_of(roll(n, rng, kind), min(6, n - 1))
-    G = PLAIN.shortest_paths(graph, Ragged.singletons(np.arange(n))).astype(np.float64)
+    G = PLAIN.geodesics(graph).distances(Ragged.singletons(np.arange(n))).astype(np.float64)
     for width in (1, 8, 11):
         V = rng.normal(size=(n, width))
         expected = -0.5 * G**2 @ V
@@ -145,13 +147,16 @@ def test_sparse_matmul(width, index, rng):
     A = csr_array(random_array((700, 700), density=0.02, rng=rng))
     A.indices, A.indptr = A.indices.astype(index), A.indptr.astype(index)
     V, U = rng.normal(size=(2, 700, width))
-    for terms in ((1.0, 0.0, None, 0.0), (-2.0, 0.5, None, 0.0), (2.0, -0.5, U, -1.0)):
-        fast, plain = (ops.sparse_matmul(A, V, *terms) for ops in (FAST, PLAIN))
+    for terms in (
+        {},
+        {"alpha": -2.0, "beta": 0.5},
+        {"alpha": 2.0, "beta": -0.5, "gamma": -1.0, "U": U},
+        {"half_square": True},
+    ):
+        fast, plain = (ops.matmul(A, V, **terms) for ops in (FAST, PLAIN))
         np.testing.assert_allclose(fast, plain, rtol=0, atol=1e-13 * np.abs(plain).max())
     wide = csr_array(random_array((90, 700), density=0.1, rng=rng))
-    np.testing.assert_allclose(
-        FAST.sparse_matmul(wide, V, 1.0, 0.0, None, 0.0), wide @ V, rtol=0, atol=1e-12
-    )
+    np.testing.assert_allclose(FAST.matmul(wide, V), wide @ V, rtol=0, atol=1e-12)
 
 
 @typed
@@ -267,10 +272,10 @@ def test_the_same_bits_for_any_number_of_threads(kind, rng):
     V = rng.normal(size=(n, 7))
 
     def all_of(ops):
-        yield ops.shortest_paths(A, Ragged.singletons(np.arange(0, n, 9)))
+        yield ops.geodesics(A).distances(Ragged.singletons(np.arange(0, n, 9)))
         yield ops.geodesics(A).half_square_matmul(X)
         yield ops.min_plus(near, np.ones(len(near.indices)), X)
-        yield ops.sparse_matmul(A.astype(np.float64), V, 2.0, -1.0, V, 0.5)
+        yield ops.matmul(A.astype(np.float64), V, alpha=2.0, beta=-1.0, gamma=0.5, U=V)
         yield ops.barycentric_weights(X, X, near, 1e-3)
         for how in ("ltsa", "hessian", "modified"):
             M = ops.alignment_matrix(X, near, how, 2, 1e-3, np.ones(n))

@@ -15,8 +15,7 @@ from lowd import progress
 from lowd.backends.reference import Reference
 
 _native = pytest.importorskip("lowd._native", reason="the native core is not built")
-from lowd.backends import search  # noqa: E402 - only where it is built
-from lowd.backends.native import Native  # noqa: E402
+from lowd.backends.native import Native, row_index  # noqa: E402 - only where it is built
 
 PLAIN, FAST = Reference(), Native(threads=2)
 TYPES = [np.float64, np.float32]
@@ -166,7 +165,7 @@ def test_far_new_rows_have_neighbors_too():
     plan = index(X)
     found = plan.query(Q, 5)
     assert np.isfinite(found.distances).all()
-    agree(search.Neighbors(found.indices[:102], found.distances[:102]), brute(Q[:102], X, 5))
+    agree(row_index.Neighbors(found.indices[:102], found.distances[:102]), brute(Q[:102], X, 5))
     for i in range(100, 104):
         same_bits(plan.query(Q[i : i + 1], 5).distances[0], found.distances[i])
 
@@ -185,13 +184,16 @@ def test_rows_may_lie_apart():
 
 
 @typed
-def test_select(kind):
+def test_nearest_in_given_distances(kind):
     rng = np.random.default_rng(0)
     D = rng.integers(0, 40, (50, 300)).astype(kind)
     own = rng.integers(0, 300, 50)
     for k in (1, 20, 299):
         for skipped in (None, own):
-            fast, plain = FAST.select(D, k, skipped), PLAIN.select(D, k, skipped)
+            fast, plain = (
+                FAST.distance_index(D, skipped).nearest(k),
+                PLAIN.distance_index(D, skipped).nearest(k),
+            )
             same_bits(fast.indices, plain.indices)
             same_bits(fast.distances, plain.distances)
 
@@ -248,9 +250,9 @@ def test_all_cpu_levels_give_the_same_bits():
 
 @pytest.fixture
 def small_limits(monkeypatch):
-    monkeypatch.setattr(search, "EXACT", 5000)
-    monkeypatch.setattr(search, "NEAREST", 16)
-    monkeypatch.setattr(search, "RECALL", 0.9)
+    monkeypatch.setattr(row_index, "MAX_EXACT_ROWS", 5000)
+    monkeypatch.setattr(row_index, "FIRST_GROUPS", 16)
+    monkeypatch.setattr(row_index, "MIN_RECALL", 0.9)
 
 
 def recall_of(found, X, k):
@@ -264,7 +266,7 @@ def recall_of(found, X, k):
 def test_the_reported_recall_is_the_true_one():
     X = np.random.default_rng(0).random((20000, 10))  # uniform: approximate searches fail here
     found = index(X).others(10)
-    assert search.RECALL <= found.recall < 1
+    assert row_index.MIN_RECALL <= found.recall < 1
     assert abs(found.recall - recall_of(found, X, 10)) < 0.01
     assert (found.indices >= 0).all()
     assert (np.diff(found.distances, axis=1) >= 0).all()

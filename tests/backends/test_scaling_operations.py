@@ -11,7 +11,7 @@ from sklearn.manifold import smacof
 
 from cases import same_bits
 from lowd.backends.reference import Reference
-from lowd.backends.scaling import isotonic
+from lowd.backends.reference.stress import fit_isotonic
 
 _native = pytest.importorskip("lowd._native", reason="the native core is not built")
 from lowd.backends.native import Native  # noqa: E402 - only where it is built
@@ -36,50 +36,50 @@ def scene(n, k, rng, kind=np.float64, missing=0.0):
 
 
 def agree(found, expected, tolerance=1e-12):
-    size = max(np.abs(expected.moved).max(initial=0), 1e-300)
-    np.testing.assert_allclose(found.moved, expected.moved, rtol=0, atol=tolerance * size)
+    size = max(np.abs(expected.BY).max(initial=0), 1e-300)
+    np.testing.assert_allclose(found.BY, expected.BY, rtol=0, atol=tolerance * size)
     np.testing.assert_allclose(found[:3], expected[:3], rtol=tolerance)
 
 
 @typed
 @pytest.mark.parametrize("n", [1, 2, 3, 8, 9, 61, 300])
-def test_guttman(kind, n, rng):
+def test_metric_stress(kind, n, rng):
     for k, missing in itertools.product((1, 2, 3, 4, 9), (0.0, 0.3)):
         D, W, Y = scene(n, k, rng, kind, missing)
         for weights in (None, W):
-            found = FAST.guttman(D, weights).step(Y)
-            agree(found, PLAIN.guttman(D, weights).step(Y))
+            found = FAST.stress_plan(D, weights).step(Y)
+            agree(found, PLAIN.stress_plan(D, weights).step(Y))
 
 
-def test_guttman_of_many_float32_targets(rng):
+def test_metric_stress_of_many_float32_targets(rng):
     """Pairs are in float32 there, sums are not: they are right to more digits than a pair."""
     D, _, Y = scene(1100, 2, rng, np.float32, 0.1)
-    found = FAST.guttman(D, None).step(Y)
-    agree(found, PLAIN.guttman(D, None).step(Y), 1e-7)
-    same_bits(found.moved, Native(threads=1).guttman(D, None).step(Y).moved)
+    found = FAST.stress_plan(D, None).step(Y)
+    agree(found, PLAIN.stress_plan(D, None).step(Y), 1e-7)
+    same_bits(found.BY, Native(threads=1).stress_plan(D, None).step(Y).BY)
 
 
 @typed
 @pytest.mark.parametrize("n", [1, 2, 3, 40, 150])
-@pytest.mark.parametrize("split", [True, False])
-def test_monotone(kind, n, split, rng):
+@pytest.mark.parametrize("ties", ["primary", "secondary"])
+def test_disparities(kind, n, ties, rng):
     for k, digits in itertools.product((1, 2, 3, 5), (9, 0, -1)):  # no ties, many, two values
         for missing in (0.0, 0.2):
             D, W, Y = scene(n, k, rng, kind, missing)
             D, W = D.round(digits), np.where(np.isnan(D) | (W < 0.3), 0, W)
             for weights in (None, W):
-                fast, plain = (ops.monotone(D, weights, split) for ops in (FAST, PLAIN))
+                fast, plain = (ops.stress_plan(D, weights, ties) for ops in (FAST, PLAIN))
                 for places in (Y, Y[::-1]):  # ties are sorted anew
                     agree(fast.step(places), plain.step(places))
                 at = np.unique(D[~np.isnan(D)])
-                found, expected = (np.interp(at, *plan.curve(Y)) for plan in (fast, plain))
+                found, expected = (np.interp(at, *plan.disparities(Y)) for plan in (fast, plain))
                 np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
 
 
 def test_a_curve_has_corners_only(rng):
     D, _, Y = scene(150, 2, rng)
     for ties in (D, D.round(1)):
-        x, y = FAST.monotone(ties, None, True).curve(Y)
+        x, y = FAST.stress_plan(ties, None, "primary").disparities(Y)
         assert (np.diff(x) > 0).all()
         assert (np.diff(y) >= 0).all()
         assert len(x) < len(np.unique(ties)) / 5
@@ -87,7 +87,7 @@ def test_a_curve_has_corners_only(rng):
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 6])
-def test_locate(k, rng):
+def test_multilaterate(k, rng):
     A, start = rng.normal(size=(50, k)), rng.normal(size=(13, k))
     T, W = rng.random((13, 50)) * 3, rng.random((13, 50))
     T[4, 7:30] = np.nan
@@ -105,13 +105,16 @@ def test_threads_do_not_change_a_bit(rng):
     for threads in (2, 3, 7):
         many = Native(threads=threads)
         for a, b in (
-            (one.guttman(D, W).step(Y), many.guttman(D, W).step(Y)),
+            (one.stress_plan(D, W).step(Y), many.stress_plan(D, W).step(Y)),
             *(
-                (one.monotone(ties, W, True).step(Y), many.monotone(ties, W, True).step(Y))
+                (
+                    one.stress_plan(ties, W, "primary").step(Y),
+                    many.stress_plan(ties, W, "primary").step(Y),
+                )
                 for ties in (D, D.round(1))
             ),
         ):
-            same_bits(a.moved, b.moved)
+            same_bits(a.BY, b.BY)
             assert a[:3] == b[:3]
         T = cdist(Y[:9], Y) + 0.1
         for a, b in zip(
@@ -127,11 +130,11 @@ def test_moved_is_the_gradient(ops, rng):
     """∇σ = 2 (V Y - B(Y) Y), by finite differences."""
     D, W, Y = scene(12, 2, rng, missing=0.2)
     Y[1] += 0.3
-    plan = ops.guttman(D, W)
+    plan = ops.stress_plan(D, W)
     V = -np.where(np.isnan(D), 0, W)
     np.fill_diagonal(V, 0)
     np.fill_diagonal(V, -V.sum(1))
-    gradient = 2 * (V @ Y - plan.step(Y).moved)
+    gradient = 2 * (V @ Y - plan.step(Y).BY)
     numeric = np.empty_like(Y)
     for at in np.ndindex(Y.shape):
         ahead, behind = Y.copy(), Y.copy()
@@ -142,16 +145,16 @@ def test_moved_is_the_gradient(ops, rng):
 
 
 @both
-def test_guttman_of_a_triangle(ops):
+def test_metric_stress_of_a_triangle(ops):
     """3-4-5 from three corners of a square."""
     D = np.array([[0.0, 3, 4], [3, 0, 5], [4, 5, 0]])
     Y = np.array([[0.0, 0], [1, 0], [0, 1]])
-    plan = ops.guttman(D, None)
+    plan = ops.stress_plan(D, None)
     stresses = []
     for _ in range(3):
         found = plan.step(Y)
         stresses.append(found.stress)
-        Y = found.moved / 3
+        Y = found.BY / 3
         if len(stresses) == 1:
             first = [[-1, -1.333333], [2.178511, -1.178511], [-1.178511, 2.511845]]
             np.testing.assert_allclose(Y, first, atol=1e-6)
@@ -163,8 +166,8 @@ def test_one_step_is_scikit_learns(ops, rng):
     D, _, Y = scene(30, 2, rng)
     theirs, _ = smacof(D, init=Y, n_init=1, max_iter=1, normalized_stress=False)
     Y[1] += 1e-9  # it takes 0 for 1e-5
-    found = ops.guttman(D, None).step(Y)
-    np.testing.assert_allclose((found.moved / 30)[2:], theirs[2:], atol=1e-7)
+    found = ops.stress_plan(D, None).step(Y)
+    np.testing.assert_allclose((found.BY / 30)[2:], theirs[2:], atol=1e-7)
 
 
 @both
@@ -188,7 +191,7 @@ def test_a_place_by_majorization(ops):
 def test_isotonic_regression_by_hand(d, fitted):
     """Numbers worked out by hand."""
     d, w = np.array(d, float), np.ones(len(d))
-    np.testing.assert_allclose(isotonic(d, w, None, True), fitted)
+    np.testing.assert_allclose(fit_isotonic(d, w, None, "primary"), fitted)
 
 
 @both
@@ -197,20 +200,20 @@ def test_ties_are_split_or_shared(ops):
     Y = np.array([[0.0], [1.0], [3.0], [7.0]])
     D = np.full((4, 4), np.nan)
     D[[0, 1, 2, 3], [1, 0, 3, 2]] = 5
-    split = ops.monotone(D, None, True)
+    split = ops.stress_plan(D, None, "primary")
     assert split.step(Y / np.sqrt(8.5)).stress == pytest.approx(0, abs=1e-15)
-    shared = ops.monotone(D, None, False).step(Y)  # both become 1: (1 - 1)² + (4 - 1)²
+    shared = ops.stress_plan(D, None, "secondary").step(Y)  # both become 1: (1 - 1)² + (4 - 1)²
     assert shared.stress == pytest.approx(9)
 
 
 def test_wrong_shapes_are_refused(rng):
     D, W, Y = scene(6, 2, rng)
     for use in (
-        lambda: FAST.guttman(D[:, :5], None).step(Y),
-        lambda: FAST.guttman(D, W[:5]).step(Y),
-        lambda: FAST.monotone(D[:, :5], None, True),
-        lambda: FAST.monotone(D, W[:5], True),
-        lambda: FAST.monotone(D, W, True).step(Y[:5]),
+        lambda: FAST.stress_plan(D[:, :5], None).step(Y),
+        lambda: FAST.stress_plan(D, W[:5]).step(Y),
+        lambda: FAST.stress_plan(D[:, :5], None, "primary"),
+        lambda: FAST.stress_plan(D, W[:5], "primary"),
+        lambda: FAST.stress_plan(D, W, "primary").step(Y[:5]),
     ):
         with pytest.raises(ValueError, match="must"):
             use()

@@ -35,6 +35,7 @@ LAYERS = [
     {"demos", "report"},
     {"cli", "__main__"},
 ]
+NATIVE_ROLES = ("linear_algebra", "neighbors", "row_index", "graphs", "local_fits", "stress", "kl")
 # A package that is not always there, or slow to import, has one file that imports it.
 HOMES = {
     "sklearn": {"core.estimator", "input.validation", "core.callbacks", "datasets.folder"},
@@ -49,7 +50,7 @@ HOMES = {
     "pyarrow": set(),
     "joblib": set(),
     "matplotlib": {"plot.canvas"},
-    "lowd._native": {"backends.native", "backends.search", "backends.forces"},
+    "lowd._native": {f"backends.native.{role}" for role in NATIVE_ROLES},
 }
 MODULES = {
     ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path

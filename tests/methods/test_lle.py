@@ -89,11 +89,11 @@ def test_alignment_matrices_annihilate_constants_and_are_positive(backend, kind)
 
 def test_columns_of_modified_weights_sum_to_one():
     """F' [1 on the neighbors, 0 on the row] = 1: every weight vector is barycentric."""
-    from lowd.backends.graphs import _modified
+    from lowd.backends.reference.local_fits import _modified_weights
 
     X, _ = roll(60)
     near = cKDTree(X).query(X, 9)[1][:, 1:]
-    for F in _modified(X, list(near), 2, 1e-3):
+    for F in _modified_weights(X, list(near), 2, 1e-3):
         np.testing.assert_allclose(F[:-1].sum(0), 1, atol=1e-9)
         np.testing.assert_array_equal(F[-1], -1)
 

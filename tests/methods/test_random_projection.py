@@ -14,6 +14,7 @@ from sklearn import random_projection
 import lowd
 from cases import close, rows_like
 from lowd.backends import resolve
+from lowd.backends.protocol import HadamardMatrix
 from lowd.errors import DimensionWarning, ParameterError
 
 METHODS = {
@@ -159,10 +160,10 @@ def test_hadamard_by_hand(backend):
     ops = resolve(backend, 1)
     x, signs = np.array([[1.0, 2, 3, 0]]), np.array([1.0, -1, 1, 1])
     rows = np.arange(4)
-    found = ops.hadamard(x, signs, rows, 4, 0.5)
+    found = ops.project(x, None, HadamardMatrix(signs, rows, 4, 0.5))
     np.testing.assert_allclose(found, [[1, 3, -2, 0]])
     assert np.square(found).sum() == pytest.approx(14)
-    sampled = ops.hadamard(x, signs, rows[[0, 3]], 4, 2**-0.5)
+    sampled = ops.project(x, None, HadamardMatrix(signs, rows[[0, 3]], 4, 2**-0.5))
     np.testing.assert_allclose(sampled, [[1.414214, 0]], atol=5e-7)
 
 

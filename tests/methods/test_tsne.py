@@ -17,8 +17,8 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsTransformer
 import lowd
 from cases import BACKENDS, rows_like
 from lowd.backends import resolve
-from lowd.backends.descents import potential
 from lowd.backends.protocol import Ragged
+from lowd.backends.reference.new_points import interpolate
 from lowd.errors import (
     ConvergenceWarning,
     DisconnectedGraphWarning,
@@ -191,14 +191,14 @@ def test_the_mesh_is_right(spread, k):
     P = csr_array((np.full(n, 1 / n), (rows, np.roll(rows, 1))), shape=(n, n))
     P = csr_array(0.5 * (P + P.T))
     fast, slow = native.kl_plan(P, "student"), plain.kl_plan(P, "student")
-    if not fast.approximate(Y):
+    if not fast.uses_interpolation(Y):
         pytest.skip("this backend has no mesh")
     (A, R), (A0, R0) = fast.forces(Y), slow.forces(Y)
     np.testing.assert_allclose(A, A0, atol=2e-5 * np.abs(A0).max())
     assert np.abs(R - R0).max() < 0.05 * max(np.abs(R0).max(), 0.01 / n)
     assert fast.partition_function(Y) == pytest.approx(slow.partition_function(Y), rel=1e-6)
     for y in Y[:5] + 0.1 if k < 3 else []:  # in space new rows feel all pairs
-        value, slope, _ = potential(fast.interpolation_grid(Y), y)
+        value, slope, _ = interpolate(fast.interpolation_grid(Y), y)
         w = 1 / (1 + ((y - Y) ** 2).sum(1))
         assert value == pytest.approx(w.sum(), rel=3e-3)
         np.testing.assert_allclose(slope, -2 * w**2 @ (y - Y), atol=0.1 * np.abs(w**2).sum())
@@ -209,7 +209,7 @@ def test_a_map_of_space_is_as_good_as_by_all_pairs(monkeypatch):
     X = load_digits().data[:1000]
     exact = lowd.TSNE(3, max_iter=350).fit(X)
     assert exact.force_error_ < 1e-5
-    monkeypatch.setattr("lowd.backends.forces.SINGLE", (0, 0, 900))
+    monkeypatch.setattr("lowd.backends.native.kl.MAX_FLOAT32_POINTS", (0, 0, 900))
     model = lowd.TSNE(3, max_iter=350).fit(X)
     assert np.ptp(model.embedding_) > 40
     assert 0 < model.force_error_ < 0.02

@@ -1,4 +1,4 @@
-"""Where the arithmetic happens. Chosen once per call; methods never ask which."""
+"""Backends: where the arithmetic happens. Chosen once per call; methods never ask which."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans that outlive a call: the index of a map's rows is made once, not for every new row."""
+"""Plans that outlive a call: the neighbor index of a map is built once, not at every transform."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from weakref import WeakKeyDictionary
 
 from .protocol import Backend, Float64, Index, Rows
 
-MOST = 4  # plans of one map: its rows, in as many types or numbers of threads
+MAX_PLANS = 4  # of one map: its rows in a few dtypes or numbers of threads
 
-# They belong to the map and go with it. A copy on disk or in another process begins without.
+# Plans belong to a map and are freed with it; a copy on disk or in another process has none.
 _plans: WeakKeyDictionary[Any, dict[Any, tuple[Rows, Index]]] = WeakKeyDictionary()
 
 
 class Planned:
-    """A backend that keeps the plans made for one map; all else is the backend's.
+    """A backend that caches the neighbor indexes of one map and forwards everything else.
 
-    Two threads may make the same plan; the later one stays.
+    Two threads may build the same plan; the later one stays.
     """
 
     def __init__(self, inner: Backend, owner: Any) -> None:
@@ -32,14 +32,14 @@ class Planned:
         kept = _plans.setdefault(self._owner, {})
         key = id(X), type(self._inner), getattr(self._inner, "threads", 1), measure, params
         rows, found = kept.get(key, (None, None))
-        if found is None or rows is not X:  # X is kept beside its plan, so no other has its id
+        if found is None or rows is not X:  # X is kept with its plan, so no other array has its id
             found = self._inner.index(X, measure, params, center)
-            if len(kept) >= MOST:
+            if len(kept) >= MAX_PLANS:
                 kept.clear()
             kept[key] = X, found
         return found
 
 
-def planned(ops: Backend, owner: Any) -> Backend:
+def with_plans(ops: Backend, owner: Any) -> Backend:
     """The same backend with the plans that were made for this map before."""
     return cast(Backend, Planned(ops, owner))

@@ -1,4 +1,4 @@
-"""Time every operation. Because all heavy work goes through `ops`, this profiles every method."""
+"""A backend that times its operations: all heavy work goes through one, so this is a profiler."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .protocol import Backend
 
 @dataclass
 class Traced:
-    """Wraps a backend; `calls` lists (operation, seconds) in order."""
+    """A wrapper of a backend; `calls` lists (operation, seconds) in order."""
 
     inner: Backend
     calls: list[tuple[str, float]] = field(default_factory=list)

@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import progress, random
 from ..backends import Backend, resolve
-from ..backends.planned import planned
+from ..backends.planned import with_plans
 from ..backends.protocol import Array, ColumnStatistics
 from ..confidence.support import RowSupport, Support, SupportMetric, build_support
 from ..errors import DataError, ParameterError, UnsupportedError
@@ -173,7 +173,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             )
         if blocks.is_blocks(X):
             return blocks.inverse(self, X)
-        ops = planned(resolve(self.backend, self.n_jobs), inverse)
+        ops = with_plans(resolve(self.backend, self.n_jobs), inverse)
         Y = validate_embedding(X, self._n_features_out, ops)
         with self._watched():
             return np.asarray(inverse(Y, ops), Y.dtype)
@@ -268,7 +268,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _transform(self, X: Any, confident: bool = False) -> Any:
         """`transform` of rows in memory, as a plain array."""
-        ops = planned(resolve(self.backend, self.n_jobs), self.map_)
+        ops = with_plans(resolve(self.backend, self.n_jobs), self.map_)
         with self._watched():
             data = self._checked(X, ops, look=not getattr(self.map_, "spreads", False))
             Y = self._place(data, ops)

@@ -48,7 +48,11 @@ def find_neighbors(base: DistanceRelation, k: int, ops: Backend) -> Neighbors:
     if isinstance(base, Distances) and not issparse(base.X):
         return ops.index(base.X, base.measure, base.params, base.center).others(k)
     return _collected(
-        (ops.select(D, k, np.arange(i, i + len(D))) for i, D in _blocks(base, None, ops)), n
+        (
+            ops.distance_index(D, np.arange(i, i + len(D))).nearest(k)
+            for i, D in _blocks(base, None, ops)
+        ),
+        n,
     )
 
 
@@ -57,7 +61,9 @@ def find_nearest(base: DistanceRelation, Q: Any, k: int, ops: Backend) -> Neighb
     if isinstance(base, Distances) and not issparse(base.X) and not issparse(Q):
         index = ops.index(base.X, base.measure, base.params, base.center)
         return index.query(prepare_rows(Q, base.preparation), k)
-    return _collected((ops.select(D, k, None) for _, D in _blocks(base, Q, ops)), len_of(Q))
+    return _collected(
+        (ops.distance_index(D).nearest(k) for _, D in _blocks(base, Q, ops)), len_of(Q)
+    )
 
 
 def to_csr(near: Neighbors, n: int) -> csr_array:

@@ -140,7 +140,7 @@ def _block_moments(
     _refuse_bad(rows, statistics, start)
     rows = in_range(rows, statistics.max_abs, fitting=True)
     kept = Sample.of(rows, enough(rows), first)
-    return ops.moments(rows, statistics.sums / len(rows), None), kept
+    return ops.scatter(rows, statistics.sums / len(rows), None).moments(), kept
 
 
 def _joined(a: tuple[Moments, Sample], b: tuple[Moments, Sample]) -> tuple[Moments, Sample]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ..backends.protocol import Array, Backend, Float64, Rows
+from ..backends.protocol import Array, Backend, Float64, HadamardMatrix, Rows
 from ..values import value
 from .blockwise import blockwise
 
@@ -50,7 +50,9 @@ class HadamardMap:
 
     def __call__(self, Q: Rows, ops: Backend) -> Array:
         def place(part: Rows) -> Array:
-            return ops.hadamard(dense(part), self.signs, self.rows, self.padded, self.scale)
+            return ops.project(
+                dense(part), None, HadamardMatrix(self.signs, self.rows, self.padded, self.scale)
+            )
 
         return blockwise(Q, self.padded, place) if isinstance(Q, csr_array) else place(Q)
 
@@ -67,7 +69,9 @@ class HadamardInverse:
         spread[:, go.rows] = Y
         columns = np.arange(len(go.signs), dtype=np.int64)
         scale = len(go.rows) / go.padded * go.scale
-        back = ops.hadamard(spread, np.ones(go.padded), columns, go.padded, scale)
+        back = ops.project(
+            spread, None, HadamardMatrix(np.ones(go.padded), columns, go.padded, scale)
+        )
         return np.asarray(back * go.signs, Y.dtype)
 
 

@@ -218,11 +218,10 @@ def _growth(net: Net) -> dict[str, Float64]:
 def _less_dense(net: Net, alpha: float, ctx: Context) -> tuple[Net, Float64]:
     """The kernel over the densities of both ends to the power alpha, and the densities."""
     K, mass = net.weights, net.counts
+    density = ctx.ops.matmul(K, mass[:, None])[:, 0]
     if issparse(K):
-        density = ctx.ops.sparse_matmul(K, mass[:, None], 1.0, 0.0, None, 0.0)[:, 0]
         scale = diags_array(density**-alpha)
         return net._replace(weights=csr_array(scale @ K @ scale)), density
-    density = ctx.ops.matmul(K, mass[:, None], False)[:, 0]
     scale = (density**-alpha).astype(K.dtype)
     K *= scale[:, None]
     K *= scale

@@ -132,7 +132,7 @@ class Isomap(GraphMethod):
         wide = self.embedding_.dtype if n > FEW else np.dtype(np.float64)
         memory.check(memory.Plan({"distances": n * n * wide.itemsize}), "geodesic_distances_", [])
         ops = resolve(self.backend, self.n_jobs)
-        lengths = ops.shortest_paths(self.graph_.astype(wide), Ragged.singletons(np.arange(n)))
+        lengths = ops.geodesics(self.graph_.astype(wide)).distances(Ragged.singletons(np.arange(n)))
         symmetrize_in_place(lengths)
         return lengths
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from .. import random
-from ..backends.protocol import Array, Float64, StressPlan
+from ..backends.protocol import Ties
 from ..core.estimator import Context, Fit, Reducer, reducer
 from ..core.parameters import Count, Metric, Seed, Share, refuse_unused
 from ..distances.metrics import data_kind, distances_of, takes_sparse
@@ -22,7 +21,6 @@ from ..solvers.stress import check_connected, measures, projection, scale, start
 
 # Beyond so many rows a step over all pairs takes seconds, and their distances gigabytes.
 MANY, ENOUGH = 20_000, 2_000
-Curve: TypeAlias = Callable[[Float64], tuple[Float64, Float64] | None]
 
 
 @reducer
@@ -126,11 +124,11 @@ class MDS(Reducer):
         W = weights_of(self.weights, D)
         if W is not None:
             check_connected(W)
-        plan, curve_of = self._objective(D, W, ctx)
+        plan = ctx.ops.stress_plan(D, W, self._ties())
         starts = starting(self.init, self.n_init, D, k, ctx)
         path = scale(plan, W, len(D), starts, self.max_iter, self.eps)
         Y = path.Y.astype(ctx.dtype).astype(np.float64)  # as it is returned
-        curve = curve_of(Y)
+        curve = plan.disparities(Y)
         sammon = isinstance(self.weights, str)
         place = StressMap(base.freeze(), Y, *projection(Y), curve, sammon, self.max_iter)
         report = {
@@ -144,9 +142,9 @@ class MDS(Reducer):
             report |= {"isotonic_x": curve[0], "isotonic_y": curve[1]}
         return Fit(Y, place, report)
 
-    def _objective(self, D: Array, W: Array | None, ctx: Context) -> tuple[StressPlan, Curve]:
-        """What is majorized, and how dissimilarities become distances, where that is learned."""
-        return ctx.ops.guttman(D, W), lambda Y: None  # noqa: ARG005
+    def _ties(self) -> Ties | None:
+        """How disparities treat tied dissimilarities; None: they are the dissimilarities."""
+        return None
 
     def _count(self, n: int) -> int | None:
         """How many landmarks there are, if any."""

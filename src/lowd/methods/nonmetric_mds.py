@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from ..backends.protocol import Array, StressPlan
-from ..core.estimator import Context, reducer
-from .mds import MDS, Curve
+from ..backends.protocol import Ties
+from ..core.estimator import reducer
+from .mds import MDS
 
 
 @reducer
@@ -56,9 +56,8 @@ class NonMetricMDS(MDS):
 
     ordinal: ClassVar[bool] = True
 
-    def _objective(self, D: Array, W: Array | None, ctx: Context) -> tuple[StressPlan, Curve]:
-        plan = ctx.ops.monotone(D, W, split=self.ties == "primary")
-        return plan, plan.curve
+    def _ties(self) -> Ties:
+        return self.ties
 
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
         chosen = self._count(n)

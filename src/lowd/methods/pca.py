@@ -134,7 +134,7 @@ class PCA(Reducer):
             else ctx.ops.column_statistics(X, w).sums
         )
         if streaming:
-            new = ctx.ops.moments(X, sums / total, w)
+            new = ctx.ops.scatter(X, sums / total, w).moments()
             return self._from_moments(new if so_far is None else so_far.merge(new), ctx, keep=True)
         copies = n if w is None else int(max((w > 0).sum(), np.ceil(total)))
         most = min(copies, d)

@@ -57,7 +57,9 @@ class Geodesics:
 
     def to_landmarks(self, landmarks: NDArray[np.int64], ops: Backend) -> Geodesics:
         """The same to some distinct points only, whose distances are computed now."""
-        found = np.ascontiguousarray(ops.shortest_paths(self.graph, Ragged.singletons(landmarks)).T)
+        found = np.ascontiguousarray(
+            ops.geodesics(self.graph).distances(Ragged.singletons(landmarks)).T
+        )
         if self.point_of_row is not None:  # duplicates have the distances of their first row
             found = found[self.point_of_row]
         return replace(self, graph=None, point_of_row=None, landmark_distances=found)
@@ -118,7 +120,7 @@ class Geodesics:
         if self.graph is None:
             return self.distances_to_landmarks[rows]
         points = rows if self.point_of_row is None else self.point_of_row[rows]
-        return self._columns_to_rows(ops.shortest_paths(self.graph, Ragged.singletons(points)))
+        return self._columns_to_rows(ops.geodesics(self.graph).distances(Ragged.singletons(points)))
 
     @property
     def distances_to_landmarks(self) -> Array:
@@ -132,7 +134,7 @@ class Geodesics:
             return ops.min_plus(near, detours, self.distances_to_landmarks)
         points = near.indices if self.point_of_row is None else self.point_of_row[near.indices]
         starts = Ragged(near.indptr, points.astype(np.int32))
-        return self._columns_to_rows(ops.shortest_paths(self.graph, starts, detours))
+        return self._columns_to_rows(ops.geodesics(self.graph).distances(starts, detours))
 
     def _columns_to_rows(self, G: Array) -> Array:
         """From distances to distinct points to distances to rows."""

@@ -42,7 +42,7 @@ class DenseMatrix(NamedTuple):
         return self.stored.dtype
 
     def matmul(self, V: Float64, ops: Backend) -> Float64:
-        return ops.matmul(self.stored, V, self.half_square)
+        return ops.matmul(self.stored, V, half_square=self.half_square)
 
     def to_dense(self, ops: Backend) -> DenseMatrix:  # noqa: ARG002 - as of any symmetric matrix
         return self

@@ -56,7 +56,7 @@ class Problem(NamedTuple):
         """A V; by the root, which keeps digits that the entries of A have lost."""
         if self.root is not None:
             return np.asarray(self.root.T @ (self.root @ V))
-        return self.ctx.ops.sparse_matmul(self.matrix, V, 1.0, 0.0, None, 0.0)
+        return self.ctx.ops.matmul(self.matrix, V)
 
     def start(self, width: int) -> Float64:
         return self.project(random.normals(self.ctx.seed, "bottom", (len(self.null), width)))
@@ -98,7 +98,7 @@ def chebyshev(p: Problem, patient: bool = False) -> Pairs:
         degree = int(np.clip(degree, 4, max(4, most)))
         before, now = X, (AX - middle * X) / half
         for _ in range(degree - 1):
-            step = ops.sparse_matmul(A, now, 2 / half, -2 * middle / half, before, -1.0)
+            step = ops.matmul(A, now, alpha=2 / half, beta=-2 * middle / half, gamma=-1.0, U=before)
             before, now = now, step
         X, spent, sweeps = now, spent + degree, sweeps + 1
     return Pairs(theta[: k + 2], X[back, : k + 2], error)

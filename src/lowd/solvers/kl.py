@@ -110,7 +110,7 @@ def judged(forces: KLPlan, joint: Joint, Y: Array, kernel: str, seed: int) -> di
     """The divergence, with the exact normalizer, and how wrong the forces were on a sample."""
     n = len(Y)
     if kernel == "rows":
-        Z, _ = forces.pairs(Y, np.arange(n))
+        Z, _ = forces.pair_sums(Y, np.arange(n))
         # P knows the chances of pairs; what counts here are those of each row.
         change = joint.information / n - information(joint.P.data)
         told = float(np.log(np.maximum(Z, TINY)).mean()) + forces.cross_term(Y) + change
@@ -118,9 +118,9 @@ def judged(forces: KLPlan, joint: Joint, Y: Array, kernel: str, seed: int) -> di
     total = forces.partition_function(Y)
     divergence = float(np.log(max(total, TINY))) + forces.cross_term(Y)
     report = {"kl_divergence": divergence, "force_error": 0.0}
-    if forces.approximate(Y):
+    if forces.uses_interpolation(Y):
         some = random.subset(seed, "forces", n, min(n, SAMPLE))
-        exact = forces.pairs(Y, some)[1] / total
+        exact = forces.pair_sums(Y, some)[1] / total
         gap = forces.forces(Y)[1][some] - exact
         report["force_error"] = float(np.sqrt((gap**2).sum() / (exact**2).sum()))
     return report

@@ -108,9 +108,7 @@ def padded(A: Float64, k: int) -> Float64:
 
 
 def _product(W: Any, V: Float64, ctx: Context) -> Float64:
-    if issparse(W):
-        return ctx.ops.sparse_matmul(W, V, 1.0, 0.0, None, 0.0)
-    return ctx.ops.matmul(W, V, False)
+    return ctx.ops.matmul(W, V)
 
 
 def _dense_bottom(
@@ -127,7 +125,7 @@ def _dense_bottom(
     def apply(V: Array) -> Float64:  # top - A, where the null space is not in the way
         V = V - null @ (null.T @ V)
         out = (top - diagonal)[:, None] * V
-        out += root[:, None] * ctx.ops.matmul(W, root[:, None] * V, False)
+        out += root[:, None] * ctx.ops.matmul(W, root[:, None] * V)
         return np.asarray(out - null @ (null.T @ out))
 
     more = min(k + 1, n - 1)  # one beyond, to see whether the last is one of several

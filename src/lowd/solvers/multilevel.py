@@ -53,16 +53,20 @@ class Pictures(NamedTuple):
             large = self.values > 1e-14 * self.values[-1]
             U = self.vectors[:, large]
             return np.asarray(U @ ((U.T @ R) / self.values[large, None]))
-        at, times = self.levels[level], self.ops.sparse_matmul
+        at = self.levels[level]
+
+        def residual(X: Float64) -> Float64:
+            return np.asarray(self.ops.matmul(at.A, X, alpha=-1.0, gamma=1.0, U=R))
+
         X = at.smoothing * R
         for _ in range(1 if level == 0 else 2):  # coarse pictures cost little, and are rough
-            rest = at.gather @ times(at.A, X, -1.0, 0.0, R, 1.0)
+            rest = at.gather @ residual(X)
             X += self.spread(self.solve(rest, level + 1), level)
-        return np.asarray(X + at.smoothing * times(at.A, X, -1.0, 0.0, R, 1.0))
+        return np.asarray(X + at.smoothing * residual(X))
 
     def times(self, V: Float64, level: int) -> Float64:
         A = self.levels[level].A
-        return np.asarray(self.ops.sparse_matmul(A, V, 1.0, 0.0, None, 0.0))
+        return np.asarray(self.ops.matmul(A, V))
 
     def null(self, level: int) -> Float64:
         return np.asarray(self.levels[level].null)

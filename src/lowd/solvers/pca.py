@@ -157,7 +157,7 @@ def _by_covariance(rows: Centered, k: int, ctx: Context) -> Axes:
     X, dtype = rows.X, ctx.dtype
     if X.dtype == np.float32 and X.shape[0] * X.shape[1] ** 2 <= EXACTLY and not issparse(X):
         X, dtype = X.astype(np.float64), np.dtype(np.float64)  # exact products, at no cost here
-    moments = ctx.ops.moments(X, rows.mean, rows.weights)
+    moments = ctx.ops.scatter(X, rows.mean, rows.weights).moments()
     if rows.units is not None:
         scatter = moments.scatter / np.outer(rows.units, rows.units)
         moments = Moments(moments.weight, moments.mean, scatter)
@@ -234,7 +234,7 @@ def _by_sparse_krylov(rows: Centered, k: int, ctx: Context) -> Axes:
     mixed, length = S @ long, long @ long
 
     def product(M: csr_array, V: Float64) -> Float64:
-        return ctx.ops.sparse_matmul(M, V, 1.0, 0.0, None, 0.0)
+        return ctx.ops.matmul(M, V)
 
     def apply(V: Float64) -> Float64:
         """(S - short long') (S - short long')' V: nothing of the longer side is centered."""
@@ -282,7 +282,7 @@ def _by_krylov(rows: Centered, k: int, ctx: Context) -> Axes:
 
     def product(X: Rows, weights: Float64 | None) -> Any:
         def apply(V: Array) -> Float64:
-            out, trace = ctx.ops.scatter_matmul(X, rows.mean, weights, V * inverse)
+            out, trace = ctx.ops.scatter(X, rows.mean, weights).matmul(V * inverse)
             traces.append(trace)
             return np.asarray(out * inverse)
 

@@ -68,14 +68,14 @@ def scale(
 
     def step(Y: Float64) -> Step:
         found = plan.step(Y)
-        way = solve(found.moved) - Y
-        total = found.stress - found.size + 2 * found.cross  # the targets' squares
+        way = solve(found.BY) - Y
+        total = found.stress - found.eta_squared + 2 * found.rho  # the targets' squares
         return Step(found.stress, total, Y + RELAXED * way, float(mass @ (way**2).sum(1)))
 
     best: Path | None = None
     for start in starts:
         first = plan.step(start)
-        best_scale = first.cross / first.size if first.size > 0 else 1.0
+        best_scale = first.rho / first.eta_squared if first.eta_squared > 0 else 1.0
         path = majorize(step, start * best_scale, max_iter, eps)
         if best is None or path.history[-1] < best.history[-1]:
             best = path
@@ -133,7 +133,7 @@ def classical(D: Array, k: int, ctx: Context) -> Float64:
         tied = np.nonzero(~missing)
         graph = csr_array((D[tied], tied), shape=D.shape)
         D = D.copy()
-        chains = ctx.ops.shortest_paths(graph, Ragged.singletons(rows))
+        chains = ctx.ops.geodesics(graph).distances(Ragged.singletons(rows))
         D[rows] = np.where(missing[rows], chains, D[rows])
         D = (D + D.T) / 2
     found = double_centered(DenseMatrix(D, half_square=True), k, ctx, rough=True)
@@ -158,12 +158,14 @@ def upright(Y: Float64) -> Float64:
 def measures(found: GuttmanStep) -> dict[str, float]:
     """Raw stress Σ w (t - d)², Stress-1 √(stress / Σ w d²), and √(1 - c²) with c the cosine of
     t and d: Stress-1 at the best scale of the map."""
-    total = found.stress - found.size + 2 * found.cross
-    both = total * found.size
-    away = 1 - found.cross / both * found.cross if both > 0 else 0.0
+    total = found.stress - found.eta_squared + 2 * found.rho
+    both = total * found.eta_squared
+    away = 1 - found.rho / both * found.rho if both > 0 else 0.0
     return {
         "stress": found.stress,
-        "stress1": float(np.sqrt(found.stress / found.size)) if found.size > 0 else 0.0,
+        "stress1": float(np.sqrt(found.stress / found.eta_squared))
+        if found.eta_squared > 0
+        else 0.0,
         "normalized_stress": float(np.sqrt(max(away, 0.0))),
     }
 

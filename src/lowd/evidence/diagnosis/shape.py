@@ -83,7 +83,7 @@ def _along(
         csr_array((lengths, near.indices[:, :k].ravel(), starts), shape=(n, n))
     )
     along = np.ascontiguousarray(
-        np.asarray(ops.shortest_paths(edges, Ragged.singletons(inside)), np.float64)[:, inside]
+        np.asarray(ops.geodesics(edges).distances(Ragged.singletons(inside)), np.float64)[:, inside]
     )
     symmetrize_in_place(along)
     bent = scaled(along, straight.shape[1])

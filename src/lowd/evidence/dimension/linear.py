@@ -35,7 +35,7 @@ def spectra(X: Rows, ops: Backend) -> Spectra:
     statistics = ops.column_statistics(X)
     mean = statistics.sums / n
     if d <= min(n, DIRECT):
-        scatter = np.asarray(ops.moments(X, mean, None).scatter)
+        scatter = np.asarray(ops.scatter(X, mean, None).moments().scatter)
         spread = np.sqrt(np.maximum(np.diagonal(scatter), 0))
         live = spread > np.sqrt(n) * np.finfo(X.dtype).eps * np.abs(mean)
         unit = np.divide(1, spread, out=np.zeros(d), where=live)

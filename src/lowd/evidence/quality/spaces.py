@@ -88,7 +88,7 @@ class Table:
         asked = self._asked(rows)
         found = Neighbors(np.empty((len(asked), k), np.int32), np.empty((len(asked), k)))
         for i, own, D in self._blocks(asked):
-            part = self.ops.select(D, k, own)
+            part = self.ops.distance_index(D, own).nearest(k)
             found.indices[i : i + len(D)], found.distances[i : i + len(D)] = part[:2]
         return found
 
@@ -96,7 +96,9 @@ class Table:
         asked, places = self._asked(rows), np.empty_like(listed)
         for i, own, D in self._blocks(asked):
             part = listed[i : i + len(D)]
-            places[i : i + len(D)] = np.take_along_axis(self.ops.rank(D, own), part, 1)
+            places[i : i + len(D)] = np.take_along_axis(
+                self.ops.distance_index(D, own).ranks(), part, 1
+            )
         return np.where(listed < 0, 0, places).astype(np.int32)
 
     def distances(self, rows: NDArray[np.int64]) -> Array:

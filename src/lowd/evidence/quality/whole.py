@@ -58,7 +58,7 @@ def whole_rows(
     for i in range(0, m, step):
         own = rows[i : i + step]
         D, E = data.distances(own), places.distances(own)
-        worse = np.maximum(ops.rank(D, own), ops.rank(E, own))
+        worse = np.maximum(ops.distance_index(D, own).ranks(), ops.distance_index(E, own).ranks())
         for part in _slices(len(own), n):
             at = slice(i + part.start, i + part.stop)
             counts += np.bincount(worse[part].ravel(), minlength=n)

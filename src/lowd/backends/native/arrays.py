@@ -1,0 +1,35 @@
+"""Arrays as the native core takes them, and threads for an amount of work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from ..protocol import Array, Float64, Ints
+
+# Waking a second thread takes as long as so many multiplications.
+MAX_SERIAL_PRODUCTS = 2**17
+
+
+def count_threads(products: int, threads: int) -> int:
+    """Threads worth waking for so many multiplications."""
+    return 1 if products <= MAX_SERIAL_PRODUCTS else threads
+
+
+def as_rows(X: Array, dtype: np.dtype[Any]) -> Array:
+    """X in a dtype with each row contiguous (a slice of columns is fine), copied only if needed."""
+    if X.dtype == dtype and X.strides[1] == X.itemsize and X.strides[0] >= 0:
+        return X
+    return np.ascontiguousarray(X, dtype)
+
+
+def as_float64(Y: Array) -> Float64:
+    return np.ascontiguousarray(Y, np.float64)
+
+
+def csr_parts(A: csr_array) -> tuple[NDArray[np.int64], Ints, Any]:
+    """indptr, indices and data (of the matrix's own type) in the core's integer types."""
+    return A.indptr.astype(np.int64), A.indices.astype(np.int32, copy=False), A.data

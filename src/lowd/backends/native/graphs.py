@@ -1,0 +1,61 @@
+"""Native operations of graphs: geodesic distances, each pair held once for products."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from ... import _native
+from ...progress import step
+from ..protocol import Array, Float64, GeodesicPlan, Ragged
+from ..reference.graphs import GraphOperations
+from .arrays import as_rows, csr_parts
+
+
+@dataclass(frozen=True)
+class NativeGeodesicPlan:
+    """Shortest paths by the core; for products each pair's distance is held once."""
+
+    graph: csr_array
+    threads: int
+
+    def distances(self, sources: Ragged, offsets: Float64 | None = None) -> Array:
+        dtype = self.graph.dtype
+        out = np.empty((len(sources.indptr) - 1, self.graph.shape[0]), dtype)
+        first = None if offsets is None else offsets.astype(dtype)
+        poll = step("shortest paths")
+        _native.paths(*csr_parts(self.graph), *sources, first, out, self.threads, poll)
+        return out
+
+    def half_square_matmul(self, V: Float64) -> Float64:
+        out, poll = np.empty(V.shape), step("matrix product")
+        narrow: Array = np.ascontiguousarray(V, self._half.dtype)
+        _native.ring_times(self._half, narrow, out, self.threads, poll)
+        return out
+
+    @cached_property
+    def _half(self) -> Array:
+        """Nodes in a ring: row i holds the distances to the half of them that follow i."""
+        n = self.graph.shape[0]
+        half = np.empty((n, n // 2), self.graph.dtype)
+        _native.ring(*csr_parts(self.graph), half, self.threads, step("shortest paths"))
+        return half
+
+
+class NativeGraphs(GraphOperations):
+    """Geodesic distances in a graph, and from outside it."""
+
+    threads: int
+
+    def geodesics(self, graph: csr_array) -> GeodesicPlan:
+        return NativeGeodesicPlan(graph, self.threads)
+
+    def min_plus(self, near: Ragged, lengths: Float64, G: Array) -> Array:
+        G = as_rows(G, G.dtype)
+        out = np.empty((len(near.indptr) - 1, G.shape[1]), G.dtype)
+        first: Array = lengths.astype(G.dtype)
+        _native.relax(*near, first, G, out, self.threads, step("shortest paths"))
+        return out

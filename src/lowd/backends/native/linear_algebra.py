@@ -1,0 +1,178 @@
+"""Native operations of linear algebra: statistics of columns, scatter matrices, products."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import issparse
+
+from ... import _native
+from ...progress import step
+from ..protocol import (
+    Array,
+    Basis,
+    ColumnStatistics,
+    Float64,
+    HadamardMatrix,
+    Moments,
+    Rows,
+    ScatterPlan,
+    Symmetry,
+)
+from ..reference.eigenproblems import EigenOperations
+from ..reference.linear_algebra import LinearAlgebraOperations
+from .arrays import as_float64, as_rows, count_threads
+
+# In a scatter matrix entries stay in registers: so many products take the time of one elsewhere.
+PRODUCTS_PER_LOAD = 64
+# In a pass that is one of many, between which a thread goes to sleep.
+MAX_SERIAL_PASS_PRODUCTS = 2**20
+
+
+@dataclass(frozen=True)
+class NativeScatterPlan:
+    """Dense rows, centered while they are read."""
+
+    X: Array
+    mean: Float64
+    weights: Float64 | None
+    threads: int
+
+    def moments(self) -> Moments:
+        X, weights = self.X, self.weights
+        scatter = np.empty((X.shape[1], X.shape[1]))
+        threads = count_threads(X.size * X.shape[1] // PRODUCTS_PER_LOAD, self.threads)
+        _native.scatter(X, weights, self.mean, 1.0, scatter, threads, step("covariance"))
+        weight = float(len(X) if weights is None else weights.sum())
+        return Moments(weight, self.mean, scatter)
+
+    def matmul(self, V: Array) -> tuple[Float64, float]:
+        X, out = self.X, np.empty(V.shape)
+        V = np.ascontiguousarray(V, X.dtype)
+        given = X, self.weights, self.mean, 1.0, V
+        trace = _native.scatter_times(*given, out, self.threads, step("covariance product"))
+        return out, trace
+
+
+class NativeLinearAlgebra(LinearAlgebraOperations, EigenOperations):
+    """Statistics of columns, scatter matrices, projections and matrix products."""
+
+    threads: int
+
+    def column_statistics(self, X: Rows, weights: Float64 | None = None) -> ColumnStatistics:
+        if issparse(X):
+            return super().column_statistics(X, weights)
+        sums = np.empty(X.shape[1])
+        threads = count_threads(X.size, self.threads)
+        max_abs = _native.column_sums(X, weights, sums, threads, step("reading"))
+        if math.isfinite(max_abs) and np.logical_and.reduce(np.isfinite(sums)):
+            return ColumnStatistics(None, sums, max_abs)
+        row, column = _native.scan(X, self.threads)
+        # Sums of finite float64 numbers may overflow: then no entry is bad, only too large.
+        return ColumnStatistics(None if row < 0 else (row, column), sums, np.inf)
+
+    def check_symmetry(self, A: Array) -> Symmetry:
+        found = _native.symmetry(A, self.threads, step("checking the matrix"))
+        return Symmetry(
+            None if found["bad_at"][0] < 0 else found["bad_at"],
+            found["largest"],
+            found["asymmetry"],
+            found["asymmetry_at"],
+            found["smallest"],
+            found["smallest_at"],
+            found["diagonal"],
+            found["diagonal_at"],
+        )
+
+    def scatter(self, X: Rows, mean: Float64, weights: Float64 | None) -> ScatterPlan:
+        if issparse(X):
+            return super().scatter(X, mean, weights)
+        return NativeScatterPlan(X, mean, weights, self.threads)
+
+    def project(
+        self,
+        X: Rows,
+        shift: Float64 | None,
+        W: Rows | HadamardMatrix,
+        bias: Float64 | None = None,
+    ) -> Array:
+        if isinstance(W, HadamardMatrix):
+            return self._hadamard(X, W, shift, bias)
+        if issparse(X):
+            return self._project_sparse(X, shift, W, bias)
+        dtype = np.result_type(X.dtype, W.dtype)
+        X = as_rows(X, dtype)
+        if issparse(W):
+            out = np.empty((len(X), W.shape[0]), dtype)
+            parts = W.indptr.astype(np.int64), W.indices.astype(np.int64), W.data.astype(dtype)
+            threads = count_threads(len(X) * W.nnz, self.threads)
+            _native.sparse_project(X, *parts, out, threads, step("projection"))
+            return out
+        W = np.ascontiguousarray(W, dtype)
+        out = np.empty((len(X), W.shape[1]), dtype)
+        threads = count_threads(X.size * W.shape[1], self.threads)
+        _native.project(X, shift, W, bias, out, threads, step("projection"))
+        return out
+
+    def _project_sparse(
+        self, X: Rows, shift: Float64 | None, W: Rows, bias: Float64 | None
+    ) -> Array:
+        if issparse(W):
+            return super().project(X, shift, W, bias)
+        offset = np.zeros(W.shape[1]) if bias is None else bias
+        Y = self.matmul(X.astype(np.float64), W.astype(np.float64))
+        Y += offset if shift is None else offset - shift @ W
+        return np.ascontiguousarray(Y, np.result_type(X.dtype, W.dtype))
+
+    def _hadamard(
+        self, X: Array, W: HadamardMatrix, shift: Float64 | None, bias: Float64 | None
+    ) -> Array:
+        if shift is not None or bias is not None:
+            return super().project(X, shift, W, bias)
+        out = np.empty((len(X), len(W.rows)), X.dtype)
+        given = X, W.signs.astype(X.dtype), W.rows, W.padded, W.scale
+        threads = count_threads(16 * X.size, self.threads)
+        _native.hadamard(*given, out, threads, step("projection"))
+        return out
+
+    def matmul(
+        self,
+        A: Rows,
+        V: Array,
+        *,
+        half_square: bool = False,
+        alpha: float = 1.0,
+        beta: float = 0.0,
+        gamma: float = 0.0,
+        U: Array | None = None,
+    ) -> Float64:
+        plain = alpha == 1 and beta == 0 and U is None
+        if half_square if issparse(A) else not plain:
+            given = {"alpha": alpha, "beta": beta, "gamma": gamma}
+            return super().matmul(A, V, half_square=half_square, U=U, **given)
+        out, poll = np.empty((A.shape[0], V.shape[1])), step("matrix product")
+        if not issparse(A):
+            V = np.ascontiguousarray(V, A.dtype)
+            _native.times(A, V, half_square, out, self.threads, poll)
+            return out
+        data = A.data.astype(np.float64, copy=False)
+        terms = as_float64(V), alpha, beta, None if U is None else as_float64(U), gamma
+        _native.sparse_times(A.indptr, A.indices, data, *terms, out, self.threads, poll)
+        return out
+
+    def lanczos(
+        self,
+        A: Array,
+        half_square: bool,
+        null: Float64,
+        Q: Float64,
+        T: Float64,
+        basis: Basis,
+        passes: int,
+    ) -> Basis:
+        threads = 1 if A.size * basis.fresh <= MAX_SERIAL_PASS_PRODUCTS else self.threads
+        wide, poll = np.asarray(A, np.float64), step("eigenvectors")
+        how = *basis[:2], passes, threads, poll
+        return Basis(*_native.lanczos(wide, half_square, null, Q, T, *how))

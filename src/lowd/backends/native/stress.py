@@ -1,0 +1,71 @@
+"""Native operations of multidimensional scaling: stress, SMACOF and isotonic regression."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ... import _native
+from ...progress import step
+from ..protocol import Array, Float64, GuttmanStep, StressPlan, Ties
+from ..reference.stress import StressOperations
+from .arrays import as_float64, as_rows
+
+
+@dataclass(frozen=True)
+class NativeMetricStressPlan:
+    """Dissimilarities and weights, read once per step."""
+
+    D: Array
+    W: Array | None
+    threads: int
+
+    def step(self, Y: Float64) -> GuttmanStep:
+        BY = np.empty(Y.shape)
+        return GuttmanStep(*_native.guttman(self.D, self.W, as_float64(Y), BY, self.threads), BY)
+
+    def disparities(self, Y: Float64) -> None:  # noqa: ARG002 - the protocol's signature
+        return None
+
+
+@dataclass(frozen=True)
+class NativeOrdinalStressPlan:
+    """Pairs in the order of D; their distances and disparities are computed anew in every step."""
+
+    D: Array
+    order: _native.Order
+    threads: int
+
+    def step(self, Y: Float64) -> GuttmanStep:
+        BY = np.empty(Y.shape)
+        return GuttmanStep(*self.order.step(as_float64(Y), BY, self.threads), BY)
+
+    def disparities(self, Y: Float64) -> tuple[Float64, Float64]:
+        pairs, disparities = self.order.curve(as_float64(Y), self.threads)
+        if not len(pairs):  # of one row
+            return np.zeros(1), np.zeros(1)
+        return self.D[pairs[:, 0], pairs[:, 1]].astype(np.float64), disparities.copy()
+
+
+class NativeStress(StressOperations):
+    """Stress of an embedding, and new points of least stress."""
+
+    threads: int
+
+    def stress_plan(self, D: Array, W: Array | None, ties: Ties | None = None) -> StressPlan:
+        D = as_rows(D, D.dtype)
+        W = None if W is None else as_rows(W, D.dtype)
+        if ties is None:
+            return NativeMetricStressPlan(D, W, self.threads)
+        order = _native.Order(D, W, ties == "primary", self.threads, step("order of pairs"))
+        return NativeOrdinalStressPlan(D, order, self.threads)
+
+    def multilaterate(
+        self, T: Array, W: Array | None, A: Float64, start: Float64, max_iter: int, tol: float
+    ) -> tuple[Float64, Float64]:
+        Y, stress = np.array(start, np.float64), np.empty(len(start))
+        weights = None if W is None else as_float64(W)
+        given, poll = (as_float64(T), weights, A, max_iter, tol), step("new points")
+        _native.locate(*given, Y, stress, self.threads, poll)
+        return Y, stress

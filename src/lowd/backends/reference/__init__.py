@@ -1,0 +1,28 @@
+"""The reference backend: plain NumPy and SciPy, against which every other backend is tested."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .eigenproblems import EigenOperations
+from .graphs import GraphOperations
+from .kl import KLOperations
+from .linear_algebra import LinearAlgebraOperations
+from .local_fits import LocalFitOperations
+from .neighbors import NeighborOperations
+from .stress import StressOperations
+
+
+@dataclass(frozen=True)
+class Reference(
+    LinearAlgebraOperations,
+    EigenOperations,
+    NeighborOperations,
+    GraphOperations,
+    LocalFitOperations,
+    StressOperations,
+    KLOperations,
+):
+    """Every operation of the protocol; `threads` is taken and not used."""
+
+    threads: int = 1

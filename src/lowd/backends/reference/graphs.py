@@ -1,0 +1,58 @@
+"""Reference operations of graphs: geodesic distances by Dijkstra's algorithm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
+
+from ..protocol import Array, Float64, GeodesicPlan, Ragged
+
+
+@dataclass(frozen=True)
+class DijkstraPlan:
+    """Shortest paths from each source on its own."""
+
+    graph: csr_array
+
+    def distances(self, sources: Ragged, offsets: Float64 | None = None) -> Array:
+        graph = self.graph
+        n, m = graph.shape[0], len(sources.indptr) - 1
+        if offsets is None and (np.diff(sources.indptr) == 1).all():
+            plain: Array = dijkstra(graph, directed=True, indices=sources.indices)
+            return plain.astype(graph.dtype)
+        # Sources are nodes after the others, with edges away from them only.
+        first = np.zeros(len(sources.indices)) if offsets is None else offsets
+        data = np.concatenate([graph.data, first])
+        ends = np.concatenate([graph.indices, sources.indices]).astype(np.int32)
+        starts = np.concatenate([graph.indptr, graph.nnz + sources.indptr[1:]]).astype(np.int32)
+        extended = csr_array((data, ends, starts), shape=(n + m, n + m))
+        distances: Array = dijkstra(extended, directed=True, indices=np.arange(n, n + m))
+        return distances[:, :n].astype(graph.dtype)
+
+    def half_square_matmul(self, V: Float64) -> Float64:
+        return np.asarray(self._half_squares @ V.astype(np.float64))
+
+    @cached_property
+    def _half_squares(self) -> Float64:
+        G = self.distances(Ragged.singletons(np.arange(self.graph.shape[0])))
+        symmetric = ((G + G.T) / 2).astype(np.float64)  # both directions differ by rounding
+        return np.asarray(-0.5 * symmetric * symmetric)
+
+
+class GraphOperations:
+    """Geodesic distances in a graph, and from outside it."""
+
+    def geodesics(self, graph: csr_array) -> GeodesicPlan:
+        return DijkstraPlan(graph)
+
+    def min_plus(self, near: Ragged, lengths: Float64, G: Array) -> Array:
+        out = np.full((len(near.indptr) - 1, G.shape[1]), np.inf, G.dtype)
+        lengths = lengths.astype(G.dtype)
+        for i, (begin, end) in enumerate(zip(near.indptr, near.indptr[1:], strict=False)):
+            for e in range(begin, end):
+                out[i] = np.minimum(out[i], lengths[e] + G[near.indices[e]])
+        return out
