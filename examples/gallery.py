@@ -66,7 +66,7 @@ def plot_density() -> Any:
 
 def plot_images() -> Any:
     return plot.scatter(
-        digits_embedding(), digits().target, images=digits().images, image_colors="gray_r"
+        digits_embedding(), digits().target, images=digits().images, cmap="gray_r"
     )
 
 

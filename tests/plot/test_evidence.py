@@ -171,7 +171,7 @@ def test_arrows_of_a_biplot_point_to_where_columns_grow(cloud):
     order = np.argsort(-np.hypot(*slope.T))
     scale = np.hypot(*tips[0]) / np.hypot(*slope[order[0]])
     assert np.array(tips) == pytest.approx(scale * slope[order], rel=1e-6, abs=1e-6)
-    with pytest.raises(ParameterError, match="two axes"):
+    with pytest.raises(ParameterError, match="two components"):
         plot.biplot(lowd.PCA(1).fit(cloud), cloud)
 
 

@@ -20,8 +20,8 @@ import lowd
 from lowd import plot
 from lowd.errors import DataError, MissingPackageError, ParameterError
 from lowd.plot import canvas
-from lowd.plot.colors import coloring
-from lowd.plot.density import MANY
+from lowd.plot.colors import choose_coloring
+from lowd.plot.density import MAX_DRAWN_POINTS
 from pictures import at, drawn, overlaps, ring, seen_by
 
 # -- scatter ---------------------------------------------------------------------------------------
@@ -78,16 +78,16 @@ def test_the_legend_hides_nothing_and_is_not_cut_off(count):
 
 def test_forty_classes_are_told_apart_and_the_rest_is_pale():
     names = [f"{i:02}" for i in range(60)]
-    classes = coloring(np.repeat(names, 2).tolist() + names[:39], 159)
+    classes = choose_coloring(np.repeat(names, 2).tolist() + names[:39], 159)
     looks = {(classes.color(code), classes.marker(code)) for code in range(40)}
     assert len(looks) == 40
     assert classes.names[-1] == "21 others"
-    assert classes.color(39) == canvas.PALE
+    assert classes.color(39) == canvas.PALE_COLOR
     assert (classes.codes == 39).sum() == 42
 
 
 def test_day_nine_comes_before_day_ten():
-    found = coloring(["day 10", "day 9", "b", "day 10", None], 5)
+    found = choose_coloring(["day 10", "day 9", "b", "day 10", None], 5)
     assert found.names == ["b", "day 9", "day 10", "missing"]
     assert found.codes.tolist() == [2, 1, 0, 2, 3]
 
@@ -124,7 +124,7 @@ def test_values_have_a_scale_and_missing_ones_are_pale():
     for row, color in ((0, colormaps["viridis"](0.0)), (4, colormaps["viridis"](1.0))):
         assert at(ax, pixels, Y[row]) == pytest.approx(0.8 * np.array(color[:3]) + 0.2, abs=0.02)
     assert at(ax, pixels, Y[5]) == pytest.approx(
-        0.8 * np.array(colors.to_rgb(canvas.PALE)) + 0.2, abs=0.02
+        0.8 * np.array(colors.to_rgb(canvas.PALE_COLOR)) + 0.2, abs=0.02
     )
     assert len(ax.get_figure().axes) == 2  # the colorbar
     assert ax.get_legend() is None
@@ -142,9 +142,9 @@ def test_values_have_a_scale_and_missing_ones_are_pale():
     ],
 )
 def test_what_labels_are(labels, continuous):
-    found = coloring(labels, len(labels))
+    found = choose_coloring(labels, len(labels))
     assert hasattr(found, "numbers") == continuous
-    assert hasattr(coloring(labels, len(labels), "classes"), "names")
+    assert hasattr(choose_coloring(labels, len(labels), "classes"), "names")
 
 
 def test_names_of_the_user_are_shown_as_they_are():
@@ -164,7 +164,7 @@ def test_one_dimension_has_a_lane_for_each_class():
     lanes = np.round(places[np.argsort(places[:, 0]), 1])
     assert set(lanes[:15]) == {0}
     assert set(lanes[15:]) == {1}
-    assert len(plot.scatter(np.arange(MANY + 1.0)).collections) > 0
+    assert len(plot.scatter(np.arange(MAX_DRAWN_POINTS + 1.0)).collections) > 0
 
 
 def test_three_dimensions_are_three_pairs():
@@ -206,7 +206,7 @@ def test_tables_models_and_given_axes():
         (lambda: plot.scatter(ring(4), images=np.ones((3, 2, 2))), DataError, "height, width"),
         (lambda: plot.scatter(ring(4), text=["one"]), DataError, "one per point"),
         (lambda: plot.scatter(np.ones(4), text=list("abcd")), ParameterError, "two dimensions"),
-        (lambda: plot.compare({}), DataError, "no map"),
+        (lambda: plot.compare({}), DataError, "no embedding"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(call, error, words):
@@ -256,9 +256,21 @@ def test_pyplot_and_settings_stay_untouched():
 
 
 def test_without_matplotlib_the_remedy_is_named(monkeypatch):
-    canvas.drawing.cache_clear()
+    canvas.load_matplotlib.cache_clear()
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingPackageError, match=r"pip install 'lowd\[app\]'"):
         plot.scatter(ring(3))
     monkeypatch.undo()
-    assert canvas.drawing() is not None
+    assert canvas.load_matplotlib() is not None
+
+
+def test_earlier_names_of_options_are_accepted():
+    Y = np.random.default_rng(0).normal(size=(20, 3))
+    images = np.zeros((20, 2, 2))
+    assert plot.scatter(Y[:, :2], images=images, image_colors="gray_r").images
+    model = lowd.PCA(3).fit(Y)
+    new, old = plot.loadings(model, n_components=2), plot.loadings(model, n_axes=2)
+    assert len(old.get_xticks()) == len(new.get_xticks()) == 2
+    assert len(plot.compare(maps=[Y, Y])) == 2
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        plot.scatter(Y, colour="gray")

@@ -103,15 +103,15 @@ class Outputs:
     def check_writable(self) -> None:
         """Raise now what would go wrong after hours of work: names, folders, packages."""
         from .. import io
-        from ..plot.canvas import FORMATS
+        from ..plot.canvas import IMAGE_FORMATS
 
         if "output" in self:
             io.write(self.temporary("output"), {"pca0": [0.0]}, force=True)
             self.temporary("output").unlink()
         kind = Path(self.paths.get("plot", "x.png")).suffix.removeprefix(".").lower()
-        if kind not in FORMATS:
+        if kind not in IMAGE_FORMATS:
             raise ParameterError(
-                f"--plot {self.paths['plot']}: end the name in .{', .'.join(FORMATS)}."
+                f"--plot {self.paths['plot']}: end the name in .{', .'.join(IMAGE_FORMATS)}."
             )
 
     def _check(self, target: Path) -> None:

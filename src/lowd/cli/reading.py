@@ -185,9 +185,9 @@ def choose_metric(table: Table) -> str:
 
 def get_classes(table: Table) -> Column | None:
     """The labels, if they are classes: class measures cannot use other numbers."""
-    from ..plot.colors import Values, coloring
+    from ..plot.colors import Values, choose_coloring
 
-    if table.labels is None or isinstance(coloring(table.labels, len(table)), Values):
+    if table.labels is None or isinstance(choose_coloring(table.labels, len(table)), Values):
         return None
     return table.labels
 

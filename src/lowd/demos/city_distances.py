@@ -10,10 +10,10 @@ import numpy as np
 
 from .. import errors
 from ..methods.classical_mds import ClassicalMDS
-from ..plot.crowding import words
+from ..plot.annotations import draw_words
 from . import tables
 from .agreement import flat, miss, onto
-from .drawing import BLUE, PALE, PINK, bare, kept, panels
+from .drawing import BLUE, PALE_COLOR, PINK, bare, kept, panels
 from .result import Demonstration, Number
 
 R = "R's cmdscale"
@@ -54,7 +54,7 @@ def _draw(
     _compare(ax, place, truth)
     bare(ax, title, f"off the true places by {off:.0f} km (root mean square)")
     # Crosses are nameless, so that no name is written on them.
-    words(ax, np.vstack([place, truth]), [*cities.names, *[""] * len(truth)])
+    draw_words(ax, np.vstack([place, truth]), [*cities.names, *[""] * len(truth)])
     found = model.spectrum_[:2].sum() / np.abs(model.spectrum_).sum()
     return [
         Number(f"{title}: first eigenvalue", float(model.eigenvalues_[0]), eigenvalues[0], R),
@@ -66,7 +66,7 @@ def _draw(
 
 def _compare(ax: Any, place: Any, truth: Any) -> None:
     for here, there in zip(place, truth, strict=True):
-        ax.plot(*np.array([here, there]).T, color=PALE, lw=1.2)
+        ax.plot(*np.array([here, there]).T, color=PALE_COLOR, lw=1.2)
     ax.scatter(*truth.T, marker="+", s=30, color=PINK, lw=1)
     ax.scatter(*place.T, s=14, color=BLUE)
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..methods.nonmetric_mds import NonMetricMDS
-from ..plot.canvas import as_chart
+from ..plot.canvas import format_chart
 from . import tables
-from .drawing import BLUE, INK, SOFT, bare, kept, panels
+from .drawing import BLUE, MUTED_COLOR, TEXT_COLOR, bare, kept, panels
 from .result import Demonstration, Number
 
 # About how the 14 lights look on a screen.
@@ -68,11 +68,11 @@ def in_order(Y: Any) -> int:
 
 def _circle(ax: Any, Y: Any, names: tuple[str, ...]) -> None:
     ring = np.vstack([Y, Y[:1]])
-    ax.plot(*ring.T, color=SOFT, lw=0.8, zorder=1)
+    ax.plot(*ring.T, color=MUTED_COLOR, lw=0.8, zorder=1)
     ax.scatter(*Y.T, s=170, c=INKS, zorder=2)
     outward = (Y - Y.mean(0)) / np.linalg.norm(Y - Y.mean(0), axis=1, keepdims=True)
     for place, name, way in zip(Y, names, outward, strict=True):
-        look = {"ha": "center", "va": "center", "fontsize": 9, "color": INK}
+        look = {"ha": "center", "va": "center", "fontsize": 9, "color": TEXT_COLOR}
         ax.annotate(f"{name} nm", place, 28 * way, textcoords="offset points", **look)
     bare(ax, "NonMetricMDS, joined in the order of wavelengths")
     low, high = Y.min(0) - 0.25, Y.max(0) + 0.25  # room for the words
@@ -85,6 +85,8 @@ def _shepard(ax: Any, model: NonMetricMDS, D: Any) -> None:
     i, j = np.triu_indices(len(D), 1)
     d = np.linalg.norm(model.embedding_[i] - model.embedding_[j], axis=1)
     ax.scatter(D[i, j], d, s=14, color=BLUE, alpha=0.6, lw=0, label="pairs")
-    ax.step(model.isotonic_x_, model.isotonic_y_, color=SOFT, lw=1.2, label="fitted, only rising")
-    as_chart(ax, "1 - similarity", "distance in the map", "judgment and distance")
+    ax.step(
+        model.isotonic_x_, model.isotonic_y_, color=MUTED_COLOR, lw=1.2, label="fitted, only rising"
+    )
+    format_chart(ax, "1 - similarity", "distance in the map", "judgment and distance")
     ax.legend(frameon=False, loc="upper left")

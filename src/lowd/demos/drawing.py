@@ -8,24 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from ..plot.canvas import COLORS, INK, PALE, SOFT, new_figure, save
+from ..plot.canvas import COLORS, MUTED_COLOR, PALE_COLOR, TEXT_COLOR, make_figure, save
 
 BLUE, YELLOW, PINK, GREEN = COLORS[:4]
-__all__ = ["BLUE", "COLORS", "GREEN", "INK", "PALE", "PINK", "SOFT", "YELLOW"]
+__all__ = ["BLUE", "COLORS", "GREEN", "MUTED_COLOR", "PALE_COLOR", "PINK", "TEXT_COLOR", "YELLOW"]
 
 
 def panels(
     rows: int, columns: int, width: float, height: float, **more: Any
 ) -> tuple[Any, list[Any]]:
     """A figure of that many inches, and its axes row by row; `more` as in matplotlib's subplots."""
-    figure = new_figure(width, height)
+    figure = make_figure(width, height)
     return figure, list(figure.subplots(rows, columns, squeeze=False, **more).flat)
 
 
 def bare(ax: Any, title: str, note: str = "") -> None:
     """A map's own axes have no units: only shapes and gaps can be read, in one scale."""
-    ax.set_title(title, fontsize=11, color=INK, pad=18 if note else 6)
-    look = {"ha": "center", "color": SOFT, "fontsize": 8.5, "textcoords": "offset points"}
+    ax.set_title(title, fontsize=11, color=TEXT_COLOR, pad=18 if note else 6)
+    look = {"ha": "center", "color": MUTED_COLOR, "fontsize": 8.5, "textcoords": "offset points"}
     ax.annotate(note, (0.5, 1), (0, 5), xycoords="axes fraction", **look)
     ax.set(xticks=[], yticks=[], xlabel="", ylabel="")
     if ax.get_aspect() == "auto":  # `plot` has set its own
@@ -35,7 +35,12 @@ def bare(ax: Any, title: str, note: str = "") -> None:
 
 def named(ax: Any, places: Any, names: Sequence[str], **look: Any) -> None:
     """A word beside each place."""
-    look = {"fontsize": 8, "color": INK, "textcoords": "offset points", "xytext": (4, 3)} | look
+    look = {
+        "fontsize": 8,
+        "color": TEXT_COLOR,
+        "textcoords": "offset points",
+        "xytext": (4, 3),
+    } | look
     for place, name in zip(np.asarray(places), names, strict=True):
         ax.annotate(name, place, **look)
 

@@ -11,7 +11,7 @@ from scipy.spatial.distance import pdist
 from .. import datasets, plot
 from ..methods.isomap import Isomap
 from ..methods.pca import PCA
-from ..plot.canvas import as_chart
+from ..plot.canvas import format_chart
 from .agreement import explained, predicted
 from .drawing import BLUE, YELLOW, kept, panels
 from .result import Demonstration, Number
@@ -79,6 +79,6 @@ def _elbow(ax: Any, isomap: Isomap, X: Any) -> None:
     straight = pdist(X)
     missed = [1 - np.corrcoef(straight, pdist(Y[:, :k]))[0, 1] ** 2 for k in dimensions]
     ax.plot(dimensions, missed, "o-", color=YELLOW, label="PCA, straight distances")
-    as_chart(ax, "dimensions", "residual variance", "what is missed")
+    format_chart(ax, "dimensions", "residual variance", "what is missed")
     ax.set(xticks=dimensions, ylim=(0, None))
     ax.legend(frameon=False)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .. import datasets
 from ..methods.pca import PCA
 from .agreement import explained, flat, onto
-from .drawing import SOFT, bare, kept, named, panels
+from .drawing import MUTED_COLOR, bare, kept, named, panels
 from .result import Demonstration, Number
 
 CENTER = (50.0, 15.0)
@@ -89,7 +89,13 @@ def _picture(out: Path, people: datasets.Dataset, Y: Any) -> Path:
         ax.scatter(*home[one][0], marker="+", s=70, color=ink, lw=1.8)
     bare(ax, "dots: people, by two principal components", "crosses: where their people live")
     ax.text(
-        0.99, 0.01, "a coarse outline", transform=ax.transAxes, ha="right", fontsize=7, color=SOFT
+        0.99,
+        0.01,
+        "a coarse outline",
+        transform=ax.transAxes,
+        ha="right",
+        fontsize=7,
+        color=MUTED_COLOR,
     )
     return kept(figure, out, "genes-geography")
 

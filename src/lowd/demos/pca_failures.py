@@ -12,8 +12,8 @@ from .. import random
 from ..errors import ScaleWarning
 from ..methods.kernel_pca import KernelPCA
 from ..methods.pca import PCA
-from ..plot.canvas import as_chart
-from .drawing import BLUE, PINK, SOFT, YELLOW, arrow, bare, kept, panels
+from ..plot.canvas import format_chart
+from .drawing import BLUE, MUTED_COLOR, PINK, YELLOW, arrow, bare, kept, panels
 from .result import Demonstration, Number
 
 SOURCES = np.array([[1.0, 0.0], [np.sqrt(0.5), np.sqrt(0.5)]])  # directions, 45 degrees apart
@@ -55,13 +55,13 @@ def _scaling(wrong: Any, right: Any) -> list[Number]:
         warnings.simplefilter("ignore", ScaleWarning)  # lowd sees it, too
         raw = PCA(2).fit(X)
     scaled = PCA(2, scale=True).fit(X)
-    wrong.scatter(*X.T, s=5, color=SOFT, alpha=0.5, lw=0)
+    wrong.scatter(*X.T, s=5, color=MUTED_COLOR, alpha=0.5, lw=0)
     wrong.scatter([-3000, 3000], [0, 0], s=0)  # the same scale on both sides
     arrow(wrong, 2 * np.sqrt(raw.explained_variance_[0]) * raw.components_[0], PINK)
-    as_chart(wrong, "kilograms", "grams", "wrong scaling: one unit wins")
+    format_chart(wrong, "kilograms", "grams", "wrong scaling: one unit wins")
     wrong.set_aspect("equal", adjustable="datalim")
     wrong.set_xticks([-2000, 0, 2000])
-    right.scatter(*(X / X.std(0)).T, s=5, color=SOFT, alpha=0.5, lw=0)
+    right.scatter(*(X / X.std(0)).T, s=5, color=MUTED_COLOR, alpha=0.5, lw=0)
     for axis, spread, ink in zip(
         scaled.components_, np.sqrt(scaled.explained_variance_), (BLUE, PINK), strict=True
     ):
@@ -124,7 +124,7 @@ def _askew(found: Any, true: Any) -> list[Number]:
     pca = PCA(2).fit(X)
     closed = np.linalg.eigvalsh(SOURCES.T * VARIANCES @ SOURCES)[::-1]
     for ax in (found, true):
-        ax.scatter(*X.T, s=4, color=SOFT, alpha=0.4, lw=0)
+        ax.scatter(*X.T, s=4, color=MUTED_COLOR, alpha=0.4, lw=0)
     for tip in 2 * np.sqrt(pca.explained_variance_)[:, None] * pca.components_:
         arrow(found, tip, PINK)
     for tip in 2 * np.sqrt(VARIANCES)[:, None] * SOURCES:

@@ -1,7 +1,7 @@
-"""Pictures of maps and of the evidence for them, drawn with matplotlib (extra `app`).
+"""Plots of embeddings and of their quality, drawn with matplotlib (extra `app`).
 
 Every function takes `ax` (or makes a figure of its own) and returns the axes it drew on; nothing
-touches pyplot or the settings of the user. `save` writes PNG, SVG and PDF.
+changes pyplot or the settings of the user. `save` writes PNG, SVG and PDF.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-_HOME = {
-    "scatter": ".maps",
+_MODULE_OF_FUNCTION = {
+    "scatter": ".embeddings",
     "quality": ".overlays",
     "neighbors": ".overlays",
     "shepard": ".curves",
@@ -21,11 +21,11 @@ _HOME = {
     "biplot": ".linear",
     "eigenimages": ".linear",
     "pca_steps": ".steps",
-    "compare": ".multiples",
+    "compare": ".small_multiples",
     "save": ".canvas",
 }
 
-_SPELLED = {"neighbours": "neighbors"}
+_ALIASES = {"neighbours": "neighbors"}
 
 __all__ = [
     "biplot",
@@ -47,23 +47,23 @@ if TYPE_CHECKING:
     from .canvas import save as save
     from .curves import rnx as rnx
     from .curves import shepard as shepard
+    from .embeddings import scatter as scatter
     from .linear import biplot as biplot
     from .linear import eigenimages as eigenimages
     from .linear import loadings as loadings
-    from .maps import scatter as scatter
-    from .multiples import compare as compare
     from .overlays import neighbors as neighbors
     from .overlays import quality as quality
+    from .small_multiples import compare as compare
     from .spectra import dimension as dimension
     from .spectra import scree as scree
     from .steps import pca_steps as pca_steps
 
 
 def __getattr__(name: str) -> Any:
-    name = _SPELLED.get(name, name)
-    if name not in _HOME:
+    name = _ALIASES.get(name, name)
+    if name not in _MODULE_OF_FUNCTION:
         raise AttributeError(f"module 'lowd.plot' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name], __name__), name)
+    return getattr(import_module(_MODULE_OF_FUNCTION[name], __name__), name)
 
 
 def __dir__() -> list[str]:

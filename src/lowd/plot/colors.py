@@ -1,19 +1,25 @@
-"""What color a point has: by class, by value, or none."""
+"""Colors of points: by class, by value, or none."""
 
 from __future__ import annotations
 
 import re
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import DataError, ParameterError
-from .canvas import COLORS, MARKERS, PALE, drawing
+from .canvas import COLORS, MARKERS, PALE_COLOR, load_matplotlib
+
+if TYPE_CHECKING:
+    from ..io.table import Column
+    from .canvas import Colormap, ScalarMappable
 
 Coloring = Literal["auto", "classes", "values"]
-FEW = 20  # whole numbers with more distinct values are values
-MOST = 40  # classes in a legend; the smallest ones beyond are one class "others"
+MAX_CLASS_NUMBERS = 20  # integers with more distinct values are colored as values
+MAX_LEGEND_CLASSES = 40  # two columns; the smallest classes beyond are one class "others"
+
+MAX_LABEL_CHARACTERS = 28  # of a class in a legend
 
 
 class Classes(NamedTuple):
@@ -22,10 +28,10 @@ class Classes(NamedTuple):
     names: list[str]
     codes: NDArray[np.int64]
     title: str | None
-    rest: bool = False  # is the last class what has no color of its own?
+    has_rest: bool = False  # the last class is what has no color of its own
 
     def color(self, code: int) -> str:
-        return PALE if self._plain(code) else COLORS[code % len(COLORS)]
+        return PALE_COLOR if self._plain(code) else COLORS[code % len(COLORS)]
 
     def marker(self, code: int) -> str:
         return "." if self._plain(code) else MARKERS[code // len(COLORS)]
@@ -33,11 +39,11 @@ class Classes(NamedTuple):
     def rgb(self) -> NDArray[np.float64]:
         """One color per class."""
         return np.array(
-            [drawing().colors.to_rgb(self.color(code)) for code in range(len(self.names))]
+            [load_matplotlib().colors.to_rgb(self.color(code)) for code in range(len(self.names))]
         )
 
     def _plain(self, code: int) -> bool:
-        return self.rest and code == len(self.names) - 1
+        return self.has_rest and code == len(self.names) - 1
 
 
 class Values(NamedTuple):
@@ -45,28 +51,30 @@ class Values(NamedTuple):
 
     numbers: NDArray[np.float64]
     title: str | None
-    cmap: Any = "viridis"
-    edge: float = 0.0  # share of the numbers beyond each end of the scale
+    cmap: str | Colormap = "viridis"
+    clipped: float = 0.0  # share of the numbers beyond each end of the scale
 
-    def scale(self) -> Any:
-        """Colors of the range of the numbers."""
+    def scale(self) -> ScalarMappable:
+        """The color scale over the range of the numbers."""
         finite = self.numbers[np.isfinite(self.numbers)]
-        low, high = np.quantile(finite, [self.edge, 1 - self.edge]) if len(finite) else (0, 1)
-        norm = drawing().colors.Normalize(low, high if high > low else low + 1)
+        low, high = np.quantile(finite, [self.clipped, 1 - self.clipped]) if len(finite) else (0, 1)
+        norm = load_matplotlib().colors.Normalize(low, high if high > low else low + 1)
         named = isinstance(self.cmap, str)
-        return drawing().ScalarMappable(
-            norm, drawing().colormaps[self.cmap] if named else self.cmap
+        return load_matplotlib().ScalarMappable(
+            norm, load_matplotlib().colormaps[self.cmap] if named else self.cmap
         )
 
-    def shades(self) -> NDArray[np.float64]:
+    def to_rgba(self) -> NDArray[np.float64]:
         """One color per point."""
-        shades = np.array(self.scale().to_rgba(self.numbers), np.float64)
-        shades[~np.isfinite(self.numbers)] = drawing().colors.to_rgba(PALE)
-        return shades
+        rgba = np.array(self.scale().to_rgba(self.numbers), np.float64)
+        rgba[~np.isfinite(self.numbers)] = load_matplotlib().colors.to_rgba(PALE_COLOR)
+        return rgba
 
 
-def coloring(labels: Any, n: int, kind: Coloring = "auto") -> Classes | Values | None:
-    """Classes or values, as asked for or as the labels look."""
+def choose_coloring(
+    labels: ArrayLike | None, n: int, kind: Coloring = "auto"
+) -> Classes | Values | None:
+    """Color points by class or by value, as asked for or as suits the labels."""
     if kind not in ("auto", "classes", "values"):
         raise ParameterError(f"kind={kind!r}: expected 'auto' or 'classes' or 'values'.")
     if labels is None:
@@ -75,23 +83,24 @@ def coloring(labels: Any, n: int, kind: Coloring = "auto") -> Classes | Values |
     given = np.asarray(labels)
     if given.shape != (n,):
         raise DataError(
-            f"labels have shape {given.shape}, but the map has {n} points; give one per point."
+            f"labels have shape {given.shape}, but the embedding has {n} points; give one per "
+            "point."
         )
     title = str(title) if title else None
-    if kind == "values" or (kind == "auto" and _continuous(given)):
-        return Values(_numbers(given), title)
-    return _classes(given, title)
+    if kind == "values" or (kind == "auto" and _is_continuous(given)):
+        return Values(_to_numbers(given), title)
+    return _make_classes(given, title)
 
 
-def _continuous(given: NDArray[Any]) -> bool:
+def _is_continuous(given: Column) -> bool:
     if given.dtype.kind not in "iuf":
         return False
     finite = given[np.isfinite(given)]
     whole = bool((finite == np.round(finite)).all())
-    return not whole or len(np.unique(finite)) > FEW
+    return not whole or len(np.unique(finite)) > MAX_CLASS_NUMBERS
 
 
-def _numbers(given: NDArray[Any]) -> NDArray[np.float64]:
+def _to_numbers(given: Column) -> NDArray[np.float64]:
     try:
         return given.astype(np.float64)
     except (TypeError, ValueError):
@@ -100,15 +109,15 @@ def _numbers(given: NDArray[Any]) -> NDArray[np.float64]:
         ) from None
 
 
-def _classes(given: NDArray[Any], title: str | None) -> Classes:
-    missing = np.array([one is None or one != one for one in given.tolist()], bool)
-    keys, codes = _sorted_keys(given[~missing])
-    names = [_name(key) for key in keys]
+def _make_classes(given: Column, title: str | None) -> Classes:
+    missing = np.array([label is None or label != label for label in given.tolist()], bool)
+    keys, codes = _sort_labels(given[~missing])
+    names = [_format_label(key) for key in keys]
     sizes = np.bincount(codes, minlength=len(names))
     full = np.full(len(given), -1, np.int64)
     full[~missing] = codes
-    if len(names) > MOST:
-        kept = np.sort(np.argsort(-sizes, kind="stable")[: MOST - 1])
+    if len(names) > MAX_LEGEND_CLASSES:
+        kept = np.sort(np.argsort(-sizes, kind="stable")[: MAX_LEGEND_CLASSES - 1])
         new = np.full(len(names) + 1, -1, np.int64)  # the last entry is for -1, which is missing
         new[kept] = np.arange(len(kept))
         others = f"{len(names) - len(kept)} others"
@@ -117,30 +126,31 @@ def _classes(given: NDArray[Any], title: str | None) -> Classes:
         others = "missing"
     if not (full < 0).any():
         return Classes(names, full, title)
-    return Classes([*names, others], np.where(full < 0, len(names), full), title, rest=True)
+    return Classes([*names, others], np.where(full < 0, len(names), full), title, has_rest=True)
 
 
-def _sorted_keys(given: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64]]:
-    """Distinct labels in order: numbers by size, words by their letters and numbers in them."""
+def _sort_labels(given: Column) -> tuple[list[str | float], NDArray[np.int64]]:
+    """Distinct labels in natural order: numbers by size, words by their letters and numbers."""
     words = given.astype(str) if given.dtype.kind == "O" else given
     keys, codes = np.unique(words, return_inverse=True)
     names = keys.tolist()
     if words.dtype.kind not in "US":
         return names, codes.astype(np.int64)
-    order = sorted(range(len(names)), key=lambda i: _by_numbers(names[i]))
+    order = sorted(range(len(names)), key=lambda i: _natural_sort_key(names[i]))
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     return [names[i] for i in order], rank[codes]
 
 
-def _by_numbers(name: str) -> list[tuple[int, int, str]]:
+def _natural_sort_key(name: str) -> list[tuple[int, int, str]]:
     """So that "day 9" comes before "day 10"."""
     parts = re.split(r"(\d+)", str(name))
     return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts]
 
 
-def _name(key: Any) -> str:
+def _format_label(key: str | float) -> str:
     if isinstance(key, float) and key == int(key):
         return str(int(key))
     name = str(key)
-    return name if len(name) <= 28 else f"{name[:27]}…"
+    short = f"{name[: MAX_LABEL_CHARACTERS - 1]}…"
+    return name if len(name) <= MAX_LABEL_CHARACTERS else short

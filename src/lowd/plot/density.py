@@ -1,18 +1,22 @@
-"""Too many points to draw: their number per cell, on a logarithmic scale."""
+"""Density plots of very many points: their number per cell, on a logarithmic scale."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .canvas import drawing
+from .canvas import load_matplotlib
 from .colors import Classes, Values
 
-MANY = 50_000  # points; more of them hide each other, and a crowd looks like a few
-CELLS = 360  # along the longer side, at most: about two pixels each in a picture of usual size
-FAINTEST = 0.3  # ink of a single point, which must be seen too
+if TYPE_CHECKING:
+    from .canvas import Axes, Colormap, ScalarMappable
+
+MAX_DRAWN_POINTS = 50_000  # more of them hide each other
+MAX_CELLS_PER_SIDE = 360  # about two pixels each in a plot of usual size
+MIN_OPACITY = 0.3  # of a single point, which must be visible
+DISPLAY_GAMMA = 2.2  # from color values to light, as sRGB has it
 
 Image = NDArray[np.float64]
 
@@ -30,12 +34,12 @@ class Cells(NamedTuple):
         return np.asarray(sums.reshape(self.counts.shape), np.float64)
 
 
-def cells(P: NDArray[Any]) -> Cells:
-    """Square cells over all points."""
+def count_cells(P: NDArray[np.float64]) -> Cells:
+    """Count the points in square cells over all of them."""
     low, high = P.min(axis=0).astype(np.float64), P.max(axis=0).astype(np.float64)
     # Cells that mostly hold one point or none are noise: fewer of them for fewer points.
-    along = min(CELLS, int(0.8 * len(P) ** 0.5))
-    side = float((high - low).max()) / along or 1.0
+    per_side = min(MAX_CELLS_PER_SIDE, int(0.8 * len(P) ** 0.5))
+    side = float((high - low).max()) / per_side or 1.0
     width, height = (np.floor((high - low) / side).astype(int) + 1).tolist()
     column, row = np.minimum((P - low) // side, [width - 1, height - 1]).astype(np.int64).T
     cell = row * width + column
@@ -44,47 +48,53 @@ def cells(P: NDArray[Any]) -> Cells:
     return Cells(counts, cell, extent)
 
 
-def ink(counts: NDArray[np.int64]) -> Image:
-    """From 0 for none over FAINTEST for one to 1 for the most, by the logarithm."""
+def compute_opacity(counts: NDArray[np.int64]) -> Image:
+    """Opacity of cells by the logarithm: 0 if empty, MIN_OPACITY for one point, 1 for the most."""
     most = max(int(counts.max()), 2)
-    shade = FAINTEST + (1 - FAINTEST) * np.log(np.maximum(counts, 1)) / np.log(most)
-    return np.asarray(np.where(counts > 0, shade, 0), np.float64)
+    opacity = MIN_OPACITY + (1 - MIN_OPACITY) * np.log(np.maximum(counts, 1)) / np.log(most)
+    return np.asarray(np.where(counts > 0, opacity, 0), np.float64)
 
 
-def shaded(ax: Any, P: NDArray[Any], colors: Classes | Values | None) -> Any:
+def draw_density(
+    ax: Axes, P: NDArray[np.float64], colors: Classes | Values | None
+) -> ScalarMappable | None:
     """Draw the cells; returns what a colorbar of counts needs, or None if color has a meaning."""
-    grid = cells(P)
+    grid = count_cells(P)
     if colors is None:
         counts = np.where(grid.counts > 0, grid.counts, np.nan)
-        norm = drawing().colors.LogNorm(1, max(int(grid.counts.max()), 2))
-        # Not from white: a single point is to be seen.
-        return _image(ax, counts, grid, cmap=_dark_end("viridis_r"), norm=norm)
-    mixed = _classes_mixed(grid, colors) if isinstance(colors, Classes) else _mean(grid, colors)
-    _image(ax, np.dstack([mixed, ink(grid.counts)]), grid)
+        norm = load_matplotlib().colors.LogNorm(1, max(int(grid.counts.max()), 2))
+        # Not from white: a single point must be visible.
+        return _draw_image(ax, counts, grid, cmap=_trim_colormap("viridis_r"), norm=norm)
+    mixed = (
+        _mix_class_colors(grid, colors)
+        if isinstance(colors, Classes)
+        else _color_means(grid, colors)
+    )
+    _draw_image(ax, np.dstack([mixed, compute_opacity(grid.counts)]), grid)
     return None
 
 
-def _image(ax: Any, pixels: Image, grid: Cells, **look: Any) -> Any:
+def _draw_image(ax: Axes, pixels: Image, grid: Cells, **look: object) -> ScalarMappable:
     return ax.imshow(
         pixels, extent=grid.extent, origin="lower", interpolation="nearest", zorder=1, **look
     )
 
 
-def _dark_end(name: str) -> Any:
-    """A map of colors without its palest tenth."""
-    shades = drawing().colormaps[name](np.linspace(0.1, 1, 256))
-    return drawing().colors.ListedColormap(shades)
+def _trim_colormap(name: str) -> Colormap:
+    """A colormap without its palest tenth."""
+    shades = load_matplotlib().colormaps[name](np.linspace(0.1, 1, 256))
+    return load_matplotlib().colors.ListedColormap(shades)
 
 
-def _classes_mixed(grid: Cells, classes: Classes) -> Image:
-    """The mean color of the points in each cell, mixed as light is."""
-    rgb = classes.rgb() ** 2.2
+def _mix_class_colors(grid: Cells, classes: Classes) -> Image:
+    """The mean color of the points in each cell, in linear light."""
+    rgb = classes.rgb() ** DISPLAY_GAMMA
     members = np.maximum(grid.counts, 1)
     layers = [grid.total(rgb[classes.codes, channel]) / members for channel in range(3)]
-    return np.asarray(np.clip(np.dstack(layers), 0, 1) ** (1 / 2.2))
+    return np.asarray(np.clip(np.dstack(layers), 0, 1) ** (1 / DISPLAY_GAMMA))
 
 
-def _mean(grid: Cells, values: Values) -> Image:
+def _color_means(grid: Cells, values: Values) -> Image:
     """The color of the mean value in each cell."""
     known = np.isfinite(values.numbers)
     members = grid.total(known.astype(np.float64))

@@ -1,37 +1,40 @@
-"""On top of a map: where not to believe it, and where true neighbors went."""
+"""Overlays on an embedding: quality of each point, true and false neighbors of a point."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, ParameterError
 from ..methods.neighbors import NeighborGraph, NeighborsTransformer
+from .annotations import draw_lines
 from .canvas import (
     COLORS,
-    INK,
-    PALE,
-    as_map,
-    colorbar,
-    dot,
-    drawing,
-    entitle,
-    legend_outside,
-    one_axes,
+    PALE_COLOR,
+    TEXT_COLOR,
+    add_colorbar,
+    add_legend,
+    format_embedding_axes,
+    get_axes,
+    load_matplotlib,
+    make_legend_dot,
+    set_title,
 )
 from .colors import Values
-from .crowding import lines
-from .density import MANY, shaded
-from .maps import places, point_size
+from .density import MAX_DRAWN_POINTS, draw_density
+from .embeddings import check_coordinates, choose_point_size, select_dimensions
 
-# From pale where a point may be believed to dark where not: lightness alone tells, for any sight.
-DOUBT = ("#CFE3EE", "#F2C14E", "#D1495B", "#4A0D2B")
-MEANING = {
+if TYPE_CHECKING:
+    from .canvas import Axes
+
+# From pale for good to dark for bad: ordered by lightness, for any color vision.
+DOUBT_COLORS = ("#CFE3EE", "#F2C14E", "#D1495B", "#4A0D2B")
+MEASURE_MEANINGS = {
     "trustworthiness": "neighbors shown here are false",
-    "continuity": "true neighbors are elsewhere",
-    "neighbor_recall": "few neighbors are kept",
+    "continuity": "true neighbors are far away",
+    "neighbor_recall": "few neighbors are preserved",
 }
 
 
@@ -43,18 +46,18 @@ def quality(
     dims: tuple[int, int] = (0, 1),
     title: str | None = None,
     size: float | None = None,
-    ax: Any = None,
-) -> Any:
-    """The map, each point colored by how far it can be believed; the worst are drawn on top.
+    ax: Axes | None = None,
+) -> Axes:
+    """Scatter plot with each point colored by its quality; the worst are drawn on top.
 
     Parameters
     ----------
     Y
-        Places, or a fitted model.
+        The embedding, or a fitted model.
     evaluation
-        What `lowd.evaluate` gave for this map, or one number per point (1 is good).
+        The result of `lowd.evaluate` for this embedding, or one number per point (1 is good).
     measure
-        A name in `evaluation.pointwise`. Rows that were not sampled stay pale.
+        A name in `evaluation.pointwise`. Rows that were not sampled are pale.
 
     Examples
     --------
@@ -63,45 +66,37 @@ def quality(
     >>> len(ax.collections) > 0
     True
     """
-    P, names = places(Y)
-    rows, numbers, falls = _pointwise(evaluation, measure, len(P))
-    P, names = two_dimensions(P, names, dims)
-    ax = one_axes(ax)
-    doubt = drawing().colors.LinearSegmentedColormap.from_list("doubt", DOUBT)
-    values = Values(numbers, measure.replace("_", " "), doubt.reversed() if falls else doubt, 0.01)
-    area = point_size(len(rows)) if size is None else size
+    P, names = check_coordinates(Y)
+    rows, numbers, low_is_bad = _get_pointwise(evaluation, measure, len(P))
+    P, names = select_dimensions(P, names, dims)
+    ax = get_axes(ax)
+    cmap = load_matplotlib().colors.LinearSegmentedColormap.from_list("doubt", DOUBT_COLORS)
+    cmap = cmap.reversed() if low_is_bad else cmap
+    values = Values(numbers, measure.replace("_", " "), cmap, 0.01)
+    area = choose_point_size(len(rows)) if size is None else size
     unknown = np.ones(len(P), bool)
     unknown[rows] = False
-    ax.scatter(*P[unknown].T, s=0.6 * point_size(len(P)), color="#ECEEF0", linewidths=0, zorder=1)
-    if len(rows) > MANY:
-        shaded(ax, P[rows], values)  # the mean of each cell: the worst on top would be all we see
+    ax.scatter(
+        *P[unknown].T, s=0.6 * choose_point_size(len(P)), color="#ECEEF0", linewidths=0, zorder=1
+    )
+    if len(rows) > MAX_DRAWN_POINTS:
+        draw_density(
+            ax, P[rows], values
+        )  # the mean of each cell: the worst on top would hide all others
     else:
-        worst_last = np.argsort(-numbers if falls else numbers, kind="stable")
-        colors = values.shades()[worst_last]
+        worst_last = np.argsort(-numbers if low_is_bad else numbers, kind="stable")
+        colors = values.to_rgba()[worst_last]
         ax.scatter(*P[rows[worst_last]].T, s=area, color=colors, linewidths=0, zorder=2)
-    as_map(ax, P, (names[0], names[1]))
-    bar = colorbar(ax, values.scale(), values.title)
-    if falls:
-        bar.ax.invert_yaxis()  # doubt is on top, always
-    meaning = MEANING.get(measure, "doubtful places")
-    entitle(ax, title if title is not None else f"dark: {meaning}")
+    format_embedding_axes(ax, P, (names[0], names[1]))
+    bar = add_colorbar(ax, values.scale(), values.title)
+    if low_is_bad:
+        bar.ax.invert_yaxis()  # bad is always at the top
+    meaning = MEASURE_MEANINGS.get(measure, "low quality")
+    set_title(ax, title if title is not None else f"dark: {meaning}")
     return ax
 
 
-def two_dimensions(
-    P: NDArray[np.float64], names: list[str], dims: tuple[int, int] = (0, 1)
-) -> tuple[NDArray[np.float64], list[str]]:
-    """The two columns of a map to draw; one dimension lies on a line."""
-    if P.shape[1] == 1:
-        return np.column_stack([P[:, 0], np.zeros(len(P))]), [names[0], ""]
-    if len(dims) != 2 or not all(0 <= dim < P.shape[1] for dim in dims):
-        raise ParameterError(
-            f"dims={dims!r}: expected two of the map's {P.shape[1]} dimensions, counted from 0."
-        )
-    return P[:, list(dims)], [names[dim] for dim in dims]
-
-
-def _pointwise(
+def _get_pointwise(
     evaluation: Any, measure: str, n: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], bool]:
     """Rows, their numbers, and whether a low number is a bad one."""
@@ -115,12 +110,12 @@ def _pointwise(
             f"measure={measure!r}: expected one of {sorted(evaluation.pointwise)}."
         )
     if evaluation.n_samples != n:
-        raise DataError(f"the evaluation is of {evaluation.n_samples} rows, the map has {n}.")
+        raise DataError(f"the evaluation is of {evaluation.n_samples} rows, the embedding has {n}.")
     whole = evaluation.measures.get(measure)
-    falls = getattr(whole, "better", "higher") == "higher"
+    low_is_bad = getattr(whole, "better", "higher") == "higher"
     numbers = np.asarray(evaluation.pointwise[measure], np.float64)
     known = np.isfinite(numbers)
-    return np.asarray(evaluation.rows)[known], numbers[known], falls
+    return np.asarray(evaluation.rows)[known], numbers[known], low_is_bad
 
 
 def neighbors(
@@ -133,16 +128,16 @@ def neighbors(
     metric_params: dict[str, Any] | None = None,
     dims: tuple[int, int] = (0, 1),
     title: str | None = None,
-    ax: Any = None,
-) -> Any:
-    """Where the true neighbors of one point are on the map, and who stands in their place.
+    ax: Axes | None = None,
+) -> Axes:
+    """Neighbors of one point in the embedding: true ones kept, true ones lost, false ones.
 
     Parameters
     ----------
     X
         The data, distances (metric="precomputed"), or a NeighborGraph of the data.
     Y
-        Places, or a fitted model.
+        The embedding, or a fitted model.
     point
         The number of the row.
 
@@ -154,45 +149,47 @@ def neighbors(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['row 0', '0 true neighbors kept', '1 true neighbor lost', '1 false neighbor']
     """
-    P, names = places(Y)
+    P, names = check_coordinates(Y)
     if not 0 <= point < len(P):
         raise ParameterError(f"point={point}: expected a row number from 0 to {len(P) - 1}.")
-    true = _true_neighbors(X, point, n_neighbors, metric, metric_params)
-    away = ((P - P[point]) ** 2).sum(axis=1)
-    away[point] = np.inf
-    seen = np.argsort(away, kind="stable")[: len(true)]
-    flat, names = two_dimensions(P, names, dims)
-    ax = one_axes(ax, 6.8)
+    true = _find_neighbors(X, point, n_neighbors, metric, metric_params)
+    squared = ((P - P[point]) ** 2).sum(axis=1)
+    squared[point] = np.inf
+    seen = np.argsort(squared, kind="stable")[: len(true)]
+    flat, names = select_dimensions(P, names, dims)
+    ax = get_axes(ax, 6.8)
     blue, rose = COLORS[0], COLORS[2]
-    ax.scatter(*flat.T, s=point_size(len(P)), color=PALE, linewidths=0, zorder=1)
+    ax.scatter(*flat.T, s=choose_point_size(len(P)), color=PALE_COLOR, linewidths=0, zorder=1)
     groups = (
         ("true {} kept", np.intersect1d(true, seen), blue, "o"),
         ("true {} lost", np.setdiff1d(true, seen), rose, "s"),
-        ("false {}", np.setdiff1d(seen, true), INK, "X"),
+        ("false {}", np.setdiff1d(seen, true), TEXT_COLOR, "X"),
     )
-    lines(ax, np.repeat(flat[[point]], len(true), 0), flat[true], INK, alpha=0.35)
-    handles = [dot(COLORS[1], "*", f"row {point}", markersize=11, markeredgecolor=INK)]
+    draw_lines(ax, np.repeat(flat[[point]], len(true), 0), flat[true], TEXT_COLOR, alpha=0.35)
+    handles = [
+        make_legend_dot(COLORS[1], "*", f"row {point}", markersize=11, markeredgecolor=TEXT_COLOR)
+    ]
     handles[0].set_markeredgewidth(0.7)
-    for height, (name, rows, color, marker) in enumerate(groups):
-        look = {"linewidths": 0.4, "edgecolors": "white", "zorder": 3.9 - 0.1 * height}
+    for depth, (name, rows, color, marker) in enumerate(groups):
+        look = {"linewidths": 0.4, "edgecolors": "white", "zorder": 3.9 - 0.1 * depth}
         ax.scatter(*flat[rows].T, s=34, color=color, marker=marker, **look)
-        who = "neighbor" if len(rows) == 1 else "neighbors"
-        handles.append(dot(color, marker, f"{len(rows)} {name.format(who)}"))
-    star = {"s": 150, "marker": "*", "edgecolors": INK, "linewidths": 0.7, "zorder": 4}
+        noun = "neighbor" if len(rows) == 1 else "neighbors"
+        handles.append(make_legend_dot(color, marker, f"{len(rows)} {name.format(noun)}"))
+    star = {"s": 150, "marker": "*", "edgecolors": TEXT_COLOR, "linewidths": 0.7, "zorder": 4}
     ax.scatter(*flat[point], color=COLORS[1], **star)
-    as_map(ax, flat, (names[0], names[1]))
-    legend_outside(ax, handles)
-    entitle(ax, title)
+    format_embedding_axes(ax, flat, (names[0], names[1]))
+    add_legend(ax, handles)
+    set_title(ax, title)
     return ax
 
 
-def _true_neighbors(
+def _find_neighbors(
     X: Any, point: int, k: int, metric: Any, metric_params: dict[str, Any] | None
 ) -> NDArray[np.int64]:
     if isinstance(X, NeighborGraph):
         listed = X.indices[point]
         return np.asarray(listed[listed >= 0][:k], np.int64)
-    finder = NeighborsTransformer(n_neighbors=k, metric=metric, metric_params=metric_params).fit(X)
+    search = NeighborsTransformer(n_neighbors=k, metric=metric, metric_params=metric_params).fit(X)
     row = X.iloc[[point]] if hasattr(X, "iloc") else X[point : point + 1]
-    found = finder.transform(row).indices
+    found = search.transform(row).indices
     return np.asarray(found[found != point][:k], np.int64)

@@ -1,8 +1,8 @@
-"""Spectra, and how many dimensions they speak for."""
+"""Scree plots and suggested numbers of dimensions."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,19 +10,23 @@ from numpy.typing import NDArray
 from ..errors import DataError
 from .canvas import (
     COLORS,
-    INK,
-    PALE,
-    SMALL,
-    as_chart,
-    drawing,
-    legend_outside,
-    many_axes,
-    new_figure,
-    one_axes,
+    FONT_SIZE,
+    PALE_COLOR,
+    TEXT_COLOR,
+    add_legend,
+    format_chart,
+    get_axes,
+    get_panels,
+    load_matplotlib,
+    make_figure,
 )
 
-# Rules about principal axes, which a scree plot can show.
-OF_AXES = (
+if TYPE_CHECKING:
+    from ..evidence.dimension import Dimensions
+    from .canvas import Artist, Axes, AxesInput, Panels
+
+# Rules on the number of principal components, which a scree plot can show.
+AXIS_RULES = (
     "variance_90",
     "variance_95",
     "broken_stick",
@@ -33,7 +37,7 @@ OF_AXES = (
     "elbow",
     "cross_validation",
 )
-MOST = 30  # axes in a scree plot: beyond, bars are too thin to be told apart
+MAX_SCREE_AXES = 30  # beyond, bars are too thin to be distinguished
 
 
 def scree(
@@ -41,51 +45,53 @@ def scree(
     rules: dict[str, int] | None = None,
     *,
     title: str | None = None,
-    ax: Any = None,
-) -> Any:
-    """Share of the variance that each axis holds, and that of all up to it.
+    ax: Axes | None = None,
+) -> Axes:
+    """Scree plot: explained variance of each component, and the cumulative one.
 
     Parameters
     ----------
     spectrum
-        A fitted model with `explained_variance_ratio_` or `eigenvalues_`, the values, or what
-        `lowd.dimension` gave: then with its rules, and the shares that chance would give.
+        A fitted model with `explained_variance_ratio_` or `eigenvalues_`, the values, or the
+        result of `lowd.dimension`: then with its rules, and the variance explained by chance.
     rules
-        Rule -> number of dimensions that it suggests: a mark above that axis.
+        Rule -> number of dimensions that it suggests: a mark above that component.
 
     Examples
     --------
     >>> from lowd import plot
     >>> ax = plot.scree([4.0, 2.0, 1.0, 1.0], {"broken stick": 1, "90 %": 3})
     >>> ax.get_xlabel()
-    'axis'
+    'component'
     """
     curves = getattr(spectrum, "curves", {})
     if rules is None:
         suggested = getattr(spectrum, "suggestions", {})
-        rules = {name: suggested[name] for name in OF_AXES if name in suggested}
-    share = 100 * _shares(curves.get("eigenvalues", spectrum))
-    shown = min(len(share), MOST)
+        rules = {name: suggested[name] for name in AXIS_RULES if name in suggested}
+    share = 100 * _compute_shares(curves.get("eigenvalues", spectrum))
+    shown = min(len(share), MAX_SCREE_AXES)
     axis = np.arange(1, shown + 1)
-    ax = one_axes(ax, 6.4, 3.8)
-    bars = ax.bar(axis, share[:shown], color=COLORS[0], width=0.8, label="each axis")
+    ax = get_axes(ax, 6.4, 3.8)
+    bars = ax.bar(axis, share[:shown], color=COLORS[0], width=0.8, label="each component")
     look = {"color": COLORS[6], "marker": "o", "ms": 3}
-    handles = [bars, *ax.plot(axis, share.cumsum()[:shown], label="all up to it", **look)]
+    handles = [bars, *ax.plot(axis, share.cumsum()[:shown], label="cumulative", **look)]
     for name, style in (("broken_stick", "--"), ("parallel", ":")):
         if name in curves:
             chance = 100 * np.asarray(curves[name])[:shown]
             label = f"by chance: {name.replace('_', ' ')}"
-            handles += ax.plot(axis[: len(chance)], chance, ls=style, color=INK, lw=1, label=label)
+            handles += ax.plot(
+                axis[: len(chance)], chance, ls=style, color=TEXT_COLOR, lw=1, label=label
+            )
     ax.set_ylim(0, 105)
     ax.set_xlim(0.3, shown + 0.7)
-    ax.xaxis.set_major_locator(drawing().MaxNLocator(integer=True, nbins=12))
+    ax.xaxis.set_major_locator(load_matplotlib().MaxNLocator(integer=True, nbins=12))
     more = f" (first {shown} of {len(share)})" if shown < len(share) else ""
-    as_chart(ax, f"axis{more}", "% of the variance", title)
-    legend_outside(ax, [*handles, *_marks(ax, rules, shown)])
+    format_chart(ax, f"component{more}", "% of variance explained", title)
+    add_legend(ax, [*handles, *_draw_rule_marks(ax, rules, shown)])
     return ax
 
 
-def _shares(spectrum: Any) -> NDArray[np.float64]:
+def _compute_shares(spectrum: Any) -> NDArray[np.float64]:
     if hasattr(spectrum, "explained_variance_ratio_"):
         return np.asarray(spectrum.explained_variance_ratio_, np.float64)
     values = np.asarray(getattr(spectrum, "eigenvalues_", spectrum))
@@ -98,9 +104,9 @@ def _shares(spectrum: Any) -> NDArray[np.float64]:
     return np.asarray(positive / positive.sum())
 
 
-def _marks(ax: Any, rules: dict[str, int], shown: int) -> list[Any]:
-    """A mark at each suggested number; those of rules that agree hang below each other."""
-    handles: list[Any] = []
+def _draw_rule_marks(ax: Axes, rules: dict[str, int], shown: int) -> list[Artist]:
+    """Draw a mark at each suggested number; marks of rules that agree are below each other."""
+    handles: list[Artist] = []
     below: dict[int, int] = {}
     for i, (rule, count) in enumerate(rules.items()):
         at = min(max(int(count), 1), shown)
@@ -121,10 +127,12 @@ def _marks(ax: Any, rules: dict[str, int], shown: int) -> list[Any]:
     return handles
 
 
-def dimension(dimensions: Any, *, title: str | None = None, ax: Any = None) -> Any:
-    """The answer of `lowd.dimension` in two pictures: which rule suggests how many, and the scree.
+def dimension(
+    dimensions: Dimensions, *, title: str | None = None, ax: AxesInput = None
+) -> Axes | Panels:
+    """The result of `lowd.dimension`: the number that each rule suggests, and a scree plot.
 
-    A single `ax` gets the first one only. A bar is the interval of an estimate.
+    A single `ax` gets the first plot only. A bar is the interval of an estimate.
 
     Examples
     --------
@@ -133,17 +141,18 @@ def dimension(dimensions: Any, *, title: str | None = None, ax: Any = None) -> A
     >>> X = np.random.default_rng(0).normal(size=(100, 6)) * [9, 8, 1, 1, 1, 1]
     >>> suggestions, scree = plot.dimension(lowd.dimension(X))
     >>> scree.get_ylabel()
-    '% of the variance'
+    '% of variance explained'
     """
     if not dimensions.suggestions:
         raise DataError("there is no suggestion to draw.")
     if ax is not None and hasattr(ax, "transAxes"):
-        return _suggestions(one_axes(ax), dimensions, title)
+        _draw_suggestions(ax, dimensions, title)
+        return ax
     if ax is None:
-        figure = new_figure(11.0, max(3.6, 1.0 + 0.27 * len(dimensions.suggestions)))
+        figure = make_figure(11.0, max(3.6, 1.0 + 0.27 * len(dimensions.suggestions)))
         ax = [figure.add_subplot(1, 2, i + 1) for i in range(2)]
-    panels = many_axes(ax, 2, 2)
-    _suggestions(panels[0], dimensions, title)
+    panels = get_panels(ax, 2, 2)
+    _draw_suggestions(panels[0], dimensions, title)
     if "eigenvalues" in dimensions.curves:
         scree(dimensions, ax=panels[1])
     else:
@@ -151,21 +160,20 @@ def dimension(dimensions: Any, *, title: str | None = None, ax: Any = None) -> A
     return panels
 
 
-def _suggestions(ax: Any, dimensions: Any, title: str | None) -> Any:
+def _draw_suggestions(ax: Axes, dimensions: Dimensions, title: str | None) -> None:
     rules = {name: int(count) for name, count in dimensions.suggestions.items()}
     counts = np.array(list(rules.values()))
-    ax.axvline(float(np.median(counts)), color=PALE, lw=6, zorder=0)
+    ax.axvline(float(np.median(counts)), color=PALE_COLOR, lw=6, zorder=0)
     for row, (name, count) in enumerate(rules.items()):
-        ax.hlines(row, 0, count, color=PALE, lw=1)
+        ax.hlines(row, 0, count, color=PALE_COLOR, lw=1)
         _, low, high = dimensions.intervals.get(name, (0.0, count, count))
         ax.hlines(row, low, high, color=COLORS[0], lw=4, alpha=0.35)
         look = {"xytext": (7, 0), "textcoords": "offset points", "va": "center"}
-        ax.annotate(str(count), (max(count, high), row), fontsize=SMALL, **look)
+        ax.annotate(str(count), (max(count, high), row), fontsize=FONT_SIZE, **look)
     ax.scatter(counts, np.arange(len(rules)), s=42, color=COLORS[0], zorder=3)
-    as_chart(ax, f"dimensions (band: the median, {np.median(counts):g})", "", title)
-    ax.set_yticks(range(len(rules)), [name.replace("_", " ") for name in rules], fontsize=SMALL)
+    format_chart(ax, f"dimensions (band: the median, {np.median(counts):g})", "", title)
+    ax.set_yticks(range(len(rules)), [name.replace("_", " ") for name in rules], fontsize=FONT_SIZE)
     ax.set_ylim(len(rules) - 0.5, -0.5)
     ax.set_xlim(0, max(1.12 * float(counts.max()), 2.5))
-    ax.xaxis.set_major_locator(drawing().MaxNLocator(integer=True))
+    ax.xaxis.set_major_locator(load_matplotlib().MaxNLocator(integer=True))
     ax.tick_params(axis="y", length=0)
-    return ax

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..plot.canvas import COLORS
-from ..plot.colors import Classes, coloring
+from ..plot.colors import Classes, choose_coloring
 
 MOST = 100_000  # points a canvas draws fluently; beyond, a picture of their density
 VALUES = 2_000_000  # numbers of further columns in one page: 8 MB, 11 as text
@@ -82,13 +82,13 @@ def _column(name: str, values: Any, measured: bool) -> dict[str, Any]:
     values = np.asarray(values)
     if values.dtype.kind not in "iufb" and len(set(map(str, values))) > max(40, len(values) // 2):
         return {"name": name, "kind": "text", "values": [str(one)[:200] for one in values]}
-    colors = coloring(values, len(values), "values" if measured else "auto")
+    colors = choose_coloring(values, len(values), "values" if measured else "auto")
     if isinstance(colors, Classes):
         return {
             "name": name,
             "kind": "class",
             "names": _names(colors, values),
-            "rest": colors.rest,
+            "rest": colors.has_rest,
             "counts": np.bincount(colors.codes, minlength=len(colors.names)).tolist(),
             "values": _base64(colors.codes, np.uint16),
         }

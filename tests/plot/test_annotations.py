@@ -14,15 +14,21 @@ from scipy.spatial.distance import cdist
 
 from lowd import plot
 from lowd.plot import canvas
-from lowd.plot.density import CELLS, FAINTEST, MANY, cells, ink
+from lowd.plot.density import (
+    MAX_CELLS_PER_SIDE,
+    MAX_DRAWN_POINTS,
+    MIN_OPACITY,
+    compute_opacity,
+    count_cells,
+)
 from pictures import at, drawn, overlaps
 
-# -- crowds ----------------------------------------------------------------------------------------
+# -- density ---------------------------------------------------------------------------------------
 
 
 def crowd():
     rng = np.random.default_rng(0)
-    wide = rng.normal(size=(MANY - 9999, 2))
+    wide = rng.normal(size=(MAX_DRAWN_POINTS - 9999, 2))
     return np.vstack([wide, 0.01 * rng.normal(size=(10_000, 2)), [[9.0, 9.0], [9.5, 9.5]]])
 
 
@@ -40,13 +46,13 @@ def test_many_points_are_counted_not_drawn():
 
 def test_cells_are_square_and_hold_every_point():
     Y = crowd() * [3, 1]
-    grid = cells(Y)
+    grid = count_cells(Y)
     assert grid.counts.sum() == len(Y)
     left, right, bottom, top = grid.extent
     high, wide = grid.counts.shape
     assert (right - left) / wide == pytest.approx((top - bottom) / high)
     assert wide == int(0.8 * len(Y) ** 0.5) + 1
-    assert max(cells(np.repeat(Y, 5, 0)).counts.shape) == CELLS + 1
+    assert max(count_cells(np.repeat(Y, 5, 0)).counts.shape) == MAX_CELLS_PER_SIDE + 1
     side = (right - left) / wide
     row, column = int((Y[7, 1] - bottom) // side), int((Y[7, 0] - left) // side)
     inside = (np.abs(Y[:, 0] - left - (column + 0.5) * side) <= side / 2) & (
@@ -56,13 +62,13 @@ def test_cells_are_square_and_hold_every_point():
 
 
 def test_ink_grows_by_the_logarithm():
-    shade = ink(np.array([[0, 1, 10, 100]]))[0]
-    assert shade == pytest.approx([0, FAINTEST, (1 + FAINTEST) / 2, 1])
+    shade = compute_opacity(np.array([[0, 1, 10, 100]]))[0]
+    assert shade == pytest.approx([0, MIN_OPACITY, (1 + MIN_OPACITY) / 2, 1])
 
 
 def test_a_cell_of_two_classes_has_their_mixture():
-    Y = np.vstack([np.zeros((MANY, 2)), [[1.0, 1.0]]])
-    labels = np.array(["a", "b"] * (MANY // 2) + ["a"])
+    Y = np.vstack([np.zeros((MAX_DRAWN_POINTS, 2)), [[1.0, 1.0]]])
+    labels = np.array(["a", "b"] * (MAX_DRAWN_POINTS // 2) + ["a"])
     ax = plot.scatter(Y, labels)
     pixels = drawn(ax)
     a, b = (np.array(colors.to_rgb(color)) for color in canvas.COLORS[:2])
@@ -72,7 +78,7 @@ def test_a_cell_of_two_classes_has_their_mixture():
     )
     near = 1 + np.linspace(-1, 1, 9) / len(Y) ** 0.5
     darkest = min((at(ax, pixels, (x, y)) for x in near for y in near), key=sum)
-    assert darkest == pytest.approx(FAINTEST * a + 1 - FAINTEST, abs=0.02)
+    assert darkest == pytest.approx(MIN_OPACITY * a + 1 - MIN_OPACITY, abs=0.02)
     assert len(ax.get_legend().get_texts()) == 2
     values = np.asarray(plot.scatter(Y, np.linspace(0, 1, len(Y))).images[0].get_array())
     assert values[0, 0, :3] == pytest.approx(colormaps["viridis"](0.5)[:3], abs=0.01)
@@ -114,7 +120,7 @@ def test_words_do_not_overlap_and_stay_inside():
     names = [f"word number {i}" for i in range(80)]
     ax = plot.scatter(Y, text=names)
     drawn(ax)
-    notes = [text for text in ax.texts if "room" in text.get_text()]
+    notes = [text for text in ax.texts if "do not fit" in text.get_text()]
     standing = [text for text in ax.texts if text not in notes]
     boxes = [text.get_window_extent() for text in standing]
     assert 10 < len(standing) < 80

@@ -1,0 +1,304 @@
+"""Scatter plots of an embedding: points, their density, thumbnails, words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import random
+from ..errors import DataError, ParameterError
+from .aliases import accept_aliases
+from .annotations import draw_thumbnails, draw_words
+from .canvas import (
+    FONT_SIZE,
+    MAX_LEGEND_ROWS,
+    MUTED_COLOR,
+    PALE_COLOR,
+    SMALL_FONT_SIZE,
+    TEXT_COLOR,
+    add_colorbar,
+    add_legend,
+    escape_math,
+    format_chart,
+    format_embedding_axes,
+    get_axes,
+    get_panels,
+    make_legend_dot,
+    set_title,
+)
+from .colors import Classes, Coloring, Values, choose_coloring
+from .density import MAX_DRAWN_POINTS, compute_opacity, draw_density
+
+if TYPE_CHECKING:
+    from .canvas import Axes, AxesInput, Panels, ScalarMappable
+
+STRIP_BINS = 300  # of histograms: about two pixels each in a plot of usual size
+
+
+@accept_aliases(image_colors="cmap")
+def scatter(
+    Y: Any,
+    labels: ArrayLike | None = None,
+    *,
+    images: ArrayLike | None = None,
+    text: Sequence[str] | None = None,
+    kind: Coloring = "auto",
+    dims: tuple[int, int] | None = None,
+    title: str | None = None,
+    size: float | None = None,
+    legend: bool = True,
+    cmap: str = "gray",
+    ax: AxesInput = None,
+) -> Axes | Panels:
+    """Scatter plot of an embedding in one, two or three dimensions (three: each pair of axes).
+
+    Color shows classes, distinct for any color vision and from the eleventh on by the marker too;
+    or it shows values. The legend is outside. Above 50,000 points the plot shows the logarithm of
+    their number per cell, so that overplotting hides nothing.
+
+    Parameters
+    ----------
+    Y
+        The embedding, as an array or a table; or a fitted model with `embedding_`.
+    labels
+        One per point. Words and few distinct integers are classes, other numbers are values;
+        `kind` ("classes" or "values") overrides that. None or NaN is drawn pale.
+    images
+        One per point, (n, height, width) or (n, height, width, 3): as many are drawn as fit
+        without overlap. `cmap` is matplotlib's colormap for gray ones.
+    text
+        One per point: written where there is space, the first ones first.
+    dims
+        The two dimensions to draw, counted from 0.
+    size
+        Area of a point, in points squared.
+
+    Returns
+    -------
+    The axes, or an array of three for the pairs of three dimensions.
+
+    Examples
+    --------
+    >>> from lowd import plot
+    >>> ax = plot.scatter([[0, 1], [1, 0], [2, 2]], ["left", "left", "right"])
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['left', 'right']
+    """
+    P, names = check_coordinates(Y)
+    colors = choose_coloring(labels, len(P), kind)
+    if dims is not None:
+        P, names = select_dimensions(P, names, dims)
+    if P.shape[1] != 2 and (images is not None or text is not None):
+        raise ParameterError(
+            f"images and text need two dimensions, the embedding has {P.shape[1]}; choose two by "
+            "dims."
+        )
+    if P.shape[1] == 1:
+        strip = get_axes(ax, 6.4, 2.6)
+        _draw_strip(strip, P[:, 0], colors, names[0], title, legend)
+        return strip
+    if P.shape[1] == 2:
+        ax = get_axes(ax, 4.9 + measure_legend(colors, legend))
+        density = draw_points(ax, P, colors, size, names)
+        if images is not None:
+            draw_thumbnails(ax, P, images, colors, cmap)
+        if legend:
+            add_color_key(ax, colors, density)
+        set_title(ax, title)
+        if text is not None:
+            _draw_text(ax, P, text, colors)
+        return ax
+    return _draw_pairs(P, names, colors, title, size, legend, ax)
+
+
+def check_coordinates(Y: Any) -> tuple[NDArray[np.float64], list[str]]:
+    """Validate an embedding (an array, a table or a model): coordinates and column names."""
+    Y = getattr(Y, "embedding_", Y)
+    names = [str(name) for name in getattr(Y, "columns", ())]
+    P = np.asarray(Y)
+    if P.ndim == 1:
+        P = P[:, None]
+    if P.ndim != 2 or P.dtype.kind not in "iufb" or P.size == 0:
+        raise DataError(f"an embedding is rows of numbers, got {P.dtype} of shape {P.shape}.")
+    P = P.astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(P).all(axis=1))
+    if len(bad):
+        raise DataError(f"row {bad[0]} of the embedding is not finite; leave such rows out.")
+    return P, names or [f"axis {j + 1}" for j in range(P.shape[1])]
+
+
+def select_dimensions(
+    P: NDArray[np.float64], names: list[str], dims: tuple[int, int] = (0, 1)
+) -> tuple[NDArray[np.float64], list[str]]:
+    """The two columns of an embedding to draw; one dimension is drawn on a line."""
+    if P.shape[1] == 1:
+        return np.column_stack([P[:, 0], np.zeros(len(P))]), [names[0], ""]
+    if len(dims) != 2 or not all(0 <= dim < P.shape[1] for dim in dims):
+        raise ParameterError(
+            f"dims={dims!r}: expected two of the embedding's {P.shape[1]} dimensions, counted "
+            "from 0."
+        )
+    return P[:, list(dims)], [names[dim] for dim in dims]
+
+
+def draw_points(
+    ax: Axes,
+    P: NDArray[np.float64],
+    colors: Classes | Values | None,
+    size: float | None = None,
+    names: list[str] | None = None,
+) -> ScalarMappable | None:
+    """Draw points in two dimensions, or their density; then what its colorbar needs."""
+    density = None
+    if len(P) > MAX_DRAWN_POINTS:
+        density = draw_density(ax, P, colors)
+    else:
+        _draw_each(ax, P, colors, choose_point_size(len(P)) if size is None else size)
+    format_embedding_axes(ax, P, None if names is None else (names[0], names[1]))
+    return density
+
+
+def choose_point_size(n: int) -> float:
+    """The area of a point, so small that gaps between n points are visible."""
+    return float(np.clip(16_000 / n, 1.5, 30))
+
+
+def _draw_each(
+    ax: Axes, P: NDArray[np.float64], colors: Classes | Values | None, size: float
+) -> None:
+    # In an order that does not depend on the labels: no class covers all others.
+    order = np.argsort(random.bits(0, "drawing order", np.arange(len(P))), kind="stable")
+    look = {"linewidths": 0, "alpha": 0.8 if len(P) < 5000 else 0.6, "zorder": 2}
+    if colors is None:
+        ax.scatter(*P[order].T, s=size, color=TEXT_COLOR, **look)
+    elif isinstance(colors, Values):
+        ax.scatter(*P[order].T, s=size, color=colors.to_rgba()[order], **look)
+    else:
+        rgb = colors.rgb()
+        for marker in dict.fromkeys(colors.marker(code) for code in range(len(colors.names))):
+            same = [code for code in range(len(colors.names)) if colors.marker(code) == marker]
+            mine = order[np.isin(colors.codes[order], same)]
+            # Marks that are not round have the same ink at a larger area.
+            area = size * (1.0 if marker in "o." else 1.25)
+            ax.scatter(*P[mine].T, s=area, color=rgb[colors.codes[mine]], marker=marker, **look)
+
+
+def measure_legend(colors: Classes | Values | None, legend: bool = True) -> float:
+    """Width in inches of the legend or the colorbar."""
+    if not legend or colors is None:
+        return 0.0
+    if isinstance(colors, Values):
+        return 0.8
+    columns = -(-len(colors.names) // MAX_LEGEND_ROWS)
+    return columns * (0.35 + 0.08 * max(map(len, colors.names)))
+
+
+def add_color_key(
+    ax: Axes,
+    colors: Classes | Values | None,
+    density: ScalarMappable | None = None,
+    panels: Panels | None = None,
+) -> None:
+    """Add the legend or the colorbar, outside; `panels` are all that have these colors."""
+    if density is not None:
+        add_colorbar(ax, density, "points per cell")
+    elif isinstance(colors, Values):
+        add_colorbar(ax if panels is None else panels, colors.scale(), colors.title)
+    elif colors is not None:
+        handles = [
+            make_legend_dot(colors.color(code), colors.marker(code).replace(".", "o"), name)
+            for code, name in enumerate(colors.names)
+        ]
+        add_legend(ax, handles, colors.title)
+
+
+def _draw_text(
+    ax: Axes, P: NDArray[np.float64], text: Sequence[str], colors: Classes | Values | None
+) -> None:
+    text_colors: str | list[NDArray[np.float64]] = TEXT_COLOR
+    if isinstance(colors, Classes):
+        # Letters are thin: darker than points.
+        text_colors = list(0.75 * colors.rgb()[colors.codes])
+    n_drawn = draw_words(ax, P, text, text_colors)
+    if n_drawn < len(P):
+        note = f"{len(P) - n_drawn} of {len(P)} words do not fit"
+        ax.text(
+            0.99,
+            0.01,
+            note,
+            transform=ax.transAxes,
+            ha="right",
+            fontsize=SMALL_FONT_SIZE,
+            color=MUTED_COLOR,
+        )
+
+
+def _draw_pairs(
+    P: NDArray[np.float64],
+    names: list[str],
+    colors: Classes | Values | None,
+    title: str | None,
+    size: float | None,
+    legend: bool,
+    ax: AxesInput,
+) -> Panels:
+    """Draw each pair of the first three dimensions in a panel."""
+    panels = get_panels(ax, 3, 3, 3.2, measure_legend(colors, legend))
+    for panel, (i, j) in zip(panels, combinations(range(3), 2), strict=True):
+        density = draw_points(panel, P[:, [i, j]], colors, size, [names[i], names[j]])
+        if legend:
+            add_color_key(panel, colors if panel is panels[-1] else None, density, panels)
+    more = f"the first three of {P.shape[1]} axes" if P.shape[1] > 3 else None
+    set_title(panels[1], ", ".join(part for part in (title, more) if part))
+    return panels
+
+
+def _draw_strip(
+    ax: Axes,
+    x: NDArray[np.float64],
+    colors: Classes | Values | None,
+    name: str,
+    title: str | None,
+    legend: bool,
+) -> None:
+    """Draw one dimension: a strip for each class, with the points jittered across it."""
+    lanes = colors.names if isinstance(colors, Classes) else [""]
+    codes = colors.codes if isinstance(colors, Classes) else np.zeros(len(x), np.int64)
+    lane = len(lanes) - 1 - codes  # the first on top
+    if len(x) > MAX_DRAWN_POINTS:
+        _draw_histograms(ax, x, codes, colors, len(lanes))
+    else:
+        spread = 0.7 * (random.uniforms(0, "across a lane", np.arange(len(x))) - 0.5)
+        _draw_each(ax, np.column_stack([x, lane + spread]), colors, choose_point_size(len(x)))
+    format_chart(ax, escape_math(name), "", title)
+    ax.set_ylim(-0.6, len(lanes) - 0.4)
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    ax.set_yticks(
+        range(len(lanes)), [escape_math(each) for each in reversed(lanes)], fontsize=FONT_SIZE
+    )
+    if legend and isinstance(colors, Values) and len(x) <= MAX_DRAWN_POINTS:
+        add_colorbar(ax, colors.scale(), colors.title)
+
+
+def _draw_histograms(
+    ax: Axes,
+    x: NDArray[np.float64],
+    codes: NDArray[np.int64],
+    colors: Classes | Values | None,
+    lanes: int,
+) -> None:
+    """Draw a histogram of each strip, on a logarithmic scale as in two dimensions."""
+    edges = np.linspace(x.min(), x.max(), STRIP_BINS + 1)
+    counts = np.stack([np.histogram(x[codes == code], edges)[0] for code in range(lanes)])
+    height = 0.8 * compute_opacity(counts)
+    middle = (edges[1:] + edges[:-1]) / 2
+    for code in range(lanes):
+        floor = lanes - 1 - code - 0.4
+        color = colors.color(code) if isinstance(colors, Classes) else MUTED_COLOR
+        ax.fill_between(middle, floor, floor + height[code], step="mid", color=color, lw=0)
+        ax.axhline(floor, color=PALE_COLOR, lw=0.5)
