@@ -65,9 +65,7 @@ def plot_density() -> Any:
 
 
 def plot_images() -> Any:
-    return plot.scatter(
-        digits_embedding(), digits().target, images=digits().images, cmap="gray_r"
-    )
+    return plot.scatter(digits_embedding(), digits().target, images=digits().images, cmap="gray_r")
 
 
 def plot_quality() -> Any:
