@@ -22,7 +22,7 @@ from lowd.errors import (
     RankWarning,
 )
 from lowd.graph.components import rank_by_size
-from lowd.relations.affinities import _reached
+from lowd.relations.affinity_graph import label_components_within
 from manifolds import lattice, roll, roll_with_hole
 
 # Of few rows, an axis is easily about a few; where that is the subject it is asked for.
@@ -199,7 +199,8 @@ def test_the_map_is_the_eigenvector_equation(normalization):
     X = roll(400)[0]
     model = lowd.LaplacianEigenmaps(2, normalization=normalization, n_neighbors=8).fit(X)
     exact = model.map_.relation.toward(X, _ops())
-    blind = exact._replace(at=np.full(len(X), -1), weights=_without_zero_distance(exact.weights))
+    nobody, weights = np.full(len(X), -1), _without_zero_distance(exact.weights)
+    blind = exact._replace(training_point=nobody, weights=weights)
 
     class Blind:
         def toward(self, Q, ops):  # noqa: ARG002
@@ -458,7 +459,7 @@ def test_sparse_and_dense_affinities_are_one():
     close(sparse.embedding_, dense.embedding_)
     close(sparse.transform(csr_array(W[:7])), dense.embedding_[:7])
     close(dense.transform(W[:7].toarray()), dense.embedding_[:7])
-    with pytest.warns(DisconnectedGraphWarning, match="0 for a place"):  # tied to nobody
+    with pytest.warns(DisconnectedGraphWarning, match="of each are 0"):  # no affinity at all
         same_bits(sparse.transform(csr_array((1, 300))), np.zeros((1, 2)))
     W = W.copy()
     lowd.LaplacianEigenmaps(2, affinity="precomputed").fit(W)
@@ -509,7 +510,9 @@ def test_refusals():
 def test_pieces_that_only_far_ties_connect():
     """Six neighbors leave clusters apart, the kernel does not."""
     D = np.abs(np.subtract.outer(x := np.r_[np.arange(9.0), np.arange(9.0) + 30, 70], x))
-    label = rank_by_size(_reached(D, 22.5))
+    label = rank_by_size(label_components_within(D, 22.5))
     np.testing.assert_array_equal(label, [0] * 18 + [1])
-    np.testing.assert_array_equal(rank_by_size(_reached(D, 40)), 0)
-    np.testing.assert_array_equal(rank_by_size(_reached(D, 2)), [0] * 9 + [1] * 9 + [2])
+    np.testing.assert_array_equal(rank_by_size(label_components_within(D, 40)), 0)
+    np.testing.assert_array_equal(
+        rank_by_size(label_components_within(D, 2)), [0] * 9 + [1] * 9 + [2]
+    )

@@ -1,75 +1,81 @@
-"""The map of Laplacian eigenmaps and diffusion maps: Nyström extension of eigenvectors."""
+"""Out-of-sample map of Laplacian eigenmaps and diffusion maps: Nyström extension."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from ..backends.protocol import Array, Backend, Float64
 from ..errors import DisconnectedGraphWarning, warn
+from ..relations.affinities import AffinitiesToTraining, AffinityRelation
 from ..values import value
 from .blockwise import blockwise
 
-POLE = 1e-8  # a factor beyond its inverse is noise
+# Where |1 - λ| is smaller the Nyström factor 1 / (1 - λ) amplifies rounding only.
+MIN_NYSTROEM_DIVISOR = 1e-8
 
 
 @value
-class MarkovMap:
-    """Means over a new point's neighbors, divided by what an eigenvector loses in one step.
+class NystroemMap:
+    """Nyström extension of graph eigenvectors: means over a new point's neighbors, rescaled.
 
-    An eigenvector is its own mean over neighbors up to a factor; solved for one row, that is the
-    place of a point with this row (Nyström; Bengio et al., 2004). "walk": y = gain · mean,
-    "root": the same times √degree, "plain": y = sum / (degree - λ). Where the factor has a pole
-    the mean itself stands: the harmonic rule.
+    An eigenvector is its own mean over neighbors up to a factor; solved for one row, that gives the
+    coordinates of a point with this row (Bengio et al., 2004). "random_walk": y = gain · mean,
+    "symmetric": the same times √degree, "none": y = sum / (degree - λ). Where the factor has a pole
+    the mean itself is taken: the harmonic extension.
     """
 
-    relation: Any  # of `relations.affinities`
-    weights: Float64  # of the training points, beside those of their ties
+    relation: AffinityRelation
+    weights: Float64  # of the training points, beside their affinities
     means: Float64  # what is averaged
-    places: Float64
-    kind: str
-    gain: Float64  # λ for "plain"
+    embedding: Float64
+    normalization: Literal["random_walk", "symmetric", "none"]
+    gain: Float64  # λ without normalization
     harmonic: bool = False
 
     def __call__(self, Q: Any, ops: Backend) -> Array:
-        def place(part: Any) -> Array:
-            return self._placed(self.relation.toward(part, ops), ops)
+        def embed(part: Any) -> Array:
+            return self._extend(self.relation.toward(part, ops), ops)
 
-        return blockwise(Q, 3 * len(self.means), place)
+        return blockwise(Q, 3 * len(self.means), embed)
 
     def from_neighbors(self, Q: Any, near: csr_array, ops: Backend) -> Array:  # noqa: ARG002
-        """Places of points whose neighbors are known, nearest first."""
-        return self._placed(self.relation.from_neighbors(near), ops)
+        """Coordinates of points with the given distances to neighbors, nearest first."""
+        return self._extend(self.relation.from_neighbors(near, ops), ops)
 
-    def _placed(self, ties: Any, ops: Backend) -> Float64:
+    def _extend(self, affinities: AffinitiesToTraining, ops: Backend) -> Float64:
         table = self.weights[:, None] * np.column_stack([self.means, np.ones(len(self.means))])
-        sums = ties.times(table, ops)
-        tied = sums[:, -1:] > 0
-        Y = np.divide(sums[:, :-1], sums[:, -1:], out=np.zeros_like(sums[:, :-1]), where=tied)
-        Y *= self._factor(sums[:, -1:] * np.exp(ties.scale)[:, None])
-        known = ties.at >= 0
-        Y[known] = self.places[ties.at[known]]
-        self._warn_of_lonely(int((~known & ~tied[:, 0]).sum()), int(ties.lonely.sum()))
+        sums = affinities.matmul(table, ops)
+        degree = sums[:, -1:]
+        connected = degree > 0
+        Y = np.divide(sums[:, :-1], degree, out=np.zeros_like(sums[:, :-1]), where=connected)
+        Y *= self._factor(degree * np.exp(affinities.log_scale)[:, None])
+        known = affinities.training_point >= 0
+        Y[known] = self.embedding[affinities.training_point[known]]
+        zero_degree = int((~known & ~connected[:, 0]).sum())
+        self._warn_of_isolated(zero_degree, int(affinities.isolated.sum()))
         return np.asarray(Y)
 
-    def _warn_of_lonely(self, untied: int, lonely: int) -> None:
-        """A new row of degree 0 has no mean of neighbors to be at."""
-        if untied + lonely:
-            where = "the place of its nearest training row" if lonely else "0 for a place"
+    def _warn_of_isolated(self, zero_degree: int, isolated: int) -> None:
+        """A new row of degree 0 has no mean over neighbors."""
+        if zero_degree + isolated:
+            which = "those of its nearest training row" if isolated else "0"
             warn(
-                f"{untied + lonely} of the new rows have no neighbor among the training rows; each "
-                f"got {where}. Raise the radius, or look whether such rows belong here.",
+                f"{zero_degree + isolated} of the new rows have no neighbor among the training "
+                f"rows; the coordinates of each are {which}. Raise the radius, or look whether "
+                "such rows belong here.",
                 DisconnectedGraphWarning,
             )
 
     def _factor(self, degree: Float64) -> Float64:
         """What the mean of a point of that degree is multiplied by."""
-        if self.kind == "plain":
+        if self.normalization == "none":
             if self.harmonic:
                 return np.ones((1, 1))
-            left = np.where(degree <= self.gain * (1 + POLE), degree, degree - self.gain)
-            return np.divide(degree, left, out=np.ones(left.shape), where=left > 0)
+            pole = degree <= self.gain * (1 + MIN_NYSTROEM_DIVISOR)
+            divisor = np.where(pole, degree, degree - self.gain)
+            return np.divide(degree, divisor, out=np.ones(divisor.shape), where=divisor > 0)
         gain = np.ones((1, 1)) if self.harmonic else self.gain[None]
-        return gain * np.sqrt(degree) if self.kind == "root" else gain
+        return gain * np.sqrt(degree) if self.normalization == "symmetric" else gain

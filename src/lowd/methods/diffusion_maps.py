@@ -26,9 +26,13 @@ from ..graph.components import OnDisconnected
 from ..graph.given import NeighborGraph
 from ..graph.search import count_points
 from ..input.validation import Data, Kind
-from ..maps.laplacian import MarkovMap
-from ..relations.affinities import Net, along_graph, between_all
-from ..relations.bandwidth import dimension_by_scale
+from ..maps.laplacian import NystroemMap
+from ..relations.affinity_graph import (
+    AffinityGraph,
+    build_full_affinities,
+    build_neighbor_affinities,
+)
+from ..relations.bandwidth import compute_dimension_by_scale
 from ..solvers.canonical import signs
 from ..solvers.laplacian import (
     INDEXED,
@@ -119,16 +123,16 @@ class DiffusionMaps(GraphMethod):
 
     def _fit(self, X: Any, ctx: Context, neighbors: Any = None) -> Fit:
         landmarks = drawn_landmarks(X, self.n_components, self.n_landmarks, ctx)
-        net, k = self._kernel(X, landmarks, ctx, neighbors)
-        growth = _growth(net)
-        net, density = _less_dense(net, self.alpha, ctx)
-        walk = walk_spectrum(net, self.n_components, ctx)
-        fit = self._placed(net, walk, density).with_report(n_neighbors=k, **growth)
+        graph, k = self._kernel(X, landmarks, ctx, neighbors)
+        growth = _growth(graph)
+        graph, density = _less_dense(graph, self.alpha, ctx)
+        walk = walk_spectrum(graph, self.n_components, ctx)
+        fit = self._placed(graph, walk, density).with_report(n_neighbors=k, **growth)
         return extended(fit, X, landmarks, ctx)
 
     def _kernel(
         self, X: Any, landmarks: Any, ctx: Context, neighbors: Any
-    ) -> tuple[Net, int | None]:
+    ) -> tuple[AffinityGraph, int | None]:
         base = distances_of(Data(X, ctx.dtype, ctx.statistics), self.metric, self.metric_params)
         base = base if landmarks is None else base.take(landmarks)
         k, ready = _neighbors(self.n_neighbors, count_points(base)), None
@@ -138,13 +142,15 @@ class DiffusionMaps(GraphMethod):
             given = NeighborGraph.of(neighbors, count_points(base))
             k, ready = given.n_neighbors, given.edges()
         if k is None:
-            return between_all(base, self.sigma, ctx.ops, self.on_disconnected, loops=True), None
+            return build_full_affinities(
+                base, self.sigma, ctx.ops, self.on_disconnected, self_loops=True
+            ), None
         how = base, k, None, self.sigma, ctx.ops, self.on_disconnected
-        return along_graph(*how, loops=True, near=True, ready=ready), k
+        return build_neighbor_affinities(*how, self_loops=True, local_scale=True, given=ready), k
 
-    def _placed(self, net: Net, walk: Walk, density: Float64) -> Fit:
+    def _placed(self, graph: AffinityGraph, walk: Walk, density: Float64) -> Fit:
         """ψ, then λ^t ψ."""
-        k, degrees, mass = self.n_components, walk.degrees, net.counts
+        k, degrees, mass = self.n_components, walk.degrees, graph.counts
         stationary = degrees / float(mass @ degrees)
         psi = walk.vectors / np.sqrt(mass * stationary)[:, None]
         psi = padded(psi * signs(psi), k)
@@ -153,19 +159,19 @@ class DiffusionMaps(GraphMethod):
         gain = np.divide(1, lam, out=np.zeros(k), where=powers != 0)
         places = psi * powers
         weights = mass * density**-self.alpha
-        place = MarkovMap(net.relation.freeze(), weights, places, places, "walk", gain)
+        place = NystroemMap(graph.relation.freeze(), weights, places, places, "random_walk", gain)
         report = {
             "n_components": k,
             "eigenvalues": np.concatenate([[1.0], lam[: len(walk.values)]]),
-            "psi": psi[net.point_of_row],
-            "density": density[net.point_of_row],
-            "degrees": degrees[net.point_of_row],
-            "stationary": stationary[net.point_of_row],
-            "participation": localized(psi[net.point_of_row], knob_of(self)),
-            **net.report,
+            "psi": psi[graph.point_of_row],
+            "density": density[graph.point_of_row],
+            "degrees": degrees[graph.point_of_row],
+            "stationary": stationary[graph.point_of_row],
+            "participation": localized(psi[graph.point_of_row], knob_of(self)),
+            **graph.report,
             **walk.report,
         }
-        return Fit(places[net.point_of_row], place, report)
+        return Fit(places[graph.point_of_row], place, report)
 
     def _powers(self, lam: Float64, n: int) -> Float64:
         """λ^t; 0 where λ is but rounding."""
@@ -207,22 +213,22 @@ def _neighbors(k: int | None, n: int) -> int | None:
     return MANY if k is None and n > DENSE else k
 
 
-def _growth(net: Net) -> dict[str, Float64]:
+def _growth(graph: AffinityGraph) -> dict[str, Float64]:
     """What other scales would show."""
-    if net.trivial or net.lengths is None:
+    if graph.n_points == 1 or graph.lengths is None:
         return {}
-    scales, dimensions = dimension_by_scale(net.lengths, net.report["sigma"])
+    scales, dimensions = compute_dimension_by_scale(graph.lengths, graph.report["sigma"])
     return {"scales": scales, "scale_dimensions": dimensions}
 
 
-def _less_dense(net: Net, alpha: float, ctx: Context) -> tuple[Net, Float64]:
+def _less_dense(graph: AffinityGraph, alpha: float, ctx: Context) -> tuple[AffinityGraph, Float64]:
     """The kernel over the densities of both ends to the power alpha, and the densities."""
-    K, mass = net.weights, net.counts
-    density = ctx.ops.matmul(K, mass[:, None])[:, 0]
+    K, counts = graph.weights, graph.counts
+    density = ctx.ops.matmul(K, counts[:, None])[:, 0]
     if issparse(K):
         scale = diags_array(density**-alpha)
-        return net._replace(weights=csr_array(scale @ K @ scale)), density
+        return graph.with_weights(csr_array(scale @ K @ scale)), density
     scale = (density**-alpha).astype(K.dtype)
     K *= scale[:, None]
     K *= scale
-    return net._replace(weights=K), density
+    return graph.with_weights(K), density

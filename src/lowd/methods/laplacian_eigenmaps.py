@@ -17,8 +17,13 @@ from ..graph.components import OnDisconnected
 from ..graph.given import NeighborGraph
 from ..graph.search import count_points
 from ..input.validation import Data, Kind
-from ..maps.laplacian import POLE, MarkovMap
-from ..relations.affinities import Net, along_graph, as_given, between_all
+from ..maps.laplacian import MIN_NYSTROEM_DIVISOR, NystroemMap
+from ..relations.affinity_graph import (
+    AffinityGraph,
+    build_full_affinities,
+    build_neighbor_affinities,
+    build_precomputed_affinities,
+)
 from ..solvers.canonical import signs
 from ..solvers.laplacian import (
     INDEXED,
@@ -120,26 +125,30 @@ class LaplacianEigenmaps(GraphMethod):
     def _fit(self, X: Any, ctx: Context, neighbors: Any = None) -> Fit:
         self._refuse_unused()
         landmarks = drawn_landmarks(X, self.n_components, self.n_landmarks, ctx)
-        net = self._net(X, landmarks, ctx) if neighbors is None else self._ready(X, neighbors, ctx)
+        graph = (
+            self._affinities(X, landmarks, ctx)
+            if neighbors is None
+            else self._ready(X, neighbors, ctx)
+        )
         plain = self.normalization == "none"
-        walk = walk_spectrum(net, self.n_components, ctx, normalized=not plain)
-        return extended(self._placed(net, walk), X, landmarks, ctx)
+        walk = walk_spectrum(graph, self.n_components, ctx, normalized=not plain)
+        return extended(self._placed(graph, walk), X, landmarks, ctx)
 
-    def _net(self, X: Any, landmarks: Any, ctx: Context) -> Net:
+    def _affinities(self, X: Any, landmarks: Any, ctx: Context) -> AffinityGraph:
         if self.affinity == "precomputed":
-            return as_given(X, landmarks)
+            return build_precomputed_affinities(X, landmarks)
         base = distances_of(Data(X, ctx.dtype, ctx.statistics), self.metric, self.metric_params)
         base = base if landmarks is None else base.take(landmarks)
         policy, loops = self.on_disconnected, self.self_loops
         if self.n_neighbors is None and self.radius is None:
-            return between_all(base, self.sigma, ctx.ops, policy, loops=loops)
+            return build_full_affinities(base, self.sigma, ctx.ops, policy, self_loops=loops)
         k = self.n_neighbors if self.radius is None else None
         binary = self.affinity == "binary"
-        return along_graph(
-            base, k, self.radius, self.sigma, ctx.ops, policy, binary=binary, loops=loops
+        return build_neighbor_affinities(
+            base, k, self.radius, self.sigma, ctx.ops, policy, binary=binary, self_loops=loops
         )
 
-    def _ready(self, X: Any, neighbors: Any, ctx: Context) -> Net:
+    def _ready(self, X: Any, neighbors: Any, ctx: Context) -> AffinityGraph:
         """Ties along a graph that was found elsewhere."""
         unused = ["n_neighbors", "radius", "n_landmarks"]
         refuse_unused(self, unused, "the graph of neighbors is given")
@@ -149,11 +158,11 @@ class LaplacianEigenmaps(GraphMethod):
         given = NeighborGraph.of(neighbors, count_points(base))
         how = base, given.n_neighbors, None, self.sigma, ctx.ops, self.on_disconnected
         binary, loops = self.affinity == "binary", self.self_loops
-        return along_graph(*how, binary=binary, loops=loops, ready=given.edges())
+        return build_neighbor_affinities(*how, binary=binary, self_loops=loops, given=given.edges())
 
-    def _placed(self, net: Net, walk: Walk) -> Fit:
+    def _placed(self, graph: AffinityGraph, walk: Walk) -> Fit:
         """Eigenvectors as coordinates, in the scale that was asked for."""
-        lam, degrees, mass = walk.values, walk.degrees, net.counts
+        lam, degrees, mass = walk.values, walk.degrees, graph.counts
         y = walk.vectors / np.sqrt(mass)[:, None]  # orthonormal over rows, copies included
         u = y if self.normalization == "none" else y / np.sqrt(degrees)[:, None]
         if self.normalization == "random_walk":
@@ -164,34 +173,32 @@ class LaplacianEigenmaps(GraphMethod):
         places = padded(y * factor, k)
         means = places if y is u else padded(u * factor, k)
         gain = lam
-        kind = "plain"
         if self.normalization != "none":
-            pole = np.abs(1 - lam) < POLE
+            pole = np.abs(1 - lam) < MIN_NYSTROEM_DIVISOR
             gain = np.where(pole, 1.0, 1 / np.where(pole, 1.0, 1 - lam))
-            kind = "walk" if self.normalization == "random_walk" else "root"
-        place = MarkovMap(
-            net.relation.freeze(),
+        place = NystroemMap(
+            graph.relation.freeze(),
             mass,
             means,
             places,
-            kind,
+            self.normalization,
             np.pad(gain, (0, k - len(gain))),
             self.map == "harmonic",
         )
-        embedding = places[net.point_of_row]
+        embedding = places[graph.point_of_row]
         report = {
             "n_components": k,
             "eigenvalues": np.concatenate([[0.0], lam]),
-            "degrees": degrees[net.point_of_row],
+            "degrees": degrees[graph.point_of_row],
             "participation": localized(embedding, knob_of(self)),
-            **net.report,
+            **graph.report,
             **walk.report,
         }
         if len(lam):
             report["fiedler_value"] = float(lam[0])
-            report["fiedler_vector"] = (y * flips)[net.point_of_row, 0]
-        if issparse(net.weights) and self.affinity != "precomputed":
-            report["affinity"] = net.weights
+            report["fiedler_vector"] = (y * flips)[graph.point_of_row, 0]
+        if issparse(graph.weights) and self.affinity != "precomputed":
+            report["affinity"] = graph.weights
         return Fit(embedding, place, report)
 
     def _factor(self, y: Float64, lam: Float64, mass: Float64, volume: float) -> Float64:
@@ -207,8 +214,8 @@ class LaplacianEigenmaps(GraphMethod):
     def _refuse_unused(self) -> None:
         full = self.n_neighbors is None and self.radius is None
         if self.affinity == "precomputed":
-            graph = ["n_neighbors", "radius", "sigma", "self_loops", "metric", "metric_params"]
-            refuse_unused(self, graph, "affinity='precomputed' is the graph")
+            unused = ["n_neighbors", "radius", "sigma", "self_loops", "metric", "metric_params"]
+            refuse_unused(self, unused, "affinity='precomputed' is the graph")
         elif self.radius is not None and self.n_neighbors is not None:
             refuse_unused(self, ["n_neighbors"], "the radius says who is a neighbor")
         if self.affinity == "binary":

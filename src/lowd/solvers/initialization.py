@@ -16,7 +16,8 @@ from ..distances.metrics import Distances
 from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
 from ..errors import DataError, DisconnectedGraphWarning, warn
-from ..relations.affinities import GivenAffinities, Net
+from ..relations.affinities import PrecomputedAffinities
+from ..relations.affinity_graph import AffinityGraph
 from ..relations.inner_products import MinusHalfSquare
 from .canonical import signs
 from .centered import double_centered
@@ -44,8 +45,8 @@ def start_of(
     if init == "spectral" or (init == "pca" and isinstance(base, NeighborListDistances)):
         pieces = connected_components(P, directed=False)[0]
         if pieces == 1 and m > k + 1:
-            net = Net(P, GivenAffinities(), np.arange(m), np.ones(m), {})
-            walk = walk_spectrum(net, k, ctx)
+            graph = AffinityGraph(PrecomputedAffinities(W=P), np.arange(m), np.ones(m), {})
+            walk = walk_spectrum(graph, k, ctx)
             return _small(walk.vectors / np.sqrt(walk.degrees)[:, None], k, ctx), "spectral"
         if init == "spectral":
             why = f"is in {pieces} pieces" if pieces > 1 else f"has {m} points only"

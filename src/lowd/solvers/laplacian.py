@@ -13,7 +13,7 @@ from .. import random
 from ..backends.protocol import Array, Float64
 from ..core.estimator import Context, Fit
 from ..errors import DataError, ParameterError, RankWarning, warn
-from ..relations.affinities import Net
+from ..relations.affinity_graph import AffinityGraph
 from ..relations.matrices import DenseMatrix
 from .canonical import runs, turned
 from .centered import check_count
@@ -60,13 +60,13 @@ def extended(fit: Fit, X: Any, landmarks: NDArray[np.int64] | None, ctx: Context
     return fit._replace(embedding=fit.map(X, ctx.ops)).with_report(landmarks=landmarks)
 
 
-def walk_spectrum(net: Net, k: int, ctx: Context, *, normalized: bool = True) -> Walk:
-    """The k slowest modes of the walk on the net: of I - D^-½ W D^-½, or of D - W.
+def walk_spectrum(graph: AffinityGraph, k: int, ctx: Context, *, normalized: bool = True) -> Walk:
+    """The k slowest modes of the walk on the graph: of I - D^-½ W D^-½, or of D - W.
 
     Copies of a point count as often as they occur: W is mass · w · mass among the points, and a
     row's degree the sum over all rows.
     """
-    W, mass = net.weights, net.counts
+    W, mass = graph.weights, graph.counts
     degrees = _product(W, mass[:, None], ctx)[:, 0]
     if k >= len(mass):
         warn(
@@ -79,7 +79,7 @@ def walk_spectrum(net: Net, k: int, ctx: Context, *, normalized: bool = True) ->
         empty = Bottom(np.empty(0), np.empty((1, 0)), np.empty(0), "none", ())
         return _walk(empty, degrees)
     if not degrees.all():
-        rows = np.flatnonzero(degrees[net.point_of_row] == 0)
+        rows = np.flatnonzero(degrees[graph.point_of_row] == 0)
         shown = ", ".join(map(str, rows[:5])) + (", ..." if len(rows) > 5 else "")
         raise DataError(f"row {shown} is tied to no other; drop it, or give it a tie.")
     if normalized:

@@ -12,11 +12,12 @@ Tree: TypeAlias = Any  # what JSON holds: a dict, a list, a str, a number, a boo
 
 
 class ClassMigration(NamedTuple):
-    """The present name of a stored class, of its fields, and values of fields it did not have."""
+    """The present name of a stored class and of its fields, and what their values became."""
 
     name: str
     fields: dict[str, str] = {}  # noqa: RUF012 - read only; old name -> new name
-    added: dict[str, Tree] = {}  # noqa: RUF012
+    added: dict[str, Tree] = {}  # noqa: RUF012 - fields that it did not have, with their values
+    values: dict[str, dict[str, str]] = {}  # noqa: RUF012 - texts by new field: old -> new
 
 
 class Migration(NamedTuple):
@@ -30,6 +31,7 @@ class Migration(NamedTuple):
 FROM_FORMAT: dict[int, Migration] = {
     1: Migration(
         classes={
+            "Affinities": ClassMigration("Affinities", {"k": "n_neighbors", "reach": "radii"}),
             "Corrected": ClassMigration("CorrectedDistances"),
             "GeodesicMap": ClassMigration("GeodesicMap", {"scaled": "centered"}),
             "Geodesics": ClassMigration(
@@ -39,11 +41,19 @@ FROM_FORMAT: dict[int, Migration] = {
             ),
             "Given": ClassMigration("PrecomputedDistances"),
             "Gower": ClassMigration("GowerDistances"),
+            "GivenAffinities": ClassMigration("PrecomputedAffinities"),
             "GraphWays": ClassMigration(
                 "Geodesics",
                 {"first": "first_row", "k": "n_neighbors", "place": "point_of_row"},
             ),
             "Listed": ClassMigration("NeighborListDistances"),
+            "MarkovMap": ClassMigration(
+                "NystroemMap",
+                {"places": "embedding", "kind": "normalization"},
+                values={
+                    "normalization": {"walk": "random_walk", "root": "symmetric", "plain": "none"}
+                },
+            ),
             "MatrixReach": ClassMigration("MatrixSupport"),
             "Mesh": ClassMigration("InterpolationGrid"),
             "RowReach": ClassMigration("RowSupport"),
@@ -82,4 +92,6 @@ def _migrate_part(part: Tree, migration: Migration) -> Tree:
     change = migration.classes.get(part["value"], ClassMigration(part["value"]))
     fields = _migrate_parts(part["fields"], migration)
     renamed = {change.fields.get(name, name): item for name, item in fields.items()}
+    for name, texts in change.values.items():
+        renamed[name] = texts.get(renamed[name], renamed[name])
     return {"value": change.name, "fields": {**change.added, **renamed}}
