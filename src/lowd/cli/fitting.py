@@ -104,12 +104,12 @@ class Run:
     def _evaluate(self, model: Reducer, Y: NDArray[np.floating]) -> Evaluation | None:
         """Quality measures of the embedding; with few rows there are none, which is no error."""
         from ..evidence.quality import evaluate
-        from ..evidence.quality.units import as_seen_by
+        from ..evidence.quality.column_scale import scale_columns
 
         params = model.get_params(deep=False)
         try:
             found = evaluate(
-                as_seen_by(model, self.X),
+                scale_columns(model, self.X),
                 Y,
                 labels=get_classes(self.table),
                 metric=params.get("metric", "euclidean"),

@@ -1,64 +1,62 @@
-"""Maps that are the same when turned, mirrored, moved and scaled (Procrustes)."""
+"""Procrustes analysis: embeddings up to rotation, reflection, translation and scale."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
+from ..backends.protocol import Float64
 from ..errors import DataError
 
-Places = NDArray[np.float64]
 
+def disparity(A: ArrayLike, B: ArrayLike) -> float:
+    """Procrustes disparity of two embeddings of the same rows: 0 identical, 1 unrelated.
 
-def disparity(A: Any, B: Any) -> float:
-    """How different two maps of the same rows are: 0 the same, 1 nothing in common.
+    The residual sum of squares after optimal rotation, reflection, translation and scaling of
+    embeddings with unit norm, as in scipy.spatial.procrustes. Embeddings may differ in width.
 
-    The share of one map that no turning, mirroring, moving and scaling of the other explains;
-    scipy.spatial.procrustes has the same number.
-
-    >>> from lowd.procrustes import disparity
+    >>> from lowd.evidence.procrustes import disparity
     >>> round(disparity([[0, 0], [2, 0], [0, 1]], [[5, 5], [5, 9], [3, 5]]), 12)
     0.0
     """
-    A, B = _unit(_centered(A)), _unit(_centered(B))
-    A, B = _as_wide(A, B)
-    fit = float(np.linalg.svd(A.T @ B, compute_uv=False).sum())
+    P, Q = _pad_columns(_normalize(_center(A)), _normalize(_center(B)))
+    fit = float(np.linalg.svd(P.T @ Q, compute_uv=False).sum())
     return max(0.0, 1 - fit * fit)
 
 
-def aligned_to(target: Any, Y: Any) -> Places:
-    """Y turned, mirrored, moved and scaled to lie as near to the target as it can.
+def align(Y: ArrayLike, target: ArrayLike) -> Float64:
+    """Rotate, reflect, translate and scale Y to fit the target in the least-squares sense.
 
-    It keeps its own dimensions, or gets those of the target if these are more.
+    The result has the dimensions of Y, or of the target if these are more.
     """
-    T, P = np.asarray(target, np.float64), np.asarray(Y, np.float64)
-    center = T.mean(axis=0)
-    A, B = _as_wide(_centered(T), _centered(P))
-    U, s, Wt = np.linalg.svd(B.T @ A)
-    total = float((B * B).sum())
-    turned = B @ U @ Wt * (float(s.sum()) / total if total > 0 else 1.0)
-    turned[:, : len(center)] += center
-    return np.asarray(turned, np.float64)
+    center = np.asarray(target, np.float64).mean(axis=0)
+    T, P = _pad_columns(_center(target), _center(Y))
+    U, s, Vt = np.linalg.svd(P.T @ T)
+    total = float((P * P).sum())
+    aligned = P @ U @ Vt * (float(s.sum()) / total if total > 0 else 1.0)
+    aligned[:, : len(center)] += center
+    return np.asarray(aligned, np.float64)
 
 
-def _centered(Y: Any) -> Places:
+def _center(Y: ArrayLike) -> Float64:
     P = np.asarray(Y, np.float64)
     P = P[:, None] if P.ndim == 1 else P
     return np.asarray(P - P.mean(axis=0))
 
 
-def _unit(P: Places) -> Places:
-    size = float(np.linalg.norm(P))
-    if size == 0:
-        raise DataError("a map with all points in one place cannot be compared with another.")
-    return P / size
+def _normalize(P: Float64) -> Float64:
+    norm = float(np.linalg.norm(P))
+    if norm == 0:
+        raise DataError("an embedding whose points all coincide cannot be compared with another.")
+    return P / norm
 
 
-def _as_wide(A: Places, B: Places) -> tuple[Places, Places]:
-    """Both with the columns of the wider one; new ones are zero."""
+def _pad_columns(A: Float64, B: Float64) -> tuple[Float64, Float64]:
+    """Append columns of zeros to the narrower matrix."""
     if len(A) != len(B):
-        raise DataError(f"maps of the same rows are compared, got {len(A)} and {len(B)} rows.")
+        raise DataError(
+            f"embeddings of the same rows are compared, got {len(A)} and {len(B)} rows."
+        )
     width = max(A.shape[1], B.shape[1])
-    return tuple(np.pad(P, ((0, 0), (0, width - P.shape[1]))) for P in (A, B))  # type: ignore[return-value]
+    padding = [((0, 0), (0, width - P.shape[1])) for P in (A, B)]
+    return np.pad(A, padding[0]), np.pad(B, padding[1])

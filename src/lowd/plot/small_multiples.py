@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import DataError
-from ..evidence.procrustes import aligned_to
+from ..evidence.procrustes import align
 from .aliases import accept_aliases
 from .canvas import (
     FONT_SIZE,
@@ -69,7 +69,7 @@ def compare(
     colors = choose_coloring(labels, len(first), kind)
     panels = get_panels(ax, len(coordinates), columns, 2.6, measure_legend(colors))
     for panel, (name, P) in zip(panels, coordinates.items(), strict=True):
-        aligned = aligned_to(first, P) if P is not first else P
+        aligned = align(P, first) if P is not first else P
         flat, _ = select_dimensions(aligned, ["", ""])
         draw_points(panel, flat, colors, 0.6 * choose_point_size(len(flat)))
         format_embedding_axes(panel, flat)

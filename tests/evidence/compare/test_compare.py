@@ -14,7 +14,7 @@ from lowd import progress
 from lowd.errors import DataError, ParameterError
 from lowd.evidence.compare import result, sharing
 from lowd.evidence.compare.candidates import fresh
-from lowd.evidence.procrustes import aligned_to, disparity
+from lowd.evidence.procrustes import align, disparity
 from manifolds import lattice, roll
 
 
@@ -291,9 +291,9 @@ def test_disparity_is_that_of_scipy():
     A, B = rng.normal(size=(20, 2)), rng.normal(size=(20, 2))
     assert disparity(A, B) == pytest.approx(procrustes(A, B)[2])
     assert disparity(A, B[:, :1]) == pytest.approx(procrustes(A, B * [1, 0])[2])
-    turned = aligned_to(A, 3 * A @ [[0.8, -0.6], [0.6, 0.8]] * [1, -1] + 5)
-    np.testing.assert_allclose(turned, A)
-    with pytest.raises(DataError, match="one place"):
+    aligned = align(3 * A @ [[0.8, -0.6], [0.6, 0.8]] * [1, -1] + 5, A)
+    np.testing.assert_allclose(aligned, A)
+    with pytest.raises(DataError, match="coincide"):
         disparity(A, np.zeros((20, 2)))
 
 

@@ -14,7 +14,7 @@ import lowd
 from lowd import progress
 from lowd.errors import DataError, ParameterError, UnsupportedError
 from lowd.evidence.quality import Evaluation, Measure, continuity, trustworthiness
-from lowd.evidence.quality.gates import Evaluator, Task
+from lowd.evidence.quality.validation import EvaluationParameters, validate_input
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(90, 5)) * [5, 3, 1, 1, 1]
@@ -41,9 +41,9 @@ def test_metrics_of_rows(metric):
     if metric in ("manhattan", "chebyshev", "minkowski"):  # distances proper
         given = lowd.evaluate(D, Y, metric="precomputed")
         assert values(given) == pytest.approx(values(lowd.evaluate(X, Y, metric=metric)))
-    space = Task.of(Evaluator(metric=metric), X, Y, None).data
+    space = validate_input(EvaluationParameters(metric=metric), X, Y, None).data
     i, j = np.arange(89), np.arange(1, 90)
-    np.testing.assert_allclose(space.between(i, j), D[i, j])
+    np.testing.assert_allclose(space.pair_distances(i, j), D[i, j])
     np.testing.assert_allclose(space.distances(i)[i, j], D[i, j])
 
 
@@ -51,10 +51,10 @@ def test_metrics_of_rows(metric):
 def test_metrics_of_flags(metric):
     flags = (rng.random((40, 9)) < 0.4).astype(float)
     flags[:, 0] = 1
-    space = Task.of(Evaluator(metric=metric), flags, Y[:40], None).data
+    space = validate_input(EvaluationParameters(metric=metric), flags, Y[:40], None).data
     i, j = np.arange(39), np.arange(1, 40)
     expected = cdist(flags != 0, flags != 0, metric)[i, j]
-    np.testing.assert_allclose(space.between(i, j), expected)
+    np.testing.assert_allclose(space.pair_distances(i, j), expected)
 
 
 def test_sparse_rows_are_as_good_as_dense():
@@ -68,11 +68,12 @@ def test_pairs_of_sparse_rows():
     dense[:, 0] = 1
     i, j = np.arange(39), np.arange(1, 40)
     for metric in ("euclidean", "cosine"):
-        space = Task.of(Evaluator(metric=metric), csr_array(dense), Y[:40], None).data
-        np.testing.assert_allclose(space.between(i, j), cdist(dense, dense, metric)[i, j])
+        params = EvaluationParameters(metric=metric)
+        space = validate_input(params, csr_array(dense), Y[:40], None).data
+        np.testing.assert_allclose(space.pair_distances(i, j), cdist(dense, dense, metric)[i, j])
 
 
-def test_a_graph_knows_neighbors_only():
+def test_a_neighbor_graph_has_neighbors_only():
     plain = lowd.evaluate(X, Y, labels=np.arange(90) % 3)
     graph = lowd.neighbors(X, 15)
     for given in (graph, graph.graph()):
@@ -107,32 +108,32 @@ def test_callables_and_mixed_tables():
     assert lowd.evaluate(table, Y[:40], metric="gower", n_neighbors=4).trustworthiness < 1
 
 
-def test_tables_and_lists_as_maps():
+def test_tables_and_lists_as_embeddings():
     pandas = pytest.importorskip("pandas")
     plain = lowd.evaluate(X, Y)
     frame = pandas.DataFrame(Y, columns=["a", "b"])
-    for places in (frame, Y.tolist(), np.asfortranarray(Y)):
-        assert values(lowd.evaluate(X, places)) == values(plain)
+    for embedding in (frame, Y.tolist(), np.asfortranarray(Y)):
+        assert values(lowd.evaluate(X, embedding)) == values(plain)
     assert values(lowd.evaluate(X, Y[:, 0])) == values(lowd.evaluate(X, Y[:, :1]))
 
 
 def test_inputs_stay_as_they_are():
-    data, places = X.copy(), Y.copy()
+    data, embedding = X.copy(), Y.copy()
     data.setflags(write=False)
-    places.setflags(write=False)
-    lowd.evaluate(data, places, labels=np.arange(90) % 2)
+    embedding.setflags(write=False)
+    lowd.evaluate(data, embedding, labels=np.arange(90) % 2)
     np.testing.assert_array_equal(data, X)
 
 
 WRONG = {
     "as many neighbors as rows": (X, Y, {"n_neighbors": 89}, ParameterError, "88 or less"),
     "no neighbor": (X, Y, {"n_neighbors": 0}, ParameterError, "n_neighbors=0"),
-    "other rows": (X, Y[:50], {}, DataError, "X has 90 rows, but the map has 50"),
+    "other rows": (X, Y[:50], {}, DataError, "X has 90 rows, but the embedding has 50"),
     "two rows": (X[:2], Y[:2], {"n_neighbors": 1}, ParameterError, "needs at least 3 rows"),
-    "NaN in the map": (X, np.where(Y > 5, np.nan, Y), {}, DataError, "Y, the places"),
+    "NaN in the embedding": (X, np.where(Y > 5, np.nan, Y), {}, DataError, "Y, the embedding"),
     "NaN in the data": (np.where(X > 5, np.nan, X), Y, {}, DataError, "NaN at row"),
-    "one place": (X, np.zeros((90, 2)), {}, DataError, "same place in the map"),
-    "constant data": (np.zeros((90, 2)), Y, {}, DataError, "no triplet|same place"),
+    "coinciding points": (X, np.zeros((90, 2)), {}, DataError, "coincide in the embedding"),
+    "constant data": (np.zeros((90, 2)), Y, {}, DataError, "no triplet|coincide"),
     "one class": (X, Y, {"labels": np.zeros(90)}, DataError, "all rows are of class"),
     "labels of other rows": (X, Y, {"labels": [1, 2]}, DataError, "one entry per row"),
     "labels are numbers": (X, Y, {"labels": X[:, 0]}, DataError, "no classes"),
@@ -147,9 +148,9 @@ WRONG = {
 
 @pytest.mark.parametrize("name", list(WRONG))
 def test_undefined_cases_raise_a_sentence(name):
-    data, places, how, error, words = WRONG[name]
+    data, embedding, how, error, words = WRONG[name]
     with pytest.raises(error, match=words):
-        lowd.evaluate(data, places, **how)
+        lowd.evaluate(data, embedding, **how)
 
 
 def test_the_result_can_be_read_printed_and_kept():
@@ -190,7 +191,7 @@ def test_the_curve_can_be_drawn():
     assert len(found.plot().lines) >= 1
 
 
-def test_ties_and_copies_are_counted():
+def test_ties_and_duplicates_are_counted():
     lattice = np.indices((10, 10)).reshape(2, -1).T.astype(float)
     found = lowd.evaluate(lattice, lattice, n_neighbors=3)
     assert found.ties > 0.5
@@ -199,14 +200,14 @@ def test_ties_and_copies_are_counted():
     doubled = np.concatenate([X, X[:10]])
     found = lowd.evaluate(doubled, doubled)
     assert found.duplicates == 20
-    assert 0 < found.ties < 0.3  # a copy is as far as its original
+    assert 0 < found.ties < 0.3  # a duplicate is as far as its original
 
 
-def test_progress_is_heard_and_an_exception_cancels():
-    heard = []
-    with progress.listening(lambda *step: heard.append(step)):
+def test_progress_is_reported_and_an_exception_cancels():
+    steps = []
+    with progress.listening(lambda *step: steps.append(step)):
         lowd.evaluate(X, Y)
-    assert heard[-1][1] == heard[-1][2]
+    assert steps[-1][1] == steps[-1][2]
 
     def refuse(*_):
         raise KeyboardInterrupt
@@ -215,7 +216,7 @@ def test_progress_is_heard_and_an_exception_cancels():
         lowd.evaluate(X, Y)
 
 
-def test_a_model_evaluates_its_own_map():
+def test_a_model_evaluates_its_own_embedding():
     model = lowd.PCA(2).fit(X)
     found = model.evaluate(X, np.arange(90) % 3)
     assert values(found) == values(lowd.evaluate(X, model.transform(X), labels=np.arange(90) % 3))

@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 
 import lowd
-from lowd.evidence.quality import gates
-from lowd.evidence.quality.gates import Evaluator, Task, anchor_count
-from lowd.evidence.quality.triplets import random_triplets
+from lowd.evidence.quality import validation
+from lowd.evidence.quality.triplets import score_random_triplets
+from lowd.evidence.quality.validation import (
+    EvaluationParameters,
+    count_anchors,
+    validate_input,
+)
 
 DRAWS, N, M = 200, 300, 60
 
@@ -84,8 +88,10 @@ def test_intervals_of_all_triplets(data):
     value, held = np.mean(shares), []
     for seed in range(DRAWS):
         anchors = "all" if seed % 2 else 50
-        task = Task.of(Evaluator(anchors=anchors, random_state=seed), X, Y, None)
-        low, high = random_triplets(task.data, task.places, task.asked, seed)[0].interval
+        params = EvaluationParameters(anchors=anchors, random_state=seed)
+        given = validate_input(params, X, Y, None)
+        found, _ = score_random_triplets(given.data, given.embedding, given.sampled, seed)
+        low, high = found.interval
         held.append(low <= value <= high)
     assert 0.90 <= np.mean(held) <= 0.99
 
@@ -119,16 +125,16 @@ def test_a_seed_chooses_the_rows(data):
 
 
 def test_many_rows_are_sampled_by_themselves(monkeypatch, data):
-    assert anchor_count(None, 20_000, 784) == 20_000
-    assert anchor_count(None, 70_000, 50) == 70_000
-    assert anchor_count(None, 70_000, 784) == 2000
-    assert anchor_count(None, 10**6, 2) == 2000
-    assert anchor_count("all", 10**6, 784) == 10**6
-    monkeypatch.setattr(gates, "EXACT_ROWS", 100)
-    monkeypatch.setattr(gates, "MOST_ROWS", 100)
-    monkeypatch.setattr(gates, "ANCHORS", 60)
-    monkeypatch.setattr(gates, "WHOLE_ROWS", 100)
-    monkeypatch.setattr(gates, "WHOLE_PAIRS", 100)
+    assert count_anchors(None, 20_000, 784) == 20_000
+    assert count_anchors(None, 70_000, 50) == 70_000
+    assert count_anchors(None, 70_000, 784) == 2000
+    assert count_anchors(None, 10**6, 2) == 2000
+    assert count_anchors("all", 10**6, 784) == 10**6
+    monkeypatch.setattr(validation, "MAX_EXACT_SAMPLES", 100)
+    monkeypatch.setattr(validation, "MAX_EXACT_NARROW_SAMPLES", 100)
+    monkeypatch.setattr(validation, "DEFAULT_ANCHORS", 60)
+    monkeypatch.setattr(validation, "MAX_ALL_PAIRS_SAMPLES", 100)
+    monkeypatch.setattr(validation, "MAX_SAMPLED_PAIRS", 100)
     X, Y, _ = data
     found = lowd.evaluate(X, Y)
     assert len(found.rows) == 60
@@ -146,8 +152,8 @@ def test_a_large_shepard_diagram_is_a_sample():
     assert delta.mean() == pytest.approx(4 / np.sqrt(np.pi), abs=0.05)
 
 
-def test_more_copies_than_neighbors_among_sampled_rows():
-    """A sampled row is left out of its own list by its number, even where copies hide it."""
+def test_more_duplicates_than_neighbors_among_sampled_rows():
+    """A sampled row is not its own neighbor, even where duplicates displace it."""
     X = np.repeat(np.random.default_rng(0).normal(size=(12, 3)), 8, axis=0)
     Y = np.random.default_rng(1).normal(size=(96, 2)) + 9 * X[:, :2]
     exact = lowd.evaluate(X, Y, n_neighbors=4)

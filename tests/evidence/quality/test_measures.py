@@ -12,7 +12,7 @@ from sklearn.metrics import silhouette_samples
 
 import lowd
 from lowd.evidence.quality import continuity, trustworthiness
-from lowd.evidence.quality.classes import separations
+from lowd.evidence.quality.label_measures import compute_separation
 
 PERFECT = {
     "trustworthiness": 1,
@@ -33,19 +33,19 @@ def blob(n=60, d=6, seed=0):
 
 
 def ranks(Z):
-    """Rank of j as seen from i, by (distance, number), from 1."""
+    """Rank of j as seen from i, by (distance, index), from 1."""
     D = squareform(pdist(Z))
     n = len(D)
     out = np.zeros((n, n), int)
     for i in range(n):
         order = sorted((j for j in range(n) if j != i), key=lambda j: (D[i, j], j))
-        for place, j in enumerate(order, 1):
-            out[i, j] = place
+        for rank, j in enumerate(order, 1):
+            out[i, j] = rank
     return out
 
 
 def coranking(X, Y):
-    """q[k - 1, l - 1]: pairs of rank k in the data and l in the map (Lee & Verleysen, 2009)."""
+    """q[k - 1, l - 1]: pairs of rank k in data, l in embedding (Lee & Verleysen, 2009)."""
     n = len(X)
     q = np.zeros((n - 1, n - 1), int)
     rho, r = ranks(X), ranks(Y)
@@ -112,7 +112,7 @@ def test_trustworthiness_of_scikit_learn(k):
 
 AWKWARD = {
     "blob": blob,
-    "copies": lambda: np.repeat(blob(20), 4, axis=0),
+    "duplicates": lambda: np.repeat(blob(20), 4, axis=0),
     "lattice": lambda: np.indices((9, 9)).reshape(2, -1).T.astype(float),
     "pixels": lambda: np.random.default_rng(0).integers(0, 3, (90, 12)).astype(np.float32),
     "many columns": lambda: np.random.default_rng(0).normal(size=(70, 300)).astype(np.float32),
@@ -120,7 +120,7 @@ AWKWARD = {
 
 
 @pytest.mark.parametrize("name", list(AWKWARD))
-def test_a_perfect_map_is_perfect_to_the_last_bit(backend, name):
+def test_a_perfect_embedding_is_perfect_to_the_last_bit(backend, name):
     X = AWKWARD[name]()
     found = lowd.evaluate(X, X.copy(), n_neighbors=7, backend=backend)
     for measure, best in PERFECT.items():
@@ -136,8 +136,8 @@ def test_more_than_a_thousand_rows_of_float32_are_perfect_too():
         assert float(getattr(found, measure)) == best, measure
 
 
-def reversed_map(n):
-    """Distances, and a map in which the nearest of each row is the farthest."""
+def reversed_embedding(n):
+    """Distances, and an embedding in which the nearest of each row is the farthest."""
     s = np.random.default_rng(0).random((n, n))
     s = np.triu(s, 1) + np.triu(s, 1).T
     D, E = 1 + 0.01 * s, 1.01 - 0.01 * s
@@ -150,7 +150,7 @@ def reversed_map(n):
 
 @pytest.mark.parametrize("k", [1, 5, 14, 15, 16, 28])
 def test_reversed_ranks_are_the_worst_on_both_sides_of_the_middle(k):
-    D, Y = reversed_map(30)
+    D, Y = reversed_embedding(30)
     found = lowd.evaluate(D, Y, metric="precomputed", n_neighbors=k)
     assert found.trustworthiness == pytest.approx(0, abs=1e-12)
     assert found.continuity == pytest.approx(0, abs=1e-12)
@@ -158,7 +158,7 @@ def test_reversed_ranks_are_the_worst_on_both_sides_of_the_middle(k):
     assert found.triplet_accuracy == 0
 
 
-def test_a_random_map_has_the_expected_values():
+def test_a_random_embedding_has_the_expected_values():
     n, k, rng = 300, 5, np.random.default_rng(0)
     X = rng.normal(size=(n, 10))
     maps = [lowd.evaluate(X, rng.normal(size=(n, 2)), n_neighbors=k) for _ in range(8)]
@@ -253,7 +253,7 @@ def test_labels_against_peers_and_by_hand():
     assert found.centroid_triplet_accuracy == pytest.approx(np.mean(same))
 
 
-def test_classes_that_the_map_joins_or_parts():
+def test_classes_that_the_embedding_merges_or_separates():
     X = blob(90)
     codes = np.digitize(X[:, 0], [-3, 3])
     Y = X[:, 1:3]
@@ -273,8 +273,8 @@ def test_classes_that_the_map_joins_or_parts():
     assert found.label_continuity == pytest.approx(1 - np.mean(np.maximum(np.negative(gaps), 0)))
     back = lowd.evaluate(Y, X, labels=codes, n_neighbors=4)
     assert back.label_continuity == found.label_trustworthiness < 0.8
-    tied = separations(np.array([[1.0, 1.0], [0.0, 3.0]]), np.array([0, 1]))
-    assert tied[0, 1] == -0.5  # a row between both means is half right
+    separation_of_ties = compute_separation(np.array([[1.0, 1.0], [0.0, 3.0]]), np.array([0, 1]))
+    assert separation_of_ties[0, 1] == -0.5  # a row between both means is half right
     two = lowd.evaluate(X, X, labels=codes > 0, n_neighbors=4)
     assert two.label_trustworthiness == 1
     assert two.centroid_triplet_accuracy is None
@@ -306,10 +306,10 @@ def test_triplets_by_counting_all_of_them():
     assert np.mean(drawn) == pytest.approx(np.mean(right), abs=0.03)
 
 
-def test_ties_in_the_map_are_half_right():
+def test_ties_in_the_embedding_count_one_half():
     X = blob(40)
     Y = np.zeros((40, 1))
-    Y[0] = 1  # all others in one place
+    Y[0] = 1  # all others coincide
     found = lowd.evaluate(X, Y)
     assert found.pointwise["triplet_accuracy"][1:].mean() == pytest.approx(0.5, abs=0.1)
     assert found.pointwise["triplet_accuracy"][0] == 0.5
@@ -323,7 +323,7 @@ def test_every_mean_is_the_mean_of_its_points():
     assert {"trustworthiness", "continuity", "stretch", "stress"} <= set(found.pointwise)
 
 
-def test_stretch_tells_where_the_map_is_pulled_apart():
+def test_stretch_shows_where_the_embedding_expands():
     X = np.random.default_rng(0).random((400, 1))
     Y = np.where(X < 0.5, X, 0.5 + 4 * (X - 0.5))
     stretch = lowd.evaluate(X, Y).pointwise["stretch"]

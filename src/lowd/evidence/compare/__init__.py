@@ -16,7 +16,7 @@ from ...core.estimator import Reducer
 from ...errors import DataError, LowdWarning, ParameterError, UnsupportedError
 from ..procrustes import disparity
 from ..quality import evaluate
-from ..quality.classes import class_codes
+from ..quality.label_measures import encode_labels
 from .candidates import Candidate, candidates, fresh
 from .result import CRITERIA, Comparison, Run, Stability, check_criteria
 from .sharing import Sharing
@@ -104,7 +104,7 @@ def compare(
     n = n_rows(X)
     check_criteria(criteria, labels)
     if labels is not None:
-        class_codes(labels, n)
+        encode_labels(labels, n)
     if truth is not None and len(truth) != n:
         raise DataError(f"truth has {len(truth)} rows, but X has {n}; give one per row.")
     if not 0 < n_neighbors <= n - 2:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from ...errors import DataError, MissingPackageError, ParameterError
-from ..quality.evaluation import GROUPS
+from ..quality.column_scale import DOMINANT_COLUMN_CONSEQUENCE
 from ..quality.measures import DEFINITIONS
-from ..quality.units import LITTLE_ELSE
+from ..quality.result import MEASURE_GROUPS
 
 # Near and far at all scales; false and lost neighbors; distances.
 CRITERIA = ("rnx_auc", "trustworthiness", "continuity", "scale_normalized_stress")
@@ -90,7 +90,9 @@ class Comparison:
             f"{facts['judged_by']}."
         ]
         judged = [run.evaluation for run in runs if run.evaluation is not None]
-        notes += [note for one in judged[:1] for note in one.notes if LITTLE_ELSE in note]
+        notes += [
+            note for one in judged[:1] for note in one.notes if DOMINANT_COLUMN_CONSEQUENCE in note
+        ]
         if len(runs) < planned:
             notes.append(f"Cancelled: {planned - len(runs)} of {planned} runs are missing.")
         notes += [f"{run.name} failed: {run.error}" for run in runs if run.error]
@@ -218,7 +220,9 @@ class Comparison:
 
 def check_criteria(criteria: Sequence[str], labels: Any) -> None:
     """Before anything is run: will every map have these measures?"""
-    known = [name for name in DEFINITIONS if labels is not None or name not in GROUPS["labels"]]
+    known = [
+        name for name in DEFINITIONS if labels is not None or name not in MEASURE_GROUPS["labels"]
+    ]
     bad = [name for name in criteria if name not in known]
     if bad or not len(criteria) or isinstance(criteria, str):
         raise ParameterError(f"criteria={criteria!r}: expected a list of some of {known}.")

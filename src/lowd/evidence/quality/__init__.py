@@ -1,12 +1,13 @@
-"""How far a map can be believed: measures of neighborhoods, distances and classes, per point too.
+"""Quality of embeddings: trustworthiness, continuity, R_NX, stress and label-based measures.
 
-`lowd.evaluate(X, Y)` computes all of them; `trustworthiness` and `continuity` stand alone too.
+`lowd.evaluate(X, Y)` computes all of them, also per point; `trustworthiness` and `continuity` are
+functions of their own too.
 """
 
-from .evaluating import evaluate as evaluate
-from .evaluation import Evaluation as Evaluation
+from .evaluation import evaluate as evaluate
 from .measures import DEFINITIONS as DEFINITIONS
 from .measures import Measure as Measure
-from .models import evaluate_model as evaluate_model
-from .single import continuity as continuity
-from .single import trustworthiness as trustworthiness
+from .model_evaluation import evaluate_model as evaluate_model
+from .result import Evaluation as Evaluation
+from .single_measures import continuity as continuity
+from .single_measures import trustworthiness as trustworthiness

@@ -1,190 +1,258 @@
-"""The result of an evaluation: numbers with their meaning, per point too, and how to read them."""
+"""`lowd.evaluate`: quality measures of an embedding."""
 
 from __future__ import annotations
 
-import html
-from dataclasses import dataclass, field
-from importlib import import_module
-from typing import Any
+import time
+from typing import Any, NamedTuple, cast
 
-import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from .measures import DEFINITIONS, Measure
+from ...backends.protocol import Float64, Neighbors
+from ...core.estimator import Reducer
+from ...core.parameters import Metric, Seed
+from ...errors import ParameterError
+from ..types import MetricLike, MetricParams
+from .column_scale import note_dominant_column
+from .distance_measures import (
+    PairStatistics,
+    compute_global_measures,
+    compute_pair_statistics,
+    compute_pointwise_stress,
+    compute_rnx_curve,
+)
+from .label_measures import (
+    compare_centroids,
+    compute_neighborhood_hits,
+    compute_silhouettes,
+    score_knn_votes,
+)
+from .measures import Measure, average_rows
+from .metric_spaces import GraphSpace
+from .rank_measures import compute_ranks, compute_stretch
+from .result import Evaluation
+from .triplets import score_random_triplets
+from .validation import Anchors, EvaluationInput, EvaluationParameters, truncate, validate_input
 
-GROUPS = {
-    "neighborhoods": (
-        "trustworthiness",
-        "continuity",
-        "neighbor_recall",
-        "lcmc",
-        "mrre_false",
-        "mrre_missing",
-        "bnx",
-    ),
-    "all scales": (
-        "rnx_auc",
-        "triplet_accuracy",
-        "spearman",
-        "pearson",
-        "scale_normalized_stress",
-        "stress1",
-        "nonmetric_stress",
-    ),
-    "labels": (
-        "knn_accuracy",
-        "knn_accuracy_data",
-        "neighborhood_hit",
-        "label_trustworthiness",
-        "label_continuity",
-        "centroid_triplet_accuracy",
-        "silhouette",
-    ),
-}
+MIN_NOTED_TIES = 0.05  # share of rows with ties below which ranks hardly depend on them
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Evaluation:
-    """How far a map can be believed, and where. Made by `lowd.evaluate` and `model.evaluate`.
+def evaluate(
+    X: Any,
+    Y: Any,
+    *,
+    labels: ArrayLike | None = None,
+    metric: MetricLike = "euclidean",
+    metric_params: MetricParams = None,
+    n_neighbors: int = 15,
+    anchors: Anchors = None,
+    random_state: Seed = None,
+    backend: str = "auto",
+    n_jobs: int | None = None,
+    verbose: bool = False,
+) -> Evaluation:
+    """Quality measures of an embedding: trustworthiness, continuity, R_NX, stress and others.
 
-    Every measure is an attribute (`evaluation.trustworthiness`): a float with `.interval` (95 %,
-    None if exact), `.better`, `.formula`, `.question` and `.k`. A measure that was not computed is
-    None, and `notes` say why.
-
-    Attributes
+    Parameters
     ----------
-    measures : dict of name -> Measure
-    pointwise : dict of name -> one number for each of `rows`
-    rows : numbers of the rows that were measured; all if `exact`
-    rnx_curve : K and R_NX(K)
-    shepard : distances of pairs in the data and in the map
-    model : values that the model itself reports, if there was one
-    n_samples, n_neighbors, metric, seconds
-    exact : are the measures of neighborhoods computed from all rows?
-    ties : share of rows whose k-th neighbor in the data is as far as the next
-    duplicates : how many of the rows have a copy in the data
-    notes : sentences on what was sampled, left out, or must be kept in mind
+    X
+        The data: rows, a sparse matrix, a table, distances (metric="precomputed"), or a
+        `NeighborGraph`; of the last only neighbors are compared.
+    Y
+        The embedding of these rows, or a fitted model, which then transforms X.
+    labels
+        Classes of the rows, for label-based measures.
+    metric, metric_params
+        Distances in the data, as in ClassicalMDS. In the embedding they are Euclidean.
+    n_neighbors
+        Size of the neighborhoods.
+    anchors
+        Number of sampled rows ("all": every row is evaluated). None: all while that takes a
+        minute or less, 2000 beyond. Estimates have 95 % intervals.
+    random_state
+        Seed of the sampled rows, pairs and triplets; None is a fixed one.
+
+    Examples
+    --------
+    >>> import lowd, numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(200, 5)) * [9, 5, 1, 1, 1]
+    >>> found = lowd.evaluate(X, lowd.PCA(2).fit_transform(X))
+    >>> found.trustworthiness > 0.9, found.trustworthiness.better
+    (True, 'higher')
+    >>> found.pointwise["continuity"].shape
+    (200,)
+    >>> lowd.evaluate(X, X).rnx_auc
+    1.0000
     """
+    if isinstance(Y, Reducer):
+        _refuse_beside_model(metric, metric_params, backend, n_jobs)
+        found: Evaluation = Y.evaluate(
+            X,
+            labels,
+            n_neighbors=n_neighbors,
+            anchors=anchors,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        return found
+    begin = time.perf_counter()
+    params = EvaluationParameters(
+        n_neighbors=n_neighbors,
+        metric=cast(Metric, metric),  # which is validated next
+        metric_params=metric_params,
+        anchors=anchors,
+        random_state=random_state,
+        backend=backend,
+        n_jobs=n_jobs,
+        verbose=verbose,
+    )
+    with params._watched():
+        given = validate_input(params, X, Y, labels)
+        scores = _compute_scores(given)
+    pairs = scores.pairs
+    return Evaluation(
+        measures=scores.measures,
+        pointwise=scores.pointwise,
+        rows=given.sampled,
+        rnx_curve=None if pairs is None else compute_rnx_curve(pairs),
+        shepard=None if pairs is None else pairs.pairs,
+        n_samples=given.n,
+        n_neighbors=given.k,
+        metric=metric if isinstance(metric, str) else getattr(metric, "__name__", "callable"),
+        exact=given.rows is None,
+        seconds=time.perf_counter() - begin,
+        ties=scores.ties,
+        duplicates=scores.duplicates,
+        notes=_notes(given, scores),
+    )
+
+
+def _refuse_beside_model(
+    metric: MetricLike, metric_params: MetricParams, backend: str, n_jobs: int | None
+) -> None:
+    given = {
+        "metric": None if metric == "euclidean" else metric,
+        "metric_params": metric_params,
+        "backend": None if backend == "auto" else backend,
+        "n_jobs": n_jobs,
+    }
+    for name, argument in given.items():
+        if argument is not None:
+            raise ParameterError(
+                f"{name}={argument!r} would be ignored: a model is evaluated by its own; pass "
+                "model.transform(X) as Y for another."
+            )
+
+
+class Scores(NamedTuple):
+    """Measures and pointwise values before they become an `Evaluation`."""
 
     measures: dict[str, Measure]
-    pointwise: dict[str, NDArray[np.float64]]
-    rows: NDArray[np.int64]
-    rnx_curve: tuple[NDArray[np.int64], NDArray[np.float64]] | None
-    shepard: tuple[NDArray[np.float64], NDArray[np.float64]] | None
-    n_samples: int
-    n_neighbors: int
-    metric: str
-    exact: bool
-    seconds: float
+    pointwise: dict[str, Float64]
+    pairs: PairStatistics | None  # None: the data are a neighbor graph
     ties: float
     duplicates: int
-    notes: list[str] = field(default_factory=list)
-    model: dict[str, float] = field(default_factory=dict)
 
-    def __getattr__(self, name: str) -> Measure | None:
-        if name in DEFINITIONS:
-            return self.measures.get(name)
-        if "measures" not in vars(self):  # while it is unpickled
-            raise AttributeError(name)
-        raise AttributeError(f"an evaluation has no {name!r}; its measures: {list(self.measures)}.")
 
-    def __dir__(self) -> list[str]:
-        return sorted([*super().__dir__(), *DEFINITIONS])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON; without the numbers of single points."""
-        return {
-            "n_samples": self.n_samples,
-            "n_neighbors": self.n_neighbors,
-            "metric": self.metric,
-            "exact": self.exact,
-            "rows": len(self.rows),
-            "seconds": self.seconds,
-            "ties": self.ties,
-            "duplicates": self.duplicates,
-            "measures": {
-                name: {
-                    "value": float(one),
-                    "interval": None if one.interval is None else list(one.interval),
-                    "better": one.better,
-                    "formula": one.formula,
-                    "k": one.k,
-                }
-                for name, one in self.measures.items()
-            },
-            "model": self.model,
-            "notes": self.notes,
-        }
-
-    def to_frame(self) -> Any:
-        """One row per measure, as a pandas DataFrame."""
-        try:
-            pandas = import_module("pandas")
-        except ImportError:
-            raise ImportError(
-                "to_frame needs pandas: pip install pandas; or use to_dict."
-            ) from None
-        table = [
-            {
-                "measure": name,
-                "value": float(one),
-                "low": np.nan if one.interval is None else one.interval[0],
-                "high": np.nan if one.interval is None else one.interval[1],
-                "better": one.better,
-                "k": one.k,
-                "formula": one.formula,
-            }
-            for name, one in self.measures.items()
-        ]
-        return pandas.DataFrame(table).set_index("measure")
-
-    def plot(self, **options: Any) -> Any:
-        """The R_NX curve (`lowd.plot.rnx`); see also `lowd.plot.shepard` and `quality`."""
-        # A string: plots stand above this module, and need matplotlib.
-        return import_module("lowd.plot").rnx(self, **options)
-
-    def __repr__(self) -> str:
-        lines = [self._headline()]
-        for title, rows in self._table():
-            lines += ["", f"{title}:"]
-            lines += [
-                f"  {name:<26}{value:<26} {better:<8} {why}" for name, value, better, why in rows
-            ]
-        if self.model:
-            lines += ["", "of the model:"]
-            lines += [f"  {name:<26}{value:.4g}" for name, value in self.model.items()]
-        if self.notes:
-            lines += ["", *(f"* {note}" for note in self.notes)]
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        text = html.escape
-        out = [f"<p>{text(self._headline())}</p><table>"]
-        for title, rows in self._table():
-            out.append(f"<tr><th colspan='4' style='text-align:left'>{text(title)}</th></tr>")
-            for row in rows:
-                cells = "".join(f"<td style='text-align:left'>{text(cell)}</td>" for cell in row)
-                out.append(f"<tr>{cells}</tr>")
-        for name, value in self.model.items():
-            out.append(f"<tr><td>{text(name)}</td><td>{value:.4g}</td><td></td><td></td></tr>")
-        out.append("</table>")
-        if self.notes:
-            out.append("<ul>" + "".join(f"<li>{text(note)}</li>" for note in self.notes) + "</ul>")
-        return "".join(out)
-
-    def _headline(self) -> str:
-        how = "all rows" if self.exact else f"{len(self.rows)} sampled rows against all"
-        return (
-            f"Map of {self.n_samples} rows ({self.metric} distances, {self.n_neighbors} neighbors, "
-            f"{how}, {self.seconds:.2f} s)"
+def _compute_scores(given: EvaluationInput) -> Scores:
+    # One neighbor more than compared shows ties at the k-th; a graph has no more to show.
+    searched = given.k if isinstance(given.data, GraphSpace) else given.k + 1
+    found = given.data.nearest(given.rows, searched)
+    data = truncate(found, given.k)
+    embedding = truncate(given.embedding.nearest(given.rows, given.k + 1), given.k)
+    pointwise = _compute_rank_measures(given, data, embedding)
+    measures = {name: given.average(name, values) for name, values in pointwise.items()}
+    pointwise["stretch"] = compute_stretch(data, embedding)
+    pairs = None
+    if not isinstance(given.data, GraphSpace):
+        measures["triplet_accuracy"], pointwise["triplet_accuracy"] = score_random_triplets(
+            given.data, given.embedding, given.sampled, given.seed
         )
+        rows = given.full_rows
+        pairs = compute_pair_statistics(
+            given.data, given.embedding, rows, given.seed, given.codes, given.ops
+        )
+        measures |= compute_global_measures(pairs)
+        if len(rows) == len(given.sampled):
+            pointwise |= {"rnx_auc": pairs.auc, "stress": compute_pointwise_stress(pairs)}
+    if given.codes is not None:
+        _add_label_measures(given, data, embedding, pairs, measures, pointwise)
+    d = found.distances
+    ties = float((d[:, -1] == d[:, -2]).mean()) if d.shape[1] > given.k else 0.0
+    return Scores(measures, pointwise, pairs, ties, int((d[:, 0] == 0).sum()))
 
-    def _table(self) -> list[tuple[str, list[tuple[str, str, str, str]]]]:
-        tables: list[tuple[str, list[tuple[str, str, str, str]]]] = []
-        for title, names in GROUPS.items():
-            held = [self.measures[name] for name in names if name in self.measures]
-            if held:
-                tables.append(
-                    (title, [(one.name, repr(one), one.better, one.question) for one in held])
-                )
-        return tables
+
+def _compute_rank_measures(
+    given: EvaluationInput, data: Neighbors, embedding: Neighbors
+) -> dict[str, Float64]:
+    """Rank-based measures of each row; those of false neighbors need ranks in the data."""
+    values: dict[str, Float64] = {}
+    missing = compute_ranks(given.embedding, given.rows, data, embedding, given.n)
+    if not isinstance(given.data, GraphSpace):
+        false = compute_ranks(given.data, given.rows, embedding, data, given.n)
+        values["trustworthiness"] = false.trustworthiness()
+        values["mrre_false"] = false.relative_rank_error()
+    recall = missing.recall()
+    values["continuity"] = missing.trustworthiness()
+    values["mrre_missing"] = missing.relative_rank_error()
+    values |= {"neighbor_recall": recall, "lcmc": recall - given.k / (given.n - 1)}
+    values["bnx"] = -missing.rank_bias()  # extrusions count below 0
+    return values
+
+
+def _add_label_measures(
+    given: EvaluationInput,
+    data: Neighbors,
+    embedding: Neighbors,
+    pairs: PairStatistics | None,
+    measures: dict[str, Measure],
+    pointwise: dict[str, Float64],
+) -> None:
+    codes, rows = given.codes, given.sampled
+    assert codes is not None
+    values = {
+        "knn_accuracy": score_knn_votes(embedding.indices, codes, rows),
+        "knn_accuracy_data": score_knn_votes(data.indices, codes, rows),
+        "neighborhood_hit": compute_neighborhood_hits(embedding.indices, codes, rows),
+    }
+    measures |= {name: given.average(name, value) for name, value in values.items()}
+    pointwise |= values
+    if given.items is not None:
+        metric, params = given.params.metric, given.params.metric_params
+        measures |= compare_centroids(given.items, given.Y, metric, params, codes, given.ops)
+    if pairs is not None and pairs.class_sums is not None:
+        silhouettes = compute_silhouettes(pairs.class_sums, codes, pairs.rows)
+        measures["silhouette"] = average_rows("silhouette", silhouettes, given.n)
+        if len(silhouettes) == len(rows):
+            pointwise["silhouette"] = silhouettes
+
+
+def _notes(given: EvaluationInput, scores: Scores) -> list[str]:
+    notes, sampled = note_dominant_column(given), len(given.sampled)
+    if given.rows is not None:
+        notes.append(
+            f"Neighborhoods are evaluated at {sampled} of {given.n} rows, each against all; "
+            "intervals cover the value of all rows with a probability of 95 %."
+        )
+    if scores.pairs is None:
+        notes.append(
+            "A neighbor graph has no other distances: trustworthiness, the rank error of false "
+            "neighbors, R_NX, triplets and stresses are left out; pass the rows for them."
+        )
+    elif len(scores.pairs.rows) < sampled:
+        notes.append(
+            f"R_NX, stresses and correlations are those of {len(scores.pairs.rows)} rows against "
+            "all."
+        )
+    if scores.ties > MIN_NOTED_TIES:
+        notes.append(
+            f"{scores.ties:.0%} of the rows have ties at neighbor {given.k}: ties are broken by "
+            "row index, in data and embedding."
+        )
+    if scores.duplicates:
+        notes.append(f"{scores.duplicates} of {sampled} rows have a duplicate in the data.")
+    if given.codes is not None:
+        notes.append(
+            "Label-based measures reward exaggerated clusters: compare knn_accuracy with "
+            "knn_accuracy_data, and do not rank embeddings by the silhouette."
+        )
+    return notes

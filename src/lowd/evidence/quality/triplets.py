@@ -1,4 +1,4 @@
-"""Which of two rows is nearer to a third: is the answer the same in the map?"""
+"""Triplet accuracy: is the order of the distances from a point to two others preserved?"""
 
 from __future__ import annotations
 
@@ -8,45 +8,45 @@ from numpy.typing import NDArray
 from ... import random
 from ...backends.protocol import Array, Float64
 from ...errors import DataError
-from .measures import Measure, measured
-from .spaces import Space
+from .measures import Measure, estimate_measure
+from .metric_spaces import MetricSpace
 
-PER_ROW = 5
-ROUNDS = 20  # of drawing again where two distances are equal
+TRIPLETS_PER_ROW = 5  # as in the evaluation of PaCMAP
+MAX_DRAWS = 20  # of a triplet whose two distances in the data are equal
 
 
-def random_triplets(
-    data: Space, places: Space, rows: NDArray[np.int64], seed: int
+def score_random_triplets(
+    data: MetricSpace, embedding: MetricSpace, rows: NDArray[np.int64], seed: int
 ) -> tuple[Measure, Float64]:
-    """The share of triplets whose order is kept, with its error, and the share of each row.
+    """Share of random triplets whose order is preserved, with its error, and that of each row.
 
-    A tie in the data asks nothing: the triplet is drawn again. A tie in the map is half right. A
-    row that finds no triplet has NaN.
+    Triplets tied in the data are drawn again, and those tied in the embedding count one half. A
+    row without any triplet has NaN.
     """
-    i = np.repeat(rows, PER_ROW)
-    right = np.full(len(i), np.nan)
-    open_ = np.arange(len(i))
-    for turn in range(ROUNDS):
-        at = open_ % PER_ROW + PER_ROW * (i[open_] + data.n * turn)
-        j, k = _others(i[open_], data.n, seed, at)
-        nearer = np.sign(data.between(i[open_], j) - data.between(i[open_], k))
-        asked = nearer != 0
-        some = open_[asked]
-        answer = places.between(i[some], j[asked]) - places.between(i[some], k[asked])
-        right[some] = 0.5 + 0.5 * nearer[asked] * np.sign(answer)
-        open_ = open_[~asked]
-        if not len(open_):
+    i = np.repeat(rows, TRIPLETS_PER_ROW)
+    score = np.full(len(i), np.nan)
+    pending = np.arange(len(i))
+    for draw in range(MAX_DRAWS):
+        at = pending % TRIPLETS_PER_ROW + TRIPLETS_PER_ROW * (i[pending] + data.n * draw)
+        j, k = _draw_others(i[pending], data.n, seed, at)
+        order = np.sign(data.pair_distances(i[pending], j) - data.pair_distances(i[pending], k))
+        untied = order != 0
+        some = pending[untied]
+        gap = embedding.pair_distances(i[some], j[untied])
+        gap -= embedding.pair_distances(i[some], k[untied])
+        score[some] = 0.5 + 0.5 * order[untied] * np.sign(gap)
+        pending = pending[~untied]
+        if not len(pending):
             break
-    scores = right.reshape(len(rows), PER_ROW)
+    scores = score.reshape(len(rows), TRIPLETS_PER_ROW)
     known = ~np.isnan(scores).any(1)
     if not known.any():
         raise DataError("no triplet of rows has two different distances in the data.")
-    pointwise = scores.mean(1)
-    accuracy, error = _two_stages(scores[known], data.n)
-    return measured("triplet_accuracy", accuracy, error), pointwise
+    accuracy, error = _estimate_two_stage_mean(scores[known], data.n)
+    return estimate_measure("triplet_accuracy", accuracy, error), scores.mean(1)
 
 
-def _others(
+def _draw_others(
     i: NDArray[np.int64], n: int, seed: int, at: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Two different rows besides i."""
@@ -58,28 +58,28 @@ def _others(
     return j, k
 
 
-def _two_stages(scores: Float64, n: int) -> tuple[float, float]:
-    """Mean and standard error: some of n rows, and some triplets of each (Cochran, 1977)."""
+def _estimate_two_stage_mean(scores: Float64, n: int) -> tuple[float, float]:
+    """Mean and standard error of two-stage sampling: rows, then triplets (Cochran, 1977)."""
     m, t = scores.shape
     means = scores.mean(1)
-    rows = (1 - m / n) * means.var(ddof=1) / m if m > 1 else 0.0
+    between = (1 - m / n) * means.var(ddof=1) / m if m > 1 else 0.0
     within = (m / n) * scores.var(axis=1, ddof=1).mean() / (m * t)
-    return float(means.mean()), float(np.sqrt(rows + within))
+    return float(means.mean()), float(np.sqrt(between + within))
 
 
-def centroid_triplets(data: Array, places: Array) -> float:
-    """The same for all triplets of classes, from the distances between their means."""
+def score_centroid_triplets(data: Array, embedding: Array) -> float:
+    """Share of all triplets of classes whose order is preserved, from centroid distances."""
     c = len(data)
-    right = total = 0.0
+    score = total = 0.0
     upper = np.triu(np.ones((c, c), bool), 1)
     for i in range(c):
         others = upper.copy()
         others[i] = others[:, i] = False
-        nearer = np.sign(data[i][:, None] - data[i])[others]
-        answer = np.sign(places[i][:, None] - places[i])[others]
-        asked = nearer != 0
-        right += (0.5 + 0.5 * nearer[asked] * answer[asked]).sum()
-        total += asked.sum()
+        order = np.sign(data[i][:, None] - data[i])[others]
+        answer = np.sign(embedding[i][:, None] - embedding[i])[others]
+        untied = order != 0
+        score += (0.5 + 0.5 * order[untied] * answer[untied]).sum()
+        total += untied.sum()
     if not total:
-        raise DataError("the means of all classes are equally far from each other.")
-    return float(right / total)
+        raise DataError("the centroids of all classes are equally far from each other.")
+    return float(score / total)

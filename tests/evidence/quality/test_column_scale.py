@@ -1,4 +1,4 @@
-"""Columns in different units decide what is near; evidence must not hide it."""
+"""Columns in different units: the one that dominates the distances is named."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def test_a_model_that_scales_is_judged_by_scaled_columns():
 @pytest.mark.parametrize(
     ("X", "name"), [(WINE, "column 'proline'"), (WINE.to_numpy(), "column 12")]
 )
-def test_a_column_that_is_all_of_the_distances_is_named(X, name):
+def test_a_column_that_dominates_the_distances_is_named(X, name):
     Y = lowd.PCA(2, scale=True).fit_transform(X)
-    assert lowd.evaluate(X, Y).notes[0].startswith(f"{name} owns 99.8% of the variance")
+    assert lowd.evaluate(X, Y).notes[0].startswith(f"{name} accounts for 99.8% of the variance")
     found = lowd.compare(X, {"even": lowd.PCA(2, scale=True)}, subsamples=0)
     assert sum(note.startswith(name) for note in found.notes) == 1
 

@@ -1,0 +1,179 @@
+"""`Evaluation`: the quality measures of an embedding, with intervals and pointwise values."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..tables import html_list, html_row, to_data_frame
+from .measures import DEFINITIONS, Measure
+
+MEASURE_GROUPS = {
+    "neighborhoods": (
+        "trustworthiness",
+        "continuity",
+        "neighbor_recall",
+        "lcmc",
+        "mrre_false",
+        "mrre_missing",
+        "bnx",
+    ),
+    "all scales": (
+        "rnx_auc",
+        "triplet_accuracy",
+        "spearman",
+        "pearson",
+        "scale_normalized_stress",
+        "stress1",
+        "nonmetric_stress",
+    ),
+    "labels": (
+        "knn_accuracy",
+        "knn_accuracy_data",
+        "neighborhood_hit",
+        "label_trustworthiness",
+        "label_continuity",
+        "centroid_triplet_accuracy",
+        "silhouette",
+    ),
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation:
+    """Quality measures of an embedding. The result of `lowd.evaluate` and `model.evaluate`.
+
+    Every measure is an attribute (`evaluation.trustworthiness`): a float with `.interval` (95 %,
+    None if exact), `.better`, `.formula`, `.question` and `.k`. A measure that was not computed is
+    None, and `notes` say why.
+
+    Attributes
+    ----------
+    measures : dict of name -> Measure
+    pointwise : dict of name -> one value for each of `rows`
+    rows : indices of the rows that were evaluated; all if `exact`
+    rnx_curve : K and R_NX(K)
+    shepard : distances of pairs in the data and in the embedding
+    model : values that the model itself reports, if there was one
+    n_samples, n_neighbors, metric, seconds
+    exact : are rank-based measures computed from all rows?
+    ties : share of rows whose k-th neighbor in the data is as far as the next
+    duplicates : how many of the rows have a duplicate in the data
+    notes : sentences on what was sampled, left out, or limits the interpretation
+    """
+
+    measures: dict[str, Measure]
+    pointwise: dict[str, NDArray[np.float64]]
+    rows: NDArray[np.int64]
+    rnx_curve: tuple[NDArray[np.int64], NDArray[np.float64]] | None
+    shepard: tuple[NDArray[np.float64], NDArray[np.float64]] | None
+    n_samples: int
+    n_neighbors: int
+    metric: str
+    exact: bool
+    seconds: float
+    ties: float
+    duplicates: int
+    notes: list[str] = field(default_factory=list)
+    model: dict[str, float] = field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> Measure | None:
+        if name in DEFINITIONS:
+            return self.measures.get(name)
+        if "measures" not in vars(self):  # during unpickling
+            raise AttributeError(name)
+        raise AttributeError(f"an evaluation has no {name!r}; its measures: {list(self.measures)}.")
+
+    def __dir__(self) -> list[str]:
+        return sorted([*super().__dir__(), *DEFINITIONS])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, without pointwise values."""
+        return {
+            "n_samples": self.n_samples,
+            "n_neighbors": self.n_neighbors,
+            "metric": self.metric,
+            "exact": self.exact,
+            "rows": len(self.rows),
+            "seconds": self.seconds,
+            "ties": self.ties,
+            "duplicates": self.duplicates,
+            "measures": {
+                name: {
+                    "value": float(one),
+                    "interval": None if one.interval is None else list(one.interval),
+                    "better": one.better,
+                    "formula": one.formula,
+                    "k": one.k,
+                }
+                for name, one in self.measures.items()
+            },
+            "model": self.model,
+            "notes": self.notes,
+        }
+
+    def to_frame(self) -> Any:
+        """One row per measure, as a pandas DataFrame."""
+        records = [
+            {
+                "measure": name,
+                "value": float(one),
+                "low": np.nan if one.interval is None else one.interval[0],
+                "high": np.nan if one.interval is None else one.interval[1],
+                "better": one.better,
+                "k": one.k,
+                "formula": one.formula,
+            }
+            for name, one in self.measures.items()
+        ]
+        return to_data_frame(records, "measure")
+
+    def plot(self, **options: Any) -> Any:
+        """The R_NX curve (`lowd.plot.rnx`); see also `lowd.plot.shepard` and `quality`."""
+        # Imported by name: plots are a higher layer, and need matplotlib.
+        return import_module("lowd.plot").rnx(self, **options)
+
+    def __repr__(self) -> str:
+        lines = [self._headline()]
+        for title, rows in self._table():
+            lines += ["", f"{title}:"]
+            lines += [
+                f"  {name:<26}{value:<26} {better:<8} {why}" for name, value, better, why in rows
+            ]
+        if self.model:
+            lines += ["", "of the model:"]
+            lines += [f"  {name:<26}{value:.4g}" for name, value in self.model.items()]
+        if self.notes:
+            lines += ["", *(f"* {note}" for note in self.notes)]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        text = html.escape
+        out = [f"<p>{text(self._headline())}</p><table>"]
+        for title, rows in self._table():
+            out.append(f"<tr><th colspan='4' style='text-align:left'>{text(title)}</th></tr>")
+            out += [html_row(row) for row in rows]
+        out += [html_row([name, f"{value:.4g}", "", ""]) for name, value in self.model.items()]
+        return "".join([*out, "</table>", html_list(self.notes)])
+
+    def _headline(self) -> str:
+        how = "all rows" if self.exact else f"{len(self.rows)} sampled rows against all"
+        return (
+            f"Embedding of {self.n_samples} rows ({self.metric} distances, {self.n_neighbors} "
+            f"neighbors, {how}, {self.seconds:.2f} s)"
+        )
+
+    def _table(self) -> list[tuple[str, list[tuple[str, str, str, str]]]]:
+        tables: list[tuple[str, list[tuple[str, str, str, str]]]] = []
+        for title, names in MEASURE_GROUPS.items():
+            held = [self.measures[name] for name in names if name in self.measures]
+            if held:
+                tables.append(
+                    (title, [(one.name, repr(one), one.better, one.question) for one in held])
+                )
+        return tables

@@ -1,0 +1,51 @@
+"""Trustworthiness and continuity as functions: one measure alone, exact by default."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from .measures import Measure
+from .rank_measures import Ranks
+from .validation import EvaluationParameters, validate_input
+
+
+def trustworthiness(X: Any, Y: Any, *, n_neighbors: int = 15, **options: Any) -> Measure:
+    """Trustworthiness: are the neighbors in the embedding neighbors in the data? 1 is best.
+
+    From all rows, unless `anchors` says how many; other options as in `lowd.evaluate`.
+
+    >>> from lowd.evidence.quality import trustworthiness
+    >>> trustworthiness([[0.0], [1.0], [2.0], [4.0]], [[0.0], [1.0], [2.0], [3.0]], n_neighbors=1)
+    1.0000
+    """
+    return _compute("trustworthiness", X, Y, n_neighbors, options)
+
+
+def continuity(X: Any, Y: Any, *, n_neighbors: int = 15, **options: Any) -> Measure:
+    """Continuity: are the neighbors in the data neighbors in the embedding? 1 is best.
+
+    >>> from lowd.evidence.quality import continuity
+    >>> continuity([[0.0], [1.0], [2.0], [4.0]], [[0.0], [1.0], [2.0], [3.0]], n_neighbors=1)
+    1.0000
+    """
+    return _compute("continuity", X, Y, n_neighbors, options)
+
+
+def _compute(
+    name: Literal["trustworthiness", "continuity"],
+    X: Any,
+    Y: Any,
+    k: int,
+    options: dict[str, Any],
+) -> Measure:
+    params = EvaluationParameters(n_neighbors=k, **{"anchors": "all", **options})
+    with params._watched():
+        given = validate_input(params, X, Y, None)
+        # Ranks up to k cost nothing, so the neighbors in the other space need not be searched.
+        if name == "trustworthiness":
+            neighbors = given.embedding.nearest(given.rows, k)
+            ranks = given.data.ranks(given.rows, neighbors.indices)
+        else:
+            neighbors = given.data.nearest(given.rows, k)
+            ranks = given.embedding.ranks(given.rows, neighbors.indices)
+    return given.average(name, Ranks(ranks, given.n).trustworthiness())

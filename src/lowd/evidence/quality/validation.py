@@ -1,0 +1,154 @@
+"""Validation of the arguments of `evaluate`, and the choice of the rows to evaluate."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+
+from ... import random
+from ...backends import Backend, resolve
+from ...backends.protocol import Array, Float64, Neighbors, Rows
+from ...core.estimator import reducer
+from ...core.parameters import Count, Seed, check_params
+from ...distances.metrics import distances_of
+from ...errors import DataError, ParameterError
+from ...graph.given import NeighborGraph
+from ...input.tables import Table
+from ...input.validation import validate
+from ...methods.neighbors import NeighborsTransformer
+from .label_measures import encode_labels
+from .measures import Measure, average_rows
+from .metric_spaces import GraphSpace, MetricSpace, RowSelection, make_space
+
+Items: TypeAlias = Rows | Table | list[Any]  # rows, distances, a table, or objects of a callable
+Anchors: TypeAlias = int | Literal["all"] | None
+MAX_EXACT_SAMPLES = 20_000  # all rows are evaluated: seconds for any width
+MAX_EXACT_FLOPS = 5e12  # beyond: all rows while 2 n² p is below, about a minute of two cores
+MAX_EXACT_NARROW_SAMPLES = 100_000  # but not of more rows, whose ranks take longer than distances
+DEFAULT_ANCHORS = 2000  # rows sampled otherwise: standard errors are then about 0.001
+MAX_ALL_PAIRS_SAMPLES = 5000  # all distances are compared: 25 million pairs
+MAX_SAMPLED_PAIRS = 200_000_000  # beyond: distances of sampled rows to all, seconds of two cores
+MIN_FULL_ROWS = 100  # sampled for that, however many rows there are
+
+
+@reducer
+class EvaluationParameters(NeighborsTransformer):
+    """Parameters of `evaluate`, declared and validated as those of a method are."""
+
+    anchors: Count | Literal["all"] | None = None
+    random_state: Seed = None
+
+
+class EvaluationInput(NamedTuple):
+    """Validated data and embedding, and the rows to evaluate."""
+
+    params: EvaluationParameters
+    data: MetricSpace | GraphSpace
+    embedding: MetricSpace
+    items: Items | None  # the data as rows, distances or objects; None for a neighbor graph
+    Y: Array
+    codes: NDArray[np.int64] | None  # integer classes of the rows
+    rows: RowSelection
+    seed: int
+    ops: Backend
+
+    @property
+    def n(self) -> int:
+        return self.data.n
+
+    @property
+    def k(self) -> int:
+        return self.params.n_neighbors
+
+    @property
+    def sampled(self) -> NDArray[np.int64]:
+        """Indices of the rows to evaluate."""
+        return np.arange(self.n) if self.rows is None else self.rows
+
+    @property
+    def full_rows(self) -> NDArray[np.int64]:
+        """The rows whose distances to all others are compared: all of `sampled`, or some."""
+        limit = self.n if isinstance(self.params.anchors, int) else _count_full_rows(self.n)
+        sampled = self.sampled
+        if limit >= len(sampled):
+            return sampled
+        # The name of a random stream is part of the result: another one would sample other rows.
+        return np.asarray(sampled[random.subset(self.seed, "whole rows", len(sampled), limit)])
+
+    def average(self, name: str, pointwise: Float64) -> Measure:
+        return average_rows(name, pointwise, self.n, self.k)
+
+
+def validate_input(
+    params: EvaluationParameters, X: Any, Y: Any, labels: ArrayLike | None
+) -> EvaluationInput:
+    """Check parameters, data, embedding and labels against each other."""
+    check_params(params)
+    ops = resolve(params.backend, params.n_jobs)
+    data, items = _validate_data(params, X, ops)
+    n, k = data.n, params.n_neighbors
+    Y, embedding = _validate_embedding(Y, n, ops)
+    if k > n - 2:
+        raise ParameterError(
+            f"n_neighbors={k} needs at least {k + 2} rows to compare, but there are {n}"
+            + (f"; use n_neighbors={n - 2} or less." if n > 2 else ".")
+        )
+    codes = None if labels is None else encode_labels(labels, n)
+    seed = 0 if params.random_state is None else random.as_seed(params.random_state)
+    n_features = getattr(items, "shape", (n, 1))[1]
+    m = count_anchors(params.anchors, n, n_features)
+    rows = None if m == n else random.subset(seed, "anchors", n, m)
+    return EvaluationInput(params, data, embedding, items, Y, codes, rows, seed, ops)
+
+
+def count_anchors(anchors: Anchors, n: int, n_features: int) -> int:
+    """How many rows are evaluated: all of them while that takes about a minute."""
+    if anchors == "all":
+        return n
+    if anchors is not None:
+        if anchors > n or anchors < 2:
+            raise ParameterError(f"anchors={anchors}: expected 2 to {n} (the rows), or 'all'.")
+        return int(anchors)
+    cheap = n <= MAX_EXACT_NARROW_SAMPLES and 2.0 * n * n * n_features < MAX_EXACT_FLOPS
+    return n if n <= MAX_EXACT_SAMPLES or cheap else DEFAULT_ANCHORS
+
+
+def _count_full_rows(n: int) -> int:
+    if n <= MAX_ALL_PAIRS_SAMPLES:
+        return n
+    return max(MIN_FULL_ROWS, min(DEFAULT_ANCHORS, MAX_SAMPLED_PAIRS // n))
+
+
+def _validate_data(
+    params: EvaluationParameters, X: Any, ops: Backend
+) -> tuple[MetricSpace | GraphSpace, Items | None]:
+    if isinstance(X, NeighborGraph) or (params.metric == "precomputed" and issparse(X)):
+        return GraphSpace(NeighborGraph.of(X)), None
+    sparse = params._takes_sparse()
+    data = validate(params, X, params._kind(), fitting=True, sparse=sparse, ops=ops)
+    relation = distances_of(data, params.metric, params.metric_params)
+    return make_space(relation, ops), data.items
+
+
+def _validate_embedding(Y: Any, n: int, ops: Backend) -> tuple[Array, MetricSpace]:
+    if getattr(Y, "ndim", 2) == 1:
+        Y = np.asarray(Y)[:, None]
+    try:
+        data = validate(EvaluationParameters(), Y, "rows", fitting=True, sparse=False, ops=ops)
+    except DataError as error:
+        raise type(error)(f"Y, the embedding: {error}") from None
+    if len(data.items) != n:
+        raise DataError(
+            f"X has {n} rows, but the embedding has {len(data.items)}; pass the same rows."
+        )
+    return data.items, make_space(distances_of(data, "euclidean", None), ops)
+
+
+def truncate(found: Neighbors, k: int) -> Neighbors:
+    """The k nearest neighbors of each row."""
+    return Neighbors(
+        np.ascontiguousarray(found.indices[:, :k]), found.distances[:, :k], found.recall
+    )

@@ -1,0 +1,38 @@
+"""Tables of results: pandas data frames, and the parts of an HTML representation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from html import escape
+from importlib import import_module
+from typing import Any
+
+from ..errors import MissingPackageError
+
+
+def to_data_frame(records: Iterable[Mapping[str, object]], index: str) -> Any:
+    """A pandas DataFrame with one row per record; `index` is the column that names them."""
+    try:
+        pandas = import_module("pandas")
+    except ImportError:
+        raise MissingPackageError(
+            "to_frame needs pandas: pip install pandas; or use to_dict."
+        ) from None
+    return pandas.DataFrame(list(records)).set_index(index)
+
+
+def html_row(cells: Iterable[str], align: str = "left") -> str:
+    """A row of an HTML table; cells are plain text."""
+    style = f"<td style='text-align:{align}'>"
+    return "<tr>" + "".join(f"{style}{escape(cell)}</td>" for cell in cells) + "</tr>"
+
+
+def html_paragraphs(notes: Iterable[str]) -> str:
+    """Sentences as paragraphs."""
+    return "".join(f"<p>{escape(note)}</p>" for note in notes)
+
+
+def html_list(notes: Iterable[str]) -> str:
+    """Sentences as a bulleted list, or nothing without any."""
+    items = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    return f"<ul>{items}</ul>" if items else ""
