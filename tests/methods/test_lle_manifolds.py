@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import lowd
-from lowd.backends import resolve
 from lowd.errors import (
     DataError,
     DisconnectedGraphWarning,
@@ -16,12 +15,9 @@ from lowd.errors import (
     ParameterError,
     RankWarning,
 )
-from lowd.input.row_hash import row_keys
-from lowd.maps.remember import Remember
 from manifolds import affine_error, roll, s_curve, same_space
 
 FAMILY = (lowd.LocallyLinearEmbedding, lowd.ModifiedLLE, lowd.HessianLLE, lowd.LTSA)
-OPS = resolve("auto", 2)
 
 
 # -- sheets, and held-out points ---------------------------------------------------------------
@@ -65,19 +61,6 @@ def test_three_rows_do_not_own_an_axis_of_hessian_lle():
     assert model.participation_.min() > 700
 
 
-@pytest.mark.parametrize("cls", FAMILY)
-def test_training_rows_are_remembered_and_the_map_is_close_without_memory(cls):
-    X, _ = roll(800)
-    model = cls(2, n_neighbors=12).fit(X)
-    rows = np.array([700, 3, 3, 41])
-    np.testing.assert_array_equal(model.transform(X[rows]), model.embedding_[rows])
-    bare = model.map_.then(X, OPS)
-    off = np.sqrt(((bare - model.embedding_) ** 2).mean())
-    assert 0 < off < 0.05
-    moved = model.transform(X[rows] + 1e-6)
-    np.testing.assert_allclose(moved, bare[rows], atol=1e-3)
-
-
 @pytest.mark.parametrize("map_", ["barycentric", "tangent"])
 def test_far_points_are_finite(map_):
     X, _ = roll(300)
@@ -85,28 +68,6 @@ def test_far_points_are_finite(map_):
     far = np.array([[1e3, 0, 0], [1e30, -1e30, 1e30], [0, 0, -1e100]])
     assert np.isfinite(model.transform(far)).all()
     assert np.isfinite(model.inverse_transform(np.array([[1e9, -1e9], [0, 1e30]]))).all()
-
-
-def test_rows_are_found_by_their_bits():
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 3, (500, 6)).astype(float)  # many copies, few bits
-    X = np.unique(X, axis=0)
-    assert len(np.unique(row_keys(X))) == len(X)
-    np.testing.assert_array_equal(row_keys(X), row_keys(X.astype(np.float32)))
-    np.testing.assert_array_equal(row_keys(X), row_keys(np.where(X == 0, -0.0, X)))
-    Y = np.arange(len(X), dtype=float)[:, None]
-
-    def nowhere(Q, ops):  # noqa: ARG001
-        return np.full((len(Q), 1), -1.0)
-
-    memory = Remember.of(nowhere, X, Y)
-    order = rng.permutation(len(X))
-    np.testing.assert_array_equal(memory(X[order], OPS), Y[order])
-    mixed = np.vstack([X[:2], X[:2] + 0.5])
-    np.testing.assert_array_equal(memory(mixed, OPS).ravel(), [0, 1, -1, -1])
-    # A key alone is not believed.
-    forged = Remember(nowhere, memory.keys, memory.rows, X + 1, Y)
-    assert (forged(X, OPS) == -1).all()
 
 
 # -- hard data ---------------------------------------------------------------------------------

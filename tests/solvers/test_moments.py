@@ -7,13 +7,11 @@ import pytest
 
 import lowd
 from cases import rows_like
-from lowd import random
 from lowd.backends import resolve
 from lowd.backends.protocol import Moments
 from lowd.solvers.canonical import settle, signs
 from lowd.solvers.krylov import leading, random_start
 
-GOLDEN = [17415529875020841096, 9413927063630378255, 13708898759569327309]
 HOURS = np.array([[10.0, 90.0], [6.0, 68.0], [20.0, 95.0]])
 
 
@@ -166,31 +164,3 @@ def test_the_basis_of_a_repeated_eigenvalue_depends_on_its_space_only(rng):
         np.testing.assert_allclose(settle(values, turned, 1e-10)[0], settled, atol=1e-9)
     np.testing.assert_allclose(settled[:, 1:] @ settled[:, 1:].T, V[:, 1:] @ V[:, 1:].T, atol=1e-12)
     assert settle(np.array([3.0, 2.0]), V[:, :2], 1e-10)[1] == ()
-
-
-def test_random_numbers_are_a_function_of_seed_stream_and_index():
-    index = np.arange(1000)
-    whole = random.uniforms(7, "a", index)
-    np.testing.assert_array_equal(random.uniforms(7, "a", index[500:510]), whole[500:510])
-    assert not (whole == random.uniforms(7, "b", index)).any()
-    assert not (whole == random.uniforms(8, "a", index)).any()
-    # These never change: what an earlier version drew from a seed is drawn again.
-    assert random.bits(0, "rows", np.arange(3)).tolist() == GOLDEN
-
-
-def test_random_numbers_have_their_laws():
-    from scipy import stats
-
-    n = 100_000
-    assert stats.kstest(random.uniforms(1, "u", np.arange(n)), "uniform").pvalue > 1e-3
-    assert stats.kstest(random.normals(1, "n", (n,)), "norm").pvalue > 1e-3
-    assert abs(random.signs(1, "s", n).mean()) < 4 / np.sqrt(n)
-    assert abs(np.corrcoef(random.normals(1, "n", (2, n)))[0, 1]) < 4 / np.sqrt(n)
-    counts = np.zeros(10)
-    for seed in range(4000):
-        counts[random.subset(seed, "k", 10, 3)] += 1
-    assert stats.chisquare(counts).pvalue > 1e-3
-    for k in (1, 5, 10):
-        chosen = random.subset(3, "k", 10, k)
-        assert len(set(chosen.tolist())) == k
-        assert (np.diff(chosen) > 0).all()

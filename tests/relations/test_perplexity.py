@@ -1,0 +1,78 @@
+"""Conditional probabilities whose rows have a given perplexity."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lowd
+from cases import rows_like
+from lowd.backends import resolve
+from lowd.errors import (
+    RankWarning,
+)
+
+LINE = np.array([[0.0], [1.0], [3.0], [7.0]])
+
+
+def test_worked_example_of_affinities(backend):
+    model = lowd.TSNE(1, perplexity=2, backend=backend, max_iter=1).fit(LINE)
+    np.testing.assert_allclose(
+        model.betas_[:, 0], [0.084769, 0.144173, 0.238956, 0.073785], atol=1e-6
+    )
+    P = model.affinity_.toarray()
+    assert P.sum() == pytest.approx(1)
+    np.testing.assert_allclose(
+        P[np.triu_indices(4, 1)],
+        [0.157501, 0.069449, 0.009721, 0.140937, 0.022197, 0.100195],
+        atol=1e-6,
+    )
+
+
+@pytest.mark.parametrize("target", [1.5, 5, 30, 89])
+def test_every_row_has_its_perplexity(backend, target):
+    rng = np.random.default_rng(0)
+    n, k = 3000 if backend == "native" else 200, 90
+    squares = np.sort(rng.gamma(2.0, 1.0, (n, k)) * rng.lognormal(0, 8, (n, 1)), axis=1)
+    squares[: n // 3, :2] += rng.random((n // 3, 1)) * 1e6 * squares[: n // 3, -1:]  # far from all
+    p, _ = resolve(backend, 2).conditional_probabilities(
+        np.arange(0, n * k + 1, k), squares.ravel(), target
+    )
+    p = p.reshape(n, k)
+    np.testing.assert_allclose(p.sum(1), 1, atol=1e-12)
+    logs = np.log(p, out=np.zeros_like(p), where=p > 0)
+    np.testing.assert_allclose(np.exp(-(p * logs).sum(1)), target, rtol=1e-8)
+
+
+def test_perplexities_that_ties_put_out_of_reach(backend):
+    """Three nearest at one distance: no fewer than three count, and nothing is not a number."""
+    p, beta = resolve(backend, 1).conditional_probabilities(
+        np.array([0, 5]), np.array([1.0, 1, 1, 2, 9]), 2.0
+    )
+    np.testing.assert_allclose(p, [1 / 3, 1 / 3, 1 / 3, 0, 0], atol=1e-6)
+    assert np.isfinite(beta).all()
+
+
+def test_affinities_can_be_summed_and_not_changed():
+    """SciPy sorted in place what must not be written to."""
+    P = lowd.TSNE(perplexity=10, max_iter=1).fit(rows_like(600)).affinity_
+    assert P.sum() == pytest.approx(1)
+    assert P.max() == P.toarray().max()
+    with pytest.raises(ValueError, match="read-only"):
+        P.data[0] = 1
+
+
+def test_all_others_alike_are_warned_of():
+    X = rows_like(31)
+    with pytest.warns(RankWarning, match="use less, such as perplexity=10"):
+        model = lowd.TSNE(perplexity=30).fit(X)
+    assert model.kl_divergence_ < 1e-9
+    lowd.TSNE(perplexity=[5, 30], max_iter=5).fit(X)  # the other one tells them apart
+
+
+def test_several_perplexities_are_averaged():
+    X = rows_like(60)
+    one, two, both = (
+        lowd.TSNE(perplexity=p, max_iter=1).fit(X).affinity_.toarray() for p in (3, 20, [3, 20])
+    )
+    np.testing.assert_allclose(both, (one + two) / 2, atol=1e-15)

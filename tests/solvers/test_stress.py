@@ -1,0 +1,75 @@
+"""SMACOF: stress never rises, each kind of stress is its formula, the end is stationary."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist, pdist
+
+import lowd
+from cases import fit, rows_like
+from lowd.solvers.smacof import Mixing, Step, majorize
+
+kinds = pytest.mark.parametrize("kind", ["MDS", "NonMetricMDS"])
+
+
+@kinds
+@pytest.mark.parametrize("init", ["classical_mds", "random"])
+def test_stress_never_rises(kind, init, backend):
+    for params in ({}, {"weights": "sammon"}, {"metric": "manhattan", "n_components": 3}):
+        model = fit(getattr(lowd, kind)(init=init, backend=backend, **params), rows_like(60))
+        history = model.stress_history_
+        assert (np.diff(history) < 0).all()
+        assert len(history) == model.n_iter_ + 1
+        assert model.stress_ == pytest.approx(history[-1], rel=1e-9)
+        assert model.converged_
+
+
+def test_mixing_that_would_raise_the_value_is_not_taken(monkeypatch):
+    """Whatever is proposed, the path only goes down."""
+    monkeypatch.setattr(Mixing, "beyond", lambda self, Y, reached: -10 * reached)  # noqa: ARG005
+
+    def step(Y):
+        return Step(float((Y**2).sum()), 1.0, Y / 2, float((Y**2).sum()) / 4)
+
+    path = majorize(step, np.array([[4.0]]), 10, 1e-3)
+    assert (np.diff(path.history) < 0).all()
+    np.testing.assert_allclose(path.Y, 4 / 2**10)
+
+
+@pytest.mark.parametrize("weights", [None, "sammon", "matrix"])
+def test_each_stress_is_its_formula(weights, backend, dtype):
+    X = rows_like(40, dtype=dtype)
+    if weights == "matrix":
+        W = np.random.default_rng(0).random((40, 40))
+        weights = W + W.T
+    model = fit(lowd.MDS(weights=weights, backend=backend), X)
+    delta, d = pdist(X.astype(float)), pdist(model.embedding_.astype(float))
+    upper = np.triu_indices(40, 1)
+    w = 1 / delta if isinstance(weights, str) else 1.0 if weights is None else weights[upper]
+    tolerance = 1e-9 if dtype == np.float64 else 1e-4
+    raw = np.sum(w * (delta - d) ** 2)
+    assert model.stress_ == pytest.approx(raw, rel=tolerance)
+    assert model.stress1_ == pytest.approx(np.sqrt(raw / np.sum(w * d * d)), rel=tolerance)
+    a = np.sum(w * delta * d) / np.sum(w * d * d)
+    best = np.sqrt(np.sum(w * (delta - a * d) ** 2) / np.sum(w * delta**2))
+    assert model.normalized_stress_ == pytest.approx(best, rel=tolerance)
+
+
+@kinds
+def test_relative_stress_has_no_units(kind, backend):
+    X = rows_like(40)
+    small, large = (getattr(lowd, kind)(backend=backend).fit(c * X) for c in (1, 1000))
+    for name in ("stress1_", "normalized_stress_"):
+        assert getattr(large, name) == pytest.approx(getattr(small, name), rel=1e-8)
+
+
+def test_the_end_is_stationary(backend):
+    """∇σ = 0 there: V Y = B(Y) Y."""
+    X = rows_like(50)
+    model = lowd.MDS(2, eps=1e-12, max_iter=3000, backend=backend).fit(X)
+    Y, D = model.embedding_, cdist(X, X)
+    d = cdist(Y, Y)
+    B = -np.divide(D, d, out=np.zeros_like(d), where=d > 0)
+    np.fill_diagonal(B, -B.sum(1))
+    assert np.abs(B @ Y / 50 - Y).max() < 1e-5 * np.abs(Y).max()
