@@ -49,9 +49,9 @@ def start_of(
             walk = walk_spectrum(graph, k, ctx)
             return _small(walk.vectors / np.sqrt(walk.degrees)[:, None], k, ctx), "spectral"
         if init == "spectral":
-            why = f"is in {pieces} pieces" if pieces > 1 else f"has {m} points only"
+            why = f"{pieces} connected components" if pieces > 1 else f"{m} points only"
             warn(
-                f"init='spectral': the graph of neighbors {why}, so its slowest functions tell "
+                f"init='spectral': the neighbor graph has {why}, so its smallest eigenvectors tell "
                 "nothing; the start is random instead.",
                 DisconnectedGraphWarning,
             )

@@ -55,8 +55,8 @@ def check_connected(W: Array) -> None:
     if count > 1:
         other = int(np.argmax(part != part[0]))
         raise DataError(
-            f"the known distances of positive weight leave {count} pieces without a tie: row 0 and "
-            f"row {other} are not linked by any chain of them; scale each piece on its own."
+            f"the known distances of positive weight form {count} connected components: row 0 and "
+            f"row {other} are not linked by any chain of them; fit each component on its own."
         )
 
 
