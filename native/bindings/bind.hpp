@@ -14,7 +14,8 @@
 #include <cxxabi.h>
 #endif
 
-#include "lowd/lowd.hpp"
+#include "lowd/matrix.hpp"
+#include "lowd/threads.hpp"
 
 namespace nb = nanobind;
 
@@ -25,7 +26,7 @@ using Array2 = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
 template <class T>
 using Array1 = nb::ndarray<T, nb::ndim<1>, nb::device::cpu>;
 
-// Arrays are never converted: a copy made here would be a surprise, and lost if it were an output.
+// Arrays are never converted: a copy made here would be unexpected, and lost if it were an output.
 inline auto array(const char* name) { return nb::arg(name).noconvert(); }
 
 inline void require(bool holds, const char* what) {
@@ -54,7 +55,7 @@ void require_shape(const Matrix<T>& a, int64_t rows, int64_t cols, const char* w
     require(a.rows == rows && a.cols == cols, what);
 }
 
-// The GIL of a calling thread, set free for the length of a job.
+// The GIL of a calling thread, released for the duration of a job.
 class Gil {
 public:
     void release() { state_ = PyEval_SaveThread(); }
@@ -77,8 +78,8 @@ private:
     PyThreadState* state_ = nullptr;
 };
 
-// Signals are handled and `poll(done, total)` is heard while the job runs; an exception from either
-// stops the job.
+// Signals are handled and `poll(done, total)` is called while the job runs; an exception from
+// either stops the job.
 class Listener final : public Monitor {
 public:
     Listener(nb::handle poll, Gil& gil) : poll_(poll), gil_(gil) {}
@@ -129,10 +130,14 @@ void bind_moments(nb::module_& m);
 void bind_linear(nb::module_& m);
 void bind_pairwise(nb::module_& m);
 void bind_sketch(nb::module_& m);
-void bind_graphs(nb::module_& m);
+void bind_shortest_paths(nb::module_& m);
+void bind_sparse(nb::module_& m);
+void bind_alignment(nb::module_& m);
 void bind_neighbors(nb::module_& m);
-void bind_stress(nb::module_& m);
-void bind_embed(nb::module_& m);
 void bind_ranks(nb::module_& m);
+void bind_stress(nb::module_& m);
+void bind_probabilities(nb::module_& m);
+void bind_descent(nb::module_& m);
+void bind_new_points(nb::module_& m);
 
 }  // namespace lowd::python

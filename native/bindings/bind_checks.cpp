@@ -1,18 +1,19 @@
 #include <nanobind/stl/pair.h>
 
 #include "bind.hpp"
+#include "lowd/checks.hpp"
 
 namespace lowd::python {
 
 namespace {
 
-std::pair<int64_t, int64_t> pair(Place p) { return {p.row, p.col}; }
+std::pair<int64_t, int64_t> pair(Position p) { return {p.row, p.col}; }
 
 template <class T>
-auto scan_array(const Array2<const T>& X, int threads) {
+auto find_nonfinite_of(const Array2<const T>& X, int threads) {
     const auto x = view(X);
-    Place first;
-    run(threads, nb::none(), [&](Job& job) { first = scan(x, job); });
+    Position first;
+    run(threads, nb::none(), [&](Job& job) { first = find_nonfinite(x, job); });
     return pair(first);
 }
 
@@ -30,14 +31,14 @@ nb::dict symmetry_of(const Array2<const T>& A, int threads, nb::object poll) {
     result["smallest_at"] = pair(s.smallest_at);
     result["diagonal"] = s.diagonal;
     result["diagonal_at"] = s.diagonal_at;
-    result["bad_at"] = pair(s.bad);
+    result["bad_at"] = pair(s.nonfinite_at);
     return result;
 }
 
 }  // namespace
 
 void bind_checks(nb::module_& m) {
-    LOWD_BIND(m, "scan", scan_array, array("X"), nb::arg("threads"));
+    LOWD_BIND(m, "scan", find_nonfinite_of, array("X"), nb::arg("threads"));
     LOWD_BIND(m, "symmetry", symmetry_of, array("A"), nb::arg("threads"),
               nb::arg("poll") = nb::none());
 }

@@ -1,6 +1,8 @@
 #include <nanobind/stl/optional.h>
 
 #include "bind.hpp"
+#include "lowd/linear.hpp"
+#include "lowd/lanczos.hpp"
 
 namespace lowd::python {
 

@@ -1,6 +1,7 @@
 #include <nanobind/stl/optional.h>
 
 #include "bind.hpp"
+#include "lowd/moments.hpp"
 
 namespace lowd::python {
 

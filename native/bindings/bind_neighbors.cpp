@@ -9,7 +9,7 @@ namespace lowd::python {
 
 namespace {
 
-constexpr const char* LISTS = "ids and distances must have one row per row that is asked for";
+constexpr const char* LISTS = "ids and distances must have one row per query";
 
 struct Out {
     Matrix<int32_t> ids;
@@ -29,7 +29,8 @@ void select_of(const Array2<const T>& D, const std::optional<Array1<const int64_
     const auto d = view(D);
     const int64_t* skipped = view(own, d.rows, "own must have one entry per row of D");
     const Out out(ids, values, d.rows);
-    require(out.ids.cols <= d.cols - (skipped ? 1 : 0), "more is wanted than D has");
+    require(out.ids.cols <= d.cols - (skipped ? 1 : 0),
+            "more entries are wanted than a row of D has");
     run(threads, poll, [&](Job& job) { select(d, skipped, out.ids, out.distances, job); });
 }
 
@@ -40,32 +41,32 @@ void nearest_of(const Array2<const T>& Q, const Array2<const T>& X, bool among, 
     const auto q = view(Q), x = view(X);
     const Out out(ids, distances, q.rows);
     require(q.cols == x.cols, "Q and X must have equally many columns");
-    require(out.ids.cols <= x.rows - (among ? 1 : 0), "more is wanted than X has");
+    require(out.ids.cols <= x.rows - (among ? 1 : 0), "more neighbors are wanted than X has rows");
     run(threads, poll, [&](Job& job) {
         nearest(q, x, among, Metric{root, factor, unit}, out.ids, out.distances, job);
     });
 }
 
-// A finder with the number of rows and columns that it was made for.
+// An index with the number of rows and columns that it was made for.
 template <class T>
-struct Bound {
-    Finder<T> finder;
+struct BoundIndex {
+    NeighborIndex<T> index;
     int64_t rows, cols, features;
 };
 
 template <class T>
-Bound<T>* finder_of(const Array2<const T>& X, const Array2<const float>& Z,
-                    const Array1<const double>& center, double scale, double error, int threads,
-                    nb::object poll) {
+BoundIndex<T>* index_of(const Array2<const T>& X, const Array2<const float>& Z,
+                        const Array1<const double>& center, double scale, double error, int threads,
+                        nb::object poll) {
     const auto x = view(X);
     const auto z = view(Z);
     const double* middle = view(center, x.cols, "center must have one entry per column of X");
     require(z.rows == x.rows && 1 <= z.cols && z.cols <= x.cols,
             "Z must have the rows of X and at most its columns");
-    Bound<T>* made = nullptr;
+    BoundIndex<T>* made = nullptr;
     run(threads, poll, [&](Job& job) {
-        made = new Bound<T>{Finder<T>(x, z, Frame{middle, scale, error}, job), x.rows,
-                            x.cols, z.cols};
+        made = new BoundIndex<T>{NeighborIndex<T>(x, z, Projection{middle, scale, error}, job),
+                                 x.rows, x.cols, z.cols};
     });
     return made;
 }
@@ -76,31 +77,31 @@ Matrix<const int32_t> near_groups(const Array2<const int32_t>& near, int64_t cou
     for (int64_t g = 0; g < groups.rows; g++)
         require(std::all_of(groups.row(g), groups.row(g) + groups.cols,
                             [&](int32_t o) { return 0 <= o && o < groups.rows; }),
-                "near must hold numbers of groups");
+                "near must hold indices of groups");
     return groups;
 }
 
-// Lists in the making, with what they were made for.
+// Lists with the sizes that they were made for.
 template <class T>
-struct Draft {
-    Drafts<T> drafts;
+struct BoundLists {
+    CandidateLists<T> lists;
     int64_t rows, k, groups;
 };
 
 template <class T>
-void bind_drafts(nb::module_& m, const char* name) {
-    using Self = Draft<T>;
+void bind_candidate_lists(nb::module_& m, const char* name) {
+    using Self = BoundLists<T>;
     nb::class_<Self>(m, name)
         .def(
             "join",
             [](Self& self, const std::optional<Array2<const int32_t>>& near, int threads,
                nb::object poll) {
                 if (!near) {
-                    run(threads, poll, [&](Job& job) { self.drafts.join(job); });
+                    run(threads, poll, [&](Job& job) { self.lists.join(job); });
                     return;
                 }
                 const auto groups = near_groups(*near, self.groups);
-                run(threads, poll, [&](Job& job) { self.drafts.join(groups, job); });
+                run(threads, poll, [&](Job& job) { self.lists.join(groups, job); });
             },
             array("near").none(), nb::arg("threads"), nb::arg("poll") = nb::none())
         .def(
@@ -108,14 +109,14 @@ void bind_drafts(nb::module_& m, const char* name) {
             [](Self& self, const Array2<const int32_t>& near, int rounds, int threads,
                nb::object poll) {
                 const auto groups = near_groups(near, self.groups);
-                run(threads, poll, [&](Job& job) { self.drafts.polish(groups, rounds, job); });
+                run(threads, poll, [&](Job& job) { self.lists.nn_descent(groups, rounds, job); });
             },
             array("near"), nb::arg("rounds"), nb::arg("threads"), nb::arg("poll") = nb::none())
         .def(
             "open",
             [](const Self& self, int threads, nb::object poll) {
                 double found = 0;
-                run(threads, poll, [&](Job& job) { found = self.drafts.open(job); });
+                run(threads, poll, [&](Job& job) { found = self.lists.unpruned_fraction(job); });
                 return found;
             },
             nb::arg("threads"), nb::arg("poll") = nb::none())
@@ -126,24 +127,24 @@ void bind_drafts(nb::module_& m, const char* name) {
                 const Out out(ids, distances, self.rows);
                 require(out.ids.cols == self.k, "ids must have k columns");
                 run(threads, nb::none(),
-                    [&](Job& job) { self.drafts.copy_to(out.ids, out.distances, job); });
+                    [&](Job& job) { self.lists.copy_to(out.ids, out.distances, job); });
             },
             array("ids"), array("distances"), nb::arg("threads"));
 }
 
 template <class T>
-void bind_finder(nb::module_& m, const char* name) {
-    using Self = Bound<T>;
+void bind_neighbor_index(nb::module_& m, const char* name) {
+    using Self = BoundIndex<T>;
     nb::class_<Self>(m, name)
-        .def_prop_ro("groups", [](const Self& self) { return self.finder.groups(); })
-        .def_prop_ro("coordinates", [](const Self& self) { return self.finder.coordinates(); })
+        .def_prop_ro("groups", [](const Self& self) { return self.index.groups(); })
+        .def_prop_ro("coordinates", [](const Self& self) { return self.index.coordinates(); })
         .def(
             "middles",
             [](const Self& self, const Array2<float>& out) {
                 const auto to = view(out);
-                require_shape(to, self.finder.groups(), self.finder.coordinates(),
+                require_shape(to, self.index.groups(), self.index.coordinates(),
                               "out must have one row per group");
-                self.finder.middles(to);
+                self.index.centroids(to);
             },
             array("out"))
         .def(
@@ -152,7 +153,7 @@ void bind_finder(nb::module_& m, const char* name) {
                const Array2<double>& distances, int threads, nb::object poll) {
                 const Out out(ids, distances, self.rows);
                 run(threads, poll, [&](Job& job) {
-                    self.finder.join(Metric{root, factor, unit}, out.ids, out.distances, job);
+                    self.index.join(Metric{root, factor, unit}, out.ids, out.distances, job);
                 });
             },
             nb::arg("root"), nb::arg("factor"), nb::arg("unit"), array("ids"), array("distances"),
@@ -161,11 +162,11 @@ void bind_finder(nb::module_& m, const char* name) {
             "drafts",
             [](const Self& self, bool root, double factor, double unit, int64_t k, int threads) {
                 require(k >= 1, "k must be at least 1");
-                Draft<T>* made = nullptr;
+                BoundLists<T>* made = nullptr;
                 run(threads, nb::none(), [&](Job& job) {
-                    made = new Draft<T>{
-                        Drafts<T>(self.finder, Metric{root, factor, unit}, k, job),
-                        self.rows, k, self.finder.groups()};
+                    made = new BoundLists<T>{
+                        CandidateLists<T>(self.index, Metric{root, factor, unit}, k, job),
+                        self.rows, k, self.index.groups()};
                 });
                 return made;
             },
@@ -181,10 +182,9 @@ void bind_finder(nb::module_& m, const char* name) {
                 require_shape(q, q.rows, self.cols, "Q must have the columns of X");
                 require_shape(z, q.rows, self.features, "Z must have one row per row of Q");
                 const Out out(ids, distances, q.rows);
-                require(out.ids.cols <= self.rows, "more is wanted than X has");
+                require(out.ids.cols <= self.rows, "more neighbors are wanted than X has rows");
                 run(threads, poll, [&](Job& job) {
-                    self.finder.query(q, z, Metric{root, factor, unit}, out.ids, out.distances,
-                                      job);
+                    self.index.query(q, z, Metric{root, factor, unit}, out.ids, out.distances, job);
                 });
             },
             array("Q"), array("Z"), nb::arg("root"), nb::arg("factor"), nb::arg("unit"),
@@ -199,12 +199,12 @@ void bind_neighbors(nb::module_& m) {
     LOWD_BIND(m, "nearest", nearest_of, array("Q"), array("X"), nb::arg("among"), nb::arg("root"),
               nb::arg("factor"), nb::arg("unit"), array("ids"), array("distances"),
               nb::arg("threads"), nb::arg("poll") = nb::none());
-    bind_drafts<float>(m, "Drafts32");
-    bind_drafts<double>(m, "Drafts64");
-    bind_finder<float>(m, "Finder32");
-    bind_finder<double>(m, "Finder64");
-    // X must live as long as the finder.
-    LOWD_BIND(m, "finder", finder_of, nb::keep_alive<0, 1>(), array("X"), array("Z"),
+    bind_candidate_lists<float>(m, "Drafts32");
+    bind_candidate_lists<double>(m, "Drafts64");
+    bind_neighbor_index<float>(m, "Finder32");
+    bind_neighbor_index<double>(m, "Finder64");
+    // X must live as long as the index.
+    LOWD_BIND(m, "finder", index_of, nb::keep_alive<0, 1>(), array("X"), array("Z"),
               array("center"), nb::arg("scale"), nb::arg("error"), nb::arg("threads"),
               nb::arg("poll") = nb::none());
 }

@@ -3,6 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bind.hpp"
+#include "lowd/pairwise.hpp"
 
 namespace lowd::python {
 

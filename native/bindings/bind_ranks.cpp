@@ -18,18 +18,18 @@ void ranks_of(const Array2<const T>& X, const Array1<const double>& center, doub
     const auto listed = view(ids);
     const auto to = view(out);
     const double* middle = view(center, x.cols, "center must have one entry per column of X");
-    const int64_t* asked = view(rows, listed.rows, "rows must have one entry per row of ids");
-    require(asked || listed.rows == x.rows, "ids must have one row per row that is asked for");
+    const int64_t* queries = view(rows, listed.rows, "rows must have one entry per row of ids");
+    require(queries || listed.rows == x.rows, "ids must have one row per query");
     require_shape(to, listed.rows, listed.cols, "out must have the shape of ids");
-    require(!asked || std::all_of(asked, asked + listed.rows,
-                                  [&](int64_t r) { return 0 <= r && r < x.rows; }),
-            "rows must hold numbers of rows");
+    require(!queries || std::all_of(queries, queries + listed.rows,
+                                    [&](int64_t r) { return 0 <= r && r < x.rows; }),
+            "rows must hold indices of rows");
     for (int64_t i = 0; i < listed.rows; i++)
         require(std::all_of(listed.row(i), listed.row(i) + listed.cols,
                             [&](int32_t j) { return -1 <= j && j < x.rows; }),
-                "ids must hold numbers of rows, or -1");
+                "ids must hold indices of rows, or -1");
     run(threads, poll, [&](Job& job) {
-        ranks(x, middle, scale, asked, Metric{root, factor, unit}, listed, to, job);
+        ranks(x, middle, scale, queries, Metric{root, factor, unit}, listed, to, job);
     });
 }
 

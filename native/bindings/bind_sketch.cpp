@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "bind.hpp"
+#include "lowd/sketch.hpp"
 
 namespace lowd::python {
 

@@ -5,7 +5,8 @@
 #include <mutex>
 
 #include "bind.hpp"
-#include "lowd/monotone.hpp"
+#include "lowd/monotone_regression.hpp"
+#include "lowd/stress.hpp"
 
 namespace lowd::python {
 
@@ -18,7 +19,7 @@ std::optional<Matrix<const T>> given(const std::optional<Array2<const T>>& W, in
                                      int64_t cols) {
     if (!W) return {};
     const auto w = view(*W);
-    require_shape(w, rows, cols, "there must be a weight per target");
+    require_shape(w, rows, cols, "there must be a weight per dissimilarity");
     return w;
 }
 
@@ -38,14 +39,15 @@ Sums guttman_of(const Array2<const T>& D, const std::optional<Array2<const T>>& 
     return {found.stress, found.size, found.cross};
 }
 
-// One order; its methods are not called from two threads at once.
-struct Bound {
-    Order order;
+// A regression whose methods are not called from two threads at once.
+struct BoundRegression {
+    MonotoneRegression regression;
     std::mutex mutex;
 
     template <class F>
     void work(const Matrix<const double>& y, int threads, nb::object poll, F body) {
-        require(y.rows == order.rows() && y.cols >= 1, "Y must have a row per row of D, and columns");
+        require(y.rows == regression.rows() && y.cols >= 1,
+                "Y must have a row per row of D, and columns");
         run(threads, poll, [&](Job& job) {
             const std::lock_guard held(mutex);
             body(job);
@@ -54,46 +56,51 @@ struct Bound {
 };
 
 template <class T>
-void make_order(Bound* self, const Array2<const T>& D, const std::optional<Array2<const T>>& W,
-                bool split, int threads, nb::object poll) {
+void make_regression(BoundRegression* self, const Array2<const T>& D,
+                     const std::optional<Array2<const T>>& W, bool break_ties, int threads,
+                     nb::object poll) {
     const auto d = view(D);
     require(d.rows == d.cols && d.rows <= INT32_MAX, "D must be square");
     const auto w = given<T>(W, d.rows, d.cols);
     run(threads, poll, [&](Job& job) {
-        new (self) Bound{Order(d, w ? &*w : nullptr, split, job), {}};
+        new (self) BoundRegression{MonotoneRegression(d, w ? &*w : nullptr, break_ties, job), {}};
     });
 }
 
-Sums order_step(Bound& self, const Array2<const double>& Y, const Array2<double>& moved,
-                int threads, nb::object poll) {
+Sums regression_step(BoundRegression& self, const Array2<const double>& Y,
+                     const Array2<double>& moved, int threads, nb::object poll) {
     const auto y = view(Y);
     const auto to = view(moved);
     require_shape(to, y.rows, y.cols, "moved must have the shape of Y");
     Stress found;
-    self.work(y, threads, poll, [&](Job& job) { found = self.order.step(y, to, job); });
+    self.work(y, threads, poll, [&](Job& job) { found = self.regression.step(y, to, job); });
     return {found.stress, found.size, found.cross};
 }
 
-auto order_curve(Bound& self, const Array2<const double>& Y, int threads, nb::object poll) {
+auto regression_corners(BoundRegression& self, const Array2<const double>& Y, int threads,
+                        nb::object poll) {
     const auto y = view(Y);
-    auto* const found = new std::vector<Order::Corner>;
+    auto* const found = new std::vector<MonotoneRegression::Corner>;
     const nb::capsule owner(found, [](void* at) noexcept {
-        delete static_cast<std::vector<Order::Corner>*>(at);
+        delete static_cast<std::vector<MonotoneRegression::Corner>*>(at);
     });
-    self.work(y, threads, poll, [&](Job& job) { *found = self.order.curve(y, job); });
-    // Columns of the records: first, second; target.
-    constexpr int64_t WORDS = sizeof(Order::Corner) / sizeof(int32_t);
+    self.work(y, threads, poll,
+              [&](Job& job) { *found = self.regression.disparity_function(y, job); });
+    // Columns of the records: first, second; disparity.
+    constexpr int64_t WORDS = sizeof(MonotoneRegression::Corner) / sizeof(int32_t);
     using Pairs = nb::ndarray<nb::numpy, int32_t, nb::ndim<2>>;
-    using Targets = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
-    Order::Corner* const at = found->data();
+    using Disparities = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
+    MonotoneRegression::Corner* const at = found->data();
     return std::tuple(
         Pairs(at, {found->size(), 2}, owner, {WORDS, 1}),
-        Targets(at ? &at->target : nullptr, {found->size()}, owner, {WORDS / 2}));
+        Disparities(at ? &at->disparity : nullptr, {found->size()}, owner, {WORDS / 2}));
 }
 
-void locate_of(const Array2<const double>& T, const std::optional<Array2<const double>>& W,
-               const Array2<const double>& A, int max_iter, double tol, const Array2<double>& Y,
-               const Array1<double>& stress, int threads, nb::object poll) {
+void optimize_new_points_stress_of(const Array2<const double>& T,
+                                   const std::optional<Array2<const double>>& W,
+                                   const Array2<const double>& A, int max_iter, double tol,
+                                   const Array2<double>& Y, const Array1<double>& stress,
+                                   int threads, nb::object poll) {
     const auto t = view(T), a = view(A);
     const auto y = view(Y);
     require(a.cols >= 1, "A must have columns");
@@ -102,7 +109,7 @@ void locate_of(const Array2<const double>& T, const std::optional<Array2<const d
     const auto w = given<double>(W, t.rows, t.cols);
     double* const left = view(stress, y.rows, "there must be an entry per row");
     run(threads, poll, [&](Job& job) {
-        locate(t, w ? &*w : nullptr, a, max_iter, tol, y, left, job);
+        optimize_new_points_stress(t, w ? &*w : nullptr, a, max_iter, tol, y, left, job);
     });
 }
 
@@ -111,17 +118,18 @@ void locate_of(const Array2<const double>& T, const std::optional<Array2<const d
 void bind_stress(nb::module_& m) {
     LOWD_BIND(m, "guttman", guttman_of, array("D"), array("W").none(), array("Y"), array("moved"),
               nb::arg("threads"), nb::arg("poll") = nb::none());
-    m.def("locate", &locate_of, array("T"), array("W").none(), array("A"), nb::arg("max_iter"),
-          nb::arg("tol"), array("Y"), array("stress"), nb::arg("threads"),
+    m.def("locate", &optimize_new_points_stress_of, array("T"), array("W").none(), array("A"),
+          nb::arg("max_iter"), nb::arg("tol"), array("Y"), array("stress"), nb::arg("threads"),
           nb::arg("poll") = nb::none());
-    nb::class_<Bound>(m, "Order")
-        .def("__init__", &make_order<float>, array("D"), array("W").none(), nb::arg("split"),
+    nb::class_<BoundRegression>(m, "Order")
+        .def("__init__", &make_regression<float>, array("D"), array("W").none(), nb::arg("split"),
              nb::arg("threads"), nb::arg("poll") = nb::none())
-        .def("__init__", &make_order<double>, array("D"), array("W").none(), nb::arg("split"),
+        .def("__init__", &make_regression<double>, array("D"), array("W").none(), nb::arg("split"),
              nb::arg("threads"), nb::arg("poll") = nb::none())
-        .def("step", &order_step, array("Y"), array("moved"), nb::arg("threads"),
+        .def("step", &regression_step, array("Y"), array("moved"), nb::arg("threads"),
              nb::arg("poll") = nb::none())
-        .def("curve", &order_curve, array("Y"), nb::arg("threads"), nb::arg("poll") = nb::none());
+        .def("curve", &regression_corners, array("Y"), nb::arg("threads"),
+             nb::arg("poll") = nb::none());
 }
 
 }  // namespace lowd::python

@@ -3,6 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bind.hpp"
+#include "lowd/levels.hpp"
 
 NB_MODULE(_native, m) {
     using namespace lowd::python;
@@ -14,9 +15,13 @@ NB_MODULE(_native, m) {
     bind_linear(m);
     bind_pairwise(m);
     bind_sketch(m);
-    bind_graphs(m);
+    bind_shortest_paths(m);
+    bind_sparse(m);
+    bind_alignment(m);
     bind_neighbors(m);
-    bind_stress(m);
-    bind_embed(m);
     bind_ranks(m);
+    bind_stress(m);
+    bind_probabilities(m);
+    bind_descent(m);
+    bind_new_points(m);
 }

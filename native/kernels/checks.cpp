@@ -1,27 +1,34 @@
-#include <cmath>
+#include "lowd/checks.hpp"
 
-#include "drive.hpp"
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <vector>
+
+#include "instantiate.hpp"
+#include "lowd/levels.hpp"
 
 namespace lowd {
 
 template <class T>
-Place scan(Matrix<const T> X, Job& job) {
+Position find_nonfinite(Matrix<const T> X, Job& job) {
     if (!X.rows || !X.cols) return {};
     const auto& kernel = kernels<T>();
     const int64_t rows = std::max<int64_t>(1, (1 << 17) / X.cols), blocks = ceil_div(X.rows, rows);
-    // Lowest block with a bad entry: later blocks need no look.
+    // Lowest block with such an entry: later blocks need not be checked.
     std::atomic<int64_t> first{blocks};
     job.expect(blocks);
     job.parallel(blocks, [&](int64_t block, int) {
         if (block > first) return;
         const int64_t begin = block * rows, end = std::min(X.rows, begin + rows);
-        bool fine = true;
+        bool finite = true;
         if (X.stride == X.cols)
-            fine = kernel.finite(X.row(begin), (end - begin) * X.cols);
+            finite = kernel.finite(X.row(begin), (end - begin) * X.cols);
         else
-            for (int64_t i = begin; i < end && fine; i++) fine = kernel.finite(X.row(i), X.cols);
+            for (int64_t i = begin; i < end && finite; i++)
+                finite = kernel.finite(X.row(i), X.cols);
         for (int64_t seen = first;
-             !fine && block < seen && !first.compare_exchange_weak(seen, block);) {
+             !finite && block < seen && !first.compare_exchange_weak(seen, block);) {
         }
     });
     for (int64_t i = first * rows; i < X.rows; i++)
@@ -67,11 +74,11 @@ Symmetry symmetry(Matrix<const T> A, Job& job) {
         result.largest = std::max(result.largest, double(b.found.largest));
     }
     if (!finite) {
-        result.bad = scan(A, job);
+        result.nonfinite_at = find_nonfinite(A, job);
         return result;
     }
-    // Blocks know values only; the place is found by one more look at the block that has it.
-    const auto locate = [&](const Block& b, bool mirrored, auto holds) -> Place {
+    // Blocks report values only; the position is found in a second pass over the block that has it.
+    const auto find_in = [&](const Block& b, bool mirrored, auto holds) -> Position {
         for (int64_t i = b.i; i < b.i + size(b.i); i++)
             for (int64_t j = b.j; j < b.j + size(b.j); j++) {
                 if (holds(A.row(i)[j], A.row(j)[i])) return {i, j};
@@ -80,10 +87,10 @@ Symmetry symmetry(Matrix<const T> A, Job& job) {
         return {};
     };
     result.asymmetry = double(uneven->found.asymmetry);
-    result.asymmetry_at = locate(
+    result.asymmetry_at = find_in(
         *uneven, false, [&](T a, T b) { return std::abs(a - b) == uneven->found.asymmetry; });
     result.smallest = double(low->found.smallest);
-    result.smallest_at = locate(*low, true, [&](T a, T) { return a == low->found.smallest; });
+    result.smallest_at = find_in(*low, true, [&](T a, T) { return a == low->found.smallest; });
     result.diagonal = -1;
     for (int64_t i = 0; i < A.rows; i++)
         if (const double size = std::abs(double(A.row(i)[i])); size > result.diagonal)
@@ -91,8 +98,8 @@ Symmetry symmetry(Matrix<const T> A, Job& job) {
     return result;
 }
 
-#define INSTANTIATE(T)                          \
-    template Place scan(Matrix<const T>, Job&); \
+#define INSTANTIATE(T)                                       \
+    template Position find_nonfinite(Matrix<const T>, Job&); \
     template Symmetry symmetry(Matrix<const T>, Job&);
 LOWD_FOR_FLOATS(INSTANTIATE)
 

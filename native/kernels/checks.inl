@@ -1,4 +1,4 @@
-// Looking at entries: finite, symmetric.
+// Checks of entries: finite, symmetric.
 
 // x - x is 0 for a finite x and NaN for all others; NaN stays in a sum.
 template <class T>
@@ -21,7 +21,7 @@ bool finite(const T* x, int64_t count) {
 template <class T>
 Extremes<T> symmetry(const T* a, const T* b, int64_t stride, int rows, int cols) {
     Vec<T> asymmetry = {}, largest = {}, smallest = spread(a[0]), bad = {};
-    const auto look = [&](const Vec<T>& v) {
+    const auto inspect = [&](const Vec<T>& v) {
         largest = larger(largest, magnitude<T>(v));
         smallest = smaller(smallest, v);
         bad += v - v;
@@ -30,7 +30,7 @@ Extremes<T> symmetry(const T* a, const T* b, int64_t stride, int rows, int cols)
     for (int i = 0; i < rows; i += W<T>)
         for (int j = 0; j < cols; j += W<T>) {
             const int m = least(W<T>, rows - i), n = least(W<T>, cols - j);
-            // The same place of the next block: runs are too short for the hardware to guess.
+            // The same entries of the next block: runs are too short for the hardware to guess.
             for (int k = 0; k < W<T>; k++) {
                 __builtin_prefetch(a + (i + k) * stride + cols + j, 0, 2);
                 __builtin_prefetch(b + (cols + j + k) * stride + i, 0, 2);
@@ -39,7 +39,7 @@ Extremes<T> symmetry(const T* a, const T* b, int64_t stride, int rows, int cols)
 #pragma GCC unroll 16
                 for (int k = 0; k < W<T>; k++) {
                     v[k] = load(b + (j + k) * stride + i);
-                    look(v[k]);
+                    inspect(v[k]);
                 }
             } else {  // lanes outside the matrix repeat an entry: they change nothing
                 for (int k = 0; k < W<T>; k++) {
@@ -48,8 +48,8 @@ Extremes<T> symmetry(const T* a, const T* b, int64_t stride, int rows, int cols)
                         for (int l = 0; l < n; l++) u[k][l] = a[(i + k) * stride + j + l];
                     if (k < n)
                         for (int l = 0; l < m; l++) v[k][l] = b[(j + k) * stride + i + l];
-                    look(u[k]);
-                    look(v[k]);
+                    inspect(u[k]);
+                    inspect(v[k]);
                 }
                 for (int k = 0; k < m; k++)
                     for (int l = 0; l < n; l++) {
@@ -64,7 +64,7 @@ Extremes<T> symmetry(const T* a, const T* b, int64_t stride, int rows, int cols)
 #pragma GCC unroll 16
             for (int k = 0; k < W<T>; k++) {
                 const Vec<T> w = load(a + (i + k) * stride + j);
-                look(w);
+                inspect(w);
                 asymmetry = larger(asymmetry, magnitude<T>(w - v[k]));
             }
         }
@@ -75,4 +75,10 @@ Extremes<T> symmetry(const T* a, const T* b, int64_t stride, int rows, int cols)
         if (smallest[k] < e.smallest) e.smallest = smallest[k];
     }
     return e;
+}
+
+template <class T>
+constexpr void fill_checks(CheckKernels<T>& table) {
+    table.finite = finite<T>;
+    table.symmetry = symmetry<T>;
 }

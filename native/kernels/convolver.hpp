@@ -1,9 +1,11 @@
-// Convolution of a grid with 1 / (1 + r^2), or a smooth part of it, by Fourier transforms, in one, two or three dimensions.
+// Convolution of a grid with 1 / (1 + r^2), or a smooth part of it, by Fourier transforms, in one,
+// two or three dimensions.
 #pragma once
 
 #include <memory>
 
-#include "drive.hpp"
+#include "lowd/buffer.hpp"
+#include "lowd/threads.hpp"
 
 namespace lowd {
 
@@ -11,17 +13,17 @@ namespace lowd {
 int good_size(int64_t need);
 
 template <class T>
-struct Turns;
+struct TwiddleTable;
 
 // A grid has half nodes on an axis: rows of `stride` entries, half rows in a plane. It is padded by
-// zeros to twice as many, so that nothing comes back from the other side.
+// zeros to twice as many, so that the convolution does not wrap around.
 class Convolver {
 public:
     Convolver() = default;
-    // size: padded nodes on an axis, a good one; h: their distance. The kernel is smoothed up to the
-    // distance `reach`: of 1 / (1 + s) = a (1 + x + x^2 + ...), a = 1 / (1 + reach^2), x = a (reach^2
-    // - s), three terms are left. The rest is a sum over near pairs, see near_pairs.
-    Convolver(int k, int size, double h, double reach, Job& job);
+    // size: padded nodes on an axis, a good_size; h: their distance. The kernel is smoothed up to
+    // the distance `cutoff`: of 1 / (1 + s) = a (1 + x + x^2 + ...), a = 1 / (1 + cutoff^2), x = a
+    // (cutoff^2 - s), three terms are left. The others are short-range forces, see short_range.inl.
+    Convolver(int k, int size, double h, double cutoff, Job& job);
 
     int size() const { return size_; }
     int half() const { return half_; }
@@ -33,12 +35,12 @@ public:
     void operator()(const float* in, float* out, Job& job) const;
 
 private:
-    void transform(double h, double reach, Job& job);
-    void plane_through(int64_t plane, float* re, float* im, float* tall, float* scratch) const;
+    void transform_kernel(double h, double cutoff, Job& job);
+    void convolve_plane(int64_t plane, float* re, float* im, float* tall, float* scratch) const;
 
     int k_ = 0, size_ = 0, half_ = 0;
-    int64_t stride_ = 0, lines_ = 0;  // lines_: of the spectrum that lie side by side in kernel_
-    std::shared_ptr<Turns<float>> turns_;
+    int64_t stride_ = 0, lines_ = 0;  // lines_: those of the spectrum that are adjacent in kernel_
+    std::shared_ptr<TwiddleTable<float>> twiddles_;
     Buffer<float> kernel_, re_, im_;
 };
 

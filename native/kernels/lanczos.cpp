@@ -1,17 +1,24 @@
+#include "lowd/lanczos.hpp"
+
+#include <algorithm>
 #include <cmath>
 
-#include "drive.hpp"
+#include "lowd/buffer.hpp"
+#include "lowd/levels.hpp"
+#include "scratch.hpp"
 
 namespace lowd {
 namespace {
 
 constexpr int G = LANCZOS_GROUP;
 
-// A block of vectors: as rows, and in lines as products want them (see `thin` in thin.inl).
+// A block of vectors: as rows, and in lines for products (see skinny_product.inl).
 class Block {
 public:
     Block(int64_t n, int width)
-        : n_(n), ld_(round_up(n, PANEL<double>)), rows_(round_up(width, G) * ld_, 0.0),
+        : n_(n),
+          ld_(round_up(n, PANEL<double>)),
+          rows_(round_up(width, G) * ld_, 0.0),
           lines_(round_up(width, G) * ld_, 0.0) {}
     double* row(int64_t c) const { return &rows_[c * ld_]; }
     int64_t ld() const { return ld_; }
@@ -44,15 +51,15 @@ Basis lanczos(Matrix<const double> A, bool half_square, const double* null, Matr
     const int64_t n = A.rows;
     const int most = basis.fresh, groups = int(ceil_div(most, G));
     Block block(n, most);
-    Buffer<double> shares(groups * G * Q.rows), factor(most * most), unused(most * most);
+    Buffer<double> coefficients(groups * G * Q.rows), factor(most * most), unused(most * most);
     Scratch<double> products(job, ROWS * groups * G);
     job.expect(passes * ceil_div(n, ROWS));
-    // What the first `count` rows of q hold of the block; it is taken out.
-    const auto clear = [&](const double* q, int64_t stride, int count, int width) {
+    // Subtracts the projections of the block on the first `count` rows of q.
+    const auto project_out = [&](const double* q, int64_t stride, int count, int width) {
         const int some = int(ceil_div(width, G));
         kernel.times(q, stride, count, n, false, block.lines(width), some, block.ld(),
-                     shares.get());
-        kernel.subtract(q, stride, count, n, shares.get(), some, block.row(0), block.ld());
+                     coefficients.get());
+        kernel.subtract(q, stride, count, n, coefficients.get(), some, block.row(0), block.ld());
     };
     for (int pass = 0; pass < passes && basis.fresh; pass++) {
         const int m = basis.size, width = basis.fresh, some = int(ceil_div(width, G)),
@@ -68,21 +75,24 @@ Basis lanczos(Matrix<const double> A, bool half_square, const double* null, Matr
                 for (int r = 0; r < rows; r++)
                     block.row(c)[i + r] = z[(c / G * rows + r) * G + c % G];
         });
-        clear(null, n, 1, width);
-        clear(Q.row(0), Q.stride, m, width);
+        project_out(null, n, 1, width);
+        project_out(Q.row(0), Q.stride, m, width);
         double size = 0;
         for (int c = 0; c < width; c++)
             for (int j = 0; j < m; j++)
-                T.row(j)[first + c] = T.row(first + c)[j] = shares[(c / G * m + j) * G + c % G];
+                T.row(j)[first + c] = T.row(first + c)[j] =
+                    coefficients[(c / G * m + j) * G + c % G];
         for (int j = 0; j < m; j++) size = std::max(size, std::abs(T.row(j)[j]));
-        // What is left is cleaned again once it is long: twice is enough (Parlett, 1980).
-        int kept = kernel.orthonormal(block.row(0), block.ld(), width, 1e-13 * size, factor.get());
+        // The remainder is orthogonalized again once it is normalized: twice is enough (Parlett,
+        // 1980).
+        int kept =
+            kernel.orthonormalize(block.row(0), block.ld(), width, 1e-13 * size, factor.get());
         for (int j = 0; j < kept; j++)
             for (int c = 0; c < width; c++) T.row(m + j)[first + c] = factor[j * width + c];
-        clear(null, n, 1, kept);
-        clear(Q.row(0), Q.stride, m, kept);
+        project_out(null, n, 1, kept);
+        project_out(Q.row(0), Q.stride, m, kept);
         const int before = kept;
-        kept = kernel.orthonormal(block.row(0), block.ld(), before, 0.5, unused.get());
+        kept = kernel.orthonormalize(block.row(0), block.ld(), before, 0.5, unused.get());
         kept = int(std::max<int64_t>(0, std::min<int64_t>(kept, n - 1 - m)));
         for (int c = 0; c < kept; c++) std::copy_n(block.row(c), n, Q.row(m + c));
         basis = {m + kept, kept, before};

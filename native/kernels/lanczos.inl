@@ -1,20 +1,21 @@
 // Block Lanczos on vectors that fit in the cache: rows of memory, LANCZOS_GROUP of them at a time.
 
-// z (groups, rows, LANCZOS_GROUP) = A V or (-1/2 A o A) V; v as of `thin`.
-inline void lanczos_times(const double* a, int64_t stride, int rows, int64_t cols,
-                          bool half_square, const double* v, int groups, int64_t ld, double* z) {
+// z (groups, rows, LANCZOS_GROUP) = A V or (-1/2 A o A) V; v as in
+// `skinny_product`.
+inline void lanczos_times(const double* a, int64_t stride, int rows, int64_t cols, bool half_square,
+                          const double* v, int groups, int64_t ld, double* z) {
     const Plain<double> plain{a, stride};
     const HalfSquare<double> squares{plain};
     if (half_square)
-        thin<LANCZOS_GROUP>(squares, squares, rows, cols, v, groups, ld, z);
+        skinny_product<LANCZOS_GROUP>(squares, squares, rows, cols, v, groups, ld, z);
     else
-        thin<LANCZOS_GROUP>(plain, plain, rows, cols, v, groups, ld, z);
+        skinny_product<LANCZOS_GROUP>(plain, plain, rows, cols, v, groups, ld, z);
 }
 
 // x_c -= sum_j s[j LANCZOS_GROUP + c] q_j over U vectors of entries, the last one in part.
 template <int U>
-inline INLINE void take_out(const double* q, int64_t stride, int count, const double* s, double* x,
-                            int64_t ld, int64_t left) {
+inline INLINE void subtract_projections(const double* q, int64_t stride, int count, const double* s,
+                                        double* x, int64_t ld, int64_t left) {
     constexpr int G = LANCZOS_GROUP;
     Wide sum[G][U];
 #pragma GCC unroll 8
@@ -24,8 +25,7 @@ inline INLINE void take_out(const double* q, int64_t stride, int count, const do
     for (int j = 0; j < count; j++, q += stride) {
         Wide line[U];
 #pragma GCC unroll 8
-        for (int u = 0; u < U; u++)
-            line[u] = U > 1 ? load(q + u * W<double>) : load_part(q, left);
+        for (int u = 0; u < U; u++) line[u] = U > 1 ? load(q + u * W<double>) : load_part(q, left);
 #pragma GCC unroll 8
         for (int c = 0; c < G; c++) {
             const Wide share = spread(s[j * G + c]);
@@ -39,15 +39,16 @@ inline INLINE void take_out(const double* q, int64_t stride, int count, const do
         for (int u = 0; u < U; u++) store(x + c * ld + u * W<double>, sum[c][u]);
 }
 
-// x (groups LANCZOS_GROUP, ld) -= what s (groups, count, LANCZOS_GROUP) takes of the rows q.
+// x (groups LANCZOS_GROUP, ld) -= s' q, s (groups, count, LANCZOS_GROUP), q rows.
 inline void lanczos_subtract(const double* q, int64_t stride, int count, int64_t n, const double* s,
                              int groups, double* x, int64_t ld) {
     constexpr int U = MANY_REGISTERS ? 4 : 2;
     for (int g = 0; g < groups; g++, s += count * LANCZOS_GROUP, x += LANCZOS_GROUP * ld) {
         int64_t i = 0;
         for (; i + U * W<double> <= n; i += U * W<double>)
-            take_out<U>(q + i, stride, count, s, x + i, ld, W<double>);
-        for (; i < n; i += W<double>) take_out<1>(q + i, stride, count, s, x + i, ld, n - i);
+            subtract_projections<U>(q + i, stride, count, s, x + i, ld, W<double>);
+        for (; i < n; i += W<double>)
+            subtract_projections<1>(q + i, stride, count, s, x + i, ld, n - i);
     }
 }
 
@@ -60,10 +61,10 @@ inline INLINE double padded_dot(const double* a, const double* b, int64_t ld) {
     return total_of<double>(sum[0] + sum[1]);
 }
 
-// Gram and Schmidt on `count` rows of ld entries. Rows of which no more than `floor` is left are
-// dropped, the others move up; factor (count x count): of the given rows in the new ones. Returns
-// how many there are.
-inline int lanczos_orthonormal(double* x, int64_t ld, int count, double floor, double* factor) {
+// Gram-Schmidt on `count` rows of ld entries. Rows of which no more than `floor` is left are
+// dropped, the others move up; factor (count x count): coefficients of the given rows in the new
+// ones. Returns how many there are.
+inline int lanczos_orthonormalize(double* x, int64_t ld, int count, double floor, double* factor) {
     int kept = 0;
     for (int c = 0; c < count; c++) {
         double *const from = x + c * ld, *const to = x + kept * ld;
@@ -80,4 +81,10 @@ inline int lanczos_orthonormal(double* x, int64_t ld, int count, double floor, d
         factor[kept++ * count + c] = length;
     }
     return kept;
+}
+
+constexpr void fill_lanczos(LanczosKernels& table) {
+    table.times = lanczos_times;
+    table.subtract = lanczos_subtract;
+    table.orthonormalize = lanczos_orthonormalize;
 }

@@ -10,79 +10,74 @@
 #include <utility>
 
 #include "lowd/levels.hpp"
-#include "lowd/view.hpp"
+#include "lowd/matrix.hpp"
 
 namespace lowd {
 namespace {
 
 #include "simd.inl"
 #include "checks.inl"
-#include "micro.inl"
-#include "thin.inl"
+#include "micro_kernel.inl"
+#include "skinny_product.inl"
 #include "moments.inl"
 #include "linear.inl"
+#include "geodesic_products.inl"
 #include "lanczos.inl"
 #include "pairwise.inl"
 #include "sketch.inl"
-#include "graphs.inl"
+#include "shortest_paths.inl"
+#include "sparse.inl"
+#include "symmetric_eigen.inl"
 #include "patches.inl"
+#include "barycenters.inl"
+#include "alignment.inl"
+#include "insert_sorted.inl"
+#include "distances.inl"
 #include "neighbors.inl"
 #include "ranks.inl"
 #include "stress.inl"
-#include "monotone.inl"
-#include "embed.inl"
-#include "pairs.inl"
-#include "transform.inl"
-#include "waves.inl"
-#include "mesh.inl"
+#include "stress_float32.inl"
+#include "monotone_regression.inl"
+#include "perplexity.inl"
+#include "forces.inl"
+#include "gradient_step.inl"
+#include "new_points.inl"
+#include "all_pairs.inl"
+#include "packed_edges.inl"
+#include "fft.inl"
+#include "grid_fft.inl"
+#include "short_range.inl"
+#include "particle_mesh.inl"
 
 template <class T>
-constexpr Kernels<T> table() {
-    Kernels<T> t{};
-    t.finite = finite<T>;
-    t.symmetry = symmetry<T>;
-    t.column_sums = column_sums<T>;
-    t.pack_columns = pack_columns<T>;
-    t.scatter_tile = scatter_tile<T>;
-    t.scatter_times = scatter_times<T>;
-    t.tail_columns = tail_columns<T>;
-    t.project = project<T>;
-    t.project_scratch = project_scratch<T>;
-    t.times = times<T>;
-    t.ring_times = ring_times<T>;
-    t.pack_rows = pack_rows<T>;
-    t.pair_tile = pair_tile<T>;
-    t.squares = squares<T>;
-    t.squared_distance = squared_distance<T>;
-    t.pair_finish = pair_finish<T>;
-    t.flip = flip<T>;
-    t.hadamard = hadamard<T>;
-    t.sparse_project = sparse_project<T>;
-    t.sparse_rows = LINE<T>;
-    t.nearest_first = nearest_first<T>;
-    t.paths = paths<T>;
-    t.rows_of_lines = rows_of_lines<T>;
-    t.relax = relax<T>;
-    t.barycenter = barycenter<T>;
-    t.patch_values = patch_values<T>;
-    t.patch_ltsa = patch_ltsa<T>;
-    t.patch_hessian = patch_hessian<T>;
-    t.patch_modified = patch_modified<T>;
-    t.difference_square = difference_square<T>;
-    t.centered_square = centered_square<T>;
-    t.guttman = guttman<T>;
-    return t;
+constexpr void fill_kernels(Kernels<T>& table) {
+    fill_checks(table);
+    fill_moments(table);
+    fill_linear(table);
+    fill_geodesic_products(table);
+    fill_pairwise(table);
+    fill_sketch(table);
+    fill_shortest_paths(table);
+    fill_patches(table);
+    fill_distances(table);
+    fill_guttman(table);
 }
-constexpr Lanczos krylov{lanczos_times, lanczos_subtract, lanczos_orthonormal};
-constexpr Scaling scaling{narrow_guttman, locate, pair_lengths, pools, pair_moves};
-constexpr Sparse sparse{sparse_times<int32_t>, sparse_times<int64_t>, assemble};
 
-constexpr Embed embed{perplexity,    pair_sums,     attraction,   surprise,
-                      pair_strip<double>, pair_strip<float>, pair_gather<double>, pair_gather<float>,
-                      advance<double>, advance<float>,
-                      median,        settle,        W<float>,      even_lines,   columns_forward, lines_through,
-                      columns_back,  plane_forward, plane_back, line_through,  spread_charges, read_slopes,   attract_all,
-                      later_pairs,   near_pairs,    add_line,      inner,        extent};
+constexpr Level make_level(const char* name) {
+    Level level{};
+    level.name = name;
+    fill_kernels(level.float32);
+    fill_kernels(level.float64);
+    fill_lanczos(level.lanczos);
+    fill_sparse(level.sparse);
+    fill_alignment(level.sparse);
+    fill_search(level.search);
+    fill_ranks(level.ranks);
+    fill_stress(level.stress);
+    fill_forces(level.forces);
+    fill_grid(level.grid);
+    return level;
+}
 
 }  // namespace
 
@@ -91,7 +86,6 @@ constexpr Embed embed{perplexity,    pair_sums,     attraction,   surprise,
 #define LOWD_QUOTE(x) #x
 #define LOWD_STRING(x) LOWD_QUOTE(x)
 extern const Level LOWD_NAME(LOWD_LEVEL);
-constexpr Level LOWD_NAME(LOWD_LEVEL){LOWD_STRING(LOWD_LEVEL), table<float>(), table<double>(),
-                                      sparse, search_table(), ranking, scaling, embed, krylov};
+constexpr Level LOWD_NAME(LOWD_LEVEL) = make_level(LOWD_STRING(LOWD_LEVEL));
 
 }  // namespace lowd

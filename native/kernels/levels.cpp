@@ -65,11 +65,11 @@ std::vector<std::string> levels() {
 
 template <>
 const Kernels<float>& kernels() {
-    return level().single;
+    return level().float32;
 }
 template <>
 const Kernels<double>& kernels() {
-    return level().twice;
+    return level().float64;
 }
 
 }  // namespace lowd

@@ -1,4 +1,11 @@
-#include "drive.hpp"
+#include "lowd/linear.hpp"
+
+#include <algorithm>
+
+#include "instantiate.hpp"
+#include "lowd/levels.hpp"
+#include "operands.hpp"
+#include "scratch.hpp"
 
 namespace lowd {
 
@@ -6,15 +13,15 @@ template <class T>
 void project(Matrix<const T> X, const double* shift, Matrix<const T> W, const double* bias,
              Matrix<T> out, Job& job) {
     constexpr int P = PANEL<T>;
-    constexpr int64_t FEW = 4;  // rows, for which W is read as it lies: packing takes longer
+    constexpr int64_t MAX_UNPACKED_ROWS = 4;  // for so few rows packing W takes longer
     const auto& kernel = kernels<T>();
     const int64_t n = X.rows, d = X.cols, k = W.cols, ld = round_up(d, PANEL<T>);
     const int tail = kernel.tail_columns(k);
-    const int64_t panelled = k - tail, panels = n <= FEW ? 0 : ceil_div(panelled, P);
-    const Parts<T> shifts(shift, d);
+    const int64_t panelled = k - tail, panels = n <= MAX_UNPACKED_ROWS ? 0 : ceil_div(panelled, P);
+    const SplitShift<T> shifts(shift, d);
     const Buffer<double> added(round_up(k, P), 0.0);
     if (bias) std::copy_n(bias, k, added.get());
-    const Buffer<T> columns = interleaved(W, panelled, tail_width(tail), ld),
+    const Buffer<T> columns = interleave_columns(W, panelled, tail_width(tail), ld),
                     packed(panels * d * P);
     job.parallel(
         panels,
@@ -43,7 +50,7 @@ void times(Matrix<const T> A, Matrix<const T> V, bool half_square, Matrix<double
     const auto& kernel = kernels<T>();
     const int64_t m = A.rows, b = V.cols, ld = round_up(A.cols, PANEL<T>);
     const int groups = int(ceil_div(b, GROUP));
-    const Buffer<T> columns = interleaved(V, 0, GROUP, ld);
+    const Buffer<T> columns = interleave_columns(V, 0, GROUP, ld);
     Scratch<double> products(job, ROWS * groups * GROUP);
     job.expect(ceil_div(m, ROWS));
     job.parallel(ceil_div(m, ROWS), [&](int64_t block, int worker) {

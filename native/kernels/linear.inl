@@ -1,4 +1,4 @@
-// (X - shift) W + bias, A V, and A V for a symmetric A of which half is held.
+// Dense products: (X - shift) W + bias, and A V.
 
 template <class T>
 void times(const T* a, int64_t stride, int rows, int64_t cols, bool half_square, const T* v,
@@ -6,21 +6,22 @@ void times(const T* a, int64_t stride, int rows, int64_t cols, bool half_square,
     const Plain<T> plain{a, stride};
     const HalfSquare<T> squares{plain};
     if (half_square)
-        thin<GROUP>(squares, squares, rows, cols, v, groups, ld, z);
+        skinny_product<GROUP>(squares, squares, rows, cols, v, groups, ld, z);
     else
-        thin<GROUP>(plain, plain, rows, cols, v, groups, ld, z);
+        skinny_product<GROUP>(plain, plain, rows, cols, v, groups, ld, z);
 }
 
-// Features per visit: their share of one panel of W (16 KB) stays in L1.
+// Features per visit: their part of one panel of W (16 KB) stays in L1.
 constexpr int PROJECT_COLUMNS = 128;
 template <class T>
 constexpr int PROJECT_LD = PROJECT_COLUMNS + 64 / int(sizeof(T));  // rows do not share cache sets
 
-// Whole vectors of columns go to panels; a short rest is cheaper with vectors along the features.
+// Whole vectors of columns go to panels; a short remainder is cheaper with vectors along the
+// features.
 template <class T>
 int tail_columns(int64_t k) {
-    const int rest = int(k % W<T>);
-    return k <= 16 ? int(k) : rest <= W<T> / 4 ? rest : 0;
+    const int remainder = int(k % W<T>);
+    return k <= 16 ? int(k) : remainder <= W<T> / 4 ? remainder : 0;
 }
 
 template <class T>
@@ -29,8 +30,7 @@ int64_t project_scratch(int64_t panelled) {
            2 * PROJECT_ROWS * GROUP * PARTS<T>;
 }
 
-// While the first panel is at work, the same rows of the next visit (at `next`) come into the
-// cache.
+// During the first panel the same rows of the next visit (at `next`) are prefetched.
 template <class T, int N, bool FETCH>
 inline INLINE void project_micro(const T* a, const T* b, int count, bool first, T* c,
                                  const T* next = nullptr, int64_t stride = 0) {
@@ -137,7 +137,7 @@ inline INLINE void project_few(const Centered<T>& x, int rows, int64_t cols, con
 template <class T, int N>
 void project_tail(const Centered<T>& x, int rows, int64_t cols, const T* tail, int columns,
                   int64_t ld, const double* bias, double* z, T* out, int64_t out_stride) {
-    thin<N>(x, x, rows, cols, tail, (columns + N - 1) / N, ld, z);
+    skinny_product<N>(x, x, rows, cols, tail, (columns + N - 1) / N, ld, z);
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < columns; j++)
             out[i * out_stride + j] = T(z[(j / N * rows + i) * N + j % N] + bias[j]);
@@ -162,50 +162,19 @@ void project(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift,
             narrow(w, y);
             store_part(out + i * out_stride + p, y, panelled - p);
         }
-    const auto rest = tail_width(tail_columns) == 2   ? project_tail<T, 2>
-                      : tail_width(tail_columns) == 4 ? project_tail<T, 4>
-                                                      : project_tail<T, GROUP>;
+    const auto tail_kernel = tail_width(tail_columns) == 2   ? project_tail<T, 2>
+                             : tail_width(tail_columns) == 4 ? project_tail<T, 4>
+                                                             : project_tail<T, GROUP>;
     double* const z = reinterpret_cast<double*>(c + PROJECT_ROWS * round_up(panelled, PANEL<T>));
     if (tail_columns)
-        rest(source, rows, cols, tail, tail_columns, ld, bias + panelled, z, out + panelled,
-             out_stride);
-}
-
-// Columns first .. first + RING_COLUMNS of a strip as a block of -1/2 g^2; what is not held is 0.
-template <class T>
-void ring_tile(const T* a, int64_t stride, int64_t size, int64_t first, const Block<T>& block) {
-    for (int r = 0; r < block.rows; r++) {
-        // Entry t of row r belongs to column r + 1 + t.
-        const T* const from = a + r * stride;
-        const int64_t shift = first - r - 1;
-        for (int64_t k = 0; k < RING_COLUMNS; k += W<T>) {
-            const int64_t t = k + shift;
-            Vec<T> g = {};
-            if (t >= 0 && t + W<T> <= size) {
-                g = load(from + t);
-            } else if (t > -W<T> && t < size) {
-                for (int l = 0; l < W<T>; l++)
-                    if (t + l >= 0 && t + l < size) g[l] = from[t + l];
-            }
-            store(block.at(r, k), g * g * T(-0.5));
-        }
-    }
+        tail_kernel(source, rows, cols, tail, tail_columns, ld, bias + panelled, z, out + panelled,
+                    out_stride);
 }
 
 template <class T>
-void ring_times(const T* a, int64_t stride, int rows, int64_t size, const T* v, int groups,
-                int64_t ld, const T* own, T* scratch, double* z, double* out, int64_t span) {
-    const Block<T> block{scratch, rows};
-    for (int64_t i = 0; i < int64_t(groups) * rows * GROUP; i++) z[i] = 0;
-    constexpr int K = MANY_REGISTERS ? 2 : 1;
-    for (int64_t first = 0; first < rows + size; first += RING_COLUMNS) {
-        ring_tile(a, stride, size, first, block);
-        for (int g = 0; g < groups; g++) {
-            all_dots<GROUP>(block, rows, 0, RING_COLUMNS, v + (g * ld + first) * GROUP,
-                            z + int64_t(g) * rows * GROUP, nullptr);
-            for (int64_t k = 0; k < RING_COLUMNS; k += K * W<T>)
-                outer<K>(block, own + int64_t(g) * rows * GROUP, k, span,
-                         out + int64_t(g) * GROUP * span + first, scratch);
-        }
-    }
+constexpr void fill_linear(LinearKernels<T>& table) {
+    table.tail_columns = tail_columns<T>;
+    table.project = project<T>;
+    table.project_scratch = project_scratch<T>;
+    table.times = times<T>;
 }

@@ -1,6 +1,13 @@
-#include <cmath>
+#include "lowd/moments.hpp"
 
-#include "drive.hpp"
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "instantiate.hpp"
+#include "lowd/levels.hpp"
+#include "operands.hpp"
+#include "scratch.hpp"
 
 namespace lowd {
 
@@ -50,7 +57,7 @@ void scatter(Matrix<const T> X, const double* weights, const double* mean, doubl
     constexpr int P = PANEL<T>, AREA = P * P, PACK = 64;
     const auto& kernel = kernels<T>();
     const int64_t n = X.rows, d = X.cols, panels = ceil_div(d, P);
-    const Parts<T> shift(mean, d);
+    const SplitShift<T> shift(mean, d);
     const std::vector<Tile> tiles = upper_triangle(panels);
     const int64_t count = int64_t(tiles.size());
 
@@ -118,8 +125,8 @@ double scatter_times(Matrix<const T> X, const double* weights, const double* mea
     const int64_t most = std::clamp<int64_t>((1 << 24) / area, 2, 32);
     const int64_t slab = round_up(std::max<int64_t>(ceil_div(n, most), 2 * rows), rows),
                   slabs = ceil_div(n, slab);
-    const Parts<T> shift(mean, d, scale);
-    const Buffer<T> columns = interleaved(V, 0, GROUP, ld);
+    const SplitShift<T> shift(mean, d, scale);
+    const Buffer<T> columns = interleave_columns(V, 0, GROUP, ld);
     Buffer<double> sums(slabs * area), totals(slabs, 0.0);
     Scratch<T> scratch(job, rows * (ld + groups * GROUP));
     Scratch<double> products(job, rows * (groups * GROUP + 1));

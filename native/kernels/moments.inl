@@ -39,10 +39,10 @@ void pack_columns(const T* x, int64_t stride, int64_t rows, int64_t cols, Shift<
 #pragma GCC unroll 8
             for (int l = 0; l < PANEL<T>; l += W<T>) {
                 const int64_t left = cols - j - l;
-                store(to + l, left > 0
-                                  ? shifted(load_part(x + i * stride + j + l, left), shift, j + l) *
-                                        factor[i]
-                                  : Vec<T>{});
+                store(to + l, left > 0 ? subtract_shift(load_part(x + i * stride + j + l, left),
+                                                        shift, j + l) *
+                                             factor[i]
+                                       : Vec<T>{});
             }
         }
 }
@@ -107,8 +107,8 @@ double scatter_times(const T* x, int64_t stride, int rows, int64_t cols, Shift<T
         for (int64_t k = cols / LINE<T> * LINE<T>; k < ld; k += W<T>)
             store(block.at(r, k), Vec<T>{});
     }
-    thin<GROUP>(Kept<T>{{{x, stride}, shift}, scale, block}, block, rows, cols, v, groups, ld, z,
-                squares);
+    skinny_product<GROUP>(CenteredStored<T>{{{x, stride}, shift}, scale, block}, block, rows, cols,
+                          v, groups, ld, z, squares);
     double total = 0;
     for (int r = 0; r < rows; r++) total += squares[r] * (weights ? weights[r] : 1.0);
     for (int g = 0; g < groups; g++)
@@ -124,4 +124,12 @@ double scatter_times(const T* x, int64_t stride, int rows, int64_t cols, Shift<T
                      out + int64_t(g) * GROUP * ld,
                      x + (rows + rows / 2) * stride + j / (K * W<T>)*rows * LINE<T>);
     return total;
+}
+
+template <class T>
+constexpr void fill_moments(MomentKernels<T>& table) {
+    table.column_sums = column_sums<T>;
+    table.pack_columns = pack_columns<T>;
+    table.scatter_tile = scatter_tile<T>;
+    table.scatter_times = scatter_times<T>;
 }

@@ -1,9 +1,16 @@
-#include <array>
-#include <cmath>
-#include <cstring>
-#include <utility>
+#include "lowd/pairwise.hpp"
 
-#include "drive.hpp"
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "instantiate.hpp"
+#include "lowd/buffer.hpp"
+#include "lowd/levels.hpp"
+#include "operands.hpp"
 
 namespace lowd {
 
@@ -71,7 +78,7 @@ public:
     void tile(int64_t i, int64_t j, bool mirror) const {
         constexpr int P = PANEL<T>;
         alignas(64) double tile[P * P];
-        alignas(64) T result[P * P], flipped[P * P];
+        alignas(64) T result[P * P], transposed[P * P];
         kernel_.pair_tile(measure_, params_[0], q_.panel(i), x_.panel(j), q_.rows.cols, tile);
         if (is_square(measure_) && kernel_.squares(tile, q_.norm(i), x_.norm(j), floor_))
             repair(i, j, tile);
@@ -79,12 +86,12 @@ public:
                             result);
         write(result, i, q_.lanes(i), j, x_.lanes(j));
         if (!mirror) return;
-        kernel_.flip(result, flipped);
-        write(flipped, j, x_.lanes(j), i, q_.lanes(i));
+        kernel_.transpose_tile(result, transposed);
+        write(transposed, j, x_.lanes(j), i, q_.lanes(i));
     }
 
 private:
-    // Close pairs again, from the differences: equal rows are at distance 0, near rows lose no
+    // Recomputes close pairs from the differences: equal rows have distance 0, near rows lose no
     // digits.
     void repair(int64_t i, int64_t j, double* tile) const {
         constexpr int P = PANEL<T>;
@@ -122,8 +129,8 @@ void pairwise(Matrix<const T> Q, Matrix<const T> X, Measure measure, std::span<c
     constexpr int64_t SIDE = 8;
     constexpr int64_t STRIP = SIDE * PANEL<T>;  // rows of Q that are packed together
     const bool truth = measure == Measure::jaccard;
-    const bool seen_from = is_square(measure) || measure == Measure::dot;
-    const Parts<T> shift(seen_from ? center : nullptr, X.cols);
+    const bool centered = is_square(measure) || measure == Measure::dot;
+    const SplitShift<T> shift(centered ? center : nullptr, X.cols);
     const Panels<T> x(X, shift, truth, job);
 
     // Many rows: each strip is packed by the thread that uses it, and no copy of Q is made.

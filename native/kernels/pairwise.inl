@@ -12,7 +12,8 @@ void pack_rows(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shif
                 v[i] = Vec<T>{};
                 if (r + i >= rows) continue;
                 const Vec<T> entry = load_part(x + (r + i) * stride + k, count);
-                v[i] = truth ? (entry != 0 ? spread(T(1)) : Vec<T>{}) : shifted(entry, shift, k);
+                v[i] = truth ? (entry != 0 ? spread(T(1)) : Vec<T>{})
+                             : subtract_shift(entry, shift, k);
             }
             transpose<T>(v);
 #pragma GCC unroll 16
@@ -104,16 +105,16 @@ void tile_of(const T* a, const T* b, int64_t cols, const Step& step, double* til
 }
 
 template <class T>
-void pair_tile(Measure measure, double power, const T* a, const T* b, int64_t cols, double* tile) {
+void pair_tile(Measure measure, double order, const T* a, const T* b, int64_t cols, double* tile) {
     switch (measure) {
         case Measure::manhattan:
         case Measure::laplacian: return tile_of(a, b, cols, Manhattan{}, tile);
         case Measure::chebyshev: return tile_of(a, b, cols, Chebyshev{}, tile);
         case Measure::hamming: return tile_of(a, b, cols, Hamming{}, tile);
         case Measure::minkowski:
-            if (power >= 1 && power <= 16 && power == int(power))
-                return tile_of(a, b, cols, WholePower{int(power)}, tile);
-            return tile_of(a, b, cols, AnyPower{power}, tile);
+            if (order >= 1 && order <= 16 && order == int(order))
+                return tile_of(a, b, cols, WholePower{int(order)}, tile);
+            return tile_of(a, b, cols, AnyPower{order}, tile);
         default: return tile_of(a, b, cols, Product{}, tile);
     }
 }
@@ -152,7 +153,7 @@ inline INLINE Wide square_root(Wide v) {
     for (int l = 0; l < W<double>; l++) v[l] = __builtin_sqrt(v[l]);
     return v;
 }
-inline INLINE Wide raised(Wide v, double p) {
+inline INLINE Wide power(Wide v, double p) {
     if (p >= 0 && p <= 64 && p == int(p)) {
         Wide result = spread(1.0);
         for (int n = int(p); n; n >>= 1, v *= v)
@@ -185,7 +186,7 @@ void pair_finish(Measure measure, const double* p, const double* tile, const dou
         case Measure::dot:
         case Measure::sqeuclidean: return each(tile, out, [=](Wide t, int, int) { return p0 * t; });
         case Measure::poly:
-            return each(tile, out, [=](Wide t, int, int) { return raised(p0 * t + p1, p2); });
+            return each(tile, out, [=](Wide t, int, int) { return power(p0 * t + p1, p2); });
         case Measure::sigmoid:
             return each(tile, out, [=](Wide t, int, int) { return tanh<T>(p0 * t + p1); });
         case Measure::euclidean:
@@ -198,7 +199,7 @@ void pair_finish(Measure measure, const double* p, const double* tile, const dou
         case Measure::manhattan:
         case Measure::chebyshev: return each(tile, out, [](Wide t, int, int) { return t; });
         case Measure::minkowski:
-            return each(tile, out, [=](Wide t, int, int) { return raised(t, 1 / p0); });
+            return each(tile, out, [=](Wide t, int, int) { return power(t, 1 / p0); });
         case Measure::hamming:
             return each(tile, out, [=](Wide t, int, int) { return t / double(cols); });
         case Measure::jaccard:
@@ -210,7 +211,7 @@ void pair_finish(Measure measure, const double* p, const double* tile, const dou
 }
 
 template <class T>
-void flip(const T* tile, T* flipped) {
+void transpose_tile(const T* tile, T* transposed) {
     Vec<T> v[W<T>];
     for (int i = 0; i < PANEL<T>; i += W<T>)
         for (int j = 0; j < PANEL<T>; j += W<T>) {
@@ -218,6 +219,16 @@ void flip(const T* tile, T* flipped) {
             for (int k = 0; k < W<T>; k++) v[k] = load(tile + (i + k) * PANEL<T> + j);
             transpose<T>(v);
 #pragma GCC unroll 16
-            for (int k = 0; k < W<T>; k++) store(flipped + (j + k) * PANEL<T> + i, v[k]);
+            for (int k = 0; k < W<T>; k++) store(transposed + (j + k) * PANEL<T> + i, v[k]);
         }
+}
+
+template <class T>
+constexpr void fill_pairwise(PairwiseKernels<T>& table) {
+    table.pack_rows = pack_rows<T>;
+    table.pair_tile = pair_tile<T>;
+    table.squares = squares<T>;
+    table.squared_distance = squared_distance<T>;
+    table.pair_finish = pair_finish<T>;
+    table.transpose_tile = transpose_tile<T>;
 }

@@ -1,6 +1,7 @@
 // Counting closer rows: tiles of half squared distances, compared with a row's thresholds.
 
-// tile (PANEL x PANEL) -= <a, b> over some features; it begins as half_a + half_b, if they are given.
+// tile (PANEL x PANEL) -= <a, b> over some features; it begins as half_a + half_b, if they are
+// given.
 inline void half_squares(const float* a, const float* b, const float* half_a, const float* half_b,
                          int64_t features, float* tile) {
     constexpr int P = PANEL<float>;
@@ -31,7 +32,7 @@ inline INLINE Tally tally(Tally count, Vec<float> a, Vec<float> b) {
     return count - (Tally)(a < b);
 #endif
 }
-inline INLINE int32_t summed(Tally t) {
+inline INLINE int32_t sum_of_tally(Tally t) {
     return int32_t(total_of<float>(__builtin_convertvector(t, Vec<float>)));
 }
 
@@ -49,10 +50,10 @@ inline void count_below(const float* row, int tiles, const float* low, const flo
                 surely = tally(surely, v, lo);
                 maybe = tally(maybe, v, hi);
             }
-        sure[q] = summed(surely);
-        perhaps[q] = summed(maybe);
+        sure[q] = sum_of_tally(surely);
+        perhaps[q] = sum_of_tally(maybe);
         if (perhaps[q]) continue;
-        for (int rest = 0; rest < q; rest++) sure[rest] = perhaps[rest] = 0;
+        for (int lower = 0; lower < q; lower++) sure[lower] = perhaps[lower] = 0;
         return;
     }
 }
@@ -71,4 +72,8 @@ inline int between(const float* row, int tiles, float low, float high, int32_t* 
     return found;
 }
 
-constexpr Ranking ranking{half_squares, count_below, between};
+constexpr void fill_ranks(RankKernels& table) {
+    table.half_squares = half_squares;
+    table.count_below = count_below;
+    table.between = between;
+}

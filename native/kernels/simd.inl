@@ -11,8 +11,8 @@ constexpr int BYTES = 16;
 #endif
 constexpr bool MANY_REGISTERS = BYTES == 64;  // 32 instead of 16
 
-// Sums live in registers only if every step is inlined; the compiler's own measure gives up too
-// early.
+// Sums live in registers only if every step is inlined; the compiler's own heuristic gives up
+// too early.
 #define INLINE __attribute__((always_inline))
 
 template <class T>
@@ -98,7 +98,7 @@ inline INLINE Vec<T> spread(T x) {
 }
 
 // Keeps a loaded vector in its register: GCC would rather load it again for each use, and loads are
-// the narrow gate.
+// the bottleneck.
 template <class V>
 inline INLINE void pin(V& v) {
 #if defined(__AVX512F__)
@@ -160,11 +160,11 @@ inline INLINE void add_to(double* sums, Vec<T> v) {
 
 // ---- Shuffles of a and b by bit H of the lane l: clear, set ----
 template <int H, class V, size_t... L>  // a[l], b[l]
-inline INLINE V kept(V a, V b, std::index_sequence<L...>) {
+inline INLINE V select_lanes(V a, V b, std::index_sequence<L...>) {
     return __builtin_shufflevector(a, b, int(L & H ? sizeof...(L) + L : L)...);
 }
 template <int H, class V, size_t... L>  // a[l^H], b[l^H]
-inline INLINE V crossed(V a, V b, std::index_sequence<L...>) {
+inline INLINE V swap_lanes(V a, V b, std::index_sequence<L...>) {
     return __builtin_shufflevector(a, b, int(L & H ? sizeof...(L) + (L ^ H) : L ^ H)...);
 }
 template <int H, class V, size_t... L>  // a[l], b[l^H]
@@ -176,7 +176,7 @@ inline INLINE V upper_pair(V a, V b, std::index_sequence<L...>) {
     return __builtin_shufflevector(a, b, int(L & H ? sizeof...(L) + L : L ^ H)...);
 }
 
-// W x W, in registers.
+// Transposes W x W entries in registers.
 template <class T, int H = 1>
 inline INLINE void transpose(Vec<T>* r) {
     if constexpr (H < W<T>) {
@@ -202,11 +202,11 @@ inline INLINE Vec<T> sums(Vec<T>* v) {
     } else if constexpr (M > 1) {
 #pragma GCC unroll 16
         for (int i = 0; i < M / 2; i++)
-            v[i] =
-                kept<H>(v[2 * i], v[2 * i + 1], lanes) + crossed<H>(v[2 * i], v[2 * i + 1], lanes);
+            v[i] = select_lanes<H>(v[2 * i], v[2 * i + 1], lanes) +
+                   swap_lanes<H>(v[2 * i], v[2 * i + 1], lanes);
         return sums<T, M / 2, 2 * H>(v);
     } else {
-        v[0] += crossed<H>(v[0], v[0], lanes);
+        v[0] += swap_lanes<H>(v[0], v[0], lanes);
         return sums<T, 1, 2 * H>(v);
     }
 }
@@ -216,9 +216,9 @@ inline INLINE T total_of(Vec<T> v) {
 }
 
 template <class T>
-inline INLINE Vec<T> shifted(Vec<T> x, Shift<T> s, int64_t k) {
-    x -= load(s.head + k);
-    if constexpr (sizeof(T) == 4) x -= load(s.rest + k);  // in float64 the head is the whole shift
+inline INLINE Vec<T> subtract_shift(Vec<T> x, Shift<T> s, int64_t k) {
+    x -= load(s.high + k);
+    if constexpr (sizeof(T) == 4) x -= load(s.low + k);  // in float64 the high part is all
     return x;
 }
 
@@ -233,7 +233,7 @@ inline INLINE Wide exponent(Wide n) {
 struct Power {
     Wide fraction, low, high;  // e^x = (1 + fraction) low high
 };
-// Taylor's series on |r| <= ln(2)/2: the rest after r^13 is below 1e-17, after r^7 below 1e-8.
+// Taylor's series on |r| <= ln(2)/2: the remainder after r^13 is below 1e-17, after r^7 below 1e-8.
 template <class T>
 inline INLINE Power exp_parts(Wide x) {
     x = x < -746.0 ? spread(-746.0) : x;  // underflows to 0

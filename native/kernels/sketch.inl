@@ -1,4 +1,4 @@
-// Fast random projections: Walsh-Hadamard transform and sparse matrices.
+// Fast random projections: Walsh-Hadamard hadamard_row and sparse matrices.
 
 // Butterflies between 2^LOG vectors that lie `step` entries apart.
 template <int LOG, class T>
@@ -17,7 +17,7 @@ template <class T, int H = 1, size_t... L>
 inline INLINE Vec<T> lane_butterflies(Vec<T> v, std::index_sequence<L...> lanes) {
     if constexpr (H < W<T>) {
         constexpr Vec<T> sign = {(L & H ? T(-1) : T(1))...};
-        return lane_butterflies<T, 2 * H>(crossed<H>(v, v, lanes) + v * sign, lanes);
+        return lane_butterflies<T, 2 * H>(swap_lanes<H>(v, v, lanes) + v * sign, lanes);
     } else {
         return v;
     }
@@ -53,7 +53,7 @@ inline INLINE void first_pass(const T* x, const T* signs, int64_t cols, T* row, 
     }
 }
 template <class T>
-void transform(const T* x, const T* signs, int64_t cols, T* row, int64_t size) {
+void hadamard_row(const T* x, const T* signs, int64_t cols, T* row, int64_t size) {
     if (size < 8 * W<T>) {  // too short for vectors
         for (int64_t j = 0; j < size; j++) row[j] = j < cols ? x[j] * signs[j] : T(0);
         for (int64_t h = 1; h < size; h *= 2)
@@ -78,7 +78,7 @@ void hadamard(const T* x, int64_t stride, int rows, int64_t cols, const T* signs
               const int64_t* picks, int64_t k, int64_t padded, T scale, T* scratch, T* out,
               int64_t out_stride) {
     for (int i = 0; i < rows; i++) {
-        transform(x + i * stride, signs, cols, scratch, padded);
+        hadamard_row(x + i * stride, signs, cols, scratch, padded);
         T* const to = out + i * out_stride;
         for (int64_t j = 0; j < k; j++) to[j] = scale * scratch[picks[j]];
     }
@@ -119,4 +119,11 @@ void sparse_project(const T* x, int64_t stride, int rows, int64_t cols, const in
                 store_part(out + (n * W<T> + i) * out_stride + c, sum[n][i], count);
         }
     }
+}
+
+template <class T>
+constexpr void fill_sketch(SketchKernels<T>& table) {
+    table.hadamard = hadamard<T>;
+    table.sparse_project = sparse_project<T>;
+    table.sparse_rows = LINE<T>;
 }

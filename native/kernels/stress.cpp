@@ -1,9 +1,14 @@
 #include "lowd/stress.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
+#include <vector>
 
-#include "drive.hpp"
+#include "instantiate.hpp"
+#include "lowd/buffer.hpp"
+#include "lowd/levels.hpp"
+#include "scratch.hpp"
 
 namespace lowd {
 
@@ -20,9 +25,9 @@ Buffer<double> columns_of(Matrix<const double> Y, int64_t ld) {
 // work(first, last, worker, moved, sums) for blocks of rows with equally many later ones. moved: k
 // columns, `ld` apart, that it adds to; they are zeros from `first` on.
 template <class F>
-Stress in_blocks(Matrix<double> moved, int64_t ld, Job& job, F&& work) {
+Stress sum_over_blocks(Matrix<double> moved, int64_t ld, Job& job, F&& work) {
     const int64_t n = moved.rows, k = moved.cols, width = k * ld;
-    // As many blocks as have room: each has its own sums of what its rows do to later ones.
+    // As many blocks as memory allows: each has its own sums for its rows and later ones.
     const int64_t blocks = std::clamp<int64_t>(n / (8 * k), 1, 64);
     std::vector<int64_t> edges(size_t(blocks) + 1, n);
     for (int64_t b = 0; b < blocks; b++)
@@ -65,28 +70,29 @@ Stress in_blocks(Matrix<double> moved, int64_t ld, Job& job, F&& work) {
     return all;
 }
 
-// Pairs of float32 targets in float32, sums in float64. The map is brought to a size of 1 by a power
-// of two. Nothing where float32 has no room for that, or for the squares of the targets.
-std::optional<Stress> narrow(Matrix<const float> targets, Matrix<const double> Y,
-                             Matrix<double> moved, Job& job) {
+// Pairs of float32 disparities in float32, sums in float64. The embedding is scaled to a size of 1
+// by a power of two. Nothing where that, or the squares of the disparities, are out of the range of
+// float32.
+std::optional<Stress> guttman_float32(Matrix<const float> disparities, Matrix<const double> Y,
+                                      Matrix<double> moved, Job& job) {
     const int64_t n = Y.rows, k = Y.cols, ld = round_up(n, 16) + 16;
     double most = 0;
     for (int64_t i = 0; i < n; i++)
         for (int64_t c = 0; c < k; c++) most = std::max(most, std::abs(Y.row(i)[c]));
     if (!(most > 0x1p-100 && most < 0x1p100)) return {};
     const double scale = std::exp2(-std::ilogb(most));
-    Buffer<float> y(2 * k * ld, 0.0f);  // heads, and what they leave
+    Buffer<float> y(2 * k * ld, 0.0f);  // high and low parts
     for (int64_t i = 0; i < n; i++)
         for (int64_t c = 0; c < k; c++) {
-            const double place = Y.row(i)[c] * scale;
-            y[c * ld + i] = float(place);
-            y[(k + c) * ld + i] = float(place - double(float(place)));
+            const double v = Y.row(i)[c] * scale;
+            y[c * ld + i] = float(v);
+            y[(k + c) * ld + i] = float(v - double(float(v)));
         }
-    Stress found = in_blocks(moved, ld, job, [&](int64_t first, int64_t last, int, double* part,
-                                                 double* sums) {
-        level().scaling.narrow_guttman(targets.data, targets.stride, float(scale), first, last, n,
-                                       y.get(), ld, int(k), part, sums);
-    });
+    Stress found = sum_over_blocks(
+        moved, ld, job, [&](int64_t first, int64_t last, int, double* part, double* sums) {
+            level().stress.guttman_float32(disparities.data, disparities.stride, float(scale),
+                                           first, last, n, y.get(), ld, int(k), part, sums);
+        });
     if (!std::isfinite(found.stress)) return {};
     for (int64_t i = 0; i < n; i++)
         for (int64_t c = 0; c < k; c++) moved.row(i)[c] /= scale;
@@ -97,43 +103,44 @@ std::optional<Stress> narrow(Matrix<const float> targets, Matrix<const double> Y
 }  // namespace
 
 template <class T>
-Stress guttman(Matrix<const T> targets, const Matrix<const T>* weights, Matrix<const double> Y,
+Stress guttman(Matrix<const T> disparities, const Matrix<const T>* weights, Matrix<const double> Y,
                Matrix<double> moved, Job& job) {
-    constexpr int64_t MANY = 1000;  // fewer take no time worth a digit
+    constexpr int64_t MAX_FLOAT64_ROWS = 1000;  // float64 takes no time worth mentioning
     const int k = int(Y.cols);
     if constexpr (sizeof(T) == 4)
-        if (!weights && k <= 3 && Y.rows > MANY)
-            if (const auto found = narrow(targets, Y, moved, job)) return *found;
+        if (!weights && k <= 3 && Y.rows > MAX_FLOAT64_ROWS)
+            if (const auto found = guttman_float32(disparities, Y, moved, job)) return *found;
     const int64_t n = Y.rows, ld = round_up(n, 8);
     const Buffer<double> y = columns_of(Y, ld);
     Scratch<double> own(job, 2 * k);
-    return in_blocks(moved, ld, job, [&](int64_t first, int64_t last, int worker, double* part,
-                                         double* sums) {
-        kernels<T>().guttman(targets.data, targets.stride, weights ? weights->data : nullptr,
-                             weights ? weights->stride : 0, first, last, n, y.get(), ld, k,
-                             own[worker], part, sums);
-    });
+    return sum_over_blocks(
+        moved, ld, job, [&](int64_t first, int64_t last, int worker, double* part, double* sums) {
+            kernels<T>().guttman(disparities.data, disparities.stride,
+                                 weights ? weights->data : nullptr, weights ? weights->stride : 0,
+                                 first, last, n, y.get(), ld, k, own[worker], part, sums);
+        });
 }
-#define INSTANTIATE(T)                                                              \
+#define INSTANTIATE(T)                                                                     \
     template Stress guttman(Matrix<const T>, const Matrix<const T>*, Matrix<const double>, \
                             Matrix<double>, Job&);
 LOWD_FOR_FLOATS(INSTANTIATE)
 
-void locate(Matrix<const double> targets, const Matrix<const double>* weights,
-            Matrix<const double> A, int most, double tol, Matrix<double> Y, double* stress,
-            Job& job) {
+void optimize_new_points_stress(Matrix<const double> dissimilarities,
+                                const Matrix<const double>* weights, Matrix<const double> A,
+                                int max_iter, double tol, Matrix<double> Y, double* stress,
+                                Job& job) {
     const int64_t ld = round_up(A.rows, 8);
     const int k = int(A.cols);
-    const Buffer<double> anchors = columns_of(A, ld);
-    constexpr int64_t TOGETHER = 4;
-    const int64_t blocks = ceil_div(Y.rows, TOGETHER);
+    const Buffer<double> fixed = columns_of(A, ld);
+    constexpr int64_t BLOCK = 4;
+    const int64_t blocks = ceil_div(Y.rows, BLOCK);
     Scratch<double> scratch(job, 2 * k);
     job.expect(blocks);
     job.parallel(blocks, [&](int64_t b, int worker) {
-        for (int64_t i = b * TOGETHER; i < std::min(Y.rows, (b + 1) * TOGETHER); i++)
-            stress[i] = level().scaling.locate(targets.row(i), weights ? weights->row(i) : nullptr,
-                                               A.rows, anchors.get(), ld, k, most, tol,
-                                               scratch[worker], Y.row(i));
+        for (int64_t i = b * BLOCK; i < std::min(Y.rows, (b + 1) * BLOCK); i++)
+            stress[i] = level().stress.optimize_point(
+                dissimilarities.row(i), weights ? weights->row(i) : nullptr, A.rows, fixed.get(),
+                ld, k, max_iter, tol, scratch[worker], Y.row(i));
     });
 }
 

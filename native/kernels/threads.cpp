@@ -15,9 +15,9 @@ namespace lowd {
 
 namespace {
 
-constexpr int MOST_THREADS = 256;
-constexpr auto SPIN = std::chrono::microseconds(20);  // a sleeping thread needs ~50 us to wake
-constexpr auto QUIET = std::chrono::milliseconds(50);
+constexpr int MAX_THREADS = 256;
+constexpr auto SPIN_TIME = std::chrono::microseconds(20);  // a sleeping thread takes ~50 us to wake
+constexpr auto REPORT_INTERVAL = std::chrono::milliseconds(50);
 
 void pause_cpu() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -29,7 +29,7 @@ void pause_cpu() {
 
 template <class F>
 bool spin_until(F ready) {
-    const auto end = std::chrono::steady_clock::now() + SPIN;
+    const auto end = std::chrono::steady_clock::now() + SPIN_TIME;
     do {
         for (int i = 0; i < 64; i++) {
             if (ready()) return true;
@@ -63,7 +63,7 @@ public:
             failed_ = true;
         }
     }
-    void settle() {
+    void rethrow() {
         if (error_) std::rethrow_exception(error_);
         if (job_.stopped_) throw Cancelled();
     }
@@ -87,8 +87,8 @@ public:
     bool enter() { return !busy_.exchange(true, std::memory_order_acquire); }
     void leave() { busy_.store(false, std::memory_order_release); }
 
-    // The caller works too. A helper that wakes too late to find a seat is not waited for: a short
-    // job never pays for it.
+    // The caller works too. A helper that wakes after all blocks are done gets no seat and is not
+    // waited for: a short job never pays for it.
     void run(Team& team, int helpers) {
         grow(helpers);
         {
@@ -105,10 +105,10 @@ public:
         }
         if (spin_until([&] { return seated_.load(std::memory_order_acquire) == 0; })) return;
         std::unique_lock lock(lock_);
-        rest_.wait(lock, [&] { return seated_.load(std::memory_order_acquire) == 0; });
+        all_left_.wait(lock, [&] { return seated_.load(std::memory_order_acquire) == 0; });
     }
 
-    // For whoever has entered and will not leave: from now on every job runs in its caller.
+    // For a caller that has entered and will not leave: from now on every job runs in its caller.
     void close() {
         {
             std::scoped_lock lock(lock_);
@@ -145,13 +145,13 @@ private:
             {
                 std::scoped_lock lock(lock_);
                 seated_.fetch_sub(1, std::memory_order_release);
-                rest_.notify_one();
+                all_left_.notify_one();
             }
         }
     }
 
     std::mutex lock_;
-    std::condition_variable wake_, rest_;
+    std::condition_variable wake_, all_left_;
     std::vector<std::thread> threads_;
     Team* team_ = nullptr;
     int taken_ = 0;
@@ -161,13 +161,13 @@ private:
 };
 
 // Owns the pool of this process. A forked child has no threads: there the parent's pool is
-// forgotten (its locks may be held by threads that no longer exist) and a new one is made on
+// abandoned (its locks may be held by threads that no longer exist) and a new one is made on
 // demand.
-class Home {
+class PoolOwner {
 public:
-    static Home& instance() {
-        static Home home;
-        return home;
+    static PoolOwner& instance() {
+        static PoolOwner owner;
+        return owner;
     }
     Pool& pool() {
         Pool* pool = pool_.load(std::memory_order_acquire);
@@ -178,7 +178,7 @@ public:
     }
     // At exit a daemon thread of Python may still be inside a job, or start one: the pool is
     // closed, but never deleted.
-    ~Home() {
+    ~PoolOwner() {
 // Windows has ended the threads already; joining them under the loader lock would hang.
 #if !defined(_WIN32)
         Pool* pool = pool_.load();
@@ -187,36 +187,36 @@ public:
     }
 
 private:
-    Home() {
+    PoolOwner() {
 #if !defined(_WIN32)
         pthread_atfork(nullptr, nullptr, [] {
-            Home& home = instance();
-            home.forgotten_ = home.pool_.exchange(nullptr);
+            PoolOwner& owner = instance();
+            owner.abandoned_ = owner.pool_.exchange(nullptr);
         });
 #endif
     }
     std::atomic<Pool*> pool_{nullptr};
-    Pool* forgotten_ = nullptr;  // keeps the parent's pool reachable, so that it is no leak
+    Pool* abandoned_ = nullptr;  // keeps the parent's pool reachable, so that it is no leak
 };
 
 }  // namespace
 
 Job::Job(int threads, Monitor* monitor)
-    : threads_(std::clamp(threads, 1, MOST_THREADS)), monitor_(monitor) {}
+    : threads_(std::clamp(threads, 1, MAX_THREADS)), monitor_(monitor) {}
 
 void Job::poll() {
     const auto now = std::chrono::steady_clock::now();
-    if (now - heard_ < QUIET) return;
-    // Never of 0: whoever listens may divide by it.
+    if (now - reported_ < REPORT_INTERVAL) return;
+    // Never of 0: the callback may divide by it.
     if (!monitor_->proceed(done_, std::max<int64_t>({total_, done_, 1}))) stopped_ = true;
-    heard_ = std::chrono::steady_clock::now();
+    reported_ = std::chrono::steady_clock::now();
 }
 
 void Job::run(int64_t blocks, Call call, void* body, int64_t weight) {
     if (blocks <= 0) return;
     Team team(*this, blocks, call, body, weight);
     const int helpers = int(std::min<int64_t>(threads_, blocks)) - 1;
-    Pool* pool = helpers > 0 ? &Home::instance().pool() : nullptr;
+    Pool* pool = helpers > 0 ? &PoolOwner::instance().pool() : nullptr;
     if (pool && pool->enter()) {
         struct Exit {
             Pool* pool;
@@ -226,7 +226,7 @@ void Job::run(int64_t blocks, Call call, void* body, int64_t weight) {
     } else {
         team.work(0);
     }
-    team.settle();
+    team.rethrow();
 }
 
 }  // namespace lowd

@@ -3,37 +3,30 @@
 using namespace lowd;
 using namespace lowd::test;
 
-TEST(levels_are_listed) {
-    CHECK(!levels().empty() && levels().front() == "base");
-    const char* wanted = std::getenv("LOWD_CPU_LEVEL");
-    for (const auto& name : levels())
-        if (wanted && name == wanted) CHECK(name == level().name);
-}
-
-TEST(scan_finds_the_first) {
+TEST(find_nonfinite_finds_the_first) {
     both_types([](auto zero) {
         using T = decltype(zero);
         for (auto [n, d] : {std::pair{1, 1}, {7, 31}, {100, 33}, {3000, 100}}) {
             auto X = Data<T>::random(n, d);
             for (int threads : {1, 2, 5}) {
                 Job job(threads);
-                CHECK(scan(X.in(), job).row == -1);
+                CHECK(find_nonfinite(X.in(), job).row == -1);
             }
             X(n - 1, d - 1) = std::numeric_limits<T>::quiet_NaN();
             X(n / 2, d / 3) = -std::numeric_limits<T>::infinity();
             for (int threads : {1, 2, 5}) {
                 Job job(threads);
-                const Place at = scan(X.in(), job);
+                const Position at = find_nonfinite(X.in(), job);
                 const bool last = n == 1;
                 CHECK(at.row == (last ? 0 : n / 2) && at.col == (last ? 0 : d / 3));
             }
-            X(0, 0) = std::numeric_limits<T>::max();  // large, but finite: still the other place
+            X(0, 0) = std::numeric_limits<T>::max();  // large, but finite: still the other entry
             Job job(2);
-            if (n > 1) CHECK(scan(X.in(), job).row == n / 2);
+            if (n > 1) CHECK(find_nonfinite(X.in(), job).row == n / 2);
         }
     });
     Job job(2);
-    CHECK(scan(Data<float>(0, 5).in(), job).row == -1);
+    CHECK(find_nonfinite(Data<float>(0, 5).in(), job).row == -1);
 }
 
 TEST(symmetry_finds_all_extremes) {
@@ -65,11 +58,11 @@ TEST(symmetry_finds_all_extremes) {
                                       A(s.asymmetry_at.col, s.asymmetry_at.row))) == gap);
                 CHECK(double(A(s.smallest_at.row, s.smallest_at.col)) == smallest);
                 CHECK(std::abs(double(A(s.diagonal_at, s.diagonal_at))) == diagonal &&
-                      s.bad.row == -1);
+                      s.nonfinite_at.row == -1);
             }
             A(n / 3, n - 1) = std::numeric_limits<T>::quiet_NaN();
             const Symmetry s = symmetry(A.in(), job);
-            CHECK(s.bad.row == n / 3 && s.bad.col == n - 1);
+            CHECK(s.nonfinite_at.row == n / 3 && s.nonfinite_at.col == n - 1);
         }
     });
 }

@@ -22,7 +22,7 @@ bool same(const Found& a, const Found& b) {
     return test::same(a.ids, b.ids) && test::same(a.distances, b.distances);
 }
 
-// All distances in float64, sorted by (distance, number).
+// All distances in float64, sorted by (distance, index).
 template <class T>
 Found brute(const Data<T>& Q, const Data<T>& X, int64_t k, bool among) {
     Found found(Q.rows, k);
@@ -43,14 +43,14 @@ Found brute(const Data<T>& Q, const Data<T>& X, int64_t k, bool among) {
     return found;
 }
 
-// The filter's sight of rows: the first m coordinates in a random orthonormal basis.
-struct Sight {
+// The projections for the filter: the first m coordinates in a random orthonormal basis.
+struct RandomProjection {
     int64_t cols, features;
     std::vector<double> center, basis;
     double scale = 1, error = 0;
 
     template <class T>
-    Sight(const Data<T>& X, int64_t m, bool rotate) : cols(X.cols), features(m) {
+    RandomProjection(const Data<T>& X, int64_t m, bool rotate) : cols(X.cols), features(m) {
         center.assign(size_t(cols), 0.0);
         double largest = 1e-300;
         for (int64_t j = 0; j < cols; j++) {
@@ -62,7 +62,7 @@ struct Sight {
         error = 1.01 * 0x1p-24 + (rotate ? double(cols) * 0x1p-50 : 0);
         const Data<double> noise = Data<double>::random(m, cols, 0, 77);
         basis.assign(size_t(m * cols), 0.0);
-        for (int64_t q = 0; q < m; q++) {  // Gram and Schmidt, twice
+        for (int64_t q = 0; q < m; q++) {  // Gram-Schmidt, twice
             double* const v = &basis[size_t(q * cols)];
             for (int64_t j = 0; j < cols; j++) v[j] = rotate ? noise(q, j) : double(q == j);
             for (int round = 0; round < 2; round++)
@@ -88,19 +88,19 @@ struct Sight {
             }
         return Z;
     }
-    Frame frame() const { return {center.data(), scale, error}; }
+    Projection projection() const { return {center.data(), scale, error}; }
 };
 
 constexpr Metric EUCLIDEAN{true, 1, 1};
 
 template <class T>
-Found joined(const Data<T>& X, int64_t k, int64_t m, bool rotate, int threads) {
-    const Sight sight(X, m, rotate);
-    const Data<float> Z = sight(X);
+Found self_join(const Data<T>& X, int64_t k, int64_t m, bool rotate, int threads) {
+    const RandomProjection project(X, m, rotate);
+    const Data<float> Z = project(X);
     Job job(threads);
-    const Finder<T> finder(X.in(), Z.in(), sight.frame(), job);
+    const NeighborIndex<T> index(X.in(), Z.in(), project.projection(), job);
     Found found(X.rows, k);
-    finder.join(EUCLIDEAN, found.ids.out(), found.distances.out(), job);
+    index.join(EUCLIDEAN, found.ids.out(), found.distances.out(), job);
     return found;
 }
 
@@ -130,12 +130,11 @@ std::vector<Data<T>> awkward_sets() {
     for (int64_t d : {1, 2, 3, 5, 9, 20}) add(800, d, [&](auto i, auto j) { return g(i, j); });
     add(2, 3, [&](auto i, auto j) { return g(i, j); });
     add(31, 4, [&](auto i, auto j) { return g(i, j); });
-    add(800, 20, [&](auto i, auto j) { return g(i % 40, j); });  // copies
+    add(800, 20, [&](auto i, auto j) { return g(i % 40, j); });  // duplicates
     add(800, 8, [](auto, auto) { return 3.0; });  // all equal
     add(800, 6, [&](auto i, auto j) { return std::floor(g(i, j)); });  // ties
     add(900, 3, [](auto i, auto j) { return double(j == 0 ? i % 30 : j == 1 ? i / 30 : 0); });
-    for (double offset : {1e3, 1e6})
-        add(800, 10, [&](auto i, auto j) { return offset + g(i, j); });
+    for (double offset : {1e3, 1e6}) add(800, 10, [&](auto i, auto j) { return offset + g(i, j); });
     add(800, 10, [&](auto i, auto j) { return i == 500 ? 1e6 : g(i, j); });  // an outlier
     for (double scale : {1e-30, 1e30}) add(800, 7, [&](auto i, auto j) { return scale * g(i, j); });
     for (double tight : {1e-2, 3e-3, 1e-4, 1e-7})  // clusters far from the middle
@@ -153,16 +152,16 @@ void agrees_with_brute_force() {
             if (k >= X.rows) continue;
             const Found expected = brute(X, X, k, true);
             for (const int64_t m : {X.cols, (X.cols + 1) / 2}) {
-                const Found found = joined(X, k, m, m < X.cols || k > 1, 1);
+                const Found found = self_join(X, k, m, m < X.cols || k > 1, 1);
                 CHECK(agree(found, expected));
-                CHECK(same(found, joined(X, k, m, m < X.cols || k > 1, 2)));
-                if (k > 1) CHECK(same(found, joined(X, k, m, true, 5)));
+                CHECK(same(found, self_join(X, k, m, m < X.cols || k > 1, 2)));
+                if (k > 1) CHECK(same(found, self_join(X, k, m, true, 5)));
             }
-            // Every pair, without a filter: the same bits.
+            // Brute force: the same bits.
             Found direct(X.rows, k);
             Job job(2);
             nearest(X.in(), X.in(), true, EUCLIDEAN, direct.ids.out(), direct.distances.out(), job);
-            CHECK(same(direct, joined(X, k, X.cols, true, 2)));
+            CHECK(same(direct, self_join(X, k, X.cols, true, 2)));
         }
     }
 }
@@ -179,14 +178,14 @@ TEST(neighbors_of_new_rows) {
         for (const auto& [d, k] : {std::pair{2, 9}, {11, 9}, {11, 70}}) {
             const auto X = Data<T>::random(1100, d), Q = Data<T>::random(500, d, 0.3, 5);
             const Found expected = brute(Q, X, k, false);
-            const Sight sight(X, (d + 1) / 2, true);
-            const Data<float> Z = sight(X), ZQ = sight(Q);
+            const RandomProjection project(X, (d + 1) / 2, true);
+            const Data<float> Z = project(X), ZQ = project(Q);
             for (int threads : {1, 2, 5}) {
                 Job job(threads);
-                const Finder<T> finder(X.in(), Z.in(), sight.frame(), job);
+                const NeighborIndex<T> index(X.in(), Z.in(), project.projection(), job);
                 Found found(Q.rows, k), direct(Q.rows, k);
-                finder.query(Q.in(), ZQ.in(), EUCLIDEAN, found.ids.out(), found.distances.out(),
-                             job);
+                index.query(Q.in(), ZQ.in(), EUCLIDEAN, found.ids.out(), found.distances.out(),
+                            job);
                 CHECK(agree(found, expected));
                 nearest(Q.in(), X.in(), false, EUCLIDEAN, direct.ids.out(), direct.distances.out(),
                         job);
@@ -201,51 +200,51 @@ TEST(neighbors_of_new_rows) {
     });
 }
 
-// Near groups, then neighbors of neighbors, then all: ends where all at once does, and nothing is
-// taken twice. Pairs that have been joined need no second look.
-TEST(neighbors_in_parts) {
+// Near groups, then NN-descent, then all pairs: ends with the lists of all pairs at once, and
+// nothing is inserted twice. Pairs that have been self_join are not compared again.
+TEST(candidate_lists_are_improved_in_parts) {
     both_types([](auto t) {
         using T = decltype(t);
         const auto X = Data<T>::random(2500, 6);
-        const Sight sight(X, 6, true);
-        const Data<float> Z = sight(X);
+        const RandomProjection project(X, 6, true);
+        const Data<float> Z = project(X);
         Job job(2), five(5);
-        const Finder<T> finder(X.in(), Z.in(), sight.frame(), job);
-        Data<float> middles(finder.groups(), finder.coordinates());
-        finder.middles(middles.out());
-        Found near(finder.groups(), 3);
-        nearest(middles.in(), middles.in(), true, EUCLIDEAN, near.ids.out(), near.distances.out(),
-                job);
+        const NeighborIndex<T> index(X.in(), Z.in(), project.projection(), job);
+        Data<float> centroids(index.groups(), index.coordinates());
+        index.centroids(centroids.out());
+        Found near(index.groups(), 3);
+        nearest(centroids.in(), centroids.in(), true, EUCLIDEAN, near.ids.out(),
+                near.distances.out(), job);
         const Matrix<const int32_t> groups = near.ids.in();
         for (const int64_t k : {7, 15, 32, 40}) {
-            Drafts<T> drafts(finder, EUCLIDEAN, k, job), again(finder, EUCLIDEAN, k, five),
-                forgetful(finder, EUCLIDEAN, k, job);
-            const auto now = [&](Drafts<T>& made) {
+            CandidateLists<T> lists(index, EUCLIDEAN, k, job), again(index, EUCLIDEAN, k, five),
+                forgetful(index, EUCLIDEAN, k, job);
+            const auto now = [&](CandidateLists<T>& made) {
                 Found found(X.rows, k);
                 made.copy_to(found.ids.out(), found.distances.out(), job);
                 return found;
             };
-            drafts.join(groups, job);
+            lists.join(groups, job);
             again.join(groups, five);
             forgetful.join(groups, job);
-            const Found expected = joined(X, k, 6, true, 1), before = now(drafts);
+            const Found expected = self_join(X, k, 6, true, 1), before = now(lists);
             CHECK(same(before, now(again)));
             CHECK(!same(before, expected));
-            drafts.polish(groups, 2, job);
-            again.polish(groups, 2, five);
-            forgetful.polish({groups.data, groups.rows, 0, groups.stride}, 2, job);
-            CHECK(same(now(drafts), now(again)));
-            if (k <= 32) CHECK(same(now(drafts), now(forgetful)));  // long lists learn late
-            CHECK(!same(now(drafts), before));
-            CHECK(drafts.open(job) > 0);
-            drafts.join(job);
-            CHECK(same(now(drafts), expected));
+            lists.nn_descent(groups, 2, job);
+            again.nn_descent(groups, 2, five);
+            forgetful.nn_descent({groups.data, groups.rows, 0, groups.stride}, 2, job);
+            CHECK(same(now(lists), now(again)));
+            if (k <= 32) CHECK(same(now(lists), now(forgetful)));  // limits of long lists lag
+            CHECK(!same(now(lists), before));
+            CHECK(lists.unpruned_fraction(job) > 0);
+            lists.join(job);
+            CHECK(same(now(lists), expected));
         }
     });
 }
 
-// A short list takes what is nearer than its last, once; ties are ordered by number.
-TEST(entries_take_their_place_in_a_list) {
+// A short list takes what is nearer than its last, once; ties are ordered by index.
+TEST(entries_are_inserted_in_order) {
     for (const int64_t k : {1, 2, 7, 8, 15, 16, 31, 32}) {
         const int64_t front = list_front(k);
         std::vector<double> d(size_t(front + k), HUGE_VAL);
@@ -257,8 +256,7 @@ TEST(entries_take_their_place_in_a_list) {
             const int step = offer % 3 ? offer : offer / 3;  // every third comes again
             const double distance = step % 2 ? (step * 37) % 101 / 10 : std::sin(step);
             const std::pair<double, int32_t> entry{distance, (step * 7) % 200};
-            const bool there =
-                std::find(expected.begin(), expected.end(), entry) != expected.end();
+            const bool there = std::find(expected.begin(), expected.end(), entry) != expected.end();
             if (!there) expected.push_back(entry);
             std::sort(expected.begin(), expected.end());
             bool fits = !there;
@@ -266,8 +264,8 @@ TEST(entries_take_their_place_in_a_list) {
                 fits &= expected.back() != entry;
                 expected.pop_back();
             }
-            right &= level().search.place(&d[size_t(front)], &n[size_t(front)], k, entry.first,
-                                          entry.second) == fits;
+            right &= level().search.insert_sorted(&d[size_t(front)], &n[size_t(front)], k,
+                                                  entry.first, entry.second) == fits;
             for (size_t q = 0; q < expected.size(); q++)
                 right &= d[size_t(front) + q] == expected[q].first &&
                          n[size_t(front) + q] == expected[q].second;
@@ -281,14 +279,14 @@ TEST(neighbors_stop_when_asked) {
         bool proceed(int64_t, int64_t) override { return false; }
     } never;
     const auto X = Data<float>::random(20000, 20);
-    const Sight sight(X, 20, false);
-    const Data<float> Z = sight(X);
+    const RandomProjection project(X, 20, false);
+    const Data<float> Z = project(X);
     Job build(2), job(2, &never);
-    const Finder<float> finder(X.in(), Z.in(), sight.frame(), build);
+    const NeighborIndex<float> index(X.in(), Z.in(), project.projection(), build);
     Found found(X.rows, 10);
     bool stopped = false;
     try {
-        finder.join(EUCLIDEAN, found.ids.out(), found.distances.out(), job);
+        index.join(EUCLIDEAN, found.ids.out(), found.distances.out(), job);
     } catch (const Cancelled&) {
         stopped = true;
     }

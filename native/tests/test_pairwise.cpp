@@ -136,7 +136,7 @@ TEST(close_pairs_keep_their_digits) {
         using T = decltype(zero);
         auto X = Data<T>::random(40, 50, 1000);
         for (int j = 0; j < 50; j++) {
-            X(1, j) = X(0, j);  // a copy
+            X(1, j) = X(0, j);  // a duplicate
             X(2, j) = X(0, j);
         }
         // The nearest other row.

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t K = 6;
 
-// Numbers of rows, some of them -1.
+// Indices of rows, some of them -1.
 Data<int32_t> lists(int64_t rows, int64_t n, unsigned seed) {
     Data<int32_t> ids(rows, K);
     std::mt19937_64 draw(seed);
@@ -26,9 +26,9 @@ double distance(const Data<T>& X, int64_t i, int64_t j) {
                                                     std::numeric_limits<double>::infinity()));
 }
 
-// The definition: one and the number of others that are closer, or as close with a lower number.
+// The definition: one and the number of others that are closer, or tied with a lower index.
 template <class T>
-int32_t place(const Data<T>& X, int64_t i, int64_t j) {
+int32_t rank_of(const Data<T>& X, int64_t i, int64_t j) {
     int32_t closer = 0;
     for (int64_t l = 0; l < X.rows; l++) {
         if (l == i || l == j) continue;
@@ -52,16 +52,15 @@ Data<int32_t> found(const Data<T>& X, const std::vector<int64_t>* rows, const Da
 
 template <class T>
 void check(const Data<T>& X, const std::vector<int64_t>* rows) {
-    const int64_t asked = rows ? int64_t(rows->size()) : X.rows;
-    const Data<int32_t> ids = lists(asked, X.rows, 7);
-    const Data<int32_t> out =
-        on_any_threads([&](Job& job) { return found(X, rows, ids, job); });
-    for (int64_t i = 0; i < asked; i += 7) {
+    const int64_t queries = rows ? int64_t(rows->size()) : X.rows;
+    const Data<int32_t> ids = lists(queries, X.rows, 7);
+    const Data<int32_t> out = on_any_threads([&](Job& job) { return found(X, rows, ids, job); });
+    for (int64_t i = 0; i < queries; i += 7) {
         const int64_t own = rows ? (*rows)[size_t(i)] : i;
         for (int64_t q = 0; q < K; q++) {
             const auto j = int64_t(ids(i, q));
             if (j == own) continue;
-            CHECK(int32_t(out(i, q)) == (j < 0 ? 0 : place(X, own, j)));
+            CHECK(int32_t(out(i, q)) == (j < 0 ? 0 : rank_of(X, own, j)));
         }
     }
 }
@@ -87,7 +86,7 @@ TEST(ranks_are_counts_of_closer_rows) {
     });
 }
 
-TEST(ranks_of_tied_rows_go_by_number) {
+TEST(ties_are_ranked_by_index) {
     both_types([](auto t) {
         using T = decltype(t);
         check(lattice<T>(400, 2), nullptr);
@@ -118,8 +117,8 @@ TEST(whole_rows_are_ranked_by_value_and_column) {
                     std::sort(order.begin(), order.end());
                     CHECK(out(i, own[size_t(i)]) == 0);
                     bool right = true;
-                    for (size_t place = 0; place < order.size(); place++)
-                        right = right && out(i, order[place].second) == double(place + 1);
+                    for (size_t rank = 0; rank < order.size(); rank++)
+                        right = right && out(i, order[rank].second) == double(rank + 1);
                     CHECK(right);
                 }
             }

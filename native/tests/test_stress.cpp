@@ -17,7 +17,7 @@ double length(const Data<double>& Y, int64_t i, int64_t j) {
 
 // Symmetric, some of them missing.
 template <class T>
-Data<T> targets(int64_t n) {
+Data<T> dissimilarities(int64_t n) {
     Data<T> D(n, n);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j <= i; j++) {
@@ -31,13 +31,13 @@ bool close(double a, double b, double tolerance, double unit) {
     return std::abs(a - b) <= tolerance * (unit + std::abs(b));
 }
 
-// Places of about `size`, targets of about `reach` times as much.
+// Coordinates of about `size`, dissimilarities of about `ratio` times as much.
 template <class T>
 void check_guttman(int64_t n, int64_t k, bool weighted, double tolerance = 1e-11, double size = 1,
-                   double reach = 1) {
-    Data<T> D = targets<T>(n);
+                   double ratio = 1) {
+    Data<T> D = dissimilarities<T>(n);
     for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < n; j++) D(i, j) *= T(size * reach);
+        for (int64_t j = 0; j < n; j++) D(i, j) *= T(size * ratio);
     Data<T> weights(n, n);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < n; j++) weights(i, j) = T(1 + (i + j) % 4);
@@ -69,7 +69,7 @@ void check_guttman(int64_t n, int64_t k, bool weighted, double tolerance = 1e-11
     }
     for (int64_t i = 0; i < n; i++)
         for (int64_t c = 0; c < k; c++)
-            CHECK(close(moved(i, c), expected(i, c), tolerance, size * reach * double(n)));
+            CHECK(close(moved(i, c), expected(i, c), tolerance, size * ratio * double(n)));
     const double unit = n < 100 ? size * size : 0;  // of few points little may be left
     CHECK(close(found.stress, sums.stress, tolerance, unit) &&
           close(found.size, sums.size, tolerance, unit) &&
@@ -85,7 +85,7 @@ TEST(guttman_is_the_sum_over_pairs) {
             }
 }
 
-TEST(many_float32_targets_are_summed_in_float64) {
+TEST(many_float32_disparities_are_summed_in_float64) {
     for (int64_t k : {1, 2, 3}) check_guttman<float>(1013, k, false, 1e-7);
     for (double size : {1e-25, 1e25}) check_guttman<float>(1013, 2, false, 1e-7, size);
     // Where float32 has no room for squares, and for what it does not do, float64 is used.
@@ -95,7 +95,7 @@ TEST(many_float32_targets_are_summed_in_float64) {
     check_guttman<float>(1013, 2, true);
 }
 
-TEST(a_place_is_found_by_its_distances) {
+TEST(a_new_point_is_found_by_its_distances) {
     const Data<double> A = Data<double>::random(40, 2);
     Data<double> T(5, 40);
     const Data<double> wanted = Data<double>::random(5, 2, 0.2);
@@ -108,7 +108,8 @@ TEST(a_place_is_found_by_its_distances) {
     const auto found = on_any_threads([&](Job& job) {
         Data<double> Y(5, 2);
         for (int64_t i = 0; i < 5; i++) Y(i, 0) = wanted(i, 0) + 0.1, Y(i, 1) = wanted(i, 1) - 0.1;
-        locate(T.in(), nullptr, A.in(), 1000, 1e-13, Y.out(), stress.data(), job);
+        optimize_new_points_stress(T.in(), nullptr, A.in(), 1000, 1e-13, Y.out(), stress.data(),
+                                   job);
         return Y;
     });
     for (int64_t i = 0; i < 5; i++) {

@@ -33,7 +33,7 @@ TEST(every_block_runs_once) {
         }
 }
 
-TEST(workers_are_told_apart) {
+TEST(workers_have_distinct_numbers) {
     Job job(5);
     std::vector<std::atomic<int>> inside(5);
     job.parallel(200, [&](int64_t, int worker) {
@@ -111,7 +111,7 @@ struct Counter : Monitor {
     }
 };
 
-TEST(monitor_is_heard_and_stops) {
+TEST(monitor_is_called_and_stops) {
     Counter quiet(0);
     Job brief(2, &quiet);
     brief.parallel(10, [](int64_t, int) {});
@@ -127,9 +127,10 @@ TEST(monitor_is_heard_and_stops) {
     CHECK(listener.calls >= 1 && listener.calls <= taken.count() / 0.05 + 1);
     CHECK(listener.total == 100);
 
-    Counter early(0);  // before anybody said how much there is to do
+    Counter early(0);  // before the amount of work is known
     Job preparing(2, &early);
-    preparing.parallel(100, [](int64_t, int) { spend(4000); }, 0);
+    preparing.parallel(
+        100, [](int64_t, int) { spend(4000); }, 0);
     CHECK(early.calls >= 1);
 
     Counter stopper(1);

@@ -1,7 +1,7 @@
-// The nearest rows of a row.
+// Nearest neighbors.
 //
 // Distances are float64, from differences in a fixed order of additions; lists are ordered by
-// (distance, number). The exact search and its filter therefore give the same bits whatever the
+// (distance, index). The exact search and its filter therefore give the same bits whatever the
 // batch, the threads, the order of blocks or the CPU level.
 #pragma once
 
@@ -10,7 +10,8 @@
 #include <memory>
 #include <vector>
 
-#include "lowd/lowd.hpp"
+#include "lowd/matrix.hpp"
+#include "lowd/threads.hpp"
 
 namespace lowd {
 
@@ -38,32 +39,32 @@ template <class T>
 void select(Matrix<const T> D, const int64_t* own, Matrix<int32_t> ids, Matrix<double> values,
             Job& job);
 
-// The nearest rows of X by looking at every pair: for few rows, or for a large k. `among`: Q is X,
-// and a row is no neighbor of itself.
+// The nearest rows of X by brute force: for few rows, or for a large k. `among`: Q is X, and a
+// row is no neighbor of itself.
 template <class T>
 void nearest(Matrix<const T> Q, Matrix<const T> X, bool among, Metric metric, Matrix<int32_t> ids,
              Matrix<double> distances, Job& job);
 
-// Where the filter sees a row x: z = (x - center)' B scale in float32, B with orthonormal columns.
-// |z - exact| <= error |x - center| scale.
-struct Frame {
+// The projection that the filter works on: z = (x - center)' B scale in float32, B with orthonormal
+// columns. |z - exact| <= error |x - center| scale.
+struct Projection {
     const double* center;
     double scale, error;
 };
 
-// Rows made ready for searching. X must outlive it.
+// Rows prepared for neighbor queries. X must outlive it.
 template <class T>
-class Finder {
+class NeighborIndex {
 public:
-    Finder(Matrix<const T> X, Matrix<const float> Z, Frame frame, Job& job);
-    ~Finder();
+    NeighborIndex(Matrix<const T> X, Matrix<const float> Z, Projection projection, Job& job);
+    ~NeighborIndex();
 
-    // Rows are searched in groups of neighbors; here are their middles (in leading coordinates).
+    // Rows are searched in groups of neighbors; their centroids are given in leading coordinates.
     int64_t groups() const;
     int64_t coordinates() const;
-    void middles(Matrix<float> out) const;
+    void centroids(Matrix<float> out) const;
 
-    // The nearest rows of every row, by all pairs.
+    // The nearest rows of every row: an exact self-join.
     void join(Metric metric, Matrix<int32_t> ids, Matrix<double> distances, Job& job) const;
     // The nearest rows of X for each row of Q.
     void query(Matrix<const T> Q, Matrix<const float> Z, Metric metric, Matrix<int32_t> ids,
@@ -71,40 +72,40 @@ public:
 
 private:
     template <class>
-    friend class Drafts;
+    friend class CandidateLists;
     struct Parts;
     std::unique_ptr<Parts> parts_;
 };
 
 namespace search {
-class Lists;
+class NeighborLists;
 }
 
-// The k nearest rows of every row in the making: each step betters the lists, none takes a pair
-// twice. The finder must outlive it.
+// The k nearest rows of every row found so far: each step improves the lists, none inserts a pair
+// twice. The index must outlive it.
 template <class T>
-class Drafts {
+class CandidateLists {
 public:
-    Drafts(const Finder<T>& finder, Metric metric, int64_t k, Job& job);
-    ~Drafts();
+    CandidateLists(const NeighborIndex<T>& index, Metric metric, int64_t k, Job& job);
+    ~CandidateLists();
 
-    // By all pairs of rows.
+    // Compares all pairs of rows: the lists are exact then.
     void join(Job& job);
-    // By pairs of rows whose groups are the same, or one in the other's list.
+    // Compares the pairs of rows whose groups are the same, or one in the other's list.
     void join(Matrix<const int32_t> near, Job& job);
-    // By the neighbors of neighbors, and by those that have a row as a neighbor; again and again,
-    // until a round would find little. `near`: what has been joined already.
-    void polish(Matrix<const int32_t> near, int rounds, Job& job);
-    // The share of all pairs of blocks that lie so near each other that they could better a list.
-    double open(Job& job) const;
+    // NN-descent: compares forward and reverse neighbors of neighbors, round by round, until one
+    // would find little. `near`: groups that have been joined already.
+    void nn_descent(Matrix<const int32_t> near, int rounds, Job& job);
+    // The fraction of pairs of blocks that bounding boxes do not prune: they could improve a list.
+    double unpruned_fraction(Job& job) const;
     void copy_to(Matrix<int32_t> ids, Matrix<double> distances, Job& job);
 
 private:
     struct Item;
-    static std::vector<Item> merged(std::vector<std::vector<Item>> views, Job& job);
+    static std::vector<Item> merge(std::vector<std::vector<Item>> views, Job& job);
     void join(std::vector<std::vector<Item>> views, Job& job);
-    const typename Finder<T>::Parts& parts_;
-    std::unique_ptr<search::Lists> lists_;
+    const typename NeighborIndex<T>::Parts& parts_;
+    std::unique_ptr<search::NeighborLists> lists_;
 };
 
 }  // namespace lowd

@@ -13,8 +13,8 @@
 
 namespace lowd {
 
-// Heard by the calling thread between its blocks, at most every 50 ms. `false` asks all threads to
-// stop.
+// A progress callback, called by the calling thread between its blocks, at most every 50 ms.
+// `false` asks all threads to stop.
 struct Monitor {
     virtual ~Monitor() = default;
     virtual bool proceed(int64_t done, int64_t total) = 0;
@@ -24,7 +24,7 @@ struct Cancelled : std::exception {
     const char* what() const noexcept override { return "cancelled by the monitor"; }
 };
 
-// One call of the library: how many threads it may use, who listens, how far it is.
+// One call of the library: how many threads it may use, its progress callback, how far it is.
 class Job {
 public:
     explicit Job(int threads, Monitor* monitor = nullptr);
@@ -53,7 +53,7 @@ private:
     const int threads_;
     Monitor* const monitor_;
     const std::thread::id owner_ = std::this_thread::get_id();
-    std::chrono::steady_clock::time_point heard_ = std::chrono::steady_clock::now();
+    std::chrono::steady_clock::time_point reported_ = std::chrono::steady_clock::now();
     int64_t total_ = 0;
     std::atomic<int64_t> done_{0};
     std::atomic<bool> stopped_{false};

@@ -1,0 +1,161 @@
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "bind_ragged.hpp"
+#include "bind_similarity.hpp"
+#include "lowd/descent.hpp"
+
+namespace lowd::python {
+
+namespace {
+
+Repulsion repulsion_of(const std::string& name) {
+    require(name == "exact" || name == "single" || name == "mesh", "unknown kind of repulsion");
+    return name == "exact"    ? Repulsion::exact
+           : name == "single" ? Repulsion::float32
+                              : Repulsion::grid;
+}
+template <class T>
+void require_shape_of(const Matrix<T>& a, const Matrix<const double>& Y) {
+    require_shape(a, Y.rows, Y.cols, "forces must have the shape of Y");
+}
+
+void pair_sums_of(const Array2<const double>& Y, const std::string& kernel,
+                  const Array1<const int64_t>& rows, const Array1<double>& z,
+                  const Array2<double>& r, int threads, nb::object poll) {
+    const auto y = view(Y);
+    const auto push = view(r);
+    const auto m = int64_t(rows.shape(0));
+    const std::span which(view(rows, m, ""), rows.shape(0));
+    require(std::ranges::all_of(which, [&](int64_t i) { return 0 <= i && i < y.rows; }),
+            "rows must be indices of rows");
+    double* const sums = view(z, m, "one sum per row");
+    require_shape(push, m, y.cols, "r must have the columns of Y");
+    run(threads, poll,
+        [&](Job& job) { pair_sums(y, similarity_of(kernel), which, sums, push, job); });
+}
+
+double cross_term_of(const Indptr& indptr, const Indices& indices, const Array1<const double>& p,
+                     const Array2<const double>& Y, const std::string& kernel, int threads,
+                     nb::object poll) {
+    const auto y = view(Y);
+    const Ragged P = ragged_of(indptr, indices, y.rows);
+    require(P.count() == y.rows, "a list per point");
+    const double* const probabilities = view(p, int64_t(indices.shape(0)), PER_INDEX);
+    double sum = 0;
+    run(threads, poll,
+        [&](Job& job) { sum = cross_term(P, probabilities, y, similarity_of(kernel), job); });
+    return sum;
+}
+
+double partition_function_of(const Array2<const double>& Y, int threads, nb::object poll) {
+    const auto y = view(Y);
+    require(y.cols >= 1 && y.cols <= 3, "one to three dimensions");
+    double sum = 0;
+    run(threads, poll, [&](Job& job) { sum = partition_function(y, job); });
+    return sum;
+}
+
+// A descent whose methods are not called from two threads at once.
+struct BoundDescent {
+    std::unique_ptr<Descent> descent;
+    int64_t n;
+    std::mutex mutex;
+
+    template <class F>
+    void work(int threads, nb::object poll, F body) {
+        run(threads, poll, [&](Job& job) {
+            const std::lock_guard held(mutex);
+            body(job);
+        });
+    }
+};
+
+}  // namespace
+
+void bind_descent(nb::module_& m) {
+    m.def("pair_sums", &pair_sums_of, array("Y"), nb::arg("kernel"), array("rows"), array("z"),
+          array("r"), nb::arg("threads"), nb::arg("poll") = nb::none());
+    m.def("surprise", &cross_term_of, array("starts"), array("indices"), array("p"), array("Y"),
+          nb::arg("kernel"), nb::arg("threads"), nb::arg("poll") = nb::none());
+    m.def("normalizer", &partition_function_of, array("Y"), nb::arg("threads"),
+          nb::arg("poll") = nb::none());
+    nb::class_<BoundDescent>(m, "Forces")
+        .def(
+            "__init__",
+            [](BoundDescent* self, const Indptr& indptr, const Indices& indices,
+               const Array1<const double>& values, int k, const std::string& kernel,
+               const std::string& repulsion) {
+                const int64_t n = int64_t(indptr.shape(0)) - 1;
+                const Ragged P = ragged_of(indptr, indices, n);
+                const double* const p = view(values, int64_t(indices.shape(0)), "one per index");
+                require(n >= 1 && k >= 1, "there must be points and dimensions");
+                auto made = descent(P, p, k, similarity_of(kernel), repulsion_of(repulsion));
+                new (self) BoundDescent{std::move(made), n, {}};
+            },
+            array("starts"), array("indices"), array("values"), nb::arg("k"), nb::arg("kernel"),
+            nb::arg("sums"))
+        .def(
+            "start",
+            [](BoundDescent& self, const Array2<const double>& Y) {
+                const auto y = view(Y);
+                require_shape(y, self.n, self.descent->dimensions(), "a row per point");
+                self.descent->start(y);
+            },
+            array("Y"))
+        .def(
+            "advance",
+            [](BoundDescent& self, int64_t steps, double exaggeration, double momentum, double rate,
+               int threads, nb::object poll) {
+                double moved = 0;
+                self.work(threads, poll, [&](Job& job) {
+                    moved = self.descent->advance(steps, exaggeration, momentum, rate, job);
+                });
+                return moved;
+            },
+            nb::arg("steps"), nb::arg("exaggeration"), nb::arg("momentum"), nb::arg("rate"),
+            nb::arg("threads"), nb::arg("poll") = nb::none())
+        .def(
+            "places",
+            [](BoundDescent& self, const Array2<double>& out) {
+                const auto to = view(out);
+                require_shape(to, self.n, self.descent->dimensions(), "a row per point");
+                self.descent->embedding(to);
+            },
+            array("out"))
+        .def(
+            "forces",
+            [](BoundDescent& self, const Array2<const double>& Y, const Array2<double>& attraction,
+               const Array2<double>& repulsion, int threads, nb::object poll) {
+                const auto y = view(Y);
+                const auto a = view(attraction), r = view(repulsion);
+                require_shape(y, self.n, self.descent->dimensions(), "a row per point");
+                require_shape_of(a, y);
+                require_shape_of(r, y);
+                self.work(threads, poll, [&](Job& job) { self.descent->forces(y, a, r, job); });
+            },
+            array("Y"), array("attraction"), array("repulsion"), nb::arg("threads"),
+            nb::arg("poll") = nb::none())
+        .def(
+            "mesh",
+            [](BoundDescent& self, const Array2<const double>& Y, int threads, nb::object poll) {
+                const auto y = view(Y);
+                require_shape(y, self.n, self.descent->dimensions(), "a row per point");
+                auto* const found = new PotentialGrid;
+                const nb::capsule owner(
+                    found, [](void* p) noexcept { delete static_cast<PotentialGrid*>(p); });
+                self.work(threads, poll,
+                          [&](Job& job) { *found = self.descent->potential(y, job); });
+                nb::ndarray<nb::numpy, float, nb::ndim<1>> phi(found->phi.data(),
+                                                               {found->phi.size()}, owner);
+                return std::tuple(phi, found->nodes, found->origin, found->spacing);
+            },
+            array("Y"), nb::arg("threads"), nb::arg("poll") = nb::none());
+}
+
+}  // namespace lowd::python

@@ -1,0 +1,41 @@
+// Table of kernels of sparse float64 matrices; see sparse.inl and alignment.inl.
+#pragma once
+
+#include <cstdint>
+
+namespace lowd {
+
+// Row r is number `slot` among the members of a patch.
+struct Membership {
+    int32_t patch, slot;
+};
+
+// The alignment matrix: a sum over patches of counts (identity I - or + sum_l f_l f_l'), each on
+// its members; see `alignment`.
+struct PatchSum {
+    const int64_t* indptr;  // members[indptr[i]] .. are those of patch i
+    const int32_t* members;
+    const int64_t* membership_indptr;  // memberships[membership_indptr[r]] ..: those of row r
+    const Membership* memberships;
+    const int64_t* offsets;  // of the first factor of each patch, which are padded vectors
+    const double *factors, *counts;
+    int added;  // so many factors are added, the others are subtracted
+    double identity;  // times the identity
+    int excluded;  // so many last members have no part in the identity
+};
+
+struct SparseKernels {
+    // Rows first .. last of out = a A V + b V + c U.
+    void (*times32)(const int32_t* indptr, const int32_t* columns, const double* values,
+                    int64_t first, int64_t last, const double* v, int64_t width, double a, double b,
+                    const double* u, double c, double* out);
+    void (*times64)(const int64_t* indptr, const int64_t* columns, const double* values,
+                    int64_t first, int64_t last, const double* v, int64_t width, double a, double b,
+                    const double* u, double c, double* out);
+    // Rows first .. last of the sum over patches. line: one entry per member of the largest patch,
+    // padded; sum: one per row, zero.
+    void (*assemble)(const PatchSum& patches, int64_t first, int64_t last, const int64_t* indptr,
+                     const int32_t* columns, double* values, double* line, double* sum);
+};
+
+}  // namespace lowd

@@ -1,0 +1,16 @@
+// Products with a sparse matrix.
+#pragma once
+
+#include "lowd/matrix.hpp"
+#include "lowd/threads.hpp"
+
+namespace lowd {
+
+// out = a A V + b V + c U for contiguous V, U (may be null) and out; A has `rows` rows, in CSR
+// form.
+template <class I>
+void sparse_times(int64_t rows, const I* indptr, const I* columns, const double* values,
+                  Matrix<const double> V, double a, double b, const double* U, double c,
+                  double* out, Job& job);
+
+}  // namespace lowd

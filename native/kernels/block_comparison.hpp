@@ -1,0 +1,231 @@
+// The comparison of two blocks of rows: float32 bounds prune nearly all pairs, the others are
+// measured in float64.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <mutex>
+#include <vector>
+
+#include "check_schedule.hpp"
+#include "neighbor_lists.hpp"
+#include "original_rows.hpp"
+
+namespace lowd::search {
+
+// The workspace of one thread.
+struct Workspace {
+    std::vector<uint32_t> pairs = std::vector<uint32_t>(size_t(P) * BLOCK);
+    std::vector<double> square = std::vector<double>(size_t(P) * BLOCK);
+    alignas(64) float limit_a[P], difference_limit_a[P], limit_b[BLOCK], difference_limit_b[BLOCK];
+};
+
+using Masks = std::array<uint16_t, PANELS>;  // one bit per panel of the other block
+constexpr uint16_t ALL_PANELS = (1u << PANELS) - 1;
+constexpr Masks all_masks() {
+    Masks masks{};
+    masks.fill(ALL_PANELS);
+    return masks;
+}
+
+template <class T>
+struct Side {
+    const OriginalRows<T>& X;
+    const PackedRows& rows;
+    NeighborLists* lists;  // null: these rows need no neighbors
+};
+
+template <class T>
+class BlockComparison {
+public:
+    BlockComparison(const FilterBounds& bounds, Side<T> a, Side<T> b, bool refined)
+        : bounds_(bounds), a_(a), b_(b), same_(&a.rows == &b.rows), refined_(refined) {}
+
+    // Do bounding boxes prune all pairs of two blocks?
+    bool is_pruned(int64_t i, int64_t j) const {
+        const float limit =
+            std::max(a_.lists->block_limit(i), b_.lists ? b_.lists->block_limit(j) : -1);
+        return block_gap(a_.rows, i, b_.rows, j) > limit;
+    }
+
+    // `panels`: those of block j that each panel of block i is compared with.
+    void compare(int64_t i, int64_t j, const Masks& panels, const Schedule& schedule,
+                 Workspace& space) const {
+        if (same_ && i == j) {  // each pair once; a panel with itself first: then all have limits
+            for (int apart = 0; apart < PANELS; apart++)
+                for (int p = 0; p + apart < PANELS; p++)
+                    strip(i, p, j, 1u << (p + apart), schedule, space);
+        } else {
+            if (is_pruned(i, j)) return;
+            for (int p = 0; p < PANELS; p++)
+                if (panels[size_t(p)]) strip(i, p, j, panels[size_t(p)], schedule, space);
+        }
+        update_limit(a_, i);
+        if (b_.lists && i != j) update_limit(b_, j);
+    }
+
+    // Compares panel p of block i with some panels of block j.
+    void strip(int64_t i, int p, int64_t j, uint32_t panels, const Schedule& schedule,
+               Workspace& space) const {
+        const Strip s = make_strip(i, p, j, panels, schedule, space);
+        if (!s.live) return;
+        const int64_t row = i * BLOCK + p * P, col = j * BLOCK, m = bounds_.features;
+        uint32_t* const pairs = space.pairs.data();
+        int count = search_kernels().strip(s, pairs);
+        if (same_ && i == j)  // a panel and itself: each pair twice, and rows themselves
+            count = int(std::remove_if(
+                            pairs, pairs + count,
+                            [&](uint32_t e) { return int(e & 0xffff) <= p * P + int(e >> 16); }) -
+                        pairs);
+        if (refined_ && s.at[s.checks - 1] < m && count) {
+            const float *const low[2] = {&a_.rows.low[row], &b_.rows.low[col]},
+                               *const high[2] = {&a_.rows.high[row], &b_.rows.high[col]};
+            count = search_kernels().refine(&a_.rows.rows[row * m], &b_.rows.rows[col * m], m, low,
+                                            high, space.difference_limit_a,
+                                            space.difference_limit_b, pairs, count);
+        }
+        count = measure(row, col, count, s.at[s.checks - 1] < m, space);
+        if (count) insert(i, row, j, col, count, space);
+    }
+
+    void count(int64_t i, int p, int64_t j, uint32_t panels, SurvivorCounts& counts,
+               Workspace& space) const {
+        Schedule all;
+        while (all.checks < int(bounds_.ladder.size())) {
+            all.step[all.checks] = all.checks;
+            all.checks++;
+        }
+        const Strip s = make_strip(i, p, j, panels, all, space);
+        const int tiles = P / search_kernels().tile_rows * (P / search_kernels().tile_columns);
+        counts.compared += int64_t(__builtin_popcount(s.live)) * tiles;
+        search_kernels().count_survivors(s, counts.tiles.data(), counts.pairs.data());
+    }
+
+private:
+    static void update_limit(const Side<T>& side, int64_t block) {
+        const std::scoped_lock lock(side.lists->lock(block));
+        side.lists->update_block_limit(block);
+    }
+
+    // Panel p of block i against panels of block j, with the present limits.
+    Strip make_strip(int64_t i, int p, int64_t j, uint32_t panels, const Schedule& schedule,
+                     Workspace& space) const {
+        const int64_t row = i * BLOCK + p * P, col = j * BLOCK, m = bounds_.features;
+        {
+            const std::scoped_lock lock(a_.lists->lock(i));
+            a_.lists->copy_limits(i, row, P, b_.rows.least[size_t(j)], space.limit_a,
+                                  space.difference_limit_a);
+        }
+        if (b_.lists) {
+            const std::scoped_lock lock(b_.lists->lock(j));
+            b_.lists->copy_limits(j, col, BLOCK, a_.rows.least[size_t(i)], space.limit_b,
+                                  space.difference_limit_b);
+        } else {
+            std::fill_n(space.limit_b, BLOCK, NO_LIMIT);
+            std::fill_n(space.difference_limit_b, BLOCK, -1.0f);
+        }
+        Strip s{};
+        s.a = a_.rows.panel(row, m), s.b = b_.rows.panel(col, m);
+        s.half_a = &a_.rows.half[row], s.half_b = &b_.rows.half[col];
+        s.limit_a = space.limit_a, s.limit_b = space.limit_b;
+        for (s.checks = 0; s.checks < schedule.checks; s.checks++) {
+            const auto step = size_t(schedule.step[size_t(s.checks)]);
+            s.at[s.checks] = bounds_.ladder[step];
+            s.tail_a[s.checks] = &a_.rows.tail[step][row];
+            s.tail_b[s.checks] = &b_.rows.tail[step][col];
+        }
+        s.features = m;
+        s.live = panels & live_panels(i, p, j, space);
+        s.differences = bounds_.differences;
+        return s;
+    }
+
+    // The panels of block j whose boxes do not prune all pairs with panel p of block i.
+    uint32_t live_panels(int64_t i, int p, int64_t j, const Workspace& space) const {
+        const float *const lo = &a_.rows.box[i * 2 * BOX_FEATURES * PANELS],
+                           *const hi = lo + BOX_FEATURES * PANELS,
+                           *const lo_b = &b_.rows.box[j * 2 * BOX_FEATURES * PANELS],
+                           *const hi_b = lo_b + BOX_FEATURES * PANELS;
+        float square[PANELS] = {}, limit[PANELS];
+        for (int q = 0; q < BOX_FEATURES; q++) {
+            const float from = lo[q * PANELS + p], to = hi[q * PANELS + p];
+            for (int r = 0; r < PANELS; r++) {
+                const float up = lo_b[q * PANELS + r] - to, down = from - hi_b[q * PANELS + r];
+                float gap = up > down ? up : down;
+                gap = gap > 0 ? gap : 0;
+                square[r] += gap * gap;
+            }
+        }
+        const float own = *std::max_element(space.difference_limit_a, space.difference_limit_a + P);
+        uint32_t live = 0;
+        for (int r = 0; r < PANELS; r++) {
+            float most[8];
+            std::copy_n(space.difference_limit_b + r * P, 8, most);
+            for (int c = 8; c < P; c += 8)
+                for (int l = 0; l < 8; l++) {
+                    const float v = space.difference_limit_b[r * P + c + l];
+                    most[l] = most[l] > v ? most[l] : v;
+                }
+            limit[r] = std::max(own, *std::max_element(most, most + 8));
+            live |= uint32_t(square[r] <= limit[r]) << r;
+        }
+        return live;
+    }
+
+    // Float64 squares of the pairs that are left; those above both limits are dropped. A filter by
+    // a `part` of the features leaves many such pairs: float32 finds most of them.
+    int measure(int64_t row, int64_t col, int count, bool part, Workspace& space) const {
+        constexpr int AHEAD = 3;
+        const Metric& metric = a_.lists->metric();
+        const double back = 1 / a_.lists->to_filter();
+        int kept = 0;
+        for (int q = 0; q < count; q++) {
+            if (q + AHEAD < count) {
+                const uint32_t e = space.pairs[size_t(q + AHEAD)];
+                __builtin_prefetch(a_.X[row + (e >> 16)]);
+                __builtin_prefetch(b_.X[col + (e & 0xffff)]);
+            }
+            const uint32_t e = space.pairs[size_t(q)], i = e >> 16, j = e & 0xffff;
+            const float difference_limit =
+                std::max(space.difference_limit_a[i], space.difference_limit_b[j]);
+            const T *const x = a_.X[row + i], *const y = b_.X[col + j];
+            if (part && surely_farther(x, y, bounds_, difference_limit)) continue;
+            const double limit = double(difference_limit) * back;
+            const double square =
+                kernels<T>().difference_square(x, y, bounds_.cols, metric.unit, limit);
+            if (square > limit) continue;
+            space.square[size_t(kept)] = square;
+            space.pairs[size_t(kept++)] = e;
+        }
+        return kept;
+    }
+
+    void insert(int64_t i, int64_t row, int64_t j, int64_t col, int count, Workspace& space) const {
+        std::unique_lock mine(a_.lists->lock(i), std::defer_lock);
+        std::unique_lock<std::mutex> other;
+        if (b_.lists && !(same_ && i == j)) {
+            other = std::unique_lock(b_.lists->lock(j), std::defer_lock);
+            std::lock(mine, other);
+        } else {
+            mine.lock();
+        }
+        const Metric& metric = a_.lists->metric();
+        for (int q = 0; q < count; q++) {
+            const int64_t x = row + (space.pairs[size_t(q)] >> 16),
+                          y = col + (space.pairs[size_t(q)] & 0xffff);
+            const double distance = metric.distance(space.square[size_t(q)]);
+            a_.lists->insert(x, distance, b_.rows.order[y]);
+            if (b_.lists) b_.lists->insert(y, distance, a_.rows.order[x]);
+        }
+    }
+
+    const FilterBounds& bounds_;
+    const Side<T> a_, b_;
+    const bool same_, refined_;
+};
+
+// Ranks where the check points are chosen again: near pairs survive longer.
+constexpr std::array<int64_t, 6> STAGES{0, 1, 4, 12, 48, INT64_MAX};
+
+}  // namespace lowd::search

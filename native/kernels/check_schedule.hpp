@@ -1,0 +1,63 @@
+// The check points of the filter: after how many features pairs are pruned.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+#include "filter_bounds.hpp"
+
+namespace lowd::search {
+
+struct Schedule {
+    int checks = 0;
+    std::array<int, MAX_CHECKS> step{};  // of the ladder
+};
+
+// How many tiles and pairs of a sample survive each step of the ladder.
+struct SurvivorCounts {
+    int64_t compared = 0;
+    std::array<int64_t, MAX_CHECKS> tiles{}, pairs{};
+};
+
+// The check points that cost least on the sample. Costs are in cycles: a tile costs tile_rows x 2
+// vectors of multiply-adds per feature; a check about as much as three features.
+inline Schedule cheapest_schedule(const FilterBounds& bounds, const SurvivorCounts& counts,
+                                  bool refined) {
+    const int steps = int(bounds.ladder.size());
+    const double per_feature = search_kernels().tile_rows * 2.0 * (bounds.differences ? 2 : 1),
+                 check = search_kernels().tile_rows * 6.0, exact = 60 + 0.4 * double(bounds.cols),
+                 refine = 30 + 0.12 * double(bounds.features);
+    std::array<double, MAX_CHECKS + 1> cost_to{};  // [s + 1]: cost of all before surviving step s
+    std::array<int, MAX_CHECKS + 1> from{};
+    double best = HUGE_VAL;
+    int last = steps - 1;
+    cost_to[0] = 0;
+    for (int s = 0; s < steps; s++) {
+        double least = HUGE_VAL;
+        for (int p = -1; p < s; p++) {
+            const double survivors = double(p < 0 ? counts.compared : counts.tiles[p]);
+            const int features = bounds.ladder[s] - (p < 0 ? 0 : bounds.ladder[p]);
+            const double cost = cost_to[p + 1] + survivors * (features * per_feature + check);
+            if (cost < least) {
+                least = cost;
+                from[s + 1] = p;
+            }
+        }
+        cost_to[s + 1] = least;
+        const double after = refined && s + 1 < steps ? double(counts.pairs[s]) * refine +
+                                                            double(counts.pairs[steps - 1]) * exact
+                                                      : double(counts.pairs[s]) * exact;
+        if (least + after < best) {
+            best = least + after;
+            last = s;
+        }
+    }
+    Schedule schedule;
+    for (int s = last; s >= 0; s = from[s + 1]) schedule.step[schedule.checks++] = s;
+    std::reverse(schedule.step.begin(), schedule.step.begin() + schedule.checks);
+    return schedule;
+}
+
+}  // namespace lowd::search

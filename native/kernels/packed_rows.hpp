@@ -1,0 +1,171 @@
+// The rows of the neighbor search: packed in panels, with bounding boxes and centroids.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "filter_bounds.hpp"
+#include "lowd/buffer.hpp"
+#include "lowd/threads.hpp"
+
+namespace lowd::search {
+
+struct PackedRows {
+    int64_t count, blocks;
+    Buffer<int32_t> order;
+    Buffer<float> panels, half, slack, low, high, rows;
+    std::vector<Buffer<float>> tail;  // per step of the ladder
+    Buffer<float> box, block_box, centroid, panel_centroid;
+    std::vector<int32_t> least;  // index in a block
+
+    template <class T>
+    PackedRows(Matrix<const T> X, Matrix<const float> Z, const double* center,
+               const FilterBounds& bounds, Buffer<int32_t> in_order, bool with_rows, Job& job)
+        : count(X.rows),
+          blocks(ceil_div(X.rows, BLOCK)),
+          order(std::move(in_order)),
+          panels(blocks * BLOCK * Z.cols),
+          half(blocks * BLOCK),
+          slack(blocks * BLOCK),
+          low(with_rows ? blocks * BLOCK : 0),
+          high(with_rows ? blocks * BLOCK : 0),
+          rows(with_rows ? blocks * BLOCK * Z.cols : 0),
+          box(blocks * 2 * BOX_FEATURES * PANELS),
+          block_box(blocks * 2 * BOX_FEATURES),
+          centroid(blocks * ORDER_FEATURES),
+          panel_centroid(blocks * PANELS * ORDER_FEATURES),
+          least(size_t(blocks)) {
+        for (size_t c = 0; c < bounds.ladder.size(); c++) tail.emplace_back(blocks * BLOCK);
+        job.parallel(
+            blocks, [&](int64_t b, int) { pack(b, X, Z, center, bounds, with_rows); }, 0);
+    }
+
+    int64_t size(int64_t b) const { return std::min<int64_t>(BLOCK, count - b * BLOCK); }
+    const float* panel(int64_t row, int64_t features) const { return &panels[row * features]; }
+
+private:
+    template <class T>
+    void pack(int64_t b, Matrix<const T> X, Matrix<const float> Z, const double* center,
+              const FilterBounds& bounds, bool with_rows) {
+        const int64_t m = Z.cols, first = b * BLOCK;
+        float* const own = &panels[first * m];
+        std::fill_n(own, BLOCK * m, 0.0f);
+        std::fill_n(&half[first], BLOCK, PADDING);
+        std::fill_n(&slack[first], BLOCK, 0.0f);
+        for (auto& r : tail) std::fill_n(&r[first], BLOCK, 0.0f);
+        if (with_rows) std::fill_n(&rows[first * m], BLOCK * m, 0.0f);
+        least[size_t(b)] = INT32_MAX;
+        for (int64_t r = first; r < first + size(b); r++) {
+            const float* const z = Z.row(order[r]);
+            least[size_t(b)] = std::min(least[size_t(b)], order[r]);
+            float* const panel = own + (r - first) / P * P * m + (r - first) % P;
+            for (int64_t q = 0; q < m; q++) panel[q * P] = z[q];
+            if (with_rows) std::memcpy(&rows[r * m], z, size_t(m) * sizeof(float));
+            const double root = std::sqrt(
+                                    kernels<T>().centered_square(X.row(order[r]), center, X.cols)) *
+                                bounds.scale,
+                         norm = root * root;
+            slack[r] = above(bounds.slack(norm));
+            half[r] = bounds.differences ? 0 : below(bounds.half(norm));
+            double head = 0;
+            int64_t q = 0;
+            for (size_t c = 0; c < tail.size(); c++) {
+                for (; q < bounds.ladder[c]; q++) head += double(z[q]) * z[q];
+                tail[c][r] =
+                    bounds.differences || q == bounds.cols ? 0 : above(bounds.tail(norm, head));
+            }
+            if (with_rows) {
+                low[r] = q == bounds.cols ? 0 : below(bounds.tail_at_least(norm, head));
+                high[r] = q == bounds.cols ? 0 : above(bounds.tail(norm, head));
+            }
+        }
+        enclose(b, Z);
+    }
+    void enclose(int64_t b, Matrix<const float> Z) {
+        const int sides = int(std::min<int64_t>(BOX_FEATURES, Z.cols));
+        const int64_t first = b * BLOCK, end = first + size(b);
+        float *const lo = &box[b * 2 * BOX_FEATURES * PANELS],
+                     *const hi = lo + BOX_FEATURES * PANELS,
+                     *const all = &block_box[b * 2 * BOX_FEATURES];
+        // Boxes of panels without rows stay inverted: infinitely far from all others.
+        std::fill_n(lo, BOX_FEATURES * PANELS, NO_LIMIT / 1e19f);
+        std::fill_n(hi, BOX_FEATURES * PANELS, -NO_LIMIT / 1e19f);
+        for (int q = sides; q < BOX_FEATURES; q++)
+            for (int p = 0; p < PANELS; p++) lo[q * PANELS + p] = hi[q * PANELS + p] = 0;
+        for (int64_t r = first; r < end; r++) {
+            const float* const z = Z.row(order[r]);
+            for (int q = 0; q < sides; q++) {
+                float &l = lo[q * PANELS + (r - first) / P], &h = hi[q * PANELS + (r - first) / P];
+                l = std::min(l, z[q]);
+                h = std::max(h, z[q]);
+            }
+        }
+        for (int q = 0; q < BOX_FEATURES; q++) {
+            all[q] = *std::min_element(lo + q * PANELS, lo + (q + 1) * PANELS);
+            all[BOX_FEATURES + q] = *std::max_element(hi + q * PANELS, hi + (q + 1) * PANELS);
+        }
+        const int features = int(std::min<int64_t>(ORDER_FEATURES, Z.cols));
+        float *const mean = &centroid[b * ORDER_FEATURES],
+                     *const means = &panel_centroid[b * PANELS * ORDER_FEATURES];
+        std::fill_n(mean, ORDER_FEATURES, 0.0f);
+        std::fill_n(means, PANELS * ORDER_FEATURES, 0.0f);
+        for (int64_t r = first; r < end; r++) {
+            const int64_t p = (r - first) / P;
+            const auto others = float(std::min<int64_t>(P, end - first - p * P));
+            for (int q = 0; q < features; q++) {
+                mean[q] += Z.row(order[r])[q] / float(size(b));
+                means[p * ORDER_FEATURES + q] += Z.row(order[r])[q] / others;
+            }
+        }
+    }
+};
+
+inline float box_gap(float lo_a, float hi_a, float lo_b, float hi_b) {
+    return std::max(0.0f, std::max(lo_b - hi_a, lo_a - hi_b));
+}
+inline float block_gap(const PackedRows& a, int64_t i, const PackedRows& b, int64_t j) {
+    const float *x = &a.block_box[i * 2 * BOX_FEATURES], *y = &b.block_box[j * 2 * BOX_FEATURES];
+    float square = 0;
+    for (int q = 0; q < BOX_FEATURES; q++) {
+        const float gap = box_gap(x[q], x[BOX_FEATURES + q], y[q], y[BOX_FEATURES + q]);
+        square += gap * gap;
+    }
+    return square;
+}
+
+// The first of some pairs (distance, index), nearest first.
+inline std::vector<int32_t> nearest_of(std::vector<std::pair<float, int32_t>> found,
+                                       int64_t count) {
+    const auto end = found.begin() + std::min(count, int64_t(found.size()));
+    std::partial_sort(found.begin(), end, found.end());
+    std::vector<int32_t> near;
+    for (auto it = found.begin(); it < end; it++) near.push_back(it->second);
+    return near;
+}
+// The blocks of b, nearest first (the block itself, if a is b, is left out).
+inline std::vector<int32_t> near_blocks(const PackedRows& a, int64_t i, const PackedRows& b) {
+    std::vector<std::pair<float, int32_t>> found;
+    found.reserve(size_t(b.blocks));
+    for (int64_t j = 0; j < b.blocks; j++)
+        if (&a != &b || i != j)
+            found.emplace_back(gap(&a.centroid[i * ORDER_FEATURES], &b.centroid[j * ORDER_FEATURES],
+                                   ORDER_FEATURES),
+                               int32_t(j));
+    return nearest_of(std::move(found), b.blocks);
+}
+// The panels of b that are nearest to panel p of a.
+inline std::vector<int32_t> near_panels(const PackedRows& a, int64_t p, const PackedRows& b,
+                                        int64_t count) {
+    std::vector<std::pair<float, int32_t>> found;
+    const int64_t panels = ceil_div(b.count, P);
+    found.reserve(size_t(panels));
+    for (int64_t q = 0; q < panels; q++)
+        found.emplace_back(gap(&a.panel_centroid[p * ORDER_FEATURES],
+                               &b.panel_centroid[q * ORDER_FEATURES], ORDER_FEATURES),
+                           int32_t(q));
+    return nearest_of(std::move(found), count);
+}
+
+}  // namespace lowd::search

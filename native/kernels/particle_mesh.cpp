@@ -1,0 +1,190 @@
+#include "particle_mesh.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "lowd/levels.hpp"
+#include "lowd/matrix.hpp"
+#include "short_range.hpp"
+
+namespace lowd {
+
+namespace {
+
+constexpr float SPACING = 0.4f;  // of nodes: forces have errors of about 1 %
+constexpr int MIN_SIZE = 32, MAX_SIZE[3] = {1 << 20, 1 << 13, 384};  // padded nodes on an axis
+constexpr float CUTOFF_NODES = 2.5f;  // pairs within have short-range forces
+constexpr int64_t MAX_SHORT_RANGE_POINTS = 20'000;  // of a plane
+// Nodes for which threads would wait for each other longer than they work.
+constexpr int64_t MAX_SERIAL_NODES = 1 << 14;
+
+}  // namespace
+
+ParticleMesh::ParticleMesh(int64_t n, int k, int width, int64_t chunks)
+    : n_(n),
+      k_(k),
+      width_(width),
+      chunks_(chunks),
+      tiles_(static_cast<size_t>(chunks)),
+      spacing_(SPACING) {}
+
+double ParticleMesh::update(const float* y, std::span<const Box> boxes, Job& job) {
+    const Box box = enclose(boxes, k_);
+    fit(box, job);
+    Job alone(1);
+    Job& some = convolve_.cells() <= MAX_SERIAL_NODES ? alone : job;
+    spread(y, boxes, job, some);
+    convolve_(rho_.get(), phi_.get(), some);
+    double near = 0;
+    if (cutoff_ > 0) {
+        short_range_.resize(size_t(n_ * width_));
+        near = short_range_forces(y, n_, k_, box.low, box.widest_side(k_), cutoff_,
+                                  short_range_.data(), job);
+    }
+    return sum_of_phi(some) + near - double(n_);
+}
+
+void ParticleMesh::add_gradient(const float* y, int64_t first, int64_t count, float scale,
+                                float* f) const {
+    level().grid.interpolate_gradient(grid_, y + first * width_, count, scale, f);
+    if (cutoff_ > 0)
+        for (int64_t e = 0; e < count * width_; e++)
+            f[e] -= 2 * scale * short_range_[size_t(first * width_ + e)];
+}
+
+bool ParticleMesh::is_sprawling() const {
+    int64_t cells = 0;
+    for (const Tile& tile : tiles_) cells += int64_t(tile.memory.size());
+    return k_ == 3 && cells > 4 * convolve_.cells();
+}
+
+// Axes are in the order of coordinates: the first one runs along rows of the grid.
+PotentialGrid ParticleMesh::whole_potential(const float* y, std::span<const Box> boxes, Job& job) {
+    reset(true);
+    update(y, boxes, job);
+    const int64_t half = convolve_.half(), rows = convolve_.rows();
+    PotentialGrid out;
+    out.spacing = 1 / double(grid_.inverse);
+    for (int c = 0; c < k_; c++) {
+        out.nodes[size_t(c)] = half;
+        out.origin[size_t(c)] = double(grid_.origin[c]);
+    }
+    out.phi.resize(size_t(rows * half));
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t c = 0; c < half; c++)
+            out.phi[size_t(c * rows + r)] = phi_[r * grid_.stride + c];
+    reset(false);
+    return out;
+}
+
+void ParticleMesh::reset(bool grid_only) {
+    grid_only_ = grid_only;
+    spacing_ = SPACING;
+    cutoff_ = 0;
+    rho_ = {};
+}
+
+// The charges of all points: a tile per chunk, and the sum of the tiles.
+void ParticleMesh::spread(const float* y, std::span<const Box> boxes, Job& job, Job& grid_job) {
+    const auto& kernel = level().grid;
+    job.parallel(chunks_, [&](int64_t c, int) {
+        const Box& box = boxes[size_t(c)];
+        Tile& tile = tiles_[size_t(c)];
+        TileView& view = tile.view;
+        size_t cells = 1;
+        for (int a = 0; a < 3; a++) {
+            const auto node = [&](float v) {
+                return int64_t((v - grid_.origin[a]) * grid_.inverse);
+            };
+            view.first[a] = a < k_ ? node(box.low[a]) - 1 : 0;
+            view.count[a] = a < k_ ? node(box.high[a]) + 3 - view.first[a] : 1;
+            cells *= size_t(view.count[a]);
+        }
+        tile.memory.assign(cells, 0.0f);
+        view.cells = tile.memory.data();
+        kernel.spread_charges(grid_, y + begin(c) * width_, begin(c + 1) - begin(c), view);
+    });
+    // Tiles are added in their order, by whichever thread: a plane or some rows at a time.
+    const int64_t rows = convolve_.rows(), band = k_ == 3 ? rows : 8;
+    const int64_t parts = ceil_div(rows, band), stride = grid_.stride;
+    grid_job.parallel(convolve_.planes() * parts, [&](int64_t b, int) {
+        const int64_t plane = b / parts, first = b % parts * band;
+        const int64_t last = std::min(rows, first + band);
+        float* const to = rho_.get() + plane * grid_.plane;
+        std::fill_n(to + first * stride, (last - first) * stride, 0.0f);
+        for (const Tile& tile : tiles_) {
+            const TileView& view = tile.view;
+            const int64_t in = plane - view.first[2];
+            if (in < 0 || in >= view.count[2]) continue;
+            const float* const from = view.cells + in * view.count[1] * view.count[0];
+            for (int64_t r = std::max(first, view.first[1]);
+                 r < std::min(last, view.first[1] + view.count[1]); r++)
+                kernel.add_line(to + r * stride + view.first[0],
+                                from + (r - view.first[1]) * view.count[0], view.count[0]);
+        }
+    });
+}
+
+// Interpolation is the transpose of spreading: the sum of phi over points is a product of grids.
+double ParticleMesh::sum_of_phi(Job& job) const {
+    if (k_ == 1) {
+        double sum = 0;
+        for (int64_t c = 0; c < grid_.stride; c++) sum += double(rho_[c]) * double(phi_[c]);
+        return sum;
+    }
+    const int64_t length = k_ == 3 ? grid_.plane : grid_.stride, lines = convolve_.half();
+    const int64_t some = 8;
+    std::vector<double> sums(static_cast<size_t>(lines));
+    job.parallel(ceil_div(lines, some), [&](int64_t b, int) {
+        for (int64_t l = b * some; l < std::min(lines, (b + 1) * some); l++)
+            sums[size_t(l)] = level().grid.inner_product(rho_.get() + l * length,
+                                                         phi_.get() + l * length, length);
+    });
+    return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+// Is there a coarse grid with short-range forces, if the embedding is large? Not on a line, not for
+// new points, and not where a plane has many points for each node.
+bool ParticleMesh::has_short_range() const {
+    return !grid_only_ && (k_ == 3 || (k_ == 2 && n_ <= MAX_SHORT_RANGE_POINTS));
+}
+
+// Work grows with the nodes, and with n^2 / nodes by near pairs.
+int ParticleMesh::max_size() const {
+    if (!has_short_range()) return MAX_SIZE[k_ - 1];
+    const double nodes = k_ == 3 ? 4.4 * std::cbrt(double(n_)) : 2.5 * std::sqrt(double(n_));
+    return std::clamp(good_size(int64_t(nodes)), 2 * MIN_SIZE, MAX_SIZE[k_ - 1]);
+}
+
+// A grid for the present points; a larger one only if they need it.
+void ParticleMesh::fit(const Box& box, Job& job) {
+    const float span = box.widest_side(k_);
+    // Of an embedding that has shrunk all pairs would be near.
+    const bool shrunk = cutoff_ > 0 && 4 * span < SPACING * float(max_size());
+    if (shrunk) spacing_ = SPACING, cutoff_ = 0;
+    const int64_t need = 2 * (int64_t(span / spacing_) + 8);
+    if (!rho_ || shrunk || need > convolve_.size()) {
+        int size = std::max(k_ == 3 ? MIN_SIZE : 2 * MIN_SIZE, good_size(need));
+        if (size > max_size()) {  // coarser nodes instead of more, with some reserve
+            size = max_size();
+            const float more = has_short_range() ? 1.2f : 1.5f;
+            spacing_ = std::max(spacing_, more * span / float(size / 2 - 8));
+            if (has_short_range()) cutoff_ = CUTOFF_NODES * spacing_;
+        }
+        convolve_ = Convolver(k_, size, double(spacing_), double(cutoff_), job);
+        rho_ = Buffer<float>(convolve_.cells() + 64, 0.0f);
+        phi_ = Buffer<float>(convolve_.cells() + 64, 0.0f);
+    }
+    grid_.k = k_;
+    grid_.inverse = 1 / spacing_;
+    grid_.stride = convolve_.stride();
+    grid_.plane = convolve_.rows() * grid_.stride;
+    grid_.phi = phi_.get();
+    // The middle of the embedding is on a node.
+    for (int c = 0; c < k_; c++)
+        grid_.origin[c] =
+            0.5f * (box.low[c] + box.high[c]) - spacing_ * float(convolve_.half() / 2);
+}
+
+}  // namespace lowd

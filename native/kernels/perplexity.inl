@@ -1,0 +1,59 @@
+// Conditional probabilities with a given perplexity.
+
+// p = exp(-beta d^2) / sum of a list, with the entropy `target`; returns beta. gaps and present:
+// scratch of round_up(count, W). Newton's method on log(beta); a step that does not halve the error
+// is followed by a bisection, because Newton steps inside a bracket cycle on some rows.
+double perplexity(const double* squares, int64_t count, double target, double* gaps,
+                  double* present, double* p) {
+    constexpr double CLOSE = 1e-12, FAR = 700;
+    const int64_t padded = (count + W<double> - 1) / W<double> * W<double>;
+    double least = squares[0], scale = 0;
+    for (int64_t j = 1; j < count; j++) least = squares[j] < least ? squares[j] : least;
+    for (int64_t j = 0; j < padded; j++) {
+        gaps[j] = j < count ? squares[j] - least : 0;
+        present[j] = j < count ? 1 : 0;
+        scale += gaps[j];
+    }
+    scale /= double(count);
+    if (!(scale > 0)) {
+        for (int64_t j = 0; j < count; j++) p[j] = 1 / double(count);
+        return 0;
+    }
+    for (int64_t j = 0; j < count; j++) gaps[j] /= scale;
+    double x = 0, low = -FAR, high = FAR, last = __builtin_inf(), sum = 1, beta = 1;
+    for (int it = 0; it < 200; it++) {
+        beta = exp<double>(spread(x))[0];
+        Wide s = {}, sd = {}, sdd = {};
+        for (int64_t j = 0; j < padded; j += W<double>) {
+            const Wide d = load(gaps + j), e = exp<double>(-beta * d) * load(present + j),
+                       ed = e * d;
+            s += e;
+            sd += ed;
+            sdd += ed * d;
+        }
+        sum = total_of<double>(s);
+        const double mean = total_of<double>(sd) / sum;
+        const double excess = log(spread(sum))[0] + beta * mean - target;
+        const double error = excess < 0 ? -excess : excess;
+        if (error <= CLOSE || high - low < CLOSE) break;
+        (excess > 0 ? low : high) = x;
+        const double slope = beta * beta * (total_of<double>(sdd) / sum - mean * mean);
+        double next = slope > 0 ? x + excess / slope : excess > 0 ? x + 2 : x - 2;
+        next = next < x - 2 ? x - 2 : next > x + 2 ? x + 2 : next;
+        if (!(low < next && next < high && error < 0.5 * last)) {
+            if (high == FAR)
+                next = x + 1 < FAR ? x + 1 : FAR;
+            else if (low == -FAR)
+                next = x - 1 > -FAR ? x - 1 : -FAR;
+            else
+                next = 0.5 * (low + high);
+        }
+        x = next;
+        last = error;
+    }
+    for (int64_t j = 0; j < padded; j += W<double>) {
+        const Wide e = exp<double>(-beta * load(gaps + j)) / sum;
+        store_part(p + j, e, count - j);
+    }
+    return beta / scale;
+}
