@@ -8,15 +8,15 @@ namespace lowd::python {
 namespace {
 
 template <class T>
-void barycenters_of(const Array2<const T>& Q, const Array2<const T>& X, const Indptr& indptr,
-                    const Indices& indices, double reg, const Array1<double>& out, int threads,
-                    nb::object poll) {
+void barycentric_weights_of(const Array2<const T>& Q, const Array2<const T>& X,
+                            const Indptr& indptr, const Indices& indices, double reg,
+                            const Array1<double>& out, int threads, nb::object poll) {
     const auto q = view(Q), x = view(X);
     const Ragged near = ragged_of(indptr, indices, x.rows);
     double* const weights = view(out, int64_t(indices.shape(0)), PER_INDEX);
     require(q.cols == x.cols, "Q and X must have equally many columns");
     require(near.count() == q.rows, "there must be one list per row of Q");
-    run(threads, poll, [&](Job& job) { barycenters(q, x, near, reg, weights, job); });
+    run(threads, poll, [&](Job& job) { barycentric_weights(q, x, near, reg, weights, job); });
 }
 
 void alignment_indptr_of(const Indptr& indptr, const Indices& members, const Array1<int64_t>& out,
@@ -29,10 +29,11 @@ void alignment_indptr_of(const Indptr& indptr, const Indices& members, const Arr
 }
 
 template <class T>
-void alignment_of(const Array2<const T>& X, const Indptr& indptr, const Indices& members,
-                  const std::string& kind, int k, double reg, const Array1<const double>& counts,
-                  const Array1<const int64_t>& out_indptr, const Array1<int32_t>& indices,
-                  const Array1<double>& data, int threads, nb::object poll) {
+void alignment_matrix_of(const Array2<const T>& X, const Indptr& indptr, const Indices& members,
+                         const std::string& kind, int k, double reg,
+                         const Array1<const double>& counts,
+                         const Array1<const int64_t>& out_indptr, const Array1<int32_t>& indices,
+                         const Array1<double>& data, int threads, nb::object poll) {
     const auto x = view(X);
     const Ragged patches = ragged_of(indptr, members, x.rows);
     const double* const weights =
@@ -47,21 +48,22 @@ void alignment_of(const Array2<const T>& X, const Indptr& indptr, const Indices&
                           : kind == "hessian" ? Alignment::hessian
                                               : Alignment::modified;
     run(threads, poll, [&](Job& job) {
-        alignment(x, patches, how, k, reg, weights, begins, columns, values, job);
+        alignment_matrix(x, patches, how, k, reg, weights, begins, columns, values, job);
     });
 }
 
 }  // namespace
 
 void bind_alignment(nb::module_& m) {
-    LOWD_BIND(m, "barycenters", barycenters_of, array("Q"), array("X"), array("starts"),
-              array("indices"), nb::arg("reg"), array("out"), nb::arg("threads"),
+    LOWD_BIND(m, "barycentric_weights", barycentric_weights_of, array("Q"), array("X"),
+              array("indptr"), array("indices"), nb::arg("reg"), array("out"), nb::arg("threads"),
               nb::arg("poll") = nb::none());
-    m.def("alignment_starts", &alignment_indptr_of, array("starts"), array("members"), array("out"),
-          nb::arg("threads"), nb::arg("poll") = nb::none());
-    LOWD_BIND(m, "alignment", alignment_of, array("X"), array("starts"), array("members"),
-              nb::arg("kind"), nb::arg("k"), nb::arg("reg"), array("mass"), array("indptr"),
-              array("indices"), array("data"), nb::arg("threads"), nb::arg("poll") = nb::none());
+    m.def("alignment_indptr", &alignment_indptr_of, array("patch_indptr"), array("members"),
+          array("out"), nb::arg("threads"), nb::arg("poll") = nb::none());
+    LOWD_BIND(m, "alignment_matrix", alignment_matrix_of, array("X"), array("patch_indptr"),
+              array("members"), nb::arg("kind"), nb::arg("k"), nb::arg("reg"), array("counts"),
+              array("indptr"), array("indices"), array("data"), nb::arg("threads"),
+              nb::arg("poll") = nb::none());
 }
 
 }  // namespace lowd::python

@@ -31,14 +31,14 @@ nb::dict symmetry_of(const Array2<const T>& A, int threads, nb::object poll) {
     result["smallest_at"] = pair(s.smallest_at);
     result["diagonal"] = s.diagonal;
     result["diagonal_at"] = s.diagonal_at;
-    result["bad_at"] = pair(s.nonfinite_at);
+    result["nonfinite_at"] = pair(s.nonfinite_at);
     return result;
 }
 
 }  // namespace
 
 void bind_checks(nb::module_& m) {
-    LOWD_BIND(m, "scan", find_nonfinite_of, array("X"), nb::arg("threads"));
+    LOWD_BIND(m, "find_nonfinite", find_nonfinite_of, array("X"), nb::arg("threads"));
     LOWD_BIND(m, "symmetry", symmetry_of, array("A"), nb::arg("threads"),
               nb::arg("poll") = nb::none());
 }

@@ -15,10 +15,10 @@ namespace lowd::python {
 namespace {
 
 Repulsion repulsion_of(const std::string& name) {
-    require(name == "exact" || name == "single" || name == "mesh", "unknown kind of repulsion");
-    return name == "exact"    ? Repulsion::exact
-           : name == "single" ? Repulsion::float32
-                              : Repulsion::grid;
+    require(name == "exact" || name == "float32" || name == "grid", "unknown kind of repulsion");
+    return name == "exact"     ? Repulsion::exact
+           : name == "float32" ? Repulsion::float32
+                               : Repulsion::grid;
 }
 template <class T>
 void require_shape_of(const Matrix<T>& a, const Matrix<const double>& Y) {
@@ -33,7 +33,7 @@ void pair_sums_of(const Array2<const double>& Y, const std::string& kernel,
     const auto m = int64_t(rows.shape(0));
     const std::span which(view(rows, m, ""), rows.shape(0));
     require(std::ranges::all_of(which, [&](int64_t i) { return 0 <= i && i < y.rows; }),
-            "rows must be indices of rows");
+            "rows must be row indices");
     double* const sums = view(z, m, "one sum per row");
     require_shape(push, m, y.cols, "r must have the columns of Y");
     run(threads, poll,
@@ -81,11 +81,11 @@ struct BoundDescent {
 void bind_descent(nb::module_& m) {
     m.def("pair_sums", &pair_sums_of, array("Y"), nb::arg("kernel"), array("rows"), array("z"),
           array("r"), nb::arg("threads"), nb::arg("poll") = nb::none());
-    m.def("surprise", &cross_term_of, array("starts"), array("indices"), array("p"), array("Y"),
+    m.def("cross_term", &cross_term_of, array("indptr"), array("indices"), array("p"), array("Y"),
           nb::arg("kernel"), nb::arg("threads"), nb::arg("poll") = nb::none());
-    m.def("normalizer", &partition_function_of, array("Y"), nb::arg("threads"),
+    m.def("partition_function", &partition_function_of, array("Y"), nb::arg("threads"),
           nb::arg("poll") = nb::none());
-    nb::class_<BoundDescent>(m, "Forces")
+    nb::class_<BoundDescent>(m, "Descent")
         .def(
             "__init__",
             [](BoundDescent* self, const Indptr& indptr, const Indices& indices,
@@ -98,8 +98,8 @@ void bind_descent(nb::module_& m) {
                 auto made = descent(P, p, k, similarity_of(kernel), repulsion_of(repulsion));
                 new (self) BoundDescent{std::move(made), n, {}};
             },
-            array("starts"), array("indices"), array("values"), nb::arg("k"), nb::arg("kernel"),
-            nb::arg("sums"))
+            array("indptr"), array("indices"), array("values"), nb::arg("k"), nb::arg("kernel"),
+            nb::arg("repulsion"))
         .def(
             "start",
             [](BoundDescent& self, const Array2<const double>& Y) {
@@ -121,7 +121,7 @@ void bind_descent(nb::module_& m) {
             nb::arg("steps"), nb::arg("exaggeration"), nb::arg("momentum"), nb::arg("rate"),
             nb::arg("threads"), nb::arg("poll") = nb::none())
         .def(
-            "places",
+            "embedding",
             [](BoundDescent& self, const Array2<double>& out) {
                 const auto to = view(out);
                 require_shape(to, self.n, self.descent->dimensions(), "a row per point");
@@ -142,7 +142,7 @@ void bind_descent(nb::module_& m) {
             array("Y"), array("attraction"), array("repulsion"), nb::arg("threads"),
             nb::arg("poll") = nb::none())
         .def(
-            "mesh",
+            "interpolation_grid",
             [](BoundDescent& self, const Array2<const double>& Y, int threads, nb::object poll) {
                 const auto y = view(Y);
                 require_shape(y, self.n, self.descent->dimensions(), "a row per point");
@@ -150,7 +150,7 @@ void bind_descent(nb::module_& m) {
                 const nb::capsule owner(
                     found, [](void* p) noexcept { delete static_cast<PotentialGrid*>(p); });
                 self.work(threads, poll,
-                          [&](Job& job) { *found = self.descent->potential(y, job); });
+                          [&](Job& job) { *found = self.descent->interpolation_grid(y, job); });
                 nb::ndarray<nb::numpy, float, nb::ndim<1>> phi(found->phi.data(),
                                                                {found->phi.size()}, owner);
                 return std::tuple(phi, found->nodes, found->origin, found->spacing);

@@ -22,13 +22,13 @@ void project_rows(const Array2<const T>& X, const std::optional<Array1<const dou
 }
 
 template <class T>
-void times_of(const Array2<const T>& A, const Array2<const T>& V, bool half_square,
-              const Array2<double>& out, int threads, nb::object poll) {
+void matmul_of(const Array2<const T>& A, const Array2<const T>& V, bool half_square,
+               const Array2<double>& out, int threads, nb::object poll) {
     const auto a = view(A), v = view(V);
     const auto to = view(out);
     require(v.rows == a.cols, "V must have one row per column of A");
     require_shape(to, a.rows, v.cols, "out must have the rows of A and the columns of V");
-    run(threads, poll, [&](Job& job) { times(a, v, half_square, to, job); });
+    run(threads, poll, [&](Job& job) { matmul(a, v, half_square, to, job); });
 }
 
 nb::tuple lanczos_of(const Array2<const double>& A, bool half_square,
@@ -54,7 +54,7 @@ nb::tuple lanczos_of(const Array2<const double>& A, bool half_square,
 void bind_linear(nb::module_& m) {
     LOWD_BIND(m, "project", project_rows, array("X"), array("shift").none(), array("W"),
               array("bias").none(), array("out"), nb::arg("threads"), nb::arg("poll") = nb::none());
-    LOWD_BIND(m, "times", times_of, array("A"), array("V"), nb::arg("half_square"), array("out"),
+    LOWD_BIND(m, "matmul", matmul_of, array("A"), array("V"), nb::arg("half_square"), array("out"),
               nb::arg("threads"), nb::arg("poll") = nb::none());
     m.def("lanczos", &lanczos_of, array("A"), nb::arg("half_square"), array("null"), array("Q"),
           array("T"), nb::arg("size"), nb::arg("fresh"), nb::arg("passes"), nb::arg("threads"),

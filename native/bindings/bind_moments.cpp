@@ -33,17 +33,17 @@ void scatter_of(const Array2<const T>& X, const std::optional<Array1<const doubl
 }
 
 template <class T>
-double scatter_times_of(const Array2<const T>& X,
-                        const std::optional<Array1<const double>>& weights,
-                        const Array1<const double>& mean, double scale, const Array2<const T>& V,
-                        const Array2<double>& out, int threads, nb::object poll) {
+double scatter_matmul_of(const Array2<const T>& X,
+                         const std::optional<Array1<const double>>& weights,
+                         const Array1<const double>& mean, double scale, const Array2<const T>& V,
+                         const Array2<double>& out, int threads, nb::object poll) {
     const auto x = view(X), v = view(V);
     const auto to = view(out);
     const double *w = view(weights, x.rows, WEIGHTS), *center = view(mean, x.cols, MEAN);
     require(v.rows == x.cols, "V must have one row per column of X");
     require_shape(to, v.rows, v.cols, "out must have the shape of V");
     double total = 0;
-    run(threads, poll, [&](Job& job) { total = scatter_times(x, w, center, scale, v, to, job); });
+    run(threads, poll, [&](Job& job) { total = scatter_matmul(x, w, center, scale, v, to, job); });
     return total;
 }
 
@@ -54,7 +54,7 @@ void bind_moments(nb::module_& m) {
               nb::arg("threads"), nb::arg("poll") = nb::none());
     LOWD_BIND(m, "scatter", scatter_of, array("X"), array("weights").none(), array("mean"),
               nb::arg("scale"), array("out"), nb::arg("threads"), nb::arg("poll") = nb::none());
-    LOWD_BIND(m, "scatter_times", scatter_times_of, array("X"), array("weights").none(),
+    LOWD_BIND(m, "scatter_matmul", scatter_matmul_of, array("X"), array("weights").none(),
               array("mean"), nb::arg("scale"), array("V"), array("out"), nb::arg("threads"),
               nb::arg("poll") = nb::none());
 }

@@ -105,7 +105,7 @@ void bind_candidate_lists(nb::module_& m, const char* name) {
             },
             array("near").none(), nb::arg("threads"), nb::arg("poll") = nb::none())
         .def(
-            "polish",
+            "nn_descent",
             [](Self& self, const Array2<const int32_t>& near, int rounds, int threads,
                nb::object poll) {
                 const auto groups = near_groups(near, self.groups);
@@ -113,7 +113,7 @@ void bind_candidate_lists(nb::module_& m, const char* name) {
             },
             array("near"), nb::arg("rounds"), nb::arg("threads"), nb::arg("poll") = nb::none())
         .def(
-            "open",
+            "unpruned_fraction",
             [](const Self& self, int threads, nb::object poll) {
                 double found = 0;
                 run(threads, poll, [&](Job& job) { found = self.lists.unpruned_fraction(job); });
@@ -139,7 +139,7 @@ void bind_neighbor_index(nb::module_& m, const char* name) {
         .def_prop_ro("groups", [](const Self& self) { return self.index.groups(); })
         .def_prop_ro("coordinates", [](const Self& self) { return self.index.coordinates(); })
         .def(
-            "middles",
+            "centroids",
             [](const Self& self, const Array2<float>& out) {
                 const auto to = view(out);
                 require_shape(to, self.index.groups(), self.index.coordinates(),
@@ -159,7 +159,7 @@ void bind_neighbor_index(nb::module_& m, const char* name) {
             nb::arg("root"), nb::arg("factor"), nb::arg("unit"), array("ids"), array("distances"),
             nb::arg("threads"), nb::arg("poll") = nb::none())
         .def(
-            "drafts",
+            "candidate_lists",
             [](const Self& self, bool root, double factor, double unit, int64_t k, int threads) {
                 require(k >= 1, "k must be at least 1");
                 BoundLists<T>* made = nullptr;
@@ -194,17 +194,17 @@ void bind_neighbor_index(nb::module_& m, const char* name) {
 }  // namespace
 
 void bind_neighbors(nb::module_& m) {
-    LOWD_BIND(m, "select", select_of, array("D"), array("own").none(), array("ids"),
+    LOWD_BIND(m, "select_smallest", select_of, array("D"), array("own").none(), array("ids"),
               array("values"), nb::arg("threads"), nb::arg("poll") = nb::none());
     LOWD_BIND(m, "nearest", nearest_of, array("Q"), array("X"), nb::arg("among"), nb::arg("root"),
               nb::arg("factor"), nb::arg("unit"), array("ids"), array("distances"),
               nb::arg("threads"), nb::arg("poll") = nb::none());
-    bind_candidate_lists<float>(m, "Drafts32");
-    bind_candidate_lists<double>(m, "Drafts64");
-    bind_neighbor_index<float>(m, "Finder32");
-    bind_neighbor_index<double>(m, "Finder64");
+    bind_candidate_lists<float>(m, "CandidateLists32");
+    bind_candidate_lists<double>(m, "CandidateLists64");
+    bind_neighbor_index<float>(m, "NeighborIndex32");
+    bind_neighbor_index<double>(m, "NeighborIndex64");
     // X must live as long as the index.
-    LOWD_BIND(m, "finder", index_of, nb::keep_alive<0, 1>(), array("X"), array("Z"),
+    LOWD_BIND(m, "neighbor_index", index_of, nb::keep_alive<0, 1>(), array("X"), array("Z"),
               array("center"), nb::arg("scale"), nb::arg("error"), nb::arg("threads"),
               nb::arg("poll") = nb::none());
 }

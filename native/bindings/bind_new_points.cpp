@@ -42,10 +42,10 @@ void optimize_new_points_of(const Indptr& indptr, const Indices& indices,
 }  // namespace
 
 void bind_new_points(nb::module_& m) {
-    m.def("settle", &optimize_new_points_of, array("starts"), array("indices"), array("p"),
-          array("Y"), nb::arg("kernel"), array("phi").none(), nb::arg("nodes"), nb::arg("origin"),
-          nb::arg("spacing"), nb::arg("from_medians"), array("places"), nb::arg("threads"),
-          nb::arg("poll") = nb::none());
+    m.def("optimize_new_points", &optimize_new_points_of, array("indptr"), array("indices"),
+          array("p"), array("Y"), nb::arg("kernel"), array("phi").none(), nb::arg("nodes"),
+          nb::arg("origin"), nb::arg("spacing"), nb::arg("from_medians"), array("coordinates"),
+          nb::arg("threads"), nb::arg("poll") = nb::none());
 }
 
 }  // namespace lowd::python

@@ -9,15 +9,16 @@ namespace lowd::python {
 
 namespace {
 
-void perplexity_of(const Indptr& indptr, const Array1<const double>& squares, double target,
-                   const Array1<double>& p, const Array1<double>& beta, int threads,
-                   nb::object poll) {
+void conditional_probabilities_of(const Indptr& indptr, const Array1<const double>& squares,
+                                  double target, const Array1<double>& p,
+                                  const Array1<double>& beta, int threads, nb::object poll) {
     const auto total = int64_t(squares.shape(0));
     const auto begins = indptr_of(indptr, total);
     const double* const d = view(squares, total, "");
     double* const probabilities = view(p, total, "there must be one entry per distance");
     double* const betas = view(beta, int64_t(begins.size()) - 1, "one beta per list");
-    run(threads, poll, [&](Job& job) { perplexity(begins, d, target, probabilities, betas, job); });
+    run(threads, poll,
+        [&](Job& job) { conditional_probabilities(begins, d, target, probabilities, betas, job); });
 }
 
 template <class T>
@@ -42,9 +43,10 @@ auto symmetrize_of(const Indptr& indptr, const Indices& indices, const Array1<co
 }  // namespace
 
 void bind_probabilities(nb::module_& m) {
-    m.def("perplexity", &perplexity_of, array("starts"), array("squares"), nb::arg("target"),
-          array("p"), array("beta"), nb::arg("threads"), nb::arg("poll") = nb::none());
-    m.def("joint", &symmetrize_of, array("starts"), array("indices"), array("p"),
+    m.def("conditional_probabilities", &conditional_probabilities_of, array("indptr"),
+          array("squares"), nb::arg("target"), array("p"), array("beta"), nb::arg("threads"),
+          nb::arg("poll") = nb::none());
+    m.def("symmetrize_probabilities", &symmetrize_of, array("indptr"), array("indices"), array("p"),
           nb::arg("threads"));
 }
 

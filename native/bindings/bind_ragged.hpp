@@ -27,7 +27,7 @@ inline Ragged ragged_of(const Indptr& indptr, const Indices& indices, int64_t bo
     const auto total = int64_t(indices.shape(0));
     const Ragged found{indptr_of(indptr, total), {view(indices, total, ""), indices.shape(0)}};
     require(std::ranges::all_of(found.indices, [&](int64_t i) { return 0 <= i && i < bound; }),
-            "indices must be indices of rows");
+            "indices must be row indices");
     return found;
 }
 

@@ -23,11 +23,11 @@ void ranks_of(const Array2<const T>& X, const Array1<const double>& center, doub
     require_shape(to, listed.rows, listed.cols, "out must have the shape of ids");
     require(!queries || std::all_of(queries, queries + listed.rows,
                                     [&](int64_t r) { return 0 <= r && r < x.rows; }),
-            "rows must hold indices of rows");
+            "rows must hold row indices");
     for (int64_t i = 0; i < listed.rows; i++)
         require(std::all_of(listed.row(i), listed.row(i) + listed.cols,
                             [&](int32_t j) { return -1 <= j && j < x.rows; }),
-                "ids must hold indices of rows, or -1");
+                "ids must hold row indices, or -1");
     run(threads, poll, [&](Job& job) {
         ranks(x, middle, scale, queries, Metric{root, factor, unit}, listed, to, job);
     });

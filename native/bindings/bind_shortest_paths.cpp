@@ -19,14 +19,14 @@ const T* not_negative(const Array1<const T>& lengths, size_t count) {
 
 template <class T>
 void shortest_paths_of(const Indptr& indptr, const Indices& indices, const Array1<const T>& lengths,
-                       const Indptr& from_indptr, const Indices& from_indices,
+                       const Indptr& source_indptr, const Indices& source_indices,
                        const std::optional<Array1<const T>>& steps, const Array2<T>& out,
                        int threads, nb::object poll) {
     const int64_t n = int64_t(indptr.shape(0)) - 1;
     const Ragged graph = ragged_of(indptr, indices, n),
-                 from = ragged_of(from_indptr, from_indices, n);
+                 from = ragged_of(source_indptr, source_indices, n);
     const T* const edges = not_negative(lengths, indices.shape(0));
-    const T* const first = steps ? not_negative(*steps, from_indices.shape(0)) : nullptr;
+    const T* const first = steps ? not_negative(*steps, source_indices.shape(0)) : nullptr;
     const auto to = view(out);
     require_shape(to, from.count(), n, "out must have a row per source, a column per node");
     run(threads, poll, [&](Job& job) { shortest_paths(graph, edges, from, first, to, job); });
@@ -55,28 +55,29 @@ void geodesic_products_of(const Array2<const T>& half, const Array2<const T>& V,
 }
 
 template <class T>
-void relax_of(const Indptr& indptr, const Indices& indices, const Array1<const T>& lengths,
-              const Array2<const T>& G, const Array2<T>& out, int threads, nb::object poll) {
+void min_plus_of(const Indptr& indptr, const Indices& indices, const Array1<const T>& lengths,
+                 const Array2<const T>& G, const Array2<T>& out, int threads, nb::object poll) {
     const auto g = view(G);
     const auto to = view(out);
     const Ragged near = ragged_of(indptr, indices, g.rows);
     const T* const edges = view(lengths, int64_t(indices.shape(0)), PER_INDEX);
     require_shape(to, near.count(), g.cols, "out must have a row per list and the columns of G");
-    run(threads, poll, [&](Job& job) { relax(near, edges, g, to, job); });
+    run(threads, poll, [&](Job& job) { min_plus(near, edges, g, to, job); });
 }
 
 }  // namespace
 
 void bind_shortest_paths(nb::module_& m) {
-    LOWD_BIND(m, "paths", shortest_paths_of, array("starts"), array("indices"), array("lengths"),
-              array("from_starts"), array("from_indices"), array("steps").none(), array("out"),
+    LOWD_BIND(m, "shortest_paths", shortest_paths_of, array("indptr"), array("indices"),
+              array("lengths"), array("source_indptr"), array("source_indices"),
+              array("steps").none(), array("out"), nb::arg("threads"),
+              nb::arg("poll") = nb::none());
+    LOWD_BIND(m, "geodesic_half", geodesic_half_of, array("indptr"), array("indices"),
+              array("lengths"), array("out"), nb::arg("threads"), nb::arg("poll") = nb::none());
+    LOWD_BIND(m, "geodesic_products", geodesic_products_of, array("half"), array("V"), array("out"),
               nb::arg("threads"), nb::arg("poll") = nb::none());
-    LOWD_BIND(m, "ring", geodesic_half_of, array("starts"), array("indices"), array("lengths"),
-              array("out"), nb::arg("threads"), nb::arg("poll") = nb::none());
-    LOWD_BIND(m, "ring_times", geodesic_products_of, array("ring"), array("V"), array("out"),
-              nb::arg("threads"), nb::arg("poll") = nb::none());
-    LOWD_BIND(m, "relax", relax_of, array("starts"), array("indices"), array("lengths"), array("G"),
-              array("out"), nb::arg("threads"), nb::arg("poll") = nb::none());
+    LOWD_BIND(m, "min_plus", min_plus_of, array("indptr"), array("indices"), array("lengths"),
+              array("G"), array("out"), nb::arg("threads"), nb::arg("poll") = nb::none());
 }
 
 }  // namespace lowd::python

@@ -8,10 +8,10 @@ namespace lowd::python {
 namespace {
 
 template <class I>
-void sparse_times_of(const Array1<const I>& indptr, const Array1<const I>& indices,
-                     const Array1<const double>& values, const Array2<const double>& V, double a,
-                     double b, const std::optional<Array2<const double>>& U, double c,
-                     const Array2<double>& out, int threads, nb::object poll) {
+void sparse_matmul_of(const Array1<const I>& indptr, const Array1<const I>& indices,
+                      const Array1<const double>& values, const Array2<const double>& V, double a,
+                      double b, const std::optional<Array2<const double>>& U, double c,
+                      const Array2<double>& out, int threads, nb::object poll) {
     const auto v = view(V);
     const auto to = view(out);
     const int64_t rows = int64_t(indptr.shape(0)) - 1;
@@ -32,7 +32,7 @@ void sparse_times_of(const Array1<const I>& indptr, const Array1<const I>& indic
     }
     require(v.stride == v.cols && to.stride == to.cols, "expected contiguous arrays");
     run(threads, poll, [&](Job& job) {
-        sparse_times(rows, begins, columns, entries, v, a, b, add, c, to.data, job);
+        sparse_matmul(rows, begins, columns, entries, v, a, b, add, c, to.data, job);
     });
 }
 
@@ -40,9 +40,10 @@ void sparse_times_of(const Array1<const I>& indptr, const Array1<const I>& indic
 
 void bind_sparse(nb::module_& m) {
     const auto product = [&](auto index) {
-        m.def("sparse_times", &sparse_times_of<decltype(index)>, array("starts"), array("indices"),
-              array("values"), array("V"), nb::arg("a"), nb::arg("b"), array("U").none(),
-              nb::arg("c"), array("out"), nb::arg("threads"), nb::arg("poll") = nb::none());
+        m.def("sparse_matmul", &sparse_matmul_of<decltype(index)>, array("indptr"),
+              array("indices"), array("values"), array("V"), nb::arg("a"), nb::arg("b"),
+              array("U").none(), nb::arg("c"), array("out"), nb::arg("threads"),
+              nb::arg("poll") = nb::none());
     };
     product(int32_t());
     product(int64_t());

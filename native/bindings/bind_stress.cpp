@@ -96,11 +96,10 @@ auto regression_corners(BoundRegression& self, const Array2<const double>& Y, in
         Disparities(at ? &at->disparity : nullptr, {found->size()}, owner, {WORDS / 2}));
 }
 
-void optimize_new_points_stress_of(const Array2<const double>& T,
-                                   const std::optional<Array2<const double>>& W,
-                                   const Array2<const double>& A, int max_iter, double tol,
-                                   const Array2<double>& Y, const Array1<double>& stress,
-                                   int threads, nb::object poll) {
+void multilaterate_of(const Array2<const double>& T, const std::optional<Array2<const double>>& W,
+                      const Array2<const double>& A, int max_iter, double tol,
+                      const Array2<double>& Y, const Array1<double>& stress, int threads,
+                      nb::object poll) {
     const auto t = view(T), a = view(A);
     const auto y = view(Y);
     require(a.cols >= 1, "A must have columns");
@@ -108,9 +107,8 @@ void optimize_new_points_stress_of(const Array2<const double>& T,
     require(y.cols == a.cols, "Y and A must have equally many columns");
     const auto w = given<double>(W, t.rows, t.cols);
     double* const left = view(stress, y.rows, "there must be an entry per row");
-    run(threads, poll, [&](Job& job) {
-        optimize_new_points_stress(t, w ? &*w : nullptr, a, max_iter, tol, y, left, job);
-    });
+    run(threads, poll,
+        [&](Job& job) { multilaterate(t, w ? &*w : nullptr, a, max_iter, tol, y, left, job); });
 }
 
 }  // namespace
@@ -118,17 +116,17 @@ void optimize_new_points_stress_of(const Array2<const double>& T,
 void bind_stress(nb::module_& m) {
     LOWD_BIND(m, "guttman", guttman_of, array("D"), array("W").none(), array("Y"), array("moved"),
               nb::arg("threads"), nb::arg("poll") = nb::none());
-    m.def("locate", &optimize_new_points_stress_of, array("T"), array("W").none(), array("A"),
+    m.def("multilaterate", &multilaterate_of, array("T"), array("W").none(), array("A"),
           nb::arg("max_iter"), nb::arg("tol"), array("Y"), array("stress"), nb::arg("threads"),
           nb::arg("poll") = nb::none());
-    nb::class_<BoundRegression>(m, "Order")
-        .def("__init__", &make_regression<float>, array("D"), array("W").none(), nb::arg("split"),
-             nb::arg("threads"), nb::arg("poll") = nb::none())
-        .def("__init__", &make_regression<double>, array("D"), array("W").none(), nb::arg("split"),
-             nb::arg("threads"), nb::arg("poll") = nb::none())
+    nb::class_<BoundRegression>(m, "MonotoneRegression")
+        .def("__init__", &make_regression<float>, array("D"), array("W").none(),
+             nb::arg("break_ties"), nb::arg("threads"), nb::arg("poll") = nb::none())
+        .def("__init__", &make_regression<double>, array("D"), array("W").none(),
+             nb::arg("break_ties"), nb::arg("threads"), nb::arg("poll") = nb::none())
         .def("step", &regression_step, array("Y"), array("moved"), nb::arg("threads"),
              nb::arg("poll") = nb::none())
-        .def("curve", &regression_corners, array("Y"), nb::arg("threads"),
+        .def("disparity_function", &regression_corners, array("Y"), nb::arg("threads"),
              nb::arg("poll") = nb::none());
 }
 

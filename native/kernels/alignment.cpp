@@ -114,9 +114,9 @@ void alignment_indptr(Ragged patches, int64_t rows, int64_t* indptr, Job& job) {
 }
 
 template <class T>
-void alignment(Matrix<const T> X, Ragged patches, Alignment kind, int k, double reg,
-               const double* counts, const int64_t* indptr, int32_t* columns, double* values,
-               Job& job) {
+void alignment_matrix(Matrix<const T> X, Ragged patches, Alignment kind, int k, double reg,
+                      const double* counts, const int64_t* indptr, int32_t* columns, double* values,
+                      Job& job) {
     const auto& kernel = kernels<T>();
     const int64_t n = X.rows, longest = patches.longest(), pairs = int64_t(k) * (k + 1) / 2;
     const bool modified = kind == Alignment::modified, hessian = kind == Alignment::hessian;
@@ -180,9 +180,9 @@ void alignment(Matrix<const T> X, Ragged patches, Alignment kind, int k, double 
     });
 }
 
-#define INSTANTIATE(T)                                                                      \
-    template void alignment(Matrix<const T>, Ragged, Alignment, int, double, const double*, \
-                            const int64_t*, int32_t*, double*, Job&);
+#define INSTANTIATE(T)                                                                             \
+    template void alignment_matrix(Matrix<const T>, Ragged, Alignment, int, double, const double*, \
+                                   const int64_t*, int32_t*, double*, Job&);
 LOWD_FOR_FLOATS(INSTANTIATE)
 
 }  // namespace lowd

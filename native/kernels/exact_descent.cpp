@@ -58,7 +58,7 @@ public:
             std::copy_n(&r[size_t(i * k_)], k_, repulsion.row(i));
         }
     }
-    PotentialGrid potential(Matrix<const double>, Job&) override { return {}; }
+    PotentialGrid interpolation_grid(Matrix<const double>, Job&) override { return {}; }
 
 private:
     static constexpr int64_t ROWS_PER_BLOCK = 16;

@@ -126,7 +126,7 @@ public:
     }
 
     // A new point is repelled by the grid alone.
-    PotentialGrid potential(Matrix<const double> Y, Job& job) override {
+    PotentialGrid interpolation_grid(Matrix<const double> Y, Job& job) override {
         if (k_ == 3) return {};
         start(Y);
         sort_points(job);

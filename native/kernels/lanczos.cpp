@@ -57,8 +57,8 @@ Basis lanczos(Matrix<const double> A, bool half_square, const double* null, Matr
     // Subtracts the projections of the block on the first `count` rows of q.
     const auto project_out = [&](const double* q, int64_t stride, int count, int width) {
         const int some = int(ceil_div(width, G));
-        kernel.times(q, stride, count, n, false, block.lines(width), some, block.ld(),
-                     coefficients.get());
+        kernel.matmul(q, stride, count, n, false, block.lines(width), some, block.ld(),
+                      coefficients.get());
         kernel.subtract(q, stride, count, n, coefficients.get(), some, block.row(0), block.ld());
     };
     for (int pass = 0; pass < passes && basis.fresh; pass++) {
@@ -70,7 +70,7 @@ Basis lanczos(Matrix<const double> A, bool half_square, const double* null, Matr
             const int64_t i = b * ROWS;
             const int rows = int(std::min(ROWS, n - i));
             double* const z = products[worker];
-            kernel.times(A.row(i), A.stride, rows, n, half_square, lines, some, block.ld(), z);
+            kernel.matmul(A.row(i), A.stride, rows, n, half_square, lines, some, block.ld(), z);
             for (int c = 0; c < width; c++)
                 for (int r = 0; r < rows; r++)
                     block.row(c)[i + r] = z[(c / G * rows + r) * G + c % G];

@@ -2,8 +2,8 @@
 
 // z (groups, rows, LANCZOS_GROUP) = A V or (-1/2 A o A) V; v as in
 // `skinny_product`.
-inline void lanczos_times(const double* a, int64_t stride, int rows, int64_t cols, bool half_square,
-                          const double* v, int groups, int64_t ld, double* z) {
+inline void lanczos_matmul(const double* a, int64_t stride, int rows, int64_t cols,
+                           bool half_square, const double* v, int groups, int64_t ld, double* z) {
     const Plain<double> plain{a, stride};
     const HalfSquare<double> squares{plain};
     if (half_square)
@@ -84,7 +84,7 @@ inline int lanczos_orthonormalize(double* x, int64_t ld, int count, double floor
 }
 
 constexpr void fill_lanczos(LanczosKernels& table) {
-    table.times = lanczos_times;
+    table.matmul = lanczos_matmul;
     table.subtract = lanczos_subtract;
     table.orthonormalize = lanczos_orthonormalize;
 }

@@ -29,7 +29,7 @@ namespace {
 #include "sparse.inl"
 #include "symmetric_eigen.inl"
 #include "patches.inl"
-#include "barycenters.inl"
+#include "barycentric_weights.inl"
 #include "alignment.inl"
 #include "insert_sorted.inl"
 #include "distances.inl"

@@ -45,7 +45,7 @@ void project(Matrix<const T> X, const double* shift, Matrix<const T> W, const do
 }
 
 template <class T>
-void times(Matrix<const T> A, Matrix<const T> V, bool half_square, Matrix<double> out, Job& job) {
+void matmul(Matrix<const T> A, Matrix<const T> V, bool half_square, Matrix<double> out, Job& job) {
     constexpr int64_t ROWS = 32;
     const auto& kernel = kernels<T>();
     const int64_t m = A.rows, b = V.cols, ld = round_up(A.cols, PANEL<T>);
@@ -57,7 +57,7 @@ void times(Matrix<const T> A, Matrix<const T> V, bool half_square, Matrix<double
         const int64_t i = block * ROWS;
         const int rows = int(std::min(ROWS, m - i));
         double* const z = products[worker];
-        kernel.times(A.row(i), A.stride, rows, A.cols, half_square, columns.get(), groups, ld, z);
+        kernel.matmul(A.row(i), A.stride, rows, A.cols, half_square, columns.get(), groups, ld, z);
         for (int r = 0; r < rows; r++)
             for (int64_t c = 0; c < b; c++)
                 out.row(i + r)[c] = z[(c / GROUP * rows + r) * GROUP + c % GROUP];
@@ -67,7 +67,7 @@ void times(Matrix<const T> A, Matrix<const T> V, bool half_square, Matrix<double
 #define INSTANTIATE(T)                                                                    \
     template void project(Matrix<const T>, const double*, Matrix<const T>, const double*, \
                           Matrix<T>, Job&);                                               \
-    template void times(Matrix<const T>, Matrix<const T>, bool, Matrix<double>, Job&);
+    template void matmul(Matrix<const T>, Matrix<const T>, bool, Matrix<double>, Job&);
 LOWD_FOR_FLOATS(INSTANTIATE)
 
 }  // namespace lowd

@@ -1,8 +1,8 @@
 // Dense products: (X - shift) W + bias, and A V.
 
 template <class T>
-void times(const T* a, int64_t stride, int rows, int64_t cols, bool half_square, const T* v,
-           int groups, int64_t ld, double* z) {
+void matmul(const T* a, int64_t stride, int rows, int64_t cols, bool half_square, const T* v,
+            int groups, int64_t ld, double* z) {
     const Plain<T> plain{a, stride};
     const HalfSquare<T> squares{plain};
     if (half_square)
@@ -176,5 +176,5 @@ constexpr void fill_linear(LinearKernels<T>& table) {
     table.tail_columns = tail_columns<T>;
     table.project = project<T>;
     table.project_scratch = project_scratch<T>;
-    table.times = times<T>;
+    table.matmul = matmul<T>;
 }

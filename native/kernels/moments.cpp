@@ -114,8 +114,8 @@ void scatter(Matrix<const T> X, const double* weights, const double* mean, doubl
 }
 
 template <class T>
-double scatter_times(Matrix<const T> X, const double* weights, const double* mean, double scale,
-                     Matrix<const T> V, Matrix<double> out, Job& job) {
+double scatter_matmul(Matrix<const T> X, const double* weights, const double* mean, double scale,
+                      Matrix<const T> V, Matrix<double> out, Job& job) {
     const auto& kernel = kernels<T>();
     const int64_t n = X.rows, d = X.cols, b = V.cols, ld = round_up(d, PANEL<T>);
     const int groups = int(ceil_div(b, GROUP));
@@ -135,10 +135,10 @@ double scatter_times(Matrix<const T> X, const double* weights, const double* mea
         std::fill_n(&sums[s * area], area, 0.0);
         const int64_t end = std::min(n, (s + 1) * slab);
         for (int64_t i = s * slab; i < end; i += rows)
-            totals[s] += kernel.scatter_times(X.row(i), X.stride, int(std::min(rows, end - i)), d,
-                                              shift, T(scale), weights ? weights + i : nullptr,
-                                              columns.get(), groups, ld, scratch[worker],
-                                              products[worker], &sums[s * area]);
+            totals[s] += kernel.scatter_matmul(X.row(i), X.stride, int(std::min(rows, end - i)), d,
+                                               shift, T(scale), weights ? weights + i : nullptr,
+                                               columns.get(), groups, ld, scratch[worker],
+                                               products[worker], &sums[s * area]);
     });
     constexpr int64_t STRIP = 512;
     job.parallel(
@@ -162,8 +162,8 @@ double scatter_times(Matrix<const T> X, const double* weights, const double* mea
     template double column_sums(Matrix<const T>, const double*, double*, Job&);                  \
     template void scatter(Matrix<const T>, const double*, const double*, double, Matrix<double>, \
                           Job&);                                                                 \
-    template double scatter_times(Matrix<const T>, const double*, const double*, double,         \
-                                  Matrix<const T>, Matrix<double>, Job&);
+    template double scatter_matmul(Matrix<const T>, const double*, const double*, double,        \
+                                   Matrix<const T>, Matrix<double>, Job&);
 LOWD_FOR_FLOATS(INSTANTIATE)
 
 }  // namespace lowd

@@ -95,9 +95,9 @@ inline INLINE void outer(const Block<T>& x, const T* z, int64_t j, int64_t ld, d
 }
 
 template <class T>
-double scatter_times(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift, T scale,
-                     const double* weights, const T* v, int groups, int64_t ld, T* scratch,
-                     double* z, double* out) {
+double scatter_matmul(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift, T scale,
+                      const double* weights, const T* v, int groups, int64_t ld, T* scratch,
+                      double* z, double* out) {
     const Block<T> block{scratch, rows};
     T* const factors = scratch + rows * ld;
     double* const squares = z + int64_t(groups) * rows * GROUP;
@@ -131,5 +131,5 @@ constexpr void fill_moments(MomentKernels<T>& table) {
     table.column_sums = column_sums<T>;
     table.pack_columns = pack_columns<T>;
     table.scatter_tile = scatter_tile<T>;
-    table.scatter_times = scatter_times<T>;
+    table.scatter_matmul = scatter_matmul<T>;
 }

@@ -251,7 +251,7 @@ void guttman_pairs(const PointPair* pairs, const double* weights, int64_t begin,
 
 constexpr void fill_stress(StressKernels& table) {
     table.guttman_float32 = guttman_float32;
-    table.optimize_point = optimize_point;
+    table.multilaterate_point = multilaterate_point;
     table.pair_distances = pair_distances;
     table.pool_adjacent_violators = pool_adjacent_violators;
     table.guttman_pairs = guttman_pairs;

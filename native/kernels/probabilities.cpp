@@ -12,8 +12,8 @@
 
 namespace lowd {
 
-void perplexity(std::span<const int64_t> indptr, const double* squares, double target, double* p,
-                double* beta, Job& job) {
+void conditional_probabilities(std::span<const int64_t> indptr, const double* squares,
+                               double target, double* p, double* beta, Job& job) {
     const Ragged rows{indptr, {}};
     const int64_t n = rows.count(), longest = round_up(rows.longest(), 8);
     job.expect(ceil_div(n, 64));

@@ -234,18 +234,18 @@ void geodesic_half(Ragged graph, const T* lengths, Matrix<T> out, Job& job) {
 }
 
 template <class T>
-void relax(Ragged near, const T* lengths, Matrix<const T> from, Matrix<T> out, Job& job) {
+void min_plus(Ragged near, const T* lengths, Matrix<const T> from, Matrix<T> out, Job& job) {
     job.expect(near.count());
     job.parallel(near.count(), [&](int64_t i, int) {
-        kernels<T>().relax(from.data, from.stride, from.cols, near.row(i), lengths + near.indptr[i],
-                           near.size(i), out.row(i));
+        kernels<T>().min_plus(from.data, from.stride, from.cols, near.row(i),
+                              lengths + near.indptr[i], near.size(i), out.row(i));
     });
 }
 
 #define INSTANTIATE(T)                                                                 \
     template void shortest_paths(Ragged, const T*, Ragged, const T*, Matrix<T>, Job&); \
     template void geodesic_half(Ragged, const T*, Matrix<T>, Job&);                    \
-    template void relax(Ragged, const T*, Matrix<const T>, Matrix<T>, Job&);
+    template void min_plus(Ragged, const T*, Matrix<const T>, Matrix<T>, Job&);
 LOWD_FOR_FLOATS(INSTANTIATE)
 
 }  // namespace lowd

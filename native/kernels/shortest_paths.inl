@@ -140,8 +140,8 @@ void rows_from_lines(const T* lines, const int32_t* positions, int64_t nodes, T*
 
 // out = the least of lengths_e + from[near_e] over all e, entry by entry.
 template <class T>
-void relax(const T* from, int64_t stride, int64_t cols, const int32_t* near, const T* lengths,
-           int64_t count, T* out) {
+void min_plus(const T* from, int64_t stride, int64_t cols, const int32_t* near, const T* lengths,
+              int64_t count, T* out) {
     constexpr int N = 8;
     const Vec<T> infinity = spread(T(__builtin_inf()));
     int64_t j = 0;
@@ -173,5 +173,5 @@ constexpr void fill_shortest_paths(PathKernels<T>& table) {
     table.order_by_distance = order_by_distance<T>;
     table.shortest_paths = shortest_paths<T>;
     table.rows_from_lines = rows_from_lines<T>;
-    table.relax = relax<T>;
+    table.min_plus = min_plus<T>;
 }

@@ -42,9 +42,9 @@ inline INLINE void sparse_row(const I* columns, const double* values, int64_t co
 }
 
 template <class I>
-void sparse_times(const I* indptr, const I* columns, const double* values, int64_t first,
-                  int64_t last, const double* v, int64_t width, double a, double b, const double* u,
-                  double c, double* out) {
+void sparse_matmul(const I* indptr, const I* columns, const double* values, int64_t first,
+                   int64_t last, const double* v, int64_t width, double a, double b,
+                   const double* u, double c, double* out) {
     for (int64_t i = first; i < last; i++) {
         const int64_t begin = indptr[i], count = indptr[i + 1] - begin;
         const auto part = [&](auto size, int64_t j) INLINE {
@@ -70,6 +70,6 @@ void sparse_times(const I* indptr, const I* columns, const double* values, int64
 }
 
 constexpr void fill_sparse(SparseKernels& table) {
-    table.times32 = sparse_times<int32_t>;
-    table.times64 = sparse_times<int64_t>;
+    table.matmul32 = sparse_matmul<int32_t>;
+    table.matmul64 = sparse_matmul<int64_t>;
 }

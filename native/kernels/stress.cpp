@@ -125,10 +125,9 @@ Stress guttman(Matrix<const T> disparities, const Matrix<const T>* weights, Matr
                             Matrix<double>, Job&);
 LOWD_FOR_FLOATS(INSTANTIATE)
 
-void optimize_new_points_stress(Matrix<const double> dissimilarities,
-                                const Matrix<const double>* weights, Matrix<const double> A,
-                                int max_iter, double tol, Matrix<double> Y, double* stress,
-                                Job& job) {
+void multilaterate(Matrix<const double> dissimilarities, const Matrix<const double>* weights,
+                   Matrix<const double> A, int max_iter, double tol, Matrix<double> Y,
+                   double* stress, Job& job) {
     const int64_t ld = round_up(A.rows, 8);
     const int k = int(A.cols);
     const Buffer<double> fixed = columns_of(A, ld);
@@ -138,7 +137,7 @@ void optimize_new_points_stress(Matrix<const double> dissimilarities,
     job.expect(blocks);
     job.parallel(blocks, [&](int64_t b, int worker) {
         for (int64_t i = b * BLOCK; i < std::min(Y.rows, (b + 1) * BLOCK); i++)
-            stress[i] = level().stress.optimize_point(
+            stress[i] = level().stress.multilaterate_point(
                 dissimilarities.row(i), weights ? weights->row(i) : nullptr, A.rows, fixed.get(),
                 ld, k, max_iter, tol, scratch[worker], Y.row(i));
     });

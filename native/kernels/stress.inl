@@ -147,9 +147,9 @@ void guttman(const T* disparities, int64_t stride, const T* weights, int64_t wei
 }
 
 // Majorization of the stress of one point, the others held fixed.
-double optimize_point(const double* dissimilarities, const double* weights, int64_t n,
-                      const double* fixed, int64_t ld, int k, int max_iter, double tol,
-                      double* scratch, double* y) {
+double multilaterate_point(const double* dissimilarities, const double* weights, int64_t n,
+                           const double* fixed, int64_t ld, int k, int max_iter, double tol,
+                           double* scratch, double* y) {
     double* const centroid = scratch;
     double* const sum = scratch + k;
     Wide total_parts = {}, square_parts = {};

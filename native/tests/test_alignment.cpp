@@ -8,7 +8,7 @@ using namespace lowd;
 using namespace lowd::test;
 
 // Weights are right if they sum to 1 and all partial derivatives of the error are equal.
-TEST(barycenters_are_stationary) {
+TEST(barycentric_weights_are_stationary) {
     both_types([](auto zero) {
         using T = decltype(zero);
         for (auto [d, k] : {std::pair{1, 2}, {3, 12}, {20, 7}, {40, 30}, {3, 1}}) {
@@ -19,7 +19,7 @@ TEST(barycenters_are_stationary) {
             for (double reg : {1e-3, 1e-8}) {
                 const auto found = on_any_threads([&](Job& job) {
                     Data<double> out(1, int64_t(near.indices.size()));
-                    barycenters(X.in(), X.in(), near, reg, out.out().data, job);
+                    barycentric_weights(X.in(), X.in(), near, reg, out.out().data, job);
                     return out;
                 });
                 for (int64_t i = 0; i < X.rows; i++) {
@@ -49,7 +49,7 @@ TEST(barycenters_are_stationary) {
                 OwnedRagged one;
                 one.add({near.row(77), near.row(77) + k});
                 std::vector<double> alone(static_cast<size_t>(k));
-                barycenters(X.in(77, 1), X.in(), one, reg, alone.data(), job);
+                barycentric_weights(X.in(77, 1), X.in(), one, reg, alone.data(), job);
                 CHECK(!std::memcmp(alone.data(), &found.memory[size_t(near.indptr[77])],
                                    size_t(k) * sizeof(double)));
             }
@@ -57,7 +57,7 @@ TEST(barycenters_are_stationary) {
     });
 }
 
-TEST(barycenters_of_hard_cases) {
+TEST(barycentric_weights_of_hard_cases) {
     Job job(1);
     std::vector<double> w(3);
     const auto solve = [&](std::vector<double> points, double q, double reg) {
@@ -66,7 +66,7 @@ TEST(barycenters_of_hard_cases) {
         Data<double> X(3, 1), Q(1, 1);
         for (int i = 0; i < 3; i++) X(i, 0) = points[size_t(i)];
         Q(0, 0) = q;
-        barycenters(Q.in(), X.in(), near, reg, w.data(), job);
+        barycentric_weights(Q.in(), X.in(), near, reg, w.data(), job);
         return std::abs(w[0] + w[1] + w[2] - 1) < 1e-9;
     };
     for (double reg : {0.0, 1e-18, 1e-3, 1.0}) {
@@ -94,8 +94,8 @@ static void check_alignment(const Data<T>& X, const OwnedRagged& lists, Alignmen
         alignment_indptr(patches, X.rows, indptr.data(), job);
         columns.resize(size_t(indptr.back()));
         Data<double> values(1, indptr.back(), 0);
-        alignment(X.in(), patches, kind, k, 1e-3, counts.data(), indptr.data(), columns.data(),
-                  values.memory.data(), job);
+        alignment_matrix(X.in(), patches, kind, k, 1e-3, counts.data(), indptr.data(),
+                         columns.data(), values.memory.data(), job);
         return values;
     });
     double largest = 0, constant = 0, linear = 0;

@@ -152,7 +152,7 @@ TEST(a_potential_for_new_points_leaves_the_forces_alone) {
         descent(graph.ragged(), graph.values.data(), 2, Similarity::student, Repulsion::grid);
     Data<double> a(n, 2), before(n, 2), after(n, 2);
     plan->forces(Y.in(), a.out(), before.out(), job);
-    CHECK(!plan->potential(Y.in(), job).phi.empty());
+    CHECK(!plan->interpolation_grid(Y.in(), job).phi.empty());
     plan->forces(Y.in(), a.out(), after.out(), job);
     CHECK(same(before, after));
 }

@@ -77,7 +77,7 @@ TEST(scatter_matches) {
     });
 }
 
-TEST(scatter_times_matches) {
+TEST(scatter_matmul_matches) {
     both_types([](auto zero) {
         using T = decltype(zero);
         for (auto [n, d] : SHAPES)
@@ -87,8 +87,8 @@ TEST(scatter_times_matches) {
                 double total = 0;
                 const auto Y = on_any_threads([&](Job& job) {
                     Data<double> out(data.X.cols, V.cols);
-                    total = scatter_times(data.X.in(), data.weights.data(), data.mean.data(), 0.5,
-                                          V.in(), out.out(), job);
+                    total = scatter_matmul(data.X.in(), data.weights.data(), data.mean.data(), 0.5,
+                                           V.in(), out.out(), job);
                     return out;
                 });
                 std::vector<double> z(size_t(n * b));

@@ -146,7 +146,7 @@ TEST(new_points_on_a_grid_are_near_those_by_all_pairs) {
     Job job(2);
     const auto plan =
         descent(graph.ragged(), graph.values.data(), 2, Similarity::student, Repulsion::grid);
-    const PotentialGrid grid = plan->potential(Y.in(), job);
+    const PotentialGrid grid = plan->interpolation_grid(Y.in(), job);
     const PotentialView view{2,
                              grid.phi.data(),
                              {grid.nodes[0], grid.nodes[1]},

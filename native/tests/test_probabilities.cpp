@@ -15,8 +15,8 @@ TEST(perplexities_are_reached) {
     for (double target : {1.0, 2.5, 4.0}) {
         const auto found = on_any_threads([&](Job& job) {
             Data<double> out(1, starts.back() + 5, 0);
-            perplexity(starts, squares.data(), target, out.memory.data(),
-                       out.memory.data() + starts.back(), job);
+            conditional_probabilities(starts, squares.data(), target, out.memory.data(),
+                                      out.memory.data() + starts.back(), job);
             return out;
         });
         for (size_t i = 0; i + 1 < starts.size(); i++) {

@@ -47,7 +47,7 @@ TEST(project_matches) {
     });
 }
 
-TEST(times_matches) {
+TEST(matmul_matches) {
     both_types([](auto zero) {
         using T = decltype(zero);
         for (auto [m, n] : {std::pair{1, 1}, {7, 31}, {33, 100}, {100, 2100}})
@@ -58,7 +58,7 @@ TEST(times_matches) {
                         A, PRECISION<T>,
                         [&](Matrix<const T> rows, Job& job) {
                             Data<double> out(rows.rows, V.cols);
-                            times(rows, V.in(), half_square, out.out(), job);
+                            matmul(rows, V.in(), half_square, out.out(), job);
                             return out;
                         },
                         [&](int64_t i, int64_t j) {

@@ -201,7 +201,7 @@ TEST(a_geodesic_half_holds_each_pair_once) {
     });
 }
 
-TEST(relax_matches) {
+TEST(min_plus_matches) {
     both_types([](auto zero) {
         using T = decltype(zero);
         for (int64_t n : {1, 7, 63, 300}) {
@@ -217,7 +217,7 @@ TEST(relax_matches) {
             const Ragged lists = near;
             const auto found = on_any_threads([&](Job& job) {
                 Data<T> out(30, n);
-                relax(lists, lengths.data(), G.in(), out.out(), job);
+                min_plus(lists, lengths.data(), G.in(), out.out(), job);
                 return out;
             });
             for (int64_t i = 0; i < 30; i++)

@@ -6,7 +6,7 @@ using namespace lowd;
 using namespace lowd::test;
 
 template <class I>
-static void check_sparse_times() {
+static void check_sparse_matmul() {
     for (int64_t n : {1, 50, 1500})
         for (int64_t width : {1, 2, 3, 5, 7, 8, 9, 16, 20, 31}) {
             std::vector<I> indptr{0}, columns;
@@ -27,9 +27,9 @@ static void check_sparse_times() {
                 const double b = with ? 0.5 : 0, c = -1.5;
                 const auto found = on_any_threads([&](Job& job) {
                     Data<double> out(n, width, 0);
-                    sparse_times(n, indptr.data(), columns.data(), values.data(),
-                                 Matrix<const double>{V.data(), n, width, width}, 2.0, b,
-                                 with ? U.data() : nullptr, c, out.memory.data(), job);
+                    sparse_matmul(n, indptr.data(), columns.data(), values.data(),
+                                  Matrix<const double>{V.data(), n, width, width}, 2.0, b,
+                                  with ? U.data() : nullptr, c, out.memory.data(), job);
                     return out;
                 });
                 CHECK(near(found, 1e-14, [&](int64_t i, int64_t j) {
@@ -41,7 +41,7 @@ static void check_sparse_times() {
             }
         }
 }
-TEST(sparse_times_matches) {
-    check_sparse_times<int32_t>();
-    check_sparse_times<int64_t>();
+TEST(sparse_matmul_matches) {
+    check_sparse_matmul<int32_t>();
+    check_sparse_matmul<int64_t>();
 }

@@ -108,8 +108,7 @@ TEST(a_new_point_is_found_by_its_distances) {
     const auto found = on_any_threads([&](Job& job) {
         Data<double> Y(5, 2);
         for (int64_t i = 0; i < 5; i++) Y(i, 0) = wanted(i, 0) + 0.1, Y(i, 1) = wanted(i, 1) - 0.1;
-        optimize_new_points_stress(T.in(), nullptr, A.in(), 1000, 1e-13, Y.out(), stress.data(),
-                                   job);
+        multilaterate(T.in(), nullptr, A.in(), 1000, 1e-13, Y.out(), stress.data(), job);
         return Y;
     });
     for (int64_t i = 0; i < 5; i++) {

@@ -17,7 +17,7 @@ Index = TypeVar("Index", NDArray[np.int32], NDArray[np.int64])
 Doubles: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 Short: TypeAlias = NDArray[np.int32]
-Likeness: TypeAlias = Literal["student", "gauss", "rows"]
+Similarity: TypeAlias = Literal["student", "gauss", "rows"]
 Poll: TypeAlias = Callable[[int, int], object] | None
 Measure: TypeAlias = Literal[
     "dot",
@@ -36,7 +36,7 @@ Measure: TypeAlias = Literal[
 ]
 
 class Symmetry(TypedDict):
-    """Places are (row, column). The rest is void unless ``bad_at`` is (-1, -1): all finite."""
+    """Positions are (row, column). All else is void unless ``nonfinite_at`` is (-1, -1)."""
 
     asymmetry: float
     asymmetry_at: tuple[int, int]
@@ -45,7 +45,7 @@ class Symmetry(TypedDict):
     smallest_at: tuple[int, int]
     diagonal: float
     diagonal_at: int
-    bad_at: tuple[int, int]
+    nonfinite_at: tuple[int, int]
 
 def cpu_level() -> str:
     """The level in use; the environment's ``LOWD_CPU_LEVEL`` may name another supported one."""
@@ -53,11 +53,11 @@ def cpu_level() -> str:
 def cpu_levels() -> list[str]:
     """The supported levels, lowest first."""
 
-def scan(X: NDArray[T], threads: int) -> tuple[int, int]:
-    """The place of the first entry (row by row) that is not finite, or (-1, -1)."""
+def find_nonfinite(X: NDArray[T], threads: int) -> tuple[int, int]:
+    """Position of the first entry (row by row) that is not finite, or (-1, -1)."""
 
 def symmetry(A: NDArray[T], threads: int, poll: Poll = None) -> Symmetry:
-    """max |a_ij - a_ji|, max |a_ij|, min a_ij, max |a_ii|, with their places."""
+    """max |a_ij - a_ji|, max |a_ij|, min a_ij, max |a_ii|, with their positions."""
 
 def column_sums(
     X: NDArray[T], weights: Doubles | None, out: Doubles, threads: int, poll: Poll = None
@@ -75,7 +75,7 @@ def scatter(
 ) -> None:
     """out = sum_i w_i u_i u_i^T with u_i = (x_i - mean) scale. Weights are not negative."""
 
-def scatter_times(
+def scatter_matmul(
     X: NDArray[T],
     weights: Doubles | None,
     mean: Doubles,
@@ -98,7 +98,7 @@ def project(
 ) -> None:
     """out = (X - shift) W + bias."""
 
-def times(
+def matmul(
     A: NDArray[T], V: NDArray[T], half_square: bool, out: Doubles, threads: int, poll: Poll = None
 ) -> None:
     """out = A V, or with ``half_square`` (-1/2 A*A) V, A*A entry by entry."""
@@ -141,7 +141,7 @@ def pairwise(
     of the data: it saves time, not digits.
     """
 
-def select(
+def select_smallest(
     D: NDArray[T],
     own: Integers | None,
     ids: Short,
@@ -164,13 +164,13 @@ def ranks(
     threads: int,
     poll: Poll = None,
 ) -> None:
-    """The places of listed rows among all others, seen from ``rows``, by counting closer ones.
+    """Ranks of listed rows among all others, seen from ``rows``, by counting closer ones.
 
-    Distances as in `nearest`. A listed -1 has place 0.
+    Distances as in `nearest`. A listed -1 has rank 0.
     """
 
 def rank_rows(D: NDArray[T], own: Integers, out: Short, threads: int, poll: Poll = None) -> None:
-    """The place of each entry in its row by (value, column), from 1; ``own`` has place 0."""
+    """Rank of each entry in its row by (value, column), from 1; ``own`` has rank 0."""
 
 def nearest(
     Q: NDArray[T],
@@ -184,35 +184,35 @@ def nearest(
     threads: int,
     poll: Poll = None,
 ) -> None:
-    """The nearest rows of X by looking at every pair; ``among``: Q is X, self is left out.
+    """Nearest neighbors by brute force; ``among``: Q is X, and a row is no neighbor of itself.
 
     A distance is factor |q - x|, or factor |q - x|^2 without ``root``; ``unit``, a power of two,
     keeps the squares in range.
     """
 
-class Drafts:
-    """The k nearest rows of every row in the making; see neighbors.hpp."""
+class CandidateLists:
+    """The k nearest neighbors of every row found so far; see neighbors.hpp."""
 
     def join(self, near: Short | None, threads: int, poll: Poll = None) -> None:
-        """Better the lists by all pairs, or by those whose groups are near each other."""
+        """Compare all pairs of rows, or those whose groups are near each other."""
 
-    def polish(self, near: Short, rounds: int, threads: int, poll: Poll = None) -> None:
-        """Better them by the neighbors of neighbors, forth and back; `near` has been joined."""
+    def nn_descent(self, near: Short, rounds: int, threads: int, poll: Poll = None) -> None:
+        """Compare forward and reverse neighbors of neighbors; groups of `near` have been joined."""
 
-    def open(self, threads: int, poll: Poll = None) -> float:
-        """The share of pairs of blocks that could better the lists."""
+    def unpruned_fraction(self, threads: int, poll: Poll = None) -> float:
+        """Fraction of pairs of blocks that bounding boxes do not prune."""
 
     def copy_to(self, ids: Short, distances: Doubles, threads: int) -> None: ...
 
-class Finder(Generic[T]):
-    """Rows made ready for searching; see neighbors.hpp."""
+class NeighborIndex(Generic[T]):
+    """Rows prepared for neighbor queries; see neighbors.hpp."""
 
     @property
     def groups(self) -> int: ...
     @property
     def coordinates(self) -> int: ...
-    def middles(self, out: NDArray[np.float32]) -> None:
-        """Middles of the groups of rows, in leading coordinates."""
+    def centroids(self, out: NDArray[np.float32]) -> None:
+        """Centroids of the groups of rows, in leading coordinates."""
 
     def join(
         self,
@@ -224,9 +224,11 @@ class Finder(Generic[T]):
         threads: int,
         poll: Poll = None,
     ) -> None:
-        """The nearest rows of every row, by all pairs."""
+        """Nearest neighbors of every row: an exact self-join."""
 
-    def drafts(self, root: bool, factor: float, unit: float, k: int, threads: int) -> Drafts: ...
+    def candidate_lists(
+        self, root: bool, factor: float, unit: float, k: int, threads: int
+    ) -> CandidateLists: ...
     def query(
         self,
         Q: NDArray[T],
@@ -239,9 +241,9 @@ class Finder(Generic[T]):
         threads: int,
         poll: Poll = None,
     ) -> None:
-        """The nearest rows for each row of Q; Z holds Q as the filter sees it."""
+        """Nearest neighbors of each row of Q; Z is the projection of Q."""
 
-def finder(
+def neighbor_index(
     X: NDArray[T],
     Z: NDArray[np.float32],
     center: Doubles,
@@ -249,7 +251,7 @@ def finder(
     error: float,
     threads: int,
     poll: Poll = None,
-) -> Finder[T]:
+) -> NeighborIndex[T]:
     """Z = (X - center) B scale, B with orthonormal columns, each row of Z right to ``error``.
 
     The error is relative to the length of the centered and scaled row.
@@ -278,39 +280,39 @@ def sparse_project(
 ) -> None:
     """out = X C^T, C in CSR form."""
 
-def paths(
-    starts: Integers,
+def shortest_paths(
+    indptr: Integers,
     indices: Short,
     lengths: NDArray[T],
-    from_starts: Integers,
-    from_indices: Short,
+    source_indptr: Integers,
+    source_indices: Short,
     steps: NDArray[T] | None,
     out: NDArray[T],
     threads: int,
     poll: Poll = None,
 ) -> None:
-    """out (sources x nodes) = lengths of shortest paths along edges that are not negative.
+    """out (sources x nodes) = lengths of shortest paths; edge lengths are not negative.
 
     A source is a list of nodes with the length of a first step to each (None: 0).
     """
 
-def ring(
-    starts: Integers,
+def geodesic_half(
+    indptr: Integers,
     indices: Short,
     lengths: NDArray[T],
     out: NDArray[T],
     threads: int,
     poll: Poll = None,
 ) -> None:
-    """The same between all n nodes, each pair once: out_i (n / 2) = to the nodes after i."""
+    """The same between all n nodes, each pair once: out_i = those to the n / 2 nodes after i."""
 
-def ring_times(
-    ring: NDArray[T], V: NDArray[T], out: Doubles, threads: int, poll: Poll = None
+def geodesic_products(
+    half: NDArray[T], V: NDArray[T], out: Doubles, threads: int, poll: Poll = None
 ) -> None:
-    """out = (-G G / 2) V, elementwise square, for the symmetric G that a ring holds."""
+    """out = (-G G / 2) V, elementwise square, for the symmetric G of which half is stored."""
 
-def relax(
-    starts: Integers,
+def min_plus(
+    indptr: Integers,
     indices: Short,
     lengths: NDArray[T],
     G: NDArray[T],
@@ -320,8 +322,8 @@ def relax(
 ) -> None:
     """out_i = the least of lengths_e + G[indices_e] over list i, entry by entry."""
 
-def sparse_times(
-    starts: Index,
+def sparse_matmul(
+    indptr: Index,
     indices: Index,
     values: Doubles,
     V: Doubles,
@@ -333,40 +335,40 @@ def sparse_times(
     threads: int,
     poll: Poll = None,
 ) -> None:
-    """out = a A V + b V + c U, A in CSR form; arrays are contiguous, column numbers trusted."""
+    """out = a A V + b V + c U, A in CSR form; arrays are contiguous, indices are trusted."""
 
-def barycenters(
+def barycentric_weights(
     Q: NDArray[T],
     X: NDArray[T],
-    starts: Integers,
+    indptr: Integers,
     indices: Short,
     reg: float,
     out: Doubles,
     threads: int,
     poll: Poll = None,
 ) -> None:
-    """out = the weights of each list of rows of X that rebuild the row of Q."""
+    """out = barycentric weights: those of listed rows of X that reconstruct a row of Q best."""
 
-def alignment_starts(
-    starts: Integers, members: Short, out: Integers, threads: int, poll: Poll = None
+def alignment_indptr(
+    patch_indptr: Integers, members: Short, out: Integers, threads: int, poll: Poll = None
 ) -> None:
-    """out = where the rows of the sum over patches start in CSR form."""
+    """out = indptr of the alignment matrix, the sum over patches, in CSR form."""
 
-def alignment(
+def alignment_matrix(
     X: NDArray[T],
-    starts: Integers,
+    patch_indptr: Integers,
     members: Short,
     kind: Literal["ltsa", "hessian", "modified"],
     k: int,
     reg: float,
-    mass: Doubles,
+    counts: Doubles,
     indptr: Integers,
     indices: Short,
     data: Doubles,
     threads: int,
     poll: Poll = None,
 ) -> None:
-    """indices, data = the sum over patches in CSR form, ``indptr`` from ``alignment_starts``.
+    """indices, data = the alignment matrix in CSR form, ``indptr`` from ``alignment_indptr``.
 
     A patch lists its members, each once; of a "modified" one the last is the point it belongs to.
     """
@@ -381,21 +383,23 @@ def guttman(
 ) -> tuple[float, float, float]:
     """Sums of w (t - d)², w d², w t d over pairs, and moved = B(Y) Y; NaN in D is missing."""
 
-class Order:
-    """Known pairs of positive weight in the order of D; tied ones share a target unless split."""
+class MonotoneRegression:
+    """Disparities that increase with D; tied pairs share one unless ``break_ties``."""
 
     def __init__(
-        self, D: NDArray[T], W: NDArray[T] | None, split: bool, threads: int, poll: Poll = None
+        self, D: NDArray[T], W: NDArray[T] | None, break_ties: bool, threads: int, poll: Poll = None
     ) -> None: ...
     def step(
         self, Y: Doubles, moved: Doubles, threads: int, poll: Poll = None
     ) -> tuple[float, float, float]:
-        """As ``guttman``, with the best targets in the order, of weighted mean square 1."""
+        """As ``guttman``, with the best disparities, of weighted mean square 1."""
 
-    def curve(self, Y: Doubles, threads: int, poll: Poll = None) -> tuple[Short, Doubles]:
-        """Pairs at the corners of the function from dissimilarities to targets, and these."""
+    def disparity_function(
+        self, Y: Doubles, threads: int, poll: Poll = None
+    ) -> tuple[Short, Doubles]:
+        """Pairs at the corners of the function from dissimilarities to disparities, and these."""
 
-def locate(
+def multilaterate(
     T: Doubles,
     W: Doubles | None,
     A: Doubles,
@@ -406,10 +410,10 @@ def locate(
     threads: int,
     poll: Poll = None,
 ) -> None:
-    """Moves each row of Y to where its distances to A fit T best."""
+    """Minimizes the stress of each row of Y, whose distances to A should be T; A is fixed."""
 
-def perplexity(
-    starts: Integers,
+def conditional_probabilities(
+    indptr: Integers,
     squares: Doubles,
     target: float,
     p: Doubles,
@@ -417,66 +421,66 @@ def perplexity(
     threads: int,
     poll: Poll = None,
 ) -> None:
-    """p, beta = chances like exp(-beta d^2) over each list, with exp(entropy) = target."""
+    """p, beta = conditional probabilities p ~ exp(-beta d^2) of each row, exp(entropy) = target."""
 
 def pair_sums(
     Y: Doubles,
-    kernel: Likeness,
+    kernel: Similarity,
     rows: Integers,
     z: Doubles,
     r: Doubles,
     threads: int,
     poll: Poll = None,
 ) -> None:
-    """z, r = exact sums over all others of some rows: of w, and of their pushes."""
+    """z, r = exact sums over all others of some rows: of w, and of repulsive forces."""
 
-def joint(
-    starts: Integers, indices: Short, p: Doubles, threads: int
+def symmetrize_probabilities(
+    indptr: Integers, indices: Short, p: Doubles, threads: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    """(A + A') / 2n of the chances A of n rows; columns are in no order."""
+    """(A + A') / 2n of the conditional probabilities A of n rows; columns are not sorted."""
 
-def surprise(
-    starts: Integers,
+def cross_term(
+    indptr: Integers,
     indices: Short,
     p: Doubles,
     Y: Doubles,
-    kernel: Likeness,
+    kernel: Similarity,
     threads: int,
     poll: Poll = None,
 ) -> float:
-    """The sum of p log(p / w) over the listed pairs."""
+    """Cross term of the KL divergence: the sum of p log(p / w) over the listed pairs."""
 
-def normalizer(Y: Doubles, threads: int, poll: Poll = None) -> float:
-    """The sum of 1 / (1 + d^2) over all ordered pairs; up to three dimensions."""
+def partition_function(Y: Doubles, threads: int, poll: Poll = None) -> float:
+    """Z, the sum of 1 / (1 + d^2) over all ordered pairs; up to three dimensions."""
 
-def settle(
-    starts: Integers,
+def optimize_new_points(
+    indptr: Integers,
     indices: Short,
     p: Doubles,
     Y: Doubles,
-    kernel: Likeness,
+    kernel: Similarity,
     phi: NDArray[np.float32] | None,
     nodes: list[int],
     origin: list[float],
     spacing: float,
     from_medians: bool,
-    places: Doubles,
+    coordinates: Doubles,
     threads: int,
     poll: Poll = None,
 ) -> None:
-    """places (in, unless ``from_medians``, and out) = where new points come to rest in Y."""
+    """Optimizes coordinates (the start, unless ``from_medians``) of new points, Y held fixed."""
 
-class Forces:
-    """A descent under way: by all pairs, in float64 or float32, or by a potential on a grid."""
+class Descent:
+    """Gradient descent by all pairs, in float64 or float32, or by an interpolation grid."""
 
     def __init__(
         self,
-        starts: Integers,
+        indptr: Integers,
         indices: Short,
         values: Doubles,
         k: int,
-        kernel: Likeness,
-        sums: Literal["exact", "single", "mesh"],
+        kernel: Similarity,
+        repulsion: Literal["exact", "float32", "grid"],
     ) -> None: ...
     def start(self, Y: Doubles) -> None: ...
     def advance(
@@ -488,9 +492,9 @@ class Forces:
         threads: int,
         poll: Poll = None,
     ) -> float:
-        """The sum of the squares of the last steps."""
+        """Returns the sum of the squares of the last steps."""
 
-    def places(self, out: Doubles) -> None: ...
+    def embedding(self, out: Doubles) -> None: ...
     def forces(
         self,
         Y: Doubles,
@@ -499,7 +503,7 @@ class Forces:
         threads: int,
         poll: Poll = None,
     ) -> None: ...
-    def mesh(
+    def interpolation_grid(
         self, Y: Doubles, threads: int, poll: Poll = None
     ) -> tuple[NDArray[np.float32], list[int], list[float], float]:
-        """phi, nodes, origin and spacing of the potential of points at Y."""
+        """phi, nodes, origin and spacing of the potential of points at Y on the grid."""

@@ -304,7 +304,7 @@ def test_what_could_leave_memory_is_refused():
     starts, indices, out = np.array([0, 1, 2]), np.array([1, 0], np.int32), np.empty((1, 2))
     one, first = np.ones(2), (np.array([0, 1]), np.array([0], np.int32))
     source, below = (*first, None), np.array([-1], np.int32)
-    _native.paths(starts, indices, one, *source, out, 1)
+    _native.shortest_paths(starts, indices, one, *source, out, 1)
     for bad in (
         (np.array([0, 1]), indices, one, *source, out),
         (np.array([0, 2, 1]), indices, one, *source, out),
@@ -319,24 +319,26 @@ def test_what_could_leave_memory_is_refused():
         (starts, indices, one, *source, np.empty((2, 2))),
     ):
         with pytest.raises(ValueError, match="must"):
-            _native.paths(*bad, 1)
-    _native.ring(starts, indices, one, np.empty((2, 1)), 1)
+            _native.shortest_paths(*bad, 1)
+    _native.geodesic_half(starts, indices, one, np.empty((2, 1)), 1)
     with pytest.raises(ValueError, match="column per two nodes"):
-        _native.ring(starts, indices, one, np.empty((2, 2)), 1)
-    _native.ring_times(np.ones((4, 2)), np.ones((4, 3)), np.empty((4, 3)), 1)
+        _native.geodesic_half(starts, indices, one, np.empty((2, 2)), 1)
+    _native.geodesic_products(np.ones((4, 2)), np.ones((4, 3)), np.empty((4, 3)), 1)
     with pytest.raises(ValueError, match="half of a square"):
-        _native.ring_times(np.ones((4, 1)), np.ones((4, 3)), np.empty((4, 3)), 1)
+        _native.geodesic_products(np.ones((4, 1)), np.ones((4, 3)), np.empty((4, 3)), 1)
     with pytest.raises(ValueError, match="one row per row"):
-        _native.ring_times(np.ones((4, 2)), np.ones((3, 3)), np.empty((3, 3)), 1)
+        _native.geodesic_products(np.ones((4, 2)), np.ones((3, 3)), np.empty((3, 3)), 1)
     X, weights = np.ones((2, 3)), np.empty(2)
-    _native.barycenters(X, X, starts, indices, 1e-3, weights, 1)
+    _native.barycentric_weights(X, X, starts, indices, 1e-3, weights, 1)
     with pytest.raises(ValueError, match="one list per row"):
-        _native.barycenters(X[:1], X, starts, indices, 1e-3, weights, 1)
-    with pytest.raises(ValueError, match="numbers of rows"):
-        _native.barycenters(X, X[:1], starts, indices, 1e-3, weights, 1)
+        _native.barycentric_weights(X[:1], X, starts, indices, 1e-3, weights, 1)
+    with pytest.raises(ValueError, match="row indices"):
+        _native.barycentric_weights(X, X[:1], starts, indices, 1e-3, weights, 1)
     with pytest.raises(ValueError, match="unknown kind"):
-        _native.alignment(X, starts, indices, "lle", 1, 0.0, one, starts, indices, weights, 1)
+        _native.alignment_matrix(
+            X, starts, indices, "lle", 1, 0.0, one, starts, indices, weights, 1
+        )
     with pytest.raises(ValueError, match="rows in A"):
-        _native.sparse_times(
+        _native.sparse_matmul(
             starts, np.array([0, 1]), one, np.ones((3, 2)), 1.0, 1.0, None, 0.0, np.empty((2, 2)), 1
         )

@@ -10,8 +10,8 @@ namespace lowd {
 // Barycentric weights: those of the listed rows of X that sum to 1 and reconstruct a row of Q best,
 // as least squares with reg times the trace added to the diagonal; reg = 0 is the limit.
 template <class T>
-void barycenters(Matrix<const T> Q, Matrix<const T> X, Ragged near, double reg, double* weights,
-                 Job& job);
+void barycentric_weights(Matrix<const T> Q, Matrix<const T> X, Ragged near, double reg,
+                         double* weights, Job& job);
 
 // How the error of a patch (neighborhood) is measured. ltsa: I - G G', G = constants and k tangent
 // coordinates; hessian: H H', H = the products of tangent coordinates, made orthogonal to G, plus
@@ -23,8 +23,8 @@ enum class Alignment { ltsa, hessian, modified };
 // is symmetric with alignment_indptr(...)[rows] entries; the columns of a row increase.
 void alignment_indptr(Ragged patches, int64_t rows, int64_t* indptr, Job& job);
 template <class T>
-void alignment(Matrix<const T> X, Ragged patches, Alignment kind, int k, double reg,
-               const double* counts, const int64_t* indptr, int32_t* columns, double* values,
-               Job& job);
+void alignment_matrix(Matrix<const T> X, Ragged patches, Alignment kind, int k, double reg,
+                      const double* counts, const int64_t* indptr, int32_t* columns, double* values,
+                      Job& job);
 
 }  // namespace lowd

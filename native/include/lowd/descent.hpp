@@ -30,7 +30,7 @@ public:
     virtual void forces(Matrix<const double> Y, Matrix<double> attraction, Matrix<double> repulsion,
                         Job& job) = 0;
     // The potential of points at Y; no nodes where forces are exact, or partly sums over pairs.
-    virtual PotentialGrid potential(Matrix<const double> Y, Job& job) = 0;
+    virtual PotentialGrid interpolation_grid(Matrix<const double> Y, Job& job) = 0;
 };
 // How repulsive forces are summed: over all pairs in float64, over all pairs in float32, or on an
 // interpolation grid; the latter two are for heavy tails in up to three dimensions.

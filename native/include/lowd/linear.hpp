@@ -13,6 +13,6 @@ void project(Matrix<const T> X, const double* shift, Matrix<const T> W, const do
 
 // out = A V, or (-1/2 A o A) V.
 template <class T>
-void times(Matrix<const T> A, Matrix<const T> V, bool half_square, Matrix<double> out, Job& job);
+void matmul(Matrix<const T> A, Matrix<const T> V, bool half_square, Matrix<double> out, Job& job);
 
 }  // namespace lowd

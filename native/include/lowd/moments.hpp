@@ -18,7 +18,7 @@ void scatter(Matrix<const T> X, const double* weights, const double* mean, doubl
 
 // out = U^T W (U V) in one pass over X; returns sum_i w_i |u_i|^2.
 template <class T>
-double scatter_times(Matrix<const T> X, const double* weights, const double* mean, double scale,
-                     Matrix<const T> V, Matrix<double> out, Job& job);
+double scatter_matmul(Matrix<const T> X, const double* weights, const double* mean, double scale,
+                      Matrix<const T> V, Matrix<double> out, Job& job);
 
 }  // namespace lowd

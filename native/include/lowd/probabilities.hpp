@@ -12,8 +12,8 @@ namespace lowd {
 
 // Conditional probabilities p ~ exp(-beta d^2) over each row of squared distances, with
 // exp(entropy) = target.
-void perplexity(std::span<const int64_t> indptr, const double* squares, double target, double* p,
-                double* beta, Job& job);
+void conditional_probabilities(std::span<const int64_t> indptr, const double* squares,
+                               double target, double* p, double* beta, Job& job);
 
 // A sparse matrix in CSR form that owns its arrays.
 struct JointProbabilities {

@@ -27,6 +27,6 @@ void geodesic_products(Matrix<const T> half, Matrix<const T> V, Matrix<double> o
 // out_i = the least of lengths_e + from_{near_e} over row i of `near`, entry by entry; of no
 // neighbors: infinite.
 template <class T>
-void relax(Ragged near, const T* lengths, Matrix<const T> from, Matrix<T> out, Job& job);
+void min_plus(Ragged near, const T* lengths, Matrix<const T> from, Matrix<T> out, Job& job);
 
 }  // namespace lowd

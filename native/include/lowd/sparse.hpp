@@ -9,8 +9,8 @@ namespace lowd {
 // out = a A V + b V + c U for contiguous V, U (may be null) and out; A has `rows` rows, in CSR
 // form.
 template <class I>
-void sparse_times(int64_t rows, const I* indptr, const I* columns, const double* values,
-                  Matrix<const double> V, double a, double b, const double* U, double c,
-                  double* out, Job& job);
+void sparse_matmul(int64_t rows, const I* indptr, const I* columns, const double* values,
+                   Matrix<const double> V, double a, double b, const double* U, double c,
+                   double* out, Job& job);
 
 }  // namespace lowd

@@ -24,9 +24,8 @@ Stress guttman(Matrix<const T> disparities, const Matrix<const T>* weights, Matr
 // y_i = the point whose distances to the rows of A fit row i of T best, by majorization from the
 // given y_i until a step is at most tol times the root mean square of the row. stress_i = its sum
 // of w (t - d)^2. NaN is missing; W may be null.
-void optimize_new_points_stress(Matrix<const double> dissimilarities,
-                                const Matrix<const double>* weights, Matrix<const double> A,
-                                int max_iter, double tol, Matrix<double> Y, double* stress,
-                                Job& job);
+void multilaterate(Matrix<const double> dissimilarities, const Matrix<const double>* weights,
+                   Matrix<const double> A, int max_iter, double tol, Matrix<double> Y,
+                   double* stress, Job& job);
 
 }  // namespace lowd

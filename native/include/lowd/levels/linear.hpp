@@ -8,7 +8,7 @@
 namespace lowd {
 
 // Columns that products with few columns treat together, and rows of X in one block of `project`
-// and `scatter_times`.
+// and `scatter_matmul`.
 inline constexpr int GROUP = 8, PROJECT_ROWS = 64;
 // A tile of `geodesic_products`, which stays in L2.
 inline constexpr int HALF_ROWS = 32, HALF_COLUMNS = 512;
@@ -28,8 +28,8 @@ struct LinearKernels {
                     int64_t out_stride);
     int64_t (*project_scratch)(int64_t panelled);
     // z (groups, rows, GROUP) = A V or (-1/2 A o A) V; v (groups, ld / LINE, GROUP, LINE).
-    void (*times)(const T* a, int64_t stride, int rows, int64_t cols, bool half_square, const T* v,
-                  int groups, int64_t ld, double* z);
+    void (*matmul)(const T* a, int64_t stride, int rows, int64_t cols, bool half_square, const T* v,
+                   int groups, int64_t ld, double* z);
 
     // The share of at most HALF_ROWS rows of a stored half in geodesic_products; columns count from
     // their first row. v as above, own (groups, rows, GROUP): V at these rows; z (groups, rows,

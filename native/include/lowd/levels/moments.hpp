@@ -10,7 +10,7 @@ namespace lowd {
 template <class T>
 struct MomentKernels {
     // sums[j] += sum_i w_i x_ij (weights may be null); returns the largest |x_ij|.
-    T (*column_sums)
+    T(*column_sums)
     (const T* x, int64_t stride, int64_t rows, int64_t cols, const double* weights, double* sums);
     // Panels of columns: panel p, row i, lane l = (x_i,pP+l - shift) factor_i.
     void (*pack_columns)(const T* x, int64_t stride, int64_t rows, int64_t cols, Shift<T> shift,
@@ -22,9 +22,9 @@ struct MomentKernels {
     // sums (groups, GROUP, ld) += Xc^T W Xc V for a block of rows; v is (groups, ld / LINE, GROUP,
     // LINE); returns sum_i w_i |xc_i|^2. shift.low is multiplied by scale. scratch: rows * (ld +
     // groups * GROUP) of T; z: rows * (groups * GROUP + 1).
-    double (*scatter_times)(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift,
-                            T scale, const double* weights, const T* v, int groups, int64_t ld,
-                            T* scratch, double* z, double* sums);
+    double (*scatter_matmul)(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift,
+                             T scale, const double* weights, const T* v, int groups, int64_t ld,
+                             T* scratch, double* z, double* sums);
 };
 
 }  // namespace lowd

@@ -34,8 +34,8 @@ struct PathKernels {
                            uint8_t* changed, T* lines);
     void (*rows_from_lines)(const T* lines, const int32_t* positions, int64_t nodes, T* const* rows,
                             int count);
-    void (*relax)(const T* from, int64_t stride, int64_t cols, const int32_t* near,
-                  const T* lengths, int64_t count, T* out);
+    void (*min_plus)(const T* from, int64_t stride, int64_t cols, const int32_t* near,
+                     const T* lengths, int64_t count, T* out);
 };
 
 }  // namespace lowd

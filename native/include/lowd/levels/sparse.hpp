@@ -11,7 +11,7 @@ struct Membership {
 };
 
 // The alignment matrix: a sum over patches of counts (identity I - or + sum_l f_l f_l'), each on
-// its members; see `alignment`.
+// its members; see `alignment_matrix`.
 struct PatchSum {
     const int64_t* indptr;  // members[indptr[i]] .. are those of patch i
     const int32_t* members;
@@ -26,12 +26,12 @@ struct PatchSum {
 
 struct SparseKernels {
     // Rows first .. last of out = a A V + b V + c U.
-    void (*times32)(const int32_t* indptr, const int32_t* columns, const double* values,
-                    int64_t first, int64_t last, const double* v, int64_t width, double a, double b,
-                    const double* u, double c, double* out);
-    void (*times64)(const int64_t* indptr, const int64_t* columns, const double* values,
-                    int64_t first, int64_t last, const double* v, int64_t width, double a, double b,
-                    const double* u, double c, double* out);
+    void (*matmul32)(const int32_t* indptr, const int32_t* columns, const double* values,
+                     int64_t first, int64_t last, const double* v, int64_t width, double a,
+                     double b, const double* u, double c, double* out);
+    void (*matmul64)(const int64_t* indptr, const int64_t* columns, const double* values,
+                     int64_t first, int64_t last, const double* v, int64_t width, double a,
+                     double b, const double* u, double c, double* out);
     // Rows first .. last of the sum over patches. line: one entry per member of the largest patch,
     // padded; sum: one per row, zero.
     void (*assemble)(const PatchSum& patches, int64_t first, int64_t last, const int64_t* indptr,

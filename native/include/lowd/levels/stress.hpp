@@ -42,11 +42,11 @@ struct StressKernels {
     void (*guttman_float32)(const float* disparities, int64_t stride, float scale, int64_t first,
                             int64_t last, int64_t n, const float* y, int64_t ld, int k,
                             double* moved, double* sums);
-    // One row of `optimize_new_points_stress`; fixed points are columns, scratch: 2 k entries.
+    // One row of `multilaterate`; fixed points are columns, scratch: 2 k entries.
     // Returns the stress.
-    double (*optimize_point)(const double* dissimilarities, const double* weights, int64_t n,
-                             const double* fixed, int64_t ld, int k, int max_iter, double tol,
-                             double* scratch, double* y);
+    double (*multilaterate_point)(const double* dissimilarities, const double* weights, int64_t n,
+                                  const double* fixed, int64_t ld, int k, int max_iter, double tol,
+                                  double* scratch, double* y);
     void (*pair_distances)(const PointPair* pairs, int64_t count, const double* y, int k,
                            double* distances);
     // Isotonic regression of items with sums s = w x (weights null: 1). Returns how many pools

@@ -27,13 +27,13 @@ class NativeGeodesicPlan:
         out = np.empty((len(sources.indptr) - 1, self.graph.shape[0]), dtype)
         first = None if offsets is None else offsets.astype(dtype)
         poll = step("shortest paths")
-        _native.paths(*csr_parts(self.graph), *sources, first, out, self.threads, poll)
+        _native.shortest_paths(*csr_parts(self.graph), *sources, first, out, self.threads, poll)
         return out
 
     def half_square_matmul(self, V: Float64) -> Float64:
         out, poll = np.empty(V.shape), step("matrix product")
         narrow: Array = np.ascontiguousarray(V, self._half.dtype)
-        _native.ring_times(self._half, narrow, out, self.threads, poll)
+        _native.geodesic_products(self._half, narrow, out, self.threads, poll)
         return out
 
     @cached_property
@@ -41,7 +41,7 @@ class NativeGeodesicPlan:
         """Nodes in a ring: row i holds the distances to the half of them that follow i."""
         n = self.graph.shape[0]
         half = np.empty((n, n // 2), self.graph.dtype)
-        _native.ring(*csr_parts(self.graph), half, self.threads, step("shortest paths"))
+        _native.geodesic_half(*csr_parts(self.graph), half, self.threads, step("shortest paths"))
         return half
 
 
@@ -57,5 +57,5 @@ class NativeGraphs(GraphOperations):
         G = as_rows(G, G.dtype)
         out = np.empty((len(near.indptr) - 1, G.shape[1]), G.dtype)
         first: Array = lengths.astype(G.dtype)
-        _native.relax(*near, first, G, out, self.threads, step("shortest paths"))
+        _native.min_plus(*near, first, G, out, self.threads, step("shortest paths"))
         return out

@@ -30,7 +30,7 @@ class NativeKLPlan:
     P: csr_array
     kernel: str
     threads: int
-    plan: _native.Forces | None = None
+    plan: _native.Descent | None = None
     k: int = 0
 
     def forces(self, Y: Array) -> tuple[Float64, Float64]:
@@ -47,11 +47,11 @@ class NativeKLPlan:
 
     def cross_term(self, Y: Array) -> float:
         given = *csr_parts(self.P), as_float64(Y), _kernel(self.kernel)
-        return _native.surprise(*given, self.threads, step("divergence"))
+        return _native.cross_term(*given, self.threads, step("divergence"))
 
     def partition_function(self, Y: Array) -> float:
         if self.uses_interpolation(Y):
-            return _native.normalizer(as_float64(Y), self.threads, step("divergence"))
+            return _native.partition_function(as_float64(Y), self.threads, step("divergence"))
         return float(self.pair_sums(Y, np.arange(len(Y)))[0].sum())
 
     def start(self, Y: Array) -> None:
@@ -65,14 +65,16 @@ class NativeKLPlan:
     def embedding(self) -> Float64:
         assert self.plan is not None
         out = np.empty((self.P.shape[0], self.k))
-        self.plan.places(out)
+        self.plan.embedding(out)
         return out
 
     def interpolation_grid(self, Y: Array) -> InterpolationGrid | None:
         few = len(Y) <= MAX_EXACT_TRAINING_POINTS
         if Y.shape[1] > 2 or few or not self.uses_interpolation(Y):
             return None
-        phi, nodes, origin, spacing = self._plan_for(Y).mesh(as_float64(Y), self.threads)
+        phi, nodes, origin, spacing = self._plan_for(Y).interpolation_grid(
+            as_float64(Y), self.threads
+        )
         k = Y.shape[1]
         phi.setflags(write=False)
         return InterpolationGrid(phi.reshape(nodes[:k]), np.array(origin[:k]), spacing)
@@ -80,17 +82,17 @@ class NativeKLPlan:
     def uses_interpolation(self, Y: Array) -> bool:
         return self.kernel == "student" and Y.shape[1] <= 3 and len(Y) > MAX_EXACT_POINTS
 
-    def _plan_for(self, Y: Array) -> _native.Forces:
+    def _plan_for(self, Y: Array) -> _native.Descent:
         if self.plan is None or self.k != Y.shape[1]:
             self.k = Y.shape[1]
             given = *csr_parts(self.P), self.k, _kernel(self.kernel), self._summation(Y)
-            self.plan = _native.Forces(*given)
+            self.plan = _native.Descent(*given)
         return self.plan
 
-    def _summation(self, Y: Array) -> Literal["exact", "single", "mesh"]:
+    def _summation(self, Y: Array) -> Literal["exact", "float32", "grid"]:
         if not self.uses_interpolation(Y):
             return "exact"
-        return "single" if len(Y) <= MAX_FLOAT32_POINTS[Y.shape[1] - 1] else "mesh"
+        return "float32" if len(Y) <= MAX_FLOAT32_POINTS[Y.shape[1] - 1] else "grid"
 
 
 class NativeKL(KLOperations):
@@ -103,11 +105,11 @@ class NativeKL(KLOperations):
     ) -> tuple[Float64, Float64]:
         p, beta = np.empty(len(squares)), np.empty(len(indptr) - 1)
         poll = step("affinities")
-        _native.perplexity(indptr, squares, perplexity, p, beta, self.threads, poll)
+        _native.conditional_probabilities(indptr, squares, perplexity, p, beta, self.threads, poll)
         return p, beta
 
     def symmetrize_probabilities(self, rows: csr_array) -> csr_array:
-        indptr, indices, p = _native.joint(*csr_parts(rows), self.threads)
+        indptr, indices, p = _native.symmetrize_probabilities(*csr_parts(rows), self.threads)
         return csr_array((p, indices, indptr.astype(rows.indptr.dtype)), rows.shape)
 
     def kl_plan(self, P: csr_array, kernel: str) -> KLPlan:
@@ -130,9 +132,9 @@ class NativeKL(KLOperations):
             phi, spacing = grid.phi.ravel(), grid.spacing
             nodes, origin = [*grid.phi.shape, 0][:2], [*grid.origin, 0.0][:2]
         given = *near, weights, as_float64(Y), _kernel(kernel), phi, nodes, origin, spacing
-        _native.settle(*given, start is None, out, self.threads, step("new points"))
+        _native.optimize_new_points(*given, start is None, out, self.threads, step("new points"))
         return out
 
 
-def _kernel(name: str) -> _native.Likeness:
-    return cast("_native.Likeness", name)
+def _kernel(name: str) -> _native.Similarity:
+    return cast("_native.Similarity", name)

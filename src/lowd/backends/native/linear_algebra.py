@@ -52,7 +52,7 @@ class NativeScatterPlan:
         X, out = self.X, np.empty(V.shape)
         V = np.ascontiguousarray(V, X.dtype)
         given = X, self.weights, self.mean, 1.0, V
-        trace = _native.scatter_times(*given, out, self.threads, step("covariance product"))
+        trace = _native.scatter_matmul(*given, out, self.threads, step("covariance product"))
         return out, trace
 
 
@@ -69,14 +69,14 @@ class NativeLinearAlgebra(LinearAlgebraOperations, EigenOperations):
         max_abs = _native.column_sums(X, weights, sums, threads, step("reading"))
         if math.isfinite(max_abs) and np.logical_and.reduce(np.isfinite(sums)):
             return ColumnStatistics(None, sums, max_abs)
-        row, column = _native.scan(X, self.threads)
+        row, column = _native.find_nonfinite(X, self.threads)
         # Sums of finite float64 numbers may overflow: then no entry is bad, only too large.
         return ColumnStatistics(None if row < 0 else (row, column), sums, np.inf)
 
     def check_symmetry(self, A: Array) -> Symmetry:
         found = _native.symmetry(A, self.threads, step("checking the matrix"))
         return Symmetry(
-            None if found["bad_at"][0] < 0 else found["bad_at"],
+            None if found["nonfinite_at"][0] < 0 else found["nonfinite_at"],
             found["largest"],
             found["asymmetry"],
             found["asymmetry_at"],
@@ -155,11 +155,11 @@ class NativeLinearAlgebra(LinearAlgebraOperations, EigenOperations):
         out, poll = np.empty((A.shape[0], V.shape[1])), step("matrix product")
         if not issparse(A):
             V = np.ascontiguousarray(V, A.dtype)
-            _native.times(A, V, half_square, out, self.threads, poll)
+            _native.matmul(A, V, half_square, out, self.threads, poll)
             return out
         data = A.data.astype(np.float64, copy=False)
         terms = as_float64(V), alpha, beta, None if U is None else as_float64(U), gamma
-        _native.sparse_times(A.indptr, A.indices, data, *terms, out, self.threads, poll)
+        _native.sparse_matmul(A.indptr, A.indices, data, *terms, out, self.threads, poll)
         return out
 
     def lanczos(

@@ -23,7 +23,7 @@ class NativeLocalFits(LocalFitOperations):
         dtype = np.result_type(Q.dtype, X.dtype)
         out = np.empty(len(near.indices))
         Q, X = as_rows(Q, dtype), as_rows(X, dtype)
-        _native.barycenters(Q, X, *near, reg, out, self.threads, step("local weights"))
+        _native.barycentric_weights(Q, X, *near, reg, out, self.threads, step("local weights"))
         return out
 
     def alignment_matrix(
@@ -34,9 +34,9 @@ class NativeLocalFits(LocalFitOperations):
             own = np.insert(near.indices, near.indptr[1:], np.arange(n, dtype=np.int32))
             near = Ragged(near.indptr + np.arange(n + 1), own)
         indptr = np.empty(n + 1, np.int64)
-        _native.alignment_starts(*near, indptr, self.threads)
+        _native.alignment_indptr(*near, indptr, self.threads)
         indices, data = np.empty(indptr[-1], np.int32), np.empty(indptr[-1])
         given = as_rows(X, X.dtype), *near, cast(PatchKind, kind), k, reg, mass
         out, poll = (indptr, indices, data), step("local patches")
-        _native.alignment(*given, *out, self.threads, poll)
+        _native.alignment_matrix(*given, *out, self.threads, poll)
         return csr_array((data, indices, indptr), shape=(n, n))

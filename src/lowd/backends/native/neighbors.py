@@ -30,7 +30,7 @@ class NativeDistanceIndex:
         D = self.D
         indices, values = np.empty((len(D), k), np.int32), np.empty((len(D), k))
         if k:
-            _native.select(D, self.own, indices, values, self.threads)
+            _native.select_smallest(D, self.own, indices, values, self.threads)
         return Neighbors(indices, values)
 
     def ranks(self) -> Ints:

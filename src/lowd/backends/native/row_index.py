@@ -152,12 +152,12 @@ class RowIndex:
         return PruningProjection.fit(self.X, self.center, self.ops)
 
     @cached_property
-    def finder(self) -> _native.Finder[Any]:
+    def neighbor_index(self) -> _native.NeighborIndex[Any]:
         """Made when it is first worth it: few new rows do without."""
         projection = self.projection
         Z = projection.apply(self.X, self.ops)
         given = projection.center, projection.scale, projection.error
-        return _native.finder(self.X, Z, *given, self.ops.threads, step("neighbors"))
+        return _native.neighbor_index(self.X, Z, *given, self.ops.threads, step("neighbors"))
 
     @cached_property
     def unit(self) -> float:
@@ -181,7 +181,7 @@ class RowIndex:
             return self._search_approximately(k)
         lists = _allocate_lists(n, k)
         how = self.root, self.factor, self.unit
-        self.finder.join(*how, *lists[:2], self.ops.threads, step("neighbors"))
+        self.neighbor_index.join(*how, *lists[:2], self.ops.threads, step("neighbors"))
         return lists
 
     def ranks(self, rows: NDArray[np.int64] | None, listed: Ints) -> Ints:
@@ -243,30 +243,34 @@ class RowIndex:
     def _search_pruned(self, Q: Array, lists: Neighbors) -> None:
         Z, out = self.projection.apply(Q, self.ops), (lists.indices, lists.distances)
         given = Q, Z, self.root, self.factor, self.unit
-        self.finder.query(*given, *out, self.ops.threads, step("neighbors"))
+        self.neighbor_index.query(*given, *out, self.ops.threads, step("neighbors"))
 
     def _search_approximately(self, k: int) -> Neighbors:
         """Pairs of near groups, then neighbors of neighbors, until a sample has its recall."""
         threads, poll = self.ops.threads, step("neighbors")
         sample = subset(0, "recall", len(self.X), RECALL_SAMPLE)
         truth = _leave_out(self.query(self.X[sample], k + 1).indices, sample)
-        centers = np.empty((self.finder.groups, self.finder.coordinates), np.float32)
-        self.finder.middles(centers)
-        drafts = self.finder.drafts(self.root, self.factor, self.unit, k, threads)
+        centers = np.empty(
+            (self.neighbor_index.groups, self.neighbor_index.coordinates), np.float32
+        )
+        self.neighbor_index.centroids(centers)
+        candidates = self.neighbor_index.candidate_lists(
+            self.root, self.factor, self.unit, k, threads
+        )
         lists, near = _allocate_lists(len(self.X), k), FIRST_GROUPS
-        while 4 * near < self.finder.groups:
+        while 4 * near < self.neighbor_index.groups:
             groups = RowIndex(self.ops, centers, "euclidean", 1, None).others(near).indices
-            drafts.join(groups, threads, poll)
-            if drafts.open(threads, poll) < 8 * near / self.finder.groups:
+            candidates.join(groups, threads, poll)
+            if candidates.unpruned_fraction(threads, poll) < 8 * near / self.neighbor_index.groups:
                 break  # bounding boxes rule out nearly all the rest
-            drafts.polish(groups, MAX_REFINEMENTS, threads, poll)
-            drafts.copy_to(*lists[:2], threads)
+            candidates.nn_descent(groups, MAX_REFINEMENTS, threads, poll)
+            candidates.copy_to(*lists[:2], threads)
             recall = _recall(truth, lists.indices[sample])
             if recall >= MIN_RECALL:
                 return lists._replace(recall=recall)
             near *= 2
-        drafts.join(None, threads, poll)
-        drafts.copy_to(*lists[:2], threads)
+        candidates.join(None, threads, poll)
+        candidates.copy_to(*lists[:2], threads)
         return lists
 
 

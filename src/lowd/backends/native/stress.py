@@ -34,15 +34,15 @@ class NativeOrdinalStressPlan:
     """Pairs in the order of D; their distances and disparities are computed anew in every step."""
 
     D: Array
-    order: _native.Order
+    regression: _native.MonotoneRegression
     threads: int
 
     def step(self, Y: Float64) -> GuttmanStep:
         BY = np.empty(Y.shape)
-        return GuttmanStep(*self.order.step(as_float64(Y), BY, self.threads), BY)
+        return GuttmanStep(*self.regression.step(as_float64(Y), BY, self.threads), BY)
 
     def disparities(self, Y: Float64) -> tuple[Float64, Float64]:
-        pairs, disparities = self.order.curve(as_float64(Y), self.threads)
+        pairs, disparities = self.regression.disparity_function(as_float64(Y), self.threads)
         if not len(pairs):  # of one row
             return np.zeros(1), np.zeros(1)
         return self.D[pairs[:, 0], pairs[:, 1]].astype(np.float64), disparities.copy()
@@ -58,8 +58,9 @@ class NativeStress(StressOperations):
         W = None if W is None else as_rows(W, D.dtype)
         if ties is None:
             return NativeMetricStressPlan(D, W, self.threads)
-        order = _native.Order(D, W, ties == "primary", self.threads, step("order of pairs"))
-        return NativeOrdinalStressPlan(D, order, self.threads)
+        given, poll = (D, W, ties == "primary"), step("sorting dissimilarities")
+        regression = _native.MonotoneRegression(*given, self.threads, poll)
+        return NativeOrdinalStressPlan(D, regression, self.threads)
 
     def multilaterate(
         self, T: Array, W: Array | None, A: Float64, start: Float64, max_iter: int, tol: float
@@ -67,5 +68,5 @@ class NativeStress(StressOperations):
         Y, stress = np.array(start, np.float64), np.empty(len(start))
         weights = None if W is None else as_float64(W)
         given, poll = (as_float64(T), weights, A, max_iter, tol), step("new points")
-        _native.locate(*given, Y, stress, self.threads, poll)
+        _native.multilaterate(*given, Y, stress, self.threads, poll)
         return Y, stress

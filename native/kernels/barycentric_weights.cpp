@@ -7,8 +7,8 @@
 namespace lowd {
 
 template <class T>
-void barycenters(Matrix<const T> Q, Matrix<const T> X, Ragged near, double reg, double* weights,
-                 Job& job) {
+void barycentric_weights(Matrix<const T> Q, Matrix<const T> X, Ragged near, double reg,
+                         double* weights, Job& job) {
     Scratch<double> scratch(job, patch_scratch(near.longest(), X.cols));
     job.expect(ceil_div(near.count(), PATCHES_PER_BLOCK));
     for_each_patch(near.count(), job, [&](int64_t i, int worker) {
@@ -17,8 +17,9 @@ void barycenters(Matrix<const T> Q, Matrix<const T> X, Ragged near, double reg, 
     });
 }
 
-#define INSTANTIATE(T) \
-    template void barycenters(Matrix<const T>, Matrix<const T>, Ragged, double, double*, Job&);
+#define INSTANTIATE(T)                                                                           \
+    template void barycentric_weights(Matrix<const T>, Matrix<const T>, Ragged, double, double*, \
+                                      Job&);
 LOWD_FOR_FLOATS(INSTANTIATE)
 
 }  // namespace lowd
