@@ -171,7 +171,7 @@ def test_what_is_not_finite_is_named_by_row_and_column(case, backend):
 
 def _may_be_missing(case, bad):
     """NaN among precomputed distances to new points: a distance that is not known."""
-    return case.source == "distances" and case.model().gaps and np.isnan(bad)
+    return case.source == "distances" and case.model().allows_missing and np.isnan(bad)
 
 
 @cases(invertible, other_backends=first_of_method)

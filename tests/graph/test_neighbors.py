@@ -280,7 +280,7 @@ def test_one_search_serves_every_method(backend, method):
     assert model.get_params()["n_neighbors"] == cls().n_neighbors
     other = cls(2, backend=backend).fit(X, neighbors=lowd.neighbors(X, 20, backend=backend))
     assert (other.embedding_ != plain.embedding_).any()
-    with pytest.raises(ParameterError, match="graph of neighbors is given"):
+    with pytest.raises(ParameterError, match="neighbor graph is given"):
         cls(2, n_neighbors=11).fit(X, neighbors=graph)
     with pytest.raises(DataError, match="120 rows, but X has 119"):
         cls(2).fit(X[1:], neighbors=graph)

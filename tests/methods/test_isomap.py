@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -361,13 +362,11 @@ def test_as_few_points_as_neighbors(backend, n):
 
 
 def test_landmarks_beyond_a_size_are_announced(backend, monkeypatch):
-    import lowd.methods.isomap as module
-
-    monkeypatch.setattr(module, "EXACT", 400)
-    monkeypatch.setattr(module, "LANDMARKS", 50)
+    policy = replace(lowd.Isomap.landmark_policy, automatic_above=400, at_least=50)
+    monkeypatch.setattr(lowd.Isomap, "landmark_policy", policy)
     X, truth = roll(500)
     model = lowd.Isomap(2, n_neighbors=7, backend=backend)
-    with pytest.warns(ApproximationWarning, match="500.*50 landmarks.*n_landmarks=None"):
+    with pytest.warns(ApproximationWarning, match="500.*50 landmarks.*n_landmarks=50"):
         model.fit(X)
     assert len(set(model.landmarks_.tolist())) == 50
     assert disparity(truth, model.embedding_) < 0.02
@@ -540,7 +539,7 @@ def test_a_ready_graph_says_who_is_a_copy(backend):
 def test_ready_neighbors_that_do_not_fit():
     X = rows_like(30)
     graph = lowd.neighbors(X, 6)
-    with pytest.raises(ParameterError, match=r"n_neighbors=7.*graph of neighbors is given"):
+    with pytest.raises(ParameterError, match=r"n_neighbors=7.*neighbor graph is given"):
         lowd.Isomap(2, n_neighbors=7).fit(X, neighbors=graph)
     with pytest.raises(DataError, match="30 rows, but X has 29"):
         lowd.Isomap(2).fit(X[:29], neighbors=graph)

@@ -140,7 +140,7 @@ def test_an_outlier_that_owns_an_axis_is_named(cls):
     """The other axis still holds the length of the sheet."""
     X, truth = s_curve(500)
     X = np.vstack([X, [50.0, 50, 50]])
-    with pytest.warns(LocalizedAxisWarning, match=r"axis 0 is about 2 rows only \(\d+, 500\)"):
+    with pytest.warns(LocalizedAxisWarning, match=r"axis 0 is localized on 2 rows \(\d+, 500\)"):
         model = cls(2, n_neighbors=12).fit(X)
     assert affine_error(model.embedding_[:-1], truth[:, :1]) < 0.1
 
@@ -203,7 +203,7 @@ def test_a_ready_graph_is_taken_as_it_is(cls):
     np.testing.assert_allclose(model.embedding_, expected.embedding_, atol=1e-9)
     new, _ = roll(20, seed=1)
     np.testing.assert_allclose(model.transform(new), expected.transform(new), atol=1e-9)
-    with pytest.raises(ParameterError, match="the graph of neighbors is given"):
+    with pytest.raises(ParameterError, match="the neighbor graph is given"):
         cls(2, n_neighbors=12).fit(X, neighbors=graph)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist, pdist
@@ -11,7 +13,6 @@ import lowd
 from cases import close, edits, rows_like, same_bits
 from dissimilarities import given, turned_onto
 from lowd.errors import ApproximationWarning, ConvergenceWarning, ParameterError
-from lowd.methods import mds as method
 
 TRIANGLE = np.array([[0.0, 3, 4], [3, 0, 5], [4, 5, 0]])
 STAR = np.array([[0.0, 1, 1, 1], [1, 0, 2, 2], [1, 2, 0, 2], [1, 2, 2, 0]])
@@ -125,10 +126,10 @@ def test_landmarks_are_all_points_or_some(backend):
 
 
 def test_many_rows_are_scaled_by_landmarks_and_it_is_said(monkeypatch):
-    monkeypatch.setattr(method, "MANY", 100)
-    monkeypatch.setattr(method, "ENOUGH", 50)
+    policy = replace(lowd.MDS.landmark_policy, automatic_above=100, at_least=50)
+    monkeypatch.setattr(lowd.MDS, "landmark_policy", policy)
     X = rows_like(120, 2)
-    with pytest.warns(ApproximationWarning, match="50 random landmarks"):
+    with pytest.warns(ApproximationWarning, match="50 landmarks"):
         model = lowd.MDS(2).fit(X)
     assert model.route_ == "landmarks"
     assert lowd.MDS(2).fit(X[:90]).route_ == "all pairs"

@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 import lowd
 from cases import rows_like
 from lowd.backends import resolve
-from lowd.core.estimator import Context
+from lowd.core.fit import Context
 from lowd.relations.matrices import DenseMatrix
 from lowd.solvers import centered as spectral
 from lowd.solvers import lanczos

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 import lowd
 from cases import close, rows_like
 from lowd.backends import resolve
-from lowd.core.estimator import Context
+from lowd.core.fit import Context
 from lowd.input import ranges as sizes
 from lowd.solvers import pca as principal
 from lowd.solvers.krylov import TOLERANCE

@@ -13,12 +13,12 @@ from scipy.spatial import cKDTree
 
 from cases import BACKENDS
 from lowd.backends import resolve
-from lowd.core.estimator import Context
+from lowd.core.diagnostics import participation_ratio, warn_of_localized_axes
+from lowd.core.fit import Context
 from lowd.errors import ConvergenceWarning, LocalizedAxisWarning, UnsupportedError
 from lowd.solvers import chebyshev as filtered
 from lowd.solvers import multilevel
 from lowd.solvers import smallest as module
-from lowd.solvers.localized import localized, participation
 from lowd.solvers.smallest import bottom, weighted_bottom, width
 
 
@@ -356,7 +356,7 @@ def test_an_axis_of_few_rows_is_named():
     A = laplacian(X, 8)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        localized(bottom(A, constant(400), 2, context()).vectors)
+        warn_of_localized_axes(bottom(A, constant(400), 2, context()).vectors)
     tail = np.array([[1.0, -1, 0], [-1, 2, -1], [0, -1, 1]])
     wide = scipy.linalg.block_diag(A.toarray(), tail)
     weak = 1e-6
@@ -365,8 +365,8 @@ def test_an_axis_of_few_rows_is_named():
     wide[0, 400] -= weak
     wide[400, 0] -= weak
     found = bottom(csr_array(wide), constant(403), 2, context())
-    with pytest.warns(LocalizedAxisWarning, match=r"axis 0 is about 4 rows.*400, 401, 402"):
-        rows = localized(found.vectors)
+    with pytest.warns(LocalizedAxisWarning, match=r"axis 0 is localized on 4 rows.*400, 401, 402"):
+        rows = warn_of_localized_axes(found.vectors)
     assert 2.9 < rows[0] < 3.2
-    np.testing.assert_allclose(participation(np.eye(5)), 1)
-    np.testing.assert_allclose(participation(np.ones((5, 2))), 5)
+    np.testing.assert_allclose(participation_ratio(np.eye(5)), 1)
+    np.testing.assert_allclose(participation_ratio(np.ones((5, 2))), 5)

@@ -1,22 +1,12 @@
-"""The one public contract: fit, then map any point."""
+"""The estimator base class: scikit-learn's fit, transform and inverse_transform, once for all."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import (
-    Annotated,
-    Any,
-    ClassVar,
-    NamedTuple,
-    Protocol,
-    Self,
-    TypeVar,
-    cast,
-    dataclass_transform,
-)
+from typing import Annotated, Any, ClassVar, Self, TypeVar, cast, dataclass_transform
 
 import numpy as np
 from scipy.sparse import issparse
@@ -27,53 +17,24 @@ from sklearn.utils.validation import check_is_fitted
 from .. import progress, random
 from ..backends import Backend, resolve
 from ..backends.planned import with_plans
-from ..backends.protocol import Array, ColumnStatistics
+from ..backends.protocol import Array
 from ..confidence.support import RowSupport, Support, SupportMetric, build_support
+from ..distances.metrics import data_kind, takes_sparse
 from ..errors import DataError, ParameterError, UnsupportedError
 from ..input import blocks
 from ..input.ranges import SAFE, extreme_rows
 from ..input.validation import Data, Kind, check_finite, validate, validate_embedding
 from . import callbacks, memory
+from .declarations import Ignored, LandmarkPolicy, MemoryPart, Sizes
+from .fit import Context, Fit, Map
 from .parameters import AtLeast, Jobs, check_params, checks, domains
 
 C = TypeVar("C")
 
-FEW = 2**12
+MAX_NUMPY_ENTRIES = 2**12  # up to here NumPy finds a NaN sooner than a backend is called
 _NAMES = ("n_features_in_", "feature_names_in_")
 # What scikit-learn keeps on an estimator beside parameters and learned attributes.
 _KEPT = ("_skl", "_parent_callback", "_callback", "_sklearn_output", "_metadata")
-
-
-class Map(Protocol):
-    """Where new points go: a value, pure, and row by row."""
-
-    def __call__(self, Q: Any, ops: Backend) -> Array: ...
-
-
-class Fit(NamedTuple):
-    """What every method returns. There is no fit without a map.
-
-    `embedding` is None for linear methods: theirs is the map of the training rows.
-    """
-
-    embedding: Array | None
-    map: Any  # a Map: a value with the fields that `store` writes
-    report: dict[str, Any]
-    inverse: Any = None
-    sample: Any = None  # training rows that a pass over blocks has kept; else they are in memory
-
-    def with_report(self, **more: Any) -> Fit:
-        return self._replace(report={**self.report, **more})
-
-
-@dataclass(frozen=True)
-class Context:
-    """What a fit may use besides its data."""
-
-    ops: Backend
-    seed: int
-    dtype: np.dtype[Any]
-    statistics: ColumnStatistics | None = None
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
@@ -88,50 +49,69 @@ def reducer(cls: type[C]) -> type[C]:
 
 @reducer
 class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base of every method: the two gates (parameters, data) and nothing else."""
+    """Base of every method: validates parameters and data, fits, and maps new points.
+
+    A method is a subclass under `@reducer`: annotated fields are its parameters, class variables
+    declare what it needs, and `_fit` returns the embedding, the map and the learned attributes.
+    """
 
     backend: str = "auto"
     n_jobs: Jobs | None = None
     verbose: bool | Annotated[int, AtLeast(0)] = False
 
+    # -- what a method declares -------------------------------------------------------------
+
+    #: Parameters that would do nothing, and when; setting one is an error.
+    ignored: ClassVar[tuple[Ignored, ...]] = ()
+    #: Bytes of each large array of a fit, beside the input.
+    memory_parts: ClassVar[Mapping[str, MemoryPart]] = {}
+    #: What `n_landmarks` does, for methods that have it.
+    landmark_policy: ClassVar[LandmarkPolicy | None] = None
+    #: Why there is no `inverse_transform`.
+    no_inverse: ClassVar[str] = "a point of the embedding does not determine a row of the data."
+    #: Are sparse rows accepted whatever the metric?
+    accepts_sparse: ClassVar[bool] = False
     #: Is a random draw the method itself, rather than a help to a solver?
-    draws: ClassVar[bool] = False
-    #: Does fitting read no entry of the data? Then a bad one is found where it shows: in the map.
-    blind: ClassVar[bool] = False
+    is_random: ClassVar[bool] = False
+    #: Does fitting read no entry of the data? Then a NaN is found where it shows: in the map.
+    is_data_independent: ClassVar[bool] = False
     #: May distances be missing (NaN) from a precomputed matrix?
-    gaps: ClassVar[bool] = False
-    #: Does only the order of distances count? Then they need not obey the triangle inequality.
-    ordinal: ClassVar[bool] = False
+    allows_missing: ClassVar[bool] = False
+    #: Does only the order of distances count? Then the triangle inequality need not hold.
+    is_ordinal: ClassVar[bool] = False
 
-    # -- what a method says of itself -----------------------------------------------------
+    # -- what a method defines --------------------------------------------------------------
 
-    def _fit(self, X: Any, ctx: Context) -> Fit:
+    def _fit(self, data: Data, ctx: Context) -> Fit:
         raise NotImplementedError
 
     def _kind(self) -> Kind:
-        return "rows"
+        """The kind of input: named by the metric, or given affinities."""
+        if getattr(self, "affinity", None) == "precomputed":
+            return "affinity"
+        return data_kind(getattr(self, "metric", "euclidean"))
 
     def _takes_sparse(self) -> bool:
-        return False
+        if self.accepts_sparse or self._kind() == "affinity":
+            return True
+        return hasattr(self, "metric") and takes_sparse(self.metric)
 
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
         """Bytes of each large array of a fit, beside the input."""
-        raise NotImplementedError
+        sizes = Sizes(n, d, itemsize)
+        return {name: int(part(self, sizes)) for name, part in self.memory_parts.items()}
 
-    def _inverse_map(self) -> Any:
+    def _inverse_map(self) -> Map | None:
         return getattr(self, "inverse_", None)
 
-    def _no_inverse(self) -> str:
-        return "a place in the map does not determine a row of the data."
-
     def _support_metric(self) -> SupportMetric:
-        """The metric in which distances of new rows to the training rows are computed."""
+        """By what the distance of a new row from the training rows is told."""
         named = getattr(self, "metric", "euclidean"), getattr(self, "metric_params", None)
         return SupportMetric(*named)
 
-    def _smaller(self, n: int) -> dict[str, Self]:  # noqa: ARG002 - for methods to use
-        """Variants of this model that need less memory, by what to write."""
-        return {}
+    def _count_landmarks(self, n: int) -> int | None:
+        """Landmarks of a fit of n rows; None fits all of them."""
+        return self.landmark_policy.count(self, n) if self.landmark_policy else None
 
     # -- the public face ------------------------------------------------------------------
 
@@ -141,14 +121,14 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:  # noqa: ARG002
-        """Learn the map and return the training rows' places."""
+        """Learn the map and return the embedding of the training rows."""
         return self._learn(X, embed=True)
 
     def transform(self, X: Any, *, return_confidence: bool = False) -> Any:
-        """Places of new rows. Row by row: the same alone or in any batch.
+        """Coordinates of new points, row by row: the same alone or in any batch.
 
-        With `return_confidence` the places and one number per row: 1 where a row is as near to the
-        training rows as they are to each other, 0 where they say nothing about it.
+        With `return_confidence` also one number per row: 1 where a new point is as near to the
+        training points as they are to each other, falling toward 0 with its distance from them.
         """
         self._check_fitted()
         if return_confidence:
@@ -164,18 +144,16 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return (Y, blocks.confidence(self, X)) if return_confidence else Y
 
     def inverse_transform(self, X: Any) -> Any:
-        """Rows of the original space for places in the map, where the method defines them."""
+        """Rows of the original space for points of the embedding, where there is an inverse."""
         self._check_fitted()
         inverse = self._inverse_map()
         if inverse is None:
-            raise UnsupportedError(
-                f"this {type(self).__name__} has no inverse: {self._no_inverse()}"
-            )
+            raise UnsupportedError(f"this {type(self).__name__} has no inverse: {self.no_inverse}")
         if blocks.is_blocks(X):
             return blocks.inverse(self, X)
         ops = with_plans(resolve(self.backend, self.n_jobs), inverse)
         Y = validate_embedding(X, self._n_features_out, ops)
-        with self._watched():
+        with self._reporting():
             return np.asarray(inverse(Y, ops), Y.dtype)
 
     def estimate(self, n_samples: int, n_features: int, dtype: Any = np.float64) -> memory.Plan:
@@ -206,7 +184,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         random_state: Any = None,
         verbose: bool | None = None,
     ) -> Any:
-        """How far the map of X, training rows or others, can be believed: a `lowd.evaluate`.
+        """Quality measures of the embedding of X, training rows or others: a `lowd.evaluate`.
 
         Distances in the data are those of this model's metric. The answer also holds what the model
         says of itself (`.model`: explained variance, stress, self-map error, ...).
@@ -226,52 +204,54 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     @callbacks.with_callbacks
     def _learn(self, X: Any, *, embed: bool = False, continuing: bool = False, **given: Any) -> Any:
-        """Both gates, then `_fit`; the model changes only when all of it has succeeded.
+        """Validate, then `_fit`; the model changes only when all of it has succeeded.
 
-        Returns the training rows' places if `embed`. `continuing` keeps the names and the width
-        of earlier batches, which the new one must then have.
+        Returns the embedding of the training rows if `embed`. `continuing` keeps the names and the
+        width of earlier batches, which the new one must then have.
         """
         check_params(self)
+        for rule in self.ignored:
+            rule.check(self)
         ops = resolve(self.backend, self.n_jobs)
         seed = self._seed()
-        heard = callbacks.listener(self)
+        listener = callbacks.listener(self)
         earlier = getattr(self, "support_", None)
         draft = self._blank(*(_NAMES if continuing else ()))
-        with draft._watched(heard):
+        with draft._reporting(listener):
             if blocks.is_blocks(X):
                 data = None
                 dtype = blocks.dtype(X)
                 fit = draft._fit_blocks(X, Context(ops, seed, dtype), **given)
             else:
-                look = not (self.blind and embed)
+                look = not (self.is_data_independent and embed)
                 data = draft._checked(X, ops, fitting=not continuing, look=look)
                 dtype = data.dtype
                 draft._check_memory(data)
-                fit = draft._fit(data.items, Context(ops, seed, dtype, data.statistics), **given)
+                fit = draft._fit(data, Context(ops, seed, dtype, data.statistics), **given)
             draft._keep(fit, data, dtype, seed)
             if not continuing or earlier is not None:
                 draft._keep_support(fit, data, earlier if continuing else None)
-            places = None
+            Y = None
             if embed and fit.embedding is not None:
-                places = draft.embedding_.copy()
+                Y = draft.embedding_.copy()
             elif embed and data is not None:
-                places = draft._place(data, ops)
+                Y = draft._apply_map(data, ops)
         self.__dict__.clear()
         self.__dict__.update(draft.__dict__)
         callbacks.finished(self)
-        return self.transform(X) if embed and places is None else places
+        return self.transform(X) if embed and Y is None else Y
 
     def _seed(self) -> int:
         """No seed given: a fixed one, unless the draw itself is the method."""
         state = getattr(self, "random_state", None)
-        return 0 if state is None and not self.draws else random.as_seed(state)
+        return 0 if state is None and not self.is_random else random.as_seed(state)
 
     def _transform(self, X: Any, confident: bool = False) -> Any:
         """`transform` of rows in memory, as a plain array."""
         ops = with_plans(resolve(self.backend, self.n_jobs), self.map_)
-        with self._watched():
+        with self._reporting():
             data = self._checked(X, ops, look=not getattr(self.map_, "spreads", False))
-            Y = self._place(data, ops)
+            Y = self._apply_map(data, ops)
             return (Y, self._confidence(data, ops)) if confident else Y
 
     def _check_fitted(self) -> None:
@@ -279,7 +259,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             check_is_fitted(self)  # says so; of a fitted model it takes 5 µs to say nothing
 
     def _checked(self, X: Any, ops: Backend, fitting: bool = False, look: bool = True) -> Data:
-        """The second gate."""
+        """Validated data of the kind that this method takes."""
         sparse = self._takes_sparse()
         return validate(self, X, self._kind(), fitting=fitting, sparse=sparse, ops=ops, look=look)
 
@@ -315,7 +295,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if fit.inverse is not None:
             self.inverse_ = fit.inverse
         if fit.embedding is not None:
-            self.embedding_ = _freeze(_fitting(fit.embedding, dtype))
+            self.embedding_ = _freeze(_cast_checked(fit.embedding, dtype))
         if hasattr(self, "random_state"):
             self.seed_ = seed
         for name, learned in fit.report.items():
@@ -333,7 +313,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         elif fit.sample is not None:
             self.support_ = RowSupport.of(fit.sample, self._support_metric())
 
-    def _place(self, data: Data, ops: Backend) -> Array:
+    def _apply_map(self, data: Data, ops: Backend) -> Array:
         """Apply the map; rows too large for float32 squares go through it alone, in float64."""
         Q = data.items
         if data.statistics is None or Q.dtype == data.dtype:
@@ -359,7 +339,9 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         size = data.dtype.itemsize
 
         def smaller() -> Iterator[tuple[str, memory.Plan]]:
-            for words, model in self._smaller(n).items():
+            policy = self.landmark_policy
+            if policy is not None and (found := policy.variant(self, n)) is not None:
+                words, model = found
                 yield words, memory.Plan(model._memory(n, d, size))
             if size > 4:
                 yield "X.astype('float32')", memory.Plan(self._memory(n, d, 4))
@@ -369,17 +351,17 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             title = f"{type(self).__name__} on {n} rows of {d} {data.dtype} columns"
             memory.check(plan, title, smaller())
 
-    def _watched(self, *listeners: progress.Listener | None) -> AbstractContextManager[None]:
-        """Long work inside is heard by the listeners, and shown if `verbose`."""
-        heard = [listener for listener in listeners if listener is not None]
-        return self._heard(heard) if heard or self.verbose else nullcontext()
+    def _reporting(self, *listeners: progress.Listener | None) -> AbstractContextManager[None]:
+        """Progress of long work inside goes to the listeners, and is shown if `verbose`."""
+        present = [listener for listener in listeners if listener is not None]
+        return self._listening(present) if present or self.verbose else nullcontext()
 
     @contextmanager
-    def _heard(self, heard: list[progress.Listener]) -> Iterator[None]:
+    def _listening(self, listeners: list[progress.Listener]) -> Iterator[None]:
         with ExitStack() as stack:
             if self.verbose:
-                heard.append(stack.enter_context(progress.bar()))
-            stack.enter_context(progress.listening(*heard))
+                listeners.append(stack.enter_context(progress.bar()))
+            stack.enter_context(progress.listening(*listeners))
             yield
 
     def __sklearn_tags__(self) -> Any:
@@ -393,7 +375,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
 
 def cast_clipped(Y: Array, dtype: np.dtype[Any]) -> Array:
-    """Places in the type of the data; a far one is the largest number there, not infinity."""
+    """Coordinates in the type of the data; beyond its range the largest number, not infinity."""
     if Y.dtype == dtype:
         return Y
     limit = np.finfo(dtype).max
@@ -401,20 +383,20 @@ def cast_clipped(Y: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def _finite(Y: Array, ops: Backend) -> bool:
-    """Is every entry a number? A few are looked at here, sooner than a backend is asked."""
+    """Is every entry finite?"""
     return (
         bool(np.isfinite(Y).all())
-        if Y.size <= FEW
+        if Y.size <= MAX_NUMPY_ENTRIES
         else ops.column_statistics(Y).first_nonfinite is None
     )
 
 
-def _fitting(Y: Array, dtype: np.dtype[Any]) -> Array:
+def _cast_checked(Y: Array, dtype: np.dtype[Any]) -> Array:
     """The embedding in the type of the data, if that can hold it."""
     largest = np.abs(Y).max(initial=0)
     if largest > np.finfo(dtype).max:
         raise DataError(
-            f"the map has coordinates of size {largest:.1e}, beyond {dtype}; "
+            f"the embedding has coordinates of size {largest:.1e}, beyond {dtype}; "
             "pass X.astype('float64') or other units."
         )
     return np.ascontiguousarray(Y, dtype)

@@ -1,31 +1,158 @@
-"""What methods on neighbor graphs have besides: ready neighbors, for fitting and for new rows."""
+"""The base class of graph methods: any input becomes one neighbor graph before the embedding."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
-from scipy.sparse import csr_array
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 
+from .. import random
 from ..backends import resolve
+from ..distances.metrics import distances_of
+from ..distances.precomputed import NeighborListDistances
+from ..distances.protocol import DistanceRelation
 from ..errors import ParameterError, UnsupportedError
-from ..graph.given import check_lists_toward, merge_listed_duplicates, select_listed
-from .estimator import Reducer, cast_clipped
+from ..graph.components import OnDisconnected
+from ..graph.given import (
+    NeighborGraph,
+    check_lists_toward,
+    merge_listed_duplicates,
+    select_listed,
+)
+from ..graph.neighbor_graph import ConnectedGraph, build_neighbor_graph
+from ..graph.search import count_points
+from ..graph.short_circuits import warn_of_short_circuits
+from ..input.validation import Data
+from .diagnostics import connecting_parameter, warn_of_localized_axes
+from .estimator import Reducer, cast_clipped, reducer
+from .fit import Context, Fit
+from .parameters import check_landmarks, refuse_unused
 
 
+class Neighborhoods(NamedTuple):
+    """Distances between samples, and which of them are neighbors."""
+
+    base: DistanceRelation
+    items: Any  # the validated input that the distances are of
+    n_neighbors: int | None
+    radius: float | None = None
+    given: csr_array | None = None  # edges that were found elsewhere, nearest first
+    landmarks: NDArray[np.int64] | None = None  # the rows that are fitted, if not all
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that are fitted."""
+        return count_points(self.base)
+
+
+@reducer
 class GraphMethod(Reducer):
-    """A method that starts from the neighbors of each row, which may be given."""
+    """A method that starts from the neighbor graph of the samples.
+
+    `fit` turns rows, precomputed distances, a sparse graph or `neighbors=`, with `n_neighbors` or
+    `radius`, into one `ConnectedGraph` (duplicates merged, components connected by bridges), and
+    `_embed` makes the embedding of it.
+    """
+
+    #: Parameters that would do nothing where `neighbors=` is given.
+    ignored_with_neighbors: ClassVar[tuple[str, ...]] = ("n_neighbors", "radius", "n_landmarks")
+    #: Does metric="precomputed" also take the sparse graph of a KNeighborsTransformer?
+    accepts_sparse_graph: ClassVar[bool] = False
+    #: With landmarks: is only a random subset of the rows fitted, and the rest mapped?
+    fits_landmarks_only: ClassVar[bool] = True
+    #: Are short-circuit edges searched for? They matter where edges stand for a manifold.
+    warns_of_short_circuits: ClassVar[bool] = False
+    #: The learned array whose localized columns are warned of, without the trailing underscore.
+    localized_axes_of: ClassVar[str] = "embedding"
+
+    def _embed(self, graph: ConnectedGraph, near: Neighborhoods, ctx: Context) -> Fit:
+        """The embedding of the graph's rows, its map and its learned attributes."""
+        raise NotImplementedError
+
+    # -- fit ----------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, *, neighbors: Any = None) -> Self:  # noqa: ARG002
-        """Learn the map; `neighbors` is a ready graph of these rows (see `lowd.neighbors`)."""
+        """Learn the map; `neighbors` is a neighbor graph of these rows (see `lowd.neighbors`)."""
         self._learn(X, neighbors=neighbors)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, neighbors: Any = None) -> Any:  # noqa: ARG002
-        """Learn the map and return the training rows' places."""
+        """Learn the map and return the embedding of the training rows."""
         return self._learn(X, embed=True, neighbors=neighbors)
 
+    def _fit(self, data: Data, ctx: Context, neighbors: Any = None) -> Fit:
+        near = self._neighborhoods(data, ctx, neighbors)
+        return self._extend(self._embed(self._graph(near, ctx), near, ctx), data, near, ctx)
+
+    def _neighborhoods(self, data: Data, ctx: Context, neighbors: Any = None) -> Neighborhoods:
+        """Distances between the rows that are fitted, and their neighbors if they are given."""
+        k, radius = getattr(self, "n_neighbors", None), getattr(self, "radius", None)
+        k = None if radius is not None else k
+        if issparse(data.items) and self._kind() == "distances":
+            if neighbors is not None:
+                raise UnsupportedError("a sparse precomputed graph is the neighbor graph itself.")
+            n = data.shape[0]
+            edges = NeighborGraph.of(data.items).edges()
+            edges = edges if k is None and radius is None else select_listed(edges, k, radius)
+            return Neighborhoods(NeighborListDistances(n), data.items, k, radius, edges)
+        base = self._distances(data)
+        n = count_points(base)
+        if neighbors is not None:
+            refuse_unused(self, self.ignored_with_neighbors, "the neighbor graph is given")
+            graph = NeighborGraph.of(neighbors, n)
+            return Neighborhoods(base, data.items, graph.n_neighbors, None, graph.edges())
+        landmarks = self._draw_landmarks(n, ctx)
+        if landmarks is not None:
+            base = base.take(landmarks)
+        return Neighborhoods(base, data.items, k, radius, None, landmarks)
+
+    def _distances(self, data: Data) -> DistanceRelation:
+        return distances_of(data, self.metric, self.metric_params)
+
+    def _draw_landmarks(self, n: int, ctx: Context) -> NDArray[np.int64] | None:
+        """The random rows that are fitted, None for all."""
+        m = self._count_landmarks(n)
+        if m is None or not self.fits_landmarks_only:
+            return None
+        check_landmarks(m, self.n_components, n)
+        return random.subset(ctx.seed, "landmarks", n, m)
+
+    def _graph(self, near: Neighborhoods, ctx: Context) -> ConnectedGraph:
+        policy: OnDisconnected = self.on_disconnected
+        graph = build_neighbor_graph(
+            near.base,
+            near.n_neighbors,
+            near.radius,
+            ctx.ops,
+            policy,
+            include_ties=True,
+            given=near.given,
+        )
+        if self.warns_of_short_circuits:
+            warn_of_short_circuits(graph, self.n_components)
+        return graph
+
+    def _extend(self, fit: Fit, data: Data, near: Neighborhoods, ctx: Context) -> Fit:
+        """Diagnose the axes; where only landmarks were fitted, map all rows."""
+        columns = fit.report.get(self.localized_axes_of, fit.embedding)
+        assert columns is not None
+        if "participation" not in fit.report:
+            ratio = warn_of_localized_axes(columns, connecting_parameter(self))
+            fit = fit.with_report(participation=ratio)
+        if near.landmarks is None:
+            return fit
+        mapped = fit.map(data.items, ctx.ops)
+        return fit._replace(embedding=mapped).with_report(landmarks=near.landmarks)
+
+    # -- transform ------------------------------------------------------------------------------
+
     def transform(self, X: Any, *, neighbors: Any = None, return_confidence: bool = False) -> Any:
-        """Places of new rows; `neighbors` are their ready (indices, distances) of training rows."""
+        """Coordinates of new points; `neighbors` are their (indices, distances) of training rows.
+
+        Row by row: the same alone or in any batch.
+        """
         if neighbors is None or not hasattr(self, "map_"):
             return super().transform(X, return_confidence=return_confidence)
         if return_confidence:
@@ -33,19 +160,23 @@ class GraphMethod(Reducer):
         if not hasattr(self.map_, "from_neighbors"):
             raise ParameterError(f"neighbors= would be ignored: map={self.map!r} needs none.")
         ops = resolve(self.backend, self.n_jobs)
-        with self._watched():
+        with self._reporting():
             data = self._checked(X, ops)
             lists = check_lists_toward(neighbors, data.shape[0], self.n_samples_)
-            near = self._of_points(select_listed(lists, None, float("inf")))
+            near = self._merge_duplicates(select_listed(lists, None, float("inf")))
             Y = cast_clipped(self.map_.from_neighbors(data.items, near, ops), data.dtype)
             return (Y, self._confidence(data, ops)) if return_confidence else Y
 
-    def _of_points(self, near: csr_array) -> csr_array:
-        """From rows to the distinct points that the map knows."""
+    def _merge_duplicates(self, near: csr_array) -> csr_array:
+        """Neighbor lists of rows as lists of the distinct points that the map knows."""
         if hasattr(self, "landmarks_"):
             raise UnsupportedError(
-                "neighbors= of new rows may be any training rows, but with landmarks the map knows "
-                "no others; leave it out, or fit without landmarks."
+                "neighbors= of new points may be any training rows, but with landmarks the map "
+                "knows no others; leave it out, or fit without landmarks."
             )
-        place = getattr(self, "distinct_", None)
-        return near if place is None else merge_listed_duplicates(near, place)
+        point_of_row = getattr(self, "distinct_", None)
+        return near if point_of_row is None else merge_listed_duplicates(near, point_of_row)
+
+    def _takes_sparse(self) -> bool:
+        graph = self.accepts_sparse_graph and self._kind() == "distances"
+        return graph or super()._takes_sparse()

@@ -155,6 +155,14 @@ def check_count(k: int | None, limit: int, why: str) -> None:
         raise ParameterError(f"n_components={k} exceeds {limit} ({why}); use at most {limit}.")
 
 
+def check_landmarks(m: int, k: int | None, n: int) -> None:
+    """The fact joining n_landmarks, n_components and the data, in one place."""
+    if not (k or 0) < m <= n:
+        raise ParameterError(
+            f"n_landmarks={m} must be more than n_components={k} and at most n_samples={n}."
+        )
+
+
 def accepts(domain: Any, value: Any) -> bool:
     """Is the value inside the domain?"""
     return _check(domain)(value)

@@ -61,10 +61,10 @@ def validate(
     if issparse(rows) and kind == "affinity":
         return Data(as_sparse_square(rows, fitting), rows.dtype)
     if kind in ("distances", "kernel", "affinity"):
-        gaps = kind == "distances" and getattr(model, "gaps", False)
+        gaps = kind == "distances" and getattr(model, "allows_missing", False)
         checked = with_gaps if gaps else as_square
         square, statistics = checked(rows, kind, fitting, ops)
-        if kind == "distances" and fitting and not getattr(model, "ordinal", False):
+        if kind == "distances" and fitting and not getattr(model, "is_ordinal", False):
             check_triangles(square)
         return Data(square, rows.dtype, statistics)
     if not look and not issparse(rows):

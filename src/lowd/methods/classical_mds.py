@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 
 from ..backends import resolve
 from ..backends.protocol import Array
-from ..core.estimator import Context, Fit, Reducer, reducer
-from ..core.parameters import Count, Metric, Seed, refuse_unused
+from ..core.declarations import Ignored, LandmarkPolicy
+from ..core.estimator import Reducer, reducer
+from ..core.fit import Context, Fit
+from ..core.parameters import Count, Metric, Seed, check_count
 from ..distances.corrections import correct_distances
-from ..distances.metrics import data_kind, distances_of, takes_sparse
+from ..distances.metrics import distances_of
 from ..errors import UnsupportedError
 from ..input import blocks
-from ..input.validation import Data, Kind, validate
+from ..input.validation import Data, validate
+from ..maps.centered import CenteredMap
 from ..relations.inner_products import MinusHalfSquare
-from ..solvers.centered import centered_spectrum, check_count, euclidean_spectrum, spectrum_memory
+from ..solvers.centered import centered_spectrum, euclidean_spectrum, spectrum_memory
 from ..solvers.landmarks import landmark_scaling
 from ..solvers.pca import axes_memory
 
 
 @reducer
 class ClassicalMDS(Reducer):
-    """Points whose inner products best match the doubly centered squared distances.
+    """Classical multidimensional scaling (principal coordinate analysis, PCoA).
 
-    Use it when there are only distances: between cities, strings, or rows of a mixed table. For
-    Euclidean distances between rows it is PCA, and is computed that way.
+    Use it when there are only distances: between cities, strings, or rows of a mixed table. The
+    inner products of the embedding approximate the doubly centered squared distances best. For
+    Euclidean distances between rows it is PCA, and is computed as that.
 
     Cost: that of PCA for `metric="euclidean"`; else n² memory and about 10·n²·k operations, or
     n·m·k with m landmarks. New points: y = ½ Y⁺ (mean squared distances - their own), which needs
@@ -35,24 +39,24 @@ class ClassicalMDS(Reducer):
     Parameters
     ----------
     n_components
-        Dimensions of the map.
+        Dimension of the embedding.
     metric
         A name, a callable on any two objects, or "precomputed" (then `fit` takes a square matrix
         and `transform` the distances from new to training points).
     metric_params
         {"p": 3} for "minkowski", {"weights": [...]} for "gower", keywords for a callable.
     n_landmarks
-        Scale that many points exactly and place the rest by the formula: linear cost in n.
+        Embed that many landmarks exactly and map the others: linear cost in n (landmark MDS).
     correction
         For distances that are not Euclidean: add the smallest constant that makes them so, to
         squared ("lingoes") or plain ("cailliez") distances. Costs n³.
     random_state
-        Seed of the landmarks and of the solver's start. None is 0.
+        Seed of the landmarks and of the eigensolver's start. None is 0.
 
     Attributes
     ----------
     embedding_, eigenvalues_, eigenvectors_
-    negative_eigenvalue_mass_ : share of the eigenvalues' size that no Euclidean map can show;
+    negative_eigenvalue_mass_ : share of the eigenvalues' size that no Euclidean embedding can show;
         exact if negative_mass_is_exact_, else a quadrature estimate
     gof_ : kept eigenvalues over all |eigenvalues|, and over the positive ones (exact spectra only)
     n_positive_, n_negative_, spectrum_ : of the whole spectrum, where it was computed
@@ -68,8 +72,8 @@ class ClassicalMDS(Reducer):
     >>> import numpy as np, lowd
     >>> D = np.array([[0.0, 3.0, 4.0], [3.0, 0.0, 5.0], [4.0, 5.0, 0.0]])
     >>> mds = lowd.ClassicalMDS(2, metric="precomputed").fit(D)
-    >>> place = mds.transform([[5.0, 4.0, 3.0]])
-    >>> np.linalg.norm(mds.embedding_ - place, axis=1).round(6)
+    >>> y = mds.transform([[5.0, 4.0, 3.0]])
+    >>> np.linalg.norm(mds.embedding_ - y, axis=1).round(6)
     array([5., 4., 3.])
     """
 
@@ -80,30 +84,44 @@ class ClassicalMDS(Reducer):
     correction: Literal["none", "lingoes", "cailliez"] = "none"
     random_state: Seed = None
 
-    def _fit(self, X: Any, ctx: Context) -> Fit:
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
+    ignored = (
+        Ignored(
+            ("correction",),
+            "landmarks are scaled without one",
+            lambda model: model.n_landmarks is not None,
+        ),
+    )
+    landmark_policy = LandmarkPolicy(1000, 10, resets={"correction": "none"})
+    no_inverse = (
+        "distances alone do not determine rows; fit from X with metric='euclidean' for one."
+    )
+
+    def _fit(self, data: Data, ctx: Context) -> Fit:
+        n = data.shape[0]
         check_count(self.n_components, n, f"n_samples={n}")
-        if self.metric == "euclidean" and not self.metric_params and self.n_landmarks is None:
-            return euclidean_spectrum(X, self.n_components, ctx).with_report(
-                **_means_of_rows(X, ctx)
-            )
-        if self.n_landmarks is not None:
-            refuse_unused(self, ["correction"], "landmarks are scaled without one")
-        base = distances_of(Data(X, ctx.dtype, ctx.statistics), self.metric, self.metric_params)
+        if self._is_pca():
+            fit = euclidean_spectrum(data.items, self.n_components, ctx)
+            return fit.with_report(**_means_of_rows(data.items, ctx))
+        base = distances_of(data, self.metric, self.metric_params)
         if self.n_landmarks is not None:
             return landmark_scaling(base, n, self.n_components, self.n_landmarks, ctx)
         base, constant = correct_distances(base, self.correction, ctx.ops)
         fit = centered_spectrum(MinusHalfSquare(base), self.n_components, ctx, whole=True)
+        assert isinstance(fit.map, CenteredMap)
         means = -2 * fit.map.means
         return fit.with_report(
             d2_mean=means,
             d2_grand_mean=float(means.mean()),
             correction_constant=constant,
-            **_fit_of(fit.report),
+            **_goodness_of_fit(fit.report),
         )
 
+    def _is_pca(self) -> bool:
+        """Classical MDS of Euclidean distances between rows is PCA, and computed as that."""
+        return self.metric == "euclidean" and not self.metric_params and self.n_landmarks is None
+
     def residual(self, X: Any) -> Array:
-        """Squared distance of each new point from the map's flat: how new it is.
+        """Squared distance of each new point from the space that the embedding spans.
 
         >>> import numpy as np, lowd
         >>> D = np.array([[0.0, 3.0, 4.0], [3.0, 0.0, 5.0], [4.0, 5.0, 0.0]])
@@ -126,39 +144,22 @@ class ClassicalMDS(Reducer):
             to_mean = np.square(rows - self.map_.shift).sum(1)
         return np.asarray(np.maximum(to_mean - (Y**2).sum(1), 0))
 
-    def _kind(self) -> Kind:
-        return data_kind(self.metric)
-
-    def _takes_sparse(self) -> bool:
-        return takes_sparse(self.metric)
-
-    def _no_inverse(self) -> str:
-        return "distances alone do not determine rows; fit from X with metric='euclidean' for one."
-
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
         k = self.n_components
         given, wide = self.metric == "precomputed", 8 if n <= 1000 else itemsize
-        places = {"map": 8 * n * k * 8, "packed rows": 0 if given else 2 * n * d * itemsize}
+        held = {"map": 8 * n * k * 8, "packed rows": 0 if given else 2 * n * d * itemsize}
         if self.n_landmarks is not None:
             m = min(self.n_landmarks, n)
-            return {"distances": 4 * n * m * wide, "spectrum": spectrum_memory(m, k), **places}
-        if self.metric == "euclidean" and not self.metric_params:
+            return {"distances": 4 * n * m * wide, "spectrum": spectrum_memory(m, k), **held}
+        if self._is_pca():
             return {**axes_memory(n, d, min(k, n, d), itemsize), "map": 8 * n * k * 8}
         correction = {"none": 0, "lingoes": 5, "cailliez": 16}[self.correction] * n * n * 8
         return {
             "distances": n * n * (wide - itemsize) * 2 if given else n * n * wide,
             "correction": correction,
             "spectrum": spectrum_memory(n, k),
-            **places,
+            **held,
         }
-
-    def _smaller(self, n: int) -> dict[str, Self]:
-        m = min(n, max(1000, 10 * self.n_components))
-        if self.n_landmarks is not None:
-            return {}
-        params = {**self.get_params(deep=False), "n_landmarks": m, "correction": "none"}
-        words = f"n_landmarks={m}" + (", correction='none'" if self.correction != "none" else "")
-        return {words: type(self)(**params)}
 
 
 def _means_of_rows(X: Any, ctx: Context) -> dict[str, Any]:
@@ -175,7 +176,7 @@ def _means_of_rows(X: Any, ctx: Context) -> dict[str, Any]:
     return {"d2_mean": norms + norms.mean(), "d2_grand_mean": 2 * float(norms.mean())}
 
 
-def _fit_of(report: dict[str, Any]) -> dict[str, Any]:
+def _goodness_of_fit(report: dict[str, Any]) -> dict[str, Any]:
     spectrum = report.get("spectrum")
     if spectrum is None:
         return {}

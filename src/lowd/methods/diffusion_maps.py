@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array, issparse
 
 from ..backends.protocol import Float64
-from ..core.estimator import Context, Fit, reducer
+from ..core.declarations import LandmarkPolicy
+from ..core.diagnostics import connecting_parameter, warn_of_localized_axes
+from ..core.estimator import reducer
+from ..core.fit import Context, Fit
 from ..core.graph_method import GraphMethod
 from ..core.parameters import (
     AtLeast,
@@ -20,12 +23,12 @@ from ..core.parameters import (
     Seed,
     refuse_unused,
 )
-from ..distances.metrics import data_kind, distances_of, takes_sparse
+from ..distances.metrics import distances_of
 from ..errors import ParameterError, RankWarning, warn
 from ..graph.components import OnDisconnected
 from ..graph.given import NeighborGraph
 from ..graph.search import count_points
-from ..input.validation import Data, Kind
+from ..input.validation import Data
 from ..maps.laplacian import NystroemMap
 from ..relations.affinity_graph import (
     AffinityGraph,
@@ -39,12 +42,10 @@ from ..solvers.laplacian import (
     Walk,
     drawn_landmarks,
     extended,
-    fewer_rows,
     padded,
     walk_memory,
     walk_spectrum,
 )
-from ..solvers.localized import knob_of, localized
 
 DENSE = 5000  # rows up to which the kernel ties all pairs
 MANY = 60  # neighbors that are tied beyond that
@@ -121,9 +122,12 @@ class DiffusionMaps(GraphMethod):
     on_disconnected: OnDisconnected = "join"
     random_state: Seed = None
 
-    def _fit(self, X: Any, ctx: Context, neighbors: Any = None) -> Fit:
+    landmark_policy = LandmarkPolicy(2000, 20)
+
+    def _fit(self, data: Data, ctx: Context, neighbors: Any = None) -> Fit:
+        X = data.items
         landmarks = drawn_landmarks(X, self.n_components, self.n_landmarks, ctx)
-        graph, k = self._kernel(X, landmarks, ctx, neighbors)
+        graph, k = self._kernel(data, landmarks, ctx, neighbors)
         growth = _growth(graph)
         graph, density = _less_dense(graph, self.alpha, ctx)
         walk = walk_spectrum(graph, self.n_components, ctx)
@@ -131,14 +135,14 @@ class DiffusionMaps(GraphMethod):
         return extended(fit, X, landmarks, ctx)
 
     def _kernel(
-        self, X: Any, landmarks: Any, ctx: Context, neighbors: Any
+        self, data: Data, landmarks: Any, ctx: Context, neighbors: Any
     ) -> tuple[AffinityGraph, int | None]:
-        base = distances_of(Data(X, ctx.dtype, ctx.statistics), self.metric, self.metric_params)
+        base = distances_of(data, self.metric, self.metric_params)
         base = base if landmarks is None else base.take(landmarks)
         k, ready = _neighbors(self.n_neighbors, count_points(base)), None
         if neighbors is not None:
             unused = ["n_neighbors", "n_landmarks"]
-            refuse_unused(self, unused, "the graph of neighbors is given")
+            refuse_unused(self, unused, "the neighbor graph is given")
             given = NeighborGraph.of(neighbors, count_points(base))
             k, ready = given.n_neighbors, given.edges()
         if k is None:
@@ -167,7 +171,9 @@ class DiffusionMaps(GraphMethod):
             "density": density[graph.point_of_row],
             "degrees": degrees[graph.point_of_row],
             "stationary": stationary[graph.point_of_row],
-            "participation": localized(psi[graph.point_of_row], knob_of(self)),
+            "participation": warn_of_localized_axes(
+                psi[graph.point_of_row], connecting_parameter(self)
+            ),
             **graph.report,
             **walk.report,
         }
@@ -193,20 +199,11 @@ class DiffusionMaps(GraphMethod):
         powers[some] = lam[some] ** self.time
         return powers
 
-    def _kind(self) -> Kind:
-        return data_kind(self.metric)
-
-    def _takes_sparse(self) -> bool:
-        return takes_sparse(self.metric)
-
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
         m = n if self.n_landmarks is None else min(n, self.n_landmarks)
         ties = _neighbors(self.n_neighbors, m)
         indexed = self.metric in INDEXED
         return walk_memory(n, m, d, itemsize, self.n_components, ties, indexed)
-
-    def _smaller(self, n: int) -> dict[str, Self]:
-        return fewer_rows(self, n)
 
 
 def _neighbors(k: int | None, n: int) -> int | None:

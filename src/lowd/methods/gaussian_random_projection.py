@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from .. import random
-from ..core.estimator import Context, Fit, reducer
+from ..core.estimator import reducer
+from ..core.fit import Context, Fit
 from ..maps.linear import LinearMap
 from ..solvers.random_projection import RandomProjection, pseudo_inverse
 
@@ -50,7 +51,7 @@ class GaussianRandomProjection(RandomProjection):
 
     compute_inverse_components: bool = False
 
-    blind: ClassVar[bool] = True
+    is_data_independent = True
 
     def _draw(self, n: int, d: int, ctx: Context) -> Fit:
         k = self._dimension(n, d)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from .. import random
 from ..backends import resolve
 from ..backends.protocol import Array
-from ..core.estimator import Context, Fit, reducer
+from ..core.estimator import reducer
+from ..core.fit import Context, Fit
 from ..errors import ParameterError
 from ..maps.linear import HadamardInverse, HadamardMap
 from ..solvers.random_projection import RandomProjection
@@ -46,7 +45,7 @@ class HadamardRandomProjection(RandomProjection):
     (100, 400)
     """
 
-    blind: ClassVar[bool] = True
+    is_data_independent = True
 
     def _draw(self, n: int, d: int, ctx: Context) -> Fit:
         k, padded = self._dimension(n, d), 1 << (d - 1).bit_length()

@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 
 from ..backends.protocol import Array, Float64
 from ..confidence.support import SupportMetric
-from ..core.estimator import Context, Fit, Reducer, reducer
-from ..core.parameters import Count, NonNegative, Number, Positive, Seed, refuse_unused
+from ..core.declarations import Ignored, LandmarkPolicy
+from ..core.estimator import Reducer, reducer
+from ..core.fit import Context, Fit
+from ..core.parameters import Count, NonNegative, Number, Positive, Seed, check_count
 from ..errors import KernelWarning, UnsupportedError, warn
 from ..input.validation import Data, Kind
+from ..maps.centered import CenteredMap
 from ..relations.kernels import Kernel, kernel_of
-from ..solvers.centered import centered_spectrum, check_count, euclidean_spectrum, spectrum_memory
+from ..solvers.centered import centered_spectrum, euclidean_spectrum, spectrum_memory
 from ..solvers.krylov import basis_memory
 from ..solvers.landmarks import nystroem
 from ..solvers.pca import axes_memory
 from ..solvers.preimage import preimage
 
+_NO_SUCH_PARAMETER = "kernel={model.kernel!r} has no such parameter"
 ALONE = 0.1  # of a row's kernel value with itself: what those with all others add up to
 KernelName = Literal["linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed"]
 
 
 @reducer
 class KernelPCA(Reducer):
-    """Principal components in the feature space that a kernel defines.
+    """Kernel PCA: principal components in the feature space of a kernel.
 
-    Use it when straight axes fail but a similarity between rows is known: the rbf kernel with a
-    good `gamma` separates rings and bends. It has no notion of a manifold; Isomap has.
+    Use it when linear axes fail but a similarity between rows is known: the rbf kernel with a good
+    `gamma` separates rings and bends. It has no notion of a manifold; Isomap has.
 
     Cost: n²·d for the kernel and about 10·n²·k for its spectrum, n² memory; with m landmarks
     n·m·(d + m) and n·m memory. `kernel="linear"` is PCA and costs that. New rows:
@@ -94,15 +98,48 @@ class KernelPCA(Reducer):
     preimage: Literal["ridge", "fixed_point"] = "ridge"
     random_state: Seed = None
 
-    def _fit(self, X: Any, ctx: Context) -> Fit:
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
+    ignored = (
+        Ignored(
+            ("gamma",),
+            _NO_SUCH_PARAMETER,
+            lambda model: model.kernel not in ("rbf", "laplacian", "sigmoid", "poly"),
+        ),
+        Ignored(("degree",), _NO_SUCH_PARAMETER, lambda model: model.kernel != "poly"),
+        Ignored(
+            ("coef0",), _NO_SUCH_PARAMETER, lambda model: model.kernel not in ("poly", "sigmoid")
+        ),
+        Ignored(
+            ("kernel_params",),
+            "only a callable kernel takes them",
+            lambda model: not callable(model.kernel),
+        ),
+        Ignored(
+            ("alpha", "preimage"),
+            "the inverse of kernel='linear' is exact",
+            lambda model: model.kernel == "linear",
+        ),
+        Ignored(
+            ("alpha", "preimage"),
+            "fit_inverse_transform is False",
+            lambda model: not model.fit_inverse_transform,
+        ),
+    )
+    landmark_policy = LandmarkPolicy(
+        1000,
+        2,
+        resets={"fit_inverse_transform": False, "alpha": 1.0, "preimage": "ridge"},
+        possible=lambda model: not callable(model.kernel) and model.kernel != "sigmoid",
+    )
+    no_inverse = "set fit_inverse_transform=True to learn pre-images (rows of numbers only)."
+
+    def _fit(self, data: Data, ctx: Context) -> Fit:
+        X, n = data.items, data.shape[0]
         check_count(self.n_components, n, f"n_samples={n}")
-        self._refuse_unused()
         gamma = self._gamma(X, ctx)
         if self.kernel == "linear" and self.n_landmarks is None:
             return euclidean_spectrum(X, self.n_components, ctx).with_report(gamma=gamma)
         relation = kernel_of(
-            Data(X, ctx.dtype),
+            data,
             self.kernel,
             gamma=gamma,
             degree=self.degree,
@@ -119,6 +156,7 @@ class KernelPCA(Reducer):
             if isinstance(relation, Kernel):
                 solved, positive = relation.shifted(), relation.positive
             fit = centered_spectrum(solved, self.n_components, ctx, positive=positive)
+        assert isinstance(fit.map, CenteredMap)
         means = fit.map.means + (getattr(fit.map.relation, "measure", "") == "rbfm1")
         fit = fit.with_report(
             gamma=gamma,
@@ -153,19 +191,6 @@ class KernelPCA(Reducer):
             return 1 / median if median > 0 else 1 / X.shape[1]
         return float(self.gamma) if self.gamma is not None else 1 / X.shape[1]
 
-    def _refuse_unused(self) -> None:
-        uses = {"rbf": ["gamma"], "laplacian": ["gamma"], "sigmoid": ["gamma", "coef0"]}
-        uses["poly"] = ["gamma", "degree", "coef0"]
-        used = [] if callable(self.kernel) else uses.get(self.kernel, [])
-        rest = [name for name in ("gamma", "degree", "coef0") if name not in used]
-        refuse_unused(self, rest, f"kernel={self.kernel!r} has no such parameter")
-        if not callable(self.kernel):
-            refuse_unused(self, ["kernel_params"], "only a callable kernel takes them")
-        if self.kernel == "linear":
-            refuse_unused(self, ["alpha", "preimage"], "the inverse of kernel='linear' is exact")
-        elif not self.fit_inverse_transform:
-            refuse_unused(self, ["alpha", "preimage"], "fit_inverse_transform is False")
-
     def _check_landmarks(self) -> None:
         if self.kernel == "sigmoid" or callable(self.kernel):
             raise UnsupportedError(
@@ -188,9 +213,6 @@ class KernelPCA(Reducer):
 
     def _takes_sparse(self) -> bool:
         return not callable(self.kernel) and self.kernel not in ("precomputed", "laplacian")
-
-    def _no_inverse(self) -> str:
-        return "set fit_inverse_transform=True to learn pre-images (rows of numbers only)."
 
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
         k, wide = self.n_components, 8 if n <= 1000 else itemsize
@@ -216,18 +238,6 @@ class KernelPCA(Reducer):
             copies = 2 if self.preimage == "ridge" else 5
             taken["pre-images"] = (copies * n * centers + 2 * centers**2 + 3 * n * d) * 8
         return taken
-
-    def _smaller(self, n: int) -> dict[str, Self]:
-        if self.n_landmarks is not None or callable(self.kernel) or self.kernel == "sigmoid":
-            return {}
-        m = min(n, max(1000, 2 * (self.n_components or 0)))
-        params = {**self.get_params(deep=False), "n_landmarks": m, "fit_inverse_transform": False}
-        params |= {"alpha": 1.0, "preimage": "ridge"}
-        params["n_components"] = self.n_components or 2
-        words = "" if self.n_components else "n_components=2, "
-        words += f"n_landmarks={m}"
-        words += ", fit_inverse_transform=False" if self.fit_inverse_transform else ""
-        return {words: type(self)(**params)}
 
 
 def _median_square(X: Any, ctx: Context) -> float:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import issparse
 
 from ..backends.protocol import Float64
-from ..core.estimator import Context, Fit, reducer
+from ..core.declarations import LandmarkPolicy
+from ..core.diagnostics import connecting_parameter, warn_of_localized_axes
+from ..core.estimator import reducer
+from ..core.fit import Context, Fit
 from ..core.graph_method import GraphMethod
 from ..core.parameters import Count, Metric, Positive, Seed, refuse_unused
-from ..distances.metrics import data_kind, distances_of, takes_sparse
+from ..distances.metrics import distances_of
 from ..errors import ParameterError
 from ..graph.components import OnDisconnected
 from ..graph.given import NeighborGraph
 from ..graph.search import count_points
-from ..input.validation import Data, Kind
+from ..input.validation import Data
 from ..maps.laplacian import MIN_NYSTROEM_DIVISOR, NystroemMap
 from ..relations.affinity_graph import (
     AffinityGraph,
@@ -30,12 +33,10 @@ from ..solvers.laplacian import (
     Walk,
     drawn_landmarks,
     extended,
-    fewer_rows,
     padded,
     walk_memory,
     walk_spectrum,
 )
-from ..solvers.localized import knob_of, localized
 
 
 @reducer
@@ -122,22 +123,25 @@ class LaplacianEigenmaps(GraphMethod):
     on_disconnected: OnDisconnected = "join"
     random_state: Seed = None
 
-    def _fit(self, X: Any, ctx: Context, neighbors: Any = None) -> Fit:
+    landmark_policy = LandmarkPolicy(2000, 20)
+
+    def _fit(self, data: Data, ctx: Context, neighbors: Any = None) -> Fit:
+        X = data.items
         self._refuse_unused()
         landmarks = drawn_landmarks(X, self.n_components, self.n_landmarks, ctx)
         graph = (
-            self._affinities(X, landmarks, ctx)
+            self._affinities(data, landmarks, ctx)
             if neighbors is None
-            else self._ready(X, neighbors, ctx)
+            else self._ready(data, neighbors, ctx)
         )
         plain = self.normalization == "none"
         walk = walk_spectrum(graph, self.n_components, ctx, normalized=not plain)
         return extended(self._placed(graph, walk), X, landmarks, ctx)
 
-    def _affinities(self, X: Any, landmarks: Any, ctx: Context) -> AffinityGraph:
+    def _affinities(self, data: Data, landmarks: Any, ctx: Context) -> AffinityGraph:
         if self.affinity == "precomputed":
-            return build_precomputed_affinities(X, landmarks)
-        base = distances_of(Data(X, ctx.dtype, ctx.statistics), self.metric, self.metric_params)
+            return build_precomputed_affinities(data.items, landmarks)
+        base = distances_of(data, self.metric, self.metric_params)
         base = base if landmarks is None else base.take(landmarks)
         policy, loops = self.on_disconnected, self.self_loops
         if self.n_neighbors is None and self.radius is None:
@@ -148,13 +152,13 @@ class LaplacianEigenmaps(GraphMethod):
             base, k, self.radius, self.sigma, ctx.ops, policy, binary=binary, self_loops=loops
         )
 
-    def _ready(self, X: Any, neighbors: Any, ctx: Context) -> AffinityGraph:
+    def _ready(self, data: Data, neighbors: Any, ctx: Context) -> AffinityGraph:
         """Ties along a graph that was found elsewhere."""
         unused = ["n_neighbors", "radius", "n_landmarks"]
-        refuse_unused(self, unused, "the graph of neighbors is given")
+        refuse_unused(self, unused, "the neighbor graph is given")
         if self.affinity == "precomputed":
             raise ParameterError("neighbors= would be ignored: affinity='precomputed' is a graph.")
-        base = distances_of(Data(X, ctx.dtype, ctx.statistics), self.metric, self.metric_params)
+        base = distances_of(data, self.metric, self.metric_params)
         given = NeighborGraph.of(neighbors, count_points(base))
         how = base, given.n_neighbors, None, self.sigma, ctx.ops, self.on_disconnected
         binary, loops = self.affinity == "binary", self.self_loops
@@ -190,7 +194,7 @@ class LaplacianEigenmaps(GraphMethod):
             "n_components": k,
             "eigenvalues": np.concatenate([[0.0], lam]),
             "degrees": degrees[graph.point_of_row],
-            "participation": localized(embedding, knob_of(self)),
+            "participation": warn_of_localized_axes(embedding, connecting_parameter(self)),
             **graph.report,
             **walk.report,
         }
@@ -230,12 +234,6 @@ class LaplacianEigenmaps(GraphMethod):
                 "rows by their degrees, so distances are no times."
             )
 
-    def _kind(self) -> Kind:
-        return "affinity" if self.affinity == "precomputed" else data_kind(self.metric)
-
-    def _takes_sparse(self) -> bool:
-        return self.affinity == "precomputed" or takes_sparse(self.metric)
-
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
         m = n if self.n_landmarks is None else min(n, self.n_landmarks)
         indexed = self.metric in INDEXED and self.radius is None
@@ -243,9 +241,6 @@ class LaplacianEigenmaps(GraphMethod):
         ties = self.n_neighbors if self.radius is None else 250
         ties = None if self.affinity == "precomputed" else ties
         return walk_memory(n, m, d, itemsize, self.n_components, ties, indexed)
-
-    def _smaller(self, n: int) -> dict[str, Self]:
-        return fewer_rows(self, n)
 
 
 SpectralEmbedding = LaplacianEigenmaps  # scikit-learn's name

@@ -2,61 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
-
 from ..backends.protocol import Array
-from ..core.estimator import Context, Fit, reducer
-from ..core.graph_method import GraphMethod
-from ..core.parameters import Count, NonNegative, Positive, Seed
-from ..graph.components import OnDisconnected
+from ..core.estimator import reducer
+from ..core.fit import Context
 from ..graph.neighbor_graph import ConnectedGraph
-from ..solvers.alignment import (
-    Alignment,
-    aligned,
-    alignment_memory,
-    check_tangents,
-    fewer_rows,
-    patches,
-)
+from ..solvers.alignment import Alignment, LocallyLinearMethod, patches
 
 
 @reducer
-class LTSA(GraphMethod):
-    """Local tangent coordinates of all points, aligned into one map.
+class LTSA(LocallyLinearMethod):
+    """Local tangent space alignment: tangent coordinates of all neighborhoods, aligned.
 
-    Use it to unroll a sheet faithfully up to a linear map: on a flat piece of a plane it is exact.
-    With as many neighbors as a quadric has coefficients it equals `HessianLLE`, which needs more.
+    Use it to unroll a manifold faithfully up to a linear map: on a flat patch it is exact. With as
+    many neighbors as a quadric has coefficients it equals `HessianLLE`, which needs more.
 
-    Cost: neighbors, n small eigenproblems, and the small end of one sparse matrix: by a
-    factorization for data near a curve or a surface, by products else. New points: rebuilt from
-    their nearest training points, with those weights applied to the places.
+    Cost: nearest neighbors, n small eigenproblems, and the smallest eigenvectors of one sparse
+    matrix. New points: barycentric weights that reconstruct them from their nearest training
+    points, applied to the coordinates of these.
 
     Parameters
     ----------
     n_components
-        Dimensions of the map.
+        Dimension of the embedding.
     n_neighbors
-        Neighbors of each point, itself not counted; points as near as the last one count too.
+        Neighbors of each sample, itself not counted; all as near as the last one count.
         More than n_components are needed. A patch is a point and its neighbors.
     radius
-        Or all points within this distance; then `n_neighbors` does not count.
+        All samples within this distance are neighbors instead of `n_neighbors`.
     reg
         Ridge of the weights of new points and of the inverse, relative to the trace of each system.
     map
-        New points by "barycentric" weights, or by a "tangent" plane fitted to their neighbors.
+        Map of new points: "barycentric" weights of their nearest training points, or the
+        "tangent" space of these.
     n_landmarks
-        Fit so many random rows, and place the others by the map.
+        Fit that many random samples, and map the others.
     on_disconnected
-        A graph in pieces is joined by its shortest missing edges, with a warning, or an error.
+        "join" the connected components of the neighbor graph by bridges, with a warning, or raise
+        an "error".
     random_state
-        Seed of the landmarks and of the solver's start. None is 0.
+        Seed of the landmarks and of the eigensolver's start. None is 0.
 
     Attributes
     ----------
     embedding_ : columns of mean 0 and standard deviation 1 (scikit-learn's times √n)
     eigenvalues_, reconstruction_error_ : of the alignment matrix, smallest first, and their sum
-    residuals_, solver_, degenerate_axes_ : |M v - λ v| per axis, how it was found, equal axes
-    participation_ : how many rows each axis is about
+    residuals_, solver_, degenerate_axes_ : |M v - λ v| per axis, the route, equal eigenvalues
+    participation_ : participation ratio, about how many rows each axis shows
     n_graph_components_, graph_components_, bridges_, n_distinct_, knn_recall_, landmarks_
 
     References
@@ -76,29 +67,6 @@ class LTSA(GraphMethod):
     True
     """
 
-    n_components: Count = 2
-    n_neighbors: Count = 10
-    radius: Positive | None = None
-    reg: NonNegative = 1e-3
-    map: Literal["barycentric", "tangent"] = "barycentric"
-    n_landmarks: Count | None = None
-    on_disconnected: OnDisconnected = "join"
-    random_state: Seed = None
-
-    def _fit(self, X: Any, ctx: Context, neighbors: Any = None) -> Fit:
-        def needs(k: int) -> int:
-            return k + 1
-
-        def align(points: Array, graph: ConnectedGraph) -> Alignment:
-            near, k = patches(graph), self.n_components
-            M = ctx.ops.alignment_matrix(points, near, "ltsa", k, self.reg, graph.counts)
-            return Alignment(M)
-
-        check_tangents(self, X, needs)
-        return aligned(self, X, ctx, neighbors, align, needs)
-
-    def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
-        return alignment_memory(self, n, d, itemsize)
-
-    def _smaller(self, n: int) -> dict[str, Self]:
-        return fewer_rows(self, n)
+    def _align(self, X: Array, graph: ConnectedGraph, ctx: Context) -> Alignment:
+        near, k = patches(graph), self.n_components
+        return Alignment(ctx.ops.alignment_matrix(X, near, "ltsa", k, self.reg, graph.counts))

@@ -8,13 +8,14 @@ from scipy.sparse import csr_array
 
 from ..backends import resolve
 from ..backends.protocol import Backend
-from ..core.estimator import Context, Fit, Reducer, reducer
+from ..core.estimator import Reducer, reducer
+from ..core.fit import Context, Fit
 from ..core.parameters import Count, Metric, check_params
-from ..distances.metrics import data_kind, distances_of, takes_sparse
+from ..distances.metrics import distances_of
 from ..distances.protocol import DistanceRelation
 from ..graph.given import NeighborGraph as NeighborGraph
 from ..graph.search import check_n_neighbors, count_points, find_nearest, find_neighbors, to_csr
-from ..input.validation import Data, Kind, validate
+from ..input.validation import Data, validate
 from ..values import value
 
 
@@ -104,14 +105,16 @@ class NeighborsTransformer(Reducer):
     metric: Metric = "euclidean"
     metric_params: dict[str, Any] | None = None
 
-    def _fit(self, X: Any, ctx: Context) -> Fit:
-        base = distances_of(Data(X, ctx.dtype, ctx.statistics), self.metric, self.metric_params)
+    no_inverse = "distances to neighbors do not determine a row."
+
+    def _fit(self, data: Data, ctx: Context) -> Fit:  # noqa: ARG002 - every method's signature
+        base = distances_of(data, self.metric, self.metric_params)
         n = count_points(base)
         check_n_neighbors(self.n_neighbors, n)
         place = NeighborsMap(base.freeze(), self.n_neighbors + 1)
         return Fit(None, place, {"n_components": n, "n_samples_fit": n})
 
-    def _place(self, data: Data, ops: Backend) -> Any:
+    def _apply_map(self, data: Data, ops: Backend) -> Any:
         found: csr_array = self.map_(data.items, ops)
         # Not csr_array.astype, which would sort the neighbors by number.
         return csr_array((found.data.astype(data.dtype), found.indices, found.indptr), found.shape)
@@ -119,22 +122,13 @@ class NeighborsTransformer(Reducer):
     def _among(self, X: Any) -> NeighborGraph:
         check_params(self)
         ops = resolve(self.backend, self.n_jobs)
-        with self._watched():
+        with self._reporting():
             data = validate(
                 self, X, self._kind(), fitting=True, sparse=self._takes_sparse(), ops=ops
             )
             base = distances_of(data, self.metric, self.metric_params)
             found = find_neighbors(base, self.n_neighbors, ops)
         return NeighborGraph(found.indices, found.distances, found.recall)
-
-    def _kind(self) -> Kind:
-        return data_kind(self.metric)
-
-    def _takes_sparse(self) -> bool:
-        return takes_sparse(self.metric)
-
-    def _no_inverse(self) -> str:
-        return "distances to neighbors do not determine a row."
 
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:  # noqa: ARG002
         k = self.n_neighbors + 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from ..backends.protocol import Ties
 from ..core.estimator import reducer
@@ -11,14 +11,15 @@ from .mds import MDS
 
 @reducer
 class NonMetricMDS(MDS):
-    """Points whose distances have the order of the given dissimilarities.
+    """Non-metric multidimensional scaling: distances in the order of the dissimilarities.
 
-    Use it when dissimilarities are judgments or scores of which only "more" and "less" can be
-    believed. A rising function from dissimilarities to distances is fitted together with the map.
+    Use it when dissimilarities are judgments or scores of which only the order can be trusted. An
+    increasing function from dissimilarities to distances (disparities) is fitted together with the
+    embedding.
 
-    Every step fits that function by pooling adjacent violators, in an order that is sorted once,
-    scales its values to mean square 1 (so points cannot fall together), and takes Guttman's step
-    toward them.
+    Every step fits the disparities by isotonic regression (pooling adjacent violators, in an order
+    that is sorted once), scales them to mean square 1, so that points cannot coincide, and takes
+    the Guttman transform toward them.
 
     Cost: n²/2 pairs of 25 bytes; a step takes five to seven times as long as one of `MDS`.
     New points: dissimilarities go through the fitted function, then as in `MDS`.
@@ -33,7 +34,7 @@ class NonMetricMDS(MDS):
 
     Attributes
     ----------
-    embedding_ : centered, turned to its principal axes, distances of mean square about 1
+    embedding_ : centered, on its principal axes, distances of mean square about 1
     isotonic_x_, isotonic_y_ : corners of the fitted function, linear between, constant beyond
     stress_, stress1_, normalized_stress_ : as in `MDS`, with the function's values for δ
     stress_history_, n_iter_, converged_, route_, landmarks_
@@ -54,12 +55,12 @@ class NonMetricMDS(MDS):
 
     ties: Literal["primary", "secondary"] = "primary"
 
-    ordinal: ClassVar[bool] = True
+    is_ordinal = True
 
     def _ties(self) -> Ties:
         return self.ties
 
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
-        chosen = self._count(n)
+        chosen = self._count_landmarks(n)
         m = n if chosen is None else min(n, chosen)
         return {**super()._memory(n, d, itemsize), "order of pairs": 17 * m * m}

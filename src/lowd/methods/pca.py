@@ -6,13 +6,14 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 
-from ..backends.protocol import Float64, Moments, Rows
+from ..backends.protocol import Float64, Moments
 from ..confidence.support import SupportMetric
-from ..core.estimator import Context, Fit, Reducer, reducer
+from ..core.estimator import Reducer, reducer
+from ..core.fit import Context, Fit
 from ..core.parameters import AtLeast, AtMost, Count, Seed, Share, check_count
 from ..errors import DataError, RankWarning, RestartWarning, ScaleWarning, UnsupportedError, warn
 from ..input import blocks
-from ..input.validation import validate_weights
+from ..input.validation import Data, validate_weights
 from ..maps.linear import LinearMap
 from ..solvers import scree
 from ..solvers.canonical import settle
@@ -29,10 +30,10 @@ from ..solvers.pca import (
 
 @reducer
 class PCA(Reducer):
-    """Directions of largest variance: the flat that passes closest to all rows.
+    """Principal component analysis: the orthogonal directions of largest variance.
 
-    Use it first on any table of numbers: it is fast, exact, linear and can be undone. It shows
-    nothing that bends; compare a non-linear method where the spectrum decays slowly.
+    Use it first on any numeric table: it is fast, exact, linear and invertible. It cannot unfold
+    curved structure; compare a non-linear method where the spectrum decays slowly.
 
     Cost: n·d² + d³ operations and d² numbers by the covariance matrix, n²·d by the Gram matrix for
     n < d, 24·n·d·k by Krylov products for few components; the cheapest is chosen and reported.
@@ -62,7 +63,7 @@ class PCA(Reducer):
     explained_variance_, explained_variance_ratio_, singular_values_, noise_variance_,
     total_variance_, scatter_eigenvalues_ : the spectrum; ratios are of the whole variance
     rank_ : number of axes with variance above rounding, among those computed
-    solver_, residual_ : the route taken, and |C v - λ v| / λ₁ where it was iterative
+    solver_, residual_ : the route, and |C v - λ v| / λ₁ where it was iterative
     degenerate_axes_ : groups of axes with equal variance, whose directions are a convention
     n_samples_ : rows seen (with weights: their sum)
     moments_ : weight, mean and scatter after `partial_fit`, from which it continues
@@ -89,6 +90,8 @@ class PCA(Reducer):
     ddof: Annotated[int, AtLeast(0), AtMost(1)] = 1
     random_state: Seed = None
 
+    accepts_sparse = True
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Learn the axes; `sample_weight` counts a row as that many copies."""
         self._learn(X, weights=sample_weight)
@@ -114,13 +117,13 @@ class PCA(Reducer):
 
     def _fit(
         self,
-        X: Rows,
+        data: Data,
         ctx: Context,
         weights: Any = None,
         so_far: Moments | None = None,
         streaming: bool = False,
     ) -> Fit:
-        n, d = X.shape
+        X, (n, d) = data.items, data.shape
         w = validate_weights(weights, n)
         total = float(n if w is None else w.sum())
         if w is not None and n > 1 and total <= self.ddof:
@@ -267,9 +270,6 @@ class PCA(Reducer):
 
     def _support_metric(self) -> SupportMetric:
         return SupportMetric(scaling=self.scale_ if self.scale else None)
-
-    def _takes_sparse(self) -> bool:
-        return True
 
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
         k = self._count()

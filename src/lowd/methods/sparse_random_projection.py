@@ -8,7 +8,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from .. import random
-from ..core.estimator import Context, Fit, reducer
+from ..core.estimator import reducer
+from ..core.fit import Context, Fit
 from ..core.parameters import Above, AtMost
 from ..maps.linear import LinearMap, SparseLinearMap
 from ..solvers.random_projection import RandomProjection, pseudo_inverse

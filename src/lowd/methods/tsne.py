@@ -7,15 +7,16 @@ from typing import Any, Literal, Self
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from ..core.estimator import Context, Fit, reducer
+from ..core.estimator import reducer
+from ..core.fit import Context, Fit
 from ..core.graph_method import GraphMethod
 from ..core.parameters import Count, Metric, Positive, Seed, accepts, refuse_unused
-from ..distances.metrics import data_kind, distances_of, takes_sparse
+from ..distances.metrics import data_kind, distances_of
 from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
 from ..errors import LongWorkWarning, ParameterError, RankWarning, UnsupportedError, warn
 from ..graph.given import NeighborGraph, select_listed
-from ..input.validation import Data, Kind
+from ..input.validation import Data
 from ..maps.kl import NeighborMap
 from ..relations.perplexity import ALL, REACH, GivenChances, Perplexity, Picked, as_given, picked
 from ..solvers.centered import check_count
@@ -140,9 +141,9 @@ class TSNE(GraphMethod):
         return self._learn(X, embed=True, neighbors=neighbors, callback=callback)
 
     def _fit(
-        self, X: Any, ctx: Context, neighbors: Any = None, callback: Callback | None = None
+        self, data: Data, ctx: Context, neighbors: Any = None, callback: Callback | None = None
     ) -> Fit:
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        X, n = data.items, data.shape[0]
         check_count(self.n_components, n, f"n_samples={n}")
         perplexities = self._perplexities()
         if self.affinity == "precomputed":
@@ -151,7 +152,7 @@ class TSNE(GraphMethod):
             first = place = np.arange(n)
             joint = as_given(X, self._kernel() == "rows", ctx.ops) if n > 1 else None
         else:
-            base, edges, first, place, k = self._points(X, ctx, neighbors, perplexities)
+            base, edges, first, place, k = self._points(data, ctx, neighbors, perplexities)
             relation = Perplexity(base, perplexities, k)
             several, by_rows = len(first) > 1, self._kernel() == "rows"
             joint = relation.among(edges, ctx.ops, by_rows) if several else None
@@ -219,17 +220,17 @@ class TSNE(GraphMethod):
         )
 
     def _points(
-        self, X: Any, ctx: Context, neighbors: Any, perplexities: tuple[float, ...]
+        self, data: Data, ctx: Context, neighbors: Any, perplexities: tuple[float, ...]
     ) -> Picked:
         """The distinct rows and their neighbors, found or given."""
-        n, k = (X.shape[0] if hasattr(X, "shape") else len(X)), self.n_neighbors
+        X, n, k = data.items, data.shape[0], self.n_neighbors
         if issparse(X) and self.metric == "precomputed":
             if neighbors is not None:
                 raise UnsupportedError("a sparse precomputed graph is the graph of neighbors.")
             ready = NeighborGraph.of(X).edges()
             ready = select_listed(ready, k, None) if k else ready
             return picked(NeighborListDistances(n), perplexities, k, ctx.ops, ready)
-        base = distances_of(Data(X, ctx.dtype, ctx.statistics), self.metric, self.metric_params)
+        base = distances_of(data, self.metric, self.metric_params)
         if neighbors is None:
             return picked(base, perplexities, k, ctx.ops, None)
         ready = NeighborGraph.of(neighbors, n).edges()
@@ -254,12 +255,7 @@ class TSNE(GraphMethod):
             )
         return tuple(float(one) for one in given)
 
-    def _kind(self) -> Kind:
-        return "affinity" if self.affinity == "precomputed" else data_kind(self.metric)
-
-    def _takes_sparse(self) -> bool:
-        given = "precomputed" in (self.affinity, self.metric)
-        return given or takes_sparse(self.metric)
+    accepts_sparse_graph = True
 
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:  # noqa: ARG002
         most = max(self._perplexities(), default=self.n_neighbors or 30)

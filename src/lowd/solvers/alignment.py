@@ -1,102 +1,163 @@
-"""What the locally linear methods share: graph, small eigenvectors, scale, map and inverse."""
+"""The locally linear methods: an alignment matrix, its smallest eigenvectors, map and inverse."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from .. import random
 from ..backends.protocol import Array, Ragged
-from ..core.estimator import Context, Fit
-from ..core.parameters import refuse_unused
+from ..core.declarations import Ignored, LandmarkPolicy
+from ..core.estimator import reducer
+from ..core.fit import Context, Fit, Map
+from ..core.graph_method import GraphMethod, Neighborhoods
+from ..core.parameters import Count, NonNegative, Positive, Seed
 from ..distances.metrics import Distances
+from ..distances.protocol import DistanceRelation
 from ..errors import DataError, ParameterError, RankWarning, warn
-from ..graph.given import NeighborGraph
-from ..graph.neighbor_graph import ConnectedGraph, build_neighbor_graph
+from ..graph.components import OnDisconnected
+from ..graph.neighbor_graph import ConnectedGraph
 from ..graph.search import find_nearest
-from ..graph.short_circuits import warn_of_short_circuits
+from ..input.validation import Data
 from ..maps.local import BarycentricMap, TangentMap
 from ..maps.remember import Remember
 from .krylov import basis_memory
-from .localized import knob_of, localized
 from .smallest import Bottom, few, weighted_bottom
 
 
 class Alignment(NamedTuple):
-    """The matrix whose small eigenvectors are the map: itself, or a square root B of it (B'B)."""
+    """The matrix whose smallest eigenvectors are the embedding: M itself, or B with M = B'B."""
 
     matrix: csr_array | None
     root: csr_array | None = None
 
 
-# How a method makes its matrix from the distinct points and their graph.
-Align = Callable[[Array, ConnectedGraph], Alignment]
-# How many neighbors a point needs for a map of so many dimensions.
-Needs = Callable[[int], int]
+@reducer
+class LocallyLinearMethod(GraphMethod):
+    """Base of LLE, modified LLE, Hessian LLE and LTSA, which differ in their alignment matrix."""
 
+    n_components: Count = 2
+    n_neighbors: Count = 10
+    radius: Positive | None = None
+    reg: NonNegative = 1e-3
+    map: Literal["barycentric", "tangent"] = "barycentric"
+    n_landmarks: Count | None = None
+    on_disconnected: OnDisconnected = "join"
+    random_state: Seed = None
 
-def aligned(model: Any, X: Array, ctx: Context, neighbors: Any, align: Align, needs: Needs) -> Fit:
-    """Fit of a locally linear method; with landmarks, the other rows are placed by its map."""
-    if model.radius is not None:
-        refuse_unused(model, ["n_neighbors"], "radius is set")
-    if neighbors is not None:
-        unused = ["n_neighbors", "radius", "n_landmarks"]
-        refuse_unused(model, unused, "the graph of neighbors is given")
-        given = NeighborGraph.of(neighbors, len(X))
-        model = copy.copy(model)
-        model.n_neighbors = given.n_neighbors
-        return _embedded(model, X, ctx, align, needs, given.edges())
-    if model.n_landmarks is None:
-        return _embedded(model, X, ctx, align, needs)
-    n, m, k = len(X), model.n_landmarks, model.n_components
-    if not k < m <= n:
-        raise ParameterError(
-            f"n_landmarks={m} must be more than n_components={k} and at most n_samples={n}."
-        )
-    chosen = random.subset(ctx.seed, "landmarks", n, m)
-    fit = _embedded(model, np.ascontiguousarray(X[chosen]), ctx, align, needs)
-    return fit._replace(embedding=fit.map(X, ctx.ops)).with_report(landmarks=chosen)
+    ignored = (Ignored(("n_neighbors",), "radius is set", lambda model: model.radius is not None),)
+    landmark_policy = LandmarkPolicy(at_least=20_000)
+    warns_of_short_circuits = True
+    #: Is the alignment matrix given by a square root B, which is factored instead of it?
+    has_square_root: ClassVar[bool] = False
+    #: Do local tangent spaces have as many dimensions as the embedding?
+    aligns_tangent_spaces: ClassVar[bool] = True
 
+    def _align(self, X: Array, graph: ConnectedGraph, ctx: Context) -> Alignment:
+        """The alignment matrix of the distinct points X."""
+        raise NotImplementedError
 
-def _embedded(
-    model: Any,
-    X: Array,
-    ctx: Context,
-    align: Align,
-    needs: Needs,
-    ready: csr_array | None = None,
-) -> Fit:
-    n, k = len(X), model.n_components
-    if not np.ptp(X, axis=0).any():
-        return _collapsed(model, X, ctx)
-    _check_sizes(model, n, needs)
-    graph = build_neighbor_graph(
-        _euclidean(X),
-        None if model.radius is not None else model.n_neighbors,
-        model.radius,
-        ctx.ops,
-        model.on_disconnected,
-        include_ties=True,
-        given=ready,
-    )
-    count = len(graph.first_row)
-    _check_sizes(model, count, needs)
-    points = X if count == n else np.ascontiguousarray(X[graph.first_row])
-    _check_lists(graph, points, min(needs(k), count - 1), ctx)
-    warn_of_short_circuits(graph, k)
-    found = align(points, graph)
-    axes = weighted_bottom(found.matrix, graph.counts, k, ctx, root=found.root)
-    Y = np.ascontiguousarray(axes.vectors, ctx.dtype)
-    report = {**_report(axes), **graph.report}
-    if found.root is not None:
-        report["weights"] = _weights(found.root, graph)
-    embedding = Y if count == n else Y[graph.point_of_row]
-    report["participation"] = localized(embedding, knob_of(model))
-    return _mapped(model, points, Y, Fit(embedding, None, report))
+    def _min_neighbors(self, k: int) -> int:
+        """Neighbors that an embedding of k dimensions needs."""
+        return k + 1
+
+    def _fit(self, data: Data, ctx: Context, neighbors: Any = None) -> Fit:
+        near = self._neighborhoods(data, ctx, neighbors)
+        assert isinstance(near.base, Distances)
+        X = near.base.X
+        if not np.ptp(X, axis=0).any():
+            fit = self._embed_single_point(X, near, ctx)
+        else:
+            self._check_sizes(len(X), X.shape[1], near.n_neighbors)
+            fit = self._embed(self._graph(near, ctx), near, ctx)
+        return self._extend(fit, data, near, ctx)
+
+    def _neighborhoods(self, data: Data, ctx: Context, neighbors: Any = None) -> Neighborhoods:
+        near = super()._neighborhoods(data, ctx, neighbors)
+        if near.landmarks is None:
+            return near
+        return near._replace(base=_euclidean(np.ascontiguousarray(data.items[near.landmarks])))
+
+    def _distances(self, data: Data) -> DistanceRelation:
+        return _euclidean(data.items)
+
+    def _embed(self, graph: ConnectedGraph, near: Neighborhoods, ctx: Context) -> Fit:
+        assert isinstance(graph.base, Distances)
+        X, k = np.ascontiguousarray(graph.base.X), self.n_components
+        self._check_sizes(len(X), X.shape[1], near.n_neighbors)
+        _check_neighbor_counts(graph, min(self._min_neighbors(k), len(X) - 1), ctx)
+        alignment = self._align(X, graph, ctx)
+        axes = weighted_bottom(alignment.matrix, graph.counts, k, ctx, root=alignment.root)
+        Y = np.ascontiguousarray(axes.vectors, ctx.dtype)
+        report = {**_report(axes), **graph.report}
+        if alignment.root is not None:
+            report["weights"] = _weights_of_rows(alignment.root, graph)
+        embedding = Y[graph.point_of_row] if graph.has_duplicates else Y
+        return self._with_maps(embedding, report, X, Y, near)
+
+    def _embed_single_point(self, X: Array, near: Neighborhoods, ctx: Context) -> Fit:
+        """All rows are equal: the embedding is 0."""
+        n, k = len(X), self.n_components
+        warn(f"n_components={k}, but all {n} rows are equal; the embedding is 0.", RankWarning)
+        axes = Bottom(np.zeros(k), np.zeros((n, k)), np.zeros(k), "none", ())
+        report = {
+            **_report(axes),
+            "participation": np.zeros(k),
+            "n_graph_components": 1,
+            "graph_components": np.zeros(n, np.int64),
+            "bridges": np.empty((0, 2), np.int64),
+            "n_distinct": 1,
+            "knn_recall": 1.0,
+        }
+        Y = np.zeros((1, k), ctx.dtype)
+        return self._with_maps(axes.vectors, report, X[:1], Y, near)
+
+    def _with_maps(
+        self, embedding: Array, report: dict[str, Any], X: Array, Y: Array, near: Neighborhoods
+    ) -> Fit:
+        """New points by local weights, training points remembered, and the inverse alike."""
+        base = _euclidean(X).freeze()
+        k = None if near.n_neighbors is None else min(near.n_neighbors, len(Y))
+        local: Map
+        if self.map == "tangent":
+            local = TangentMap(base, Y, k, near.radius)
+        else:
+            local = BarycentricMap(base, Y, k, near.radius, self.reg)
+        # A radius in the space of the data says nothing about distances in the embedding.
+        k = min(k or 2 * Y.shape[1] + 1, len(Y))
+        inverse = BarycentricMap(_euclidean(Y), base.X, k, None, self.reg)
+        return Fit(embedding, Remember.of(local, base.X, Y), report, inverse)
+
+    def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
+        return alignment_memory(self, n, d, itemsize, by_root=self.has_square_root)
+
+    def _check_sizes(self, n: int, d: int, n_neighbors: int | None) -> None:
+        """The facts joining n_components, n_neighbors and the number of (distinct) rows."""
+        k, needed = self.n_components, self._min_neighbors
+        if self.aligns_tangent_spaces and d < min(k, n) and needed(d) <= (n_neighbors or needed(d)):
+            raise ParameterError(
+                f"n_components={k} exceeds {d}, the columns of X, and local tangent spaces have no "
+                f"more dimensions; use at most {d}."
+            )
+        if n_neighbors is not None and n_neighbors < min(needed(k), n - 1):
+            largest = min(k, n - 1)
+            while needed(largest) > n_neighbors:
+                largest -= 1
+            if largest > 0:
+                raise ParameterError(
+                    f"n_components={k} exceeds {largest}, the most for n_neighbors={n_neighbors}; "
+                    f"use at most {largest}, or n_neighbors={needed(k)} or more."
+                )
+            raise ParameterError(
+                f"n_neighbors={n_neighbors} is too few for {type(self).__name__}; "
+                f"use {needed(1)} or more."
+            )
+        if k > n - 1:
+            raise ParameterError(
+                f"n_components={k} exceeds {n - 1}, one less than the {n} distinct rows; "
+                f"use at most {n - 1}."
+            )
 
 
 def _euclidean(X: Array) -> Distances:
@@ -111,43 +172,10 @@ def _report(axes: Bottom) -> dict[str, Any]:
     }
 
 
-def _collapsed(model: Any, X: Array, ctx: Context) -> Fit:
-    """All rows are one point, whose place is 0."""
-    n, k = len(X), model.n_components
-    warn(f"n_components={k}, but all {n} rows are equal; the map is 0.", RankWarning)
-    axes = Bottom(np.zeros(k), np.zeros((n, k)), np.zeros(k), "none", ())
-    report = {
-        **_report(axes),
-        "participation": np.zeros(k),
-        "n_graph_components": 1,
-        "graph_components": np.zeros(n, np.int64),
-        "bridges": np.empty((0, 2), np.int64),
-        "n_distinct": 1,
-        "knn_recall": 1.0,
-    }
-    Y = np.zeros((1, k), ctx.dtype)
-    return _mapped(model, X[:1], Y, Fit(axes.vectors, None, report))
-
-
-def _mapped(model: Any, X: Array, Y: Array, fit: Fit) -> Fit:
-    """New rows by the chosen rule, training rows by memory, and the mirrored rule back."""
-    base = _euclidean(X).freeze()
-    near = None if model.radius is not None else min(model.n_neighbors, len(Y))
-    if model.map == "tangent":
-        place: Any = TangentMap(base, Y, near, model.radius)
-    else:
-        place = BarycentricMap(base, Y, near, model.radius, model.reg)
-    # A radius among the data says nothing about distances in the map.
-    back = BarycentricMap(
-        _euclidean(Y), base.X, min(near or 2 * Y.shape[1] + 1, len(Y)), None, model.reg
-    )
-    return fit._replace(map=Remember.of(place, base.X, Y), inverse=back)
-
-
 def patches(graph: ConnectedGraph) -> Ragged:
-    """Neighbors of each point, and before them the point itself.
+    """The patch (neighborhood) of each point: the point itself, then its neighbors.
 
-    Without it a point that is nobody's neighbor would be in no patch, and free to be anywhere.
+    Without itself a point that is nobody's neighbor would be in no patch, and free to be anywhere.
     """
     near = graph.neighbor_lists()
     own = np.arange(len(near.indptr) - 1, dtype=np.int32)
@@ -157,65 +185,30 @@ def patches(graph: ConnectedGraph) -> Ragged:
     )
 
 
-def _weights(root: csr_array, graph: ConnectedGraph) -> csr_array:
-    """Weights of rows: a copy has those of its point, which are on the first row of each point."""
+def _weights_of_rows(root: csr_array, graph: ConnectedGraph) -> csr_array:
+    """Weights between rows: a duplicate has those of its point, on the first row of each point."""
     W = csr_array(-root)
     W.setdiag(0)
     W.eliminate_zeros()
-    wide = csr_array(
-        (W.data, graph.first_row[W.indices], W.indptr),
-        (len(graph.first_row), len(graph.point_of_row)),
-    )
+    wide = csr_array((W.data, graph.first_row[W.indices], W.indptr), (graph.n_points, graph.n_rows))
     return csr_array(wide[graph.point_of_row])
 
 
-def check_tangents(model: Any, X: Array, needs: Needs) -> None:
-    """Patches have no more dimensions than there are columns: beyond, any map would do."""
-    k, (n, d) = model.n_components, X.shape
-    # Where neighbors or rows allow fewer still, `_check_sizes` says so.
-    if d < min(k, n) and (model.radius is not None or needs(d) <= model.n_neighbors):
-        raise ParameterError(
-            f"n_components={k} exceeds {d}, the columns of X, and patches have no more dimensions; "
-            f"use at most {d}."
-        )
-
-
-def _check_sizes(model: Any, n: int, needs: Needs) -> None:
-    """The facts joining n_components, n_neighbors and the number of (distinct) rows."""
-    k, near = model.n_components, model.n_neighbors
-    if model.radius is None and near < min(needs(k), n - 1):
-        most = min(k, n - 1)
-        while needs(most) > near:
-            most -= 1
-        if most > 0:
-            raise ParameterError(
-                f"n_components={k} exceeds {most}, the most for n_neighbors={near}; use at most "
-                f"{most}, or n_neighbors={needs(k)} or more."
-            )
-        raise ParameterError(
-            f"n_neighbors={near} is too few for {type(model).__name__}; use {needs(1)} or more."
-        )
-    if k > n - 1:
-        raise ParameterError(
-            f"n_components={k} exceeds {n - 1}, one less than the {n} distinct rows; "
-            f"use at most {n - 1}."
-        )
-
-
-def _check_lists(graph: ConnectedGraph, points: Array, least: int, ctx: Context) -> None:
+def _check_neighbor_counts(graph: ConnectedGraph, least: int, ctx: Context) -> None:
     """A radius may leave some points with fewer neighbors than the method needs."""
     counts = np.diff(graph.edges.indptr)
-    lonely = np.flatnonzero(counts < least)
-    if len(lonely):
-        far = find_nearest(graph.base, points[lonely], least + 1, ctx.ops).distances[:, -1].max()
+    short = np.flatnonzero(counts < least)
+    if len(short):
+        assert isinstance(graph.base, Distances)
+        near = find_nearest(graph.base, graph.base.X[short], least + 1, ctx.ops)
         raise DataError(
-            f"row {graph.first_row[lonely[0]]} has {counts[lonely[0]]} neighbors, but {least} are "
-            f"needed; use radius={far * 1.001:.4g} or more, or n_neighbors."
+            f"row {graph.first_row[short[0]]} has {counts[short[0]]} neighbors, but {least} are "
+            f"needed; use radius={near.distances[:, -1].max() * 1.001:.4g} or more, or n_neighbors."
         )
 
 
 def alignment_memory(
-    model: Any, n: int, d: int, itemsize: int, *, by_root: bool = False
+    model: LocallyLinearMethod, n: int, d: int, itemsize: int, *, by_root: bool = False
 ) -> dict[str, int]:
     """Bytes of a fit; the factor's are measured for surfaces (d <= 3) and for clouds."""
     m = n if model.n_landmarks is None else min(n, model.n_landmarks)
@@ -232,11 +225,3 @@ def alignment_memory(
         "eigenvectors": basis_memory(m, k),
         "map": mapping + 8 * n * k * 8,
     }
-
-
-def fewer_rows(model: Any, n: int) -> dict[str, Any]:
-    """The same with landmarks, for a refusal to name."""
-    m = 20_000
-    if model.n_landmarks is not None or n <= m:
-        return {}
-    return {f"n_landmarks={m}": type(model)(**{**model.get_params(deep=False), "n_landmarks": m})}

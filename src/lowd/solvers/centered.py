@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..backends.protocol import Float64
-from ..core.estimator import Context, Fit
+from ..core.fit import Context, Fit
 from ..core.parameters import check_count as check_count
 from ..errors import ConvergenceWarning, IndefiniteWarning, RankWarning, warn
 from ..maps.centered import CenteredMap

@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from .. import progress, random
 from ..backends.protocol import Array, Float64
-from ..core.estimator import Context
+from ..core.fit import Context
 from .krylov import block_width, orthonormal
 
 ANGLE = 1e-6  # wanted: residual over gap, a bound of the angle to the true space

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 
 from .. import random
 from ..backends.protocol import Array, Float64
-from ..core.estimator import Context
+from ..core.fit import Context
 from ..distances.metrics import Distances
 from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
@@ -43,13 +43,13 @@ def start_of(
         return _given(init, len(first), k, first, X), "given"
     m = len(first)
     if init == "spectral" or (init == "pca" and isinstance(base, NeighborListDistances)):
-        pieces = connected_components(P, directed=False)[0]
-        if pieces == 1 and m > k + 1:
+        components = connected_components(P, directed=False)[0]
+        if components == 1 and m > k + 1:
             graph = AffinityGraph(PrecomputedAffinities(W=P), np.arange(m), np.ones(m), {})
             walk = walk_spectrum(graph, k, ctx)
             return _small(walk.vectors / np.sqrt(walk.degrees)[:, None], k, ctx), "spectral"
         if init == "spectral":
-            why = f"{pieces} connected components" if pieces > 1 else f"{m} points only"
+            why = f"{components} connected components" if components > 1 else f"{m} points only"
             warn(
                 f"init='spectral': the neighbor graph has {why}, so its smallest eigenvectors tell "
                 "nothing; the start is random instead.",

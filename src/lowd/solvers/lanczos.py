@@ -12,7 +12,7 @@ import scipy.linalg
 
 from .. import progress, random
 from ..backends.protocol import Basis, Float64
-from ..core.estimator import Context
+from ..core.fit import Context
 from ..relations.matrices import DenseMatrix
 from ..threads import single_threaded_blas
 from .krylov import Leading

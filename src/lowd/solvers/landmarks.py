@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .. import progress, random
 from ..backends.protocol import Array, Backend, Float64
-from ..core.estimator import Context, Fit
+from ..core.fit import Context, Fit
 from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
 from ..errors import ParameterError

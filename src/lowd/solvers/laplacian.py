@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, diags_array, issparse
 
 from .. import random
 from ..backends.protocol import Array, Float64
-from ..core.estimator import Context, Fit
+from ..core.fit import Context, Fit
 from ..errors import DataError, ParameterError, RankWarning, warn
 from ..relations.affinity_graph import AffinityGraph
 from ..relations.matrices import DenseMatrix
@@ -214,12 +214,3 @@ def walk_memory(
     if m < n:
         parts["distances to landmarks"] = 2**26 * 3
     return parts
-
-
-def fewer_rows(model: Any, n: int) -> dict[str, Any]:
-    """The same model on landmarks, if it is not already."""
-    m = min(n, max(2000, 20 * model.n_components))
-    if model.n_landmarks is not None or m == n:
-        return {}
-    params = {**model.get_params(deep=False), "n_landmarks": m}
-    return {f"n_landmarks={m}": type(model)(**params)}

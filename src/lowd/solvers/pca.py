@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array, issparse
 
 from ..backends.protocol import Array, Backend, Float64, Moments, Rows
-from ..core.estimator import Context
+from ..core.fit import Context
 from ..errors import ConvergenceWarning, warn
 from .krylov import TOLERANCE, Leading, basis_memory, block_width, leading, random_start
 

@@ -11,9 +11,10 @@ from scipy.sparse import csr_array
 
 from .. import random
 from ..backends.protocol import Array, Backend, Float64, Ragged
-from ..core.estimator import Context, Fit
+from ..core.fit import Context, Fit
 from ..distances.metrics import Distances
 from ..graph.search import find_nearest
+from ..maps.centered import CenteredMap
 from ..maps.linear import dense
 from ..maps.local import BarycentricMap
 from ..relations.kernels import Kernel
@@ -79,6 +80,8 @@ def preimage(
     weights = scipy.linalg.solve(K, rows[chosen].astype(np.float64), assume_a="pos")
     back: Any = RidgePreimage(kernel.freeze(), weights.astype(rows.dtype))
     if how == "fixed_point":
+        assert isinstance(fit.map, CenteredMap)
+        assert isinstance(fit.map.relation, Kernel)
         dual = np.asarray(fit.map.projection, np.float64)
         back = FixedPointPreimage(back, replace(fit.map.relation, measure="rbf"), dual, 50)
     missed = np.square(rows - back(Y, ctx.ops), dtype=np.float64).sum()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from ..backends.protocol import Array
-from ..core.estimator import Context, Fit, Reducer, reducer
+from ..core.estimator import Reducer, reducer
+from ..core.fit import Context, Fit
 from ..core.parameters import Count, Seed, Share, refuse_unused
 from ..errors import DimensionWarning, ParameterError, warn
 from ..input import blocks
+from ..input.validation import Data
 from ..maps.linear import LinearMap
 
 
@@ -47,13 +49,14 @@ class RandomProjection(Reducer):
     eps: Share = 0.1
     random_state: Seed = None
 
-    draws: ClassVar[bool] = True
+    is_random = True
+    accepts_sparse = True
 
     def _draw(self, n: int, d: int, ctx: Context) -> Fit:
         raise NotImplementedError
 
-    def _fit(self, X: Any, ctx: Context) -> Fit:
-        return self._draw(X.shape[0], X.shape[1], ctx)
+    def _fit(self, data: Data, ctx: Context) -> Fit:
+        return self._draw(*data.shape, ctx)
 
     def _fit_blocks(self, X: Any, ctx: Context, **given: Any) -> Fit:  # noqa: ARG002
         n = blocks.n_rows(X)
@@ -82,9 +85,6 @@ class RandomProjection(Reducer):
                 f"but X has n_features={d}; raise eps or give n_components."
             )
         return int(k)
-
-    def _takes_sparse(self) -> bool:
-        return True
 
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
         k = self.n_components if self.n_components != "auto" else min(jl_min_dim(n, self.eps), d)

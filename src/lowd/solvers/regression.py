@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import progress, random
 from ..backends.protocol import Array, Backend, Float64
-from ..core.estimator import Context
+from ..core.fit import Context
 from ..distances.protocol import DistanceRelation
 from ..graph.search import find_nearest
 from ..maps.blockwise import blockwise

@@ -23,7 +23,7 @@ from scipy.sparse.linalg import splu
 
 from .. import progress, random
 from ..backends.protocol import Array, Float64
-from ..core.estimator import Context
+from ..core.fit import Context
 from ..errors import ConvergenceWarning, UnsupportedError, warn
 from ..relations.matrices import DenseMatrix
 from ..threads import single_threaded_blas

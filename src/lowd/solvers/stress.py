@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 
 from .. import random
 from ..backends.protocol import Array, Float64, GuttmanStep, Ragged, StressPlan
-from ..core.estimator import Context
+from ..core.fit import Context
 from ..errors import ConvergenceWarning, DataError, ParameterError, warn
 from ..relations.matrices import DenseMatrix
 from .canonical import signs

@@ -105,7 +105,7 @@ def evaluate(
         n_jobs=n_jobs,
         verbose=verbose,
     )
-    with params._watched():
+    with params._reporting():
         given = validate_input(params, X, Y, labels)
         scores = _compute_scores(given)
     pairs = scores.pairs

@@ -39,7 +39,7 @@ def _compute(
     options: dict[str, Any],
 ) -> Measure:
     params = EvaluationParameters(n_neighbors=k, **{"anchors": "all", **options})
-    with params._watched():
+    with params._reporting():
         given = validate_input(params, X, Y, None)
         # Ranks up to k cost nothing, so the neighbors in the other space need not be searched.
         if name == "trustworthiness":

@@ -1,0 +1,102 @@
+"""What a method declares of itself: parameters without effect, landmarks, variants, memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..errors import ApproximationWarning, warn
+from .parameters import refuse_unused
+
+if TYPE_CHECKING:
+    from .estimator import Reducer
+
+
+def always(model: Any) -> bool:  # noqa: ARG001 - a condition's signature
+    """The condition that holds for every model."""
+    return True
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """Parameters that would do nothing under a condition; setting one is then an error.
+
+    The reason may name parameters of the model: "kernel={model.kernel!r} has none".
+    """
+
+    names: tuple[str, ...]
+    why: str
+    when: Callable[[Any], bool] = always
+
+    def check(self, model: Reducer) -> None:
+        if self.when(model):
+            refuse_unused(model, self.names, self.why.format(model=model))
+
+
+@dataclass(frozen=True)
+class LandmarkPolicy:
+    """How many landmarks a method takes unasked, and how many a smaller variant would take.
+
+    Beyond `automatic_above` rows (None: never) landmarks are taken with a warning. The variant
+    that an error about memory names has `at_least` landmarks, or `per_component` of them for each
+    component, and the parameters of `resets`, which do not go with landmarks.
+    """
+
+    at_least: int
+    per_component: int = 0
+    automatic_above: int | None = None
+    automatic_value: str | None = None  # of n_landmarks, which leaves the choice to the method
+    resets: Mapping[str, Any] = field(default_factory=dict)
+    possible: Callable[[Any], bool] = always
+
+    def count(self, model: Any, n: int) -> int | None:
+        """Landmarks of a fit of n rows; None fits all of them."""
+        if self._is_automatic(model):
+            above = self.automatic_above
+            return None if above is None or n <= above else self._enough(model)
+        asked: int = model.n_landmarks
+        return asked
+
+    def warn_if_automatic(self, model: Any, n: int, m: int) -> None:
+        """Say that landmarks were taken unasked."""
+        if self._is_automatic(model):
+            warn(
+                f"{type(model).__name__} of more than {self.automatic_above} rows (here {n}) is "
+                f"computed from {m} landmarks; n_landmarks={m} says so without a warning.",
+                ApproximationWarning,
+            )
+
+    def variant(self, model: Any, n: int) -> tuple[str, Reducer] | None:
+        """The same method with landmarks, and what to write for it; None where that is none."""
+        m = self._enough(model)
+        if self.count(model, n) is not None or m >= n or not self.possible(model):
+            return None
+        params = model.get_params(deep=False)
+        changes = {"n_landmarks": m}
+        changes |= {name: value for name, value in self.resets.items() if params[name] != value}
+        words = ", ".join(f"{name}={value!r}" for name, value in changes.items())
+        return words, type(model)(**{**params, **changes})
+
+    def _enough(self, model: Any) -> int:
+        return max(self.at_least, self.per_component * (model.n_components or 0))
+
+    def _is_automatic(self, model: Any) -> bool:
+        return bool(model.n_landmarks == self.automatic_value)
+
+
+class Sizes(NamedTuple):
+    """Sizes of the input, from which memory is estimated."""
+
+    n: int  # rows
+    d: int  # columns
+    itemsize: int  # bytes of an entry
+
+    @property
+    def wide(self) -> int:
+        """Bytes of an entry inside: few rows are computed in float64 (`input.ranges`)."""
+        return 8 if self.n <= 1000 else self.itemsize
+
+
+# Bytes of one large array of a fit beside the input; a method declares them by name.
+MemoryPart = Callable[[Any, Sizes], int]

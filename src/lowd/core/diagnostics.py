@@ -1,0 +1,48 @@
+"""Diagnostics of a fit that methods declare: localized axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..backends.protocol import Float64
+from ..errors import LocalizedAxisWarning, warn
+
+SHOWN_ROWS = 10  # row numbers that a message lists
+
+
+def participation_ratio(V: Float64) -> Float64:
+    """How many rows each column is about: 1 if one entry is all, n if all are of one size."""
+    squares = V * V
+    total = squares.sum(0) ** 2
+    return np.asarray(np.divide(total, (squares**2).sum(0), out=total * 0, where=total > 0))
+
+
+def warn_of_localized_axes(V: Float64, parameter: str = "n_neighbors") -> Float64:
+    """Warn of columns that are about a few rows only; the participation ratio of each column.
+
+    `parameter` is the one that gives rows more neighbors.
+    """
+    ratio = participation_ratio(V)
+    n = len(V)
+    limit = min(n / 10, max(4.5, min(n / 100, 100)))
+    for axis in np.flatnonzero((ratio > 0) & (ratio < limit)):
+        count = int(np.ceil(ratio[axis]))
+        who: NDArray[np.int64] = np.sort(np.argsort(-np.abs(V[:, axis]), kind="stable")[:count])
+        shown = ", ".join(map(str, who[:SHOWN_ROWS])) + (", ..." if count > SHOWN_ROWS else "")
+        warn(
+            f"axis {axis} is localized on {count} row{'s' * (count > 1)} ({shown}), weakly "
+            f"connected to the others. Look at them, drop them, or raise {parameter}.",
+            LocalizedAxisWarning,
+        )
+    return ratio
+
+
+def connecting_parameter(model: Any) -> str:
+    """The parameter of a graph method that says how far its edges go."""
+    for name in ("radius", "n_neighbors"):
+        if getattr(model, name, None) is not None:
+            return name
+    return "sigma"
