@@ -574,7 +574,7 @@ def test_a_sparse_graph_in_place_of_distances(backend):
     far = np.vstack([X, X + 500])
     with pytest.raises(DataError, match=r"2 connected components.*has no distances"):
         model.fit(lowd.neighbors(far, 9).graph())
-    with pytest.raises(UnsupportedError, match="need the rows"):
+    with pytest.raises(UnsupportedError, match="needs the rows"):
         model.set_params(map="regression").fit(step.transform(X))
 
 
