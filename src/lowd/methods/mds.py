@@ -39,8 +39,8 @@ class MDS(Reducer):
     result is a local minimum of the stress; the default start, classical MDS, makes it a good one.
 
     Cost: n² memory and about n² operations per step; n³/3 once with weights or missing distances.
-    Above 20,000 rows 2,000 landmarks are embedded and the others mapped, with a warning. New
-    points: their own stress is minimized with the training embedding fixed, one by one.
+    Above 20,000 rows 2,000 landmarks are embedded and the others mapped, with a warning.
+    New points: the stress of each is minimized with the training embedding fixed.
 
     Parameters
     ----------
