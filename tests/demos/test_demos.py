@@ -15,8 +15,8 @@ from sklearn.linear_model import LinearRegression
 
 from lowd import datasets, demos, plot
 from lowd.demos import agreement, drawing, tables
-from lowd.demos.colors import in_order
-from lowd.demos.pca_failures import parted
+from lowd.demos.colors import count_ordered_steps
+from lowd.demos.pca_failures import compute_best_cut
 from lowd.demos.pca_steps import X
 from lowd.errors import ExistingFileError, MissingFileError, ParameterError
 
@@ -110,21 +110,23 @@ def tsne_parts_the_digits_best(demo):
 
 
 def city_maps_are_the_true_ones(demo):
-    assert number(demo, "Denver from its distances alone: miss, km") < 60
-    roads, air = (one.here for one in demo.numbers if one.what == "  miss after turning, km")
+    assert number(demo, "Denver as a new point: error, km") < 60
+    roads, air = (
+        one.here for one in demo.numbers if one.what == "  error after Procrustes alignment, km"
+    )
     assert air < 60
     assert air < roads < 300
 
 
 def rings_are_parted_by_the_kernel_only(demo):
-    assert number(demo, "  parted by one straight cut of PCA's first axis") < 0.8
-    assert number(demo, "  and of kernel PCA's") == 1
+    assert number(demo, "  separated by one threshold on PCA's first axis") < 0.8
+    assert number(demo, "  and on kernel PCA's") == 1
 
 
 def words_find_their_kin(demo):
     assert number(demo, "nearest to frog") == "snake, frogs, monkey"
     assert number(demo, "king - man + woman") == "queen"
-    assert number(demo, "  the map") > 0.8
+    assert number(demo, "  the embedding") > 0.8
 
 
 def genes_are_those_of_a_plain_decomposition(demo):
@@ -156,14 +158,14 @@ OWN = {
 def test_order_of_a_circle():
     angle = np.linspace(0, 2 * np.pi, 14, endpoint=False)
     ring = np.c_[np.cos(angle), np.sin(angle)]
-    assert in_order(ring) == in_order(-ring[:, ::-1]) == 14
-    assert in_order(np.random.default_rng(0).normal(size=(14, 2))) < 7
+    assert count_ordered_steps(ring) == count_ordered_steps(-ring[:, ::-1]) == 14
+    assert count_ordered_steps(np.random.default_rng(0).normal(size=(14, 2))) < 7
 
 
 def test_best_cut():
     group = np.array([True, True, False, False])
-    assert parted(np.arange(4), group) == parted(-np.arange(4), group) == 1
-    assert parted(np.array([0, 2, 1, 3]), group) == 0.75
+    assert compute_best_cut(np.arange(4), group) == compute_best_cut(-np.arange(4), group) == 1
+    assert compute_best_cut(np.array([0, 2, 1, 3]), group) == 0.75
 
 
 # -- tables and measures ------------------------------------------------------------------------
@@ -196,21 +198,21 @@ def test_tables_have_known_entries():
 
 def test_flat_places_are_true_distances():
     """New York to Los Angeles by the haversine formula, and along a meridian."""
-    here = agreement.flat([[40.71, -74.01], [34.05, -118.24]], center=(40.71, -74.01))
+    here = agreement.project_to_plane([[40.71, -74.01], [34.05, -118.24]], center=(40.71, -74.01))
     assert np.linalg.norm(here[1] - here[0]) == pytest.approx(3936, abs=3)
-    degree = agreement.flat([[10.0, 5.0], [11.0, 5.0]])
+    degree = agreement.project_to_plane([[10.0, 5.0], [11.0, 5.0]])
     np.testing.assert_allclose(degree[1] - degree[0], [0, 111.19], atol=0.01)
 
 
 def test_a_turn_is_scipys_procrustes():
     rng = np.random.default_rng(0)
     Y, target = rng.normal(size=(2, 30, 2))
-    turned = agreement.onto(Y, target)(Y)
+    turned = agreement.fit_procrustes(Y, target)(Y)
     size = ((target - target.mean(0)) ** 2).sum()
     expected = procrustes(target, Y)[2]
-    assert agreement.miss(turned, target) ** 2 * 30 / size == pytest.approx(expected)
+    assert agreement.compute_rmse(turned, target) ** 2 * 30 / size == pytest.approx(expected)
     mirror = 3 * target[:, ::-1] + [5, -2]
-    np.testing.assert_allclose(agreement.onto(mirror, target)(mirror), target, atol=1e-12)
+    np.testing.assert_allclose(agreement.fit_procrustes(mirror, target)(mirror), target, atol=1e-12)
 
 
 def test_explained_is_the_regressions_score():
@@ -219,17 +221,19 @@ def test_explained_is_the_regressions_score():
     truth = Y @ rng.normal(size=(2, 3)) + rng.normal(size=(50, 3))
     line = LinearRegression().fit(Y[:40], truth[:40, 1])
     expected = line.score(Y[:40], truth[:40, 1]), line.score(Y[40:], truth[40:, 1])
-    assert agreement.explained(truth[:40], Y[:40])[1] == pytest.approx(expected[0])
-    new = agreement.predicted(truth[:40], Y[:40], truth[40:], Y[40:])
+    assert agreement.compute_r2(truth[:40], Y[:40])[1] == pytest.approx(expected[0])
+    new = agreement.compute_new_r2(truth[:40], Y[:40], truth[40:], Y[40:])
     assert new[1] == pytest.approx(expected[1])
-    assert agreement.explained(truth[:, 0], Y).shape == (1,)
+    assert agreement.compute_r2(truth[:, 0], Y).shape == (1,)
 
 
 def test_recognized_by_the_nearest():
     old, names = np.array([[0.0], [1.0], [5.0]]), np.array(["a", "b", "c"])
     new = np.array([[0.2], [0.9], [2.0], [4.0]])
-    assert agreement.recognized(old, names, new, np.array(["a", "b", "b", "c"])) == 1
-    assert agreement.recognized(old, names, new, np.array(["b", "b", "b", "a"])) == 0.5
+    assert agreement.compute_nearest_accuracy(old, names, new, np.array(["a", "b", "b", "c"])) == 1
+    assert (
+        agreement.compute_nearest_accuracy(old, names, new, np.array(["b", "b", "b", "a"])) == 0.5
+    )
 
 
 # -- what is refused ----------------------------------------------------------------------------

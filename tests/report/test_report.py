@@ -34,9 +34,9 @@ def data():
 
 
 @pytest.fixture
-def no_charts(monkeypatch):
+def no_figures(monkeypatch):
     """Drawing them takes most of the time."""
-    monkeypatch.setattr(report, "_charts", lambda *_: [])
+    monkeypatch.setattr(report, "_draw_figures", lambda *_: [])
 
 
 def write(path, table, method="PCA", **more):
@@ -75,7 +75,7 @@ class Reader(html.parser.HTMLParser):
             self.texts.append(data)
 
 
-@pytest.mark.usefixtures("no_charts")
+@pytest.mark.usefixtures("no_figures")
 def test_the_points_are_those_of_the_map(tmp_path, data):
     page, model, Y, evaluation = write(tmp_path / "r.html", data)
     made = held(page)
@@ -93,7 +93,7 @@ def test_the_points_are_those_of_the_map(tmp_path, data):
     assert {EVIL, "x0", "x5"} <= set(columns)
 
 
-@pytest.mark.usefixtures("no_charts")
+@pytest.mark.usefixtures("no_figures")
 def test_nothing_of_the_data_becomes_markup(tmp_path, data):
     page, *_ = write(tmp_path / "r.html", data, command=f"lowd pca '{EVIL}.csv'")
     reader = Reader(page)
@@ -139,10 +139,10 @@ def test_numbers_diagnosis_and_versions_are_there(full):
         assert words in text
     assert "lowd pca x" in text
     titles = [attrs["alt"] for tag, attrs in Reader(page).tags if tag == "img"]
-    assert titles == ["Neighborhoods kept", "Shepard diagram", "Scree"]
+    assert titles == ["R_NX curve", "Shepard diagram", "Scree plot"]
 
 
-@pytest.mark.usefixtures("no_charts")
+@pytest.mark.usefixtures("no_figures")
 def test_the_python_in_the_page_makes_the_same_map(tmp_path, rng, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.save("rows.npy", rng.normal(size=(40, 4)))
@@ -157,24 +157,24 @@ def test_the_python_in_the_page_makes_the_same_map(tmp_path, rng, monkeypatch):
     np.testing.assert_array_equal(names["Y"], Y)
 
 
-@pytest.mark.usefixtures("no_charts")
+@pytest.mark.usefixtures("no_figures")
 def test_very_many_points_are_a_picture(tmp_path, data, monkeypatch):
-    monkeypatch.setattr(report, "MOST", 79)
+    monkeypatch.setattr(report, "MAX_INTERACTIVE_POINTS", 79)
     page, *_ = write(tmp_path / "r.html", data)
     tags = Reader(page).tags
     assert not [tag for tag, _ in tags if tag in ("canvas", "script")]
     assert any(attrs.get("class") == "density" for _, attrs in tags)
 
 
-@pytest.mark.usefixtures("no_charts")
+@pytest.mark.usefixtures("no_figures")
 def test_columns_beyond_the_room_are_left_out_with_a_sentence(tmp_path, data, monkeypatch):
-    monkeypatch.setattr(points, "VALUES", 80 * 4)
+    monkeypatch.setattr(points, "MAX_COLUMN_VALUES", 80 * 4)
     page, *_ = write(tmp_path / "r.html", data)
     assert len(held(page)["columns"]) == 4
     assert "as many columns as fit" in page
 
 
-@pytest.mark.usefixtures("no_charts")
+@pytest.mark.usefixtures("no_figures")
 def test_thumbnails_are_on_one_sheet(tmp_path, data):
     pictures = np.zeros((80, 4, 6), np.uint8)
     pictures[:, 0, 0] = np.arange(80)
@@ -190,7 +190,7 @@ def test_thumbnails_are_on_one_sheet(tmp_path, data):
         assert sheet[row // across * height, row % across * width] == row
 
 
-@pytest.mark.usefixtures("no_charts")
+@pytest.mark.usefixtures("no_figures")
 def test_one_and_many_dimensions_and_rows_that_were_not_measured(tmp_path, data):
     for d in (1, 5):
         model = lowd.PCA(d)
@@ -212,7 +212,7 @@ def test_one_and_many_dimensions_and_rows_that_were_not_measured(tmp_path, data)
         assert np.flatnonzero(np.isfinite(trust)).tolist() == [1, 5, 7]
 
 
-@pytest.mark.usefixtures("no_charts")
+@pytest.mark.usefixtures("no_figures")
 def test_a_failed_write_leaves_nothing(tmp_path, data, monkeypatch):
     import os
 
@@ -226,5 +226,5 @@ def test_a_failed_write_leaves_nothing(tmp_path, data, monkeypatch):
 
 
 def test_a_map_that_is_none():
-    with pytest.raises(lowd.errors.DataError, match="one row of places"):
+    with pytest.raises(lowd.errors.DataError, match="one row of coordinates"):
         report.write("r.html", model=lowd.PCA(2).fit(np.eye(3)), embedding=np.zeros(3))

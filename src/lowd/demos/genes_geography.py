@@ -1,21 +1,30 @@
-"""Genes mirror geography: two axes of many genetic variants draw the map of Europe."""
+"""Genes mirror geography: PCA of genetic variants resembles the map of Europe."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import datasets
+from ..io import standardize_genotypes
 from ..methods.pca import PCA
-from .agreement import explained, flat, onto
-from .drawing import MUTED_COLOR, bare, kept, named, panels
+from .agreement import compute_r2, fit_procrustes, project_to_plane
+from .drawing import MUTED_COLOR, format_panel, make_panels, save_figure, write_names
 from .result import Demonstration, Number
 
-CENTER = (50.0, 15.0)
-INKS = ("#CC6677", "#332288", "#C9A227", "#117733", "#4C9FD6", "#882255", "#44AA99", "#AA4499")
+MAP_CENTER = (50.0, 15.0)
+POPULATION_COLORS = (
+    "#CC6677",
+    "#332288",
+    "#C9A227",
+    "#117733",
+    "#4C9FD6",
+    "#882255",
+    "#44AA99",
+    "#AA4499",
+)
 # A coarse outline of Europe by capes, bays and river mouths, degrees north and east.
 OUTLINE = """
 70 28 71 26 69 16 64 10 62 5 58.5 6 59 10.5 56 12.7 55.4 14 57 16.5 60 18 63 19 65.8 22 65 25.3 63
@@ -35,11 +44,11 @@ SARDINIA = "41.2 9.2 39.2 9.5 39 8.5 40.8 8.2 41.2 9.2"
 
 def show(out: Path, data: Path | None = None) -> Demonstration:
     people = datasets.load("genotypes_europe", data)
-    plain = PCA(2).fit_transform(imputed(people.X))
-    scaled = PCA(2).fit_transform(standardized(people.X))
+    plain = PCA(2).fit_transform(impute_mean(people.X))
+    scaled = PCA(2).fit_transform(standardize_genotypes(people.X)[0])
     numbers = []
     for title, Y in (("centered", plain), ("divided by √2p(1-p)", scaled)):
-        north, east = explained(people.truth, Y)
+        north, east = compute_r2(np.asarray(people.truth), Y)
         known = (0.71, 0.61) if Y is scaled else (None, None)
         source = "NumPy's SVD of the same data" if Y is scaled else ""
         numbers += [
@@ -49,15 +58,15 @@ def show(out: Path, data: Path | None = None) -> Demonstration:
     return Demonstration(
         "genes-geography",
         "Genes mirror geography: 156 Europeans, 66,147 genetic variants",
-        "Two principal components, turned onto the map. Sardinians, Basques, Russians and Adygei "
-        "take the corners; Italians, French and Orcadians stand between, as at home.",
+        "Two principal components, aligned with the map. Sardinians, Basques, Russians and Adygei "
+        "are at the corners; Italians, French and Orcadians lie between, as on the map.",
         tuple(numbers),
-        (_picture(out, people, scaled),),
+        (_draw(out, people, scaled),),
     )
 
 
-def imputed(counts: NDArray[np.int8]) -> NDArray[np.float32]:
-    """Allele counts with the mean of the variant where one is missing."""
+def impute_mean(counts: NDArray[np.int8]) -> NDArray[np.float32]:
+    """Allele counts with missing ones replaced by the mean of the variant."""
     X = counts.astype(np.float32)
     missing = counts < 0
     X[missing] = 0
@@ -65,29 +74,31 @@ def imputed(counts: NDArray[np.int8]) -> NDArray[np.float32]:
     return np.where(missing, mean, X).astype(np.float32)
 
 
-def standardized(counts: NDArray[np.int8]) -> NDArray[np.float32]:
-    """Rare variants count as much as common ones: (x - 2p) / √(2p(1-p)), p the allele's share."""
-    X = imputed(counts)
-    p = X.mean(0) / 2
-    varies = (p > 0) & (p < 1)
-    return np.asarray((X - 2 * p)[:, varies] / np.sqrt(2 * p * (1 - p))[varies])
-
-
-def _picture(out: Path, people: datasets.Dataset, Y: Any) -> Path:
-    home = flat(people.truth, CENTER)
-    place = onto(Y, home)(Y)
-    figure, (ax,) = panels(1, 1, 8, 7)
+def _draw(out: Path, people: datasets.Dataset, Y: NDArray[np.float64]) -> Path:
+    home = project_to_plane(np.asarray(people.truth), MAP_CENTER)
+    aligned = fit_procrustes(Y, home)(Y)
+    figure, (ax,) = make_panels(1, 1, 8, 7)
     for line, inland in ((OUTLINE, INLAND), (BRITAIN, ""), (SARDINIA, "")):
-        coast = _line(line)
-        ax.fill(*np.vstack([coast, _line(inland)]).T, color="#F2F0EA", lw=0, zorder=0)
+        coast = _project_line(line)
+        ax.fill(*np.vstack([coast, _project_line(inland)]).T, color="#F2F0EA", lw=0, zorder=0)
         ax.plot(*coast.T, color="#CFCBC0", lw=1, zorder=0)
-    for ink, name in zip(INKS, np.unique(np.asarray(people.labels)), strict=True):
-        one = people.labels == name
-        ax.scatter(*place[one].T, s=22, color=ink, alpha=0.75, lw=0)
+    for color, name in zip(POPULATION_COLORS, np.unique(np.asarray(people.labels)), strict=True):
+        members = people.labels == name
+        ax.scatter(*aligned[members].T, s=22, color=color, alpha=0.75, lw=0)
         label = str(name).replace("_", " ")
-        named(ax, home[one][:1], [label], color=ink, fontweight="bold", fontsize=9, xytext=(6, -3))
-        ax.scatter(*home[one][0], marker="+", s=70, color=ink, lw=1.8)
-    bare(ax, "dots: people, by two principal components", "crosses: where their people live")
+        write_names(
+            ax,
+            home[members][:1],
+            [label],
+            color=color,
+            fontweight="bold",
+            fontsize=9,
+            xytext=(6, -3),
+        )
+        ax.scatter(*home[members][0], marker="+", s=70, color=color, lw=1.8)
+    format_panel(
+        ax, "dots: people, by two principal components", "crosses: where their people live"
+    )
     ax.text(
         0.99,
         0.01,
@@ -97,8 +108,8 @@ def _picture(out: Path, people: datasets.Dataset, Y: Any) -> Path:
         fontsize=7,
         color=MUTED_COLOR,
     )
-    return kept(figure, out, "genes-geography")
+    return save_figure(figure, out, "genes-geography")
 
 
-def _line(degrees: str) -> Any:
-    return flat(np.array(degrees.split(), float).reshape(-1, 2), CENTER)
+def _project_line(degrees: str) -> NDArray[np.float64]:
+    return project_to_plane(np.array(degrees.split(), float).reshape(-1, 2), MAP_CENTER)

@@ -1,4 +1,4 @@
-"""Principal components in six steps, on ten points that a tutorial works out by hand."""
+"""PCA in six steps, on ten points that a tutorial computes by hand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import plot
 from ..methods.pca import PCA
-from .drawing import kept
+from .drawing import save_figure
 from .result import Demonstration, Number
 
 SMITH = "Smith (2002), A tutorial on principal components analysis"
@@ -37,8 +37,8 @@ def show(out: Path, data: Path | None = None) -> Demonstration:  # noqa: ARG001 
     return Demonstration(
         "pca-steps",
         "PCA step by step",
-        "Center, scale, find the axes of the cloud, project onto the first, undo the scaling: the "
-        "points end on the line that passes closest to all of them.",
+        "Center, scale, find the principal axes, project onto the first, undo the scaling: the "
+        "points end on the line that is closest to all of them.",
         (
             Number("first variance", float(plain.explained_variance_[0]), 1.28402771, SMITH),
             Number("second variance", float(plain.explained_variance_[1]), 0.0490833989, SMITH),
@@ -52,5 +52,5 @@ def show(out: Path, data: Path | None = None) -> Demonstration:  # noqa: ARG001 
                 "1 + the correlation",
             ),
         ),
-        (kept(plot.pca_steps(X), out, "pca-steps"),),
+        (save_figure(plot.pca_steps(X), out, "pca-steps"),),
     )

@@ -1,15 +1,17 @@
-"""What a demonstration hands back: pictures, numbers beside known ones, and what to look at."""
+"""Result of a demonstration: figures, and numbers beside published ones."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from textwrap import wrap
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+SKLEARN = "scikit-learn's class"  # the source of many numbers
 
 
 class Number(NamedTuple):
-    """A number found here beside the one that others found, and who they are."""
+    """A number computed here beside the published one, and its source."""
 
     what: str
     here: float | str
@@ -19,16 +21,16 @@ class Number(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Demonstration:
-    """Printing it shows the table of numbers."""
+    """Result of a demonstration; printing it shows the table of numbers."""
 
     name: str
     title: str
-    look: str  # what to see in the pictures
+    look: str  # what the figures show
     numbers: tuple[Number, ...]
     pictures: tuple[Path, ...]
     notes: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain data, for JSON."""
         return asdict(self) | {
             "numbers": [number._asdict() for number in self.numbers],
@@ -36,7 +38,7 @@ class Demonstration:
         }
 
     def __repr__(self) -> str:
-        rows = [("", "here", "known", ""), *map(_words, self.numbers)]
+        rows = [("", "here", "known", ""), *map(_format_row, self.numbers)]
         width = [max(len(row[column]) for row in rows) for column in range(3)]
         table = [
             f"  {what:<{width[0]}}  {here:>{width[1]}}  {known:>{width[2]}}  {source}".rstrip()
@@ -47,12 +49,12 @@ class Demonstration:
         return "\n".join([self.title, *table, *(f"  {line}" for line in (*lines, *files))])
 
 
-def _words(number: Number) -> tuple[str, str, str, str]:
-    known = "" if number.known is None else _word(number.known)
-    return number.what, _word(number.here), known, number.source
+def _format_row(number: Number) -> tuple[str, str, str, str]:
+    known = "" if number.known is None else _format_value(number.known)
+    return number.what, _format_value(number.here), known, number.source
 
 
-def _word(value: float | str) -> str:
+def _format_value(value: float | str) -> str:
     if isinstance(value, str):
         return value
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

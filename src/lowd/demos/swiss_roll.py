@@ -1,10 +1,11 @@
-"""The Swiss roll by every method that draws maps, side by side."""
+"""The Swiss roll by every method, side by side."""
 
 from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import Any
+
+import numpy as np
 
 from .. import datasets, errors, progress
 from ..core.estimator import Reducer
@@ -22,13 +23,13 @@ from ..methods.nonmetric_mds import NonMetricMDS
 from ..methods.pca import PCA
 from ..methods.sne import SNE
 from ..methods.tsne import TSNE
-from .agreement import explained, predicted
-from .drawing import bare, kept, panels
+from .agreement import compute_new_r2, compute_r2
+from .drawing import format_panel, make_panels, save_figure
 from .result import Demonstration, Number
 
-SKLEARN = "scikit-learn 1.9 on the same roll"
+SKLEARN_ROLL = "scikit-learn 1.9 on the same roll"
 # R² of length and height, where scikit-learn has the method.
-KNOWN: dict[str, tuple[float, float]] = {
+KNOWN_R2: dict[str, tuple[float, float]] = {
     "PCA": (0.0966, 0.0165),
     "Isomap": (0.9998, 0.9907),
     "LocallyLinearEmbedding": (0.9996, 0.7058),
@@ -41,38 +42,40 @@ KNOWN: dict[str, tuple[float, float]] = {
 
 def show(out: Path, data: Path | None = None) -> Demonstration:  # noqa: ARG001
     roll, new = datasets.swiss_roll(1200), datasets.swiss_roll(300, seed=1)
-    figure, axes = panels(3, 5, 14, 9)
+    truth, new_truth = np.asarray(roll.truth), np.asarray(new.truth)
+    figure, axes = make_panels(3, 5, 14, 9)
     axes[0].scatter(roll.X[:, 0], roll.X[:, 2], c=roll.color, s=4, lw=0)
-    bare(axes[0], "the data", "seen along the axis of the roll")
+    format_panel(axes[0], "the data", "seen along the axis of the roll")
     numbers = []
-    for step, (ax, model) in enumerate(zip(axes[1:], methods(), strict=True)):
+    for step, (ax, model) in enumerate(zip(axes[1:], make_models(), strict=True)):
         name = type(model).__name__
         progress.report("swiss-roll", step, len(axes) - 1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", errors.LowdWarning)  # that some fail is the point
             Y = model.fit_transform(roll.X)
-        length, height = explained(roll.truth, Y)
+        length, height = compute_r2(truth, Y)
         ax.scatter(*Y.T, c=roll.color, s=4, lw=0)
-        bare(ax, name, f"R² of length {length:.2f}, of height {height:.2f}")
-        numbers += _numbers(name, float(length), float(height))
+        format_panel(ax, name, f"R² of length {length:.2f}, of height {height:.2f}")
+        numbers += _make_numbers(name, float(length), float(height))
         if name == "Isomap":
-            there = predicted(roll.truth, Y, new.truth, model.transform(new.X))
-            numbers.append(Number("  length of 300 new points", float(there[0]), 0.9998, SKLEARN))
+            there = compute_new_r2(truth, Y, new_truth, model.transform(new.X))
+            numbers.append(
+                Number("  length of 300 new points", float(there[0]), 0.9998, SKLEARN_ROLL)
+            )
     progress.report("swiss-roll", len(axes) - 1, len(axes) - 1)
     return Demonstration(
         "swiss-roll",
-        "Swiss roll: a rolled sheet by every method",
-        "Color is the length along the roll. Straight distances (PCA, the three scalings, kernel "
-        "PCA) leave it rolled; Isomap and the locally linear family lay it flat; SNE and TSNE keep "
-        "neighborhoods and tear the sheet.",
+        "Swiss roll by every method",
+        "Color is the length along the roll. Methods of Euclidean distances (PCA, MDS, kernel PCA) "
+        "leave it rolled; Isomap and the LLE family unroll it; SNE and TSNE preserve neighborhoods "
+        "and tear the sheet.",
         tuple(numbers),
-        (kept(figure, out, "swiss-roll"),),
+        (save_figure(figure, out, "swiss-roll"),),
     )
 
 
-def methods() -> list[Reducer]:
-    """In the order of the picture."""
-    near: dict[str, Any] = {"n_neighbors": 12}
+def make_models() -> list[Reducer]:
+    """The methods, in the order of the figure."""
     return [
         PCA(2),
         ClassicalMDS(2),
@@ -80,10 +83,10 @@ def methods() -> list[Reducer]:
         NonMetricMDS(2, n_landmarks=300),
         KernelPCA(2, kernel="rbf", gamma="median"),
         Isomap(2, n_neighbors=10),
-        LocallyLinearEmbedding(2, **near),
-        ModifiedLLE(2, **near),
-        HessianLLE(2, **near),
-        LTSA(2, **near),
+        LocallyLinearEmbedding(2, n_neighbors=12),
+        ModifiedLLE(2, n_neighbors=12),
+        HessianLLE(2, n_neighbors=12),
+        LTSA(2, n_neighbors=12),
         LaplacianEigenmaps(2, n_neighbors=10),
         DiffusionMaps(2, sigma=1.5),
         SNE(2, max_iter=200),
@@ -91,9 +94,11 @@ def methods() -> list[Reducer]:
     ]
 
 
-def _numbers(name: str, length: float, height: float) -> list[Number]:
-    known = KNOWN.get(name)
+def _make_numbers(name: str, length: float, height: float) -> list[Number]:
+    known = KNOWN_R2.get(name)
     if known is None:
         return [Number(f"{name}: R² of length, height", f"{length:.3f} {height:.3f}")]
     words = " ".join(f"{value:.3f}" for value in known)
-    return [Number(f"{name}: R² of length, height", f"{length:.3f} {height:.3f}", words, SKLEARN)]
+    return [
+        Number(f"{name}: R² of length, height", f"{length:.3f} {height:.3f}", words, SKLEARN_ROLL)
+    ]

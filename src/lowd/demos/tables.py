@@ -1,4 +1,4 @@
-"""Small published tables, so that a fresh copy of the library needs no files."""
+"""Small published tables of distances and similarities, which need no files."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ Floats = NDArray[np.float64]
 
 
 class Cities(NamedTuple):
-    """Distances between cities, and where they are: degrees north and east."""
+    """Distances between cities, and their latitudes and longitudes in degrees."""
 
     names: tuple[str, ...]
     distances: Floats
     latlon: Floats
 
 
-class Judged(NamedTuple):
-    """Objects and how similar people find them."""
+class Similarities(NamedTuple):
+    """Objects and their similarities as judged by people."""
 
     names: tuple[str, ...]
     similarity: Floats
@@ -27,27 +27,27 @@ class Judged(NamedTuple):
 
 def europe() -> Cities:
     """Kilometers by road between 21 cities (the Cambridge Encyclopaedia; R's `eurodist`)."""
-    return _cities(_EUROPE, _ROADS)
+    return _make_cities(_EUROPE, _ROADS)
 
 
 def united_states() -> Cities:
     """Miles by air between 10 cities (R's `UScitiesD`)."""
-    return _cities(_STATES, _MILES)
+    return _make_cities(_STATES, _MILES)
 
 
-def ekman() -> Judged:
+def ekman() -> Similarities:
     """How similar 31 people found 14 lights, named by wavelength in nm (Ekman, 1954)."""
     names = tuple(_WAVELENGTHS.split())
-    return Judged(names, _square(_SIMILARITIES, len(names)) / 100)
+    return Similarities(names, _make_symmetric(_SIMILARITIES, len(names)) / 100)
 
 
-def _cities(places: str, distances: str) -> Cities:
-    rows = [line.rsplit(maxsplit=2) for line in places.strip().splitlines()]
+def _make_cities(positions: str, distances: str) -> Cities:
+    rows = [line.rsplit(maxsplit=2) for line in positions.strip().splitlines()]
     latlon = np.array([[float(lat), float(lon)] for _, lat, lon in rows])
-    return Cities(tuple(name for name, *_ in rows), _square(distances, len(rows)), latlon)
+    return Cities(tuple(name for name, *_ in rows), _make_symmetric(distances, len(rows)), latlon)
 
 
-def _square(upper: str, size: int) -> Floats:
+def _make_symmetric(upper: str, size: int) -> Floats:
     """The matrix whose upper triangle is written row by row."""
     D = np.zeros((size, size))
     D[np.triu_indices(size, 1)] = np.array(upper.split(), float)

@@ -1,16 +1,16 @@
-"""Word vectors: what stands near what, and a map of chosen words."""
+"""Word vectors: nearest neighbors, and an embedding of chosen words."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import datasets, plot
 from ..methods.mds import MDS
 from ..methods.neighbors import NeighborsTransformer, neighbors
-from .drawing import kept, panels
+from .drawing import make_panels, save_figure
 from .result import Demonstration, Number
 
 GROUPS = {
@@ -29,19 +29,19 @@ def show(out: Path, data: Path | None = None) -> Demonstration:
     near = NeighborsTransformer(n_neighbors=10, metric="cosine").fit(glove.X)
     chosen = [word for group in GROUPS.values() for word in group.split()]
     group = np.repeat(list(GROUPS), [len(group.split()) for group in GROUPS.values()])
-    rows = glove.X[[_row(words, word) for word in chosen]]
+    rows = glove.X[[_find_row(words, word) for word in chosen]]
     Y = MDS(2, metric="cosine").fit_transform(rows)
-    figure, (ax,) = panels(1, 1, 9, 7.5)
+    figure, (ax,) = make_panels(1, 1, 9, 7.5)
     title = f"{len(chosen)} words by the angle between their vectors (MDS, cosine)"
     plot.scatter(Y, labels=group, text=chosen, title=title, ax=ax)
-    king, man, woman = (glove.X[_row(words, word)] for word in ("king", "man", "woman"))
-    riddle = nearest(near, words, king - man + woman, ("king", "man", "woman"), 1)
-    frog = nearest(near, words, glove.X[_row(words, "frog")], ("frog",), 3)
+    king, man, woman = (glove.X[_find_row(words, word)] for word in ("king", "man", "woman"))
+    riddle = find_nearest_words(near, words, king - man + woman, ("king", "man", "woman"), 1)
+    frog = find_nearest_words(near, words, glove.X[_find_row(words, "frog")], ("frog",), 3)
     return Demonstration(
         "words",
         "Words: 20,000 vectors of 100 numbers",
-        "Words that are used alike stand together: each theme has its own part of the map, and "
-        "inside it the closest kin are neighbors.",
+        "Words that are used alike are close: each theme has its own region of the embedding, and "
+        "within it similar words are neighbors.",
         (
             Number(
                 "nearest to frog",
@@ -50,26 +50,35 @@ def show(out: Path, data: Path | None = None) -> Demonstration:
                 "all of GloVe; toad is not among the 20,000",
             ),
             Number("king - man + woman", riddle[0], "queen", "the GloVe project"),
-            Number("nearest word of the same theme: all 100 numbers", same(rows, group, "cosine")),
-            Number("  the map", same(Y, group, "euclidean")),
+            Number(
+                "nearest word of the same theme: all 100 dimensions",
+                compute_theme_accuracy(rows, group, "cosine"),
+            ),
+            Number("  the embedding", compute_theme_accuracy(Y, group, "euclidean")),
         ),
-        (kept(figure, out, "words"),),
+        (save_figure(figure, out, "words"),),
     )
 
 
-def nearest(
-    near: NeighborsTransformer, words: Any, vector: Any, without: tuple[str, ...], count: int
+def find_nearest_words(
+    near: NeighborsTransformer,
+    words: NDArray[np.str_],
+    vector: NDArray[np.float64],
+    without: tuple[str, ...],
+    count: int,
 ) -> list[str]:
-    """The nearest words, but for those of the question."""
+    """The nearest words, without those of the query."""
     found = words[near.transform(vector[None]).indices]
     return [str(word) for word in found if word not in without][:count]
 
 
-def same(rows: Any, group: Any, metric: str) -> float:
-    """Share of the words whose nearest other word is of their theme."""
+def compute_theme_accuracy(
+    rows: NDArray[np.float64], group: NDArray[np.str_], metric: str
+) -> float:
+    """Share of the words whose nearest neighbor is of the same theme."""
     first = neighbors(rows, 1, metric=metric).indices[:, 0]
     return float((group[first] == group).mean())
 
 
-def _row(words: Any, word: str) -> int:
+def _find_row(words: NDArray[np.str_], word: str) -> int:
     return int(np.flatnonzero(words == word)[0])

@@ -104,14 +104,21 @@ def replace_file(
 
     A file that is there already is kept unless `force` is given, whenever it appeared.
     """
+    check_target(path, force)
+    write_completely(path, write_file, overwrite=force)
+
+
+def write_completely(
+    path: str | os.PathLike[str], write_file: Callable[[Path], None], *, overwrite: bool = True
+) -> None:
+    """Let `write_file` write a temporary file beside `path`, then rename it; or leave nothing."""
     target = Path(path)
-    check_target(target, force)
     temporary = target.with_name(f".{secrets.token_hex(8)}{target.name[-64:]}")
     try:
         write_file(temporary)
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
-        if force:
+        if overwrite:
             os.replace(temporary, target)
         else:
             _rename_new(temporary, target)

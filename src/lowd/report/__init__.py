@@ -1,19 +1,27 @@
-"""One HTML page with a map and the evidence for it; it needs no network and no server."""
+"""HTML report of an embedding and its quality: one file, without network or server."""
 
 from __future__ import annotations
 
 import os
-import secrets
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import DataError
+from ..io.writing import write_completely
 from . import page
-from .points import MOST, packed
-from .recipe import recipe
+from .code import make_code
+from .points import MAX_INTERACTIVE_POINTS, encode_points
+
+if TYPE_CHECKING:
+    from ..core.estimator import Reducer
+    from ..evidence.diagnosis import Diagnosis
+    from ..evidence.quality import Evaluation
+    from ..io.table import Column, Data, Table
 
 __all__ = ["write"]
 
@@ -21,36 +29,37 @@ __all__ = ["write"]
 def write(
     path: str | os.PathLike[str],
     *,
-    model: Any,
-    X: Any = None,
-    embedding: Any = None,
-    evaluation: Any = None,
-    diagnosis: Any = None,
-    table: Any = None,
+    model: Reducer,
+    X: Data = None,
+    embedding: ArrayLike | None = None,
+    evaluation: Evaluation | None = None,
+    diagnosis: Diagnosis | None = None,
+    table: Table | None = None,
     command: str | None = None,
     title: str | None = None,
-    reading: dict[str, Any] | None = None,
+    reading: Mapping[str, object] | None = None,
     standardized: bool = False,
 ) -> None:
-    """Write the report of a fitted model; an existing file is replaced when all is written.
+    """Write an HTML report of a fitted model; an existing file is replaced at the end.
 
     Parameters
     ----------
     model
         The fitted model.
     X
-        The data it was fitted to; the spectrum of the data is drawn from them.
+        The training data, for the scree plot.
     embedding
-        The map; the model's `embedding_` if it is not given.
+        The model's `embedding_` if it is not given.
     evaluation, diagnosis
-        What `lowd.evaluate` and `lowd.diagnose` gave; without them their sections are left out.
+        The results of `lowd.evaluate` and `lowd.diagnose`; without them their sections are left
+        out.
     table
         The `lowd.io.Table` the data came from: its identifiers, labels and columns are shown.
     command
-        The command that made the map.
+        The command that computed the embedding.
     reading, standardized
         How the table was read (keywords of `lowd.io.read`) and whether its columns were
-        standardized before the fit, for the recipe.
+        standardized before the fit, for the Python code of the report.
 
     Examples
     --------
@@ -64,29 +73,28 @@ def write(
     """
     Y = np.asarray(getattr(model, "embedding_", None) if embedding is None else embedding)
     if Y.ndim != 2 or not len(Y):
-        raise DataError(f"embedding has shape {Y.shape}: expected one row of places per point.")
-    again = recipe(model, table, reading or {}, standardized)
-    text = _text(model, X, Y, evaluation, diagnosis, table, command, title, again)
-    target = Path(path)
-    name = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    try:
-        name.write_text(text, "utf-8")
-        os.replace(name, target)
-    except BaseException:
-        name.unlink(missing_ok=True)
-        raise
+        raise DataError(
+            f"embedding has shape {Y.shape}: expected one row of coordinates per point."
+        )
+    code = make_code(model, table, reading or {}, standardized)
+    text = _make_html(model, X, Y, evaluation, diagnosis, table, command, title, code)
+    write_completely(path, lambda temporary: _write_text(temporary, text))
 
 
-def _text(
-    model: Any,
-    X: Any,
-    Y: Any,
-    evaluation: Any,
-    diagnosis: Any,
-    table: Any,
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, "utf-8")
+
+
+def _make_html(
+    model: Reducer,
+    X: Data,
+    Y: Column,
+    evaluation: Evaluation | None,
+    diagnosis: Diagnosis | None,
+    table: Table | None,
     command: str | None,
     title: str | None,
-    again: str,
+    code: str,
 ) -> str:
     source = "" if table is None else Path(str(table.source)).name
     method = type(model).__name__
@@ -94,85 +102,85 @@ def _text(
     width = f" of {X.shape[1]} columns" if hasattr(X, "shape") else ""
     lead = f"{len(Y)} rows{width} in {Y.shape[1]} dimensions."
     names = [str(name) for name in model.get_feature_names_out()]
-    shown, points = _map(Y, names, evaluation, table, f"{title}: {lead}")
-    made = [
-        page.section("map-section", "Map", shown),
-        page.section(
-            "quality",
-            "How far it can be trusted",
-            "" if evaluation is None else page.quality(evaluation),
-            page.charts(_charts(model, X, evaluation)),
-        ),
-        page.section(
-            "diagnosis", "The data", "" if diagnosis is None else page.diagnosis(diagnosis)
-        ),
-        page.section(
+    scatter, points = _make_scatter(Y, names, evaluation, table, f"{title}: {lead}")
+    measures = "" if evaluation is None else page.make_quality(evaluation)
+    findings = "" if diagnosis is None else page.make_diagnosis(diagnosis)
+    figures = page.make_figures(_draw_figures(model, X, evaluation))
+    tables: dict[str, Sequence[tuple[str, object]]] = {
+        "Parameters": _list_parameters(model),
+        "Learned attributes": _list_attributes(model),
+        "Versions": page.list_versions(),
+    }
+    sections = [
+        page.make_section("map-section", "Embedding", scatter),
+        page.make_section("quality", "Quality", measures, figures),
+        page.make_section("diagnosis", "Data", findings),
+        page.make_section(
             "again",
-            "How it was made",
-            page.code("Command", command) if command else "",
-            page.code("Python", again),
-            page.lists(
-                {
-                    "Parameters": _parameters(model),
-                    "What was learned": _learned(model),
-                    "Versions": page.versions(),
-                }
-            ),
+            "How to reproduce it",
+            page.make_code_block("Command", command) if command else "",
+            page.make_code_block("Python", code),
+            page.make_tables(tables),
         ),
     ]
-    return page.page(title, lead, made, points)
+    return page.make_page(title, lead, sections, points)
 
 
-def _map(
-    Y: Any, names: list[str], evaluation: Any, table: Any, described: str
+def _make_scatter(
+    Y: Column,
+    names: list[str],
+    evaluation: Evaluation | None,
+    table: Table | None,
+    description: str,
 ) -> tuple[str, str | None]:
-    """The map to move about in, or the picture of the density of very many points."""
+    """The interactive scatter plot, or a static density plot of very many points."""
     labels = None if table is None else table.labels
-    if len(Y) > MOST:
-        from . import pictures
+    if len(Y) > MAX_INTERACTIVE_POINTS:
+        from . import figures
 
         caption = f"{len(Y)} points: darker is denser, on a logarithmic scale."
-        return page.still(pictures.density(Y, labels), described, caption), None
-    points, notes = packed(Y, names, evaluation, table)
-    said = "".join(f"<p>{escape(note)}</p>" for note in notes)
-    return page.interactive(len(Y), Y.shape[1] == 1, described) + said, points
+        return page.make_image(figures.draw_density(Y, labels), description, caption), None
+    points, notes = encode_points(Y, names, evaluation, table)
+    paragraphs = "".join(f"<p>{escape(note)}</p>" for note in notes)
+    return page.make_canvas(len(Y), Y.shape[1] == 1, description) + paragraphs, points
 
 
-def _charts(model: Any, X: Any, evaluation: Any) -> list[tuple[str, str, str]]:
-    """The curves there is something to draw for. Without matplotlib the numbers stand alone."""
+def _draw_figures(model: Reducer, X: Data, evaluation: Evaluation | None) -> list[page.Figure]:
+    """Figures of the quality; none without matplotlib."""
     from importlib.util import find_spec
 
     if find_spec("matplotlib") is None:
         return []
-    from . import pictures
+    from . import figures
 
     found = []
     if evaluation is not None and evaluation.rnx_curve is not None:
         text = (
-            "The share of neighborhoods of every size that the map keeps, beyond chance: left are "
-            "the nearest rows, right the whole data. 1 is perfect, 0 is chance."
+            "Neighborhood preservation for every neighborhood size, rescaled by chance: left is "
+            "local, right is global. 1 is perfect, 0 is a random embedding."
         )
-        found.append((pictures.rnx(evaluation), "Neighborhoods kept", text))
+        found.append(page.Figure(figures.draw_rnx(evaluation), "R_NX curve", text))
     if evaluation is not None and evaluation.shepard is not None:
         text = (
-            "Pairs of rows by their distance in the data and in the map. A narrow band along a "
-            "line means that distances can be read from the map."
+            "Pairs of rows by their distance in the data and in the embedding. A narrow band along "
+            "a line means that the embedding preserves distances."
         )
-        found.append((pictures.shepard(evaluation), "Shepard diagram", text))
-    scree = pictures.scree(model, X)
+        found.append(page.Figure(figures.draw_shepard(evaluation), "Shepard diagram", text))
+    scree = figures.draw_scree(model, X)
     if scree is not None:
-        text = f"How much each axis holds ({scree[1]}). A map of two shows the first two."
-        found.append((scree[0], "Scree", text))
+        url, source = scree
+        text = f"Variance explained by each component ({source})."
+        found.append(page.Figure(url, "Scree plot", text))
     return found
 
 
-def _parameters(model: Any) -> list[tuple[str, Any]]:
+def _list_parameters(model: Reducer) -> list[tuple[str, object]]:
     params = model.get_params(deep=False)
     return [(name, value) for name, value in params.items() if name not in ("verbose", "n_jobs")]
 
 
-def _learned(model: Any) -> list[tuple[str, Any]]:
-    """What is a number or a word; the seed is among it."""
+def _list_attributes(model: Reducer) -> list[tuple[str, object]]:
+    """Learned attributes that are numbers or words; the seed is among them."""
     return [
         (name, value)
         for name, value in sorted(vars(model).items())

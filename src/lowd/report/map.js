@@ -1,5 +1,5 @@
-// The map of the report: points on a canvas, without any library. What it shows comes from the
-// JSON element "points"; texts of the data reach the page through textContent only.
+// The interactive scatter plot of the report: points on a canvas, without any library. The data are
+// the JSON element "points"; texts of the data reach the page through textContent only.
 "use strict";
 (() => {
   const element = (id) => document.getElementById(id);
@@ -7,7 +7,7 @@
   const canvas = element("map");
   const context = canvas.getContext("2d", { alpha: false });
   const tip = element("tip");
-  const GREY = [176, 176, 176];
+  const GRAY = [176, 176, 176];
   const VIRIDIS = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
 
   const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer;
@@ -21,16 +21,16 @@
   let waiting = false;
 
   // Points are drawn in a shuffled order: in the order of a sorted file the last class would hide
-  // all others. A fixed sequence, so that a picture can be made again.
+  // all others. A fixed sequence, so that the plot is reproducible.
   const order = (() => {
-    const places = Uint32Array.from({ length: data.n }, (_, i) => i);
+    const rows = Uint32Array.from({ length: data.n }, (_, i) => i);
     let state = 12345;
     for (let i = data.n - 1; i > 0; i--) {
       state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
       const j = state % (i + 1);
-      [places[i], places[j]] = [places[j], places[i]];
+      [rows[i], rows[j]] = [rows[j], rows[i]];
     }
-    return places;
+    return rows;
   })();
 
   // ---- values and colors -----------------------------------------------------------------
@@ -46,9 +46,9 @@
     const high = VIRIDIS[Math.floor(at) + 1];
     return low.map((c, i) => Math.round(c + (high[i] - c) * (at % 1)));
   };
-  // As in the pictures of lowd.plot: eight colors, and another shape for every eight classes.
+  // As in lowd.plot: ten colors, and another shape for every ten classes.
   const rest = (of, code) => of.rest && code === of.names.length - 1;
-  const paint = (of, code) => (rest(of, code) ? GREY : data.palette[code % data.palette.length]);
+  const paint = (of, code) => (rest(of, code) ? GRAY : data.palette[code % data.palette.length]);
   const shapeOf = (of, code) => (rest(of, code) ? 0 : Math.floor(code / data.palette.length));
   const written = (number) => (Number.isFinite(number) ? String(+number.toPrecision(4)) : "–");
   const valueOf = (of, row) => {
@@ -65,7 +65,7 @@
       if (column && column.kind === "class") color = paint(column, values[i]);
       if (column && column.kind === "number") {
         const span = column.high - column.low || 1;
-        color = Number.isNaN(values[i]) ? GREY : shade((values[i] - column.low) / span);
+        color = Number.isNaN(values[i]) ? GRAY : shade((values[i] - column.low) / span);
       }
       colors.set(color, 3 * i);
     }
@@ -84,7 +84,7 @@
       ? canvas.height * (0.15 + 0.7 * (((row * 0.618034) % 1)))
       : canvas.height / 2 - (axes[view.second][row] - view.y) * view.scale;
 
-  // How far outside of a shape of radius 1 a place is: disc, square, triangle, cross, diamond, and
+  // How far outside of a shape of radius 1 a position is: disc, square, triangle, cross, diamond, and
   // the triangle on its tip.
   const SHAPES = [
     (x, y) => Math.hypot(x, y) - 1,
@@ -164,7 +164,7 @@
     requestAnimationFrame(draw);
   }
 
-  // ---- where we look -----------------------------------------------------------------------
+  // ---- the visible part ---------------------------------------------------------------------
 
   const extent = (values) => {
     let low = Infinity, high = -Infinity;

@@ -1,36 +1,42 @@
-"""The page of a report: sections of HTML in which every text of the data is escaped."""
+"""HTML of a report; every text of the data is escaped."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from .. import __version__
 
-_HERE = Path(__file__).parent
+if TYPE_CHECKING:
+    from ..evidence.diagnosis import Diagnosis
+    from ..evidence.quality import Evaluation, Measure
+
+_FOLDER = Path(__file__).parent
 _DIRECTIONS = {"higher": "higher is better", "lower": "lower is better"}
-_HINT = (
-    "Drag to move, turn the wheel or pinch to zoom, point at a dot to see what it is, click it to "
-    "keep it. With the keyboard: arrows, + and -, 0 for the whole map."
+_HELP = (
+    "Drag to move, scroll or pinch to zoom, point at a dot to see its values, click it to keep "
+    "them. With the keyboard: arrows, + and -, 0 for all points."
 )
+MAX_SHOWN_ENTRIES = 8  # of an array among the parameters
+MAX_SHOWN_CHARACTERS = 300  # of a parameter
 
 
-def page(title: str, lead: str, sections: Iterable[str], points: str | None) -> str:
-    """The whole document. Its policy lets nothing run but the script below, and loads nothing."""
-    style = (_HERE / "page.css").read_text("utf-8")
-    script = (_HERE / "map.js").read_text("utf-8") if points is not None else ""
+def make_page(title: str, lead: str, sections: Iterable[str], points: str | None) -> str:
+    """The whole document. Its security policy runs only the script below and loads nothing."""
+    style = (_FOLDER / "page.css").read_text("utf-8")
+    script = (_FOLDER / "map.js").read_text("utf-8") if points is not None else ""
     data = f'<script type="application/json" id="points">{points}</script>' if points else ""
     run = f"<script>{script}</script>" if script else ""
-    policy = f"default-src 'none'; img-src data:; style-src '{_hash(style)}'" + (
-        f"; script-src '{_hash(script)}'" if script else ""
+    policy = f"default-src 'none'; img-src data:; style-src '{_hash_source(style)}'" + (
+        f"; script-src '{_hash_source(script)}'" if script else ""
     )
     return f"""<!doctype html>
 <html lang="en">
@@ -43,7 +49,7 @@ def page(title: str, lead: str, sections: Iterable[str], points: str | None) -> 
 <style>{style}</style>
 </head>
 <body>
-<a class="skip" href="#quality">To the numbers</a>
+<a class="skip" href="#quality">Skip to the quality measures</a>
 <header>
 <h1>{escape(title)}</h1>
 <p class="soft">{escape(lead)}</p>
@@ -58,67 +64,75 @@ def page(title: str, lead: str, sections: Iterable[str], points: str | None) -> 
 """
 
 
-def _hash(text: str) -> str:
+def _hash_source(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"
 
 
-def section(name: str, title: str, *parts: str) -> str:
+def make_section(name: str, title: str, *parts: str) -> str:
     body = "".join(parts)
     return f'<section id="{name}"><h2>{escape(title)}</h2>\n{body}</section>\n' if body else ""
 
 
-def interactive(n: int, line: bool, described: str) -> str:
-    """The canvas with its tools; the script fills them."""
+def make_canvas(n: int, one_dimension: bool, description: str) -> str:
+    """The interactive scatter plot with its controls, which the script fills."""
     scale = (
-        "The map has one dimension: only the place across counts, the height spreads points apart."
-        if line
-        else "Distances have one scale in all directions."
+        "The embedding has one dimension: the height is arbitrary and spreads the points."
+        if one_dimension
+        else "Both axes have the same scale."
     )
     return f"""<div class="tools">
 <label>color <select id="color"></select></label>
-<label>across <select id="first"></select></label>
-<label>up <select id="second"></select></label>
+<label>x axis <select id="first"></select></label>
+<label>y axis <select id="second"></select></label>
 <span><button type="button" id="closer" aria-label="zoom in">+</button>
 <button type="button" id="farther" aria-label="zoom out">−</button>
-<button type="button" id="whole">whole map</button></span>
+<button type="button" id="whole">all points</button></span>
 </div>
 <div class="stage">
 <div class="picture">
-<canvas id="map" tabindex="0" role="img" aria-label="{escape(described)}"></canvas>
+<canvas id="map" tabindex="0" role="img" aria-label="{escape(description)}"></canvas>
 <div id="tip" role="status" hidden></div>
 </div>
 <div class="side"><div id="legend"></div><div id="point" aria-live="polite" hidden></div></div>
 </div>
-<p class="soft">{n} points. {escape(_HINT)} {scale}</p>
-<noscript><p>The map needs JavaScript; the numbers below do not.</p></noscript>
+<p class="soft">{n} points. {escape(_HELP)} {scale}</p>
+<noscript><p>The plot needs JavaScript; the measures below do not.</p></noscript>
 """
 
 
-def still(address: str, described: str, caption: str) -> str:
-    """A picture that does not move."""
+def make_image(url: str, description: str, caption: str) -> str:
+    """A static image."""
     return (
-        f'<figure><img class="density" src="{address}" alt="{escape(described)}">'
+        f'<figure><img class="density" src="{url}" alt="{escape(description)}">'
         f"<figcaption>{escape(caption)}</figcaption></figure>\n"
     )
 
 
-def charts(pictures: Sequence[tuple[str, str, str]]) -> str:
-    """(address, what it is, how to read it) side by side."""
-    figures = "".join(
-        f'<figure><img src="{address}" alt="{escape(title)}">'
+class Figure(NamedTuple):
+    """A figure of the page: data URL, title and how to read it."""
+
+    url: str
+    title: str
+    text: str
+
+
+def make_figures(figures: Sequence[Figure]) -> str:
+    """Figures side by side."""
+    body = "".join(
+        f'<figure><img src="{url}" alt="{escape(title)}">'
         f"<figcaption><b>{escape(title)}.</b> {escape(text)}</figcaption></figure>\n"
-        for address, title, text in pictures
+        for url, title, text in figures
     )
-    return f'<div class="charts">{figures}</div>\n' if figures else ""
+    return f'<div class="charts">{body}</div>\n' if body else ""
 
 
-def quality(evaluation: Any) -> str:
-    """Every measure with its value, its interval, its direction and the question it answers."""
-    rows = "".join(_measure(name, value) for name, value in evaluation.measures.items())
+def make_quality(evaluation: Evaluation) -> str:
+    """Table of measures with value, interval, direction and the question each answers."""
+    rows = "".join(_make_measure(name, value) for name, value in evaluation.measures.items())
     how = (
         "Over all rows."
         if evaluation.exact
-        else f"Over {len(evaluation.rows)} rows drawn at random, with 95 % intervals."
+        else f"Over {len(evaluation.rows)} random rows, with 95 % confidence intervals."
     )
     notes = "".join(f"<p>{escape(str(note))}</p>" for note in evaluation.notes)
     return (
@@ -129,7 +143,7 @@ def quality(evaluation: Any) -> str:
     )
 
 
-def _measure(name: str, value: Any) -> str:
+def _make_measure(name: str, value: Measure) -> str:
     number = float(value)
     interval = getattr(value, "interval", None)
     span = f" <small>{interval[0]:.3f} to {interval[1]:.3f}</small>" if interval else ""
@@ -150,55 +164,56 @@ def _measure(name: str, value: Any) -> str:
     )
 
 
-def diagnosis(found: Any) -> str:
-    """What was seen in the data before the fit, and which methods suit them."""
+def make_diagnosis(diagnosis: Diagnosis) -> str:
+    """Findings on the data before the fit, and recommended methods."""
     findings = "".join(
         f'<li class="{escape(item.severity)}"><b>{escape(item.severity)}</b> '
         f"{escape(item.sentence)} <i>{escape(item.remedy)}</i></li>\n"
-        for item in found.findings
+        for item in diagnosis.findings
     )
     advice = "".join(
         f"<li><b>{escape(item.method)}</b>: {escape(item.reason)}</li>\n"
-        for item in found.recommendations
+        for item in diagnosis.recommendations
     )
     text = f'<ul class="findings">{findings}</ul>' if findings else ""
-    return text + (f"<h3>Methods that suit these data</h3><ol>{advice}</ol>" if advice else "")
+    return text + (f"<h3>Recommended methods</h3><ol>{advice}</ol>" if advice else "")
 
 
-def lists(tables: dict[str, list[tuple[str, Any]]]) -> str:
-    """Tables of names and values, side by side where there is room."""
+def make_tables(tables: Mapping[str, Sequence[tuple[str, object]]]) -> str:
+    """Tables of names and values, side by side where they fit."""
     parts = "".join(
-        f"<div><h3>{escape(title)}</h3>{_pairs(rows)}</div>\n"
+        f"<div><h3>{escape(title)}</h3>{_make_table(rows)}</div>\n"
         for title, rows in tables.items()
         if rows
     )
     return f'<div class="charts">{parts}</div>\n'
 
 
-def _pairs(rows: Iterable[tuple[str, Any]]) -> str:
+def _make_table(rows: Iterable[tuple[str, object]]) -> str:
     cells = "".join(
-        f'<tr><th scope="row">{escape(name)}</th><td class="value">{escape(_short(value))}</td>'
-        "</tr>\n"
+        f'<tr><th scope="row">{escape(name)}</th>'
+        f'<td class="value">{escape(_format_value(value))}</td></tr>\n'
         for name, value in rows
     )
     return f'<div class="wide"><table><tbody>{cells}</tbody></table></div>'
 
 
-def _short(value: Any) -> str:
-    if isinstance(value, np.ndarray) and value.size > 8:
+def _format_value(value: object) -> str:
+    if isinstance(value, np.ndarray) and value.size > MAX_SHOWN_ENTRIES:
         return f"array of shape {value.shape}"
     if isinstance(value, float):
         return f"{value:.6g}"
     text = str(value)
-    return text if len(text) <= 300 else f"{text[:300]}…"
+    short = f"{text[:MAX_SHOWN_CHARACTERS]}…"
+    return text if len(text) <= MAX_SHOWN_CHARACTERS else short
 
 
-def code(title: str, text: str) -> str:
+def make_code_block(title: str, text: str) -> str:
     return f"<h3>{escape(title)}</h3><pre><code>{escape(text)}</code></pre>\n"
 
 
-def versions() -> list[tuple[str, str]]:
-    """What computed this."""
+def list_versions() -> list[tuple[str, str]]:
+    """Versions of the packages that computed the embedding."""
     found = [("lowd", __version__), ("Python", platform.python_version())]
     for package in ("numpy", "scipy", "scikit-learn"):
         try:

@@ -1,4 +1,4 @@
-"""The points of a report: what the page's script draws, as one JSON value."""
+"""Points of a report as one JSON value, which the script of the page draws."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import base64
 import json
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,82 +15,98 @@ from numpy.typing import NDArray
 from ..plot.canvas import COLORS
 from ..plot.colors import Classes, choose_coloring
 
-MOST = 100_000  # points a canvas draws fluently; beyond, a picture of their density
-VALUES = 2_000_000  # numbers of further columns in one page: 8 MB, 11 as text
-TEXTS = 4_000_000  # characters
-PIXELS = 12_000_000  # of all thumbnails together
-AXES = 10
+if TYPE_CHECKING:
+    from ..evidence.quality import Evaluation
+    from ..io.table import Column, Table
+
+MAX_INTERACTIVE_POINTS = 100_000  # that a canvas draws fluently; beyond, a density plot
+MAX_COLUMN_VALUES = 2_000_000  # of further columns in one page: 8 MB, 11 as text
+MAX_ID_CHARACTERS = 4_000_000  # of all identifiers: 4 MB
+MAX_THUMBNAIL_PIXELS = 12_000_000  # of all thumbnails together
+MAX_PAGE_AXES = 10  # of the embedding, to choose from
+MAX_CLASSES = 40  # text columns with more distinct values are shown as text
+MAX_CELL_CHARACTERS = 200  # of such a text
 
 
-def packed(Y: NDArray[Any], names: list[str], evaluation: Any, table: Any) -> tuple[str, list[str]]:
-    """The JSON for the page, and sentences on what was left out."""
+def encode_points(
+    Y: Column, names: list[str], evaluation: Evaluation | None, table: Table | None
+) -> tuple[str, list[str]]:
+    """The JSON for the page, and notes on what was left out."""
     n, notes = len(Y), list[str]()
     palette = [[int(color[i : i + 2], 16) for i in (1, 3, 5)] for color in COLORS]
     axes = [
-        {"name": name, "values": _base64(column, np.float32)}
-        for name, column in zip(names[:AXES], Y.T[:AXES], strict=True)
+        {"name": name, "values": _encode_array(column, np.float32)}
+        for name, column in zip(names[:MAX_PAGE_AXES], Y.T[:MAX_PAGE_AXES], strict=True)
     ]
-    columns, room = [], VALUES
-    for name, values, main, measured in _columns(evaluation, table, n):
-        if room < n and not main:
+    columns, free = [], MAX_COLUMN_VALUES
+    for name, values, main, is_measure in _list_columns(evaluation, table, n):
+        if free < n and not main:
             notes.append(f"The page holds as many columns as fit; {name!r} and later ones do not.")
             break
-        columns.append(_column(name, values, measured) | {"main": main})
-        room -= n
+        columns.append(_encode_column(name, values, is_measure) | {"main": main})
+        free -= n
     ids = None if table is None or table.ids is None else [str(name) for name in table.ids]
-    if ids is not None and sum(map(len, ids)) > TEXTS:
+    if ids is not None and sum(map(len, ids)) > MAX_ID_CHARACTERS:
         ids = None
         notes.append("The identifiers are too long for one page; points have their row number.")
-    made = {
+    value = {
         "n": n,
         "palette": palette,
         "axes": axes,
         "columns": columns,
         "ids": ids,
-        "thumbnails": _thumbnails(table, n),
+        "thumbnails": _encode_thumbnails(table, n),
     }
-    return embedded(made), notes
+    return encode_json(value), notes
 
 
-def embedded(value: Any) -> str:
-    """JSON that is safe inside a script element: no text of the data can end it."""
+def encode_json(value: object) -> str:
+    """JSON that is safe inside a script element: no text of the data can end the element."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _columns(evaluation: Any, table: Any, n: int) -> Iterator[tuple[str, Any, bool, bool]]:
-    """Labels first, then how far each point is to be trusted, then all else there is.
+class _PointColumn(NamedTuple):
+    name: str
+    values: Column
+    main: bool = False  # shown beside a point under the mouse
+    is_measure: bool = False
 
-    With each: does it stand beside a point that is pointed at, and is it a measure?
-    """
+
+def _list_columns(
+    evaluation: Evaluation | None, table: Table | None, n: int
+) -> Iterator[_PointColumn]:
+    """Labels first, then pointwise measures of quality, then all other columns."""
     if table is not None and table.labels is not None:
-        yield table.label_name, table.labels, True, False
+        yield _PointColumn(table.label_name, table.labels, main=True)
     if evaluation is not None:
         for name, values in evaluation.pointwise.items():
             full = np.full(n, np.nan)
             full[evaluation.rows] = values
-            yield name.replace("_", " "), full, name == "trustworthiness", True
+            main = name == "trustworthiness"
+            yield _PointColumn(name.replace("_", " "), full, main, is_measure=True)
     if table is not None:
-        extra: Mapping[str, Any] = table.extra
-        yield from ((name, values, False, False) for name, values in extra.items())
+        yield from (_PointColumn(name, values) for name, values in table.extra.items())
         if table.kind in ("rows", "genotypes") and isinstance(table.X, np.ndarray):
             names = map(str, table.columns)
-            yield from ((name, table.X[:, i], False, False) for i, name in enumerate(names))
+            yield from (_PointColumn(name, table.X[:, i]) for i, name in enumerate(names))
 
 
-def _column(name: str, values: Any, measured: bool) -> dict[str, Any]:
+def _encode_column(name: str, values: Column, is_measure: bool) -> dict[str, object]:
     values = np.asarray(values)
-    if values.dtype.kind not in "iufb" and len(set(map(str, values))) > max(40, len(values) // 2):
-        return {"name": name, "kind": "text", "values": [str(one)[:200] for one in values]}
-    colors = choose_coloring(values, len(values), "values" if measured else "auto")
+    many = max(MAX_CLASSES, len(values) // 2)
+    if values.dtype.kind not in "iufb" and len(set(map(str, values))) > many:
+        texts = [str(text)[:MAX_CELL_CHARACTERS] for text in values]
+        return {"name": name, "kind": "text", "values": texts}
+    colors = choose_coloring(values, len(values), "values" if is_measure else "auto")
     if isinstance(colors, Classes):
         return {
             "name": name,
             "kind": "class",
-            "names": _names(colors, values),
+            "names": _get_full_names(colors, values),
             "rest": colors.has_rest,
             "counts": np.bincount(colors.codes, minlength=len(colors.names)).tolist(),
-            "values": _base64(colors.codes, np.uint16),
+            "values": _encode_array(colors.codes, np.uint16),
         }
     numbers = np.where(np.isfinite(values), values, np.nan).astype(np.float64)
     known = numbers[np.isfinite(numbers)]
@@ -100,12 +116,12 @@ def _column(name: str, values: Any, measured: bool) -> dict[str, Any]:
         "kind": "number",
         "low": low,
         "high": high,
-        "values": _base64(numbers, np.float32),
+        "values": _encode_array(numbers, np.float32),
     }
 
 
-def _names(classes: Classes, values: NDArray[Any]) -> list[str]:
-    """A legend in a picture shortens long names; a page has room for them."""
+def _get_full_names(classes: Classes, values: Column) -> list[str]:
+    """Names of classes in full: the legend of a plot shortens them, a page need not."""
     first = {int(code): row for row, code in reversed(list(enumerate(classes.codes)))}
     return [
         str(values[first[code]]) if name.endswith("…") and code in first else name
@@ -113,45 +129,45 @@ def _names(classes: Classes, values: NDArray[Any]) -> list[str]:
     ]
 
 
-def _base64(values: Any, dtype: Any) -> str:
-    """Little-endian bytes of an array as text."""
+def _encode_array(values: Column, dtype: type[np.generic]) -> str:
+    """Little-endian bytes of an array, in base64."""
     kind = np.dtype(dtype).newbyteorder("<")
     with np.errstate(over="ignore"):
         return base64.b64encode(np.ascontiguousarray(values, kind).tobytes()).decode("ascii")
 
 
-def _thumbnails(table: Any, n: int) -> dict[str, Any] | None:
-    """All small pictures on one sheet, which the page shows a part of."""
-    pictures = None if table is None else table.thumbnails
-    if pictures is None or len(pictures) != n or np.asarray(pictures).size > PIXELS:
+def _encode_thumbnails(table: Table | None, n: int) -> dict[str, object] | None:
+    """All thumbnails in one image, of which the page shows a part."""
+    images = None if table is None else table.thumbnails
+    if images is None or len(images) != n or np.asarray(images).size > MAX_THUMBNAIL_PIXELS:
         return None
-    pictures = np.asarray(pictures, np.uint8)
-    if pictures.ndim == 3:
-        pictures = pictures[..., None]
-    _, height, width, depth = pictures.shape
+    images = np.asarray(images, np.uint8)
+    if images.ndim == 3:
+        images = images[..., None]
+    _, height, width, depth = images.shape
     across = int(np.ceil(np.sqrt(n * height / width)))
     down = -(-n // across)
     sheet = np.zeros((down * across, height, width, depth), np.uint8)
-    sheet[:n] = pictures
+    sheet[:n] = images
     rows = sheet.reshape(down, across, height, width, depth).swapaxes(1, 2)
     image = rows.reshape(down * height, across * width, depth)
     return {
         "width": width,
         "height": height,
         "across": across,
-        "sheet": f"data:image/png;base64,{base64.b64encode(png(image)).decode('ascii')}",
+        "sheet": f"data:image/png;base64,{base64.b64encode(encode_png(image)).decode('ascii')}",
     }
 
 
-def png(image: NDArray[np.uint8]) -> bytes:
+def encode_png(image: NDArray[np.uint8]) -> bytes:
     """The bytes of a PNG file: gray (1 channel), RGB (3) or RGBA (4).
 
-    >>> png(np.zeros((2, 3, 1), np.uint8))[1:4]
+    >>> encode_png(np.zeros((2, 3, 1), np.uint8))[1:4]
     b'PNG'
     """
     height, width, depth = image.shape
 
-    def chunk(name: bytes, body: bytes) -> bytes:
+    def make_chunk(name: bytes, body: bytes) -> bytes:
         check = struct.pack(">I", zlib.crc32(name + body))
         return struct.pack(">I", len(body)) + name + body + check
 
@@ -160,7 +176,7 @@ def png(image: NDArray[np.uint8]) -> bytes:
     lines[:, 1:] = image.reshape(height, -1)
     return (
         b"\x89PNG\r\n\x1a\n"
-        + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, kind, 0, 0, 0))
-        + chunk(b"IDAT", zlib.compress(lines.tobytes(), 6))
-        + chunk(b"IEND", b"")
+        + make_chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, kind, 0, 0, 0))
+        + make_chunk(b"IDAT", zlib.compress(lines.tobytes(), 6))
+        + make_chunk(b"IEND", b"")
     )

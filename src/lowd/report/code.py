@@ -1,18 +1,25 @@
-"""How a map was made, as Python to run again."""
+"""Python code that reproduces an embedding."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from ..core.estimator import Reducer
+    from ..io.table import Table
 
-def recipe(model: Any, table: Any, reading: dict[str, Any], standardized: bool) -> str:
-    """The lines of Python that make the same map from the same file.
+
+def make_code(
+    model: Reducer, table: Table | None, reading: Mapping[str, object], standardized: bool
+) -> str:
+    """The lines of Python that compute the same embedding from the same file.
 
     >>> import lowd
-    >>> print(recipe(lowd.PCA(2), None, {}, standardized=False))
+    >>> print(make_code(lowd.PCA(2), None, {}, standardized=False))
     import lowd
     <BLANKLINE>
     model = lowd.PCA(n_components=2)
@@ -21,46 +28,46 @@ def recipe(model: Any, table: Any, reading: dict[str, Any], standardized: bool) 
     """
     lines = ["import lowd", ""]
     source = "" if table is None else str(table.source)
-    if source and table.kind == "strings":
+    if table is not None and source and table.kind == "strings":
         lines += [
             "from lowd.io import edit_distances",
             "",
-            f"words = lowd.io.read({_reading(source, reading)}).X",
+            f"words = lowd.io.read({_format_read(source, reading)}).X",
             "X = edit_distances(words)",
         ]
     elif source:
-        lines += [f"table = lowd.io.read({_reading(source, reading)})", "X = table.X"]
+        lines += [f"table = lowd.io.read({_format_read(source, reading)})", "X = table.X"]
     if standardized:
         lines += ["spread = X.std(0)", "X = (X - X.mean(0)) / (spread + (spread == 0))"]
     precomputed = getattr(model, "metric", None) == "precomputed"
     return "\n".join(
         [
             *lines,
-            f"model = {call(model)}",
+            f"model = {format_constructor(model)}",
             "Y = model.fit_transform(X)",
             f"print(lowd.evaluate(X, Y{', metric=' + repr('precomputed') if precomputed else ''}))",
         ]
     )
 
 
-def call(model: Any) -> str:
-    """The constructor with the parameters that are not at their default."""
+def format_constructor(model: Reducer) -> str:
+    """The call of the constructor, with the parameters that are not at their default."""
     given = [
-        f"{field.name}={_shown(getattr(model, field.name))}"
+        f"{field.name}={_format_value(getattr(model, field.name))}"
         for field in dataclasses.fields(model)
         if field.name not in ("verbose", "n_jobs")
-        and not _same(getattr(model, field.name), field.default)
+        and not _is_default(getattr(model, field.name), field.default)
     ]
     return f"lowd.{type(model).__name__}({', '.join(given)})"
 
 
-def _reading(source: str, reading: dict[str, Any]) -> str:
+def _format_read(source: str, reading: Mapping[str, object]) -> str:
     return ", ".join([repr(source), *(f"{name}={value!r}" for name, value in reading.items())])
 
 
-def _same(value: Any, default: Any) -> bool:
+def _is_default(value: object, default: object) -> bool:
     return value is default or (np.isscalar(value) and bool(value == default))
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: object) -> str:
     return getattr(value, "__name__", None) or repr(value)
