@@ -83,8 +83,9 @@ def _calibrate(squares: Float64, log_perplexity: float) -> tuple[Float64, float]
             break
         low, high = (x, high) if excess > 0 else (low, x)
         slope = beta**2 * (p @ (gaps - mean) ** 2)
-        step = x + excess / slope if slope > 0 else np.inf
-        # Outward by at most 2: far out the slope is nothing but rounding.
+        # Outward by at most 2: far out the slope is nothing but rounding, and the step infinite.
+        with np.errstate(over="ignore"):
+            step = x + excess / slope if slope > 0 else np.inf
         step = min(max(step, x - 2), x + 2)
         newton = low < step < high and abs(excess) < 0.5 * last
         x = step if newton else _bisect(low, high, x)

@@ -1,0 +1,86 @@
+"""Properties of affinities for any distances: probabilities, entropies and symmetry."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as numbers
+from scipy.sparse import csr_array
+
+import lowd
+from cases import BACKENDS
+from lowd.backends import resolve
+
+many = settings(max_examples=60, deadline=None)
+backends = st.sampled_from(BACKENDS)
+# Squared distances of one point to its neighbors, of any length and unit; ties in some.
+LISTS = st.tuples(
+    st.lists(st.integers(1, 1000), min_size=2, max_size=12), st.sampled_from([1e-9, 1.0, 1e9])
+).map(lambda drawn: np.sort(np.array(drawn[0], float)) * drawn[1])
+
+
+def perplexities(p, indptr):
+    """exp(entropy) of each row."""
+    logs = p * np.log(p, out=np.zeros_like(p), where=p > 0)
+    return np.exp(-np.add.reduceat(logs, indptr[:-1]))
+
+
+@many
+@given(st.lists(LISTS, min_size=1, max_size=6), backends, st.floats(0.05, 0.95))
+def test_conditional_probabilities_sum_to_one_and_have_their_perplexity(lists, backend, share):
+    counts = np.array([len(one) for one in lists])
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    target = 1 + share * (counts.min() - 1)
+    p, beta = resolve(backend, 1).conditional_probabilities(indptr, np.concatenate(lists), target)
+    assert (p >= 0).all()
+    assert (beta >= 0).all()
+    np.testing.assert_allclose(np.add.reduceat(p, indptr[:-1]), 1, rtol=1e-12)
+    # As many as are at the least distance count alike, however narrow the kernel.
+    ties = np.array([(one == one[0]).sum() for one in lists])
+    np.testing.assert_allclose(perplexities(p, indptr), np.maximum(target, ties), rtol=1e-6)
+
+
+@many
+@example([np.array([2.2, 2.2, 2.9, 2.9, 3, 3.1, 3.3, 3.6, 3.7, 4.3]) * 1e-8], "reference")
+@given(st.lists(LISTS, min_size=1, max_size=6), backends)
+def test_nearer_neighbors_are_more_probable(lists, backend):
+    indptr = np.concatenate([[0], np.cumsum([len(one) for one in lists])])
+    p, _ = resolve(backend, 1).conditional_probabilities(indptr, np.concatenate(lists), 1.5)
+    for begin, end in itertools.pairwise(indptr):
+        assert (np.diff(p[begin:end]) <= 1e-15).all()
+
+
+@many
+@given(
+    st.integers(2, 9).flatmap(
+        lambda n: numbers.arrays(np.float64, (n, n), elements=st.integers(0, 4).map(float))
+    ),
+    backends,
+)
+def test_joint_probabilities_are_symmetric_and_sum_to_one(weights, backend):
+    n = len(weights)
+    np.fill_diagonal(weights, 0)
+    weights[np.arange(n), np.roll(np.arange(n), 1)] += 1  # every row has a neighbor
+    rows = weights / weights.sum(1, keepdims=True)
+    P = resolve(backend, 1).symmetrize_probabilities(csr_array(rows)).toarray()
+    np.testing.assert_array_equal(P, P.T)
+    np.testing.assert_allclose(P, (rows + rows.T) / (2 * n), rtol=1e-14)
+    assert np.isclose(P.sum(), 1, rtol=1e-12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    numbers.arrays(np.float64, (12, 2), elements=st.floats(-100, 100, width=16), unique=True),
+    backends,
+    st.floats(1.5, 10),
+)
+def test_affinities_of_t_sne_are_joint_probabilities(X, backend, perplexity):
+    model = lowd.TSNE(1, perplexity=perplexity, max_iter=1, backend=backend).fit(X)
+    P = model.affinity_.toarray()
+    np.testing.assert_array_equal(P, P.T)
+    assert (P >= 0).all()
+    assert (np.diagonal(P) == 0).all()
+    assert np.isclose(P.sum(), 1, rtol=1e-12)
