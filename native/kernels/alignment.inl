@@ -35,7 +35,7 @@ template <class T>
 void patch_hessian(const T* x, int64_t stride, int64_t cols, const int32_t* members, int count,
                    int k, double remainder, double* scratch, double* basis, double* factors) {
     patch_ltsa(x, stride, cols, members, count, k, scratch, basis);
-    const int64_t ld = round_up(count, EIGHT);
+    const int64_t ld = round_up(count, ALIGNMENT);
     int known = 1 + k;
     for (int a = 0; a < k; a++)
         for (int c = a; c < k; c++, known++) {
@@ -59,7 +59,7 @@ template <class T>
 void patch_modified(const T* x, int64_t stride, int64_t cols, const int32_t* members, int count,
                     int taken, double reg, double* scratch, double* factors) {
     const int p = count - 1;
-    const int64_t ld = round_up(count, EIGHT);
+    const int64_t ld = round_up(count, ALIGNMENT);
     PatchWorkspace b(p, cols, scratch);
     clear(factors, (2 + taken) * ld);
     load_rows(b, x, stride, members, x + members[p] * stride);
@@ -93,7 +93,7 @@ inline void assemble(const PatchSum& patches, int64_t first, int64_t last, const
             const Membership here = patches.memberships[h];
             const int64_t begin = patches.indptr[here.patch];
             const int count = int(patches.indptr[here.patch + 1] - begin);
-            const int64_t ld = round_up(count, EIGHT);
+            const int64_t ld = round_up(count, ALIGNMENT);
             const double* f = patches.factors + patches.offsets[here.patch];
             const int64_t factors =
                 (patches.offsets[here.patch + 1] - patches.offsets[here.patch]) / ld;

@@ -33,12 +33,12 @@ inline bool weights_by_cholesky(PatchWorkspace& b, double shift, double least) {
         const double pivot = row[j] + shift;
         if (!(pivot > least)) return false;
         const double inverse = 1 / root(pivot);
-        const int64_t from = j / EIGHT * EIGHT;
+        const int64_t from = j / ALIGNMENT * ALIGNMENT;
         row[j] = pivot;
         for (int64_t i = from; i < j; i++) row[i] = 0;
         scale(inverse, row + from, b.ldp - from);
         for (int i = j + 1; i < p; i++) {
-            const int64_t at = i / EIGHT * EIGHT;
+            const int64_t at = i / ALIGNMENT * ALIGNMENT;
             add(-row[i], row + at, C + i * b.ldp + at, b.ldp - at);
         }
         // forward substitution: w holds the known part of the right-hand side

@@ -176,13 +176,13 @@ private:
     // Float64 squares of the pairs that are left; those above both limits are dropped. A filter by
     // a `part` of the features leaves many such pairs: float32 finds most of them.
     int measure(int64_t row, int64_t col, int count, bool part, Workspace& space) const {
-        constexpr int AHEAD = 3;
+        constexpr int PREFETCH_DISTANCE = 3;
         const Metric& metric = a_.lists->metric();
         const double back = 1 / a_.lists->to_filter();
         int kept = 0;
         for (int q = 0; q < count; q++) {
-            if (q + AHEAD < count) {
-                const uint32_t e = space.pairs[size_t(q + AHEAD)];
+            if (q + PREFETCH_DISTANCE < count) {
+                const uint32_t e = space.pairs[size_t(q + PREFETCH_DISTANCE)];
                 __builtin_prefetch(a_.X[row + (e >> 16)]);
                 __builtin_prefetch(b_.X[col + (e & 0xffff)]);
             }

@@ -139,11 +139,11 @@ private:
     // Of the points in slots first .. last - 1.
     double step(int64_t first, int64_t last, float exaggeration, float repulsion_scale,
                 float momentum, float rate) {
-        constexpr int64_t SOME = 256;
-        float force[4 * SOME];
+        constexpr int64_t POINTS_PER_STEP = 256;
+        float force[4 * POINTS_PER_STEP];
         double moved = 0;
-        for (int64_t i = first; i < last; i += SOME) {
-            const int64_t count = std::min(SOME, last - i);
+        for (int64_t i = first; i < last; i += POINTS_PER_STEP) {
+            const int64_t count = std::min(POINTS_PER_STEP, last - i);
             const auto at = size_t(i * width_);
             edges_.attract(y_.data(), k_, i, i + count, exaggeration, force);
             repel(i, count, repulsion_scale, force);

@@ -41,6 +41,8 @@ namespace {
 #include "perplexity.inl"
 #include "forces.inl"
 #include "gradient_step.inl"
+#include "weighted_median.inl"
+#include "new_point_loss.inl"
 #include "new_points.inl"
 #include "all_pairs.inl"
 #include "packed_edges.inl"

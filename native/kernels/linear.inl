@@ -37,12 +37,14 @@ inline INLINE void project_micro(const T* a, const T* b, int count, bool first, 
     Vec<T> sum[MR][N] = {};
     int k = 0;
     if constexpr (FETCH) {
-        constexpr int STEP = LINE<T> / MR;
+        constexpr int FEATURES_PER_PREFETCH = LINE<T> / MR;
         for (int i = 0; i < MR; i++)
             // The ends: rows are not aligned.
-            for (int l = LINE<T> - 1; l < count && k + STEP <= count; l += LINE<T>, k += STEP) {
+            for (int l = LINE<T> - 1; l < count && k + FEATURES_PER_PREFETCH <= count;
+                 l += LINE<T>, k += FEATURES_PER_PREFETCH) {
                 __builtin_prefetch(next + i * stride + l, 0, 2);
-                micro<Product, N, PROJECT_LD<T>, 1>(a + k, b + k * PANEL<T>, STEP, sum);
+                micro<Product, N, PROJECT_LD<T>, 1>(a + k, b + k * PANEL<T>, FEATURES_PER_PREFETCH,
+                                                    sum);
             }
     }
     micro<Product, N, PROJECT_LD<T>, 1>(a + k, b + k * PANEL<T>, count - k, sum);
@@ -91,7 +93,7 @@ inline INLINE void project_panels(const Centered<T>& x, int rows, int64_t cols, 
     }
 }
 
-// Columns first .. of one row's visit, W as it lies: the sums of `micro`, in the same order.
+// Columns first .. of one row's visit, with W not packed: the sums of `micro`, in the same order.
 template <class T, int N>
 inline INLINE void row_micro(const T* a, const T* w, int64_t stride, int count, int64_t left,
                              bool first, int64_t column, T* c) {

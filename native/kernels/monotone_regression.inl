@@ -44,44 +44,47 @@ struct Pools {
 template <bool UNWEIGHTED>
 inline INLINE int64_t pools_in(const double* sums, const double* weights, int64_t count,
                                double* scratch, Pool* out) {
-    constexpr int64_t STEP = 32;
-    const int64_t parts = ceil_div(count, STEP);
-    double* const within = scratch;  // sums of the items before, from the last multiple of STEP on
-    double* const weights_within = within + count + STEP;  // the same of their weights
+    constexpr int64_t COARSE_STEP = 32;
+    const int64_t parts = ceil_div(count, COARSE_STEP);
+    double* const within =
+        scratch;  // sums of the items before, from the last multiple of COARSE_STEP on
+    double* const weights_within = within + count + COARSE_STEP;  // the same of their weights
     double* const before =
-        weights_within + (UNWEIGHTED ? 0 : count + STEP);  // sums up to that multiple
+        weights_within + (UNWEIGHTED ? 0 : count + COARSE_STEP);  // sums up to that multiple
     double* const weights_before = before + parts + 1;  // and of weights
     double sum = 0, weight = 0;
     for (int64_t s = 0; s < parts; s++) {
         before[s] = sum;
         if (!UNWEIGHTED) weights_before[s] = weight;
-        const int64_t at = s * STEP, size = least(STEP, count - at);
+        const int64_t at = s * COARSE_STEP, size = least(COARSE_STEP, count - at);
         double here = 0, weight_here = 0;
         for (int64_t i = at; i < at + size; i++) {
             within[i] = here, here += sums[i];
             if (!UNWEIGHTED) weights_within[i] = weight_here, weight_here += weights[i];
         }
-        if (size < STEP) {
+        if (size < COARSE_STEP) {
             within[count] = here;
             if (!UNWEIGHTED) weights_within[count] = weight_here;
         }
         sum += here, weight += weight_here;
     }
-    if (count % STEP == 0) {
+    if (count % COARSE_STEP == 0) {
         within[count] = 0;
         before[parts] = sum;
         if (!UNWEIGHTED) weights_within[count] = 0, weights_before[parts] = weight;
     }
     const auto pool = [&](int64_t a, int64_t b) INLINE -> Pool {
-        const double all = (before[b / STEP] - before[a / STEP]) + (within[b] - within[a]);
+        const double all =
+            (before[b / COARSE_STEP] - before[a / COARSE_STEP]) + (within[b] - within[a]);
         if (UNWEIGHTED) return {all, double(b - a), b};
         return {all,
-                (weights_before[b / STEP] - weights_before[a / STEP]) +
+                (weights_before[b / COARSE_STEP] - weights_before[a / COARSE_STEP]) +
                     (weights_within[b] - weights_within[a]),
                 b};
     };
     Pools coarse{out};
-    for (int64_t i = 0; i < count; i += STEP) coarse.add(pool(i, least(i + STEP, count)));
+    for (int64_t i = 0; i < count; i += COARSE_STEP)
+        coarse.add(pool(i, least(i + COARSE_STEP, count)));
     Wide ramp;
     for (int l = 0; l < W<double>; l++) ramp[l] = l;
     Pools fine{out + parts};  // behind the coarse ones
@@ -90,11 +93,12 @@ inline INLINE int64_t pools_in(const double* sums, const double* weights, int64_
         const Pool line = out[c];
         const double slope = line.sum / line.weight;
         // The line's height over the sums at `begin` is 0; a part begins `lift` above it.
-        for (int64_t s = begin / STEP; s * STEP < line.end; s++) {
-            const int64_t at = s * STEP, size = least(STEP, line.end - at);
-            const double behind =
-                UNWEIGHTED ? double(at - begin) : weights_before[s] - weights_before[begin / STEP];
-            const double lift = slope * behind - (before[s] - before[begin / STEP]);
+        for (int64_t s = begin / COARSE_STEP; s * COARSE_STEP < line.end; s++) {
+            const int64_t at = s * COARSE_STEP, size = least(COARSE_STEP, line.end - at);
+            const double behind = UNWEIGHTED
+                                      ? double(at - begin)
+                                      : weights_before[s] - weights_before[begin / COARSE_STEP];
+            const double lift = slope * behind - (before[s] - before[begin / COARSE_STEP]);
             for (int64_t l = 0; l < size; l += W<double>) {
                 Wide height = load(within + at + l);
                 if (UNWEIGHTED)
@@ -148,7 +152,7 @@ struct Row {
     }
     static inline INLINE void store(double* p, V v) { __builtin_memcpy(p, &v, sizeof v); }
 };
-constexpr int64_t PAIRS = 256;
+constexpr int64_t PAIRS_AT_ONCE = 256;
 
 template <class V>
 inline INLINE void distances_in(const PointPair* pairs, int64_t count, const double* y,
@@ -156,8 +160,8 @@ inline INLINE void distances_in(const PointPair* pairs, int64_t count, const dou
     using R = Row<V>;
     constexpr int64_t P = R::SIZE;
     if constexpr (P <= 2) width = P;
-    for (int64_t begin = 0; begin < count; begin += PAIRS) {
-        const int64_t end = least(begin + PAIRS, count);
+    for (int64_t begin = 0; begin < count; begin += PAIRS_AT_ONCE) {
+        const int64_t end = least(begin + PAIRS_AT_ONCE, count);
         for (int64_t p = begin; p < end; p++) {
             const double* const a = y + pairs[p].first * width;
             const double* const b = y + pairs[p].second * width;
@@ -191,9 +195,9 @@ inline INLINE void guttman_pairs_in(const PointPair* pairs, const double* weight
     constexpr int64_t P = R::SIZE;
     if constexpr (P <= 2) width = P;
     Wide stress = {}, size = {}, cross = {};
-    alignas(64) double squares[PAIRS], disparities[PAIRS], gaps[PAIRS * P];
-    for (int64_t begin = first; begin < last; begin += PAIRS) {
-        const int64_t count = least(PAIRS, last - begin);
+    alignas(64) double squares[PAIRS_AT_ONCE], disparities[PAIRS_AT_ONCE], gaps[PAIRS_AT_ONCE * P];
+    for (int64_t begin = first; begin < last; begin += PAIRS_AT_ONCE) {
+        const int64_t count = least(PAIRS_AT_ONCE, last - begin);
         const PointPair* const some = pairs + begin;
         for (int64_t p = 0; p < count; p++) {
             const double* const a = y + some[p].first * width;

@@ -178,15 +178,12 @@ inline float gap(const float* a, const float* b, int64_t features, float scale, 
 inline int refine(const float* a, const float* b, int64_t features, const float* const low[2],
                   const float* const high[2], const float* limit_a, const float* limit_b,
                   uint32_t* pairs, int count) {
-    constexpr int AHEAD = 4;
+    constexpr int PREFETCH_DISTANCE = 4;
     int kept = 0;
     for (int p = 0; p < count; p++) {
-        if (p + AHEAD < count) {
-            const float *const x = a + (pairs[p + AHEAD] >> 16) * features, *const y =
-                                                                                b +
-                                                                                (pairs[p + AHEAD] &
-                                                                                 0xffff) *
-                                                                                    features;
+        if (p + PREFETCH_DISTANCE < count) {
+            const float *const x = a + (pairs[p + PREFETCH_DISTANCE] >> 16) * features,
+                               *const y = b + (pairs[p + PREFETCH_DISTANCE] & 0xffff) * features;
             for (int l = 0; l < 64; l += 16) {
                 __builtin_prefetch(x + l);
                 __builtin_prefetch(y + l);

@@ -21,13 +21,13 @@ struct Entry {
     double value, weight;
 };
 
-// The least value up to which half of the weight lies. Entries are reordered.
+// The least value such that the values up to it have half of the weight. Entries are reordered.
 double weighted_median(Entry* first, Entry* last, double* work) {
     // Slightly less than one half: with equal weights rounding would decide.
-    constexpr double HALF = 0.5 * (1 - 1e-12);
+    constexpr double JUST_BELOW_HALF = 0.5 * (1 - 1e-12);
     double left = 0;
     for (const Entry* e = first; e < last; e++) left += e->weight;
-    left *= HALF;
+    left *= JUST_BELOW_HALF;
     while (last - first > MAX_MEDIAN) {  // the half that contains it
         Entry* const middle = first + (last - first) / 2;
         std::nth_element(first, middle, last,

@@ -1,184 +1,5 @@
 // New points of SNE and t-SNE, optimized with the embedding held fixed.
 
-// Values and derivatives of the four cubic B-spline_derivatives that are not 0 at fraction t of a
-// cell.
-template <class T>
-inline INLINE void spline_derivatives(T t, T value[4], T slope[4], T second[4]) {
-    const T u = 1 - t, sixth = T(1) / 6;
-    value[0] = u * u * u * sixth;
-    value[1] = ((3 * t - 6) * t * t + 4) * sixth;
-    value[2] = ((3 * u - 6) * u * u + 4) * sixth;
-    value[3] = t * t * t * sixth;
-    slope[0] = T(-0.5) * u * u;
-    slope[1] = (T(1.5) * t - 2) * t;
-    slope[2] = (2 - T(1.5) * u) * u;
-    slope[3] = T(0.5) * t * t;
-    if (second) {
-        second[0] = u;
-        second[1] = 3 * t - 2;
-        second[2] = 3 * u - 2;
-        second[3] = t;
-    }
-}
-
-// The loss of one new point, its gradient and its Hessian; curvature: of the attraction's
-// majorizer.
-struct Loss {
-    double value, curvature;
-    double* gradient;  // k
-    double* hessian;  // k x k
-};
-
-// The potential on a grid and its derivatives, in one or two dimensions.
-inline void grid_potential(const PotentialView& grid, const double* y, double* value, double* first,
-                           double* second) {
-    double tables[2][3][4] = {{{1}}, {{1}}};
-    int64_t cell[2] = {0, 0};
-    for (int c = 0; c < grid.k; c++) {
-        const double last = double(grid.nodes[c] - 3);
-        double at = (y[c] - grid.origin[c]) / grid.spacing;
-        at = at < 1 ? 1 : at > last ? last : at;
-        cell[c] = int64_t(at) < grid.nodes[c] - 4 ? int64_t(at) : grid.nodes[c] - 4;
-        spline_derivatives(at - double(cell[c]), tables[c][0], tables[c][1], tables[c][2]);
-        cell[c]--;
-    }
-    const double h = 1 / grid.spacing;
-    double line[3][4] = {};  // sums over the last axis with its three tables
-    const int rows = grid.k == 2 ? 4 : 1, last = grid.k - 1;
-    for (int r = 0; r < rows; r++) {
-        const float* const phi =
-            grid.phi + (grid.k == 2 ? (cell[0] + r) * grid.nodes[1] : 0) + cell[last];
-        for (int o = 0; o < 3; o++)
-            for (int q = 0; q < 4; q++) line[o][r] += tables[last][o][q] * double(phi[q]);
-    }
-    if (grid.k == 1) {
-        *value = line[0][0];
-        first[0] = line[1][0] * h;
-        second[0] = line[2][0] * h * h;
-        return;
-    }
-    double sums[3][3] = {};
-    for (int a = 0; a < 3; a++)
-        for (int b = 0; b < 3; b++)
-            for (int r = 0; r < 4; r++) sums[a][b] += tables[0][a][r] * line[b][r];
-    *value = sums[0][0];
-    first[0] = sums[1][0] * h;
-    first[1] = sums[0][1] * h;
-    second[0] = sums[2][0] * h * h;
-    second[1] = second[2] = sums[1][1] * h * h;
-    second[3] = sums[0][2] * h * h;
-}
-
-// log of the sum of w over the embedding, its gradient and its Hessian. work: (1 + k + k k)
-// vectors.
-void log_potential(const FixedEmbedding& fixed, const double* y, double* value, double* gradient,
-                   double* hessian, double* work) {
-    const int k = fixed.k;
-    if (fixed.potential.phi) {
-        double phi;
-        grid_potential(fixed.potential, y, &phi, gradient, hessian);
-        for (int c = 0; c < k; c++) gradient[c] /= phi;
-        for (int a = 0; a < k; a++)
-            for (int b = 0; b < k; b++)
-                hessian[a * k + b] = hessian[a * k + b] / phi - gradient[a] * gradient[b];
-        *value = log(spread(phi))[0];
-        return;
-    }
-    Wide* const sums = reinterpret_cast<Wide*>(work);  // 0; first: 1 .. k; second: from 1 + k
-    for (int m = 0; m < 1 + k + k * k; m++) sums[m] = Wide{};
-    double nearest = 0;
-    if (!fixed.heavy) {
-        Wide least = spread(__builtin_inf());
-        for (int64_t j = 0; j < fixed.stride; j += W<double>) {
-            Wide s = {};
-            for (int c = 0; c < k; c++) {
-                const Wide d = y[c] - load(fixed.columns + c * fixed.stride + j);
-                s += d * d;
-            }
-            least = smaller(least, s);
-        }
-        nearest = least[0];
-        for (int l = 1; l < W<double>; l++) nearest = least[l] < nearest ? least[l] : nearest;
-    }
-    Wide extra = {};  // sum of w^2
-    for (int64_t j = 0; j < fixed.stride; j += W<double>) {
-        Wide s = {};
-        for (int c = 0; c < k; c++) {
-            const Wide d = y[c] - load(fixed.columns + c * fixed.stride + j);
-            s += d * d;
-        }
-        const Wide w = fixed.heavy ? 1.0 / (1.0 + s) : exp<double>(nearest - s);
-        const Wide w2 = fixed.heavy ? w * w : w, w3 = fixed.heavy ? w2 * w : w;
-        sums[0] += w;
-        extra += w2;
-        for (int a = 0; a < k; a++) {
-            const Wide da = y[a] - load(fixed.columns + a * fixed.stride + j);
-            sums[1 + a] += w2 * da;
-            const Wide wa = w3 * da;
-            for (int b = 0; b <= a; b++)
-                sums[1 + k + a * k + b] += wa * (y[b] - load(fixed.columns + b * fixed.stride + j));
-        }
-    }
-    const double phi = total_of<double>(sums[0]), squares = total_of<double>(extra);
-    for (int a = 0; a < k; a++) gradient[a] = -2 * total_of<double>(sums[1 + a]) / phi;
-    for (int a = 0; a < k; a++)
-        for (int b = 0; b <= a; b++) {
-            const double part = total_of<double>(sums[1 + k + a * k + b]) / phi;
-            const double own = a == b ? -2 * squares / phi : 0;
-            const double h = (fixed.heavy ? 8 : 4) * part + own - gradient[a] * gradient[b];
-            hessian[a * k + b] = hessian[b * k + a] = h;
-        }
-    *value = log(spread(phi))[0] - nearest;
-}
-
-// The neighbors of a new point, a column of `padded` entries per dimension, and their weights;
-// those of padding are 0.
-struct Neighborhood {
-    int64_t padded;
-    const double *columns, *p;
-};
-
-// K: the dimensions if they are known to the compiler, else 0. work: (3 + k + k k) vectors.
-template <int K>
-inline INLINE void loss_at(const FixedEmbedding& fixed, const Neighborhood& near, const double* y,
-                           Loss& at, double* work) {
-    const int k = K ? K : fixed.k;
-    log_potential(fixed, y, &at.value, at.gradient, at.hessian, work);
-    Wide value = {}, weight = {}, known[K ? K + K * K : 1];
-    Wide* const first = K ? known : reinterpret_cast<Wide*>(work);
-    Wide* const second = first + k;
-    for (int m = 0; m < k + k * k; m++) first[m] = Wide{};
-    for (int64_t j = 0; j < near.padded; j += W<double>) {
-        const auto gap = [&](int c)
-                             INLINE { return y[c] - load(near.columns + c * near.padded + j); };
-        const Wide p = load(near.p + j);
-        Wide s = {};
-#pragma GCC unroll 3
-        for (int c = 0; c < k; c++) s += gap(c) * gap(c);
-        const Wide w = fixed.heavy ? 1.0 / (1.0 + s) : spread(1.0), pw = p * w;
-        value += p * (fixed.heavy ? log(1.0 + s) : s);
-        weight += pw;
-#pragma GCC unroll 3
-        for (int a = 0; a < k; a++) {
-            const Wide force = pw * gap(a), second_force = force * w;
-            first[a] += force;
-            if (fixed.heavy)
-#pragma GCC unroll 3
-                for (int b = 0; b <= a; b++) second[a * k + b] += second_force * gap(b);
-        }
-    }
-    at.value += total_of<double>(value);
-    at.curvature = 2 * total_of<double>(weight);
-    for (int a = 0; a < k; a++) {
-        at.gradient[a] += 2 * total_of<double>(first[a]);
-        at.hessian[a * k + a] += at.curvature;
-        for (int b = 0; b <= a && fixed.heavy; b++) {
-            const double h = at.hessian[a * k + b] - 4 * total_of<double>(second[a * k + b]);
-            at.hessian[a * k + b] = at.hessian[b * k + a] = h;
-        }
-    }
-}
-
 // L L' = A - shift I in the lower triangle of L; false if that is not positive definite.
 inline bool cholesky(const double* A, int k, double shift, double* L) {
     for (int i = 0; i < k; i++)
@@ -193,42 +14,6 @@ inline bool cholesky(const double* A, int k, double shift, double* L) {
             }
         }
     return true;
-}
-
-double weighted_median(double* x, const double* w, int64_t count, double share) {
-    constexpr int L = W<double>, SOME = 4;
-    const int64_t padded = (count + SOME * L - 1) / (SOME * L) * (SOME * L);
-    double most = x[0];
-    for (int64_t i = 1; i < count; i++) most = x[i] > most ? x[i] : most;
-    for (int64_t i = count; i < padded; i++) x[i] = most;
-    Wide found = spread(most);
-    for (int64_t i = 0; i < padded; i += SOME * L) {
-        Wide value[SOME], below[SOME] = {};
-        for (int v = 0; v < SOME; v++) value[v] = load(x + i + v * L);
-        for (int64_t j = 0; j < count; j++)
-#pragma GCC unroll 4
-            for (int v = 0; v < SOME; v++)
-                below[v] += spread(x[j]) <= value[v] ? spread(w[j]) : Wide{};
-        for (int v = 0; v < SOME; v++) found = below[v] >= share ? smaller(found, value[v]) : found;
-    }
-    for (int l = 0; l < L; l++) most = found[l] < most ? found[l] : most;
-    return most;
-}
-
-// The attractive part of the loss, for heavy tails.
-template <int K>
-inline INLINE double attraction_at(const Neighborhood& near, int k, const double* y) {
-    Wide value = {};
-    for (int64_t j = 0; j < near.padded; j += W<double>) {
-        Wide s = {};
-#pragma GCC unroll 3
-        for (int c = 0; c < (K ? K : k); c++) {
-            const Wide gap = y[c] - load(near.columns + c * near.padded + j);
-            s += gap * gap;
-        }
-        value += load(near.p + j) * log(1.0 + s);
-    }
-    return total_of<double>(value);
 }
 
 // From y to the one of the heaviest neighbors where the attraction is clearly lower, if there is
@@ -262,7 +47,7 @@ inline INLINE void choose_start(const Neighborhood& near, int64_t count, int k, 
 template <int K>
 void optimize_new_point_in(const FixedEmbedding& fixed, const int32_t* near, const double* p,
                            int64_t count, double* y, double* work) {
-    constexpr double ROUNDING = 1e-13;
+    constexpr double VALUE_TOLERANCE = 1e-13;
     const int k = K ? K : fixed.k;
     const auto next = [&](int64_t size) {
         double* const part = work;
@@ -300,7 +85,7 @@ void optimize_new_point_in(const FixedEmbedding& fixed, const int32_t* near, con
         for (int c = 0; c < k; c++) length += step[c] * step[c];
         length = __builtin_sqrt(length);
         const double size = here.value < 0 ? -here.value : here.value;
-        const double bar = here.value + ROUNDING * (size > 1 ? size : 1);
+        const double bar = here.value + VALUE_TOLERANCE * (size > 1 ? size : 1);
         double share = length > 1 ? 1 / length : 1, moved = 0;
         for (double halves = 1;; halves /= 2) {
             if (!(halves > 1e-6)) return;

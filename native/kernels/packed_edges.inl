@@ -29,14 +29,15 @@ inline INLINE Vec<float> load_weights(const uint16_t* p) {
 template <int K>
 inline INLINE void attract_in(const float* y, int64_t first, int64_t last, const int64_t* indptr,
                               const PackedEdges* edges, const float* unit, float scale, float* f) {
-    constexpr int L = W<float>, AHEAD = 4096 / sizeof(PackedEdges), WIDTH = K == 3 ? 4 : K;
+    constexpr int L = W<float>, PREFETCH_DISTANCE = 4096 / sizeof(PackedEdges),
+                  WIDTH = K == 3 ? 4 : K;
     constexpr auto lanes = std::make_index_sequence<L>();
     for (int64_t i = first; i < last; i++, f += WIDTH) {
         const float* const me = y + WIDTH * i;
         Vec<float> sum[K] = {};
         for (const PackedEdges* t = edges + indptr[i]; t < edges + indptr[i + 1]; t++) {
-            __builtin_prefetch(reinterpret_cast<const char*>(t + AHEAD));
-            __builtin_prefetch(reinterpret_cast<const char*>(t + AHEAD) + 64);
+            __builtin_prefetch(reinterpret_cast<const char*>(t + PREFETCH_DISTANCE));
+            __builtin_prefetch(reinterpret_cast<const char*>(t + PREFETCH_DISTANCE) + 64);
             alignas(64) float near[WIDTH * PackedEdges::COUNT];
             for (int j = 0; j < PackedEdges::COUNT; j++)
                 __builtin_memcpy(near + WIDTH * j, y + WIDTH * int64_t(t->ends[j]),
@@ -84,7 +85,7 @@ void attract(const float* y, int k, int64_t first, int64_t last, const int64_t* 
 template <int K>
 inline INLINE double similarity_sum_in(const float* y, int64_t stride, int64_t n, int64_t i,
                                        int count) {
-    constexpr int L = W<float>, SOME = 64;
+    constexpr int L = W<float>, VECTORS_PER_SUM = 64;
     const int64_t padded = (n + L - 1) / L * L;
     double sum = 0;
     for (int64_t me = i; me < i + count; me++) {
@@ -101,7 +102,7 @@ inline INLINE double similarity_sum_in(const float* y, int64_t stride, int64_t n
         sum += double(head);
         while (j < n) {
             Vec<float> part = {};
-            const int64_t end = j + SOME * L < padded ? j + SOME * L : padded;
+            const int64_t end = j + VECTORS_PER_SUM * L < padded ? j + VECTORS_PER_SUM * L : padded;
             for (; j < end; j += L) {
                 Vec<float> square = spread(1.0f);
                 for (int c = 0; c < K; c++) {

@@ -12,10 +12,10 @@ struct PatchWorkspace {
     PatchWorkspace(int p, int64_t d, double* memory)
         : size(p),
           cols(d),
-          ld(round_up(d, EIGHT)),
-          ldp(round_up(p, EIGHT)),
+          ld(round_up(d, ALIGNMENT)),
+          ldp(round_up(p, ALIGNMENT)),
           small(p < d ? p : int(d)),
-          lds(round_up(small, EIGHT)) {
+          lds(round_up(small, ALIGNMENT)) {
         const auto take = [&](int64_t count) { return memory += count, memory - count; };
         rows = take(p * ld);
         gram = take(ldp * ldp);
@@ -59,17 +59,17 @@ inline void center_rows(PatchWorkspace& b) {
 
 // Products of all pairs of rows, four at a time: one sum alone would wait for each addition.
 inline void row_products(PatchWorkspace& b) {
-    constexpr int FOUR = 4;
+    constexpr int ROWS_AT_ONCE = 4;
     clear(b.gram, b.size * b.ldp);
     for (int i = 0; i < b.size; i++)
-        for (int j = 0; j <= i; j += FOUR) {
-            const double *row = b.rows + i * b.ld, *other[FOUR];
-            for (int l = 0; l < FOUR; l++) other[l] = b.rows + least(j + l, i) * b.ld;
-            Wide sum[FOUR] = {};
+        for (int j = 0; j <= i; j += ROWS_AT_ONCE) {
+            const double *row = b.rows + i * b.ld, *other[ROWS_AT_ONCE];
+            for (int l = 0; l < ROWS_AT_ONCE; l++) other[l] = b.rows + least(j + l, i) * b.ld;
+            Wide sum[ROWS_AT_ONCE] = {};
             for (int64_t c = 0; c < b.ld; c += W<double>)
 #pragma GCC unroll 4
-                for (int l = 0; l < FOUR; l++) sum[l] += load(row + c) * load(other[l] + c);
-            for (int l = 0; l < FOUR && j + l <= i; l++)
+                for (int l = 0; l < ROWS_AT_ONCE; l++) sum[l] += load(row + c) * load(other[l] + c);
+            for (int l = 0; l < ROWS_AT_ONCE && j + l <= i; l++)
                 b.gram[i * b.ldp + j + l] = b.gram[(j + l) * b.ldp + i] = total_of<double>(sum[l]);
         }
 }
@@ -86,7 +86,7 @@ inline void gram_matrix(PatchWorkspace& b) {
 // Eigenvalues of the n x n matrix in `gram`, largest first and not below 0; rows of `vectors` (if
 // wanted) are the eigenvectors. Returns how many are more than rounding.
 inline int spectrum(PatchWorkspace& b, int n, int64_t ld, bool with_vectors) {
-    constexpr double ROUNDING = 1e-13;
+    constexpr double RANK_TOLERANCE = 1e-13;
     double* const Qt = with_vectors ? b.vectors : nullptr;
     tridiagonalize(b.gram, n, ld, b.values, b.off, Qt, b.spare);
     tridiagonal_eigenvalues(b.values, b.off, n, Qt, ld);
@@ -105,7 +105,7 @@ inline int spectrum(PatchWorkspace& b, int n, int64_t ld, bool with_vectors) {
             }
     }
     int rank = 0;
-    while (rank < n && b.values[rank] > ROUNDING * b.values[0]) rank++;
+    while (rank < n && b.values[rank] > RANK_TOLERANCE * b.values[0]) rank++;
     return rank;
 }
 

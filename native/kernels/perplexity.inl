@@ -5,7 +5,7 @@
 // is followed by a bisection, because Newton steps inside a bracket cycle on some rows.
 double perplexity(const double* squares, int64_t count, double target, double* gaps,
                   double* present, double* p) {
-    constexpr double CLOSE = 1e-12, FAR = 700;
+    constexpr double TOLERANCE = 1e-12, MAX_LOG_BETA = 700;
     const int64_t padded = (count + W<double> - 1) / W<double> * W<double>;
     double least = squares[0], scale = 0;
     for (int64_t j = 1; j < count; j++) least = squares[j] < least ? squares[j] : least;
@@ -20,7 +20,8 @@ double perplexity(const double* squares, int64_t count, double target, double* g
         return 0;
     }
     for (int64_t j = 0; j < count; j++) gaps[j] /= scale;
-    double x = 0, low = -FAR, high = FAR, last = __builtin_inf(), sum = 1, beta = 1;
+    double x = 0, low = -MAX_LOG_BETA, high = MAX_LOG_BETA, last = __builtin_inf(), sum = 1,
+           beta = 1;
     for (int it = 0; it < 200; it++) {
         beta = exp<double>(spread(x))[0];
         Wide s = {}, sd = {}, sdd = {};
@@ -35,16 +36,16 @@ double perplexity(const double* squares, int64_t count, double target, double* g
         const double mean = total_of<double>(sd) / sum;
         const double excess = log(spread(sum))[0] + beta * mean - target;
         const double error = excess < 0 ? -excess : excess;
-        if (error <= CLOSE || high - low < CLOSE) break;
+        if (error <= TOLERANCE || high - low < TOLERANCE) break;
         (excess > 0 ? low : high) = x;
         const double slope = beta * beta * (total_of<double>(sdd) / sum - mean * mean);
         double next = slope > 0 ? x + excess / slope : excess > 0 ? x + 2 : x - 2;
         next = next < x - 2 ? x - 2 : next > x + 2 ? x + 2 : next;
         if (!(low < next && next < high && error < 0.5 * last)) {
-            if (high == FAR)
-                next = x + 1 < FAR ? x + 1 : FAR;
-            else if (low == -FAR)
-                next = x - 1 > -FAR ? x - 1 : -FAR;
+            if (high == MAX_LOG_BETA)
+                next = x + 1 < MAX_LOG_BETA ? x + 1 : MAX_LOG_BETA;
+            else if (low == -MAX_LOG_BETA)
+                next = x - 1 > -MAX_LOG_BETA ? x - 1 : -MAX_LOG_BETA;
             else
                 next = 0.5 * (low + high);
         }

@@ -84,7 +84,7 @@ void hadamard(const T* x, int64_t stride, int rows, int64_t cols, const T* signs
     }
 }
 
-// A cache line of rows side by side: feature k of all rows is one line, so a nonzero of C is one
+// A cache line of rows transposed: feature k of all rows is one line, so a nonzero of C is one
 // multiply-add for all.
 template <class T>
 void sparse_project(const T* x, int64_t stride, int rows, int64_t cols, const int64_t* indptr,

@@ -69,7 +69,7 @@ struct CenteredStored : Centered<T> {  // the low part comes multiplied by scale
     }
 };
 
-// Features summed in T (in W lanes) before they go to float64: v's share (16 KB) stays in L1.
+// Features summed in T (in W lanes) before they go to float64: their part of v (16 KB) stays in L1.
 constexpr int SUM_COLUMNS = 512;
 
 // z[r N + c] += x_r . v_c over features k .. k + count, for R rows; squares[r] += |x_r|^2 for

@@ -44,14 +44,15 @@ Stress sum_over_blocks(Matrix<double> moved, int64_t ld, Job& job, F&& work) {
         work(first, last, worker, part, found);
         sums[size_t(b)] = {found[0], found[1], found[2]};
     });
-    constexpr int64_t SOME = 256;  // rows whose sums are added together, in the order of blocks
+    constexpr int64_t ROWS_PER_GROUP =
+        256;  // rows whose sums are added together, in the order of blocks
     job.parallel(
-        ceil_div(n, SOME),
+        ceil_div(n, ROWS_PER_GROUP),
         [&](int64_t group, int) {
-            const int64_t begin = group * SOME, end = std::min(n, begin + SOME);
-            double sum[SOME];
+            const int64_t begin = group * ROWS_PER_GROUP, end = std::min(n, begin + ROWS_PER_GROUP);
+            double sum[ROWS_PER_GROUP];
             for (int64_t c = 0; c < k; c++) {
-                std::fill_n(sum, SOME, 0.0);
+                std::fill_n(sum, ROWS_PER_GROUP, 0.0);
                 for (int64_t b = 0; b < blocks && edges[size_t(b)] < end; b++) {
                     const int64_t from = std::max(begin, edges[size_t(b)]);
                     const double* const part = &parts[b * width + c * ld];

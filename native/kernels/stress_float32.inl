@@ -18,7 +18,7 @@ inline INLINE Vec<float> inverse_root(Vec<float> v) {
 template <int K, int R>
 inline INLINE void mutual_sums(const float* t, int64_t stride, float scale, int64_t i, int64_t n,
                                const float* y, int64_t ld, double* moved, Wide* sums) {
-    constexpr int L = W<float>, SOME = 16;
+    constexpr int L = W<float>, VECTORS_PER_SUM = 16;
     typedef typename Simd<float>::I Lanes;
     Lanes lane;
     for (int l = 0; l < L; l++) lane[l] = l;
@@ -27,7 +27,7 @@ inline INLINE void mutual_sums(const float* t, int64_t stride, float scale, int6
     Vec<float> sum[R][K], stress, size, cross;
     const auto part = [&]<bool WHOLE>(int64_t j, std::bool_constant<WHOLE>) INLINE {
         const int64_t left = WHOLE ? L : n - j;
-        const bool first = !WHOLE && j == i + 1;  // where a row meets itself
+        const bool first = !WHOLE && j == i + 1;  // where a row is paired with itself
         Vec<float> other_high[K], other_low[K], others[K] = {};
 #pragma GCC unroll 4
         for (int c = 0; c < K; c++) {
@@ -74,7 +74,7 @@ inline INLINE void mutual_sums(const float* t, int64_t stride, float scale, int6
 #pragma GCC unroll 8
         for (int r = 0; r < R; r++)
             for (int c = 0; c < K; c++) sum[r][c] = Vec<float>{};
-        const int64_t end = j + SOME * L;
+        const int64_t end = j + VECTORS_PER_SUM * L;
         if (j == i + 1) {
             part(j, std::false_type());
             j += L;

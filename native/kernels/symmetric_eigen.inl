@@ -1,18 +1,18 @@
 // Padded float64 vectors, and the eigenproblem of a small dense symmetric matrix.
 
-constexpr int64_t EIGHT = 8;  // rows of scratch memory are whole cache lines
+constexpr int64_t ALIGNMENT = 8;  // entries: rows of scratch memory are whole cache lines
 
 inline double root(double x) { return __builtin_sqrt(x); }
 
-// Of padded vectors: `size` is a multiple of EIGHT.
+// Of padded vectors: `size` is a multiple of ALIGNMENT.
 inline INLINE double dot(const double* a, const double* b, int64_t size) {
-    Wide sum[EIGHT / W<double>] = {};
-    for (int64_t i = 0; i < size; i += EIGHT)
+    Wide sum[ALIGNMENT / W<double>] = {};
+    for (int64_t i = 0; i < size; i += ALIGNMENT)
 #pragma GCC unroll 4
-        for (int v = 0; v < EIGHT / W<double>; v++)
+        for (int v = 0; v < ALIGNMENT / W<double>; v++)
             sum[v] += load(a + i + v * W<double>) * load(b + i + v * W<double>);
 #pragma GCC unroll 4
-    for (int v = 1; v < EIGHT / W<double>; v++) sum[0] += sum[v];
+    for (int v = 1; v < ALIGNMENT / W<double>; v++) sum[0] += sum[v];
     return total_of<double>(sum[0]);
 }
 inline INLINE void add(double factor, const double* a, double* to, int64_t size) {
@@ -35,7 +35,7 @@ inline void tridiagonalize(double* A, int n, int64_t ld, double* diagonal, doubl
         double* const v = A + j * ld;  // row j = column j: zero it beyond the off-diagonal
         diagonal[j] = v[j];
         if (j + 1 == n) break;
-        const int64_t from = (j + 1) / EIGHT * EIGHT;
+        const int64_t from = (j + 1) / ALIGNMENT * ALIGNMENT;
         for (int64_t i = from; i <= j; i++) v[i] = 0;
         const double length = root(dot(v + from, v + from, ld - from));
         const double first = v[j + 1], alpha = first > 0 ? -length : length;
@@ -61,7 +61,7 @@ inline void tridiagonalize(double* A, int n, int64_t ld, double* diagonal, doubl
     for (int i = 0; i < n; i++) Qt[i * ld + i] = 1;
     for (int j = n - 2; j >= 0; j--) {
         const double* const v = A + j * ld;
-        const int64_t from = (j + 1) / EIGHT * EIGHT;
+        const int64_t from = (j + 1) / ALIGNMENT * ALIGNMENT;
         for (int i = j + 1; i < n; i++) {
             double* const q = Qt + i * ld + from;
             add(-dot(q, v + from, ld - from), v + from, q, ld - from);

@@ -78,7 +78,7 @@ inline void plain_forces(const CircleGraph& graph, const Data<double>& Y, Simila
         }
 }
 
-// The forces of a fresh descent, side by side, on one, two and five threads.
+// The attractive, then the repulsive forces of a new descent, on one, two and five threads.
 inline Data<double> forces_of(const CircleGraph& graph, const Data<double>& Y, Similarity kernel,
                               Repulsion repulsion) {
     return on_any_threads([&](Job& job) {

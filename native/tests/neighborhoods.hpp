@@ -27,7 +27,7 @@ double gap(const Data<T>& X, int64_t i, int64_t j) {
     for (int64_t c = 0; c < X.cols; c++) sum += (X(i, c) - X(j, c)) * (X(i, c) - X(j, c));
     return std::sqrt(sum);
 }
-// The k rows nearest to row i, itself first if asked for.
+// The k rows nearest to row i, itself first if `itself`.
 template <class T>
 std::vector<int32_t> nearest(const Data<T>& X, int64_t i, int k, bool itself) {
     std::vector<int32_t> order(size_t(X.rows));

@@ -65,7 +65,8 @@ TEST(new_points_are_stationary) {
         }
 }
 
-// Half of the weight lies up to the median, in lists of any length, with equal weights too.
+// The values up to the median have half of the weight, in lists of any length, with equal weights
+// too.
 TEST(new_points_start_from_weighted_medians) {
     const int64_t n = 1500, k = 2;
     const Data<double> Y = spread_out(n, k, 2);

@@ -88,7 +88,8 @@ TEST(guttman_is_the_sum_over_pairs) {
 TEST(many_float32_disparities_are_summed_in_float64) {
     for (int64_t k : {1, 2, 3}) check_guttman<float>(1013, k, false, 1e-7);
     for (double size : {1e-25, 1e25}) check_guttman<float>(1013, 2, false, 1e-7, size);
-    // Where float32 has no room for squares, and for what it does not do, float64 is used.
+    // Where squares are out of the range of float32, and in cases without a float32 kernel, float64
+    // is used.
     check_guttman<float>(1013, 2, false, 1e-11, 1, 1e30);
     check_guttman<float>(1013, 2, false, 1e-11, 1e33, 1e-3);
     check_guttman<float>(1013, 4, false);

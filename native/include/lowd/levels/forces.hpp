@@ -1,5 +1,5 @@
 // Table of kernels of t-SNE and SNE that sum over pairs; see perplexity.inl, forces.inl,
-// all_pairs.inl, packed_edges.inl and new_points.inl.
+// all_pairs.inl, packed_edges.inl, weighted_median.inl and new_points.inl.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,7 @@ static constexpr int tail_width(int columns) { return columns <= 2 ? 2 : columns
 
 template <class T>
 struct LinearKernels {
-    // How many of k columns `project` wants in `tail` instead of in panels.
+    // How many of k columns `project` reads from `tail` instead of from panels.
     int (*tail_columns)(int64_t k);
     // out = (x - shift) W + bias for at most PROJECT_ROWS rows; panels (p, cols, PANEL), or null to
     // read W itself; tail (groups, ld / LINE, tail_width, LINE). scratch: project_scratch(panelled

@@ -1,5 +1,5 @@
-// Table of kernels of the neighbor search: what one CPU level offers to neighbors.cpp; see
-// neighbors.inl.
+// Table of kernels of the neighbor search: see neighbors.inl, insert_sorted.inl and
+// distances.inl.
 #pragma once
 
 #include <cstdint>
