@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import ApproximationWarning, warn
+from ..errors import ApproximationWarning, ParameterError, warn
 from .parameters import refuse_unused
 
 if TYPE_CHECKING:
@@ -32,6 +32,18 @@ class Ignored:
     def check(self, model: Reducer) -> None:
         if self.when(model):
             refuse_unused(model, self.names, self.why.format(model=model))
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Parameters that contradict each other, and what to do instead."""
+
+    message: str
+    when: Callable[[Any], bool]
+
+    def check(self, model: Reducer) -> None:
+        if self.when(model):
+            raise ParameterError(self.message)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from ..input import blocks
 from ..input.ranges import SAFE, extreme_rows
 from ..input.validation import Data, Kind, check_finite, validate, validate_embedding
 from . import callbacks, memory
-from .declarations import Ignored, LandmarkPolicy, MemoryPart, Sizes
+from .declarations import Conflict, Ignored, LandmarkPolicy, MemoryPart, Sizes
 from .fit import Context, Fit, Map
 from .parameters import AtLeast, Jobs, check_params, checks, domains
 
@@ -63,6 +63,8 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     #: Parameters that would do nothing, and when; setting one is an error.
     ignored: ClassVar[tuple[Ignored, ...]] = ()
+    #: Parameters that contradict each other.
+    conflicts: ClassVar[tuple[Conflict, ...]] = ()
     #: Bytes of each large array of a fit, beside the input.
     memory_parts: ClassVar[Mapping[str, MemoryPart]] = {}
     #: What `n_landmarks` does, for methods that have it.
@@ -210,8 +212,10 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         width of earlier batches, which the new one must then have.
         """
         check_params(self)
-        for rule in self.ignored:
-            rule.check(self)
+        for ignored in self.ignored:
+            ignored.check(self)
+        for conflict in self.conflicts:
+            conflict.check(self)
         ops = resolve(self.backend, self.n_jobs)
         seed = self._seed()
         listener = callbacks.listener(self)

@@ -84,12 +84,14 @@ class GraphMethod(Reducer):
 
     def _fit(self, data: Data, ctx: Context, neighbors: Any = None) -> Fit:
         near = self._neighborhoods(data, ctx, neighbors)
-        return self._extend(self._embed(self._graph(near, ctx), near, ctx), data, near, ctx)
+        return self._extend(
+            self._embed(self._graph(near, ctx), near, ctx), data, near.landmarks, ctx
+        )
 
     def _neighborhoods(self, data: Data, ctx: Context, neighbors: Any = None) -> Neighborhoods:
         """Distances between the rows that are fitted, and their neighbors if they are given."""
-        k, radius = getattr(self, "n_neighbors", None), getattr(self, "radius", None)
-        k = None if radius is not None else k
+        radius = getattr(self, "radius", None)
+        k = None if radius is not None else self.n_neighbors
         if issparse(data.items) and self._kind() == "distances":
             if neighbors is not None:
                 raise UnsupportedError("a sparse precomputed graph is the neighbor graph itself.")
@@ -105,8 +107,14 @@ class GraphMethod(Reducer):
             return Neighborhoods(base, data.items, graph.n_neighbors, None, graph.edges())
         landmarks = self._draw_landmarks(n, ctx)
         if landmarks is not None:
-            base = base.take(landmarks)
+            base, n = base.take(landmarks), len(landmarks)
+        k = None if radius is not None else self._count_neighbors(n)
         return Neighborhoods(base, data.items, k, radius, None, landmarks)
+
+    def _count_neighbors(self, n: int) -> int | None:  # noqa: ARG002 - n rows may decide
+        """Neighbors of each of n rows; None where all pairs count."""
+        count: int | None = self.n_neighbors
+        return count
 
     def _distances(self, data: Data) -> DistanceRelation:
         return distances_of(data, self.metric, self.metric_params)
@@ -134,17 +142,19 @@ class GraphMethod(Reducer):
             warn_of_short_circuits(graph, self.n_components)
         return graph
 
-    def _extend(self, fit: Fit, data: Data, near: Neighborhoods, ctx: Context) -> Fit:
+    def _extend(
+        self, fit: Fit, data: Data, landmarks: NDArray[np.int64] | None, ctx: Context
+    ) -> Fit:
         """Diagnose the axes; where only landmarks were fitted, map all rows."""
         columns = fit.report.get(self.localized_axes_of, fit.embedding)
         assert columns is not None
         if "participation" not in fit.report:
             ratio = warn_of_localized_axes(columns, connecting_parameter(self))
             fit = fit.with_report(participation=ratio)
-        if near.landmarks is None:
+        if landmarks is None:
             return fit
         mapped = fit.map(data.items, ctx.ops)
-        return fit._replace(embedding=mapped).with_report(landmarks=near.landmarks)
+        return fit._replace(embedding=mapped).with_report(landmarks=landmarks)
 
     # -- transform ------------------------------------------------------------------------------
 

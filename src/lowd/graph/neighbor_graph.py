@@ -35,6 +35,7 @@ class ConnectedGraph(NamedTuple):
     recall: float
     components: NDArray[np.int64]  # label per point, by size: 0 is the largest
     bridges: NDArray[np.int64]  # pairs of points
+    unbridged: csr_array  # the edges without bridges
 
     @property
     def n_points(self) -> int:
@@ -151,7 +152,7 @@ def connect(
     edges, bridges = points.edges, np.empty((0, 2), np.int64)
     if components.max(initial=0) > 0:
         edges, bridges = join_components(points, components, k, radius, ops, on_disconnected)
-    return ConnectedGraph(*points._replace(edges=edges), components, bridges)
+    return ConnectedGraph(*points._replace(edges=edges), components, bridges, points.edges)
 
 
 def symmetrize_edges(edges: csr_array) -> csr_array:

@@ -14,8 +14,8 @@ from ..backends.protocol import Array, Backend, Float64, Neighbors
 from ..distances.protocol import DistanceRelation
 from ..errors import DataError
 from ..graph.components import OnDisconnected, connect_components, describe_sizes, rank_by_size
-from ..graph.duplicates import DistinctPoints, merge_duplicates
-from ..graph.neighbor_graph import ConnectedGraph, connect, find_distinct
+from ..graph.duplicates import DistinctPoints
+from ..graph.neighbor_graph import ConnectedGraph, find_distinct
 from ..graph.search import count_points, find_neighbors
 from .affinities import Affinities, AffinityMatrix, PrecomputedAffinities
 from .bandwidth import CURVE_NEIGHBOR, SCALE_NEIGHBOR, EdgeLengths, estimate_scale
@@ -52,40 +52,30 @@ class AffinityGraph(NamedTuple):
 
 
 def build_neighbor_affinities(
-    base: DistanceRelation,
+    graph: ConnectedGraph,
     k: int | None,
     radius: float | None,
     sigma: float | None,
-    ops: Backend,
-    on_disconnected: OnDisconnected,
     *,
     binary: bool = False,
     self_loops: bool = False,
     local_scale: bool = False,
-    given: csr_array | None = None,
 ) -> AffinityGraph:
-    """Affinities between neighbors in space, or in a given graph.
+    """Affinities of the edges of a neighbor graph: heat kernel exp(-d²/2σ²), or 1.
 
     σ is the median distance to the last neighbor, or (`local_scale`) that of `bandwidth`.
     """
-    if given is not None:
-        points = merge_duplicates(base, given)
-    else:
-        points = find_distinct(base, k, radius, ops, include_ties=True)
+    edges = graph.unbridged
     if sigma is None and not binary:
-        local = local_scale and k
-        sigma = _local_scale(points.edges, k) if local else _scale(points.edges, k, radius)
-    single = len(points.first_row) == 1
-    radii = None if k is None or single else _kth_distances(points.edges, k)
-    graph = _single_point(points) if single else connect(points, k, radius, ops, on_disconnected)
-    relation = Affinities(points.base, None if binary else sigma, k, radii, radius)
-    W = csr_array((1, 1)) if single else _edge_affinities(graph, relation)
+        sigma = _local_scale(edges, k) if local_scale and k else _scale(edges, k, radius)
+    radii = None if k is None or graph.n_points == 1 else _kth_distances(edges, k)
+    relation = Affinities(graph.base, None if binary else sigma, k, radii, radius)
+    W = _edge_affinities(graph, relation)
     W = csr_array(W + eye_array(W.shape[0])) if self_loops else W
     report = {**graph.report, "sigma": sigma}
     if radii is not None:
         report["neighbor_radii"] = radii[graph.point_of_row]
-    relation = replace(relation, W=W)
-    lengths = EdgeLengths.of(graph.edges)
+    relation, lengths = replace(relation, W=W), EdgeLengths.of(graph.edges)
     return AffinityGraph(relation, graph.point_of_row, graph.counts, report, lengths)
 
 
@@ -118,7 +108,8 @@ def build_full_affinities(
         a, b = bridges.T
         W[a, b] = W[b, a] = np.maximum(W[a, b], MIN_BRIDGE_AFFINITY)
     np.fill_diagonal(W, 1.0 if self_loops else 0.0)
-    report = {**ConnectedGraph(*points, components, bridges).report, "sigma": sigma}
+    graph = ConnectedGraph(*points, components, bridges, points.edges)
+    report = {**graph.report, "sigma": sigma}
     relation, lengths = replace(relation, W=W), EdgeLengths.of(D)
     return AffinityGraph(relation, points.point_of_row, points.counts, report, lengths)
 
@@ -176,7 +167,8 @@ def _kth_distances(edges: csr_array, k: int) -> Float64:
 
 def _single_point(points: DistinctPoints) -> ConnectedGraph:
     """The graph of one point."""
-    return ConnectedGraph(*points, np.zeros(1, np.int64), np.empty((0, 2), np.int64))
+    no_bridges = np.empty((0, 2), np.int64)
+    return ConnectedGraph(*points, np.zeros(1, np.int64), no_bridges, points.edges)
 
 
 def _edge_affinities(graph: ConnectedGraph, relation: Affinities) -> csr_array:

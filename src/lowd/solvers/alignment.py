@@ -71,7 +71,7 @@ class LocallyLinearMethod(GraphMethod):
         else:
             self._check_sizes(len(X), X.shape[1], near.n_neighbors)
             fit = self._embed(self._graph(near, ctx), near, ctx)
-        return self._extend(fit, data, near, ctx)
+        return self._extend(fit, data, near.landmarks, ctx)
 
     def _neighborhoods(self, data: Data, ctx: Context, neighbors: Any = None) -> Neighborhoods:
         near = super()._neighborhoods(data, ctx, neighbors)

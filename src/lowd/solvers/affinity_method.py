@@ -1,0 +1,92 @@
+"""What Laplacian eigenmaps and diffusion maps share: an affinity graph of any input."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from ..core.declarations import LandmarkPolicy
+from ..core.estimator import reducer
+from ..core.fit import Context, Fit
+from ..core.graph_method import GraphMethod
+from ..core.parameters import Count, Metric, Positive, Seed, check_count
+from ..errors import ParameterError
+from ..graph.components import OnDisconnected
+from ..input.validation import Data
+from ..relations.affinity_graph import (
+    AffinityGraph,
+    build_full_affinities,
+    build_neighbor_affinities,
+    build_precomputed_affinities,
+)
+from .laplacian import walk_memory
+
+# Metrics whose neighbors are searched by an index, without blocks of all distances.
+INDEXED_METRICS = ("euclidean", "cosine", "correlation")
+# How many rows are within a radius is not known beforehand; memory is estimated for so many.
+ASSUMED_NEIGHBORS_IN_RADIUS = 250
+
+
+@reducer
+class AffinityMethod(GraphMethod):
+    """Base of Laplacian eigenmaps and diffusion maps: eigenvectors of an affinity graph.
+
+    The graph is that of `n_neighbors` or `radius`, of all pairs where there is neither, of
+    `neighbors=`, or precomputed.
+    """
+
+    n_components: Count = 2
+    n_neighbors: Count | None = None
+    sigma: Positive | None = None
+    metric: Metric = "euclidean"
+    metric_params: dict[str, Any] | None = None
+    n_landmarks: Count | None = None
+    on_disconnected: OnDisconnected = "join"
+    random_state: Seed = None
+
+    landmark_policy = LandmarkPolicy(2000, 20)
+    #: Is σ chosen from the nearest neighbors, rather than from the last ones?
+    has_local_scale: ClassVar[bool] = False
+
+    def _embed_affinities(self, graph: AffinityGraph, ctx: Context) -> Fit:
+        """The embedding of the rows of an affinity graph."""
+        raise NotImplementedError
+
+    def _has_self_loops(self) -> bool:
+        return True
+
+    def _fit(self, data: Data, ctx: Context, neighbors: Any = None) -> Fit:
+        n = data.shape[0]
+        if self._count_landmarks(n) is None:
+            check_count(self.n_components, max(n - 1, 1), f"n_samples={n} less the constant")
+        if self._kind() == "affinity":
+            if neighbors is not None:
+                raise ParameterError("neighbors= would be ignored: the affinities are precomputed.")
+            landmarks = self._draw_landmarks(n, ctx)
+            graph = build_precomputed_affinities(data.items, landmarks)
+        else:
+            near = self._neighborhoods(data, ctx, neighbors)
+            landmarks, loops = near.landmarks, self._has_self_loops()
+            if near.n_neighbors is None and near.radius is None:
+                policy: OnDisconnected = self.on_disconnected
+                graph = build_full_affinities(
+                    near.base, self.sigma, ctx.ops, policy, self_loops=loops
+                )
+            else:
+                graph = build_neighbor_affinities(
+                    self._graph(near, ctx),
+                    near.n_neighbors,
+                    near.radius,
+                    self.sigma,
+                    binary=getattr(self, "affinity", None) == "binary",
+                    self_loops=loops,
+                    local_scale=self.has_local_scale,
+                )
+        return self._extend(self._embed_affinities(graph, ctx), data, landmarks, ctx)
+
+    def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
+        landmarks, radius = self._count_landmarks(n), getattr(self, "radius", None)
+        m = n if landmarks is None else min(n, landmarks)
+        indexed = self.metric in INDEXED_METRICS and radius is None
+        edges = ASSUMED_NEIGHBORS_IN_RADIUS if radius is not None else self._count_neighbors(m)
+        edges = None if self._kind() == "affinity" else edges
+        return walk_memory(n, m, d, itemsize, self.n_components, edges, indexed)
