@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from .. import random
-from ..backends.protocol import Array
+from ..backends.protocol import Array, Rows
 
 BLOCK_BYTES = 2**26  # looked at together
 
 
-def row_keys(X: Array) -> NDArray[np.uint64]:
-    """64 bits of each row of numbers: equal rows have equal keys, in float32 or float64."""
+def row_keys(X: Rows) -> NDArray[np.uint64]:
+    """64 bits of each row of numbers: equal rows have equal keys.
+
+    The type does not matter, nor whether rows are dense or sparse: a zero adds nothing.
+    """
     factors = key_factors(X.shape[1])
+    if issparse(X):
+        bits = key_bits(X.data) * factors[X.indices]
+        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(bits, dtype=np.uint64)])
+        return np.asarray(sums[X.indptr[1:]] - sums[X.indptr[:-1]])
     keys = np.empty(len(X), np.uint64)
     step = max(1, BLOCK_BYTES // (32 * X.shape[1]))
     for i in range(0, len(X), step):

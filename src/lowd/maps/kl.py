@@ -1,4 +1,4 @@
-"""The map of SNE and t-SNE: the KL divergence minimized with the training embedding fixed."""
+"""Out-of-sample map of SNE and t-SNE: KL divergence with the training embedding held fixed."""
 
 from __future__ import annotations
 
@@ -7,32 +7,35 @@ from typing import Any
 from scipy.sparse import csr_array
 
 from ..backends.protocol import Array, Backend, InterpolationGrid
+from ..relations.perplexity import ConditionalProbabilities, ProbabilityRelation
 from ..values import value
 
 
 @value
 class NeighborMap:
-    """New points come to rest among the training points of SNE or t-SNE, which stay.
+    """New points of SNE or t-SNE, optimized one by one with the training embedding held fixed.
 
-    One that falls on a training point (at distance 0) has its place.
+    One that coincides with a training point (at distance 0) has its coordinates.
     """
 
-    relation: Any  # of `relations.perplexity`
+    relation: ProbabilityRelation
     Y: Array
     kernel: str
-    field: InterpolationGrid | None
-    exaggeration: float = 1.0  # of the attraction, as among the training points
+    grid: InterpolationGrid | None  # of the repulsive forces; None: the exact sum
+    exaggeration: float = 1.0  # of the attractive forces, as among the training points
 
     def __call__(self, Q: Any, ops: Backend) -> Array:
-        return self._placed(self.relation.toward(Q, ops), ops)
+        return self._optimize(self.relation.toward(Q, ops), ops)
 
     def from_neighbors(self, Q: Any, near: csr_array, ops: Backend) -> Array:  # noqa: ARG002
-        """Places of points whose neighbors are known, nearest first."""
-        return self._placed(self.relation.from_neighbors(near, ops), ops)
+        """Coordinates of points with the given distances to neighbors, nearest first."""
+        return self._optimize(self.relation.from_neighbors(near, ops), ops)
 
-    def _placed(self, chances: Any, ops: Backend) -> Array:
-        near, p, at = chances
-        Y = ops.optimize_new_points(near, self.exaggeration * p, self.Y, self.kernel, self.field)
-        known = at >= 0
-        Y[known] = self.Y[at[known]]
+    def _optimize(self, probabilities: ConditionalProbabilities, ops: Backend) -> Array:
+        neighbors, p, training_point = probabilities
+        Y = ops.optimize_new_points(
+            neighbors, self.exaggeration * p, self.Y, self.kernel, self.grid
+        )
+        known = training_point >= 0
+        Y[known] = self.Y[training_point[known]]
         return Y

@@ -23,11 +23,7 @@ from ..graph.neighbor_graph import ConnectedGraph
 from ..input.ranges import FEW
 from ..maps.centered import CenteredMap, GeodesicMap
 from ..relations.geodesics import Geodesics, symmetrize_in_place
-from ..relations.residual_variance import (
-    MAX_SAMPLED_ROWS,
-    PATH_BLOCK_ENTRIES,
-    residual_variance,
-)
+from ..relations.residual_variance import residual_variance, residual_variance_memory
 from ..solvers.centered import centered_spectrum, formed, spectrum_memory
 from ..solvers.landmarks import candidates, farthest_points, scaled_from
 from ..solvers.preimage import mirrored
@@ -205,15 +201,13 @@ class Isomap(GraphMethod):
         given = self.metric == "precomputed"
         indexed = self.radius is None and self.metric in ("euclidean", "cosine", "correlation")
         # How many are within a radius is not known; more than a few hundred make no manifold.
-        degree = 2 * (self.n_neighbors or 5) if self.radius is None else min(n, 250)
-        sampled = min(n, MAX_SAMPLED_ROWS) * (m or n)
+        degree = 2 * (self.n_neighbors or 5) if self.radius is None else min(n, 400)
         taken = {
             "rows": 0 if given else 3 * n * d * 8,
             "neighbors": 5 * n * degree * 8 if indexed else 3 * min(2**23, n * n) * 8,
             "graph": 8 * n * degree * 12,
             "map": 8 * n * k * 8,
-            "residual variance": 6 * 8 * min(sampled, 2**20 + (m or n))
-            + min(sampled, PATH_BLOCK_ENTRIES + (m or n)) * wide,
+            "residual variance": residual_variance_memory(n, m or n, wide),
         }
         if m is None:
             held = n if formed(n, k) else n // 2 + 1  # else each pair once

@@ -18,7 +18,17 @@ from ..errors import LongWorkWarning, ParameterError, RankWarning, UnsupportedEr
 from ..graph.given import NeighborGraph, select_listed
 from ..input.validation import Data
 from ..maps.kl import NeighborMap
-from ..relations.perplexity import ALL, REACH, GivenChances, Perplexity, Picked, as_given, picked
+from ..relations.perplexity import (
+    PerplexityProbabilities,
+    PrecomputedProbabilities,
+    ProbabilityRelation,
+)
+from ..relations.perplexity_graph import (
+    MAX_FULL_POINTS,
+    NEIGHBORS_PER_PERPLEXITY,
+    PerplexityGraph,
+    find_perplexity_neighbors,
+)
 from ..solvers.centered import check_count
 from ..solvers.initialization import start_of
 from ..solvers.kl import Callback, descend, judged, phases
@@ -146,24 +156,25 @@ class TSNE(GraphMethod):
         X, n = data.items, data.shape[0]
         check_count(self.n_components, n, f"n_samples={n}")
         perplexities = self._perplexities()
+        per_row = self._kernel() == "rows"
+        relation: ProbabilityRelation
         if self.affinity == "precomputed":
-            relation: Any = GivenChances.of(X)
             base: DistanceRelation = NeighborListDistances(n)
             first = place = np.arange(n)
-            joint = as_given(X, self._kernel() == "rows", ctx.ops) if n > 1 else None
+            relation = PrecomputedProbabilities.of(X, per_row)
         else:
             base, edges, first, place, k = self._points(data, ctx, neighbors, perplexities)
-            relation = Perplexity(base, perplexities, k)
-            several, by_rows = len(first) > 1, self._kernel() == "rows"
-            joint = relation.among(edges, ctx.ops, by_rows) if several else None
-            del edges  # of a million rows they are gigabytes
+            relation = PerplexityProbabilities(base, perplexities, k, edges, per_row)
+            del edges
+        joint = relation.among(ctx.ops) if len(first) > 1 else None
+        relation = relation.freeze()  # the edges of a million rows are gigabytes
         report: dict[str, Any] = {"n_components": self.n_components, "n_distinct": len(first)}
         if len(first) < n:
             report["distinct"] = place
         if joint is None:
             warn("all rows are one point, so there is nothing to see: it is at 0.", RankWarning)
             Y = np.zeros((1, self.n_components), ctx.dtype)
-            return Fit(Y[place], NeighborMap(relation.freeze(), Y, self._kernel(), None), report)
+            return Fit(Y[place], NeighborMap(relation, Y, self._kernel(), None), report)
         start, used = start_of(self.init, X, base, joint.P, self.n_components, first, ctx)
         self._warn_of_pairs(len(first))
         forces = ctx.ops.kl_plan(joint.P, self._kernel())
@@ -175,9 +186,7 @@ class TSNE(GraphMethod):
         report |= {"init_used": used, "affinity": joint.P, "betas": joint.beta[place]}
         # With thin tails a new row's own normalizer leaves no room for exaggeration.
         pull = float(self.exaggeration) if self._kernel() == "student" else 1.0
-        where = NeighborMap(
-            relation.freeze(), Y, self._kernel(), forces.interpolation_grid(Y), pull
-        )
+        where = NeighborMap(relation, Y, self._kernel(), forces.interpolation_grid(Y), pull)
         return Fit(Y[place], where, report)
 
     @property
@@ -221,7 +230,7 @@ class TSNE(GraphMethod):
 
     def _points(
         self, data: Data, ctx: Context, neighbors: Any, perplexities: tuple[float, ...]
-    ) -> Picked:
+    ) -> PerplexityGraph:
         """The distinct rows and their neighbors, found or given."""
         X, n, k = data.items, data.shape[0], self.n_neighbors
         if issparse(X) and self.metric == "precomputed":
@@ -229,13 +238,15 @@ class TSNE(GraphMethod):
                 raise UnsupportedError("a sparse precomputed graph is the graph of neighbors.")
             ready = NeighborGraph.of(X).edges()
             ready = select_listed(ready, k, None) if k else ready
-            return picked(NeighborListDistances(n), perplexities, k, ctx.ops, ready)
+            return find_perplexity_neighbors(
+                NeighborListDistances(n), perplexities, k, ctx.ops, ready
+            )
         base = distances_of(data, self.metric, self.metric_params)
         if neighbors is None:
-            return picked(base, perplexities, k, ctx.ops, None)
+            return find_perplexity_neighbors(base, perplexities, k, ctx.ops, None)
         ready = NeighborGraph.of(neighbors, n).edges()
         ready = select_listed(ready, k, None) if k else ready
-        return picked(base, perplexities, k, ctx.ops, ready)
+        return find_perplexity_neighbors(base, perplexities, k, ctx.ops, ready)
 
     def _perplexities(self) -> tuple[float, ...]:
         """As numbers, or none; parameters that this affinity does not use are refused."""
@@ -259,7 +270,11 @@ class TSNE(GraphMethod):
 
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:  # noqa: ARG002
         most = max(self._perplexities(), default=self.n_neighbors or 30)
-        k = n if n <= ALL else min(n, self.n_neighbors or int(REACH * most) + 1)
+        k = (
+            n
+            if n <= MAX_FULL_POINTS
+            else min(n, self.n_neighbors or int(NEIGHBORS_PER_PERPLEXITY * most) + 1)
+        )
         given = "precomputed" in (self.metric, self.affinity)
         by_index = data_kind(self.metric) == "rows"
         in_space = self.n_components == 3 and self._kernel() == "student"

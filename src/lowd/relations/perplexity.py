@@ -1,265 +1,192 @@
-"""How likely a point picks another as its neighbor: the affinities of SNE and t-SNE."""
+"""Neighbor probabilities of SNE and t-SNE: conditional and joint, of a given perplexity."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from .. import random
-from ..backends.protocol import Backend, Float64, Ragged
+from ..backends.protocol import Array, Backend, Float64, Ragged
 from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
-from ..errors import DataError, ParameterError, RankWarning, UnsupportedError, warn
-from ..graph.duplicates import merge_duplicates
+from ..errors import DataError, ParameterError, UnsupportedError
 from ..graph.given import check_lists_toward, select_listed
-from ..graph.search import count_points, find_nearest, find_neighbors, to_csr
+from ..graph.search import count_points, find_nearest, to_csr
+from ..input.row_hash import row_keys
 from ..values import value
+from .protocol import NeighborRelation
 
-ALL = 500  # up to so many points every other one is a neighbor
-TINY = np.finfo(np.float64).tiny
-REACH = 3  # neighbors beyond so many perplexities pick each other with a chance of 1 % together
+TINY = np.finfo(np.float64).tiny  # the smallest probability that a logarithm is taken of
+MAX_DISTANCE = 1e150  # a distance beyond counts as this: its square is still a number
 
 
-class Chances(NamedTuple):
-    """Of each new point: the training points it may pick, and their chances.
+class ConditionalProbabilities(NamedTuple):
+    """Conditional probabilities p(j|i) of new points i over training points j, their neighbors."""
 
-    `at` is the training point that a new one falls on, else -1.
-    """
-
-    near: Ragged
+    neighbors: Ragged
     p: Float64
-    at: NDArray[np.int64]
+    training_point: NDArray[np.int64]  # that a new point coincides with, else -1
 
 
-class Joint(NamedTuple):
-    """Chances of pairs, symmetric with sum 1; the rows' β; Σ p log p over rows, if it counts."""
+class JointProbabilities(NamedTuple):
+    """Joint probabilities p_ij, symmetric with sum 1, and the rows' precisions β = 1/2σ².
+
+    SNE also needs Σ p log p of the conditional probabilities, their negative entropy.
+    """
 
     P: csr_array
     beta: Float64
-    information: float = 0.0
+    negative_entropy: float = 0.0
+
+
+ProbabilityRelation: TypeAlias = NeighborRelation[JointProbabilities, ConditionalProbabilities]
 
 
 @value
-class Perplexity:
-    """exp(-β d²) of the k nearest, β such that about `perplexities` of them count.
+class PerplexityProbabilities:
+    """Gaussian neighbor probabilities exp(-β d²) with β such that the perplexity is as given.
 
-    Of several perplexities the chances are averaged; of none all k count alike.
+    Of several perplexities the probabilities are averaged; without one all neighbors are equally
+    likely.
     """
 
-    base: DistanceRelation
+    base: DistanceRelation  # of the distinct points
     perplexities: tuple[float, ...]
-    k: int
+    n_neighbors: int
+    edges: csr_array | None = None  # of the training points, nearest first; None once frozen
+    per_row: bool = False  # the KL divergence is summed over rows (SNE), not pairs
 
-    def among(self, edges: csr_array, ops: Backend, by_rows: bool) -> Joint:
-        """Chances among the training points, whose neighbors are known."""
-        p, beta = self._chances(edges, ops)
-        rows = csr_array((p, edges.indices, edges.indptr), edges.shape)
-        return symmetric(rows, beta, ops, by_rows)
+    def among(self, ops: Backend) -> JointProbabilities:
+        assert self.edges is not None
+        p, beta = self._conditional(self.edges, ops)
+        rows = csr_array((p, self.edges.indices, self.edges.indptr), self.edges.shape)
+        return symmetrize_probabilities(rows, beta, ops, self.per_row)
 
-    def toward(self, Q: Any, ops: Backend) -> Chances:
-        if isinstance(
-            self.base, NeighborListDistances
-        ):  # its neighbors are what a new point is given by
+    def toward(self, Q: Any, ops: Backend) -> ConditionalProbabilities:
+        # In a sparse precomputed graph a new point is given by its neighbors.
+        if isinstance(self.base, NeighborListDistances):
             if self.base.count < Q.shape[1]:
                 raise UnsupportedError(
                     f"this graph of {Q.shape[1]} rows has {self.base.count} distinct ones, so the "
-                    "neighbors of new rows are not known; fit a graph without copies."
+                    "neighbors of new rows are not known; fit a graph without duplicates."
                 )
             lists = check_lists_toward(Q, *Q.shape)
             return self.from_neighbors(select_listed(lists, None, np.inf), ops)
-        near = find_nearest(self.base, Q, min(self.k, count_points(self.base, Q)), ops)
-        return self.from_neighbors(to_csr(near, count_points(self.base, Q)), ops)
+        count = count_points(self.base, Q)
+        near = find_nearest(self.base, Q, min(self.n_neighbors, count), ops)
+        return self.from_neighbors(to_csr(near, count), ops)
 
-    def from_neighbors(self, edges: csr_array, ops: Backend) -> Chances:
-        """The same for points whose neighbors are known, nearest first."""
-        starts = edges.indptr.astype(np.int64)
-        nearest_one = edges.indices[starts[:-1]].astype(np.int64)
-        at = np.where(edges.data[starts[:-1]] == 0, nearest_one, -1)
-        p, _ = self._chances(edges, ops)
-        return Chances(Ragged(starts, edges.indices.astype(np.int32)), p, at)
+    def from_neighbors(self, near: csr_array, ops: Backend) -> ConditionalProbabilities:
+        indptr = near.indptr.astype(np.int64)
+        nearest = near.indices[indptr[:-1]].astype(np.int64)
+        training_point = np.where(near.data[indptr[:-1]] == 0, nearest, -1)
+        p, _ = self._conditional(near, ops)
+        neighbors = Ragged(indptr, near.indices.astype(np.int32))
+        return ConditionalProbabilities(neighbors, p, training_point)
 
-    def freeze(self) -> Perplexity:
-        return Perplexity(self.base.freeze(), self.perplexities, self.k)
+    def freeze(self) -> PerplexityProbabilities:
+        return replace(self, base=self.base.freeze(), edges=None)
 
-    def _chances(self, edges: csr_array, ops: Backend) -> tuple[Float64, Float64]:
-        starts = edges.indptr.astype(np.int64)
+    def _conditional(self, edges: csr_array, ops: Backend) -> tuple[Float64, Float64]:
+        """Probabilities of each row's neighbors, and β of each row and perplexity."""
+        indptr = edges.indptr.astype(np.int64)
         if not self.perplexities:
-            count = np.diff(starts)
+            count = np.diff(indptr)
             return np.repeat(1 / np.maximum(count, 1), count), np.zeros((len(count), 0))
-        squares = np.minimum(edges.data, 1e150, dtype=np.float64)
+        squares = np.minimum(edges.data, MAX_DISTANCE, dtype=np.float64)
         squares *= squares
-        found = [_found(starts, squares, t, ops) for t in self.perplexities]
+        found = [_fit_perplexity(indptr, squares, target, ops) for target in self.perplexities]
         p = np.mean([one for one, _ in found], axis=0) if found[1:] else found[0][0]
         return p, np.stack([beta for _, beta in found], axis=1)
 
 
-def _found(
-    starts: NDArray[np.int64], squares: Float64, target: float, ops: Backend
-) -> tuple[Float64, Float64]:
-    """Conditional probabilities; a list shorter than the target has its length as target."""
-    p, beta = ops.conditional_probabilities(starts, squares, target)
-    counts = np.diff(starts)
-    for count in np.unique(counts[counts < target]):
-        rows = np.flatnonzero(counts == count)
-        entries = (starts[rows, None] + np.arange(count)).ravel()
-        own = np.arange(0, len(entries) + 1, count)
-        p[entries], beta[rows] = ops.conditional_probabilities(own, squares[entries], float(count))
-    return p, beta
-
-
 @value
-class GivenChances:
-    """Affinities that the caller computed, for training and for new points.
+class PrecomputedProbabilities:
+    """Probabilities from precomputed affinities, for training points and for new ones.
 
-    A training row is known by 64 bits of its affinities.
+    A training row is recognized by a hash of its affinities.
     """
 
-    keys: NDArray[np.uint64]  # in increasing order
-    rows: NDArray[np.int64]  # whose keys they are
+    keys: NDArray[np.uint64]  # hashes of the rows, in increasing order
+    rows: NDArray[np.int64]  # whose hashes they are
+    W: csr_array | Array | None = None  # among the training points; None once frozen
+    per_row: bool = False  # as of PerplexityProbabilities
 
     @classmethod
-    def of(cls, W: Any) -> GivenChances:
-        keys = _keys(csr_array(W, dtype=np.float64))
+    def of(cls, W: csr_array | Array, per_row: bool) -> PrecomputedProbabilities:
+        keys = row_keys(csr_array(W, dtype=np.float64))
         order = np.argsort(keys, kind="stable")
-        return cls(keys[order], order)
+        return cls(keys[order], order, W, per_row)
 
-    def toward(self, Q: Any, ops: Backend) -> Chances:  # noqa: ARG002 - a relation's signature
+    def among(self, ops: Backend) -> JointProbabilities:
+        """Symmetric affinities without their diagonal, divided by their sum."""
+        P = csr_array(self.W, dtype=np.float64, copy=True)
+        rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
+        P.data[rows == P.indices] = 0
+        P.eliminate_zeros()
+        P.sort_indices()
+        n, degrees = P.shape[0], np.asarray(P.sum(1)).ravel()
+        if not degrees.any():
+            raise DataError("affinity='precomputed': all weights between different rows are 0.")
+        beta = np.empty((n, 0))
+        if self.per_row:
+            P.data /= np.repeat(degrees, np.diff(P.indptr))
+            return symmetrize_probabilities(P, beta, ops, self.per_row)
+        P.data /= P.data.max(initial=TINY)
+        P.data /= P.data.sum() or 1.0
+        return JointProbabilities(P, beta)
+
+    def toward(self, Q: csr_array | Array, ops: Backend) -> ConditionalProbabilities:  # noqa: ARG002
         rows = csr_array(Q, dtype=np.float64, copy=True)
         rows.eliminate_zeros()
-        keys = _keys(rows)
+        keys = row_keys(rows)
         at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        known = np.where(self.keys[at] == keys, self.rows[at], -1)
-        none = np.flatnonzero(np.diff(rows.indptr) == 0)
-        if len(none):  # tied to nobody: to all alike
+        training_point = np.where(self.keys[at] == keys, self.rows[at], -1)
+        isolated = np.flatnonzero(np.diff(rows.indptr) == 0)
+        if len(isolated):  # no affinity at all: the same to all
             full = np.asarray(csr_array(Q).toarray(), np.float64)
-            full[none] = 1
+            full[isolated] = 1
             rows = csr_array(full)
         rows.sort_indices()
-        starts = rows.indptr.astype(np.int64)
-        largest = np.maximum.reduceat(rows.data, starts[:-1])
-        p = rows.data / np.repeat(largest, np.diff(starts))
-        p /= np.repeat(np.add.reduceat(p, starts[:-1]), np.diff(starts))
-        near = Ragged(starts, rows.indices.astype(np.int32))
-        return Chances(near, p, known)
+        indptr = rows.indptr.astype(np.int64)
+        largest = np.maximum.reduceat(rows.data, indptr[:-1])
+        p = rows.data / np.repeat(largest, np.diff(indptr))
+        p /= np.repeat(np.add.reduceat(p, indptr[:-1]), np.diff(indptr))
+        neighbors = Ragged(indptr, rows.indices.astype(np.int32))
+        return ConditionalProbabilities(neighbors, p, training_point)
 
-    def from_neighbors(self, edges: csr_array, ops: Backend) -> Chances:  # noqa: ARG002
-        raise ParameterError("neighbors= would be ignored: the affinities are given.")
+    def from_neighbors(self, near: csr_array, ops: Backend) -> ConditionalProbabilities:  # noqa: ARG002
+        raise ParameterError("neighbors= would be ignored: affinity='precomputed' has them.")
 
-    def freeze(self) -> GivenChances:
-        return self
-
-
-def _keys(rows: csr_array) -> NDArray[np.uint64]:
-    """64 bits of each row; stored zeros do not count."""
-    factors = random.bits(0, "columns", np.arange(rows.shape[1])) | np.uint64(1)
-    bits = (rows.data + 0.0).view(np.uint64)
-    mixed = (bits ^ (bits >> np.uint64(32))) * factors[rows.indices]
-    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed, dtype=np.uint64)])
-    return np.asarray(sums[rows.indptr[1:]] - sums[rows.indptr[:-1]])
+    def freeze(self) -> PrecomputedProbabilities:
+        return replace(self, W=None)
 
 
-class Picked(NamedTuple):
-    """The distinct points and who may pick whom; fields as in `graph.Distinct`."""
-
-    base: DistanceRelation
-    edges: csr_array
-    first_row: NDArray[np.int64]
-    point_of_row: NDArray[np.int64]
-    k: int
+def symmetrize_probabilities(
+    rows: csr_array, beta: Float64, ops: Backend, per_row: bool
+) -> JointProbabilities:
+    """Joint probabilities from the conditional ones of each row, which have sum 1."""
+    negative_entropy = compute_negative_entropy(rows.data) if per_row else 0.0
+    return JointProbabilities(ops.symmetrize_probabilities(rows), beta, negative_entropy)
 
 
-def picked(
-    base: DistanceRelation,
-    perplexities: tuple[float, ...],
-    k: int | None,
-    ops: Backend,
-    ready: csr_array | None,
-) -> Picked:
-    """Neighbors of the distinct points: a given number, or enough for the perplexities.
-
-    Copies of a point are one point: they share a place, and crowd nobody out of the lists.
-    """
-    if ready is not None:
-        points = merge_duplicates(base, ready)
-        count = np.diff(points.edges.indptr)
-        most = int(count.min()) if len(points.first_row) > 1 else 0
-        _check(perplexities, len(points.first_row), most)
-        return Picked(
-            points.base, points.edges, points.first_row, points.point_of_row, int(count.max())
-        )
-    n = count_points(base)
-    edges = csr_array((1, 1)) if n == 1 else _neighbors(base, n, perplexities, k, ops)
-    points = merge_duplicates(base, edges)
-    m = len(points.first_row)
-    if m < n and m > 1:
-        edges = _neighbors(points.base, m, perplexities, k, ops)
-    if m > 1:
-        _check(perplexities, m, m - 1)
-    if m > 2 and perplexities and min(perplexities) == m - 1:
-        warn(
-            f"perplexity={m - 1} of {m} distinct rows: each picks all others alike, so the best "
-            f"map is one point; use less, such as perplexity={max(1, m // 3)}.",
-            RankWarning,
-        )
-    reach = _reach(m, perplexities, k)
-    reach = m if k is None and reach == m - 1 else reach  # a new point has one more other
-    return Picked(points.base, edges, points.first_row, points.point_of_row, max(1, reach))
-
-
-def _neighbors(
-    base: DistanceRelation, n: int, perplexities: tuple[float, ...], k: int | None, ops: Backend
-) -> csr_array:
-    return to_csr(find_neighbors(base, _reach(n, perplexities, k), ops), n)
-
-
-def _reach(n: int, perplexities: tuple[float, ...], k: int | None) -> int:
-    if k is not None:
-        return k if n > 1 else 0
-    return n - 1 if n <= ALL else min(n - 1, int(np.ceil(REACH * max(perplexities))))
-
-
-def _check(perplexities: tuple[float, ...], n: int, most: int) -> None:
-    """The fact joining perplexity and the data."""
-    if perplexities and n > 1 and min(perplexities) < 1:
-        raise ParameterError(
-            f"perplexity={min(perplexities):g}: a row has at least one neighbor; "
-            "use perplexity=1 or more."
-        )
-    if perplexities and n > 1 and max(perplexities) > most:
-        raise ParameterError(
-            f"perplexity={max(perplexities):g} needs as many neighbors of each distinct row, but "
-            f"there are {most}; use perplexity={most} or less."
-        )
-
-
-def symmetric(rows: csr_array, beta: Float64, ops: Backend, by_rows: bool) -> Joint:
-    """From the chances of each row, which have sum 1."""
-    return Joint(
-        ops.symmetrize_probabilities(rows), beta, information(rows.data) if by_rows else 0.0
-    )
-
-
-def information(p: Float64) -> float:
+def compute_negative_entropy(p: Float64) -> float:
+    """Σ p log p."""
     return float((p * np.log(np.maximum(p, TINY))).sum())
 
 
-def as_given(W: Any, by_rows: bool, ops: Backend) -> Joint:
-    """Affinities of the caller: symmetric; the diagonal does not count, and the sum becomes 1."""
-    P = csr_array(W, dtype=np.float64, copy=True)
-    rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
-    P.data[rows == P.indices] = 0
-    P.eliminate_zeros()
-    P.sort_indices()
-    n, sums = P.shape[0], np.asarray(P.sum(1)).ravel()
-    if not sums.any():
-        raise DataError("affinity='precomputed': no two rows are tied; all weights are 0.")
-    counts = np.diff(P.indptr)
-    if by_rows:
-        P.data /= np.repeat(sums, counts)
-        return symmetric(P, np.empty((n, 0)), ops, by_rows)
-    P.data /= P.data.max(initial=TINY)
-    P.data /= P.data.sum() or 1.0
-    return Joint(P, np.empty((n, 0)))
+def _fit_perplexity(
+    indptr: NDArray[np.int64], squares: Float64, target: float, ops: Backend
+) -> tuple[Float64, Float64]:
+    """Conditional probabilities; a list shorter than the target has its length as target."""
+    p, beta = ops.conditional_probabilities(indptr, squares, target)
+    counts = np.diff(indptr)
+    for count in np.unique(counts[counts < target]):
+        rows = np.flatnonzero(counts == count)
+        entries = (indptr[rows, None] + np.arange(count)).ravel()
+        own = np.arange(0, len(entries) + 1, count)
+        p[entries], beta[rows] = ops.conditional_probabilities(own, squares[entries], float(count))
+    return p, beta

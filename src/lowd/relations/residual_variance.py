@@ -44,6 +44,13 @@ def residual_variance(
     return np.asarray(np.clip(1 - r2, 0, 1))
 
 
+def residual_variance_memory(n: int, n_targets: int, itemsize: int) -> int:
+    """Bytes that `residual_variance` takes: a block of paths, and six arrays of a cache block."""
+    entries = min(n, MAX_SAMPLED_ROWS) * n_targets
+    paths = min(entries, PATH_BLOCK_ENTRIES + n_targets)
+    return paths * itemsize + 6 * min(entries, CACHE_BLOCK_ENTRIES + n_targets) * 8
+
+
 def _iterate_rows(
     geodesics: Geodesics, rows: NDArray[np.int64], width: int, ops: Backend
 ) -> Iterator[tuple[NDArray[np.int64], Float64]]:

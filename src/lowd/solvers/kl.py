@@ -10,7 +10,7 @@ import numpy as np
 from .. import progress, random
 from ..backends.protocol import Array, Float64, KLPlan
 from ..errors import ConvergenceWarning, warn
-from ..relations.perplexity import TINY, Joint, information
+from ..relations.perplexity import TINY, JointProbabilities, compute_negative_entropy
 
 EARLY = 250  # steps of early exaggeration
 SAMPLE = 256  # rows on which forces are compared with exact ones
@@ -106,13 +106,15 @@ def _widen(forces: KLPlan) -> None:
         forces.start(np.ascontiguousarray(wider.T))
 
 
-def judged(forces: KLPlan, joint: Joint, Y: Array, kernel: str, seed: int) -> dict[str, Any]:
+def judged(
+    forces: KLPlan, joint: JointProbabilities, Y: Array, kernel: str, seed: int
+) -> dict[str, Any]:
     """The divergence, with the exact normalizer, and how wrong the forces were on a sample."""
     n = len(Y)
     if kernel == "rows":
         Z, _ = forces.pair_sums(Y, np.arange(n))
-        # P knows the chances of pairs; what counts here are those of each row.
-        change = joint.information / n - information(joint.P.data)
+        # P holds joint probabilities; the divergence is that of the conditional ones.
+        change = joint.negative_entropy / n - compute_negative_entropy(joint.P.data)
         told = float(np.log(np.maximum(Z, TINY)).mean()) + forces.cross_term(Y) + change
         return {"kl_divergence": n * told, "force_error": 0.0}
     total = forces.partition_function(Y)

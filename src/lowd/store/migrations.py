@@ -42,6 +42,7 @@ FROM_FORMAT: dict[int, Migration] = {
             "Given": ClassMigration("PrecomputedDistances"),
             "Gower": ClassMigration("GowerDistances"),
             "GivenAffinities": ClassMigration("PrecomputedAffinities"),
+            "GivenChances": ClassMigration("PrecomputedProbabilities"),
             "GraphWays": ClassMigration(
                 "Geodesics",
                 {"first": "first_row", "k": "n_neighbors", "place": "point_of_row"},
@@ -56,6 +57,8 @@ FROM_FORMAT: dict[int, Migration] = {
             ),
             "MatrixReach": ClassMigration("MatrixSupport"),
             "Mesh": ClassMigration("InterpolationGrid"),
+            "NeighborMap": ClassMigration("NeighborMap", {"field": "grid"}),
+            "Perplexity": ClassMigration("PerplexityProbabilities", {"k": "n_neighbors"}),
             "RowReach": ClassMigration("RowSupport"),
         },
         learned={"reach_": "support_"},

@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 from ...core.estimator import Reducer
 from ...graph.search import TIE_TOLERANCE
 from ...methods.neighbors import NeighborGraph, neighbors
-from ...relations.perplexity import ALL, REACH
+from ...relations.perplexity_graph import MAX_FULL_POINTS, NEIGHBORS_PER_PERPLEXITY
 from .candidates import Candidate, fresh
 
 
@@ -95,5 +95,5 @@ def _wanted(model: Any, n: int, common: tuple[Any, Any]) -> int | None:
     k = settings.get("n_neighbors")
     if settings.get("affinity") == "perplexity":
         most = float(np.max(settings["perplexity"]))
-        k = None if n <= ALL else math.ceil(REACH * most)
+        k = None if n <= MAX_FULL_POINTS else math.ceil(NEIGHBORS_PER_PERPLEXITY * most)
     return None if k is None or k >= n else int(k)
