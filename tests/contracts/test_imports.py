@@ -19,20 +19,9 @@ PACKAGE = Path(lowd.__file__).parent
 # Imports go to the same or a lower layer, never up.
 LAYERS = [
     {"errors", "progress", "threads", "random", "values"},
-    {"backends"},
-    {"input"},
-    {"distances"},
-    {"graph"},
-    {"relations"},
-    {"confidence", "maps"},
-    {"core"},
-    {"solvers"},
-    {"methods"},
-    {"store"},
-    {"evidence"},
-    {"datasets", "io"},
-    {"plot"},
-    {"demos", "report"},
+    *({name} for name in ("backends", "input", "distances", "graph", "relations")),
+    *({name} for name in ("confidence", "maps", "core", "solvers", "methods", "store", "evidence")),
+    *({name} for name in ("io", "datasets", "plot", "demos", "report")),
     {"cli", "__main__"},
 ]
 NATIVE_ROLES = ("linear_algebra", "neighbors", "row_index", "graphs", "local_fits", "stress", "kl")
