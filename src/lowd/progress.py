@@ -54,6 +54,16 @@ def bar() -> Iterator[Listener]:
         show.close()
 
 
+@contextmanager
+def show_bar(verbose: bool) -> Iterator[None]:
+    """Show a progress bar for the work within the block, if `verbose`."""
+    if not verbose:
+        yield
+        return
+    with bar() as listener, listening(listener):
+        yield
+
+
 class _RichBar:
     def __init__(self) -> None:
         from rich.console import Console

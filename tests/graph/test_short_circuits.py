@@ -77,6 +77,6 @@ def test_the_only_tie_between_two_sheets_is_no_shortcut():
 
 
 def test_diagnose_says_how_many_neighbors_do_not_cut_across():
-    finding = lowd.diagnose(lowd.datasets.roll_with_hole(1000, seed=2).X).about("shortcuts")[0]
+    finding = lowd.diagnose(lowd.datasets.roll_with_hole(1000, seed=2).X).about("short circuits")[0]
     assert "n_neighbors=7 or fewer" in finding.remedy
-    assert not lowd.diagnose(lowd.datasets.s_curve(500).X).about("shortcuts")
+    assert not lowd.diagnose(lowd.datasets.s_curve(500).X).about("short circuits")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
+from ..backends.protocol import Rows
+from ..input.tables import Table
+
+Items: TypeAlias = Rows | Table | Sequence[Any]  # rows, distances, a table, or objects
 MetricLike: TypeAlias = str | Callable[..., Any]  # before its name is validated
 MetricParams: TypeAlias = dict[str, Any] | None  # keyword arguments of a metric
 

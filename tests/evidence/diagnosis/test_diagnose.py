@@ -19,9 +19,9 @@ import lowd
 from lowd import progress
 from lowd.backends import resolve
 from lowd.errors import DataError, IndefiniteWarning, ParameterError, UnsupportedError
-from lowd.evidence.diagnosis.neighborhoods import outliers, pieces_by_neighbors
-from lowd.evidence.diagnosis.shape import ways
-from lowd.evidence.diagnosis.subject import read
+from lowd.evidence.diagnosis.neighbor_graph import check_outliers, count_components
+from lowd.evidence.diagnosis.raw_data import read_data
+from lowd.evidence.diagnosis.residual_variance import compute_residual_variances
 from manifolds import roll
 
 RNG = np.random.default_rng(0)
@@ -56,10 +56,10 @@ def crossed(draw="laplace"):
 BAD = {
     "missing": ("error", with_nan()),
     "constant": ("notice", changed(c1=3.0)),
-    "copied columns": ("warning", changed(c3=CLOUD[:, 0])),
+    "duplicate columns": ("warning", changed(c3=CLOUD[:, 0])),
     "correlation": ("notice", changed(c3=CLOUD[:, 0] + 0.1 * CLOUD[:, 3])),
     "scale": ("warning", changed(c2=1000 * CLOUD[:, 2])),
-    "copied rows": ("notice", np.vstack([CLOUD, CLOUD[:5]])),
+    "duplicate rows": ("notice", np.vstack([CLOUD, CLOUD[:5]])),
     "outliers": ("warning", np.vstack([CLOUD, [[30.0, 30, 30, 30]]])),
     "connectivity": ("warning", two_clouds()),
     "hubness": ("notice", np.random.default_rng(0).normal(size=(400, 60))),
@@ -91,14 +91,14 @@ def test_clean_data_are_fine():
     assert clean().recommendations[0].method == "PCA"
 
 
-def test_gravest_first():
+def test_most_severe_first():
     X = np.vstack([with_nan(), CLOUD[:5]])
     order = [finding.severity for finding in lowd.diagnose(X)]
     assert order == sorted(order, key=["error", "warning", "notice", "fine"].index)
     assert order[0] == "error"
 
 
-def test_bad_entries_are_named_by_place():
+def test_missing_entries_are_named_by_row_and_column():
     table = pd.DataFrame(with_nan(), columns=["a", "b", "size", "d"])
     (found,) = lowd.diagnose(table).about("missing")
     assert "row 7, column 'size'" in found.sentence
@@ -117,15 +117,15 @@ def test_a_column_of_gaps_is_to_be_dropped_first():
 @pytest.mark.parametrize(
     "frame", [pd.DataFrame, pl.DataFrame, lambda t: pl.DataFrame(t).to_arrow()]
 )
-def test_text_is_answered_by_three_ways_on(frame):
+def test_text_has_three_remedies(frame):
     names = [f"n{i}" for i in range(60)]
     X = frame({"a": CLOUD[:60, 0], "kind": ["x", "y"] * 30, "name": names, "b": CLOUD[:60, 1]})
     found = lowd.diagnose(X)
     (text,) = found.about("categories")
     assert text.severity == "error"
-    assert text.places == ("kind", "name")
-    for way in ("Drop", "OneHotEncoder", "gower"):
-        assert way in text.remedy
+    assert text.affected == ("kind", "name")
+    for remedy in ("Drop", "OneHotEncoder", "gower"):
+        assert remedy in text.remedy
     assert found.n_features == 2
     assert found.recommendations[0].params["metric"] == "gower"
     assert not clean().about("categories")
@@ -133,30 +133,30 @@ def test_text_is_answered_by_three_ways_on(frame):
 
 def test_text_among_rows_of_objects():
     found = lowd.diagnose([[1.0, "a", 3], [2.0, "b", None], [4.0, "c", 5]])
-    assert found.about("categories")[0].places == ("x1",)
+    assert found.about("categories")[0].affected == ("x1",)
     assert "row 1, column 'x2'" in found.about("missing")[0].sentence
 
 
 def test_outliers_are_named_by_their_row():
     far = np.insert(CLOUD, 30, [40.0, 0, 0, 0], axis=0)
-    assert lowd.diagnose(far).about("outliers")[0].places == (30,)
+    assert lowd.diagnose(far).about("outliers")[0].affected == (30,)
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])
 @pytest.mark.parametrize("draw", ["normal", "exponential", "random"])
-def test_a_rim_is_no_outlier(d, draw):
+def test_a_boundary_has_no_outliers(d, draw):
     X = getattr(np.random.default_rng(3), draw)(size=(800, d))
-    found = outliers(lowd.neighbors(X, 15), 15, np.arange(800), "", d)
+    found = check_outliers(lowd.neighbors(X, 15), 15, np.arange(800), "", d)
     assert found.severity == "fine"
 
 
 def test_in_one_dimension_it_takes_more_to_be_an_outlier():
     near = lowd.neighbors(np.random.default_rng(3).normal(size=(800, 1)), 15)
-    assert outliers(near, 15, np.arange(800), "", 1).severity == "fine"
-    assert outliers(near, 15, np.arange(800), "", 100).severity == "warning"
+    assert check_outliers(near, 15, np.arange(800), "", 1).severity == "fine"
+    assert check_outliers(near, 15, np.arange(800), "", 100).severity == "warning"
 
 
-def test_pieces_by_neighbors_counts_every_graph():
+def test_components_are_counted_for_every_graph():
     X = np.vstack([CLOUD[:30], CLOUD[30:50] * 0.1 + 9, CLOUD[50:54] + 40])
     near = lowd.neighbors(X, 20)
     from scipy.sparse.csgraph import connected_components
@@ -166,18 +166,20 @@ def test_pieces_by_neighbors_counts_every_graph():
         A = np.zeros((54, 54))
         A[np.repeat(np.arange(54), k), near.indices[:, :k].ravel()] = 1
         counts.append(connected_components(A, directed=False)[0])
-    assert pieces_by_neighbors(near).tolist() == counts
+    assert count_components(near).tolist() == counts
     assert counts[0] > counts[-1]
 
 
-def test_the_smallest_number_of_neighbors_that_joins():
+def test_the_smallest_number_of_neighbors_that_connects():
     found = lowd.diagnose(two_clouds())
     sentence = found.about("connectivity")[0].sentence
-    assert "in 2 pieces, of 120, 60 rows; 40 neighbors do not join it either" in sentence
-    assert found.pieces[15] == 2
+    assert (
+        "2 connected components, of 120, 60 rows; 40 neighbors do not connect it either" in sentence
+    )
+    assert found.connected_components[15] == 2
     assert found.recommendations[0].method == "TSNE"
-    joined = next(k for k, count in clean().pieces.items() if count == 1)
-    assert f"{joined} are enough" in clean().about("connectivity")[0].sentence
+    connecting = next(k for k, count in clean().connected_components.items() if count == 1)
+    assert f"{connecting} neighbors are enough" in clean().about("connectivity")[0].sentence
 
 
 def test_hubness_is_the_skewness_of_how_often_a_row_is_chosen():
@@ -188,13 +190,14 @@ def test_hubness_is_the_skewness_of_how_often_a_row_is_chosen():
     (found,) = lowd.diagnose(X).about("hubness")
     assert f"skewness {skew(counts):.1f}" in found.sentence
     assert f"neighbors of {counts.max()} rows" in found.sentence
-    assert found.places == (int(counts.argmax()),)
+    assert found.affected == (int(counts.argmax()),)
 
 
-def test_ways_have_the_residual_variance_of_isomap():
+def test_the_residual_variance_is_that_of_isomap():
     X = roll(300, 1)[0]
-    found = ways(read(X).sample(np.arange(300)), 2.0, resolve("auto", None), 0)
-    model = lowd.Isomap(10, n_neighbors=found.k).fit(X)
+    sample = read_data(X).take(np.arange(300))
+    found = compute_residual_variances(sample, 2.0, resolve("auto", None), 0)
+    model = lowd.Isomap(10, n_neighbors=found.n_neighbors).fit(X)
     assert model.n_graph_components_ == 1
     assert_allclose(found.geodesic, model.residual_variance_, atol=1e-8)
     Y = lowd.PCA(3).fit_transform(X)
@@ -234,7 +237,7 @@ DATA = {
     "cloud": (CLOUD, {}),
     "scales": (BAD["scale"][1], {}),
     "roll": (roll(700)[0], {}),
-    "pieces": (two_clouds(), {}),
+    "components": (two_clouds(), {}),
     "ball": (np.random.default_rng(0).normal(size=(200, 60)), {}),
     "sparse": (csr_array(np.maximum(CLOUD, 0)), {}),
     "distances": (np.linalg.norm(CLOUD[:, None] - CLOUD, axis=2), {"metric": "precomputed"}),
@@ -253,28 +256,28 @@ def test_what_is_recommended_fits(name):
     assert found.recommendations
     for advice in found.recommendations:
         params = {**advice.params, **({"max_iter": 50} if advice.method == "TSNE" else {})}
-        with catch_warnings():  # distances that no flat map can show are no fault of the advice
+        with catch_warnings():  # of distances that are not Euclidean
             simplefilter("ignore", IndefiniteWarning)
             model = getattr(lowd, advice.method)(**params).fit(X)
         assert len(model.transform(X)) == found.n_samples
         assert advice.reason.endswith(".")
 
 
-def test_many_bent_dimensions_get_a_picture_and_round_numbers_are_no_copies():
+def test_many_curved_dimensions_get_tsne_and_round_numbers_are_no_duplicates():
     from sklearn.datasets import load_digits
 
     digits = load_digits().data[:500]  # whole numbers up to 16; no two images are equal
     found = lowd.diagnose(digits)
     assert found.recommendations[0].method == "TSNE"
     assert "two axes cannot hold" in found.recommendations[0].reason
-    assert all(finding.severity == "fine" for finding in found.about("copied rows"))
+    assert all(finding.severity == "fine" for finding in found.about("duplicate rows"))
 
 
-def test_a_bent_sheet_gets_isomap_with_neighbors_that_join():
+def test_a_curved_manifold_gets_isomap_with_a_connected_graph():
     found = lowd.diagnose(roll(500)[0])
     first = found.recommendations[0]
     assert first.method == "Isomap"
-    assert found.pieces[first.params["n_neighbors"]] == 1
+    assert found.connected_components[first.params["n_neighbors"]] == 1
     Y = lowd.Isomap(**first.params).fit_transform(roll(500)[0])
     along = roll(500)[1][:, 0]
     assert abs(np.corrcoef(Y[:, 0], along)[0, 1]) > 0.99
@@ -297,19 +300,22 @@ def test_what_does_not_fit_is_named(monkeypatch):
     found = lowd.diagnose(CLOUD)
     (cost,) = found.about("cost")
     assert cost.severity == "notice"
-    assert "MDS" in cost.places
-    assert "PCA" not in cost.places
+    assert "MDS" in cost.affected
+    assert "PCA" not in cost.affected
     assert "landmarks" in cost.remedy
 
 
 def test_a_sample_says_so_and_is_seeded():
     X = np.random.default_rng(0).normal(size=(500, 3))
     found = lowd.diagnose(X, max_samples=100, random_state=1)
-    assert found.n_looked == 100
+    assert found.n_searched == 100
     assert "100 of 500 rows" in found.about("sample")[0].sentence
     assert "in a sample of 100 rows" in found.about("connectivity")[0].sentence
     assert lowd.diagnose(X, max_samples=100, random_state=1) == found
-    assert lowd.diagnose(X, max_samples=100, random_state=2).pieces != found.pieces
+    assert (
+        lowd.diagnose(X, max_samples=100, random_state=2).connected_components
+        != found.connected_components
+    )
     assert not clean().about("sample")
 
 
@@ -318,25 +324,32 @@ def test_dense_sparse_and_types_say_the_same():
     X = np.vstack([X, X[:2]])
     dense = lowd.diagnose(X)
     sparse = lowd.diagnose(csr_array(X))
-    assert dense.about("copied rows") == sparse.about("copied rows")
+    assert dense.about("duplicate rows") == sparse.about("duplicate rows")
     assert dense.about("scale") == sparse.about("scale")
-    assert dense.pieces == sparse.pieces
+    assert dense.connected_components == sparse.connected_components
     whole = (100 * X).astype(np.int64)
-    assert lowd.diagnose(whole).pieces == lowd.diagnose(whole.astype(np.float32)).pieces
+    assert (
+        lowd.diagnose(whole).connected_components
+        == lowd.diagnose(whole.astype(np.float32)).connected_components
+    )
 
 
 def test_distances_that_are_none():
     D = DATA["distances"][0]
     found = lowd.diagnose(D, metric="precomputed")
     assert found.shape == "linear"
-    assert found.pieces == lowd.diagnose(1e200 * D, metric="precomputed").pieces == clean().pieces
-    for place, value, topic in [
+    assert (
+        found.connected_components
+        == lowd.diagnose(1e200 * D, metric="precomputed").connected_components
+        == clean().connected_components
+    )
+    for entry, value, topic in [
         ((0, 1), np.nan, "missing"),
         ((0, 1), 5.0, "symmetry"),
         ((2, 2), 1.0, "diagonal"),
     ]:
         wrong = D.copy()
-        wrong[place] = value
+        wrong[entry] = value
         found = lowd.diagnose(wrong, metric="precomputed")
         assert found.about(topic)[0].severity == "error"
     negative = D.copy()
@@ -352,7 +365,7 @@ def test_words_by_a_callable():
 
     found = lowd.diagnose(words, metric=apart)
     assert found.n_samples == 11
-    assert "1 of 11 rows are copies" in found.about("copied rows")[0].sentence
+    assert "1 of 11 rows are duplicates" in found.about("duplicate rows")[0].sentence
     with pytest.raises(DataError, match="callable metric"):
         lowd.diagnose(words)
 
@@ -386,7 +399,7 @@ def test_smallest_and_dullest_data():
     for size in (1e-200, 1e200):
         found = lowd.diagnose(size * CLOUD)
         assert found.about("range")[0].severity == "error"
-        assert found.pieces == clean().pieces
+        assert found.connected_components == clean().connected_components
 
 
 def test_pages_and_plain_data():
@@ -399,29 +412,41 @@ def test_pages_and_plain_data():
     assert not list(page.iter("script"))
     assert len(list(page.iter("tr"))) == len(found.findings) + len(found.costs) + 1
     plain = json.loads(json.dumps(found.to_dict()))
-    assert plain["findings"][0].keys() == {"severity", "topic", "sentence", "remedy", "places"}
+    keys = {"severity", "topic", "sentence", "remedy", "affected"}
+    assert keys <= plain["findings"][0].keys()
     assert plain["recommendations"][0]["method"] == "PCA"
     assert plain["intrinsic_dimension"]["two_nn"]["value"] > 0
     assert "Recommended" in repr(found)
 
 
 def test_progress_and_cancel():
-    heard = []
+    stages = []
 
     def listen(stage, *_):
-        heard.append(stage)
+        stages.append(stage)
         if stage == "diagnosis":
             raise KeyboardInterrupt
 
     with progress.listening(listen), pytest.raises(KeyboardInterrupt):
         lowd.diagnose(CLOUD)
-    assert heard[0] == "columns"
+    assert stages[0] == "columns"
 
 
 @pytest.mark.parametrize(("n", "d", "groups"), [(30, 5, 3), (60, 10, 5), (100, 5, 4), (150, 10, 8)])
-def test_groups_are_not_called_bent(n, d, groups):
-    """Ways lead around from one group to the next, which PCA seemed to fold."""
+def test_clusters_are_not_called_curved(n, d, groups):
+    """Shortest paths lead from one cluster to the next, which PCA seemed to fold."""
     X = make_blobs(n, d, centers=groups, random_state=0)[0]
     found = lowd.diagnose(X)
     assert found.shape != "non-linear"
     assert found.recommendations[0].method != "Isomap"
+
+
+def test_former_names_stay():
+    found = lowd.diagnose(np.vstack([two_clouds(), CLOUD[:5]]))
+    assert found.pieces == found.connected_components
+    assert found.n_looked == found.n_searched
+    assert found.about("copied rows") == found.about("duplicate rows") != []
+    assert found.about("copied rows")[0].places == found.about("duplicate rows")[0].affected
+    document = found.to_dict()
+    assert document["pieces"] == document["connected_components"]
+    assert document["findings"][0]["places"] == document["findings"][0]["affected"]

@@ -1,4 +1,4 @@
-"""Intrinsic dimension against surfaces whose dimension is known."""
+"""Intrinsic dimension against manifolds whose dimension is known."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from scipy.spatial import cKDTree
 
 from lowd.backends import resolve
 from lowd.backends.protocol import Neighbors
-from lowd.evidence.diagnosis.intrinsic import (
-    intrinsic_dimensions,
+from lowd.evidence.diagnosis.intrinsic_dimension import (
+    estimate_dimensions,
     local_pca,
     maximum_likelihood,
     two_nn,
 )
-from lowd.evidence.diagnosis.subject import read
+from lowd.evidence.diagnosis.raw_data import read_data
 from manifolds import roll
 
 OPS = resolve("auto", None)
 
 
 def pareto(d, u):
-    """Ratios of neighbor distances as theory has them on a surface of dimension d."""
+    """Ratios of neighbor distances as theory has them on a manifold of dimension d."""
     return (1 - u) ** (-1 / d)
 
 
@@ -66,7 +66,7 @@ def test_maximum_likelihood_is_the_formula():
 
 
 def test_maximum_likelihood_interval_covers():
-    """On a torus, which has no rim to bias the estimate; rows share neighbors all the same."""
+    """On a torus, which has no boundary to bias the estimate; rows share neighbors all the same."""
     rng = np.random.default_rng(0)
     estimates = [maximum_likelihood(near(rng.random((250, 2)), 20, 1.0)) for _ in range(80)]
     middle = np.mean([found.value for found in estimates])
@@ -103,8 +103,8 @@ def sphere(d, n=1500):
     ids=["roll", "cube 2", "cube 5", "cube 10", "sphere 3"],
 )
 def test_known_surfaces(X, low, high):
-    sample = read(X).sample(np.arange(len(X)))
-    found, notes = intrinsic_dimensions(sample, sample.others(40, OPS), OPS, 0)
+    sample = read_data(X).take(np.arange(len(X)))
+    found, notes = estimate_dimensions(sample, sample.find_neighbors(40, OPS), OPS, 0)
     assert list(found) == ["two_nn", "maximum_likelihood", "local_pca"]
     assert not notes
     for name, value in found.items():
@@ -115,11 +115,11 @@ def test_known_surfaces(X, low, high):
 def test_local_pca_by_rows_and_by_distances():
     X = np.random.default_rng(0).random((200, 3)) @ np.random.default_rng(1).normal(size=(3, 8))
     D = np.linalg.norm(X[:, None] - X, axis=2)
-    rows, distances = read(X), read(D, "precomputed")
+    rows, distances = read_data(X), read_data(D, "precomputed")
     every = np.arange(len(X))
     found = [
-        local_pca(sample, sample.others(20, OPS), 3, OPS, 0)
-        for sample in (rows.sample(every), distances.sample(every))
+        local_pca(sample, sample.find_neighbors(20, OPS), 3, OPS, 0)
+        for sample in (rows.take(every), distances.take(every))
     ]
     assert_allclose(found[0], found[1])
     assert found[0].value == pytest.approx(3, abs=0.3)
@@ -127,14 +127,14 @@ def test_local_pca_by_rows_and_by_distances():
 
 def test_few_values_leave_two_nn_out():
     X = np.stack(np.meshgrid(np.arange(20.0), np.arange(20.0)), 2).reshape(-1, 2)
-    sample = read(X).sample(np.arange(len(X)))
-    found, notes = intrinsic_dimensions(sample, sample.others(20, OPS), OPS, 0)
+    sample = read_data(X).take(np.arange(len(X)))
+    found, notes = estimate_dimensions(sample, sample.find_neighbors(20, OPS), OPS, 0)
     assert "two_nn" not in found
     assert "two-NN" in notes[0]
 
 
 def test_more_dimensions_than_neighbors_leave_local_pca_out():
-    sample = read(np.random.default_rng(0).normal(size=(300, 80))).sample(np.arange(300))
-    found, notes = intrinsic_dimensions(sample, sample.others(40, OPS), OPS, 0)
+    sample = read_data(np.random.default_rng(0).normal(size=(300, 80))).take(np.arange(300))
+    found, notes = estimate_dimensions(sample, sample.find_neighbors(40, OPS), OPS, 0)
     assert list(found) == ["two_nn", "maximum_likelihood"]
-    assert "no end among 39 axes" in notes[0]
+    assert "most of 39 axes" in notes[0]

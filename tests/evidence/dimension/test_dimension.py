@@ -15,8 +15,8 @@ from scipy.stats import norm
 
 import lowd
 from lowd.errors import ColumnTypeError, DataError, ParameterError
-from lowd.evidence.dimension.linear import cross_validated, parallel
-from lowd.evidence.dimension.result import RULES, SHEET, SIGNAL, Dimensions
+from lowd.evidence.dimension.result import MANIFOLD_RULES, RULES, SIGNAL_RULES, Dimensions
+from lowd.evidence.dimension.spectrum_rules import analyze_parallel, cross_validate
 from lowd.solvers import scree
 from manifolds import roll
 
@@ -33,8 +33,8 @@ def test_broken_stick_is_its_closed_form():
     assert_allclose(scree.broken_stick(50).sum(), 1)
     rng = np.random.default_rng(0)
     cuts = np.sort(rng.random((40_000, 3)), 1)
-    pieces = np.diff(np.hstack([np.zeros((40_000, 1)), cuts, np.ones((40_000, 1))]))
-    assert_allclose(np.sort(pieces)[:, ::-1].mean(0), scree.broken_stick(4), atol=3e-3)
+    lengths = np.diff(np.hstack([np.zeros((40_000, 1)), cuts, np.ones((40_000, 1))]))
+    assert_allclose(np.sort(lengths)[:, ::-1].mean(0), scree.broken_stick(4), atol=3e-3)
 
 
 def test_gavish_donoho_factor_is_the_published_one():
@@ -81,7 +81,7 @@ def test_rules_on_plain_spectra():
 def test_a_flat_with_noise(k):
     found = lowd.dimension(subspace(k)).suggestions
     assert set(found) == set(RULES)
-    for rule in (*SIGNAL, "elbow"):
+    for rule in (*SIGNAL_RULES, "elbow"):
         assert found[rule] == k, rule
     assert k <= found["kaiser"] <= k + 3  # columns of mere noise are stretched to variance 1
     assert k <= found["isomap"] <= k + 1
@@ -91,8 +91,8 @@ def test_a_flat_with_noise(k):
 def test_agreement_of_a_flat():
     found = lowd.dimension(subspace(4, noise=0.02))
     assert (
-        found.agreement == "Rules for axes all say 4. Estimates of a sheet all say 4. "
-        "Both say about the same."
+        found.agreement == "Rules for components all give 4. Estimates for a manifold all give 4. "
+        "Both agree."
     )
 
 
@@ -100,11 +100,11 @@ def test_noise_has_no_dimension():
     X = np.random.default_rng(0).normal(size=(300, 20))
     found = lowd.dimension(X).suggestions
     assert found["gavish_donoho"] == found["broken_stick"] == found["cross_validation"] == 0
-    assert found["parallel"] <= 1  # one time in twenty the first axis passes by chance
+    assert found["parallel"] <= 1  # one time in twenty the first component passes by accident
     assert found["variance_95"] > 15
 
 
-def test_a_roll_is_bent_into_more():
+def test_a_roll_is_curved_into_more():
     found = lowd.dimension(roll(700)[0])
     assert found.suggestions["isomap"] == found.suggestions["two_nn"] == 2
     assert found.suggestions["local_pca"] == found.suggestions["maximum_likelihood"] == 2
@@ -135,17 +135,17 @@ def test_eigengap_of_a_cube_is_its_dimension():
 
 def test_cross_validation_has_a_minimum_and_is_the_formula():
     X = subspace(3, n=60, d=12, noise=0.3)
-    count, errors = cross_validated(X, 0)
+    count, errors = cross_validate(X, 0)
     assert count == 3
     assert (np.diff(errors[:4]) < 0).all()
     assert (errors[4:] > errors[3]).all()
-    assert_allclose(cross_validated(X + 50, 0)[1], errors, rtol=1e-6)
-    from lowd.evidence.dimension.linear import _block_errors
+    assert_allclose(cross_validate(X + 50, 0)[1], errors, rtol=1e-6)
+    from lowd.evidence.dimension.spectrum_rules import _compute_block_errors
 
     rows, columns = np.arange(60) % 4 == 0, np.arange(12) % 3 == 0
     for Z in (X, X[:, :12][:20]):  # taller than wide, and not
         r = rows[: len(Z)]
-        got = _block_errors(Z, r, columns, 4)
+        got = _compute_block_errors(Z, r, columns, 4)
         inner = Z[np.ix_(~r, ~columns)]
         U, S, V = np.linalg.svd(inner, full_matrices=False)
         for k in range(5):
@@ -156,13 +156,13 @@ def test_cross_validation_has_a_minimum_and_is_the_formula():
 
 def test_parallel_analysis_shuffles_columns_by_a_seed():
     X = subspace(2, n=100, d=8)
-    count, observed, limit = parallel(X, 10, 0)
+    count, observed, limit = analyze_parallel(X, 10, 0)
     assert count == 2
     assert_allclose(observed, lowd.PCA().fit(X).explained_variance_ratio_, rtol=1e-10)
-    assert_array_equal(limit, parallel(X, 10, 0)[2])
-    assert (limit != parallel(X, 10, 1)[2]).any()
+    assert_array_equal(limit, analyze_parallel(X, 10, 0)[2])
+    assert (limit != analyze_parallel(X, 10, 1)[2]).any()
     # Columns keep their values, so the trace is kept: uncorrelated columns are their own limit.
-    assert_allclose(parallel(X, 1, 0)[2].sum(), 1)
+    assert_allclose(analyze_parallel(X, 1, 0)[2].sum(), 1)
 
 
 def test_curves_are_those_of_pca():
@@ -239,18 +239,18 @@ def test_disagreement_is_said():
         return Dimensions(counts, {}, {}, {}, 10, 5).agreement
 
     assert "disagree: from 2 (parallel) to 9 (broken_stick)" in of(parallel=2, broken_stick=9)
-    assert "bent into more" in of(parallel=6, two_nn=2)
-    assert "noise fills more" in of(parallel=2, two_nn=8)
-    assert of(parallel=3, two_nn=3).endswith("Both say about the same.")
+    assert "curved into more" in of(parallel=6, two_nn=2)
+    assert "noise has more" in of(parallel=2, two_nn=8)
+    assert of(parallel=3, two_nn=3).endswith("Both agree.")
     mixed = of(parallel=1, cross_validation=8, gavish_donoho=2, two_nn=2)
-    assert mixed.endswith("Their medians, 2 and 2, are near each other.")
-    assert "no axis stands out" in of(parallel=0, two_nn=2)
-    assert set(SIGNAL) | set(SHEET) <= set(RULES)
+    assert mixed.endswith("Their medians, 2 and 2, are close to each other.")
+    assert "no component stands out" in of(parallel=0, two_nn=2)
+    assert set(SIGNAL_RULES) | set(MANIFOLD_RULES) <= set(RULES)
 
 
 def test_a_column_in_small_units_is_noted():
     X = subspace(3) * np.r_[1000, np.ones(24)]
-    assert "column 0 owns" in lowd.dimension(X).notes[0]
+    assert "column 0 accounts for" in lowd.dimension(X).notes[0]
     assert "scale=True" in lowd.dimension(X).notes[0]
     assert not lowd.dimension(X, scale=True).notes
 

@@ -1,6 +1,6 @@
-"""What to know about data before they are mapped: `lowd.diagnose`."""
+"""Diagnosis of data before a fit: `lowd.diagnose`."""
 
-from .checkup import diagnose as diagnose
+from .diagnosis import diagnose as diagnose
 from .result import Cost as Cost
 from .result import Diagnosis as Diagnosis
 from .result import Dimension as Dimension

@@ -1,4 +1,4 @@
-"""What a diagnosis says: findings, costs and advice, as objects and as pages."""
+"""`Diagnosis`: findings, costs and recommendations."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ from html import escape
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ...core.memory import readable
+from ..tables import html_paragraphs
+from .former_names import TOPICS, FormerDiagnosisNames, FormerFindingNames, add_former_keys
 
 Severity: TypeAlias = Literal["error", "warning", "notice", "fine"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "notice", "fine")
+MAX_AFFECTED = 100  # rows or columns that a finding holds: enough to look at
 _COLORS = {"error": "#b3261e", "warning": "#9a5b00", "notice": "#1f5fa8", "fine": "#2e7d32"}
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One thing that was looked at: how grave it is, what was found and what to do about it."""
+class Finding(FormerFindingNames):
+    """The result of one check: severity, what was found and what to do about it."""
 
     severity: Severity
     topic: str
     sentence: str
     remedy: str = ""
-    places: tuple[int | str, ...] = ()  # rows or columns, the first few
+    affected: tuple[int | str, ...] = ()  # rows, columns or methods, the first of them
 
     def __str__(self) -> str:
         return f"{self.sentence} {self.remedy}".rstrip()
@@ -30,20 +33,20 @@ class Finding:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """A method with its settings, and why: `getattr(lowd, method)(**params)`."""
+    """A method with its parameters, and why: `getattr(lowd, method)(**params)`."""
 
     method: str
     params: dict[str, Any]
     reason: str
 
     def __str__(self) -> str:
-        settings = ", ".join(f"{name}={setting!r}" for name, setting in self.params.items())
-        return f"{self.method}({settings}): {self.reason}"
+        params = ", ".join(f"{name}={value!r}" for name, value in self.params.items())
+        return f"{self.method}({params}): {self.reason}"
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a fit would take: bytes as the method plans them, seconds as a rough estimate."""
+    """Cost of a fit: bytes by the method's memory plan, seconds as a rough estimate."""
 
     bytes: int
     seconds: float
@@ -59,22 +62,22 @@ class Dimension(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Diagnosis:
-    """The answer of `lowd.diagnose`.
+class Diagnosis(FormerDiagnosisNames):
+    """The result of `lowd.diagnose`.
 
     Attributes
     ----------
-    findings : list of `Finding`, gravest first; topics that were looked at and are in order are
-        among them, as "fine"
+    findings : list of `Finding`, most severe first; checks that found nothing are among them, as
+        "fine"
     recommendations : list of `Recommendation`, best first
-    costs : method -> `Cost(bytes, seconds, fits)` of a map of two dimensions with default settings
+    costs : method -> `Cost(bytes, seconds, fits)` of two components with default parameters
     intrinsic_dimension : estimator -> (value, low, high)
     shape : "linear", "non-linear", "non-orthogonal", "high-dimensional" or "unknown"
-    residual_variance : "linear" and "geodesic" -> 1 - r² with distances along the neighbor graph,
-        for 1, 2, ... dimensions
-    pieces : number of neighbors -> pieces of the neighbor graph
-    n_samples, n_features, n_looked : rows, columns, and rows whose neighbors were looked at
-    notes : sentences on what could not be said
+    residual_variance : "linear" and "geodesic" -> 1 - r² with the geodesic distances of the
+        neighbor graph, for 1, 2, ... dimensions
+    connected_components : number of neighbors -> number of components of the neighbor graph
+    n_samples, n_features, n_searched : rows, columns, and rows whose neighbors were searched
+    notes : sentences on checks that do not apply
     """
 
     findings: list[Finding]
@@ -83,10 +86,10 @@ class Diagnosis:
     intrinsic_dimension: dict[str, Dimension]
     shape: str
     residual_variance: dict[str, list[float]]
-    pieces: dict[int, int]
+    connected_components: dict[int, int]
     n_samples: int
     n_features: int
-    n_looked: int
+    n_searched: int
     notes: list[str] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[Finding]:
@@ -94,20 +97,22 @@ class Diagnosis:
 
     def about(self, topic: str) -> list[Finding]:
         """The findings on one topic."""
+        topic = TOPICS.get(topic, topic)
         return [finding for finding in self.findings if finding.topic == topic]
 
     @property
     def worst(self) -> Severity:
-        """The gravest severity among the findings."""
+        """The highest severity among the findings."""
         return min((f.severity for f in self.findings), key=SEVERITIES.index, default="fine")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, dictionaries and numbers, as JSON takes them."""
-        return {
+        findings = [{**asdict(f), "affected": list(f.affected)} for f in self.findings]
+        document = {
             "n_samples": self.n_samples,
             "n_features": self.n_features,
-            "n_looked": self.n_looked,
-            "findings": [{**asdict(f), "places": list(f.places)} for f in self.findings],
+            "n_searched": self.n_searched,
+            "findings": [add_former_keys(finding) for finding in findings],
             "recommendations": [asdict(advice) for advice in self.recommendations],
             "costs": {method: asdict(cost) for method, cost in self.costs.items()},
             "intrinsic_dimension": {
@@ -115,9 +120,12 @@ class Diagnosis:
             },
             "shape": self.shape,
             "residual_variance": self.residual_variance,
-            "pieces": {str(k): count for k, count in self.pieces.items()},
+            "connected_components": {
+                str(k): count for k, count in self.connected_components.items()
+            },
             "notes": list(self.notes),
         }
+        return add_former_keys(document)
 
     def __repr__(self) -> str:
         lines = [f"Diagnosis of {self._size()}"]
@@ -137,7 +145,7 @@ class Diagnosis:
     def _cost_lines(self) -> Iterator[str]:
         for method, cost in self.costs.items():
             room = "" if cost.fits else "  does not fit in memory"
-            yield f"{method:26} {readable(cost.bytes):>9} {spoken(cost.seconds):>8}{room}"
+            yield f"{method:26} {readable(cost.bytes):>9} {format_duration(cost.seconds):>8}{room}"
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -150,40 +158,39 @@ class Diagnosis:
         advice = "".join(f"<li>{escape(str(item))}</li>" for item in self.recommendations)
         costs = "".join(
             f"<tr><td>{escape(method)}</td><td>{readable(cost.bytes)}</td>"
-            f"<td>{spoken(cost.seconds)}</td><td>{'yes' if cost.fits else 'no'}</td></tr>"
+            f"<td>{format_duration(cost.seconds)}</td><td>{'yes' if cost.fits else 'no'}</td></tr>"
             for method, cost in self.costs.items()
         )
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
         return (
             f"<div><p><b>Diagnosis of {self._size()}</b></p><table>{rows}</table>"
             f"<p><b>Recommended</b></p><ol>{advice}</ol>"
             "<details><summary>Cost of a fit (seconds are a rough estimate)</summary>"
             "<table><tr><th>method</th><th>memory</th><th>time</th><th>fits</th></tr>"
-            f"{costs}</table></details>{notes}</div>"
+            f"{costs}</table></details>{html_paragraphs(self.notes)}</div>"
         )
 
 
-def spoken(seconds: float) -> str:
-    """A duration in two digits."""
+def format_duration(seconds: float) -> str:
+    """Seconds, minutes or hours in about two digits."""
     if seconds < 90:
         return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.0f} h"
 
 
-def counted(count: int, what: str) -> str:
-    """A number of things.
+def pluralize(count: int, what: str) -> str:
+    """A count with its noun.
 
-    >>> counted(1, "row"), counted(2, "row")
+    >>> pluralize(1, "row"), pluralize(2, "row")
     ('1 row', '2 rows')
     """
     return f"{count} {what}" + "s" * (count != 1)
 
 
-def listed(names: list[str], most: int = 5) -> str:
-    """Some names in a sentence.
+def list_some(names: list[str], limit: int = 5) -> str:
+    """The first names for a sentence, and how many more there are.
 
-    >>> listed(["a", "b", "c"], 2)
+    >>> list_some(["a", "b", "c"], 2)
     'a, b and 1 more'
     """
-    shown = ", ".join(names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+    shown = ", ".join(names[:limit])
+    return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")

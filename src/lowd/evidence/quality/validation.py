@@ -10,20 +10,19 @@ from scipy.sparse import issparse
 
 from ... import random
 from ...backends import Backend, resolve
-from ...backends.protocol import Array, Float64, Neighbors, Rows
+from ...backends.protocol import Array, Float64, Neighbors
 from ...core.estimator import reducer
 from ...core.parameters import Count, Seed, check_params
 from ...distances.metrics import distances_of
 from ...errors import DataError, ParameterError
 from ...graph.given import NeighborGraph
-from ...input.tables import Table
 from ...input.validation import validate
 from ...methods.neighbors import NeighborsTransformer
+from ..types import Items
 from .label_measures import encode_labels
 from .measures import Measure, average_rows
 from .metric_spaces import GraphSpace, MetricSpace, RowSelection, make_space
 
-Items: TypeAlias = Rows | Table | list[Any]  # rows, distances, a table, or objects of a callable
 Anchors: TypeAlias = int | Literal["all"] | None
 MAX_EXACT_SAMPLES = 20_000  # all rows are evaluated: seconds for any width
 MAX_EXACT_FLOPS = 5e12  # beyond: all rows while 2 n² p is below, about a minute of two cores

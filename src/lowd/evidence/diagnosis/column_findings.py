@@ -1,0 +1,228 @@
+"""Findings on columns: missing values, text, constants, scale, duplicates, correlation."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import random
+from ...backends.protocol import Float64
+from ...input.ranges import SAFE
+from .column_statistics import ColumnSummary
+from .raw_data import RawData, Sample
+from .result import MAX_AFFECTED, Finding, list_some
+
+DOMINANT_VARIANCE_SHARE = 0.9  # in one column, of more than two
+DOMINANT_VARIANCE_SHARE_OF_TWO = 0.99  # of two columns one often has 90 % without being in the way
+MAX_SPREAD_RATIO = 30.0  # of the largest standard deviation to the median one
+MIN_NOTED_CORRELATION = 0.95  # above, two columns are nearly one
+MAX_CORRELATED_COLUMNS = 2000  # of which all pairs are correlated: 32 MB
+EQUAL_CORRELATION = 1 - 1e-10  # columns that may be equal but for rounding of the correlation
+MANY_MISSING_SHARE = 0.5  # of a column, which is then better dropped than filled
+
+
+def check_columns(data: RawData, summary: ColumnSummary, sample: Sample | None) -> list[Finding]:
+    """All findings on columns; correlations are those of the sample, if there is one."""
+    found = [*_check_categories(data), _check_missing(data, summary), *_check_range(summary)]
+    if data.n_features:
+        found.append(_check_constant(data, summary))
+    if data.n_features > 1 and len(data) > 1:
+        found.append(check_scale(data, summary))
+        if sample is not None and len(sample) > 2:
+            found += _check_related(data, summary, sample)
+    return found
+
+
+def _check_categories(data: RawData) -> list[Finding]:
+    if not data.non_numeric:
+        return []
+    names = data.non_numeric
+    verb = "hold" if len(names) > 1 else "holds"
+    return [
+        Finding(
+            "error",
+            "categories",
+            f"{list_some([repr(name) for name in names])} {verb} text or categories, which only "
+            "a mixed distance can use.",
+            "Drop them, encode them (sklearn.preprocessing.OneHotEncoder), or compare whole rows "
+            "by ClassicalMDS(metric='gower').",
+            names[:MAX_AFFECTED],
+        )
+    ]
+
+
+def _check_missing(data: RawData, summary: ColumnSummary) -> Finding:
+    if summary.first_nonfinite is None:
+        return Finding("fine", "missing", "Every entry is a finite number.")
+    row, column = summary.first_nonfinite
+    columns = np.flatnonzero(summary.n_nonfinite)
+    rows = int((~summary.complete).sum())
+    count = int(summary.n_nonfinite.sum())
+    entries = f"{count} entries are" if count > 1 else "1 entry is"
+    what = "missing or infinite" if summary.infinite else "missing (NaN)"
+    by_count = columns[np.argsort(-summary.n_nonfinite[columns], kind="stable")]
+    limit = MANY_MISSING_SHARE * len(data)
+    empty = [data.describe_column(int(j)) for j in by_count if summary.n_nonfinite[j] > limit]
+    extra = f" Drop {list_some(empty)} first: most of it is missing." if empty else ""
+    return Finding(
+        "error",
+        "missing",
+        f"{entries} {what}, in {rows} of {len(data)} rows and "
+        f"{len(columns)} of {data.n_features} columns; the first is at row {row}, "
+        f"{data.describe_column(column)}.",
+        "Drop these rows, or fill them (sklearn.impute); MDS takes missing distances." + extra,
+        tuple(data.describe_column(int(j)) for j in by_count[:MAX_AFFECTED]),
+    )
+
+
+def _check_range(summary: ColumnSummary) -> list[Finding]:
+    largest = summary.max_abs
+    low, high = SAFE[np.dtype(np.float64)]
+    if largest == 0 or low <= largest <= high:
+        return []
+    return [
+        Finding(
+            "error",
+            "range",
+            f"Entries are of size {largest:.3g}, whose squares overflow or underflow.",
+            f"Multiply the data by {1 / largest:.0e}.",
+        )
+    ]
+
+
+def _check_constant(data: RawData, summary: ColumnSummary) -> Finding:
+    constant = np.flatnonzero(~summary.varies)
+    if not len(constant):
+        return Finding("fine", "constant", "No column is constant.")
+    names = [data.describe_column(int(j)) for j in constant]
+    if len(constant) == data.n_features:
+        return Finding(
+            "error",
+            "constant",
+            "All columns are constant: every row is the same.",
+            "There is nothing to embed; check how the data were read.",
+        )
+    columns = "columns are" if len(constant) > 1 else "column is"
+    return Finding(
+        "notice",
+        "constant",
+        f"{len(constant)} {columns} constant: {list_some(names)}.",
+        "They change no distance; drop them to save time.",
+        tuple(names[:MAX_AFFECTED]),
+    )
+
+
+def check_scale(data: RawData, summary: ColumnSummary) -> Finding:
+    """Does one column dominate the variance, or have a far larger spread than most?"""
+    total = float(summary.variance.sum())
+    if not 0 < total < np.inf:
+        return Finding("fine", "scale", "There are no scales to compare.")
+    share = summary.variance / total
+    largest = int(share.argmax())
+    name = data.describe_column(largest)
+    spread = np.sqrt(summary.variance[summary.varies])
+    remedy = (
+        "If columns have different units, standardize them: PCA(scale=True), or "
+        "sklearn.preprocessing.StandardScaler before any other method."
+    )
+    limit = DOMINANT_VARIANCE_SHARE if data.n_features > 2 else DOMINANT_VARIANCE_SHARE_OF_TWO
+    if share[largest] > limit:
+        return Finding(
+            "warning",
+            "scale",
+            f"{name} accounts for {share[largest]:.1%} of the variance, so it dominates distances "
+            "and the first principal component.",
+            remedy,
+            (name,),
+        )
+    ratio = float(spread.max() / np.median(spread))
+    if ratio > MAX_SPREAD_RATIO:
+        return Finding(
+            "notice",
+            "scale",
+            f"The standard deviation of {name} is {ratio:.0f} times that of the median column.",
+            remedy,
+            (name,),
+        )
+    return Finding(
+        "fine",
+        "scale",
+        f"No column dominates the variance; the largest share is {share[largest]:.1%}.",
+    )
+
+
+def _check_related(data: RawData, summary: ColumnSummary, sample: Sample) -> list[Finding]:
+    """Duplicate and strongly correlated columns, in the sample."""
+    columns = np.flatnonzero(summary.varies)
+    part = ""
+    if len(columns) > MAX_CORRELATED_COLUMNS:
+        columns = columns[random.subset(0, "columns", len(columns), MAX_CORRELATED_COLUMNS)]
+        part = f" (of {MAX_CORRELATED_COLUMNS} columns drawn at random)"
+    Z = sample.take_dense(columns)
+    Z = Z - Z.mean(0)
+    with np.errstate(over="ignore"):
+        norm = np.sqrt((Z**2).sum(0))
+    usable = (norm > 0) & np.isfinite(norm)
+    columns, Z = columns[usable], Z[:, usable] / norm[usable]
+    if len(columns) < 2:
+        return []
+    R = np.abs(np.triu(Z.T @ Z, 1))
+    pairs = _find_equal_columns(data, columns, R)
+    R[[a for a, _ in pairs], [b for _, b in pairs]] = 0
+    names = [data.describe_column(int(j)) for j in columns]
+    return [_report_duplicates(names, pairs, part), _report_correlation(names, R, part)]
+
+
+def _find_equal_columns(
+    data: RawData, columns: NDArray[np.int64], R: Float64
+) -> list[tuple[int, int]]:
+    """Pairs of columns that are equal in all rows."""
+    pairs = []
+    duplicates = set()
+    for a, b in np.argwhere(R > EQUAL_CORRELATION):
+        if int(b) in duplicates:
+            continue
+        one, two = (_take_column(data, int(columns[j])) for j in (a, b))
+        if np.array_equal(one, two, equal_nan=True):
+            pairs.append((int(a), int(b)))
+            duplicates.add(int(b))
+    return pairs
+
+
+def _take_column(data: RawData, j: int) -> Float64:
+    column = data.X[:, [j]].toarray().ravel() if data.is_sparse else data.X[:, j]
+    return np.asarray(column, np.float64)
+
+
+def _report_duplicates(names: list[str], pairs: list[tuple[int, int]], part: str) -> Finding:
+    if not pairs:
+        return Finding("fine", "duplicate columns", f"No two columns are equal{part}.")
+    shown = [f"{names[b]} of {names[a]}" for a, b in pairs]
+    return Finding(
+        "warning",
+        "duplicate columns",
+        f"{len(pairs)} columns are duplicates{part}: {list_some(shown)}."
+        if len(pairs) > 1
+        else f"A column is a duplicate{part}: {shown[0]}.",
+        "A duplicate counts twice in every distance; drop it.",
+        tuple(names[b] for _, b in pairs[:MAX_AFFECTED]),
+    )
+
+
+def _report_correlation(names: list[str], R: Float64, part: str) -> Finding:
+    strong = np.argwhere(R > MIN_NOTED_CORRELATION)
+    if not len(strong):
+        return Finding(
+            "fine", "correlation", f"No two columns correlate beyond {MIN_NOTED_CORRELATION}{part}."
+        )
+    a, b = np.unravel_index(int(R.argmax()), R.shape)
+    pairs = "pairs of columns correlate" if len(strong) > 1 else "pair of columns correlates"
+    return Finding(
+        "notice",
+        "correlation",
+        f"{len(strong)} {pairs} beyond {MIN_NOTED_CORRELATION}{part}; the most: {names[a]} and "
+        f"{names[b]} (|r| = {R[a, b]:.3f}).",
+        "What they share counts twice in distances; PCA combines it "
+        "(PCA(n_components=0.99, whiten=True) also equalizes it).",
+        (names[a], names[b]),
+    )

@@ -1,0 +1,125 @@
+"""Cost of each method: memory by its own plan, and seconds by a rough model.
+
+Seconds were measured on two cores of an AMD EPYC server, for two components with default
+parameters, on 1000 to 70,000 images of 50 and 784 columns. They distinguish seconds from hours,
+within a factor of about three; another metric or machine may be farther off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...core import memory
+from ...core.estimator import Reducer
+from ...methods import METHODS
+from ...store import class_of
+from .raw_data import RawData
+from .result import Cost, Finding, format_duration, list_some
+
+FIT_OVERHEAD_SECONDS = 0.01  # of any fit
+SLOW_SECONDS = 600.0  # ten minutes, from which a method is called slow
+MAX_EXACT_ISOMAP_SAMPLES = 20_000  # all geodesic distances; beyond, those to landmarks
+N_LANDMARKS = 1000  # that are recommended then
+MAX_LISTED_METHODS = 8  # in a sentence
+
+
+def _neighbor_seconds(n: int, d: int) -> float:
+    """Neighbor search: tiles of pairs, of which many are pruned, after a rotation of the rows."""
+    return 5e-12 * n * n * min(d, 100) + 1e-10 * n * d * min(n, d)
+
+
+def _laplacian_seconds(n: int, d: int) -> float:
+    """Edge weights, and the smallest eigenvectors of a sparse matrix."""
+    return _neighbor_seconds(n, d) + 2e-5 * n
+
+
+def _tangent_seconds(n: int, d: int) -> float:
+    """The same with a local tangent space for every row."""
+    return _neighbor_seconds(n, d) + 3e-5 * n
+
+
+def _isomap_seconds(n: int, d: int) -> float:
+    """Shortest paths between all rows, or to landmarks."""
+    paths = 1.2e-8 * n * n if n <= MAX_EXACT_ISOMAP_SAMPLES else 3.5e-8 * n * N_LANDMARKS
+    return _neighbor_seconds(n, d) + paths
+
+
+_FIT_SECONDS: dict[str, Callable[[int, int], float]] = {
+    "PCA": lambda n, d: 2e-9 * n * d,
+    "GaussianRandomProjection": lambda n, d: 1e-11 * n * d * min(d, 300),
+    "SparseRandomProjection": lambda n, d: 1e-9 * n * d,
+    "HadamardRandomProjection": lambda n, d: 5e-10 * n * d,
+    "ClassicalMDS": lambda n, d: 5e-9 * n * d,
+    "MDS": lambda n, d: 6e-8 * n * n + 1e-11 * n * n * d,
+    "NonMetricMDS": lambda n, d: 1e-7 * n * n + 1e-11 * n * n * d,
+    "KernelPCA": lambda n, d: 5e-9 * n * d,
+    "LaplacianEigenmaps": _laplacian_seconds,
+    "DiffusionMaps": lambda n, d: _laplacian_seconds(n, d) + 1.8e-8 * n * min(n, 5000),
+    "Isomap": _isomap_seconds,
+    "LocallyLinearEmbedding": _laplacian_seconds,
+    "ModifiedLLE": _tangent_seconds,
+    "HessianLLE": _tangent_seconds,
+    "LTSA": _tangent_seconds,
+    "SNE": lambda n, d: _neighbor_seconds(n, d) + 0.3 + 1e-6 * n * n,
+    "TSNE": lambda n, d: _neighbor_seconds(n, d) + 0.4 + 9e-5 * n,
+}
+
+
+def estimate_costs(data: RawData) -> dict[str, Cost]:
+    """Method -> cost of a fit of these data; only methods that can take them."""
+    n, d = len(data), max(data.n_features, 1)
+    stored = data.X.nnz // n + 1 if data.is_sparse else d  # entries of a row
+    free = memory.available()
+    found = {}
+    for method in METHODS:
+        model = _make_model(method, data)
+        if model is None or (data.is_sparse and not model._takes_sparse()):
+            continue
+        needed = model.estimate(n, d, data.dtype).bytes
+        seconds = FIT_OVERHEAD_SECONDS + _FIT_SECONDS[method](n, stored)
+        found[method] = Cost(needed, seconds, free is None or needed <= free)
+    return found
+
+
+def _make_model(method: str, data: RawData) -> Reducer | None:
+    """The method with the metric of the data, or None if it has no metric.
+
+    Parameters are the default ones, but two components where the default is all of them.
+    """
+    cls = class_of(method)
+    params: dict[str, Any] = {} if cls().n_components is not None else {"n_components": 2}
+    if data.kind != "rows" or data.metric != "euclidean":
+        if "metric" not in cls.__dataclass_fields__:
+            return None
+        params |= {"metric": data.metric, "metric_params": data.metric_params}
+    model: Reducer = cls(**params)
+    return model
+
+
+def check_costs(costs: dict[str, Cost]) -> Finding:
+    """Methods that do not fit in memory, or take long."""
+    heavy = [method for method, cost in costs.items() if not cost.fits]
+    slow = [
+        f"{method} (about {format_duration(cost.seconds)})"
+        for method, cost in costs.items()
+        if cost.fits and cost.seconds > SLOW_SECONDS
+    ]
+    if not heavy and not slow:
+        longest = format_duration(max((cost.seconds for cost in costs.values()), default=0.0))
+        return Finding(
+            "fine", "cost", f"Every method fits in memory; the slowest takes about {longest}."
+        )
+    parts = []
+    if heavy:
+        parts.append(f"too large for the memory: {list_some(heavy, MAX_LISTED_METHODS)}")
+    if slow:
+        parts.append(f"slow: {list_some(slow, MAX_LISTED_METHODS)}")
+    return Finding(
+        "notice",
+        "cost",
+        f"Some methods are too costly with default parameters; {'; '.join(parts)}.",
+        f"Fit landmarks (n_landmarks={N_LANDMARKS}) or a sample of the rows, and transform the "
+        "others.",
+        tuple(heavy),
+    )

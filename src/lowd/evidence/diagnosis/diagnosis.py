@@ -1,0 +1,274 @@
+"""`lowd.diagnose`: checks of data before a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import progress, random
+from ...backends import resolve
+from ...backends.protocol import Backend, Neighbors
+from ...core.parameters import Seed
+from ...errors import DataError, ParameterError
+from ...threads import single_threaded_blas
+from ..types import MetricLike, MetricParams
+from .column_findings import check_columns
+from .column_statistics import summarize_columns
+from .cost_estimates import check_costs, estimate_costs
+from .distance_matrix import check_distances
+from .duplicates import compute_row_keys, find_distinct_rows
+from .intrinsic_dimension import combine_estimates, estimate_dimensions
+from .neighbor_graph import (
+    check_connectivity,
+    check_hubness,
+    check_outliers,
+    check_short_circuits,
+)
+from .raw_data import MIN_NEIGHBORHOOD_SAMPLES, RawData, Sample, read_data, sample_rows
+from .recommendations import DataProperties, recommend
+from .residual_variance import ResidualVariances, compute_residual_variances
+from .result import SEVERITIES, Diagnosis, Dimension, Finding
+from .shape import Shape, check_shape
+
+N_SEARCHED_NEIGHBORS = 40  # of each row, among which the number that connects the graph is sought
+N_STAGES = 4  # of progress
+DIMENSION_NAMES = {
+    "two_nn": "two-NN",
+    "maximum_likelihood": "maximum likelihood",
+    "local_pca": "local PCA",
+}
+
+
+def diagnose(
+    X: Any,
+    *,
+    metric: MetricLike = "euclidean",
+    metric_params: MetricParams = None,
+    n_neighbors: int = 15,
+    columns: Sequence[Any] | None = None,
+    max_samples: int | None = 20_000,
+    random_state: Seed = None,
+    backend: str = "auto",
+    n_jobs: int | None = None,
+    verbose: bool = False,
+) -> Diagnosis:
+    """Check data before a fit: missing values, duplicates, outliers, intrinsic dimension, shape.
+
+    Every entry is read once (missing values, constant, duplicate or dominant columns; text;
+    duplicate rows), and neighbors are searched of at most `max_samples` rows (outliers, connected
+    components, hubs, intrinsic dimension, curvature). Problems are findings, not errors. The
+    result also recommends methods.
+
+    Parameters
+    ----------
+    X
+        Rows of numbers (array, table, sparse), a table with text, or with metric="precomputed"
+        a square matrix of distances, or with a callable metric a list of anything.
+    metric, metric_params
+        The distance that an embedding is to preserve, as in ClassicalMDS.
+    n_neighbors
+        Number of neighbors in the graph that is checked.
+    columns
+        Names of the columns of an array, for the sentences.
+    max_samples
+        Rows whose neighbors are searched, drawn at random if there are more. None takes all.
+    random_state
+        Seed of the draw. None is 0.
+
+    Examples
+    --------
+    >>> import numpy as np, lowd
+    >>> X = np.random.default_rng(0).normal(size=(200, 3)) * [1, 1, 1000]
+    >>> found = lowd.diagnose(X)
+    >>> found.about("scale")[0].affected
+    ('column 2',)
+    >>> found.worst, found.recommendations[0].params
+    ('warning', {'n_components': 2, 'scale': True})
+    """
+    for name, count in (("n_neighbors", n_neighbors), ("max_samples", max_samples)):
+        if count is not None and count < 1:
+            raise ParameterError(f"{name}={count}: expected a whole number >= 1.")
+    ops = resolve(backend, n_jobs)
+    seed = 0 if random_state is None else random.as_seed(random_state)
+    data = read_data(X, metric, metric_params, columns)
+    if not len(data):
+        raise DataError("X has 0 rows, while a minimum of 1 is required.")
+    with progress.show_bar(verbose), single_threaded_blas():
+        return _diagnose(data, n_neighbors, max_samples, seed, ops)
+
+
+class RowChecks(NamedTuple):
+    """Findings on entries and rows, and the rows whose neighbors are searched."""
+
+    findings: list[Finding]
+    notes: list[str]
+    sample: Sample | None
+    is_subsample: bool = False  # is the sample smaller than the distinct rows?
+
+
+class GraphChecks(NamedTuple):
+    """Findings on the neighbor graph of the sample, and the numbers behind them."""
+
+    findings: list[Finding]
+    notes: list[str]
+    n_components: NDArray[np.int64]  # of the graphs of 1, 2, ... neighbors
+    dimensions: dict[str, Dimension]
+    shape: Shape = "unknown"
+    residuals: ResidualVariances | None = None
+
+
+def _diagnose(data: RawData, k: int, max_samples: int | None, seed: int, ops: Backend) -> Diagnosis:
+    rows = _check_rows(data, max_samples, seed, ops)
+    progress.report("diagnosis", 1, N_STAGES)
+    graph = _check_neighbors(rows, k, seed, ops)
+    costs = estimate_costs(data)
+    findings = [*rows.findings, *graph.findings, check_costs(costs)]
+    properties = _collect_properties(data, findings, graph, k)
+    residuals = graph.residuals
+    progress.report("diagnosis", N_STAGES, N_STAGES)
+    return Diagnosis(
+        findings=sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)),
+        recommendations=recommend(properties, costs),
+        costs=costs,
+        intrinsic_dimension=graph.dimensions,
+        shape=graph.shape,
+        residual_variance={}
+        if residuals is None
+        else {"linear": residuals.linear.tolist(), "geodesic": residuals.geodesic.tolist()},
+        connected_components={i + 1: int(count) for i, count in enumerate(graph.n_components)},
+        n_samples=len(data),
+        n_features=data.n_features,
+        n_searched=0 if rows.sample is None else len(rows.sample),
+        notes=rows.notes + graph.notes,
+    )
+
+
+def _check_rows(data: RawData, max_samples: int | None, seed: int, ops: Backend) -> RowChecks:
+    """All that concerns entries, columns and whole rows."""
+    notes: list[str] = []
+    found: list[Finding] = []
+    summary = summarize_columns(data) if data.kind == "rows" else None
+    if summary is not None:
+        if not data.n_features:
+            return RowChecks(check_columns(data, summary, None), ["No column is numeric."], None)
+        keys, complete = summary.keys, summary.complete
+    else:
+        if data.kind == "distances":
+            found = check_distances(data.X, ops)
+            if any(finding.severity == "error" for finding in found):
+                return RowChecks(found, ["These are no distances; nothing else was checked."], None)
+        notes.append(
+            "There are no numeric columns to check."
+            if data.kind != "table"
+            else "Columns of a mixed table are not compared with each other."
+        )
+        keys, complete = compute_row_keys(data), np.ones(len(data), bool)
+    distinct, duplicates = find_distinct_rows(keys, complete)
+    rows = sample_rows(data, distinct, max_samples, seed)
+    sample = data.take(rows) if len(rows) else None
+    if summary is not None:
+        found += check_columns(data, summary, sample)
+        if not complete.all():
+            incomplete = int((~complete).sum())
+            notes.append(f"The {incomplete} rows with missing values are left out of all else.")
+    found.append(duplicates)
+    is_subsample = len(rows) < len(distinct)
+    if sample is not None and is_subsample:
+        found.append(
+            Finding(
+                "notice",
+                "sample",
+                f"Neighbors were searched in {len(rows)} of {len(distinct)} rows, drawn at random.",
+                "The graph of all rows is denser; max_samples=None takes all of them.",
+            )
+        )
+    return RowChecks(found, notes, sample, is_subsample)
+
+
+def _check_neighbors(rows: RowChecks, k: int, seed: int, ops: Backend) -> GraphChecks:
+    """All that needs neighbors, where there are enough rows and the metric can compare them."""
+    nothing = GraphChecks([], [], np.empty(0, np.int64), {})
+    sample = rows.sample
+    if sample is None:
+        return nothing
+    if len(sample) < MIN_NEIGHBORHOOD_SAMPLES:
+        note = f"Fewer than {MIN_NEIGHBORHOOD_SAMPLES} rows are complete and distinct: too few for "
+        return nothing._replace(notes=[f"{note}neighborhoods."])
+    try:
+        near = sample.find_neighbors(min(max(k, N_SEARCHED_NEIGHBORS), len(sample) - 1), ops)
+    except DataError as error:
+        sentence = f"The metric cannot compare these rows: {error}"
+        return nothing._replace(findings=[Finding("error", "metric", sentence)])
+    return _check_graph(sample, near, k, rows.is_subsample, seed, ops)
+
+
+def _check_graph(
+    sample: Sample, near: Neighbors, k: int, is_subsample: bool, seed: int, ops: Backend
+) -> GraphChecks:
+    where = f" (in a sample of {len(sample)} rows)" if is_subsample else ""
+    dimensions, notes = estimate_dimensions(sample, near, ops, seed)
+    dimension = combine_estimates(dimensions)
+    progress.report("diagnosis", 2, N_STAGES)
+    connectivity, n_components = check_connectivity(near, k, where)
+    found = [
+        connectivity,
+        check_outliers(near, k, sample.rows, where, dimension),
+        check_hubness(near, k, sample.rows, where),
+        *_report_dimension(dimensions),
+    ]
+    # A sample is sparser than the data, and its graph has short circuits that theirs has not.
+    shortcuts = None if is_subsample else check_short_circuits(near, k, sample, dimension)
+    found += [] if shortcuts is None else [shortcuts]
+    progress.report("diagnosis", 3, N_STAGES)
+    checks = GraphChecks(found, notes, n_components, dimensions)
+    if dimension is None:
+        return checks
+    residuals = compute_residual_variances(sample, dimension, ops, seed)
+    if residuals is None:
+        return checks
+    shape, finding = check_shape(sample, dimension, residuals, seed)
+    return checks._replace(findings=[*found, finding], shape=shape, residuals=residuals)
+
+
+def _report_dimension(found: dict[str, Dimension]) -> list[Finding]:
+    """The estimates of the intrinsic dimension in a sentence."""
+    middle = combine_estimates(found)
+    if middle is None:
+        return []
+    estimates = ", ".join(
+        f"{DIMENSION_NAMES[name]} {value:.1f} ({low:.1f} to {high:.1f})"
+        for name, (value, low, high) in found.items()
+    )
+    values = [value.value for value in found.values()]
+    sentence = f"The intrinsic dimension is about {max(1, round(middle))}: {estimates}."
+    if max(values) > 2 * min(values):
+        return [
+            Finding(
+                "notice",
+                "intrinsic dimension",
+                sentence,
+                "The estimates disagree, as with noise, clusters or few rows; trust none alone.",
+            )
+        ]
+    return [Finding("fine", "intrinsic dimension", sentence)]
+
+
+def _collect_properties(
+    data: RawData, findings: list[Finding], graph: GraphChecks, k: int
+) -> DataProperties:
+    counts, residuals = graph.n_components, graph.residuals
+    connecting = np.flatnonzero(counts[: 2 * k] == 1) + 1  # more would connect what is separate
+    return DataProperties(
+        data=data,
+        shape=graph.shape,
+        dimension=combine_estimates(graph.dimensions),
+        has_dominant_column=any(f.topic == "scale" and f.severity == "warning" for f in findings),
+        n_components=int(counts[min(k, len(counts)) - 1]) if len(counts) else 1,
+        connecting_neighbors=int(connecting[0]) if len(connecting) else None,
+        isomap_neighbors=None if residuals is None else residuals.n_neighbors,
+        lost_in_two_dimensions=1.0 if residuals is None else float(residuals.geodesic[:2].min()),
+        has_outliers=any(f.affected for f in findings if f.topic == "outliers"),
+    )

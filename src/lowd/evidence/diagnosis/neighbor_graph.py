@@ -1,0 +1,158 @@
+"""Findings on the neighbor graph: connected components, short circuits, outliers and hubs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+from scipy.sparse.csgraph import minimum_spanning_tree
+
+from ...backends.protocol import Float64, Neighbors
+from ...graph.components import label_components
+from ...graph.short_circuits import find_short_circuits
+from .raw_data import Sample
+from .result import MAX_AFFECTED, Finding, list_some, pluralize
+
+OUTLIER_DEVIATIONS = 5.0  # robust standard deviations of the logarithm of the kth distance
+OUTLIER_DISTANCE_RATIO = 3.0  # of a row's kth distance to its neighbors', in many dimensions
+MIN_LOG_DEVIATION = 0.05  # of the kth distances: on a lattice they have none
+NOTICE_SKEWNESS, WARNING_SKEWNESS = 1.4, 4.0  # of k-occurrences (Feldbauer and Flexer, 2019)
+MIN_GRAPH_NEIGHBORS = 5  # the fewest that are recommended against short circuits
+MAX_AFFECTED_EDGES = 50  # two rows each
+
+
+def build_knn_graph(near: Neighbors, k: int, weights: Float64 | None = None) -> csr_array:
+    """The directed graph of k neighbors, with distances or other weights, by row, on its edges."""
+    n = len(near.indices)
+    data = near.distances[:, :k].ravel() if weights is None else weights
+    return csr_array((data, near.indices[:, :k].ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+
+
+def count_components(near: Neighbors) -> NDArray[np.int64]:
+    """Number of connected components of the graphs of 1, 2, ... neighbors.
+
+    From one spanning tree: by the number of neighbors at which its edges appear.
+    """
+    n, k = near.indices.shape
+    weights = np.tile(np.arange(k, 0, -1.0), n)  # k + 1 - rank, so that the smaller rank counts
+    one_way = build_knn_graph(near, k, weights)
+    both = csr_array(one_way.maximum(csr_array(one_way.T)))
+    both.data = k + 1 - both.data
+    ranks = minimum_spanning_tree(both).data.astype(np.int64)
+    return np.asarray(n - np.cumsum(np.bincount(ranks, minlength=k + 1))[1:])
+
+
+def check_connectivity(near: Neighbors, k: int, where: str) -> tuple[Finding, NDArray[np.int64]]:
+    """Is the graph connected, and how many neighbors connect it? Also the counts for every k."""
+    counts = count_components(near)
+    k = min(k, len(counts))
+    connected = np.flatnonzero(counts == 1) + 1
+    if counts[k - 1] == 1:
+        return Finding(
+            "fine",
+            "connectivity",
+            f"The graph of {k} neighbors is connected{where}; {connected[0]} neighbors are enough.",
+        ), counts
+    sizes = np.bincount(label_components(build_knn_graph(near, k)))
+    if len(connected):
+        result = f"{connected[0]} neighbors connect it"
+        remedy = f"n_neighbors={connected[0]} or more"
+    else:
+        result = f"{len(counts)} neighbors do not connect it either"
+        remedy = f"more than {len(counts)} neighbors, which would connect what is separate"
+    return Finding(
+        "warning",
+        "connectivity",
+        f"The graph of {k} neighbors has {len(sizes)} connected components{where}, of "
+        f"{list_some([str(size) for size in sizes])} rows; {result}.",
+        f"Use {remedy}; or fit the components one by one; or take TSNE or PCA, which need no "
+        "connected graph.",
+    ), counts
+
+
+def check_short_circuits(
+    near: Neighbors, k: int, sample: Sample, dimension: float | None
+) -> Finding | None:
+    """Short-circuit edges, if any are found; None also where they cannot be recognized."""
+    if not sample.is_euclidean or issparse(sample.X) or dimension is None:
+        return None
+    d, k = max(1, round(dimension)), min(k, near.indices.shape[1])
+    found = find_short_circuits(sample.X, build_knn_graph(near, k), d)
+    if not len(found):
+        return None
+    fewer = (
+        c
+        for c in range(k - 1, MIN_GRAPH_NEIGHBORS, -1)
+        if not len(find_short_circuits(sample.X, build_knn_graph(near, c), d))
+    )
+    rows = sample.rows[found]
+    look = "looks like a short circuit" if len(found) == 1 else "look like short circuits"
+    return Finding(
+        "notice",
+        "short circuits",
+        f"{pluralize(len(found), 'edge')} of the graph of {k} neighbors {look} between different "
+        f"parts of a curved manifold: rows {list_some([f'{i} and {j}' for i, j in rows])}.",
+        f"Use n_neighbors={next(fewer, MIN_GRAPH_NEIGHBORS)} or fewer in Isomap, LTSA and the "
+        "like, or more rows.",
+        tuple(int(row) for row in rows[:MAX_AFFECTED_EDGES].ravel()),
+    )
+
+
+def check_outliers(
+    near: Neighbors, k: int, rows: NDArray[np.int64], where: str, dimension: float | None
+) -> Finding:
+    """Outliers: rows far from all others.
+
+    Both must hold: the distance to the k-th neighbor is outside of the bulk on a logarithmic scale,
+    by the median and the median absolute deviation; and it is large against those of the neighbors,
+    since points at the boundary of a cloud are no outliers. Boundaries are sparser in few
+    dimensions, so the ratio must be 9 in one dimension and 4.5 in two. Clouds without outliers
+    then hardly have any.
+    """
+    k = min(k, near.indices.shape[1])
+    radii = near.distances[:, k - 1]
+    if not (radii > 0).all():
+        return Finding("fine", "outliers", f"Rows are too close together for outliers{where}.")
+    logs = np.log(radii)
+    middle = np.median(logs)
+    spread = max(1.4826 * float(np.median(np.abs(logs - middle))), MIN_LOG_DEVIATION)
+    neighbor_radii = np.median(radii[near.indices[:, :k]], axis=1)
+    ratio = OUTLIER_DISTANCE_RATIO * (1 + 2 / max(1.0, dimension or 2.0) ** 2)
+    far = (logs - middle > OUTLIER_DEVIATIONS * spread) & (radii > ratio * neighbor_radii)
+    found = np.flatnonzero(far)
+    if not len(found):
+        return Finding("fine", "outliers", f"No row is far from all others{where}.")
+    found = found[np.argsort(-radii[found], kind="stable")]
+    largest = float(radii[found[0]] / np.exp(middle))
+    return Finding(
+        "warning",
+        "outliers",
+        f"{len(found)} row{'s are' if len(found) > 1 else ' is'} far from all others{where}: "
+        f"{list_some([str(row) for row in rows[found]])} (up to {largest:.0f} times the usual "
+        f"distance to {k} neighbors).",
+        "Check them: correct errors; a true outlier takes up a component of PCA or MDS, so leave "
+        "it out of the fit and map it by transform.",
+        tuple(int(row) for row in rows[found[:MAX_AFFECTED]]),
+    )
+
+
+def check_hubness(near: Neighbors, k: int, rows: NDArray[np.int64], where: str) -> Finding:
+    """Hubs: rows that are neighbors of very many others, as happens in many dimensions."""
+    k = min(k, near.indices.shape[1])
+    n = len(near.indices)
+    occurrences = np.bincount(near.indices[:, :k].ravel(), minlength=n)
+    spread = float(occurrences.std())
+    skewness = float(((occurrences - k) ** 3).mean() / spread**3) if spread > 0 else 0.0
+    hub = int(occurrences.argmax())
+    anti_hubs = float((occurrences == 0).mean())
+    if skewness <= NOTICE_SKEWNESS:
+        return Finding("fine", "hubness", f"There are no hubs{where}; skewness {skewness:.1f}.")
+    return Finding(
+        "warning" if skewness > WARNING_SKEWNESS else "notice",
+        "hubness",
+        f"Row {rows[hub]} is among the {k} neighbors of {occurrences[hub]} rows, and "
+        f"{anti_hubs:.0%} of rows are nobody's neighbor{where}; skewness {skewness:.1f}.",
+        "Hubs connect clusters that are separate: reduce the columns by PCA first, try "
+        "metric='cosine', or use TSNE, whose scale adapts to each row.",
+        (int(rows[hub]),),
+    )

@@ -1,0 +1,251 @@
+"""Data as the user has them, read without refusing missing values, text or duplicates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+
+from ... import random
+from ...backends.protocol import Backend, Float64, Neighbors, Rows
+from ...core.parameters import Metric, accepts, describe
+from ...distances.metrics import distances_of
+from ...distances.protocol import DistanceRelation
+from ...errors import DataError, ParameterError, UnsupportedError
+from ...graph.search import find_neighbors, len_of, some
+from ...input import blocks
+from ...input.tables import Table, column_kinds, is_table, number_columns
+from ...input.validation import Data
+from ..types import Items, MetricLike, MetricParams
+
+DataKind: TypeAlias = Literal["rows", "distances", "table", "objects"]
+MAX_BLOCK_ENTRIES = 2**22  # converted to float64 at a time: 32 MiB
+MAX_CALLABLE_SAMPLES = 1000  # half a million calls of a callable metric
+MIN_SAFE_ENTRY, MAX_SAFE_ENTRY = 1e-100, 1e100  # sums of squares neither underflow nor overflow
+MAX_SAMPLE_ENTRIES = 50_000_000  # of sampled rows: 400 MB in float64
+MIN_WIDE_SAMPLES = 200  # sampled, however many columns there are
+MAX_SPARSE_SAMPLES = 5000  # sparse rows are compared pair by pair
+MIN_NEIGHBORHOOD_SAMPLES = 10  # rows, below which neighborhoods mean nothing
+
+
+@dataclass(frozen=True)
+class RawData:
+    """Numbers of any real type, NaN allowed, and the names of columns that hold none."""
+
+    kind: DataKind
+    items: Items
+    names: tuple[str, ...] | None
+    non_numeric: tuple[str, ...]  # columns of text or categories
+    metric: MetricLike
+    metric_params: MetricParams
+
+    def __len__(self) -> int:
+        return len_of(self.items)
+
+    @property
+    def X(self) -> Rows:  # noqa: N802 - the matrix of the data
+        """The rows of numbers, or the matrix of distances."""
+        return self.items
+
+    @property
+    def n_features(self) -> int:
+        return int(self.X.shape[1]) if self.kind in ("rows", "table") else 0
+
+    @property
+    def is_sparse(self) -> bool:
+        return bool(issparse(self.items))
+
+    @property
+    def dtype(self) -> np.dtype[np.float32] | np.dtype[np.float64]:
+        """The type in which a method would compute."""
+        kept = getattr(self.items, "dtype", None) == np.float32
+        return np.dtype(np.float32) if kept else np.dtype(np.float64)
+
+    def describe_column(self, j: int) -> str:
+        """The column for a sentence: by name, or by index."""
+        return f"column {j}" if self.names is None else f"column {self.names[j]!r}"
+
+    def iterate_blocks(self) -> Iterator[tuple[int, Float64]]:
+        """(first row, some rows in float64), of dense rows."""
+        n, d = self.X.shape
+        step = max(1, MAX_BLOCK_ENTRIES // max(d, 1))
+        for i in range(0, n, step):
+            yield i, np.asarray(self.X[i : i + step], np.float64)
+
+    def take(self, rows: NDArray[np.int64]) -> Sample:
+        """Some rows, in a range in which they can be compared."""
+        if self.kind == "distances":
+            items: Items = _rescale(self.X[np.ix_(rows, rows)])
+        elif self.kind == "rows":
+            items = _rescale(self.X[rows].astype(np.float64))
+        else:
+            items = some(self.items, rows)
+        return Sample(items, rows, self.metric, self.metric_params)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Complete, distinct rows, with their indices in the data."""
+
+    items: Items
+    rows: NDArray[np.int64]
+    metric: MetricLike
+    metric_params: MetricParams
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def X(self) -> Rows:  # noqa: N802 - the matrix of the data
+        """The rows of numbers, or the matrix of distances."""
+        return self.items
+
+    @property
+    def is_euclidean(self) -> bool:
+        """Rows of numbers with Euclidean distances?"""
+        return self.metric == "euclidean"
+
+    @cached_property
+    def relation(self) -> DistanceRelation:
+        dtype = np.dtype(getattr(self.items, "dtype", np.float64))
+        return distances_of(Data(self.items, dtype), self.metric, self.metric_params)
+
+    def find_neighbors(self, k: int, ops: Backend) -> Neighbors:
+        """The k nearest other rows of each."""
+        return find_neighbors(self.relation, k, ops)
+
+    def take(self, rows: NDArray[np.int64]) -> Sample:
+        if self.metric == "precomputed":
+            items: Items = np.ascontiguousarray(self.X[np.ix_(rows, rows)])
+        else:
+            items = some(self.items, rows)
+        return replace(self, items=items, rows=self.rows[rows])
+
+    def take_dense(self, columns: NDArray[np.int64] | None = None) -> Float64:
+        """The rows as a dense matrix in float64, with all columns or some."""
+        X = self.X if columns is None else self.X[:, columns]
+        return np.asarray(X.toarray() if issparse(X) else X, np.float64)
+
+    def compute_distances(self, ops: Backend) -> Float64:
+        """The matrix of distances between the rows."""
+        return np.asarray(self.relation.among(ops), np.float64)
+
+
+def read_data(
+    X: Any,
+    metric: MetricLike = "euclidean",
+    metric_params: MetricParams = None,
+    columns: Sequence[Any] | None = None,
+) -> RawData:
+    """Read the data of a diagnosis; an error only for what is no data at all."""
+    if not accepts(Metric, metric):
+        raise ParameterError(f"metric={metric!r}: expected {describe(Metric)}.")
+    if blocks.is_blocks(X):
+        raise UnsupportedError("a dask array is not in memory; pass a part: X[::step].compute().")
+    if metric == "gower":
+        table = Table.of(X)
+        kinds = zip(table.names, table.kinds, strict=True)
+        non_numeric = tuple(name for name, kind in kinds if kind != "number")
+        return RawData("table", table, table.names, non_numeric, metric, metric_params)
+    if metric == "precomputed":
+        return RawData("distances", _as_square(X), None, (), metric, metric_params)
+    if is_table(X):
+        names, numbers = number_columns(X)
+        non_numeric = tuple(name for name, kind in column_kinds(X).items() if kind != "number")
+        return RawData("rows", numbers, names, non_numeric, metric, metric_params)
+    items, text = _as_numbers(X)
+    if items is None:
+        if not callable(metric):
+            raise DataError(
+                "X is a list of objects; pass a callable metric that compares two of them, or "
+                "rows of numbers."
+            )
+        return RawData("objects", list(X), None, (), metric, metric_params)
+    if columns is None and not text:
+        return RawData("rows", items, None, (), metric, metric_params)
+    n_columns = items.shape[1] + len(text)
+    given = [f"x{j}" for j in range(n_columns)] if columns is None else list(map(str, columns))
+    if len(given) != n_columns:
+        raise ParameterError(f"columns names {len(given)} columns, but X has {n_columns}.")
+    numeric = tuple(name for j, name in enumerate(given) if j not in text)
+    return RawData("rows", items, numeric, tuple(given[j] for j in text), metric, metric_params)
+
+
+def sample_rows(
+    data: RawData, candidates: NDArray[np.int64], max_samples: int | None, seed: int
+) -> NDArray[np.int64]:
+    """The candidates, or a seeded sample of them where there are many."""
+    limit = len(candidates) if max_samples is None else max_samples
+    if callable(data.metric) or data.kind == "table":
+        limit = min(limit, MAX_CALLABLE_SAMPLES)
+    if max_samples is not None and issparse(data.items):
+        limit = min(limit, MAX_SPARSE_SAMPLES)
+    elif max_samples is not None and data.n_features:
+        limit = min(limit, max(MIN_WIDE_SAMPLES, MAX_SAMPLE_ENTRIES // data.n_features))
+    if len(candidates) <= limit:
+        return candidates
+    return candidates[random.subset(seed, "diagnosis", len(candidates), limit)]
+
+
+def _rescale(X: Rows) -> Rows:
+    """Other units if squares would overflow or underflow; no finding depends on units."""
+    entries = X.data if issparse(X) else X
+    largest = float(np.abs(entries).max(initial=0))
+    if MIN_SAFE_ENTRY < largest < MAX_SAFE_ENTRY or largest == 0:
+        return X if issparse(X) else np.ascontiguousarray(X)
+    return X * 2.0 ** -np.frexp(largest)[1]
+
+
+def _as_square(X: Any) -> Float64:
+    if issparse(X):
+        raise UnsupportedError(
+            "a sparse graph holds distances to neighbors only; pass the rows or a full matrix."
+        )
+    D: Float64 = np.ma.filled(np.ma.asarray(X, np.float64), np.nan)
+    if D.ndim != 2 or D.shape[0] != D.shape[1]:
+        raise DataError(
+            f"metric='precomputed' needs a square matrix of distances, got shape {D.shape}; "
+            "for rows name another metric."
+        )
+    return D
+
+
+def _as_numbers(X: Any) -> tuple[Rows | None, list[int]]:
+    """Columns of numbers and the indices of other columns; None for a list of objects."""
+    if issparse(X):
+        return _sum_duplicates(csr_array(X)), []
+    if isinstance(X, np.ma.MaskedArray):
+        X = np.ma.filled(X.astype(np.float64), np.nan)
+    try:
+        array = np.asarray(X)
+    except ValueError:  # ragged
+        return None, []
+    if array.dtype.kind in "fiub" and array.ndim == 2:
+        return array, []
+    if array.dtype.kind not in "OUS" or array.ndim != 2:
+        if array.ndim == 1 and array.dtype.kind in "OUS" and len(array):
+            return None, []
+        raise DataError(f"X must be rows of numbers, got an array of shape {array.shape}.")
+    given = np.asarray(X, dtype=object)
+    numbers, text = [np.empty((len(given), 0))], []
+    for j in range(given.shape[1]):
+        try:
+            missing = [entry is None for entry in given[:, j]]
+            numbers.append(np.where(missing, np.nan, given[:, j]).astype(np.float64)[:, None])
+        except (TypeError, ValueError):
+            text.append(j)
+    return np.hstack(numbers), text
+
+
+def _sum_duplicates(X: csr_array) -> csr_array:
+    """Canonical format: indices sorted, duplicate entries summed; never in the caller's matrix."""
+    if X.has_canonical_format:
+        return X
+    copy = X.copy()
+    copy.sum_duplicates()
+    return copy

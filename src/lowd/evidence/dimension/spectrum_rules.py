@@ -1,0 +1,137 @@
+"""Rules for the number of principal components: spectra, parallel analysis, cross-validation."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh, eigvalsh
+from scipy.sparse import issparse
+
+from ... import progress, random
+from ...backends.protocol import Backend, Float64, Rows
+from ...solvers import scree
+
+MAX_SPECTRUM_SIDE = 2000  # rows or columns with a full spectrum: seconds of one core
+PARALLEL_SAMPLES = 2000  # rows of parallel analysis, which takes a spectrum per permutation
+CROSS_VALIDATION_SAMPLES = 800  # rows of cross-validation, which takes a spectrum per block
+N_FOLDS = 4  # of rows, and of columns
+MAX_TRIED_COMPONENTS = 50  # by cross-validation
+
+
+class Spectra(NamedTuple):
+    """Eigenvalues of the scatter and correlation matrices, those that can be positive."""
+
+    scatter: Float64
+    correlation: Float64
+    n: int
+    d: int  # columns that are not constant
+
+
+def compute_spectra(X: Rows, ops: Backend) -> Spectra:
+    """Both spectra from the smaller of the scatter and Gram matrices."""
+    n, d = X.shape
+    statistics = ops.column_statistics(X)
+    mean = statistics.sums / n
+    if d <= min(n, MAX_SPECTRUM_SIDE):
+        scatter = np.asarray(ops.scatter(X, mean, None).moments().scatter)
+        spread = np.sqrt(np.maximum(np.diagonal(scatter), 0))
+        varies = spread > np.sqrt(n) * np.finfo(X.dtype).eps * np.abs(mean)
+        unit = np.divide(1, spread, out=np.zeros(d), where=varies)
+        plain, standardized = scatter, scatter * np.outer(unit, unit)
+    else:
+        Z = X.toarray() if issparse(X) else X
+        Z = Z.astype(np.float64) - mean
+        spread = np.sqrt((Z**2).sum(0))
+        varies = spread > np.sqrt(n) * np.finfo(X.dtype).eps * np.abs(mean)
+        Z = Z[:, varies]
+        plain = Z @ Z.T
+        Z /= spread[varies]
+        standardized = Z @ Z.T
+    n_varying = int(varies.sum())
+    rank = min(n - 1, n_varying)
+    eigenvalues, correlation = _eigenvalues(plain)[:rank], _eigenvalues(standardized)[:rank]
+    return Spectra(eigenvalues, correlation, n, n_varying)
+
+
+def _eigenvalues(A: Float64) -> Float64:
+    values: Float64 = np.maximum(eigvalsh(A)[::-1], 0)
+    return values
+
+
+def analyze_parallel(X: Float64, repeats: int, seed: int) -> tuple[int, Float64, Float64]:
+    """Parallel analysis: components above those of independently permuted columns (Horn, 1965).
+
+    Permutation preserves the values of every column and removes correlation. Returns the number of
+    leading eigenvalues above the 95th percentile of the permuted ones, and both as shares of the
+    variance.
+    """
+    Z = X - X.mean(0)
+    observed = _variance_shares(Z)
+    permuted = np.empty((repeats, len(observed)))
+    for r in range(repeats):
+        order = random.bits(seed, f"shuffle {r}", np.arange(Z.size)).reshape(Z.shape).argsort(0)
+        permuted[r] = _variance_shares(np.take_along_axis(Z, order, 0))
+        progress.report("parallel analysis", r + 1, repeats)
+    limit = np.quantile(permuted, 0.95, axis=0)
+    return scree.leading(observed > limit), observed, limit
+
+
+def _variance_shares(Z: Float64) -> Float64:
+    values = _eigenvalues(Z.T @ Z if Z.shape[1] <= len(Z) else Z @ Z.T)
+    return np.asarray(values / max(values.sum(), np.finfo(float).tiny))
+
+
+def cross_validate(X: Float64, seed: int) -> tuple[int, Float64]:
+    """Bi-cross-validation: components that best predict held-out blocks (Owen and Perry, 2009).
+
+    Rows and columns are cut into four folds each. For every pair of folds, components come from
+    entries that share neither rows nor columns with their block, and predict it from the other
+    columns of its rows and the other rows of its columns. A component of noise increases the error,
+    so it has a minimum. Returns its position and the error of 0, 1, ... components, relative to
+    that of the means alone.
+    """
+    n, d = X.shape
+    row_fold, column_fold = _assign_folds(n, seed, "row"), _assign_folds(d, seed, "column")
+    most = min(MAX_TRIED_COMPONENTS, n - -(-n // N_FOLDS) - 1, d - -(-d // N_FOLDS))
+    errors, done = np.zeros(most + 1), 0
+    for rows in (row_fold == fold for fold in range(N_FOLDS)):
+        Z = X - X[~rows].mean(0)
+        for columns in (column_fold == fold for fold in range(N_FOLDS)):
+            errors += _compute_block_errors(Z, rows, columns, most)
+            done += 1
+            progress.report("cross-validation", done, N_FOLDS**2)
+    return int(np.argmin(errors)), errors / errors[0]
+
+
+def _assign_folds(size: int, seed: int, name: str) -> NDArray[np.int64]:
+    """Random folds 0, 1, ... of nearly equal size."""
+    return np.asarray(random.bits(seed, name, np.arange(size)).argsort().argsort() % N_FOLDS)
+
+
+def _compute_block_errors(
+    Z: Float64, rows: NDArray[np.bool_], columns: NDArray[np.bool_], most: int
+) -> Float64:
+    """Squared error of a block for 0, 1, ... components of other rows and columns."""
+    left = Z[np.ix_(rows, columns)].copy()
+    beside, above = Z[np.ix_(rows, ~columns)], Z[np.ix_(~rows, columns)]
+    inner = Z[np.ix_(~rows, ~columns)]
+    tall = len(inner) >= inner.shape[1]
+    gram = inner.T @ inner if tall else inner @ inner.T
+    size = len(gram)
+    values, vectors = eigh(gram, subset_by_index=[max(size - most, 0), size - 1])
+    values, vectors = values[::-1], vectors[:, ::-1]
+    errors = np.full(most + 1, float((left**2).sum()))
+    for j in range(min(most, len(values))):
+        if values[j] <= 1e-12 * values[0]:
+            errors[j + 1 :] = errors[j]
+            break
+        # inner⁺ = V S⁻¹ U'; one factor is at hand, the other is inner times it over S.
+        if tall:
+            scores, loads = beside @ vectors[:, j], (inner @ vectors[:, j]) @ above
+        else:
+            scores, loads = beside @ (vectors[:, j] @ inner), vectors[:, j] @ above
+        left -= np.outer(scores, loads) / values[j]
+        errors[j + 1] = float((left**2).sum())
+    return errors
