@@ -203,7 +203,7 @@ def test_help_imports_no_method_and_lists_all():
 def test_help_of_a_method_has_its_words(lowd_command):
     ended = lowd_command("isomap", "--help")
     assert ended.code == 0
-    for words in ("--n-neighbors", "joined to", "geodesic|regression", "--standardize"):
+    for words in ("--n-neighbors", "nearest others", "geodesic|regression", "--standardize"):
         assert words in ended.out
 
 
