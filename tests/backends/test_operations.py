@@ -13,7 +13,7 @@ import pytest
 from scipy.sparse import csr_array, random_array
 
 from cases import rows_like, same_bits
-from lowd.backends.protocol import MEASURES, Backend, Basis, HadamardMatrix
+from lowd.backends.protocol import MEASURES, Backend, HadamardMatrix
 from lowd.backends.reference import Reference
 
 _native = pytest.importorskip("lowd._native", reason="the native core is not built")
@@ -339,51 +339,6 @@ def test_matmul(kind, half_square, shape, rng):
     np.testing.assert_allclose(fast, plain, rtol=0, atol=4 * EPS[kind] * size)
 
 
-@pytest.mark.parametrize("half_square", [False, True])
-@pytest.mark.parametrize(("n", "width"), [(40, 1), (70, 4), (203, 6)])
-def test_lanczos(half_square, n, width, rng):
-    """The basis is orthonormal, T is what it makes of A, and what is left is said."""
-    A, null = rng.normal(size=(n, n)), np.full(n, n**-0.5)
-    A = A + A.T
-    first = np.linalg.qr(rng.normal(size=(n, width)))[0]
-    first = np.linalg.qr(first - np.outer(null, null @ first))[0].T
-    found = []
-    for ops in (FAST, PLAIN):
-        Q, T = np.zeros((6 * width, n)), np.zeros((6 * width, 6 * width))
-        Q[:width] = first
-        basis = ops.lanczos(A, half_square, null, Q, T, Basis(width, width), 2)
-        basis = ops.lanczos(A, half_square, null, Q, T, basis, 3)
-        assert basis == (6 * width, width, width)
-        found.append((Q, T))
-    (Q, T), (plain, expected) = found
-    np.testing.assert_allclose(Q, plain, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(T, expected, rtol=0, atol=1e-12 * np.abs(T).max())
-    np.testing.assert_allclose(Q @ Q.T, np.eye(len(Q)), rtol=0, atol=1e-13)
-    np.testing.assert_allclose(Q @ null, 0, rtol=0, atol=1e-14)
-    B, m = -0.5 * A * A if half_square else A, 5 * width
-    np.testing.assert_allclose(Q[:m] @ B @ Q[:m].T, T[:m, :m], rtol=0, atol=1e-10)
-    left = B @ Q[:m].T
-    left -= np.outer(null, null @ left)
-    left -= Q[:m].T @ T[:m, :m]
-    np.testing.assert_allclose(left.T @ left, T[m:, :m].T @ T[m:, :m], rtol=0, atol=1e-9)
-
-
-def test_lanczos_ends_where_there_is_nothing_more(rng):
-    """Three dimensions beside the constant: a block of 4 has all of them at once."""
-    X = rng.normal(size=(50, 3))
-    X -= X.mean(0)
-    null = np.full(50, 50**-0.5)
-    for ops in (FAST, PLAIN):
-        Q, T = np.zeros((24, 50)), np.zeros((24, 24))
-        start = rng.normal(size=(50, 4))
-        Q[:4] = np.linalg.qr(start - start.mean(0))[0].T
-        basis = ops.lanczos(X @ X.T, False, null, Q, T, Basis(4, 4), 5)
-        assert (basis.size, basis.fresh) == (7, 0)
-        values = np.linalg.eigvalsh(T[:7, :7])[::-1]
-        np.testing.assert_allclose(values[:3], np.linalg.svd(X)[1] ** 2, rtol=1e-12)
-        np.testing.assert_allclose(values[3:], 0, rtol=0, atol=1e-12 * values[0])
-
-
 @typed
 @pytest.mark.parametrize(
     ("d", "padded"), [(1, 1), (2, 2), (3, 4), (8, 8), (31, 32), (100, 128), (784, 1024)]
@@ -397,22 +352,6 @@ def test_hadamard(kind, d, padded, rng):
     )
     assert fast.dtype == kind
     near(fast, plain, kind)
-
-
-@pytest.mark.parametrize(("n", "k"), [(1, 1), (5, 2), (40, 40), (60, 7)])
-def test_eigh_and_svd(n, k, rng):
-    A = rng.normal(size=(n, n))
-    values, vectors = FAST.eigh(A + A.T, k)
-    expected = PLAIN.eigh(A + A.T, k)
-    assert (np.diff(values) <= 0).all()
-    near(values, expected.values, np.float64, 100)
-    whole = FAST.eigh(A + A.T, k, whole=True)
-    near(whole.values, np.linalg.eigvalsh(A + A.T)[::-1], np.float64, 100)
-    near((A + A.T) @ whole.vectors, whole.vectors * whole.values[:k], np.float64, 1000)
-    near((A + A.T) @ vectors, vectors * values, np.float64, 1000)
-    U, sigma, Vt = FAST.svd(A)
-    near((U * sigma) @ Vt, A, np.float64, 1000)
-    near(sigma, PLAIN.svd(A)[1], np.float64, 100)
 
 
 @typed

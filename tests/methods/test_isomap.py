@@ -399,11 +399,10 @@ def test_a_model_keeps_the_graph_and_no_matrix_of_distances(tmp_path):
 
 
 def test_products_and_the_whole_matrix_agree(backend, monkeypatch):
-    """Beyond 1000 rows the solver multiplies with ways of which each pair is held once."""
+    """Of many rows the solver multiplies with geodesic distances that are held once per pair."""
     X = np.vstack([roll(1200)[0], roll(1200)[0][:50]])  # with copies
     model = lowd.Isomap(3, n_neighbors=8, backend=backend).fit(X)
-    monkeypatch.setattr(spectral, "DENSE", 10_000)
-    monkeypatch.setattr(spectral, "_direct", lambda *_: True)
+    monkeypatch.setattr(spectral, "MAX_DENSE_SAMPLES", 10_000)
     whole = lowd.Isomap(3, n_neighbors=8, backend=backend).fit(X)
     assert whole.negative_mass_is_exact_
     close(model.eigenvalues_, whole.eigenvalues_)

@@ -1,4 +1,4 @@
-"""The small end of sparse matrices: every way against dense spectra, and what is said of it."""
+"""Smallest eigenpairs of sparse matrices: every route against LAPACK, and what is reported."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ from lowd.backends import resolve
 from lowd.core.diagnostics import participation_ratio, warn_of_localized_axes
 from lowd.core.fit import Context
 from lowd.errors import ConvergenceWarning, LocalizedAxisWarning, UnsupportedError
-from lowd.solvers import chebyshev as filtered
-from lowd.solvers import multilevel
+from lowd.solvers import chebyshev, multilevel
 from lowd.solvers import smallest as module
-from lowd.solvers.smallest import bottom, weighted_bottom, width
+from lowd.solvers.eigenproblem import Eigenproblem
+from lowd.solvers.smallest import (
+    graph_width,
+    smallest_eigenpairs,
+    smallest_generalized_eigenpairs,
+)
 
 
 def context(seed=0, backend="auto", n_jobs=None):
@@ -84,16 +88,12 @@ GRAPHS = {
     "clusters": lambda: blobs(900),
     "beads": lambda: beads(900),
 }
-WAYS = {
-    "inverse": module._inverse,
-    "chebyshev": lambda p: module.chebyshev(p, patient=True),
-    "multilevel": module.multilevel,
-}
+ROUTES = ("shift-invert", "chebyshev", "multilevel")
 
 
 @pytest.fixture(autouse=True)
-def coarse_pictures_of_small_graphs(monkeypatch):
-    monkeypatch.setattr(multilevel, "COARSEST", 60)
+def coarse_levels_of_small_graphs(monkeypatch):
+    monkeypatch.setattr(multilevel, "MAX_COARSEST_NODES", 60)
 
 
 def constant(n):
@@ -105,79 +105,70 @@ def angle(V, U):
     return np.linalg.norm(V - U @ (U.T @ V), 2)
 
 
-def only(monkeypatch, *ways):
-    monkeypatch.setattr(module, "_attempts", lambda p: iter([(w, WAYS[w]) for w in ways]))  # noqa: ARG005
+def only(monkeypatch, *routes):
+    monkeypatch.setattr(module, "choose_routes", lambda p: list(routes))  # noqa: ARG005
 
 
 @pytest.mark.parametrize("name", GRAPHS)
-@pytest.mark.parametrize("way", WAYS)
-def test_every_way_finds_the_dense_spectrum(monkeypatch, name, way):
+@pytest.mark.parametrize("route", ROUTES)
+def test_every_route_finds_the_dense_spectrum(monkeypatch, name, route):
     A = GRAPHS[name]()
     values, V = scipy.linalg.eigh(A.toarray())
-    only(monkeypatch, way)
-    found = bottom(A, constant(len(V)), 3, context())
-    assert found.solver == way
+    only(monkeypatch, route)
+    found = smallest_eigenpairs(A, constant(len(V)), 3, context())
+    assert found.solver == route
     np.testing.assert_allclose(found.values, values[1:4], rtol=1e-6, atol=1e-12)
-    assert angle(found.vectors, V[:, 1:4]) < (1e-8 if way == "inverse" else 1e-5)
+    assert angle(found.vectors, V[:, 1:4]) < (1e-8 if route == "shift-invert" else 1e-5)
     np.testing.assert_allclose(found.vectors.T @ found.vectors, np.eye(3), atol=1e-10)
     left = A @ found.vectors - found.vectors * found.values
     np.testing.assert_allclose(found.residuals, np.linalg.norm(left, axis=0), atol=1e-12)
 
 
-def test_a_curve_is_factored_and_a_cloud_is_filtered(monkeypatch):
-    monkeypatch.setattr(module, "DENSE", 100)
-    monkeypatch.setattr(module, "NARROW", 150)
-    for name, solver in (("roll", "inverse"), ("chain", "inverse"), ("clusters", "chebyshev")):
-        A = GRAPHS[name]()
-        assert bottom(A, constant(A.shape[0]), 2, context()).solver == solver
-
-
-def test_a_small_cloud_is_multiplied_in_the_cache():
-    A = laplacian(np.random.default_rng(0).normal(size=(700, 12)))
-    found = bottom(A, constant(700), 3, context())
-    assert found.solver == "krylov"
-    values, V = scipy.linalg.eigh(A.toarray())
-    np.testing.assert_allclose(found.values, values[1:4], rtol=1e-10)
-    assert angle(found.vectors, V[:, 1:4]) < 1e-6
+def test_laplacians_are_filtered_and_alignment_matrices_of_narrow_graphs_factorized(monkeypatch):
+    A = GRAPHS["roll"]()
+    assert smallest_eigenpairs(A, constant(900), 2, context()).solver == "chebyshev"
+    narrow, wide = csr_array(A @ A), csr_array((B := GRAPHS["clusters"]()) @ B)
+    assert smallest_eigenpairs(narrow, constant(900), 2, context()).solver == "shift-invert"
+    monkeypatch.setattr(module, "MAX_NARROW_WIDTH", 150)
+    assert smallest_eigenpairs(narrow, constant(900), 2, context()).solver == "shift-invert"
+    p = Eigenproblem(wide, constant(900), 2, None, 900.0, context())
+    assert module.choose_routes(p) == ["chebyshev", "shift-invert", "dense"]
 
 
 def test_the_width_of_a_graph():
-    assert width(path(50)) == 1
-    assert width(ring(50)) == 2
+    assert graph_width(path(50)) == 1
+    assert graph_width(ring(50)) == 2
     grid = np.stack(np.meshgrid(np.arange(30.0), np.arange(6.0)), -1).reshape(-1, 2)
-    assert width(laplacian(grid, 4)) <= 14
-    assert width(laplacian(np.random.default_rng(0).normal(size=(500, 10)))) > 200
+    assert graph_width(laplacian(grid, 4)) <= 14
+    assert graph_width(laplacian(np.random.default_rng(0).normal(size=(500, 10)))) > 200
     two = scipy.linalg.block_diag(path(5).toarray(), path(90).toarray())
-    assert width(csr_array(two)) == 1
+    assert graph_width(csr_array(two)) == 1
 
 
-def test_a_polynomial_that_cannot_reach_gives_up_and_pictures_take_over(monkeypatch):
+def test_a_polynomial_that_cannot_reach_gives_up_and_the_multilevel_method_takes_over():
     A = path(6000)
-    monkeypatch.setattr(module, "NARROW", 0)
-    found = bottom(A, constant(6000), 2, context())
+    found = smallest_eigenpairs(A, constant(6000), 2, context())
     assert found.solver == "multilevel"
     expected = 2 - 2 * np.cos(np.pi * np.arange(1, 3) / 6000)
     np.testing.assert_allclose(found.values, expected, rtol=1e-5)
 
 
-def test_very_many_rows_are_pictured_at_once(monkeypatch):
-    monkeypatch.setattr(module, "NARROW", 150)
-    monkeypatch.setattr(module, "DENSE", 100)
-    monkeypatch.setattr(module, "MANY", 800)
+def test_very_many_nodes_are_not_filtered(monkeypatch):
+    monkeypatch.setattr(module, "MAX_FILTERED_NODES", 800)
     A = GRAPHS["clusters"]()
-    found = bottom(A, constant(900), 2, context())
+    found = smallest_eigenpairs(A, constant(900), 2, context())
     assert found.solver == "multilevel"
     assert angle(found.vectors, scipy.linalg.eigh(A.toarray())[1][:, 1:3]) < 1e-5
 
 
-def test_a_matrix_with_ties_that_push_apart_is_not_pictured():
+def test_a_matrix_with_positive_entries_beside_the_diagonal_is_no_laplacian():
     A = GRAPHS["roll"]()
     null = constant(900)
-    assert multilevel.is_laplacian(filtered.Problem(A, null, 2, None, 30.0, context()))
-    assert not multilevel.is_laplacian(filtered.Problem(A @ A, null, 2, None, 900.0, context()))
+    assert multilevel.is_laplacian(Eigenproblem(A, null, 2, None, 30.0, context()))
+    assert not multilevel.is_laplacian(Eigenproblem(A @ A, null, 2, None, 900.0, context()))
 
 
-def test_ties_below_rounding_end_in_bounded_time_and_are_said(monkeypatch):
+def test_weights_below_rounding_end_in_bounded_time_and_are_said(monkeypatch):
     """Eight clusters that hold together by 1e-18: which is which no float64 can tell."""
     one = laplacian(roll(300))
     W = scipy.sparse.block_diag([diags_array(one.diagonal()) - one] * 8).tolil()
@@ -185,39 +176,41 @@ def test_ties_below_rounding_end_in_bounded_time_and_are_said(monkeypatch):
         W[300 * i, 300 * (i + 1)] = W[300 * (i + 1), 300 * i] = 1e-18
     W = csr_array(W)
     steps = []
-    solve = multilevel.Pictures.solve
+    precondition = multilevel.Hierarchy.precondition
 
     def counted(self, R, level):
         steps.append(level)
-        return solve(self, R, level)
+        return precondition(self, R, level)
 
-    monkeypatch.setattr(multilevel.Pictures, "solve", counted)
+    monkeypatch.setattr(multilevel.Hierarchy, "precondition", counted)
     only(monkeypatch, "multilevel")
     with pytest.warns(ConvergenceWarning, match="close to each other and to 0"):
-        found = bottom(csr_array(diags_array(W.sum(1)) - W), constant(2400), 2, context())
+        found = smallest_eigenpairs(
+            csr_array(diags_array(W.sum(1)) - W), constant(2400), 2, context()
+        )
     assert steps.count(0) < 30
     assert found.residuals.max() < 1e-5
     inside = found.vectors.reshape(8, 300, 2).std(1)
-    assert inside.max() < 1e-3 * found.vectors.std()  # each cluster is one place
+    assert inside.max() < 1e-3 * found.vectors.std()  # each cluster is one point
 
 
 def test_the_gap_decides_when_to_stop(monkeypatch):
     """A residual of 1e-7 would be an angle of a third where the gap is 3e-7."""
     n = 3000
     only(monkeypatch, "chebyshev")
-    found = bottom(path(n), constant(n), 1, context())
+    found = smallest_eigenpairs(path(n), constant(n), 1, context())
     true = np.cos(np.pi * (np.arange(n) + 0.5) / n)
     assert angle(found.vectors, (true / np.linalg.norm(true))[:, None]) < 1e-5
 
 
 def test_what_is_not_reached_is_said(monkeypatch):
-    monkeypatch.setattr(filtered, "PRODUCTS", (10, 20))
+    monkeypatch.setattr(chebyshev, "FILTER_PRODUCTS", (10, 20))
     only(monkeypatch, "chebyshev")
     with pytest.warns(ConvergenceWarning, match="angle of"):
-        bottom(path(800), constant(800), 2, context())
+        smallest_eigenpairs(path(800), constant(800), 2, context())
 
 
-def test_a_cluster_that_is_one_point_of_a_picture_and_hardly_tied(monkeypatch):
+def test_a_cluster_that_is_one_aggregate_and_hardly_connected(monkeypatch):
     """Its entry on the diagonal is rounding, of either sign or 0, and must not be divided by."""
     rng = np.random.default_rng(0)
     W = scipy.sparse.block_diag([np.ones((12, 12)) - np.eye(12)] * 200).tolil()
@@ -227,7 +220,9 @@ def test_a_cluster_that_is_one_point_of_a_picture_and_hardly_tied(monkeypatch):
     W = csr_array(W)
     only(monkeypatch, "multilevel")
     with pytest.warns(ConvergenceWarning, match="close to each other and to 0"):
-        found = bottom(csr_array(diags_array(W.sum(1)) - W), constant(2400), 2, context())
+        found = smallest_eigenpairs(
+            csr_array(diags_array(W.sum(1)) - W), constant(2400), 2, context()
+        )
     assert np.isfinite(found.vectors).all()
     assert found.residuals.max() < 1e-5  # values are seen to rounding, vectors to its root
 
@@ -254,52 +249,51 @@ def test_a_root_is_factored_in_place_of_the_matrix(shape):
         "cloud": np.random.default_rng(0).normal(size=(n, 5)),
     }[shape]
     B = lle_root(X)
-    found = bottom(None, constant(n), 2, context(), root=B)
-    assert found.solver == "root"
+    found = smallest_eigenpairs(None, constant(n), 2, context(), root=B)
+    assert found.solver == "shift-invert"
     _, s, Vt = scipy.linalg.svd(B.toarray())
     np.testing.assert_allclose(np.sqrt(found.values), s[::-1][1:3], rtol=1e-6, atol=1e-13)
     assert angle(found.vectors, Vt[::-1][1:3].T) < 1e-6
 
 
 def test_without_small_separators_a_root_is_refused_with_advice(monkeypatch):
-    for name in ("FACTORABLE", "DENSE", "DENSE_AT_LAST"):
+    for name in ("MAX_FACTOR_WIDTH", "MAX_DENSE_ROOT_SAMPLES", "MAX_DENSE_FALLBACK_SAMPLES"):
         monkeypatch.setattr(module, name, 48)
     B = lle_root(np.random.default_rng(0).normal(size=(600, 5)))
     with pytest.raises(UnsupportedError, match=r"ModifiedLLE.*LTSA.*n_landmarks"):
-        bottom(None, constant(600), 2, context(), root=B)
+        smallest_eigenpairs(None, constant(600), 2, context(), root=B)
 
 
-@pytest.mark.parametrize("way", [*WAYS, "dense"])
-def test_equal_eigenvalues_get_one_basis_whatever_the_way(monkeypatch, way):
+@pytest.mark.parametrize("route", [*ROUTES, "dense"])
+def test_equal_eigenvalues_get_one_basis_whatever_the_route(monkeypatch, route):
     """A ring has its eigenvalues in pairs; any rotation of a pair is as good, and one is chosen."""
     A = ring(900)
-    dense = module._finished(
-        p := module.Problem(A, constant(900), 4, None, 4.0, context()), module._dense(p), "dense"
-    )
-    if way != "dense":
-        only(monkeypatch, way)
-    found = dense if way == "dense" else bottom(A, constant(900), 4, context(seed=5))
+    p = Eigenproblem(A, constant(900), 4, None, 4.0, context())
+    dense = module._canonical_pairs(p, module._solve_dense(p), "dense")
+    if route != "dense":
+        only(monkeypatch, route)
+    found = dense if route == "dense" else smallest_eigenpairs(A, constant(900), 4, context(seed=5))
     assert found.groups == ((0, 1), (2, 3))
     np.testing.assert_allclose(found.vectors, dense.vectors, atol=1e-5)
     order = np.random.default_rng(0).permutation(900)
-    moved = bottom(csr_array(A[order][:, order]), constant(900), 4, context())
+    moved = smallest_eigenpairs(csr_array(A[order][:, order]), constant(900), 4, context())
     assert angle(moved.vectors, found.vectors[order]) < 1e-5
 
 
 def test_an_axis_cut_from_its_twin_is_noticed(monkeypatch):
-    only(monkeypatch, "inverse")
-    assert bottom(ring(900), constant(900), 1, context()).groups == ((0,),)
+    only(monkeypatch, "shift-invert")
+    assert smallest_eigenpairs(ring(900), constant(900), 1, context()).groups == ((0,),)
 
 
-@pytest.mark.parametrize("way", ["inverse", "chebyshev"])
-def test_several_known_null_vectors(monkeypatch, way):
+@pytest.mark.parametrize("route", ["shift-invert", "chebyshev"])
+def test_several_known_null_vectors(monkeypatch, route):
     """Two pieces have two constants; neither may come back as an axis."""
     one, two = laplacian(roll(400, 1)), laplacian(roll(300, 2))
     A = csr_array(scipy.linalg.block_diag(one.toarray(), two.toarray()))
     null = np.zeros((700, 2))
     null[:400, 0], null[400:, 1] = 400**-0.5, 300**-0.5
-    only(monkeypatch, way)
-    found = bottom(A, null, 2, context())
+    only(monkeypatch, route)
+    found = smallest_eigenpairs(A, null, 2, context())
     values = scipy.linalg.eigvalsh(A.toarray())
     np.testing.assert_allclose(found.values, values[2:4], rtol=1e-6)
     assert np.abs(null.T @ found.vectors).max() < 1e-9
@@ -307,34 +301,37 @@ def test_several_known_null_vectors(monkeypatch, way):
 
 @pytest.mark.parametrize("n", [2, 3, 5])
 def test_as_many_axes_as_there_are(n):
-    found = bottom(path(n), constant(n), n - 1, context())
+    found = smallest_eigenpairs(path(n), constant(n), n - 1, context())
     expected = 2 - 2 * np.cos(np.pi * np.arange(1, n) / n)
     np.testing.assert_allclose(found.values, expected, atol=1e-12)
 
 
 def test_a_matrix_of_zeros_has_every_axis():
-    found = bottom(csr_array((6, 6)), constant(6), 3, context())
+    found = smallest_eigenpairs(csr_array((6, 6)), constant(6), 3, context())
     np.testing.assert_allclose(found.vectors.T @ found.vectors, np.eye(3), atol=1e-12)
     assert np.abs(found.vectors.sum(0)).max() < 1e-12
     assert found.groups == ((0, 1, 2),)
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_the_seed_and_the_threads_do_not_matter(monkeypatch, way):
+@pytest.mark.parametrize("route", ROUTES)
+def test_the_seed_and_the_threads_do_not_matter(monkeypatch, route):
     A = GRAPHS["roll"]()
-    only(monkeypatch, way)
-    one = bottom(A, constant(900), 3, context(seed=1))
-    two = bottom(A, constant(900), 3, context(seed=2))
+    only(monkeypatch, route)
+    one = smallest_eigenpairs(A, constant(900), 3, context(seed=1))
+    two = smallest_eigenpairs(A, constant(900), 3, context(seed=2))
     np.testing.assert_allclose(two.vectors, one.vectors, atol=1e-6)
     for backend in BACKENDS:
-        same = [bottom(A, constant(900), 3, context(0, backend, jobs)).vectors for jobs in (1, 2)]
+        same = [
+            smallest_eigenpairs(A, constant(900), 3, context(0, backend, jobs)).vectors
+            for jobs in (1, 2)
+        ]
         np.testing.assert_array_equal(*same)
 
 
 def test_weights_count_as_copies():
     """A point of mass m is m points: the generalized problem, and mean 0, deviation 1."""
     A, mass = laplacian(roll(300)), np.random.default_rng(0).integers(1, 5, 300).astype(float)
-    found = weighted_bottom(A, mass, 3, context())
+    found = smallest_generalized_eigenpairs(A, mass, 3, context())
     values, V = scipy.linalg.eigh(A.toarray(), np.diag(mass))
     np.testing.assert_allclose(found.values, values[1:4], rtol=1e-9)
     Y = found.vectors
@@ -343,7 +340,7 @@ def test_weights_count_as_copies():
     expected = V[:, 1:4] * np.sqrt(mass.sum())
     np.testing.assert_allclose(Y, expected * np.sign((Y * expected).sum(0)), atol=1e-8)
     root = lle_root(roll(300))
-    by_root = weighted_bottom(None, mass, 2, context(), root=root)
+    by_root = smallest_generalized_eigenpairs(None, mass, 2, context(), root=root)
     M = csr_array(root.T @ diags_array(mass) @ root)
     np.testing.assert_allclose(
         by_root.values, scipy.linalg.eigvalsh(M.toarray(), np.diag(mass))[1:3], rtol=1e-4
@@ -356,7 +353,7 @@ def test_an_axis_of_few_rows_is_named():
     A = laplacian(X, 8)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warn_of_localized_axes(bottom(A, constant(400), 2, context()).vectors)
+        warn_of_localized_axes(smallest_eigenpairs(A, constant(400), 2, context()).vectors)
     tail = np.array([[1.0, -1, 0], [-1, 2, -1], [0, -1, 1]])
     wide = scipy.linalg.block_diag(A.toarray(), tail)
     weak = 1e-6
@@ -364,7 +361,7 @@ def test_an_axis_of_few_rows_is_named():
     wide[400, 400] += weak
     wide[0, 400] -= weak
     wide[400, 0] -= weak
-    found = bottom(csr_array(wide), constant(403), 2, context())
+    found = smallest_eigenpairs(csr_array(wide), constant(403), 2, context())
     with pytest.warns(LocalizedAxisWarning, match=r"axis 0 is localized on 4 rows.*400, 401, 402"):
         rows = warn_of_localized_axes(found.vectors)
     assert 2.9 < rows[0] < 3.2

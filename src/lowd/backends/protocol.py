@@ -49,24 +49,6 @@ class Symmetry(NamedTuple):
     diagonal_at: int
 
 
-class Spectrum(NamedTuple):
-    """Eigenpairs of a symmetric matrix, largest first; there may be more values than vectors."""
-
-    values: Float64
-    vectors: Float64
-
-
-class Basis(NamedTuple):
-    """How far a basis is: its rows, and how many of the last are not multiplied yet.
-
-    `left`: rows of T that describe what the last product has beyond the basis.
-    """
-
-    size: int
-    fresh: int
-    left: int = 0
-
-
 class Neighbors(NamedTuple):
     """The nearest neighbors of each point, nearest first, ties by index; distances in float64.
 
@@ -383,30 +365,6 @@ class Backend(Protocol):
         "student", from one of the 8 heaviest listed points, where sum_j p_j log(1 + d_j²) is
         clearly lower.
         """
-
-    def lanczos(
-        self,
-        A: Array,
-        half_square: bool,
-        null: Float64,
-        Q: Float64,
-        T: Float64,
-        basis: Basis,
-        passes: int,
-    ) -> Basis:
-        """Passes of block Lanczos with A (or -A∘A/2) where the unit vector `null` has no part.
-
-        The rows of Q are the basis. A pass multiplies the fresh ones, writes their part of
-        T = Q A Q', and puts what is beyond the basis in its next rows, which are now the fresh
-        ones. The next rows of T hold that remainder, in an orthonormal basis of its own. Q and T
-        have room for all passes.
-        """
-
-    def eigh(self, A: Float64, k: int, *, whole: bool = False) -> Spectrum:
-        """The k largest eigenpairs of a dense symmetric matrix; `whole`: and all eigenvalues."""
-
-    def svd(self, A: Float64) -> tuple[Float64, Float64, Float64]:
-        """Thin U, σ, V' of a dense matrix."""
 
 
 # measure -> family: how it is computed, and whether CSR rows are supported without densifying.

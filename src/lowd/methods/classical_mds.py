@@ -19,8 +19,8 @@ from ..input import blocks
 from ..input.validation import Data, validate
 from ..maps.centered import CenteredMap
 from ..relations.inner_products import MinusHalfSquare
-from ..solvers.centered import centered_spectrum, euclidean_spectrum, spectrum_memory
-from ..solvers.landmarks import landmark_scaling
+from ..solvers.centered import embed_centered, embed_inner_products, spectrum_memory
+from ..solvers.landmarks import scale_landmarks
 from ..solvers.pca import axes_memory
 
 
@@ -100,13 +100,13 @@ class ClassicalMDS(Reducer):
         n = data.shape[0]
         check_count(self.n_components, n, f"n_samples={n}")
         if self._is_pca():
-            fit = euclidean_spectrum(data.items, self.n_components, ctx)
+            fit = embed_inner_products(data.items, self.n_components, ctx)
             return fit.with_report(**_means_of_rows(data.items, ctx))
         base = distances_of(data, self.metric, self.metric_params)
         if self.n_landmarks is not None:
-            return landmark_scaling(base, n, self.n_components, self.n_landmarks, ctx)
+            return scale_landmarks(base, n, self.n_components, self.n_landmarks, ctx)
         base, constant = correct_distances(base, self.correction, ctx.ops)
-        fit = centered_spectrum(MinusHalfSquare(base), self.n_components, ctx, whole=True)
+        fit = embed_centered(MinusHalfSquare(base), self.n_components, ctx, all_values=True)
         assert isinstance(fit.map, CenteredMap)
         means = -2 * fit.map.means
         return fit.with_report(
@@ -157,7 +157,7 @@ class ClassicalMDS(Reducer):
         return {
             "distances": n * n * (wide - itemsize) * 2 if given else n * n * wide,
             "correction": correction,
-            "spectrum": spectrum_memory(n, k),
+            "spectrum": spectrum_memory(n, k, all_values=True),
             **held,
         }
 

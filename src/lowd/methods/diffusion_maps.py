@@ -17,8 +17,8 @@ from ..maps.laplacian import NystroemMap
 from ..relations.affinity_graph import AffinityGraph
 from ..relations.bandwidth import compute_dimension_by_scale
 from ..solvers.affinity_method import AffinityMethod
-from ..solvers.canonical import signs
-from ..solvers.laplacian import padded, walk_spectrum
+from ..solvers.canonical import sign_flips
+from ..solvers.laplacian import pad_columns, transition_spectrum
 
 MAX_FULL_KERNEL_SAMPLES = 5000  # rows up to which the kernel is between all pairs: 200 MB
 SPARSE_KERNEL_NEIGHBORS = 60  # of each row beyond that
@@ -104,12 +104,12 @@ class DiffusionMaps(AffinityMethod):
     def _embed_affinities(self, graph: AffinityGraph, ctx: Context) -> Fit:
         growth = _growth_by_scale(graph)
         graph, density = _divide_by_density(graph, self.alpha, ctx)
-        walk = walk_spectrum(graph, self.n_components, ctx)
-        k, degrees, counts = self.n_components, walk.degrees, graph.counts
+        spectrum = transition_spectrum(graph, self.n_components, ctx)
+        k, degrees, counts = self.n_components, spectrum.degrees, graph.counts
         stationary = degrees / float(counts @ degrees)
-        psi = walk.vectors / np.sqrt(counts * stationary)[:, None]
-        psi = padded(psi * signs(psi), k)
-        lam = np.pad(1 - walk.values, (0, k - len(walk.values)))
+        psi = spectrum.vectors / np.sqrt(counts * stationary)[:, None]
+        psi = pad_columns(psi * sign_flips(psi), k)
+        lam = np.pad(1 - spectrum.values, (0, k - len(spectrum.values)))
         powers = self._powers(lam, len(counts))
         gain = np.divide(1, lam, out=np.zeros(k), where=powers != 0)
         Y = psi * powers
@@ -118,13 +118,13 @@ class DiffusionMaps(AffinityMethod):
         report = {
             "n_components": k,
             "n_neighbors": getattr(graph.relation, "n_neighbors", None),
-            "eigenvalues": np.concatenate([[1.0], lam[: len(walk.values)]]),
+            "eigenvalues": np.concatenate([[1.0], lam[: len(spectrum.values)]]),
             "psi": psi[graph.point_of_row],
             "density": density[graph.point_of_row],
             "degrees": degrees[graph.point_of_row],
             "stationary": stationary[graph.point_of_row],
             **graph.report,
-            **walk.report,
+            **spectrum.report,
             **growth,
         }
         return Fit(Y[graph.point_of_row], nystroem, report)

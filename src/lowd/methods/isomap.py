@@ -24,8 +24,12 @@ from ..input.ranges import FEW
 from ..maps.centered import CenteredMap, GeodesicMap
 from ..relations.geodesics import Geodesics, symmetrize_in_place
 from ..relations.residual_variance import residual_variance, residual_variance_memory
-from ..solvers.centered import centered_spectrum, formed, spectrum_memory
-from ..solvers.landmarks import candidates, farthest_points, scaled_from
+from ..solvers.centered import choose_route, embed_centered, spectrum_memory
+from ..solvers.landmarks import (
+    choose_farthest_points,
+    count_candidates,
+    scale_from_landmarks,
+)
 from ..solvers.preimage import mirrored
 from ..solvers.regression import CENTERS, regression
 from ..values import frozen_copy
@@ -158,13 +162,13 @@ class Isomap(GraphMethod):
         dtype = np.dtype(getattr(near.items, "dtype", np.float64))
         geodesics = Geodesics.along(graph, edges, near.n_neighbors, near.radius, dtype)
         if m is None:
-            fit = centered_spectrum(geodesics, k, ctx, euclidean=False)
+            fit = embed_centered(geodesics, k, ctx, warn_indefinite=False)
         else:
             self.landmark_policy.warn_if_automatic(self, n, m)
-            points = farthest_points(graph.base, graph.n_points, m, ctx)
+            points = choose_farthest_points(graph.base, graph.n_points, m, ctx)
             geodesics = geodesics.to_landmarks(points, ctx.ops)
             D, rows = geodesics.distances_to_landmarks, graph.first_row[points]
-            fit = scaled_from(D, rows, geodesics, k, ctx)
+            fit = scale_from_landmarks(D, rows, geodesics, k, ctx)
         points_Y = np.asarray(fit.embedding, np.float64)[graph.first_row]
         Y = points_Y[graph.point_of_row]  # duplicates coincide to the last bit
         targets = fit.report.get("landmarks", np.arange(n))
@@ -210,11 +214,11 @@ class Isomap(GraphMethod):
             "residual variance": residual_variance_memory(n, m or n, wide),
         }
         if m is None:
-            held = n if formed(n, k) else n // 2 + 1  # else each pair once
+            held = n if choose_route(n, k) == "dense" else n // 2 + 1  # else each pair once
             taken |= {"distances": n * held * wide, "spectrum": spectrum_memory(n, k)}
         else:
             taken |= {"distances": 3 * n * m * wide, "spectrum": spectrum_memory(m, k)}
-            taken["landmarks"] = candidates(n, m) ** 2 * wide
+            taken["landmarks"] = count_candidates(n, m) ** 2 * wide
         if self.map == "regression":
             taken["regression"] = 8 * min(n, CENTERS) ** 2 * 8
         return taken

@@ -16,10 +16,10 @@ from ..core.parameters import Count, NonNegative, Number, Positive, Seed, check_
 from ..errors import KernelWarning, UnsupportedError, warn
 from ..input.validation import Data, Kind
 from ..maps.centered import CenteredMap
-from ..relations.kernels import Kernel, kernel_of
-from ..solvers.centered import centered_spectrum, euclidean_spectrum, spectrum_memory
+from ..relations.kernels import GivenKernel, Kernel, kernel_of
+from ..solvers.centered import embed_centered, embed_inner_products, spectrum_memory
 from ..solvers.krylov import basis_memory
-from ..solvers.landmarks import nystroem
+from ..solvers.landmarks import embed_nystroem
 from ..solvers.pca import axes_memory
 from ..solvers.preimage import preimage
 
@@ -137,7 +137,7 @@ class KernelPCA(Reducer):
         check_count(self.n_components, n, f"n_samples={n}")
         gamma = self._gamma(X, ctx)
         if self.kernel == "linear" and self.n_landmarks is None:
-            return euclidean_spectrum(X, self.n_components, ctx).with_report(gamma=gamma)
+            return embed_inner_products(X, self.n_components, ctx).with_report(gamma=gamma)
         relation = kernel_of(
             data,
             self.kernel,
@@ -149,13 +149,14 @@ class KernelPCA(Reducer):
         )
         if self.n_landmarks is not None:
             self._check_landmarks()
-            fit = nystroem(relation, n, self.n_components, self.n_landmarks, ctx)
+            assert isinstance(relation, Kernel | GivenKernel)
+            fit = embed_nystroem(relation, n, self.n_components, self.n_landmarks, ctx)
         else:
             positive = False
             solved = relation
             if isinstance(relation, Kernel):
                 solved, positive = relation.shifted(), relation.positive
-            fit = centered_spectrum(solved, self.n_components, ctx, positive=positive)
+            fit = embed_centered(solved, self.n_components, ctx, psd=positive)
         assert isinstance(fit.map, CenteredMap)
         means = fit.map.means + (getattr(fit.map.relation, "measure", "") == "rbfm1")
         fit = fit.with_report(

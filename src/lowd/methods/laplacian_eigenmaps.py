@@ -16,8 +16,8 @@ from ..graph.components import OnDisconnected
 from ..maps.laplacian import MIN_NYSTROEM_DIVISOR, NystroemMap
 from ..relations.affinity_graph import AffinityGraph
 from ..solvers.affinity_method import AffinityMethod
-from ..solvers.canonical import signs
-from ..solvers.laplacian import padded, walk_spectrum
+from ..solvers.canonical import sign_flips
+from ..solvers.laplacian import pad_columns, transition_spectrum
 
 
 @reducer
@@ -138,17 +138,17 @@ class LaplacianEigenmaps(AffinityMethod):
 
     def _embed_affinities(self, graph: AffinityGraph, ctx: Context) -> Fit:
         normalized = self.normalization != "none"
-        walk = walk_spectrum(graph, self.n_components, ctx, normalized=normalized)
-        lam, degrees, counts = walk.values, walk.degrees, graph.counts
-        y = walk.vectors / np.sqrt(counts)[:, None]  # orthonormal over rows, duplicates included
+        spectrum = transition_spectrum(graph, self.n_components, ctx, normalized=normalized)
+        lam, degrees, counts = spectrum.values, spectrum.degrees, graph.counts
+        y = spectrum.vectors / np.sqrt(counts)[:, None]  # orthonormal over all rows
         u = y / np.sqrt(degrees)[:, None] if normalized else y
         if self.normalization == "random_walk":
             y = u
-        flips = signs(y)
+        flips = sign_flips(y)
         factor = flips * self._factor(y, lam, counts, float(counts @ degrees))
         k = self.n_components
-        Y = padded(y * factor, k)
-        means = Y if y is u else padded(u * factor, k)
+        Y = pad_columns(y * factor, k)
+        means = Y if y is u else pad_columns(u * factor, k)
         gain = lam
         if normalized:
             pole = np.abs(1 - lam) < MIN_NYSTROEM_DIVISOR
@@ -167,7 +167,7 @@ class LaplacianEigenmaps(AffinityMethod):
             "eigenvalues": np.concatenate([[0.0], lam]),
             "degrees": degrees[graph.point_of_row],
             **graph.report,
-            **walk.report,
+            **spectrum.report,
         }
         if len(lam):
             report["fiedler_value"] = float(lam[0])

@@ -16,16 +16,17 @@ from ..input import blocks
 from ..input.validation import Data, validate_weights
 from ..maps.linear import LinearMap
 from ..solvers import scree
-from ..solvers.canonical import settle
+from ..solvers.canonical import canonical_basis
 from ..solvers.pca import (
     Axes,
-    Centered,
+    CenteredRows,
     axes_from_moments,
     axes_memory,
     column_scatter,
     input_noise,
     principal_axes,
 )
+from ..solvers.thresholds import EQUAL_EIGENVALUES
 
 
 @reducer
@@ -144,7 +145,7 @@ class PCA(Reducer):
         check_count(self._count(), most, f"n_samples={copies}, n_features={d}")
         mean = sums / total if self.center else np.zeros(d)
         units = self._units(column_scatter(X, mean, w), total) if self.scale else None
-        axes = principal_axes(Centered(X, mean, w, units), self._count(), ctx)
+        axes = principal_axes(CenteredRows(X, mean, w, units), self._count(), ctx)
         return self._finish(axes, mean, units, total, most, max(n, d), ctx)
 
     def _fit_blocks(self, X: Any, ctx: Context, weights: Any = None, **given: Any) -> Fit:
@@ -168,7 +169,7 @@ class PCA(Reducer):
         if units is not None:
             scatter = scatter / np.outer(units, units)
         k = self._count() or most
-        axes = axes_from_moments(Moments(n, mean, scatter), k, ctx.ops, ctx.dtype)
+        axes = axes_from_moments(Moments(n, mean, scatter), k, ctx.dtype)
         fit = self._finish(axes, mean, units, n, most, int(max(n, d)), ctx)
         return fit.with_report(moments=moments) if keep else fit
 
@@ -195,8 +196,8 @@ class PCA(Reducer):
                 RankWarning,
             )
         top = min(k, rank)
-        precision = 1e-5 if ctx.dtype == np.float32 else 1e-10
-        V, groups = settle(values[:top], axes.vectors[:, :top], precision)
+        precision = EQUAL_EIGENVALUES[ctx.dtype]
+        V, groups = canonical_basis(values[:top], axes.vectors[:, :top], precision)
         if top < k:
             V = np.pad(V, ((0, 0), (0, k - top)))
         kept = np.zeros(k)

@@ -18,7 +18,7 @@ from ..relations.affinity_graph import (
     build_neighbor_affinities,
     build_precomputed_affinities,
 )
-from .laplacian import walk_memory
+from .laplacian import laplacian_memory
 
 # Metrics whose neighbors are searched by an index, without blocks of all distances.
 INDEXED_METRICS = ("euclidean", "cosine", "correlation")
@@ -89,4 +89,4 @@ class AffinityMethod(GraphMethod):
         indexed = self.metric in INDEXED_METRICS and radius is None
         edges = ASSUMED_NEIGHBORS_IN_RADIUS if radius is not None else self._count_neighbors(m)
         edges = None if self._kind() == "affinity" else edges
-        return walk_memory(n, m, d, itemsize, self.n_components, edges, indexed)
+        return laplacian_memory(n, m, d, itemsize, self.n_components, edges, indexed)

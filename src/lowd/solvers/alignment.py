@@ -23,7 +23,11 @@ from ..input.validation import Data
 from ..maps.local import BarycentricMap, TangentMap
 from ..maps.remember import Remember
 from .krylov import basis_memory
-from .smallest import Bottom, few, weighted_bottom
+from .smallest import (
+    SmallestEigenpairs,
+    is_dense,
+    smallest_generalized_eigenpairs,
+)
 
 
 class Alignment(NamedTuple):
@@ -88,7 +92,9 @@ class LocallyLinearMethod(GraphMethod):
         self._check_sizes(len(X), X.shape[1], near.n_neighbors)
         _check_neighbor_counts(graph, min(self._min_neighbors(k), len(X) - 1), ctx)
         alignment = self._align(X, graph, ctx)
-        axes = weighted_bottom(alignment.matrix, graph.counts, k, ctx, root=alignment.root)
+        axes = smallest_generalized_eigenpairs(
+            alignment.matrix, graph.counts, k, ctx, root=alignment.root
+        )
         Y = np.ascontiguousarray(axes.vectors, ctx.dtype)
         report = {**_report(axes), **graph.report}
         if alignment.root is not None:
@@ -100,7 +106,7 @@ class LocallyLinearMethod(GraphMethod):
         """All rows are equal: the embedding is 0."""
         n, k = len(X), self.n_components
         warn(f"n_components={k}, but all {n} rows are equal; the embedding is 0.", RankWarning)
-        axes = Bottom(np.zeros(k), np.zeros((n, k)), np.zeros(k), "none", ())
+        axes = SmallestEigenpairs(np.zeros(k), np.zeros((n, k)), np.zeros(k), "none", ())
         report = {
             **_report(axes),
             "participation": np.zeros(k),
@@ -164,7 +170,7 @@ def _euclidean(X: Array) -> Distances:
     return Distances(X, "as they are", "euclidean", (1.0,), X.mean(0, dtype=np.float64))
 
 
-def _report(axes: Bottom) -> dict[str, Any]:
+def _report(axes: SmallestEigenpairs) -> dict[str, Any]:
     return {
         "n_components": len(axes.values),
         **axes.report,
@@ -215,7 +221,7 @@ def alignment_memory(
     k, near = model.n_components, min(model.n_neighbors + 1, m)
     entries = near if by_root else 3 * near if d <= 3 else near**2
     fill = entries * (3.5 if by_root and d > 3 else 0.7) * np.log2(max(m, 2))
-    dense = m <= few(k, by_root)
+    dense = is_dense(m, k, by_root=by_root)
     mapping = 0 if model.n_landmarks is None else n * (d + 6 * near + 4 * k) * 8
     return {
         "rows": m * d * (8 + 2 * itemsize),

@@ -1,12 +1,15 @@
-"""Embeddings that are eigenvectors of a centered relation, and the maps that extend them."""
+"""Leading eigenpairs of a doubly centered matrix: classical scaling, kernel PCA and Isomap.
+
+Two routes: LAPACK for few rows, block Krylov iteration for more (`choose_route`).
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ..backends.protocol import Float64
+from ..backends.protocol import Float64, Rows
 from ..core.fit import Context, Fit
 from ..core.parameters import check_count as check_count
 from ..errors import ConvergenceWarning, IndefiniteWarning, RankWarning, warn
@@ -14,71 +17,80 @@ from ..maps.centered import CenteredMap
 from ..maps.linear import LinearMap
 from ..relations.matrices import DenseMatrix, SymmetricMatrix
 from ..relations.protocol import InnerProducts
-from .canonical import settle, signs
-from .krylov import TOLERANCE, Leading, basis_memory, block_width, leading, random_start
-from .lanczos import all_of_few, leading_of, narrow_width
-from .pca import Centered, input_noise, principal_axes
-
-# Up to here the matrix is formed and lies in the cache; all its eigenvalues take 50 ms.
-DENSE = 1000
-ROUGH = 2e-6  # a residual that is good enough for a start
-# Share of |eigenvalues| below zero that is worth a warning: beyond float32 rounding.
-NEGATIVE = 1e-4
+from .canonical import canonical_basis, sign_flips
+from .dense import eigh, eigvalsh
+from .krylov import RitzPairs, basis_memory, block_width, leading_eigenpairs, random_block
+from .pca import CenteredRows, input_noise, principal_axes
+from .thresholds import (
+    DENSE_SAMPLES_PER_VECTOR,
+    EPS,
+    EQUAL_EIGENVALUES,
+    INITIALIZATION_TOLERANCE,
+    MAX_DENSE_SAMPLES,
+    MAX_NEGATIVE_MASS,
+    MAX_SPECTRUM_SAMPLES,
+    RITZ_TOLERANCE,
+)
 
 
 class Spectrum(NamedTuple):
-    """Leading eigenpairs of a doubly centered matrix and what is known of the rest."""
+    """Leading eigenpairs of a doubly centered matrix H M H and what is known of the others.
+
+    `means` are the row means of M; `all_values` are all eigenvalues, where they were computed;
+    eigenvalues up to `noise` times the largest are rounding.
+    """
 
     values: Float64
     vectors: Float64
     means: Float64
+    all_values: Float64 | None
     negative_mass: float
-    complete: bool  # `values` are all eigenvalues; vectors are those that were asked for
-    exact: bool  # `negative_mass` is no estimate
+    negative_mass_is_exact: bool
     residual: float
     noise: float
 
 
-def centered_spectrum(
+def embed_centered(
     relation: InnerProducts,
     k: int | None,
     ctx: Context,
     *,
-    euclidean: bool = True,
-    positive: bool = False,
-    whole: bool = False,
+    warn_indefinite: bool = True,
+    psd: bool = False,
+    all_values: bool = False,
 ) -> Fit:
-    """Top eigenvectors of the doubly centered relation, scaled to inner products.
+    """Embedding by the leading eigenvectors of the doubly centered relation, times √eigenvalue.
 
-    A relation that is meant to be Euclidean is announced if it is not; a positive one is so by
-    construction. The whole spectrum comes along if it is wanted and affordable.
+    `psd`: the relation is positive semi-definite by construction. `all_values`: report the whole
+    spectrum where it is affordable.
     """
     matrix = relation.among(ctx.ops)
-    found = double_centered(matrix, k, ctx, positive=positive, whole=whole)
-    values, vectors, groups = positive_part(found.values, found.vectors, found.noise, k, ctx.dtype)
-    if euclidean:
+    found = decompose_centered(matrix, k, ctx, psd=psd, all_values=all_values)
+    values, vectors, groups = keep_positive(found.values, found.vectors, found.noise, k, ctx.dtype)
+    if warn_indefinite:
         warn_if_indefinite(found.negative_mass)
     scale = np.sqrt(values)
     inverse = np.divide(1, scale, out=np.zeros_like(scale), where=scale > 0)
     projection = vectors * inverse
     projection -= projection.mean(0)  # orthogonal to the constant beyond the solver's tolerance
-    place = CenteredMap(relation.freeze(), found.means, projection.astype(matrix.dtype))
+    extension = CenteredMap(relation.freeze(), found.means, projection.astype(matrix.dtype))
     report = {
         "n_components": len(values),
         "eigenvalues": values,
         "eigenvectors": vectors,
         "negative_eigenvalue_mass": found.negative_mass,
-        "negative_mass_is_exact": found.exact,
+        "negative_mass_is_exact": found.negative_mass_is_exact,
         "residual": found.residual,
         "degenerate_axes": groups,
     }
-    if found.complete:
-        report["spectrum"] = found.values
-    return Fit(vectors * scale, place, report)
+    if found.all_values is not None:
+        report["spectrum"] = found.all_values
+    return Fit(vectors * scale, extension, report)
 
 
 def warn_if_indefinite(negative_mass: float) -> None:
-    if negative_mass > NEGATIVE:
+    """Warn where a relation that is meant to be Euclidean is not."""
+    if negative_mass > MAX_NEGATIVE_MASS:
         warn(
             f"{negative_mass:.1%} of the eigenvalue mass is negative: no Euclidean map can show "
             "these relations exactly; that part was dropped (negative_eigenvalue_mass_).",
@@ -86,124 +98,89 @@ def warn_if_indefinite(negative_mass: float) -> None:
         )
 
 
-def double_centered(
+def choose_route(n: int, k: int | None) -> Literal["dense", "krylov"]:
+    """LAPACK where it is quicker than products with blocks, or where all eigenpairs are wanted."""
+    if k is None:
+        return "dense"
+    few = n <= MAX_DENSE_SAMPLES + DENSE_SAMPLES_PER_VECTOR * block_width(k)
+    return "dense" if few else "krylov"
+
+
+def decompose_centered(
     matrix: SymmetricMatrix,
     k: int | None,
     ctx: Context,
     *,
-    rough: bool = False,
-    positive: bool = False,
-    whole: bool = False,
+    initialization: bool = False,
+    psd: bool = False,
+    all_values: bool = False,
 ) -> Spectrum:
-    """The k leading eigenpairs of H M H, or all of them; M's row means come along.
+    """The k leading eigenpairs of H M H (None: all of them), H the centering matrix.
 
-    Rough ones are good for a start. A positive matrix has no negative eigenvalues to look for.
-    `whole` asks for all eigenvalues beside k vectors, up to 1000 rows.
+    For an `initialization` a larger residual norm will do, and duplicates get equal rows.
     """
     n = matrix.size
-    matrix = matrix.to_dense(ctx.ops) if formed(n, k) else matrix
     # Absolute size of the eigenvalues that rounding of the entries would cause.
     noise = float(np.finfo(ctx.dtype).eps) * matrix.max_abs() * float(np.sqrt(n))
-    tolerance = max(TOLERANCE[matrix.dtype], ROUGH if rough else 0.0)
-    known = positive or rough  # what the other eigenvalues are, or they do not matter
-    if k is None or formed(n, k):
-        assert isinstance(matrix, DenseMatrix)
-        matrix = DenseMatrix(matrix.stored.astype(np.float64, copy=False), matrix.half_square)
-        means = matrix.matmul(np.full((n, 1), 1 / n), ctx.ops)[:, 0]
-        small = k is None or _direct(n, k)
-        complete = n <= DENSE and (whole or not known)
-        found = None
-        if k is not None and whole and complete:
-            few = _few_dimensions(matrix, means, k, ctx, noise)
-            if few is not None:
-                return few
-        elif k is not None and not small:
-            null = np.full(n, n**-0.5)
-            found = leading_of(matrix, null, k, tolerance, ctx, probed=not known)
-        if found is None or not found.converged:
-            return _dense(matrix, means, k, ctx, noise, positive=positive, whole=complete)
-    else:
-        found, means = _by_products(matrix, k, ctx, tolerance)
-    mass = 0.0
-    if not known:
+    bounded = psd or initialization  # negative eigenvalues: none, or none of our business
+    all_values = all_values and n <= MAX_SPECTRUM_SAMPLES
+    if k is None or choose_route(n, k) == "dense":
+        return _decompose_dense(matrix, k, ctx, noise, psd, all_values or not bounded)
+    tolerance = max(
+        RITZ_TOLERANCE[matrix.dtype], INITIALIZATION_TOLERANCE if initialization else 0.0
+    )
+    found, means = _decompose_krylov(matrix, k, ctx, tolerance)
+    if not found.converged:
+        if n <= MAX_SPECTRUM_SAMPLES:
+            return _decompose_dense(matrix, k, ctx, noise, psd, all_values or not bounded)
+        _warn_of_flat_spectrum(found.residual)
+    values, spectrum, mass, exact = found.values, None, 0.0, psd
+    if all_values:
+        spectrum = eigvalsh(_center(matrix, ctx))
+        values, exact = spectrum[:k], True
+        mass = 0.0 if psd else _negative_mass(spectrum, np.ones(n), noise)
+    elif not bounded:
         trace = matrix.trace() - float(means.sum())
-        mass = _negative_mass(*_pinned(*found.probe, found.values, n, trace), noise)
-    noise = _relative(noise, found.values)
-    vectors = _once_more(matrix, found, ctx) if rough else found.vectors
-    return Spectrum(found.values, vectors, means, mass, False, positive, found.residual, noise)
+        mass = _negative_mass(*_correct_quadrature(found, n, trace), noise)
+    vectors = _multiply_once(matrix, found, ctx) if initialization else found.vectors
+    noise = _relative(noise, values if spectrum is None else spectrum)
+    return Spectrum(values, vectors, means, spectrum, mass, exact, found.residual, noise)
 
 
-def _once_more(matrix: SymmetricMatrix, found: Leading, ctx: Context) -> Float64:
-    """One product more: copies have the same row of the matrix, so they get the same places."""
-    V = found.vectors - found.vectors.mean(0)
-    product = matrix.matmul(V, ctx.ops)
-    large = found.values > 1e-3 * found.values[0]  # what is left of others is not theirs
-    product = (product - product.mean(0)) / np.where(large, found.values, 1)
-    return np.asarray(np.where(large, product, V))
-
-
-def formed(n: int, k: int | None) -> bool:
-    """Is all of the matrix wanted, and not only its products?"""
-    return n <= DENSE or k is None or block_width(k) * 6 > n
-
-
-def _direct(n: int, k: int) -> bool:
-    """Is LAPACK quicker than products? It is up to 200 rows for 2 vectors, up to 400 for 10."""
-    return n <= 120 + 24 * narrow_width(k) or block_width(k) * 6 > n
-
-
-def _dense(
-    matrix: DenseMatrix,
-    means: Float64,
-    k: int | None,
-    ctx: Context,
-    noise: float,
-    *,
-    positive: bool,
-    whole: bool,
+def _decompose_dense(
+    matrix: SymmetricMatrix, k: int | None, ctx: Context, noise: float, psd: bool, all_values: bool
 ) -> Spectrum:
     n = matrix.size
-    B = matrix.stored.astype(np.float64)
-    B = -0.5 * B * B if matrix.half_square else B
+    dense = matrix.to_dense(ctx.ops)
+    dense = DenseMatrix(dense.stored.astype(np.float64, copy=False), dense.half_square)
+    means = dense.matmul(np.full((n, 1), 1 / n), ctx.ops)[:, 0]
+    B = _center(dense, ctx)
+    values, vectors = eigh(B, n if k is None else k)
+    spectrum = values if k is None else eigvalsh(B) if all_values else None
+    mass = 0.0
+    if spectrum is not None:
+        values = spectrum[: len(values)]
+        mass = 0.0 if psd else _negative_mass(spectrum, np.ones(n), noise)
+    noise = _relative(noise, values if spectrum is None else spectrum)
+    exact = psd or spectrum is not None
+    return Spectrum(values, vectors, means, spectrum, mass, exact, 0.0, noise)
+
+
+def _center(matrix: SymmetricMatrix, ctx: Context) -> Float64:
+    """H M H in float64."""
+    whole = matrix.to_dense(ctx.ops)
+    B = whole.stored.astype(np.float64)
+    B = -0.5 * B * B if whole.half_square else B
     for _ in range(2):  # the second time removes what rounding of the first means left
         B -= B.mean(0)
         B -= B.mean(1, keepdims=True)
-    values, vectors = ctx.ops.eigh(B, n if k is None else k, whole=whole)
-    complete = len(values) == n
-    mass = _negative_mass(values, np.ones(n), noise) if complete and not positive else 0.0
-    exact = complete or positive
-    return Spectrum(values, vectors, means, mass, complete, exact, 0.0, _relative(noise, values))
+    return B
 
 
-def _few_dimensions(
-    matrix: DenseMatrix, means: Float64, k: int, ctx: Context, noise: float
-) -> Spectrum | None:
-    """The whole spectrum of distances or products of rows with few columns; else none."""
-    n = matrix.size
-    found = all_of_few(matrix, np.full(n, n**-0.5), ctx)
-    if found is None or k > len(found[0]):
-        return None
-    values, vectors = found
-    # Trace and sum of squares show whether an eigenvalue is missing.
-    squares = matrix.stored * matrix.stored
-    size = float(np.vdot(squares, squares) / 4 if matrix.half_square else squares.sum())
-    total = size - 2 * n * float(means @ means) + float(means.sum()) ** 2
-    trace = matrix.trace() - float(means.sum())
-    if abs(trace - values.sum()) > 1e-10 * np.abs(values).sum():
-        return None
-    if abs(total - values @ values) > 1e-9 * values @ values + 1e-13 * size:
-        return None
-    positive = values > 0
-    values = np.concatenate([values[positive], np.zeros(n - len(values)), values[~positive]])
-    mass = _negative_mass(values, np.ones(n), noise)
-    kept = vectors[:, : min(k, int(positive.sum()))]
-    return Spectrum(values, kept, means, mass, True, True, 0.0, _relative(noise, values))
-
-
-def _by_products(
+def _decompose_krylov(
     matrix: SymmetricMatrix, k: int, ctx: Context, tolerance: float
-) -> tuple[Leading, Float64]:
-    """Products with a large matrix, which is read once for each block."""
+) -> tuple[RitzPairs, Float64]:
+    """By products with the matrix, which is read once for each block; and its row means."""
     n = matrix.size
     means = np.empty(0)
 
@@ -217,36 +194,47 @@ def _by_products(
             product = matrix.matmul(V, ctx.ops)
         return np.asarray(product - product.mean(0))
 
-    start = random_start(ctx.seed, n, block_width(k))
-    found = leading(apply, start - start.mean(0), k, tolerance)
-    if not found.converged:
-        warn(
-            f"the leading eigenvectors have a relative residual of {found.residual:.1e}; the "
-            "spectrum is nearly flat, so the axes shown are not distinguished by the data.",
-            ConvergenceWarning,
-        )
-    return found, means
+    start = random_block(ctx.seed, n, block_width(k))
+    return leading_eigenpairs(apply, start - start.mean(0), k, tolerance), means
 
 
-def spectrum_memory(n: int, k: int | None) -> int:
-    """Bytes that `double_centered` and what follows take beside the matrix."""
+def _warn_of_flat_spectrum(residual: float) -> None:
+    warn(
+        f"the leading eigenvectors have a relative residual of {residual:.1e}; the "
+        "spectrum is nearly flat, so the axes shown are not distinguished by the data.",
+        ConvergenceWarning,
+    )
+
+
+def _multiply_once(matrix: SymmetricMatrix, found: RitzPairs, ctx: Context) -> Float64:
+    """One more product: duplicates have the same row of the matrix, so they get the same row."""
+    V = found.vectors - found.vectors.mean(0)
+    product = matrix.matmul(V, ctx.ops)
+    large = found.values > 1e-3 * found.values[0]  # smaller ones would be lost in the others
+    product = (product - product.mean(0)) / np.where(large, found.values, 1)
+    return np.asarray(np.where(large, product, V))
+
+
+def spectrum_memory(n: int, k: int | None, *, all_values: bool = False) -> int:
+    """Bytes that `decompose_centered` and what follows take beside the matrix."""
     if k is None:
         return 10 * n * n * 8
-    dense = 5 * n * n * 8 if formed(n, k) else 0
-    return dense + basis_memory(n, k)
+    dense = choose_route(n, k) == "dense" or (all_values and n <= MAX_SPECTRUM_SAMPLES)
+    return (5 * n * n * 8 if dense else 0) + basis_memory(n, k)
 
 
-def euclidean_spectrum(X: Any, k: int | None, ctx: Context) -> Fit:
-    """The same answer for inner products of rows, without their n x n matrix: it is PCA."""
+def embed_inner_products(X: Rows, k: int | None, ctx: Context) -> Fit:
+    """The same for inner products of rows, without their n x n matrix: principal components."""
     n, d = X.shape
     assert ctx.statistics is not None
-    rows = Centered(X, ctx.statistics.sums / n, None, None)
+    rows = CenteredRows(X, ctx.statistics.sums / n, None, None)
     axes = principal_axes(rows, None if k is None else min(k, n, d), ctx)
     noise = max(axes.noise, input_noise(ctx, n, d, axes.values))
-    values, V, groups = positive_part(axes.values, axes.vectors, noise, k, ctx.dtype)
+    values, V, groups = keep_positive(axes.values, axes.vectors, noise, k, ctx.dtype)
     embedding = ctx.ops.project(X, rows.mean, V.astype(X.dtype)).astype(np.float64)
-    embedding, flips = _signed(embedding)
-    place = LinearMap(rows.mean, (V * flips).astype(ctx.dtype))
+    flips = sign_flips(embedding)
+    embedding *= flips
+    extension = LinearMap(rows.mean, (V * flips).astype(ctx.dtype))
     scale = np.sqrt(values)
     vectors = np.divide(embedding, scale, out=np.zeros_like(embedding), where=scale > 0)
     report: dict[str, Any] = {
@@ -261,15 +249,15 @@ def euclidean_spectrum(X: Any, k: int | None, ctx: Context) -> Fit:
     lost = max(axes.total - float(values.sum()), 0.0)
     report["reconstruction_error"] = lost / axes.total if axes.total > 0 else 0.0
     inverse = LinearMap(None, (V * flips).T.astype(ctx.dtype), rows.mean)
-    return Fit(embedding, place, report, inverse)
+    return Fit(embedding, extension, report, inverse)
 
 
-def positive_part(
+def keep_positive(
     values: Float64, vectors: Float64, noise: float, k: int | None, dtype: np.dtype[Any]
 ) -> tuple[Float64, Float64, tuple[tuple[int, ...], ...]]:
     """The k leading pairs with positive eigenvalue, zero beyond them (or only those, for k=None).
 
-    Signs are fixed, and so is the basis of each group of equal eigenvalues.
+    Signs are fixed, and so is the basis of each group of equal eigenvalues, which comes third.
     """
     n_samples = len(vectors)
     largest = max(values[0], 0.0) if len(values) else 0.0
@@ -282,36 +270,29 @@ def positive_part(
             RankWarning,
         )
     top = min(k, rank)
-    precision = 1e-5 if dtype == np.float32 else 1e-10
-    settled, groups = settle(values[:top], vectors[:, :top], precision)
-    full = np.zeros((n_samples, k))
-    full[:, :top] = settled
+    basis, groups = canonical_basis(values[:top], vectors[:, :top], EQUAL_EIGENVALUES[dtype])
+    padded = np.zeros((n_samples, k))
+    padded[:, :top] = basis
     kept = np.zeros(k)
     kept[:top] = values[:top]
-    return kept, full, groups
-
-
-def _signed(Y: Float64) -> tuple[Float64, Float64]:
-    flips = signs(Y)
-    return Y * flips, flips
+    return kept, padded, groups
 
 
 def _relative(noise: float, values: Float64) -> float:
     largest = max(float(values[0]), np.finfo(float).tiny)
-    return max(noise / largest, len(values) * float(np.finfo(float).eps))
+    return max(noise / largest, len(values) * EPS)
 
 
-def _pinned(
-    values: Float64, weights: Float64, leading: Float64, n: int, trace: float
-) -> tuple[Float64, Float64]:
+def _correct_quadrature(found: RitzPairs, n: int, trace: float) -> tuple[Float64, Float64]:
     """Lanczos quadrature of the spectrum, corrected by what is known exactly.
 
     Each leading eigenvalue stands for itself, the other Ritz values for the remaining n - k;
     what is still missing from the trace is added to all in proportion to their size.
     """
-    k = len(leading)
+    values, weights = found.quadrature
+    k = len(found.values)
     rest = weights[k:] * (n - k) / max(weights[k:].sum(), np.finfo(float).tiny)
-    values = np.concatenate([leading, values[k:]])
+    values = np.concatenate([found.values, values[k:]])
     weights = np.concatenate([np.ones(k), rest])
     size = weights[k:] @ np.abs(values[k:])
     missing = trace - weights @ values

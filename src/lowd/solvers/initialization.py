@@ -19,10 +19,10 @@ from ..errors import DataError, DisconnectedGraphWarning, warn
 from ..relations.affinities import PrecomputedAffinities
 from ..relations.affinity_graph import AffinityGraph
 from ..relations.inner_products import MinusHalfSquare
-from .canonical import signs
-from .centered import double_centered
-from .laplacian import walk_spectrum
-from .pca import Centered, principal_axes
+from .canonical import sign_flips
+from .centered import decompose_centered
+from .laplacian import transition_spectrum
+from .pca import CenteredRows, principal_axes
 
 SMALL = 1e-4  # standard deviation of the first column
 LARGEST = 1e5
@@ -46,8 +46,8 @@ def start_of(
         components = connected_components(P, directed=False)[0]
         if components == 1 and m > k + 1:
             graph = AffinityGraph(PrecomputedAffinities(W=P), np.arange(m), np.ones(m), {})
-            walk = walk_spectrum(graph, k, ctx)
-            return _small(walk.vectors / np.sqrt(walk.degrees)[:, None], k, ctx), "spectral"
+            spectrum = transition_spectrum(graph, k, ctx)
+            return _small(spectrum.vectors / np.sqrt(spectrum.degrees)[:, None], k, ctx), "spectral"
         if init == "spectral":
             why = f"{components} connected components" if components > 1 else f"{m} points only"
             warn(
@@ -62,10 +62,12 @@ def start_of(
         rows = X if m == X.shape[0] else X[first]
         sums = np.asarray(rows.sum(0, dtype=np.float64)).ravel()
         mean, most = sums / m, min(*rows.shape, k)
-        axes = principal_axes(Centered(rows, mean, None, None), most, ctx)
+        axes = principal_axes(CenteredRows(rows, mean, None, None), most, ctx)
         scores = ctx.ops.project(rows, mean, axes.vectors[:, :most])
         return _small(scores, k, ctx), "pca"
-    found = double_centered(MinusHalfSquare(base).among(ctx.ops), min(k, m), ctx, rough=True)
+    found = decompose_centered(
+        MinusHalfSquare(base).among(ctx.ops), min(k, m), ctx, initialization=True
+    )
     scores = found.vectors * np.sqrt(np.maximum(found.values, 0))
     return _small(scores, k, ctx), "classical scaling"
 
@@ -77,7 +79,7 @@ def _small(scores: Array, k: int, ctx: Context) -> Float64:
     real = np.flatnonzero(spread > FLAT * spread.max(initial=0))
     if len(real):
         held = scores[:, real].astype(np.float64)
-        Y[:, real] = (held - held.mean(0)) * signs(held) * (SMALL / spread[real[0]])
+        Y[:, real] = (held - held.mean(0)) * sign_flips(held) * (SMALL / spread[real[0]])
     return Y
 
 

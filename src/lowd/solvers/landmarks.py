@@ -1,8 +1,8 @@
-"""Linear cost in n: solve for a few points exactly, place the rest by the same formula."""
+"""Landmarks: solve for some of the points, and extend to the others by the same formula."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 import scipy.linalg
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from .. import progress, random
 from ..backends.protocol import Array, Backend, Float64
 from ..core.fit import Context, Fit
+from ..core.parameters import check_landmarks
 from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
 from ..errors import ParameterError
@@ -19,53 +20,54 @@ from ..maps.centered import CenteredMap
 from ..relations.inner_products import MinusHalfSquare
 from ..relations.matrices import DenseMatrix
 from ..relations.protocol import InnerProducts
-from .canonical import signs
-from .centered import double_centered, positive_part, warn_if_indefinite
-from .pca import Centered, input_noise, principal_axes
+from .canonical import sign_flips
+from .centered import decompose_centered, keep_positive, warn_if_indefinite
+from .pca import CenteredRows, input_noise, principal_axes
 
 
-def landmark_scaling(base: DistanceRelation, n: int, k: int, m: int, ctx: Context) -> Fit:
+class KernelColumns(Protocol):
+    """A positive semi-definite kernel matrix of which only some columns are computed."""
+
+    def diagonal(self) -> Float64: ...
+    def columns(self, rows: NDArray[np.int64], ops: Backend) -> Array: ...
+    def block(self, rows: NDArray[np.int64], ops: Backend) -> Array: ...
+    def take(self, rows: NDArray[np.int64]) -> InnerProducts: ...
+
+
+def scale_landmarks(base: DistanceRelation, n: int, k: int, m: int, ctx: Context) -> Fit:
     """Classical scaling of m random points; all others by Gower's formula (de Silva, Tenenbaum)."""
     check_landmarks(m, k, n)
     chosen = random.subset(ctx.seed, "landmarks", n, m)
     part = base.take(chosen)
     D = part.toward(base.training_points(), ctx.ops)  # n x m
-    fit = scaled_from(D, chosen, MinusHalfSquare(part), k, ctx)
+    fit = scale_from_landmarks(D, chosen, MinusHalfSquare(part), k, ctx)
     warn_if_indefinite(fit.report["negative_eigenvalue_mass"])
     return fit
 
 
-def check_landmarks(m: int, k: int, n: int) -> None:
-    """The fact joining n_landmarks, n_components and the data, in one place."""
-    if not k < m <= n:
-        raise ParameterError(
-            f"n_landmarks={m} must be more than n_components={k} and at most n_samples={n}."
-        )
-
-
-def scaled_from(
+def scale_from_landmarks(
     D: Array, chosen: NDArray[np.int64], relation: InnerProducts, k: int, ctx: Context
 ) -> Fit:
     """Scaling of the chosen rows by their distances among each other, of all by those to them."""
     corner = D[chosen]
-    found = double_centered(DenseMatrix((corner + corner.T) / 2, True), k, ctx)
-    values, vectors, groups = positive_part(found.values, found.vectors, found.noise, k, ctx.dtype)
+    found = decompose_centered(DenseMatrix((corner + corner.T) / 2, True), k, ctx)
+    values, vectors, groups = keep_positive(found.values, found.vectors, found.noise, k, ctx.dtype)
     scale = np.sqrt(values)
     projection = np.divide(vectors, scale, out=np.zeros_like(vectors), where=scale > 0)
     projection -= projection.mean(0)
     weights = projection.astype(D.dtype)
 
-    def place(part: Array) -> Array:
+    def extend(part: Array) -> Array:
         return ctx.ops.project(-0.5 * part * part, found.means, weights)
 
-    Y = blockwise(D, D.shape[1], place).astype(np.float64)
-    flips = signs(Y)
+    Y = blockwise(D, D.shape[1], extend).astype(np.float64)
+    flips = sign_flips(Y)
     projection = (projection * flips).astype(D.dtype)
     report = {
         "n_components": k,
         "eigenvalues": values,
         "negative_eigenvalue_mass": found.negative_mass,
-        "negative_mass_is_exact": found.exact,
+        "negative_mass_is_exact": found.negative_mass_is_exact,
         "residual": found.residual,
         "degenerate_axes": groups,
         "landmarks": chosen,
@@ -75,13 +77,15 @@ def scaled_from(
     return Fit(Y * flips, CenteredMap(relation.freeze(), found.means, projection), report)
 
 
-def farthest_points(base: DistanceRelation, n: int, m: int, ctx: Context) -> NDArray[np.int64]:
+def choose_farthest_points(
+    base: DistanceRelation, n: int, m: int, ctx: Context
+) -> NDArray[np.int64]:
     """m well spread points: each the farthest, of some random ones, from those chosen before."""
     if m >= n:
         return np.arange(n)
     if isinstance(base, NeighborListDistances):  # which does not know how far they are
         return random.subset(ctx.seed, "landmarks", n, m)
-    drawn = random.subset(ctx.seed, "landmarks", n, candidates(n, m))
+    drawn = random.subset(ctx.seed, "landmarks", n, count_candidates(n, m))
     D = base.take(drawn).among(ctx.ops)
     gap = D[0].copy()
     chosen = [0]
@@ -91,12 +95,12 @@ def farthest_points(base: DistanceRelation, n: int, m: int, ctx: Context) -> NDA
     return np.sort(drawn[chosen])
 
 
-def candidates(n: int, m: int) -> int:
+def count_candidates(n: int, m: int) -> int:
     """How many points m landmarks are chosen of: their distances are all computed."""
     return min(n, max(m, min(4 * m, 8192)))
 
 
-def nystroem(kernel: Any, n: int, k: int | None, m: int, ctx: Context) -> Fit:
+def embed_nystroem(kernel: KernelColumns, n: int, k: int | None, m: int, ctx: Context) -> Fit:
     """Kernel PCA of the best approximation from m columns, chosen by random pivoting.
 
     The columns come from randomly pivoted Cholesky (Chen, Epperly, Tropp and Webber, 2023): each
@@ -112,15 +116,15 @@ def nystroem(kernel: Any, n: int, k: int | None, m: int, ctx: Context) -> Fit:
     mean = statistics.sums / n
     inner = Context(ctx.ops, ctx.seed, ctx.dtype, statistics)
     axes = principal_axes(
-        Centered(F, mean, None, None), None if k is None else min(k, *F.shape), inner
+        CenteredRows(F, mean, None, None), None if k is None else min(k, *F.shape), inner
     )
     noise = max(axes.noise, input_noise(inner, n, F.shape[1], axes.values))
-    values, V, groups = positive_part(axes.values, axes.vectors, noise, k, ctx.dtype)
+    values, V, groups = keep_positive(axes.values, axes.vectors, noise, k, ctx.dtype)
     Y = ctx.ops.project(F, mean, V.astype(F.dtype)).astype(np.float64)
-    flips = signs(Y)
+    flips = sign_flips(Y)
     L = np.tril(F[chosen].astype(np.float64))
     projection = scipy.linalg.solve_triangular(L, V * flips, lower=True, trans="T")
-    place = CenteredMap(kernel.take(chosen), L @ mean, projection.astype(ctx.dtype))
+    extension = CenteredMap(kernel.take(chosen), L @ mean, projection.astype(ctx.dtype))
     report = {
         "n_components": len(values),
         "eigenvalues": values,
@@ -129,10 +133,12 @@ def nystroem(kernel: Any, n: int, k: int | None, m: int, ctx: Context) -> Fit:
         "landmarks": chosen,
         "trace_error": trace_error,
     }
-    return Fit(Y * flips, place, report)
+    return Fit(Y * flips, extension, report)
 
 
-def pivoted_cholesky(kernel: Any, n: int, m: int, ctx: Context) -> tuple[Array, Any, float]:
+def pivoted_cholesky(
+    kernel: KernelColumns, n: int, m: int, ctx: Context
+) -> tuple[Array, NDArray[np.int64], float]:
     """Factor F (n x m) of a kernel matrix, its pivots, and the share of the trace it misses.
 
     Pivots are drawn in blocks and thinned by rejection (Epperly, Tropp and Webber, 2024), which
@@ -149,7 +155,7 @@ def pivoted_cholesky(kernel: Any, n: int, m: int, ctx: Context) -> tuple[Array, 
         u = random.uniforms(ctx.seed, "pivots", draw + np.arange(2 * max(64, m // 5)))
         draw += len(u)
         left[left <= floor] = 0
-        pivots, H = _drawn_pivots(kernel, F[:, :done], left, u.reshape(2, -1), floor, ctx.ops)
+        pivots, H = _draw_pivots(kernel, F[:, :done], left, u.reshape(2, -1), floor, ctx.ops)
         pivots = pivots[: m - done]
         if not len(pivots):
             continue
@@ -169,9 +175,9 @@ def pivoted_cholesky(kernel: Any, n: int, m: int, ctx: Context) -> tuple[Array, 
     return F, np.array(chosen, np.int64), float(left.sum() / total) if total > 0 else 0.0
 
 
-def _drawn_pivots(
-    kernel: Any, F: Array, left: Float64, u: Float64, floor: float, ops: Backend
-) -> tuple[Any, Float64]:
+def _draw_pivots(
+    kernel: KernelColumns, F: Array, left: Float64, u: Float64, floor: float, ops: Backend
+) -> tuple[NDArray[np.int64], Float64]:
     """Pivots drawn in proportion to `left`, each kept with the share that earlier ones leave of it.
 
     Comes with the residual kernel among them.

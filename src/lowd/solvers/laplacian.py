@@ -1,37 +1,42 @@
-"""Slow modes of a random walk: the small end of a graph's Laplacian, sparse or dense."""
+"""Smallest eigenpairs of a graph Laplacian, sparse or dense: the slowest modes of its random walk.
+
+Sparse Laplacians are solved as any sparse matrix (`smallest`). Dense ones, of kernels between all
+pairs, have three routes: LAPACK for few points, block Krylov iteration, and shift-invert by a
+Cholesky factorization where that does not converge.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array, issparse
 
-from .. import random
 from ..backends.protocol import Array, Float64
-from ..core.fit import Context, Fit
-from ..errors import DataError, ParameterError, RankWarning, warn
+from ..core.fit import Context
+from ..errors import DataError, RankWarning, warn
 from ..relations.affinity_graph import AffinityGraph
-from ..relations.matrices import DenseMatrix
-from .canonical import runs, turned
-from .centered import check_count
-from .krylov import TOLERANCE, Leading, basis_memory, block_width, leading, random_start
-from .lanczos import leading_of, narrow_width
-from .smallest import EQUAL, Bottom, bottom
+from .canonical import group_consecutive, rotate_groups
+from .dense import eigh
+from .krylov import RitzPairs, basis_memory, block_width, leading_eigenpairs, random_block
+from .smallest import SmallestEigenpairs, cut_groups, smallest_eigenpairs
+from .thresholds import (
+    EQUAL_SMALLEST_EIGENVALUES,
+    MAX_DENSE_KERNEL_SAMPLES,
+    MAX_KERNEL_PRODUCTS,
+    MAX_SPECTRUM_SAMPLES,
+    MIN_KERNEL_PRODUCTS,
+    RITZ_TOLERANCE,
+    SAMPLES_PER_KERNEL_PRODUCT,
+)
 
-INDEXED = ("euclidean", "cosine", "correlation")  # metrics with an index of the rows
-DENSE = 1000  # up to here a matrix lies in the cache
-SMALL = 300  # up to here LAPACK needs no time worth saving
-HASTY = 16  # passes there, after which LAPACK is asked
-SOONER = 500  # rows up to which it finds a few eigenvectors sooner than products with a factor
 
+class TransitionSpectrum(NamedTuple):
+    """Eigenpairs of the Laplacian, smallest first and without the constant; one row per point.
 
-class Walk(NamedTuple):
-    """Eigenpairs of the Laplacian, slowest first and without the constant; one row per point.
-
-    `vectors` are those of the symmetric matrix, with orthonormal columns.
+    `vectors` are those of the symmetric matrix, with orthonormal columns. An eigenvalue λ of the
+    normalized Laplacian is the eigenvalue 1 - λ of the transition matrix.
     """
 
     values: Float64
@@ -40,177 +45,161 @@ class Walk(NamedTuple):
     report: dict[str, Any]
 
 
-def drawn_landmarks(X: Any, k: int, m: int | None, ctx: Context) -> NDArray[np.int64] | None:
-    """The rows to fit, None for all; checks that they are enough for k axes."""
-    n = X.shape[0] if hasattr(X, "shape") else len(X)
-    if m is None:
-        check_count(k, max(n - 1, 1), f"n_samples={n} less the constant")
-        return None
-    if not k < m <= n:
-        raise ParameterError(
-            f"n_landmarks={m} must be more than n_components={k} and at most n_samples={n}."
-        )
-    return random.subset(ctx.seed, "landmarks", n, m)
+class _DenseLaplacian(NamedTuple):
+    """diag(diagonal) - diag(root) W diag(root), its null vector and a bound of its spectrum."""
+
+    W: Array
+    root: Float64
+    diagonal: Float64
+    null: Float64
+    norm: float
+    ctx: Context
+
+    def matmul_complement(self, V: Array) -> Float64:
+        """norm - A, where the null space is not in the way."""
+        V = V - self.null @ (self.null.T @ V)
+        out = (self.norm - self.diagonal)[:, None] * V
+        out += self.root[:, None] * self.ctx.ops.matmul(self.W, self.root[:, None] * V)
+        return np.asarray(out - self.null @ (self.null.T @ out))
+
+    def lift(self) -> Float64:
+        """The matrix itself, with its null space above all else."""
+        A = self.W * -self.root[:, None]
+        A *= self.root
+        A.flat[:: len(A) + 1] += self.diagonal
+        for i in range(0, len(A), 512):
+            A[i : i + 512] += 2 * self.norm * self.null[i : i + 512] @ self.null.T
+        return np.asarray(A)
 
 
-def extended(fit: Fit, X: Any, landmarks: NDArray[np.int64] | None, ctx: Context) -> Fit:
-    """Places of all rows, by the map where only landmarks were fitted."""
-    if landmarks is None:
-        return fit
-    return fit._replace(embedding=fit.map(X, ctx.ops)).with_report(landmarks=landmarks)
+def transition_spectrum(
+    graph: AffinityGraph, k: int, ctx: Context, *, normalized: bool = True
+) -> TransitionSpectrum:
+    """The k smallest eigenpairs of I - D^-½ W D^-½ (of D - W), without the constant.
 
-
-def walk_spectrum(graph: AffinityGraph, k: int, ctx: Context, *, normalized: bool = True) -> Walk:
-    """The k slowest modes of the walk on the graph: of I - D^-½ W D^-½, or of D - W.
-
-    Copies of a point count as often as they occur: W is mass · w · mass among the points, and a
-    row's degree the sum over all rows.
+    Duplicates count as often as they occur: W is counts · w · counts among the distinct points,
+    and a row's degree the sum over all rows.
     """
-    W, mass = graph.weights, graph.counts
-    degrees = _product(W, mass[:, None], ctx)[:, 0]
-    if k >= len(mass):
+    W, counts = graph.weights, graph.counts
+    degrees = ctx.ops.matmul(W, counts[:, None])[:, 0]
+    if k >= len(counts):
         warn(
-            f"n_components={k}, but {len(mass)} distinct rows have {len(mass) - 1} axes; the "
+            f"n_components={k}, but {len(counts)} distinct rows have {len(counts) - 1} axes; the "
             "other columns are 0.",
             RankWarning,
         )
-        k = len(mass) - 1
+        k = len(counts) - 1
     if k == 0:
-        empty = Bottom(np.empty(0), np.empty((1, 0)), np.empty(0), "none", ())
-        return _walk(empty, degrees)
+        empty = SmallestEigenpairs(np.empty(0), np.empty((1, 0)), np.empty(0), "none", ())
+        return _with_degrees(empty, degrees)
     if not degrees.all():
         rows = np.flatnonzero(degrees[graph.point_of_row] == 0)
         shown = ", ".join(map(str, rows[:5])) + (", ..." if len(rows) > 5 else "")
-        raise DataError(f"row {shown} is tied to no other; drop it, or give it a tie.")
+        raise DataError(f"row {shown} has no edge to any other row; drop it, or connect it.")
     if normalized:
-        root, null, top = np.sqrt(mass / degrees), np.sqrt(mass * degrees), 2.0
-        diagonal = np.ones(len(mass))
+        root, null, norm = np.sqrt(counts / degrees), np.sqrt(counts * degrees), 2.0
+        diagonal = np.ones(len(counts))
     else:
-        root, null, top = np.sqrt(mass), np.sqrt(mass), 2 * float(degrees.max())
+        root, null, norm = np.sqrt(counts), np.sqrt(counts), 2 * float(degrees.max())
         diagonal = degrees
     null = (null / np.linalg.norm(null))[:, None]
     if issparse(W):
         scaled = csr_array(diags_array(root) @ W @ diags_array(root))
-        found = bottom(csr_array(diags_array(diagonal) - scaled), null, k, ctx, top=top)
-    else:
-        found = _dense_bottom(W, root, diagonal, null, top, k, ctx)
-    return _walk(found, degrees)
+        L = csr_array(diags_array(diagonal) - scaled)
+        return _with_degrees(smallest_eigenpairs(L, null, k, ctx, norm=norm), degrees)
+    dense = _DenseLaplacian(W, root, diagonal, null, norm, ctx)
+    return _with_degrees(_smallest_eigenpairs_dense(dense, k), degrees)
 
 
-def _walk(found: Bottom, degrees: Float64) -> Walk:
+def _with_degrees(found: SmallestEigenpairs, degrees: Float64) -> TransitionSpectrum:
     report = found.report
-    return Walk(report.pop("eigenvalues"), found.vectors, degrees, report)
+    return TransitionSpectrum(report.pop("eigenvalues"), found.vectors, degrees, report)
 
 
-def padded(A: Float64, k: int) -> Float64:
+def pad_columns(A: Float64, k: int) -> Float64:
     """Columns of zeros where there are fewer axes than wanted."""
     return np.pad(A, ((0, 0), (0, k - A.shape[1])))
 
 
-def _product(W: Any, V: Float64, ctx: Context) -> Float64:
-    return ctx.ops.matmul(W, V)
+def choose_route(n: int) -> Literal["dense", "krylov"]:
+    """LAPACK where it needs no time worth saving, else products with the dense Laplacian."""
+    return "dense" if n <= MAX_DENSE_KERNEL_SAMPLES else "krylov"
 
 
-def _dense_bottom(
-    W: Array, root: Float64, diagonal: Float64, null: Float64, top: float, k: int, ctx: Context
-) -> Bottom:
-    """The same for a matrix that is not sparse: by products, or else by its Cholesky factor.
+def _smallest_eigenpairs_dense(L: _DenseLaplacian, k: int) -> SmallestEigenpairs:
+    """The k smallest eigenpairs of a dense Laplacian beyond its null vector.
 
-    A wide kernel has wide gaps, and a few products do. The slow modes of a narrow one are all but
-    equal to 1; of the inverse they are the largest by far. A factor takes as long as about n / 50
-    products with a block; LAPACK's eigenvectors take many times as long.
+    A wide kernel has a wide spectral gap, and few products do. The smallest eigenvalues of a
+    narrow kernel are all but 0; of the inverse they are the largest by far. A Cholesky
+    factorization takes as long as about n / 50 products with a block; LAPACK's eigenvectors take
+    many times as long.
     """
-    n = len(W)
-
-    def apply(V: Array) -> Float64:  # top - A, where the null space is not in the way
-        V = V - null @ (null.T @ V)
-        out = (top - diagonal)[:, None] * V
-        out += root[:, None] * ctx.ops.matmul(W, root[:, None] * V)
-        return np.asarray(out - null @ (null.T @ out))
-
+    n = len(L.W)
     more = min(k + 1, n - 1)  # one beyond, to see whether the last is one of several
-    width, solver, close = block_width(more), "dense", None
-    if n > SMALL:
-        start = random_start(ctx.seed, n, width)
-        start -= null @ (null.T @ start)
-        tries, solver = int(np.clip(n // 50, 40, 120)), "krylov"
-        if n <= DENSE:
-            S = _scaled(W, root, diagonal - top)
-            np.negative(S, out=S)
-            close = leading_of(
-                DenseMatrix(S), null[:, 0], more, 1e-10, ctx, probed=False, most=HASTY
-            )
-        else:
-            close = leading(apply, start, more, TOLERANCE[W.dtype], tries)
-        if not close.converged and n > SOONER:
-            start = start[:, : narrow_width(more)] if n <= DENSE else start
-            close, solver = _by_inverse(_lifted(W, root, diagonal, null, top), start, more)
-    if close is not None and close.converged:
-        V = close.vectors
-        values = top - (V * apply(V)).sum(0)
+    solver: str = choose_route(n)
+    found = None
+    if solver == "krylov":
+        start = random_block(L.ctx.seed, n, block_width(more))
+        start -= L.null @ (L.null.T @ start)
+        products = n // SAMPLES_PER_KERNEL_PRODUCT
+        found = leading_eigenpairs(
+            L.matmul_complement,
+            start,
+            more,
+            RITZ_TOLERANCE[L.W.dtype],
+            max_products=int(np.clip(products, MIN_KERNEL_PRODUCTS, MAX_KERNEL_PRODUCTS)),
+        )
+        if not found.converged:
+            found, solver = _solve_cholesky(L, start, more), "cholesky"
+    if found is not None and found.converged:
+        V = found.vectors
+        values = L.norm - (V * L.matmul_complement(V)).sum(0)
     else:
         solver = "dense"
-        values, V = ctx.ops.eigh(-_lifted(W, root, diagonal, null, top), more)
+        values, V = eigh(-L.lift(), more)
         values = -values
     values = np.maximum(values, 0)
-    groups = runs(np.diff(values) <= EQUAL * values[1:] + 1e-14 * top)
-    V = turned(V, groups)[:, :k]
-    kept = tuple(tuple(j for j in group if j < k) for group in groups)
-    values = values[:k]
-    residuals = np.linalg.norm((top - values) * V - apply(V), axis=0)
-    return Bottom(values, V, residuals, solver, tuple(group for group in kept if group))
+    gaps = np.diff(values)
+    groups = group_consecutive(gaps <= EQUAL_SMALLEST_EIGENVALUES * values[1:] + 1e-14 * L.norm)
+    V, values = rotate_groups(V, groups)[:, :k], values[:k]
+    residuals = np.linalg.norm((L.norm - values) * V - L.matmul_complement(V), axis=0)
+    return SmallestEigenpairs(values, V, residuals, solver, cut_groups(groups, k))
 
 
-def _lifted(W: Array, root: Float64, diagonal: Float64, null: Float64, top: float) -> Float64:
-    """The matrix with its null space above all else."""
-    A = _scaled(W, root, diagonal)
-    for i in range(0, len(A), 512):
-        A[i : i + 512] += 2 * top * null[i : i + 512] @ null.T
-    return A
-
-
-def _scaled(W: Array, root: Float64, diagonal: Float64) -> Float64:
-    """diag(diagonal) - diag(root) W diag(root)."""
-    A = W * -root[:, None]
-    A *= root
-    A.flat[:: len(A) + 1] += diagonal
-    return np.asarray(A)
-
-
-def _by_inverse(A: Float64, start: Float64, k: int) -> tuple[Leading | None, str]:
-    """Smallest pairs by block Lanczos on the inverse; none where rounding leaves no factor."""
+def _solve_cholesky(L: _DenseLaplacian, start: Float64, k: int) -> RitzPairs | None:
+    """By block Krylov iteration on the inverse; None where rounding leaves no factorization."""
     try:
-        factor = scipy.linalg.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+        factor = scipy.linalg.cho_factor(L.lift(), lower=True, overwrite_a=True, check_finite=False)
     except scipy.linalg.LinAlgError:
-        return None, ""
+        return None
 
     def solve(V: Array) -> Float64:
         return np.asarray(scipy.linalg.cho_solve(factor, V, check_finite=False))
 
-    return leading(solve, start, k, 1e-10), "cholesky"
+    return leading_eigenpairs(solve, start, k, RITZ_TOLERANCE[np.dtype(np.float64)])
 
 
-def walk_memory(
-    n: int, m: int, d: int, itemsize: int, k: int, ties: int | None, indexed: bool
+def laplacian_memory(
+    n: int, m: int, d: int, itemsize: int, k: int, degree: int | None, indexed: bool
 ) -> dict[str, int]:
     """Bytes of a fit of m of n rows with so many neighbors each (None: all pairs).
 
     Without an index, neighbors are found in blocks of distances.
     """
-    wide = 8 if m <= DENSE else itemsize
+    wide = 8 if m <= MAX_SPECTRUM_SAMPLES else itemsize
     parts = {
         "rows": 2 * m * d * wide,
         "neighbors": 0 if indexed else 3 * min(2**23, m * m) * 8,
         "map": 6 * n * k * 8,
         "spectrum": basis_memory(m, k),
     }
-    if ties is None:
+    if degree is None:
         parts["weights"] = m * m * (wide + 24)
-        parts["spectrum"] += 5 * m * m * 8 if m <= DENSE else 0
+        parts["spectrum"] += 5 * m * m * 8 if m <= MAX_SPECTRUM_SAMPLES else 0
     else:
-        parts["graph"] = 12 * m * min(ties, m) * 12
+        parts["graph"] = 12 * m * min(degree, m) * 12
         # Measured on rolls of 20,000 and 60,000 rows.
-        parts["factor"] = int(8 * m * min(ties, m) * np.log2(max(m, 2)))
+        parts["coarse levels"] = int(8 * m * min(degree, m) * np.log2(max(m, 2)))
     if m < n:
         parts["distances to landmarks"] = 2**26 * 3
     return parts

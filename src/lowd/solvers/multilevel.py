@@ -1,15 +1,15 @@
-"""The small end of a graph's Laplacian, by coarser and coarser pictures of the graph.
+"""Smallest eigenpairs of a graph Laplacian by a multilevel preconditioner and LOBPCG.
 
-Points that hold fast together move together in slow vectors. Each point joins its strongest
-neighbor, and so again for the groups, until few are left; their eigenvectors are the start. On the
-way back each picture is refined: a residual is turned into a correction by smoothing it here and
-solving for the rest one picture coarser, and the best combination of block, correction and last
-step is taken (LOBPCG; Knyazev, 2001).
+Strongly connected nodes have nearly equal entries in smooth eigenvectors. Each node is aggregated
+with its strongest neighbor, and so again for the aggregates, until few are left; their
+eigenvectors are the start. On the way back each level is refined: a residual is turned into a
+correction by Jacobi smoothing on this level and by solving for the rest one level coarser, and the
+best combination of block, correction and last step is taken (LOBPCG; Knyazev, 2001).
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -18,37 +18,41 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from .. import progress, random
-from ..backends.protocol import Float64
-from .chebyshev import ANGLE, EPS, Pairs, Problem, reordered
+from ..backends.protocol import Backend, Float64
+from .eigenproblem import Approximation, Eigenproblem, angle_bound, reorder
 from .krylov import block_width
+from .thresholds import (
+    EPS,
+    JACOBI_DAMPING,
+    MAX_COARSE_STEPS,
+    MAX_COARSEST_NODES,
+    MAX_FINEST_STEPS,
+    MAX_STALLED_STEPS,
+    WANTED_ANGLE,
+)
 
-COARSEST = 1500  # points whose dense spectrum takes a fraction of a second
-DAMPING = 2 / 3  # of Jacobi's smoothing; eigenvalues of D^-1 A are at most 2
-ON_THE_WAY, AT_LAST = 8, 60  # steps in each coarser picture, and in the finest, at most
-STALL = 8  # steps in which a residual must halve
 
-
-class Picture(NamedTuple):
-    """A matrix among points, and how they are grouped for the next coarser picture."""
+class Level(NamedTuple):
+    """A matrix between nodes, and how they are aggregated to the nodes of the next level."""
 
     A: csr_array
     null: Float64  # its null vector, one column
-    smoothing: Float64  # what Jacobi's step multiplies a residual by, one column
-    group: NDArray[np.int32]
-    share: Float64  # of each point in its group's null vector, one column
-    gather: csr_array  # the transpose of spreading groups over their points
+    smoothing: Float64  # what a Jacobi step multiplies a residual by, one column
+    aggregate: NDArray[np.int32]
+    share: Float64  # of each node in its aggregate's null vector, one column
+    restriction: csr_array  # the transpose of the prolongation from aggregates to their nodes
 
 
-class Pictures(NamedTuple):
-    """From fine to coarse, and the coarsest with its spectrum."""
+class Hierarchy(NamedTuple):
+    """Levels from fine to coarse, and the eigenpairs of the coarsest matrix."""
 
-    levels: list[Picture]
+    levels: list[Level]
     values: Float64
     vectors: Float64
-    ops: Any
+    ops: Backend
 
-    def solve(self, R: Float64, level: int) -> Float64:
-        """About A^-1 R: symmetric and positive, as a preconditioner must be."""
+    def precondition(self, R: Float64, level: int) -> Float64:
+        """About A^-1 R by one cycle: symmetric and positive, as a preconditioner must be."""
         if level == len(self.levels):
             large = self.values > 1e-14 * self.values[-1]
             U = self.vectors[:, large]
@@ -59,113 +63,116 @@ class Pictures(NamedTuple):
             return np.asarray(self.ops.matmul(at.A, X, alpha=-1.0, gamma=1.0, U=R))
 
         X = at.smoothing * R
-        for _ in range(1 if level == 0 else 2):  # coarse pictures cost little, and are rough
-            rest = at.gather @ residual(X)
-            X += self.spread(self.solve(rest, level + 1), level)
+        for _ in range(1 if level == 0 else 2):  # coarse levels cost little, and are rough
+            rest = at.restriction @ residual(X)
+            X += self.prolongate(self.precondition(rest, level + 1), level)
         return np.asarray(X + at.smoothing * residual(X))
 
-    def times(self, V: Float64, level: int) -> Float64:
+    def matmul(self, V: Float64, level: int) -> Float64:
         A = self.levels[level].A
         return np.asarray(self.ops.matmul(A, V))
 
-    def null(self, level: int) -> Float64:
-        return np.asarray(self.levels[level].null)
-
-    def spread(self, E: Float64, level: int) -> Float64:
+    def prolongate(self, E: Float64, level: int) -> Float64:
+        """From the aggregates of a level to its nodes."""
         at = self.levels[level]
-        return at.share * E[at.group]
+        return at.share * E[at.aggregate]
 
 
-def is_laplacian(p: Problem) -> bool:
-    """One null vector, which is positive, and no ties that push points apart."""
+def is_laplacian(p: Eigenproblem) -> bool:
+    """One null vector, which is positive, and no positive entries beside the diagonal."""
     A = p.matrix
-    apart = bool((A.data > 0).sum() > A.shape[0])
-    return p.null.shape[1] == 1 and bool((p.null > 0).all()) and not apart
+    repulsive = bool((A.data > 0).sum() > A.shape[0])
+    return p.null.shape[1] == 1 and bool((p.null > 0).all()) and not repulsive
 
 
-def multilevel(p: Problem) -> Pairs | None:
-    """The k smallest pairs of a Laplacian."""
-    p, back = reordered(p)
-    pictures = _pictures(p.matrix, p.null[:, 0], p.ctx.ops)
-    width = min(block_width(p.k), pictures.vectors.shape[1] - 1)
-    if width <= p.k or not pictures.levels:
+def solve_multilevel(p: Eigenproblem) -> Approximation | None:
+    """The k smallest eigenpairs of a Laplacian; None where the coarsest level has too few."""
+    p, new_row = reorder(p)
+    hierarchy = _coarsen(p.matrix, p.null[:, 0], p.ctx.ops)
+    width = min(block_width(p.k), hierarchy.vectors.shape[1] - 1)
+    if width <= p.k or not hierarchy.levels:
         return None
-    found = Pairs(pictures.values, pictures.vectors[:, 1 : width + 1], np.inf)
-    for level in reversed(range(len(pictures.levels))):
-        found = _refined(p, pictures, level, pictures.spread(found.vectors, level))
-        if len(found.values) <= p.k:  # the block has lost directions: another way
+    found = Approximation(hierarchy.values, hierarchy.vectors[:, 1 : width + 1], np.inf)
+    for level in reversed(range(len(hierarchy.levels))):
+        found = _refine(p, hierarchy, level, hierarchy.prolongate(found.vectors, level))
+        if len(found.values) <= p.k:  # the block has lost directions
             return None
-    return Pairs(found.values[: p.k + 2], found.vectors[back, : p.k + 2], found.error)
+    return Approximation(found.values[: p.k + 2], found.vectors[new_row, : p.k + 2], found.angle)
 
 
-def _pictures(A: csr_array, null: Float64, ops: Any) -> Pictures:
+def _coarsen(A: csr_array, null: Float64, ops: Backend) -> Hierarchy:
     levels = []
-    while A.shape[0] > COARSEST:
-        group, count = _groups(A)
-        length = np.sqrt(np.bincount(group, null * null))
-        share = null / length[group]
-        spread = csr_array((share, group, np.arange(len(group) + 1)), (len(group), count))
-        gather = csr_array(spread.T)
-        # A group whose ties to others are below rounding is left to the coarser pictures.
+    while A.shape[0] > MAX_COARSEST_NODES:
+        aggregate, count = _aggregate(A)
+        n = len(aggregate)
+        length = np.sqrt(np.bincount(aggregate, null * null))
+        share = null / length[aggregate]
+        prolongation = csr_array((share, aggregate, np.arange(n + 1)), (n, count))
+        restriction = csr_array(prolongation.T)
+        # An aggregate whose edges to others are below rounding is left to the coarser levels.
         own = A.diagonal()
         smoothing = np.divide(
-            DAMPING, own, out=np.zeros(len(own)), where=own > 10 * EPS * own.max()
+            JACOBI_DAMPING, own, out=np.zeros(n), where=own > 10 * EPS * own.max()
         )
-        levels.append(Picture(A, null[:, None], smoothing[:, None], group, share[:, None], gather))
-        A, null = csr_array(gather @ A @ spread), length
+        levels.append(
+            Level(A, null[:, None], smoothing[:, None], aggregate, share[:, None], restriction)
+        )
+        A, null = csr_array(restriction @ A @ prolongation), length
     values, vectors = scipy.linalg.eigh(A.toarray())
-    return Pictures(levels, values, vectors, ops)
+    return Hierarchy(levels, values, vectors, ops)
 
 
-def _groups(A: csr_array) -> tuple[NDArray[np.int32], int]:
-    """Points tied to each other by the strongest tie of one of them, and so on.
+def _aggregate(A: csr_array) -> tuple[NDArray[np.int32], int]:
+    """Nodes connected by the strongest edge of one of them, and so on.
 
-    Among ties that are about as strong a draw decides, the same at both ends: else a lattice would
-    be one group.
+    Among edges of about the same weight a random number decides, the same at both ends: else a
+    lattice would be one aggregate.
     """
     n = A.shape[0]
     row = np.repeat(np.arange(n), np.diff(A.indptr))
-    luck = random.uniforms(0, "groups", np.arange(n))
-    tie = np.where(A.indices == row, -np.inf, -A.data)
-    tie *= 1 + 1e-3 * ((luck[row] + luck[A.indices]) % 1)
-    best = np.flatnonzero(tie == np.maximum.reduceat(tie, A.indptr[:-1])[row])
-    best = best[np.searchsorted(row[best], np.arange(n))]
-    links = csr_array((np.ones(n), A.indices[best], np.arange(n + 1)), (n, n))
-    count, group = connected_components(links, directed=False)
-    return group, int(count)
+    u = random.uniforms(0, "groups", np.arange(n))
+    weight = np.where(A.indices == row, -np.inf, -A.data)
+    weight *= 1 + 1e-3 * ((u[row] + u[A.indices]) % 1)
+    strongest = np.flatnonzero(weight == np.maximum.reduceat(weight, A.indptr[:-1])[row])
+    strongest = strongest[np.searchsorted(row[strongest], np.arange(n))]
+    links = csr_array((np.ones(n), A.indices[strongest], np.arange(n + 1)), (n, n))
+    count, aggregate = connected_components(links, directed=False)
+    return aggregate, int(count)
 
 
-def _refined(p: Problem, pictures: Pictures, level: int, X: Float64) -> Pairs:
-    """LOBPCG in one picture, from the block of the one before."""
+def _refine(p: Eigenproblem, hierarchy: Hierarchy, level: int, X: Float64) -> Approximation:
+    """LOBPCG on one level, from the block of the next coarser one."""
     k, width, finest = p.k, X.shape[1], level == 0
-    null, steps = pictures.null(level), AT_LAST if finest else ON_THE_WAY
+    null, steps = hierarchy.levels[level].null, MAX_FINEST_STEPS if finest else MAX_COARSE_STEPS
 
-    def project(V: Float64) -> Float64:
+    def deflate(V: Float64) -> Float64:
         return np.asarray(V - null @ (null.T @ V))
 
-    S = project(X)
-    AS, lefts = pictures.times(S, level), []
+    S = deflate(X)
+    AS, residuals = hierarchy.matmul(S, level), []
     for step in range(steps + 1):
-        theta, Y = _ritz(S, AS, width)
+        theta, Y = _smallest_ritz_pairs(S, AS, width)
         if len(theta) <= k:
-            return Pairs(theta, S @ Y, np.inf)
-        X, AX, step_taken = S @ Y, AS @ Y, (S[:, width:] @ Y[width:], AS[:, width:] @ Y[width:])
+            return Approximation(theta, S @ Y, np.inf)
+        X, AX, last_step = S @ Y, AS @ Y, (S[:, width:] @ Y[width:], AS[:, width:] @ Y[width:])
         R = AX - X * theta
-        lefts.append(float(np.linalg.norm(R[:, :k], axis=0).max()))
-        error = lefts[-1] / max(theta[k] - theta[k - 1], 1e-3 * abs(theta[k]), EPS * p.top)
+        residuals.append(float(np.linalg.norm(R[:, :k], axis=0).max()))
+        angle = angle_bound(residuals[-1], theta, k, EPS * p.norm)
         if finest:
             progress.report("eigenvectors", step, steps)
         # Values below rounding: no step can tell any more what is better.
-        stalled = step >= STALL and lefts[-1] > 0.5 * lefts[-1 - STALL]
-        if error <= ANGLE or step == steps or stalled or X.shape[1] < width:
+        stalled = (
+            step >= MAX_STALLED_STEPS and residuals[-1] > 0.5 * residuals[-1 - MAX_STALLED_STEPS]
+        )
+        if angle <= WANTED_ANGLE or step == steps or stalled or X.shape[1] < width:
             break
-        T = project(pictures.solve(R, level))
-        S = np.hstack([X, T, step_taken[0]])
-        AS = np.hstack([AX, pictures.times(T, level), step_taken[1]])
-    return Pairs(theta, X, float(error))
+        T = deflate(hierarchy.precondition(R, level))
+        S = np.hstack([X, T, last_step[0]])
+        AS = np.hstack([AX, hierarchy.matmul(T, level), last_step[1]])
+    return Approximation(theta, X, angle)
 
 
-def _ritz(S: Float64, AS: Float64, width: int) -> tuple[Float64, Float64]:
+def _smallest_ritz_pairs(S: Float64, AS: Float64, width: int) -> tuple[Float64, Float64]:
     """The smallest Ritz values in the span of S, and the combinations of its columns.
 
     Columns that others nearly span are left out with the small directions of their Gram matrix.

@@ -1,35 +1,45 @@
-"""Principal axes of rows: four routes to the same answer, chosen by their cost.
+"""Principal axes of rows: three routes to the same answer, chosen by their cost.
 
-`covariance` eigenvectors of the d x d scatter matrix; `gram` of the n x n one; `svd` of the
-centered rows, the most accurate; `krylov` from products with the scatter matrix, to a residual.
+The singular value decomposition of the centered rows (`svd`), the most accurate; the eigenvectors
+of the smaller of their scatter matrix (`covariance`, d x d) and their Gram matrix (`gram`, n x n);
+block Krylov iteration with products of the scatter matrix (`krylov`), to a residual norm.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array, issparse
 
-from ..backends.protocol import Array, Backend, Float64, Moments, Rows
+from ..backends.protocol import Array, Float64, Moments, Rows
 from ..core.fit import Context
 from ..errors import ConvergenceWarning, warn
-from .krylov import TOLERANCE, Leading, basis_memory, block_width, leading, random_start
+from . import dense
+from .krylov import Operator, basis_memory, block_width, leading_eigenpairs, random_block
+from .thresholds import (
+    EPS,
+    KRYLOV_OVERHEAD_FLOPS,
+    MAX_CACHED_ENTRIES,
+    MAX_DENSE_FALLBACK_SAMPLES,
+    MAX_DIRECT_SVD_FLOPS,
+    MAX_FLOAT64_FLOPS,
+    MAX_FLOAT64_GRAM_FLOPS,
+    MAX_SPARSE_KRYLOV_PRODUCTS,
+    MAX_SVD_FLOPS,
+    MIN_PRESAMPLED_SAMPLES,
+    MIN_QR_ASPECT,
+    MIN_SQUARED_RATIO,
+    PRESAMPLE_SIZE,
+    PRESAMPLE_TOLERANCE,
+    RITZ_TOLERANCE,
+    SPARSE_KRYLOV_BLOCK,
+    SPARSE_RITZ_TOLERANCE,
+)
 
-EXACT = float(np.finfo(np.float64).eps)
-LARGE, SAMPLE = 40_000, 2048  # so many rows are first looked at through a sample
-SPARSE_WIDTH = 8  # vectors in a block
-# Products with sparse rows are summed in float64, whatever the type of the entries.
-SPARSE_TOLERANCE = {np.dtype(np.float32): 2e-7, np.dtype(np.float64): 1e-10}
-BASIS = 60_000_000  # what passes cost beside their products, for each vector of a block
-NARROW = 5e9  # more products than these are done in the type of the data
-STAYS = 2**17  # entries that stay in the cache while they are centered
-TINY, SMALL = 5e3, 2e6  # products of a direct route: the SVD is as quick, or affordable
-SHORT = 1e-5  # eigenvalues below this share of the largest are worth the SVD's digits
-TALL = 1.5  # rows per column from which a triangular factor saves time
-EXACTLY = 2e7  # so many products are done in float64 at no noticeable cost
+Route: TypeAlias = Literal["svd", "covariance", "gram", "krylov"]
 
 
 class Axes(NamedTuple):
@@ -43,7 +53,7 @@ class Axes(NamedTuple):
     noise: float  # eigenvalues up to here are rounding, relative to the largest
 
 
-class Centered(NamedTuple):
+class CenteredRows(NamedTuple):
     """Rows seen from a center, each with a weight, each column in a unit."""
 
     X: Rows
@@ -61,63 +71,90 @@ class Centered(NamedTuple):
             out *= np.sqrt(self.weights)[:, None]
         return np.asarray(out)
 
-    def columns(self, some: slice) -> Centered:
+    def columns(self, some: slice) -> CenteredRows:
         units = None if self.units is None else self.units[some]
-        return Centered(self.X[:, some], self.mean[some], self.weights, units)
+        return CenteredRows(self.X[:, some], self.mean[some], self.weights, units)
 
 
-def principal_axes(rows: Centered, k: int | None, ctx: Context) -> Axes:
+def principal_axes(rows: CenteredRows, k: int | None, ctx: Context) -> Axes:
     """The k leading axes, or all of them."""
     n, d = rows.X.shape
+    kept = k or min(n, d)
     route = choose_route(n, d, k, sparse=issparse(rows.X))
-    axes = ROUTES[route](rows, k or min(n, d), ctx)
-    if route != "svd" and n * d * min(n, d) <= SMALL and not issparse(rows.X):
+    axes = solve(rows, kept, ctx, route)
+    if route != "svd" and _svd_is_affordable(n, d) and not issparse(rows.X):
         # Squares have half the digits of the rows: enough, unless an axis is that short.
-        short = axes.values[-1] <= SHORT * axes.values[0]
-        return _by_svd(rows, k or min(n, d), ctx) if short else axes
-    if axes.residual <= TOLERANCE[ctx.dtype]:
+        short = axes.values[-1] <= MIN_SQUARED_RATIO * axes.values[0]
+        return solve(rows, kept, ctx, "svd") if short else axes
+    if axes.residual <= RITZ_TOLERANCE[ctx.dtype]:
         return axes
-    if min(n, d) <= 4000:  # the spectrum is too flat for products; the direct route is affordable
-        return ROUTES["covariance" if d <= n else "gram"](rows, k or min(n, d), ctx)
+    if min(n, d) <= MAX_DENSE_FALLBACK_SAMPLES:  # the spectrum is too flat for Krylov iteration
+        return solve(rows, kept, ctx, "covariance" if d <= n else "gram")
     warn(
         f"the principal axes have a relative residual of {axes.residual:.1e} (wanted "
-        f"{TOLERANCE[ctx.dtype]:.0e}): the spectrum is nearly flat; ask for more components.",
+        f"{RITZ_TOLERANCE[ctx.dtype]:.0e}): the spectrum is nearly flat; ask for more components.",
         ConvergenceWarning,
     )
     return axes
 
 
-def choose_route(n: int, d: int, k: int | None, *, sparse: bool) -> str:
+def choose_route(n: int, d: int, k: int | None, *, sparse: bool) -> Route:
     """The cheapest route by operation counts; the most accurate where it costs no more."""
     small = min(n, d)
-    if n * d * small <= TINY and not sparse:
+    if n * d * small <= MAX_DIRECT_SVD_FLOPS and not sparse:
         return "svd"
-    costs = {"covariance": n * d * d + 4 * d**3, "gram": n * n * d + 4 * n**3}
+    costs: dict[Route, float] = {
+        "covariance": n * d * d + 4 * d**3,
+        "gram": n * n * d + 4 * n**3,
+    }
     if k is not None and block_width(k) * 3 <= small:
-        costs["krylov"] = (32 * n * d + (0 if sparse else BASIS)) * block_width(k)
+        overhead = 0 if sparse else KRYLOV_OVERHEAD_FLOPS
+        costs["krylov"] = (32 * n * d + overhead) * block_width(k)
     return min(costs, key=costs.__getitem__)
+
+
+def solve(rows: CenteredRows, k: int, ctx: Context, route: Route) -> Axes:
+    """The k leading axes by one route."""
+    if route == "svd":
+        return _solve_svd(rows, k)
+    if route == "covariance":
+        return _solve_covariance(rows, k, ctx)
+    if route == "gram":
+        return _solve_gram(rows, k, ctx)
+    return _solve_krylov(rows, k, ctx)
+
+
+def _svd_is_affordable(n: int, d: int) -> bool:
+    return n * d * min(n, d) <= MAX_SVD_FLOPS
+
+
+def _is_presampled(n: int) -> bool:
+    return n > MIN_PRESAMPLED_SAMPLES
 
 
 def axes_memory(n: int, d: int, k: int | None, itemsize: int) -> dict[str, int]:
     """Bytes that the route to the axes takes beside the rows."""
     route, kept = choose_route(n, d, k, sparse=False), k or min(n, d)
-    sample = SAMPLE if n > LARGE else 0
-    exact = itemsize == 4 and (n * d * d <= EXACTLY if route == "covariance" else n <= 1000)
+    sample = PRESAMPLE_SIZE if _is_presampled(n) else 0
+    exact = itemsize == 4 and (
+        n * d * d <= MAX_FLOAT64_FLOPS if route == "covariance" else n <= 1000
+    )
     taken = {
         "covariance": {"covariance": 4 * d * d * 8},
         "svd": {"centered rows and factors": 4 * n * d * 8},
         "gram": {"centered rows": 2 * n * d * 8, "Gram matrix": 4 * n * n * 8},
         "krylov": {"Krylov basis": basis_memory(d, kept), "sample": sample * d * itemsize},
     }[route]
-    if n * d * min(n, d) <= SMALL:
+    if _svd_is_affordable(n, d):
         taken["centered rows and factors"] = 4 * n * d * 8
     return {**taken, "float64 rows": n * d * 8 if exact else 0, "axes": 6 * d * kept * 8}
 
 
-def axes_from_moments(moments: Moments, k: int, ops: Backend, dtype: np.dtype[Any]) -> Axes:
-    values, vectors = ops.eigh(moments.scatter, k)
+def axes_from_moments(moments: Moments, k: int, dtype: np.dtype[Any]) -> Axes:
+    """The k leading axes from a scatter matrix that was computed with products of this type."""
+    values, vectors = dense.eigh(moments.scatter, k)
     total = float(np.trace(moments.scatter))
-    return Axes(values, vectors, total, "covariance", 0.0, _noise(moments.scatter, dtype))
+    return Axes(values, vectors, total, "covariance", 0.0, _scatter_noise(moments.scatter, dtype))
 
 
 def input_noise(
@@ -135,7 +172,7 @@ def input_noise(
     eps = float(np.finfo(ctx.dtype).eps)
     largest = ctx.statistics.max_abs if standard is None else 3 + float(np.abs(standard).max())
     size = 2 * eps * largest / sqrt(12) * (sqrt(n) + sqrt(d))
-    shift = 4 * EXACT * largest * sqrt(n * d)  # a mean that is off by rounding
+    shift = 4 * EPS * largest * sqrt(n * d)  # a mean that is off by rounding
     return (size**2 + shift**2) / float(values[0])
 
 
@@ -153,41 +190,40 @@ def column_scatter(X: Rows, mean: Float64, weights: Float64 | None) -> Float64:
     )
 
 
-def _by_covariance(rows: Centered, k: int, ctx: Context) -> Axes:
+def _solve_svd(rows: CenteredRows, k: int) -> Axes:
+    A = rows.dense()
+    noise = max(A.shape) * EPS
+    if A.shape[0] > MIN_QR_ASPECT * A.shape[1]:
+        # As accurate, and without left vectors, which nobody needs.
+        A = np.asarray(np.linalg.qr(A, mode="r"))
+    _, sigma, Vt = dense.svd(A)
+    return Axes(sigma[:k] ** 2, Vt[:k].T, float((sigma**2).sum()), "svd", 0.0, noise)
+
+
+def _solve_covariance(rows: CenteredRows, k: int, ctx: Context) -> Axes:
     X, dtype = rows.X, ctx.dtype
-    if X.dtype == np.float32 and X.shape[0] * X.shape[1] ** 2 <= EXACTLY and not issparse(X):
+    few = X.shape[0] * X.shape[1] ** 2 <= MAX_FLOAT64_FLOPS
+    if X.dtype == np.float32 and few and not issparse(X):
         X, dtype = X.astype(np.float64), np.dtype(np.float64)  # exact products, at no cost here
     moments = ctx.ops.scatter(X, rows.mean, rows.weights).moments()
     if rows.units is not None:
         scatter = moments.scatter / np.outer(rows.units, rows.units)
         moments = Moments(moments.weight, moments.mean, scatter)
-    return axes_from_moments(moments, k, ctx.ops, dtype)
+    return axes_from_moments(moments, k, dtype)
 
 
-def _by_svd(rows: Centered, k: int, ctx: Context) -> Axes:
-    A = rows.dense()
-    noise = max(A.shape) * EXACT
-    if A.shape[0] > TALL * A.shape[1]:
-        # As accurate, and without left vectors, which nobody needs.
-        A = np.asarray(np.linalg.qr(A, mode="r"))
-    _, sigma, Vt = ctx.ops.svd(A)
-    return Axes(sigma[:k] ** 2, Vt[:k].T, float((sigma**2).sum()), "svd", 0.0, noise)
-
-
-def _by_gram(rows: Centered, k: int, ctx: Context) -> Axes:
-    G, back = _sparse_gram(rows) if issparse(rows.X) else _dense_gram(rows, ctx)
-    values, Q = ctx.ops.eigh(G.astype(np.float64, copy=False), k)
-    V = back(Q)
-    length = np.linalg.norm(V, axis=0)
-    V /= np.where(length > 0, length, 1)
-    noise = max(*rows.X.shape) * EXACT if G.dtype == np.float64 else float(np.finfo(G.dtype).eps)
+def _solve_gram(rows: CenteredRows, k: int, ctx: Context) -> Axes:
+    G, transposed = _sparse_gram(rows) if issparse(rows.X) else _dense_gram(rows, ctx)
+    values, Q = dense.eigh(G.astype(np.float64, copy=False), k)
+    V = _normalize_columns(transposed(Q))
+    noise = max(*rows.X.shape) * EPS if G.dtype == np.float64 else float(np.finfo(G.dtype).eps)
     return Axes(np.maximum(values, 0), V, float(np.trace(G)), "gram", 0.0, noise)
 
 
-def _dense_gram(rows: Centered, ctx: Context) -> tuple[Array, Callable[[Array], Float64]]:
-    """Centered rows A: A A', and what multiplies by A'. Large A are never formed."""
+def _dense_gram(rows: CenteredRows, ctx: Context) -> tuple[Array, Callable[[Array], Float64]]:
+    """A A' of the centered rows A, and what multiplies by A'. Large A are never formed."""
     n, d = rows.X.shape
-    large = ctx.dtype == np.float32 and n * n * d > NARROW
+    large = ctx.dtype == np.float32 and n * n * d > MAX_FLOAT64_GRAM_FLOPS
     if large and rows.X.dtype == np.float32 and rows.units is None:
         G = ctx.ops.pairwise(rows.X, rows.X, "dot", (1.0,), rows.mean)
         if rows.weights is not None:
@@ -197,18 +233,18 @@ def _dense_gram(rows: Centered, ctx: Context) -> tuple[Array, Callable[[Array], 
         A: Array = rows.dense().astype(np.float32 if large else np.float64, copy=False)
         G = ctx.ops.pairwise(A, A, "dot", (1.0,), None)
 
-    def back(Q: Array) -> Float64:
+    def transposed(Q: Array) -> Float64:
         out, R = np.empty((d, Q.shape[1])), Q.astype(G.dtype)
-        step = max(1, STAYS // n)
+        step = max(1, MAX_CACHED_ENTRIES // n)
         for i in range(0, d, step):
             some = rows.columns(slice(i, i + step)).dense().astype(G.dtype, copy=False)
             out[i : i + step] = some.T @ R
         return out
 
-    return G, back
+    return G, transposed
 
 
-def _sparse_gram(rows: Centered) -> tuple[Array, Callable[[Array], Float64]]:
+def _sparse_gram(rows: CenteredRows) -> tuple[Array, Callable[[Array], Float64]]:
     """The same with implicit centering: the rows stay sparse."""
     inverse = np.ones(len(rows.mean)) if rows.units is None else 1 / rows.units
     root = np.ones(rows.X.shape[0]) if rows.weights is None else np.sqrt(rows.weights)
@@ -216,50 +252,116 @@ def _sparse_gram(rows: Centered) -> tuple[Array, Callable[[Array], Float64]]:
     c = A @ m
     G = ((A @ A.T).toarray() - c[:, None] - c + m @ m) * np.outer(root, root)
 
-    def back(Q: Array) -> Float64:
+    def transposed(Q: Array) -> Float64:
         R = root[:, None] * Q
         return np.asarray(A.T @ R - np.outer(m, R.sum(0)))
 
-    return G, back
+    return G, transposed
 
 
-def _by_sparse_krylov(rows: Centered, k: int, ctx: Context) -> Axes:
-    """Products with sparse rows are cheap and bases are not: narrow blocks, on the shorter side."""
+def _solve_krylov(rows: CenteredRows, k: int, ctx: Context) -> Axes:
+    """By products with the scatter matrix A'A, or with A A' of sparse rows with more columns."""
     n, d = rows.X.shape
-    A, m = _weighted(rows), rows.mean if rows.units is None else rows.mean / rows.units
+    if issparse(rows.X):
+        # Products with sparse rows are cheap and bases are not: narrow blocks, rarely checked.
+        product = _sparse_product(rows, ctx)
+        found = leading_eigenpairs(
+            product.apply,
+            random_block(ctx.seed, min(n, d), SPARSE_KRYLOV_BLOCK),
+            k,
+            SPARSE_RITZ_TOLERANCE[ctx.dtype],
+            max_products=MAX_SPARSE_KRYLOV_PRODUCTS,
+            basis_size=2 * k + 6 * SPARSE_KRYLOV_BLOCK,
+            check_every=3,
+        )
+    else:
+        product = _dense_product(rows, ctx)
+        start = _presample(rows, random_block(ctx.seed, d, block_width(k)), ctx)
+        found = leading_eigenpairs(product.apply, start, k, RITZ_TOLERANCE[ctx.dtype])
+    noise = found.residual + max(n, d) * EPS
+    V = product.to_axes(found.vectors)
+    return Axes(found.values, V, product.trace(), "krylov", found.residual, noise)
+
+
+class ScatterProduct(NamedTuple):
+    """Products with a matrix that has the scatter matrix's eigenvalues, and its trace.
+
+    `to_axes` turns its eigenvectors into those of the scatter matrix.
+    """
+
+    apply: Operator
+    to_axes: Operator
+    trace: Callable[[], float]
+
+
+def _presample(rows: CenteredRows, start: Float64, ctx: Context) -> Float64:
+    """Of very many rows, a start from a few products with a sample: saves passes over all."""
+    n = rows.X.shape[0]
+    if not _is_presampled(n):
+        return start
+    every = n // PRESAMPLE_SIZE
+    weights = None if rows.weights is None else np.ascontiguousarray(rows.weights[::every])
+    sample = rows._replace(X=np.ascontiguousarray(rows.X[::every]), weights=weights)
+    product = _dense_product(sample, ctx)
+    width = start.shape[1]
+    found = leading_eigenpairs(product.apply, start, width, PRESAMPLE_TOLERANCE, max_products=4)
+    return found.vectors
+
+
+def _dense_product(rows: CenteredRows, ctx: Context) -> ScatterProduct:
+    n, d = rows.X.shape
+    inverse = 1.0 if rows.units is None else 1 / rows.units[:, None]
+    trace: float = 0.0
+
+    def apply(V: Float64) -> Float64:
+        nonlocal trace
+        out, trace = ctx.ops.scatter(rows.X, rows.mean, rows.weights).matmul(V * inverse)
+        return np.asarray(out * inverse)
+
+    def total() -> float:
+        if rows.units is None:
+            return float(trace)
+        weight: float = n if rows.weights is None else rows.weights.sum()
+        return float(weight) * int(d)
+
+    return ScatterProduct(apply, lambda V: V, total)
+
+
+def _sparse_product(rows: CenteredRows, ctx: Context) -> ScatterProduct:
+    """On the shorter side, with implicit centering."""
+    n, d = rows.X.shape
+    A, m = _weight_rows(rows), rows.mean if rows.units is None else rows.mean / rows.units
     root = np.ones(n) if rows.weights is None else np.sqrt(rows.weights)
     B = csr_array(A.T)
     # Centered rows are A - root m'. S is A or A', with rows on the shorter side.
     S, back, short, long = (A, B, root, m) if n < d else (B, A, m, root)
     mixed, length = S @ long, long @ long
 
-    def product(M: csr_array, V: Float64) -> Float64:
+    def matmul(M: csr_array, V: Float64) -> Float64:
         return ctx.ops.matmul(M, V)
 
     def apply(V: Float64) -> Float64:
         """(S - short long') (S - short long')' V: nothing of the longer side is centered."""
-        out = product(S, product(back, V))
+        out = matmul(S, matmul(back, V))
         along = short @ V
         out -= np.outer(mixed, along)
         out += np.outer(short, length * along - mixed @ V)
         return out
 
-    start = random_start(ctx.seed, min(n, d), SPARSE_WIDTH)
-    room = 2 * k + 6 * SPARSE_WIDTH
-    tolerance = SPARSE_TOLERANCE[ctx.dtype]
-    found = leading(apply, start, k, tolerance, max_passes=400, room=room, looks=3)
-    V = found.vectors
-    if n < d:
-        V = product(B, V)
-        V -= np.outer(m, root @ found.vectors)
-        size = np.linalg.norm(V, axis=0)
-        V /= np.where(size > 0, size, 1)
-    total = A.data @ A.data - 2 * m @ (B @ root) + (root @ root) * (m @ m)
-    noise = found.residual + max(n, d) * EXACT
-    return Axes(found.values, V, float(total), "krylov", found.residual, noise)
+    def to_axes(V: Float64) -> Float64:
+        if n >= d:
+            return V
+        U = matmul(B, V)
+        U -= np.outer(m, root @ V)
+        return _normalize_columns(U)
+
+    def trace() -> float:
+        return float(A.data @ A.data - 2 * m @ (B @ root) + (root @ root) * (m @ m))
+
+    return ScatterProduct(apply, to_axes, trace)
 
 
-def _weighted(rows: Centered) -> csr_array:
+def _weight_rows(rows: CenteredRows) -> csr_array:
     """Sparse rows, not centered, each times the root of its weight, in the units of columns."""
     X = rows.X
     entries = X.data.astype(np.float64)
@@ -272,46 +374,12 @@ def _weighted(rows: Centered) -> csr_array:
     return csr_array((entries, *parts), shape=X.shape)
 
 
-def _by_krylov(rows: Centered, k: int, ctx: Context) -> Axes:
-    if issparse(rows.X):
-        return _by_sparse_krylov(rows, k, ctx)
-    n, d = rows.X.shape
-    width = block_width(k)
-    traces: list[float] = []
-    inverse = 1.0 if rows.units is None else 1 / rows.units[:, None]
-
-    def product(X: Rows, weights: Float64 | None) -> Any:
-        def apply(V: Array) -> Float64:
-            out, trace = ctx.ops.scatter(X, rows.mean, weights).matmul(V * inverse)
-            traces.append(trace)
-            return np.asarray(out * inverse)
-
-        return apply
-
-    start = random_start(ctx.seed, d, width)
-    if n > LARGE:
-        # A few passes over a sample cost little and save passes over everything.
-        every = n // SAMPLE
-        part = None if rows.weights is None else np.ascontiguousarray(rows.weights[::every])
-        sample = np.ascontiguousarray(rows.X[::every])
-        start = leading(product(sample, part), start, width, 1e-3, max_passes=4).vectors
-        traces.clear()
-    found: Leading = leading(product(rows.X, rows.weights), start, k, TOLERANCE[ctx.dtype])
-    total = traces[-1]
-    if rows.units is not None:
-        total = float(n if rows.weights is None else rows.weights.sum()) * d
-    noise = found.residual + max(n, d) * EXACT
-    return Axes(found.values, found.vectors, total, "krylov", found.residual, noise)
+def _normalize_columns(V: Float64) -> Float64:
+    length = np.linalg.norm(V, axis=0)
+    V /= np.where(length > 0, length, 1)
+    return V
 
 
-def _noise(scatter: Float64, dtype: np.dtype[Any]) -> float:
+def _scatter_noise(scatter: Float64, dtype: np.dtype[Any]) -> float:
     """float32 products leave errors near their own precision in the scatter matrix."""
-    return max(len(scatter) * EXACT, float(np.finfo(dtype).eps) if dtype == np.float32 else 0.0)
-
-
-ROUTES: dict[str, Callable[[Centered, int, Context], Axes]] = {
-    "covariance": _by_covariance,
-    "svd": _by_svd,
-    "gram": _by_gram,
-    "krylov": _by_krylov,
-}
+    return max(len(scatter) * EPS, float(np.finfo(dtype).eps) if dtype == np.float32 else 0.0)

@@ -14,6 +14,7 @@ from ..graph.search import find_nearest
 from ..maps.blockwise import blockwise
 from ..threads import single_threaded_blas
 from ..values import value
+from .dense import eigh
 
 CENTERS = 1000  # points the regression rests on
 # Widths of the kernel, as shares of the median squared distance, and ridges that are tried.
@@ -78,7 +79,7 @@ def regression(
     best: tuple[float, float, float, Float64] = (np.inf, 1.0, 1.0, goal * 0)
     for done, width in enumerate(WIDTHS):
         with single_threaded_blas():
-            values, V = ctx.ops.eigh(np.exp(-D2 / (width * median)), len(D2))
+            values, V = eigh(np.exp(-D2 / (width * median)), len(D2))
             inside = V.T @ goal
             for ridge in (ridge for ridge in RIDGES if ridge >= LEAST[ctx.dtype]):
                 inverse = 1 / (np.maximum(values, 0) + ridge)

@@ -16,8 +16,8 @@ from ..backends.protocol import Array, Float64, GuttmanStep, Ragged, StressPlan
 from ..core.fit import Context
 from ..errors import ConvergenceWarning, DataError, ParameterError, warn
 from ..relations.matrices import DenseMatrix
-from .canonical import signs
-from .centered import double_centered, positive_part
+from .canonical import sign_flips
+from .centered import decompose_centered, keep_positive
 from .smacof import Path, Step, majorize
 
 # A step may be lengthened up to twice without raising the stress (de Leeuw and Heiser, 1980): the
@@ -136,8 +136,8 @@ def classical(D: Array, k: int, ctx: Context) -> Float64:
         chains = ctx.ops.geodesics(graph).distances(Ragged.singletons(rows))
         D[rows] = np.where(missing[rows], chains, D[rows])
         D = (D + D.T) / 2
-    found = double_centered(DenseMatrix(D, half_square=True), k, ctx, rough=True)
-    values, vectors, _ = positive_part(found.values, found.vectors, found.noise, k, ctx.dtype)
+    found = decompose_centered(DenseMatrix(D, half_square=True), k, ctx, initialization=True)
+    values, vectors, _ = keep_positive(found.values, found.vectors, found.noise, k, ctx.dtype)
     return vectors * np.sqrt(values)
 
 
@@ -151,7 +151,7 @@ def upright(Y: Float64) -> Float64:
         size = np.abs(part).max()
         axes = np.linalg.eigh((part / size).T @ (part / size))[1][:, ::-1]
         part = part @ axes
-        turned[:, : part.shape[1]] = part * signs(part)
+        turned[:, : part.shape[1]] = part * sign_flips(part)
     return turned
 
 

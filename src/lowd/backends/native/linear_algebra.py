@@ -12,7 +12,6 @@ from ... import _native
 from ...progress import step
 from ..protocol import (
     Array,
-    Basis,
     ColumnStatistics,
     Float64,
     HadamardMatrix,
@@ -21,14 +20,11 @@ from ..protocol import (
     ScatterPlan,
     Symmetry,
 )
-from ..reference.eigenproblems import EigenOperations
 from ..reference.linear_algebra import LinearAlgebraOperations
 from .arrays import as_float64, as_rows, count_threads
 
 # In a scatter matrix entries stay in registers: so many products take the time of one elsewhere.
 PRODUCTS_PER_LOAD = 64
-# In a pass that is one of many, between which a thread goes to sleep.
-MAX_SERIAL_PASS_PRODUCTS = 2**20
 
 
 @dataclass(frozen=True)
@@ -56,7 +52,7 @@ class NativeScatterPlan:
         return out, trace
 
 
-class NativeLinearAlgebra(LinearAlgebraOperations, EigenOperations):
+class NativeLinearAlgebra(LinearAlgebraOperations):
     """Statistics of columns, scatter matrices, projections and matrix products."""
 
     threads: int
@@ -161,18 +157,3 @@ class NativeLinearAlgebra(LinearAlgebraOperations, EigenOperations):
         terms = as_float64(V), alpha, beta, None if U is None else as_float64(U), gamma
         _native.sparse_matmul(A.indptr, A.indices, data, *terms, out, self.threads, poll)
         return out
-
-    def lanczos(
-        self,
-        A: Array,
-        half_square: bool,
-        null: Float64,
-        Q: Float64,
-        T: Float64,
-        basis: Basis,
-        passes: int,
-    ) -> Basis:
-        threads = 1 if A.size * basis.fresh <= MAX_SERIAL_PASS_PRODUCTS else self.threads
-        wide, poll = np.asarray(A, np.float64), step("eigenvectors")
-        how = *basis[:2], passes, threads, poll
-        return Basis(*_native.lanczos(wide, half_square, null, Q, T, *how))

@@ -7,11 +7,13 @@ from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 
 from ... import _native
 from ...progress import step
 from ...random import subset
+from ...threads import single_threaded_blas
 from ..protocol import Array, Float64, Ints, Neighbors
 from .arrays import as_rows
 from .linear_algebra import NativeLinearAlgebra
@@ -115,12 +117,13 @@ def _basis(rows: Float64, ops: NativeLinearAlgebra) -> Float64 | None:
         return None
     most = d if d <= MAX_FULL_BASIS_FEATURES else min(d, 2 * MAX_FULL_BASIS_FEATURES)
     if d <= MAX_GRAM_FEATURES:
-        values, V = ops.eigh(ops.scatter(rows, np.zeros(d), None).moments().scatter, most)
+        scatter = ops.scatter(rows, np.zeros(d), None).moments().scatter
+        values, V = _leading_eigenpairs(scatter, most)
         total = float((rows**2).sum())
     else:  # from the Gram matrix of fewer rows
         rows = rows[:: -(-s // MAX_GRAM_FEATURES)]
         total = float((rows**2).sum())
-        values, U = ops.eigh(rows @ rows.T, min(most, len(rows)))
+        values, U = _leading_eigenpairs(rows @ rows.T, min(most, len(rows)))
         keep = values > 1e-6 * max(values[0], 0)
         values, V = values[keep], np.linalg.qr(rows.T @ U[:, keep])[0]
     if not total > 0 or not len(values):
@@ -131,6 +134,17 @@ def _basis(rows: Float64, ops: NativeLinearAlgebra) -> Float64 | None:
     enough = int(np.searchsorted(share, KEPT_VARIANCE)) + 1
     m = min(V.shape[1], -(-enough // 16) * 16)
     return V[:, :m] if share[m - 1] > 0.5 else None
+
+
+@single_threaded_blas()
+def _leading_eigenpairs(A: Float64, k: int) -> tuple[Float64, Float64]:
+    """The k largest eigenpairs of a symmetric matrix, largest first."""
+    n = len(A)
+    if 2 * k > n:  # all vectors come sooner than some
+        values, V = np.linalg.eigh(A)
+    else:
+        values, V = scipy.linalg.eigh(A, subset_by_index=(n - k, n - 1))
+    return values[::-1][:k], V[:, ::-1][:, :k]
 
 
 class RowIndex:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .eigenproblems import EigenOperations
 from .graphs import GraphOperations
 from .kl import KLOperations
 from .linear_algebra import LinearAlgebraOperations
@@ -16,7 +15,6 @@ from .stress import StressOperations
 @dataclass(frozen=True)
 class Reference(
     LinearAlgebraOperations,
-    EigenOperations,
     NeighborOperations,
     GraphOperations,
     LocalFitOperations,

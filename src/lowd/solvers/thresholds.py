@@ -1,0 +1,139 @@
+"""Sizes and tolerances at which the solvers choose a route, stop or warn, and what set them.
+
+Times were measured on two cores with AVX-512 and float64 data, unless said otherwise.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+EPS = float(np.finfo(np.float64).eps)
+
+# -- dense decompositions (dense.py) -------------------------------------------------------------
+
+# Rows up to which numpy.linalg.eigh finds all eigenvectors before scipy.linalg.eigh finds two.
+MAX_NUMPY_EIGH_SIZE = 16
+# Rows up to which a decomposition gains less from BLAS threads than our own threads lose to them:
+# threads of BLAS spin for a while after each call.
+MAX_SINGLE_THREADED_SIZE = 1000
+
+# -- block Krylov iteration (krylov.py) ----------------------------------------------------------
+
+# Relative residual norm at which Ritz pairs have converged. Products of float32 data carry
+# relative errors near 1e-7, which bounds what a residual can reach.
+RITZ_TOLERANCE = {np.dtype(np.float32): 2e-6, np.dtype(np.float64): 1e-10}
+# Columns of a block: a product is bound by memory up to 8, so fewer are not cheaper.
+MIN_KRYLOV_BLOCK = 8
+# Blocks in the basis before it is restarted from its best Ritz vectors.
+MAX_KRYLOV_BLOCKS = 12
+# Products with a block before the iteration gives up: then the spectrum is nearly flat.
+MAX_KRYLOV_PRODUCTS = 60
+
+# -- leading eigenpairs of doubly centered matrices (centered.py) --------------------------------
+
+# LAPACK is quicker than block Krylov up to MAX_DENSE_SAMPLES rows and so many more for each vector
+# of a block: to 300 rows for 2 axes (2 ms against 4 ms), to 460 for 10 (10 ms against 17 ms).
+MAX_DENSE_SAMPLES = 140
+DENSE_SAMPLES_PER_VECTOR = 20
+# Rows up to which ClassicalMDS finds all eigenvalues (60 ms), and up to which LAPACK takes over
+# where block Krylov has not converged.
+MAX_SPECTRUM_SAMPLES = 1000
+# Residual norm that is good enough for an initialization.
+INITIALIZATION_TOLERANCE = 2e-6
+# Share of negative eigenvalue mass that is worth a warning: beyond rounding of float32 distances.
+MAX_NEGATIVE_MASS = 1e-4
+
+# -- canonical eigenvectors (canonical.py) -------------------------------------------------------
+
+# Entries of an eigenvector that differ by so little are tied: the first row decides the sign.
+TIED_ENTRIES = 1e-6
+# Relative difference up to which eigenvalues count as equal, by the precision of the data.
+EQUAL_EIGENVALUES = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-10}
+
+# -- principal axes (pca.py); costs are counted in multiplications -------------------------------
+
+# The SVD of the rows is as quick as any other route up to the first, and affordable up to the
+# second, where eigenvalues of products would be too few digits.
+MAX_DIRECT_SVD_FLOPS = 5e3
+MAX_SVD_FLOPS = 2e6
+# Eigenvalues below this share of the largest deserve the SVD's digits.
+MIN_SQUARED_RATIO = 1e-5
+# Rows per column from which a QR factorization before the SVD saves time.
+MIN_QR_ASPECT = 1.5
+# Products of float32 rows are done in float64 up to here, at no noticeable cost.
+MAX_FLOAT64_FLOPS = 2e7
+# Gram matrices of float32 rows are computed in float64 up to here (a fifth of a second).
+MAX_FLOAT64_GRAM_FLOPS = 5e9
+# Entries of the rows that stay in the cache while they are centered.
+MAX_CACHED_ENTRIES = 2**17
+# What a Krylov iteration costs beside its products, for each vector of a block.
+KRYLOV_OVERHEAD_FLOPS = 60_000_000
+# Products with sparse rows are cheap and bases are not: narrow blocks, many products.
+SPARSE_KRYLOV_BLOCK = 8
+MAX_SPARSE_KRYLOV_PRODUCTS = 400
+# Products with sparse rows are summed in float64, whatever the type of the entries.
+SPARSE_RITZ_TOLERANCE = {np.dtype(np.float32): 2e-7, np.dtype(np.float64): 1e-10}
+# More rows than these are first multiplied through a sample, to a rough residual norm.
+MIN_PRESAMPLED_SAMPLES = 40_000
+PRESAMPLE_SIZE = 2048
+PRESAMPLE_TOLERANCE = 1e-3
+
+# -- where an iteration has not converged --------------------------------------------------------
+
+# Rows (or columns) up to which a dense decomposition is affordable instead: 10 s at 4000.
+MAX_DENSE_FALLBACK_SAMPLES = 4000
+
+# -- smallest eigenpairs of sparse matrices (smallest.py, chebyshev.py, multilevel.py) -----------
+
+# Rows up to which LAPACK is taken: 10 ms at 500 rows, all digits; the SVD of a square root takes
+# five times as long. Also up to so many rows for each vector of a block.
+MAX_DENSE_SPARSE_SAMPLES = 500
+MAX_DENSE_ROOT_SAMPLES = 250
+DENSE_SPARSE_SAMPLES_PER_VECTOR = 6
+# Nodes of a Laplacian up to which a Chebyshev filter is tried first: 0.3 s against 0.9 s of the
+# multilevel method at 20,000 nodes, 1.7 s against 3.6 s at 70,000. Beyond, polynomials need too
+# many products.
+MAX_FILTERED_NODES = 200_000
+# Widths of the graph of an alignment matrix (see `graph_width`): up to the first a sparse
+# factorization costs less than a Chebyshev filter; up to the second it takes seconds, and beyond
+# it minutes and gigabytes.
+MAX_NARROW_WIDTH = 1400
+MAX_FACTOR_WIDTH = 4000
+# Wanted: residual norm over spectral gap, which bounds the angle to the true eigenspace; and what
+# is accepted without another attempt or a warning.
+WANTED_ANGLE = 1e-6
+ACCEPTED_ANGLE = 1e-3
+# A gap between eigenvalues counts for at least this share of them: repeated ones have none.
+MIN_RELATIVE_GAP = 1e-3
+# Relative difference of eigenvalues of a sparse matrix that are taken for the same.
+EQUAL_SMALLEST_EIGENVALUES = 1e-8
+# Shift that makes a singular matrix invertible, relative to its norm; next to rounding.
+FACTOR_SHIFT = 1e-13
+# Blocks of shift-invert Lanczos, at most; and blocks in its basis before a restart.
+MAX_INVERSE_BLOCKS = 40
+MAX_INVERSE_BASIS = 15
+# Multiplications of a Chebyshev filter in all, and its products with a block: at least, at most.
+FILTER_FLOPS = 4e12
+FILTER_PRODUCTS = (1000, 20000)
+# Degree of one sweep beyond which the filter gives up where another route is left.
+MAX_FILTER_DEGREE = 600
+# Growth of an isolated vector over the rest in one sweep, which rounding lets survive.
+MAX_FILTER_GROWTH = 1e7
+# Nodes of the coarsest level, whose dense eigenproblem takes a fraction of a second.
+MAX_COARSEST_NODES = 1500
+# Damping of Jacobi smoothing; eigenvalues of D^-1 A are at most 2.
+JACOBI_DAMPING = 2 / 3
+# Steps of LOBPCG on each coarse level and on the finest, and steps in which a residual must halve.
+MAX_COARSE_STEPS = 8
+MAX_FINEST_STEPS = 60
+MAX_STALLED_STEPS = 8
+
+# -- smallest eigenpairs of dense Laplacians (laplacian.py) --------------------------------------
+
+# Points up to which LAPACK needs no time worth saving: 3 ms.
+MAX_DENSE_KERNEL_SAMPLES = 300
+# A Cholesky factorization of n points takes as long as n / 50 products with a block: by then the
+# iteration gives up. Products at least and at most.
+SAMPLES_PER_KERNEL_PRODUCT = 50
+MIN_KERNEL_PRODUCTS = 16
+MAX_KERNEL_PRODUCTS = 120
