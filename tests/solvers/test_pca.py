@@ -176,7 +176,7 @@ def test_large_gram_matrices_come_from_rows_as_they_are(backend, monkeypatch):
     X = (rows_like(40, 900) + 1000).astype(np.float32)
     weights = np.arange(40) % 3 + 0.5
     exact = lowd.PCA(3, backend="reference").fit(X.astype(np.float64), sample_weight=weights)
-    monkeypatch.setattr(principal, "NARROW", 0)
+    monkeypatch.setattr(principal, "MAX_FLOAT64_GRAM_FLOPS", 0)
     monkeypatch.setattr(principal, "choose_route", lambda *_, **__: "gram")
     monkeypatch.setattr(sizes, "FEW", 0)
     for given in ({}, {"scale": True}):
