@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..backends.protocol import Backend, Float64
 from ..input.validation import Data
-from ..relations.kernels import KernelFunction, kernel_of
+from ..relations.kernels import CallableKernel, kernel_of
 from ..values import value
 
 
@@ -19,13 +19,13 @@ from ..values import value
 class KernelDistances:
     """Distances that a callable kernel defines: d² = k(x, x) + k(z, z) - 2 k(x, z)."""
 
-    kernel: KernelFunction
+    kernel: CallableKernel
     squares: Float64  # k(x, x) of the training points
 
     @classmethod
     def of(cls, data: Data, kernel: Any, params: dict[str, Any] | None) -> KernelDistances:
         found = kernel_of(data, kernel, gamma=None, degree=0, coef0=0, params=params)
-        assert isinstance(found, KernelFunction)
+        assert isinstance(found, CallableKernel)
         frozen = found.freeze()
         return cls(frozen, _self_products(frozen, data.items))
 
@@ -48,7 +48,7 @@ class KernelDistances:
         return self.kernel.items
 
 
-def _self_products(kernel: KernelFunction, Q: Sequence[Any]) -> Float64:
+def _self_products(kernel: CallableKernel, Q: Sequence[Any]) -> Float64:
     """k(x, x) of each: one call per row, since a matrix of all pairs would be more work."""
     if kernel.whole:
         rows = (Q[i : i + 1] for i in range(len(Q)))

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..backends.protocol import Array, Backend, ColumnStatistics
 from ..input.sample import Sample
-
-
-class Map(Protocol):
-    """Out-of-sample map: new points to coordinates; a value, pure, and row by row."""
-
-    def __call__(self, Q: Any, ops: Backend, /) -> Array: ...
+from ..maps.protocol import Map as Map
 
 
 class Fit(NamedTuple):

@@ -1,4 +1,4 @@
-"""Linear maps: a dense matrix, a sparse matrix, a Hadamard transform."""
+"""Linear maps: a dense or sparse matrix, or a fast Walsh-Hadamard transform."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .blockwise import blockwise
 
 @value
 class LinearMap:
-    """(x - shift) W + bias."""
+    """Linear projection (x - shift) W + bias."""
 
     shift: Float64 | None
     W: Array
@@ -29,7 +29,7 @@ class LinearMap:
 
 @value
 class SparseLinearMap:
-    """C x, with few non-zeros in C."""
+    """Sparse linear projection C x."""
 
     C: csr_array
 
@@ -49,17 +49,20 @@ class HadamardMap:
     spreads: ClassVar[bool] = True
 
     def __call__(self, Q: Rows, ops: Backend) -> Array:
-        def place(part: Rows) -> Array:
+        def embed(part: Rows) -> Array:
             return ops.project(
-                dense(part), None, HadamardMatrix(self.signs, self.rows, self.padded, self.scale)
+                to_dense(part), None, HadamardMatrix(self.signs, self.rows, self.padded, self.scale)
             )
 
-        return blockwise(Q, self.padded, place) if isinstance(Q, csr_array) else place(Q)
+        return blockwise(Q, self.padded, embed) if isinstance(Q, csr_array) else embed(Q)
 
 
 @value
 class HadamardInverse:
-    """(k/d') R', since the rows of R are orthogonal with squared length d'/k."""
+    """Inverse of the Hadamard projection R: (k/d') R'.
+
+    For the rows of R are orthogonal, with squared length d'/k.
+    """
 
     forward: HadamardMap
 
@@ -75,5 +78,6 @@ class HadamardInverse:
         return np.asarray(back * go.signs, Y.dtype)
 
 
-def dense(Q: Rows) -> Array:
+def to_dense(Q: Rows) -> Array:
+    """Rows as a dense array."""
     return np.asarray(Q.toarray() if isinstance(Q, csr_array) else Q)

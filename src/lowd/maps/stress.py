@@ -1,4 +1,4 @@
-"""The map of metric and non-metric MDS: stress minimized with the training embedding fixed."""
+"""Out-of-sample map of metric and non-metric MDS: stress with the training embedding fixed."""
 
 from __future__ import annotations
 
@@ -7,39 +7,42 @@ from typing import Any
 import numpy as np
 
 from ..backends.protocol import Array, Backend, Float64
+from ..distances.protocol import DistanceRelation
 from ..errors import DataError
 from ..values import value
 from .blockwise import blockwise
 
-STILL = 1e-10  # a step of `StressMap`, relative to the distances, that is none
-BETTER = 1e-6  # so much lower is another minimum, not the same one by rounding
+# SMACOF of a new point has converged when a step is shorter than this share of its distances.
+STEP_TOLERANCE = 1e-10
+# A stress lower by this share is another local minimum, not the same one by rounding.
+MIN_STRESS_DECREASE = 1e-6
 
 
 @value
 class StressMap:
-    """Where a point's distances to the frozen training points fit best.
+    """Coordinates that minimize a point's stress with the training embedding held fixed.
 
-    Each row descends on its own from two starts, Gower's formula for the map's own distances and
-    the place of the nearest training point; the second counts where it ends clearly lower. A
+    Each row is optimized on its own from two starts: Gower's formula for the embedded distances,
+    and the coordinates of the nearest training point, which counts where it ends clearly lower. A
     distance of 0 means the training point itself.
     """
 
-    relation: Any  # distances
+    relation: DistanceRelation
     Y: Float64
-    means: Float64  # of the map's squared distances
+    means: Float64  # of squared embedded distances
     projection: Float64
-    curve: tuple[Float64, Float64] | None  # from dissimilarities to distances
+    curve: tuple[Float64, Float64] | None  # from dissimilarities to disparities
     sammon: bool
     max_iter: int
 
     def __call__(self, Q: Any, ops: Backend) -> Array:
-        def place(part: Any) -> Array:
-            return self.placed(self.relation.toward(part, ops), ops)
+        def embed(part: Any) -> Array:
+            return self.minimize(self.relation.toward(part, ops), ops)
 
-        return blockwise(Q, 4 * len(self.Y), place)
+        return blockwise(Q, 4 * len(self.Y), embed)
 
-    def placed(self, D: Array, ops: Backend) -> Float64:
-        """Places of points whose distances to the training points are known; NaN: not so."""
+    def minimize(self, D: Array, ops: Backend) -> Float64:
+        """Coordinates of points with the given distances to training points; NaN: not known."""
         missing = np.isnan(D)
         if missing.all(1).any():
             row = int(missing.all(1).argmax())
@@ -53,9 +56,11 @@ class StressMap:
             ops.project(-0.5 * squares, -0.5 * self.means, self.projection), np.float64
         )
         nearest = self.Y[np.where(missing, np.inf, D).argmin(1)]
-        Y, stress = ops.multilaterate(T, W, self.Y, gower, self.max_iter, STILL)
-        other, less = ops.multilaterate(T, W, self.Y, nearest, self.max_iter, STILL)
-        better = less < stress * (1 - BETTER)
+        Y, stress = ops.multilaterate(T, W, self.Y, gower, self.max_iter, STEP_TOLERANCE)
+        other, other_stress = ops.multilaterate(
+            T, W, self.Y, nearest, self.max_iter, STEP_TOLERANCE
+        )
+        better = other_stress < stress * (1 - MIN_STRESS_DECREASE)
         Y[better] = other[better]
         same = (D == 0).any(1)
         Y[same] = self.Y[(D[same] == 0).argmax(1)]

@@ -16,7 +16,7 @@ from ..core.parameters import Count, NonNegative, Number, Positive, Seed, check_
 from ..errors import KernelWarning, UnsupportedError, warn
 from ..input.validation import Data, Kind
 from ..maps.centered import CenteredMap
-from ..relations.kernels import GivenKernel, Kernel, kernel_of
+from ..relations.kernels import CallableKernel, Kernel, KernelRelation, kernel_of
 from ..solvers.centered import embed_centered, embed_inner_products, spectrum_memory
 from ..solvers.krylov import basis_memory
 from ..solvers.landmarks import embed_nystroem
@@ -149,11 +149,11 @@ class KernelPCA(Reducer):
         )
         if self.n_landmarks is not None:
             self._check_landmarks()
-            assert isinstance(relation, Kernel | GivenKernel)
+            assert not isinstance(relation, CallableKernel)
             fit = embed_nystroem(relation, n, self.n_components, self.n_landmarks, ctx)
         else:
             positive = False
-            solved = relation
+            solved: KernelRelation = relation
             if isinstance(relation, Kernel):
                 solved, positive = relation.shifted(), relation.positive
             fit = embed_centered(solved, self.n_components, ctx, psd=positive)
@@ -169,7 +169,7 @@ class KernelPCA(Reducer):
             _warn_of_narrowness(n * means - 1, gamma)
         return self._with_inverse(fit, relation, X, ctx) if self.fit_inverse_transform else fit
 
-    def _with_inverse(self, fit: Fit, relation: Any, X: Any, ctx: Context) -> Fit:
+    def _with_inverse(self, fit: Fit, relation: KernelRelation, X: Any, ctx: Context) -> Fit:
         if not isinstance(relation, Kernel):
             raise UnsupportedError(
                 "fit_inverse_transform needs rows of numbers and a named kernel; a precomputed or "

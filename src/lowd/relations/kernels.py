@@ -1,10 +1,10 @@
-"""Kernels: inner products in a feature space that is never formed."""
+"""Kernel functions: inner products in a feature space that is never formed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,9 @@ from ..errors import DataError
 from ..input.validation import Data
 from ..values import frozen_copy, value
 from .matrices import DenseMatrix
-from .protocol import InnerProducts
 
+# Of a callable kernel, relative to its largest value: rounding of float32 passes.
+MAX_ASYMMETRY = 1e-6
 KERNELS = ("linear", "rbf", "poly", "sigmoid", "cosine", "laplacian")
 
 
@@ -30,20 +31,20 @@ def kernel_of(
     coef0: float,
     params: dict[str, Any] | None,
     center: Float64 | None = None,
-) -> InnerProducts:
-    """The relation that a kernel and its parameters define on the training data.
+) -> KernelRelation:
+    """The kernel of a name, callable or matrix on the training data, with its parameters.
 
     `center` is near the middle of the rows; differences are computed from there.
     """
     if callable(kernel):
         params = dict(params or {})
         whole = _takes_matrices(kernel, params, data.items)
-        return KernelFunction(data.items, kernel, params, whole)
+        return CallableKernel(data.items, kernel, params, whole)
     if kernel == "precomputed":
-        return GivenKernel(data.items)
+        return PrecomputedKernel(data.items)
     X = normalize_rows(data.items, None) if kernel == "cosine" else data.items
     assert gamma is not None or kernel in ("linear", "cosine")
-    given: dict[str, tuple[str, tuple[float, ...]]] = {
+    measures: dict[str, tuple[str, tuple[float, ...]]] = {
         "linear": ("dot", (1.0,)),
         "cosine": ("dot", (1.0,)),
         "rbf": ("rbf", (gamma or 0.0,)),
@@ -51,14 +52,14 @@ def kernel_of(
         "poly": ("poly", (gamma or 0.0, float(coef0), float(degree))),
         "sigmoid": ("sigmoid", (gamma or 0.0, float(coef0))),
     }
-    measure, numbers = given[kernel]
+    measure, numbers = measures[kernel]
     center = None if measure != "rbf" or issparse(X) else center
     return Kernel(X, kernel == "cosine", measure, numbers, center)
 
 
 @value
 class Kernel:
-    """A named kernel on rows of numbers."""
+    """A named kernel (linear, RBF, polynomial, sigmoid, Laplacian, cosine) on rows of numbers."""
 
     X: Rows
     unit_length: bool
@@ -73,15 +74,15 @@ class Kernel:
         Q = normalize_rows(Q, None) if self.unit_length else Q
         return ops.pairwise(Q, self.X, self.measure, self.params, self.center)
 
-    def take(self, rows: Any) -> Kernel:
+    def take(self, rows: NDArray[np.int64]) -> Kernel:
         """The same kernel toward some of the training rows."""
         return replace(self, X=frozen_copy(self.X[rows]))
 
-    def columns(self, rows: Any, ops: Backend) -> Array:
+    def columns(self, rows: NDArray[np.int64], ops: Backend) -> Array:
         """Those columns of the kernel matrix."""
         return ops.pairwise(self.X, self.X[rows], self.measure, self.params, self.center)
 
-    def block(self, rows: Any, ops: Backend) -> Array:
+    def block(self, rows: NDArray[np.int64], ops: Backend) -> Array:
         """Those rows and columns of the kernel matrix."""
         part = self.X[rows]
         return ops.pairwise(part, part, self.measure, self.params, self.center)
@@ -119,8 +120,8 @@ class Kernel:
 
 
 @value
-class GivenKernel:
-    """Kernel values that the caller computed, for training and for new points."""
+class PrecomputedKernel:
+    """A precomputed kernel matrix; new points come as rows of kernel values."""
 
     K: Array | None
     rows: NDArray[np.int64] | None = None
@@ -132,14 +133,14 @@ class GivenKernel:
     def toward(self, Q: Array, ops: Backend) -> Array:  # noqa: ARG002
         return Q if self.rows is None else np.ascontiguousarray(Q[:, self.rows])
 
-    def take(self, rows: Any) -> GivenKernel:
-        return GivenKernel(None, rows)
+    def take(self, rows: NDArray[np.int64]) -> PrecomputedKernel:
+        return PrecomputedKernel(None, rows)
 
-    def columns(self, rows: Any, ops: Backend) -> Array:  # noqa: ARG002
+    def columns(self, rows: NDArray[np.int64], ops: Backend) -> Array:  # noqa: ARG002
         assert self.K is not None
         return np.ascontiguousarray(self.K[:, rows])
 
-    def block(self, rows: Any, ops: Backend) -> Array:  # noqa: ARG002
+    def block(self, rows: NDArray[np.int64], ops: Backend) -> Array:  # noqa: ARG002
         assert self.K is not None
         return self.K[np.ix_(rows, rows)]
 
@@ -147,13 +148,13 @@ class GivenKernel:
         assert self.K is not None
         return np.diagonal(self.K).astype(np.float64)
 
-    def freeze(self) -> GivenKernel:
-        return GivenKernel(None, self.rows)
+    def freeze(self) -> PrecomputedKernel:
+        return PrecomputedKernel(None, self.rows)
 
 
 @value
-class KernelFunction:
-    """A callable: f(A, B) -> matrix for rows of numbers, or f(a, b) -> number for objects."""
+class CallableKernel:
+    """A callable kernel: f(A, B) -> matrix of rows of numbers, or f(a, b) -> number of objects."""
 
     items: Sequence[Any]
     kernel: Callable[..., Any]
@@ -164,7 +165,7 @@ class KernelFunction:
         K = self.toward(self.items, ops)
         largest = np.abs(K).max()
         i, j = map(int, np.unravel_index(np.abs(K - K.T).argmax(), K.shape))
-        if abs(K[i, j] - K[j, i]) > 1e-6 * largest:
+        if abs(K[i, j] - K[j, i]) > MAX_ASYMMETRY * largest:
             raise DataError(
                 f"the callable kernel is not symmetric: {K[i, j]:.6g} for ({i}, {j}) but "
                 f"{K[j, i]:.6g} for ({j}, {i})."
@@ -181,12 +182,14 @@ class KernelFunction:
             raise DataError(f"the callable kernel gave {K[i, j]} for objects {i} and {j}.")
         return K
 
-    def freeze(self) -> KernelFunction:
+    def freeze(self) -> CallableKernel:
         items = frozen_copy(self.items) if isinstance(self.items, np.ndarray) else tuple(self.items)
         return replace(self, items=items)
 
 
-def _takes_matrices(kernel: Callable[..., Any], params: dict[str, Any], items: Any) -> bool:
+def _takes_matrices(
+    kernel: Callable[..., Any], params: dict[str, Any], items: Sequence[Any]
+) -> bool:
     """Does the callable compute f(A, B) -> matrix? Decided once, on unequal shapes."""
     if not isinstance(items, np.ndarray):
         return False
@@ -194,3 +197,6 @@ def _takes_matrices(kernel: Callable[..., Any], params: dict[str, Any], items: A
         return bool(np.shape(kernel(items[[0, 0]], items[[0, 0, 0]], **params)) == (2, 3))
     except (TypeError, ValueError):
         return False
+
+
+KernelRelation: TypeAlias = Kernel | PrecomputedKernel | CallableKernel

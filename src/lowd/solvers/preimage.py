@@ -15,7 +15,7 @@ from ..core.fit import Context, Fit
 from ..distances.metrics import Distances
 from ..graph.search import find_nearest
 from ..maps.centered import CenteredMap
-from ..maps.linear import dense
+from ..maps.linear import to_dense
 from ..maps.local import BarycentricMap
 from ..relations.kernels import Kernel
 from ..values import value
@@ -45,7 +45,7 @@ class FixedPointPreimage:
     steps: int
 
     def __call__(self, Y: Array, ops: Backend) -> Array:
-        X = dense(self.kernel.X).astype(np.float64)
+        X = to_dense(self.kernel.X).astype(np.float64)
         weight = Y.astype(np.float64) @ self.dual.T
         weight += (1 - weight.sum(1, keepdims=True)) / len(X)
         Z = self.start(Y, ops).astype(np.float64)
@@ -68,7 +68,7 @@ def preimage(
 
     With landmarks the regression is from their places only.
     """
-    rows = dense(X)
+    rows = to_dense(X)
     Y = np.asarray(fit.embedding, rows.dtype)
     chosen = fit.report.get("landmarks", slice(None))
     centers = np.ascontiguousarray(Y[chosen])

@@ -27,7 +27,7 @@ HOME = 1e-12  # of the typical distance; a row that comes in another type is a l
 
 @value
 class RidgeMap:
-    """offset + Σ w_i exp(-γ d(x, x_i)²)."""
+    """Kernel ridge regression offset + Σ w_i exp(-γ d(x, x_i)²)."""
 
     base: DistanceRelation
     gamma: float
@@ -45,18 +45,18 @@ class RidgeMap:
 
 @value
 class RegressionMap:
-    """A regression, but a training point (one at no distance) returns to its own place."""
+    """Kernel ridge regression, but a training point (at distance 0) keeps its coordinates."""
 
     ridge: RidgeMap
     base: DistanceRelation
-    places: Float64
-    home: float
+    embedding: Float64
+    tolerance: float  # a new point this near to a training point coincides with it
 
     def __call__(self, Q: Any, ops: Backend) -> Array:
         Y = self.ridge(Q, ops)
         found = find_nearest(self.base, Q, 1, ops)
-        home = found.distances[:, 0] <= self.home
-        Y[home] = self.places[found.indices[home, 0]]
+        same = found.distances[:, 0] <= self.tolerance
+        Y[same] = self.embedding[found.indices[same, 0]]
         return Y
 
 

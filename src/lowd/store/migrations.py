@@ -43,6 +43,7 @@ FROM_FORMAT: dict[int, Migration] = {
             "Gower": ClassMigration("GowerDistances"),
             "GivenAffinities": ClassMigration("PrecomputedAffinities"),
             "GivenChances": ClassMigration("PrecomputedProbabilities"),
+            "GivenKernel": ClassMigration("PrecomputedKernel"),
             "GraphWays": ClassMigration(
                 "Geodesics",
                 {"first": "first_row", "k": "n_neighbors", "place": "point_of_row"},
@@ -59,6 +60,9 @@ FROM_FORMAT: dict[int, Migration] = {
             "Mesh": ClassMigration("InterpolationGrid"),
             "NeighborMap": ClassMigration("NeighborMap", {"field": "grid"}),
             "Perplexity": ClassMigration("PerplexityProbabilities", {"k": "n_neighbors"}),
+            "RegressionMap": ClassMigration(
+                "RegressionMap", {"places": "embedding", "home": "tolerance"}
+            ),
             "RowReach": ClassMigration("RowSupport"),
         },
         learned={"reach_": "support_"},

@@ -1,0 +1,22 @@
+"""The protocol of out-of-sample maps."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from scipy.sparse import csr_array
+
+from ..backends.protocol import Array, Backend
+
+
+class Map(Protocol):
+    """Out-of-sample map: new points to coordinates; a value, pure, and row by row."""
+
+    def __call__(self, Q: Any, ops: Backend, /) -> Array: ...
+
+
+class GraphMap(Map, Protocol):
+    """A map that also takes new points whose neighbors are known."""
+
+    def from_neighbors(self, Q: Any, near: csr_array, ops: Backend, /) -> Array:
+        """Coordinates of points with the given distances to neighbors, nearest first."""
