@@ -37,7 +37,7 @@ double advance_in(int64_t count, T momentum, T rate, const T* force, T* y, T* ve
         Vec<T> g = load_part(gain + i, left);
         Vec<T> v = velocity_of<T>(load_part(force + i, left), load_part(velocity + i, left), g,
                                   momentum, rate);
-        // A short step is shrunk by 5 / 5.
+        // A short step is multiplied by 5 / 5.
         v *= T(MAX_STEP) / roots_of<T>(larger(squares_of<K, T>(v), spread(T(MAX_STEP * MAX_STEP))));
         store_part(gain + i, g, left);
         store_part(velocity + i, v, left);

@@ -36,7 +36,7 @@ public:
 
     // The nodes in their order.
     std::vector<int32_t> run(Job& job) {
-        for (int level = 0; level < MOST_LEVELS && !parts_.empty(); level++) {
+        for (int level = 0; level < MAX_LEVELS && !parts_.empty(); level++) {
             const std::vector<Part> parts = std::exchange(parts_, {});
             std::vector<std::array<Part, 2>> halves(parts.size());
             job.parallel(
@@ -55,7 +55,7 @@ private:
     struct Part {
         int64_t begin = 0, end = 0, sources = 0;
     };
-    static constexpr int MOST_LEVELS = 40;  // one node may be many sources
+    static constexpr int MAX_LEVELS = 40;  // one node may be many sources
 
     // A part that must be cut gets the next number.
     void keep(const Part& part) {

@@ -1,7 +1,6 @@
 // Block Lanczos on vectors that fit in the cache: rows of memory, LANCZOS_GROUP of them at a time.
 
-// z (groups, rows, LANCZOS_GROUP) = A V or (-1/2 A o A) V; v as in
-// `skinny_product`.
+// z (groups, rows, LANCZOS_GROUP) = A V or (-1/2 A o A) V; v as in `skinny_product`.
 inline void lanczos_matmul(const double* a, int64_t stride, int rows, int64_t cols,
                            bool half_square, const double* v, int groups, int64_t ld, double* z) {
     const Plain<double> plain{a, stride};

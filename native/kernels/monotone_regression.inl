@@ -37,7 +37,7 @@ struct Pools {
 };
 
 // Every comparison of the plain algorithm is an unpredictable branch. In terms of running
-// sums, pool_adjacent_violators end where the greatest convex minorant touches them, which is never
+// sums, pools end where the greatest convex minorant touches them, which is never
 // above the minorant of every 32nd sum. So that comes first, and only items below it are pooled one
 // by one: a few percent. Sums run within 32 items, so that the chains of additions are short and
 // overlap.
@@ -118,7 +118,7 @@ inline INLINE int64_t pools_in(const double* sums, const double* weights, int64_
         fine.add(pool(last, line.end));
         begin = last = line.end;
     }
-    // Sums of the pool_adjacent_violators again, from their items: running sums have lost digits.
+    // Sums of the pools again, from their items: running sums have lost digits.
     Pools exact{out};
     int64_t at = 0;
     for (int64_t f = 0; f < fine.count; f++) {

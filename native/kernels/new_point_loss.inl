@@ -1,7 +1,6 @@
 // The loss of a new point of SNE and t-SNE, and its derivatives.
 
-// Values and derivatives of the four cubic B-spline_derivatives that are not 0 at fraction t of a
-// cell.
+// Values and derivatives of the four cubic B-splines that are not 0 at fraction t of a cell.
 template <class T>
 inline INLINE void spline_derivatives(T t, T value[4], T slope[4], T second[4]) {
     const T u = 1 - t, sixth = T(1) / 6;

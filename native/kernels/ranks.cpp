@@ -1,4 +1,4 @@
-// Neighbor ranks by counter the closer rows.
+// Neighbor ranks by counting the closer rows.
 #include <algorithm>
 #include <limits>
 #include <memory>

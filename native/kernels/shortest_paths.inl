@@ -1,4 +1,4 @@
-// Shortest shortest_paths from several sources at once, and one relaxation.
+// Shortest paths from several sources at once, and one min-plus product.
 
 // One line holds a node's distances from all sources of a group.
 template <class T>

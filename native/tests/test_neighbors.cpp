@@ -201,7 +201,7 @@ TEST(neighbors_of_new_rows) {
 }
 
 // Near groups, then NN-descent, then all pairs: ends with the lists of all pairs at once, and
-// nothing is inserted twice. Pairs that have been self_join are not compared again.
+// nothing is inserted twice. Pairs that have been joined are not compared again.
 TEST(candidate_lists_are_improved_in_parts) {
     both_types([](auto t) {
         using T = decltype(t);
