@@ -9,14 +9,14 @@ from .tsne import TSNE
 
 @reducer
 class SNE(TSNE):
-    """Each point picks its neighbors in the map as it does in the data, by a bell curve.
+    """SNE: stochastic neighbor embedding with Gaussian similarities.
 
-    The ancestor of t-SNE. Bell curves have thin tails, so moderate distances must be kept and
+    The predecessor of t-SNE. Gaussian tails are light, so moderate distances must be kept and
     clusters crowd: use it to see what t-SNE's heavy tails change, or where distances between
     clusters should still mean something.
 
-    Cost: n² per step. Everything else is as in TSNE, whose parameters and attributes it has.
-    New rows: their problem is convex, so they have one place.
+    Cost: n² per iteration. Everything else is as in TSNE, whose parameters and attributes it has.
+    New points: their objective is convex, so it has one minimum.
 
     Parameters
     ----------
@@ -25,8 +25,8 @@ class SNE(TSNE):
     learning_rate, max_iter, init, metric, metric_params, random_state
         As in TSNE.
     symmetric
-        False: as first published, every row has its own chances and the sum of the rows'
-        divergences is lowered. True: one distribution over all pairs, as in t-SNE.
+        False: as first published, every row has its own conditional probabilities, and the sum of
+        the rows' KL divergences is minimized. True: joint probabilities, as in t-SNE.
 
     Attributes
     ----------
