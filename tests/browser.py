@@ -82,7 +82,7 @@ class Browser:
             if answer.get("id") == number:
                 assert "error" not in answer, answer
                 return answer["result"]
-            self._heard(answer)
+            self._receive(answer)
 
     def _message(self):
         while b"\0" not in self._buffer:
@@ -93,7 +93,7 @@ class Browser:
         message, _, self._buffer = self._buffer.partition(b"\0")
         return json.loads(message)
 
-    def _heard(self, event):
+    def _receive(self, event):
         params = event.get("params", {})
         if event.get("method") == "Runtime.exceptionThrown":
             self.errors.append(params["exceptionDetails"])

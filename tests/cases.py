@@ -322,7 +322,7 @@ def cases(applies=any_case, **options):
 
 
 # Distances and kernels may be indefinite, sixty rows of seven dimensions have outliers, and their
-# graph within a radius is in pieces in other units.
+# graph within a radius is disconnected in other units.
 EXPECTED = (IndefiniteWarning, LocalizedAxisWarning, DisconnectedGraphWarning)
 
 

@@ -15,9 +15,9 @@ def drawn(ax):
     return np.asarray(picture.buffer_rgba())[:, :, :3] / 255
 
 
-def at(ax, pixels, place):
-    """The color of the picture at a place of the map."""
-    x, y = ax.transData.transform(place)
+def at(ax, pixels, point):
+    """The color of the picture at a point of the map."""
+    x, y = ax.transData.transform(point)
     return pixels[len(pixels) - 1 - int(y), int(x)]
 
 
@@ -26,7 +26,7 @@ def overlaps(a, b):
 
 
 def seen_by(ax):
-    """Places of the points of the last collection."""
+    """Coordinates of the points of the last collection."""
     return np.asarray(ax.collections[-1].get_offsets())
 
 

@@ -51,12 +51,16 @@ def main() -> None:
 
 def check(model: Reducer, train: np.ndarray, new: np.ndarray, path: Path) -> None:
     name = type(model).__name__
-    places = model.fit(train).transform(new)
-    assert places.shape == (len(new), model.n_components), f"{name}: shape {places.shape}"
-    assert np.isfinite(places).all(), f"{name}: a place is not finite"
-    assert (model.transform(new[7:8]) == places[7:8]).all(), f"{name}: a row depends on its batch"
+    coordinates = model.fit(train).transform(new)
+    assert coordinates.shape == (len(new), model.n_components), f"{name}: shape {coordinates.shape}"
+    assert np.isfinite(coordinates).all(), f"{name}: a coordinate is not finite"
+    assert (model.transform(new[7:8]) == coordinates[7:8]).all(), (
+        f"{name}: a row depends on its batch"
+    )
     lowd.save(model, path)
-    assert (lowd.load(path).transform(new) == places).all(), f"{name}: changed by save and load"
+    assert (lowd.load(path).transform(new) == coordinates).all(), (
+        f"{name}: changed by save and load"
+    )
 
 
 if __name__ == "__main__":

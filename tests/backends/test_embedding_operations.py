@@ -1,4 +1,4 @@
-"""The native verbs of neighbor embedding against the plain ones, and against what they promise."""
+"""Native operations of neighbor embedding against the reference, and against what they promise."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def test_forces_are_a_quarter_of_the_gradient(ops, kernel, rng):
         assert 4 * (pull - push)[at] == pytest.approx(slope, abs=1e-7)
 
 
-def test_chances_of_pairs(rng):
-    """Ragged rows, tied in one direction, in both, or in none; and a row that picks nobody."""
+def test_joint_probabilities(rng):
+    """Edges in one direction, in both, or in none; and a row without neighbors."""
     A = rng.random((70, 70)) * (rng.random((70, 70)) < 0.15)
     A[5] = 0
     np.fill_diagonal(A, 0)
@@ -104,9 +104,9 @@ def test_forces_and_sums_agree(kernel, rng):
     assert fast.partition_function(Y) == pytest.approx(plain.partition_function(Y), rel=1e-10)
     D, p = cdist(Y, Y, "sqeuclidean"), P.toarray()
     far = np.log1p(D) if kernel == "student" else D
-    told = (p * (np.log(np.where(p > 0, p, 1)) + far)).sum()
-    assert plain.cross_term(Y) == pytest.approx(told, rel=1e-12)
-    assert fast.cross_term(Y) == pytest.approx(told, rel=1e-12)
+    expected = (p * (np.log(np.where(p > 0, p, 1)) + far)).sum()
+    assert plain.cross_term(Y) == pytest.approx(expected, rel=1e-12)
+    assert fast.cross_term(Y) == pytest.approx(expected, rel=1e-12)
 
 
 @kernels
@@ -125,7 +125,7 @@ def test_descents_have_the_same_bits_for_any_number_of_threads(kernel, rng):
 
 
 @kernels
-def test_new_points_settle_downhill_alone_as_in_a_batch(kernel, rng):
+def test_new_points_are_optimized_alone_as_in_a_batch(kernel, rng):
     Y = rng.normal(size=(60, 2)) * 3
     near = Ragged(np.arange(0, 41, 5, dtype=np.int64), rng.integers(60, size=40).astype(np.int32))
     weights = np.full(40, 0.2)

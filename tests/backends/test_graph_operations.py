@@ -1,4 +1,4 @@
-"""The native verbs of graphs against the plain ones, and against what they promise."""
+"""The native operations of graphs against the plain ones, and against what they promise."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_paths(kind, n, d, k, rng):
 
 @both
 @typed
-def test_stored_zeros_are_edges_and_pieces_are_infinitely_far(ops, kind):
+def test_stored_zeros_are_edges_and_components_are_infinitely_far(ops, kind):
     starts, ends = [0, 1, 3, 4, 5, 6], [1, 0, 2, 1, 4, 3]
     lengths = np.array([0, 0, 2, 2, 1, 1], kind)
     graph = csr_array((lengths, ends, starts), shape=(5, 5))
@@ -112,7 +112,7 @@ def test_paths_after_a_first_step(ops, kind, rng):
 @both
 @typed
 @pytest.mark.parametrize("n", [2, 3, 64, 99, 701])  # pairs that face each other in a ring, or not
-def test_products_with_all_ways(ops, kind, n, rng):
+def test_products_with_geodesic_distances(ops, kind, n, rng):
     graph = graph_of(roll(n, rng, kind), min(6, n - 1))
     G = PLAIN.geodesics(graph).distances(Ragged.singletons(np.arange(n))).astype(np.float64)
     for width in (1, 8, 11):
@@ -215,8 +215,8 @@ def patches_for(how, X, k):
 def test_alignment(how, kind, d, k, rng):
     n = 250
     X = roll(n, rng, kind, d) + 0.3 * rng.normal(size=(n, d)).astype(kind)
-    near, mass = patches_for(how, X, 16), rng.random(n) + 0.5
-    fast, plain = (ops.alignment_matrix(X, near, how, k, 1e-3, mass) for ops in (FAST, PLAIN))
+    near, counts = patches_for(how, X, 16), rng.random(n) + 0.5
+    fast, plain = (ops.alignment_matrix(X, near, how, k, 1e-3, counts) for ops in (FAST, PLAIN))
     assert fast.has_sorted_indices
     size = np.abs(plain.data).max()
     np.testing.assert_allclose(fast.toarray(), plain.toarray(), rtol=0, atol=1e-9 * size)

@@ -62,7 +62,7 @@ SETS = {
     "many features": lambda: decaying(1200, 300),
     "flat and many": lambda: gaussian(1100, 200),
     "more features than a sample": lambda: gaussian(1100, 30) @ gaussian(30, 1500, 1),
-    "copies": lambda: np.repeat(gaussian(40, 20), 50, axis=0),
+    "duplicates": lambda: np.repeat(gaussian(40, 20), 50, axis=0),
     "all equal": lambda: np.full((3000, 8), 0.1),
     "two values": lambda: (gaussian(2500, 1) > 0) * np.ones(5),
     "grid": lambda: np.stack(np.meshgrid(np.arange(40.0), np.arange(40.0)), -1).reshape(-1, 2),
@@ -205,12 +205,12 @@ def test_other_measures(measure):
     np.testing.assert_array_equal(fast.others(6).indices, slow.others(6).indices)
 
 
-def test_progress_is_heard_and_an_exception_cancels():
+def test_progress_is_reported_and_an_exception_cancels():
     X = gaussian(30000, 30)
-    heard = []
-    with progress.listening(lambda *step: heard.append(step)):
+    reports = []
+    with progress.listening(lambda *step: reports.append(step)):
         index(X).others(10)
-    assert any(stage == "neighbors" for stage, _, _ in heard)
+    assert any(stage == "neighbors" for stage, _, _ in reports)
 
     def refuse(*_):
         raise KeyboardInterrupt

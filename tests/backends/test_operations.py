@@ -1,4 +1,4 @@
-"""Every verb of the native backend against the plain reference, over shapes, types and levels."""
+"""Native operations against the reference, over shapes, types and CPU levels."""
 
 from __future__ import annotations
 
@@ -88,17 +88,17 @@ def test_column_statistics(shape, kind, weighted, rng):
 
 @typed
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("place", [(0, 0), (40, 17), (99, 32)])
-def test_column_statistics_finds_the_first_bad_entry(kind, bad, place):
+@pytest.mark.parametrize("entry", [(0, 0), (40, 17), (99, 32)])
+def test_column_statistics_finds_the_first_bad_entry(kind, bad, entry):
     X = data(100, 33, kind)
-    X[place] = bad
+    X[entry] = bad
     X[99, 32] = bad
     assert (
         FAST.column_statistics(X).first_nonfinite
         == PLAIN.column_statistics(X).first_nonfinite
-        == place
+        == entry
     )
-    X[place] = X[99, 32] = 0
+    X[entry] = X[99, 32] = 0
     assert FAST.column_statistics(X).first_nonfinite is None
     assert PLAIN.column_statistics(X).first_nonfinite is None
 
@@ -434,10 +434,10 @@ def test_a_rows_bits_do_not_depend_on_its_batch(kind, d, rng):
             if m != "poly"
         ),
     ]
-    for place in maps:
-        whole = place(X)
+    for apply in maps:
+        whole = apply(X)
         for cut in (slice(0, 1), slice(66, 67), slice(3, 5), slice(10, 43), slice(1, 67)):
-            same_bits(place(np.ascontiguousarray(X[cut])), whole[cut])
+            same_bits(apply(np.ascontiguousarray(X[cut])), whole[cut])
 
 
 @typed

@@ -10,15 +10,15 @@ from lowd import progress
 from lowd.backends import resolve
 
 
-def place(row, own, j):
+def rank_of(row, own, j):
     """One and the number of entries that are smaller, or equal and further left."""
     before = (row < row[j]) | ((row == row[j]) & (np.arange(len(row)) < j))
     before[own] = False
     return 0 if j in (-1, own) else 1 + before.sum()
 
 
-def places(D, own, listed):
-    return [[place(row, o, j) for j in js] for row, o, js in zip(D, own, listed, strict=True)]
+def ranks_of(D, own, listed):
+    return [[rank_of(row, o, j) for j in js] for row, o, js in zip(D, own, listed, strict=True)]
 
 
 def lattice(n, d):
@@ -33,14 +33,14 @@ SETS = {
     "tiny": lambda: np.random.default_rng(0).normal(size=(80, 3)) * 1e-120,
     "huge": lambda: np.random.default_rng(0).normal(size=(80, 3)) * 1e120,
     "lattice": lambda: lattice(280, 2),
-    "copies": lambda: np.repeat(np.random.default_rng(0).normal(size=(40, 3)), 4, axis=0),
-    "one place": lambda: np.ones((70, 2)),
+    "duplicates": lambda: np.repeat(np.random.default_rng(0).normal(size=(40, 3)), 4, axis=0),
+    "one point": lambda: np.ones((70, 2)),
 }
 
 
 @pytest.mark.parametrize("name", list(SETS))
 @pytest.mark.parametrize("some", [False, True], ids=["all", "some"])
-def test_places_of_listed_rows(backend, name, some):
+def test_ranks_of_listed_rows(backend, name, some):
     X = SETS[name]()
     n, rng = len(X), np.random.default_rng(2)
     rows = np.array([0, 3, n // 2, n - 1]) if some else None
@@ -48,12 +48,12 @@ def test_places_of_listed_rows(backend, name, some):
     listed = rng.integers(-1, n, (len(own), 5)).astype(np.int32)
     listed[listed == own[:, None]] = -1
     index = resolve(backend, 2).index(X, "euclidean", (1.0,), None)
-    expected = places(cdist(X[own], X), own, listed)
+    expected = ranks_of(cdist(X[own], X), own, listed)
     np.testing.assert_array_equal(index.ranks(rows, listed), expected)
 
 
-def test_places_follow_the_order_of_neighbors(backend):
-    """The same arithmetic: the q-th neighbor has place q, however close the next one is."""
+def test_ranks_follow_the_order_of_neighbors(backend):
+    """The same arithmetic: the q-th neighbor has rank q, however close the next one is."""
     X = lattice(400, 12).astype(np.float32)
     X[::3] *= np.float32(1 / 3)
     for measure in ("euclidean", "sqeuclidean", "manhattan"):
@@ -65,7 +65,7 @@ def test_places_follow_the_order_of_neighbors(backend):
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32], ids=["float64", "float32"])
-def test_places_in_rows_of_distances(backend, kind):
+def test_ranks_in_rows_of_distances(backend, kind):
     rng = np.random.default_rng(3)
     own = np.array([0, 99, 41])
     for D in (
@@ -78,7 +78,7 @@ def test_places_in_rows_of_distances(backend, kind):
         ops = resolve(backend, 2)
         ranks = ops.distance_index(D, own).ranks()
         assert ranks.dtype == np.int32
-        np.testing.assert_array_equal(ranks, places(D, own, [range(100)] * 3))
+        np.testing.assert_array_equal(ranks, ranks_of(D, own, [range(100)] * 3))
 
 
 def test_counting_can_be_cancelled(backend):
@@ -95,7 +95,7 @@ def test_counting_can_be_cancelled(backend):
         index.ranks(None, listed)
 
 
-def test_threads_do_not_change_places():
+def test_threads_do_not_change_ranks():
     X = lattice(900, 3)
     listed = np.random.default_rng(0).integers(-1, 900, (900, 4)).astype(np.int32)
     found = [

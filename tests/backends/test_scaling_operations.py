@@ -1,4 +1,4 @@
-"""The native verbs of scaling against the plain ones, and against what they promise."""
+"""The native operations of scaling against the plain ones, and against what they promise."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ typed = pytest.mark.parametrize("kind", [np.float64, np.float32], ids=["float64"
 
 
 def scene(n, k, rng, kind=np.float64, missing=0.0):
-    """Targets, weights and places; some targets are missing, two rows coincide."""
+    """Dissimilarities, weights and coordinates; some are missing, two rows coincide."""
     D = cdist(*2 * (rng.normal(size=(n, 5)),)).astype(kind)
     W = rng.random((n, n))
     W = (W + W.T).astype(kind)
@@ -69,8 +69,8 @@ def test_disparities(kind, n, ties, rng):
             D, W = D.round(digits), np.where(np.isnan(D) | (W < 0.3), 0, W)
             for weights in (None, W):
                 fast, plain = (ops.stress_plan(D, weights, ties) for ops in (FAST, PLAIN))
-                for places in (Y, Y[::-1]):  # ties are sorted anew
-                    agree(fast.step(places), plain.step(places))
+                for start in (Y, Y[::-1]):  # ties are sorted anew
+                    agree(fast.step(start), plain.step(start))
                 at = np.unique(D[~np.isnan(D)])
                 found, expected = (np.interp(at, *plan.disparities(Y)) for plan in (fast, plain))
                 np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
@@ -171,7 +171,7 @@ def test_one_step_is_scikit_learns(ops, rng):
 
 
 @both
-def test_a_place_by_majorization(ops):
+def test_a_new_point_by_majorization(ops):
     """The stress of a new object falls to 0 where it belongs."""
     Y = np.array([[-0.658129, 1.531223], [-2.152311, -1.070203], [2.810440, -0.461020]])
     T = np.array([[5.0, 4.0, 3.0]])
@@ -180,8 +180,8 @@ def test_a_place_by_majorization(ops):
         assert ops.multilaterate(T, None, Y, start, steps, 0.0)[1] == pytest.approx(
             stress, abs=1e-5
         )
-    place, stress = ops.multilaterate(T, None, Y, start, 10_000, 1e-14)
-    np.testing.assert_allclose(place, [[1.316258, -3.062446]], atol=1e-5)
+    found, stress = ops.multilaterate(T, None, Y, start, 10_000, 1e-14)
+    np.testing.assert_allclose(found, [[1.316258, -3.062446]], atol=1e-5)
     assert stress[0] < 1e-10
 
 

@@ -81,7 +81,7 @@ def test_the_map_of_a_file_is_that_of_its_rows(made, lowd_command):
 
 
 def test_new_people_are_standardized_as_the_old_ones(lowd_command):
-    """One person of the file, alone: the place is that in the map of all."""
+    """One person of the file, alone: the coordinates are those in the map of all."""
     genotypes()
     ended = lowd_command("pca", "g.bed", "--model", "m.lowd", "-o", "map.npy")
     assert ended.code == 0, ended.err

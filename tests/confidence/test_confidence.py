@@ -163,7 +163,7 @@ def test_missing_distances_are_unknown_not_near():
 
 
 @pytest.mark.parametrize("name", ["PCA", "Gaussian", "KernelPCA-cosine", "MDS-euclidean"])
-def test_sparse_and_dense_rows_are_told_alike(name, backend):
+def test_sparse_and_dense_rows_have_the_same_confidence(name, backend):
     case = BY_NAME[name]
     X, Q = case.data()
     Q = np.vstack([Q, -3 * Q])
@@ -232,7 +232,7 @@ def test_models_of_earlier_versions_say_that_they_cannot():
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_only_the_places_become_a_table(library):
+def test_only_the_coordinates_become_a_table(library):
     pytest.importorskip(library)
     model = lowd.PCA(2).fit(FIELD).set_output(transform=library)
     Y, confidence = model.transform(FIELD, return_confidence=True)
@@ -249,11 +249,11 @@ def test_wide_rows_keep_few(tmp_path):
 
 
 def test_equal_steps_leave_a_little_room(backend):
-    """On a grid, and among copies, rounding is not far."""
+    """On a grid, and among duplicates, rounding is not far."""
     grid = lowd.PCA(1, backend=backend).fit(np.mgrid[:5, :5].reshape(2, -1).T * 1.0)
     assert _confidence(grid, [[2.0, 5.01]])[0] > 0.5
-    copies = lowd.PCA(1, backend=backend).fit(np.repeat(np.eye(3), 9, 0))
-    assert _confidence(copies, [[1.0, 0, 1e-6]])[0] > 0.99
+    duplicates = lowd.PCA(1, backend=backend).fit(np.repeat(np.eye(3), 9, 0))
+    assert _confidence(duplicates, [[1.0, 0, 1e-6]])[0] > 0.99
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ def test_equal_steps_leave_a_little_room(backend):
         (np.array([[0.0, 1], [1, 0]]), [[0.5, 0.5]], [[3.0, 3]]),
         (np.array([[3.0, 4.0]]), [[3.0, 4.0]], [[3.0, 5.0]]),
     ],
-    ids=["one-point", "copies", "grid", "two-rows", "one-row"],
+    ids=["one-point", "duplicates", "grid", "two-rows", "one-row"],
 )
 @pytest.mark.filterwarnings("ignore:n_components:lowd.errors.RankWarning")
 @pytest.mark.filterwarnings("ignore:column:lowd.errors.ScaleWarning")

@@ -90,9 +90,9 @@ def test_fit_equals_the_fit_in_memory(case, backend, dtype):
         close(model.transform(Q), expected.transform(Q), dtype)
         assert model.n_features_in_ == 7
         assert model.n_components_ == expected.n_components_
-        places = case.model(backend).fit_transform(lazy)
-        assert isinstance(places, da.Array)
-        close(places.compute(scheduler="sync"), expected.transform(X), dtype)
+        coordinates = case.model(backend).fit_transform(lazy)
+        assert isinstance(coordinates, da.Array)
+        close(coordinates.compute(scheduler="sync"), expected.transform(X), dtype)
     model = case.model(backend).fit(_unknown(X))
     close(model.transform(Q), expected.transform(Q), dtype)
 
@@ -203,9 +203,9 @@ def test_set_output_does_not_compute(library):
     """A frame would have to be computed: the array stays lazy, or the request is refused."""
     seen = []
     model = lowd.PCA(2).fit(rows_like(50, 4)).set_output(transform=library)
-    places, refusal = attempt(model.transform, _counted(rows_like(50, 4), seen))
+    coordinates, refusal = attempt(model.transform, _counted(rows_like(50, 4), seen))
     assert not seen
-    assert refusal or isinstance(places, da.Array)
+    assert refusal or isinstance(coordinates, da.Array)
 
 
 def test_the_other_maps_are_lazy_or_refuse():

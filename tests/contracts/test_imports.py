@@ -156,11 +156,11 @@ import scipy.linalg, sklearn.decomposition  # BLAS begins its threads
 from lowd.methods import METHODS
 tasks = lambda: len(os.listdir("/proc/self/task")) if os.path.exists("/proc/self/task") else 0
 before, working = np.random.get_state()[1].tolist(), tasks()
-with warnings.catch_warnings(record=True) as heard:
+with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     import lowd
     [getattr(lowd, name) for name in METHODS]
-ours = [w for w in heard if issubclass(w.category, lowd.errors.LowdWarning)]
+ours = [w for w in caught if issubclass(w.category, lowd.errors.LowdWarning)]
 print(ours, np.random.get_state()[1].tolist() == before, tasks() - working)
 """
     assert _fresh(script) == "[] True 0"

@@ -197,7 +197,7 @@ def test_what_is_not_finite_in_a_column_without_weight(backend, bad, dtype):
 
 
 def test_nan_in_a_frame_is_named_by_its_column(backend):
-    X = pd.DataFrame(rows_like(20, 3), columns=["mass", "length", "age"])
+    X = pd.DataFrame(rows_like(20, 3), columns=["weight", "length", "age"])
     X.loc[4, "length"] = np.nan
     with pytest.raises(DataError, match=r"row 4, column 1 \('length'\)"):
         lowd.PCA(2, backend=backend).fit(X)
@@ -414,12 +414,12 @@ def test_broken_sparse_matrices_are_refused(backend):
         lowd.PCA(2, backend=backend).fit(X)
     spare = csr_array(rows_like(6, 4))
     spare.data, spare.indices = np.append(spare.data, 5.0), np.append(spare.indices, 2)
-    places = lowd.PCA(2, backend=backend).fit_transform(spare)
-    close(places, lowd.PCA(2, backend=backend).fit_transform(rows_like(6, 4)))
+    coordinates = lowd.PCA(2, backend=backend).fit_transform(spare)
+    close(coordinates, lowd.PCA(2, backend=backend).fit_transform(rows_like(6, 4)))
 
 
 def test_precomputed_is_checked(backend):
-    """Each defect of a matrix of distances is named, with its place."""
+    """Each defect of a matrix of distances is named, with its row and column."""
     X = rows_like(12, 3)
     D = np.linalg.norm(X[:, None] - X, axis=2)
 

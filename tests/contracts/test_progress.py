@@ -1,4 +1,4 @@
-"""Whoever works reports, anyone may listen, an exception cancels and leaves nothing half-done."""
+"""Progress reports, listeners and callbacks; an exception cancels and leaves nothing half-done."""
 
 # ruff: noqa: ARG002 - a callback has its protocol's signature
 
@@ -35,21 +35,21 @@ long_work = pytest.mark.parametrize("work", LONG)
 
 
 @long_work
-def test_listeners_hear_every_stage(work, backend):
+def test_every_stage_is_reported_to_listeners(work, backend):
     model, X = LONG[work](backend)
-    heard = []
-    with progress.listening(lambda *step: heard.append(step)):
+    reports = []
+    with progress.listening(lambda *step: reports.append(step)):
         fit(model, X)
-    assert heard
-    for stage, done, total in heard:
+    assert reports
+    for stage, done, total in reports:
         assert isinstance(stage, str)
         assert 0 < done <= total
-    for stage in {step[0] for step in heard}:
-        steps = [done for name, done, _ in heard if name == stage]
+    for stage in {step[0] for step in reports}:
+        steps = [done for name, done, _ in reports if name == stage]
         assert steps == sorted(steps)
-    count = len(heard)
+    count = len(reports)
     fit(model, X)
-    assert len(heard) == count  # outside the block nobody listens
+    assert len(reports) == count  # outside the block nobody listens
 
 
 def test_listeners_nest_and_leave_in_order():
@@ -64,10 +64,10 @@ def test_listeners_nest_and_leave_in_order():
 
 
 def test_listeners_belong_to_their_thread():
-    """Two fits at once do not hear each other."""
+    """Two fits at once do not report to each other."""
     from concurrent.futures import ThreadPoolExecutor
 
-    def heard(n):
+    def totals_of(n):
         totals = set()
         model = lowd.ClassicalMDS(1, metric=lambda a, b: abs(a - b))
         with progress.listening(lambda *step: totals.add((step[0], step[2]))):
@@ -75,7 +75,7 @@ def test_listeners_belong_to_their_thread():
         return {total for stage, total in totals if stage == "distances"}
 
     with ThreadPoolExecutor(2) as pool:
-        assert list(pool.map(heard, [40, 50])) == [{40}, {50}]
+        assert list(pool.map(totals_of, [40, 50])) == [{40}, {50}]
 
 
 class _StopError(Exception):
@@ -182,7 +182,7 @@ def test_rich_is_what_decides_the_look():
 
 
 class Recorder:
-    """A scikit-learn callback that writes down what it is told, and may ask to stop."""
+    """A scikit-learn callback that records its events, and may ask to stop."""
 
     def __init__(self, stop_at=None):
         self.events, self.stop_at = [], stop_at
@@ -210,7 +210,7 @@ callback = pytest.importorskip(
 
 
 @long_work
-def test_scikit_learn_callbacks_hear_begin_and_end(work, backend):
+def test_scikit_learn_callbacks_see_begin_and_end(work, backend):
     model, X = LONG[work](backend)
     recorder = Recorder()
     fit(model.set_callbacks(recorder), X)
@@ -242,7 +242,7 @@ def test_a_callback_can_stop(work, backend):
     assert issubclass(Cancelled, lowd.errors.LowdError)
 
 
-def test_a_callback_hears_the_end_of_a_failed_fit():
+def test_a_callback_sees_the_end_of_a_failed_fit():
     recorder = Recorder()
     X = rows_like(10)
     X[2, 1] = np.nan
@@ -274,11 +274,11 @@ def _long_kernel(poll):
 
 
 def test_a_native_kernel_reports_while_it_runs():
-    heard = []
-    _long_kernel(lambda *step: heard.append(step))
-    assert heard
-    assert heard == sorted(heard)
-    assert all(0 <= done <= total for done, total in heard)  # 0: before the first block is done
+    reports = []
+    _long_kernel(lambda *step: reports.append(step))
+    assert reports
+    assert reports == sorted(reports)
+    assert all(0 <= done <= total for done, total in reports)  # 0: before the first block is done
 
 
 def test_an_exception_ends_a_native_kernel():

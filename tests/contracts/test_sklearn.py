@@ -53,7 +53,7 @@ _PARAMS = [
     ("LaplacianEigenmaps", {"n_components": 1, "n_neighbors": 3}),
     ("LaplacianEigenmaps", {"n_components": 1, "n_neighbors": None, "normalization": "none"}),
     ("LaplacianEigenmaps", {"n_components": 1, "radius": 1.0, "affinity": "binary"}),
-    # Not affinity="precomputed": the checks' weights tie some rows to nobody, which is refused.
+    # Not affinity="precomputed": some rows of the checks' weights have no edge, which is refused.
     ("LaplacianEigenmaps", {"n_components": 1, "n_neighbors": 2, "n_landmarks": 4}),
     ("DiffusionMaps", {"n_components": 1}),
     ("DiffusionMaps", {"n_components": 1, "n_neighbors": 3, "metric": "manhattan"}),

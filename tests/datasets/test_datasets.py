@@ -118,9 +118,9 @@ def test_sets_are_read_from_the_folder(tmp_path, monkeypatch):
     D = np.array([[0.0, 3.0], [3.0, 0.0]])
     np.savez(tmp_path / "mds_dissimilarities.npz", eurodist_D=D, eurodist_names=["Paris", "Rome"])
     X, y = np.array([[0, 1], [2, -1]], np.int8), np.array([1, 0])
-    names, places = np.array(["French", "Tuscan"]), np.array([[46.0, 2.0], [43.0, 11.0]])
+    names, locations = np.array(["French", "Tuscan"]), np.array([[46.0, 2.0], [43.0, 11.0]])
     file = tmp_path / "genotypes_hgdp_europe.npz"
-    np.savez(file, X=X, y=y, label_names=names, pop_latlon=places)
+    np.savez(file, X=X, y=y, label_names=names, pop_latlon=locations)
     monkeypatch.setenv("LOWD_DATA", str(tmp_path))
     roads = datasets.load("eurodist")
     assert roads.kind == "distances"
@@ -128,7 +128,7 @@ def test_sets_are_read_from_the_folder(tmp_path, monkeypatch):
     np.testing.assert_array_equal(roads.X, D)
     people = datasets.load("genotypes_europe")
     assert people.labels.tolist() == ["Tuscan", "French"]
-    np.testing.assert_array_equal(people.truth, places[::-1])
+    np.testing.assert_array_equal(people.truth, locations[::-1])
     np.savez(file, X=X)
     with pytest.raises(DataError, match="must hold X"):
         datasets.load("genotypes_europe")

@@ -196,7 +196,7 @@ def test_tables_have_known_entries():
         assert (np.diag(D) == 0).all()
 
 
-def test_flat_places_are_true_distances():
+def test_flat_embeddings_have_true_distances():
     """New York to Los Angeles by the haversine formula, and along a meridian."""
     here = agreement.project_to_plane([[40.71, -74.01], [34.05, -118.24]], center=(40.71, -74.01))
     assert np.linalg.norm(here[1] - here[0]) == pytest.approx(3936, abs=3)
@@ -239,7 +239,7 @@ def test_recognized_by_the_nearest():
 # -- what is refused ----------------------------------------------------------------------------
 
 
-def test_unknown_names_are_told_the_known_ones(tmp_path):
+def test_unknown_names_are_answered_with_the_known_ones(tmp_path):
     with pytest.raises(ParameterError, match="'swissroll': expected one of swiss-roll, digits"):
         demos.run("swissroll", tmp_path)
 

@@ -152,7 +152,7 @@ def test_a_mixed_table_is_refused_then_mapped(backend):
         model.transform(frame.assign(price=[1.0, np.inf, 2.0, 3.0]))
 
 
-def test_corrections_leave_copies_together(backend):
+def test_corrections_leave_duplicates_together(backend):
     """A constant is added to distances between different points only."""
     X = np.vstack([rows_like(20, 3), rows_like(20, 3)[:2]])
     ops = resolve(backend, 1)

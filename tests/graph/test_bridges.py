@@ -1,4 +1,4 @@
-"""Edges that join the pieces of a graph: a shortest tree, or nearly one from samples."""
+"""Bridges between the components of a graph: a minimum spanning tree, or nearly one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lowd.graph.bridges import find_bridges
 from lowd.input.validation import Data
 
 
-def pieces_of(counts, seed=0, gap=30.0):
+def clusters_of(counts, seed=0, gap=30.0):
     """Clusters in a plane, the largest first; rows shuffled."""
     rng = np.random.default_rng(seed)
     label = np.repeat(np.arange(len(counts)), counts)
@@ -23,13 +23,13 @@ def pieces_of(counts, seed=0, gap=30.0):
     return X[order], label[order]
 
 
-def joined(X, label):
+def bridges_of(X, label):
     base = distances_of(Data(X, X.dtype, None), "euclidean", None)
     return find_bridges(base, label, resolve("auto", None))
 
 
-def tree_of(X, label):
-    """The tree over pieces by looking at every pair of rows."""
+def tree_length(X, label):
+    """The minimum spanning tree by looking at every pair of rows."""
     count = label.max() + 1
     D, least = cdist(X, X), np.zeros((count, count))
     for p in range(count):
@@ -40,21 +40,21 @@ def tree_of(X, label):
 
 @pytest.mark.parametrize("counts", [(60, 40, 5, 1), (9, 9, 9), (50, 1), (3,) * 30])
 def test_the_tree_is_the_shortest(counts):
-    X, label = pieces_of(counts)
-    found = joined(X, label)
+    X, label = clusters_of(counts)
+    found = bridges_of(X, label)
     assert found.exact
     assert len(found.pairs) == len(counts) - 1
-    np.testing.assert_allclose(found.lengths.sum(), tree_of(X, label), rtol=1e-12)
+    np.testing.assert_allclose(found.lengths.sum(), tree_length(X, label), rtol=1e-12)
     ends = np.linalg.norm(X[found.pairs[:, 0]] - X[found.pairs[:, 1]], axis=1)
     np.testing.assert_allclose(found.lengths, ends, rtol=1e-12)
     assert (" shortest edges (up to" if len(counts) > 2 else "shortest edge (") in str(found)
 
 
-def test_samples_join_all_pieces_by_edges_nearly_as_short(monkeypatch):
+def test_samples_join_all_components_by_edges_nearly_as_short(monkeypatch):
     monkeypatch.setattr(module, "MAX_EXACT_PAIRS", 1000)
     monkeypatch.setattr(module, "SAMPLED_ROWS", 60)
-    X, label = pieces_of((400, 300, 200, 100, 2, 1))
-    found = joined(X, label)
+    X, label = clusters_of((400, 300, 200, 100, 2, 1))
+    found = bridges_of(X, label)
     assert not found.exact
     assert "sample" in str(found)
     links = np.zeros((6, 6))
@@ -63,7 +63,7 @@ def test_samples_join_all_pieces_by_edges_nearly_as_short(monkeypatch):
     assert connected_components(links, directed=False)[0] == 1
     ends = np.linalg.norm(X[found.pairs[:, 0]] - X[found.pairs[:, 1]], axis=1)
     np.testing.assert_allclose(found.lengths, ends, rtol=1e-12)
-    shortest = tree_of(X, label)
+    shortest = tree_length(X, label)
     assert shortest <= found.lengths.sum() <= 1.05 * shortest
 
 
@@ -73,6 +73,6 @@ def test_going_back_and_forth_finds_the_nearest_ends(monkeypatch):
     monkeypatch.setattr(module, "SAMPLED_ROWS", 8)
     t = np.linspace(0, 1, 200)
     X = np.vstack([np.c_[t, t, 0 * t], np.c_[t, -t - 0.5, 0 * t]])
-    found = joined(X, np.repeat([0, 1], 200))
+    found = bridges_of(X, np.repeat([0, 1], 200))
     np.testing.assert_allclose(found.lengths, 0.5, atol=1e-12)
     np.testing.assert_array_equal(np.sort(found.pairs[0]), [0, 200])

@@ -1,4 +1,4 @@
-"""Neighbors found elsewhere place new rows where a search would; plans are kept between calls."""
+"""Given neighbors embed new points as a search would; plans are kept between calls."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def lists(Q, X, k):
 
 
 @each
-def test_ready_neighbors_of_new_rows(name, backend):
+def test_given_neighbors_of_new_rows(name, backend):
     model, k = METHODS[name]
     X, Q = roll(ALL)[0], roll(ALL + 20)[0][ALL:]
     model = clone(model).set_params(backend=backend).fit(X)
@@ -53,7 +53,7 @@ def test_ready_neighbors_of_new_rows(name, backend):
 
 
 @each
-def test_copies_among_ready_neighbors_are_one(name):
+def test_duplicates_among_given_neighbors_are_one(name):
     model, k = METHODS[name]
     X, Q = roll(ALL)[0], roll(ALL + 20)[0][ALL:]
     model = clone(model).fit(np.vstack([X, X[:60]]))
@@ -69,7 +69,7 @@ def test_copies_among_ready_neighbors_are_one(name):
         close(model.transform(Q[some], neighbors=ready), model.transform(Q[some]))
 
 
-def test_ready_neighbors_that_have_no_use():
+def test_given_neighbors_that_have_no_use():
     X = roll(ALL)[0]
     near = lists(X[:3], X, 5)
     W = np.exp(-(cdist(X, X) ** 2))
@@ -92,14 +92,14 @@ def test_a_new_row_without_neighbors_is_announced(backend):
     model = lowd.LaplacianEigenmaps(2, n_neighbors=None, radius=9.0, backend=backend).fit(X)
     away = np.vstack([X[:1] + 0.01, [[0, 300.0, 0], [0, -300.0, 0]]])
     with pytest.warns(DisconnectedGraphWarning, match="2 of the new rows have no neighbor"):
-        places = model.transform(away)
+        coordinates = model.transform(away)
     nearest = cdist(away[1:], X).argmin(1)
-    same_bits(places[1:], model.embedding_[nearest])
+    same_bits(coordinates[1:], model.embedding_[nearest])
     W = np.exp(-(cdist(X, X) ** 2) / 20)
     given = lowd.LaplacianEigenmaps(2, affinity="precomputed", backend=backend).fit(W)
     with pytest.warns(DisconnectedGraphWarning, match="1 of the new rows .* of each are 0"):
-        places = given.transform(np.vstack([W[:1], np.zeros((1, ALL))]))
-    assert (places[1] == 0).all()
+        coordinates = given.transform(np.vstack([W[:1], np.zeros((1, ALL))]))
+    assert (coordinates[1] == 0).all()
 
 
 def test_plans_are_made_once_and_go_with_the_map(monkeypatch):

@@ -68,7 +68,7 @@ def test_neighbors_of_any_kind_of_data(backend):
     assert lowd.neighbors(table, 3, metric="gower", backend=backend).indices.shape == (60, 3)
 
 
-def test_a_row_is_no_neighbor_of_itself_but_its_copies_are(backend):
+def test_a_row_is_no_neighbor_of_itself_but_its_duplicates_are(backend):
     X = np.repeat(rows_like(10, 3), 4, axis=0)
     found = lowd.neighbors(X, 5, backend=backend)
     assert (found.indices != np.arange(40)[:, None]).all()
@@ -151,8 +151,8 @@ def test_round_trips():
         same_bits(twin.distances, found.distances)
 
 
-def test_copies_that_took_the_place_of_the_row_itself():
-    """umap's lists hold the nearest k, so of four copies with k = 3 one does not name itself."""
+def test_duplicates_listed_in_place_of_the_row_itself():
+    """umap lists the nearest k: of four duplicates with k = 3 one does not list itself."""
     X = np.repeat(rows_like(5, 2), 4, axis=0)
     D = cdist(X, X)
     indices = np.argsort(D, axis=1, kind="stable")[:, :3]
@@ -257,7 +257,7 @@ def test_a_graph_has_no_inverse():
     assert model.estimate(1000, 10).bytes > 0
 
 
-# -- methods that take a ready graph ----------------------------------------------------------
+# -- methods that take a given graph ----------------------------------------------------------
 
 TAKERS = [
     *("Isomap", "LaplacianEigenmaps", "DiffusionMaps"),
@@ -288,8 +288,8 @@ def test_one_search_serves_every_method(backend, method):
 
 @pytest.mark.parametrize("method", TAKERS)
 @pytest.mark.filterwarnings("ignore::lowd.errors.LocalizedAxisWarning")
-def test_copies_and_short_rows_of_a_ready_graph(backend, method):
-    """Three copies of each row, and a graph within a radius: rows of it differ in length."""
+def test_duplicates_and_short_rows_of_a_given_graph(backend, method):
+    """Each row three times, and a graph within a radius: rows of it differ in length."""
     X = np.repeat(rows_like(40, 3), 3, axis=0)
     graph = radius_neighbors_graph(X, 1.6, mode="distance", include_self=False)
     model = getattr(lowd, method)(2, backend=backend).fit(X, neighbors=graph)

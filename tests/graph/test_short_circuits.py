@@ -1,4 +1,4 @@
-"""Ties that cut across a bent sheet are said, and nothing else is called so."""
+"""Short-circuit edges across a bent sheet are reported, and nothing else is."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_nothing_is_said_where_nothing_cuts_across(name):
 
 
 @pytest.mark.filterwarnings("ignore::lowd.errors.DisconnectedGraphWarning")
-def test_the_only_tie_between_two_sheets_is_no_shortcut():
+def test_the_only_edge_between_two_sheets_is_no_shortcut():
     flat = RNG.uniform(size=(300, 2))
     sheets = np.vstack([np.column_stack([flat, np.full(300, height)]) for height in (0, 1)])
     assert not len(found(sheets, 8))

@@ -219,15 +219,15 @@ def test_a_panic_of_polars_is_our_error(tmp_path):
 @given(
     name=st.sampled_from(list(GOOD)),
     cut=st.integers(0, 400),
-    place=st.floats(0, 1),
+    position=st.floats(0, 1),
     noise=st.binary(max_size=8),
 )
-@example(name="t.npy", cut=0, place=0.1, noise=b"\xff" * 4)
-def test_damaged_files_raise_our_errors_only(name, cut, place, noise, tmp_path_factory):
+@example(name="t.npy", cut=0, position=0.1, noise=b"\xff" * 4)
+def test_damaged_files_raise_our_errors_only(name, cut, position, noise, tmp_path_factory):
     """Cut at the end and overwritten somewhere: read, or explained."""
     folder = tmp_path_factory.mktemp("damaged")
     content = bytearray(GOOD[name][: max(1, len(GOOD[name]) - cut)])
-    at = int(place * (len(content) - 1))
+    at = int(position * (len(content) - 1))
     content[at : at + len(noise)] = noise
     (folder / name).write_bytes(content)
     with suppress(LowdError):

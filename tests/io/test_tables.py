@@ -169,7 +169,7 @@ def test_float32_stays_and_integers_widen(tmp_path):
     assert table.X.tolist() == [[2**40, 1], [2, 0]]
 
 
-def test_roles_are_recognized_and_told(read):
+def test_roles_are_recognized_and_reported(read):
     table = read("t.csv", FLOWERS)
     assert table.columns == ("length", "width")
     assert table.ids.tolist() == ["a", "b", "c"]
@@ -226,7 +226,7 @@ def test_a_name_is_no_pattern(tmp_path, name):
     assert lowd.io.read(tmp_path / name, gower=True).X.columns == ["*", "^a.*$", "ab"]
 
 
-def test_text_is_named_with_three_ways_on(read):
+def test_text_is_named_with_three_remedies(read):
     text = "a,island,sex\n1,u,m\n2,v,f\n3,u,\n4,v,m\n"
     with pytest.raises(ColumnTypeError, match=r"'island', 'sex'.*drop=.*encode=True.*gower=True"):
         read("t.csv", text)

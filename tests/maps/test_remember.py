@@ -30,7 +30,7 @@ def test_training_rows_are_remembered_and_the_map_is_close_without_memory(cls):
 
 def test_rows_are_found_by_their_bits():
     rng = np.random.default_rng(0)
-    X = rng.integers(0, 3, (500, 6)).astype(float)  # many copies, few bits
+    X = rng.integers(0, 3, (500, 6)).astype(float)  # many duplicates, few bits
     X = np.unique(X, axis=0)
     assert len(np.unique(row_keys(X))) == len(X)
     np.testing.assert_array_equal(row_keys(X), row_keys(X.astype(np.float32)))

@@ -50,9 +50,9 @@ def test_the_triangle(backend):
 
 def test_a_new_corner_by_its_distances_alone(backend):
     model = scaled(TRIANGLE, backend=backend)
-    place = model.transform([[5.0, 4.0, 3.0]])
-    np.testing.assert_allclose(place, [[1.316258, -3.062446]], atol=5e-7)
-    np.testing.assert_allclose(cdist(place, model.embedding_), [[5, 4, 3]])
+    found = model.transform([[5.0, 4.0, 3.0]])
+    np.testing.assert_allclose(found, [[1.316258, -3.062446]], atol=5e-7)
+    np.testing.assert_allclose(cdist(found, model.embedding_), [[5, 4, 3]])
     off = np.sqrt([[6.0, 9.0, 14.0]])
     np.testing.assert_allclose(model.transform(off), [[-0.289047, 0.166020]], atol=5e-7)
     np.testing.assert_allclose(model.residual(off), [4.0])
@@ -129,14 +129,14 @@ def test_the_number_of_negative_eigenvalues_of_european_roads(dissimilarities):
 
 
 def test_a_city_added_by_its_distances_alone(dissimilarities, backend):
-    """Nine cities make the map; the tenth is placed, within 15 miles in a thousand."""
+    """Nine cities make the map; the tenth is embedded, within 15 miles in a thousand."""
     D = dissimilarities["UScitiesD_D"]
     whole = scaled(D, backend=backend).embedding_
     for city in range(10):
         others = np.delete(np.arange(10), city)
         model = scaled(D[np.ix_(others, others)], backend=backend)
-        place = model.transform(D[[city]][:, others])
-        error = np.abs(cdist(place, model.embedding_)[0] - cdist(whole[[city]], whole[others])[0])
+        found = model.transform(D[[city]][:, others])
+        error = np.abs(cdist(found, model.embedding_)[0] - cdist(whole[[city]], whole[others])[0])
         assert error.max() < 0.04 * D.max()
 
 
@@ -243,14 +243,14 @@ def test_the_iterative_spectrum_is_the_dense_one(backend, dtype):
     close(model.eigenvalues_, values[::-1][:2], dtype)
     Y = vectors[:, ::-1][:, :2] * np.sqrt(values[::-1][:2])
     close(np.abs(model.embedding_), np.abs(Y), dtype)
-    mass = -values[values < 0].sum() / np.abs(values).sum()
-    assert model.negative_eigenvalue_mass_ == pytest.approx(mass, rel=0.1)  # a quadrature
+    share = -values[values < 0].sum() / np.abs(values).sum()
+    assert model.negative_eigenvalue_mass_ == pytest.approx(share, rel=0.1)  # a quadrature
     assert not model.negative_mass_is_exact_
     assert model.residual_ < 1e-4
 
 
 def test_each_answer_to_a_non_euclidean_metric(backend):
-    """Dropping loses mass; either constant makes the distances Euclidean; new points follow."""
+    """Dropping loses variance; either constant makes the distances Euclidean; new points follow."""
     X, Q = rows_like(40, 6, 1), rows_like(8, 6, 2)
     dropped = fit(lowd.ClassicalMDS(2, metric="chebyshev", backend=backend), X)
     assert dropped.negative_eigenvalue_mass_ > 0.01

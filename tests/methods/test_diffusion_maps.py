@@ -40,8 +40,8 @@ def kernel_of(model, X):
     D = cdist(X, X)
     K = np.exp(-(D**2) / (2 * model.sigma_**2))
     if model.n_neighbors_ is not None:
-        reach = np.sort(D, 1)[:, model.n_neighbors_]
-        K = np.where(np.maximum(reach[:, None], reach) >= D, K, 0)
+        radii = np.sort(D, 1)[:, model.n_neighbors_]
+        K = np.where(np.maximum(radii[:, None], radii) >= D, K, 0)
     return K
 
 
@@ -57,8 +57,8 @@ def test_three_points():
     np.testing.assert_allclose(plain.psi_, psi, atol=1e-6)
     D2 = cdist(plain.embedding_, plain.embedding_) ** 2
     assert D2[0, 2] == pytest.approx(2.874399, abs=1e-6)
-    place = plain.transform([[2.0]])
-    np.testing.assert_allclose(place, [[0.409903, 0.074410]], atol=1e-6)
+    found = plain.transform([[2.0]])
+    np.testing.assert_allclose(found, [[0.409903, 0.074410]], atol=1e-6)
     at_once = lowd.DiffusionMaps(alpha=0.0, sigma=1.0, time=0).fit(THREE)
     np.testing.assert_allclose(at_once.transform([[2.0]]), [[0.585293, 1.435395]], atol=1e-6)
     free = lowd.DiffusionMaps(alpha=1.0, sigma=1.0, time=2).fit(THREE)
@@ -183,7 +183,7 @@ def test_axes_are_eigenfunctions_of_the_laplacian(shape, sigma, most, least):
 
 
 def test_a_curve_has_a_wider_scale():
-    """Three neighbors would tie nothing across the gaps of a random sample."""
+    """Three neighbors would have no edge across the gaps of a random sample."""
     X = shapes(400)["circle"][0]
     D = np.sort(cdist(X, X), 1)
     third, sixth = np.median(D[:, 3]), np.median(D[:, 6])
@@ -269,8 +269,8 @@ def test_two_far_rolls(k):
 
 
 @pytest.mark.parametrize("k", [None, 15])
-def test_copies_count_and_coincide(k):
-    """With all pairs, merging copies changes nothing: it is the walk over all rows."""
+def test_duplicates_count_and_coincide(k):
+    """With all pairs, merging duplicates changes nothing: it is the walk over all rows."""
     X = roll(150)[0]
     rows = np.random.default_rng(0).permutation(np.repeat(np.arange(150), 12))
     once = lowd.DiffusionMaps(2, n_neighbors=k).fit(X)
@@ -348,7 +348,7 @@ def test_a_wide_kernel_has_few_axes():
     same_bits(Y[:, -1], np.zeros(30))
 
 
-def test_lonely_axes_name_the_parameter_that_there_is():
+def test_localized_axes_name_the_parameter_that_there_is():
     """Without a graph of neighbors "raise n_neighbors" would lead nowhere."""
     X = load_wine().data
     X = (X - X.mean(0)) / X.std(0)

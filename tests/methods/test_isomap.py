@@ -1,4 +1,4 @@
-"""Isomap: worked numbers, sheets unrolled, graphs in pieces, copies, ties, peers."""
+"""Isomap: worked numbers, sheets unrolled, disconnected graphs, duplicates, ties, peers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def disparity(truth, Y):
     return procrustes(truth, Y)[2]
 
 
-def placed(model, truth, new_truth, Q):
+def new_point_error(model, truth, new_truth, Q):
     """The same for new points, by the motion that fits the training points."""
     A, B = truth - truth.mean(0), model.embedding_ - model.embedding_.mean(0)
     left, size, right = np.linalg.svd(B.T @ A)
@@ -70,8 +70,8 @@ def test_the_letter_u_by_three_landmarks(backend):
     model = lowd.Isomap(1, radius=1.0, n_landmarks=3, backend=backend).fit(U)
     assert not hasattr(model, "geodesic_distances_")
     assert len(model.landmarks_) == 3
-    place, numbers = model.embedding_[:, 0], np.arange(7.0)
-    close(np.abs(np.subtract.outer(place, place)), np.abs(np.subtract.outer(numbers, numbers)))
+    found, numbers = model.embedding_[:, 0], np.arange(7.0)
+    close(np.abs(np.subtract.outer(found, found)), np.abs(np.subtract.outer(numbers, numbers)))
     offset = model.embedding_[0] - 3 * np.sign(model.embedding_[0] - model.embedding_[6])
     turn = np.sign(model.embedding_[0] - model.embedding_[6])
     close(model.transform([[0, 1.5]]), [2.5 * turn + offset])
@@ -120,13 +120,13 @@ def test_training_points_return_exactly(backend):
 
 
 def test_a_curve_maps_to_its_length(backend):
-    """A dense helix, in order: places differ by the length of the chords between neighbors."""
+    """A dense helix, in order: coordinates differ by the length of the chords between neighbors."""
     t = np.linspace(0, 12, 400)
     X = np.column_stack([np.cos(t), np.sin(t), t / 4])
     model = lowd.Isomap(1, radius=0.04, backend=backend).fit(X)
     length = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(X, axis=0), axis=1))])
-    place = model.embedding_[:, 0] * np.sign(model.embedding_[-1, 0])
-    close(place - place.mean(), length - length.mean())
+    found = model.embedding_[:, 0] * np.sign(model.embedding_[-1, 0])
+    close(found - found.mean(), length - length.mean())
     assert model.residual_variance_[0] < 1e-12
 
 
@@ -164,7 +164,7 @@ def test_the_swiss_roll_is_unrolled(backend, how):
     Q, new = roll(200, 1)
     model = lowd.Isomap(2, n_neighbors=10, backend=backend, **params).fit(X)
     assert disparity(truth, model.embedding_) < 0.005
-    assert placed(model, truth, new, Q) < (0.02 if how == "regression" else 0.005)
+    assert new_point_error(model, truth, new, Q) < (0.02 if how == "regression" else 0.005)
     close(model.transform(X[::20]), model.embedding_[::20])
     assert model.residual_variance_[0] > 20 * model.residual_variance_[1]
     assert disparity(truth, lowd.PCA(2).fit_transform(X)) > 0.4
@@ -191,18 +191,18 @@ def test_the_s_curve(backend):
     model = lowd.Isomap(2, n_neighbors=10, backend=backend).fit(X)
     truth, new = np.column_stack([t, X[:, 1]]), np.column_stack([s, Q[:, 1]])
     assert disparity(truth, model.embedding_) < 0.005
-    assert placed(model, truth, new, Q) < 0.005
+    assert new_point_error(model, truth, new, Q) < 0.005
 
 
 def test_a_hole_costs_accuracy_but_not_the_sheet(backend):
-    """Ways lead around the hole, so the map swells there; order and outline stay."""
+    """Shortest paths lead around the hole, so the map swells there; order and outline stay."""
     X, truth = roll_with_hole(1000)
     Q, new = roll_with_hole(200, 1)
     model = lowd.Isomap(2, n_neighbors=10, backend=backend).fit(X)
     whole = lowd.Isomap(2, n_neighbors=10, backend=backend).fit(roll(1000)[0])
     assert model.residual_variance_[1] > whole.residual_variance_[1]
     assert disparity(truth, model.embedding_) < 0.03
-    assert placed(model, truth, new, Q) < 0.03
+    assert new_point_error(model, truth, new, Q) < 0.03
 
 
 def test_short_circuits_destroy_the_map(backend):
@@ -230,7 +230,7 @@ def test_faces_by_light_and_pose(backend):
         assert line.score(part.transform(X[600:]), a[600:]) > least
 
 
-# -- graphs in pieces, copies, ties, outliers -------------------------------------------------
+# -- disconnected graphs, duplicates, ties, outliers ----------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore::lowd.errors.ShortcutWarning")  # rightly, of so few rows
@@ -268,7 +268,7 @@ def test_isolated_points_of_a_radius_graph(backend):
         model.set_params(on_disconnected="error").fit(X)
 
 
-def test_copies_are_one_point_with_weight(backend):
+def test_duplicates_are_one_point_with_weight(backend):
     """A roll twelve times with 10 neighbors: the weighted map of the distinct points."""
     X, _ = roll(60)
     params = {"n_neighbors": 10, "backend": backend}
@@ -283,7 +283,7 @@ def test_copies_are_one_point_with_weight(backend):
     close(model.eigenvalues_, 12 * single.eigenvalues_)
     close(model.geodesic_distances_, np.tile(single.geodesic_distances_, (12, 12)))
     close(dijkstra(model.graph_), model.geodesic_distances_)  # stored zeros are edges
-    # Unequal numbers of copies weigh unequally: H with weights, by hand.
+    # Unequal multiplicities weigh unequally: H with weights, by hand.
     times = np.arange(60) % 4 + 1
     uneven = lowd.Isomap(2, **params).fit(np.repeat(X, times, axis=0))
     w = times / times.sum()
@@ -297,7 +297,7 @@ def test_copies_are_one_point_with_weight(backend):
     close(uneven.transform(X), found)
 
 
-def test_precomputed_copies(backend):
+def test_precomputed_duplicates(backend):
     """Distances of copied rows: merged as the rows themselves would be."""
     X, _ = roll(60)
     copied = np.repeat(X, 3, axis=0)
@@ -318,7 +318,7 @@ def test_ties_do_not_depend_on_the_order_of_rows(backend, rng):
     close(other.embedding_, model.embedding_[order] * turn)
 
 
-def test_one_outlier_leaves_the_rest_in_order(backend):
+def test_one_outlier_leaves_the_others_in_order(backend):
     """A point far off is far off in the map as well; the sheet keeps its shape beside it."""
     X, truth = roll(400)
     model = lowd.Isomap(3, n_neighbors=8, backend=backend).fit(np.vstack([X, [[0, 10, 300.0]]]))
@@ -400,7 +400,7 @@ def test_a_model_keeps_the_graph_and_no_matrix_of_distances(tmp_path):
 
 def test_products_and_the_whole_matrix_agree(backend, monkeypatch):
     """Of many rows the solver multiplies with geodesic distances that are held once per pair."""
-    X = np.vstack([roll(1200)[0], roll(1200)[0][:50]])  # with copies
+    X = np.vstack([roll(1200)[0], roll(1200)[0][:50]])  # with duplicates
     model = lowd.Isomap(3, n_neighbors=8, backend=backend).fit(X)
     monkeypatch.setattr(spectral, "MAX_DENSE_SAMPLES", 10_000)
     whole = lowd.Isomap(3, n_neighbors=8, backend=backend).fit(X)
@@ -444,7 +444,7 @@ def test_neighborhoods_that_contradict_each_other():
 
 
 def test_far_points_keep_their_direction(backend):
-    """A point 1e7 away: its place is still told from that of another with the same neighbors."""
+    """Two points 1e7 away with the same neighbors still have different coordinates."""
     X, _ = roll(200)
     model = lowd.Isomap(2, n_neighbors=8, backend=backend).fit(X)
     away = np.array([[0, 10.0, 1e7]])
@@ -472,7 +472,7 @@ def test_regression_knows_a_row_in_another_type(backend):
     X = rows_like(60, dtype=np.float32)
     model = lowd.Isomap(2, metric="cosine", map="regression", backend=backend).fit(X)
     close(model.transform(X), model.embedding_, np.float32)
-    # A tiny ridge would make places of the rounding of new rows; float64 can afford it.
+    # A tiny ridge would make coordinates of the rounding of new rows; float64 can afford it.
     flat = np.random.default_rng(0).random((200, 2)) * [4, 2]
     model = lowd.Isomap(2, n_neighbors=199, map="regression", backend=backend)
     assert model.fit(flat.astype(np.float32)).regression_ridge_ >= 1e-4
@@ -480,7 +480,7 @@ def test_regression_knows_a_row_in_another_type(backend):
 
 
 def test_the_way_back(backend):
-    """Rows for places, from the rows of near places; how good they are is said honestly."""
+    """Rows for coordinates, from the rows of near ones; how good they are is reported."""
     X, _ = roll(1000)
     Q, _ = roll(200, 1)
     for params in ({}, {"map": "regression"}, {"metric": "manhattan"}):
@@ -504,7 +504,7 @@ def test_distances_have_no_way_back():
             model.inverse_transform(np.zeros((1, 2)))
 
 
-# -- ready neighbors --------------------------------------------------------------------------
+# -- given neighbors --------------------------------------------------------------------------
 
 
 def test_one_graph_serves_all(backend):
@@ -552,7 +552,7 @@ def test_ready_neighbors_that_do_not_fit():
 
 
 def test_a_sparse_graph_in_place_of_distances(backend):
-    """As scikit-learn's pipelines pass it on; pieces of it cannot be joined."""
+    """As scikit-learn's pipelines pass it on; its components cannot be joined."""
     X, _ = roll(200)
     Q, _ = roll(20, 1)
     plain = lowd.Isomap(2, n_neighbors=9, backend=backend).fit(X)

@@ -140,7 +140,7 @@ def test_square_polynomial_is_pca_of_monomials(backend):
 
 
 def test_centering_of_new_rows_is_by_training_means(backend):
-    """The fully centered row gives the same place; the places of training rows have mean 0."""
+    """The fully centered row has the same coordinates; those of training points have mean 0."""
     X, Q = rows_like(40, 4, 1), rows_like(9, 4, 2)
     model = lowd.KernelPCA(3, kernel="rbf", gamma=0.2, backend=backend).fit(X)
     K, k = (np.exp(-0.2 * cdist(A, X, "sqeuclidean")) for A in (X, Q))
@@ -311,7 +311,7 @@ def test_the_fixed_point_is_fixed(backend):
     np.testing.assert_allclose(model.inverse_transform(model.embedding_), X, atol=1e-4)
 
 
-def test_far_places_have_finite_pre_images(backend):
+def test_far_coordinates_have_finite_pre_images(backend):
     X = rows_like(60, 3)
     for how in ("ridge", "fixed_point"):
         model = lowd.KernelPCA(

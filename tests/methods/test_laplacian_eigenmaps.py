@@ -27,7 +27,7 @@ from manifolds import lattice, roll, roll_with_hole
 
 # Of few rows, an axis is easily about a few; where that is the subject it is asked for.
 pytestmark = pytest.mark.filterwarnings("ignore::lowd.errors.LocalizedAxisWarning")
-lonely = pytest.mark.filterwarnings("ignore::lowd.errors.DisconnectedGraphWarning")
+isolated = pytest.mark.filterwarnings("ignore::lowd.errors.DisconnectedGraphWarning")
 
 PATH = np.array([[0.0, 0, 1], [0, 0, 1], [1, 1, 0]])  # 1 - 3 - 2
 TRIANGLES = np.zeros((6, 6))
@@ -81,14 +81,14 @@ def test_two_triangles():
     half = np.array([0.314762, 0.314762, 0.185920])
     up_to_sign(walk.embedding_, np.r_[half, -half[::-1]][:, None], 1e-6)
     new = np.array([[1.0, 1, 0, 0, 0, 0]])
-    for model, place in (
+    for model, coordinate in (
         (of_weights(TRIANGLES, 1, normalization="none"), 0.595183),
         (walk, 0.395761),
         (of_weights(TRIANGLES, 1, normalization="none", map="harmonic"), 0.464705),
         (of_weights(TRIANGLES, 1, map="harmonic"), 0.314762),
     ):
         side = np.sign(model.embedding_[0, 0])
-        assert side * model.transform(new)[0, 0] == pytest.approx(place, abs=1e-6)
+        assert side * model.transform(new)[0, 0] == pytest.approx(coordinate, abs=1e-6)
 
 
 @pytest.mark.parametrize("normalization", ["random_walk", "none"])
@@ -103,8 +103,8 @@ def test_commute_times(normalization):
     P = TRIANGLES / TRIANGLES.sum(1, keepdims=True)
     hitting = np.zeros((6, 6))
     for j in range(6):
-        rest = np.arange(6) != j
-        hitting[rest, j] = np.linalg.solve(np.eye(5) - P[np.ix_(rest, rest)], np.ones(5))
+        others = np.arange(6) != j
+        hitting[others, j] = np.linalg.solve(np.eye(5) - P[np.ix_(others, others)], np.ones(5))
     close(C, hitting + hitting.T)
     pseudo = np.linalg.pinv(laplacian(TRIANGLES))
     d = np.diag(pseudo)
@@ -247,8 +247,8 @@ def test_the_fiedler_vector_separates_two_clusters(rng):
     assert len(set(side[:40])) == len(set(side[40:])) == 1
     assert model.fiedler_value_ < 0.05
     new = 0.5 * rng.normal(size=(40, 3)) + np.repeat([[0.0, 0, 0], [7, 0, 0]], 20, axis=0)
-    placed = model.transform(new)[:, 0] > 0
-    assert (placed == np.repeat([side[0], side[-1]], 20)).all()
+    positive = model.transform(new)[:, 0] > 0
+    assert (positive == np.repeat([side[0], side[-1]], 20)).all()
 
 
 @pytest.mark.parametrize("make", [roll, roll_with_hole])
@@ -286,7 +286,7 @@ def test_two_far_rolls():
         lowd.LaplacianEigenmaps(3, on_disconnected="error").fit(X)
 
 
-def test_a_kernel_that_does_not_reach():
+def test_a_kernel_without_neighbors():
     X = np.r_[rows_like(30), rows_like(20, seed=4) + 300]
     model = lowd.LaplacianEigenmaps(2, n_neighbors=None)
     with pytest.warns(DisconnectedGraphWarning, match="sigma"):
@@ -297,7 +297,7 @@ def test_a_kernel_that_does_not_reach():
         lowd.LaplacianEigenmaps(2, n_neighbors=None, on_disconnected="error").fit(X)
 
 
-def test_copies_count_and_coincide():
+def test_duplicates_count_and_coincide():
     """Every row twelve times, in any order, is the embedding of the distinct rows."""
     X = roll(200)[0]
     rows = np.random.default_rng(0).permutation(np.repeat(np.arange(200), 12))
@@ -306,14 +306,14 @@ def test_copies_count_and_coincide():
     assert model.n_distinct_ == 200
     close(model.embedding_, once.embedding_[rows])
     Y = {}
-    for row, place in zip(rows, model.embedding_, strict=True):
-        same_bits(Y.setdefault(row, place), place)
+    for row, y in zip(rows, model.embedding_, strict=True):
+        same_bits(Y.setdefault(row, y), y)
     Q = roll(50, seed=9)[0]
     close(model.transform(Q), once.transform(Q))
 
 
 @pytest.mark.parametrize("normalization", ["random_walk", "none"])
-def test_copies_have_mass(normalization):
+def test_multiplicities_weigh(normalization):
     """Some rows several times: the problem with masses, solved densely, row by row."""
     X = rows_like(40)
     rows = np.repeat(np.arange(40), np.arange(40) % 3 + 1)
@@ -330,7 +330,7 @@ def test_copies_have_mass(normalization):
 
 
 def test_order_of_rows_on_a_lattice():
-    """Ties are all neighbors, so permuting rows permutes places."""
+    """Ties are all neighbors, so permuting rows permutes the embedding."""
     X = lattice(12, 7)[3:]  # without symmetry, which would leave signs open
     order = np.random.default_rng(1).permutation(len(X))
     for k in (3, 5, 8):
@@ -356,7 +356,7 @@ def test_three_rows_that_hang_by_a_thread():
         lowd.LaplacianEigenmaps(2, affinity="precomputed").fit(hanging)
 
 
-@lonely
+@isolated
 def test_constant_data():
     X = np.full((30, 4), 3.0)
     for params in ({}, {"n_neighbors": None}, {"radius": 1.0}):
@@ -382,7 +382,7 @@ def test_few_rows():
     assert not Y[:, 2].any()
 
 
-@lonely
+@isolated
 def test_far_rows_are_finite():
     X = roll(300)[0]
     far = X[:5] * np.array([1e2, 1e5, 1e20, 1e60, 1e130])[:, None]
@@ -395,7 +395,7 @@ def test_far_rows_are_finite():
 
 @pytest.mark.parametrize("offset", [0, 1000])
 def test_many_rows_in_float32(offset):
-    """Beyond 1,000 rows float32 stays float32: the graph and the places are those of float64."""
+    """Beyond 1,000 rows float32 stays float32: the graph and the embedding are those of float64."""
     X, Q = (roll(n, seed=n)[0].astype(np.float32) + np.float32(offset) for n in (1500, 200))
     model = lowd.LaplacianEigenmaps(2).fit(X)
     wide = lowd.LaplacianEigenmaps(2).fit(X.astype(np.float64))
@@ -507,7 +507,7 @@ def test_refusals():
             lowd.LaplacianEigenmaps(2, **params).fit(given)
 
 
-def test_pieces_that_only_far_ties_connect():
+def test_components_that_only_long_edges_connect():
     """Six neighbors leave clusters apart, the kernel does not."""
     D = np.abs(np.subtract.outer(x := np.r_[np.arange(9.0), np.arange(9.0) + 30, 70], x))
     label = rank_by_size(label_components_within(D, 22.5))

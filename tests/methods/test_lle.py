@@ -62,8 +62,8 @@ def test_a_tangent_plane_goes_on_beyond_the_data():
     missed = {}
     for map_ in ("barycentric", "tangent"):
         model = lowd.LTSA(2, n_neighbors=8, map=map_).fit(X)
-        places = model.transform((beyond - flat.mean(0)) @ frame + X.mean(0))
-        missed[map_] = affine_error(model.embedding_, flat, places, beyond)
+        coordinates = model.transform((beyond - flat.mean(0)) @ frame + X.mean(0))
+        missed[map_] = affine_error(model.embedding_, flat, coordinates, beyond)
     assert missed["tangent"] < 1e-5
     assert missed["barycentric"] > 0.1
 
@@ -144,8 +144,8 @@ def dense_oracle(cls, X, k):
         if cls is lowd.HessianLLE:
             full = np.column_stack([G, U[:, 0] ** 2, U[:, 0] * U[:, 1], U[:, 1] ** 2])
             Q = np.linalg.qr(full)[0]
-            rest = 1e-3 * (np.eye(k + 1) - Q @ Q.T)
-            M[np.ix_(patch, patch)] += Q[:, 3:] @ Q[:, 3:].T + rest
+            ridge = 1e-3 * (np.eye(k + 1) - Q @ Q.T)
+            M[np.ix_(patch, patch)] += Q[:, 3:] @ Q[:, 3:].T + ridge
         else:
             Q = np.linalg.qr(G)[0]
             M[np.ix_(patch, patch)] += np.eye(k + 1) - Q @ Q.T
@@ -165,13 +165,13 @@ def test_points_that_are_nobodys_neighbor_do_not_float():
     """In patches without their own point each would be a null vector (Fashion-MNIST: 431)."""
     X = np.random.default_rng(0).normal(size=(400, 12))
     near = np.argsort(cdist(X, X), 1)[:, 1:9]
-    lonely = np.setdiff1d(np.arange(400), near)
-    assert len(lonely) > 5
+    isolated = np.setdiff1d(np.arange(400), near)
+    assert len(isolated) > 5
     with pytest.warns(LocalizedAxisWarning):
         model = lowd.LTSA(2, n_neighbors=8).fit(X)
     assert model.eigenvalues_[0] > 1e-4
     without = OPS.alignment_matrix(X, ragged(near), "ltsa", 2, 1e-3, np.ones(400)).toarray()
-    assert (np.linalg.eigvalsh(without)[: len(lonely)] < 1e-10).all()
+    assert (np.linalg.eigvalsh(without)[: len(isolated)] < 1e-10).all()
 
 
 @pytest.mark.parametrize("method", [lowd.LTSA, lowd.HessianLLE])

@@ -92,13 +92,13 @@ def test_two_far_rolls(cls):
 
 
 @pytest.mark.parametrize("cls", FAMILY)
-def test_copies_are_one_point_of_more_weight(cls):
+def test_duplicates_are_one_point_of_more_weight(cls):
     X, _ = roll(300)
     model = cls(2, n_neighbors=10).fit(np.tile(X, (12, 1)))
     once = cls(2, n_neighbors=10).fit(X)
     np.testing.assert_allclose(model.embedding_, np.tile(once.embedding_, (12, 1)), atol=1e-6)
     assert model.n_distinct_ == 300
-    # Unequal numbers of copies: a generalized problem, whose mean and deviation are of rows.
+    # Unequal multiplicities: a generalized problem, whose mean and deviation are of rows.
     counts = np.random.default_rng(0).integers(1, 9, 300)
     model = cls(2, n_neighbors=10).fit(np.repeat(X, counts, axis=0))
     Y = model.embedding_
@@ -195,7 +195,7 @@ def test_a_radius_in_place_of_a_number():
 
 
 @pytest.mark.parametrize("cls", FAMILY)
-def test_a_ready_graph_is_taken_as_it_is(cls):
+def test_a_given_graph_is_taken_as_it_is(cls):
     X, _ = roll(400)
     graph = lowd.neighbors(X, 11)
     model = cls(2).fit(X, neighbors=graph)
@@ -207,7 +207,7 @@ def test_a_ready_graph_is_taken_as_it_is(cls):
         cls(2, n_neighbors=12).fit(X, neighbors=graph)
 
 
-def test_landmarks_carry_the_rest():
+def test_landmarks_embed_all_rows():
     X, truth = roll(3000)
     model = lowd.LTSA(2, n_neighbors=12, n_landmarks=1200).fit(X)
     assert len(model.landmarks_) == 1200

@@ -35,8 +35,8 @@ def test_the_star_has_a_best_flat_map(backend):
 def test_the_triangle_and_a_fourth_corner(backend):
     model = given("MDS", TRIANGLE, backend=backend)
     assert model.stress_ < 1e-20
-    place = model.transform([[5.0, 4.0, 3.0]])
-    np.testing.assert_allclose(cdist(place, model.embedding_), [[5, 4, 3]], atol=1e-6)
+    found = model.transform([[5.0, 4.0, 3.0]])
+    np.testing.assert_allclose(cdist(found, model.embedding_), [[5, 4, 3]], atol=1e-6)
 
 
 def test_euclidean_distances_are_recovered(backend):
@@ -94,7 +94,7 @@ def test_unit_weights_are_no_weights(backend):
 
 @kinds
 def test_next_to_a_training_row_there_is_no_jump(kind, backend):
-    """The map without its memory puts a training row near its place."""
+    """The map without its memory puts a training row near its coordinates."""
     X = rows_like(60)
     model = getattr(lowd, kind)(eps=1e-9, max_iter=3000, backend=backend).fit(X)
     moved = model.transform(X + 1e-7)
@@ -103,7 +103,7 @@ def test_next_to_a_training_row_there_is_no_jump(kind, backend):
     assert np.median(jump) < (1e-4 if kind == "MDS" else 0.05)
 
 
-def test_a_row_may_have_a_better_place_than_its_own(backend):
+def test_a_row_may_have_better_coordinates_than_its_own(backend):
     """Held-out rows fit the frozen map about as well as the training rows do."""
     X, Q = rows_like(100, seed=1), rows_like(50, seed=2)
     model = lowd.MDS(2, backend=backend).fit(X)
@@ -139,8 +139,8 @@ def test_words(backend):
     words = ["map", "maps", "mapping", "trap", "traps", "trapping", "tree", "trees"]
     model = lowd.NonMetricMDS(2, metric=edits, backend=backend).fit(words)
     same_bits(model.transform(words[::-1]), model.embedding_[::-1])
-    place = model.transform(["trapped"])
-    assert np.linalg.norm(model.embedding_ - place, axis=1).argmin() in (3, 4, 5)
+    found = model.transform(["trapped"])
+    assert np.linalg.norm(model.embedding_ - found, axis=1).argmin() in (3, 4, 5)
 
 
 @pytest.mark.parametrize(

@@ -185,7 +185,7 @@ def test_whitened_scores_have_unit_covariance(backend):
         )
 
 
-def test_places_go_there_and_back(backend, rng):
+def test_coordinates_go_there_and_back(backend, rng):
     for params in ({}, {"whiten": True}, {"scale": True}, {"scale": True, "whiten": True}):
         model = lowd.PCA(3, backend=backend, **params).fit(rows_like(60, 5))
         Z = rng.normal(size=(9, 3))
@@ -293,20 +293,20 @@ def test_partial_fit_checks_its_batches(backend):
 
 
 @pytest.mark.parametrize("how", ["dense", "sparse", "batches"])
-def test_weights_count_copies(backend, how, rng):
-    X, copies = np.round(rows_like(50, 4), 2), rng.integers(0, 4, 50)
-    expected = lowd.PCA(3, backend=backend).fit(np.repeat(X, copies, axis=0))
+def test_weights_are_multiplicities(backend, how, rng):
+    X, counts = np.round(rows_like(50, 4), 2), rng.integers(0, 4, 50)
+    expected = lowd.PCA(3, backend=backend).fit(np.repeat(X, counts, axis=0))
     model = lowd.PCA(3, backend=backend)
     if how == "batches":
-        model.partial_fit(X[:20], sample_weight=copies[:20])
-        model.partial_fit(X[20:], sample_weight=copies[20:])
+        model.partial_fit(X[:20], sample_weight=counts[:20])
+        model.partial_fit(X[20:], sample_weight=counts[20:])
     else:
-        model.fit(csr_array(X) if how == "sparse" else X, sample_weight=copies)
+        model.fit(csr_array(X) if how == "sparse" else X, sample_weight=counts)
     close(model.components_, expected.components_)
     close(model.explained_variance_, expected.explained_variance_)
     close(model.mean_, expected.mean_)
-    assert model.n_samples_ == copies.sum()
-    close(model.fit_transform(X, sample_weight=copies), model.transform(X))
+    assert model.n_samples_ == counts.sum()
+    close(model.fit_transform(X, sample_weight=counts), model.transform(X))
 
 
 def test_weights_that_are_shares_are_refused_with_the_remedy(backend):

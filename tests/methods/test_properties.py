@@ -1,4 +1,4 @@
-"""Properties that hold for any data: small integers bring ties, copies, zeros and low ranks."""
+"""Properties that hold for any data: small integers bring ties, duplicates, zeros and low ranks."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_kernel_pca_of_any_table_is_finite(X, backend, kernel):
     Y = quietly(model.fit_transform, X)
     assert np.isfinite(Y).all()
     assert np.isfinite(model.transform(X + 1)).all()
-    # Equal rows have equal places.
+    # Equal rows have equal coordinates.
     same = (X[:, None] == X).all(2)
     gaps = np.abs(Y[:, None] - Y).max(2)
     assert gaps[same].max() <= 1e-6 * (np.abs(Y).max() + 1e-9)

@@ -50,11 +50,11 @@ def _cells():
         return arrays["X"][:2000], arrays["y"][:2000]
 
 
-def _accuracy(places, labels, new=None, new_labels=None):
-    """Share of points whose 15 nearest training places vote for their class."""
-    tree = cKDTree(places)
+def _accuracy(coordinates, labels, new=None, new_labels=None):
+    """Share of points whose 15 nearest training points vote for their class."""
+    tree = cKDTree(coordinates)
     if new is None:
-        near = tree.query(places, 16)[1][:, 1:]
+        near = tree.query(coordinates, 16)[1][:, 1:]
         wanted = labels
     else:
         near, wanted = tree.query(new, 15)[1], new_labels
@@ -62,7 +62,7 @@ def _accuracy(places, labels, new=None, new_labels=None):
     return (votes.argmax(1) == wanted).mean()
 
 
-# What 15 neighbors in two dimensions told of the class when this was written, less two points.
+# What 15 neighbors in two dimensions said of the class when this was written, less two points.
 MNIST = {
     "Isomap": (lowd.Isomap(2, n_neighbors=15), 0.49),
     "LocallyLinearEmbedding": (lowd.LocallyLinearEmbedding(2, n_neighbors=15), 0.43),
@@ -94,9 +94,9 @@ def test_digits_lie_with_their_kind(name):
     model, least = MNIST[name]
     X, y = _mnist(4000)
     old, new = slice(0, 3500), slice(3500, 4000)
-    places = model.fit_transform(X[old])
-    assert _accuracy(places, y[old]) >= least
-    assert _accuracy(places, y[old], model.transform(X[new]), y[new]) >= least - 0.06
+    coordinates = model.fit_transform(X[old])
+    assert _accuracy(coordinates, y[old]) >= least
+    assert _accuracy(coordinates, y[old], model.transform(X[new]), y[new]) >= least - 0.06
 
 
 def test_frey_faces():

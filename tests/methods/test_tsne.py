@@ -29,7 +29,7 @@ from oracles import conditional_probabilities, divergence
 
 
 @pytest.mark.parametrize("kernel", ["student", "gauss", "rows"])
-def test_divergence_is_that_of_the_returned_places(backend, kernel):
+def test_divergence_is_that_of_the_embedding(backend, kernel):
     X = rows_like(80, seed=3)
     make = lowd.TSNE if kernel == "student" else lowd.SNE
     given = {} if kernel == "student" else {"symmetric": kernel == "gauss"}
@@ -83,15 +83,15 @@ def test_digits_and_the_digits_that_were_held_out(backend):
     assert model.force_error_ < 0.03
 
 
-def test_neighbors_in_several_places_draw_a_new_row_to_the_most_of_them(backend):
+def test_neighbors_in_several_clusters_draw_a_new_row_to_the_most_of_them(backend):
     """Their median is near none of them, and downhill from there are fewer."""
     Y = np.stack(np.meshgrid(np.arange(36.0), np.arange(36.0)), 2).reshape(-1, 2)
     middles = np.array([[3.2, 13.1], [13.1, 33.2], [33.2, 3.1]])
     listed = np.argsort(cdist(middles, Y), axis=1)[:, :20].astype(np.int32).ravel()
     p = np.repeat([0.32, 0.36, 0.32], 20) / 20
     near = Ragged(np.array([0, 60]), listed)
-    place = resolve(backend, 1).optimize_new_points(near, p, Y, "student", None)[0]
-    assert np.linalg.norm(place - middles[1]) < 2
+    found = resolve(backend, 1).optimize_new_points(near, p, Y, "student", None)[0]
+    assert np.linalg.norm(found - middles[1]) < 2
 
 
 def test_the_map_without_its_memory_is_near():
@@ -124,7 +124,7 @@ def test_a_far_point_is_somewhere_on_the_map(backend):
 
 
 def test_starts_of_any_size_end_alike():
-    """A start of 1e-8 is not taken for copies of one point."""
+    """A start of 1e-8 is not taken for duplicates of one point."""
     X = load_digits().data[:400]
     spans = []
     for scale in (1e-4, 1e-8):
@@ -141,7 +141,7 @@ def test_no_point_shoots_off(seed):
     assert radius.max() < 10 * np.median(radius)
 
 
-def test_never_at_rest_while_exaggerated():
+def test_no_early_stop_while_exaggerated():
     model = lowd.SNE(perplexity=10, max_iter=2000).fit(rows_like(60, seed=1))
     assert model.converged_
     assert 250 < model.n_iter_ < 2000
@@ -159,7 +159,7 @@ def test_rates_are_those_of_the_first_programs():
     np.testing.assert_allclose(model.embedding_, expected - expected.mean(0), atol=1e-12)
 
 
-def test_a_callback_sees_the_places_and_may_cancel():
+def test_a_callback_sees_the_embedding_and_may_cancel():
     X, seen = rows_like(60), []
     model = lowd.TSNE(perplexity=5, max_iter=50)
     model.fit(X, callback=lambda step, Y: seen.append((step, Y)))
@@ -202,7 +202,7 @@ def test_starts_are_named():
     assert model.init_used_ == "random"
 
 
-def test_ready_graphs_and_affinities():
+def test_given_graphs_and_affinities():
     X = rows_like(600, seed=5)
     expected = lowd.TSNE(perplexity=10, max_iter=40).fit(X)
     graph = lowd.neighbors(X, 30)
@@ -219,7 +219,7 @@ def test_ready_graphs_and_affinities():
         lowd.TSNE(perplexity=31).fit(X, neighbors=graph)
 
 
-def test_a_graph_of_new_rows_places_them():
+def test_a_graph_of_new_points_embeds_them():
     """Fitted to a sparse graph alone, and asked with one: as with the rows, each for itself."""
     X, Q = rows_like(600, seed=5), rows_like(9, seed=6)
     graph = KNeighborsTransformer(n_neighbors=30).fit(X)
@@ -236,10 +236,10 @@ def test_a_graph_of_new_rows_places_them():
     for i in range(9):
         np.testing.assert_array_equal(alone.transform(new[[i]])[0], whole[i])
     twice = KNeighborsTransformer(n_neighbors=30).fit(np.vstack([X, X[:5]]))
-    copies = lowd.TSNE(perplexity=10, max_iter=5, metric="precomputed", init="random")
-    copies.fit(twice.transform(np.vstack([X, X[:5]])))
+    merged = lowd.TSNE(perplexity=10, max_iter=5, metric="precomputed", init="random")
+    merged.fit(twice.transform(np.vstack([X, X[:5]])))
     with pytest.raises(UnsupportedError, match="600 distinct ones"):
-        copies.transform(twice.transform(Q))
+        merged.transform(twice.transform(Q))
 
 
 @pytest.mark.parametrize("model", [lowd.TSNE(4), lowd.SNE(2)], ids=["TSNE-4", "SNE"])
@@ -265,7 +265,7 @@ def test_neighbors_of_new_rows_may_be_given():
     np.testing.assert_allclose(given, model.transform(Q), atol=1e-6)
 
 
-def test_copies_share_a_place_and_crowd_nobody_out():
+def test_duplicates_share_coordinates_and_crowd_nobody_out():
     X = rows_like(60, seed=1)
     copied = np.vstack([X, np.tile(X[:1], (300, 1))])
     model = lowd.TSNE(perplexity=10, max_iter=60).fit(copied)
@@ -281,7 +281,7 @@ HARD = """
     rng = np.random.default_rng(0)
     data = {f"n={n}": rng.normal(size=(n, 3)) for n in range(1, 6)}
     data |= {f"constant {n}": np.ones((n, 5)) for n in (1, 100, 3000)}
-    data["copies"] = np.repeat(rng.normal(size=(7, 3)), 500, axis=0)
+    data["duplicates"] = np.repeat(rng.normal(size=(7, 3)), 500, axis=0)
     data["line"] = np.c_[np.arange(2000.0), np.zeros(2000)]
     data["outlier"] = np.vstack([rng.normal(size=(2000, 3)), [[1e12, 0, 0]]])
     data["two points"] = np.repeat([[0.0, 0], [1, 1]], 10, axis=0)

@@ -39,8 +39,8 @@ def test_many_points_are_counted_not_drawn():
     (image,) = ax.images
     assert np.nansum(image.get_array()) == len(Y)
     pixels = drawn(ax)
-    lonely, usual, dense = (at(ax, pixels, p).sum() for p in ((9, 9), (0.5, 0.5), (0, 0)))
-    assert dense < usual < lonely < 2.9  # darker with more points, and one point is seen
+    isolated, usual, dense = (at(ax, pixels, p).sum() for p in ((9, 9), (0.5, 0.5), (0, 0)))
+    assert dense < usual < isolated < 2.9  # darker with more points, and one point is seen
     assert at(ax, pixels, (5, 8)).min() == 1
 
 
@@ -48,15 +48,15 @@ def test_cells_are_square_and_hold_every_point():
     Y = crowd() * [3, 1]
     grid = count_cells(Y)
     assert grid.counts.sum() == len(Y)
-    left, right, bottom, top = grid.extent
+    left, right, low, top = grid.extent
     high, wide = grid.counts.shape
-    assert (right - left) / wide == pytest.approx((top - bottom) / high)
+    assert (right - left) / wide == pytest.approx((top - low) / high)
     assert wide == int(0.8 * len(Y) ** 0.5) + 1
     assert max(count_cells(np.repeat(Y, 5, 0)).counts.shape) == MAX_CELLS_PER_SIDE + 1
     side = (right - left) / wide
-    row, column = int((Y[7, 1] - bottom) // side), int((Y[7, 0] - left) // side)
+    row, column = int((Y[7, 1] - low) // side), int((Y[7, 0] - left) // side)
     inside = (np.abs(Y[:, 0] - left - (column + 0.5) * side) <= side / 2) & (
-        np.abs(Y[:, 1] - bottom - (row + 0.5) * side) <= side / 2
+        np.abs(Y[:, 1] - low - (row + 0.5) * side) <= side / 2
     )
     assert grid.counts[row, column] == inside.sum()
 

@@ -26,9 +26,9 @@ def test_doubtful_points_are_dark_and_on_top():
     trust = np.array([1, 1, 0.1, 1, 1, 1, 0.9, 0.8, 0.7, 0.6, 0.5])
     ax = plot.quality(Y, trust)
     pixels = drawn(ax)
-    brightness = [at(ax, pixels, place).sum() for place in Y[5:]]
+    brightness = [at(ax, pixels, point).sum() for point in Y[5:]]
     assert brightness == sorted(brightness, reverse=True)
-    assert at(ax, pixels, (0, 0)).sum() < brightness[-1]  # the one bad of five copies is seen
+    assert at(ax, pixels, (0, 0)).sum() < brightness[-1]  # the one bad of five duplicates is seen
 
 
 def test_quality_knows_directions_and_sampled_rows():
@@ -72,8 +72,8 @@ def test_true_neighbors_are_those_of_the_data():
             counted(len(shown - true), "false", ""),
         ]
     marked = [np.asarray(one.get_offsets()) for one in ax.collections[2:5]]
-    for places, rows in zip(marked, (true & shown, true - shown, shown - true), strict=True):
-        assert np.sort(places, 0) == pytest.approx(np.sort(Y[sorted(rows)], 0))
+    for coordinates, rows in zip(marked, (true & shown, true - shown, shown - true), strict=True):
+        assert np.sort(coordinates, 0) == pytest.approx(np.sort(Y[sorted(rows)], 0))
     (spokes,) = [one for one in ax.collections if hasattr(one, "get_segments")]
     ends = np.array([segment[1] for segment in spokes.get_segments()])
     assert np.sort(ends, 0) == pytest.approx(np.sort(Y[sorted(true)], 0))
@@ -100,9 +100,9 @@ def test_curves_of_an_evaluation():
     X = rng.normal(size=(80, 4))
     own, other = lowd.evaluate(X, X), lowd.evaluate(X, rng.normal(size=(80, 2)))
     ax = plot.rnx({"itself": own, "random": other})
-    same, chance, _ = ax.lines
+    same, random, _ = ax.lines
     assert same.get_ydata() == pytest.approx(1)
-    assert np.abs(chance.get_ydata()).mean() < 0.2
+    assert np.abs(random.get_ydata()).mean() < 0.2
     assert ax.get_xscale() == "log"
     assert ax.get_legend().get_texts()[0].get_text() == "itself  1.00"
     assert "1.000" in plot.rnx(own).texts[0].get_text()

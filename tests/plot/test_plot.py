@@ -31,7 +31,7 @@ def test_points_are_where_the_map_says():
     Y = ring(12) * [3, 1]
     ax = plot.scatter(Y)
     pixels = drawn(ax)
-    assert all(at(ax, pixels, place).max() < 0.6 for place in Y)
+    assert all(at(ax, pixels, point).max() < 0.6 for point in Y)
     assert at(ax, pixels, (0, 0)).min() == 1  # nothing in the middle
 
 
@@ -50,13 +50,13 @@ def test_classes_have_the_colors_of_the_legend():
     pixels = drawn(ax)
     for code, name in enumerate("abcd"):
         expected = 0.8 * np.array(colors.to_rgb(canvas.COLORS[code])) + 0.2  # alpha on white
-        for place in Y[labels == name]:
-            assert at(ax, pixels, place) == pytest.approx(expected, abs=0.02)
+        for point in Y[labels == name]:
+            assert at(ax, pixels, point) == pytest.approx(expected, abs=0.02)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == list("abcd")
 
 
 def test_no_class_covers_all_others():
-    """The same 400 places for two classes: both colors are on top somewhere."""
+    """The same 400 points for two classes: both colors are on top somewhere."""
     Y = np.vstack([np.random.default_rng(0).normal(size=(400, 2))] * 2)
     ax = plot.scatter(Y, np.repeat(["first", "second"], 400))
     (points,) = ax.collections
@@ -76,7 +76,7 @@ def test_the_legend_hides_nothing_and_is_not_cut_off(count):
     assert box.y0 >= figure.y0 - 1
 
 
-def test_forty_classes_are_told_apart_and_the_rest_is_pale():
+def test_forty_classes_differ_and_the_others_are_pale():
     names = [f"{i:02}" for i in range(60)]
     classes = choose_coloring(np.repeat(names, 2).tolist() + names[:39], 159)
     looks = {(classes.color(code), classes.marker(code)) for code in range(40)}
@@ -159,9 +159,9 @@ def test_one_dimension_has_a_lane_for_each_class():
     ax = plot.scatter(x, np.repeat(["low", "high"], 15))
     assert [text.get_text() for text in ax.get_yticklabels()] == ["low", "high"]
     (points,) = ax.collections
-    places = np.asarray(points.get_offsets())
-    assert sorted(places[:, 0]) == pytest.approx(x)
-    lanes = np.round(places[np.argsort(places[:, 0]), 1])
+    coordinates = np.asarray(points.get_offsets())
+    assert sorted(coordinates[:, 0]) == pytest.approx(x)
+    lanes = np.round(coordinates[np.argsort(coordinates[:, 0]), 1])
     assert set(lanes[:15]) == {0}
     assert set(lanes[15:]) == {1}
     assert len(plot.scatter(np.arange(MAX_DRAWN_POINTS + 1.0)).collections) > 0
@@ -171,8 +171,8 @@ def test_three_dimensions_are_three_pairs():
     Y = np.random.default_rng(0).normal(size=(20, 3))
     axes = plot.scatter(Y, np.arange(20) % 3)
     shown = [np.asarray(ax.collections[0].get_offsets()) for ax in axes]
-    for pair, places in zip(combinations(range(3), 2), shown, strict=True):
-        assert np.sort(places, 0) == pytest.approx(np.sort(Y[:, pair], 0))
+    for pair, coordinates in zip(combinations(range(3), 2), shown, strict=True):
+        assert np.sort(coordinates, 0) == pytest.approx(np.sort(Y[:, pair], 0))
     assert axes[0].get_legend() is None
     assert axes[2].get_legend() is not None
     one = plot.scatter(Y, dims=(2, 0))
@@ -188,8 +188,8 @@ def test_tables_models_and_given_axes():
     assert plot.scatter(table, ax=ax) is ax
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("width", "height")
     model = lowd.ClassicalMDS(2).fit(X)
-    places = seen_by(plot.scatter(model))
-    assert np.sort(places, 0) == pytest.approx(np.sort(model.embedding_, 0))
+    coordinates = seen_by(plot.scatter(model))
+    assert np.sort(coordinates, 0) == pytest.approx(np.sort(model.embedding_, 0))
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_every_row_has_its_perplexity(backend, target):
     np.testing.assert_allclose(np.exp(-(p * logs).sum(1)), target, rtol=1e-8)
 
 
-def test_perplexities_that_ties_put_out_of_reach(backend):
+def test_perplexities_that_ties_make_unattainable(backend):
     """Three nearest at one distance: no fewer than three count, and nothing is not a number."""
     p, beta = resolve(backend, 1).conditional_probabilities(
         np.array([0, 5]), np.array([1.0, 1, 1, 2, 9]), 2.0

@@ -139,7 +139,7 @@ def test_wheel_drag_and_keys_move_the_map(chromium, page):
     there = spot(chromium, Y, 4)
     chromium.mouse("mouseWheel", *there, deltaX=0, deltaY=-600)
     assert drawn(chromium) < 9
-    assert pixel(chromium, *there) != "255,255,255"  # the place under the mouse stays
+    assert pixel(chromium, *there) != "255,255,255"  # the point under the mouse stays
     chromium("document.getElementById('whole').click()")
     assert drawn(chromium) == 9
     chromium.drag((there[0] + 20, there[1] + 20), (there[0] + 80, there[1] + 60))

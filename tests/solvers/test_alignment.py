@@ -43,7 +43,7 @@ def test_worked_spectrum():
     np.testing.assert_allclose(np.linalg.eigvalsh(B.T @ B), expected, atol=1e-6)
 
 
-def test_weights_do_not_see_rotation_scale_and_place():
+def test_weights_do_not_see_rotation_scale_and_translation():
     X, _ = roll(200)
     turn = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
     one = lowd.LocallyLinearEmbedding(2, n_neighbors=8).fit(X)

@@ -38,7 +38,7 @@ def test_pca_is_classical_mds_is_linear_kernel_pca(shape, backend, dtype):
         close(model.transform(toward), new * turn, dtype)
 
 
-def test_eigenvalues_in_four_ways(backend):
+def test_eigenvalues_by_four_methods(backend):
     """Of MDS; squared singular values; (n - 1) variances; eigenvalues of H X X' H."""
     X = rows_like(40, 5)
     values = (

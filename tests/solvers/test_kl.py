@@ -15,7 +15,7 @@ from lowd.backends.reference.new_points import interpolate
 from oracles import conditional_probabilities, divergence
 
 LINE = np.array([[0.0], [1.0], [3.0], [7.0]])
-PLACES = np.array([[0.0, 0], [1, 0], [0, 1], [1, 2]])
+EMBEDDING = np.array([[0.0, 0], [1, 0], [0, 1], [1, 2]])
 
 
 @pytest.mark.parametrize(
@@ -29,27 +29,27 @@ PLACES = np.array([[0.0, 0], [1, 0], [0, 1], [1, 2]])
 def test_worked_example_of_gradients(backend, kernel, value, first):
     rows, _ = conditional_probabilities(2, LINE)
     P = (rows + rows.T) / 8
-    A, R = resolve(backend, 1).kl_plan(csr_array(P), kernel).forces(PLACES)
+    A, R = resolve(backend, 1).kl_plan(csr_array(P), kernel).forces(EMBEDDING)
     scale = 4 if kernel == "rows" else 1  # the sum over four rows, not their mean
     np.testing.assert_allclose(4 * scale * (A - R)[0], first, atol=1e-6)
     assert np.abs((A - R).sum(0)).max() < 1e-15
-    found = scale * divergence(rows / 4 if kernel == "rows" else P, PLACES, kernel)
+    found = scale * divergence(rows / 4 if kernel == "rows" else P, EMBEDDING, kernel)
     assert found == pytest.approx(value, abs=1e-6)
 
 
 @pytest.mark.parametrize(
-    ("kernel", "place"), [("student", (0.7366, 0.5038)), ("gauss", (0.7293, 0.6109))]
+    ("kernel", "coordinates"), [("student", (0.7366, 0.5038)), ("gauss", (0.7293, 0.6109))]
 )
-def test_worked_example_of_a_new_point(backend, kernel, place):
+def test_worked_example_of_a_new_point(backend, kernel, coordinates):
     ops = resolve(backend, 1)
     starts = np.array([0, 4])
     p, beta = ops.conditional_probabilities(starts, np.array([4.0, 1, 1, 25]), 2.5)
     assert beta[0] == pytest.approx(0.583532, abs=1e-6)
     np.testing.assert_allclose(p, [0.079897, 0.460051, 0.460051, 0], atol=1e-6)
     near = Ragged(starts, np.arange(4, dtype=np.int32))
-    start = np.array([p @ PLACES])
-    found = ops.optimize_new_points(near, p, PLACES, kernel, None, start)
-    np.testing.assert_allclose(found[0], place, atol=1e-4)
+    start = np.array([p @ EMBEDDING])
+    found = ops.optimize_new_points(near, p, EMBEDDING, kernel, None, start)
+    np.testing.assert_allclose(found[0], coordinates, atol=1e-4)
 
 
 @pytest.mark.parametrize("kernel", ["student", "gauss", "rows"])
@@ -82,7 +82,7 @@ def test_divergence_and_gradient_are_those_of_scikit_learn():
 
 @pytest.mark.parametrize("spread", [1e-8, 1e-4, 1.0, 30.0])
 @pytest.mark.parametrize("k", [1, 2, 3])
-def test_the_mesh_is_right(spread, k):
+def test_the_interpolation_grid_is_right(spread, k):
     """Repulsion, normalizer and potential against all pairs."""
     native, plain = (resolve(name, 2) for name in ("auto", "reference"))
     rng = np.random.default_rng(1)

@@ -16,7 +16,7 @@ kinds = pytest.mark.parametrize("kind", ["MDS", "NonMetricMDS"])
 
 @kinds
 def test_missing_distances_do_not_pull(kind, backend):
-    """A third of the distances of points in a plane are enough to place them."""
+    """A third of the distances of points in a plane are enough to embed them."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))
     D = cdist(X, X)
@@ -62,7 +62,7 @@ def test_a_hole_on_one_side_only_is_an_error(backend):
         lowd.ClassicalMDS(metric="precomputed", backend=backend).fit(D)
 
 
-def test_pieces_that_nothing_ties(backend):
+def test_components_without_a_known_distance_between_them(backend):
     D = cdist(*2 * (rows_like(10),))
     D[:4, 4:] = D[4:, :4] = np.nan
     with pytest.raises(DataError, match=r"2 connected components.*row 0 and row 4"):

@@ -85,11 +85,11 @@ def test_merging_after_very_many_rows(rows):
     np.testing.assert_allclose(few.mean, 400 / (rows + 4))
 
 
-def test_weights_count_copies(backend, rng):
-    X, copies = rows_like(30, 4), rng.integers(0, 4, 30)
+def test_weights_are_multiplicities(backend, rng):
+    X, counts = rows_like(30, 4), rng.integers(0, 4, 30)
     ops = resolve(backend, 1)
-    repeated = moments_of(np.repeat(X, copies, axis=0), ops)
-    weighted = moments_of(X, ops, copies.astype(float))
+    repeated = moments_of(np.repeat(X, counts, axis=0), ops)
+    weighted = moments_of(X, ops, counts.astype(float))
     assert weighted.weight == repeated.weight
     np.testing.assert_allclose(weighted.scatter, repeated.scatter, rtol=1e-12, atol=1e-12)
 

@@ -74,7 +74,7 @@ def bridge(n):
 
 
 def beads(n):
-    """Six clusters of five dimensions in a row, each tied to the next by two links."""
+    """Six clusters of five dimensions in a row, each linked to the next by two edges."""
     rng, m = np.random.default_rng(2), n // 6
     X = rng.normal(size=(6 * m, 5)) + 60 * np.repeat(np.arange(6), m)[:, None]
     links = [(m * i + j, m * (i + 1) + 10 + j) for i in range(5) for j in range(2)]
@@ -145,7 +145,7 @@ def test_the_width_of_a_graph():
     assert graph_width(csr_array(two)) == 1
 
 
-def test_a_polynomial_that_cannot_reach_gives_up_and_the_multilevel_method_takes_over():
+def test_a_polynomial_that_does_not_converge_gives_up_and_the_multilevel_method_takes_over():
     A = path(6000)
     found = smallest_eigenpairs(A, constant(6000), 2, context())
     assert found.solver == "multilevel"
@@ -287,7 +287,7 @@ def test_an_axis_cut_from_its_twin_is_noticed(monkeypatch):
 
 @pytest.mark.parametrize("route", ["shift-invert", "chebyshev"])
 def test_several_known_null_vectors(monkeypatch, route):
-    """Two pieces have two constants; neither may come back as an axis."""
+    """Two components have two constants; neither may come back as an axis."""
     one, two = laplacian(roll(400, 1)), laplacian(roll(300, 2))
     A = csr_array(scipy.linalg.block_diag(one.toarray(), two.toarray()))
     null = np.zeros((700, 2))
@@ -328,27 +328,27 @@ def test_the_seed_and_the_threads_do_not_matter(monkeypatch, route):
         np.testing.assert_array_equal(*same)
 
 
-def test_weights_count_as_copies():
-    """A point of mass m is m points: the generalized problem, and mean 0, deviation 1."""
-    A, mass = laplacian(roll(300)), np.random.default_rng(0).integers(1, 5, 300).astype(float)
-    found = smallest_generalized_eigenpairs(A, mass, 3, context())
-    values, V = scipy.linalg.eigh(A.toarray(), np.diag(mass))
+def test_weights_are_multiplicities():
+    """A point of weight m is m points: the generalized problem, and mean 0, deviation 1."""
+    A, weights = laplacian(roll(300)), np.random.default_rng(0).integers(1, 5, 300).astype(float)
+    found = smallest_generalized_eigenpairs(A, weights, 3, context())
+    values, V = scipy.linalg.eigh(A.toarray(), np.diag(weights))
     np.testing.assert_allclose(found.values, values[1:4], rtol=1e-9)
     Y = found.vectors
-    np.testing.assert_allclose(mass @ Y, 0, atol=1e-9)
-    np.testing.assert_allclose(mass @ Y**2 / mass.sum(), 1)
-    expected = V[:, 1:4] * np.sqrt(mass.sum())
+    np.testing.assert_allclose(weights @ Y, 0, atol=1e-9)
+    np.testing.assert_allclose(weights @ Y**2 / weights.sum(), 1)
+    expected = V[:, 1:4] * np.sqrt(weights.sum())
     np.testing.assert_allclose(Y, expected * np.sign((Y * expected).sum(0)), atol=1e-8)
     root = lle_root(roll(300))
-    by_root = smallest_generalized_eigenpairs(None, mass, 2, context(), root=root)
-    M = csr_array(root.T @ diags_array(mass) @ root)
+    by_root = smallest_generalized_eigenpairs(None, weights, 2, context(), root=root)
+    M = csr_array(root.T @ diags_array(weights) @ root)
     np.testing.assert_allclose(
-        by_root.values, scipy.linalg.eigvalsh(M.toarray(), np.diag(mass))[1:3], rtol=1e-4
+        by_root.values, scipy.linalg.eigvalsh(M.toarray(), np.diag(weights))[1:3], rtol=1e-4
     )
 
 
 def test_an_axis_of_few_rows_is_named():
-    """Three points tied to a roll by one weak edge own an axis; without them nobody does."""
+    """Three points linked to a roll by one weak edge own an axis; without them nobody does."""
     X = roll(400)
     A = laplacian(X, 8)
     with warnings.catch_warnings():

@@ -272,21 +272,21 @@ def test_truncated_files(stored, tmp_path):
 def test_every_flipped_byte_of_a_small_file(saved):
     model, data, path = saved
     Q = rows_like(3, 3)
-    for place in range(0, len(data), max(1, len(data) // 700)):
+    for position in range(0, len(data), max(1, len(data) // 700)):
         damaged = bytearray(data)
-        damaged[place] ^= 1 << (place % 8)
+        damaged[position] ^= 1 << (position % 8)
         path.write_bytes(damaged)
-        assert _refused_or_the_same(path, model, Q), place
+        assert _refused_or_the_same(path, model, Q), position
 
 
 def test_flipped_bytes(stored, tmp_path):
     model, Q, path = stored
     data = path.read_bytes()
-    for place in np.random.default_rng(0).integers(0, len(data), 60):
+    for position in np.random.default_rng(0).integers(0, len(data), 60):
         damaged = bytearray(data)
-        damaged[place] ^= 0x55
+        damaged[position] ^= 0x55
         (tmp_path / "flipped").write_bytes(damaged)
-        assert _refused_or_the_same(tmp_path / "flipped", model, Q), place
+        assert _refused_or_the_same(tmp_path / "flipped", model, Q), position
 
 
 @relaxed
@@ -301,12 +301,12 @@ def test_any_bytes(tmp_path, content):
 @relaxed
 @given(st.data())
 def test_spliced_bytes(saved, data):
-    """Pieces of a file repeated, dropped or replaced."""
+    """Parts of a file repeated, dropped or replaced."""
     model, content, path = saved
     start = data.draw(st.integers(0, len(content)))
     end = data.draw(st.integers(start, min(len(content), start + 200)))
-    piece = data.draw(st.one_of(st.binary(max_size=60), st.just(content[start:end] * 2)))
-    path.write_bytes(content[:start] + piece + content[end:])
+    part = data.draw(st.one_of(st.binary(max_size=60), st.just(content[start:end] * 2)))
+    path.write_bytes(content[:start] + part + content[end:])
     assert _refused_or_the_same(path, model, rows_like(3, 3))
 
 
@@ -331,14 +331,14 @@ JSON = st.recursive(
 )
 
 
-def _places(tree, path=()):
+def _paths(tree, path=()):
     yield path
     if isinstance(tree, dict):
         for key, part in tree.items():
-            yield from _places(part, (*path, key))
+            yield from _paths(part, (*path, key))
     elif isinstance(tree, list):
         for index, part in enumerate(tree):
-            yield from _places(part, (*path, index))
+            yield from _paths(part, (*path, index))
 
 
 @settings(parent=relaxed, max_examples=200)
@@ -348,19 +348,19 @@ def test_any_tree(saved, data):
     _, content, path = saved
 
     def change(tree):
-        place = data.draw(st.sampled_from(sorted(_places(tree), key=str)))
+        key_path = data.draw(st.sampled_from(sorted(_paths(tree), key=str)))
         branch = tree
-        for key in place[:-1]:
+        for key in key_path[:-1]:
             branch = branch[key]
         new = data.draw(JSON)
-        if not place:
+        if not key_path:
             return new
         if data.draw(st.booleans()):
-            branch[place[-1]] = new
+            branch[key_path[-1]] = new
         elif isinstance(branch, dict):
             branch[data.draw(st.sampled_from(["extra", "extra_", "__dict__", "fit", "map_"]))] = new
         else:
-            del branch[place[-1]]
+            del branch[key_path[-1]]
         return None
 
     path.write_bytes(_rewritten(content, change))

@@ -37,10 +37,12 @@ def test_stored_model(path):
     model = lowd.load(path)
     with np.load(path.with_name(f"{version}.npz"), allow_pickle=False) as kept:
         new, expected = _new_rows(kept[f"{name}-new"]), kept[f"{name}-places"]
-    places = model.transform(new)
-    assert places.dtype == expected.dtype
-    close(places, expected, places.dtype)  # the machine that wrote them may round otherwise
-    assert model.get_feature_names_out().shape == (places.shape[1],)
+    coordinates = model.transform(new)
+    assert coordinates.dtype == expected.dtype
+    close(
+        coordinates, expected, coordinates.dtype
+    )  # the machine that wrote them may round otherwise
+    assert model.get_feature_names_out().shape == (coordinates.shape[1],)
 
 
 def test_there_is_a_file_of_every_method():

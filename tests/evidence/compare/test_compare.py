@@ -139,12 +139,12 @@ def test_cancel_keeps_what_is_finished(rolled):
 
 def test_cancel_inside_a_fit_is_no_failure_of_the_method(rolled):
     def stop(stage, done, _):
-        if stage not in ("compare", "evaluate") and heard[-1:] == [1]:
+        if stage not in ("compare", "evaluate") and reports[-1:] == [1]:
             raise Enough
         if stage == "compare":
-            heard.append(done)
+            reports.append(done)
 
-    heard = []
+    reports = []
     with progress.listening(stop):
         found = quick(rolled[0], ["PCA", lowd.MDS(2), "ClassicalMDS"])
     assert [run.name for run in found.runs] == ["PCA"]
@@ -160,10 +160,10 @@ def test_ctrl_c_keeps_too_and_a_cancel_at_once_raises(rolled):
 
 
 def test_progress_counts_the_runs(rolled):
-    heard = []
-    with progress.listening(lambda *told: heard.append(told)):
+    reports = []
+    with progress.listening(lambda *report: reports.append(report)):
         quick(rolled[0], ["PCA", "ClassicalMDS"])
-    assert [told for told in heard if told[0] == "compare"] == [
+    assert [report for report in reports if report[0] == "compare"] == [
         ("compare", 0, 2),
         ("compare", 1, 2),
         ("compare", 2, 2),
@@ -206,7 +206,7 @@ def test_neighbors_are_searched_once_and_change_nothing(rolled, monkeypatch):
         np.testing.assert_allclose(run.model.transform(X[:3] + 0.1), alone.transform(X[:3] + 0.1))
 
 
-def test_ties_and_copies_are_not_shared():
+def test_ties_and_duplicates_are_not_shared():
     """Methods then look farther than their k, which a list of k cannot tell."""
     grid = lattice(12, 10) * [1.0, 1.3]
     copied = np.vstack([roll(100)[0], [[30.0, 10.0, 30.0]] * 2])  # in no list but each other's
@@ -313,7 +313,7 @@ def test_distances_are_not_taken_for_rows(rolled):
     assert "takes distances" in rows.runs[1].error
 
 
-# -- how it is told --------------------------------------------------------------------------------
+# -- how it is reported ---------------------------------------------------------------------------
 
 
 def test_tables_and_files(rolled):
@@ -336,8 +336,8 @@ def test_tables_and_files(rolled):
 
 def test_warnings_stay_with_their_run(recwarn):
     rng = np.random.default_rng(0)
-    pieces = rng.normal(size=(60, 3)) + 100 * np.repeat([0, 1], 30)[:, None]
-    found = quick(pieces, ["PCA", "Isomap"])
+    clusters = rng.normal(size=(60, 3)) + 100 * np.repeat([0, 1], 30)[:, None]
+    found = quick(clusters, ["PCA", "Isomap"])
     assert any("components" in text for text in found["Isomap"].warnings)
     assert not found["PCA"].warnings
     assert not recwarn.list
