@@ -72,7 +72,7 @@ def test_small_angles_keep_their_digits(backend):
 
 def gower(rows, **params):
     frame = pd.DataFrame(rows, columns=[f"c{j}" for j in range(len(rows[0]))])
-    return relation(Table.of(frame), "gower", **params)
+    return relation(Table.read(frame), "gower", **params)
 
 
 def test_gower_by_hand():
@@ -93,7 +93,7 @@ def test_gower_of_new_rows():
     ops = resolve("reference", 1)
     relation_ = gower(COLORS[:3])
     frame = pd.DataFrame([(20.0, "blue"), (7.1, "pink"), (9.4, "black")], columns=["c0", "c1"])
-    new = Table.of(frame, like=relation_.table)
+    new = Table.read(frame, like=relation_.table)
     D = relation_.toward(new, ops)
     np.testing.assert_allclose(D[0], [0.5, 1, 1], atol=1e-9)
     np.testing.assert_allclose(D[1], [0.5, 0.760870, 1], atol=5e-7)
@@ -124,11 +124,11 @@ def test_ordered_categories_are_ranks():
     ops = resolve("reference", 1)
     other = polars.DataFrame({"size": names}, schema={"size": polars.Enum(levels)})
     for table in (frame, other):
-        D = relation(Table.of(table), "gower").among(ops)
+        D = relation(Table.read(table), "gower").among(ops)
         np.testing.assert_allclose(D, [[0, 1, 0.5], [1, 0, 0.5], [0.5, 0.5, 0]])
-    kept = Table.of(frame)
+    kept = Table.read(frame)
     with pytest.raises(DataError, match="'size', row 0"):
-        Table.of(pd.DataFrame({"size": ["huge"]}), like=kept)
+        Table.read(pd.DataFrame({"size": ["huge"]}), like=kept)
 
 
 def test_a_mixed_table_is_refused_then_mapped(backend):

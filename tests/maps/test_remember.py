@@ -7,7 +7,7 @@ import pytest
 
 import lowd
 from lowd.backends import resolve
-from lowd.input.row_hash import row_keys
+from lowd.input.row_hash import hash_rows
 from lowd.maps.remember import Remember
 from manifolds import roll
 
@@ -32,9 +32,9 @@ def test_rows_are_found_by_their_bits():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, (500, 6)).astype(float)  # many duplicates, few bits
     X = np.unique(X, axis=0)
-    assert len(np.unique(row_keys(X))) == len(X)
-    np.testing.assert_array_equal(row_keys(X), row_keys(X.astype(np.float32)))
-    np.testing.assert_array_equal(row_keys(X), row_keys(np.where(X == 0, -0.0, X)))
+    assert len(np.unique(hash_rows(X))) == len(X)
+    np.testing.assert_array_equal(hash_rows(X), hash_rows(X.astype(np.float32)))
+    np.testing.assert_array_equal(hash_rows(X), hash_rows(np.where(X == 0, -0.0, X)))
     Y = np.arange(len(X), dtype=float)[:, None]
 
     def nowhere(Q, ops):  # noqa: ARG001

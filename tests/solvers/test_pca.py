@@ -12,7 +12,7 @@ import lowd
 from cases import close, rows_like
 from lowd.backends import resolve
 from lowd.core.fit import Context
-from lowd.input import ranges as sizes
+from lowd.input import ranges
 from lowd.solvers import pca as principal
 from lowd.solvers.canonical import canonical_basis
 from lowd.solvers.pca import CenteredRows, choose_route, solve
@@ -178,7 +178,7 @@ def test_large_gram_matrices_come_from_rows_as_they_are(backend, monkeypatch):
     exact = lowd.PCA(3, backend="reference").fit(X.astype(np.float64), sample_weight=weights)
     monkeypatch.setattr(principal, "MAX_FLOAT64_GRAM_FLOPS", 0)
     monkeypatch.setattr(principal, "choose_route", lambda *_, **__: "gram")
-    monkeypatch.setattr(sizes, "FEW", 0)
+    monkeypatch.setattr(ranges, "MAX_WIDENED_ROWS", 0)
     for given in ({}, {"scale": True}):
         model = lowd.PCA(3, backend=backend, **given).fit(X, sample_weight=weights)
         assert model.solver_ == "gram"

@@ -18,7 +18,14 @@ from ..backends.protocol import Array, Backend, Float64, Rows
 from ..distances.metrics import Distances, distances_of, normalize_rows
 from ..distances.protocol import DistanceRelation
 from ..graph.search import find_nearest, find_neighbors
-from ..input.sample import MOST, OBJECTS, Sample, chosen, enough, len_of
+from ..input.sample import (
+    MAX_SAMPLE_OBJECTS,
+    MAX_SAMPLE_ROWS,
+    Sample,
+    choose_rows,
+    max_sample_rows,
+    n_rows,
+)
 from ..input.tables import Table
 from ..input.validation import Data, Kind
 from ..values import value
@@ -88,19 +95,19 @@ class RowSupport:
             relation = KernelDistances.of(data, by.metric, by.params)
         elif isinstance(whole, Table):
             everyone = distances_of(Data(whole, data.dtype), by.metric, by.params)
-            relation = everyone.take(sample.numbers)
+            relation = everyone.take(sample.row_indices)
         else:
             relation = distances_of(data, by.metric, by.params)
             if not isinstance(relation, Distances):  # a sample's rows are a copy already
                 relation = relation.freeze()
-        return cls(relation, by.scaling, sample.numbers, sample.seen)
+        return cls(relation, by.scaling, sample.row_indices, sample.n_seen)
 
     def confidence(self, Q: Any, ops: Backend) -> Float64:
         relation = self.relation
         if isinstance(relation, Distances):
             Q = scale_rows(Q, self.scaling)
             relation = _match_rows(relation, self.scaling, Q)
-        several = len_of(relation.training_points()) > 1
+        several = n_rows(relation.training_points()) > 1
         among = find_neighbors(relation, 1, ops).distances[:, 0] if several else np.zeros(1)
         # Nothing but duplicates: new rows are judged by the extent of the data.
         least = 0.0 if among.any() else MIN_RELATIVE_STEP * float(relation.among(ops).max())
@@ -125,7 +132,7 @@ class MatrixSupport:
 
     @classmethod
     def of(cls, A: Any, kind: str) -> MatrixSupport:
-        rows = chosen(np.arange(A.shape[0]), MOST)
+        rows = choose_rows(np.arange(A.shape[0]), MAX_SAMPLE_ROWS)
         least = 0.0 if kind == "distances" else MIN_RELATIVE_STEP
         scale = ConfidenceScale.of(_support_distances(A, kind, rows), least)
         if scale.step == 0:
@@ -148,8 +155,8 @@ def build_support(
     """What a model keeps of its training data to compute support distances of new points."""
     if kind in ("distances", "kernel", "affinity"):
         return MatrixSupport.of(data.items, kind)
-    most = OBJECTS if kind == "objects" else enough(data.items)
-    sample = Sample.of(data.items, most, 0 if earlier is None else earlier.seen)
+    most = MAX_SAMPLE_OBJECTS if kind == "objects" else max_sample_rows(data.items)
+    sample = Sample.draw(data.items, most, 0 if earlier is None else earlier.seen)
     if earlier is not None:
         sample = earlier.sample().merge(sample, most)
     return RowSupport.of(sample, by, data.items)

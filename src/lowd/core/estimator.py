@@ -22,7 +22,7 @@ from ..confidence.support import RowSupport, Support, SupportMetric, build_suppo
 from ..distances.metrics import data_kind, takes_sparse
 from ..errors import DataError, ParameterError, UnsupportedError
 from ..input import blocks
-from ..input.ranges import SAFE, extreme_rows
+from ..input.ranges import SAFE_RANGE, find_extreme_rows
 from ..input.validation import Data, Kind, check_finite, validate, validate_embedding
 from . import callbacks, memory
 from .declarations import Conflict, Ignored, LandmarkPolicy, MemoryPart, Sizes
@@ -135,7 +135,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         self._check_fitted()
         if return_confidence:
             self._check_support()
-        if not blocks.is_blocks(X):
+        if not blocks.is_dask(X):
             return self._transform(X, return_confidence)
         chosen = getattr(self, "_sklearn_output_config", get_config()).get("transform")
         if (chosen or get_config()["transform_output"]) != "default":
@@ -151,8 +151,8 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         inverse = self._inverse_map()
         if inverse is None:
             raise UnsupportedError(f"this {type(self).__name__} has no inverse: {self.no_inverse}")
-        if blocks.is_blocks(X):
-            return blocks.inverse(self, X)
+        if blocks.is_dask(X):
+            return blocks.inverse_transform(self, X)
         ops = with_plans(resolve(self.backend, self.n_jobs), inverse)
         Y = validate_embedding(X, self._n_features_out, ops)
         with self._reporting():
@@ -222,9 +222,9 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         earlier = getattr(self, "support_", None)
         draft = self._blank(*(_NAMES if continuing else ()))
         with draft._reporting(listener):
-            if blocks.is_blocks(X):
+            if blocks.is_dask(X):
                 data = None
-                dtype = blocks.dtype(X)
+                dtype = blocks.result_dtype(X)
                 fit = draft._fit_blocks(X, Context(ops, seed, dtype), **given)
             else:
                 look = not (self.is_data_independent and embed)
@@ -265,7 +265,9 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _checked(self, X: Any, ops: Backend, fitting: bool = False, look: bool = True) -> Data:
         """Validated data of the kind that this method takes."""
         sparse = self._takes_sparse()
-        return validate(self, X, self._kind(), fitting=fitting, sparse=sparse, ops=ops, look=look)
+        return validate(
+            self, X, self._kind(), fitting=fitting, sparse=sparse, ops=ops, check_values=look
+        )
 
     def _confidence(self, data: Data, ops: Backend) -> Array:
         with np.errstate(invalid="ignore", over="ignore"):  # of rows beyond their type's squares
@@ -329,9 +331,9 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             check_finite(self, Q, ops)  # a bad entry spoils its whole row; else a sum was too large
             Q = Q.astype(np.float64)
         rows = Q.astype(data.dtype)
-        if data.statistics is not None and data.statistics.max_abs <= SAFE[data.dtype][1]:
+        if data.statistics is not None and data.statistics.max_abs <= SAFE_RANGE[data.dtype][1]:
             return cast_clipped(self.map_(rows, ops), data.dtype)
-        far = extreme_rows(rows)
+        far = find_extreme_rows(rows)
         Y = np.empty((rows.shape[0], self._n_features_out), np.float64)
         for chosen, part in ((far, Q), (~far, rows)):
             if chosen.any():

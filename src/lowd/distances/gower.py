@@ -62,7 +62,7 @@ class GowerDistances:
         return self
 
     def take(self, rows: NDArray[np.int64]) -> GowerDistances:
-        return replace(self, table=self.table.at(rows))
+        return replace(self, table=self.table.take(rows))
 
     def training_points(self) -> Table:
         return self.table

@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from .. import progress, random
 from ..backends.protocol import Backend, Float64
 from ..distances.protocol import DistanceRelation
-from .search import count_points, some
+from .search import count_points, take_rows
 
 Rows = NDArray[np.int64]
 
@@ -97,7 +97,7 @@ def _closest_pairs(
     for p in range(1, count):
         for b in range(0, len(members[p]), step):
             block = members[p][b : b + step]
-            D = np.asarray(columns.toward(some(items, block), ops), np.float64)
+            D = np.asarray(columns.toward(take_rows(items, block), ops), np.float64)
             D = D if order is None else D[:, order]
             nearest = D.min(0)
             least = np.minimum.reduceat(nearest, starts)
@@ -132,7 +132,7 @@ def _shorten(
     ends = list(pair)
     for turn in range(MAX_REFINEMENTS):
         here, there = turn % 2, (turn + 1) % 2
-        D = np.asarray(sides[there].base.toward(some(items, np.array([ends[here]])), ops))[0]
+        D = np.asarray(sides[there].base.toward(take_rows(items, np.array([ends[here]])), ops))[0]
         nearest = int(D.argmin())
         if turn and not D[nearest] < length:
             break

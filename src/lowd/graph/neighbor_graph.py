@@ -13,7 +13,7 @@ from ..distances.protocol import DistanceRelation
 from ..errors import ApproximationWarning, ParameterError, warn
 from .components import OnDisconnected, append_edges, join_components, label_components
 from .duplicates import DistinctPoints, group_duplicates, merge_duplicates
-from .search import TIE_TOLERANCE, count_points, find_neighbors, find_within, some
+from .search import TIE_TOLERANCE, count_points, find_neighbors, find_within, take_rows
 
 # Where nearly all distances are equal, edges to all ties would be all pairs of points.
 MAX_TIES_PER_EDGE = 10
@@ -203,7 +203,7 @@ def _append_ties(
     parts: list[tuple[NDArray[np.int64], NDArray[np.int64], Float64]] = []
     for b in range(0, len(tied), step):
         rows = tied[b : b + step]
-        D = np.asarray(base.toward(some(items, rows), ops))
+        D = np.asarray(base.toward(take_rows(items, rows), ops))
         near = radii[rows, None] * (1 + TIE_TOLERANCE[D.dtype]) >= D
         near[np.arange(len(rows)), rows] = False
         for r, row in enumerate(rows):

@@ -15,8 +15,8 @@ from ..distances.metrics import Distances, prepare_rows
 from ..distances.precomputed import PrecomputedDistances
 from ..distances.protocol import DistanceRelation
 from ..errors import ParameterError
-from ..input.sample import len_of as len_of
-from ..input.sample import some as some
+from ..input.sample import n_rows as n_rows
+from ..input.sample import take_rows as take_rows
 
 BLOCK = 2**23  # distances looked at together
 # Relative difference of distances that are taken for the same.
@@ -27,7 +27,7 @@ def count_points(base: DistanceRelation, Q: Any = None) -> int:
     """How many training points a relation has; given distances tell by those of new points."""
     if isinstance(base, PrecomputedDistances) and Q is not None:
         return int(Q.shape[1]) if base.rows is None else len(base.rows)
-    return len_of(base.training_points())
+    return n_rows(base.training_points())
 
 
 def check_n_neighbors(k: int, n: int) -> None:
@@ -62,7 +62,7 @@ def find_nearest(base: DistanceRelation, Q: Any, k: int, ops: Backend) -> Neighb
         index = ops.index(base.X, base.measure, base.params, base.center)
         return index.query(prepare_rows(Q, base.preparation), k)
     return _collected(
-        (ops.distance_index(D).nearest(k) for _, D in _blocks(base, Q, ops)), len_of(Q)
+        (ops.distance_index(D).nearest(k) for _, D in _blocks(base, Q, ops)), n_rows(Q)
     )
 
 
@@ -101,10 +101,10 @@ def _blocks(base: DistanceRelation, Q: Any | None, ops: Backend) -> Iterator[tup
         yield 0, base.among(ops)
         return
     items = base.training_points() if Q is None else Q
-    n, m = count_points(base, Q), len_of(items)
+    n, m = count_points(base, Q), n_rows(items)
     step = max(1, BLOCK // max(n, 1))
     for i in range(0, m, step):
-        D = base.toward(some(items, np.arange(i, min(m, i + step))), ops)
+        D = base.toward(take_rows(items, np.arange(i, min(m, i + step))), ops)
         yield i, D
         progress.report("neighbors", i + len(D), m)
 

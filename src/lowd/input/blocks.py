@@ -1,28 +1,39 @@
-"""Dask arrays as a kind of data. The only file that imports dask."""
+"""Dask arrays as input: lazy transforms, and moments merged over blocks.
+
+The only file that imports dask.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..backends import resolve
-from ..backends.protocol import ColumnStatistics, Moments
+from ..backends.protocol import Array, ColumnStatistics, Moments
 from ..errors import DataError
-from .ranges import in_range
-from .sample import Sample, enough
+from .ranges import to_safe_dtype
+from .sample import Sample, max_sample_rows
+
+DaskArray: TypeAlias = Any  # dask has no types
+Model: TypeAlias = Any  # an estimator, whose module imports this one
+BlockInfo: TypeAlias = Any  # what dask tells a function of the block it is given
 
 
-def is_blocks(X: Any) -> bool:
+def is_dask(X: Any) -> bool:
+    """Whether X is a dask array."""
     return type(X).__module__.startswith("dask.array")
 
 
-def dtype(X: Any) -> np.dtype[Any]:
+def result_dtype(X: DaskArray) -> np.dtype[Any]:
+    """float32 for float32 input, else float64."""
     return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
 
 
-def width(model: Any, X: Any) -> Any:
-    """The array with whole rows in each block; its width is checked, or learned when fitting."""
+def validate_width(model: Model, X: DaskArray) -> DaskArray:
+    """The array with whole rows in each block; n_features_in_ is checked, or set when fitting."""
     if X.ndim != 2:
         raise DataError(f"a dask array needs 2 dimensions, got {X.ndim}; reshape it.")
     if X.dtype.kind not in "fiub":
@@ -39,115 +50,118 @@ def width(model: Any, X: Any) -> Any:
     return X.rechunk({1: -1})
 
 
-def transform(model: Any, X: Any) -> Any:
-    """The model's map of every block, lazily: nothing is computed here."""
-    X = width(model, X)
+def transform(model: Model, X: DaskArray) -> DaskArray:
+    """The embedding of every block, lazily: nothing is computed here."""
+    X = validate_width(model, X)
     k = model._n_features_out
     return X.map_blocks(
-        _place,
+        _transform_block,
         model=model,
-        dtype=dtype(X),
+        dtype=result_dtype(X),
         chunks=(X.chunks[0], (k,)),
-        meta=np.empty((0, k), dtype(X)),
+        meta=np.empty((0, k), result_dtype(X)),
     )
 
 
-def confidence(model: Any, X: Any) -> Any:
-    """How near every block's rows are to the training rows, lazily."""
-    X = width(model, X)
+def confidence(model: Model, X: DaskArray) -> DaskArray:
+    """The confidence of every block's rows, lazily."""
+    X = validate_width(model, X)
     return X.map_blocks(
-        _confidence, model=model, dtype=np.float64, drop_axis=1, meta=np.empty(0, np.float64)
+        _confidence_of_block, model=model, dtype=np.float64, drop_axis=1, meta=np.empty(0)
     )
 
 
-def inverse(model: Any, Y: Any) -> Any:
-    """The model's inverse of every block, lazily."""
+def inverse_transform(model: Model, Y: DaskArray) -> DaskArray:
+    """The inverse transform of every block, lazily."""
     k, d = model._n_features_out, model.n_features_in_
     if Y.ndim != 2 or Y.shape[1] != k:
         raise DataError(f"X has shape {Y.shape}, but the map has {k} components.")
     return Y.rechunk({1: -1}).map_blocks(
         model.inverse_transform,
-        dtype=dtype(Y),
+        dtype=result_dtype(Y),
         chunks=(Y.chunks[0], (d,)),
-        meta=np.empty((0, d), dtype(Y)),
+        meta=np.empty((0, d), result_dtype(Y)),
     )
 
 
-def moments(model: Any, X: Any) -> tuple[Moments, Sample]:
-    """Exact moments of all rows, and some of them, in one pass: each block's, merged in a tree."""
+def moments(model: Model, X: DaskArray) -> tuple[Moments, Sample]:
+    """Exact moments and a sample of all rows, in one pass: each block's, merged in a tree."""
     import dask
 
-    X = width(model, X)
+    X = validate_width(model, X)
     starts = np.concatenate([[0], np.cumsum(X.chunks[0])[:-1]])
-    read = dask.delayed(_block_moments)
+    read = dask.delayed(_moments_of_block)
     level = [
         read(block, model.backend, model.n_jobs, start, number)
         for number, (block, start) in enumerate(zip(X.to_delayed()[:, 0], starts, strict=True))
     ]
-    join = dask.delayed(_joined)
+    merge = dask.delayed(_merge)
     while len(level) > 1:
-        pairs = [join(a, b) for a, b in zip(level[::2], level[1::2], strict=False)]
+        pairs = [merge(a, b) for a, b in zip(level[::2], level[1::2], strict=False)]
         level = pairs + level[len(level) // 2 * 2 :]
-    ((result, kept),) = dask.compute(level[0])
-    if result.weight == 0:
+    ((merged, sample),) = dask.compute(level[0])
+    if merged.weight == 0:
         raise DataError("the dask array has 0 rows, while a minimum of 1 is required.")
-    return Moments(result.weight, result.mean, result.scatter), kept
+    return Moments(merged.weight, merged.mean, merged.scatter), sample
 
 
-def n_rows(X: Any) -> int | None:
+def n_rows(X: DaskArray) -> int | None:
     """Number of rows, or None while dask does not know it."""
     return None if np.isnan(X.shape[0]) else int(X.shape[0])
 
 
-def _place(block: Any, model: Any, block_info: Any = None) -> Any:
+def _transform_block(block: Any, model: Model, block_info: BlockInfo = None) -> Array:
     if not len(block):
         return np.empty((0, model._n_features_out), block.dtype)
-    return _read(np.asarray(block), model._transform, block_info)
+    return _locate_errors(np.asarray(block), model._transform, block_info)
 
 
-def _confidence(block: Any, model: Any, block_info: Any = None) -> Any:
+def _confidence_of_block(block: Any, model: Model, block_info: BlockInfo = None) -> Array:
     if not len(block):
         return np.empty(0)
     ops = resolve(model.backend, model.n_jobs)
 
-    def told(rows: Any) -> Any:
-        return model._confidence(model._checked(rows, ops), ops)
+    def confidence_of(rows: Array) -> Array:
+        scores: Array = model._confidence(model._checked(rows, ops), ops)
+        return scores
 
-    return _read(np.asarray(block), told, block_info)
+    return _locate_errors(np.asarray(block), confidence_of, block_info)
 
 
-def _read(rows: Any, what: Any, block_info: Any) -> Any:
+def _locate_errors(rows: Array, apply: Callable[[Array], Array], block_info: BlockInfo) -> Array:
+    """apply(rows), whose errors name rows of the whole array."""
     try:
-        return what(rows)
+        return apply(rows)
     except DataError:
         statistics = resolve("reference", 1).column_statistics(rows)
-        _refuse_bad(rows, statistics, block_info[0]["array-location"][0][0])
+        _refuse_nonfinite(rows, statistics, block_info[0]["array-location"][0][0])
         raise
 
 
-def _block_moments(
+def _moments_of_block(
     block: Any, backend: str, n_jobs: int | None, start: float, number: int
 ) -> tuple[Moments, Sample]:
-    rows = np.asarray(block)
-    rows = np.ascontiguousarray(rows, np.float32 if rows.dtype == np.float32 else np.float64)
-    # Where dask does not know how many rows came before, a block's own number must do.
+    given = np.asarray(block)
+    rows: Array = np.ascontiguousarray(given, result_dtype(given))
+    # Where dask does not know how many rows came before, the block's number must do.
     first = number << 32 if np.isnan(start) else int(start)
     d = rows.shape[1]
     if not len(rows):
-        return Moments(0.0, np.zeros(d), np.zeros((d, d))), Sample.of(rows, enough(rows), first)
+        nothing = Moments(0.0, np.zeros(d), np.zeros((d, d)))
+        return nothing, Sample.draw(rows, max_sample_rows(rows), first)
     ops = resolve(backend, n_jobs)
     statistics = ops.column_statistics(rows)
-    _refuse_bad(rows, statistics, start)
-    rows = in_range(rows, statistics.max_abs, fitting=True)
-    kept = Sample.of(rows, enough(rows), first)
-    return ops.scatter(rows, statistics.sums / len(rows), None).moments(), kept
+    _refuse_nonfinite(rows, statistics, start)
+    rows = to_safe_dtype(rows, statistics.max_abs, fitting=True)
+    sample = Sample.draw(rows, max_sample_rows(rows), first)
+    return ops.scatter(rows, statistics.sums / len(rows), None).moments(), sample
 
 
-def _joined(a: tuple[Moments, Sample], b: tuple[Moments, Sample]) -> tuple[Moments, Sample]:
-    return a[0].merge(b[0]), a[1].merge(b[1], enough(a[1].items))
+def _merge(a: tuple[Moments, Sample], b: tuple[Moments, Sample]) -> tuple[Moments, Sample]:
+    return a[0].merge(b[0]), a[1].merge(b[1], max_sample_rows(a[1].items))
 
 
-def _refuse_bad(rows: Any, statistics: ColumnStatistics, start: float) -> None:
+def _refuse_nonfinite(rows: NDArray[Any], statistics: ColumnStatistics, start: float) -> None:
     """Name an entry that is not finite by its row in the whole array, if dask knows it."""
     if statistics.first_nonfinite is not None:
         row, column = statistics.first_nonfinite

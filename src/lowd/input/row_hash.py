@@ -1,4 +1,4 @@
-"""Keys of rows of numbers: equal rows have equal keys, and others but for chance have not."""
+"""Hashes of rows of numbers, for finding duplicates and known rows."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from scipy.sparse import issparse
 from .. import random
 from ..backends.protocol import Array, Rows
 
-BLOCK_BYTES = 2**26  # looked at together
+MAX_BLOCK_BYTES = 2**26  # of rows hashed at a time, with their copies
 
 
-def row_keys(X: Rows) -> NDArray[np.uint64]:
-    """64 bits of each row of numbers: equal rows have equal keys.
+def hash_rows(X: Rows) -> NDArray[np.uint64]:
+    """A 64-bit hash of each row: equal rows have equal hashes.
 
     The type does not matter, nor whether rows are dense or sparse: a zero adds nothing.
     """
-    factors = key_factors(X.shape[1])
+    multipliers = column_multipliers(X.shape[1])
     if issparse(X):
-        bits = key_bits(X.data) * factors[X.indices]
+        bits = mix_bits(X.data) * multipliers[X.indices]
         sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(bits, dtype=np.uint64)])
         return np.asarray(sums[X.indptr[1:]] - sums[X.indptr[:-1]])
-    keys = np.empty(len(X), np.uint64)
-    step = max(1, BLOCK_BYTES // (32 * X.shape[1]))
+    hashes = np.empty(len(X), np.uint64)
+    step = max(1, MAX_BLOCK_BYTES // (32 * X.shape[1]))
     for i in range(0, len(X), step):
-        keys[i : i + step] = (key_bits(X[i : i + step]) * factors).sum(1, dtype=np.uint64)
-    return keys
+        hashes[i : i + step] = (mix_bits(X[i : i + step]) * multipliers).sum(1, dtype=np.uint64)
+    return hashes
 
 
-def key_factors(d: int) -> NDArray[np.uint64]:
-    """What the bits of each column are multiplied by before they are added up."""
-    return random.bits(0, "columns", np.arange(d)) | np.uint64(1)
+def column_multipliers(n_features: int) -> NDArray[np.uint64]:
+    """Odd factors of the columns' bits, which are then added up."""
+    return random.bits(0, "columns", np.arange(n_features)) | np.uint64(1)
 
 
-def key_bits(entries: Array) -> NDArray[np.uint64]:
-    """The bits of numbers; the high ones, all that round numbers have, reach the low ones."""
+def mix_bits(entries: Array) -> NDArray[np.uint64]:
+    """The bits of numbers, with the high half (all that round numbers have) mixed into the low."""
     words = (entries.astype(np.float64) + 0.0).view(np.uint64)  # -0 is 0
     return np.asarray(words ^ (words >> np.uint64(32)))

@@ -1,83 +1,90 @@
-"""Some of the training rows, chosen by their number: the same in whichever batches they come."""
+"""A random sample of the training rows, the same in whichever batches they come."""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
 from .. import random
+from ..backends.protocol import Rows
 from ..values import value
 from .tables import Table
 
-MOST, LEAST = 512, 32  # rows
-ENTRIES = 100_000  # numbers, if that is fewer rows
-OBJECTS = 64  # things that a callable compares, pair by pair
+# Rows, a Table, or a list of objects: which of them is told by the kind of data, not by a type.
+Items: TypeAlias = Any
+
+# A sample is kept with the model and new rows are compared with all of it.
+MAX_SAMPLE_ROWS, MIN_SAMPLE_ROWS = 512, 32
+MAX_SAMPLE_ENTRIES = 100_000  # of wide rows fewer are kept
+MAX_SAMPLE_OBJECTS = 64  # that a callable compares, pair by pair
 
 
-def len_of(items: Any) -> int:
-    """How many there are, of any kind of data."""
+def n_rows(items: Items) -> int:
+    """Number of rows of any kind of data."""
     return int(items.shape[0]) if hasattr(items, "shape") else len(items)
 
 
-def some(items: Any, rows: NDArray[np.int64]) -> Any:
+def take_rows(items: Items, rows: NDArray[np.int64]) -> Items:
     """Some rows of any kind of data."""
     if isinstance(items, Table):
-        return items.at(rows)
+        return items.take(rows)
     if hasattr(items, "shape"):
         return items[rows]
     return [items[i] for i in rows]
 
 
-def enough(items: Any) -> int:
-    """How many rows of such data are kept: fewer, the wider they are."""
+def max_sample_rows(items: Items) -> int:
+    """How many rows of such data a sample has at most: fewer, the wider they are."""
     if not hasattr(items, "shape"):
-        return OBJECTS
-    return min(MOST, max(LEAST, ENTRIES // max(1, int(items.shape[1]))))
+        return MAX_SAMPLE_OBJECTS
+    by_entries = MAX_SAMPLE_ENTRIES // max(1, int(items.shape[1]))
+    return min(MAX_SAMPLE_ROWS, max(MIN_SAMPLE_ROWS, by_entries))
 
 
 @value
 class Sample:
-    """The rows whose numbers have the smallest random bits: any part of them can be merged."""
+    """The rows whose indices have the smallest random bits, so samples of parts can be merged."""
 
-    items: Any
-    numbers: NDArray[np.int64]
-    seen: int
+    items: Items
+    row_indices: NDArray[np.int64]
+    n_seen: int
 
     @classmethod
-    def of(cls, items: Any, most: int, start: int = 0) -> Sample:
-        """Of rows that are numbered from `start`."""
-        n = len_of(items)
-        rows = _chosen_of(start, n, most)
-        return cls(some(items, rows), rows + start, n)
+    def draw(cls, items: Items, max_rows: int, start: int = 0) -> Sample:
+        """From rows that are numbered from `start`."""
+        n = n_rows(items)
+        rows = _choose_consecutive(start, n, max_rows)
+        return cls(take_rows(items, rows), rows + start, n)
 
-    def merge(self, other: Sample, most: int) -> Sample:
-        """The sample that all rows together have, those of `self` first."""
-        numbers = np.concatenate([self.numbers, other.numbers])
-        kept = chosen(numbers, most)
-        rows = _stacked(self.items, other.items)[kept]
-        return Sample(rows, numbers[kept], self.seen + other.seen)
+    def merge(self, other: Sample, max_rows: int) -> Sample:
+        """The sample of all rows together, those of `self` first."""
+        row_indices = np.concatenate([self.row_indices, other.row_indices])
+        kept = choose_rows(row_indices, max_rows)
+        rows = _stack(self.items, other.items)[kept]
+        return Sample(rows, row_indices[kept], self.n_seen + other.n_seen)
 
 
 @lru_cache(maxsize=16)
-def _chosen_of(start: int, n: int, most: int) -> NDArray[np.int64]:
-    """`chosen` of n numbers in a row: fits of as many rows as before need not ask again."""
-    rows = chosen(np.arange(start, start + n), most)
+def _choose_consecutive(start: int, n: int, max_rows: int) -> NDArray[np.int64]:
+    """`choose_rows` of n rows from `start` on; cached, since fits of as many rows repeat it."""
+    rows = choose_rows(np.arange(start, start + n), max_rows)
     rows.setflags(write=False)
     return rows
 
 
-def chosen(numbers: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Which of these row numbers are kept, by their places."""
-    if len(numbers) <= most:
-        return np.arange(len(numbers))
-    return np.sort(np.argpartition(random.bits(0, "sample", numbers), most - 1)[:most])
+def choose_rows(row_indices: NDArray[np.int64], max_rows: int) -> NDArray[np.int64]:
+    """Positions of the row indices that a sample keeps."""
+    if len(row_indices) <= max_rows:
+        return np.arange(len(row_indices))
+    bits = random.bits(0, "sample", row_indices)
+    return np.sort(np.argpartition(bits, max_rows - 1)[:max_rows])
 
 
-def _stacked(A: Any, B: Any) -> Any:
+def _stack(A: Rows, B: Rows) -> Rows:
     if issparse(A) and issparse(B):
         return csr_array(vstack([A, B]))
     return np.concatenate([part.toarray() if issparse(part) else part for part in (A, B)])

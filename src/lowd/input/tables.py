@@ -1,4 +1,4 @@
-"""Tables of numbers and categories: pandas, polars and pyarrow frames, or rows of objects."""
+"""Mixed tables of numbers and categories: pandas, polars, pyarrow frames, or rows of objects."""
 
 from __future__ import annotations
 
@@ -13,35 +13,36 @@ from ..values import value
 
 ColumnKind: TypeAlias = Literal["number", "order", "category"]
 _FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "Table"}
-MISSING, UNSEEN = -1, -2
+MISSING, UNSEEN = -1, -2  # codes of no category, and of one that training rows do not have
 
 
 def is_table(X: Any) -> bool:
+    """Whether X is a pandas, polars or pyarrow frame."""
     return _FRAMES.get(_package(X)) == type(X).__name__
 
 
 def column_kinds(X: Any) -> dict[str, ColumnKind]:
-    """Column name -> what it holds; booleans count as numbers here (0 and 1)."""
+    """Kind of each column by its name; booleans count as numbers (0 and 1)."""
     return {str(name): _kind(X, column) for name, column in _columns(X).items()}
 
 
-def number_columns(X: Any) -> tuple[tuple[str, ...], NDArray[np.float64]]:
-    """Names and values of a table's columns of numbers; NaN where one is missing."""
-    held = {name: column for name, column in _columns(X).items() if _kind(X, column) == "number"}
-    numbers = np.empty((len(X), len(held)))
-    for j, column in enumerate(held.values()):
+def read_number_columns(X: Any) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+    """Names and values of the numeric columns of a frame; NaN where one is missing."""
+    numeric = {name: col for name, col in _columns(X).items() if _kind(X, col) == "number"}
+    numbers = np.empty((len(X), len(numeric)))
+    for j, column in enumerate(numeric.values()):
         if _package(X) == "pandas":
             numbers[:, j] = column.to_numpy(dtype=np.float64, na_value=np.nan)
         elif _package(X) == "polars":
             numbers[:, j] = column.cast(sys.modules["polars"].Float64).to_numpy()
         else:
             numbers[:, j] = column.cast("float64").to_numpy()
-    return tuple(str(name) for name in held), numbers
+    return tuple(str(name) for name in numeric), numbers
 
 
 @value
 class Table:
-    """Numbers (ordered categories as ranks, NaN where missing) and codes of categories."""
+    """Columns of numbers (ordered categories as ranks, NaN: missing) and of category codes."""
 
     names: tuple[str, ...]
     kinds: tuple[ColumnKind, ...]
@@ -56,12 +57,13 @@ class Table:
     def shape(self) -> tuple[int, int]:
         return len(self), len(self.names)
 
-    def at(self, rows: NDArray[np.int64]) -> Table:
+    def take(self, rows: NDArray[np.int64]) -> Table:
+        """Some rows, with the same columns and categories."""
         return Table(self.names, self.kinds, self.levels, self.numbers[rows], self.codes[rows])
 
     @classmethod
-    def of(cls, X: Any, like: Table | None = None) -> Table:
-        """Read a table; `like` gives the columns and categories that new rows must share."""
+    def read(cls, X: Any, like: Table | None = None) -> Table:
+        """From a frame or rows of objects; new rows have the columns and categories of `like`."""
         columns = {str(name): column for name, column in _columns(X).items()}
         if not columns or not len(next(iter(columns.values()))):
             raise DataError(
@@ -82,17 +84,10 @@ class Table:
         for name, kind, level in zip(names, kinds, levels, strict=True):
             if kind == "number":
                 numbers.append(_numbers(name, columns[name])[:, None])
+            elif kind == "order":
+                numbers.append(_ranks(name, columns[name], level)[:, None])
             else:
-                code = _codes(columns[name], level)
-                if kind == "category":
-                    codes.append(code[:, None])
-                else:
-                    if (code == UNSEEN).any():
-                        row = int(np.argmax(code == UNSEEN))
-                        raise DataError(
-                            f"column {name!r}, row {row}: not one of the ordered {level}."
-                        )
-                    numbers.append(np.where(code == MISSING, np.nan, code)[:, None])
+                codes.append(_codes(columns[name], level)[:, None])
         return cls(names, kinds, levels, np.hstack(numbers), np.hstack(codes))
 
 
@@ -138,29 +133,40 @@ def _kind(X: Any, column: Any) -> ColumnKind:
         types = sys.modules["pyarrow"].types
         tests = types.is_integer, types.is_floating, types.is_boolean, types.is_decimal
         return "number" if any(test(column.type) for test in tests) else "category"
-    held = [entry for entry in column if not _missing(entry)]
-    return "number" if all(isinstance(e, int | float | np.number) for e in held) else "category"
+    known = [entry for entry in column if not _is_missing(entry)]
+    numeric = all(isinstance(entry, int | float | np.number) for entry in known)
+    return "number" if numeric else "category"
 
 
 def _levels(column: Any, kind: ColumnKind) -> tuple[str, ...]:
-    """Categories by name; those of an ordered column in their own order."""
+    """Names of the categories; those of an ordered column in their own order."""
     if kind == "number":
         return ()
     if kind == "order":
-        held = column.cat.categories if _package(column) == "pandas" else column.dtype.categories
-        return tuple(str(level) for level in held)
-    return tuple(sorted({str(entry) for entry in _entries(column) if not _missing(entry)}))
+        ordered = column.cat if _package(column) == "pandas" else column.dtype
+        return tuple(str(level) for level in ordered.categories)
+    return tuple(sorted({str(entry) for entry in _entries(column) if not _is_missing(entry)}))
 
 
 def _codes(column: Any, levels: tuple[str, ...]) -> NDArray[np.int64]:
+    """The number of each entry's category, or MISSING, or UNSEEN."""
     number = {level: code for code, level in enumerate(levels)}
-    found = (MISSING if _missing(e) else number.get(str(e), UNSEEN) for e in _entries(column))
-    return np.fromiter(found, np.int64, len(column))
+    codes = (MISSING if _is_missing(e) else number.get(str(e), UNSEEN) for e in _entries(column))
+    return np.fromiter(codes, np.int64, len(column))
+
+
+def _ranks(name: str, column: Any, levels: tuple[str, ...]) -> NDArray[np.float64]:
+    """The rank of each entry's category in an ordered column; NaN where one is missing."""
+    codes = _codes(column, levels)
+    if (codes == UNSEEN).any():
+        row = int(np.argmax(codes == UNSEEN))
+        raise DataError(f"column {name!r}, row {row}: not one of the ordered {levels}.")
+    return np.where(codes == MISSING, np.nan, codes)
 
 
 def _numbers(name: str, column: Any) -> NDArray[np.float64]:
     try:
-        numbers = np.array([np.nan if _missing(e) else float(e) for e in _entries(column)])
+        numbers = np.array([np.nan if _is_missing(e) else float(e) for e in _entries(column)])
     except (TypeError, ValueError) as error:
         raise DataError(f"column {name!r} held numbers in training, now: {error}.") from None
     if np.isinf(numbers).any():
@@ -173,5 +179,5 @@ def _entries(column: Any) -> Any:
     return column.to_pylist() if _package(column) == "pyarrow" else column
 
 
-def _missing(entry: Any) -> bool:
+def _is_missing(entry: Any) -> bool:
     return entry is None or entry != entry or type(entry).__name__ in ("NAType", "NaTType")

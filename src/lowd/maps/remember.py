@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ..backends.protocol import Array, Backend
-from ..input.row_hash import row_keys
+from ..input.row_hash import hash_rows
 from ..values import value
 from .protocol import GraphMap, Map
 
@@ -31,7 +31,7 @@ class Remember:
 
     @classmethod
     def of(cls, then: Map, X: Array, Y: Array) -> Remember:
-        keys = row_keys(X)
+        keys = hash_rows(X)
         order = np.argsort(keys, kind="stable")
         return cls(then, keys[order], order, X, Y)
 
@@ -45,7 +45,7 @@ class Remember:
 
     def _look_up(self, Q: Array, embed: Callable[[NDArray[np.bool_]], Array]) -> Array:
         """Stored coordinates of training rows; `embed` gives those of the others, by a mask."""
-        keys = row_keys(Q)
+        keys = hash_rows(Q)
         at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         rows = self.rows[at]
         known = self.keys[at] == keys

@@ -129,7 +129,7 @@ class ClassicalMDS(Reducer):
         >>> mds.residual(np.sqrt([[6.0, 9.0, 14.0]])).round(6)
         array([4.])
         """
-        if blocks.is_blocks(X):
+        if blocks.is_dask(X):
             raise UnsupportedError(
                 "residual takes rows in memory; for dask: X.map_blocks(model.residual)."
             )

@@ -20,7 +20,7 @@ from ..distances.precomputed import NeighborListDistances
 from ..errors import ParameterError, UnsupportedError
 from ..graph.components import OnDisconnected
 from ..graph.neighbor_graph import ConnectedGraph
-from ..input.ranges import FEW
+from ..input.ranges import MAX_WIDENED_ROWS
 from ..maps.centered import CenteredMap, GeodesicMap
 from ..relations.geodesics import Geodesics, symmetrize_in_place
 from ..relations.residual_variance import residual_variance, residual_variance_memory
@@ -138,7 +138,7 @@ class Isomap(GraphMethod):
         if not hasattr(self, "graph_") or hasattr(self, "landmarks_"):
             raise AttributeError("geodesic_distances_ is there after a fit without landmarks.")
         n = self.n_samples_
-        wide = self.embedding_.dtype if n > FEW else np.dtype(np.float64)
+        wide = self.embedding_.dtype if n > MAX_WIDENED_ROWS else np.dtype(np.float64)
         memory.check(memory.Plan({"distances": n * n * wide.itemsize}), "geodesic_distances_", [])
         ops = resolve(self.backend, self.n_jobs)
         G = ops.geodesics(self.graph_.astype(wide)).distances(Ragged.singletons(np.arange(n)))

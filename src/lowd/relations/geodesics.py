@@ -15,7 +15,7 @@ from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
 from ..graph.given import check_lists_toward, select_listed
 from ..graph.neighbor_graph import MAX_TIES_PER_EDGE, ConnectedGraph
-from ..graph.search import TIE_TOLERANCE, count_points, find_nearest, find_within, some, to_csr
+from ..graph.search import TIE_TOLERANCE, count_points, find_nearest, find_within, take_rows, to_csr
 from ..values import value
 from .matrices import N_PROBED_ROWS, DenseMatrix
 
@@ -112,7 +112,7 @@ class Geodesics:
             near = self._points_to_rows(find_within(self.base, Q, self.radius, ops))
         isolated = np.flatnonzero(np.diff(near.indptr) == 0)
         if len(isolated):  # none within the radius: the nearest one
-            near = _replace_rows(near, isolated, self._find_nearest(some(Q, isolated), 1, ops))
+            near = _replace_rows(near, isolated, self._find_nearest(take_rows(Q, isolated), 1, ops))
         return near
 
     def distances_from(self, rows: NDArray[np.int64], ops: Backend) -> Array:
@@ -223,7 +223,7 @@ def find_nearest_with_ties(base: DistanceRelation, Q: Any, k: int, ops: Backend)
     parts, rows = [], []
     for i in range(0, len(tied), step := max(1, BLOCK_ENTRIES // n)):
         part = tied[i : i + step]
-        D = np.asarray(base.toward(some(Q, part), ops))
+        D = np.asarray(base.toward(take_rows(Q, part), ops))
         within = (radii[part] * (1 + TIE_TOLERANCE[D.dtype]))[:, None] >= D
         few = within.sum(1) <= MAX_TIES_PER_EDGE * k
         rows.append(part[few])

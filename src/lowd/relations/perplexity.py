@@ -15,7 +15,7 @@ from ..distances.protocol import DistanceRelation
 from ..errors import DataError, ParameterError, UnsupportedError
 from ..graph.given import check_lists_toward, select_listed
 from ..graph.search import count_points, find_nearest, to_csr
-from ..input.row_hash import row_keys
+from ..input.row_hash import hash_rows
 from ..values import value
 from .protocol import NeighborRelation
 
@@ -117,7 +117,7 @@ class PrecomputedProbabilities:
 
     @classmethod
     def of(cls, W: csr_array | Array, per_row: bool) -> PrecomputedProbabilities:
-        keys = row_keys(csr_array(W, dtype=np.float64))
+        keys = hash_rows(csr_array(W, dtype=np.float64))
         order = np.argsort(keys, kind="stable")
         return cls(keys[order], order, W, per_row)
 
@@ -142,7 +142,7 @@ class PrecomputedProbabilities:
     def toward(self, Q: csr_array | Array, ops: Backend) -> ConditionalProbabilities:  # noqa: ARG002
         rows = csr_array(Q, dtype=np.float64, copy=True)
         rows.eliminate_zeros()
-        keys = row_keys(rows)
+        keys = hash_rows(rows)
         at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         training_point = np.where(self.keys[at] == keys, self.rows[at], -1)
         isolated = np.flatnonzero(np.diff(rows.indptr) == 0)

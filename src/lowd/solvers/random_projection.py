@@ -65,7 +65,7 @@ class RandomProjection(Reducer):
                 "n_components='auto' needs the number of rows; call X.compute_chunk_sizes() first, "
                 "or give a count."
             )
-        X = blocks.width(self, X)
+        X = blocks.validate_width(self, X)
         return self._draw(n or 1, X.shape[1], ctx)
 
     def _dimension(self, n: int, d: int) -> int:

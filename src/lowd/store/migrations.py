@@ -64,6 +64,7 @@ FROM_FORMAT: dict[int, Migration] = {
                 "RegressionMap", {"places": "embedding", "home": "tolerance"}
             ),
             "RowReach": ClassMigration("RowSupport"),
+            "Sample": ClassMigration("Sample", {"numbers": "row_indices", "seen": "n_seen"}),
         },
         learned={"reach_": "support_"},
     ),

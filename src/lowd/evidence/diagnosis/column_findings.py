@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ... import random
 from ...backends.protocol import Float64
-from ...input.ranges import SAFE
+from ...input.ranges import SAFE_RANGE
 from .column_statistics import ColumnSummary
 from .raw_data import RawData, Sample
 from .result import MAX_AFFECTED, Finding, list_some
@@ -77,7 +77,7 @@ def _check_missing(data: RawData, summary: ColumnSummary) -> Finding:
 
 def _check_range(summary: ColumnSummary) -> list[Finding]:
     largest = summary.max_abs
-    low, high = SAFE[np.dtype(np.float64)]
+    low, high = SAFE_RANGE[np.dtype(np.float64)]
     if largest == 0 or low <= largest <= high:
         return []
     return [

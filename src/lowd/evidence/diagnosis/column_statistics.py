@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from ... import progress
 from ...backends.protocol import Float64
-from ...input.row_hash import key_bits, key_factors, row_keys
+from ...input.row_hash import column_multipliers, hash_rows, mix_bits
 from .raw_data import MAX_SAFE_ENTRY, MIN_SAFE_ENTRY, RawData
 
 
@@ -59,7 +59,7 @@ def _summarize_dense(data: RawData) -> ColumnSummary:
     first_nonfinite, infinite = None, False
     for i, rows in data.iterate_blocks():
         here = slice(i, i + len(rows))
-        keys[here] = row_keys(rows)
+        keys[here] = hash_rows(rows)
         finite = np.isfinite(rows)
         all_finite = bool(finite.all())
         if not all_finite:
@@ -112,10 +112,10 @@ def _summarize_sparse(X: csr_array) -> ColumnSummary:
     mean = np.bincount(X.indices, values, minlength=d) / n
     gaps = np.where(finite, values - mean[X.indices], 0)
     scatter = np.bincount(X.indices, gaps**2, minlength=d) + (n - stored) * mean**2
-    bits = csr_array((key_bits(entries), X.indices, X.indptr), X.shape)
+    bits = csr_array((mix_bits(entries), X.indices, X.indptr), X.shape)
     variance = np.where(high > low, scatter / n, 0)
     infinite = bool(np.isinf(entries).any())
-    keys = np.asarray(bits @ key_factors(d))
+    keys = np.asarray(bits @ column_multipliers(d))
     return ColumnSummary(
         n_nonfinite, first_nonfinite, infinite, low, high, mean, variance, complete, keys
     )

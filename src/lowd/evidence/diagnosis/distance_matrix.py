@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...backends.protocol import Backend, Float64
-from ...input.precomputed import ASYMMETRY
+from ...input.precomputed import MAX_ASYMMETRY
 from .result import Finding
 
 
@@ -25,7 +25,7 @@ def check_distances(D: Float64, ops: Backend) -> list[Finding]:
         ]
     symmetry = ops.check_symmetry(np.ascontiguousarray(D))
     found = []
-    if symmetry.asymmetry > ASYMMETRY * symmetry.max_abs:
+    if symmetry.asymmetry > MAX_ASYMMETRY * symmetry.max_abs:
         i, j = symmetry.asymmetry_at
         found.append(
             Finding(
@@ -45,7 +45,7 @@ def check_distances(D: Float64, ops: Backend) -> list[Finding]:
                 "Distances are not negative; of similarities s take sqrt(s_ii + s_jj - 2 s_ij).",
             )
         )
-    if symmetry.diagonal > ASYMMETRY * max(symmetry.max_abs, 0):
+    if symmetry.diagonal > MAX_ASYMMETRY * max(symmetry.max_abs, 0):
         found.append(
             Finding(
                 "error",

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...input.row_hash import row_keys
+from ...input.row_hash import hash_rows
 from ...input.tables import Table
 from .raw_data import RawData
 from .result import Finding
@@ -51,7 +51,7 @@ def compute_row_keys(data: RawData) -> NDArray[np.uint64]:
         ]
         return np.array(first, np.uint64)
     if isinstance(data.items, Table):
-        return row_keys(np.hstack([data.items.numbers + 0.0, data.items.codes.astype(np.float64)]))
+        return hash_rows(np.hstack([data.items.numbers + 0.0, data.items.codes.astype(np.float64)]))
     first_index: dict[str, int] = {}
     keys = [first_index.setdefault(repr(item), i) for i, item in enumerate(data.items)]
     return np.array(keys, np.uint64)

@@ -17,9 +17,9 @@ from ...core.parameters import Metric, accepts, describe
 from ...distances.metrics import distances_of
 from ...distances.protocol import DistanceRelation
 from ...errors import DataError, ParameterError, UnsupportedError
-from ...graph.search import find_neighbors, len_of, some
+from ...graph.search import find_neighbors, n_rows, take_rows
 from ...input import blocks
-from ...input.tables import Table, column_kinds, is_table, number_columns
+from ...input.tables import Table, column_kinds, is_table, read_number_columns
 from ...input.validation import Data
 from ..types import Items, MetricLike, MetricParams
 
@@ -45,7 +45,7 @@ class RawData:
     metric_params: MetricParams
 
     def __len__(self) -> int:
-        return len_of(self.items)
+        return n_rows(self.items)
 
     @property
     def X(self) -> Rows:  # noqa: N802 - the matrix of the data
@@ -84,7 +84,7 @@ class RawData:
         elif self.kind == "rows":
             items = _rescale(self.X[rows].astype(np.float64))
         else:
-            items = some(self.items, rows)
+            items = take_rows(self.items, rows)
         return Sample(items, rows, self.metric, self.metric_params)
 
 
@@ -123,7 +123,7 @@ class Sample:
         if self.metric == "precomputed":
             items: Items = np.ascontiguousarray(self.X[np.ix_(rows, rows)])
         else:
-            items = some(self.items, rows)
+            items = take_rows(self.items, rows)
         return replace(self, items=items, rows=self.rows[rows])
 
     def take_dense(self, columns: NDArray[np.int64] | None = None) -> Float64:
@@ -145,17 +145,17 @@ def read_data(
     """Read the data of a diagnosis; an error only for what is no data at all."""
     if not accepts(Metric, metric):
         raise ParameterError(f"metric={metric!r}: expected {describe(Metric)}.")
-    if blocks.is_blocks(X):
+    if blocks.is_dask(X):
         raise UnsupportedError("a dask array is not in memory; pass a part: X[::step].compute().")
     if metric == "gower":
-        table = Table.of(X)
+        table = Table.read(X)
         kinds = zip(table.names, table.kinds, strict=True)
         non_numeric = tuple(name for name, kind in kinds if kind != "number")
         return RawData("table", table, table.names, non_numeric, metric, metric_params)
     if metric == "precomputed":
         return RawData("distances", _as_square(X), None, (), metric, metric_params)
     if is_table(X):
-        names, numbers = number_columns(X)
+        names, numbers = read_number_columns(X)
         non_numeric = tuple(name for name, kind in column_kinds(X).items() if kind != "number")
         return RawData("rows", numbers, names, non_numeric, metric, metric_params)
     items, text = _as_numbers(X)

@@ -17,7 +17,7 @@ from ...distances.precomputed import PrecomputedDistances
 from ...distances.protocol import DistanceRelation
 from ...errors import ParameterError, UnsupportedError
 from ...graph.given import NeighborGraph
-from ...graph.search import len_of, some
+from ...graph.search import n_rows, take_rows
 
 MAX_BLOCK_DISTANCES = 2**22  # at a time: 32 MiB in float64
 MAX_SPARSE_PAIRS = 4096  # differences of sparse rows at a time, each as long as both rows
@@ -85,7 +85,7 @@ class BlockSpace:
     """Any other relation: distances to all rows, block by block."""
 
     def __init__(self, relation: DistanceRelation, ops: Backend) -> None:
-        self.relation, self.ops, self.n = relation, ops, len_of(relation.training_points())
+        self.relation, self.ops, self.n = relation, ops, n_rows(relation.training_points())
 
     def nearest(self, rows: RowSelection, k: int) -> Neighbors:
         selected = self._select(rows)
@@ -104,7 +104,7 @@ class BlockSpace:
         return np.where(lists < 0, 0, ranks).astype(np.int32)
 
     def distances(self, rows: NDArray[np.int64]) -> Array:
-        return self.relation.toward(some(self.relation.training_points(), rows), self.ops)
+        return self.relation.toward(take_rows(self.relation.training_points(), rows), self.ops)
 
     def pair_distances(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Float64:
         if isinstance(self.relation, PrecomputedDistances):
