@@ -71,7 +71,7 @@ def test_every_field_is_a_flag_with_help(word):
         assert not flag.help.startswith("Default"), flag.name
 
 
-def test_flags_reach_the_model(lowd_command):
+def test_flags_set_the_parameters_of_the_model(lowd_command):
     ended = lowd_command(
         *("isomap", "data.csv", "--n-neighbors", 7, "--map", "regression", "--seed", 3),
         *("--metric", "minkowski", "--metric-params", '{"p": 3}', "--n-landmarks", "none"),
@@ -108,7 +108,7 @@ def test_names_of_methods():
 
 @pytest.mark.parametrize("suffix", ["parquet", "tsv", "jsonl", "feather", "csv.gz"])
 def test_formats_in_and_out(suffix, lowd_command):
-    """The map goes out in a format, and is data again."""
+    """The embedding is written in a format, and read again as data."""
     assert lowd_command("pca", "data.csv", "-o", f"map.{suffix}").code == 0
     ended = lowd_command("pca", f"map.{suffix}", "--columns", "pca*", "-o", "again.csv")
     assert ended.code == 0, ended.err
@@ -170,7 +170,7 @@ def test_standard_input_and_output(lowd_command, monkeypatch):
     )
 
 
-def test_json_is_one_document_and_the_rest_is_on_standard_error(lowd_command):
+def test_json_is_one_document_and_all_else_is_on_standard_error(lowd_command):
     ended = lowd_command("pca", "data.csv", "--json", "-o", "map.csv")
     document = json.loads(ended.out)
     assert document["method"] == "PCA"
@@ -242,7 +242,7 @@ def test_diagnose(lowd_command):
 
 
 def test_evaluate_finds_the_coordinates_and_the_rows(lowd_command):
-    """In the map's file there are identifiers, classes and trust too; its rows are shuffled."""
+    """The file of the embedding has identifiers, classes and trust too; its rows are shuffled."""
     lowd_command("pca", "data.csv", "-o", "map.csv")
     lines = Path("map.csv").read_text().splitlines()
     Path("shuffled.csv").write_text("\n".join([lines[0], *lines[:0:-1]]) + "\n")

@@ -1,4 +1,4 @@
-"""A map from every kind of file."""
+"""An embedding from every kind of file."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def test_short_steps_in_the_sheet_are_as_long_in_space(make):
     assert np.median(space / flat) == pytest.approx(1, abs=0.002)
 
 
-def test_the_hole_is_empty_and_the_rest_is_not():
+def test_the_hole_is_empty_and_its_surroundings_are_not():
     along, height = datasets.roll_with_hole(3000).truth.T
     middle = np.quantile(along, 0.5)
     assert not ((np.abs(along - middle) < 5) & (np.abs(height - 10.5) < 4)).any()

@@ -1,4 +1,4 @@
-"""The demonstrations: their numbers beside known ones, their pictures, and what they refuse."""
+"""Demonstrations: numbers beside published ones, figures, and what raises."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def number(demo, what):
 
 @pytest.mark.parametrize("name", list(demos.DEMOS))
 def test_demonstration(name, tmp_path):
-    """Runs once: pictures with something on them, and the numbers that are known."""
+    """Runs once: figures that are not empty, and the published numbers."""
     folder = tmp_path / "not" / "there yet"
     demo = demos.run(name, folder, found(name))
     assert demo.name == name
@@ -204,7 +204,7 @@ def test_flat_embeddings_have_true_distances():
     np.testing.assert_allclose(degree[1] - degree[0], [0, 111.19], atol=0.01)
 
 
-def test_a_turn_is_scipys_procrustes():
+def test_the_procrustes_transform_is_scipys():
     rng = np.random.default_rng(0)
     Y, target = rng.normal(size=(2, 30, 2))
     turned = agreement.fit_procrustes(Y, target)(Y)

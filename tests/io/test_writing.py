@@ -1,4 +1,4 @@
-"""Maps are written with everything that belongs to them, whole or not at all."""
+"""Embeddings are written with identifiers and labels, completely or not at all."""
 
 from __future__ import annotations
 

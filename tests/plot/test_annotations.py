@@ -1,4 +1,4 @@
-"""Pictures of many points, of images and of words, judged by what is on the canvas."""
+"""Density plots, thumbnails and words, checked by the pixels they draw."""
 
 from __future__ import annotations
 

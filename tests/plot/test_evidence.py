@@ -1,4 +1,4 @@
-"""Pictures of how good a map is, of linear methods and of several maps."""
+"""Plots of the quality of an embedding, of linear methods and of several embeddings."""
 
 from __future__ import annotations
 

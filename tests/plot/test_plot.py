@@ -1,4 +1,4 @@
-"""Pictures, judged by what is on the canvas: where ink is, which color, what covers what."""
+"""Scatter plots, checked by the pixels they draw: positions, colors, what covers what."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def page(tmp_path_factory):
 
 
 def spot(chromium, Y, row):
-    """Where the whole map shows a row, by the page's own rule: centered, 90 % of the window."""
+    """Where a row is when all points are shown: centered, on 90 % of the window."""
     box = json.loads(
         chromium("JSON.stringify(document.getElementById('map').getBoundingClientRect())")
     )

@@ -103,15 +103,15 @@ def _packed_size(rows: int, columns: int, symmetry: str) -> int:
 
 def _read_numbers(file: IO[bytes], source: Source) -> Iterator[NDArray[np.float64]]:
     """All numbers that follow, some lines at a time."""
-    rest = b""
+    partial_line = b""
     while chunk := file.read(_CHUNK_BYTES):
-        complete, _, last = (rest + chunk).rpartition(b"\n")
-        rest = last if complete else rest + chunk
-        if len(rest) > _CHUNK_BYTES:
+        complete, _, last = (partial_line + chunk).rpartition(b"\n")
+        partial_line = last if complete else partial_line + chunk
+        if len(partial_line) > _CHUNK_BYTES:
             raise FileFormatError(f"{source.name} is damaged: a line does not end.")
         yield _parse(complete if complete else b"", source.name)
         progress.report("reading numbers", min(file.tell(), source.size), source.size)
-    yield _parse(rest, source.name)
+    yield _parse(partial_line, source.name)
 
 
 def _parse(text: bytes, where: str) -> NDArray[np.float64]:

@@ -97,8 +97,8 @@ def check_column(name: str, among: Sequence[str], where: str, what: str) -> str:
 def quote_names(names: Iterable[str], most: int = MAX_QUOTED_NAMES) -> str:
     """List names for a message: 'a', 'b' and 3 more."""
     every = list(names)
-    rest = f" and {len(every) - most} more" if every[most:] else ""
-    return ", ".join(map(repr, every[:most])) + rest
+    others = f" and {len(every) - most} more" if every[most:] else ""
+    return ", ".join(map(repr, every[:most])) + others
 
 
 def pluralize(count: int, thing: str) -> str:

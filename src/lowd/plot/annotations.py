@@ -64,16 +64,16 @@ def draw_thumbnails(
     cmap: str,
 ) -> None:
     """Draw images at their points, as many as fit without overlap."""
-    pictures = _check_images(images, len(P))
-    tall, wide = pictures.shape[1:3]
+    thumbnails = _check_images(images, len(P))
+    tall, wide = thumbnails.shape[1:3]
     side = float(np.ptp(P, axis=0).max()) / THUMBNAILS_PER_SIDE or 1.0
     width, height = side * min(1, wide / tall), side * min(1, tall / wide)
-    low, high = float(np.nanmin(pictures)), float(np.nanmax(pictures))
+    low, high = float(np.nanmin(thumbnails)), float(np.nanmax(thumbnails))
     for i in select_apart(P, 1.06 * width, 1.06 * height).tolist():
         x, y = P[i]
         extent = (x - width / 2, x + width / 2, y - height / 2, y + height / 2)
-        look = {"cmap": cmap, "vmin": low, "vmax": high} if pictures.ndim == 3 else {}
-        ax.imshow(pictures[i], extent=extent, zorder=3, aspect="auto", **look)
+        look = {"cmap": cmap, "vmin": low, "vmax": high} if thumbnails.ndim == 3 else {}
+        ax.imshow(thumbnails[i], extent=extent, zorder=3, aspect="auto", **look)
         by_class = isinstance(colors, Classes)
         edge = colors.color(int(colors.codes[i])) if isinstance(colors, Classes) else PALE_COLOR
         ax.plot(
@@ -89,16 +89,20 @@ def draw_thumbnails(
 
 
 def _check_images(images: ArrayLike, n: int) -> Column:
-    pictures = np.asarray(images)
-    if pictures.ndim not in (3, 4) or len(pictures) != n or pictures.shape[3:] not in ((), (3,)):
+    thumbnails = np.asarray(images)
+    if (
+        thumbnails.ndim not in (3, 4)
+        or len(thumbnails) != n
+        or thumbnails.shape[3:] not in ((), (3,))
+    ):
         raise DataError(
-            f"images have shape {pictures.shape}; expected ({n}, height, width) for gray ones, "
+            f"images have shape {thumbnails.shape}; expected ({n}, height, width) for gray ones, "
             f"({n}, height, width, 3) for colored ones."
         )
-    if pictures.ndim == 4 and pictures.dtype.kind == "f":
-        top = float(pictures.max())
-        pictures = np.clip(pictures / (255 if top > 1 else 1), 0, 1)
-    return pictures
+    if thumbnails.ndim == 4 and thumbnails.dtype.kind == "f":
+        top = float(thumbnails.max())
+        thumbnails = np.clip(thumbnails / (255 if top > 1 else 1), 0, 1)
+    return thumbnails
 
 
 def draw_words(

@@ -360,7 +360,7 @@
 
   const fingers = new Map();
   let moved = 0;
-  const place = (event) => {
+  const position = (event) => {
     const box = canvas.getBoundingClientRect();
     return [(event.clientX - box.left) * ratio(), (event.clientY - box.top) * ratio()];
   };
@@ -370,12 +370,12 @@
   };
 
   canvas.addEventListener("pointerdown", (event) => {
-    fingers.set(event.pointerId, place(event));
+    fingers.set(event.pointerId, position(event));
     canvas.setPointerCapture(event.pointerId);
     moved = 0;
   });
   canvas.addEventListener("pointermove", (event) => {
-    const [x, y] = place(event);
+    const [x, y] = position(event);
     const before = fingers.get(event.pointerId);
     if (!before) return hover(nearest(x, y), event);
     const span = fingers.size === 2 ? apart() : 0;
@@ -387,13 +387,13 @@
   });
   canvas.addEventListener("pointerup", (event) => {
     fingers.delete(event.pointerId);
-    if (moved < 4 * ratio()) pin(nearest(...place(event)));
+    if (moved < 4 * ratio()) pin(nearest(...position(event)));
   });
   canvas.addEventListener("pointercancel", (event) => fingers.delete(event.pointerId));
   canvas.addEventListener("pointerleave", () => hover(-1));
   canvas.addEventListener("wheel", (event) => {
     event.preventDefault();
-    zoom(Math.exp(-event.deltaY / 500), ...place(event));
+    zoom(Math.exp(-event.deltaY / 500), ...position(event));
   }, { passive: false });
   canvas.addEventListener("keydown", (event) => {
     const step = 40 * ratio();

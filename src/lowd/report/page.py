@@ -25,7 +25,7 @@ _HELP = (
     "Drag to move, scroll or pinch to zoom, point at a dot to see its values, click it to keep "
     "them. With the keyboard: arrows, + and -, 0 for all points."
 )
-MAX_SHOWN_ENTRIES = 8  # of an array among the parameters
+MAX_TABLE_ENTRIES = 8  # of an array among the parameters
 MAX_SHOWN_CHARACTERS = 300  # of a parameter
 
 
@@ -199,7 +199,7 @@ def _make_table(rows: Iterable[tuple[str, object]]) -> str:
 
 
 def _format_value(value: object) -> str:
-    if isinstance(value, np.ndarray) and value.size > MAX_SHOWN_ENTRIES:
+    if isinstance(value, np.ndarray) and value.size > MAX_TABLE_ENTRIES:
         return f"array of shape {value.shape}"
     if isinstance(value, float):
         return f"{value:.6g}"
