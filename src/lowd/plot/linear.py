@@ -76,7 +76,7 @@ def loadings(
         dark = abs(number) > 0.6 * most
         look = {"ha": "center", "va": "center", "fontsize": SMALL_FONT_SIZE}
         ax.text(column, row, f"{number:.2f}", color="white" if dark else TEXT_COLOR, **look)
-    format_chart(ax, "axis", "", title)
+    format_chart(ax, "component", "", title)
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
     ax.set_xticks(
