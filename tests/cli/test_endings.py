@@ -17,6 +17,7 @@ import lowd
 from lowd.cli.background import BackgroundCall
 from lowd.cli.console import to_json
 from lowd.cli.exit_codes import ExitCode, format_error, get_exit_code
+from lowd.cli.flags import get_parameter_texts
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -203,7 +204,8 @@ def test_help_imports_no_method_and_lists_all():
 def test_help_of_a_method_has_its_words(lowd_command):
     ended = lowd_command("isomap", "--help")
     assert ended.code == 0
-    for words in ("--n-neighbors", "nearest others", "geodesic|regression", "--standardize"):
+    description = " ".join(get_parameter_texts("Isomap")["n_neighbors"].split()[:2])
+    for words in ("--n-neighbors", description, "geodesic|regression", "--standardize"):
         assert words in ended.out
 
 
