@@ -22,12 +22,12 @@ BACKENDS = available()
 ROUNDING = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 5e-5}
 
 
-def taxi(a, b, scale=1.0):
+def manhattan_distance(a, b, scale=1.0):
     """A metric on rows, written by a user."""
     return scale * float(np.abs(np.asarray(a, float) - np.asarray(b, float)).sum())
 
 
-def edits(a, b):
+def edit_distance(a, b):
     """Levenshtein's distance between two words."""
     row = list(range(len(b) + 1))
     for i, letter in enumerate(a, 1):
@@ -37,7 +37,7 @@ def edits(a, b):
     return float(row[-1])
 
 
-def bell(A, B, gamma=0.1):
+def rbf_kernel(A, B, gamma=0.1):
     """A kernel of whole matrices, written by a user."""
     return np.exp(-gamma * cdist(A, B, "sqeuclidean"))
 
@@ -108,8 +108,12 @@ CASES = [
         }.items()
     ),
     Case("MDS-minkowski", "ClassicalMDS", {"metric": "minkowski", "metric_params": {"p": 3}}),
-    Case("MDS-rows-callable", "ClassicalMDS", {"metric": taxi, "metric_params": {"scale": 2.0}}),
-    Case("MDS-words", "ClassicalMDS", {"metric": edits}, "words"),
+    Case(
+        "MDS-rows-callable",
+        "ClassicalMDS",
+        {"metric": manhattan_distance, "metric_params": {"scale": 2.0}},
+    ),
+    Case("MDS-words", "ClassicalMDS", {"metric": edit_distance}, "words"),
     Case("MDS-landmarks", "ClassicalMDS", {"n_landmarks": 20}),
     Case("MDS-manhattan-landmarks", "ClassicalMDS", {"metric": "manhattan", "n_landmarks": 20}),
     Case(
@@ -119,7 +123,9 @@ CASES = [
         "distances",
     ),
     Case("MDS-gower-landmarks", "ClassicalMDS", {"metric": "gower", "n_landmarks": 20}, "table"),
-    Case("MDS-words-landmarks", "ClassicalMDS", {"metric": edits, "n_landmarks": 20}, "words"),
+    Case(
+        "MDS-words-landmarks", "ClassicalMDS", {"metric": edit_distance, "n_landmarks": 20}, "words"
+    ),
     Case("MDS-lingoes", "ClassicalMDS", {"metric": "manhattan", "correction": "lingoes"}),
     Case("MDS-cailliez", "ClassicalMDS", {"metric": "manhattan", "correction": "cailliez"}),
     Case(
@@ -132,7 +138,7 @@ CASES = [
     Case("SMACOF-manhattan", "MDS", {"n_components": 3, "metric": "manhattan"}),
     Case("SMACOF-precomputed", "MDS", {"metric": "precomputed"}, "distances"),
     Case("SMACOF-gower", "MDS", {"metric": "gower"}, "table"),
-    Case("SMACOF-words", "MDS", {"metric": edits}, "words"),
+    Case("SMACOF-words", "MDS", {"metric": edit_distance}, "words"),
     Case("SMACOF-sammon", "MDS", {"weights": "sammon"}),
     Case("SMACOF-landmarks", "MDS", {"n_landmarks": 30}),
     Case("NonMetric", "NonMetricMDS"),
@@ -143,7 +149,7 @@ CASES = [
         {"metric": "precomputed", "n_landmarks": 45},
         "distances",
     ),
-    Case("NonMetric-words", "NonMetricMDS", {"metric": edits}, "words"),
+    Case("NonMetric-words", "NonMetricMDS", {"metric": edit_distance}, "words"),
     Case(
         "NonMetric-secondary", "NonMetricMDS", {"metric": "hamming", "ties": "secondary"}, "counts"
     ),
@@ -166,7 +172,7 @@ CASES = [
     Case(
         "KernelPCA-rows-callable",
         "KernelPCA",
-        {"n_components": 3, "kernel": bell, "kernel_params": {"gamma": 0.2}},
+        {"n_components": 3, "kernel": rbf_kernel, "kernel_params": {"gamma": 0.2}},
     ),
     Case("KernelPCA-words", "KernelPCA", {"n_components": 3, "kernel": shared_letters}, "words"),
     *(
@@ -192,7 +198,7 @@ CASES = [
         "Isomap-manhattan", "Isomap", {"n_components": 3, "n_neighbors": 7, "metric": "manhattan"}
     ),
     Case("Isomap-precomputed", "Isomap", {"metric": "precomputed"}, "distances"),
-    Case("Isomap-words", "Isomap", {"metric": edits}, "words"),
+    Case("Isomap-words", "Isomap", {"metric": edit_distance}, "words"),
     Case("Isomap-landmarks", "Isomap", {"n_neighbors": 6, "n_landmarks": 20}),
     Case("Isomap-regression", "Isomap", {"n_neighbors": 6, "map": "regression"}),
     # Mild and few steps: exaggeration tears sixty rows apart, and rounding grows with every tear.
@@ -204,7 +210,7 @@ CASES = [
             ("TSNE", "-uniform", {"affinity": "uniform", "n_neighbors": 12}, "rows"),
             ("TSNE", "-precomputed", {"perplexity": 10, "metric": "precomputed"}, "distances"),
             ("TSNE", "-affinity", {"affinity": "precomputed"}, "kernel"),
-            ("TSNE", "-words", {"perplexity": 8, "metric": edits}, "words"),
+            ("TSNE", "-words", {"perplexity": 8, "metric": edit_distance}, "words"),
             ("SNE", "", {"perplexity": 10}, "rows"),
             ("SNE", "-symmetric", {"perplexity": 12, "symmetric": True}, "rows"),
         )
@@ -240,7 +246,7 @@ CASES = [
     Case("Eigenmaps-affinity", "LaplacianEigenmaps", {"affinity": "precomputed"}, "kernel"),
     Case("Eigenmaps-precomputed", "LaplacianEigenmaps", {"metric": "precomputed"}, "distances"),
     Case("Eigenmaps-landmarks", "LaplacianEigenmaps", {"n_landmarks": 40, "scale": "unit"}),
-    Case("Eigenmaps-words", "LaplacianEigenmaps", {"metric": edits}, "words"),
+    Case("Eigenmaps-words", "LaplacianEigenmaps", {"metric": edit_distance}, "words"),
     Case("Diffusion", "DiffusionMaps"),
     Case(
         "Diffusion-neighbors",
@@ -411,7 +417,7 @@ def _data(source, dtype):
     elif source == "distances":
         pair = cdist(X, X, "cityblock"), cdist(Q, X, "cityblock")
     elif source == "kernel":
-        pair = bell(X, X), bell(Q, X)
+        pair = rbf_kernel(X, X), rbf_kernel(Q, X)
     elif source == "table":
         return _table(X), _table(Q)
     elif source == "words":

@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import clone
 
 import lowd
-from cases import bell, fit, fit_transform, rows_like
+from cases import fit, fit_transform, rbf_kernel, rows_like
 from lowd.core import memory
 from lowd.errors import NotEnoughMemoryError, ParameterError
 from lowd.methods import METHODS
@@ -79,7 +79,7 @@ def _input(name, dtype):
     model, n, d = LARGE[name]
     X = rows_like(n, 10 if "precomputed" in name else d)
     if "precomputed" in name:
-        X = cdist(X, X) if name.startswith("MDS") else bell(X, X)
+        X = cdist(X, X) if name.startswith("MDS") else rbf_kernel(X, X)
     return clone(model), np.ascontiguousarray(X, dtype)
 
 

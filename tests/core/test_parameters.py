@@ -11,7 +11,16 @@ import numpy as np
 import pytest
 
 import lowd
-from cases import BACKENDS, CASES, bell, cases, first_of_method, fit, rows_like, taxi
+from cases import (
+    BACKENDS,
+    CASES,
+    cases,
+    first_of_method,
+    fit,
+    manhattan_distance,
+    rbf_kernel,
+    rows_like,
+)
 from lowd.core.parameters import accepts, check_params, describe, domains, read
 from lowd.errors import (
     BackendUnavailableError,
@@ -76,7 +85,7 @@ WITNESSES = {
     ("KernelPCA", "degree"): ({"n_components": 2, "kernel": "poly"}, 2, 3),
     ("KernelPCA", "coef0"): ({"n_components": 2, "kernel": "poly"}, 0.5, 1),
     ("KernelPCA", "kernel_params"): (
-        {"n_components": 2, "kernel": bell},
+        {"n_components": 2, "kernel": rbf_kernel},
         {"gamma": 0.1},
         {"gamma": 0.3},
     ),
@@ -349,9 +358,9 @@ def test_fields_are_the_constructor(name):
     ("params", "sentence"),
     [
         ({"kernel": "sigmoid", "n_landmarks": 10}, "positive semi-definite"),
-        ({"kernel": taxi, "n_landmarks": 10}, "positive semi-definite"),
+        ({"kernel": manhattan_distance, "n_landmarks": 10}, "positive semi-definite"),
         ({"kernel": "laplacian", "preimage": "fixed_point"}, "kernel='rbf'"),
-        ({"kernel": bell}, "named kernel"),
+        ({"kernel": rbf_kernel}, "named kernel"),
     ],
 )
 def test_combinations_without_meaning_are_refused(params, sentence):

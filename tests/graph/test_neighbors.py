@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors, radius_ne
 from sklearn.pipeline import make_pipeline
 
 import lowd
-from cases import BY_NAME, close, edits, rows_like, same_bits
+from cases import BY_NAME, close, edit_distance, rows_like, same_bits
 from checks import estimator_checks
 from lowd import NeighborGraph
 from lowd.errors import DataError, ParameterError
@@ -61,8 +61,8 @@ def test_neighbors_of_any_kind_of_data(backend):
     ):
         same_bits(lowd.neighbors(given, 4, backend=backend, **params).indices, expected)
     words, _ = BY_NAME["MDS-words"].data()
-    found = lowd.neighbors(words, 3, metric=edits, backend=backend)
-    D = np.array([[edits(a, b) for b in words] for a in words])
+    found = lowd.neighbors(words, 3, metric=edit_distance, backend=backend)
+    D = np.array([[edit_distance(a, b) for b in words] for a in words])
     same_bits(found.indices, brute(D, 3)[0].astype(np.int32))
     table, _ = BY_NAME["MDS-gower"].data()
     assert lowd.neighbors(table, 3, metric="gower", backend=backend).indices.shape == (60, 3)

@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from sklearn import manifold
 
 import lowd
-from cases import close, edits, fit, rows_like
+from cases import close, edit_distance, fit, rows_like
 from lowd.errors import IndefiniteWarning, UnsupportedError
 
 TRIANGLE = np.array([[0.0, 3, 4], [3, 0, 5], [4, 5, 0]])
@@ -299,8 +299,8 @@ def test_words_by_their_edit_distance(backend):
         ["zoo", "zoos", "zo"],
     ]
     words = [word for family in families for word in family]
-    assert edits("kitten", "sitting") == 3
-    model = fit(lowd.ClassicalMDS(3, metric=edits, backend=backend), words)
+    assert edit_distance("kitten", "sitting") == 3
+    model = fit(lowd.ClassicalMDS(3, metric=edit_distance, backend=backend), words)
     close(model.transform(words), model.embedding_)
     for new, family in (("karates", 0), ("bitten", 1), ("zooms", 2)):
         distances = cdist(model.transform([new]), model.embedding_)[0].reshape(3, 3).mean(1)

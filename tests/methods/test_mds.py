@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn import manifold
 
 import lowd
-from cases import close, edits, rows_like, same_bits
+from cases import close, edit_distance, rows_like, same_bits
 from dissimilarities import given, turned_onto
 from lowd.errors import ApproximationWarning, ConvergenceWarning, ParameterError
 
@@ -137,7 +137,7 @@ def test_many_rows_are_scaled_by_landmarks_and_it_is_said(monkeypatch):
 
 def test_words(backend):
     words = ["map", "maps", "mapping", "trap", "traps", "trapping", "tree", "trees"]
-    model = lowd.NonMetricMDS(2, metric=edits, backend=backend).fit(words)
+    model = lowd.NonMetricMDS(2, metric=edit_distance, backend=backend).fit(words)
     same_bits(model.transform(words[::-1]), model.embedding_[::-1])
     found = model.transform(["trapped"])
     assert np.linalg.norm(model.embedding_ - found, axis=1).argmin() in (3, 4, 5)
