@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist, pdist
 
 import lowd
 from cases import fit, rows_like
-from lowd.solvers.smacof import Mixing, Step, majorize
+from lowd.solvers.smacof import AndersonMixing, Step, majorize
 
 kinds = pytest.mark.parametrize("kind", ["MDS", "NonMetricMDS"])
 
@@ -27,7 +27,7 @@ def test_stress_never_rises(kind, init, backend):
 
 def test_mixing_that_would_raise_the_value_is_not_taken(monkeypatch):
     """Whatever is proposed, the path only goes down."""
-    monkeypatch.setattr(Mixing, "beyond", lambda self, Y, reached: -10 * reached)  # noqa: ARG005
+    monkeypatch.setattr(AndersonMixing, "extrapolate", lambda self, Y, reached: -10 * reached)  # noqa: ARG005
 
     def step(Y):
         return Step(float((Y**2).sum()), 1.0, Y / 2, float((Y**2).sum()) / 4)

@@ -30,8 +30,9 @@ from ..solvers.landmarks import (
     count_candidates,
     scale_from_landmarks,
 )
-from ..solvers.preimage import mirrored
-from ..solvers.regression import CENTERS, regression
+from ..solvers.preimage import fit_barycentric_inverse
+from ..solvers.regression import fit_ridge_map
+from ..solvers.thresholds import MAX_REGRESSION_CENTERS
 from ..values import frozen_copy
 
 
@@ -186,7 +187,7 @@ class Isomap(GraphMethod):
         geodesic = GeodesicMap(fit.map)
         base = geodesic.base
         if self.map == "regression":
-            learned, report = regression(graph.base, Y, ctx)
+            learned, report = fit_ridge_map(graph.base, Y, ctx)
             fit, base = fit._replace(map=learned).with_report(**report), learned.base
         else:
             fit = fit._replace(map=geodesic)
@@ -194,7 +195,9 @@ class Isomap(GraphMethod):
             return fit
         plain = base.preparation == "as they are"
         rows = base.X if plain else frozen_copy(near.items[graph.first_row])
-        inverse, error = mirrored(rows, Y.astype(ctx.dtype), 2 * self.n_components + 2, ctx)
+        inverse, error = fit_barycentric_inverse(
+            rows, Y.astype(ctx.dtype), 2 * self.n_components + 2, ctx
+        )
         return fit._replace(inverse=inverse).with_report(reconstruction_error=error)
 
     def _merge_duplicates(self, near: csr_array) -> csr_array:
@@ -220,5 +223,5 @@ class Isomap(GraphMethod):
             taken |= {"distances": 3 * n * m * wide, "spectrum": spectrum_memory(m, k)}
             taken["landmarks"] = count_candidates(n, m) ** 2 * wide
         if self.map == "regression":
-            taken["regression"] = 8 * min(n, CENTERS) ** 2 * 8
+            taken["regression"] = 8 * min(n, MAX_REGRESSION_CENTERS) ** 2 * 8
         return taken

@@ -21,7 +21,7 @@ from ..solvers.centered import embed_centered, embed_inner_products, spectrum_me
 from ..solvers.krylov import basis_memory
 from ..solvers.landmarks import embed_nystroem
 from ..solvers.pca import axes_memory
-from ..solvers.preimage import preimage
+from ..solvers.preimage import fit_preimage
 
 _NO_SUCH_PARAMETER = "kernel={model.kernel!r} has no such parameter"
 ALONE = 0.1  # of a row's kernel value with itself: what those with all others add up to
@@ -180,7 +180,7 @@ class KernelPCA(Reducer):
         if self.preimage == "fixed_point" and self.n_landmarks is not None:
             raise UnsupportedError("preimage='fixed_point' needs every row; use 'ridge'.")
         assert fit.embedding is not None
-        back, error = preimage(fit, X, self.alpha, self.preimage, ctx)
+        back, error = fit_preimage(fit, X, self.alpha, self.preimage, ctx)
         return fit.with_report(reconstruction_error=error)._replace(inverse=back)
 
     def _gamma(self, X: Any, ctx: Context) -> float | None:

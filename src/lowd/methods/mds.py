@@ -25,7 +25,14 @@ from ..distances.protocol import DistanceRelation
 from ..input.validation import Data
 from ..maps.stress import StressMap
 from ..solvers.centered import spectrum_memory
-from ..solvers.stress import check_connected, measures, projection, scale, starting, weights_of
+from ..solvers.initialization import initial_configurations
+from ..solvers.smacof import run_smacof
+from ..solvers.stress import (
+    check_connected,
+    gower_projection,
+    pair_weights,
+    stress_measures,
+)
 
 Curve: TypeAlias = Callable[[Float64], tuple[Float64, Float64] | None]
 
@@ -133,19 +140,19 @@ class MDS(Reducer):
 
     def _minimize_stress(self, base: DistanceRelation, ctx: Context) -> Fit:
         D, k = base.among(ctx.ops), self.n_components
-        W = weights_of(self.weights, D)
+        W = pair_weights(self.weights, D)
         if W is not None:
             check_connected(W)
         plan = ctx.ops.stress_plan(D, W, self._ties())
-        starts = starting(self.init, self.n_init, D, k, ctx)
-        path = scale(plan, W, len(D), starts, self.max_iter, self.eps)
+        starts = initial_configurations(self.init, self.n_init, D, k, ctx)
+        path = run_smacof(plan, W, len(D), starts, self.max_iter, self.eps)
         Y = path.Y.astype(ctx.dtype).astype(np.float64)  # as it is returned
         curve = plan.disparities(Y)
         sammon = isinstance(self.weights, str)
-        place = StressMap(base.freeze(), Y, *projection(Y), curve, sammon, self.max_iter)
+        place = StressMap(base.freeze(), Y, *gower_projection(Y), curve, sammon, self.max_iter)
         report = {
             "n_components": k,
-            **measures(plan.step(Y)),
+            **stress_measures(plan.step(Y)),
             "stress_history": path.history,
             "n_iter": path.n_iter,
             "converged": path.converged,

@@ -29,8 +29,8 @@ from ..relations.perplexity_graph import (
     NEIGHBORS_PER_PERPLEXITY,
     find_perplexity_neighbors,
 )
-from ..solvers.initialization import start_of
-from ..solvers.kl import Callback, descend, judged, phases
+from ..solvers.initialization import initialize_embedding
+from ..solvers.kl import Callback, descend, evaluate_embedding, plan_phases
 
 # Seconds of one core for a pair of points in an iteration over all pairs, by kernel.
 SECONDS_PER_PAIR = {"student": 0.7e-9, "gauss": 1.5e-9, "rows": 3e-9}
@@ -206,16 +206,16 @@ class TSNE(GraphMethod):
             warn("all rows are equal, so the embedding is 0.", RankWarning)
             Y = np.zeros((1, k), ctx.dtype)
             return Fit(Y[point_of_row], NeighborMap(relation, Y, kernel, None), report)
-        start, used = start_of(self.init, data.items, base, joint.P, k, first_row, ctx)
+        start, used = initialize_embedding(self.init, data.items, base, joint.P, k, first_row, ctx)
         self._warn_of_long_work(len(first_row))
         plan = ctx.ops.kl_plan(joint.P, kernel)
         rate = None if self.learning_rate == "auto" else self.learning_rate
-        schedule = phases(
+        schedule = plan_phases(
             len(first_row), self.early_exaggeration, self.exaggeration, rate, self.max_iter
         )
         Y, found = descend(plan, start, schedule, callback)
         Y = Y.astype(ctx.dtype)
-        report |= found | judged(plan, joint, Y, kernel, ctx.seed)
+        report |= found | evaluate_embedding(plan, joint, Y, kernel, ctx.seed)
         report |= {"init_used": used, "affinity": joint.P, "betas": joint.beta[point_of_row]}
         # With Gaussian tails a new point's own partition function leaves no room for exaggeration.
         exaggeration = float(self.exaggeration) if kernel == "student" else 1.0

@@ -19,11 +19,10 @@ from ..relations.affinity_graph import (
     build_precomputed_affinities,
 )
 from .laplacian import laplacian_memory
+from .thresholds import ASSUMED_NEIGHBORS_IN_RADIUS
 
 # Metrics whose neighbors are searched by an index, without blocks of all distances.
 INDEXED_METRICS = ("euclidean", "cosine", "correlation")
-# How many rows are within a radius is not known beforehand; memory is estimated for so many.
-ASSUMED_NEIGHBORS_IN_RADIUS = 250
 
 
 @reducer

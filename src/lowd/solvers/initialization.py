@@ -1,7 +1,8 @@
-"""Where a descent starts: small, so that no point is in another's way."""
+"""Initial embeddings of t-SNE and SMACOF."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,26 +11,25 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from .. import random
-from ..backends.protocol import Array, Float64
+from ..backends.protocol import Array, Float64, Ragged
 from ..core.fit import Context
 from ..distances.metrics import Distances
 from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
-from ..errors import DataError, DisconnectedGraphWarning, warn
+from ..errors import DataError, DisconnectedGraphWarning, ParameterError, warn
 from ..relations.affinities import PrecomputedAffinities
 from ..relations.affinity_graph import AffinityGraph
 from ..relations.inner_products import MinusHalfSquare
+from ..relations.matrices import DenseMatrix
 from .canonical import sign_flips
-from .centered import decompose_centered
+from .centered import decompose_centered, keep_positive
 from .laplacian import transition_spectrum
 from .pca import CenteredRows, principal_axes
-
-SMALL = 1e-4  # standard deviation of the first column
-LARGEST = 1e5
-FLAT = 1e-8  # a column so much smaller than the first is rounding
+from .stress import find_missing
+from .thresholds import INITIAL_STD, MAX_INITIAL_COORDINATE, MIN_RELATIVE_STD
 
 
-def start_of(
+def initialize_embedding(
     init: Any,
     X: Any,
     base: DistanceRelation,
@@ -38,16 +38,21 @@ def start_of(
     first: NDArray[np.int64],
     ctx: Context,
 ) -> tuple[Float64, str]:
-    """Places of the distinct points (the rows `first`) to start from, and how they were found."""
+    """Initial coordinates of the distinct points (the rows `first`), and how they were found.
+
+    They are small, so that the points do not repel each other at first.
+    """
     if not isinstance(init, str):
-        return _given(init, len(first), k, first, X), "given"
+        return _validate_init(init, len(first), k, first, X), "given"
     m = len(first)
     if init == "spectral" or (init == "pca" and isinstance(base, NeighborListDistances)):
         components = connected_components(P, directed=False)[0]
         if components == 1 and m > k + 1:
             graph = AffinityGraph(PrecomputedAffinities(W=P), np.arange(m), np.ones(m), {})
             spectrum = transition_spectrum(graph, k, ctx)
-            return _small(spectrum.vectors / np.sqrt(spectrum.degrees)[:, None], k, ctx), "spectral"
+            return _rescale(
+                spectrum.vectors / np.sqrt(spectrum.degrees)[:, None], k, ctx
+            ), "spectral"
         if init == "spectral":
             why = f"{components} connected components" if components > 1 else f"{m} points only"
             warn(
@@ -57,42 +62,79 @@ def start_of(
             )
         init = "random"
     if init == "random":
-        return SMALL * random.normals(ctx.seed, "start", (m, k)), "random"
+        return INITIAL_STD * random.normals(ctx.seed, "start", (m, k)), "random"
     if isinstance(base, Distances):
         rows = X if m == X.shape[0] else X[first]
         sums = np.asarray(rows.sum(0, dtype=np.float64)).ravel()
         mean, most = sums / m, min(*rows.shape, k)
         axes = principal_axes(CenteredRows(rows, mean, None, None), most, ctx)
         scores = ctx.ops.project(rows, mean, axes.vectors[:, :most])
-        return _small(scores, k, ctx), "pca"
+        return _rescale(scores, k, ctx), "pca"
     found = decompose_centered(
         MinusHalfSquare(base).among(ctx.ops), min(k, m), ctx, initialization=True
     )
     scores = found.vectors * np.sqrt(np.maximum(found.values, 0))
-    return _small(scores, k, ctx), "classical scaling"
+    return _rescale(scores, k, ctx), "classical scaling"
 
 
-def _small(scores: Array, k: int, ctx: Context) -> Float64:
-    """k columns of the right size; those that the data do not have are drawn."""
-    Y = SMALL / 10 * random.normals(ctx.seed, "start", (len(scores), k))
+def _rescale(scores: Array, k: int, ctx: Context) -> Float64:
+    """k columns of the initial size; those that the data do not have are random."""
+    Y = INITIAL_STD / 10 * random.normals(ctx.seed, "start", (len(scores), k))
     spread = scores.std(0, dtype=np.float64)
-    real = np.flatnonzero(spread > FLAT * spread.max(initial=0))
+    real = np.flatnonzero(spread > MIN_RELATIVE_STD * spread.max(initial=0))
     if len(real):
         held = scores[:, real].astype(np.float64)
-        Y[:, real] = (held - held.mean(0)) * sign_flips(held) * (SMALL / spread[real[0]])
+        Y[:, real] = (held - held.mean(0)) * sign_flips(held) * (INITIAL_STD / spread[real[0]])
     return Y
 
 
-def _given(init: Any, m: int, k: int, first: NDArray[np.int64], X: Any) -> Float64:
+def _validate_init(init: Any, m: int, k: int, first: NDArray[np.int64], X: Any) -> Float64:
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     Y = np.asarray(init)
     if Y.shape != (n, k) or Y.dtype.kind not in "fiu" or not np.isfinite(Y).all():
         raise DataError(
             f"init: expected finite numbers of shape ({n}, {k}), got {Y.dtype} {Y.shape}."
         )
-    if np.abs(Y).max() > LARGEST:
+    if np.abs(Y).max() > MAX_INITIAL_COORDINATE:
         raise DataError(
-            f"init: places are up to {np.abs(Y).max():.1e} large, where no point feels another; "
-            f"divide them, to at most {LARGEST:g}."
+            f"init: coordinates are up to {np.abs(Y).max():.1e} large, where forces between points "
+            f"vanish; divide them, to at most {MAX_INITIAL_COORDINATE:g}."
         )
     return Y[first].astype(np.float64) if m < n else Y.astype(np.float64)
+
+
+def initial_configurations(
+    init: Any, n_init: int, D: Array, k: int, ctx: Context
+) -> Iterator[Float64]:
+    """Starts of SMACOF: the given one, or classical scaling and then random ones."""
+    if isinstance(init, np.ndarray):
+        if init.shape != (len(D), k) or not np.isfinite(init).all():
+            raise ParameterError(
+                f"init has the shape {init.shape}; expected finite numbers of shape {(len(D), k)}: "
+                "coordinates of every row."
+            )
+        yield init.astype(np.float64) - init.mean(0, dtype=np.float64)
+        return
+    for number in range(n_init):
+        if number == 0 and init == "classical_mds":
+            yield classical_configuration(D, k, ctx)
+        else:
+            spread = np.sqrt(np.nanmean(np.square(D, dtype=np.float64)) / (2 * k))
+            drawn = random.normals(ctx.seed, f"start {number}", (len(D), k))
+            yield (drawn - drawn.mean(0)) * spread
+
+
+def classical_configuration(D: Array, k: int, ctx: Context) -> Float64:
+    """Classical scaling; missing dissimilarities are shortest paths along known ones."""
+    missing = find_missing(D)
+    if missing is not None:
+        rows = np.flatnonzero(missing.any(1))
+        known = np.nonzero(~missing)
+        graph = csr_array((D[known], known), shape=D.shape)
+        D = D.copy()
+        paths = ctx.ops.geodesics(graph).distances(Ragged.singletons(rows))
+        D[rows] = np.where(missing[rows], paths, D[rows])
+        D = (D + D.T) / 2
+    found = decompose_centered(DenseMatrix(D, half_square=True), k, ctx, initialization=True)
+    values, vectors, _ = keep_positive(found.values, found.vectors, found.noise, k, ctx.dtype)
+    return vectors * np.sqrt(values)

@@ -20,9 +20,9 @@ from ..errors import ConvergenceWarning, warn
 from . import dense
 from .krylov import Operator, basis_memory, block_width, leading_eigenpairs, random_block
 from .thresholds import (
+    CENTERED_BLOCK_ENTRIES,
     EPS,
     KRYLOV_OVERHEAD_FLOPS,
-    MAX_CACHED_ENTRIES,
     MAX_DENSE_FALLBACK_SAMPLES,
     MAX_DIRECT_SVD_FLOPS,
     MAX_FLOAT64_FLOPS,
@@ -235,7 +235,7 @@ def _dense_gram(rows: CenteredRows, ctx: Context) -> tuple[Array, Callable[[Arra
 
     def transposed(Q: Array) -> Float64:
         out, R = np.empty((d, Q.shape[1])), Q.astype(G.dtype)
-        step = max(1, MAX_CACHED_ENTRIES // n)
+        step = max(1, CENTERED_BLOCK_ENTRIES // n)
         for i in range(0, d, step):
             some = rows.columns(slice(i, i + step)).dense().astype(G.dtype, copy=False)
             out[i : i + step] = some.T @ R

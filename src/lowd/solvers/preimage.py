@@ -1,4 +1,4 @@
-"""Back from the map to rows: pre-images (Bakır et al., 2004; Mika et al., 1999), neighbors."""
+"""Inverse maps: kernel pre-images (Bakır et al., 2004; Mika et al., 1999) and barycenters."""
 
 from __future__ import annotations
 
@@ -19,14 +19,12 @@ from ..maps.linear import to_dense
 from ..maps.local import BarycentricMap
 from ..relations.kernels import Kernel
 from ..values import value
-
-REG = 1e-2  # of the local weights: 1e-3 and 6 neighbors extrapolate a roll's rim twice as badly
-SAMPLE = 1000  # points that are left out, to see how well they are rebuilt
+from .thresholds import LEFT_OUT_SAMPLE, PREIMAGE_REGULARIZATION, PREIMAGE_STEPS
 
 
 @value
 class RidgePreimage:
-    """Kernel ridge regression from places in the map to rows."""
+    """Kernel ridge regression from the embedding to rows."""
 
     kernel: Kernel
     weights: Array
@@ -61,12 +59,12 @@ class FixedPointPreimage:
         return np.asarray(Z, Y.dtype)
 
 
-def preimage(
+def fit_preimage(
     fit: Fit, X: Any, alpha: float, how: str, ctx: Context
 ) -> tuple[RidgePreimage | FixedPointPreimage, float]:
     """The inverse map and its relative error on the training rows: |X - X̂|² / |X - mean|².
 
-    With landmarks the regression is from their places only.
+    With landmarks the regression is from their coordinates only.
     """
     rows = to_dense(X)
     Y = np.asarray(fit.embedding, rows.dtype)
@@ -83,28 +81,32 @@ def preimage(
         assert isinstance(fit.map, CenteredMap)
         assert isinstance(fit.map.relation, Kernel)
         dual = np.asarray(fit.map.projection, np.float64)
-        back = FixedPointPreimage(back, replace(fit.map.relation, measure="rbf"), dual, 50)
+        back = FixedPointPreimage(
+            back, replace(fit.map.relation, measure="rbf"), dual, PREIMAGE_STEPS
+        )
     missed = np.square(rows - back(Y, ctx.ops), dtype=np.float64).sum()
     spread_of_rows = np.square(rows - rows.mean(0), dtype=np.float64).sum()
     return back, float(missed / spread_of_rows) if spread_of_rows > 0 else 0.0
 
 
-def mirrored(rows: Array, Y: Array, k: int, ctx: Context) -> tuple[BarycentricMap, float]:
-    """Rows for places: rebuild a place from its k nearest in the map, and the row likewise.
+def fit_barycentric_inverse(
+    rows: Array, Y: Array, k: int, ctx: Context
+) -> tuple[BarycentricMap, float]:
+    """Barycentric inverse: weights that rebuild a point from its k nearest in the embedding.
 
     Comes with the relative error on training points that are left out one at a time.
     """
     base = Distances(Y, "as they are", "euclidean", (1.0,), Y.mean(0, dtype=np.float64))
-    back = BarycentricMap(base, rows, min(k, len(Y)), None, REG)
+    back = BarycentricMap(base, rows, min(k, len(Y)), None, PREIMAGE_REGULARIZATION)
     k = min(k, len(Y) - 1)
     if k == 0:
         return back, 0.0
-    chosen = random.subset(ctx.seed, "left out", len(Y), min(len(Y), SAMPLE))
+    chosen = random.subset(ctx.seed, "left out", len(Y), min(len(Y), LEFT_OUT_SAMPLE))
     found = find_nearest(base, Y[chosen], k + 1, ctx.ops).indices
     other = found != chosen[:, None]
     other[other.all(1), -1] = False
     near = Ragged(np.arange(0, len(chosen) * k + 1, k), found[other])
-    weights = ctx.ops.barycentric_weights(Y[chosen], Y, near, REG)
+    weights = ctx.ops.barycentric_weights(Y[chosen], Y, near, PREIMAGE_REGULARIZATION)
     rebuilt = csr_array((weights, near.indices, near.indptr), (len(chosen), len(Y))) @ rows
     missed = np.square(rows[chosen] - rebuilt, dtype=np.float64).sum()
     spread = np.square(rows[chosen] - rows.mean(0, dtype=np.float64), dtype=np.float64).sum()

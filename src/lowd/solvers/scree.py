@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.protocol import Float64
+from .thresholds import MARCHENKO_PASTUR_ANGLES
 
 Rule: TypeAlias = Literal["kaiser", "broken_stick", "elbow", "profile_likelihood", "gavish_donoho"]
-GRID = 8192  # angles at which the density of Marchenko and Pastur is added up
 
 
 def by_rule(rule: Rule, values: Float64, n: float, d: int) -> int:
@@ -101,10 +101,11 @@ def marchenko_pastur_median(beta: float) -> float:
     """
     middle, half = 1 + beta, 2 * np.sqrt(beta)
     # x = middle - half cos(t) makes the density smooth up to both ends.
-    t = (np.arange(GRID) + 0.5) * np.pi / GRID
+    grid = np.pi / MARCHENKO_PASTUR_ANGLES
+    t = (np.arange(MARCHENKO_PASTUR_ANGLES) + 0.5) * grid
     x = middle - half * np.cos(t)
-    mass = np.cumsum(half**2 * np.sin(t) ** 2 / (2 * np.pi * beta * x)) * np.pi / GRID
-    ends = middle - half * np.cos((np.arange(GRID) + 1) * np.pi / GRID)
+    mass = np.cumsum(half**2 * np.sin(t) ** 2 / (2 * np.pi * beta * x)) * grid
+    ends = middle - half * np.cos((np.arange(MARCHENKO_PASTUR_ANGLES) + 1) * grid)
     return float(np.interp(0.5 * mass[-1], mass, ends))
 
 

@@ -65,7 +65,7 @@ MAX_FLOAT64_FLOPS = 2e7
 # Gram matrices of float32 rows are computed in float64 up to here (a fifth of a second).
 MAX_FLOAT64_GRAM_FLOPS = 5e9
 # Entries of the rows that stay in the cache while they are centered.
-MAX_CACHED_ENTRIES = 2**17
+CENTERED_BLOCK_ENTRIES = 2**17
 # What a Krylov iteration costs beside its products, for each vector of a block.
 KRYLOV_OVERHEAD_FLOPS = 60_000_000
 # Products with sparse rows are cheap and bases are not: narrow blocks, many products.
@@ -137,3 +137,67 @@ MAX_DENSE_KERNEL_SAMPLES = 300
 SAMPLES_PER_KERNEL_PRODUCT = 50
 MIN_KERNEL_PRODUCTS = 16
 MAX_KERNEL_PRODUCTS = 120
+# How many rows are within a radius is not known beforehand; memory is estimated for so many.
+ASSUMED_NEIGHBORS_IN_RADIUS = 250
+
+# -- SMACOF (smacof.py) --------------------------------------------------------------------------
+
+# A step may be lengthened up to twice without raising the stress (de Leeuw and Heiser, 1980): the
+# majorizing parabola is as high there. 1.8 with mixing took the fewest passes, half of plain steps
+# with mixing and a third of plain steps, on Gaussian rows, digits and a roll.
+SMACOF_RELAXATION = 1.8
+# Earlier steps that Anderson mixing combines, and the share of their Gram matrix's trace that is
+# added to its diagonal.
+ANDERSON_MEMORY = 8
+ANDERSON_RIDGE = 1e-10
+# Stress, as a share of the squared disparities, that is rounding.
+MIN_RELATIVE_STRESS = 1e-24
+
+# -- initial embeddings (initialization.py) ------------------------------------------------------
+
+# Standard deviation of the first column, as in van der Maaten and Hinton (2008).
+INITIAL_STD = 1e-4
+# Coordinates beyond are so far apart that forces vanish.
+MAX_INITIAL_COORDINATE = 1e5
+# A column whose spread is so much smaller than the largest is rounding.
+MIN_RELATIVE_STD = 1e-8
+
+# -- KL divergence (kl.py) -----------------------------------------------------------------------
+
+# Steps of early exaggeration, as in van der Maaten and Hinton (2008).
+EARLY_EXAGGERATION_STEPS = 250
+# Rows on which interpolated forces are compared with exact ones.
+FORCE_SAMPLE = 256
+# Steps between two reports of progress, and between two checks for convergence.
+STEPS_PER_REPORT = 10
+STEPS_PER_CONVERGENCE_CHECK = 50
+# An axis narrower than the first is rescaled to the second during early exaggeration.
+MIN_EMBEDDING_STD = 1e-7
+RESCALED_STD = 1e-4
+# A step so much shorter than the embedding's spread, root mean square, is none.
+MAX_CONVERGED_STEP = 1e-9
+
+# -- inverse maps and regression (preimage.py, regression.py) ------------------------------------
+
+# Regularization of barycentric weights: 1e-3 and 6 neighbors extrapolate a roll's rim twice as
+# badly.
+PREIMAGE_REGULARIZATION = 1e-2
+# Points that are left out, to measure how well they are rebuilt.
+LEFT_OUT_SAMPLE = 1000
+# Steps of Mika's fixed-point iteration.
+PREIMAGE_STEPS = 50
+# Points the kernel ridge regression is fitted to.
+MAX_REGRESSION_CENTERS = 1000
+# Widths of the kernel, as shares of the median squared distance, and ridges that are tried.
+KERNEL_WIDTHS = (1 / 64, 1 / 16, 1 / 4, 1.0, 4.0, 16.0)
+RIDGES = (1e-10, 1e-8, 1e-6, 1e-4, 1e-2)
+# A smaller ridge would amplify the rounding of new points: weights grow like its inverse.
+MIN_RIDGE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-4}
+# Distance up to which a new point is a training point, as a share of the typical distance: a row
+# that comes in another type is a little off.
+SAME_POINT_DISTANCE = 1e-12
+
+# -- number of components (scree.py) -------------------------------------------------------------
+
+# Angles at which the density of Marchenko and Pastur is summed.
+MARCHENKO_PASTUR_ANGLES = 8192
