@@ -78,7 +78,7 @@ class Geodesics:
         )
 
     def among(self, ops: Backend) -> GeodesicMatrix:
-        """-g²/2 between all rows; with landmarks `landmark_distances` takes its place."""
+        """-g²/2 between all rows; landmarks need `landmark_distances` only."""
         assert self.graph is not None
         return GeodesicMatrix(self, ops)
 
