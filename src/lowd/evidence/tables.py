@@ -22,9 +22,10 @@ def to_data_frame(records: Iterable[Mapping[str, object]], index: str) -> Any:
 
 
 def html_row(cells: Iterable[str], align: str = "left") -> str:
-    """A row of an HTML table; cells are plain text."""
-    style = f"<td style='text-align:{align}'>"
-    return "<tr>" + "".join(f"{style}{escape(cell)}</td>" for cell in cells) + "</tr>"
+    """A row of an HTML table from plain text; the first cell, its name, is on the left."""
+    aligned = ((align if i else "left", escape(cell)) for i, cell in enumerate(cells))
+    inside = "".join(f"<td style='text-align:{side}'>{text}</td>" for side, text in aligned)
+    return f"<tr>{inside}</tr>"
 
 
 def html_paragraphs(notes: Iterable[str]) -> str:

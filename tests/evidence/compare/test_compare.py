@@ -1,4 +1,4 @@
-"""Several methods side by side: nothing is lost, nothing depends on sharing, ranks are right."""
+"""Comparison of methods: runs are kept, sharing neighbors changes nothing, ranks are right."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from scipy.spatial import procrustes
 import lowd
 from lowd import progress
 from lowd.errors import DataError, ParameterError
-from lowd.evidence.compare import result, sharing
-from lowd.evidence.compare.candidates import fresh
+from lowd.evidence.compare import result, shared_neighbors
+from lowd.evidence.compare.candidates import SharedParams, clone
 from lowd.evidence.procrustes import align, disparity
 from manifolds import lattice, roll
 
@@ -58,7 +58,7 @@ def test_names_classes_models_and_grids(rolled):
     ]
     assert found["PCA(scale=True, whiten=True)"].params == {"scale": True, "whiten": True}
     assert all(run.embedding.shape == (300, 2) for run in found.runs)
-    assert not hasattr(mine, "map_")  # a copy was fitted
+    assert not hasattr(mine, "map_")  # a clone was fitted
     np.testing.assert_array_equal(
         found["PCA(scale=True, whiten=True)"].embedding,
         lowd.PCA(2, scale=True, whiten=True).fit_transform(X),
@@ -139,12 +139,12 @@ def test_cancel_keeps_what_is_finished(rolled):
 
 def test_cancel_inside_a_fit_is_no_failure_of_the_method(rolled):
     def stop(stage, done, _):
-        if stage not in ("compare", "evaluate") and reports[-1:] == [1]:
+        if stage not in ("compare", "evaluate") and finished[-1:] == [1]:
             raise Enough
         if stage == "compare":
-            reports.append(done)
+            finished.append(done)
 
-    reports = []
+    finished = []
     with progress.listening(stop):
         found = quick(rolled[0], ["PCA", lowd.MDS(2), "ClassicalMDS"])
     assert [run.name for run in found.runs] == ["PCA"]
@@ -184,47 +184,48 @@ SHARED = [
 def test_neighbors_are_searched_once_and_change_nothing(rolled, monkeypatch):
     X, _ = rolled
     searches, parts = [], []
-    search, part = sharing.neighbors, sharing.Sharing._part
+    search, select = shared_neighbors.neighbors, shared_neighbors.SharedNeighbors.select
 
-    def counted(*given, **options):
+    def count_search(*given, **options):
         searches.append(given[1])
         return search(*given, **options)
 
-    def seen(self, model):
-        parts.append(part(self, model))
+    def record_part(self, model):
+        parts.append(select(self, model))
         return parts[-1]
 
-    monkeypatch.setattr(sharing, "neighbors", counted)
-    monkeypatch.setattr(sharing.Sharing, "_part", seen)
+    monkeypatch.setattr(shared_neighbors, "neighbors", count_search)
+    monkeypatch.setattr(shared_neighbors.SharedNeighbors, "select", record_part)
     found = quick(X, [*SHARED, "PCA"])
     assert searches == [13]  # of the longest list, and one more
     assert [None if one is None else one.n_neighbors for one in parts] == [8, 12, 9, 10, 9, None]
     for model, run in zip(SHARED, found.runs, strict=False):
-        alone = fresh(model).fit(X)
+        alone = clone(model).fit(X)
         np.testing.assert_allclose(run.embedding, alone.embedding_, atol=1e-8)
         assert run.model.n_neighbors == model.n_neighbors
         np.testing.assert_allclose(run.model.transform(X[:3] + 0.1), alone.transform(X[:3] + 0.1))
 
 
 def test_ties_and_duplicates_are_not_shared():
-    """Methods then look farther than their k, which a list of k cannot tell."""
+    """Methods then need more than k neighbors, which a list of k does not have."""
     grid = lattice(12, 10) * [1.0, 1.3]
-    copied = np.vstack([roll(100)[0], [[30.0, 10.0, 30.0]] * 2])  # in no list but each other's
-    for X in (grid, copied):
+    duplicated = np.vstack([roll(100)[0], [[30.0, 10.0, 30.0]] * 2])  # in no list but each other's
+    for X in (grid, duplicated):
         models = [lowd.Isomap(n_neighbors=8), lowd.Isomap(n_neighbors=12)]
         found = quick(X, models, n_neighbors=5)
         for model, run in zip(models, found.runs, strict=True):
-            alone = fresh(model).fit_transform(X)
+            alone = clone(model).fit_transform(X)
             assert disparity(run.embedding, alone) < 1e-9
 
 
 def test_tsne_takes_three_times_its_perplexity():
-    common = ("euclidean", None)
-    assert sharing._wanted(lowd.TSNE(perplexity=20), 1000, common) == 60
-    assert sharing._wanted(lowd.TSNE(perplexity=20), 400, common) is None  # there all are neighbors
-    assert sharing._wanted(lowd.Isomap(n_neighbors=5, metric="cosine"), 1000, common) is None
-    assert sharing._wanted(lowd.Isomap(n_neighbors=None, radius=1.0), 1000, common) is None
-    assert sharing._wanted(lowd.PCA(2), 1000, common) is None
+    shared = SharedParams(2, 0, "auto", None, "euclidean", None)
+    count = shared_neighbors.count_neighbors
+    assert count(lowd.TSNE(perplexity=20), 1000, shared) == 60
+    assert count(lowd.TSNE(perplexity=20), 400, shared) is None  # there all are neighbors
+    assert count(lowd.Isomap(n_neighbors=5, metric="cosine"), 1000, shared) is None
+    assert count(lowd.Isomap(n_neighbors=None, radius=1.0), 1000, shared) is None
+    assert count(lowd.PCA(2), 1000, shared) is None
 
 
 # -- judging ---------------------------------------------------------------------------------------
@@ -252,7 +253,7 @@ def test_mean_ranks_by_hand():
         judged(name="c", trustworthiness=0.2, stress1=0.3, bnx=0.0),
         result.Run("failed", {}, None, error="x"),
     ]
-    ranks = result.mean_ranks(runs, ("trustworthiness", "stress1", "bnx"))
+    ranks = result.compute_mean_ranks(runs, ("trustworthiness", "stress1", "bnx"))
     # trustworthiness: 1.5 1.5 3; stress: 3 1 2; bnx, nearer 0: 2 3 1
     assert ranks == pytest.approx({"a": 6.5 / 3, "b": 5.5 / 3, "c": 2.0})
 
@@ -270,7 +271,7 @@ def test_the_same_seed_gives_the_same_result(rolled):
     assert (once[third].embedding != other[third].embedding).any()
 
 
-def test_stability_tells_chance_from_structure(rolled):
+def test_stability_separates_noise_from_structure(rolled):
     X, _ = rolled
     found = lowd.compare(X, ["PCA", "GaussianRandomProjection"], seeds=3, subsamples=2)
     pca, drawn = (run.stability for run in found.runs)
@@ -313,7 +314,7 @@ def test_distances_are_not_taken_for_rows(rolled):
     assert "takes distances" in rows.runs[1].error
 
 
-# -- how it is reported ---------------------------------------------------------------------------
+# -- tables and plots ------------------------------------------------------------------------------
 
 
 def test_tables_and_files(rolled):
@@ -336,14 +337,14 @@ def test_tables_and_files(rolled):
 
 def test_warnings_stay_with_their_run(recwarn):
     rng = np.random.default_rng(0)
-    clusters = rng.normal(size=(60, 3)) + 100 * np.repeat([0, 1], 30)[:, None]
-    found = quick(clusters, ["PCA", "Isomap"])
+    separated = rng.normal(size=(60, 3)) + 100 * np.repeat([0, 1], 30)[:, None]
+    found = quick(separated, ["PCA", "Isomap"])
     assert any("components" in text for text in found["Isomap"].warnings)
     assert not found["PCA"].warnings
     assert not recwarn.list
 
 
-def test_the_picture_has_a_panel_for_each_map(rolled):
+def test_the_plot_has_a_panel_for_each_embedding(rolled):
     pytest.importorskip("matplotlib")
     found = quick(rolled[0], ["PCA", "ClassicalMDS", Broken(2)], labels=np.arange(300) % 3)
     axes = found.plot()

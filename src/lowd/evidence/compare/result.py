@@ -1,4 +1,4 @@
-"""What a comparison found: runs, their ranks and how they were found."""
+"""`Comparison`: runs of several methods, ranked by the quality of their embeddings."""
 
 from __future__ import annotations
 
@@ -6,25 +6,29 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
-from ...errors import DataError, MissingPackageError, ParameterError
+from ...backends.protocol import Array
+from ...errors import DataError, ParameterError
+from ..quality import Evaluation, Measure
 from ..quality.column_scale import DOMINANT_COLUMN_CONSEQUENCE
 from ..quality.measures import DEFINITIONS
 from ..quality.result import MEASURE_GROUPS
+from ..tables import html_list, html_row, to_data_frame
+from ..types import Transformer
 
-# Near and far at all scales; false and lost neighbors; distances.
+# Neighborhoods of all sizes; false and missing neighbors; distances.
 CRITERIA = ("rnx_auc", "trustworthiness", "continuity", "scale_normalized_stress")
 
 
 class Stability(NamedTuple):
-    """Mean Procrustes disparity of maps that should be the same: 0 the same, 1 unrelated.
+    """Mean Procrustes disparity of embeddings that should be the same: 0 identical, 1 unrelated.
 
-    None where it was not asked for, or could not be found.
+    None where it was not requested, or could not be computed.
     """
 
     seeds: float | None
@@ -33,17 +37,17 @@ class Stability(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One method with one setting: its fitted model, its map, and what became of it.
+    """One method with its parameters: fitted model, embedding and evaluation.
 
-    `error` is the sentence of what went wrong, if anything did; `warnings` are those of the
-    library. `seconds` is the time of the fit, without a search for neighbors that was shared.
+    `error` is the message of an error, if there was one; `warnings` are those of the library.
+    `seconds` is the time of the fit, without the shared neighbor search.
     """
 
     name: str
     params: dict[str, Any]
-    model: Any
-    embedding: NDArray[Any] | None = None
-    evaluation: Any = None
+    model: Transformer
+    embedding: Array | None = None
+    evaluation: Evaluation | None = None
     seconds: float = 0.0
     stability: Stability | None = None
     error: str | None = None
@@ -56,12 +60,12 @@ class Run:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Runs of several methods on the same rows, and their order. Made by `lowd.compare`.
+    """Runs of several methods on the same rows, and their ranking. The result of `lowd.compare`.
 
     Attributes
     ----------
-    runs : every run, in the order asked for; `comparison["PCA"]` is one by name
-    ranking : names of the runs that could be judged, the best first
+    runs : every run, in the given order; `comparison["PCA"]` is one by name
+    ranking : names of the runs that could be evaluated, the best first
     best : the first of these runs
     scores : name -> mean rank over the `criteria` (1 is the best possible)
     criteria : measures that were ranked; each counts the same
@@ -71,7 +75,7 @@ class Comparison:
     runs: tuple[Run, ...]
     criteria: tuple[str, ...]
     scores: dict[str, float]
-    labels: NDArray[Any] | None
+    labels: NDArray[np.generic] | None
     n_samples: int
     n_neighbors: int
     metric: str
@@ -80,33 +84,14 @@ class Comparison:
     cancelled: bool = False
     notes: list[str] = field(default_factory=list)
 
-    @classmethod
-    def of(
-        cls, runs: Sequence[Run], criteria: Sequence[str], *, planned: int, **facts: Any
-    ) -> Self:
-        scores = mean_ranks(runs, tuple(criteria))
-        notes = [
-            f"Ranked by the mean rank over {', '.join(criteria)}, measured against "
-            f"{facts['judged_by']}."
-        ]
-        judged = [run.evaluation for run in runs if run.evaluation is not None]
-        notes += [
-            note for one in judged[:1] for note in one.notes if DOMINANT_COLUMN_CONSEQUENCE in note
-        ]
-        if len(runs) < planned:
-            notes.append(f"Cancelled: {planned - len(runs)} of {planned} runs are missing.")
-        notes += [f"{run.name} failed: {run.error}" for run in runs if run.error]
-        notes += [f"{run.name}: {sentence}" for run in runs for sentence in run.warnings]
-        return cls(tuple(runs), tuple(criteria), scores, notes=notes, **facts)
-
     @property
     def ranking(self) -> list[str]:
-        return sorted(self.scores, key=lambda name: self.scores[name])  # stable: as asked for
+        return sorted(self.scores, key=lambda name: self.scores[name])  # stable: in the given order
 
     @property
     def best(self) -> Run:
         if not self.scores:
-            raise DataError("no run could be judged; `notes` say why.")
+            raise DataError("no run could be evaluated; `notes` say why.")
         return self[self.ranking[0]]
 
     def __getitem__(self, name: str) -> Run:
@@ -116,7 +101,7 @@ class Comparison:
         raise ParameterError(f"no run is named {name!r}; there are {[r.name for r in self.runs]}.")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON; without models and places."""
+        """Plain values for JSON, without models and embeddings."""
         return {
             "n_samples": self.n_samples,
             "n_neighbors": self.n_neighbors,
@@ -130,50 +115,44 @@ class Comparison:
             "runs": [self._plain(run) for run in self.runs],
         }
 
-    def _plain(self, run: Run) -> dict[str, Any]:
-        judged = run.evaluation
+    def _plain(self, run: Run) -> dict[str, object]:
+        found = run.evaluation
         return {
             "name": run.name,
-            "params": {key: plain_value(value) for key, value in run.params.items()},
+            "params": {key: to_json_value(value) for key, value in run.params.items()},
             "mean_rank": self.scores.get(run.name),
             "seconds": run.seconds,
             "stability": None if run.stability is None else run.stability._asdict(),
             "error": run.error,
             "warnings": list(run.warnings),
-            "measures": {} if judged is None else judged.to_dict()["measures"],
+            "measures": {} if found is None else found.to_dict()["measures"],
         }
 
     def to_frame(self) -> Any:
         """One row per run, the best first and failed ones last, as a pandas DataFrame."""
-        try:
-            pandas = import_module("pandas")
-        except ImportError:
-            raise MissingPackageError(
-                "to_frame needs pandas: pip install pandas; or use to_dict."
-            ) from None
-        return pandas.DataFrame([self._row(run) for run in self._ordered()]).set_index("run")
+        return to_data_frame((self._row(run) for run in self._ordered()), "run")
 
     def _ordered(self) -> list[Run]:
-        judged = [self[name] for name in self.ranking]
-        return [*judged, *(run for run in self.runs if run.name not in self.scores)]
+        ranked = [self[name] for name in self.ranking]
+        return [*ranked, *(run for run in self.runs if run.name not in self.scores)]
 
-    def _row(self, run: Run) -> dict[str, Any]:
-        judged = {} if run.evaluation is None else run.evaluation.measures
-        row: dict[str, Any] = {"run": run.name, "mean_rank": self.scores.get(run.name, np.nan)}
-        names = dict.fromkeys([*self.criteria, *judged])
-        row |= {name: float(judged[name]) if name in judged else np.nan for name in names}
+    def _row(self, run: Run) -> dict[str, object]:
+        measures = _get_measures(run)
+        row: dict[str, object] = {"run": run.name, "mean_rank": self.scores.get(run.name, np.nan)}
+        names = dict.fromkeys([*self.criteria, *measures])
+        row |= {name: float(measures[name]) if name in measures else np.nan for name in names}
         stable = run.stability or Stability(None, None)
         row |= {"stability_seeds": stable.seeds, "stability_subsamples": stable.subsamples}
         return row | {"seconds": run.seconds, "error": run.error}
 
-    def plot(self, labels: Any = None, **options: Any) -> Any:
-        """All maps side by side, the best first (`lowd.plot.compare`)."""
-        # A string: plots stand above this module, and need matplotlib.
+    def plot(self, labels: ArrayLike | None = None, **options: Any) -> Any:
+        """All embeddings side by side, the best first (`lowd.plot.compare`)."""
+        # Imported by name: plots are a higher layer, and need matplotlib.
         return import_module("lowd.plot").compare(self, labels, **options)
 
     def _headline(self) -> str:
         return (
-            f"{len(self.runs)} maps of {self.n_samples} rows ({self.metric} distances, "
+            f"{len(self.runs)} embeddings of {self.n_samples} rows ({self.metric} distances, "
             f"{self.n_neighbors} neighbors, {self.seconds:.1f} s)"
         )
 
@@ -182,15 +161,11 @@ class Comparison:
         return [[*head, "seeds", "subsamples", "fit"], *map(self._cells, self._ordered())]
 
     def _cells(self, run: Run) -> list[str]:
-        def shown(value: Any, digits: int = 3) -> str:
-            return "–" if value is None else f"{float(value):.{digits}f}"
-
-        measures = {} if run.evaluation is None else run.evaluation.measures
-        stable = run.stability or Stability(None, None)
-        values = [shown(measures.get(name)) for name in self.criteria]
+        measures = _get_measures(run)
+        values = [_format(measures.get(name)) for name in self.criteria]
+        stability = [_format(value) for value in run.stability or Stability(None, None)]
         fit = "failed" if run.error else f"{run.seconds:.2f} s"
-        rank = shown(self.scores.get(run.name), 2)
-        return [run.name, rank, *values, shown(stable.seeds), shown(stable.subsamples), fit]
+        return [run.name, _format(self.scores.get(run.name), 2), *values, *stability, fit]
 
     def __repr__(self) -> str:
         table = self._table()
@@ -210,45 +185,61 @@ class Comparison:
         out = [f"<p>{text(self._headline())}</p><table><tr>"]
         out += [f"<th>{text(cell)}</th>" for cell in head]
         out.append("</tr>")
-        for row in rows:
-            name, *cells = (text(cell) for cell in row)
-            values = "".join(f"<td style='text-align:right'>{cell}</td>" for cell in cells)
-            out.append(f"<tr><td style='text-align:left'>{name}</td>{values}</tr>")
-        notes = "".join(f"<li>{text(note)}</li>" for note in self.notes)
-        return "".join([*out, f"</table><ul>{notes}</ul>"])
+        out += [html_row(row, align="right") for row in rows]
+        return "".join([*out, "</table>", html_list(self.notes)])
 
 
-def check_criteria(criteria: Sequence[str], labels: Any) -> None:
-    """Before anything is run: will every map have these measures?"""
-    known = [
-        name for name in DEFINITIONS if labels is not None or name not in MEASURE_GROUPS["labels"]
-    ]
+def check_criteria(criteria: Sequence[str], has_labels: bool) -> None:
+    """Will every embedding have these measures? Checked before anything is run."""
+    known = [name for name in DEFINITIONS if has_labels or name not in MEASURE_GROUPS["labels"]]
     bad = [name for name in criteria if name not in known]
     if bad or not len(criteria) or isinstance(criteria, str):
         raise ParameterError(f"criteria={criteria!r}: expected a list of some of {known}.")
 
 
-def mean_ranks(runs: Sequence[Run], criteria: tuple[str, ...]) -> dict[str, float]:
-    """Run -> mean of its ranks over the criteria; equal numbers share their ranks."""
-    done = [run for run in runs if run.evaluation is not None]
-    judged = [run for run in done if set(criteria) <= set(run.evaluation.measures)]
-    if not judged:
+def compute_mean_ranks(runs: Sequence[Run], criteria: tuple[str, ...]) -> dict[str, float]:
+    """Run -> mean of its ranks over the criteria; ties get mid-ranks."""
+    evaluated = {run.name: _get_measures(run) for run in runs if run.evaluation is not None}
+    evaluated = {name: m for name, m in evaluated.items() if set(criteria) <= set(m)}
+    if not evaluated:
         return {}
     ranks = []
     for name in criteria:
-        numbers = np.array([float(run.evaluation.measures[name]) for run in judged])
-        sign = {"higher": -numbers, "lower": numbers, "nearer 0": np.abs(numbers)}
-        ranks.append(rankdata(sign[DEFINITIONS[name].better]))
+        values = np.array([float(measures[name]) for measures in evaluated.values()])
+        loss = {"higher": -values, "lower": values, "nearer 0": np.abs(values)}
+        ranks.append(rankdata(loss[DEFINITIONS[name].better]))
     means = np.mean(ranks, axis=0)
-    return {run.name: float(mean) for run, mean in zip(judged, means, strict=True)}
+    return {name: float(mean) for name, mean in zip(evaluated, means, strict=True)}
 
 
-def plain_value(value: Any) -> Any:
+def collect_notes(
+    runs: Sequence[Run], criteria: Sequence[str], reference: str, n_planned: int
+) -> list[str]:
+    """How runs are ranked, which are missing or failed, and their warnings."""
+    notes = [f"Ranked by the mean rank over {', '.join(criteria)}, evaluated against {reference}."]
+    evaluations = [run.evaluation for run in runs if run.evaluation is not None]
+    if evaluations:  # a dominant column is the same for all
+        notes += [n for n in evaluations[0].notes if DOMINANT_COLUMN_CONSEQUENCE in n]
+    if len(runs) < n_planned:
+        notes.append(f"Cancelled: {n_planned - len(runs)} of {n_planned} runs are missing.")
+    notes += [f"{run.name} failed: {run.error}" for run in runs if run.error]
+    return notes + [f"{run.name}: {message}" for run in runs for message in run.warnings]
+
+
+def _get_measures(run: Run) -> dict[str, Measure]:
+    return {} if run.evaluation is None else run.evaluation.measures
+
+
+def _format(value: float | None, digits: int = 3) -> str:
+    return "–" if value is None else f"{float(value):.{digits}f}"
+
+
+def to_json_value(value: object) -> object:
     """A parameter as JSON can hold it."""
     if isinstance(value, np.generic):
         return value.item()
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list | tuple):
-        return [plain_value(one) for one in value]
+        return [to_json_value(one) for one in value]
     return getattr(value, "__name__", None) or repr(value)[:80]

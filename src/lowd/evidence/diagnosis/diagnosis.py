@@ -48,7 +48,7 @@ def diagnose(
     metric: MetricLike = "euclidean",
     metric_params: MetricParams = None,
     n_neighbors: int = 15,
-    columns: Sequence[Any] | None = None,
+    columns: Sequence[object] | None = None,
     max_samples: int | None = 20_000,
     random_state: Seed = None,
     backend: str = "auto",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 TOPICS = {
     "copied rows": "duplicate rows",
     "copied columns": "duplicate columns",
@@ -37,7 +35,7 @@ class FormerDiagnosisNames:
         return self.n_searched
 
 
-def add_former_keys(document: dict[str, Any]) -> dict[str, Any]:
+def add_former_keys(document: dict[str, object]) -> dict[str, object]:
     """The document with each renamed key under its former name too."""
     former = {old: document[new] for old, new in KEYS.items() if new in document}
     return {**document, **former}

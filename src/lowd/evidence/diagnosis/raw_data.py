@@ -140,7 +140,7 @@ def read_data(
     X: Any,
     metric: MetricLike = "euclidean",
     metric_params: MetricParams = None,
-    columns: Sequence[Any] | None = None,
+    columns: Sequence[object] | None = None,
 ) -> RawData:
     """Read the data of a diagnosis; an error only for what is no data at all."""
     if not accepts(Metric, metric):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .cost_estimates import MAX_EXACT_ISOMAP_SAMPLES, N_LANDMARKS
 from .raw_data import MIN_NEIGHBORHOOD_SAMPLES, RawData
@@ -67,7 +67,7 @@ def _recommend_linear(properties: DataProperties, costs: dict[str, Cost]) -> Rec
     source = "lowd.dimension" if euclidean else "the intrinsic dimension"
     further = "" if properties.dimension is None else f"; for further computation see {source}"
     if euclidean:
-        params: dict[str, Any] = {"n_components": min(2, data.n_features)}
+        params: dict[str, object] = {"n_components": min(2, data.n_features)}
         reason = "is the best linear embedding of the distances, exact, fast and invertible"
         if properties.has_dominant_column:
             params["scale"] = True
@@ -123,7 +123,7 @@ def _recommend_manifold(properties: DataProperties, costs: dict[str, Cost]) -> l
     return found
 
 
-def _metric(data: RawData) -> dict[str, Any]:
+def _metric(data: RawData) -> dict[str, object]:
     if data.metric == "euclidean":
         return {}
     params = {} if data.metric_params is None else {"metric_params": data.metric_params}

@@ -107,8 +107,10 @@ class Diagnosis(FormerDiagnosisNames):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, dictionaries and numbers, as JSON takes them."""
-        findings = [{**asdict(f), "affected": list(f.affected)} for f in self.findings]
-        document = {
+        findings: list[dict[str, object]] = [
+            {**asdict(f), "affected": list(f.affected)} for f in self.findings
+        ]
+        document: dict[str, object] = {
             "n_samples": self.n_samples,
             "n_features": self.n_features,
             "n_searched": self.n_searched,
