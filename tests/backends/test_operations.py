@@ -339,6 +339,14 @@ def test_matmul(kind, half_square, shape, rng):
     np.testing.assert_allclose(fast, plain, rtol=0, atol=4 * EPS[kind] * size)
 
 
+@pytest.mark.parametrize("ops", [FAST, PLAIN], ids=["native", "reference"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_three_term_recurrence(ops, sparse, rng):
+    A, V, U = rng.normal(size=(3, 40, 40))
+    found = ops.matmul(csr_array(A) if sparse else A, V, alpha=2.0, beta=-0.5, gamma=3.0, U=U)
+    np.testing.assert_allclose(found, 2 * A @ V - 0.5 * V + 3 * U, atol=1e-12)
+
+
 @typed
 @pytest.mark.parametrize(
     ("d", "padded"), [(1, 1), (2, 2), (3, 4), (8, 8), (31, 32), (100, 128), (784, 1024)]
@@ -351,6 +359,12 @@ def test_hadamard(kind, d, padded, rng):
         ops.project(X, None, HadamardMatrix(signs, rows, padded, 0.25)) for ops in (FAST, PLAIN)
     )
     assert fast.dtype == kind
+    near(fast, plain, kind)
+    shift, bias = X.mean(0, dtype=np.float64), rng.normal(size=len(rows))
+    fast, plain = (
+        ops.project(X, shift, HadamardMatrix(signs, rows, padded, 0.25), bias)
+        for ops in (FAST, PLAIN)
+    )
     near(fast, plain, kind)
 
 

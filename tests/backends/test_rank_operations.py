@@ -79,6 +79,10 @@ def test_ranks_in_rows_of_distances(backend, kind):
         ranks = ops.distance_index(D, own).ranks()
         assert ranks.dtype == np.int32
         np.testing.assert_array_equal(ranks, ranks_of(D, own, [range(100)] * 3))
+        nothing_left_out = ops.distance_index(D).ranks()
+        order = np.argsort(nothing_left_out, axis=1)
+        np.testing.assert_array_equal(order, np.argsort(D, axis=1, kind="stable"))
+        np.testing.assert_array_equal(np.sort(nothing_left_out), [range(1, 101)] * 3)
 
 
 def test_counting_can_be_cancelled(backend):

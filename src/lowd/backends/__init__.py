@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, cast
+from typing import cast
 
 from .. import threads
 from ..errors import BackendUnavailableError, ParameterError
@@ -32,12 +33,11 @@ def available() -> list[str]:
 
 def resolve(name: str, n_jobs: int | None) -> Backend:
     """The backend called `name` with its threads; "auto" is the first available one."""
-    made = _class(name)(threads=threads.count(n_jobs))
-    return cast(Backend, made)
+    return _class(name)(threads=threads.count(n_jobs))
 
 
 @cache
-def _class(name: str) -> Any:
+def _class(name: str) -> Callable[..., Backend]:
     if name == "auto":
         name = available()[0]
     if name not in _REGISTRY:
@@ -48,7 +48,7 @@ def _class(name: str) -> Any:
             f"install it, or set backend='auto' to use {available()[0]!r}."
         )
     module, cls, _ = _REGISTRY[name]
-    return getattr(import_module(module, __package__), cls)
+    return cast(Callable[..., Backend], getattr(import_module(module, __package__), cls))
 
 
 def _missing(name: str) -> list[str]:

@@ -10,7 +10,8 @@ from .protocol import Backend, Float64, Index, Rows
 MAX_PLANS = 4  # of one map: its rows in a few dtypes or numbers of threads
 
 # Plans belong to a map and are freed with it; a copy on disk or in another process has none.
-_plans: WeakKeyDictionary[Any, dict[Any, tuple[Rows, Index]]] = WeakKeyDictionary()
+_plans: WeakKeyDictionary[object, dict[tuple[object, ...], tuple[Rows, Index]]]
+_plans = WeakKeyDictionary()
 
 
 class Planned:
@@ -19,7 +20,7 @@ class Planned:
     Two threads may build the same plan; the later one stays.
     """
 
-    def __init__(self, inner: Backend, owner: Any) -> None:
+    def __init__(self, inner: Backend, owner: object) -> None:
         self._inner = inner
         self._owner = owner
 
@@ -40,6 +41,6 @@ class Planned:
         return found
 
 
-def with_plans(ops: Backend, owner: Any) -> Backend:
+def with_plans(ops: Backend, owner: object) -> Backend:
     """The same backend with the plans that were made for this map before."""
     return cast(Backend, Planned(ops, owner))

@@ -302,9 +302,9 @@ class Backend(Protocol):
         """
 
     def alignment_matrix(
-        self, X: Array, near: Ragged, kind: str, k: int, reg: float, mass: Float64
+        self, X: Array, near: Ragged, kind: str, k: int, reg: float, counts: Float64
     ) -> csr_array:
-        """The sum of mass_i F_i F_i' over neighborhoods (patches), as a sparse symmetric matrix.
+        """The sum of counts_i F_i F_i' over neighborhoods (patches), a sparse symmetric matrix.
 
         F_i spans what `kind` penalizes. "ltsa": the complement of constants and k tangent
         coordinates; "hessian": the quadratic columns of a thin QR, and √reg times (reg: at most 1)
@@ -333,8 +333,8 @@ class Backend(Protocol):
     ) -> tuple[Float64, Float64]:
         """p ∝ exp(-β d²) over each list of squared distances, of a given perplexity; and the β.
 
-        The perplexity is at most the length of a list. Where ties put it out of reach β is the
-        largest that changes anything.
+        The perplexity is at most the length of a list. Where ties make it impossible β is
+        the largest that changes anything.
         """
 
     def symmetrize_probabilities(self, rows: csr_array) -> csr_array:

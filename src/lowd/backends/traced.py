@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from .protocol import Backend
 
@@ -17,10 +16,10 @@ class Traced:
     inner: Backend
     calls: list[tuple[str, float]] = field(default_factory=list)
 
-    def __getattr__(self, operation: str) -> Callable[..., Any]:
+    def __getattr__(self, operation: str) -> Callable[..., object]:
         run = getattr(self.inner, operation)
 
-        def timed(*args: Any, **named: Any) -> Any:
+        def timed(*args: object, **named: object) -> object:
             start = time.perf_counter()
             try:
                 return run(*args, **named)

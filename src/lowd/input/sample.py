@@ -14,7 +14,7 @@ from ..backends.protocol import Rows
 from ..values import value
 from .tables import Table
 
-# Rows, a Table, or a list of objects: which of them is told by the kind of data, not by a type.
+# Rows, a Table, or a list of objects, as the kind of data says.
 Items: TypeAlias = Any
 
 # A sample is kept with the model and new rows are compared with all of it.

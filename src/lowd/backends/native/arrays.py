@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ..protocol import Array, Float64, Ints
+
+DType: TypeAlias = np.dtype[np.floating[Any]]
 
 # Waking a second thread takes as long as so many multiplications.
 MAX_SERIAL_PRODUCTS = 2**17
@@ -19,7 +21,7 @@ def count_threads(products: int, threads: int) -> int:
     return 1 if products <= MAX_SERIAL_PRODUCTS else threads
 
 
-def as_rows(X: Array, dtype: np.dtype[Any]) -> Array:
+def as_rows(X: Array, dtype: DType) -> Array:
     """X in a dtype with each row contiguous (a slice of columns is fine), copied only if needed."""
     if X.dtype == dtype and X.strides[1] == X.itemsize and X.strides[0] >= 0:
         return X

@@ -27,7 +27,7 @@ class NativeLocalFits(LocalFitOperations):
         return out
 
     def alignment_matrix(
-        self, X: Array, near: Ragged, kind: str, k: int, reg: float, mass: Float64
+        self, X: Array, near: Ragged, kind: str, k: int, reg: float, counts: Float64
     ) -> csr_array:
         n = len(X)
         if kind == "modified":  # a patch ends with its own row
@@ -36,7 +36,7 @@ class NativeLocalFits(LocalFitOperations):
         indptr = np.empty(n + 1, np.int64)
         _native.alignment_indptr(*near, indptr, self.threads)
         indices, data = np.empty(indptr[-1], np.int32), np.empty(indptr[-1])
-        given = as_rows(X, X.dtype), *near, cast(PatchKind, kind), k, reg, mass
+        given = as_rows(X, X.dtype), *near, cast(PatchKind, kind), k, reg, counts
         out, poll = (indptr, indices, data), step("local patches")
         _native.alignment_matrix(*given, *out, self.threads, poll)
         return csr_array((data, indices, indptr), shape=(n, n))

@@ -26,7 +26,7 @@ class LocalFitOperations:
         return weights
 
     def alignment_matrix(
-        self, X: Array, near: Ragged, kind: str, k: int, reg: float, mass: Float64
+        self, X: Array, near: Ragged, kind: str, k: int, reg: float, counts: Float64
     ) -> csr_array:
         patches = [near.indices[begin:end] for begin, end in pairwise(near.indptr)]
         if kind == "modified":
@@ -35,7 +35,7 @@ class LocalFitOperations:
         else:
             local = [_differences(X[patch], X[patch[0]]) for patch in patches]
             F = [_ltsa(Z, k) if kind == "ltsa" else _hessian(Z, k, reg) for Z in local]
-        blocks = [(m * f @ f.T).ravel() for m, f in zip(mass, F, strict=True)]
+        blocks = [(m * f @ f.T).ravel() for m, f in zip(counts, F, strict=True)]
         rows = np.concatenate([np.repeat(patch, len(patch)) for patch in patches])
         columns = np.concatenate([np.tile(patch, len(patch)) for patch in patches])
         return csr_array(coo_array((np.concatenate(blocks), (rows, columns)), 2 * (len(X),)))

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from ... import progress
 from ...backends.protocol import Float64
-from ...input.row_hash import column_multipliers, hash_rows, mix_bits
+from ...input.row_hash import hash_rows
 from .raw_data import MAX_SAFE_ENTRY, MIN_SAFE_ENTRY, RawData
 
 
@@ -112,10 +112,9 @@ def _summarize_sparse(X: csr_array) -> ColumnSummary:
     mean = np.bincount(X.indices, values, minlength=d) / n
     gaps = np.where(finite, values - mean[X.indices], 0)
     scatter = np.bincount(X.indices, gaps**2, minlength=d) + (n - stored) * mean**2
-    bits = csr_array((mix_bits(entries), X.indices, X.indptr), X.shape)
     variance = np.where(high > low, scatter / n, 0)
     infinite = bool(np.isinf(entries).any())
-    keys = np.asarray(bits @ column_multipliers(d))
+    keys = hash_rows(X)
     return ColumnSummary(
         n_nonfinite, first_nonfinite, infinite, low, high, mean, variance, complete, keys
     )
