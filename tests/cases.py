@@ -11,6 +11,7 @@ from typing import Any
 import joblib
 import numpy as np
 import pandas as pd
+import pytest
 from scipy.spatial.distance import cdist
 
 import lowd
@@ -18,6 +19,7 @@ from lowd.backends import available
 from lowd.errors import DisconnectedGraphWarning, IndefiniteWarning, LocalizedAxisWarning, LowdError
 
 BACKENDS = available()
+native_only = pytest.mark.skipif("native" not in BACKENDS, reason="the native core is not built")
 # What rounding may do to coordinates, relative to the largest of them.
 ROUNDING = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 5e-5}
 

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 import lowd
-from cases import rows_like
+from cases import native_only, rows_like
 from lowd.backends import resolve
 from lowd.backends.protocol import Ragged
 from lowd.backends.reference.new_points import interpolate
@@ -80,6 +80,7 @@ def test_divergence_and_gradient_are_those_of_scikit_learn():
     np.testing.assert_allclose(4 * (A - R).ravel(), slope, atol=1e-6)
 
 
+@native_only
 @pytest.mark.parametrize("spread", [1e-8, 1e-4, 1.0, 30.0])
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_the_interpolation_grid_is_right(spread, k):
