@@ -63,4 +63,4 @@ class GaussianRandomProjection(RandomProjection):
         return Fit(None, LinearMap(None, W), report)
 
     def _inverse_map(self) -> LinearMap:
-        return pseudo_inverse(self, self.components_)
+        return pseudo_inverse(self.components_, getattr(self, "inverse_components_", None))

@@ -246,7 +246,7 @@ class PCA(Reducer):
         if total <= 0:
             return 1
         if isinstance(self.n_components, str):
-            return max(1, scree.by_rule(self.n_components, values, n, d))
+            return max(1, scree.choose_by_rule(self.n_components, values, n, d))
         missing = np.cumsum(values) / total < self.n_components - 1e-12
         return min(int(missing.sum()) + 1, most)
 

@@ -65,7 +65,8 @@ class SparseRandomProjection(RandomProjection):
         return Fit(None, SparseLinearMap(C), report)
 
     def _inverse_map(self) -> LinearMap:
-        return pseudo_inverse(self, self.components_.toarray())
+        inverse = getattr(self, "inverse_components_", None)
+        return pseudo_inverse(self.components_.toarray(), inverse)
 
 
 def sparse_signs(seed: int, k: int, d: int, density: float) -> csr_array:

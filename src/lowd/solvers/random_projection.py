@@ -91,8 +91,7 @@ class RandomProjection(Reducer):
         return {"matrix": 2 * k * d * 8, "coordinates": n * k * itemsize}
 
 
-def pseudo_inverse(model: Any, components: Array) -> LinearMap:
-    inverse = getattr(model, "inverse_components_", None)
-    if inverse is None:
-        inverse = np.linalg.pinv(components)
+def pseudo_inverse(components: Array, inverse: Array | None) -> LinearMap:
+    """The map back by the Moore-Penrose inverse, which is computed where it is not given."""
+    inverse = np.linalg.pinv(components) if inverse is None else inverse
     return LinearMap(None, np.ascontiguousarray(inverse.T))

@@ -16,23 +16,23 @@ from .thresholds import MARCHENKO_PASTUR_ANGLES
 Rule: TypeAlias = Literal["kaiser", "broken_stick", "elbow", "profile_likelihood", "gavish_donoho"]
 
 
-def by_rule(rule: Rule, values: Float64, n: float, d: int) -> int:
+def choose_by_rule(rule: Rule, values: Float64, n: float, d: int) -> int:
     """Components by a rule, from the eigenvalues of the scatter matrix of n rows of d columns."""
     if rule == "kaiser":
-        return leading(values > values.sum() / d * (1 + 1e-12))
+        return count_leading(values > values.sum() / d * (1 + 1e-12))
     if rule == "broken_stick":
-        return above_stick(values)
+        return count_above_broken_stick(values)
     if rule == "elbow":
         return elbow(values)
     if rule == "profile_likelihood":
         return profile_likelihood(values)[0]
-    return above_noise(values, max(int(n) - 1, 1), d)[0]
+    return count_above_noise(values, max(int(n) - 1, 1), d)[0]
 
 
-def variance_share(values: Float64, share: float) -> int:
+def count_for_variance(values: Float64, share: float) -> int:
     """Fewest components that keep this share of the sum.
 
-    >>> variance_share(np.array([6.0, 3.0, 1.0]), 0.9)
+    >>> count_for_variance(np.array([6.0, 3.0, 1.0]), 0.9)
     2
     """
     total = values.sum()
@@ -50,15 +50,15 @@ def broken_stick(d: int) -> Float64:
     return np.cumsum(1 / np.arange(d, 0, -1.0))[::-1] / d
 
 
-def leading(above: NDArray[np.bool_]) -> int:
+def count_leading(above: NDArray[np.bool_]) -> int:
     """How many are true before the first that is not."""
     return len(above) if above.all() else int(np.argmin(above))
 
 
-def above_stick(values: Float64) -> int:
+def count_above_broken_stick(values: Float64) -> int:
     """Eigenvalues whose share exceeds that of the broken stick, up to the first that does not."""
     total = values.sum()
-    return leading(values > total * broken_stick(len(values))) if total > 0 else 0
+    return count_leading(values > total * broken_stick(len(values))) if total > 0 else 0
 
 
 def elbow(values: Float64) -> int:
@@ -120,7 +120,7 @@ def gavish_donoho_factor(beta: float) -> float:
     return float(best / np.sqrt(marchenko_pastur_median(beta)))
 
 
-def above_noise(values: Float64, n: int, d: int) -> tuple[int, float]:
+def count_above_noise(values: Float64, n: int, d: int) -> tuple[int, float]:
     """Components above noise of unknown size, and the eigenvalue that is the limit.
 
     `values` are eigenvalues of the scatter matrix of n independent rows of d columns, of which
@@ -130,4 +130,4 @@ def above_noise(values: Float64, n: int, d: int) -> tuple[int, float]:
     sizes = np.sqrt(np.maximum(values[:small], 0))
     limit = gavish_donoho_factor(small / large) * float(np.median(sizes))
     rounding = float(sizes[0]) * max(n, d) * np.finfo(float).eps
-    return leading(sizes > max(limit, rounding)), limit**2
+    return count_leading(sizes > max(limit, rounding)), limit**2

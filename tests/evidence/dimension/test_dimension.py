@@ -67,14 +67,14 @@ def test_profile_likelihood_is_the_likelihood():
 
 def test_rules_on_plain_spectra():
     values = np.array([5.0, 4, 0.4, 0.3, 0.2, 0.1])
-    assert scree.variance_share(values, 0.9) == 2
-    assert scree.variance_share(values, 0.95) == 4
-    assert scree.above_stick(values) == 2
-    assert scree.by_rule("kaiser", values, 100, 6) == 2
+    assert scree.count_for_variance(values, 0.9) == 2
+    assert scree.count_for_variance(values, 0.95) == 4
+    assert scree.count_above_broken_stick(values) == 2
+    assert scree.choose_by_rule("kaiser", values, 100, 6) == 2
     assert scree.elbow(values) == 2
-    assert scree.above_stick(np.ones(6)) == 0
+    assert scree.count_above_broken_stick(np.ones(6)) == 0
     # Only the leading run counts: 0.30 < 0.52 ends it, though 0.28 > 0.27.
-    assert scree.above_stick(np.array([0.30, 0.28, 0.22, 0.20])) == 0
+    assert scree.count_above_broken_stick(np.array([0.30, 0.28, 0.22, 0.20])) == 0
 
 
 @pytest.mark.parametrize("k", [1, 4])

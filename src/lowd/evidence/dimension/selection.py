@@ -200,10 +200,10 @@ def _apply_spectrum_rules(
     draft.curves["broken_stick"] = scree.broken_stick(len(values))
     draft.curves["correlation_eigenvalues"] = found.correlation
     for share in (90, 95):
-        draft.suggestions[f"variance_{share}"] = scree.variance_share(values, share / 100)
-    draft.suggestions["broken_stick"] = scree.above_stick(values)
-    draft.suggestions["kaiser"] = scree.leading(found.correlation > 1 + KAISER_MARGIN)
-    count, limit = scree.above_noise(values, found.n - 1, found.d)
+        draft.suggestions[f"variance_{share}"] = scree.count_for_variance(values, share / 100)
+    draft.suggestions["broken_stick"] = scree.count_above_broken_stick(values)
+    draft.suggestions["kaiser"] = scree.count_leading(found.correlation > 1 + KAISER_MARGIN)
+    count, limit = scree.count_above_noise(values, found.n - 1, found.d)
     draft.suggestions["gavish_donoho"] = count
     draft.thresholds["gavish_donoho"] = limit / (found.n - 1)
     count, likelihood = scree.profile_likelihood(values)

@@ -75,7 +75,7 @@ def analyze_parallel(X: Float64, repeats: int, seed: int) -> tuple[int, Float64,
         permuted[r] = _variance_shares(np.take_along_axis(Z, order, 0))
         progress.report("parallel analysis", r + 1, repeats)
     limit = np.quantile(permuted, 0.95, axis=0)
-    return scree.leading(observed > limit), observed, limit
+    return scree.count_leading(observed > limit), observed, limit
 
 
 def _variance_shares(Z: Float64) -> Float64:
