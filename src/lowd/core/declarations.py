@@ -52,7 +52,7 @@ class LandmarkPolicy:
 
     Beyond `automatic_above` rows (None: never) landmarks are taken with a warning. The variant
     that an error about memory names has `at_least` landmarks, or `per_component` of them for each
-    component, and the parameters of `resets`, which do not go with landmarks.
+    component, and other values of parameters that do not go with landmarks.
     """
 
     at_least: int
@@ -60,6 +60,7 @@ class LandmarkPolicy:
     automatic_above: int | None = None
     automatic_value: str | None = None  # of n_landmarks, which leaves the choice to the method
     resets: Mapping[str, Any] = field(default_factory=dict)
+    fills: Mapping[str, Any] = field(default_factory=dict)  # for parameters that are None
     possible: Callable[[Any], bool] = always
 
     def count(self, model: Any, n: int) -> int | None:
@@ -87,6 +88,7 @@ class LandmarkPolicy:
         params = model.get_params(deep=False)
         changes = {"n_landmarks": m}
         changes |= {name: value for name, value in self.resets.items() if params[name] != value}
+        changes |= {name: value for name, value in self.fills.items() if params[name] is None}
         words = ", ".join(f"{name}={value!r}" for name, value in changes.items())
         return words, type(model)(**{**params, **changes})
 
@@ -110,5 +112,5 @@ class Sizes(NamedTuple):
         return 8 if self.n <= 1000 else self.itemsize
 
 
-# Bytes of one large array of a fit beside the input; a method declares them by name.
-MemoryPart = Callable[[Any, Sizes], int]
+# Bytes of each large array of a fit beside the input, by name.
+MemoryPlan = Callable[[Any, Sizes], dict[str, int]]

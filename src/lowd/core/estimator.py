@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -25,7 +25,7 @@ from ..input import blocks
 from ..input.ranges import SAFE_RANGE, find_extreme_rows
 from ..input.validation import Data, Kind, check_finite, validate, validate_embedding
 from . import callbacks, memory
-from .declarations import Conflict, Ignored, LandmarkPolicy, MemoryPart, Sizes
+from .declarations import Conflict, Ignored, LandmarkPolicy, MemoryPlan, Sizes
 from .fit import Context, Fit, Map
 from .parameters import AtLeast, Jobs, check_params, checks, domains
 
@@ -66,7 +66,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     #: Parameters that contradict each other.
     conflicts: ClassVar[tuple[Conflict, ...]] = ()
     #: Bytes of each large array of a fit, beside the input.
-    memory_parts: ClassVar[Mapping[str, MemoryPart]] = {}
+    memory_plan: ClassVar[MemoryPlan]
     #: What `n_landmarks` does, for methods that have it.
     landmark_policy: ClassVar[LandmarkPolicy | None] = None
     #: Why there is no `inverse_transform`.
@@ -100,8 +100,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
         """Bytes of each large array of a fit, beside the input."""
-        sizes = Sizes(n, d, itemsize)
-        return {name: int(part(self, sizes)) for name, part in self.memory_parts.items()}
+        return self.memory_plan(Sizes(n, d, itemsize))
 
     def _inverse_map(self) -> Map | None:
         return getattr(self, "inverse_", None)

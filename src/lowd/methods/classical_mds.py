@@ -19,9 +19,9 @@ from ..input import blocks
 from ..input.validation import Data, validate
 from ..maps.centered import CenteredMap
 from ..relations.inner_products import MinusHalfSquare
-from ..solvers.centered import embed_centered, embed_inner_products, spectrum_memory
+from ..solvers.centered import embed_centered, embed_inner_products
 from ..solvers.landmarks import scale_landmarks
-from ..solvers.pca import axes_memory
+from ..solvers.memory_plans import plan_classical_mds
 
 
 @reducer
@@ -92,6 +92,7 @@ class ClassicalMDS(Reducer):
         ),
     )
     landmark_policy = LandmarkPolicy(1000, 10, resets={"correction": "none"})
+    memory_plan = plan_classical_mds
     no_inverse = (
         "distances alone do not determine rows; fit from X with metric='euclidean' for one."
     )
@@ -143,23 +144,6 @@ class ClassicalMDS(Reducer):
             rows = data.items.toarray() if hasattr(data.items, "toarray") else data.items
             to_mean = np.square(rows - self.map_.shift).sum(1)
         return np.asarray(np.maximum(to_mean - (Y**2).sum(1), 0))
-
-    def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
-        k = self.n_components
-        given, wide = self.metric == "precomputed", 8 if n <= 1000 else itemsize
-        held = {"map": 8 * n * k * 8, "packed rows": 0 if given else 2 * n * d * itemsize}
-        if self.n_landmarks is not None:
-            m = min(self.n_landmarks, n)
-            return {"distances": 4 * n * m * wide, "spectrum": spectrum_memory(m, k), **held}
-        if self._is_pca():
-            return {**axes_memory(n, d, min(k, n, d), itemsize), "map": 8 * n * k * 8}
-        correction = {"none": 0, "lingoes": 5, "cailliez": 16}[self.correction] * n * n * 8
-        return {
-            "distances": n * n * (wide - itemsize) * 2 if given else n * n * wide,
-            "correction": correction,
-            "spectrum": spectrum_memory(n, k, all_values=True),
-            **held,
-        }
 
 
 def _means_of_rows(X: Any, ctx: Context) -> dict[str, Any]:

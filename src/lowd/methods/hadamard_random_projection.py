@@ -11,6 +11,7 @@ from ..core.estimator import reducer
 from ..core.fit import Context, Fit
 from ..errors import ParameterError
 from ..maps.linear import HadamardInverse, HadamardMap
+from ..solvers.memory_plans import plan_hadamard
 from ..solvers.random_projection import RandomProjection
 
 
@@ -46,6 +47,7 @@ class HadamardRandomProjection(RandomProjection):
     """
 
     is_data_independent = True
+    memory_plan = plan_hadamard
 
     def _draw(self, n: int, d: int, ctx: Context) -> Fit:
         k, padded = self._dimension(n, d), 1 << (d - 1).bit_length()
@@ -65,6 +67,3 @@ class HadamardRandomProjection(RandomProjection):
 
     def _inverse_map(self) -> HadamardInverse:
         return HadamardInverse(self.map_)
-
-    def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
-        return {"coordinates": super()._memory(n, d, itemsize)["coordinates"]}

@@ -23,16 +23,15 @@ from ..graph.neighbor_graph import ConnectedGraph
 from ..input.ranges import MAX_WIDENED_ROWS
 from ..maps.centered import CenteredMap, GeodesicMap
 from ..relations.geodesics import Geodesics, symmetrize_in_place
-from ..relations.residual_variance import residual_variance, residual_variance_memory
-from ..solvers.centered import choose_route, embed_centered, spectrum_memory
+from ..relations.residual_variance import residual_variance
+from ..solvers.centered import embed_centered
 from ..solvers.landmarks import (
     choose_farthest_points,
-    count_candidates,
     scale_from_landmarks,
 )
+from ..solvers.memory_plans import plan_isomap
 from ..solvers.preimage import fit_barycentric_inverse
 from ..solvers.regression import fit_ridge_map
-from ..solvers.thresholds import MAX_REGRESSION_CENTERS
 from ..values import frozen_copy
 
 
@@ -131,6 +130,7 @@ class Isomap(GraphMethod):
     fits_landmarks_only = False
     accepts_sparse_graph = True
     warns_of_short_circuits = True
+    memory_plan = plan_isomap
     no_inverse = "distances alone determine no rows; it needs dense rows and a named metric."
 
     @property
@@ -202,26 +202,3 @@ class Isomap(GraphMethod):
 
     def _merge_duplicates(self, near: csr_array) -> csr_array:
         return near  # the map knows all rows, duplicates too
-
-    def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
-        k, m, wide = self.n_components, self._count_landmarks(n), 8 if n <= 1000 else itemsize
-        given = self.metric == "precomputed"
-        indexed = self.radius is None and self.metric in ("euclidean", "cosine", "correlation")
-        # How many are within a radius is not known; more than a few hundred make no manifold.
-        degree = 2 * (self.n_neighbors or 5) if self.radius is None else min(n, 400)
-        taken = {
-            "rows": 0 if given else 3 * n * d * 8,
-            "neighbors": 5 * n * degree * 8 if indexed else 3 * min(2**23, n * n) * 8,
-            "graph": 8 * n * degree * 12,
-            "map": 8 * n * k * 8,
-            "residual variance": residual_variance_memory(n, m or n, wide),
-        }
-        if m is None:
-            held = n if choose_route(n, k) == "dense" else n // 2 + 1  # else each pair once
-            taken |= {"distances": n * held * wide, "spectrum": spectrum_memory(n, k)}
-        else:
-            taken |= {"distances": 3 * n * m * wide, "spectrum": spectrum_memory(m, k)}
-            taken["landmarks"] = count_candidates(n, m) ** 2 * wide
-        if self.map == "regression":
-            taken["regression"] = 8 * min(n, MAX_REGRESSION_CENTERS) ** 2 * 8
-        return taken

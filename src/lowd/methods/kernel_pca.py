@@ -17,10 +17,9 @@ from ..errors import KernelWarning, UnsupportedError, warn
 from ..input.validation import Data, Kind
 from ..maps.centered import CenteredMap
 from ..relations.kernels import CallableKernel, Kernel, KernelRelation, kernel_of
-from ..solvers.centered import embed_centered, embed_inner_products, spectrum_memory
-from ..solvers.krylov import basis_memory
+from ..solvers.centered import embed_centered, embed_inner_products
 from ..solvers.landmarks import embed_nystroem
-from ..solvers.pca import axes_memory
+from ..solvers.memory_plans import plan_kernel_pca
 from ..solvers.preimage import fit_preimage
 
 _NO_SUCH_PARAMETER = "kernel={model.kernel!r} has no such parameter"
@@ -128,9 +127,11 @@ class KernelPCA(Reducer):
         1000,
         2,
         resets={"fit_inverse_transform": False, "alpha": 1.0, "preimage": "ridge"},
+        fills={"n_components": 2},
         possible=lambda model: not callable(model.kernel) and model.kernel != "sigmoid",
     )
     no_inverse = "set fit_inverse_transform=True to learn pre-images (rows of numbers only)."
+    memory_plan = plan_kernel_pca
 
     def _fit(self, data: Data, ctx: Context) -> Fit:
         X, n = data.items, data.shape[0]
@@ -214,31 +215,6 @@ class KernelPCA(Reducer):
 
     def _takes_sparse(self) -> bool:
         return not callable(self.kernel) and self.kernel not in ("precomputed", "laplacian")
-
-    def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
-        k, wide = self.n_components, 8 if n <= 1000 else itemsize
-        sample = min(n, 2000) if self.gamma == "median" else 0
-        given = self.kernel == "precomputed"
-        taken = {"rows": 0 if given else 2 * n * d * wide, "median": 3 * sample**2 * 8}
-        if self.kernel == "linear" and self.n_landmarks is None:
-            kept = min(k or n, d)
-            axes = axes_memory(n, d, None if k is None else kept, itemsize)
-            return {**axes, "map": 8 * n * kept * 8}
-        if self.n_landmarks is not None:
-            m = min(self.n_landmarks, n)
-            kept = min(k or m, m)
-            taken["kernel columns"] = 2 * n * m * wide
-            taken["landmarks"] = 6 * m * m * 8 + basis_memory(m, kept)
-            taken["map"] = 6 * n * kept * 8
-            centers = m
-        else:
-            taken["kernel matrix"] = 2 * n * n * (wide - itemsize if given else wide)
-            taken["spectrum"] = spectrum_memory(n, k)
-            centers = n
-        if self.fit_inverse_transform:
-            copies = 2 if self.preimage == "ridge" else 5
-            taken["pre-images"] = (copies * n * centers + 2 * centers**2 + 3 * n * d) * 8
-        return taken
 
 
 def _median_square(X: Any, ctx: Context) -> float:

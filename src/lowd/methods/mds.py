@@ -24,8 +24,8 @@ from ..distances.metrics import distances_of
 from ..distances.protocol import DistanceRelation
 from ..input.validation import Data
 from ..maps.stress import StressMap
-from ..solvers.centered import spectrum_memory
 from ..solvers.initialization import initial_configurations
+from ..solvers.memory_plans import plan_mds
 from ..solvers.smacof import run_smacof
 from ..solvers.stress import (
     check_connected,
@@ -123,6 +123,7 @@ class MDS(Reducer):
         2000, automatic_above=20_000, possible=lambda model: model.weights is None
     )
     no_inverse = "distances alone do not determine rows."
+    memory_plan = plan_mds
 
     def _fit(self, data: Data, ctx: Context) -> Fit:
         n = data.shape[0]
@@ -164,16 +165,3 @@ class MDS(Reducer):
     def _ties(self) -> Ties | None:
         """How disparities treat tied dissimilarities; None: they are the dissimilarities."""
         return None
-
-    def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
-        k, chosen = self.n_components, self._count_landmarks(n)
-        m = n if chosen is None else min(n, chosen)
-        wide = 8 if m <= 1000 else itemsize
-        given = self.metric == "precomputed"
-        return {
-            "distances": m * m * (wide + 2) + (n * n * wide if given else 0),
-            "weights": 0 if self.weights is None and not given else 5 * m * m * 8,
-            "spectrum": spectrum_memory(m, k),
-            "map": 80 * n * k * 8 + (2**27 if chosen else 0),
-            "packed rows": 0 if given else 2 * n * d * itemsize,
-        }

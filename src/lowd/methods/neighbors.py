@@ -16,6 +16,7 @@ from ..distances.protocol import DistanceRelation
 from ..graph.given import NeighborGraph as NeighborGraph
 from ..graph.search import check_n_neighbors, count_points, find_nearest, find_neighbors, to_csr
 from ..input.validation import Data, validate
+from ..solvers.memory_plans import plan_neighbors
 from ..values import value
 
 
@@ -106,6 +107,7 @@ class NeighborsTransformer(Reducer):
     metric_params: dict[str, Any] | None = None
 
     no_inverse = "distances to neighbors do not determine a row."
+    memory_plan = plan_neighbors
 
     def _fit(self, data: Data, ctx: Context) -> Fit:  # noqa: ARG002 - every method's signature
         base = distances_of(data, self.metric, self.metric_params)
@@ -129,9 +131,3 @@ class NeighborsTransformer(Reducer):
             base = distances_of(data, self.metric, self.metric_params)
             found = find_neighbors(base, self.n_neighbors, ops)
         return NeighborGraph(found.indices, found.distances, found.recall)
-
-    def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:  # noqa: ARG002
-        k = self.n_neighbors + 1
-        indexed = self.metric in ("euclidean", "cosine", "correlation")
-        block = 0 if indexed else min(2**23, n * n) * 8
-        return {"rows": 3 * n * d * 8, "distances": 3 * block, "neighbors": 8 * n * k * 12}

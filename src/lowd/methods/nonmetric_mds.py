@@ -6,6 +6,7 @@ from typing import Literal
 
 from ..backends.protocol import Ties
 from ..core.estimator import reducer
+from ..solvers.memory_plans import plan_nonmetric_mds
 from .mds import MDS
 
 
@@ -56,11 +57,7 @@ class NonMetricMDS(MDS):
     ties: Literal["primary", "secondary"] = "primary"
 
     is_ordinal = True
+    memory_plan = plan_nonmetric_mds
 
     def _ties(self) -> Ties:
         return self.ties
-
-    def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
-        chosen = self._count_landmarks(n)
-        m = n if chosen is None else min(n, chosen)
-        return {**super()._memory(n, d, itemsize), "order of pairs": 17 * m * m}

@@ -17,11 +17,11 @@ from ..input.validation import Data, validate_weights
 from ..maps.linear import LinearMap
 from ..solvers import scree
 from ..solvers.canonical import canonical_basis
+from ..solvers.memory_plans import plan_pca
 from ..solvers.pca import (
     Axes,
     CenteredRows,
     axes_from_moments,
-    axes_memory,
     column_scatter,
     input_noise,
     principal_axes,
@@ -92,6 +92,7 @@ class PCA(Reducer):
     random_state: Seed = None
 
     accepts_sparse = True
+    memory_plan = plan_pca
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Learn the axes; `sample_weight` counts a row as that many copies."""
@@ -271,8 +272,3 @@ class PCA(Reducer):
 
     def _support_metric(self) -> SupportMetric:
         return SupportMetric(scaling=self.scale_ if self.scale else None)
-
-    def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
-        k = self._count()
-        kept = min(n, d) if k is None else k
-        return {**axes_memory(n, d, k, itemsize), "coordinates": n * kept * itemsize}

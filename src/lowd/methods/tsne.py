@@ -12,7 +12,6 @@ from ..core.estimator import reducer
 from ..core.fit import Context, Fit
 from ..core.graph_method import GraphMethod
 from ..core.parameters import Count, Metric, Positive, Seed, accepts, check_count
-from ..distances.metrics import data_kind
 from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
 from ..errors import LongWorkWarning, ParameterError, RankWarning, warn
@@ -25,12 +24,11 @@ from ..relations.perplexity import (
     ProbabilityRelation,
 )
 from ..relations.perplexity_graph import (
-    MAX_FULL_POINTS,
-    NEIGHBORS_PER_PERPLEXITY,
     find_perplexity_neighbors,
 )
 from ..solvers.initialization import initialize_embedding
 from ..solvers.kl import Callback, descend, evaluate_embedding, plan_phases
+from ..solvers.memory_plans import plan_tsne
 
 # Seconds of one core for a pair of points in an iteration over all pairs, by kernel.
 SECONDS_PER_PAIR = {"student": 0.7e-9, "gauss": 1.5e-9, "rows": 3e-9}
@@ -149,6 +147,7 @@ class TSNE(GraphMethod):
     )
     ignored_with_neighbors = ()
     accepts_sparse_graph = True
+    memory_plan = plan_tsne
 
     def fit(
         self,
@@ -272,18 +271,3 @@ class TSNE(GraphMethod):
             "dimensions, which interpolates them on a grid.",
             LongWorkWarning,
         )
-
-    def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:  # noqa: ARG002
-        most = max(self._perplexities(), default=self.n_neighbors or 30)
-        k = self.n_neighbors or int(NEIGHBORS_PER_PERPLEXITY * most) + 1
-        k = n if n <= MAX_FULL_POINTS else min(n, k)
-        given = "precomputed" in (self.metric, self.affinity)
-        by_index = data_kind(self.metric) == "rows"
-        in_space = self.n_components == 3 and self._kernel() == "student"
-        return {
-            "rows": 0 if given else 3 * n * d * 8,
-            "neighbors": n * k * 20 + (0 if by_index else 3 * min(2**23, n * n) * 8),
-            "affinities": n * k * 60,
-            "map": 20 * n * self.n_components * 8,
-            "grid": min(1500 * n, 340_000_000) if in_space else 0,
-        }

@@ -18,11 +18,7 @@ from ..relations.affinity_graph import (
     build_neighbor_affinities,
     build_precomputed_affinities,
 )
-from .laplacian import laplacian_memory
-from .thresholds import ASSUMED_NEIGHBORS_IN_RADIUS
-
-# Metrics whose neighbors are searched by an index, without blocks of all distances.
-INDEXED_METRICS = ("euclidean", "cosine", "correlation")
+from .memory_plans import plan_affinity_method
 
 
 @reducer
@@ -43,6 +39,7 @@ class AffinityMethod(GraphMethod):
     random_state: Seed = None
 
     landmark_policy = LandmarkPolicy(2000, 20)
+    memory_plan = plan_affinity_method
     #: Is σ chosen from the nearest neighbors, rather than from the last ones?
     has_local_scale: ClassVar[bool] = False
 
@@ -81,11 +78,3 @@ class AffinityMethod(GraphMethod):
                     local_scale=self.has_local_scale,
                 )
         return self._extend(self._embed_affinities(graph, ctx), data, landmarks, ctx)
-
-    def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
-        landmarks, radius = self._count_landmarks(n), getattr(self, "radius", None)
-        m = n if landmarks is None else min(n, landmarks)
-        indexed = self.metric in INDEXED_METRICS and radius is None
-        edges = ASSUMED_NEIGHBORS_IN_RADIUS if radius is not None else self._count_neighbors(m)
-        edges = None if self._kind() == "affinity" else edges
-        return laplacian_memory(n, m, d, itemsize, self.n_components, edges, indexed)

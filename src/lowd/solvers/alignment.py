@@ -22,10 +22,9 @@ from ..graph.search import find_nearest
 from ..input.validation import Data
 from ..maps.local import BarycentricMap, TangentMap
 from ..maps.remember import Remember
-from .krylov import basis_memory
+from .memory_plans import plan_alignment
 from .smallest import (
     SmallestEigenpairs,
-    is_dense,
     smallest_generalized_eigenpairs,
 )
 
@@ -53,6 +52,7 @@ class LocallyLinearMethod(GraphMethod):
     ignored = (Ignored(("n_neighbors",), "radius is set", lambda model: model.radius is not None),)
     landmark_policy = LandmarkPolicy(at_least=20_000)
     warns_of_short_circuits = True
+    memory_plan = plan_alignment
     #: Is the alignment matrix given by a square root B, which is factored instead of it?
     has_square_root: ClassVar[bool] = False
     #: Do local tangent spaces have as many dimensions as the embedding?
@@ -135,9 +135,6 @@ class LocallyLinearMethod(GraphMethod):
         inverse = BarycentricMap(_euclidean(Y), base.X, k, None, self.reg)
         return Fit(embedding, Remember.of(local, base.X, Y), report, inverse)
 
-    def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
-        return alignment_memory(self, n, d, itemsize, by_root=self.has_square_root)
-
     def _check_sizes(self, n: int, d: int, n_neighbors: int | None) -> None:
         """The facts joining n_components, n_neighbors and the number of (distinct) rows."""
         k, needed = self.n_components, self._min_neighbors
@@ -211,23 +208,3 @@ def _check_neighbor_counts(graph: ConnectedGraph, least: int, ctx: Context) -> N
             f"row {graph.first_row[short[0]]} has {counts[short[0]]} neighbors, but {least} are "
             f"needed; use radius={near.distances[:, -1].max() * 1.001:.4g} or more, or n_neighbors."
         )
-
-
-def alignment_memory(
-    model: LocallyLinearMethod, n: int, d: int, itemsize: int, *, by_root: bool = False
-) -> dict[str, int]:
-    """Bytes of a fit; the factor's are measured for surfaces (d <= 3) and for clouds."""
-    m = n if model.n_landmarks is None else min(n, model.n_landmarks)
-    k, near = model.n_components, min(model.n_neighbors + 1, m)
-    entries = near if by_root else 3 * near if d <= 3 else near**2
-    fill = entries * (3.5 if by_root and d > 3 else 0.7) * np.log2(max(m, 2))
-    dense = is_dense(m, k, by_root=by_root)
-    mapping = 0 if model.n_landmarks is None else n * (d + 6 * near + 4 * k) * 8
-    return {
-        "rows": m * d * (8 + 2 * itemsize),
-        "neighbors": 10 * m * near * 8,
-        "matrix": 4 * m * min(m, entries) * 12 + (9 * m * m * 8 if dense else 0),
-        "factor": 0 if dense else 16 * m * min(m, int(fill)),
-        "eigenvectors": basis_memory(m, k),
-        "map": mapping + 8 * n * k * 8,
-    }

@@ -19,13 +19,12 @@ from ..errors import DataError, RankWarning, warn
 from ..relations.affinity_graph import AffinityGraph
 from .canonical import group_consecutive, rotate_groups
 from .dense import eigh
-from .krylov import RitzPairs, basis_memory, block_width, leading_eigenpairs, random_block
+from .krylov import RitzPairs, block_width, leading_eigenpairs, random_block
 from .smallest import SmallestEigenpairs, cut_groups, smallest_eigenpairs
 from .thresholds import (
     EQUAL_SMALLEST_EIGENVALUES,
     MAX_DENSE_KERNEL_SAMPLES,
     MAX_KERNEL_PRODUCTS,
-    MAX_SPECTRUM_SAMPLES,
     MIN_KERNEL_PRODUCTS,
     RITZ_TOLERANCE,
     SAMPLES_PER_KERNEL_PRODUCT,
@@ -177,29 +176,3 @@ def _solve_cholesky(L: _DenseLaplacian, start: Float64, k: int) -> RitzPairs | N
         return np.asarray(scipy.linalg.cho_solve(factor, V, check_finite=False))
 
     return leading_eigenpairs(solve, start, k, RITZ_TOLERANCE[np.dtype(np.float64)])
-
-
-def laplacian_memory(
-    n: int, m: int, d: int, itemsize: int, k: int, degree: int | None, indexed: bool
-) -> dict[str, int]:
-    """Bytes of a fit of m of n rows with so many neighbors each (None: all pairs).
-
-    Without an index, neighbors are found in blocks of distances.
-    """
-    wide = 8 if m <= MAX_SPECTRUM_SAMPLES else itemsize
-    parts = {
-        "rows": 2 * m * d * wide,
-        "neighbors": 0 if indexed else 3 * min(2**23, m * m) * 8,
-        "map": 6 * n * k * 8,
-        "spectrum": basis_memory(m, k),
-    }
-    if degree is None:
-        parts["weights"] = m * m * (wide + 24)
-        parts["spectrum"] += 5 * m * m * 8 if m <= MAX_SPECTRUM_SAMPLES else 0
-    else:
-        parts["graph"] = 12 * m * min(degree, m) * 12
-        # Measured on rolls of 20,000 and 60,000 rows.
-        parts["coarse levels"] = int(8 * m * min(degree, m) * np.log2(max(m, 2)))
-    if m < n:
-        parts["distances to landmarks"] = 2**26 * 3
-    return parts

@@ -14,6 +14,7 @@ from ..errors import DimensionWarning, ParameterError, warn
 from ..input import blocks
 from ..input.validation import Data
 from ..maps.linear import LinearMap
+from .memory_plans import plan_random_projection
 
 
 def jl_min_dim(n_samples: Any, eps: Any = 0.1, rule: Literal["tight", "classic"] = "tight") -> Any:
@@ -51,6 +52,7 @@ class RandomProjection(Reducer):
 
     is_random = True
     accepts_sparse = True
+    memory_plan = plan_random_projection
 
     def _draw(self, n: int, d: int, ctx: Context) -> Fit:
         raise NotImplementedError
@@ -86,9 +88,11 @@ class RandomProjection(Reducer):
             )
         return int(k)
 
-    def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
-        k = self.n_components if self.n_components != "auto" else min(jl_min_dim(n, self.eps), d)
-        return {"matrix": 2 * k * d * 8, "coordinates": n * k * itemsize}
+    def _n_dimensions(self, n: int, d: int) -> int:
+        """Components of a fit of n rows, unchecked."""
+        if self.n_components != "auto":
+            return int(self.n_components)
+        return min(int(jl_min_dim(n, self.eps)), d)
 
 
 def pseudo_inverse(components: Array, inverse: Array | None) -> LinearMap:
