@@ -112,7 +112,7 @@ def evaluate(
     return Evaluation(
         measures=scores.measures,
         pointwise=scores.pointwise,
-        rows=given.sampled,
+        rows=given.sampled_rows,
         rnx_curve=None if pairs is None else compute_rnx_curve(pairs),
         shepard=None if pairs is None else pairs.pairs,
         n_samples=given.n,
@@ -165,14 +165,14 @@ def _compute_scores(given: EvaluationInput) -> Scores:
     pairs = None
     if not isinstance(given.data, GraphSpace):
         measures["triplet_accuracy"], pointwise["triplet_accuracy"] = score_random_triplets(
-            given.data, given.embedding, given.sampled, given.seed
+            given.data, given.embedding, given.sampled_rows, given.seed
         )
         rows = given.full_rows
         pairs = compute_pair_statistics(
             given.data, given.embedding, rows, given.seed, given.codes, given.ops
         )
         measures |= compute_global_measures(pairs)
-        if len(rows) == len(given.sampled):
+        if len(rows) == len(given.sampled_rows):
             pointwise |= {"rnx_auc": pairs.auc, "stress": compute_pointwise_stress(pairs)}
     if given.codes is not None:
         _add_label_measures(given, data, embedding, pairs, measures, pointwise)
@@ -207,7 +207,7 @@ def _add_label_measures(
     measures: dict[str, Measure],
     pointwise: dict[str, Float64],
 ) -> None:
-    codes, rows = given.codes, given.sampled
+    codes, rows = given.codes, given.sampled_rows
     assert codes is not None
     values = {
         "knn_accuracy": score_knn_votes(embedding.indices, codes, rows),
@@ -227,7 +227,7 @@ def _add_label_measures(
 
 
 def _notes(given: EvaluationInput, scores: Scores) -> list[str]:
-    notes, sampled = note_dominant_column(given), len(given.sampled)
+    notes, sampled = note_dominant_column(given), len(given.sampled_rows)
     if given.rows is not None:
         notes.append(
             f"Neighborhoods are evaluated at {sampled} of {given.n} rows, each against all; "

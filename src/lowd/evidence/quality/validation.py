@@ -63,15 +63,15 @@ class EvaluationInput(NamedTuple):
         return self.params.n_neighbors
 
     @property
-    def sampled(self) -> NDArray[np.int64]:
+    def sampled_rows(self) -> NDArray[np.int64]:
         """Indices of the rows to evaluate."""
         return np.arange(self.n) if self.rows is None else self.rows
 
     @property
     def full_rows(self) -> NDArray[np.int64]:
-        """The rows whose distances to all others are compared: all of `sampled`, or some."""
+        """The rows whose distances to all others are compared: all of `sampled_rows`, or some."""
         limit = self.n if isinstance(self.params.anchors, int) else _count_full_rows(self.n)
-        sampled = self.sampled
+        sampled = self.sampled_rows
         if limit >= len(sampled):
             return sampled
         # The name of a random stream is part of the result: another one would sample other rows.
