@@ -12,7 +12,8 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from .. import progress, random
 from ..backends.protocol import Backend, Float64
 from ..distances.protocol import DistanceRelation
-from .search import count_points, take_rows
+from ..input.sample import take_rows
+from .search import count_points
 
 Rows = NDArray[np.int64]
 

@@ -11,9 +11,10 @@ from scipy.sparse import coo_array, csr_array
 from ..backends.protocol import Backend, Float64, Ragged
 from ..distances.protocol import DistanceRelation
 from ..errors import ApproximationWarning, ParameterError, warn
+from ..input.sample import take_rows
 from .components import OnDisconnected, append_edges, join_components, label_components
 from .duplicates import DistinctPoints, group_duplicates, merge_duplicates
-from .search import TIE_TOLERANCE, count_points, find_neighbors, find_within, take_rows
+from .search import TIE_TOLERANCE, count_points, find_neighbors, find_within
 
 # Where nearly all distances are equal, edges to all ties would be all pairs of points.
 MAX_TIES_PER_EDGE = 10

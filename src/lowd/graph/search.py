@@ -15,8 +15,7 @@ from ..distances.metrics import Distances, prepare_rows
 from ..distances.precomputed import PrecomputedDistances
 from ..distances.protocol import DistanceRelation
 from ..errors import ParameterError
-from ..input.sample import n_rows as n_rows
-from ..input.sample import take_rows as take_rows
+from ..input.sample import n_rows, take_rows
 
 BLOCK = 2**23  # distances looked at together
 # Relative difference of distances that are taken for the same.

@@ -15,7 +15,8 @@ from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
 from ..graph.given import check_lists_toward, select_listed
 from ..graph.neighbor_graph import MAX_TIES_PER_EDGE, ConnectedGraph
-from ..graph.search import TIE_TOLERANCE, count_points, find_nearest, find_within, take_rows, to_csr
+from ..graph.search import TIE_TOLERANCE, count_points, find_nearest, find_within, to_csr
+from ..input.sample import take_rows
 from ..values import value
 from .matrices import N_PROBED_ROWS, DenseMatrix
 

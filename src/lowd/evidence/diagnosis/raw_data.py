@@ -17,8 +17,9 @@ from ...core.parameters import Metric, accepts, describe
 from ...distances.metrics import distances_of
 from ...distances.protocol import DistanceRelation
 from ...errors import DataError, ParameterError, UnsupportedError
-from ...graph.search import find_neighbors, n_rows, take_rows
+from ...graph.search import find_neighbors
 from ...input import blocks
+from ...input.sample import n_rows, take_rows
 from ...input.tables import Table, column_kinds, is_table, read_number_columns
 from ...input.validation import Data
 from ..types import Items, MetricLike, MetricParams

@@ -17,7 +17,7 @@ from ...distances.precomputed import PrecomputedDistances
 from ...distances.protocol import DistanceRelation
 from ...errors import ParameterError, UnsupportedError
 from ...graph.given import NeighborGraph
-from ...graph.search import n_rows, take_rows
+from ...input.sample import n_rows, take_rows
 
 MAX_BLOCK_DISTANCES = 2**22  # at a time: 32 MiB in float64
 MAX_SPARSE_PAIRS = 4096  # differences of sparse rows at a time, each as long as both rows
