@@ -10,7 +10,7 @@ from .raw_data import Sample
 from .residual_variance import GEODESIC_SAMPLES
 from .result import Finding
 
-ICA_SAMPLES = 4 * GEODESIC_SAMPLES  # rows of the search: a fraction of a second
+ICA_SAMPLES = 4 * GEODESIC_SAMPLES  # rows of the search: 10 ms for six columns
 MIN_ICA_SAMPLES = 100  # fewer rows have a kurtosis by accident
 MAX_ICA_COMPONENTS = 6  # beyond, no two directions would stand out
 SVD_SAMPLES = GEODESIC_SAMPLES  # rows that give the leading axes of wide data
@@ -19,7 +19,7 @@ MIN_AXIS_RATIO = 1e-6  # singular value of an axis relative to the first, below 
 MIN_KURTOSIS_ERRORS = 5.5  # standard errors; a search in normal noise finds one of 4 or 5
 MIN_CONTRAST_GAIN = 1.1  # over the principal axes, whose contrast is the baseline
 MAX_OBLIQUE_ANGLE = 70.0  # degrees between two directions that are not orthogonal
-MAX_ITERATIONS, TOLERANCE = 200, 1e-8  # of the fixed point, which takes about ten
+MAX_ITERATIONS, TOLERANCE = 200, 1e-8  # of the fixed-point iteration, which takes about ten
 
 
 def check_oblique_directions(sample: Sample, dimension: float, seed: int) -> Finding | None:

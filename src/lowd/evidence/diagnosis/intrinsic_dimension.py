@@ -20,7 +20,7 @@ from .result import Dimension
 INTERVAL_QUANTILE = 1.959964  # standard errors to each side of a 95 % interval
 CENSORED_SHARE = 0.1  # largest ratios, where the manifold is curved: only their number counts
 LIKELIHOOD_NEIGHBORS = 20  # Levina and Bickel average over 10 to 20
-LOCAL_PCA_SAMPLES = 400  # rows whose neighborhoods are decomposed: standard errors below 0.1
+LOCAL_PCA_SAMPLES = 400  # rows whose neighborhoods are decomposed: standard errors of about 0.01
 MIN_LOCAL_PCA_NEIGHBORS = 15  # fewer would show noise
 SATURATED_SHARE = 0.8  # of the axes that a neighborhood can have: more is no estimate
 MIN_AXIS_VARIANCE = 0.05  # of the largest variance in a neighborhood (Fukunaga and Olsen, 1971)

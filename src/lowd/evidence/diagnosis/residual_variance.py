@@ -17,7 +17,7 @@ from .intrinsic_dimension import double_center
 from .neighbor_graph import build_knn_graph, count_components
 from .raw_data import MIN_NEIGHBORHOOD_SAMPLES, Sample
 
-GEODESIC_SAMPLES = 800  # rows between which all shortest paths are computed: a second of one core
+GEODESIC_SAMPLES = 800  # rows between which all shortest paths are computed: 0.7 s on one core
 MAX_DIMENSIONS = 10  # of the embeddings that are compared
 N_NEIGHBORS_TRIED = (5, 7, 10, 14)  # of the graph: more make short circuits, fewer make detours
 MAX_NEIGHBORS = 30  # until the graph of the sample is connected

@@ -13,7 +13,7 @@ from ... import progress, random
 from ...backends.protocol import Backend, Float64, Rows
 from ...solvers import scree
 
-MAX_SPECTRUM_SIDE = 2000  # rows or columns with a full spectrum: seconds of one core
+MAX_SPECTRUM_SIDE = 2000  # rows or columns with a full spectrum: 0.7 s on one core
 PARALLEL_SAMPLES = 2000  # rows of parallel analysis, which takes a spectrum per permutation
 CROSS_VALIDATION_SAMPLES = 800  # rows of cross-validation, which takes a spectrum per block
 N_FOLDS = 4  # of rows, and of columns

@@ -22,7 +22,7 @@ from .measures import Measure, estimate_measure, standard_error
 from .metric_spaces import MAX_BLOCK_DISTANCES, MetricSpace
 
 MAX_SHEPARD_SAMPLES = 1000  # all pairs are in the Shepard diagram: half a million
-N_SHEPARD_PAIRS = 200_000  # sampled beyond, enough for rank correlations to three digits
+N_SHEPARD_PAIRS = 200_000  # sampled beyond: correlations have a standard error of 0.002
 MAX_CURVE_SIZES = 2000  # of neighborhoods on the R_NX curve, above which it is thinned
 N_THINNED_SIZES = 500  # on a logarithmic scale, finer than a plot can show
 MIN_BLOCK_ROWS = 32  # with fewer, packing all rows would cost more than their distances

@@ -24,12 +24,12 @@ from .measures import Measure, average_rows
 from .metric_spaces import GraphSpace, MetricSpace, RowSelection, make_space
 
 Anchors: TypeAlias = int | Literal["all"] | None
-MAX_EXACT_SAMPLES = 20_000  # all rows are evaluated: seconds for any width
-MAX_EXACT_FLOPS = 5e12  # beyond: all rows while 2 n² p is below, about a minute of two cores
-MAX_EXACT_NARROW_SAMPLES = 100_000  # but not of more rows, whose ranks take longer than distances
-DEFAULT_ANCHORS = 2000  # rows sampled otherwise: standard errors are then about 0.001
+MAX_EXACT_SAMPLES = 20_000  # all rows are evaluated, whatever their width
+MAX_EXACT_FLOPS = 5e12  # beyond: all rows while 2 n² p is below, which takes about a minute
+MAX_EXACT_NARROW_SAMPLES = 100_000  # but not more: ranks take n² whatever the width
+DEFAULT_ANCHORS = 2000  # sampled otherwise: a standard error of 0.001 for a deviation of 0.05
 MAX_ALL_PAIRS_SAMPLES = 5000  # all distances are compared: 25 million pairs
-MAX_SAMPLED_PAIRS = 200_000_000  # beyond: distances of sampled rows to all, seconds of two cores
+MAX_SAMPLED_PAIRS = 200_000_000  # beyond: sampled rows against all, as 2000 against 100,000
 MIN_FULL_ROWS = 100  # sampled for that, however many rows there are
 
 
