@@ -146,9 +146,8 @@ print(before == (dict(os.environ), threading.active_count()), logging.getLogger(
     assert _fresh(script) == "True []"
 
 
-def test_the_rehearsal_of_a_class_is_silent():
-    """Classes are fitted when they are imported: nobody hears of it, no draw is used, and no thread
-    is left that a fork would lose."""
+def test_importing_a_class_has_no_effect():
+    """No warning, no use of NumPy's global random state, and no thread that a fork would lose."""
     script = """
 import os, warnings
 import numpy as np

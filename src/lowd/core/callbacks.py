@@ -36,13 +36,13 @@ def listener(model: Any) -> Listener | None:
     root = model._init_callback_context(task_name="fit", max_subtasks=None)
     root.call_on_fit_task_begin(estimator=model)
 
-    def hear(stage: str, done: int, total: int) -> None:  # noqa: ARG001 - a listener's signature
+    def report(stage: str, done: int, total: int) -> None:  # noqa: ARG001 - a listener's signature
         task = root.subcontext(task_name=stage)
         task.call_on_fit_task_begin(estimator=model)
         if task.call_on_fit_task_end(estimator=model):
             raise Cancelled(f"a callback stopped {type(model).__name__} at {stage!r}.")
 
-    return hear
+    return report
 
 
 def finished(model: Any) -> None:

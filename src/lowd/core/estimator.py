@@ -106,7 +106,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return getattr(self, "inverse_", None)
 
     def _support_metric(self) -> SupportMetric:
-        """By what the distance of a new row from the training rows is told."""
+        """The metric of the support distance: from new points to the training points."""
         named = getattr(self, "metric", "euclidean"), getattr(self, "metric_params", None)
         return SupportMetric(*named)
 

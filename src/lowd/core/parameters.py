@@ -150,13 +150,13 @@ def _defaults(cls: type) -> dict[str, Any]:
 
 
 def check_count(k: int | None, limit: int, why: str) -> None:
-    """The fact joining n_components and the data, in one place."""
+    """Raise an error if there are more components than the data allow."""
     if k is not None and k > limit:
         raise ParameterError(f"n_components={k} exceeds {limit} ({why}); use at most {limit}.")
 
 
 def check_landmarks(m: int, k: int | None, n: int) -> None:
-    """The fact joining n_landmarks, n_components and the data, in one place."""
+    """Raise an error unless there are more landmarks than components, and no more than rows."""
     if not (k or 0) < m <= n:
         raise ParameterError(
             f"n_landmarks={m} must be more than n_components={k} and at most n_samples={n}."

@@ -105,9 +105,9 @@ def check_lists_toward(given: Any, m: int, n: int) -> csr_array:
         raise DataError(
             f"neighbors of {m} new rows among {n} training rows, but got shape {lists.shape}."
         )
-    lonely = np.flatnonzero(np.diff(lists.indptr) == 0)
-    if len(lonely):
-        raise DataError(f"neighbors: row {lonely[0]} has none; every new row needs at least one.")
+    isolated = np.flatnonzero(np.diff(lists.indptr) == 0)
+    if len(isolated):
+        raise DataError(f"neighbors: row {isolated[0]} has none; every new row needs at least one.")
     return lists
 
 
@@ -129,13 +129,13 @@ def select_listed(lists: csr_array, k: int | None, radius: float | None) -> csr_
     return _made(rows[kept], cols[kept], data[kept], lists.shape)
 
 
-def merge_listed_duplicates(lists: csr_array, place: NDArray[np.int64]) -> csr_array:
+def merge_listed_duplicates(lists: csr_array, point_of_row: NDArray[np.int64]) -> csr_array:
     """Ragged of rows as lists of the distinct points that they are, each once, nearest first."""
     rows, cols, data = _sorted(lists)
-    cols = place[cols].astype(np.int32)
-    first = np.unique(rows * (int(place.max()) + 1) + cols, return_index=True)[1]
+    cols = point_of_row[cols].astype(np.int32)
+    first = np.unique(rows * (int(point_of_row.max()) + 1) + cols, return_index=True)[1]
     first.sort()
-    shape = lists.shape[0], int(place.max()) + 1
+    shape = lists.shape[0], int(point_of_row.max()) + 1
     return _made(rows[first], cols[first], data[first], shape)
 
 
@@ -191,7 +191,7 @@ def _of_pair(given: Any, n: int | None) -> csr_array:
 def _without_self(lists: csr_array, *, ragged: bool) -> tuple[Ints, Float64]:
     """Rectangular arrays, sorted, each row without itself.
 
-    In a pair that counts the row itself, copies may have taken its place: such a row loses its
+    In a pair that counts the row itself, duplicates may stand instead of it: such a row loses its
     farthest neighbor, so that all keep equally many.
     """
     rows, cols, data = _sorted(lists)

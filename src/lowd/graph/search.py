@@ -17,7 +17,7 @@ from ..distances.protocol import DistanceRelation
 from ..errors import ParameterError
 from ..input.sample import n_rows, take_rows
 
-BLOCK = 2**23  # distances looked at together
+BLOCK_ENTRIES = 2**23  # distances computed at a time, 64 MB in float64
 # Relative difference of distances that are taken for the same.
 TIE_TOLERANCE = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-6}
 
@@ -30,7 +30,7 @@ def count_points(base: DistanceRelation, Q: Any = None) -> int:
 
 
 def check_n_neighbors(k: int, n: int) -> None:
-    """The fact joining n_neighbors and the data, in one place."""
+    """Raise an error if there are not more rows than neighbors."""
     if n == 1:
         raise ParameterError(f"n_neighbors={k}, but n_samples=1: a single row has no neighbors.")
     if k >= n:
@@ -101,7 +101,7 @@ def _blocks(base: DistanceRelation, Q: Any | None, ops: Backend) -> Iterator[tup
         return
     items = base.training_points() if Q is None else Q
     n, m = count_points(base, Q), n_rows(items)
-    step = max(1, BLOCK // max(n, 1))
+    step = max(1, BLOCK_ENTRIES // max(n, 1))
     for i in range(0, m, step):
         D = base.toward(take_rows(items, np.arange(i, min(m, i + step))), ops)
         yield i, D

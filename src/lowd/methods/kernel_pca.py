@@ -23,7 +23,8 @@ from ..solvers.memory_plans import plan_kernel_pca
 from ..solvers.preimage import fit_preimage
 
 _NO_SUCH_PARAMETER = "kernel={model.kernel!r} has no such parameter"
-ALONE = 0.1  # of a row's kernel value with itself: what those with all others add up to
+# Sum of a row's kernel values with all others, of that with itself, below which gamma is too large.
+MIN_NEIGHBOR_MASS = 0.1
 KernelName = Literal["linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed"]
 
 
@@ -229,10 +230,10 @@ def _median_square(X: Any, ctx: Context) -> float:
 def _warn_of_narrowness(others: Float64, gamma: float | None) -> None:
     """Of a kernel matrix that is nearly the identity, one map is as good as another."""
     typical = float(np.median(others))
-    if len(others) > 2 and typical < ALONE:
+    if len(others) > 2 and typical < MIN_NEIGHBOR_MASS:
         warn(
             f"gamma={gamma:.3g} is too large for these rows: the kernel of the typical one with "
             f"all others adds up to {max(typical, 0.0):.2g}, with itself to 1, so the map shows "
-            "little but chance. Set gamma='median', or standardize columns in different units.",
+            "little but noise. Set gamma='median', or standardize columns in different units.",
             KernelWarning,
         )

@@ -150,7 +150,7 @@ class MDS(Reducer):
         Y = path.Y.astype(ctx.dtype).astype(np.float64)  # as it is returned
         curve = plan.disparities(Y)
         sammon = isinstance(self.weights, str)
-        place = StressMap(base.freeze(), Y, *gower_projection(Y), curve, sammon, self.max_iter)
+        stress_map = StressMap(base.freeze(), Y, *gower_projection(Y), curve, sammon, self.max_iter)
         report = {
             "n_components": k,
             **stress_measures(plan.step(Y)),
@@ -160,7 +160,7 @@ class MDS(Reducer):
         }
         if curve is not None:
             report |= {"isotonic_x": curve[0], "isotonic_y": curve[1]}
-        return Fit(Y, place, report)
+        return Fit(Y, stress_map, report)
 
     def _ties(self) -> Ties | None:
         """How disparities treat tied dissimilarities; None: they are the dissimilarities."""

@@ -33,7 +33,7 @@ def neighbors(
     """The nearest other rows of each row, and how far they are.
 
     Distances are those of float64, whatever the data's type. Equal distances go by row number. A
-    row is never its own neighbor, its copies may be. Methods that start from neighbors take the
+    row is never its own neighbor, its duplicates may be. Methods that start from neighbors take the
     answer as `fit(X, neighbors=...)`, so that one search serves them all.
 
     >>> import lowd
@@ -73,7 +73,7 @@ class NeighborsMap:
 class NeighborsTransformer(Reducer):
     """Sparse graph of distances to the nearest training rows, for a pipeline.
 
-    Takes the place of scikit-learn's `KNeighborsTransformer(mode="distance")`: every row holds
+    Replaces scikit-learn's `KNeighborsTransformer(mode="distance")`: every row holds
     n_neighbors + 1 distances, because a training row finds itself, at 0.
 
     Parameters
@@ -113,8 +113,8 @@ class NeighborsTransformer(Reducer):
         base = distances_of(data, self.metric, self.metric_params)
         n = count_points(base)
         check_n_neighbors(self.n_neighbors, n)
-        place = NeighborsMap(base.freeze(), self.n_neighbors + 1)
-        return Fit(None, place, {"n_components": n, "n_samples_fit": n})
+        found = NeighborsMap(base.freeze(), self.n_neighbors + 1)
+        return Fit(None, found, {"n_components": n, "n_samples_fit": n})
 
     def _apply_map(self, data: Data, ops: Backend) -> Any:
         found: csr_array = self.map_(data.items, ops)

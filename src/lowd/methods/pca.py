@@ -11,22 +11,18 @@ from ..confidence.support import SupportMetric
 from ..core.estimator import Reducer, reducer
 from ..core.fit import Context, Fit
 from ..core.parameters import AtLeast, AtMost, Count, Seed, Share, check_count
-from ..errors import DataError, RankWarning, RestartWarning, ScaleWarning, UnsupportedError, warn
+from ..errors import DataError, RestartWarning, UnsupportedError, warn
 from ..input import blocks
 from ..input.validation import Data, validate_weights
-from ..maps.linear import LinearMap
 from ..solvers import scree
-from ..solvers.canonical import canonical_basis
 from ..solvers.memory_plans import plan_pca
-from ..solvers.pca import (
-    Axes,
-    CenteredRows,
-    axes_from_moments,
-    column_scatter,
-    input_noise,
-    principal_axes,
+from ..solvers.pca import Axes, CenteredRows, axes_from_moments, column_scatter, principal_axes
+from ..solvers.principal_components import (
+    Scaling,
+    fit_components,
+    standard_deviations,
+    warn_of_dominant_column,
 )
-from ..solvers.thresholds import EQUAL_EIGENVALUES
 
 
 @reducer
@@ -95,7 +91,7 @@ class PCA(Reducer):
     memory_plan = plan_pca
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
-        """Learn the axes; `sample_weight` counts a row as that many copies."""
+        """Learn the axes; `sample_weight` counts a row that many times."""
         self._learn(X, weights=sample_weight)
         return self
 
@@ -130,7 +126,7 @@ class PCA(Reducer):
         total = float(n if w is None else w.sum())
         if w is not None and n > 1 and total <= self.ddof:
             raise DataError(
-                f"sample_weight sums to {total:g}, but weights count copies of rows; multiply them "
+                f"sample_weight sums to {total:g}, but weights count rows; multiply them "
                 f"by n_samples={n}, or set ddof=0."
             )
         sums = (
@@ -141,13 +137,15 @@ class PCA(Reducer):
         if streaming:
             new = ctx.ops.scatter(X, sums / total, w).moments()
             return self._from_moments(new if so_far is None else so_far.merge(new), ctx, keep=True)
-        copies = n if w is None else int(max((w > 0).sum(), np.ceil(total)))
-        most = min(copies, d)
-        check_count(self._count(), most, f"n_samples={copies}, n_features={d}")
+        counted = n if w is None else int(max((w > 0).sum(), np.ceil(total)))
+        most = min(counted, d)
+        check_count(self._count(), most, f"n_samples={counted}, n_features={d}")
         mean = sums / total if self.center else np.zeros(d)
-        units = self._units(column_scatter(X, mean, w), total) if self.scale else None
+        units = None
+        if self.scale:
+            units = standard_deviations(column_scatter(X, mean, w), total, self.ddof)
         axes = principal_axes(CenteredRows(X, mean, w, units), self._count(), ctx)
-        return self._finish(axes, mean, units, total, most, max(n, d), ctx)
+        return self._fit_components(axes, mean, units, total, most, max(n, d), ctx)
 
     def _fit_blocks(self, X: Any, ctx: Context, weights: Any = None, **given: Any) -> Fit:
         if given:
@@ -166,15 +164,16 @@ class PCA(Reducer):
         mean, scatter = moments.mean, moments.scatter
         if not self.center:
             mean, scatter = np.zeros(d), scatter + n * np.outer(mean, mean)
-        units = self._units(np.diagonal(scatter), n) if self.scale else None
-        if units is not None:
+        units = None
+        if self.scale:
+            units = standard_deviations(np.diagonal(scatter), n, self.ddof)
             scatter = scatter / np.outer(units, units)
         k = self._count() or most
         axes = axes_from_moments(Moments(n, mean, scatter), k, ctx.dtype)
-        fit = self._finish(axes, mean, units, n, most, int(max(n, d)), ctx)
+        fit = self._fit_components(axes, mean, units, n, most, int(max(n, d)), ctx)
         return fit.with_report(moments=moments) if keep else fit
 
-    def _finish(
+    def _fit_components(
         self,
         axes: Axes,
         mean: Float64,
@@ -184,91 +183,16 @@ class PCA(Reducer):
         longest: int,
         ctx: Context,
     ) -> Fit:
-        """Variances, map and inverse from the eigenpairs of the scatter matrix."""
-        d = len(mean)
-        standard = None if units is None else mean / units
-        noise = max(axes.noise, input_noise(ctx, longest, d, axes.values, standard))
-        values = np.where(axes.values > noise * axes.values[:1], axes.values, 0)
-        rank = int((values > 0).sum())
-        k = self._chosen(values, axes.total, most, n, d)
-        if isinstance(self.n_components, int | np.integer) and k > rank:
-            warn(
-                f"n_components={k}, but the data have rank {rank}; the other coordinates are 0.",
-                RankWarning,
-            )
-        top = min(k, rank)
-        precision = EQUAL_EIGENVALUES[ctx.dtype]
-        V, groups = canonical_basis(values[:top], axes.vectors[:, :top], precision)
-        if top < k:
-            V = np.pad(V, ((0, 0), (0, k - top)))
-        kept = np.zeros(k)
-        kept[:top] = values[:top]
-        freedom = max(n - self.ddof, 0)
-        variance = kept / freedom if freedom else kept * 0
-        self._warn_of_one_column(kept, V, axes.total)
-        scale = np.ones(d) if units is None else units
-        spread = np.sqrt(variance) if self.whiten else np.ones(k)
-        shrink = np.divide(1, spread, out=np.zeros(k), where=spread > 0)
-        rest = max(axes.total - kept.sum(), 0)
-        report = {
-            "n_components": k,
-            "components": np.ascontiguousarray(V.T, ctx.dtype),
-            "mean": mean,
-            "scale": scale,
-            "explained_variance": variance,
-            "explained_variance_ratio": kept / axes.total if axes.total > 0 else kept * 0,
-            "singular_values": np.sqrt(kept),
-            "scatter_eigenvalues": kept,
-            "total_variance": axes.total / freedom if freedom else 0.0,
-            "noise_variance": rest / (most - k) / freedom if most > k and freedom else 0.0,
-            "rank": rank,
-            "solver": axes.route,
-            "residual": axes.residual,
-            "degenerate_axes": groups,
-            "n_samples": int(n) if float(n).is_integer() else n,
-        }
-        there, back = V, V.T
-        if units is not None or self.whiten:
-            there, back = V / scale[:, None] * shrink, (V * scale[:, None] * spread).T
-        place = LinearMap(mean, np.ascontiguousarray(there, ctx.dtype))
-        inverse = LinearMap(None, np.ascontiguousarray(back, ctx.dtype), mean)
-        return Fit(None, place, report, inverse)
+        scaling = Scaling(mean, units, self.ddof, self.whiten)
+        fit = fit_components(axes, self.n_components, scaling, n, most, longest, ctx)
+        if not self.scale:
+            warn_of_dominant_column(fit, getattr(self, "feature_names_in_", None))
+        return fit
 
     def _count(self) -> int | None:
-        """The number of axes if it is known before the spectrum."""
+        """The number of components if it is known before the spectrum."""
         k = self.n_components
         return int(k) if isinstance(k, int | np.integer) else None
-
-    def _chosen(self, values: Float64, total: float, most: int, n: float, d: int) -> int:
-        if (count := self._count()) is not None:
-            return count
-        if self.n_components is None:
-            return most
-        if total <= 0:
-            return 1
-        if isinstance(self.n_components, str):
-            return max(1, scree.choose_by_rule(self.n_components, values, n, d))
-        missing = np.cumsum(values) / total < self.n_components - 1e-12
-        return min(int(missing.sum()) + 1, most)
-
-    def _units(self, scatter: Float64, n: float) -> Float64:
-        """Standard deviations; 1 for a constant column."""
-        deviation = np.sqrt(scatter / max(n - self.ddof, 1))
-        return np.where(deviation > 0, deviation, 1.0)
-
-    def _warn_of_one_column(self, values: Float64, V: Float64, total: float) -> None:
-        if self.scale or len(V) < 2 or total <= 0:
-            return
-        share = (V**2 @ values) / total
-        owner = int(share.argmax())
-        if share[owner] > 0.99:
-            names = getattr(self, "feature_names_in_", None)
-            name = f"column {owner}" if names is None else f"column {names[owner]!r}"
-            warn(
-                f"{name} owns {share[owner]:.1%} of the variance, so the first axis is that "
-                "column; if columns have different units, set scale=True.",
-                ScaleWarning,
-            )
 
     def _support_metric(self) -> SupportMetric:
         return SupportMetric(scaling=self.scale_ if self.scale else None)

@@ -79,12 +79,12 @@ def sparse_signs(seed: int, k: int, d: int, density: float) -> csr_array:
         index = np.arange(k)[:, None] * 2**32 + np.arange(guess)
         u = random.uniforms(seed, "gaps", index.ravel()).reshape(k, guess)
         gaps = np.ones_like(u) if density == 1 else np.floor(np.log(u) / np.log1p(-density)) + 1
-        places = np.cumsum(np.minimum(gaps, d + 1), axis=1).astype(np.int64) - 1
-        if (places[:, -1] >= d).all():
+        columns = np.cumsum(np.minimum(gaps, d + 1), axis=1).astype(np.int64) - 1
+        if (columns[:, -1] >= d).all():
             break
         guess *= 2  # beyond six standard deviations; earlier gaps stay what they are
-    inside = places < d
+    inside = columns < d
     flips = random.bits(seed, "flips", index.ravel()).reshape(k, guess) >> np.uint64(63)
     indptr = np.concatenate([[0], np.cumsum(inside.sum(1))])
     data = np.where(flips[inside] == 1, 1.0, -1.0)
-    return csr_array((data, places[inside], indptr), shape=(k, d))
+    return csr_array((data, columns[inside], indptr), shape=(k, d))

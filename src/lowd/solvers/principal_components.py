@@ -1,0 +1,126 @@
+"""From principal axes to components: how many, their variances, the map and its inverse."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..backends.protocol import Float64
+from ..core.fit import Context, Fit
+from ..errors import RankWarning, ScaleWarning, warn
+from ..maps.linear import LinearMap
+from . import scree
+from .canonical import canonical_basis
+from .pca import Axes, input_noise
+from .thresholds import EQUAL_EIGENVALUES
+
+# Share of the variance from which one column is the first axis, whatever the others do.
+DOMINANT_COLUMN_SHARE = 0.99
+
+
+class Scaling(NamedTuple):
+    """How rows are centered and scaled before, and coordinates after the projection."""
+
+    mean: Float64
+    units: Float64 | None  # of the columns
+    ddof: int
+    whiten: bool
+
+
+def standard_deviations(scatter: Float64, n: float, ddof: int) -> Float64:
+    """Standard deviations of columns; 1 for a constant column."""
+    deviation = np.sqrt(scatter / max(n - ddof, 1))
+    return np.where(deviation > 0, deviation, 1.0)
+
+
+def choose_components(
+    asked: int | float | str | None, values: Float64, total: float, most: int, n: float, d: int
+) -> int:
+    """The number of components: a count, a share of the variance, or a rule for the spectrum."""
+    if asked is None:
+        return most
+    if isinstance(asked, int | np.integer):
+        return int(asked)
+    if total <= 0:
+        return 1
+    if isinstance(asked, str):
+        return max(1, scree.choose_by_rule(asked, values, n, d))  # type: ignore[arg-type]
+    missing = np.cumsum(values) / total < asked - 1e-12
+    return min(int(missing.sum()) + 1, most)
+
+
+def fit_components(
+    axes: Axes,
+    asked: int | float | str | None,
+    scaling: Scaling,
+    n: float,
+    most: int,
+    longest: int,
+    ctx: Context,
+) -> Fit:
+    """Variances, map and inverse from the eigenpairs of the scatter matrix."""
+    mean, units = scaling.mean, scaling.units
+    d = len(mean)
+    standard = None if units is None else mean / units
+    noise = max(axes.noise, input_noise(ctx, longest, d, axes.values, standard))
+    values = np.where(axes.values > noise * axes.values[:1], axes.values, 0)
+    rank = int((values > 0).sum())
+    k = choose_components(asked, values, axes.total, most, n, d)
+    if isinstance(asked, int | np.integer) and k > rank:
+        warn(
+            f"n_components={k}, but the data have rank {rank}; the other coordinates are 0.",
+            RankWarning,
+        )
+    top = min(k, rank)
+    precision = EQUAL_EIGENVALUES[ctx.dtype]
+    V, groups = canonical_basis(values[:top], axes.vectors[:, :top], precision)
+    if top < k:
+        V = np.pad(V, ((0, 0), (0, k - top)))
+    kept = np.zeros(k)
+    kept[:top] = values[:top]
+    freedom = max(n - scaling.ddof, 0)
+    variance = kept / freedom if freedom else kept * 0
+    scale = np.ones(d) if units is None else units
+    spread = np.sqrt(variance) if scaling.whiten else np.ones(k)
+    shrink = np.divide(1, spread, out=np.zeros(k), where=spread > 0)
+    unexplained = max(axes.total - kept.sum(), 0)
+    report = {
+        "n_components": k,
+        "components": np.ascontiguousarray(V.T, ctx.dtype),
+        "mean": mean,
+        "scale": scale,
+        "explained_variance": variance,
+        "explained_variance_ratio": kept / axes.total if axes.total > 0 else kept * 0,
+        "singular_values": np.sqrt(kept),
+        "scatter_eigenvalues": kept,
+        "total_variance": axes.total / freedom if freedom else 0.0,
+        "noise_variance": unexplained / (most - k) / freedom if most > k and freedom else 0.0,
+        "rank": rank,
+        "solver": axes.route,
+        "residual": axes.residual,
+        "degenerate_axes": groups,
+        "n_samples": int(n) if float(n).is_integer() else n,
+    }
+    there, back = V, V.T
+    if units is not None or scaling.whiten:
+        there, back = V / scale[:, None] * shrink, (V * scale[:, None] * spread).T
+    forward = LinearMap(mean, np.ascontiguousarray(there, ctx.dtype))
+    inverse = LinearMap(None, np.ascontiguousarray(back, ctx.dtype), mean)
+    return Fit(None, forward, report, inverse)
+
+
+def warn_of_dominant_column(fit: Fit, names: Float64 | None) -> None:
+    """Warn if one column has nearly all of the variance: the first axis is that column."""
+    V, ratios = fit.report["components"].T, fit.report["explained_variance_ratio"]
+    if len(V) < 2 or not ratios.any():
+        return
+    share = V.astype(np.float64) ** 2 @ ratios
+    column = int(share.argmax())
+    if share[column] > DOMINANT_COLUMN_SHARE:
+        name = f"column {column}" if names is None else f"column {names[column]!r}"
+        warn(
+            f"{name} has {share[column]:.1%} of the variance, so the first axis is that column; "
+            "if columns have different units, set scale=True.",
+            ScaleWarning,
+        )
