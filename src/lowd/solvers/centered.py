@@ -26,6 +26,7 @@ from .thresholds import (
     EPS,
     EQUAL_EIGENVALUES,
     INITIALIZATION_TOLERANCE,
+    MAX_CACHED_MATRIX_SAMPLES,
     MAX_DENSE_SAMPLES,
     MAX_NEGATIVE_MASS,
     MAX_SPECTRUM_SAMPLES,
@@ -106,6 +107,11 @@ def choose_route(n: int, k: int | None) -> Literal["dense", "krylov"]:
     return "dense" if few else "krylov"
 
 
+def forms_matrix(n: int, k: int | None) -> bool:
+    """Are all entries of the matrix computed, rather than products with it?"""
+    return choose_route(n, k) == "dense" or n <= MAX_CACHED_MATRIX_SAMPLES
+
+
 def decompose_centered(
     matrix: SymmetricMatrix,
     k: int | None,
@@ -120,6 +126,7 @@ def decompose_centered(
     For an `initialization` a larger residual norm will do, and duplicates get equal rows.
     """
     n = matrix.size
+    matrix = matrix.to_dense(ctx.ops) if forms_matrix(n, k) else matrix
     # Absolute size of the eigenvalues that rounding of the entries would cause.
     noise = float(np.finfo(ctx.dtype).eps) * matrix.max_abs() * float(np.sqrt(n))
     bounded = psd or initialization  # negative eigenvalues: none, or none of our business

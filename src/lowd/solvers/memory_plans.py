@@ -12,7 +12,7 @@ import numpy as np
 from ..core.declarations import Sizes
 from ..relations.perplexity_graph import MAX_FULL_POINTS, NEIGHBORS_PER_PERPLEXITY
 from ..relations.residual_variance import residual_variance_memory
-from .centered import choose_route, spectrum_memory
+from .centered import forms_matrix, spectrum_memory
 from .krylov import basis_memory
 from .landmarks import count_candidates
 from .pca import axes_memory
@@ -118,7 +118,7 @@ def plan_isomap(model: Any, s: Sizes) -> dict[str, int]:
         "residual variance": residual_variance_memory(n, m or n, s.wide),
     }
     if m is None:
-        held = n if choose_route(n, k) == "dense" else n // 2 + 1  # else each pair once
+        held = n if forms_matrix(n, k) else n // 2 + 1  # else each pair once
         taken |= {"distances": n * held * s.wide, "spectrum": spectrum_memory(n, k)}
     else:
         taken |= {"distances": 3 * n * m * s.wide, "spectrum": spectrum_memory(m, k)}

@@ -34,12 +34,12 @@ class RidgeMap:
     offset: Float64
 
     def __call__(self, Q: Any, ops: Backend) -> Array:
-        def place(part: Any) -> Array:
+        def predict(part: Any) -> Array:
             D = np.asarray(self.base.toward(part, ops), np.float64)
             with np.errstate(over="ignore", under="ignore"):  # of far points
                 return ops.project(np.exp(-self.gamma * D * D), None, self.weights, self.offset)
 
-        return blockwise(Q, len(self.weights), place)
+        return blockwise(Q, len(self.weights), predict)
 
 
 @value
@@ -91,8 +91,10 @@ def fit_ridge_map(
     error, gamma, ridge, weights = best
     spread = float((goal * goal).sum())
     ridge_map = RidgeMap(centers.freeze(), gamma, weights, offset)
-    place = RegressionMap(ridge_map, base.freeze(), Y, SAME_POINT_DISTANCE * float(np.sqrt(median)))
-    return place, {
+    extension = RegressionMap(
+        ridge_map, base.freeze(), Y, SAME_POINT_DISTANCE * float(np.sqrt(median))
+    )
+    return extension, {
         "regression_gamma": gamma,
         "regression_ridge": ridge,
         "regression_error": error / spread if spread > 0 else 0.0,

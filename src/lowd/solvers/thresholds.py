@@ -38,6 +38,9 @@ DENSE_SAMPLES_PER_VECTOR = 20
 # Rows up to which ClassicalMDS finds all eigenvalues (60 ms), and up to which LAPACK takes over
 # where block Krylov has not converged.
 MAX_SPECTRUM_SAMPLES = 1000
+# Rows up to which a matrix stays in the cache, so that products with all of its entries are quicker
+# than with one entry per pair.
+MAX_CACHED_MATRIX_SAMPLES = 1000
 # Residual norm that is good enough for an initialization.
 INITIALIZATION_TOLERANCE = 2e-6
 # Share of negative eigenvalue mass that is worth a warning: beyond rounding of float32 distances.
