@@ -2,7 +2,6 @@
 
 #include "bind.hpp"
 #include "lowd/linear.hpp"
-#include "lowd/lanczos.hpp"
 
 namespace lowd::python {
 
@@ -31,24 +30,6 @@ void matmul_of(const Array2<const T>& A, const Array2<const T>& V, bool half_squ
     run(threads, poll, [&](Job& job) { matmul(a, v, half_square, to, job); });
 }
 
-nb::tuple lanczos_of(const Array2<const double>& A, bool half_square,
-                     const Array1<const double>& null, const Array2<double>& Q,
-                     const Array2<double>& T, int size, int fresh, int passes, int threads,
-                     nb::object poll) {
-    const auto a = view(A);
-    const auto q = view(Q), t = view(T);
-    require(a.rows == a.cols, "A must be square");
-    require(q.cols == a.rows, "Q must have one column per row of A");
-    require(0 < fresh && fresh <= size && passes >= 0, "expected 0 < fresh <= size, passes >= 0");
-    require(size + int64_t(passes) * fresh <= q.rows, "Q must have room for all passes");
-    require_shape(t, q.rows, q.rows, "T must have one row and one column per row of Q");
-    const double* const without = view(null, a.rows, "null must have one entry per row of A");
-    Basis basis{size, fresh, 0};
-    run(threads, poll,
-        [&](Job& job) { basis = lanczos(a, half_square, without, q, t, basis, passes, job); });
-    return nb::make_tuple(basis.size, basis.fresh, basis.left);
-}
-
 }  // namespace
 
 void bind_linear(nb::module_& m) {
@@ -56,9 +37,6 @@ void bind_linear(nb::module_& m) {
               array("bias").none(), array("out"), nb::arg("threads"), nb::arg("poll") = nb::none());
     LOWD_BIND(m, "matmul", matmul_of, array("A"), array("V"), nb::arg("half_square"), array("out"),
               nb::arg("threads"), nb::arg("poll") = nb::none());
-    m.def("lanczos", &lanczos_of, array("A"), nb::arg("half_square"), array("null"), array("Q"),
-          array("T"), nb::arg("size"), nb::arg("fresh"), nb::arg("passes"), nb::arg("threads"),
-          nb::arg("poll") = nb::none());
 }
 
 }  // namespace lowd::python

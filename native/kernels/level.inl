@@ -22,7 +22,6 @@ namespace {
 #include "moments.inl"
 #include "linear.inl"
 #include "geodesic_products.inl"
-#include "lanczos.inl"
 #include "pairwise.inl"
 #include "sketch.inl"
 #include "shortest_paths.inl"
@@ -70,7 +69,6 @@ constexpr Level make_level(const char* name) {
     level.name = name;
     fill_kernels(level.float32);
     fill_kernels(level.float64);
-    fill_lanczos(level.lanczos);
     fill_sparse(level.sparse);
     fill_alignment(level.sparse);
     fill_search(level.search);

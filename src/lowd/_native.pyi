@@ -103,24 +103,6 @@ def matmul(
 ) -> None:
     """out = A V, or with ``half_square`` (-1/2 A*A) V, A*A entry by entry."""
 
-def lanczos(
-    A: Doubles,
-    half_square: bool,
-    null: Doubles,
-    Q: Doubles,
-    T: Doubles,
-    size: int,
-    fresh: int,
-    passes: int,
-    threads: int,
-    poll: Poll = None,
-) -> tuple[int, int, int]:
-    """Passes of block Lanczos from the first ``size`` rows of Q, the last ``fresh`` of them new.
-
-    T becomes Q A Q' (or that of -1/2 A*A) as far as it is known. Returns ``size`` and ``fresh``
-    after the passes, and how many rows of T beyond those multiplied describe the last remainder.
-    """
-
 def pairwise(
     Q: NDArray[T],
     X: NDArray[T],

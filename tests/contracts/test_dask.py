@@ -31,11 +31,13 @@ def streams(case):
 @pytest.fixture(scope="module")
 def cluster():
     """Two worker processes."""
+    patience = {"distributed.comm.timeouts": {"connect": "300s", "tcp": "300s"}}  # busy machines
     with (
+        dask.config.set(patience),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
         ) as workers,
-        distributed.Client(workers) as client,
+        distributed.Client(workers, timeout="300s") as client,
     ):
         yield client
 

@@ -20,7 +20,19 @@ PACKAGE = Path(lowd.__file__).parent
 LAYERS = [
     {"errors", "progress", "threads", "random", "values"},
     *({name} for name in ("backends", "input", "distances", "graph", "relations")),
-    *({name} for name in ("confidence", "maps", "core", "solvers", "methods", "store", "evidence")),
+    *(
+        {name}
+        for name in (
+            "confidence",
+            "maps",
+            "core",
+            "solvers",
+            "methods",
+            "store",
+            "evidence",
+            "quality",
+        )
+    ),
     *({name} for name in ("io", "datasets", "plot", "demos", "report")),
     {"cli", "__main__"},
 ]

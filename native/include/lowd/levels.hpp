@@ -11,7 +11,6 @@
 #include "lowd/levels/checks.hpp"
 #include "lowd/levels/forces.hpp"
 #include "lowd/levels/grid.hpp"
-#include "lowd/levels/lanczos.hpp"
 #include "lowd/levels/linear.hpp"
 #include "lowd/levels/moments.hpp"
 #include "lowd/levels/pairwise.hpp"
@@ -41,7 +40,6 @@ struct Level {
     const char* name;
     Kernels<float> float32;
     Kernels<double> float64;
-    LanczosKernels lanczos;
     SparseKernels sparse;
     SearchKernels search;
     RankKernels ranks;

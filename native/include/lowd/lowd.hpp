@@ -8,7 +8,6 @@
 #include "lowd/alignment.hpp"
 #include "lowd/checks.hpp"
 #include "lowd/descent.hpp"
-#include "lowd/lanczos.hpp"
 #include "lowd/levels.hpp"
 #include "lowd/linear.hpp"
 #include "lowd/moments.hpp"
