@@ -20,6 +20,7 @@ from cases import (
 from lowd.errors import DataError, ParameterError, UnsupportedError
 
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
 
