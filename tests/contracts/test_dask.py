@@ -32,7 +32,7 @@ def streams(case):
 @pytest.fixture(scope="module")
 def cluster():
     """Two worker processes."""
-    patience = {"distributed.comm.timeouts": {"connect": "300s", "tcp": "300s"}}  # busy machines
+    patience = {"distributed.comm.timeouts.connect": "300s"}  # of a busy machine
     with (
         dask.config.set(patience),
         distributed.LocalCluster(
