@@ -36,7 +36,7 @@ def cluster():
     with (
         dask.config.set(patience),
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as workers,
         distributed.Client(workers, timeout="300s") as client,
     ):

@@ -106,6 +106,27 @@ def test_one_home_for_each_package(package):
     assert users <= HOMES[package]
 
 
+def _constants(module):
+    """Names and values of a module's constants, as they are written."""
+    for node in ast.parse(MODULES[module].read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            if name.isupper() and len(name) > 1:
+                yield name, ast.unparse(node.value)
+
+
+def test_a_constant_has_one_value_in_the_package():
+    values = {}
+    for module in MODULES:
+        for name, value in _constants(module):
+            assert values.setdefault(name, (value, module))[0] == value, (
+                name,
+                module,
+                values[name],
+            )
+    assert values["TIE_TOLERANCE"][1] == "graph.search"  # the test itself sees constants
+
+
 def test_every_module_has_a_layer_and_a_first_line():
     for module, path in MODULES.items():
         assert module == "__init__" or _layer(module) >= 0

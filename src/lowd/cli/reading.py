@@ -23,7 +23,7 @@ _PASSED_ON = (
     *("columns", "drop", "label", "id", "vector", "format"),
     *("missing", "every", "delimiter", "encoding"),
 )
-_METRICS = {"distances": "precomputed", "strings": "precomputed", "table": "gower"}
+_METRIC_OF_CONTENT = {"distances": "precomputed", "strings": "precomputed", "table": "gower"}
 
 
 def read(arguments: Arguments, console: Console, path: str | None = None, **more: Any) -> Table:
@@ -180,7 +180,7 @@ def set_metric(model: Reducer, table: Table) -> Reducer:
 
 def choose_metric(table: Table) -> str:
     """The metric that a kind of file needs."""
-    return _METRICS.get(table.kind, "euclidean")
+    return _METRIC_OF_CONTENT.get(table.kind, "euclidean")
 
 
 def get_classes(table: Table) -> Column | None:

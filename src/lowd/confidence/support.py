@@ -37,7 +37,9 @@ FULL_QUANTILE, HALF_QUANTILE = 0.90, 0.95
 # The least halving step, as a share of the distance (absolute for logarithms of similarities):
 # evenly spaced training points would else make confidence a step function.
 MIN_RELATIVE_STEP = 0.05
-BLOCK_ENTRIES = 2**15  # entries of a precomputed matrix read together: they stay in the cache
+SUPPORT_BLOCK_ENTRIES = (
+    2**15
+)  # entries of a precomputed matrix read together: they stay in the cache
 
 # Divides columns (an array), scales rows to unit length (a text), or does nothing.
 Scaling: TypeAlias = Float64 | str | None
@@ -184,7 +186,7 @@ def _match_rows(relation: Distances, scaling: Scaling, Q: Rows) -> Distances:
 def _support_distances(A: Rows, kind: str, own: NDArray[np.int64] | None) -> Float64:
     """Distance to the nearest of each row; of the training points `own`, themselves left out."""
     rows = np.arange(A.shape[0]) if own is None else own
-    step = max(1, BLOCK_ENTRIES // max(1, A.shape[1]))
+    step = max(1, SUPPORT_BLOCK_ENTRIES // max(1, A.shape[1]))
     parts = (rows[i : i + step] for i in range(0, len(rows), step))
     return np.concatenate([_block_minima(A[part], kind, part, own is not None) for part in parts])
 

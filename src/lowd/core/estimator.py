@@ -32,7 +32,7 @@ from .parameters import AtLeast, Jobs, check_params, checks, domains
 C = TypeVar("C")
 
 MAX_NUMPY_ENTRIES = 2**12  # up to here NumPy finds a NaN sooner than a backend is called
-_NAMES = ("n_features_in_", "feature_names_in_")
+_INPUT_ATTRIBUTES = ("n_features_in_", "feature_names_in_")
 # What scikit-learn keeps on an estimator beside parameters and learned attributes.
 _KEPT = ("_skl", "_parent_callback", "_callback", "_sklearn_output", "_metadata")
 
@@ -219,7 +219,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         seed = self._seed()
         listener = callbacks.listener(self)
         earlier = getattr(self, "support_", None)
-        draft = self._blank(*(_NAMES if continuing else ()))
+        draft = self._blank(*(_INPUT_ATTRIBUTES if continuing else ()))
         with draft._reporting(listener):
             if blocks.is_dask(X):
                 data = None

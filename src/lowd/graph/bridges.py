@@ -13,14 +13,13 @@ from .. import progress, random
 from ..backends.protocol import Backend, Float64
 from ..distances.protocol import DistanceRelation
 from ..input.sample import take_rows
-from .search import count_points
+from .search import BLOCK_ENTRIES, count_points
 
 Rows = NDArray[np.int64]
 
-BLOCK_ENTRIES = 2**23  # distances computed at a time, 64 MB in float64
 MAX_EXACT_PAIRS = 10**9  # of rows; beyond (seconds), each component is represented by a sample
 SAMPLED_ROWS, MIN_SAMPLED_ROWS = 20_000, 4  # of all samples together, and of one at least
-MAX_REFINEMENTS = 5  # searches back and forth that shorten a bridge
+MAX_BRIDGE_REFINEMENTS = 5  # searches back and forth that shorten a bridge
 
 
 class Bridges(NamedTuple):
@@ -131,7 +130,7 @@ def _shorten(
 ) -> tuple[Rows, float]:
     """Alternate: the nearest row of the other component, until none is nearer."""
     ends = list(pair)
-    for turn in range(MAX_REFINEMENTS):
+    for turn in range(MAX_BRIDGE_REFINEMENTS):
         here, there = turn % 2, (turn + 1) % 2
         D = np.asarray(sides[there].base.toward(take_rows(items, np.array([ends[here]])), ops))[0]
         nearest = int(D.argmin())

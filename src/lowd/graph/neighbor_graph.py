@@ -14,12 +14,11 @@ from ..errors import ApproximationWarning, ParameterError, warn
 from ..input.sample import take_rows
 from .components import OnDisconnected, append_edges, join_components, label_components
 from .duplicates import DistinctPoints, group_duplicates, merge_duplicates
-from .search import TIE_TOLERANCE, count_points, find_neighbors, find_within
+from .search import BLOCK_ENTRIES, TIE_TOLERANCE, count_points, find_neighbors, find_within
 
 # Where nearly all distances are equal, edges to all ties would be all pairs of points.
 MAX_TIES_PER_EDGE = 10
 MAX_TIES = 10**6  # that are always affordable
-BLOCK_ENTRIES = 2**23  # distances computed at a time, 64 MB in float64
 
 
 class ConnectedGraph(NamedTuple):

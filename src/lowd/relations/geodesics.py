@@ -15,13 +15,19 @@ from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
 from ..graph.given import check_lists_toward, select_listed
 from ..graph.neighbor_graph import MAX_TIES_PER_EDGE, ConnectedGraph
-from ..graph.search import TIE_TOLERANCE, count_points, find_nearest, find_within, to_csr
+from ..graph.search import (
+    BLOCK_ENTRIES,
+    TIE_TOLERANCE,
+    count_points,
+    find_nearest,
+    find_within,
+    to_csr,
+)
 from ..input.sample import take_rows
 from ..values import value
 from .matrices import N_PROBED_ROWS, DenseMatrix
 
 TILE_ROWS = 512  # a square tile of a matrix and its mirror image fit in the cache
-BLOCK_ENTRIES = 2**23  # distances held at once while ties are looked for: 64 MB
 
 
 @value

@@ -20,7 +20,7 @@ from ..values import value
 from .protocol import NeighborRelation
 
 TINY = np.finfo(np.float64).tiny  # the smallest probability that a logarithm is taken of
-MAX_DISTANCE = 1e150  # a distance beyond counts as this: its square is still a number
+MAX_SQUARED_DISTANCE_ROOT = 1e150  # a distance beyond counts as this: its square is still a number
 
 
 class ConditionalProbabilities(NamedTuple):
@@ -96,7 +96,7 @@ class PerplexityProbabilities:
         if not self.perplexities:
             count = np.diff(indptr)
             return np.repeat(1 / np.maximum(count, 1), count), np.zeros((len(count), 0))
-        squares = np.minimum(edges.data, MAX_DISTANCE, dtype=np.float64)
+        squares = np.minimum(edges.data, MAX_SQUARED_DISTANCE_ROOT, dtype=np.float64)
         squares *= squares
         found = [_fit_perplexity(indptr, squares, target, ops) for target in self.perplexities]
         p = np.mean([one for one, _ in found], axis=0) if found[1:] else found[0][0]

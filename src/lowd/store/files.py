@@ -28,7 +28,7 @@ from .migrations import migrate
 
 FORMAT = 2  # older ones are read through `migrations`
 _TREE = "model.json"
-_NAMES = ("_n_features_out",)
+_PRIVATE_ATTRIBUTES = ("_n_features_out",)
 # What a damaged archive, header or tree makes the standard library raise.
 _BROKEN = (
     *(zipfile.BadZipFile, EOFError, OSError, ValueError, KeyError, TypeError, IndexError),
@@ -54,7 +54,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     params = model.get_params(deep=False)
     if "random_state" in params and not isinstance(params["random_state"], int | None):
         params["random_state"] = model.seed_  # a generator's state is not part of the model
-    learned = {n: v for n, v in vars(model).items() if n.endswith("_") or n in _NAMES}
+    learned = {n: v for n, v in vars(model).items() if n.endswith("_") or n in _PRIVATE_ATTRIBUTES}
     tree = {
         "format": FORMAT,
         "lowd": __version__,
@@ -128,7 +128,7 @@ def _read(archive: zipfile.ZipFile, size: int) -> Any:
         for kind in ("params", "learned")
     )
     for name in learned:
-        if not (name.endswith("_") or name in _NAMES) or name.startswith("__"):
+        if not (name.endswith("_") or name in _PRIVATE_ATTRIBUTES) or name.startswith("__"):
             raise StoreError(f"unexpected attribute {name!r}.")
     model = cls(**params)
     check_params(model)

@@ -20,7 +20,7 @@ from .pruning import PruningProjection, center_and_scale
 # Measured with 2, 3, 20 and 64; at 1000 rows of 3 it takes a quarter of the time, of 64 a half.
 FEW_FEATURES, MAX_BRUTE_FORCE_PAIRS = 8, (2**15, 2**17)
 MAX_BRUTE_FORCE_QUERIES = 64  # new rows compared with every row; more are worth the projection
-MAX_NEIGHBORS = 1024  # that a sorted list holds at a fair price
+MAX_LISTED_NEIGHBORS = 1024  # that a sorted list holds at a fair price
 MAX_EXACT_ROWS = 200_000  # up to here the search is exact
 MIN_RECALL = 0.99  # beyond: the share of true neighbors that is asked for
 RECALL_SAMPLE = 768  # rows on which the recall is measured: standard error 0.001 at k = 10
@@ -129,7 +129,7 @@ class RowIndex:
 
     def _too_many(self, k: int) -> bool:
         """Whether lists of k neighbors are so long that pruning rules out little."""
-        return k > MAX_NEIGHBORS or 8 * k > len(self.X)
+        return k > MAX_LISTED_NEIGHBORS or 8 * k > len(self.X)
 
     def _search_all_pairs(self, Q: Array, unit: float, lists: Neighbors, among: bool) -> None:
         how = among, self.root, self.factor, unit

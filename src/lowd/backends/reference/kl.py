@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from ..protocol import Array, Float64, InterpolationGrid, KLPlan, Ragged
 from .new_points import NewPoint, minimize
 
-MAX_BLOCK_PAIRS = 2**21  # similarities in memory at a time: 16 MiB
+SIMILARITY_BLOCK_ENTRIES = 2**21  # similarities in memory at a time: 16 MiB
 MAX_COORDINATE_STEP = 1e15  # before a step is shortened: its square must not overflow
 MAX_STEP = 5.0  # length of a point's step, in units of the embedding
 PERPLEXITY_TOL = 1e-12  # of the log perplexity, and of log β
@@ -158,7 +158,7 @@ class AllPairsKLPlan:
         self, Y: Array, rows: NDArray[np.int64]
     ) -> Iterator[tuple[NDArray[np.int64], Float64]]:
         """Blocks of rows, and their w to all points; 0 to themselves."""
-        step = max(1, MAX_BLOCK_PAIRS // len(Y))
+        step = max(1, SIMILARITY_BLOCK_ENTRIES // len(Y))
         for b in range(0, len(rows), step):
             i = rows[b : b + step]
             s = np.zeros((len(i), len(Y)))

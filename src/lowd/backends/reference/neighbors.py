@@ -23,7 +23,7 @@ from ..protocol import (
     Rows,
 )
 
-MAX_BLOCK_PAIRS = 2**22  # distances in memory at a time: 32 MiB
+DISTANCE_BLOCK_SIZE = 2**22  # distances in memory at a time: 32 MiB
 CLOSE_SHARE = 1e-7  # a squared distance below this share of the squared norms has lost its digits
 MAX_CLOSE_PAIRS = 100_000  # recomputed at a time, as sparse differences
 
@@ -76,7 +76,7 @@ class BlockIndex:
     def ranks(self, rows: NDArray[np.int64] | None, listed: Ints) -> Ints:
         X = self.X.astype(np.float64)
         asked = np.arange(X.shape[0]) if rows is None else rows
-        ranks, step = np.empty_like(listed), max(1, MAX_BLOCK_PAIRS // X.shape[0])
+        ranks, step = np.empty_like(listed), max(1, DISTANCE_BLOCK_SIZE // X.shape[0])
         for i in range(0, len(asked), step):
             own = asked[i : i + step]
             D = self.ops.pairwise(X[own], X, self.measure, self.params, self.center)
@@ -87,7 +87,7 @@ class BlockIndex:
 
     def _search(self, Q: Rows, k: int, among: bool) -> Neighbors:
         X = self.X.astype(np.float64)
-        m, step = Q.shape[0], max(1, MAX_BLOCK_PAIRS // X.shape[0])
+        m, step = Q.shape[0], max(1, DISTANCE_BLOCK_SIZE // X.shape[0])
         indices, distances = np.empty((m, k), np.int32), np.empty((m, k))
         for i in range(0, m, step):
             part = Q[i : i + step].astype(np.float64)

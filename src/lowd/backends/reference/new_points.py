@@ -9,8 +9,8 @@ import scipy.linalg
 
 from ..protocol import Float64, InterpolationGrid
 
-MAX_DISTANCE = 5.0  # beyond the bounding box of the training embedding
-MAX_STEP = 1.0  # length, in units of the embedding
+BOX_MARGIN = 5.0  # beyond the bounding box of the training embedding
+MAX_NEWTON_STEP = 1.0  # length, in units of the embedding
 MAX_STEPS = 200
 MIN_STEP = 1e-12  # relative to the size of the embedding: converged
 MIN_STEP_SHARE = 1e-6  # of a step that is halved until the objective falls
@@ -100,9 +100,9 @@ class NewPoint:
 def minimize(point: NewPoint, y: Float64) -> Float64:
     """Newton steps where the Hessian is positive, else steps of the attraction's majorizer.
 
-    Steps are halved until the objective falls, and no step is longer than MAX_STEP.
+    Steps are halved until the objective falls, and no step is longer than MAX_NEWTON_STEP.
     """
-    low, high = point.training.min(0) - MAX_DISTANCE, point.training.max(0) + MAX_DISTANCE
+    low, high = point.training.min(0) - BOX_MARGIN, point.training.max(0) + BOX_MARGIN
     converged = MIN_STEP * max(1.0, float(np.abs(point.training).max()))
     value = point.objective(y)
     for _ in range(MAX_STEPS):
@@ -111,7 +111,7 @@ def minimize(point: NewPoint, y: Float64) -> Float64:
         values, V = scipy.linalg.eigh(hessian)
         if values[0] > MIN_CURVATURE * curvature:
             step = -V @ ((V.T @ gradient) / values)
-        step *= MAX_STEP / max(float(np.sqrt(step @ step)), MAX_STEP)
+        step *= MAX_NEWTON_STEP / max(float(np.sqrt(step @ step)), MAX_NEWTON_STEP)
         share = 1.0
         while share > MIN_STEP_SHARE:
             to = np.clip(y + share * step, low, high)

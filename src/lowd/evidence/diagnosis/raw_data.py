@@ -28,7 +28,7 @@ DataKind: TypeAlias = Literal["rows", "distances", "table", "objects"]
 MAX_BLOCK_ENTRIES = 2**22  # converted to float64 at a time: 32 MiB
 MAX_CALLABLE_SAMPLES = 1000  # half a million calls of a callable metric
 MIN_SAFE_ENTRY, MAX_SAFE_ENTRY = 1e-100, 1e100  # sums of squares neither underflow nor overflow
-MAX_SAMPLE_ENTRIES = 50_000_000  # of sampled rows: 400 MB in float64
+MAX_DIAGNOSED_ENTRIES = 50_000_000  # of sampled rows: 400 MB in float64
 MIN_WIDE_SAMPLES = 200  # sampled, however many columns there are
 MAX_SPARSE_SAMPLES = 5000  # sparse rows are compared pair by pair
 MIN_NEIGHBORHOOD_SAMPLES = 10  # rows, below which neighborhoods mean nothing
@@ -187,7 +187,7 @@ def sample_rows(
     if max_samples is not None and issparse(data.items):
         limit = min(limit, MAX_SPARSE_SAMPLES)
     elif max_samples is not None and data.n_features:
-        limit = min(limit, max(MIN_WIDE_SAMPLES, MAX_SAMPLE_ENTRIES // data.n_features))
+        limit = min(limit, max(MIN_WIDE_SAMPLES, MAX_DIAGNOSED_ENTRIES // data.n_features))
     if len(candidates) <= limit:
         return candidates
     return candidates[random.subset(seed, "diagnosis", len(candidates), limit)]

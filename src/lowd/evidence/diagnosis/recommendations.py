@@ -13,7 +13,7 @@ MIN_SAMPLES_RECOMMENDED = 4  # fewer rows have no structure to embed
 MAX_LOST_IN_TWO_DIMENSIONS = 0.1  # residual variance beyond which distances in a plane mislead
 MIN_TANGENT_NEIGHBORS = 7  # that show a local tangent space
 MAX_TANGENT_DIMENSION = 20.0  # intrinsic, beyond which there is no tangent space to estimate
-DEFAULT_N_NEIGHBORS = 5  # of Isomap
+ISOMAP_N_NEIGHBORS = 5  # of Isomap
 MAX_PERPLEXITY = 30  # t-SNE's default
 
 
@@ -103,8 +103,8 @@ def _recommend_tsne(properties: DataProperties) -> Recommendation:
 def _recommend_manifold(properties: DataProperties, costs: dict[str, Cost]) -> list[Recommendation]:
     """Methods for curved manifolds; local ones need dense rows with Euclidean distances."""
     data = properties.data
-    wanted = properties.isomap_neighbors or DEFAULT_N_NEIGHBORS
-    k = max(wanted, properties.connecting_neighbors or DEFAULT_N_NEIGHBORS)
+    wanted = properties.isomap_neighbors or ISOMAP_N_NEIGHBORS
+    k = max(wanted, properties.connecting_neighbors or ISOMAP_N_NEIGHBORS)
     k = min(k, len(data) - 2)
     params = {"n_components": 2, "n_neighbors": k}
     found = [

@@ -20,7 +20,7 @@ from .raw_data import MIN_NEIGHBORHOOD_SAMPLES, Sample
 GEODESIC_SAMPLES = 800  # rows between which all shortest paths are computed: 0.7 s on one core
 MAX_DIMENSIONS = 10  # of the embeddings that are compared
 N_NEIGHBORS_TRIED = (5, 7, 10, 14)  # of the graph: more make short circuits, fewer make detours
-MAX_NEIGHBORS = 30  # until the graph of the sample is connected
+MAX_SAMPLE_NEIGHBORS = 30  # until the graph of the sample is connected
 MIN_MANIFOLD_SAMPLES = 50  # fewer rows do not show whether a manifold is curved
 MIN_CLUSTER_SHARE = 0.05  # of the rows in a connected component that counts as a cluster
 
@@ -48,7 +48,7 @@ def compute_residual_variances(
         sample = sample.take(random.subset(seed, "ways", len(sample), GEODESIC_SAMPLES))
     if len(sample) < MIN_NEIGHBORHOOD_SAMPLES:
         return None
-    near = sample.find_neighbors(min(MAX_NEIGHBORS, len(sample) - 1), ops)
+    near = sample.find_neighbors(min(MAX_SAMPLE_NEIGHBORS, len(sample) - 1), ops)
     connected = np.flatnonzero(count_components(near) == 1) + 1
     widest = near.indices.shape[1]
     inside = np.arange(len(sample))
