@@ -101,7 +101,7 @@ def _rescale_collapsed(forces: KLPlan) -> None:
 
     While an embedding is small, forces are proportional to coordinates: an axis can be rescaled at
     any time without another effect (as a power iteration is normalized). 60 rows of digits
-    collapsed to one point wicollapsed 250 steps.
+    collapsed to one point within 250 steps.
     """
     Y = _columns(forces.embedding())
     width = Y.std(1, keepdims=True)
