@@ -243,7 +243,7 @@ def test_a_graph_of_new_points_embeds_them():
 def test_all_pairs_of_many_rows_are_warned_of(model, monkeypatch):
     X = rows_like(60)
     model.set_params(perplexity=5, max_iter=30).fit(X)  # few are no matter
-    monkeypatch.setattr("lowd.methods.tsne.LONG_WORK_SECONDS", 60 * 60 * 30 * 0.7e-9)
+    monkeypatch.setattr("lowd.solvers.kl.LONG_WORK_SECONDS", 60 * 60 * 30 * 0.7e-9)
     with pytest.warns(LongWorkWarning, match="transform the others"):
         model.fit(X)
     lowd.TSNE(3, perplexity=5, max_iter=30).fit(X)  # has a mesh, were there many

@@ -5,26 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-import numpy as np
-
-from ..backends.protocol import Array, Float64
 from ..confidence.support import SupportMetric
 from ..core.declarations import Ignored, LandmarkPolicy
 from ..core.estimator import Reducer, reducer
 from ..core.fit import Context, Fit
 from ..core.parameters import Count, NonNegative, Number, Positive, Seed, check_count
-from ..errors import KernelWarning, UnsupportedError, warn
+from ..errors import UnsupportedError
 from ..input.validation import Data, Kind
 from ..maps.centered import CenteredMap
 from ..relations.kernels import CallableKernel, Kernel, KernelRelation, kernel_of
 from ..solvers.centered import embed_centered, embed_inner_products
+from ..solvers.kernel_scale import resolve_gamma, warn_of_large_gamma
 from ..solvers.landmarks import embed_nystroem
 from ..solvers.memory_plans import plan_kernel_pca
 from ..solvers.preimage import fit_preimage
 
 _NO_SUCH_PARAMETER = "kernel={model.kernel!r} has no such parameter"
-# Sum of a row's kernel values with all others, of that with itself, below which gamma is too large.
-MIN_NEIGHBOR_MASS = 0.1
+SCALED_KERNELS = ("rbf", "laplacian", "sigmoid", "poly")  # that have a gamma
 KernelName = Literal["linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed"]
 
 
@@ -102,7 +99,7 @@ class KernelPCA(Reducer):
         Ignored(
             ("gamma",),
             _NO_SUCH_PARAMETER,
-            lambda model: model.kernel not in ("rbf", "laplacian", "sigmoid", "poly"),
+            lambda model: model.kernel not in SCALED_KERNELS,
         ),
         Ignored(("degree",), _NO_SUCH_PARAMETER, lambda model: model.kernel != "poly"),
         Ignored(
@@ -137,7 +134,8 @@ class KernelPCA(Reducer):
     def _fit(self, data: Data, ctx: Context) -> Fit:
         X, n = data.items, data.shape[0]
         check_count(self.n_components, n, f"n_samples={n}")
-        gamma = self._gamma(X, ctx)
+        scaled = self.kernel in SCALED_KERNELS
+        gamma = resolve_gamma(self.gamma, X, ctx) if scaled else None
         if self.kernel == "linear" and self.n_landmarks is None:
             return embed_inner_products(X, self.n_components, ctx).with_report(gamma=gamma)
         relation = kernel_of(
@@ -168,7 +166,7 @@ class KernelPCA(Reducer):
             k_grand_mean=float(means.mean()),
         )
         if self.kernel in ("rbf", "laplacian") and self.n_landmarks is None:
-            _warn_of_narrowness(n * means - 1, gamma)
+            warn_of_large_gamma(n * means - 1, gamma)
         return self._with_inverse(fit, relation, X, ctx) if self.fit_inverse_transform else fit
 
     def _with_inverse(self, fit: Fit, relation: KernelRelation, X: Any, ctx: Context) -> Fit:
@@ -184,15 +182,6 @@ class KernelPCA(Reducer):
         assert fit.embedding is not None
         back, error = fit_preimage(fit, X, self.alpha, self.preimage, ctx)
         return fit.with_report(reconstruction_error=error)._replace(inverse=back)
-
-    def _gamma(self, X: Any, ctx: Context) -> float | None:
-        """The resolved γ; None where the kernel has none."""
-        if callable(self.kernel) or self.kernel in ("precomputed", "cosine", "linear"):
-            return None
-        if self.gamma == "median":
-            median = _median_square(X, ctx)
-            return 1 / median if median > 0 else 1 / X.shape[1]
-        return float(self.gamma) if self.gamma is not None else 1 / X.shape[1]
 
     def _check_landmarks(self) -> None:
         if self.kernel == "sigmoid" or callable(self.kernel):
@@ -216,24 +205,3 @@ class KernelPCA(Reducer):
 
     def _takes_sparse(self) -> bool:
         return not callable(self.kernel) and self.kernel not in ("precomputed", "laplacian")
-
-
-def _median_square(X: Any, ctx: Context) -> float:
-    """Median squared distance between rows, over a fixed sample of at most 2000."""
-    n = X.shape[0]
-    rows = X[:: max(1, n // 2000)]
-    D: Array = ctx.ops.pairwise(rows, rows, "sqeuclidean", (1.0,), None)
-    upper: Float64 = D[np.triu_indices(len(D), 1)].astype(np.float64)
-    return float(np.median(upper)) if len(upper) else 1.0
-
-
-def _warn_of_narrowness(others: Float64, gamma: float | None) -> None:
-    """Of a kernel matrix that is nearly the identity, one map is as good as another."""
-    typical = float(np.median(others))
-    if len(others) > 2 and typical < MIN_NEIGHBOR_MASS:
-        warn(
-            f"gamma={gamma:.3g} is too large for these rows: the kernel of the typical one with "
-            f"all others adds up to {max(typical, 0.0):.2g}, with itself to 1, so the map shows "
-            "little but noise. Set gamma='median', or standardize columns in different units.",
-            KernelWarning,
-        )

@@ -14,7 +14,7 @@ from ..core.graph_method import GraphMethod
 from ..core.parameters import Count, Metric, Positive, Seed, accepts, check_count
 from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
-from ..errors import LongWorkWarning, ParameterError, RankWarning, warn
+from ..errors import ParameterError, RankWarning, warn
 from ..graph.given import select_listed
 from ..input.validation import Data
 from ..maps.kl import NeighborMap
@@ -27,12 +27,8 @@ from ..relations.perplexity_graph import (
     find_perplexity_neighbors,
 )
 from ..solvers.initialization import initialize_embedding
-from ..solvers.kl import Callback, descend, evaluate_embedding, plan_phases
+from ..solvers.kl import Callback, descend, evaluate_embedding, plan_phases, warn_of_long_work
 from ..solvers.memory_plans import plan_tsne
-
-# Seconds of one core for a pair of points in an iteration over all pairs, by kernel.
-SECONDS_PER_PAIR = {"student": 0.7e-9, "gauss": 1.5e-9, "rows": 3e-9}
-LONG_WORK_SECONDS = 600.0  # beyond which we warn
 
 
 @reducer
@@ -206,7 +202,7 @@ class TSNE(GraphMethod):
             Y = np.zeros((1, k), ctx.dtype)
             return Fit(Y[point_of_row], NeighborMap(relation, Y, kernel, None), report)
         start, used = initialize_embedding(self.init, data.items, base, joint.P, k, first_row, ctx)
-        self._warn_of_long_work(len(first_row))
+        warn_of_long_work(kernel, k, len(first_row), self.max_iter)
         plan = ctx.ops.kl_plan(joint.P, kernel)
         rate = None if self.learning_rate == "auto" else self.learning_rate
         schedule = plan_phases(
@@ -256,18 +252,3 @@ class TSNE(GraphMethod):
                 f"{type(self).__name__}(perplexity={self.perplexity!r}): expected numbers > 0."
             )
         return tuple(float(one) for one in given)
-
-    def _warn_of_long_work(self, n: int) -> None:
-        """Only Student kernels in up to three dimensions have a grid; else n² per iteration."""
-        kernel, pairs = self._kernel(), float(n) * n * self.max_iter
-        seconds = pairs * SECONDS_PER_PAIR[kernel]
-        if seconds < LONG_WORK_SECONDS or (kernel == "student" and self.n_components <= 3):
-            return
-        why = "SNE" if kernel != "student" else f"n_components={self.n_components}"
-        warn(
-            f"{why} computes the repulsive forces of all pairs of {n} rows in every iteration, "
-            f"{pairs:.0e} in all: about {seconds / 60:.0f} minutes of one core. Fit a sample "
-            "(X[::10]) and transform the others, lower max_iter, or take TSNE with up to three "
-            "dimensions, which interpolates them on a grid.",
-            LongWorkWarning,
-        )

@@ -9,14 +9,16 @@ import numpy as np
 
 from .. import progress, random
 from ..backends.protocol import Array, Float64, KLPlan
-from ..errors import ConvergenceWarning, warn
+from ..errors import ConvergenceWarning, LongWorkWarning, warn
 from ..relations.perplexity import TINY, JointProbabilities, compute_negative_entropy
 from .thresholds import (
     EARLY_EXAGGERATION_STEPS,
     FORCE_SAMPLE,
+    LONG_WORK_SECONDS,
     MAX_CONVERGED_STEP,
     MIN_EMBEDDING_STD,
     RESCALED_STD,
+    SECONDS_PER_PAIR,
     STEPS_PER_CONVERGENCE_CHECK,
     STEPS_PER_REPORT,
 )
@@ -54,6 +56,22 @@ def plan_phases(n: int, early: float, late: float, rate: float | None, steps: in
 
     first = min(EARLY_EXAGGERATION_STEPS, steps // 2) if early != late else 0
     return [phase(first, early, 0.5), phase(steps - first, late, 0.8)]
+
+
+def warn_of_long_work(kernel: str, k: int, n: int, max_iter: int) -> None:
+    """Warn of iterations over all pairs: only Student kernels in up to 3 dimensions have a grid."""
+    pairs = float(n) * n * max_iter
+    seconds = pairs * SECONDS_PER_PAIR[kernel]
+    if seconds < LONG_WORK_SECONDS or (kernel == "student" and k <= 3):
+        return
+    why = "SNE" if kernel != "student" else f"n_components={k}"
+    warn(
+        f"{why} computes the repulsive forces of all pairs of {n} rows in every iteration, "
+        f"{pairs:.0e} in all: about {seconds / 60:.0f} minutes of one core. Fit a sample (X[::10]) "
+        "and transform the others, lower max_iter, or take TSNE with up to three dimensions, which "
+        "interpolates them on a grid.",
+        LongWorkWarning,
+    )
 
 
 def descend(

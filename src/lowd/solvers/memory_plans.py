@@ -21,12 +21,12 @@ from .thresholds import (
     ASSUMED_NEIGHBORS_IN_RADIUS,
     MAX_REGRESSION_CENTERS,
     MAX_SPECTRUM_SAMPLES,
+    MEDIAN_SAMPLE,
 )
 
 # Metrics whose neighbors are searched by an index, without blocks of all distances.
 INDEXED_METRICS = ("euclidean", "cosine", "correlation")
 DISTANCE_BLOCK_ENTRIES = 2**23  # distances that a search without an index holds at a time
-MEDIAN_SAMPLE = 2000  # rows whose distances give gamma="median"
 
 
 def plan_pca(model: Any, s: Sizes) -> dict[str, int]:

@@ -204,3 +204,18 @@ SAME_POINT_DISTANCE = 1e-12
 
 # Angles at which the density of Marchenko and Pastur is summed.
 MARCHENKO_PASTUR_ANGLES = 8192
+
+# -- kernels (kernel_scale.py) -------------------------------------------------------------------
+
+# Rows whose distances give gamma="median": 2 million pairs, in a tenth of a second.
+MEDIAN_SAMPLE = 2000
+# Sum of a row's kernel values with all others, relative to that with itself, below which the
+# kernel matrix is nearly the identity.
+MIN_OTHERS_SUM = 0.1
+
+# -- long work of t-SNE and SNE (kl.py) ----------------------------------------------------------
+
+# Seconds of one core for a pair of points in an iteration over all pairs, by kernel.
+SECONDS_PER_PAIR = {"student": 0.7e-9, "gauss": 1.5e-9, "rows": 3e-9}
+# Estimated time beyond which a warning says so.
+LONG_WORK_SECONDS = 600.0
