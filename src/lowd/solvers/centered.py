@@ -93,8 +93,8 @@ def warn_if_indefinite(negative_mass: float) -> None:
     """Warn where a relation that is meant to be Euclidean is not."""
     if negative_mass > MAX_NEGATIVE_MASS:
         warn(
-            f"{negative_mass:.1%} of the eigenvalue mass is negative: no Euclidean map can show "
-            "these relations exactly; that part was dropped (negative_eigenvalue_mass_).",
+            f"{negative_mass:.1%} of the eigenvalue mass is negative: no Euclidean embedding has "
+            "these distances exactly; that part was dropped (negative_eigenvalue_mass_).",
             IndefiniteWarning,
         )
 
