@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 
 from .. import random
-from ..backends.protocol import Float64, Ties
+from ..backends.protocol import Ties
 from ..core.declarations import Ignored, LandmarkPolicy
 from ..core.estimator import Reducer, reducer
 from ..core.fit import Context, Fit
@@ -33,8 +32,6 @@ from ..solvers.stress import (
     pair_weights,
     stress_measures,
 )
-
-Curve: TypeAlias = Callable[[Float64], tuple[Float64, Float64] | None]
 
 
 @reducer

@@ -19,7 +19,6 @@ from .matrices import DenseMatrix
 
 # Of a callable kernel, relative to its largest value: rounding of float32 passes.
 MAX_ASYMMETRY = 1e-6
-KERNELS = ("linear", "rbf", "poly", "sigmoid", "cosine", "laplacian")
 
 
 def kernel_of(
