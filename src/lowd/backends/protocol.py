@@ -367,6 +367,9 @@ class Backend(Protocol):
         """
 
 
+# Measures whose neighbors the native backend searches by an index of rows, not by all distances.
+INDEXED_MEASURES = ("euclidean", "sqeuclidean")
+
 # measure -> family: how it is computed, and whether CSR rows are supported without densifying.
 MEASURES = {
     "dot": "dot",

@@ -1,10 +1,10 @@
-"""What a method declares of itself: parameters without effect, landmarks, variants, memory."""
+"""What a method declares of itself: parameters without effect, contradictions, landmarks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ApproximationWarning, ParameterError, warn
 from .parameters import refuse_unused
@@ -97,20 +97,3 @@ class LandmarkPolicy:
 
     def _is_automatic(self, model: Any) -> bool:
         return bool(model.n_landmarks == self.automatic_value)
-
-
-class Sizes(NamedTuple):
-    """Sizes of the input, from which memory is estimated."""
-
-    n: int  # rows
-    d: int  # columns
-    itemsize: int  # bytes of an entry
-
-    @property
-    def wide(self) -> int:
-        """Bytes of an entry inside: few rows are computed in float64 (`input.ranges`)."""
-        return 8 if self.n <= 1000 else self.itemsize
-
-
-# Bytes of each large array of a fit beside the input, by name.
-MemoryPlan = Callable[[Any, Sizes], dict[str, int]]

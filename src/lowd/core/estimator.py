@@ -25,7 +25,7 @@ from ..input import blocks
 from ..input.ranges import SAFE_RANGE, find_extreme_rows
 from ..input.validation import Data, Kind, check_finite, validate, validate_embedding
 from . import callbacks, memory
-from .declarations import Conflict, Ignored, LandmarkPolicy, MemoryPlan, Sizes
+from .declarations import Conflict, Ignored, LandmarkPolicy
 from .fit import Context, Fit, Map
 from .parameters import AtLeast, Jobs, check_params, checks, domains
 
@@ -65,8 +65,6 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     ignored: ClassVar[tuple[Ignored, ...]] = ()
     #: Parameters that contradict each other.
     conflicts: ClassVar[tuple[Conflict, ...]] = ()
-    #: Bytes of each large array of a fit, beside the input.
-    memory_plan: ClassVar[MemoryPlan]
     #: What `n_landmarks` does, for methods that have it.
     landmark_policy: ClassVar[LandmarkPolicy | None] = None
     #: Why there is no `inverse_transform`.
@@ -81,6 +79,10 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     allows_missing: ClassVar[bool] = False
     #: Does only the order of distances count? Then the triangle inequality need not hold.
     is_ordinal: ClassVar[bool] = False
+
+    def memory_plan(self, sizes: memory.Sizes, /) -> dict[str, int]:
+        """Bytes of each large array of a fit beside the input, by name."""
+        raise NotImplementedError
 
     # -- what a method defines --------------------------------------------------------------
 
@@ -97,10 +99,6 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if self.accepts_sparse or self._kind() == "affinity":
             return True
         return hasattr(self, "metric") and takes_sparse(self.metric)
-
-    def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
-        """Bytes of each large array of a fit, beside the input."""
-        return self.memory_plan(Sizes(n, d, itemsize))
 
     def _inverse_map(self) -> Map | None:
         return getattr(self, "inverse_", None)
@@ -168,7 +166,8 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             if size < 1:
                 raise ParameterError(f"{name}={size}: expected a whole number >= 1.")
         check_params(self)
-        return memory.Plan(self._memory(n_samples, n_features, np.dtype(dtype).itemsize))
+        sizes = memory.Sizes(n_samples, n_features, np.dtype(dtype).itemsize)
+        return memory.plan_fit(self, sizes)
 
     @property
     def reach_(self) -> Support:
@@ -229,7 +228,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
                 look = not (self.is_data_independent and embed)
                 data = draft._checked(X, ops, fitting=not continuing, look=look)
                 dtype = data.dtype
-                draft._check_memory(data)
+                memory.check_fit(draft, data)
                 fit = draft._fit(data, Context(ops, seed, dtype, data.statistics), **given)
             draft._keep(fit, data, dtype, seed)
             if not continuing or earlier is not None:
@@ -338,23 +337,6 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             if chosen.any():
                 Y[chosen] = self.map_(part[chosen], ops)
         return cast_clipped(Y, data.dtype)
-
-    def _check_memory(self, data: Data) -> None:
-        n, d = data.shape
-        size = data.dtype.itemsize
-
-        def smaller() -> Iterator[tuple[str, memory.Plan]]:
-            policy = self.landmark_policy
-            if policy is not None and (found := policy.variant(self, n)) is not None:
-                words, model = found
-                yield words, memory.Plan(model._memory(n, d, size))
-            if size > 4:
-                yield "X.astype('float32')", memory.Plan(self._memory(n, d, 4))
-
-        plan = memory.Plan(self._memory(n, d, size))
-        if plan.bytes > memory.NEGLIGIBLE:
-            title = f"{type(self).__name__} on {n} rows of {d} {data.dtype} columns"
-            memory.check(plan, title, smaller())
 
     def _reporting(self, *listeners: progress.Listener | None) -> AbstractContextManager[None]:
         """Progress of long work inside goes to the listeners, and is shown if `verbose`."""

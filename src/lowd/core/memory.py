@@ -1,15 +1,45 @@
-"""What a fit will allocate, compared with what there is before it starts."""
+"""Memory plans: what a fit will allocate, compared with what there is before it starts.
+
+A method declares its plan (`memory_plan`), which names the large arrays of a fit. What a solver
+allocates is known beside the function that chooses its route, and the plan asks it.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from scipy.sparse import issparse
 
 from ..errors import NotEnoughMemoryError
+from ..input.ranges import MAX_WIDENED_ROWS
+
+if TYPE_CHECKING:
+    from ..input.validation import Data
+    from .estimator import Reducer
 
 NEGLIGIBLE = 2**24  # asking the system takes longer than to fill so many bytes
+
+
+class Sizes(NamedTuple):
+    """Sizes of the input, from which memory is estimated."""
+
+    n: int  # rows
+    d: int  # columns
+    itemsize: int  # bytes of an entry
+    is_sparse: bool = False
+
+    @property
+    def wide(self) -> int:
+        """Bytes of an entry inside: few rows are computed in float64 (`input.ranges`)."""
+        return 8 if self.n <= MAX_WIDENED_ROWS else self.itemsize
+
+    def take(self, m: int | None) -> Sizes:
+        """The sizes of m landmarks, at most all rows; None takes all."""
+        return self if m is None else self._replace(n=min(self.n, m))
 
 
 @dataclass(frozen=True)
@@ -28,6 +58,28 @@ class Plan:
     def __str__(self) -> str:
         parts = ", ".join(f"{name} {readable(size)}" for name, size in self.parts.items() if size)
         return f"{readable(self.bytes)} ({parts})"
+
+
+def plan_fit(model: Reducer, sizes: Sizes) -> Plan:
+    """What a fit of this model to data of these sizes would allocate."""
+    return Plan(model.memory_plan(sizes))
+
+
+def check_fit(model: Reducer, data: Data) -> None:
+    """Raise if a fit needs more than there is, naming variants of the model that would fit."""
+    n, d = data.shape
+    sizes = Sizes(n, d, data.dtype.itemsize, issparse(data.items))
+
+    def smaller() -> Iterator[tuple[str, Plan]]:
+        policy = model.landmark_policy
+        if policy is not None and (found := policy.variant(model, n)) is not None:
+            words, variant = found
+            yield words, plan_fit(variant, sizes)
+        if sizes.itemsize > 4:
+            yield "X.astype('float32')", plan_fit(model, sizes._replace(itemsize=4))
+
+    title = f"{type(model).__name__} on {n} rows of {d} {data.dtype} columns"
+    check(plan_fit(model, sizes), title, smaller())
 
 
 def check(plan: Plan, title: str, alternatives: Iterable[tuple[str, Plan]]) -> None:

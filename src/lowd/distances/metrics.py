@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array, issparse
 
-from ..backends.protocol import MEASURES, Array, Backend, Float64, Rows
+from ..backends.protocol import INDEXED_MEASURES, MEASURES, Array, Backend, Float64, Rows
 from ..errors import DataError, ParameterError, UnsupportedError
 from ..input.validation import Data, Kind
 from ..values import frozen_copy, value
@@ -48,6 +48,11 @@ def takes_sparse(metric: Any) -> bool:
         return False
     preparation, measure, _ = _METRICS[metric]
     return MEASURES[measure] == "square" and not preparation.startswith("centered")
+
+
+def is_indexed(metric: Any) -> bool:
+    """Are nearest neighbors found by an index of the (dense) rows, not from all distances?"""
+    return metric in _METRICS and _METRICS[metric][1] in INDEXED_MEASURES
 
 
 def distances_of(data: Data, metric: Any, params: dict[str, Any] | None) -> DistanceRelation:

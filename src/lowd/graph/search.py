@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, issparse
 from .. import progress
 from ..backends.protocol import Array, Backend, Neighbors
 from ..distances.callables import CallableDistances
-from ..distances.metrics import Distances, prepare_rows
+from ..distances.metrics import Distances, is_indexed, prepare_rows
 from ..distances.precomputed import PrecomputedDistances
 from ..distances.protocol import DistanceRelation
 from ..errors import ParameterError
@@ -63,6 +63,13 @@ def find_nearest(base: DistanceRelation, Q: Any, k: int, ops: Backend) -> Neighb
     return _collected(
         (ops.distance_index(D).nearest(k) for _, D in _blocks(base, Q, ops)), n_rows(Q)
     )
+
+
+def search_memory(n: int, metric: Any, radius: float | None = None) -> int:
+    """Bytes of the distances that a search among n dense rows holds at a time."""
+    if is_indexed(metric) and radius is None:
+        return 0
+    return 3 * min(BLOCK_ENTRIES, n * n) * 8
 
 
 def to_csr(near: Neighbors, n: int) -> csr_array:

@@ -136,7 +136,7 @@ class KernelPCA(Reducer):
         check_count(self.n_components, n, f"n_samples={n}")
         scaled = self.kernel in SCALED_KERNELS
         gamma = resolve_gamma(self.gamma, X, ctx) if scaled else None
-        if self.kernel == "linear" and self.n_landmarks is None:
+        if self._is_pca():
             return embed_inner_products(X, self.n_components, ctx).with_report(gamma=gamma)
         relation = kernel_of(
             data,
@@ -189,6 +189,10 @@ class KernelPCA(Reducer):
                 f"n_landmarks needs a kernel that is known to be positive semi-definite, which "
                 f"{self.kernel!r} is not; use 'rbf', or n_landmarks=None."
             )
+
+    def _is_pca(self) -> bool:
+        """Kernel PCA of inner products is PCA, and computed as that."""
+        return self.kernel == "linear" and self.n_landmarks is None
 
     def _kind(self) -> Kind:
         if callable(self.kernel):

@@ -222,6 +222,11 @@ def _multiply_once(matrix: SymmetricMatrix, found: RitzPairs, ctx: Context) -> F
     return np.asarray(np.where(large, product, V))
 
 
+def matrix_memory(n: int, k: int | None, itemsize: int) -> int:
+    """Bytes of distances between all rows: each pair once where products are enough."""
+    return n * (n if forms_matrix(n, k) else n // 2 + 1) * itemsize
+
+
 def spectrum_memory(n: int, k: int | None, *, all_values: bool = False) -> int:
     """Bytes that `decompose_centered` and what follows take beside the matrix."""
     if k is None:

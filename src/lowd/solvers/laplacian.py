@@ -19,7 +19,7 @@ from ..errors import DataError, RankWarning, warn
 from ..relations.affinity_graph import AffinityGraph
 from .canonical import group_consecutive, rotate_groups
 from .dense import eigh
-from .krylov import RitzPairs, block_width, leading_eigenpairs, random_block
+from .krylov import RitzPairs, basis_memory, block_width, leading_eigenpairs, random_block
 from .smallest import SmallestEigenpairs, cut_groups, smallest_eigenpairs
 from .thresholds import (
     EQUAL_SMALLEST_EIGENVALUES,
@@ -123,6 +123,13 @@ def pad_columns(A: Float64, k: int) -> Float64:
 def choose_route(n: int) -> Literal["dense", "krylov"]:
     """LAPACK where it needs no time worth saving, else products with the dense Laplacian."""
     return "dense" if n <= MAX_DENSE_KERNEL_SAMPLES else "krylov"
+
+
+def laplacian_memory(n: int, k: int) -> dict[str, int]:
+    """Bytes that the eigenpairs of a dense Laplacian take beside the affinities."""
+    taken = {"eigenvectors": basis_memory(n, k)}
+    copies = 5 if choose_route(n) == "dense" else 2  # the iteration may end in a factorization
+    return {**taken, "dense matrix": copies * n * n * 8}
 
 
 def _smallest_eigenpairs_dense(L: _DenseLaplacian, k: int) -> SmallestEigenpairs:

@@ -16,6 +16,7 @@ from scipy.sparse import csr_array, diags_array, issparse
 
 from ..backends.protocol import Array, Float64, Moments, Rows
 from ..core.fit import Context
+from ..core.memory import Sizes
 from ..errors import ConvergenceWarning, warn
 from . import dense
 from .krylov import Operator, basis_memory, block_width, leading_eigenpairs, random_block
@@ -128,17 +129,22 @@ def _svd_is_affordable(n: int, d: int) -> bool:
     return n * d * min(n, d) <= MAX_SVD_FLOPS
 
 
+def _is_widened(n: int, d: int) -> bool:
+    """Is a scatter matrix of float32 rows computed in float64?"""
+    return n * d * d <= MAX_FLOAT64_FLOPS
+
+
 def _is_presampled(n: int) -> bool:
     return n > MIN_PRESAMPLED_SAMPLES
 
 
-def axes_memory(n: int, d: int, k: int | None, itemsize: int) -> dict[str, int]:
+def axes_memory(s: Sizes, k: int | None) -> dict[str, int]:
     """Bytes that the route to the axes takes beside the rows."""
-    route, kept = choose_route(n, d, k, sparse=False), k or min(n, d)
+    n, d, itemsize = s.n, s.d, s.itemsize
+    route, kept = choose_route(n, d, k, sparse=s.is_sparse), k or min(n, d)
     sample = PRESAMPLE_SIZE if _is_presampled(n) else 0
-    exact = itemsize == 4 and (
-        n * d * d <= MAX_FLOAT64_FLOPS if route == "covariance" else n <= 1000
-    )
+    few = _is_widened(n, d) if route == "covariance" else s.wide == 8
+    exact = itemsize == 4 and few
     taken = {
         "covariance": {"covariance": 4 * d * d * 8},
         "svd": {"centered rows and factors": 4 * n * d * 8},
@@ -202,8 +208,7 @@ def _solve_svd(rows: CenteredRows, k: int) -> Axes:
 
 def _solve_covariance(rows: CenteredRows, k: int, ctx: Context) -> Axes:
     X, dtype = rows.X, ctx.dtype
-    few = X.shape[0] * X.shape[1] ** 2 <= MAX_FLOAT64_FLOPS
-    if X.dtype == np.float32 and few and not issparse(X):
+    if X.dtype == np.float32 and _is_widened(*X.shape) and not issparse(X):
         X, dtype = X.astype(np.float64), np.dtype(np.float64)  # exact products, at no cost here
     moments = ctx.ops.scatter(X, rows.mean, rows.weights).moments()
     if rows.units is not None:

@@ -11,6 +11,7 @@ higher-dimensional data, whose eigenvalues are not tiny.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -27,7 +28,7 @@ from ..threads import single_threaded_blas
 from .canonical import Groups, group_consecutive, rotate_groups, sign_flips
 from .chebyshev import solve_chebyshev
 from .eigenproblem import Approximation, Eigenproblem, angle_bound
-from .krylov import Operator, block_width, orthonormalize
+from .krylov import Operator, basis_memory, block_width, orthonormalize
 from .multilevel import is_laplacian, solve_multilevel
 from .thresholds import (
     ACCEPTED_ANGLE,
@@ -48,6 +49,8 @@ from .thresholds import (
 )
 
 Route: TypeAlias = Literal["dense", "shift-invert", "chebyshev", "multilevel"]
+#: A graph Laplacian, another matrix A, or B with A = B'B.
+Form: TypeAlias = Literal["laplacian", "matrix", "root"]
 
 
 class SmallestEigenpairs(NamedTuple):
@@ -88,7 +91,7 @@ def smallest_eigenpairs(
     bound = bound if A is None else _max_row_sum(A)
     bound = min(bound, np.inf if norm is None else norm) or 1.0  # of a matrix of zeros
     p = Eigenproblem(A, null, k, root, bound, ctx)
-    routes = choose_routes(p)
+    routes = choose_routes(len(null), k, find_form(p), lambda: measure_width(p))
     best, solver = None, ""
     for route in routes:
         found = _solve(p, route, last=route == routes[-1])
@@ -157,29 +160,55 @@ def cut_groups(groups: Groups, k: int) -> Groups:
 # -- routes ------------------------------------------------------------------------------------
 
 
-def choose_routes(p: Eigenproblem) -> list[Route]:
-    """Routes to try in this order until one is accurate enough."""
-    n = len(p.null)
-    if is_dense(n, p.k, by_root=p.B is not None):
+def find_form(p: Eigenproblem) -> Form:
+    """What is known of the matrix, on which the routes depend."""
+    if p.B is not None:
+        return "root"
+    return "laplacian" if is_laplacian(p) else "matrix"
+
+
+def measure_width(p: Eigenproblem) -> int:
+    """The width of the graph of what is factorized: the root, which is never wider than A."""
+    return graph_width(p.matrix) if p.B is None else graph_width(p.B, symmetric=False)
+
+
+def choose_routes(n: int, k: int, form: Form, width: Callable[[], int]) -> list[Route]:
+    """Routes to try in this order until one is accurate enough.
+
+    `width` measures the graph (see `graph_width`), where that decides.
+    """
+    few = MAX_DENSE_ROOT_SAMPLES if form == "root" else MAX_DENSE_SPARSE_SAMPLES
+    if n <= max(few, DENSE_SPARSE_SAMPLES_PER_VECTOR * block_width(k)):
         return ["dense"]
     routes: list[Route]
-    if p.B is not None:
-        # The matrix itself is never narrower than its root.
-        factorable = graph_width(p.B, symmetric=False) <= MAX_FACTOR_WIDTH
-        routes = ["shift-invert"] if factorable else []
-    elif is_laplacian(p):
+    if form == "root":
+        routes = ["shift-invert"] if width() <= MAX_FACTOR_WIDTH else []
+    elif form == "laplacian":
         routes = ["chebyshev", "multilevel"] if n <= MAX_FILTERED_NODES else ["multilevel"]
     else:
-        width = graph_width(p.matrix)
-        routes = ["chebyshev", "shift-invert"] if width <= MAX_FACTOR_WIDTH else ["chebyshev"]
-        routes = routes[::-1] if width <= MAX_NARROW_WIDTH else routes
+        found = width()
+        routes = ["chebyshev", "shift-invert"] if found <= MAX_FACTOR_WIDTH else ["chebyshev"]
+        routes = routes[::-1] if found <= MAX_NARROW_WIDTH else routes
     return [*routes, "dense"] if n <= MAX_DENSE_FALLBACK_SAMPLES else routes
 
 
-def is_dense(n: int, k: int, *, by_root: bool) -> bool:
-    """Is LAPACK taken for n rows?"""
-    few = MAX_DENSE_ROOT_SAMPLES if by_root else MAX_DENSE_SPARSE_SAMPLES
-    return n <= max(few, DENSE_SPARSE_SAMPLES_PER_VECTOR * block_width(k))
+def smallest_memory(n: int, k: int, form: Form, degree: int, d: int) -> dict[str, int]:
+    """Bytes of the routes beside the matrix, which has `degree` entries per row.
+
+    Fill of a factor as measured for surfaces (d <= 3) and for clouds, coarse levels on rolls of
+    20,000 and 60,000 rows.
+    """
+    routes = choose_routes(n, k, form, lambda: 0)  # a narrow graph: then there is a factor
+    levels = np.log2(max(n, 2))
+    taken = {"eigenvectors": basis_memory(n, k)}
+    if routes[0] == "dense":
+        taken["dense matrix"] = 9 * n * n * 8
+    elif "shift-invert" in routes:
+        fill = degree * (3.5 if form == "root" and d > 3 else 0.7) * levels
+        taken["factor"] = 16 * n * min(n, int(fill))
+    elif "multilevel" in routes:
+        taken["coarse levels"] = int(8 * n * min(n, degree) * levels)
+    return taken
 
 
 def _solve(p: Eigenproblem, route: Route, *, last: bool) -> Approximation | None:

@@ -11,7 +11,16 @@ from scipy.sparse import issparse
 
 from ... import _native
 from ...progress import step
-from ..protocol import Array, DistanceIndex, Float64, Index, Ints, Neighbors, Rows
+from ..protocol import (
+    INDEXED_MEASURES,
+    Array,
+    DistanceIndex,
+    Float64,
+    Index,
+    Ints,
+    Neighbors,
+    Rows,
+)
 from ..reference.neighbors import NeighborOperations, Params, SortedDistances
 from .arrays import as_rows
 from .linear_algebra import NativeLinearAlgebra
@@ -59,7 +68,7 @@ class NativeNeighbors(NativeLinearAlgebra, NeighborOperations):
         return out
 
     def index(self, X: Rows, measure: str, params: Params, center: Float64 | None) -> Index:
-        if issparse(X) or measure not in ("euclidean", "sqeuclidean") or not params[0] > 0:
+        if issparse(X) or measure not in INDEXED_MEASURES or not params[0] > 0:
             return super().index(X, measure, params, center)
         return RowIndex(self, X, measure, params[0], center)
 
