@@ -18,11 +18,11 @@ import lowd
 from lowd.cli.flags import (
     METHOD_COMMANDS,
     build_model,
-    find_class_name,
     get_class,
     make_flags,
 )
 from lowd.core.parameters import domains
+from lowd.methods import find_class_name
 
 pytestmark = pytest.mark.usefixtures("folder")
 OTHER_FLAGS = {"random_state", "backend", "n_jobs", "verbose"}
@@ -102,6 +102,8 @@ def test_names_of_methods():
     for word in ("lle", "LocallyLinearEmbedding", "locallylinearembedding"):
         assert find_class_name(word) == "LocallyLinearEmbedding"
     assert find_class_name("kernel_pca") == "KernelPCA"
+    assert find_class_name("t-SNE") == "TSNE"
+    assert find_class_name("spectral embedding") == "LaplacianEigenmaps"
     with pytest.raises(lowd.errors.ParameterError, match="no method 'umap'; there are pca"):
         find_class_name("umap")
 

@@ -245,6 +245,11 @@ def test_every_attribute_of_the_docstring_is_there(name):
         assert attribute in learned, attribute
 
 
+def test_dir_shows_the_public_names_only():
+    assert set(dir(lowd)) == {*lowd.__all__, "__doc__", "__version__"}
+    assert all(hasattr(lowd, name) for name in dir(lowd))
+
+
 def test_errors_are_of_one_family():
     from lowd import errors
 

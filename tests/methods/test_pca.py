@@ -203,6 +203,14 @@ def test_a_share_of_variance_is_the_fewest_axes_that_keep_it(backend, share):
     assert k == decomposition.PCA(share, svd_solver="full").fit(X).n_components_
 
 
+@pytest.mark.parametrize("share", [0.25, 0.5, 0.75])
+def test_a_share_that_is_met_exactly_counts_as_in_scikit_learn(backend, share):
+    """Four columns of the same variance, to the last bit: more than the share is kept."""
+    X = np.vstack([np.eye(4), -np.eye(4)])
+    expected = decomposition.PCA(share, svd_solver="full").fit(X).n_components_
+    assert lowd.PCA(share, backend=backend).fit(X).n_components_ == expected == 4 * share + 1
+
+
 def test_variance_never_increases_along_the_axes(backend):
     for X in (rows_like(30, 20), load_digits().data[:300], np.eye(9)):
         variances = lowd.PCA(backend=backend).fit(X).explained_variance_

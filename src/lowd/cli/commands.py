@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from ..errors import ColumnTypeError, DataError
 from ..io.table import Column, Data, Table
+from ..methods import METHODS, find_class_name
 from .console import Console, format_table
 from .files import Outputs
 from .fitting import Run, write_embedding
-from .flags import METHOD_COMMANDS, find_class_name, get_advice, get_summary
+from .flags import METHOD_COMMANDS, get_advice, get_summary
 from .options import Arguments
 from .reading import (
     Preparation,
@@ -104,7 +105,7 @@ def evaluate(arguments: Arguments, console: Console, _: Outputs) -> Result:
 
 def get_coordinates(embedding: Table) -> Data:
     """The coordinates in an embedding's file: columns `isomap0`, `isomap1`; else all numbers."""
-    stems = {find_class_name(word).lower() for word in METHOD_COMMANDS}
+    stems = {name.lower() for name in METHODS}
     chosen = [
         number
         for number, name in enumerate(embedding.columns or ())

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import re
 import textwrap
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, get_origin
 
@@ -30,29 +29,8 @@ _OTHER_FLAGS = {"random_state", "backend", "n_jobs", "verbose"}
 DEFAULT_N_COMPONENTS = 2
 
 
-def _name_commands() -> dict[str, str]:
-    """The module's name is short (`lle`); where methods share one, it is the class's name."""
-    shared = Counter(METHODS.values())
-    words = {
-        name: module if shared[module] == 1 else re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-        for name, module in METHODS.items()
-    }
-    return {word.replace("_", "-"): name for name, word in words.items()}
-
-
-METHOD_COMMANDS = _name_commands()
-_SPELLINGS = METHOD_COMMANDS | {name.lower(): name for name in METHODS}
-
-
-def find_class_name(word: str) -> str:
-    """The class name for `lle`, `kernel_pca` or `LocallyLinearEmbedding`."""
-    plain = word.strip().lower()
-    name = _SPELLINGS.get(plain.replace("_", "-")) or _SPELLINGS.get(plain)
-    if name is None:
-        raise ParameterError(
-            f"there is no method {word!r}; there are {', '.join(METHOD_COMMANDS)}."
-        )
-    return name
+# The module's name is the shortest: `lle`.
+METHOD_COMMANDS = {module.replace("_", "-"): name for name, module in METHODS.items()}
 
 
 def read_docstring(name: str) -> str:

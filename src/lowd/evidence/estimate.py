@@ -9,8 +9,7 @@ from numpy.typing import DTypeLike
 
 from ..core.estimator import Reducer
 from ..core.memory import Plan
-from ..errors import ParameterError
-from ..methods import METHODS
+from ..methods import find_class_name
 from ..store import class_of
 
 
@@ -28,9 +27,7 @@ def estimate(
     """
     model: Reducer
     if isinstance(method, str):
-        if method not in METHODS:
-            raise ParameterError(f"method={method!r}: expected one of {list(METHODS)}.")
-        model = class_of(method)()
+        model = class_of(find_class_name(method))()
     else:
         model = method() if isinstance(method, type) else cast(Reducer, method)
     return model.estimate(n_samples, n_features, dtype)

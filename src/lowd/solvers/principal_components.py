@@ -46,8 +46,7 @@ def choose_components(
         return 1
     if isinstance(asked, str):
         return max(1, scree.choose_by_rule(asked, values, n, d))  # type: ignore[arg-type]
-    missing = np.cumsum(values) / total < asked - 1e-12
-    return min(int(missing.sum()) + 1, most)
+    return min(scree.count_for_variance(values, asked, total), most)
 
 
 def fit_components(

@@ -29,16 +29,17 @@ def choose_by_rule(rule: Rule, values: Float64, n: float, d: int) -> int:
     return count_above_noise(values, max(int(n) - 1, 1), d)[0]
 
 
-def count_for_variance(values: Float64, share: float) -> int:
-    """Fewest components that keep this share of the sum.
+def count_for_variance(values: Float64, share: float, total: float | None = None) -> int:
+    """Fewest components with more than this share of the sum, or of the total, as scikit-learn.
 
     >>> count_for_variance(np.array([6.0, 3.0, 1.0]), 0.9)
-    2
+    3
     """
-    total = values.sum()
+    total = values.sum() if total is None else total
     if total <= 0:
         return 0
-    return min(int((np.cumsum(values) / total < share - 1e-12).sum()) + 1, len(values))
+    # Sums that differ from the share by rounding alone are equal to it, and not more.
+    return min(int((np.cumsum(values) / total <= share + 1e-12).sum()) + 1, len(values))
 
 
 def broken_stick(d: int) -> Float64:

@@ -65,6 +65,12 @@ def test_names_classes_models_and_grids(rolled):
     )
 
 
+def test_names_are_spelled_as_on_the_command_line(rolled):
+    X, _ = rolled
+    runs = lowd.compare(X, ["pca", "Laplacian-Eigenmaps"], {"PCA": {"scale": [True]}}).runs
+    assert [run.name for run in runs] == ["PCA(scale=True)", "LaplacianEigenmaps"]
+
+
 def test_one_method_needs_no_name_in_the_grid(rolled):
     found = quick(rolled[0], "KernelPCA", {"kernel": ["linear", "rbf"]})
     assert [run.name for run in found.runs] == [

@@ -67,7 +67,8 @@ def test_profile_likelihood_is_the_likelihood():
 
 def test_rules_on_plain_spectra():
     values = np.array([5.0, 4, 0.4, 0.3, 0.2, 0.1])
-    assert scree.count_for_variance(values, 0.9) == 2
+    assert scree.count_for_variance(values, 0.9) == 3  # 9 of 10 is not more than 0.9
+    assert scree.count_for_variance(values, 0.89) == 2
     assert scree.count_for_variance(values, 0.95) == 4
     assert scree.count_above_broken_stick(values) == 2
     assert scree.choose_by_rule("kaiser", values, 100, 6) == 2

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ...core.estimator import Reducer
 from ...core.parameters import check_params
 from ...errors import ParameterError
-from ...methods import METHODS
+from ...methods import METHODS, find_class_name, simplify_name
 from ...store import class_of
 from ..types import MetricLike, MetricParams, Transformer
 
@@ -80,7 +80,7 @@ def _name_methods(methods: Any) -> list[tuple[str, object]]:
 
 def _class_name(method: object) -> str:
     if isinstance(method, str):
-        return method
+        return find_class_name(method)
     return method.__name__ if isinstance(method, type) else type(method).__name__
 
 
@@ -88,6 +88,8 @@ def _split_grid(grid: Mapping[str, Any], names: list[str]) -> Mapping[str, Mappi
     """Method -> parameter -> values; with one method the grid may be that of its parameters."""
     if grid and len(set(names)) == 1 and not set(grid) & set(names):
         return {names[0]: grid}
+    names_by_spelling = {simplify_name(name): name for name in names}
+    grid = {names_by_spelling.get(simplify_name(name), name): grid[name] for name in grid}
     unknown = [name for name in grid if name not in names]
     if unknown:
         raise ParameterError(f"grid has {unknown[0]!r}, which is not among methods={names}.")
@@ -97,9 +99,7 @@ def _split_grid(grid: Mapping[str, Any], names: list[str]) -> Mapping[str, Mappi
 def _make_model(given: object, shared: SharedParams) -> tuple[Transformer, Params]:
     """A model, and those of its parameters that are neither the default nor shared."""
     if isinstance(given, str):
-        if given not in METHODS:
-            raise ParameterError(f"methods: {given!r}; expected some of {list(METHODS)}.")
-        given = class_of(given)
+        given = class_of(find_class_name(given))
     if isinstance(given, type):
         model = given()
         known = model.get_params(deep=False)
