@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 
 # Public name -> module. Nothing heavy is imported until a name is used (PEP 562).
 _HOME = {name: f".methods.{module}" for name, module in METHODS.items()}
+_HOME |= {"Pipeline": ".pipeline"}
 _HOME |= {"save": ".store", "load": ".store", "estimate": ".evidence.estimate"}
 _HOME |= {"jl_min_dim": ".solvers.random_projection"}
 _HOME |= {"SpectralEmbedding": ".methods.laplacian_eigenmaps"}  # scikit-learn's name
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
         SparseRandomProjection as SparseRandomProjection,
     )
     from .methods.tsne import TSNE as TSNE
+    from .pipeline import Pipeline as Pipeline
     from .solvers.random_projection import jl_min_dim as jl_min_dim
     from .store import load as load
     from .store import save as save

@@ -28,6 +28,7 @@ LAYERS = [
             "core",
             "solvers",
             "methods",
+            "pipeline",
             "store",
             "evidence",
             "quality",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -38,6 +39,16 @@ def read_number_columns(X: Any) -> tuple[tuple[str, ...], NDArray[np.float64]]:
         else:
             numbers[:, j] = column.cast("float64").to_numpy()
     return tuple(str(name) for name in numeric), numbers
+
+
+def drop_columns(X: Any, names: Sequence[str]) -> Any:
+    """The frame without these columns, as far as it has them."""
+    present = [name for name in _columns(X) if name in names]
+    if not present:
+        return X
+    if _package(X) == "pandas":
+        return X.drop(columns=present)
+    return X.drop(present) if _package(X) == "polars" else X.drop_columns(present)
 
 
 @value

@@ -93,7 +93,7 @@ def check_finite(model: Estimator, rows: Rows, ops: Backend) -> ColumnStatistics
     """Column statistics of the rows, which are refused if any entry is NaN or infinite."""
     statistics = ops.column_statistics(rows)
     if statistics.first_nonfinite is not None:
-        raise DataError(_describe_entry(model, rows, statistics.first_nonfinite))
+        raise DataError(describe_entry(model, rows, statistics.first_nonfinite))
     return statistics
 
 
@@ -229,7 +229,8 @@ def _is_numeric_2d(X: Any) -> bool:
     return array.ndim == 2 and array.dtype.kind in "fiub"
 
 
-def _describe_entry(model: Estimator, rows: Rows, position: tuple[int, int]) -> str:
+def describe_entry(model: Estimator, rows: Rows, position: tuple[int, int]) -> str:
+    """What is wrong with an entry that is not finite, where it is, and what to do."""
     names = getattr(model, "feature_names_in_", None)
     entry = describe_nonfinite(rows, position, None if names is None else names[position[1]])
     return f"{type(model).__name__}: {entry}; drop such rows or fill them (sklearn.impute)."

@@ -27,6 +27,9 @@ from ..values import VALUE_CLASSES
 from .migrations import migrate
 
 FORMAT = 2  # older ones are read through `migrations`
+# Class -> its module: what can be stored as a model.
+_MODEL_MODULES = {name: f"lowd.methods.{module}" for name, module in METHODS.items()}
+_MODEL_MODULES["Pipeline"] = "lowd.pipeline.pipeline"
 _TREE = "model.json"
 _PRIVATE_ATTRIBUTES = ("_n_features_out",)
 # What a damaged archive, header or tree makes the standard library raise.
@@ -46,22 +49,12 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     >>> bool((lowd.load(path).transform([[2.0, 2.0]]) == model.transform([[2.0, 2.0]])).all())
     True
     """
-    if type(model).__name__ not in METHODS or not hasattr(model, "map_"):
+    if type(model).__name__ not in _MODEL_MODULES or not hasattr(model, "map_"):
         raise UnsupportedError(
             f"only a fitted lowd model can be saved, got {model!r}; call fit first."
         )
     arrays: dict[int, np.ndarray[Any, Any]] = {}
-    params = model.get_params(deep=False)
-    if "random_state" in params and not isinstance(params["random_state"], int | None):
-        params["random_state"] = model.seed_  # a generator's state is not part of the model
-    learned = {n: v for n, v in vars(model).items() if n.endswith("_") or n in _PRIVATE_ATTRIBUTES}
-    tree = {
-        "format": FORMAT,
-        "lowd": __version__,
-        "class": type(model).__name__,
-        "params": {name: _pack(value, arrays) for name, value in params.items()},
-        "learned": {name: _pack(value, arrays) for name, value in learned.items()},
-    }
+    tree = {"format": FORMAT, "lowd": __version__, **_pack_model(model, arrays)}
     target = Path(path)
     name = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
@@ -92,8 +85,8 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def class_of(name: str) -> Any:
-    """The method class of that name."""
-    return getattr(import_module(f"lowd.methods.{METHODS[name]}"), name)
+    """The class of that name: a method, or the pipeline."""
+    return getattr(import_module(_MODEL_MODULES[name]), name)
 
 
 def _write(file: IO[bytes], tree: dict[str, Any], arrays: dict[int, np.ndarray[Any, Any]]) -> None:
@@ -118,11 +111,32 @@ def _read(archive: zipfile.ZipFile, size: int) -> Any:
         raise StoreError(
             f"written by lowd {tree['lowd']}, which is newer; upgrade lowd to read it."
         )
-    if tree["class"] not in METHODS:
-        raise StoreError(f"unknown method {tree['class']!r}.")
     tree = migrate(tree, FORMAT)
-    cls = class_of(tree["class"])
     arrays = {name: _array(archive, info) for name, info in members.items() if name != _TREE}
+    model = _unpack_model(tree, arrays)
+    if not callable(getattr(model, "map_", None)):
+        raise StoreError("the model has no map.")
+    return model
+
+
+def _pack_model(model: Any, arrays: dict[int, np.ndarray[Any, Any]]) -> dict[str, Any]:
+    """Class, parameters and what was learned of a model, which may be part of another one."""
+    params = model.get_params(deep=False)
+    if "random_state" in params and not isinstance(params["random_state"], int | None):
+        # A generator's state is not part of the model; what it drew is.
+        params["random_state"] = getattr(model, "seed_", None)
+    learned = {n: v for n, v in vars(model).items() if n.endswith("_") or n in _PRIVATE_ATTRIBUTES}
+    return {
+        "class": type(model).__name__,
+        "params": {name: _pack(value, arrays) for name, value in params.items()},
+        "learned": {name: _pack(value, arrays) for name, value in learned.items()},
+    }
+
+
+def _unpack_model(tree: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
+    if tree["class"] not in _MODEL_MODULES:
+        raise StoreError(f"unknown method {tree['class']!r}.")
+    cls = class_of(tree["class"])
     params, learned = (
         {name: _unpack(part, arrays) for name, part in tree[kind].items()}
         for kind in ("params", "learned")
@@ -133,7 +147,8 @@ def _read(archive: zipfile.ZipFile, size: int) -> Any:
     model = cls(**params)
     check_params(model)
     vars(model).update(learned)
-    if not callable(learned["map_"]) or not isinstance(learned["_n_features_out"], int):
+    fitted = "map_" in learned
+    if fitted and not (callable(learned["map_"]) and isinstance(learned["_n_features_out"], int)):
         raise StoreError("the model has no map.")
     return model
 
@@ -174,6 +189,8 @@ def _pack(item: Any, arrays: dict[int, np.ndarray[Any, Any]]) -> Any:
         return {"tuple": [_pack(part, arrays) for part in item]}
     if isinstance(item, dict) and all(isinstance(key, str) for key in item):
         return {"dict": {key: _pack(part, arrays) for key, part in item.items()}}
+    if type(item).__name__ in _MODEL_MODULES:
+        return {"model": _pack_model(item, arrays)}
     if type(item).__name__ in VALUE_CLASSES:
         names = [field.name for field in dataclasses.fields(item)]
         held = {name: _pack(getattr(item, name), arrays) for name in names}
@@ -202,5 +219,7 @@ def _unpack(part: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
         return tuple(_unpack(item, arrays) for item in part["tuple"])
     if "dict" in part:
         return {str(key): _unpack(item, arrays) for key, item in part["dict"].items()}
+    if "model" in part:
+        return _unpack_model(part["model"], arrays)
     fields = {name: _unpack(item, arrays) for name, item in part["fields"].items()}
     return VALUE_CLASSES[part["value"]](**fields)

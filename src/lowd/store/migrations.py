@@ -75,11 +75,16 @@ def migrate(tree: dict[str, Tree], newest: int) -> dict[str, Tree]:
     """Return the JSON tree of a model as the newest format would have written it."""
     for number in range(tree["format"], newest):
         migration = FROM_FORMAT[number]
-        params = _migrate_parts(tree["params"], migration)
-        learned = _migrate_parts(tree["learned"], migration)
-        learned = {migration.learned.get(name, name): part for name, part in learned.items()}
-        tree = {**tree, "format": number + 1, "params": params, "learned": learned}
+        tree = {**_migrate_model(tree, migration), "format": number + 1}
     return tree
+
+
+def _migrate_model(tree: dict[str, Tree], migration: Migration) -> dict[str, Tree]:
+    """Migrate a model, which may be part of another one."""
+    params = _migrate_parts(tree["params"], migration)
+    learned = _migrate_parts(tree["learned"], migration)
+    learned = {migration.learned.get(name, name): part for name, part in learned.items()}
+    return {**tree, "params": params, "learned": learned}
 
 
 def _migrate_parts(parts: dict[str, Tree], migration: Migration) -> dict[str, Tree]:
@@ -95,6 +100,8 @@ def _migrate_part(part: Tree, migration: Migration) -> Tree:
         return {"tuple": [_migrate_part(item, migration) for item in part["tuple"]]}
     if "dict" in part:
         return {"dict": _migrate_parts(part["dict"], migration)}
+    if "model" in part:
+        return {"model": _migrate_model(part["model"], migration)}
     if "value" not in part:
         return part
     change = migration.classes.get(part["value"], ClassMigration(part["value"]))

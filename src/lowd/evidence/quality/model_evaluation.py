@@ -14,6 +14,7 @@ from ...backends.protocol import Array, Float64
 from ...core.estimator import Reducer
 from ...core.parameters import Seed
 from ...errors import UnsupportedError
+from ...pipeline import Pipeline
 from ..types import MetricLike, MetricParams
 from .column_scale import scale_columns, standardizes
 from .evaluation import evaluate
@@ -37,8 +38,21 @@ def evaluate_model(
 ) -> Evaluation:
     """Evaluate the embedding that a model computes for X, training points or others.
 
-    The result also holds the model's own values (`.model`).
+    The result also holds the model's own values (`.model`). Of a pipeline, the method is evaluated
+    on the rows as the pipeline prepares them.
     """
+    if isinstance(model, Pipeline):
+        found = evaluate_model(
+            model.method_,
+            model.prepare(X),
+            labels,
+            n_neighbors=n_neighbors,
+            anchors=anchors,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        note = "Distances in the data are those of the rows as the pipeline prepares them."
+        return replace(found, notes=[*found.notes, note])
     metric: MetricLike = getattr(model, "metric", "euclidean")
     params: MetricParams = getattr(model, "metric_params", None)
     data = scale_columns(model, X)

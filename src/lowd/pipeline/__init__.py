@@ -1,0 +1,3 @@
+"""`lowd.Pipeline`: preprocessing and a method as one model."""
+
+from .pipeline import Pipeline as Pipeline

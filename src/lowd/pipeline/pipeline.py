@@ -1,0 +1,340 @@
+"""`Pipeline`: preprocessing and a method as one estimator, saved and loaded as one file."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from ..backends import resolve
+from ..backends.protocol import Array, Backend, Float64, Rows
+from ..core.declarations import Sizes
+from ..core.estimator import Reducer, reducer
+from ..core.fit import Context, Fit, Map
+from ..core.parameters import Count, check_count
+from ..errors import DataError, ParameterError, UnsupportedError
+from ..input.tables import column_kinds, drop_columns, is_table
+from ..input.validation import Data, describe_entry
+from ..methods.pca import PCA
+from ..solvers.memory_plans import plan_pca
+from ..values import value
+from .shrinkage import estimate_slopes, to_factors
+from .steps import (
+    FillMissing,
+    LogColumns,
+    NormalizeTotals,
+    SelectColumns,
+    StandardizeColumns,
+    Step,
+)
+
+
+@value
+class PipelineMap:
+    """Steps, principal components and a fitted method, one after the other."""
+
+    steps: tuple[Step, ...]
+    pca: PCA | None
+    factors: Float64 | None  # of the components of new points, against their shrinkage
+    model: Reducer
+
+    def __call__(self, Q: Rows, ops: Backend) -> Array:  # noqa: ARG002 - the method has its own
+        return np.asarray(self.model._transform(self.prepare(Q, np.dtype(Q.dtype))))
+
+    def prepare(self, Q: Rows, dtype: np.dtype[Any], is_new: bool = True) -> Rows:
+        """The rows as the method takes them."""
+        Z = apply_steps(self.steps, Q, dtype)
+        if self.pca is None:
+            return Z
+        scores = np.asarray(self.pca._transform(Z))
+        if self.factors is None or not is_new:
+            return scores
+        return np.asarray(scores * self.factors, dtype)
+
+
+@value
+class PipelineInverse:
+    """From coordinates back through the method, the components and the steps."""
+
+    forward: PipelineMap
+
+    def __call__(self, Y: Array, ops: Backend) -> Array:  # noqa: ARG002
+        X = np.asarray(self.forward.model.inverse_transform(Y), np.float64)
+        if self.forward.pca is not None:
+            X = np.asarray(self.forward.pca.inverse_transform(X), np.float64)
+        for step in reversed(self.forward.steps):
+            X = step.invert(X)
+        return X
+
+
+@reducer
+class Pipeline(Reducer):
+    """Preprocessing and a method as one model: `transform` takes rows as they are in the file.
+
+    Use it where rows need preparation before they can be compared: columns in different units,
+    counts, missing values, many noisy columns. What a step learns from the training rows (means,
+    medians, components) is applied to new ones, and the whole is saved as one file.
+    `lowd.diagnose(X).pipeline()` makes the one that suits the data.
+
+    Steps run in this order; a parameter at its default skips its step.
+
+    Cost: that of the method on `pca` columns, and of PCA. New points: prepared row by row, then
+    mapped by the method.
+
+    Parameters
+    ----------
+    method
+        The method, not fitted: `lowd.TSNE(2)`.
+    drop
+        Columns to leave out, by name or index: identifiers, codes, constants. In a table these
+        may hold text.
+    impute
+        Replace missing values (NaN) by the "mean" or the "median" of the training column.
+    normalize
+        Divide each row by its total, times the median total: for counts whose totals are an effect
+        of the measurement (library size of a cell, length of a text).
+    log1p
+        True: log(1 + x) of all columns, for counts. Or the columns, by name or index, that become
+        log(1 + x / m), with m the median of the positive training entries: for heavy tails.
+    scale
+        Subtract each column's mean and divide by its standard deviation: for different units.
+    pca
+        Reduce to so many principal components first: for many noisy columns.
+    correct_shrinkage
+        Divide the components of new points by slopes that left-out training rows show: with fewer
+        rows than columns new points come too close to the middle. A training row that is
+        transformed is then a new point, too; its own coordinates are in `embedding_`.
+
+    Attributes
+    ----------
+    method_ : the fitted method
+    pca_ : the fitted PCA, or None
+    steps_ : the other steps with what they have learned
+    shrinkage_slopes_ : size of left-out scores relative to fitted ones, by component; None unless
+        `correct_shrinkage`
+    text_columns_ : columns of text among those left out
+    embedding_ : coordinates of the training rows
+
+    References
+    ----------
+    Lee, Zou and Wright (2010), Annals of Statistics 38: shrinkage of principal component scores.
+
+    Examples
+    --------
+    >>> import numpy as np, lowd
+    >>> X = np.random.default_rng(0).poisson(3, size=(60, 200))
+    >>> model = lowd.Pipeline(lowd.PCA(2), normalize=True, log1p=True, pca=10).fit(X)
+    >>> bool(np.allclose(model.transform(X), model.embedding_))
+    True
+    """
+
+    method: Reducer = field(kw_only=False)
+    drop: tuple[Any, ...] | list[Any] | None = None
+    impute: Literal["mean", "median"] | None = None
+    normalize: bool = False
+    log1p: bool | tuple[Any, ...] | list[Any] = False
+    scale: bool = False
+    pca: Count | None = None
+    correct_shrinkage: bool = False
+
+    _STEPS: ClassVar[tuple[str, ...]] = (
+        *("drop", "impute", "normalize", "log1p", "scale", "pca", "correct_shrinkage"),
+    )
+
+    # -- what was fitted ------------------------------------------------------------------
+
+    @property
+    def method_(self) -> Reducer:
+        model: Reducer = self.map_.model
+        return model
+
+    @property
+    def pca_(self) -> PCA | None:
+        pca: PCA | None = self.map_.pca
+        return pca
+
+    @property
+    def steps_(self) -> tuple[Step, ...]:
+        steps: tuple[Step, ...] = self.map_.steps
+        return steps
+
+    def prepare(self, X: Any) -> Any:
+        """The rows as the method takes them: after all steps, before the method."""
+        self._check_fitted()
+        ops = resolve(self.backend, self.n_jobs)
+        data = self._checked(X, ops)
+        return self.map_.prepare(_as_dtype(data), data.dtype)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """The names of the method's coordinates: tsne0, tsne1."""
+        self._check_fitted()
+        names: NDArray[np.object_] = self.method_.get_feature_names_out(input_features)
+        return names
+
+    # -- how -------------------------------------------------------------------------------
+
+    def _takes_sparse(self) -> bool:
+        return self.impute is None and (self.pca is not None or self.method._takes_sparse())
+
+    def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
+        plan = {"prepared rows": n * d * 8} if self._has_steps() else {}
+        k = d
+        if self.pca is not None:
+            k = min(self.pca, n, d)
+            plan |= plan_pca(PCA(k), Sizes(n, d, itemsize))
+        inner = self.method._memory(n, k, itemsize)
+        return {**plan, **{f"{name} of the method": size for name, size in inner.items()}}
+
+    def _has_steps(self) -> bool:
+        return bool(self.drop or self.impute or self.normalize or self.log1p or self.scale)
+
+    def _checked(self, X: Any, ops: Backend, fitting: bool = False, look: bool = True) -> Data:
+        if fitting:  # text can be left out, too, but not validated as rows
+            kinds = column_kinds(X) if is_table(X) and self.drop else {}
+            text = (name for name in self.drop or () if kinds.get(name, "number") != "number")
+            self.text_columns_ = tuple(text)
+        if is_table(X):
+            X = drop_columns(X, self.text_columns_)
+        data = super()._checked(X, ops, fitting, look and self.impute is None)
+        if self.impute is not None:
+            infinite = np.isinf(data.items)
+            if infinite.any():
+                row, column = map(int, np.argwhere(infinite)[0])
+                raise DataError(describe_entry(self, data.items, (row, column)))
+        return data
+
+    def _fit(self, data: Data, ctx: Context) -> Fit:  # noqa: ARG002 - steps need no operations
+        kind = self.method._kind()
+        if kind not in ("rows", "objects"):
+            raise UnsupportedError(
+                f"Pipeline prepares rows, and {type(self.method).__name__} takes {kind} here; fit "
+                "it alone."
+            )
+        if self.correct_shrinkage and self.pca is None:
+            raise ParameterError(
+                "Pipeline(correct_shrinkage=True) needs pca=..., whose components it corrects."
+            )
+        X = _as_dtype(data)
+        steps = self._learn_steps(X)
+        Z = apply_steps(steps, X, data.dtype)
+        pca, factors, slopes = None, None, None
+        if self.pca is not None:
+            most = min(Z.shape)
+            check_count(self.pca, most, f"n_samples={Z.shape[0]}, {Z.shape[1]} prepared columns")
+            pca = PCA(self.pca, backend=self.backend, n_jobs=self.n_jobs).fit(Z)
+            if self.correct_shrinkage:
+                slopes = estimate_slopes(Z, pca)
+                factors = to_factors(slopes)
+        inner = self.method._blank()
+        forward = PipelineMap(steps, pca, factors, inner)
+        Z = Z if pca is None else np.asarray(pca._transform(Z))
+        Y = np.asarray(inner._learn(Z, embed=True))
+        report = {"n_components": inner._n_features_out, "shrinkage_slopes": slopes}
+        return Fit(Y, forward, report)
+
+    def _learn_steps(self, X: Rows) -> tuple[Step, ...]:
+        """Each step from the rows as the steps before it leave them."""
+        steps: list[Step] = []
+
+        def add(step: Step) -> None:
+            nonlocal X
+            steps.append(step)
+            X = step.apply(X)
+
+        names = getattr(self, "feature_names_in_", None)
+        columns = list(range(X.shape[1]))
+        if self.drop:
+            numeric = [column for column in self.drop if column not in self.text_columns_]
+            dropped = set(_find_columns(numeric, names, X.shape[1], "drop"))
+            if len(dropped) == X.shape[1]:
+                raise DataError("Pipeline(drop=...) leaves no column.")
+            columns = [j for j in columns if j not in dropped]
+            add(SelectColumns.learn(X, dropped))
+        if self.impute is not None:
+            add(FillMissing.learn(X, self.impute))
+        if self.normalize:
+            add(NormalizeTotals.learn(X))
+        if self.log1p is True:
+            add(LogColumns.learn(X, None))
+        elif self.log1p:
+            chosen = _find_columns(self.log1p, names, self.n_features_in_, "log1p")
+            wanted = [columns.index(j) for j in chosen if j in columns]
+            add(LogColumns.learn(X, np.array(wanted, np.int64)))
+        if self.scale:
+            add(StandardizeColumns.learn(X))
+        return tuple(steps)
+
+    def _transform(self, X: Any, confident: bool = False) -> Any:
+        ops = resolve(self.backend, self.n_jobs)
+        with self._reporting():
+            data = self._checked(X, ops)
+            return self.method_._transform(
+                self.map_.prepare(_as_dtype(data), data.dtype), confident
+            )
+
+    def _confidence(self, data: Data, ops: Backend) -> Array:  # noqa: ARG002 - the method has its own
+        rows = self.map_.prepare(_as_dtype(data), data.dtype)
+        return np.asarray(self.method_._transform(rows, True)[1])
+
+    def _keep_support(self, *_: Any) -> None:
+        """Confidence is the method's, among the prepared rows."""
+
+    def _check_support(self) -> None:
+        self.method_._check_support()
+
+    def _inverse_map(self) -> Map | None:
+        possible = all(step.is_invertible for step in self.steps_)
+        if not possible or self.method_._inverse_map() is None:
+            return None
+        return PipelineInverse(self.map_)
+
+    @property
+    def no_inverse(self) -> str:  # type: ignore[override]
+        """Why there is no `inverse_transform`."""
+        if self.normalize:
+            return "normalize=True takes away the totals of the rows."
+        return self.method.no_inverse
+
+
+def apply_steps(steps: tuple[Step, ...], X: Rows, dtype: np.dtype[Any]) -> Rows:
+    """The rows after all steps, in the type of the data."""
+    for step in steps:
+        X = step.apply(X)
+    if issparse(X):
+        return X.astype(dtype)
+    return np.ascontiguousarray(X, dtype)
+
+
+def _as_dtype(data: Data) -> Rows:
+    """The rows in the type that they came in: a fit may have widened them, a transform does not."""
+    if data.items.dtype == data.dtype:
+        return data.items
+    return data.items.astype(data.dtype)
+
+
+def _find_columns(
+    wanted: tuple[Any, ...] | list[Any], names: NDArray[np.object_] | None, d: int, what: str
+) -> list[int]:
+    """Indices of columns that are given by name or by index."""
+    index = {} if names is None else {name: j for j, name in enumerate(names)}
+    found = []
+    for column in wanted:
+        if isinstance(column, str):
+            if names is None:
+                raise ParameterError(
+                    f"Pipeline({what}=...): the rows have no column names, so name {column!r} by "
+                    "its index."
+                )
+            if column not in index:
+                raise ParameterError(f"Pipeline({what}=...): there is no column {column!r}.")
+            found.append(index[column])
+        elif isinstance(column, int | np.integer) and 0 <= column < d:
+            found.append(int(column))
+        else:
+            raise ParameterError(
+                f"Pipeline({what}=...): {column!r} is no name and no index below {d}."
+            )
+    return found
