@@ -11,15 +11,14 @@ from scipy.sparse import issparse
 
 from ..backends import resolve
 from ..backends.protocol import Array, Backend, Float64, Rows
-from ..core.declarations import Sizes
 from ..core.estimator import Reducer, reducer
 from ..core.fit import Context, Fit, Map
+from ..core.memory import Sizes
 from ..core.parameters import Count, check_count
 from ..errors import DataError, ParameterError, UnsupportedError
 from ..input.tables import column_kinds, drop_columns, is_table
 from ..input.validation import Data, describe_entry
 from ..methods.pca import PCA
-from ..solvers.memory_plans import plan_pca
 from ..values import value
 from .shrinkage import estimate_slopes, to_factors
 from .steps import (
@@ -179,13 +178,16 @@ class Pipeline(Reducer):
     def _takes_sparse(self) -> bool:
         return self.impute is None and (self.pca is not None or self.method._takes_sparse())
 
-    def _memory(self, n: int, d: int, itemsize: int) -> dict[str, int]:
-        plan = {"prepared rows": n * d * 8} if self._has_steps() else {}
-        k = d
+    def memory_plan(self, sizes: Sizes, /) -> dict[str, int]:
+        """The prepared rows, the components, and what the method plans for its columns."""
+        plan: dict[str, int] = {}
+        if self._has_steps() and not sizes.is_sparse:
+            plan["prepared rows"] = sizes.n * sizes.d * 8
         if self.pca is not None:
-            k = min(self.pca, n, d)
-            plan |= plan_pca(PCA(k), Sizes(n, d, itemsize))
-        inner = self.method._memory(n, k, itemsize)
+            k = min(self.pca, sizes.n, sizes.d)
+            plan |= PCA(k).memory_plan(sizes)
+            sizes = sizes._replace(d=k, is_sparse=False)
+        inner = self.method.memory_plan(sizes)
         return {**plan, **{f"{name} of the method": size for name, size in inner.items()}}
 
     def _has_steps(self) -> bool:

@@ -17,7 +17,7 @@ from ..values import value
 
 MIN_RELATIVE_SPREAD = 1e-13  # of a column's mean: below, its standard deviation is rounding
 
-BLOCK_ENTRIES = 2**22  # squared at a time: 32 MiB
+STEP_BLOCK_ENTRIES = 2**22  # squared at a time: 32 MiB
 
 
 class Step(Protocol):
@@ -187,7 +187,7 @@ def _variances(X: Rows, means: Float64) -> Float64:
     n, d = X.shape
     if not issparse(X):
         total = np.zeros(d)
-        step = max(1, BLOCK_ENTRIES // max(d, 1))
+        step = max(1, STEP_BLOCK_ENTRIES // max(d, 1))
         for i in range(0, n, step):
             total += ((X[i : i + step].astype(np.float64) - means) ** 2).sum(0)
         return np.asarray(total / n)
