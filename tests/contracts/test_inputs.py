@@ -17,6 +17,7 @@ from cases import (
     first_of_method,
     fit,
     fit_transform,
+    fitted,
     invertible,
     numeric,
     of_rows,
@@ -248,6 +249,56 @@ def test_text_is_named(case, backend):
         with pytest.raises((ColumnTypeError, DataError), match="row 3, column 2 holds 'a word'"):
             case.model(backend).fit(made)
     assert issubclass(ColumnTypeError, TypeError)
+
+
+@cases(lambda case: of_rows(case) and first_of_method(case))
+def test_text_and_dates_are_not_read_as_numbers(case, backend):
+    """NumPy makes 1.5 of the text '1.5', and -9.2e18 of a missing date."""
+    X, _ = case.data()
+    dates = np.datetime64("2020-01-01", "s") + (X * 1000).astype("timedelta64[s]")
+    gap, mixed, one_date, one_gap = dates.copy(), *(X.astype(object) for _ in range(3))
+    gap[4, 2] = one_gap[7, 1] = np.datetime64("NaT")
+    mixed[5, 1] = "1.5"
+    one_date[6, 3] = pd.Timestamp("2020-01-01")
+    refused = {
+        "row 0, column 0 holds '": X.astype(str),
+        "row 0, column 0 holds b'": X.astype("S"),
+        "row 5, column 1 holds '1.5', which is text": mixed,
+        "row 0, column 0 holds the date or duration 2020": dates,
+        "row 0, column 0 holds the date or duration 0 sec": dates - dates[0, 0],
+        "row 4, column 2 holds NaT": gap,
+        "row 6, column 3 holds the date or duration 2020": one_date,
+        "row 7, column 1 holds NaT": one_gap,
+    }
+    model = fitted(case, backend)
+    for words, made in refused.items():
+        for call in (case.model(backend).fit, model.transform):
+            with pytest.raises(ColumnTypeError, match=words):
+                call(made)
+    with pytest.raises(ColumnTypeError, match=r"row 5, column 1 holds '1.5'"):
+        case.model(backend).fit(mixed.tolist())
+    frame = pd.DataFrame(X).rename(columns=str)
+    frame["when"] = dates[:, 0]
+    frame["since"] = (dates - dates[0, 0])[:, 0]
+    for made in (frame, frame.astype({"when": object}), polars.from_pandas(frame)):
+        with pytest.raises(ColumnTypeError, match="'when', 'since' hold dates") as refusal:
+            case.model(backend).fit(made)
+        assert "total_seconds" in str(refusal.value)
+
+
+def test_other_arguments_that_are_no_numbers_are_refused(backend):
+    X = rows_like(20)
+    ages = np.arange(20).astype("timedelta64[D]")
+    with pytest.raises(ColumnTypeError, match="sample_weight needs numbers, but row 0 holds"):
+        lowd.PCA(1, backend=backend).fit(X, sample_weight=ages)
+    with pytest.raises(ColumnTypeError, match="weights needs numbers"):
+        lowd.MDS(weights=np.ones((20, 20)).astype(str), backend=backend).fit(X)
+    with pytest.raises(ColumnTypeError, match="init needs numbers"):
+        lowd.MDS(init=X[:, :2].astype(str), backend=backend).fit(X)
+    with pytest.raises(ColumnTypeError, match="inverse_transform needs numbers, but row 0"):
+        lowd.PCA(2, backend=backend).fit(X).inverse_transform(X[:, :2].astype(str))
+    with pytest.raises(ColumnTypeError, match="structured_to_unstructured"):
+        lowd.PCA(1, backend=backend).fit(np.zeros(5, [("a", float), ("b", float)]))
 
 
 @every_matrix

@@ -131,6 +131,27 @@ def test_ordered_categories_are_ranks():
         Table.read(pd.DataFrame({"size": ["huge"]}), like=kept)
 
 
+def test_dates_are_days_in_a_mixed_table():
+    when = pd.to_datetime(["2020-01-01", "2020-01-11", None, "2020-01-06 12:00"], format="ISO8601")
+    frame = pd.DataFrame({"when": when, "a": [0.0, 0, 0, 0]})
+    expected = [[0, 0.5, 0, 0.275], [0.5, 0, 0, 0.225], [0, 0, 0, 0], [0.275, 0.225, 0, 0]]
+    ops = resolve("reference", None)
+    zoned = frame.assign(when=when.tz_localize("Asia/Tokyo"))
+    rows = np.column_stack([when.to_numpy("M8[us]").astype(object), frame["a"].astype(object)])
+    frames = frame, zoned, polars.from_pandas(frame), frame.astype({"when": object}), rows
+    for made in frames:
+        np.testing.assert_allclose(relation(Table.read(made), "gower").among(ops), expected)
+    nanoseconds = when.to_numpy("M8[ns]")[[0, 1, 3], None]
+    D = relation(Table.read(nanoseconds), "gower").among(ops)
+    np.testing.assert_allclose(D, [[0, 1, 0.55], [1, 0, 0.45], [0.55, 0.45, 0]])
+    kept = Table.read(frame)
+    with pytest.raises(DataError, match="'when' held dates in training, now row 0: 5"):
+        Table.read(pd.DataFrame({"when": [5], "a": [1.0]}), like=kept)
+    lasting = Table.read(pd.DataFrame({"when": when - when[0]}))
+    assert lasting.kinds == ("duration",)
+    assert lasting.numbers[1, 0] == 10
+
+
 def test_a_mixed_table_is_refused_then_mapped(backend):
     frame = pd.DataFrame(COLORS, columns=["price", "color"])
     with pytest.raises(ColumnTypeError, match="'color'") as refusal:

@@ -240,6 +240,52 @@ def test_text_is_named_with_three_remedies(read):
     assert Y.shape == (4, 1)
 
 
+@pytest.mark.parametrize(
+    ("forms", "days"),
+    [
+        (("2020-01-02", "2020-01-13", ""), [18263, 18274, np.nan]),
+        (("2020-01-02T12:00:00Z", "2020-01-13 06:00:00+06:00", ""), [18263.5, 18274, np.nan]),
+        (("2.1.2020", "13.1.2020 06:00", ""), [18263, 18274.25, np.nan]),
+        (("1/2/2020", "1/13/2020", ""), [18263, 18274, np.nan]),
+        (("2/1/2020", "13/1/2020", ""), [18263, 18274, np.nan]),
+    ],
+    ids=["ISO", "times", "dots", "month first", "day first"],
+)
+def test_dates_are_kept_beside_the_rows_or_count_in_days(read, forms, days):
+    text = "when,a\n" + "".join(f"{form},{j}\n" for j, form in enumerate(forms))
+    table = read("t.csv", text)
+    assert table.columns == ("a",)
+    assert list(table.extra["when"]) == list(forms)
+    assert "'when', which hold dates" in table.notes[-1]
+    used = read("t.csv", text, dates=True, missing="mean")
+    assert used.columns == ("when", "a")
+    np.testing.assert_allclose(used.X[:2, 0], days[:2])
+    assert any("'when' count in days" in note for note in used.notes)
+    mixed = read("t.csv", text, gower=True)
+    assert mixed.X["when"].dtype == pl.Datetime
+    with pytest.raises(ColumnTypeError, match=r"'when' holds dates.*dates=True.*drop='when'"):
+        read("t.csv", text, columns=["when", "a"])
+
+
+def test_dates_with_two_readings_are_not_used(read):
+    text = "when,a\n3/4/2020,1\n5/6/2020,2\n"
+    table = read("t.csv", text, dates=True)
+    assert table.columns == ("a",)
+    assert "cannot be told apart" in table.notes[-1]
+    with pytest.raises(ColumnTypeError, match=r"'when'.*cannot be told apart"):
+        read("t.csv", text, dates=True, columns="*")
+    assert read("t.csv", "when,a\n3/3/2020,1\n5/5/2020,2\n", dates=True).X.shape == (2, 2)
+
+
+def test_dates_of_columnar_files(tmp_path):
+    when = pd.to_datetime(["2020-01-02 00:00", "2020-01-13 12:00"])
+    frame = pd.DataFrame({"when": when, "since": when - when[0], "a": [1.0, 2.0]})
+    frame.to_parquet(tmp_path / "t.parquet")
+    assert lowd.io.read(tmp_path / "t.parquet").columns == ("a",)
+    used = lowd.io.read(tmp_path / "t.parquet", dates=True)
+    np.testing.assert_allclose(used.X, [[18263, 0, 1], [18274.5, 11.5, 2]])
+
+
 def test_missing_values_are_named_dropped_or_filled(read):
     text = "label,a,b\nu,1,2\nv,NA,6\nu,5,\n"
     with pytest.raises(

@@ -58,6 +58,9 @@ READING = (
     Option("vector", "The column that holds a list of numbers in each row.", INPUT_PANEL),
     make_switch("encode", "One-hot encode text and categorical columns.", INPUT_PANEL),
     make_switch("gower", "Keep text columns, and compare rows by Gower's distance.", INPUT_PANEL),
+    make_switch(
+        "dates", "Use columns of dates, in days; without it they are no features.", INPUT_PANEL
+    ),
     make_switch("distances", "The matrix holds distances between rows.", INPUT_PANEL),
     Option(
         "missing", "Rows with missing values: 'error' (default), 'drop' or 'mean'.", INPUT_PANEL

@@ -41,7 +41,8 @@ def read(arguments: Arguments, console: Console, path: str | None = None, **more
 def get_read_options(arguments: Arguments) -> Arguments:
     """The keywords of `lowd.io.read` that were typed."""
     options = {name: arguments.get(name) for name in _PASSED_ON}
-    options |= {name: arguments.get(name) or None for name in ("encode", "gower", "distances")}
+    switches = ("encode", "gower", "dates", "distances")
+    options |= {name: arguments.get(name) or None for name in switches}
     options["size"] = _parse_size(arguments.get("size"))
     return {name: value for name, value in options.items() if value is not None}
 
@@ -71,7 +72,7 @@ class Preparation:
 
     def get_read_options(self) -> Arguments:
         """Keywords of `lowd.io.read` for new points: the columns are known, text is encoded."""
-        kept = {n: v for n, v in self.reading.items() if n in ("gower", "vector", "size")}
+        kept = {n: v for n, v in self.reading.items() if n in ("gower", "dates", "vector", "size")}
         if self.alleles is not None:
             from ..io import Alleles
 

@@ -37,9 +37,12 @@ def validate_width(model: Model, X: DaskArray) -> DaskArray:
     if X.ndim != 2:
         raise DataError(f"a dask array needs 2 dimensions, got {X.ndim}; reshape it.")
     if X.dtype.kind not in "fiub":
-        raise DataError(
-            f"a dask array of {X.dtype} holds no numbers; convert it with .astype(float)."
+        remedy = (
+            "choose a unit: (X - X.min()) / np.timedelta64(1, 'D')"
+            if X.dtype.kind in "mM"
+            else "convert it with .astype(float)"
         )
+        raise DataError(f"a dask array of {X.dtype} holds no numbers; {remedy}.")
     known = getattr(model, "n_features_in_", None)
     if known is None:
         model.n_features_in_ = X.shape[1]

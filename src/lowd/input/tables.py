@@ -1,7 +1,8 @@
-"""Mixed tables of numbers and categories: pandas, polars, pyarrow frames, or rows of objects."""
+"""Mixed tables of numbers, dates and categories: pandas, polars, pyarrow frames, or objects."""
 
 from __future__ import annotations
 
+import datetime
 import sys
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
@@ -11,8 +12,10 @@ from numpy.typing import NDArray
 
 from ..errors import DataError
 from ..values import value
+from .entries import DURATIONS, POINTS_IN_TIME
 
-ColumnKind: TypeAlias = Literal["number", "order", "category"]
+ColumnKind: TypeAlias = Literal["number", "date", "duration", "order", "category"]
+_TIMES: dict[str, tuple[type, ...]] = {"date": POINTS_IN_TIME, "duration": DURATIONS}
 _FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "Table"}
 MISSING, UNSEEN = -1, -2  # codes of no category, and of one that training rows do not have
 
@@ -53,7 +56,10 @@ def drop_columns(X: Any, names: Sequence[str]) -> Any:
 
 @value
 class Table:
-    """Columns of numbers (ordered categories as ranks, NaN: missing) and of category codes."""
+    """Columns of numbers (NaN: missing) and of category codes.
+
+    Ordered categories are numbers by their ranks, dates and durations in days.
+    """
 
     names: tuple[str, ...]
     kinds: tuple[ColumnKind, ...]
@@ -95,6 +101,8 @@ class Table:
         for name, kind, level in zip(names, kinds, levels, strict=True):
             if kind == "number":
                 numbers.append(_numbers(name, columns[name])[:, None])
+            elif kind in ("date", "duration"):
+                numbers.append(_days(name, columns[name], kind)[:, None])
             elif kind == "order":
                 numbers.append(_ranks(name, columns[name], level)[:, None])
             else:
@@ -120,6 +128,8 @@ def _columns(X: Any) -> dict[Any, Any]:
         if twice := [name for name in names if names.count(name) > 1]:
             raise DataError(f"two columns are named {twice[0]!r}; rename one of them.")
         return {name: X[name] for name in names}
+    if getattr(getattr(X, "dtype", None), "kind", "") in "mM":
+        X = X.astype(f"{X.dtype.kind}8[us]")  # of nanoseconds NumPy makes integers, not dates
     rows = np.asarray(X, dtype=object)
     if rows.ndim != 2:
         raise DataError(f"X must be a table or rows of equal length, got shape {rows.shape}.")
@@ -132,26 +142,47 @@ def _kind(X: Any, column: Any) -> ColumnKind:
         pandas = sys.modules["pandas"]
         if getattr(column.dtype, "ordered", False):
             return "order"
-        return "number" if pandas.api.types.is_numeric_dtype(column.dtype) else "category"
+        if pandas.api.types.is_numeric_dtype(column.dtype):
+            return "number"
+        if getattr(column.dtype, "kind", "O") in "mM":
+            return "date" if column.dtype.kind == "M" else "duration"
+        return _kind_of_entries(column) if column.dtype == object else "category"
     if package == "polars":
         polars = sys.modules["polars"]
         if isinstance(column.dtype, polars.Enum):
             return "order"
+        if column.dtype in (polars.Date, polars.Datetime, polars.Duration):
+            return "duration" if column.dtype == polars.Duration else "date"
         return (
             "number" if column.dtype.is_numeric() or column.dtype == polars.Boolean else "category"
         )
     if package == "pyarrow":
         types = sys.modules["pyarrow"].types
+        if types.is_date(column.type) or types.is_timestamp(column.type):
+            return "date"
+        if types.is_duration(column.type):
+            return "duration"
         tests = types.is_integer, types.is_floating, types.is_boolean, types.is_decimal
         return "number" if any(test(column.type) for test in tests) else "category"
-    known = [entry for entry in column if not _is_missing(entry)]
-    numeric = all(isinstance(entry, int | float | np.number) for entry in known)
-    return "number" if numeric else "category"
+    numeric = all(_is_real(entry) for entry in column if not _is_missing(entry))
+    return "number" if numeric else _kind_of_entries(column)
+
+
+def _is_real(entry: Any) -> bool:
+    return isinstance(entry, int | float | np.number) and not isinstance(entry, np.timedelta64)
+
+
+def _kind_of_entries(column: Any) -> ColumnKind:
+    """Dates, durations or categories: what all of a column's objects are."""
+    known = {type(entry) for entry in column if not _is_missing(entry)}
+    if known and all(issubclass(kind, POINTS_IN_TIME) for kind in known):
+        return "date"
+    return "duration" if known and all(issubclass(k, DURATIONS) for k in known) else "category"
 
 
 def _levels(column: Any, kind: ColumnKind) -> tuple[str, ...]:
     """Names of the categories; those of an ordered column in their own order."""
-    if kind == "number":
+    if kind in ("number", "date", "duration"):
         return ()
     if kind == "order":
         ordered = column.cat if _package(column) == "pandas" else column.dtype
@@ -184,6 +215,24 @@ def _numbers(name: str, column: Any) -> NDArray[np.float64]:
         row = int(np.argmax(np.isinf(numbers)))
         raise DataError(f"infinity at row {row}, column {name!r}; drop such rows or fill them.")
     return numbers
+
+
+def _days(name: str, column: Any, kind: ColumnKind) -> NDArray[np.float64]:
+    """Days since 1970 of dates, or days of durations; NaN where one is missing."""
+    entries = [None if _is_missing(entry) else _in_utc(entry) for entry in _entries(column)]
+    for row, entry in enumerate(entries):
+        if entry is not None and not isinstance(entry, _TIMES[kind]):
+            raise DataError(f"column {name!r} held {kind}s in training, now row {row}: {entry!r}.")
+    if kind == "duration":
+        return np.asarray(np.array(entries, "timedelta64[us]") / np.timedelta64(1, "D"))
+    days = np.array(entries, "datetime64[us]") - np.datetime64(0, "us")
+    return np.asarray(days / np.timedelta64(1, "D"))
+
+
+def _in_utc(entry: Any) -> Any:
+    """A date that knows its time zone, in UTC: NumPy has none."""
+    zone = getattr(entry, "tzinfo", None)
+    return entry if zone is None else entry.astimezone(datetime.UTC).replace(tzinfo=None)
 
 
 def _entries(column: Any) -> Any:

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from ..backends.protocol import Array, Backend, ColumnStatistics, Rows
 from ..errors import ColumnTypeError, DataError, UnsupportedError
+from .entries import refuse_non_numbers
 from .precomputed import (
     check_triangle_inequality,
     validate_sparse_affinity,
@@ -100,6 +101,7 @@ def check_finite(model: Estimator, rows: Rows, ops: Backend) -> ColumnStatistics
 def validate_embedding(Y: Any, k: int, ops: Backend) -> Array:
     """Valid coordinates in the embedding, for an inverse transform."""
     if not _is_plain_array(Y):
+        refuse_non_numbers(Y, "inverse_transform")
         Y = check_array(Y, dtype=[np.float64, np.float32], order="C", ensure_all_finite=False)
     if Y.shape[1] != k:
         raise DataError(f"X has {Y.shape[1]} columns, but the map has {k} components.")
@@ -112,6 +114,7 @@ def validate_weights(weights: Any, n: int) -> NDArray[np.float64] | None:
     """Valid sample weights: one finite number >= 0 per row, not all zero."""
     if weights is None:
         return None
+    refuse_non_numbers(weights, "sample_weight")
     w = np.asarray(weights, np.float64)
     w = np.full(n, w) if w.ndim == 0 else np.ascontiguousarray(w)
     if w.shape != (n,):
@@ -138,6 +141,8 @@ def _validate_rows(model: Estimator, X: Any, fitting: bool, sparse: bool) -> Row
         return X
     if is_table(X):
         _refuse_categories(name, X)
+    else:
+        refuse_non_numbers(X, name)
     if isinstance(X, np.ma.MaskedArray):
         if np.ma.is_masked(X):
             masked = np.argwhere(np.ma.getmaskarray(X))[0]
@@ -237,15 +242,26 @@ def describe_entry(model: Estimator, rows: Rows, position: tuple[int, int]) -> s
 
 
 def _refuse_categories(name: str, X: Any) -> None:
-    text = [str(column) for column, kind in column_kinds(X).items() if kind != "number"]
-    if text:
-        more = f" and {len(text) - 8} more" if text[8:] else ""
-        shown = ", ".join(map(repr, text[:8])) + more
+    kinds = column_kinds(X)
+    dates = [column for column, kind in kinds.items() if kind in ("date", "duration")]
+    text = [column for column, kind in kinds.items() if kind in ("order", "category")]
+    if dates:
         raise ColumnTypeError(
-            f"{name} needs numeric columns, but {shown} hold text or categories; drop them, encode "
-            "them (sklearn.preprocessing.OneHotEncoder), or use a distance for mixed tables: "
-            "ClassicalMDS(metric='gower')."
+            f"{name} needs numeric columns, but {_quote(dates)} hold dates or times; drop them, "
+            "choose a unit to make them numbers ((t - t.min()).dt.total_seconds() / 86400), or "
+            "use a distance for mixed tables, which takes dates: ClassicalMDS(metric='gower')."
         )
+    if text:
+        raise ColumnTypeError(
+            f"{name} needs numeric columns, but {_quote(text)} hold text or categories; drop "
+            "them, encode them (sklearn.preprocessing.OneHotEncoder), or use a distance for "
+            "mixed tables: ClassicalMDS(metric='gower')."
+        )
+
+
+def _quote(columns: list[str]) -> str:
+    more = f" and {len(columns) - 8} more" if columns[8:] else ""
+    return ", ".join(map(repr, columns[:8])) + more
 
 
 def _refuse_large_integers(X: NDArray[Any]) -> None:

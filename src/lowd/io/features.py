@@ -102,11 +102,14 @@ def make_table(loaded: ReadFrame, options: Options) -> Table:
         columns = tuple(f"{roles.vector}{j}" for j in range(X.shape[1]))
     elif options.gower:
         X, columns = (
-            _parse_mixed(frames.select_columns(frame, roles.features)),
+            _parse_mixed(frames.select_columns(frame, roles.features).with_columns(**roles.dates)),
             tuple(roles.features),
         )
     else:
         here = [name for name in roles.features if name in frame.columns]
+        days = {name: frames.to_days(dates) for name, dates in roles.dates.items()}
+        if days:
+            loaded = loaded._replace(frame=frame.with_columns(**days))
         numbers, text = _select_numeric(loaded, here, options.levels, notes)
         if options.encode is not True and (other := [n for n in text if n not in options.levels]):
             _refuse_text(loaded.name, other, roles.label is None)

@@ -7,6 +7,7 @@ Elsewhere a frame is used by its own methods only, and its types are named `Fram
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -42,6 +43,17 @@ _FLOAT32_TYPES = {
     "UInt16",
     "Boolean",
 }  # float32 holds them exactly
+
+# A date of four-digit years, with a time of day and a time zone or without.
+_DATE_TEXT = re.compile(
+    r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})"
+    r"(?:[T ]\s*(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?)?\s*(?:Z|UTC|([+-]\d{2}):?(\d{2}))?$"
+)
+_DATE_FORMATS = (
+    *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y"),
+    *("%m/%d/%Y", "%d/%m/%Y", "%m-%d-%Y", "%d-%m-%Y"),  # may be read in two ways
+)
+MICROSECONDS_PER_DAY = 86_400_000_000
 
 T = TypeVar("T")
 F = TypeVar("F", "Frame", "LazyFrame")
@@ -191,6 +203,41 @@ def _transpose_into(frame: Frame, X: NDArray[np.floating[Any]]) -> None:
             rows = X[start + first : min(start + first + _TRANSPOSED_ROWS, end)]
             for j, column in enumerate(columns):
                 rows[:, j] = column[first : first + len(rows)]
+
+
+def read_dates(column: Series) -> list[Series]:
+    """A column of dates or durations: no reading if it holds none, two if 3/4/2020 has two."""
+    pl = import_polars()
+    if column.dtype in (pl.Date, pl.Datetime):
+        return [column.cast(pl.Datetime("us"))]
+    if column.dtype == pl.Duration:
+        return [column.cast(pl.Duration("us"))]
+    if column.dtype != pl.String or (first := column.drop_nulls().head(1)).is_empty():
+        return []
+    if not _DATE_TEXT.match(first.item().strip()):
+        return []
+    parts = [column.str.strip_chars().str.extract(_DATE_TEXT.pattern, g) for g in range(1, 7)]
+    hours, minutes, seconds, zone_hours, zone_minutes = (
+        part.cast(pl.Float64).fill_null(0) for part in parts[1:]
+    )
+    sign = parts[4].str.starts_with("-").fill_null(value=False).cast(pl.Float64) * -2 + 1
+    zone = zone_hours * 3600 + sign * zone_minutes * 60
+    of_day = ((hours * 3600 + minutes * 60 + seconds - zone) * 1e6).cast(pl.Int64)
+    readings: list[Series] = []
+    for form in _DATE_FORMATS:
+        days = parts[0].str.to_date(form, strict=False)
+        if days.null_count() > column.null_count():
+            continue
+        found = (days.cast(pl.Datetime("us")) + of_day.cast(pl.Duration("us"))).alias(column.name)
+        if not any(found.equals(other) for other in readings):
+            readings.append(found)
+    return readings
+
+
+def to_days(dates: Series) -> Series:
+    """Days since 1970 of dates, or days of durations."""
+    pl = import_polars()
+    return dates.cast(pl.Int64).cast(pl.Float64) / MICROSECONDS_PER_DAY
 
 
 def make_frame(columns: Mapping[str, ArrayLike]) -> Frame:

@@ -35,6 +35,7 @@ class Options:
     missing: Missing = "error"
     encode: bool | Mapping[str, Sequence[str]] = False
     gower: bool = False
+    dates: bool = False
     distances: bool | None = None
     every: int = 1
     array: str | None = None

@@ -72,6 +72,7 @@ def read(
     missing: Missing = "error",
     encode: bool | Mapping[str, Sequence[str]] = False,
     gower: bool = False,
+    dates: bool = False,
     distances: bool | None = None,
     every: int = 1,
     array: str | None = None,
@@ -105,6 +106,10 @@ def read(
         What to do with text: one-hot encode it, or keep it in a table for Gower's distance.
         `encode` may be the `levels` of another table, to get its columns; a value that it does not
         have is 0 in all of them, and noted.
+    dates
+        What to do with columns of dates (ISO 8601, 31.12.2020, 12/31/2020): without it they are
+        kept beside the rows, with it they are features, in days since 1970. With `gower` they
+        are part of the table.
     distances
         Whether a square or condensed matrix holds distances; None detects it.
     every
@@ -142,6 +147,7 @@ def read(
         missing=missing,
         encode=encode,
         gower=gower,
+        dates=dates,
         distances=distances,
         every=every,
         array=array,

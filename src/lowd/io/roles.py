@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from ..errors import ColumnTypeError
+from . import frames
 from .options import Options, check_column, match_columns, quote_names, split_patterns
 from .table import Column
 
@@ -35,6 +37,7 @@ class Roles(NamedTuple):
     features: list[str]
     extra: list[str]
     notes: list[str]
+    dates: dict[str, Series]  # those of the features that hold dates
 
     @classmethod
     def find(cls, frame: Frame, options: Options, where: str, every: Sequence[str] = ()) -> Roles:
@@ -48,7 +51,8 @@ class Roles(NamedTuple):
             if (name := getattr(options, what)) is not None:
                 check_column(name, names, where, what)
         taken = explicit | set(split_patterns(options.columns, names))
-        free = [n for n in frame.columns if n not in taken]
+        dates = {n: read for n in frame.columns if (read := frames.read_dates(frame[n]))}
+        free = [n for n in frame.columns if n not in taken and n not in dates]
         notes: list[str] = []
         id_ = options.id or _find_id(frame, free, notes)
         uses_text = bool(options.encode or options.gower)  # what to do with text
@@ -57,17 +61,52 @@ class Roles(NamedTuple):
         vector = options.vector
         if vector is None and here == set(names):
             vector = _find_vector(frame, others, options, notes)
+        uses_dates = options.dates or options.gower
+        aside: list[str] = []
         if vector is not None:
             features = []
         elif options.columns is not None:
             wanted = set(match_columns(options.columns, names, where, "columns"))
             features = [n for n in others if n in wanted]
+            _check_dates([n for n in features if n in dates], dates, uses_dates, where)
         else:
-            features = [n for n in others if n not in QUALITY_COLUMNS]
+            aside = [n for n in others if n in dates and (not uses_dates or len(dates[n]) > 1)]
+            features = [n for n in others if n not in QUALITY_COLUMNS and n not in aside]
+            if aside:
+                notes.append(_describe_dates(aside, uses_dates))
             if judged := [n for n in others if n in QUALITY_COLUMNS]:
                 notes.append(f"Kept beside the rows, not in them: {quote_names(judged)}.")
         extra = [n for n in others if n != vector and n not in set(features)]
-        return cls(id_, label, vector, features, extra, notes)
+        used = {n: read[0] for n, read in dates.items() if n in set(features)}
+        if used:
+            notes.append(f"Dates of {quote_names(used)} count in days.")
+        return cls(id_, label, vector, features, extra, notes, used)
+
+
+def _describe_dates(aside: list[str], uses_dates: bool) -> str:
+    why = (
+        "of which day and month cannot be told apart (write 2020-12-31)"
+        if uses_dates
+        else "(to use them, in days: dates=True)"
+    )
+    return f"Kept beside the rows, not in them: {quote_names(aside)}, which hold dates {why}."
+
+
+def _check_dates(
+    names: list[str], dates: dict[str, list[Series]], uses_dates: bool, where: str
+) -> None:
+    """Refuse dates as features that nobody said how to use, or that can be read in two ways."""
+    for name in names:
+        if not uses_dates:
+            raise ColumnTypeError(
+                f"{where}: column {name!r} holds dates, which are no numbers; say dates=True for "
+                f"days, or leave it out (drop={name!r})."
+            )
+        if len(dates[name]) > 1:
+            raise ColumnTypeError(
+                f"{where}: column {name!r} holds dates of which day and month cannot be told "
+                f"apart, as 3/4/2020; write them as 2020-12-31."
+            )
 
 
 def is_role_name(name: str) -> bool:
@@ -93,8 +132,8 @@ def to_array(column: Series) -> Column:
         return np.asarray(column.to_numpy())
     if get_column_kind(column.dtype) == "list":
         return np.array([str(entry) for entry in column.to_list()])
-    entries = column.cast(str).to_list()
-    return np.array(["" if entry is None else entry for entry in entries], dtype=np.str_)
+    entries = column.to_list()
+    return np.array(["" if entry is None else str(entry) for entry in entries], dtype=np.str_)
 
 
 def _normalize_name(name: str) -> str:

@@ -17,6 +17,7 @@ from ..distances.metrics import Distances
 from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
 from ..errors import DataError, DisconnectedGraphWarning, ParameterError, warn
+from ..input.entries import refuse_non_numbers
 from ..relations.affinities import PrecomputedAffinities
 from ..relations.affinity_graph import AffinityGraph
 from ..relations.inner_products import MinusHalfSquare
@@ -108,6 +109,7 @@ def initial_configurations(
 ) -> Iterator[Float64]:
     """Starts of SMACOF: the given one, or classical scaling and then random ones."""
     if isinstance(init, np.ndarray):
+        refuse_non_numbers(init, "init")
         if init.shape != (len(D), k) or not np.isfinite(init).all():
             raise ParameterError(
                 f"init has the shape {init.shape}; expected finite numbers of shape {(len(D), k)}: "

@@ -11,6 +11,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..backends.protocol import Array, Float64, GuttmanStep
 from ..errors import DataError, ParameterError
+from ..input.entries import refuse_non_numbers
 
 
 def pair_weights(given: Any, D: Array) -> Array | None:
@@ -75,6 +76,7 @@ def gower_projection(Y: Float64) -> tuple[NDArray[np.float64], Float64]:
 
 
 def _validate_weights(given: Any, n: int) -> Float64:
+    refuse_non_numbers(given, "weights")
     W = np.asarray(given, np.float64)
     if W.shape != (n, n) or not np.isfinite(W).all() or (W < 0).any() or not np.array_equal(W, W.T):
         raise ParameterError(

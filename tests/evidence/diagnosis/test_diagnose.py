@@ -18,7 +18,13 @@ from sklearn.datasets import make_blobs
 import lowd
 from lowd import progress
 from lowd.backends import resolve
-from lowd.errors import DataError, IndefiniteWarning, ParameterError, UnsupportedError
+from lowd.errors import (
+    ColumnTypeError,
+    DataError,
+    IndefiniteWarning,
+    ParameterError,
+    UnsupportedError,
+)
 from lowd.evidence.diagnosis.neighbor_graph import check_outliers, count_components
 from lowd.evidence.diagnosis.raw_data import read_data
 from lowd.evidence.diagnosis.residual_variance import compute_residual_variances
@@ -129,6 +135,19 @@ def test_text_has_three_remedies(frame):
     assert found.n_features == 2
     assert found.recommendations[0].params["metric"] == "gower"
     assert not clean().about("categories")
+
+
+def test_dates_are_found_and_numbers_as_text_refused():
+    X = CLOUD[:30, :3]
+    frame = pd.DataFrame(X, columns=list("abc")).assign(when=pd.Timestamp("2020-01-01"))
+    rows = np.column_stack([X.astype(object), frame["when"].astype(object)])
+    for made, name in ((frame, "when"), (rows, "x3")):
+        (finding,) = lowd.diagnose(made).about("dates")
+        assert finding.sentence.startswith(f"{name!r} holds dates")
+        assert finding.affected == (name,)
+    for wrong in (X.astype(str), frame[["when"]].to_numpy()):
+        with pytest.raises(ColumnTypeError, match="diagnose needs numbers, but row 0, column 0"):
+            lowd.diagnose(wrong)
 
 
 def test_text_among_rows_of_objects():

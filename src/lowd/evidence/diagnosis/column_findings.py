@@ -34,21 +34,37 @@ def check_columns(data: RawData, summary: ColumnSummary, sample: Sample | None) 
 
 
 def _check_categories(data: RawData) -> list[Finding]:
-    if not data.non_numeric:
-        return []
-    names = data.non_numeric
-    verb = "hold" if len(names) > 1 else "holds"
-    return [
-        Finding(
-            "error",
-            "categories",
-            f"{list_some([repr(name) for name in names])} {verb} text or categories, which only "
-            "a mixed distance can use.",
-            "Drop them, encode them (sklearn.preprocessing.OneHotEncoder), or compare whole rows "
-            "by ClassicalMDS(metric='gower').",
-            names[:MAX_AFFECTED],
+    dates = data.dates
+    text = tuple(name for name in data.non_numeric if name not in dates)
+    found = []
+    if text:
+        found.append(
+            Finding(
+                "error",
+                "categories",
+                f"{_hold(text)} text or categories, which only a mixed distance can use.",
+                "Drop them, encode them (sklearn.preprocessing.OneHotEncoder), or compare whole "
+                "rows by ClassicalMDS(metric='gower').",
+                text[:MAX_AFFECTED],
+            )
         )
-    ]
+    if dates:
+        found.append(
+            Finding(
+                "error",
+                "dates",
+                f"{_hold(dates)} dates or durations, which are no numbers until a unit is chosen.",
+                "Drop them, convert them to days, or compare whole rows by "
+                "ClassicalMDS(metric='gower').",
+                dates[:MAX_AFFECTED],
+            )
+        )
+    return found
+
+
+def _hold(names: tuple[str, ...]) -> str:
+    verb = "hold" if len(names) > 1 else "holds"
+    return f"{list_some([repr(name) for name in names])} {verb}"
 
 
 def _check_missing(data: RawData, summary: ColumnSummary) -> Finding:

@@ -19,6 +19,7 @@ from ...distances.protocol import DistanceRelation
 from ...errors import DataError, ParameterError, UnsupportedError
 from ...graph.search import find_neighbors
 from ...input import blocks
+from ...input.entries import is_date, is_number, refuse_non_numbers
 from ...input.sample import n_rows, take_rows
 from ...input.tables import Table, column_kinds, is_table, read_number_columns
 from ...input.validation import Data
@@ -41,9 +42,10 @@ class RawData:
     kind: DataKind
     items: Items
     names: tuple[str, ...] | None
-    non_numeric: tuple[str, ...]  # columns of text or categories
+    non_numeric: tuple[str, ...]  # columns of text, categories or dates
     metric: MetricLike
     metric_params: MetricParams
+    dates: tuple[str, ...] = ()  # those of `non_numeric` that hold dates or durations
 
     def __len__(self) -> int:
         return n_rows(self.items)
@@ -151,15 +153,16 @@ def read_data(
     if metric == "gower":
         table = Table.read(X)
         kinds = zip(table.names, table.kinds, strict=True)
-        non_numeric = tuple(name for name, kind in kinds if kind != "number")
+        non_numeric = tuple(name for name, kind in kinds if kind in ("order", "category"))
         return RawData("table", table, table.names, non_numeric, metric, metric_params)
     if metric == "precomputed":
         return RawData("distances", _as_square(X), None, (), metric, metric_params)
     if is_table(X):
         names, numbers = read_number_columns(X)
-        non_numeric = tuple(name for name, kind in column_kinds(X).items() if kind != "number")
-        return RawData("rows", numbers, names, non_numeric, metric, metric_params)
-    items, text = _as_numbers(X)
+        others = {name: kind for name, kind in column_kinds(X).items() if kind != "number"}
+        of_time = tuple(name for name, kind in others.items() if kind in ("date", "duration"))
+        return RawData("rows", numbers, names, tuple(others), metric, metric_params, of_time)
+    items, text, dates = _as_numbers(X)
     if items is None:
         if not callable(metric):
             raise DataError(
@@ -174,7 +177,8 @@ def read_data(
     if len(given) != n_columns:
         raise ParameterError(f"columns names {len(given)} columns, but X has {n_columns}.")
     numeric = tuple(name for j, name in enumerate(given) if j not in text)
-    return RawData("rows", items, numeric, tuple(given[j] for j in text), metric, metric_params)
+    non_numeric, of_time = (tuple(given[j] for j in found) for found in (text, dates))
+    return RawData("rows", items, numeric, non_numeric, metric, metric_params, of_time)
 
 
 def sample_rows(
@@ -207,6 +211,7 @@ def _as_square(X: Any) -> Float64:
         raise UnsupportedError(
             "a sparse graph holds distances to neighbors only; pass the rows or a full matrix."
         )
+    refuse_non_numbers(X, "metric='precomputed'")
     D: Float64 = np.ma.filled(np.ma.asarray(X, np.float64), np.nan)
     if D.ndim != 2 or D.shape[0] != D.shape[1]:
         raise DataError(
@@ -216,31 +221,35 @@ def _as_square(X: Any) -> Float64:
     return D
 
 
-def _as_numbers(X: Any) -> tuple[Rows | None, list[int]]:
-    """Columns of numbers and the indices of other columns; None for a list of objects."""
+def _as_numbers(X: Any) -> tuple[Rows | None, list[int], list[int]]:
+    """Columns of numbers, and the indices of the others and of dates; None for objects."""
     if issparse(X):
-        return _sum_duplicates(csr_array(X)), []
+        return _sum_duplicates(csr_array(X)), [], []
     if isinstance(X, np.ma.MaskedArray):
         X = np.ma.filled(X.astype(np.float64), np.nan)
     try:
         array = np.asarray(X)
     except ValueError:  # ragged
-        return None, []
+        return None, [], []
     if array.dtype.kind in "fiub" and array.ndim == 2:
-        return array, []
-    if array.dtype.kind not in "OUS" or array.ndim != 2:
-        if array.ndim == 1 and array.dtype.kind in "OUS" and len(array):
-            return None, []
+        return array, [], []
+    if array.ndim == 1 and array.dtype.kind in "OUS" and len(array):
+        return None, [], []
+    if array.dtype.kind != "O":
+        refuse_non_numbers(array, "diagnose")
+    if array.ndim != 2:
         raise DataError(f"X must be rows of numbers, got an array of shape {array.shape}.")
-    given = np.asarray(X, dtype=object)
-    numbers, text = [np.empty((len(given), 0))], []
-    for j in range(given.shape[1]):
+    numbers, others, dates = [np.empty((len(array), 0))], [], []
+    for j, column in enumerate(array.T):
         try:
-            missing = [entry is None for entry in given[:, j]]
-            numbers.append(np.where(missing, np.nan, given[:, j]).astype(np.float64)[:, None])
+            if not all(map(is_number, column)):
+                raise TypeError
+            missing = [entry is None for entry in column]
+            numbers.append(np.where(missing, np.nan, column).astype(np.float64)[:, None])
         except (TypeError, ValueError):
-            text.append(j)
-    return np.hstack(numbers), text
+            others.append(j)
+            dates += [j] if all(is_date(entry) for entry in column if entry is not None) else []
+    return np.hstack(numbers), others, dates
 
 
 def _sum_duplicates(X: csr_array) -> csr_array:

@@ -113,7 +113,8 @@ def _validate(X: Any) -> tuple[RawData, ColumnSummary]:
     if data.non_numeric:
         raise ColumnTypeError(
             f"dimension needs numeric columns, but {', '.join(map(repr, data.non_numeric[:8]))} "
-            "hold text or categories; drop or encode them (sklearn.preprocessing.OneHotEncoder)."
+            "hold text, categories or dates; drop or encode them "
+            "(sklearn.preprocessing.OneHotEncoder)."
         )
     summary = summarize_columns(data)
     if summary.first_nonfinite is not None:
