@@ -224,9 +224,7 @@ def _ranks(counts: NDArray[np.int64], perplexity: float) -> NDArray[np.int64]:
     return np.minimum(counts, max(1, round(perplexity))) - 1
 
 
-def _select_ranked(
-    values: Float64, indptr: NDArray[np.int64], ranks: NDArray[np.int64]
-) -> Float64:
+def _select_ranked(values: Float64, indptr: NDArray[np.int64], ranks: NDArray[np.int64]) -> Float64:
     """Of each list the value of a rank, from 0 for the smallest; lists of one length share it."""
     counts, chosen = np.diff(indptr), np.empty(len(ranks))
     for count in np.unique(counts):
