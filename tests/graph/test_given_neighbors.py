@@ -131,3 +131,11 @@ def test_plans_are_made_once_and_go_with_the_map(monkeypatch):
     model.transform(Q)
     assert len(made) == 1
     assert len(made[0]) == ALL // 2
+
+
+@pytest.mark.parametrize("cls", [lowd.TSNE, lowd.SNE, lowd.LaplacianEigenmaps])
+def test_neighbors_beside_precomputed_affinities_are_refused(cls):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    W = np.exp(-((X[:, None] - X) ** 2).sum(2))
+    with pytest.raises(ParameterError, match="affinities are precomputed"):
+        cls(affinity="precomputed").fit(W, neighbors=lowd.neighbors(X, 5))

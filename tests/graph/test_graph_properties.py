@@ -15,7 +15,7 @@ from cases import BACKENDS
 from lowd.backends import resolve
 from lowd.distances.metrics import distances_of
 from lowd.errors import DisconnectedGraphWarning
-from lowd.graph.neighbor_graph import build_neighbor_graph, find_distinct, symmetrize_edges
+from lowd.graph.neighbor_graph import connect, find_distinct, symmetrize_edges
 from lowd.graph.search import find_nearest, find_neighbors, find_within
 from lowd.input.validation import Data
 
@@ -87,7 +87,7 @@ def test_components_are_joined_by_a_shortest_tree_of_bridges(X, backend, data):
     count, label = connected_components(alone, directed=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DisconnectedGraphWarning)
-        graph = build_neighbor_graph(euclidean(X), k, None, ops)
+        graph = connect(find_distinct(euclidean(X), k, None, ops), k, None, ops)
     assert len(graph.bridges) == count - 1
     assert connected_components(graph.symmetric_edges(), directed=False)[0] == 1
     D = cdist(X[graph.first_row], X[graph.first_row])

@@ -12,7 +12,7 @@ import lowd
 from lowd.backends import resolve
 from lowd.distances.metrics import Distances
 from lowd.errors import ShortcutWarning
-from lowd.graph.neighbor_graph import build_neighbor_graph
+from lowd.graph.neighbor_graph import connect, find_distinct
 from lowd.graph.short_circuits import find_short_circuits
 
 RNG = np.random.default_rng(0)
@@ -21,7 +21,8 @@ RNG = np.random.default_rng(0)
 def found(X, k, d=2):
     X = np.ascontiguousarray(X, np.float64)
     base = Distances(X, "as they are", "euclidean", (1.0,), X.mean(0))
-    graph = build_neighbor_graph(base, k, None, resolve("auto", 1))
+    ops = resolve("auto", 1)
+    graph = connect(find_distinct(base, k, None, ops), k, None, ops)
     return graph.first_row[find_short_circuits(graph.base.X, graph.edges, d)]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import ApproximationWarning, ParameterError, warn
 from .parameters import refuse_unused
@@ -13,9 +13,37 @@ if TYPE_CHECKING:
     from .estimator import Reducer
 
 
-def always(model: Any) -> bool:  # noqa: ARG001 - a condition's signature
+#: Of a model's parameters.
+Condition: TypeAlias = Callable[["Reducer"], bool]
+
+
+def always(model: Reducer) -> bool:  # noqa: ARG001 - a condition's signature
     """The condition that holds for every model."""
     return True
+
+
+def when(**values: object) -> Condition:
+    """The condition that all these parameters have these values (a tuple: one of them)."""
+
+    def holds(model: Reducer) -> bool:
+        for name, value in values.items():
+            allowed = value if isinstance(value, tuple) else (value,)
+            if getattr(model, name) not in allowed:
+                return False
+        return True
+
+    return holds
+
+
+def unless(**values: object) -> Condition:
+    """The condition that not all these parameters have these values."""
+    holds = when(**values)
+    return lambda model: not holds(model)
+
+
+def is_radius_given(model: Reducer) -> bool:
+    """The condition that `radius` takes the place of `n_neighbors`."""
+    return model.radius is not None and model.n_neighbors is not None
 
 
 @dataclass(frozen=True)
@@ -27,7 +55,7 @@ class Ignored:
 
     names: tuple[str, ...]
     why: str
-    when: Callable[[Any], bool] = always
+    when: Condition = always
 
     def check(self, model: Reducer) -> None:
         if self.when(model):
@@ -39,7 +67,7 @@ class Conflict:
     """Parameters that contradict each other, and what to do instead."""
 
     message: str
-    when: Callable[[Any], bool]
+    when: Condition
 
     def check(self, model: Reducer) -> None:
         if self.when(model):
@@ -61,9 +89,9 @@ class LandmarkPolicy:
     automatic_value: str | None = None  # of n_landmarks, which leaves the choice to the method
     resets: Mapping[str, Any] = field(default_factory=dict)
     fills: Mapping[str, Any] = field(default_factory=dict)  # for parameters that are None
-    possible: Callable[[Any], bool] = always
+    possible: Condition = always
 
-    def count(self, model: Any, n: int) -> int | None:
+    def count(self, model: Reducer, n: int) -> int | None:
         """Landmarks of a fit of n rows; None fits all of them."""
         if self._is_automatic(model):
             above = self.automatic_above
@@ -71,7 +99,7 @@ class LandmarkPolicy:
         asked: int = model.n_landmarks
         return asked
 
-    def warn_if_automatic(self, model: Any, n: int, m: int) -> None:
+    def warn_if_automatic(self, model: Reducer, n: int, m: int) -> None:
         """Say that landmarks were taken unasked."""
         if self._is_automatic(model):
             warn(
@@ -80,7 +108,7 @@ class LandmarkPolicy:
                 ApproximationWarning,
             )
 
-    def variant(self, model: Any, n: int) -> tuple[str, Reducer] | None:
+    def variant(self, model: Reducer, n: int) -> tuple[str, Reducer] | None:
         """The same method with landmarks, and what to write for it; None where that is none."""
         m = self._enough(model)
         if self.count(model, n) is not None or m >= n or not self.possible(model):
@@ -92,8 +120,8 @@ class LandmarkPolicy:
         words = ", ".join(f"{name}={value!r}" for name, value in changes.items())
         return words, type(model)(**{**params, **changes})
 
-    def _enough(self, model: Any) -> int:
+    def _enough(self, model: Reducer) -> int:
         return max(self.at_least, self.per_component * (model.n_components or 0))
 
-    def _is_automatic(self, model: Any) -> bool:
+    def _is_automatic(self, model: Reducer) -> bool:
         return bool(model.n_landmarks == self.automatic_value)

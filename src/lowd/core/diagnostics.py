@@ -1,4 +1,4 @@
-"""Diagnostics of a fit that methods declare: localized axes."""
+"""Diagnostics of a fit that graph methods declare: localized axes, residual variance."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from ..backends.protocol import Float64
 from ..errors import LocalizedAxisWarning, warn
+from ..relations.residual_variance import residual_variance
+from .fit import Context, Fit
 
 SHOWN_ROWS = 10  # row numbers that a message lists
 
@@ -38,6 +40,15 @@ def warn_of_localized_axes(V: Float64, parameter: str = "n_neighbors") -> Float6
             LocalizedAxisWarning,
         )
     return ratio
+
+
+def with_residual_variance(fit: Fit, ctx: Context) -> Fit:
+    """The fit with 1 - r² between its geodesic distances (to landmarks) and those it shows."""
+    assert fit.geodesics is not None
+    Y = np.asarray(fit.embedding, np.float64)
+    targets = fit.report.get("landmarks", np.arange(len(Y)))
+    variance = residual_variance(fit.geodesics, targets, Y, ctx.seed, ctx.ops)
+    return fit._replace(geodesics=None).with_report(residual_variance=variance)
 
 
 def connecting_parameter(model: Any) -> str:

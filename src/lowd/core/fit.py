@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from ..backends.protocol import Array, Backend, ColumnStatistics
 from ..input.sample import Sample
 from ..maps.protocol import Map as Map
+from ..relations.geodesics import Geodesics
 
 
 class Fit(NamedTuple):
@@ -23,11 +25,42 @@ class Fit(NamedTuple):
     map: Map
     report: dict[str, Any]
     inverse: Map | None = None
+    geodesics: Geodesics | None = None  # that the embedding shows, for diagnostics
     sample: Sample | None = None  # rows that a pass over blocks has kept; else all are in memory
 
     def with_report(self, **more: Any) -> Fit:
         """The same with more learned attributes."""
         return self._replace(report={**self.report, **more})
+
+
+class SortedOnAccess:
+    """A learned sparse matrix whose columns are sorted at the first access.
+
+    The fit does not need that, but SciPy would sort in place, in a read-only array.
+    """
+
+    def __init__(self, absent: str) -> None:
+        self.absent = absent
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, model: object | None, owner: type | None = None) -> csr_array:
+        if model is None:
+            return self
+        W = vars(model).get(self.name)
+        if W is None:
+            raise AttributeError(self.absent)
+        if not W.has_sorted_indices:
+            vars(model)[self.name] = W = W.sorted_indices()
+            W.data.setflags(write=False)
+        return W
+
+    def __set__(self, model: object, learned: csr_array) -> None:
+        vars(model)[self.name] = learned
+
+    def __delete__(self, model: object) -> None:
+        del vars(model)[self.name]
 
 
 @dataclass(frozen=True)

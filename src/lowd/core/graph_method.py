@@ -15,17 +15,18 @@ from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
 from ..errors import ParameterError, UnsupportedError
 from ..graph.components import OnDisconnected
+from ..graph.duplicates import DistinctPoints, merge_duplicates
 from ..graph.given import (
     NeighborGraph,
     check_lists_toward,
     merge_listed_duplicates,
     select_listed,
 )
-from ..graph.neighbor_graph import ConnectedGraph, build_neighbor_graph
+from ..graph.neighbor_graph import ConnectedGraph, NeighborCount, connect, find_distinct
 from ..graph.search import count_points
 from ..graph.short_circuits import warn_of_short_circuits
 from ..input.validation import Data
-from .diagnostics import connecting_parameter, warn_of_localized_axes
+from .diagnostics import connecting_parameter, warn_of_localized_axes, with_residual_variance
 from .estimator import Reducer, cast_clipped, reducer
 from .fit import Context, Fit
 from .parameters import check_landmarks, refuse_unused
@@ -58,6 +59,8 @@ class GraphMethod(Reducer):
 
     #: Parameters that would do nothing where `neighbors=` is given.
     ignored_with_neighbors: ClassVar[tuple[str, ...]] = ("n_neighbors", "radius", "n_landmarks")
+    #: Are all points as near as the last neighbor neighbors too?
+    includes_ties: ClassVar[bool] = True
     #: Does metric="precomputed" also take the sparse graph of a KNeighborsTransformer?
     accepts_sparse_graph: ClassVar[bool] = False
     #: With landmarks: is only a random subset of the rows fitted, and the rest mapped?
@@ -66,6 +69,8 @@ class GraphMethod(Reducer):
     warns_of_short_circuits: ClassVar[bool] = False
     #: The learned array whose localized columns are warned of, without the trailing underscore.
     localized_axes_of: ClassVar[str] = "embedding"
+    #: Is the residual variance of the embedded geodesic distances computed?
+    has_residual_variance: ClassVar[bool] = False
 
     def _embed(self, graph: ConnectedGraph, near: Neighborhoods, ctx: Context) -> Fit:
         """The embedding of the graph's rows, its map and its learned attributes."""
@@ -104,12 +109,20 @@ class GraphMethod(Reducer):
         if neighbors is not None:
             refuse_unused(self, self.ignored_with_neighbors, "the neighbor graph is given")
             graph = NeighborGraph.of(neighbors, n)
-            return Neighborhoods(base, data.items, graph.n_neighbors, None, graph.edges())
+            edges = graph.edges()
+            if k is not None and "n_neighbors" not in self.ignored_with_neighbors:
+                edges = select_listed(edges, k, None)
+            return Neighborhoods(base, data.items, graph.n_neighbors, None, edges)
         landmarks = self._draw_landmarks(n, ctx)
         if landmarks is not None:
             base, n = base.take(landmarks), len(landmarks)
         k = None if radius is not None else self._count_neighbors(n)
         return Neighborhoods(base, data.items, k, radius, None, landmarks)
+
+    def _refuse_neighbors(self, neighbors: Any) -> None:
+        """Raise an error if neighbors are given beside precomputed affinities."""
+        if neighbors is not None:
+            raise ParameterError("neighbors= would be ignored: the affinities are precomputed.")
 
     def _count_neighbors(self, n: int) -> int | None:  # noqa: ARG002 - n rows may decide
         """Neighbors of each of n rows; None where all pairs count."""
@@ -127,17 +140,24 @@ class GraphMethod(Reducer):
         check_landmarks(m, self.n_components, n)
         return random.subset(ctx.seed, "landmarks", n, m)
 
+    def _points(
+        self, near: Neighborhoods, ctx: Context, k: NeighborCount | None = None
+    ) -> DistinctPoints:
+        """The distinct points and their neighbors: duplicates merged, nothing connected.
+
+        `k` takes the place of the number of neighbors, where that depends on how many points there
+        are.
+        """
+        if near.given is not None:
+            return merge_duplicates(near.base, near.given)
+        k = near.n_neighbors if k is None else k
+        return find_distinct(near.base, k, near.radius, ctx.ops, self.includes_ties)
+
     def _graph(self, near: Neighborhoods, ctx: Context) -> ConnectedGraph:
+        """The distinct points and their neighbors, connected by bridges."""
         policy: OnDisconnected = self.on_disconnected
-        graph = build_neighbor_graph(
-            near.base,
-            near.n_neighbors,
-            near.radius,
-            ctx.ops,
-            policy,
-            include_ties=True,
-            given=near.given,
-        )
+        points = self._points(near, ctx)
+        graph = connect(points, near.n_neighbors, near.radius, ctx.ops, policy)
         if self.warns_of_short_circuits:
             warn_of_short_circuits(graph, self.n_components)
         return graph
@@ -146,6 +166,8 @@ class GraphMethod(Reducer):
         self, fit: Fit, data: Data, landmarks: NDArray[np.int64] | None, ctx: Context
     ) -> Fit:
         """Diagnose the axes; where only landmarks were fitted, map all rows."""
+        if self.has_residual_variance:
+            fit = with_residual_variance(fit, ctx)
         columns = fit.report.get(self.localized_axes_of, fit.embedding)
         assert columns is not None
         if "participation" not in fit.report:

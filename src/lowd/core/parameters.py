@@ -108,6 +108,7 @@ Metric = (
     ]
     | Callable[..., Any]
 )
+MetricParams = dict[str, Any] | None
 
 
 @cache

@@ -10,6 +10,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
 from ..backends.protocol import Float64
+from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
 
 
@@ -27,6 +28,12 @@ class DistinctPoints(NamedTuple):
     point_of_row: NDArray[np.int64]
     counts: Float64
     recall: float = 1.0  # share of the true neighbors that the search has found
+
+    @classmethod
+    def unmerged(cls, n: int) -> DistinctPoints:
+        """n samples without known distances, none of which can be seen to be a duplicate."""
+        every = np.arange(n)
+        return cls(NeighborListDistances(n), csr_array((n, n)), every, every, np.ones(n))
 
     @property
     def n_points(self) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +14,16 @@ from ..distances.protocol import DistanceRelation
 from ..errors import ApproximationWarning, ParameterError, warn
 from ..input.sample import take_rows
 from .components import OnDisconnected, append_edges, join_components, label_components
-from .duplicates import DistinctPoints, group_duplicates, merge_duplicates
+from .duplicates import DistinctPoints, group_duplicates
 from .search import BLOCK_ENTRIES, TIE_TOLERANCE, count_points, find_neighbors, find_within
 
 # Where nearly all distances are equal, edges to all ties would be all pairs of points.
 MAX_TIES_PER_EDGE = 10
 MAX_TIES = 10**6  # that are always affordable
+
+
+#: Neighbors of each point: a number, or what gives it for so many points.
+NeighborCount: TypeAlias = int | Callable[[int], int]
 
 
 class ConnectedGraph(NamedTuple):
@@ -83,37 +88,18 @@ class ConnectedGraph(NamedTuple):
         return csr_array(coo_array((lengths, (row, column)), (n, n)))
 
 
-def build_neighbor_graph(
-    base: DistanceRelation,
-    k: int | None,
-    radius: float | None,
-    ops: Backend,
-    on_disconnected: OnDisconnected = "join",
-    *,
-    include_ties: bool = False,
-    given: csr_array | None = None,
-) -> ConnectedGraph:
-    """The connected graph of k nearest neighbors, or of all within a radius.
-
-    With `include_ties` all points as near as the k-th are neighbors, so that the graph does not
-    depend on the order of the rows. `given` holds neighbors that were found elsewhere (row i:
-    distances to those of i, nearest first); then its zeros alone say which rows are duplicates.
-    """
-    if given is not None:
-        points = merge_duplicates(base, given)
-    else:
-        points = find_distinct(base, k, radius, ops, include_ties)
-    return connect(points, k, radius, ops, on_disconnected)
-
-
 def find_distinct(
     base: DistanceRelation,
-    k: int | None,
+    k: NeighborCount | None,
     radius: float | None,
     ops: Backend,
     include_ties: bool = False,
 ) -> DistinctPoints:
-    """Merge duplicates, and find the neighbors of the distinct points; a single point has none."""
+    """Merge duplicates, and find the neighbors of the distinct points; a single point has none.
+
+    k nearest neighbors, or all within a radius. With `include_ties` all points as near as the k-th
+    are neighbors, so that the lists do not depend on the order of the rows.
+    """
     n = count_points(base)
     alone = csr_array((1, 1)), 1.0
     edges, recall = alone if n == 1 else _find_edges(base, k, radius, ops, include_ties)
@@ -123,7 +109,7 @@ def find_distinct(
         base = base.take(first_row)
         if count == 1:
             edges, recall = alone
-        elif k is not None and k >= count:
+        elif isinstance(k, int) and k >= count:
             raise ParameterError(
                 f"n_neighbors={k}, but only {count} of the {n} rows are distinct; "
                 f"use n_neighbors={count - 1} or less."
@@ -131,12 +117,6 @@ def find_distinct(
         else:
             edges, recall = _find_edges(base, k, radius, ops, include_ties)
     counts = np.bincount(point_of_row, minlength=count).astype(np.float64)
-    if recall < 1:
-        warn(
-            f"the neighbors of {n} rows were searched approximately: {recall:.2%} are right "
-            "in a sample that was searched exactly (knn_recall_).",
-            ApproximationWarning,
-        )
     return DistinctPoints(base, edges, first_row, point_of_row, counts, recall)
 
 
@@ -145,9 +125,15 @@ def connect(
     k: int | None,
     radius: float | None,
     ops: Backend,
-    on_disconnected: OnDisconnected,
+    on_disconnected: OnDisconnected = "join",
 ) -> ConnectedGraph:
     """The graph with its components labeled, and connected by bridges if there are several."""
+    if points.recall < 1:
+        warn(
+            f"the neighbors of {points.n_rows} rows were searched approximately: "
+            f"{points.recall:.2%} are right in a sample that was searched exactly (knn_recall_).",
+            ApproximationWarning,
+        )
     components = label_components(points.edges)
     edges, bridges = points.edges, np.empty((0, 2), np.int64)
     if components.max(initial=0) > 0:
@@ -167,13 +153,18 @@ def symmetrize_edges(edges: csr_array) -> csr_array:
 
 
 def _find_edges(
-    base: DistanceRelation, k: int | None, radius: float | None, ops: Backend, include_ties: bool
+    base: DistanceRelation,
+    k: NeighborCount | None,
+    radius: float | None,
+    ops: Backend,
+    include_ties: bool,
 ) -> tuple[csr_array, float]:
     """Distances to the neighbors, and the recall of their search."""
     if radius is not None:
         return find_within(base, None, radius, ops), 1.0
     assert k is not None
     n = count_points(base)
+    k = k(n) if callable(k) else k
     more = 1 if include_ties and k < n - 1 else 0
     near = find_neighbors(base, k + more, ops)
     indices, distances = near.indices, near.distances

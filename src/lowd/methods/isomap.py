@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -10,11 +10,19 @@ from scipy.sparse import csr_array, issparse
 from ..backends import resolve
 from ..backends.protocol import Array, Float64, Ragged
 from ..core import memory
-from ..core.declarations import Ignored, LandmarkPolicy
+from ..core.declarations import Ignored, LandmarkPolicy, is_radius_given
 from ..core.estimator import reducer
 from ..core.fit import Context, Fit
 from ..core.graph_method import GraphMethod, Neighborhoods
-from ..core.parameters import Count, Metric, Positive, Seed, check_count, check_landmarks
+from ..core.parameters import (
+    Count,
+    Metric,
+    MetricParams,
+    Positive,
+    Seed,
+    check_count,
+    check_landmarks,
+)
 from ..distances.metrics import Distances
 from ..distances.precomputed import NeighborListDistances
 from ..errors import ParameterError, UnsupportedError
@@ -23,7 +31,6 @@ from ..graph.neighbor_graph import ConnectedGraph
 from ..input.ranges import MAX_WIDENED_ROWS
 from ..maps.centered import CenteredMap, GeodesicMap
 from ..relations.geodesics import Geodesics, symmetrize_in_place
-from ..relations.residual_variance import residual_variance
 from ..solvers.centered import embed_centered
 from ..solvers.landmarks import (
     choose_farthest_points,
@@ -111,25 +118,20 @@ class Isomap(GraphMethod):
     n_neighbors: Count | None = 5
     radius: Positive | None = None
     metric: Metric = "euclidean"
-    metric_params: dict[str, Any] | None = None
+    metric_params: MetricParams = None
     n_landmarks: Count | Literal["auto"] | None = "auto"
     map: Literal["geodesic", "regression"] = "geodesic"
     on_disconnected: OnDisconnected = "join"
     random_state: Seed = None
 
-    ignored = (
-        Ignored(
-            ("n_neighbors",),
-            "radius is set",
-            lambda model: model.radius is not None and model.n_neighbors is not None,
-        ),
-    )
+    ignored = (Ignored(("n_neighbors",), "radius is set", is_radius_given),)
     ignored_with_neighbors = ("n_neighbors", "radius")
     # Geodesic distances of 20,000 rows take 1.6 GB in float64, each pair once.
     landmark_policy = LandmarkPolicy(1000, 10, automatic_above=20_000, automatic_value="auto")
     fits_landmarks_only = False
     accepts_sparse_graph = True
     warns_of_short_circuits = True
+    has_residual_variance = True
     memory_plan = plan_isomap
     no_inverse = "distances alone determine no rows; it needs dense rows and a named metric."
 
@@ -172,11 +174,8 @@ class Isomap(GraphMethod):
             fit = scale_from_landmarks(D, rows, geodesics, k, ctx)
         points_Y = np.asarray(fit.embedding, np.float64)[graph.first_row]
         Y = points_Y[graph.point_of_row]  # duplicates coincide to the last bit
-        targets = fit.report.get("landmarks", np.arange(n))
-        variance = residual_variance(geodesics, targets, Y, ctx.seed, ctx.ops)
-        fit = fit._replace(embedding=Y).with_report(
-            graph=graph.expand_to_rows(edges), residual_variance=variance, **graph.report
-        )
+        fit = fit._replace(embedding=Y, geodesics=geodesics)
+        fit = fit.with_report(graph=graph.expand_to_rows(edges), **graph.report)
         return self._with_maps(fit, points_Y, graph, near, ctx)
 
     def _with_maps(

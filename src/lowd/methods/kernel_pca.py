@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from ..confidence.support import SupportMetric
-from ..core.declarations import Ignored, LandmarkPolicy
+from ..core.declarations import Ignored, LandmarkPolicy, unless, when
 from ..core.estimator import Reducer, reducer
 from ..core.fit import Context, Fit
 from ..core.parameters import Count, NonNegative, Number, Positive, Seed, check_count
@@ -96,15 +96,9 @@ class KernelPCA(Reducer):
     random_state: Seed = None
 
     ignored = (
-        Ignored(
-            ("gamma",),
-            _NO_SUCH_PARAMETER,
-            lambda model: model.kernel not in SCALED_KERNELS,
-        ),
-        Ignored(("degree",), _NO_SUCH_PARAMETER, lambda model: model.kernel != "poly"),
-        Ignored(
-            ("coef0",), _NO_SUCH_PARAMETER, lambda model: model.kernel not in ("poly", "sigmoid")
-        ),
+        Ignored(("gamma",), _NO_SUCH_PARAMETER, unless(kernel=SCALED_KERNELS)),
+        Ignored(("degree",), _NO_SUCH_PARAMETER, unless(kernel="poly")),
+        Ignored(("coef0",), _NO_SUCH_PARAMETER, unless(kernel=("poly", "sigmoid"))),
         Ignored(
             ("kernel_params",),
             "only a callable kernel takes them",
@@ -113,12 +107,12 @@ class KernelPCA(Reducer):
         Ignored(
             ("alpha", "preimage"),
             "the inverse of kernel='linear' is exact",
-            lambda model: model.kernel == "linear",
+            when(kernel="linear"),
         ),
         Ignored(
             ("alpha", "preimage"),
             "fit_inverse_transform is False",
-            lambda model: not model.fit_inverse_transform,
+            when(fit_inverse_transform=False),
         ),
     )
     landmark_policy = LandmarkPolicy(

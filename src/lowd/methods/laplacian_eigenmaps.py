@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ..backends.protocol import Float64
-from ..core.declarations import Conflict, Ignored
+from ..core.declarations import Conflict, Ignored, is_radius_given, when
 from ..core.estimator import reducer
 from ..core.fit import Context, Fit
 from ..core.parameters import Count, Metric, Positive, Seed
@@ -110,26 +110,24 @@ class LaplacianEigenmaps(AffinityMethod):
         Ignored(
             ("n_neighbors", "radius", "sigma", "self_loops", "metric", "metric_params"),
             "affinity='precomputed' is the graph",
-            lambda model: model.affinity == "precomputed",
+            when(affinity="precomputed"),
         ),
         Ignored(
             ("n_neighbors",),
             "the radius determines the neighbors",
-            lambda model: model.radius is not None and model.n_neighbors is not None,
+            is_radius_given,
         ),
-        Ignored(
-            ("sigma",), "affinity='binary' has no scale", lambda model: model.affinity == "binary"
-        ),
+        Ignored(("sigma",), "affinity='binary' has no scale", when(affinity="binary")),
     )
     conflicts = (
         Conflict(
             "affinity='binary' gives all pairs the same weight; set n_neighbors or radius.",
-            lambda model: model.affinity == "binary" and model.n_neighbors is model.radius is None,
+            when(affinity="binary", n_neighbors=None, radius=None),
         ),
         Conflict(
             "scale='commute' needs normalization='random_walk' or 'none': 'symmetric' weighs rows "
             "by their degrees, so distances are no commute times.",
-            lambda model: model.scale == "commute" and model.normalization == "symmetric",
+            when(scale="commute", normalization="symmetric"),
         ),
     )
 

@@ -5,30 +5,24 @@ from __future__ import annotations
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from ..core.declarations import Conflict, Ignored
+from ..core.declarations import Conflict, Ignored, unless, when
 from ..core.estimator import reducer
-from ..core.fit import Context, Fit
+from ..core.fit import Context, Fit, SortedOnAccess
 from ..core.graph_method import GraphMethod
-from ..core.parameters import Count, Metric, Positive, Seed, accepts, check_count
-from ..distances.precomputed import NeighborListDistances
-from ..distances.protocol import DistanceRelation
-from ..errors import ParameterError, RankWarning, warn
-from ..graph.given import select_listed
+from ..core.parameters import Count, Metric, MetricParams, Positive, Seed, accepts, check_count
+from ..errors import ParameterError
+from ..graph.duplicates import DistinctPoints
 from ..input.validation import Data
-from ..maps.kl import NeighborMap
 from ..relations.perplexity import (
     PerplexityProbabilities,
     PrecomputedProbabilities,
-    ProbabilityRelation,
+    Similarities,
 )
-from ..relations.perplexity_graph import (
-    find_perplexity_neighbors,
-)
-from ..solvers.initialization import initialize_embedding
-from ..solvers.kl import Callback, descend, evaluate_embedding, plan_phases, warn_of_long_work
+from ..relations.perplexity_neighbors import count_needed_neighbors
+from ..solvers.kl import Callback
 from ..solvers.memory_plans import plan_tsne
+from ..solvers.neighbor_embedding import Descent, embed_similarities
 
 
 @reducer
@@ -115,35 +109,35 @@ class TSNE(GraphMethod):
     max_iter: Count = 750
     init: Literal["pca", "spectral", "random"] | np.ndarray = "pca"
     metric: Metric = "euclidean"
-    metric_params: dict[str, Any] | None = None
+    metric_params: MetricParams = None
     random_state: Seed = None
 
     ignored = (
         Ignored(
-            ("perplexity",),
-            "affinity={model.affinity!r} has none",
-            lambda model: model.affinity != "perplexity",
+            ("perplexity",), "affinity={model.affinity!r} has none", unless(affinity="perplexity")
         ),
         Ignored(
             ("n_neighbors",),
             "the perplexity determines the number of neighbors",
-            lambda model: model.affinity == "perplexity",
+            when(affinity="perplexity"),
         ),
         Ignored(
             ("n_neighbors", "metric", "metric_params"),
             "affinity='precomputed' holds the neighbors",
-            lambda model: model.affinity == "precomputed",
+            when(affinity="precomputed"),
         ),
     )
     conflicts = (
         Conflict(
             "affinity='uniform' needs n_neighbors; 15 is a good start.",
-            lambda model: model.affinity == "uniform" and model.n_neighbors is None,
+            when(affinity="uniform", n_neighbors=None),
         ),
     )
     ignored_with_neighbors = ()
+    includes_ties = False
     accepts_sparse_graph = True
     memory_plan = plan_tsne
+    affinity_ = SortedOnAccess("affinity_ is there after a fit of two distinct rows or more.")
 
     def fit(
         self,
@@ -176,68 +170,35 @@ class TSNE(GraphMethod):
     def _fit(
         self, data: Data, ctx: Context, neighbors: Any = None, callback: Callback | None = None
     ) -> Fit:
-        n, k = data.shape[0], self.n_components
-        check_count(k, n, f"n_samples={n}")
-        perplexities, kernel = self._perplexities(), self._kernel()
-        relation: ProbabilityRelation
-        if self.affinity == "precomputed":
-            base: DistanceRelation = NeighborListDistances(n)
-            first_row = point_of_row = np.arange(n)
-            relation = PrecomputedProbabilities.of(data.items, kernel == "rows")
-        else:
-            near = self._neighborhoods(data, ctx, neighbors)
-            given, count = near.given, self.n_neighbors
-            given = select_listed(given, count, None) if given is not None and count else given
-            graph = find_perplexity_neighbors(near.base, perplexities, count, ctx.ops, given)
-            base, edges, first_row, point_of_row, count = graph
-            relation = PerplexityProbabilities(base, perplexities, count, edges, kernel == "rows")
-            del graph, edges, near, given
-        joint = relation.among(ctx.ops) if len(first_row) > 1 else None
-        relation = relation.freeze()  # the edges of a million rows are gigabytes
-        report: dict[str, Any] = {"n_components": k, "n_distinct": len(first_row)}
-        if len(first_row) < n:
-            report["distinct"] = point_of_row
-        if joint is None:
-            warn("all rows are equal, so the embedding is 0.", RankWarning)
-            Y = np.zeros((1, k), ctx.dtype)
-            return Fit(Y[point_of_row], NeighborMap(relation, Y, kernel, None), report)
-        start, used = initialize_embedding(self.init, data.items, base, joint.P, k, first_row, ctx)
-        warn_of_long_work(kernel, k, len(first_row), self.max_iter)
-        plan = ctx.ops.kl_plan(joint.P, kernel)
-        rate = None if self.learning_rate == "auto" else self.learning_rate
-        schedule = plan_phases(
-            len(first_row), self.early_exaggeration, self.exaggeration, rate, self.max_iter
+        check_count(self.n_components, data.shape[0], f"n_samples={data.shape[0]}")
+        P = self._similarities(data, ctx, neighbors)
+        descent = Descent(
+            self.n_components,
+            self._kernel(),
+            self.init,
+            self.early_exaggeration,
+            self.exaggeration,
+            None if self.learning_rate == "auto" else self.learning_rate,
+            self.max_iter,
         )
-        Y, found = descend(plan, start, schedule, callback)
-        Y = Y.astype(ctx.dtype)
-        report |= found | evaluate_embedding(plan, joint, Y, kernel, ctx.seed)
-        report |= {"init_used": used, "affinity": joint.P, "betas": joint.beta[point_of_row]}
-        # With Gaussian tails a new point's own partition function leaves no room for exaggeration.
-        exaggeration = float(self.exaggeration) if kernel == "student" else 1.0
-        grid = plan.interpolation_grid(Y)
-        return Fit(Y[point_of_row], NeighborMap(relation, Y, kernel, grid, exaggeration), report)
+        return embed_similarities(P, data.items, descent, ctx, callback)
 
-    @property
-    def affinity_(self) -> csr_array:
-        """Joint probabilities of the distinct rows; columns are sorted at the first access.
+    def _similarities(self, data: Data, ctx: Context, neighbors: Any) -> Similarities:
+        """Joint probabilities p_ij of the distinct rows."""
+        perplexities, per_row = self._perplexities(), self._kernel() == "rows"
+        if self._kind() == "affinity":
+            self._refuse_neighbors(neighbors)
+            given = PrecomputedProbabilities.of(data.items, per_row)
+            return Similarities.of(given, DistinctPoints.unmerged(data.shape[0]), ctx.ops)
+        near = self._neighborhoods(data, ctx, neighbors)
+        points = self._points(near, ctx, self._count_neighbors)
+        relation = PerplexityProbabilities.of(
+            points, perplexities, self.n_neighbors, per_row, is_given=near.given is not None
+        )
+        return Similarities.of(relation, points, ctx.ops)
 
-        The descent does not need that, but SciPy would sort in place, in a read-only array.
-        """
-        P = self.__dict__.get("affinity_")
-        if P is None:
-            raise AttributeError("affinity_ is there after a fit of two distinct rows or more.")
-        if not P.has_sorted_indices:
-            self.affinity_ = P = P.sorted_indices()
-            P.data.setflags(write=False)
-        return P
-
-    @affinity_.setter
-    def affinity_(self, learned: csr_array) -> None:
-        self.__dict__["affinity_"] = learned
-
-    @affinity_.deleter
-    def affinity_(self) -> None:
-        del self.__dict__["affinity_"]
+    def _count_neighbors(self, n: int) -> int:
+        return count_needed_neighbors(n, self._perplexities(), self.n_neighbors)
 
     def _kernel(self) -> str:
         return "student"

@@ -13,10 +13,12 @@ from ..backends.protocol import Array, Backend, Float64, Ragged
 from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
 from ..errors import DataError, ParameterError, UnsupportedError
+from ..graph.duplicates import DistinctPoints
 from ..graph.given import check_lists_toward, select_listed
 from ..graph.search import count_points, find_nearest, to_csr
 from ..input.row_hash import hash_rows
 from ..values import value
+from .perplexity_neighbors import count_new_neighbors
 from .protocol import NeighborRelation
 
 TINY = np.finfo(np.float64).tiny  # the smallest probability that a logarithm is taken of
@@ -46,6 +48,27 @@ class JointProbabilities(NamedTuple):
 ProbabilityRelation: TypeAlias = NeighborRelation[JointProbabilities, ConditionalProbabilities]
 
 
+class Similarities(NamedTuple):
+    """Joint probabilities of the distinct points, and the relation that extends them to new ones.
+
+    Points as of `graph.duplicates.DistinctPoints`, without their edges: those of a million rows
+    are gigabytes, and nobody needs them any more.
+    """
+
+    joint: JointProbabilities | None  # None of a single point
+    relation: ProbabilityRelation
+    base: DistanceRelation
+    first_row: NDArray[np.int64]
+    point_of_row: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, relation: ProbabilityRelation, points: DistinctPoints, ops: Backend
+    ) -> Similarities:
+        joint = relation.among(ops) if points.n_points > 1 else None
+        return cls(joint, relation.freeze(), points.base, points.first_row, points.point_of_row)
+
+
 @value
 class PerplexityProbabilities:
     """Gaussian neighbor probabilities exp(-β d²) with β such that the perplexity is as given.
@@ -66,6 +89,19 @@ class PerplexityProbabilities:
     per_row: bool = False  # the KL divergence is summed over rows (SNE), not pairs
     # Of each training point, a column per perplexity; None until frozen, and in models of 0.1.0.
     radii: Float64 | None = None
+
+    @classmethod
+    def of(
+        cls,
+        points: DistinctPoints,
+        perplexities: tuple[float, ...],
+        n_neighbors: int | None,
+        per_row: bool,
+        is_given: bool,
+    ) -> PerplexityProbabilities:
+        """Of the distinct points and their neighbors, which may be `n_neighbors` or given."""
+        count = count_new_neighbors(points, perplexities, n_neighbors, is_given)
+        return cls(points.base, perplexities, count, points.edges, per_row)
 
     def among(self, ops: Backend) -> JointProbabilities:
         assert self.edges is not None

@@ -9,7 +9,6 @@ from ..core.estimator import reducer
 from ..core.fit import Context, Fit
 from ..core.graph_method import GraphMethod
 from ..core.parameters import Count, Metric, Positive, Seed, check_count
-from ..errors import ParameterError
 from ..graph.components import OnDisconnected
 from ..input.validation import Data
 from ..relations.affinity_graph import (
@@ -55,8 +54,7 @@ class AffinityMethod(GraphMethod):
         if self._count_landmarks(n) is None:
             check_count(self.n_components, max(n - 1, 1), f"n_samples={n} less the constant")
         if self._kind() == "affinity":
-            if neighbors is not None:
-                raise ParameterError("neighbors= would be ignored: the affinities are precomputed.")
+            self._refuse_neighbors(neighbors)
             landmarks = self._draw_landmarks(n, ctx)
             graph = build_precomputed_affinities(data.items, landmarks)
         else:

@@ -15,13 +15,14 @@ from ..backends.protocol import Array, Float64, Ragged
 from ..core.fit import Context
 from ..distances.metrics import Distances
 from ..distances.precomputed import NeighborListDistances
-from ..distances.protocol import DistanceRelation
 from ..errors import DataError, DisconnectedGraphWarning, ParameterError, warn
 from ..input.entries import refuse_non_numbers
+from ..input.sample import Items
 from ..relations.affinities import PrecomputedAffinities
 from ..relations.affinity_graph import AffinityGraph
 from ..relations.inner_products import MinusHalfSquare
 from ..relations.matrices import DenseMatrix
+from ..relations.perplexity import Similarities
 from .canonical import sign_flips
 from .centered import decompose_centered, keep_positive
 from .laplacian import transition_spectrum
@@ -31,18 +32,15 @@ from .thresholds import INITIAL_STD, MAX_INITIAL_COORDINATE, MIN_RELATIVE_STD
 
 
 def initialize_embedding(
-    init: Any,
-    X: Any,
-    base: DistanceRelation,
-    P: csr_array,
-    k: int,
-    first: NDArray[np.int64],
-    ctx: Context,
+    init: str | NDArray[Any], X: Items, found: Similarities, k: int, ctx: Context
 ) -> tuple[Float64, str]:
-    """Initial coordinates of the distinct points (the rows `first`), and how they were found.
+    """Initial coordinates of the distinct points, and how they were found.
 
     They are small, so that the points do not repel each other at first.
     """
+    base, first = found.base, found.first_row
+    assert found.joint is not None
+    P = found.joint.P
     if not isinstance(init, str):
         return _validate_init(init, len(first), k, first, X), "given"
     m = len(first)
@@ -71,10 +69,10 @@ def initialize_embedding(
         axes = principal_axes(CenteredRows(rows, mean, None, None), most, ctx)
         scores = ctx.ops.project(rows, mean, axes.vectors[:, :most])
         return _rescale(scores, k, ctx), "pca"
-    found = decompose_centered(
+    leading = decompose_centered(
         MinusHalfSquare(base).among(ctx.ops), min(k, m), ctx, initialization=True
     )
-    scores = found.vectors * np.sqrt(np.maximum(found.values, 0))
+    scores = leading.vectors * np.sqrt(np.maximum(leading.values, 0))
     return _rescale(scores, k, ctx), "classical scaling"
 
 
@@ -89,7 +87,9 @@ def _rescale(scores: Array, k: int, ctx: Context) -> Float64:
     return Y
 
 
-def _validate_init(init: Any, m: int, k: int, first: NDArray[np.int64], X: Any) -> Float64:
+def _validate_init(
+    init: NDArray[Any], m: int, k: int, first: NDArray[np.int64], X: Items
+) -> Float64:
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     Y = np.asarray(init)
     if Y.shape != (n, k) or Y.dtype.kind not in "fiu" or not np.isfinite(Y).all():

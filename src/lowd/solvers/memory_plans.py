@@ -10,7 +10,7 @@ from __future__ import annotations
 from ..core.estimator import Reducer
 from ..core.memory import Sizes
 from ..graph.search import search_memory
-from ..relations.perplexity_graph import count_needed_neighbors
+from ..relations.perplexity_neighbors import count_needed_neighbors
 from ..relations.residual_variance import residual_variance_memory
 from .centered import matrix_memory, spectrum_memory
 from .krylov import basis_memory

@@ -14,7 +14,7 @@ from ...backends.protocol import Array
 from ...core.estimator import Reducer
 from ...graph.search import TIE_TOLERANCE
 from ...methods.neighbors import NeighborGraph, neighbors
-from ...relations.perplexity_graph import MAX_FULL_POINTS, NEIGHBORS_PER_PERPLEXITY
+from ...relations.perplexity_neighbors import MAX_FULL_POINTS, NEIGHBORS_PER_PERPLEXITY
 from ..types import Transformer
 from .candidates import Candidate, SharedParams, clone
 

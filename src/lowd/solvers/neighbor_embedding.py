@@ -1,0 +1,61 @@
+"""SNE and t-SNE: the embedding whose similarities have the least KL divergence from those given."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.fit import Context, Fit
+from ..errors import RankWarning, warn
+from ..input.sample import Items
+from ..maps.kl import NeighborMap
+from ..relations.perplexity import Similarities
+from .initialization import initialize_embedding
+from .kl import Callback, descend, evaluate_embedding, plan_phases, warn_of_long_work
+
+
+class Descent(NamedTuple):
+    """How the KL divergence is minimized; fields as the parameters of t-SNE."""
+
+    n_components: int
+    kernel: str  # of the similarities in the embedding, as of `Backend.kl_plan`
+    init: str | NDArray[Any]
+    early_exaggeration: float
+    exaggeration: float
+    learning_rate: float | None  # None: n / exaggeration
+    max_iter: int
+
+
+def embed_similarities(
+    similarities: Similarities,
+    X: Items,
+    how: Descent,
+    ctx: Context,
+    callback: Callback | None = None,
+) -> Fit:
+    """The embedding of the rows X by gradient descent, and the map that holds it fixed."""
+    joint, relation, _, first_row, point_of_row = similarities
+    k, kernel, m = how.n_components, how.kernel, len(first_row)
+    report: dict[str, Any] = {"n_components": k, "n_distinct": m}
+    if m < len(point_of_row):
+        report["distinct"] = point_of_row
+    if joint is None:
+        warn("all rows are equal, so the embedding is 0.", RankWarning)
+        Y = np.zeros((1, k), ctx.dtype)
+        return Fit(Y[point_of_row], NeighborMap(relation, Y, kernel, None), report)
+    start, used = initialize_embedding(how.init, X, similarities, k, ctx)
+    warn_of_long_work(kernel, k, m, how.max_iter)
+    plan = ctx.ops.kl_plan(joint.P, kernel)
+    phases = plan_phases(
+        m, how.early_exaggeration, how.exaggeration, how.learning_rate, how.max_iter
+    )
+    Y, found = descend(plan, start, phases, callback)
+    Y = Y.astype(ctx.dtype)
+    report |= found | evaluate_embedding(plan, joint, Y, kernel, ctx.seed)
+    report |= {"init_used": used, "affinity": joint.P, "betas": joint.beta[point_of_row]}
+    # With Gaussian tails a new point's own partition function leaves no room for exaggeration.
+    exaggeration = float(how.exaggeration) if kernel == "student" else 1.0
+    grid = plan.interpolation_grid(Y)
+    return Fit(Y[point_of_row], NeighborMap(relation, Y, kernel, grid, exaggeration), report)
