@@ -387,6 +387,35 @@ def test_sparse_rows_are_the_references(kind, rng):
         near(found, PLAIN.pairwise(dense, dense, measure, PARAMS[measure], None), kind, 200)
 
 
+@pytest.mark.parametrize("ops", [PLAIN, FAST], ids=["reference", "native"])
+@typed
+def test_offsets_of_sparse_rows(ops, kind, rng):
+    """Columns of 0, 1e4 and 1e7 in half empty rows: the digits are those of dense rows."""
+    offsets = np.repeat([0, 1e4, 1e7], [17, 2, 1])
+    X = sparse((50, 20), 0.5, kind, rng).toarray()
+    X[:, 17:] = (rng.normal(size=(50, 3)) + offsets[17:]).astype(kind)
+    X[7, 18] = 0  # an entry that is not stored
+    S, dense = csr_array(X), X.astype(np.float64)
+    mean, weights = dense.mean(0), rng.random(50)
+    assert ops.column_statistics(S).sums == pytest.approx(dense.sum(0), rel=1e-14)
+    found = ops.scatter(S, mean, weights).moments().scatter
+    expected = PLAIN.scatter(dense, mean, weights).moments().scatter
+    scale = np.sqrt(np.outer(np.diagonal(expected), np.diagonal(expected)))
+    assert np.abs((found - expected) / scale).max() < 1e-12
+    W = rng.normal(size=(20, 3))
+    W[:, 1:] *= np.where(offsets > 0, [[0], [1]], [[1], [0]]).T  # each kind of columns alone
+    Y = PLAIN.project(dense, mean, W)
+    close = {"rtol": 1e-9, "atol": EPS[np.float64] * 1e7}  # as the mean is rounded
+    np.testing.assert_allclose(ops.project(S.astype(np.float64), mean, W), Y, **close)
+    one = ops.project(S[3:4].astype(np.float64), mean, W)
+    same_bits(one, ops.project(S.astype(np.float64), mean, W)[3:4])
+    center = np.where(offsets > 0, mean, 0)
+    for measure in ("sqeuclidean", "euclidean", "rbf"):
+        found = ops.pairwise(S, S, measure, PARAMS[measure], center)
+        expected = PLAIN.pairwise(dense, dense, measure, PARAMS[measure], None)
+        np.testing.assert_allclose(found, expected, 1e-10 if kind == np.float64 else 1e-6, 1e-10)
+
+
 def _calls(X, rng):
     """One call of each native function that cuts its work into blocks: name -> bits."""
     kind, (n, d) = X.dtype, X.shape

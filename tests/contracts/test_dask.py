@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 import lowd
 from cases import (
@@ -121,6 +122,22 @@ def test_streamed_axes_do_not_mind_an_offset(backend, dtype, offset):
     V = np.linalg.svd(exact, full_matrices=False)[2][:3]
     cosines = np.abs((model.components_ * V).sum(1))
     assert (np.arccos(np.minimum(cosines, 1)) < 1e-3).all()
+
+
+def test_blocks_may_be_sparse(backend, dtype):
+    """One column has a large offset, the others are half empty."""
+    X = np.where((A := rows_like(300, 6)) > 2, A, 0)
+    X[:, 0] = A[:, 0] + 1e6
+    X = X.astype(dtype)
+    lazy = da.from_array(X, chunks=(97, 6)).map_blocks(csr_matrix, meta=csr_matrix((0, 6)))
+    model = lowd.PCA(3, backend=backend).fit(lazy)
+    expected = lowd.PCA(3, backend=backend).fit(X.astype(np.float64))
+    tolerance = {"rtol": 1e-6, "atol": 1e-5 if dtype == np.float32 else 1e-8}
+    np.testing.assert_allclose(model.explained_variance_, expected.explained_variance_, **tolerance)
+    found = dask.compute(*model.transform(lazy, return_confidence=True), scheduler="sync")
+    wanted = expected.transform(X.astype(np.float64), return_confidence=True)
+    np.testing.assert_allclose(found[0], wanted[0], **tolerance)
+    np.testing.assert_allclose(found[1], wanted[1], atol=1e-4)
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e30])

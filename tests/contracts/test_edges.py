@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 import lowd
@@ -23,6 +24,7 @@ from cases import (
     rbf_kernel,
     rows_like,
     take,
+    takes_sparse,
 )
 from lowd.errors import LowdWarning, ParameterError, RankWarning, ScaleWarning
 
@@ -106,6 +108,25 @@ def test_offsets_do_not_matter(case, backend, dtype):
         np.testing.assert_allclose(
             model.transform(Q), expected, rtol=0, atol=tolerance * size, err_msg=f"{offset=}"
         )
+
+
+@cases(lambda case: _translation_invariant(case) and takes_sparse(case))
+def test_offsets_of_sparse_rows_do_not_matter(case, backend, dtype):
+    """One column has a large offset, the others are half empty."""
+    offset = np.zeros(case.data()[0].shape[1])
+    offset[0] = 1e6
+    X, Q = (
+        (np.where(A > 2, A, 0) + np.where(offset > 0, A + offset, 0)).astype(dtype)
+        for A in case.data(np.float64)
+    )
+    model = fit(case.model(backend), csr_array(X))
+    near = fit(case.model("reference"), X.astype(np.float64) - offset)
+    tolerance = 1e-3 if dtype == np.float32 else 1e-5  # as of dense rows
+    expected = near.transform(Q.astype(np.float64) - offset)
+    atol = tolerance * np.abs(expected).max()
+    np.testing.assert_allclose(model.transform(csr_array(Q)), expected, rtol=0, atol=atol)
+    single = model.transform(csr_array(Q[3:4]))
+    np.testing.assert_allclose(single, expected[3:4], rtol=0, atol=atol)
 
 
 @cases(lambda case: case.name in SCALING_EXPONENT)

@@ -199,6 +199,45 @@ def test_axes_of_sparse_rows_are_exact_in_any_type(shape, kind, backend, rng):
     assert np.abs(outside).max() < 1e-5
 
 
+def with_offset(n, d, kind, seed=0):
+    """Rows with nine of ten entries 0, but one column of seconds since 1970, or a million."""
+    rng = np.random.default_rng(seed)
+    offset, spread = (1.6e9, 100) if kind == np.float64 else (1e6, 1)
+    X = spread * rng.random((n, d)) * (rng.random((n, d)) < 0.1)
+    X[:, 1] = offset + spread * rng.normal(size=n)
+    X[0, 1] += spread * 30
+    return X.astype(kind)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32], ids=["float64", "float32"])
+@pytest.mark.parametrize(
+    ("route", "shape"), [("covariance", (300, 20)), ("krylov", (400, 700)), ("gram", (50, 200))]
+)
+@pytest.mark.parametrize("given", [{}, {"scale": True}, {"whiten": True}], ids=str)
+def test_an_offset_costs_sparse_rows_no_digits(route, shape, given, kind, backend):
+    X = with_offset(*shape, kind)
+    weights = np.random.default_rng(1).random(shape[0]) + 0.5
+    exact = lowd.PCA(2, backend="reference", **given).fit(X.astype(float), sample_weight=weights)
+    model = lowd.PCA(2, backend=backend, **given).fit(csr_array(X), sample_weight=weights)
+    assert model.solver_ == route
+    tolerance = 1e-6 if kind == np.float64 else 2e-4
+    assert angles(model.components_.T.astype(float), exact.components_.T).max() < tolerance
+    np.testing.assert_allclose(model.explained_variance_, exact.explained_variance_, rtol=1e-8)
+    Y = exact.transform(X.astype(float))
+    close(model.transform(csr_array(X)), Y, kind, 1e2)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32], ids=["float64", "float32"])
+def test_an_offset_costs_sparse_batches_no_digits(kind, backend):
+    X = with_offset(300, 20, kind)
+    exact = lowd.PCA(2, backend="reference").fit(X.astype(float))
+    model = lowd.PCA(2, backend=backend)
+    for i in range(0, 300, 37):
+        model.partial_fit(csr_array(X[i : i + 37]))
+    np.testing.assert_allclose(model.explained_variance_, exact.explained_variance_, rtol=1e-8)
+    close(model.transform(csr_array(X)), exact.transform(X.astype(float)), kind, 1e2)
+
+
 def test_all_routes_agree_on_the_basis_of_equal_variances(backend):
     X = np.array([[1.0, 1], [1, -1], [-1, 1], [-1, -1]])
     model = lowd.PCA(2, backend=backend).fit(X)

@@ -256,7 +256,8 @@ class Backend(Protocol):
         """A distance or kernel (see `MEASURES`) of every row of Q to every row of X.
 
         Inner products ("dot") are those of rows less `center`, if there is one; for distances it
-        is a point near the rows, which saves digits.
+        is a point near the rows, which saves digits. Of sparse rows, columns in which it is not 0
+        are filled up.
         """
 
     def matmul(

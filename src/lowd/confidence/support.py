@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from ..backends.protocol import Array, Backend, Float64, Rows
-from ..distances.metrics import Distances, distances_of, normalize_rows
+from ..distances.metrics import Distances, distances_of, find_center, normalize_rows
 from ..distances.protocol import DistanceRelation
 from ..graph.search import find_nearest, find_neighbors
 from ..input.sample import (
@@ -179,7 +179,7 @@ def _match_rows(relation: Distances, scaling: Scaling, Q: Rows) -> Distances:
     if issparse(X) != issparse(Q):
         X = csr_array(X) if issparse(Q) else X.toarray()
     if center is not None and (scaling is not None or issparse(X)):
-        center = None if issparse(X) else X.mean(0, dtype=np.float64)
+        center = find_center(X)
     return replace(relation, X=X, center=center)
 
 

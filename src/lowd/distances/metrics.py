@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array, issparse
 
 from ..backends.protocol import INDEXED_MEASURES, MEASURES, Array, Backend, Float64, Rows
+from ..backends.sparse_rows import column_sums, explicit_center
 from ..errors import DataError, ParameterError, UnsupportedError
 from ..input.validation import Data, Kind
 from ..values import frozen_copy, value
@@ -31,6 +32,7 @@ _METRICS: dict[str, tuple[str, str, tuple[float, ...]]] = {
     "hamming": ("as they are", "hamming", ()),
     "jaccard": ("as they are", "jaccard", ()),
 }
+SPARSE_CENTER_BITS = 24  # of float32, from which such a center is subtracted exactly
 _ALLOWED = {"minkowski": {"p"}, "gower": {"weights"}}
 
 
@@ -71,11 +73,27 @@ def distances_of(data: Data, metric: Any, params: dict[str, Any] | None) -> Dist
         fixed = (_check_minkowski_order(params.get("p", 2.0)),)
     X = prepare_rows(data.items, preparation)
     center = None
-    if MEASURES[measure] == "square" and not issparse(X):
+    if MEASURES[measure] == "square":
         known = data.statistics if preparation == "as they are" else None
-        sums = X.sum(0, dtype=np.float64) if known is None else known.sums
-        center = sums / len(X)
+        center = find_center(X, None if known is None else known.sums)
     return Distances(X, preparation, measure, fixed, center)
+
+
+def find_center(X: Rows, sums: Float64 | None = None) -> Float64 | None:
+    """A point near the rows: their mean; of sparse rows in columns that are stored nearly in full.
+
+    Differences of rows are computed from there, which saves digits. None if nothing is saved.
+    """
+    if issparse(X):
+        center = explicit_center(X, (column_sums(X) if sums is None else sums) / X.shape[0])
+        return round_center(center, SPARSE_CENTER_BITS) if center.any() else None
+    return np.asarray((X.sum(0, dtype=np.float64) if sums is None else sums) / len(X))
+
+
+def round_center(center: Float64, bits: int) -> Float64:
+    """Round to few digits: squares of integers less such a center are exact, so ties stay ties."""
+    mantissa, exponent = np.frexp(center)
+    return np.asarray(np.ldexp(np.round(np.ldexp(mantissa, bits)), exponent - bits), np.float64)
 
 
 @value

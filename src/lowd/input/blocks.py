@@ -9,13 +9,14 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from ..backends import resolve
-from ..backends.protocol import Array, ColumnStatistics, Moments
+from ..backends.protocol import Array, ColumnStatistics, Moments, Rows
 from ..errors import DataError
 from .ranges import to_safe_dtype
 from .sample import Sample, max_sample_rows
+from .validation import to_canonical_csr
 
 DaskArray: TypeAlias = Any  # dask has no types
 Model: TypeAlias = Any  # an estimator, whose module imports this one
@@ -113,25 +114,32 @@ def n_rows(X: DaskArray) -> int | None:
     return None if np.isnan(X.shape[0]) else int(X.shape[0])
 
 
+def _as_rows(block: Any) -> Rows:
+    """A block as dense or, where it is sparse, as CSR rows."""
+    return (
+        to_canonical_csr(block, "a dask array") if issparse(block) else np.ascontiguousarray(block)
+    )
+
+
 def _transform_block(block: Any, model: Model, block_info: BlockInfo = None) -> Array:
-    if not len(block):
+    if not block.shape[0]:
         return np.empty((0, model._n_features_out), block.dtype)
-    return _locate_errors(np.asarray(block), model._transform, block_info)
+    return _locate_errors(_as_rows(block), model._transform, block_info)
 
 
 def _confidence_of_block(block: Any, model: Model, block_info: BlockInfo = None) -> Array:
-    if not len(block):
+    if not block.shape[0]:
         return np.empty(0)
     ops = resolve(model.backend, model.n_jobs)
 
-    def confidence_of(rows: Array) -> Array:
+    def confidence_of(rows: Rows) -> Array:
         scores: Array = model._confidence(model._checked(rows, ops), ops)
         return scores
 
-    return _locate_errors(np.asarray(block), confidence_of, block_info)
+    return _locate_errors(_as_rows(block), confidence_of, block_info)
 
 
-def _locate_errors(rows: Array, apply: Callable[[Array], Array], block_info: BlockInfo) -> Array:
+def _locate_errors(rows: Rows, apply: Callable[[Rows], Array], block_info: BlockInfo) -> Array:
     """apply(rows), whose errors name rows of the whole array."""
     try:
         return apply(rows)
@@ -144,12 +152,12 @@ def _locate_errors(rows: Array, apply: Callable[[Array], Array], block_info: Blo
 def _moments_of_block(
     block: Any, backend: str, n_jobs: int | None, start: float, number: int
 ) -> tuple[Moments, Sample]:
-    given = np.asarray(block)
-    rows: Array = np.ascontiguousarray(given, result_dtype(given))
+    rows = _as_rows(block)
+    rows = rows.astype(result_dtype(rows), copy=False)
     # Where dask does not know how many rows came before, the block's number must do.
     first = number << 32 if np.isnan(start) else int(start)
     d = rows.shape[1]
-    if not len(rows):
+    if not rows.shape[0]:
         nothing = Moments(0.0, np.zeros(d), np.zeros((d, d)))
         return nothing, Sample.draw(rows, max_sample_rows(rows), first)
     ops = resolve(backend, n_jobs)
@@ -157,14 +165,14 @@ def _moments_of_block(
     _refuse_nonfinite(rows, statistics, start)
     rows = to_safe_dtype(rows, statistics.max_abs, fitting=True)
     sample = Sample.draw(rows, max_sample_rows(rows), first)
-    return ops.scatter(rows, statistics.sums / len(rows), None).moments(), sample
+    return ops.scatter(rows, statistics.sums / rows.shape[0], None).moments(), sample
 
 
 def _merge(a: tuple[Moments, Sample], b: tuple[Moments, Sample]) -> tuple[Moments, Sample]:
     return a[0].merge(b[0]), a[1].merge(b[1], max_sample_rows(a[1].items))
 
 
-def _refuse_nonfinite(rows: NDArray[Any], statistics: ColumnStatistics, start: float) -> None:
+def _refuse_nonfinite(rows: Rows, statistics: ColumnStatistics, start: float) -> None:
     """Name an entry that is not finite by its row in the whole array, if dask knows it."""
     if statistics.first_nonfinite is not None:
         row, column = statistics.first_nonfinite

@@ -167,10 +167,10 @@ def _validate_rows(model: Estimator, X: Any, fitting: bool, sparse: bool) -> Row
         )
     except (ValueError, TypeError) as error:
         _raise_explained(name, X, error)
-    return _canonical_csr(name, rows) if issparse(rows) else rows
+    return to_canonical_csr(rows, name) if issparse(rows) else rows
 
 
-def _canonical_csr(name: str, A: csr_array) -> csr_array:
+def to_canonical_csr(A: csr_array, name: str) -> csr_array:
     """CSR with sorted indices and no duplicates; the caller's matrix is never changed."""
     A = csr_array(A, copy=not A.has_canonical_format)
     try:

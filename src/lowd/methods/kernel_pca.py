@@ -139,7 +139,6 @@ class KernelPCA(Reducer):
             degree=self.degree,
             coef0=self.coef0,
             params=self.kernel_params,
-            center=None if ctx.statistics is None else ctx.statistics.sums / n,
         )
         if self.n_landmarks is not None:
             self._check_landmarks()

@@ -141,11 +141,12 @@ class PCA(Reducer):
         most = min(counted, d)
         check_count(self._count(), most, f"n_samples={counted}, n_features={d}")
         mean = sums / total if self.center else np.zeros(d)
-        units = None
+        rows = CenteredRows.of(X, mean, w)
         if self.scale:
-            units = standard_deviations(column_scatter(X, mean, w), total, self.ddof)
-        axes = principal_axes(CenteredRows(X, mean, w, units), self._count(), ctx)
-        return self._fit_components(axes, mean, units, total, most, max(n, d), ctx)
+            units = standard_deviations(column_scatter(rows), total, self.ddof)
+            rows = rows._replace(units=units)
+        axes = principal_axes(rows, self._count(), ctx)
+        return self._fit_components(axes, mean, rows.units, total, most, max(n, d), ctx)
 
     def _fit_blocks(self, X: Any, ctx: Context, weights: Any = None, **given: Any) -> Fit:
         if given:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from ..backends.protocol import Array, Backend, Float64, Rows
-from ..distances.metrics import normalize_rows
+from ..distances.metrics import find_center, normalize_rows
 from ..errors import DataError
 from ..input.validation import Data
 from ..values import frozen_copy, value
@@ -29,12 +29,8 @@ def kernel_of(
     degree: float,
     coef0: float,
     params: dict[str, Any] | None,
-    center: Float64 | None = None,
 ) -> KernelRelation:
-    """The kernel of a name, callable or matrix on the training data, with its parameters.
-
-    `center` is near the middle of the rows; differences are computed from there.
-    """
+    """The kernel of a name, callable or matrix on the training data, with its parameters."""
     if callable(kernel):
         params = dict(params or {})
         whole = _takes_matrices(kernel, params, data.items)
@@ -52,7 +48,8 @@ def kernel_of(
         "sigmoid": ("sigmoid", (gamma or 0.0, float(coef0))),
     }
     measure, numbers = measures[kernel]
-    center = None if measure != "rbf" or issparse(X) else center
+    sums = None if data.statistics is None else data.statistics.sums
+    center = find_center(X, sums) if measure == "rbf" else None
     return Kernel(X, kernel == "cosine", measure, numbers, center)
 
 

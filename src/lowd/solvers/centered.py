@@ -239,14 +239,14 @@ def embed_inner_products(X: Rows, k: int | None, ctx: Context) -> Fit:
     """The same for inner products of rows, without their n x n matrix: principal components."""
     n, d = X.shape
     assert ctx.statistics is not None
-    rows = CenteredRows(X, ctx.statistics.sums / n, None, None)
-    axes = principal_axes(rows, None if k is None else min(k, n, d), ctx)
+    mean = ctx.statistics.sums / n
+    axes = principal_axes(CenteredRows.of(X, mean), None if k is None else min(k, n, d), ctx)
     noise = max(axes.noise, input_noise(ctx, n, d, axes.values))
     values, V, groups = keep_positive(axes.values, axes.vectors, noise, k, ctx.dtype)
-    embedding = ctx.ops.project(X, rows.mean, V.astype(X.dtype)).astype(np.float64)
+    embedding = ctx.ops.project(X, mean, V.astype(X.dtype)).astype(np.float64)
     flips = sign_flips(embedding)
     embedding *= flips
-    extension = LinearMap(rows.mean, (V * flips).astype(ctx.dtype))
+    extension = LinearMap(mean, (V * flips).astype(ctx.dtype))
     scale = np.sqrt(values)
     vectors = np.divide(embedding, scale, out=np.zeros_like(embedding), where=scale > 0)
     report: dict[str, Any] = {
@@ -260,7 +260,7 @@ def embed_inner_products(X: Rows, k: int | None, ctx: Context) -> Fit:
     }
     lost = max(axes.total - float(values.sum()), 0.0)
     report["reconstruction_error"] = lost / axes.total if axes.total > 0 else 0.0
-    inverse = LinearMap(None, (V * flips).T.astype(ctx.dtype), rows.mean)
+    inverse = LinearMap(None, (V * flips).T.astype(ctx.dtype), mean)
     return Fit(embedding, extension, report, inverse)
 
 

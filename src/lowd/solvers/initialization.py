@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import connected_components
 
 from .. import random
 from ..backends.protocol import Array, Float64, Ragged
+from ..backends.sparse_rows import column_sums
 from ..core.fit import Context
 from ..distances.metrics import Distances
 from ..distances.precomputed import NeighborListDistances
@@ -64,9 +65,9 @@ def initialize_embedding(
         return INITIAL_STD * random.normals(ctx.seed, "start", (m, k)), "random"
     if isinstance(base, Distances):
         rows = X if m == X.shape[0] else X[first]
-        sums = np.asarray(rows.sum(0, dtype=np.float64)).ravel()
+        sums = column_sums(rows) if issparse(rows) else rows.sum(0, dtype=np.float64)
         mean, most = sums / m, min(*rows.shape, k)
-        axes = principal_axes(CenteredRows(rows, mean, None, None), most, ctx)
+        axes = principal_axes(CenteredRows.of(rows, mean), most, ctx)
         scores = ctx.ops.project(rows, mean, axes.vectors[:, :most])
         return _rescale(scores, k, ctx), "pca"
     leading = decompose_centered(

@@ -115,9 +115,7 @@ def embed_nystroem(kernel: KernelColumns, n: int, k: int | None, m: int, ctx: Co
     statistics = ctx.ops.column_statistics(F)
     mean = statistics.sums / n
     inner = Context(ctx.ops, ctx.seed, ctx.dtype, statistics)
-    axes = principal_axes(
-        CenteredRows(F, mean, None, None), None if k is None else min(k, *F.shape), inner
-    )
+    axes = principal_axes(CenteredRows.of(F, mean), None if k is None else min(k, *F.shape), inner)
     noise = max(axes.noise, input_noise(inner, n, F.shape[1], axes.values))
     values, V, groups = keep_positive(axes.values, axes.vectors, noise, k, ctx.dtype)
     Y = ctx.ops.project(F, mean, V.astype(F.dtype)).astype(np.float64)

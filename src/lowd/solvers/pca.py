@@ -15,6 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array, issparse
 
 from ..backends.protocol import Array, Float64, Moments, Rows
+from ..backends.sparse_rows import center_explicitly
 from ..core.fit import Context
 from ..core.memory import Sizes
 from ..errors import ConvergenceWarning, warn
@@ -75,6 +76,15 @@ class CenteredRows(NamedTuple):
     def columns(self, some: slice) -> CenteredRows:
         units = None if self.units is None else self.units[some]
         return CenteredRows(self.X[:, some], self.mean[some], self.weights, units)
+
+    @classmethod
+    def of(
+        cls, X: Rows, mean: Float64, weights: Float64 | None = None, units: Float64 | None = None
+    ) -> CenteredRows:
+        """Rows less their mean; of sparse ones the part of it that leaves them their digits."""
+        if issparse(X):
+            X, mean = center_explicitly(X, mean, weights)
+        return cls(X, mean, weights, units)
 
 
 def principal_axes(rows: CenteredRows, k: int | None, ctx: Context) -> Axes:
@@ -182,8 +192,9 @@ def input_noise(
     return (size**2 + shift**2) / float(values[0])
 
 
-def column_scatter(X: Rows, mean: Float64, weights: Float64 | None) -> Float64:
+def column_scatter(rows: CenteredRows) -> Float64:
     """Weighted sums of squared deviations of each column, in float64."""
+    X, mean, weights, _ = rows
     n = X.shape[0]
     w = np.ones(n) if weights is None else weights
     if issparse(X):

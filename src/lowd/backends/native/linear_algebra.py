@@ -21,6 +21,7 @@ from ..protocol import (
     Symmetry,
 )
 from ..reference.linear_algebra import LinearAlgebraOperations
+from ..sparse_rows import project_sparse
 from .arrays import as_float64, as_rows, count_threads
 
 # In a scatter matrix entries stay in registers: so many products take the time of one elsewhere.
@@ -118,8 +119,9 @@ class NativeLinearAlgebra(LinearAlgebraOperations):
         if issparse(W):
             return super().project(X, shift, W, bias)
         offset = np.zeros(W.shape[1]) if bias is None else bias
-        Y = self.matmul(X.astype(np.float64), W.astype(np.float64))
-        Y += offset if shift is None else offset - shift @ W
+        W64 = W.astype(np.float64)
+        Y = self.matmul(X, W64) if shift is None else project_sparse(X, shift, W64, self.matmul)
+        Y += offset
         return np.ascontiguousarray(Y, np.result_type(X.dtype, W.dtype))
 
     def _hadamard(

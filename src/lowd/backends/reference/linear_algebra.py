@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,11 +18,12 @@ from ..protocol import (
     ScatterPlan,
     Symmetry,
 )
+from ..sparse_rows import center_explicitly, column_sums, project_sparse
 
 
 @dataclass(frozen=True)
 class ReferenceScatterPlan:
-    """Centered in float64; CSR rows are centered implicitly, so products stay sparse."""
+    """Centered in float64; CSR rows implicitly, where that keeps the digits: they stay sparse."""
 
     X: Rows
     mean: Float64
@@ -30,10 +32,10 @@ class ReferenceScatterPlan:
     def moments(self) -> Moments:
         X, mean, w = self.X, self.mean, self._weights()
         if issparse(X):
-            X = X.astype(np.float64)
-            cross = np.outer(mean, w @ X)
+            X, rest = center_explicitly(X.astype(np.float64), mean, self.weights)
+            cross = np.outer(rest, w @ X)
             scatter = (X.T @ (diags_array(w) @ X)).toarray() - cross - cross.T
-            return Moments(w.sum(), mean, scatter + w.sum() * np.outer(mean, mean))
+            return Moments(w.sum(), mean, scatter + w.sum() * np.outer(rest, rest))
         centered = X - mean
         weighted = centered if self.weights is None else centered * w[:, None]
         return Moments(float(w.sum()), mean, centered.T @ weighted)
@@ -42,7 +44,7 @@ class ReferenceScatterPlan:
         X, mean, w = self.X, self.mean, self._weights()
         V = V.astype(np.float64)
         if issparse(X):
-            X = X.astype(np.float64)
+            X, mean = center_explicitly(X.astype(np.float64), mean, self.weights)
             Z = (X @ V - mean @ V) * w[:, None]
             squares = w @ np.asarray(X.power(2).sum(1)).ravel()
             trace = squares - 2 * mean @ (w @ X) + w.sum() * mean @ mean
@@ -59,8 +61,10 @@ class LinearAlgebraOperations:
 
     def column_statistics(self, X: Rows, weights: Float64 | None = None) -> ColumnStatistics:
         entries = X.data if issparse(X) else X
-        if weights is None:
-            sums = np.asarray(X.sum(0, dtype=np.float64)).ravel()
+        if issparse(X):
+            sums = column_sums(X, weights)
+        elif weights is None:
+            sums = X.sum(0, dtype=np.float64)
         else:
             sums = weights @ X.astype(np.float64)
         max_abs = float(np.abs(entries).max(initial=0))
@@ -99,9 +103,12 @@ class LinearAlgebraOperations:
         W = W.T if issparse(W) else W
         offset = np.zeros(W.shape[1]) if bias is None else bias
         if issparse(X):
-            Y = X.astype(np.float64) @ W.astype(np.float64)
-            Y = Y.toarray() if issparse(Y) else Y
-            Y = Y + (offset if shift is None else offset - shift @ W)
+            X, W = X.astype(np.float64), W.astype(np.float64)
+            if issparse(W):
+                Y = (X @ W).toarray() - (0 if shift is None else shift @ W)
+            else:
+                Y = X @ W if shift is None else project_sparse(X, shift, W, operator.matmul)
+            Y = Y + offset
         else:
             Y = (X.astype(np.float64) - (0 if shift is None else shift)) @ W + offset
         return np.ascontiguousarray(Y, dtype)

@@ -22,6 +22,7 @@ from ..protocol import (
     Neighbors,
     Rows,
 )
+from ..sparse_rows import subtract_columns
 
 DISTANCE_BLOCK_SIZE = 2**22  # distances in memory at a time: 32 MiB
 CLOSE_SHARE = 1e-7  # a squared distance below this share of the squared norms has lost its digits
@@ -44,7 +45,7 @@ class NeighborOperations:
             base = Q.astype(np.float64) @ X.astype(np.float64).T
             base = base.toarray() if issparse(base) else base
         elif family == "square":
-            base = _squared_distances(Q, X)
+            base = _squared_distances(Q, X, center)
         else:
             base = _difference_distances(Q, X, measure, params)
         finish = _FROM_BASE.get(measure)
@@ -138,11 +139,13 @@ _FROM_BASE: dict[str, Callable[[Float64, Params], Float64]] = {
 }
 
 
-def _squared_distances(Q: Rows, X: Rows) -> Float64:
-    """Squared Euclidean distances; a center only matters to backends that round more."""
+def _squared_distances(Q: Rows, X: Rows, center: Float64 | None) -> Float64:
+    """Squared Euclidean distances; differences of dense rows need no center."""
     if not issparse(Q) and not issparse(X):
         squares: Float64 = cdist(Q, X, "sqeuclidean")
         return squares
+    if center is not None and issparse(Q) and issparse(X):
+        Q, X = subtract_columns(Q, center), subtract_columns(X, center)
     Q, X = csr_array(Q, dtype=np.float64), csr_array(X, dtype=np.float64)
     q, x = (np.asarray(A.power(2).sum(1)).reshape(-1) for A in (Q, X))
     D = np.maximum(q[:, None] + x - 2 * (Q @ X.T).toarray(), 0)

@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 from ... import progress
 from ...backends.protocol import MEASURES, Array, Backend, Float64, Ints, Neighbors
 from ...distances.callables import CallableDistances
-from ...distances.metrics import Distances
+from ...distances.metrics import Distances, round_center
 from ...distances.precomputed import PrecomputedDistances
 from ...distances.protocol import DistanceRelation
 from ...errors import ParameterError, UnsupportedError
@@ -21,6 +21,7 @@ from ...input.sample import n_rows, take_rows
 
 MAX_BLOCK_DISTANCES = 2**22  # at a time: 32 MiB in float64
 MAX_SPARSE_PAIRS = 4096  # differences of sparse rows at a time, each as long as both rows
+CENTER_BITS = 10  # of the point that differences are computed from
 RowSelection: TypeAlias = NDArray[np.int64] | None  # rows to evaluate; None: all
 
 
@@ -56,7 +57,9 @@ class RowSpace:
 
     def __init__(self, relation: Distances, ops: Backend) -> None:
         self.relation, self.ops, self.n = relation, ops, len(relation.X)
-        self.center = None if relation.center is None else round_center(relation.center)
+        self.center = (
+            None if relation.center is None else round_center(relation.center, CENTER_BITS)
+        )
         self.index = ops.index(relation.X, relation.measure, relation.params, relation.center)
 
     def nearest(self, rows: RowSelection, k: int) -> Neighbors:
@@ -165,12 +168,6 @@ def remove_self(found: Neighbors, own: NDArray[np.int64]) -> Neighbors:
     return Neighbors(
         found.indices[other].reshape(shape), found.distances[other].reshape(shape), found.recall
     )
-
-
-def round_center(center: Float64) -> Float64:
-    """Round to few digits: squares of integers less such a center are exact, so ties stay ties."""
-    mantissa, exponent = np.frexp(center)
-    return np.asarray(np.ldexp(np.round(mantissa * 1024) / 1024, exponent), np.float64)
 
 
 def _row_distances(A: Array, B: Array, measure: str, params: tuple[float, ...]) -> Float64:
