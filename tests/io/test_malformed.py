@@ -158,6 +158,56 @@ def test_objects_are_never_unpickled(tmp_path):
     assert not (tmp_path / "sprung").exists()
 
 
+CLAIMED = 5 * 10**7  # rows: 400 MB of index pointers
+CLAIMS = {
+    "market": lambda path: path.write_text(
+        f"%%MatrixMarket matrix coordinate real general\n{CLAIMED} {CLAIMED} 1\n1 1 1\n"
+    ),
+    "symmetric market": lambda path: path.write_text(
+        f"%%MatrixMarket matrix coordinate pattern symmetric\n{CLAIMED} {CLAIMED} 1\n2 1\n"
+    ),
+    "coo": lambda path: np.savez(
+        path, format=b"coo", shape=[CLAIMED, 3], row=[0], col=[1], data=[1.0]
+    ),
+    "csc": lambda path: np.savez(
+        path, format=b"csc", shape=[CLAIMED, 2], indices=[5], indptr=[0, 0, 1], data=[1.0]
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", CLAIMS)
+def test_a_sparse_matrix_of_empty_rows_is_refused_in_little_memory(tmp_path, kind):
+    path = tmp_path / ("t.mtx" if "market" in kind else "t.npz")
+    CLAIMS[kind](path)
+    tracemalloc.start()
+    try:
+        with pytest.raises(FileFormatError, match=r"at least 49\d+ of its rows are empty; write"):
+            lowd.io.read(path)
+        assert tracemalloc.get_traced_memory()[1] < 16e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_very_many_columns_have_no_names(tmp_path):
+    path = tmp_path / "t.npz"
+    parts = {"indices": [5, 10**9 - 1], "indptr": [0, 1, 2], "data": [1.0, 2.0]}
+    np.savez(path, format=b"csr", shape=[2, 2 * 10**6], **{**parts, "indices": [5, 10**6]})
+    assert lowd.io.read(path).columns == ()
+    np.savez(path, format=b"csr", shape=[2, 10**15], **parts)
+    with pytest.raises(LowdError, match=r"are empty|no sparse matrix"):
+        lowd.io.read(path)
+
+
+def test_cells_that_are_claimed_but_not_written_are_refused(tmp_path):
+    h5py = pytest.importorskip("h5py", reason="the extra 'anndata' is not installed")
+    pytest.importorskip("anndata", reason="the extra 'anndata' is not installed")
+    path = tmp_path / "t.h5ad"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("X", (10**6, 10**6), "f4", chunks=(100, 100))
+    with pytest.raises(FileFormatError, match="200 times its size"):
+        lowd.io.read(path)
+
+
 @pytest.mark.parametrize("name", ["t.csv.gz", "t.npz"])
 def test_bombs_are_refused_in_little_memory(tmp_path, monkeypatch, name):
     monkeypatch.setattr(sources, "SAFE_BYTES", 2**16)

@@ -22,6 +22,8 @@ _ROW_ARRAYS = ("X", "data", "embeddings", "embedding", "arr_0")
 _LABEL_ARRAYS = ("y", "labels", "label", "target")
 _ID_ARRAYS = ("ids", "id", "names", "words", "sample", "index")
 MAX_SPARSE_EXTENT = 2**40  # rows or columns; SciPy's index arithmetic overflows beyond
+MAX_EMPTY_ROWS = 10**7  # of a sparse matrix; more are a damaged size, or rows of nothing
+MAX_NAMED_COLUMNS = 10**6  # more names take more memory than a sparse matrix
 _READ_ERRORS = (
     ValueError,
     EOFError,
@@ -42,7 +44,7 @@ def read_npy(source: Source, options: Options) -> Table:
 def read_npz(source: Source, options: Options) -> Table:
     arrays = read_members(source)
     if {"format", "shape", "data"} <= set(arrays):
-        return _make_table(_make_sparse(arrays, source.name), {}, options, source.name)
+        return _make_table(_make_sparse(arrays, source), {}, options, source.name)
     name = options.array or _find_rows(arrays, source.name)
     if name not in arrays:
         raise DataError(f"{source.name}: no array {name!r}; it holds {quote_names(arrays)}.")
@@ -157,7 +159,7 @@ def _make_table(X: Data, others: dict[str, Column], options: Options, where: str
     return Table(
         to_floats(X, where),
         "rows",
-        named if len(named) == width else tuple(f"x{j}" for j in range(width)),
+        named if len(named) == width else name_columns(width),
         None if ids is None else per_row[ids],
         None if label is None else _name_labels(per_row[label], others.get("label_names")),
         {name: a for name, a in per_row.items() if name not in (label, ids)},
@@ -206,12 +208,30 @@ def to_floats(X: Data, where: str) -> Data:
     return X.astype(np.float32 if narrow else np.float64, copy=False)
 
 
-def _make_sparse(arrays: dict[str, Column], where: str) -> csr_array:
+def name_columns(width: int) -> tuple[str, ...]:
+    """x0, x1, ...; none where there are too many."""
+    return tuple(f"x{j}" for j in range(width)) if width <= MAX_NAMED_COLUMNS else ()
+
+
+def check_sparse_size(rows: int, columns: int, entries: int, source: Source) -> None:
+    """Refuse a sparse matrix whose size alone, whatever it holds, takes too much memory."""
+    if rows - entries > MAX_EMPTY_ROWS:
+        raise FileFormatError(
+            f"{source.name} claims a matrix of {rows} × {columns} with {entries} entries, so at "
+            f"least {rows - entries} of its rows are empty; write the rows that hold something."
+        )
+    # Index pointers and one statistic of each column, which every method computes.
+    needs = {"rows": 8 * rows, "columns": 8 * columns}
+    require_memory(source, needs, "Leave out rows and columns that are empty.")
+
+
+def _make_sparse(arrays: dict[str, Column], source: Source) -> csr_array:
     """The matrix that scipy.sparse.save_npz wrote."""
     try:
         kind = arrays["format"].item()
         word = kind.decode() if isinstance(kind, bytes) else str(kind)
         rows, columns = (int(extent) for extent in arrays["shape"])
+        check_sparse_size(rows, columns, len(arrays["data"]), source)
         if word == "coo":
             indices = arrays["row"], arrays["col"]
             if max(rows, columns) > MAX_SPARSE_EXTENT or min(rows, columns) < 0:
@@ -224,4 +244,4 @@ def _make_sparse(arrays: dict[str, Column], where: str) -> csr_array:
             matrix.check_format(full_check=True)
         return csr_array(matrix)
     except (KeyError, ValueError, TypeError, IndexError) as error:
-        raise FileFormatError(f"{where} is damaged, or no sparse matrix ({error}).") from None
+        raise FileFormatError(f"{source.name} is damaged, or no sparse matrix ({error}).") from None

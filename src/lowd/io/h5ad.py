@@ -6,7 +6,7 @@ import os
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,7 @@ from scipy.sparse import csr_array, issparse
 
 from ..errors import DataError, FileFormatError, MissingPackageError
 from .options import Options, quote_names
-from .source import Source, require_memory
+from .source import MAX_COMPRESSION_RATIO, SAFE_BYTES, Source, require_memory
 from .table import Column, Data, Table
 
 if TYPE_CHECKING:
@@ -36,9 +36,7 @@ def read(source: Source, options: Options) -> Table:
     """X is `adata.X`, or the entry of `obsm` that `vector` names."""
     if source.path is None:
         raise FileFormatError(f"{source.name}: an .h5ad file is read from disk and not compressed.")
-    require_memory(
-        source, {"cells": 2 * source.size}, "Write a part of the cells to a file of its own."
-    )
+    _check_claimed_size(source)
     adata = _read_anndata(source.path, source.name)
     X, columns = _get_rows(adata, options.vector, source.name)
     obs = {str(name): _to_array(adata.obs[name]) for name in adata.obs.columns}
@@ -83,6 +81,32 @@ def write(path: Path, table: Table) -> None:
     for name, column in table.extra.items():
         adata.obs[f"{key}_{name}"] = column
     adata.write_h5ad(path)
+
+
+def _check_claimed_size(source: Source) -> None:
+    """Refuse a file whose arrays, which may be compressed or not even written, do not fit."""
+    assert source.path is not None
+    import_anndata()
+    h5py, total = import_module("h5py"), 0
+
+    def add(_: str, item: Any) -> None:
+        nonlocal total
+        if isinstance(item, h5py.Dataset):
+            total += int(item.size or 0) * int(item.dtype.itemsize)
+
+    try:
+        with h5py.File(source.path) as file:
+            file.visititems(add)
+    except Exception as error:  # HDF5 has many
+        raise FileFormatError(
+            f"{source.name} is damaged, or no AnnData file ({type(error).__name__}: {error})."
+        ) from None
+    if total > max(SAFE_BYTES, MAX_COMPRESSION_RATIO * source.size):
+        raise FileFormatError(
+            f"{source.name} claims to decompress to more than {MAX_COMPRESSION_RATIO} times its "
+            "size; if it can be trusted, write it without compression."
+        )
+    require_memory(source, {"cells": 2 * total}, "Write a part of the cells to a file of its own.")
 
 
 def _read_anndata(path: Path, name: str) -> AnnData:

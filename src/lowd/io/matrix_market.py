@@ -16,7 +16,7 @@ from scipy.sparse import coo_array, csr_array
 
 from .. import progress
 from ..errors import FileFormatError, UnsupportedError
-from .arrays import to_floats
+from .arrays import check_sparse_size, name_columns, to_floats
 from .options import Options
 from .source import Source, require_memory
 from .table import Table
@@ -25,7 +25,6 @@ _CHUNK_BYTES = 2**24  # of text parsed at a time
 _MAX_HEADER_LINE_BYTES = 2**16  # longer lines are no header
 _FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern")
 _SYMMETRIES = ("general", "symmetric", "skew-symmetric")
-_MAX_NAMED_COLUMNS = 10**6  # more names take more memory than a sparse matrix
 
 
 class _Header(NamedTuple):
@@ -52,8 +51,10 @@ def read(source: Source, _: Options) -> Table:
                 f"{header.rows} × {header.columns} matrix, more than its {source.size} bytes hold."
             )
         full = 0 if header.sparse else header.rows * header.columns
-        needs = {"numbers": 16 * count, "matrix": 8 * full, "rows": 8 * header.rows}
-        require_memory(source, needs, "Use fewer rows.")
+        if header.sparse:
+            stored = header.entries if header.symmetry == "general" else 2 * header.entries
+            check_sparse_size(header.rows, header.columns, stored, source)
+        require_memory(source, {"numbers": 16 * count, "matrix": 8 * full}, "Use fewer rows.")
         numbers = np.concatenate([np.empty(0), *_read_numbers(file, source)])
     if len(numbers) != count:
         raise FileFormatError(
@@ -64,11 +65,7 @@ def read(source: Source, _: Options) -> Table:
         if header.sparse
         else _make_dense(numbers, header)
     )
-    names = (
-        tuple(f"x{j}" for j in range(header.columns))
-        if header.columns <= _MAX_NAMED_COLUMNS
-        else ()
-    )
+    names = name_columns(header.columns)
     return Table(to_floats(X, source.name), "rows", names, source=source.name)
 
 
