@@ -18,7 +18,7 @@ from lowd.methods import METHODS
 PACKAGE = Path(lowd.__file__).parent
 # Imports go to the same or a lower layer, never up.
 LAYERS = [
-    {"errors", "progress", "threads", "random", "values"},
+    {"domains", "errors", "progress", "threads", "random", "values"},
     *({name} for name in ("backends", "input", "distances", "graph", "relations")),
     *(
         {name}

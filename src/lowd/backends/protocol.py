@@ -6,12 +6,13 @@ returns a plan: an object that keeps its large arrays where the backend computes
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from ..domains import Facts, Positive, Shape
 from ..values import value
 
 Array: TypeAlias = NDArray[np.floating[Any]]
@@ -19,6 +20,8 @@ Float64: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int32]
 Rows: TypeAlias = Any  # a dense array of floats or a csr_array: scipy's classes have no types
 Ties: TypeAlias = Literal["primary", "secondary"]
+# Cubic splines reach over four nodes.
+MIN_GRID_NODES = 5
 PatchKind: TypeAlias = Literal["ltsa", "hessian", "modified"]
 
 
@@ -88,9 +91,9 @@ class HadamardMatrix(NamedTuple):
 class Moments:
     """Weight, mean and centered scatter matrix of some rows, in float64."""
 
-    weight: float
-    mean: Float64
-    scatter: Float64
+    weight: Positive
+    mean: Annotated[Float64, Shape("d")]
+    scatter: Annotated[Float64, Shape("d", "d")]
 
     def merge(self, other: Moments) -> Moments:
         """Moments of both sets of rows together (Chan, Golub and LeVeque, 1979)."""
@@ -185,9 +188,16 @@ class StressPlan(Protocol):
 class InterpolationGrid:
     """A potential on a regular grid, by its spline coefficients: node 0 is at `origin`."""
 
-    phi: NDArray[np.float32]  # one axis per dimension
-    origin: Float64
-    spacing: float
+    phi: (  # one axis per dimension
+        Annotated[NDArray[np.float32], Shape("nodes")]
+        | Annotated[NDArray[np.float32], Shape("nodes", "other nodes")]
+    )
+    origin: Annotated[Float64, Shape("k")]
+    spacing: Positive
+
+    def state_facts(self, facts: Facts) -> None:
+        facts.set("k", self.phi.ndim)
+        facts.require(min(self.phi.shape) >= MIN_GRID_NODES, "phi", "of 5 nodes or more per axis")
 
 
 class KLPlan(Protocol):

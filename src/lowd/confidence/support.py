@@ -8,7 +8,7 @@ nearest training point than 90 % of the training points are from theirs has conf
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from scipy.sparse import csr_array, issparse
 from ..backends.protocol import Array, Backend, Float64, Rows
 from ..distances.metrics import Distances, distances_of, find_center, normalize_rows
 from ..distances.protocol import DistanceRelation
+from ..domains import Above, AtLeast, Count, Fact, NonNegative, Shape, Words
 from ..graph.search import find_nearest, find_neighbors
 from ..input.sample import (
     MAX_SAMPLE_OBJECTS,
@@ -84,9 +85,10 @@ class RowSupport:
     """A sample of the training rows, to which the support distances of new rows are computed."""
 
     relation: DistanceRelation  # toward the rows as they came
-    scaling: Scaling
-    numbers: NDArray[np.int64]  # of the rows, and how many there were: `partial_fit` adds to them
-    seen: int
+    scaling: Annotated[Float64, Shape("d"), Above(0)] | Annotated[str, Words("unit length")] | None
+    # Of the rows, and how many there were: `partial_fit` adds to them.
+    numbers: Annotated[NDArray[np.int64], Shape("n"), AtLeast(0)]
+    seen: Count
 
     @classmethod
     def of(cls, sample: Sample, by: SupportMetric, whole: Any = None) -> RowSupport:
@@ -128,9 +130,9 @@ class MatrixSupport:
     Of similarities the largest counts, as -log: a point without any is infinitely far.
     """
 
-    kind: str
+    kind: Annotated[str, Words("distances", "kernel", "affinity"), Fact("input")]
     inside: float
-    step: float
+    step: NonNegative
 
     @classmethod
     def of(cls, A: Any, kind: str) -> MatrixSupport:

@@ -11,85 +11,28 @@ import dataclasses
 import json
 import types
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cache
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from ..domains import Above as Above
+from ..domains import AtLeast as AtLeast
+from ..domains import AtMost as AtMost
+from ..domains import Below as Below
+from ..domains import Count as Count
+from ..domains import Finite as Finite
+from ..domains import NonNegative as NonNegative
+from ..domains import NotZero as NotZero
+from ..domains import Number as Number
+from ..domains import Positive as Positive
+from ..domains import Share as Share
 from ..errors import ParameterError
-
-
-@dataclass(frozen=True)
-class AtLeast:
-    bound: float
-
-    def __call__(self, value: float) -> bool:
-        return value >= self.bound
-
-    def __str__(self) -> str:
-        return f">= {self.bound}"
-
-
-@dataclass(frozen=True)
-class AtMost:
-    bound: float
-
-    def __call__(self, value: float) -> bool:
-        return value <= self.bound
-
-    def __str__(self) -> str:
-        return f"<= {self.bound}"
-
-
-@dataclass(frozen=True)
-class Above:
-    bound: float
-
-    def __call__(self, value: float) -> bool:
-        return value > self.bound
-
-    def __str__(self) -> str:
-        return f"> {self.bound}"
-
-
-@dataclass(frozen=True)
-class Below:
-    bound: float
-
-    def __call__(self, value: float) -> bool:
-        return value < self.bound
-
-    def __str__(self) -> str:
-        return f"< {self.bound}"
-
-
-@dataclass(frozen=True)
-class Finite:
-    def __call__(self, value: float) -> bool:
-        return bool(np.isfinite(value))
-
-    def __str__(self) -> str:
-        return "that is finite"
-
-
-@dataclass(frozen=True)
-class NotZero:
-    def __call__(self, value: float) -> bool:
-        return value != 0
-
-    def __str__(self) -> str:
-        return "other than 0"
 
 
 Check = Callable[[Any], bool]
 
-Count = Annotated[int, AtLeast(1)]
-Number = Annotated[float, Finite()]
-Positive = Annotated[float, Above(0), Finite()]
-NonNegative = Annotated[float, AtLeast(0), Finite()]
-Share = Annotated[float, Above(0), Below(1)]
 Jobs = Annotated[int, AtLeast(-1024), NotZero()]
 Seed = Annotated[int, AtLeast(0)] | np.random.RandomState | np.random.Generator | None
 Metric = (

@@ -9,6 +9,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from ..backends.protocol import Array, Backend, Float64
+from ..domains import NonNegative
 from ..values import value
 from .protocol import DistanceRelation
 
@@ -18,7 +19,7 @@ class CorrectedDistances:
     """Distances plus an additive constant, except between a point and itself or a duplicate."""
 
     base: DistanceRelation
-    constant: float
+    constant: NonNegative
     squared: bool
 
     def among(self, ops: Backend) -> Array:

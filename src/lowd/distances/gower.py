@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.protocol import Array, Backend, Float64
+from ..domains import AtLeast, Facts, MayBeNonfinite, Renamed, Shape
 from ..errors import DataError, ParameterError
 from ..input.tables import Table
 from ..values import value
@@ -18,9 +19,9 @@ from ..values import value
 class GowerDistances:
     """Gower distances (1971) of a mixed table: means of dissimilarities per column, in [0, 1]."""
 
-    table: Table
-    weights: Float64
-    ranges: Float64
+    table: Annotated[Table, Renamed(rows="n")]
+    weights: Annotated[Float64, Shape("d"), AtLeast(0)]
+    ranges: Annotated[Float64, Shape("number columns", may_be_empty=True), MayBeNonfinite()]
 
     @classmethod
     def of(cls, table: Table, weights: Any) -> GowerDistances:
@@ -66,3 +67,9 @@ class GowerDistances:
 
     def training_points(self) -> Table:
         return self.table
+
+    def state_facts(self, facts: Facts) -> None:
+        facts.set("input", "table")
+        facts.set("metric", "gower")
+        facts.require(len(self.table) >= 1, "table", "of at least one row")
+        facts.require(bool(self.weights.any()), "weights", "positive for at least one column")

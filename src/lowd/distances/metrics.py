@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from scipy.sparse import csr_array, diags_array, issparse
 
 from ..backends.protocol import INDEXED_MEASURES, MEASURES, Array, Backend, Float64, Rows
 from ..backends.sparse_rows import column_sums, explicit_center
+from ..domains import Facts, Shape
 from ..errors import DataError, ParameterError, UnsupportedError
 from ..input.validation import Data, Kind
 from ..values import frozen_copy, value
@@ -100,11 +101,12 @@ def round_center(center: Float64, bits: int) -> Float64:
 class Distances:
     """Distances of a named metric between rows of numbers."""
 
-    X: Rows
+    X: Annotated[Rows, Shape("n", "d")]
     preparation: str  # of the rows, as in _METRICS
     measure: str  # of `ops.pairwise`
     params: tuple[float, ...]
-    center: Float64 | None  # near the mean; differences are computed from there
+    # Near the mean; differences are computed from there.
+    center: Annotated[Float64, Shape("d")] | None
 
     def among(self, ops: Backend) -> Array:
         return ops.pairwise(self.X, self.X, self.measure, self.params, self.center)
@@ -121,6 +123,24 @@ class Distances:
 
     def training_points(self) -> Rows:
         return self.X
+
+    def state_facts(self, facts: Facts) -> None:
+        metric = next(
+            (m for m, how in _METRICS.items() if how[:2] == (self.preparation, self.measure)), None
+        )
+        facts.require(metric is not None, "measure", "one that goes with preparation")
+        assert metric is not None
+        facts.set("input", "rows")
+        facts.set("metric", metric)
+        if metric == "minkowski":
+            ordered = len(self.params) == 1 and self.params[0] >= 1
+            facts.require(ordered, "params", "one number >= 1")
+        else:
+            fixed = _METRICS[metric][2]
+            facts.require(self.params == fixed, "params", f"{fixed} for metric={metric!r}")
+        facts.require(takes_sparse(metric) or not issparse(self.X), "X", "dense for this metric")
+        square = MEASURES[self.measure] == "square"
+        facts.require(square or self.center is None, "center", "None for this metric")
 
 
 def prepare_rows(X: Rows, preparation: str) -> Rows:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ..backends.protocol import Array, Backend
+from ..domains import Fact, Facts, Index, NotStored, Shape
 from ..errors import UnsupportedError
 from ..values import value
 
@@ -18,8 +20,9 @@ from ..values import value
 class PrecomputedDistances:
     """A precomputed distance matrix; new points come as rows of distances to training points."""
 
-    D: Array | None  # None once frozen: a map does not need it
-    rows: NDArray[np.int64] | None = None  # the training points used; None: all
+    D: Annotated[Array | None, NotStored()]  # None once frozen: a map does not need it
+    # The training points used; None: all.
+    rows: Annotated[NDArray[np.int64], Shape("n"), Index("d")] | None = None
     wide: bool = False  # fitted in float64, so new rows are taken in float64 too
 
     def among(self, ops: Backend) -> Array:  # noqa: ARG002 - a relation's signature
@@ -42,12 +45,18 @@ class PrecomputedDistances:
         assert self.D is not None
         return self.D
 
+    def state_facts(self, facts: Facts) -> None:
+        facts.set("input", "distances")
+        facts.set("metric", "precomputed")
+        if self.rows is None:
+            facts.equate("n", "d")
+
 
 @value
 class NeighborListDistances:
     """Precomputed distances to neighbors only (a sparse neighbor graph), for new points too."""
 
-    count: int
+    count: Annotated[int, Fact("n")]
 
     def among(self, ops: Backend) -> Array:  # noqa: ARG002
         raise _neighbors_only()
@@ -63,6 +72,11 @@ class NeighborListDistances:
 
     def training_points(self) -> Sequence[int]:
         return range(self.count)
+
+    def state_facts(self, facts: Facts) -> None:
+        facts.set("input", "distances")
+        facts.set("metric", "precomputed")
+        facts.require(self.count >= 1, "count", "1 or more")
 
 
 def _neighbors_only() -> UnsupportedError:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from ..backends.protocol import Float64, Ints
+from ..domains import AtLeast, Index, MayBeNonfinite, Shape
 from ..errors import DataError, ParameterError
 from ..values import value
 
@@ -35,8 +36,8 @@ class NeighborGraph:
     (array([1, 0, 1], dtype=int32), array([1., 1., 2.]))
     """
 
-    indices: Ints
-    distances: Float64
+    indices: Annotated[Ints, Shape("n", "neighbors"), Index("n", least=-1)]
+    distances: Annotated[Float64, Shape("n", "neighbors"), AtLeast(0), MayBeNonfinite()]
     recall: float = 1.0
 
     def __iter__(self) -> Iterator[Any]:

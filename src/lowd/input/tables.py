@@ -5,11 +5,12 @@ from __future__ import annotations
 import datetime
 import sys
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..domains import AtLeast, Facts, MayBeNonfinite, Shape
 from ..errors import DataError
 from ..values import value
 from .entries import DURATIONS, POINTS_IN_TIME
@@ -61,11 +62,15 @@ class Table:
     Ordered categories are numbers by their ranks, dates and durations in days.
     """
 
-    names: tuple[str, ...]
-    kinds: tuple[ColumnKind, ...]
-    levels: tuple[tuple[str, ...], ...]
-    numbers: NDArray[np.float64]
-    codes: NDArray[np.int64]
+    names: Annotated[tuple[str, ...], Shape("d")]
+    kinds: Annotated[tuple[ColumnKind, ...], Shape("d")]
+    levels: Annotated[tuple[tuple[str, ...], ...], Shape("d")]
+    numbers: Annotated[
+        NDArray[np.float64], Shape("rows", "number columns", may_be_empty=True), MayBeNonfinite()
+    ]
+    codes: Annotated[
+        NDArray[np.int64], Shape("rows", "categories", may_be_empty=True), AtLeast(UNSEEN)
+    ]
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -73,6 +78,13 @@ class Table:
     @property
     def shape(self) -> tuple[int, int]:
         return len(self), len(self.names)
+
+    def state_facts(self, facts: Facts) -> None:
+        categories = self.kinds.count("category")
+        facts.set("categories", categories)
+        facts.set("number columns", len(self.kinds) - categories)
+        facts.require(len({*self.names}) == len(self.names), "names", "different names")
+        facts.require(not np.isinf(self.numbers).any(), "numbers", "finite or missing (NaN)")
 
     def take(self, rows: NDArray[np.int64]) -> Table:
         """Some rows, with the same columns and categories."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from ..backends.protocol import Array, Backend, Float64
 from ..distances.protocol import DistanceRelation
+from ..domains import Facts, OneOf, Shape
 from ..relations.geodesics import Geodesics
 from ..relations.protocol import InnerProducts
 from ..values import value
@@ -24,9 +25,11 @@ class CenteredMap:
     to the constant vector, or (for landmarks) the centering is part of it.
     """
 
-    relation: InnerProducts
-    means: Float64
-    projection: Array
+    relation: Annotated[
+        InnerProducts, OneOf("Kernel", "PrecomputedKernel", "MinusHalfSquare", "Geodesics")
+    ]
+    means: Annotated[Float64, Shape("n")]
+    projection: Annotated[Array, Shape("n", "k")]
 
     def __call__(self, Q: Any, ops: Backend) -> Array:
         def embed(part: Any) -> Array:
@@ -52,6 +55,9 @@ class GeodesicMap:
     """Isomap's map: classical MDS of shortest paths through a new point's neighbors."""
 
     centered: CenteredMap  # of Geodesics
+
+    def state_facts(self, facts: Facts) -> None:
+        facts.require(isinstance(self.centered.relation, Geodesics), "centered", "of Geodesics")
 
     @property
     def geodesics(self) -> Geodesics:

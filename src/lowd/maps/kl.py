@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from scipy.sparse import csr_array
 
 from ..backends.protocol import Array, Backend, InterpolationGrid
+from ..domains import OneOf, Positive, Shape, Words
 from ..relations.perplexity import ConditionalProbabilities, ProbabilityRelation
 from ..values import value
 
@@ -18,11 +19,13 @@ class NeighborMap:
     One that coincides with a training point (at distance 0) has its coordinates.
     """
 
-    relation: ProbabilityRelation
-    Y: Array
-    kernel: str
+    relation: Annotated[
+        ProbabilityRelation, OneOf("PerplexityProbabilities", "PrecomputedProbabilities")
+    ]
+    Y: Annotated[Array, Shape("n", "k")]
+    kernel: Annotated[str, Words("student", "gauss", "rows")]
     grid: InterpolationGrid | None  # of the repulsive forces; None: the exact sum
-    exaggeration: float = 1.0  # of the attractive forces, as among the training points
+    exaggeration: Positive = 1.0  # of the attractive forces, as among the training points
 
     def __call__(self, Q: Any, ops: Backend) -> Array:
         return self._optimize(self.relation.toward(Q, ops), ops)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from ..backends.protocol import Array, Backend, Float64
+from ..domains import AtLeast, OneOf, Shape
 from ..errors import DisconnectedGraphWarning, warn
 from ..relations.affinities import AffinitiesToTraining, AffinityRelation
 from ..values import value
@@ -27,12 +28,12 @@ class NystroemMap:
     the mean itself is taken: the harmonic extension.
     """
 
-    relation: AffinityRelation
-    weights: Float64  # of the training points, beside their affinities
-    means: Float64  # what is averaged
-    embedding: Float64
+    relation: Annotated[AffinityRelation, OneOf("Affinities", "PrecomputedAffinities")]
+    weights: Annotated[Float64, Shape("n"), AtLeast(0)]  # beside the affinities
+    means: Annotated[Float64, Shape("n", "k")]  # what is averaged
+    embedding: Annotated[Float64, Shape("n", "k")]
     normalization: Literal["random_walk", "symmetric", "none"]
-    gain: Float64  # λ without normalization
+    gain: Annotated[Float64, Shape("k")]  # λ without normalization
     harmonic: bool = False
 
     def __call__(self, Q: Any, ops: Backend) -> Array:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ..backends.protocol import Array, Backend, Float64, HadamardMatrix, Rows
+from ..domains import Fact, Facts, Index, Number, Renamed, Shape
 from ..values import value
 from .blockwise import blockwise
 
@@ -17,11 +18,14 @@ from .blockwise import blockwise
 class LinearMap:
     """Linear projection (x - shift) W + bias."""
 
-    shift: Float64 | None
-    W: Array
-    bias: Float64 | None = None
+    shift: Annotated[Float64, Shape("d")] | None
+    W: Annotated[Array, Shape("d", "k")]
+    bias: Annotated[Float64, Shape("k")] | None = None
 
     spreads: ClassVar[bool] = True
+
+    def state_facts(self, facts: Facts) -> None:
+        facts.set("input", "rows")
 
     def __call__(self, Q: Rows, ops: Backend) -> Array:
         return ops.project(Q, self.shift, self.W, self.bias)
@@ -31,7 +35,10 @@ class LinearMap:
 class SparseLinearMap:
     """Sparse linear projection C x."""
 
-    C: csr_array
+    C: Annotated[csr_array, Shape("k", "d")]
+
+    def state_facts(self, facts: Facts) -> None:
+        facts.set("input", "rows")
 
     def __call__(self, Q: Rows, ops: Backend) -> Array:
         return ops.project(Q, None, self.C)
@@ -41,12 +48,17 @@ class SparseLinearMap:
 class HadamardMap:
     """Random signs, a fast Walsh-Hadamard transform, and a sample of its entries."""
 
-    signs: Array
-    rows: NDArray[np.int64]
-    padded: int
-    scale: float
+    signs: Annotated[Array, Shape("d")]
+    rows: Annotated[NDArray[np.int64], Shape("k"), Index("padded")]
+    padded: Annotated[int, Fact("padded")]
+    scale: Number
 
     spreads: ClassVar[bool] = True
+
+    def state_facts(self, facts: Facts) -> None:
+        facts.set("input", "rows")
+        power = 1 << (len(self.signs) - 1).bit_length()
+        facts.require(self.padded == power, "padded", f"{power}, the next power of two")
 
     def __call__(self, Q: Rows, ops: Backend) -> Array:
         def embed(part: Rows) -> Array:
@@ -64,7 +76,7 @@ class HadamardInverse:
     For the rows of R are orthogonal, with squared length d'/k.
     """
 
-    forward: HadamardMap
+    forward: Annotated[HadamardMap, Renamed(d="k", k="d")]
 
     def __call__(self, Y: Array, ops: Backend) -> Array:
         go = self.forward

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from ..backends.protocol import Array, Backend, Float64, Ragged
 from ..distances.metrics import Distances
+from ..domains import AtMostSize, Facts, NonNegative, Shape
 from ..graph.search import find_nearest, find_within
 from ..values import value
 from .blockwise import BLOCK_BYTES
@@ -22,10 +25,13 @@ class BarycentricMap:
     """Barycentric weights that rebuild a row from its neighbors, applied to their coordinates."""
 
     base: Distances
-    Y: Array
-    n_neighbors: int | None
-    radius: float | None
-    reg: float
+    Y: Annotated[Array, Shape("n", "k")]
+    n_neighbors: Annotated[int, AtMostSize("n")] | None
+    radius: NonNegative | None
+    reg: NonNegative
+
+    def state_facts(self, facts: Facts) -> None:
+        _require_neighborhoods(self, facts)
 
     def __call__(self, Q: Array, ops: Backend) -> Array:
         near = find_neighborhoods(self.base, Q, self.n_neighbors, self.radius, ops)
@@ -50,9 +56,12 @@ class TangentMap:
     """
 
     base: Distances
-    Y: Array
-    n_neighbors: int | None
-    radius: float | None
+    Y: Annotated[Array, Shape("n", "k")]
+    n_neighbors: Annotated[int, AtMostSize("n")] | None
+    radius: NonNegative | None
+
+    def state_facts(self, facts: Facts) -> None:
+        _require_neighborhoods(self, facts)
 
     def __call__(self, Q: Array, ops: Backend) -> Array:
         near = find_neighborhoods(self.base, Q, self.n_neighbors, self.radius, ops)
@@ -89,6 +98,12 @@ class TangentMap:
         products = (Z @ (Q[:, :, None] - row_means.transpose(0, 2, 1))).transpose(0, 2, 1)
         slopes = U.transpose(0, 2, 1) @ T
         return np.asarray((coordinate_means + ((products @ U) * inverse) @ slopes)[:, 0])
+
+
+def _require_neighborhoods(local: BarycentricMap | TangentMap, facts: Facts) -> None:
+    one = (local.n_neighbors is None) != (local.radius is None)
+    facts.require(one, "n_neighbors", "given, or radius, but not both")
+    facts.require(not issparse(local.base.X), "base", "of dense rows")
 
 
 def find_neighborhoods(

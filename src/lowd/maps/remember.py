@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
+from typing import Annotated, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ..backends.protocol import Array, Backend
+from ..domains import Facts, Increasing, Index, OneOf, Shape
 from ..input.row_hash import hash_rows
 from ..values import value
 from .protocol import GraphMap, Map
@@ -23,11 +24,14 @@ class Remember:
     matter.
     """
 
-    then: Map
-    keys: NDArray[np.uint64]  # hashes of the training rows, in increasing order
-    rows: NDArray[np.int64]  # whose hashes they are
-    X: Array
-    Y: Array
+    then: Annotated[Map, OneOf("BarycentricMap", "TangentMap")]
+    keys: Annotated[NDArray[np.uint64], Shape("n"), Increasing()]  # hashes of the training rows
+    rows: Annotated[NDArray[np.int64], Shape("n"), Index("n")]  # whose hashes they are
+    X: Annotated[Array, Shape("n", "d")]
+    Y: Annotated[Array, Shape("n", "k")]
+
+    def state_facts(self, facts: Facts) -> None:
+        facts.set("input", "rows")
 
     @classmethod
     def of(cls, then: Map, X: Array, Y: Array) -> Remember:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from ..backends.protocol import Array, Backend, Float64
 from ..distances.protocol import DistanceRelation
+from ..domains import AtLeast, Count, Increasing, Shape
 from ..errors import DataError
 from ..values import value
 from .blockwise import blockwise
@@ -28,12 +29,19 @@ class StressMap:
     """
 
     relation: DistanceRelation
-    Y: Float64
-    means: Float64  # of squared embedded distances
-    projection: Float64
-    curve: tuple[Float64, Float64] | None  # from dissimilarities to disparities
+    Y: Annotated[Float64, Shape("n", "k")]
+    means: Annotated[Float64, Shape("n"), AtLeast(0)]  # of squared embedded distances
+    projection: Annotated[Float64, Shape("n", "k")]
+    # From dissimilarities to disparities.
+    curve: (
+        tuple[
+            Annotated[Float64, Shape("corners"), Increasing()],
+            Annotated[Float64, Shape("corners"), AtLeast(0)],
+        ]
+        | None
+    )
     sammon: bool
-    max_iter: int
+    max_iter: Count
 
     def __call__(self, Q: Any, ops: Backend) -> Array:
         def embed(part: Any) -> Array:

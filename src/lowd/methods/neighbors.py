@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from scipy.sparse import csr_array
 
@@ -13,6 +13,7 @@ from ..core.fit import Context, Fit
 from ..core.parameters import Count, Metric, check_params
 from ..distances.metrics import distances_of
 from ..distances.protocol import DistanceRelation
+from ..domains import AtMostSize
 from ..graph.given import NeighborGraph as NeighborGraph
 from ..graph.search import check_n_neighbors, count_points, find_nearest, find_neighbors, to_csr
 from ..input.validation import Data, validate
@@ -63,7 +64,7 @@ class NeighborsMap:
     """Sparse rows of distances to the nearest training rows."""
 
     base: DistanceRelation
-    k: int
+    k: Annotated[int, AtMostSize("n")]
 
     def __call__(self, Q: Any, ops: Backend) -> csr_array:
         return to_csr(find_nearest(self.base, Q, self.k, ops), count_points(self.base, Q))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,17 @@ from scipy.sparse import csr_array, issparse
 
 from ..backends.protocol import Array, Backend, Float64
 from ..distances.protocol import DistanceRelation
+from ..domains import (
+    AtLeast,
+    Count,
+    Facts,
+    Index,
+    MayBeNonfinite,
+    NonNegative,
+    NotStored,
+    Positive,
+    Shape,
+)
 from ..errors import ParameterError
 from ..graph.search import TIE_TOLERANCE
 from ..values import value
@@ -55,11 +66,12 @@ class Affinities:
     """
 
     base: DistanceRelation
-    sigma: float | None
-    n_neighbors: int | None = None
-    radii: Float64 | None = None
-    radius: float | None = None
-    W: AffinityMatrix | None = None  # among the training points; None once frozen
+    sigma: Positive | None
+    n_neighbors: Count | None = None
+    radii: Annotated[Float64, Shape("n"), AtLeast(0), MayBeNonfinite()] | None = None
+    radius: NonNegative | None = None
+    # Among the training points; None once frozen.
+    W: Annotated[AffinityMatrix | None, NotStored()] = None
 
     def among(self, ops: Backend) -> AffinityMatrix:  # noqa: ARG002 - a relation's signature
         assert self.W is not None
@@ -148,8 +160,10 @@ class Affinities:
 class PrecomputedAffinities:
     """Precomputed affinities, for training points and for new ones."""
 
-    rows: NDArray[np.int64] | None = None  # the training points used; None: all
-    W: AffinityMatrix | None = None  # among the training points; None once frozen
+    # The training points used; None: all.
+    rows: Annotated[NDArray[np.int64], Shape("n"), Index("d")] | None = None
+    # Among the training points; None once frozen.
+    W: Annotated[AffinityMatrix | None, NotStored()] = None
 
     def among(self, ops: Backend) -> AffinityMatrix:  # noqa: ARG002 - a relation's signature
         assert self.W is not None
@@ -166,3 +180,8 @@ class PrecomputedAffinities:
 
     def freeze(self) -> PrecomputedAffinities:
         return replace(self, W=None)
+
+    def state_facts(self, facts: Facts) -> None:
+        facts.set("input", "affinity")
+        if self.rows is None:
+            facts.equate("n", "d")

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
+from scipy.sparse.csgraph import connected_components
 
 from ..backends.protocol import Array, Backend, Float64, GeodesicPlan, Neighbors, Ragged
 from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
+from ..domains import AtLeast, Count, Facts, Index, NonNegative, Renamed, Shape
 from ..graph.given import check_lists_toward, select_listed
 from ..graph.neighbor_graph import MAX_TIES_PER_EDGE, ConnectedGraph
 from ..graph.search import (
@@ -39,13 +41,15 @@ class Geodesics:
     all rows to these instead.
     """
 
-    base: DistanceRelation  # of the distinct points
-    first_row: NDArray[np.int64]  # of each distinct point
-    n_neighbors: int | None
-    radius: float | None
-    graph: csr_array | None  # symmetric edge lengths between distinct points; None with landmarks
-    point_of_row: NDArray[np.int64] | None  # None without duplicates
-    landmark_distances: Array | None = None  # rows x landmarks
+    base: Annotated[DistanceRelation, Renamed(n="points")]  # of the distinct points
+    first_row: Annotated[NDArray[np.int64], Shape("points"), Index("rows")]
+    n_neighbors: Count | None
+    radius: NonNegative | None
+    # Symmetric edge lengths between distinct points; None with landmarks.
+    graph: Annotated[csr_array, Shape("points", "points"), AtLeast(0)] | None
+    # None without duplicates.
+    point_of_row: Annotated[NDArray[np.int64], Shape("rows"), Index("points")] | None
+    landmark_distances: Annotated[Array, Shape("rows", "n"), AtLeast(0)] | None = None
 
     @classmethod
     def along(
@@ -107,6 +111,20 @@ class Geodesics:
 
     def freeze(self) -> Geodesics:
         return replace(self, base=self.base.freeze())
+
+    def state_facts(self, facts: Facts) -> None:
+        one = (self.n_neighbors is None) != (self.radius is None)
+        facts.require(one, "n_neighbors", "given, or radius, but not both")
+        if self.graph is None:
+            there = self.landmark_distances is not None and self.point_of_row is None
+            facts.require(there, "landmark_distances", "given where graph is not")
+            return
+        facts.require(self.landmark_distances is None, "landmark_distances", "None beside graph")
+        connected = connected_components(self.graph, connection="strong")[0] == 1
+        facts.require(connected, "graph", "connected")
+        facts.equate("n", "rows")
+        if self.point_of_row is None:
+            facts.equate("rows", "points")
 
     def find_neighbors(self, Q: Any, ops: Backend) -> csr_array:
         """Distances of new points to the training rows that they are connected to."""

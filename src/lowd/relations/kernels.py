@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from ..backends.protocol import Array, Backend, Float64, Rows
+from ..backends.protocol import MEASURES, Array, Backend, Float64, Rows
 from ..distances.metrics import find_center, normalize_rows
+from ..domains import Facts, Index, NotStored, Shape
 from ..errors import DataError
 from ..input.validation import Data
 from ..values import frozen_copy, value
@@ -57,11 +58,11 @@ def kernel_of(
 class Kernel:
     """A named kernel (linear, RBF, polynomial, sigmoid, Laplacian, cosine) on rows of numbers."""
 
-    X: Rows
+    X: Annotated[Rows, Shape("n", "d")]
     unit_length: bool
-    measure: str
+    measure: str  # of `ops.pairwise`
     params: tuple[float, ...]
-    center: Float64 | None
+    center: Annotated[Float64, Shape("d")] | None
 
     def among(self, ops: Backend) -> DenseMatrix:
         return DenseMatrix(ops.pairwise(self.X, self.X, self.measure, self.params, self.center))
@@ -114,13 +115,29 @@ class Kernel:
     def freeze(self) -> Kernel:
         return replace(self, X=frozen_copy(self.X))
 
+    def state_facts(self, facts: Facts) -> None:
+        facts.set("input", "rows")
+        linear = "cosine" if self.unit_length else "linear"
+        facts.set("kernel", {"dot": linear, "rbfm1": "rbf"}.get(self.measure, self.measure))
+        known = self.measure in ("dot", "rbf", "rbfm1", "laplacian", "poly", "sigmoid")
+        facts.require(known, "measure", "a kernel")
+        facts.require(self.measure == "dot" or not self.unit_length, "unit_length", "False")
+        count = {"poly": 3, "sigmoid": 2}.get(self.measure, 1)
+        facts.require(len(self.params) == count, "params", f"{count} numbers for {self.measure}")
+        facts.require(self.params[0] > 0, "params", "of a scale > 0")
+        facts.require(self.measure != "poly" or self.params[2] >= 0, "params", "of a degree >= 0")
+        square = MEASURES[self.measure] == "square"
+        facts.require(square or self.center is None, "center", "None for this kernel")
+        sparse = MEASURES[self.measure] != "difference" or not issparse(self.X)
+        facts.require(sparse, "X", "dense for this kernel")
+
 
 @value
 class PrecomputedKernel:
     """A precomputed kernel matrix; new points come as rows of kernel values."""
 
-    K: Array | None
-    rows: NDArray[np.int64] | None = None
+    K: Annotated[Array | None, NotStored()]
+    rows: Annotated[NDArray[np.int64], Shape("n"), Index("d")] | None = None
 
     def among(self, ops: Backend) -> DenseMatrix:  # noqa: ARG002 - a relation's signature
         assert self.K is not None
@@ -146,6 +163,12 @@ class PrecomputedKernel:
 
     def freeze(self) -> PrecomputedKernel:
         return PrecomputedKernel(None, self.rows)
+
+    def state_facts(self, facts: Facts) -> None:
+        facts.set("input", "kernel")
+        facts.set("kernel", "precomputed")
+        if self.rows is None:
+            facts.equate("n", "d")
 
 
 @value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from ..backends.protocol import Array, Backend, Float64, Ragged
 from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
+from ..domains import AtLeast, Count, Facts, Increasing, Index, NotStored, Positive, Shape
 from ..errors import DataError, ParameterError, UnsupportedError
 from ..graph.duplicates import DistinctPoints
 from ..graph.given import check_lists_toward, select_listed
@@ -83,12 +84,13 @@ class PerplexityProbabilities:
     """
 
     base: DistanceRelation  # of the distinct points
-    perplexities: tuple[float, ...]
-    n_neighbors: int
-    edges: csr_array | None = None  # of the training points, nearest first; None once frozen
+    perplexities: Annotated[tuple[Positive, ...], Shape("perplexities", may_be_empty=True)]
+    n_neighbors: Count
+    # Of the training points, nearest first; None once frozen.
+    edges: Annotated[csr_array | None, NotStored()] = None
     per_row: bool = False  # the KL divergence is summed over rows (SNE), not pairs
     # Of each training point, a column per perplexity; None until frozen, and in models of 0.1.0.
-    radii: Float64 | None = None
+    radii: Annotated[Float64, Shape("n", "perplexities"), AtLeast(0)] | None = None
 
     @classmethod
     def of(
@@ -181,9 +183,10 @@ class PrecomputedProbabilities:
     A training row is recognized by a hash of its affinities.
     """
 
-    keys: NDArray[np.uint64]  # hashes of the rows, in increasing order
-    rows: NDArray[np.int64]  # whose hashes they are
-    W: csr_array | Array | None = None  # among the training points; None once frozen
+    keys: Annotated[NDArray[np.uint64], Shape("n"), Increasing()]  # hashes of the rows
+    rows: Annotated[NDArray[np.int64], Shape("n"), Index("n")]  # whose hashes they are
+    # Among the training points; None once frozen.
+    W: Annotated[csr_array | Array | None, NotStored()] = None
     per_row: bool = False  # as of PerplexityProbabilities
 
     @classmethod
@@ -234,6 +237,10 @@ class PrecomputedProbabilities:
 
     def freeze(self) -> PrecomputedProbabilities:
         return replace(self, W=None)
+
+    def state_facts(self, facts: Facts) -> None:
+        facts.set("input", "affinity")
+        facts.equate("n", "d")
 
 
 def symmetrize_probabilities(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.linalg
@@ -13,6 +13,7 @@ from .. import random
 from ..backends.protocol import Array, Backend, Float64, Ragged
 from ..core.fit import Context, Fit
 from ..distances.metrics import Distances
+from ..domains import AtLeast, AtMost, Facts, Renamed, Shape
 from ..graph.search import find_nearest
 from ..maps.centered import CenteredMap
 from ..maps.linear import to_dense
@@ -27,7 +28,7 @@ class RidgePreimage:
     """Kernel ridge regression from the embedding to rows."""
 
     kernel: Kernel
-    weights: Array
+    weights: Annotated[Array, Shape("n", "k")]
 
     def __call__(self, Y: Array, ops: Backend) -> Array:
         return ops.project(self.kernel.toward(Y, ops), None, self.weights)
@@ -37,10 +38,13 @@ class RidgePreimage:
 class FixedPointPreimage:
     """Mika's iteration for the rbf kernel, from the ridge answer, each row on its own."""
 
-    start: RidgePreimage
-    kernel: Kernel
-    dual: Float64
-    steps: int
+    start: Annotated[RidgePreimage, Renamed(n="centers")]
+    kernel: Annotated[Kernel, Renamed(d="k")]
+    dual: Annotated[Float64, Shape("n", "d")]
+    steps: Annotated[int, AtLeast(0), AtMost(PREIMAGE_STEPS)]
+
+    def state_facts(self, facts: Facts) -> None:
+        facts.require(self.kernel.measure == "rbf", "kernel", "an rbf kernel")
 
     def __call__(self, Y: Array, ops: Backend) -> Array:
         X = to_dense(self.kernel.X).astype(np.float64)

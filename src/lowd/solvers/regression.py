@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from .. import progress, random
 from ..backends.protocol import Array, Backend, Float64
 from ..core.fit import Context
 from ..distances.protocol import DistanceRelation
+from ..domains import NonNegative, Renamed, Shape
 from ..graph.search import find_nearest
 from ..maps.blockwise import blockwise
 from ..threads import single_threaded_blas
@@ -28,10 +29,10 @@ from .thresholds import (
 class RidgeMap:
     """Kernel ridge regression offset + Σ w_i exp(-γ d(x, x_i)²)."""
 
-    base: DistanceRelation
-    gamma: float
-    weights: Float64
-    offset: Float64
+    base: Annotated[DistanceRelation, Renamed(n="centers")]
+    gamma: NonNegative
+    weights: Annotated[Float64, Shape("centers", "k")]
+    offset: Annotated[Float64, Shape("k")]
 
     def __call__(self, Q: Any, ops: Backend) -> Array:
         def predict(part: Any) -> Array:
@@ -48,8 +49,8 @@ class RegressionMap:
 
     ridge: RidgeMap
     base: DistanceRelation
-    embedding: Float64
-    tolerance: float  # a new point this near to a training point coincides with it
+    embedding: Annotated[Float64, Shape("n", "k")]
+    tolerance: NonNegative  # a new point this near to a training point coincides with it
 
     def __call__(self, Q: Any, ops: Backend) -> Array:
         Y = self.ridge(Q, ops)
