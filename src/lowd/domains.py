@@ -84,8 +84,9 @@ NonNegative = Annotated[float, AtLeast(0), Finite()]
 Share = Annotated[float, Above(0), Below(1)]
 
 
-# -- fields of stored values; floating-point numbers are finite unless `MayBeNonfinite` says so -----
+# -- fields of stored values ----------------------------------------------------------------
 #
+# Floating-point numbers are finite unless `MayBeNonfinite` says otherwise.
 # Sizes have names. A value shares them with the value that holds it:
 #   n  training points, the columns of a relation `toward` new points
 #   d  columns of new points

@@ -32,7 +32,8 @@ TREE = "model.json"
 class Model:
     """The parts of a file: the JSON tree and the arrays that it names."""
 
-    def __init__(self, data):
+    def __init__(self, data, others=None):
+        self.others = others or {}  # bytes of other models, by name
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             self.tree = json.loads(archive.read(TREE))
             names = [name for name in archive.namelist() if name != TREE]
@@ -75,11 +76,11 @@ class Model:
 def mutate(data, others, seed):
     """The bytes of a file with one to three mutations, and their names."""
     rng = np.random.default_rng(seed)
-    model = Model(data)
+    model = Model(data, others)
     done = []
     for _ in range(1 + rng.binomial(2, 0.25)):
         mutation = MUTATIONS[rng.integers(len(MUTATIONS))]
-        applied = mutation(model, rng, others)
+        applied = mutation(model, rng)
         done.append(f"{mutation.__name__}: {applied}")
     return model.to_bytes(), done
 
@@ -107,7 +108,7 @@ def _new_size(rng, old):
     return int(_choose(rng, [0, 1, 2, old - 1, old + 1, old + 1, 2 * old, 10 * old, 1000]) or 0)
 
 
-def resize_axis(model, rng, others):
+def resize_axis(model, rng):
     """One array along one axis."""
     name = _some_array(model, rng)
     array = model.arrays[name]
@@ -119,7 +120,7 @@ def resize_axis(model, rng, others):
     return f"{name} {array.shape} -> {model.arrays[name].shape}"
 
 
-def resize_together(model, rng, others):
+def resize_together(model, rng):
     """All axes of one length, or most of them."""
     lengths = sorted({length for array in model.arrays.values() for length in array.shape})
     old = _choose(rng, lengths)
@@ -137,7 +138,7 @@ def resize_together(model, rng, others):
     return f"{old} -> {new} in {share}"
 
 
-def change_dtype(model, rng, others):
+def change_dtype(model, rng):
     name = _some_array(model, rng)
     array = model.arrays[name]
     dtypes = ["f4", "f8", ">f8", "f2", "i4", "i8", ">i8", "u1", "u8", "i1", "?", "g"]
@@ -155,7 +156,7 @@ EXTREMES = {
 }
 
 
-def set_entries(model, rng, others):
+def set_entries(model, rng):
     """One entry, one row or all entries become an extreme value."""
     name = _some_array(model, rng)
     array = model.arrays[name].copy()
@@ -176,7 +177,7 @@ def set_entries(model, rng, others):
     return f"{name}[{('one', 'one', 'row', 'all')[where]}] = {value}"
 
 
-def scale_entries(model, rng, others):
+def scale_entries(model, rng):
     name = _some_array(model, rng)
     array = model.arrays[name]
     if array.dtype.kind != "f":
@@ -187,7 +188,7 @@ def scale_entries(model, rng, others):
     return f"{name} * {factor}"
 
 
-def reorder_entries(model, rng, others):
+def reorder_entries(model, rng):
     name = _some_array(model, rng)
     array = model.arrays[name]
     kind = rng.integers(4)
@@ -203,7 +204,7 @@ def reorder_entries(model, rng, others):
     return f"{name} {('ravel', 'axis', 'transpose', 'shuffle')[kind]}"
 
 
-def swap_arrays(model, rng, others):
+def swap_arrays(model, rng):
     """Exchange two arrays, most often of one shape."""
     name = _some_array(model, rng)
     same = [n for n in sorted(model.arrays) if model.arrays[n].shape == model.arrays[name].shape]
@@ -212,7 +213,7 @@ def swap_arrays(model, rng, others):
     return f"{name} <-> {other}"
 
 
-def replace_array(model, rng, others):
+def replace_array(model, rng):
     """An entry of the tree names another array, or one of no size or of many axes."""
     places = [(c, k) for c, k in model.places() if isinstance(c[k], dict) and "array" in c[k]]
     container, key = _choose(rng, places)
@@ -236,7 +237,7 @@ TEXTS = [
 ]
 
 
-def set_scalar(model, rng, others):
+def set_scalar(model, rng):
     """A number, text, switch or None becomes another one."""
     places = [(c, k) for c, k in model.places() if not isinstance(c[k], dict | list)]
     container, key = _choose(rng, places)
@@ -254,13 +255,13 @@ def set_scalar(model, rng, others):
     return f"{key} = {old!r} -> {new!r}"
 
 
-def drop_entry(model, rng, others):
+def drop_entry(model, rng):
     container, key = _choose(rng, model.places())
     del container[key]
     return f"{key}"
 
 
-def add_entry(model, rng, others):
+def add_entry(model, rng):
     """A field, an attribute, a parameter or an item too many."""
     container, key = _choose(rng, model.places())
     new = _choose(rng, SCALARS)
@@ -271,7 +272,7 @@ def add_entry(model, rng, others):
     return f"beside {key}"
 
 
-def rename_class(model, rng, others):
+def rename_class(model, rng):
     """A value becomes one of another class, or the model one of another method."""
     values = [(c, k) for c, k in model.places() if isinstance(c[k], dict) and "value" in c[k]]
     if rng.random() < 0.15 or not values:
@@ -287,16 +288,16 @@ def rename_class(model, rng, others):
     return f"{key}: {old} -> {new}"
 
 
-def graft_own(model, rng, others):
+def graft_own(model, rng):
     """A part of the tree stands in another place too."""
     (container, key), (source, name) = (_choose(rng, model.places()) for _ in range(2))
     container[key] = copy.deepcopy(source[name])
     return f"{key} = {name}"
 
 
-def graft_other(model, rng, others):
+def graft_other(model, rng):
     """A part of another model, most often one of the same name."""
-    other = Model(others[_choose(rng, sorted(others))])
+    other = Model(model.others[_choose(rng, sorted(model.others))])
     places = other.places()
     container, key = _choose(rng, model.places())
     same = [(c, k) for c, k in places if k == key]
@@ -315,14 +316,14 @@ def graft_other(model, rng, others):
     return f"{key} = {other.tree['class']}.{name}"
 
 
-def nest_deeply(model, rng, others):
+def nest_deeply(model, rng):
     container, key = _choose(rng, model.places())
     for _ in range(int(_choose(rng, [1, 3, 100, 400]))):
         container[key] = {"tuple": [container[key]]}
     return f"{key}"
 
 
-def claim_shape(model, rng, others):
+def claim_shape(model, rng):
     """The shape of a sparse matrix, one of its arrays, or a width of the model."""
     places = [(c, k) for c, k in model.places() if k == "shape"]
     if places and rng.random() < 0.7:

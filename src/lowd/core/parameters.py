@@ -30,7 +30,6 @@ from ..domains import Positive as Positive
 from ..domains import Share as Share
 from ..errors import ParameterError
 
-
 Check = Callable[[Any], bool]
 
 Jobs = Annotated[int, AtLeast(-1024), NotZero()]

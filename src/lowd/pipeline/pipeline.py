@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from ..core.estimator import Reducer, reducer
 from ..core.fit import Context, Fit, Map
 from ..core.memory import Sizes
 from ..core.parameters import Count, check_count
+from ..domains import Facts, Renamed, Shape
 from ..errors import DataError, ParameterError, UnsupportedError
 from ..input.tables import column_kinds, drop_columns, is_table
 from ..input.validation import Data, describe_entry
@@ -36,9 +37,19 @@ class PipelineMap:
     """Steps, principal components and a fitted method, one after the other."""
 
     steps: tuple[Step, ...]
-    pca: PCA | None
-    factors: Float64 | None  # of the components of new points, against their shrinkage
-    model: Reducer
+    pca: Annotated[PCA, Renamed(d="kept", k="components")] | None
+    # Of the components of new points, against their shrinkage.
+    factors: Annotated[Float64, Shape("components")] | None
+    model: Annotated[Reducer, Renamed(d="components")]
+
+    def state_facts(self, facts: Facts) -> None:
+        if self.pca is None:
+            facts.equate("kept", "components")
+            facts.require(self.factors is None, "factors", "None without pca")
+        selects = [i for i, step in enumerate(self.steps) if isinstance(step, SelectColumns)]
+        facts.require(selects in ([], [0]), "steps", "begun by the one that selects columns")
+        if not selects:
+            facts.equate("d", "kept")
 
     def __call__(self, Q: Rows, ops: Backend) -> Array:  # noqa: ARG002 - the method has its own
         return np.asarray(self.model._transform(self.prepare(Q, np.dtype(Q.dtype))))
@@ -58,7 +69,7 @@ class PipelineMap:
 class PipelineInverse:
     """From coordinates back through the method, the components and the steps."""
 
-    forward: PipelineMap
+    forward: Annotated[PipelineMap, Renamed(d="k", k="d")]
 
     def __call__(self, Y: Array, ops: Backend) -> Array:  # noqa: ARG002
         X = np.asarray(self.forward.model.inverse_transform(Y), np.float64)

@@ -5,13 +5,14 @@ Every step works row by row, so a new row becomes the same alone or in any batch
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from typing import Annotated, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from ..backends.protocol import Float64, Rows
+from ..domains import Above, Facts, Index, Positive, Shape
 from ..errors import DataError
 from ..values import value
 
@@ -36,8 +37,8 @@ class Step(Protocol):
 class SelectColumns:
     """Leave columns out; the inverse gives these their means."""
 
-    kept: NDArray[np.int64]
-    means: Float64  # of all columns
+    kept: Annotated[NDArray[np.int64], Shape("kept"), Index("d")]
+    means: Annotated[Float64, Shape("d")]  # of all columns
 
     is_invertible: ClassVar[bool] = True
 
@@ -61,7 +62,7 @@ class SelectColumns:
 class FillMissing:
     """Replace NaN by the mean or the median of the training column."""
 
-    values: Float64
+    values: Annotated[Float64, Shape("kept")]
 
     is_invertible: ClassVar[bool] = True
 
@@ -85,7 +86,7 @@ class FillMissing:
 class NormalizeTotals:
     """Divide each row of counts by its total (library size), times the median training total."""
 
-    total: float
+    total: Positive
 
     is_invertible: ClassVar[bool] = False  # the totals are gone
 
@@ -110,8 +111,8 @@ class NormalizeTotals:
 class LogColumns:
     """log(1 + x / unit) of some columns, or of all; x below 0 counts as 0."""
 
-    columns: NDArray[np.int64] | None
-    units: Float64
+    columns: Annotated[NDArray[np.int64], Shape("logged", may_be_empty=True), Index("kept")] | None
+    units: Annotated[Float64, Shape("logged", may_be_empty=True), Above(0)]
 
     is_invertible: ClassVar[bool] = True
 
@@ -126,6 +127,10 @@ class LogColumns:
         part = np.asarray(X[:, columns].toarray() if issparse(X) else X[:, columns], np.float64)
         units = [float(np.median(x[x > 0])) if (x > 0).any() else 1.0 for x in part.T]
         return cls(columns, np.array(units))
+
+    def state_facts(self, facts: Facts) -> None:
+        if self.columns is None:
+            facts.set("logged", 1)
 
     def apply(self, X: Rows) -> Rows:
         if issparse(X):
@@ -150,8 +155,8 @@ class LogColumns:
 class StandardizeColumns:
     """Subtract the mean (of dense rows) and divide by the standard deviation of each column."""
 
-    means: Float64 | None
-    deviations: Float64
+    means: Annotated[Float64, Shape("kept")] | None
+    deviations: Annotated[Float64, Shape("kept"), Above(0)]
 
     is_invertible: ClassVar[bool] = True
 

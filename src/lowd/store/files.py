@@ -25,6 +25,7 @@ from ..errors import StoreError, UnsupportedError
 from ..methods import METHODS
 from ..values import VALUE_CLASSES
 from .migrations import migrate
+from .schema import check_model, declared_fields
 
 FORMAT = 2  # older ones are read through `migrations`
 # Class -> its module: what can be stored as a model.
@@ -35,7 +36,7 @@ _PRIVATE_ATTRIBUTES = ("_n_features_out",)
 # What a damaged archive, header or tree makes the standard library raise.
 _BROKEN = (
     *(zipfile.BadZipFile, EOFError, OSError, ValueError, KeyError, TypeError, IndexError),
-    *(AttributeError, RecursionError, RuntimeError, SyntaxError),
+    *(AttributeError, RecursionError, RuntimeError, SyntaxError, ArithmeticError, MemoryError),
 )
 
 
@@ -76,7 +77,10 @@ def load(path: str | os.PathLike[str]) -> Any:
         with zipfile.ZipFile(path) as archive:
             return _read(archive, Path(path).stat().st_size)
     except StoreError as error:
-        raise StoreError(f"{os.fspath(path)!r}: {error}") from None
+        raise StoreError(
+            f"{os.fspath(path)!r}: {str(error).rstrip('.')}. If the file should be a model of this "
+            "version, it is damaged or was altered: save the model again or use a copy."
+        ) from None
     except _BROKEN as error:
         raise StoreError(
             f"{os.fspath(path)!r} is not a lowd model, or is damaged "
@@ -114,8 +118,8 @@ def _read(archive: zipfile.ZipFile, size: int) -> Any:
     tree = migrate(tree, FORMAT)
     arrays = {name: _array(archive, info) for name, info in members.items() if name != _TREE}
     model = _unpack_model(tree, arrays)
-    if not callable(getattr(model, "map_", None)):
-        raise StoreError("the model has no map.")
+    if not hasattr(model, "map_"):
+        raise StoreError("map_ is missing")
     return model
 
 
@@ -147,9 +151,8 @@ def _unpack_model(tree: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]])
     model = cls(**params)
     check_params(model)
     vars(model).update(learned)
-    fitted = "map_" in learned
-    if fitted and not (callable(learned["map_"]) and isinstance(learned["_n_features_out"], int)):
-        raise StoreError("the model has no map.")
+    if learned:
+        check_model(model)
     return model
 
 
@@ -222,4 +225,7 @@ def _unpack(part: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
     if "model" in part:
         return _unpack_model(part["model"], arrays)
     fields = {name: _unpack(item, arrays) for name, item in part["fields"].items()}
-    return VALUE_CLASSES[part["value"]](**fields)
+    cls = VALUE_CLASSES[part["value"]]
+    if unknown := sorted(fields.keys() - declared_fields(cls).keys()):
+        raise StoreError(f"a {part['value']} has no field {unknown[0]!r}")
+    return cls(**fields)

@@ -10,20 +10,25 @@ from __future__ import annotations
 
 import dataclasses
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+from ..backends.protocol import Array, Float64, Moments, Rows
+from ..confidence.support import MatrixSupport, RowSupport
+from ..core.estimator import Reducer
 from ..domains import (
     Above,
     AtLeast,
     AtMost,
     AtMostSize,
     Below,
+    Count,
     Fact,
     Finite,
     Increasing,
@@ -32,17 +37,64 @@ from ..domains import (
     NotStored,
     NotZero,
     OneOf,
+    Positive,
     Renamed,
     Shape,
     Words,
 )
 from ..errors import StoreError
+from ..input.tables import Table
+from ..maps.protocol import Map
 from ..values import VALUE_CLASSES
 
 # Values in values: a map of a relation of corrected distances of a table is five deep.
 MAX_DEPTH = 8
 _RULES = (AtLeast, AtMost, Above, Below, Finite, NotZero)
 _INTEGERS = np.iinfo(np.int64)
+
+
+# Learned attributes that maps, inverses and further fits read.
+LEARNED: dict[str, Any] = {
+    "map_": Annotated[Map, Renamed(n=None)],
+    "inverse_": Annotated[
+        Map,
+        OneOf(
+            "LinearMap", "BarycentricMap", "RidgePreimage", "FixedPointPreimage", "PipelineInverse"
+        ),
+        Renamed(d="k", k="d", n=None, input=None, metric=None, kernel=None),
+    ],
+    "support_": Annotated[RowSupport | MatrixSupport, Renamed(n=None)],
+    "moments_": Moments,
+    "columns_": Annotated[Table, Renamed(rows=None)],
+    "_n_features_out": Count,
+    "n_features_in_": Count,
+    "feature_names_in_": Annotated[NDArray[np.object_], Shape("d")],
+    "n_samples_": Positive,
+    "n_components_": Annotated[int, Fact("k")],
+    "embedding_": Annotated[Array, Shape("rows", "k")],
+    "components_": Annotated[Rows, Shape("k", "d")],
+    "inverse_components_": Annotated[Float64, Shape("d", "k")],
+    "mean_": Annotated[Float64, Shape("d")],
+    "scale_": Annotated[Float64, Shape("d"), Above(0)],
+    "graph_": Annotated[csr_array, Shape("rows", "rows"), AtLeast(0)],
+    "landmarks_": Annotated[NDArray[np.int64], Shape("landmarks"), Index("rows")],
+    "distinct_": Annotated[NDArray[np.int64], Shape("rows"), AtLeast(0)],
+    "d2_grand_mean_": float,
+    "seed_": Annotated[int, AtLeast(0)],
+    "text_columns_": tuple[str, ...],
+}
+_REQUIRED = ("map_", "_n_features_out", "n_features_in_")
+# What an inverse is computed from when it is asked for.
+_REQUIRED_BY_METHOD = {
+    "GaussianRandomProjection": ("components_",),
+    "SparseRandomProjection": ("components_",),
+}
+_MAPS_BY_METHOD = {
+    "HadamardRandomProjection": {"map_": Annotated[Map, OneOf("HadamardMap")]},
+    "SparseRandomProjection": {"components_": Annotated[csr_array, Shape("k", "d")]},
+    "GaussianRandomProjection": {"components_": Annotated[Array, Shape("k", "d")]},
+    "Pipeline": {"map_": Annotated[Map, OneOf("PipelineMap")]},
+}
 
 
 class NotDeclaredError(TypeError):
@@ -107,6 +159,40 @@ class Node:
                 self.set(other, *self.facts[one])
 
 
+def check_model(model: Any) -> None:
+    """Raise StoreError where what a fitted model has learned does not agree with itself."""
+    learned = vars(model)
+    for name in _REQUIRED + _REQUIRED_BY_METHOD.get(type(model).__name__, ()):
+        if name not in learned:
+            raise StoreError(f"{name} is missing")
+    declared = {name: LEARNED[name] for name in learned if name in LEARNED}
+    node = check_fields(learned, {**declared, **_MAPS_BY_METHOD.get(type(model).__name__, {})}, "")
+    state_model_facts(model, node)
+    node.settle()
+    parameters = {entry.name for entry in dataclasses.fields(model)}
+    for name in learned.keys() - parameters - LEARNED.keys():
+        _require_plain(learned[name], name)
+
+
+def state_model_facts(model: Any, node: Node) -> None:
+    """The widths of a model, and the words that its parameters give."""
+    node.set("d", model.n_features_in_, "n_features_in_")
+    node.set("k", model._n_features_out, "_n_features_out")
+    node.set("input", model._kind(), f"the data that {type(model).__name__} takes")
+    for word in ("metric", "kernel"):
+        if isinstance(getattr(model, word, None), str):
+            node.set(word, getattr(model, word), f"the parameter {word}")
+
+
+def _require_plain(held: Any, where: str) -> None:
+    """An attribute that no map reads is data: numbers, texts, arrays, tuples of these."""
+    if isinstance(held, tuple):
+        for item in held:
+            _require_plain(item, where)
+    elif not (held is None or isinstance(held, bool | int | float | str | np.ndarray | csr_array)):
+        raise StoreError(f"{where} holds {_show(held)}, but must be numbers or text")
+
+
 def check_fields(
     held: dict[str, Any], declared: dict[str, Any], where: str, depth: int = 0
 ) -> Node:
@@ -119,9 +205,13 @@ def check_fields(
     return node
 
 
-@cache
 def declared_fields(cls: type[Any]) -> dict[str, Any]:
     """Field -> domain of a value class; NotDeclaredError if one cannot be checked."""
+    return _declared_fields(cast(Hashable, cls))
+
+
+@cache
+def _declared_fields(cls: type[Any]) -> dict[str, Any]:
     hints = get_type_hints(cls, include_extras=True)
     declared = {entry.name: hints[entry.name] for entry in dataclasses.fields(cls)}
     for name, domain in declared.items():
@@ -180,6 +270,8 @@ def _kind_of(domain: Any) -> str | None:
         return "sparse"
     if origin is tuple:
         return "tuple"
+    if isinstance(origin, type) and issubclass(origin, Reducer):
+        return "model"
     if isinstance(origin, type) and (origin in _PLAIN or _classes(origin)):
         return _PLAIN.get(origin, "value")
     return None
@@ -212,7 +304,12 @@ def _describe(domain: Any, rules: tuple[Any, ...]) -> str:
         return f"a {types} array with the axes ({' '.join(axes)})"
     if kind == "value":
         return "a value of class " + " or ".join(_allowed(get_origin(domain) or domain, rules))
-    words = {"none": "None", "sparse": "a sparse matrix", "rows": "an array or a sparse matrix"}
+    words = {
+        "model": "a fitted method",
+        "none": "None",
+        "sparse": "a sparse matrix",
+        "rows": "an array or a sparse matrix",
+    }
     limits = " and ".join(str(rule) for rule in rules if isinstance(rule, _RULES))
     plain = words.get(kind or "", getattr(domain, "__name__", str(domain)))
     return f"{plain} {limits}".rstrip()
@@ -265,6 +362,8 @@ def _is_of(held: Any, domain: Any, rules: tuple[Any, ...]) -> bool:
     if kind == "value":
         name = type(held).__name__
         return name in VALUE_CLASSES and name in _allowed(get_origin(domain) or domain, rules)
+    if kind == "model":
+        return isinstance(held, domain) and hasattr(held, "map_")
     if kind == "float":
         return type(held) in (float, int)
     exact = {"none": type(None), "bool": bool, "int": int, "str": str, "tuple": tuple}
@@ -378,11 +477,23 @@ def _check_value(
     node.held.append((inner, renamed[0] if renamed else {}))
 
 
+def _check_model(
+    held: Any, domain: Any, rules: tuple[Any, ...], where: str, node: Node, depth: int
+) -> None:
+    """A model in a value has been checked by itself; here its widths count."""
+    del domain, depth
+    inner = Node(where)
+    state_model_facts(held, inner)
+    renamed = [rule.names for rule in rules if isinstance(rule, Renamed)]
+    node.held.append((inner, renamed[0] if renamed else {}))
+
+
 _CHECKS: dict[str, Callable[..., None]] = {
     **dict.fromkeys(("none", "bool", "int", "float", "str", "literal"), _check_scalar),
     **dict.fromkeys(("array", "sparse", "rows"), _check_array),
     "tuple": _check_tuple,
     "value": _check_value,
+    "model": _check_model,
 }
 
 
