@@ -153,7 +153,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         ops = with_plans(resolve(self.backend, self.n_jobs), inverse)
         Y = validate_embedding(X, self._n_features_out, ops)
         with self._reporting():
-            return np.asarray(inverse(Y, ops), Y.dtype)
+            return _require_finite(np.asarray(inverse(Y, ops), Y.dtype), ops)
 
     def estimate(self, n_samples: int, n_features: int, dtype: Any = np.float64) -> memory.Plan:
         """The memory a fit would allocate beside its input, before anything is allocated.
@@ -325,18 +325,18 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
                 Y = cast_clipped(self.map_(Q, ops), data.dtype)
             unseen = data.statistics is None and getattr(self.map_, "spreads", False)
             if not unseen or _finite(Y, ops):
-                return Y
+                return Y if unseen else _require_finite(Y, ops)
             check_finite(self, Q, ops)  # a bad entry spoils its whole row; else a sum was too large
             Q = Q.astype(np.float64)
         rows = Q.astype(data.dtype)
         if data.statistics is not None and data.statistics.max_abs <= SAFE_RANGE[data.dtype][1]:
-            return cast_clipped(self.map_(rows, ops), data.dtype)
+            return _require_finite(cast_clipped(self.map_(rows, ops), data.dtype), ops)
         far = find_extreme_rows(rows)
         Y = np.empty((rows.shape[0], self._n_features_out), np.float64)
         for chosen, part in ((far, Q), (~far, rows)):
             if chosen.any():
                 Y[chosen] = self.map_(part[chosen], ops)
-        return cast_clipped(Y, data.dtype)
+        return _require_finite(cast_clipped(Y, data.dtype), ops)
 
     def _reporting(self, *listeners: progress.Listener | None) -> AbstractContextManager[None]:
         """Progress of long work inside goes to the listeners, and is shown if `verbose`."""
@@ -376,6 +376,17 @@ def _finite(Y: Array, ops: Backend) -> bool:
         if Y.size <= MAX_NUMPY_ENTRIES
         else ops.column_statistics(Y).first_nonfinite is None
     )
+
+
+def _require_finite(Y: Array, ops: Backend) -> Array:
+    """The result of a map, which is finite for any point that the model can hold."""
+    if not _finite(Y, ops):
+        row = int(np.argmin(np.isfinite(Y).all(1)))
+        raise DataError(
+            f"the coordinates of row {row} are beyond the range of {Y.dtype}; look whether the row "
+            "is in the units of the training data, and whether the model is as it was saved."
+        )
+    return Y
 
 
 def _cast_checked(Y: Array, dtype: np.dtype[Any]) -> Array:

@@ -165,6 +165,8 @@ def check_model(model: Any) -> None:
     for name in _REQUIRED + _REQUIRED_BY_METHOD.get(type(model).__name__, ()):
         if name not in learned:
             raise StoreError(f"{name} is missing")
+    if model._kind() == "table" and "columns_" not in learned:
+        raise StoreError("columns_ is missing")
     declared = {name: LEARNED[name] for name in learned if name in LEARNED}
     node = check_fields(learned, {**declared, **_MAPS_BY_METHOD.get(type(model).__name__, {})}, "")
     state_model_facts(model, node)
