@@ -14,10 +14,10 @@ import threading
 from pathlib import Path
 
 import pytest
-from fuzz import FUZZED
 
 import lowd
 from cases import fit
+from fuzz import FUZZED
 
 N_MUTATIONS = int(os.environ.get("LOWD_FUZZ_MUTATIONS", "4"))  # of each model
 MAX_SECONDS = 60  # of one file of a few kilobytes: longer is a hang

@@ -9,10 +9,10 @@ import zipfile
 
 import numpy as np
 import pytest
-from fuzz import FUZZED, Model
 
 import lowd
 from cases import fit, rows_like
+from fuzz import FUZZED, Model
 from lowd.errors import StoreError
 from lowd.store import schema
 from lowd.values import VALUE_CLASSES
