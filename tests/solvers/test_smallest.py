@@ -15,9 +15,15 @@ from cases import BACKENDS
 from lowd.backends import resolve
 from lowd.core.diagnostics import participation_ratio, warn_of_localized_axes
 from lowd.core.fit import Context
-from lowd.errors import ConvergenceWarning, LocalizedAxisWarning, UnsupportedError
-from lowd.solvers import chebyshev, multilevel
+from lowd.errors import (
+    ConvergenceWarning,
+    LocalizedAxisWarning,
+    LongWorkWarning,
+    NotEnoughMemoryError,
+)
+from lowd.solvers import chebyshev, dense_factor, multilevel
 from lowd.solvers import smallest as module
+from lowd.solvers.dense_factor import DenseLU
 from lowd.solvers.eigenproblem import Eigenproblem
 from lowd.solvers.smallest import (
     graph_width,
@@ -257,12 +263,29 @@ def test_a_root_is_factored_in_place_of_the_matrix(shape):
     assert angle(found.vectors, Vt[::-1][1:3].T) < 1e-6
 
 
-def test_without_small_separators_a_root_is_refused_with_advice(monkeypatch):
+def test_without_small_separators_a_root_has_a_dense_factor(monkeypatch):
     for name in ("MAX_FACTOR_WIDTH", "MAX_DENSE_ROOT_SAMPLES", "MAX_DENSE_FALLBACK_SAMPLES"):
         monkeypatch.setattr(module, name, 48)
+    monkeypatch.setattr(module, "_factorize", None)  # no sparse factor
     B = lle_root(np.random.default_rng(0).normal(size=(600, 5)))
-    with pytest.raises(UnsupportedError, match=r"ModifiedLLE.*LTSA.*n_landmarks"):
-        smallest_eigenpairs(None, constant(600), 2, context(), root=B)
+    found = smallest_eigenpairs(None, constant(600), 2, context(), root=B)
+    _, s, Vt = scipy.linalg.svd(B.toarray())
+    np.testing.assert_allclose(np.sqrt(found.values), s[::-1][1:3], rtol=1e-6)
+    assert angle(found.vectors, Vt[::-1][1:3].T) < 1e-6
+
+
+def test_a_dense_factor_solves_and_says_what_it_costs(monkeypatch, rng):
+    A, V = csr_array(rng.normal(size=(700, 700))), rng.normal(size=(700, 3))
+    M, lu = A.toarray() + 0.5 * np.eye(700), DenseLU(A, 0.5)
+    np.testing.assert_allclose(lu.solve(V), np.linalg.solve(M, V), rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(lu.solve(V, "T"), np.linalg.solve(M.T, V), rtol=1e-8, atol=1e-10)
+    monkeypatch.setattr(dense_factor, "LONG_FACTOR_SECONDS", 0)
+    with pytest.warns(LongWorkWarning, match=r"700 points has no small separators.*n_landmarks"):
+        DenseLU(A, 0.5)
+    monkeypatch.setattr("lowd.core.memory.NEGLIGIBLE", 0)
+    monkeypatch.setattr("lowd.core.memory.available", lambda: 1000)
+    with pytest.raises(NotEnoughMemoryError, match=r"dense factor.*ModifiedLLE.*3.74 MiB"):
+        DenseLU(A, 0.5)
 
 
 @pytest.mark.parametrize("route", [*ROUTES, "dense"])

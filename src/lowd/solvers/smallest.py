@@ -23,10 +23,11 @@ from scipy.sparse.linalg import SuperLU, splu
 from .. import progress, random
 from ..backends.protocol import Array, Float64
 from ..core.fit import Context
-from ..errors import ConvergenceWarning, UnsupportedError, warn
+from ..errors import ConvergenceWarning, warn
 from ..threads import single_threaded_blas
 from .canonical import Groups, group_consecutive, rotate_groups, sign_flips
 from .chebyshev import solve_chebyshev
+from .dense_factor import DenseLU
 from .eigenproblem import Approximation, Eigenproblem, angle_bound
 from .krylov import Operator, basis_memory, block_width, orthonormalize
 from .multilevel import is_laplacian, solve_multilevel
@@ -99,12 +100,7 @@ def smallest_eigenpairs(
             best, solver = found, route
         if best is not None and best.angle <= ACCEPTED_ANGLE:
             break
-    if best is None:
-        raise UnsupportedError(
-            f"the neighbor graph of these {len(null)} points has no small separators, so that no "
-            "way is known to compute eigenvectors whose eigenvalues are so close to 0; use "
-            "ModifiedLLE, LTSA or HessianLLE, whose eigenvalues are not, or n_landmarks."
-        )
+    assert best is not None
     if best.angle > ACCEPTED_ANGLE:
         warn(
             f"the axes were found to an angle of {min(best.angle, 1.0):.1e} only: the smallest "
@@ -182,7 +178,7 @@ def choose_routes(n: int, k: int, form: Form, width: Callable[[], int]) -> list[
         return ["dense"]
     routes: list[Route]
     if form == "root":
-        routes = ["shift-invert"] if width() <= MAX_FACTOR_WIDTH else []
+        routes = ["shift-invert"]
     elif form == "laplacian":
         routes = ["chebyshev", "multilevel"] if n <= MAX_FILTERED_NODES else ["multilevel"]
     else:
@@ -309,11 +305,12 @@ def _invert_by_root(p: Eigenproblem, B: csr_array) -> Operator | None:
     """The same for A = B'B, from a factorization of B.
 
     Its fill is that of the graph instead of the graph's square, and its condition number the root
-    of A's. B also has a left null space U, which must be taken out between the two solves: it
+    of A's; a graph without small separators would fill it, so it is dense from the start. B also has a left null space U, which must be taken out between the two solves: it
     comes from the factors by inverse iteration.
     """
     n, c = p.null.shape
-    lu = _factorize(B, FACTOR_SHIFT * np.sqrt(p.norm))
+    shift, wide = FACTOR_SHIFT * np.sqrt(p.norm), measure_width(p) > MAX_FACTOR_WIDTH
+    lu = DenseLU(B, shift) if wide else _factorize(B, shift)
     if lu is None:
         return None
     U = random.normals(p.ctx.seed, "left", (n, c))

@@ -112,6 +112,13 @@ MIN_RELATIVE_GAP = 1e-3
 EQUAL_SMALLEST_EIGENVALUES = 1e-8
 # Shift that makes a singular matrix invertible, relative to its norm; next to rounding.
 FACTOR_SHIFT = 1e-13
+# Columns that a dense factorization eliminates at a time: a fraction of a second at 20,000 rows.
+DENSE_FACTOR_COLUMNS = 256
+# Columns that it updates at a time, so that no second matrix is allocated.
+DENSE_FACTOR_UPDATE_COLUMNS = 2048
+# Speed of a dense factorization on one core, and from how long it is announced.
+DENSE_FACTOR_FLOPS_PER_SECOND = 4e10
+LONG_FACTOR_SECONDS = 60
 # Blocks of shift-invert Lanczos, at most; and blocks in its basis before a restart.
 MAX_INVERSE_BLOCKS = 40
 MAX_INVERSE_BASIS = 15
