@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -64,12 +65,46 @@ def show_bar(verbose: bool) -> Iterator[None]:
         yield
 
 
+class _Clock:
+    """The remaining time of each stage, at the mean speed since it began.
+
+    Stages may be nested, so that reports of an outer one come between those of inner ones. A stage
+    whose count goes back begins again.
+    """
+
+    def __init__(self) -> None:
+        self._began: dict[str, tuple[float, int]] = {}  # time and count of the first report
+        self._count: dict[str, int] = {}
+
+    def seconds_left(self, stage: str, done: int, total: int, now: float) -> float | None:
+        """None where one report tells no speed yet."""
+        if stage not in self._began or done < self._count[stage]:
+            self._began[stage] = now, done
+        self._count[stage] = done
+        since, first = self._began[stage]
+        if done >= total:
+            return 0.0
+        return (now - since) * (total - done) / (done - first) if done > first else None
+
+
+def _readable_time(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    minutes, rest = divmod(math.ceil(seconds), 60)
+    return f"{minutes} min {rest} s left" if minutes else f"{rest} s left"
+
+
 class _RichBar:
+    """A bar for each stage."""
+
     def __init__(self) -> None:
         from rich.console import Console
-        from rich.progress import Progress
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-        self._progress = Progress(console=Console(stderr=True))
+        columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()
+        left = TextColumn("{task.fields[left]}")
+        self._progress = Progress(*columns, left, console=Console(stderr=True))
+        self._clock = _Clock()
         self._tasks: dict[str, int] = {}
         self._stage, self._total = "", 0
         self._progress.start()
@@ -79,13 +114,14 @@ class _RichBar:
             self.finish()
         self._stage, self._total = stage, total
         if stage not in self._tasks:
-            self._tasks[stage] = self._progress.add_task(stage, total=total)
-        self._progress.update(self._tasks[stage], completed=done, total=total)
+            self._tasks[stage] = self._progress.add_task(stage, total=total, left="")
+        left = _readable_time(self._clock.seconds_left(stage, done, total, time.monotonic()))
+        self._progress.update(self._tasks[stage], completed=done, total=total, left=left)
 
     def finish(self) -> None:
         """Complete the bar of the last stage: kernels report now and then, not at their end."""
         if self._stage:
-            self._progress.update(self._tasks[self._stage], completed=self._total)
+            self._progress.update(self._tasks[self._stage], completed=self._total, left="")
 
     def close(self) -> None:
         self._progress.stop()
@@ -95,18 +131,20 @@ class _PlainBar:
     """One line per stage, rewritten every `REFRESH_SECONDS` at most."""
 
     def __init__(self) -> None:
-        self._stage, self._total, self._since, self._shown = "", 0, 0.0, 0.0
+        self._clock = _Clock()
+        self._stage, self._total, self._shown = "", 0, 0.0
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         now = time.monotonic()
         if stage != self._stage:
             self.finish()
-            self._since, self._shown = now, 0.0
+            self._shown = 0.0
         self._stage, self._total = stage, total
+        left = self._clock.seconds_left(stage, done, total, now)
         if now - self._shown < REFRESH_SECONDS and done < total:
             return
         self._shown = now
-        self._write(done, (now - self._since) * (total - done) / max(done, 1))
+        self._write(done, left)
 
     def finish(self) -> None:
         if self._stage:
@@ -118,6 +156,6 @@ class _PlainBar:
             sys.stderr.write("\n")
         self._stage = ""
 
-    def _write(self, done: int, left: float) -> None:
-        sys.stderr.write(f"\r{self._stage}: {done}/{self._total}, {left:.0f} s left ")
+    def _write(self, done: int, left: float | None) -> None:
+        sys.stderr.write(f"\r{self._stage}: {done}/{self._total}, {_readable_time(left):20}")
         sys.stderr.flush()

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import itertools
 import subprocess
 import sys
 import textwrap
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -175,6 +177,21 @@ def test_a_stage_that_is_over_is_shown_as_done(look, capfd, monkeypatch):
         lines = capfd.readouterr().err.split("descent")
         assert whole in lines[0]
         assert (whole in lines[-1]) is not broken
+
+
+@pytest.mark.parametrize("look", [progress._RichBar, progress._PlainBar])
+def test_the_time_left_of_an_outer_stage_counts_from_its_beginning(look, capfd, monkeypatch):
+    """Products of matrices between the iterations do not make these look finished."""
+    seconds = itertools.count(0, 10)
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: float(next(seconds))))
+    show, left = look(), []
+    monkeypatch.setattr(progress, "_readable_time", lambda left_: left.append(left_) or "")
+    for done in range(1, 5):
+        show("matrix product", 8, 8)
+        show("eigenvectors", done, 10)
+    show("eigenvectors", 1, 10)  # begins again
+    show.close()
+    assert [seconds for seconds in left if seconds != 0] == [None, 160, 140, 120, None]
 
 
 def test_rich_is_what_decides_the_look():

@@ -30,8 +30,9 @@ class DenseLU:
         self._lu[np.diag_indices(n)] += shift
         self._rows = np.arange(n)
         for start in range(0, n, DENSE_FACTOR_COLUMNS):
-            progress.report("factorization", start, n)
-            self._eliminate(start, min(start + DENSE_FACTOR_COLUMNS, n))
+            stop = min(start + DENSE_FACTOR_COLUMNS, n)
+            self._eliminate(start, stop)
+            progress.report("factorization", stop, n)
 
     def _eliminate(self, start: int, stop: int) -> None:
         """Eliminate a block of columns, and update those to its right (Golub and Van Loan, 3.4)."""
