@@ -199,6 +199,7 @@ def test_one_and_many_dimensions_and_rows_that_were_not_measured(tmp_path, data)
             pointwise={"trustworthiness": np.ones(3)},
             rows=np.array([1, 5, 7]),
             measures={},
+            verdict="",
             notes=[],
             exact=False,
             n_neighbors=5,

@@ -140,7 +140,7 @@ def _columns(X: Any) -> dict[Any, Any]:
         if twice := [name for name in names if names.count(name) > 1]:
             raise DataError(f"two columns are named {twice[0]!r}; rename one of them.")
         return {name: X[name] for name in names}
-    if getattr(getattr(X, "dtype", None), "kind", "") in "mM":
+    if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):
         X = X.astype(f"{X.dtype.kind}8[us]")  # of nanoseconds NumPy makes integers, not dates
     rows = np.asarray(X, dtype=object)
     if rows.ndim != 2:

@@ -136,6 +136,7 @@ def make_quality(evaluation: Evaluation) -> str:
     )
     notes = "".join(f"<p>{escape(str(note))}</p>" for note in evaluation.notes)
     return (
+        f"<p><b>{escape(evaluation.verdict)}</b></p>"
         f"<p>{how} Neighborhoods are the {evaluation.n_neighbors} nearest rows.</p>"
         '<div class="wide"><table class="quality"><thead><tr><th>measure</th><th>value</th>'
         '<th class="bar"></th><th class="meaning">what it answers</th></tr></thead>'

@@ -66,8 +66,8 @@ def evaluate(
     n_neighbors
         Size of the neighborhoods.
     anchors
-        Number of sampled rows ("all": every row is evaluated). None: all while that takes a
-        minute or less, 2000 beyond. Estimates have 95 % intervals.
+        Number of sampled rows ("all": every row is evaluated). None: all up to 20,000 rows, 2000
+        of them beyond. Estimates have 95 % intervals.
     random_state
         Seed of the sampled rows, pairs and triplets; None is a fixed one.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import textwrap
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..tables import html_list, html_row, to_data_frame
 from .measures import DEFINITIONS, Measure
+from .verdict import give_verdict
 
 MEASURE_GROUPS = {
     "neighborhoods": (
@@ -54,6 +56,7 @@ class Evaluation:
 
     Attributes
     ----------
+    verdict : one sentence on what can be read off the embedding
     measures : dict of name -> Measure
     pointwise : dict of name -> one value for each of `rows`
     rows : indices of the rows that were evaluated; all if `exact`
@@ -92,9 +95,15 @@ class Evaluation:
     def __dir__(self) -> list[str]:
         return sorted([*super().__dir__(), *DEFINITIONS])
 
+    @property
+    def verdict(self) -> str:
+        """What can be read off the embedding, in one sentence."""
+        return give_verdict(self.measures)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, without pointwise values."""
         return {
+            "verdict": self.verdict,
             "n_samples": self.n_samples,
             "n_neighbors": self.n_neighbors,
             "metric": self.metric,
@@ -139,7 +148,7 @@ class Evaluation:
         return import_module("lowd.plot").rnx(self, **options)
 
     def __repr__(self) -> str:
-        lines = [self._headline()]
+        lines = [self._headline(), "", *textwrap.wrap(self.verdict, 100)]
         for title, rows in self._table():
             lines += ["", f"{title}:"]
             lines += [
@@ -154,7 +163,7 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         text = html.escape
-        out = [f"<p>{text(self._headline())}</p><table>"]
+        out = [f"<p>{text(self._headline())}</p><p>{text(self.verdict)}</p><table>"]
         for title, rows in self._table():
             out.append(f"<tr><th colspan='4' style='text-align:left'>{text(title)}</th></tr>")
             out += [html_row(row) for row in rows]

@@ -24,9 +24,7 @@ from .measures import Measure, average_rows
 from .metric_spaces import GraphSpace, MetricSpace, RowSelection, make_space
 
 Anchors: TypeAlias = int | Literal["all"] | None
-MAX_EXACT_SAMPLES = 20_000  # all rows are evaluated, whatever their width
-MAX_EXACT_FLOPS = 5e12  # beyond: all rows while 2 n² p is below, which takes about a minute
-MAX_EXACT_NARROW_SAMPLES = 100_000  # but not more: ranks take n² whatever the width
+MAX_EXACT_SAMPLES = 20_000  # all rows are evaluated: ranks take 4 s, and n² beyond
 DEFAULT_ANCHORS = 2000  # sampled otherwise: a standard error of 0.001 for a deviation of 0.05
 MAX_ALL_PAIRS_SAMPLES = 5000  # all distances are compared: 25 million pairs
 MAX_SAMPLED_PAIRS = 200_000_000  # beyond: sampled rows against all, as 2000 against 100,000
@@ -97,22 +95,20 @@ def validate_input(
         )
     codes = None if labels is None else encode_labels(labels, n)
     seed = 0 if params.random_state is None else random.as_seed(params.random_state)
-    n_features = getattr(items, "shape", (n, 1))[1]
-    m = count_anchors(params.anchors, n, n_features)
+    m = count_anchors(params.anchors, n)
     rows = None if m == n else random.subset(seed, "anchors", n, m)
     return EvaluationInput(params, data, embedding, items, Y, codes, rows, seed, ops)
 
 
-def count_anchors(anchors: Anchors, n: int, n_features: int) -> int:
-    """How many rows are evaluated: all of them while that takes about a minute."""
+def count_anchors(anchors: Anchors, n: int) -> int:
+    """How many rows are evaluated: all of them while that takes seconds."""
     if anchors == "all":
         return n
     if anchors is not None:
         if anchors > n or anchors < 2:
             raise ParameterError(f"anchors={anchors}: expected 2 to {n} (the rows), or 'all'.")
         return int(anchors)
-    cheap = n <= MAX_EXACT_NARROW_SAMPLES and 2.0 * n * n * n_features < MAX_EXACT_FLOPS
-    return n if n <= MAX_EXACT_SAMPLES or cheap else DEFAULT_ANCHORS
+    return n if n <= MAX_EXACT_SAMPLES else DEFAULT_ANCHORS
 
 
 def _count_full_rows(n: int) -> int:
