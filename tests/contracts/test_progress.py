@@ -180,7 +180,7 @@ def test_a_stage_that_is_over_is_shown_as_done(look, capfd, monkeypatch):
 
 
 @pytest.mark.parametrize("look", [progress._RichBar, progress._PlainBar])
-def test_the_time_left_of_an_outer_stage_counts_from_its_beginning(look, capfd, monkeypatch):
+def test_the_time_left_of_an_outer_stage_counts_from_its_beginning(look, monkeypatch):
     """Products of matrices between the iterations do not make these look finished."""
     seconds = itertools.count(0, 10)
     monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: float(next(seconds))))

@@ -305,8 +305,9 @@ def _invert_by_root(p: Eigenproblem, B: csr_array) -> Operator | None:
     """The same for A = B'B, from a factorization of B.
 
     Its fill is that of the graph instead of the graph's square, and its condition number the root
-    of A's; a graph without small separators would fill it, so it is dense from the start. B also has a left null space U, which must be taken out between the two solves: it
-    comes from the factors by inverse iteration.
+    of A's; a graph without small separators would fill it, so it is dense from the start. B also
+    has a left null space U, which must be taken out between the two solves: it comes from the
+    factors by inverse iteration.
     """
     n, c = p.null.shape
     shift, wide = FACTOR_SHIFT * np.sqrt(p.norm), measure_width(p) > MAX_FACTOR_WIDTH
