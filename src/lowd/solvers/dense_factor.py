@@ -59,7 +59,7 @@ class DenseLU:
             return np.asarray(solve_triangular(self._lu, half, **how))
         half = solve_triangular(self._lu, V, trans="T", **how)
         solved = solve_triangular(self._lu, half, trans="T", lower=True, unit_diagonal=True, **how)
-        answer = np.empty_like(solved)
+        answer: Float64 = np.empty_like(solved)
         answer[self._rows] = solved
         return answer
 
