@@ -13,9 +13,12 @@ from numpy.typing import ArrayLike
 
 from ..errors import DataError
 from ..io.writing import write_completely
+from ..pipeline import Pipeline
 from . import page
 from .code import make_code
 from .points import MAX_INTERACTIVE_POINTS, encode_points
+from .preparation import describe_steps, list_steps
+from .spectrum import Spectrum, choose_spectrum
 
 if TYPE_CHECKING:
     from ..core.estimator import Reducer
@@ -47,19 +50,19 @@ def write(
     model
         The fitted model.
     X
-        The training data, for the scree plot.
+        The training data as `model.fit` took them, for the scree plot.
     embedding
         The model's `embedding_` if it is not given.
     evaluation, diagnosis
-        The results of `lowd.evaluate` and `lowd.diagnose`; without them their sections are left
-        out.
+        The results of `lowd.evaluate(X, model)` and `lowd.diagnose`; without them their sections
+        are left out.
     table
         The `lowd.io.Table` the data came from: its identifiers, labels and columns are shown.
     command
         The command that computed the embedding.
     reading, standardized
         How the table was read (keywords of `lowd.io.read`) and whether its columns were
-        standardized before the fit, for the Python code of the report.
+        standardized before the fit. A `lowd.Pipeline` says itself how it prepares the rows.
 
     Examples
     --------
@@ -76,8 +79,12 @@ def write(
         raise DataError(
             f"embedding has shape {Y.shape}: expected one row of coordinates per point."
         )
-    code = make_code(model, table, reading or {}, standardized)
-    text = _make_html(model, X, Y, evaluation, diagnosis, table, command, title, code)
+    spectrum = choose_spectrum(model, X, standardized)
+    code = make_code(model, table, reading or {}, standardized, evaluation, spectrum)
+    steps = list_steps(model, standardized)
+    text = _make_html(
+        model, X, Y, evaluation, diagnosis, table, command, title, code, spectrum, steps
+    )
     write_completely(path, lambda temporary: _write_text(temporary, text))
 
 
@@ -95,20 +102,23 @@ def _make_html(
     command: str | None,
     title: str | None,
     code: str,
+    spectrum: Spectrum | None,
+    steps: Mapping[str, object],
 ) -> str:
     source = "" if table is None else Path(str(table.source)).name
-    method = type(model).__name__
-    title = title or f"{method} of {source or 'data'}"
+    method = model.method_ if isinstance(model, Pipeline) else model
+    title = title or f"{type(method).__name__} of {source or 'data'}"
     width = f" of {X.shape[1]} columns" if hasattr(X, "shape") else ""
-    lead = f"{len(Y)} rows{width} in {Y.shape[1]} dimensions."
+    lead = f"{len(Y)} rows{width} in {Y.shape[1]} dimensions.{describe_steps(steps)}"
     names = [str(name) for name in model.get_feature_names_out()]
     scatter, points = _make_scatter(Y, names, evaluation, table, f"{title}: {lead}")
     measures = "" if evaluation is None else page.make_quality(evaluation)
-    findings = "" if diagnosis is None else page.make_diagnosis(diagnosis)
-    figures = page.make_figures(_draw_figures(model, X, evaluation))
+    findings = "" if diagnosis is None else page.make_diagnosis(diagnosis, steps)
+    figures = page.make_figures(_draw_figures(spectrum, evaluation))
     tables: dict[str, Sequence[tuple[str, object]]] = {
-        "Parameters": _list_parameters(model),
-        "Learned attributes": _list_attributes(model),
+        "Preparation": list(steps.items()),
+        "Parameters": _list_parameters(method),
+        "Learned attributes": _list_attributes(method),
         "Versions": page.list_versions(),
     }
     sections = [
@@ -145,7 +155,7 @@ def _make_scatter(
     return page.make_canvas(len(Y), Y.shape[1] == 1, description) + paragraphs, points
 
 
-def _draw_figures(model: Reducer, X: Data, evaluation: Evaluation | None) -> list[page.Figure]:
+def _draw_figures(spectrum: Spectrum | None, evaluation: Evaluation | None) -> list[page.Figure]:
     """Figures of the quality; none without matplotlib."""
     from importlib.util import find_spec
 
@@ -166,11 +176,9 @@ def _draw_figures(model: Reducer, X: Data, evaluation: Evaluation | None) -> lis
             "a line means that the embedding preserves distances."
         )
         found.append(page.Figure(figures.draw_shepard(evaluation), "Shepard diagram", text))
-    scree = figures.draw_scree(model, X)
-    if scree is not None:
-        url, source = scree
-        text = f"Variance explained by each component ({source})."
-        found.append(page.Figure(url, "Scree plot", text))
+    if spectrum is not None:
+        text = f"Variance explained by each component ({spectrum.description})."
+        found.append(page.Figure(figures.draw_scree(spectrum), "Scree plot", text))
     return found
 
 

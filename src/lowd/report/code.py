@@ -1,4 +1,4 @@
-"""Python code that reproduces an embedding."""
+"""Python code that reproduces an embedding and the numbers of its report."""
 
 from __future__ import annotations
 
@@ -8,15 +8,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..core.estimator import Reducer
+from ..pipeline import Pipeline
+
 if TYPE_CHECKING:
-    from ..core.estimator import Reducer
+    from ..evidence.quality import Evaluation
     from ..io.table import Table
+    from .spectrum import Spectrum
 
 
 def make_code(
-    model: Reducer, table: Table | None, reading: Mapping[str, object], standardized: bool
+    model: Reducer,
+    table: Table | None,
+    reading: Mapping[str, object],
+    standardized: bool,
+    evaluation: Evaluation | None = None,
+    spectrum: Spectrum | None = None,
 ) -> str:
-    """The lines of Python that compute the same embedding from the same file.
+    """The lines of Python that compute the same embedding and the same numbers from the same file.
 
     >>> import lowd
     >>> print(make_code(lowd.PCA(2), None, {}, standardized=False))
@@ -24,7 +33,7 @@ def make_code(
     <BLANKLINE>
     model = lowd.PCA(n_components=2)
     Y = model.fit_transform(X)
-    print(lowd.evaluate(X, Y))
+    print(lowd.evaluate(X, model))
     """
     lines = ["import lowd", ""]
     source = "" if table is None else str(table.source)
@@ -32,31 +41,40 @@ def make_code(
         lines += [
             "from lowd.io import edit_distances",
             "",
-            f"words = lowd.io.read({_format_read(source, reading)}).X",
-            "X = edit_distances(words)",
+            f"table = lowd.io.read({_format_read(source, reading)})",
+            "X = edit_distances(table.X)",
         ]
     elif source:
         lines += [f"table = lowd.io.read({_format_read(source, reading)})", "X = table.X"]
     if standardized:
         lines += ["spread = X.std(0)", "X = (X - X.mean(0)) / (spread + (spread == 0))"]
-    precomputed = getattr(model, "metric", None) == "precomputed"
-    return "\n".join(
-        [
-            *lines,
-            f"model = {format_constructor(model)}",
-            "Y = model.fit_transform(X)",
-            f"print(lowd.evaluate(X, Y{', metric=' + repr('precomputed') if precomputed else ''}))",
-        ]
-    )
+    lines += [
+        f"model = {format_constructor(model)}",
+        "Y = model.fit_transform(X)",
+        f"print({_format_evaluation(evaluation, bool(source))})",
+    ]
+    if spectrum is not None:
+        lines += [f"spectrum = {spectrum.code}  # of the scree plot"]
+    return "\n".join(lines)
 
 
 def format_constructor(model: Reducer) -> str:
-    """The call of the constructor, with the parameters that are not at their default."""
+    """The call of the constructor, with the parameters that are not at their default.
+
+    >>> import lowd
+    >>> format_constructor(lowd.Pipeline(lowd.TSNE(2), scale=True, pca=30))
+    'lowd.Pipeline(method=lowd.TSNE(n_components=2), scale=True, pca=30)'
+    """
+    values = {field.name: getattr(model, field.name) for field in dataclasses.fields(model)}
+    if isinstance(model, Pipeline):
+        values["method"] = model.method_ if hasattr(model, "map_") else model.method
+    if model.is_random and values["random_state"] is None:
+        values["random_state"] = getattr(model, "seed_", None)  # the draw itself is the method
     given = [
-        f"{field.name}={_format_value(getattr(model, field.name))}"
+        f"{field.name}={_format_value(values[field.name])}"
         for field in dataclasses.fields(model)
         if field.name not in ("verbose", "n_jobs")
-        and not _is_default(getattr(model, field.name), field.default)
+        and not _is_default(values[field.name], field.default)
     ]
     return f"lowd.{type(model).__name__}({', '.join(given)})"
 
@@ -65,9 +83,23 @@ def _format_read(source: str, reading: Mapping[str, object]) -> str:
     return ", ".join([repr(source), *(f"{name}={value!r}" for name, value in reading.items())])
 
 
+def _format_evaluation(evaluation: Evaluation | None, has_table: bool) -> str:
+    """The call that gives the measures of the report."""
+    options = ["X", "model"]
+    if evaluation is not None:
+        if "knn_accuracy" in evaluation.measures:
+            options.append("labels=table.labels" if has_table else "labels=labels")
+        options.append(f"n_neighbors={evaluation.n_neighbors}")
+        if evaluation.random_state is not None:
+            options.append(f"random_state={evaluation.random_state!r}")
+    return f"lowd.evaluate({', '.join(options)})"
+
+
 def _is_default(value: object, default: object) -> bool:
     return value is default or (np.isscalar(value) and bool(value == default))
 
 
 def _format_value(value: object) -> str:
+    if isinstance(value, Reducer):
+        return format_constructor(value)
     return getattr(value, "__name__", None) or repr(value)

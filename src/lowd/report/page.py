@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .. import __version__
+from .preparation import describe_remedy
 
 if TYPE_CHECKING:
-    from ..evidence.diagnosis import Diagnosis
+    from ..evidence.diagnosis import Diagnosis, Finding
     from ..evidence.quality import Evaluation, Measure
 
 _FOLDER = Path(__file__).parent
@@ -165,19 +166,24 @@ def _make_measure(name: str, value: Measure) -> str:
     )
 
 
-def make_diagnosis(diagnosis: Diagnosis) -> str:
-    """Findings on the data before the fit, and recommended methods."""
-    findings = "".join(
-        f'<li class="{escape(item.severity)}"><b>{escape(item.severity)}</b> '
-        f"{escape(item.sentence)} <i>{escape(item.remedy)}</i></li>\n"
-        for item in diagnosis.findings
-    )
+def make_diagnosis(diagnosis: Diagnosis, steps: Mapping[str, object]) -> str:
+    """Findings on the data before the fit, what was done about them, and recommended methods."""
+    findings = "".join(_make_finding(item, steps) for item in diagnosis.findings)
     advice = "".join(
         f"<li><b>{escape(item.method)}</b>: {escape(item.reason)}</li>\n"
         for item in diagnosis.recommendations
     )
     text = f'<ul class="findings">{findings}</ul>' if findings else ""
     return text + (f"<h3>Recommended methods</h3><ol>{advice}</ol>" if advice else "")
+
+
+def _make_finding(finding: Finding, steps: Mapping[str, object]) -> str:
+    done = describe_remedy(finding, steps)
+    severity, remedy = ("done", done) if done else (finding.severity, finding.remedy)
+    return (
+        f'<li class="{escape(severity)}"><b>{escape(severity)}</b> '
+        f"{escape(finding.sentence)} <i>{escape(remedy)}</i></li>\n"
+    )
 
 
 def make_tables(tables: Mapping[str, Sequence[tuple[str, object]]]) -> str:

@@ -123,6 +123,7 @@ def evaluate(
         ties=scores.ties,
         duplicates=scores.duplicates,
         notes=_notes(given, scores),
+        random_state=random_state if isinstance(random_state, int) else None,
     )
 
 

@@ -63,6 +63,7 @@ class Evaluation:
     rnx_curve : K and R_NX(K)
     shepard : distances of pairs in the data and in the embedding
     model : values that the model itself reports, if there was one
+    random_state : the seed of sampled rows, pairs and triplets, if one was given
     n_samples, n_neighbors, metric, seconds
     exact : are rank-based measures computed from all rows?
     ties : share of rows whose k-th neighbor in the data is as far as the next
@@ -84,6 +85,7 @@ class Evaluation:
     duplicates: int
     notes: list[str] = field(default_factory=list)
     model: dict[str, float] = field(default_factory=dict)
+    random_state: int | None = None
 
     def __getattr__(self, name: str) -> Measure | None:
         if name in DEFINITIONS:
