@@ -14,6 +14,7 @@ import pytest
 
 import lowd
 from lowd import report
+from lowd.evidence.diagnosis import Finding
 from lowd.io import Table
 from lowd.report import points
 
@@ -112,7 +113,7 @@ def test_nothing_of_the_data_becomes_markup(tmp_path, data):
 def full(tmp_path_factory, data):
     """A page with all there is."""
     found = SimpleNamespace(
-        findings=[SimpleNamespace(severity="warning", sentence="A < B.", remedy="Do & be.")],
+        findings=[Finding("warning", "shape", "A < B.", "Do & be.")],
         recommendations=[SimpleNamespace(method="PCA", reason="It is <flat>.")],
     )
     path = tmp_path_factory.mktemp("report") / "r.html"
@@ -205,6 +206,7 @@ def test_one_and_many_dimensions_and_rows_that_were_not_measured(tmp_path, data)
             n_neighbors=5,
             rnx_curve=None,
             shepard=None,
+            random_state=None,
         )
         report.write(tmp_path / "r.html", model=model, embedding=Y, evaluation=seen)
         made = held((tmp_path / "r.html").read_text())
