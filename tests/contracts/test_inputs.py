@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import polars
@@ -14,11 +16,13 @@ from cases import (
     BY_NAME,
     cases,
     close,
+    edit_distance,
     first_of_method,
     fit,
     fit_transform,
     fitted,
     invertible,
+    manhattan_distance,
     numeric,
     of_rows,
     rows_like,
@@ -529,6 +533,71 @@ def test_rows_without_direction_are_named(backend):
     X[[3, 8]] = 5
     with pytest.raises(DataError, match="all equal"):
         lowd.ClassicalMDS(metric="correlation", backend=backend).fit(X)
+
+
+SET_METHODS = {
+    "ClassicalMDS": {},
+    "MDS": {},
+    "NonMetricMDS": {},
+    "Isomap": {},
+    "LaplacianEigenmaps": {},
+    "DiffusionMaps": {},
+    "TSNE": {"perplexity": 5},
+    "SNE": {"perplexity": 5},
+    "NeighborsTransformer": {"n_neighbors": 3},
+}
+
+
+@pytest.mark.parametrize("method", SET_METHODS)
+def test_empty_sets_are_named(method, backend):
+    """At distance 1 from all others, one would be everybody's neighbor and a short circuit."""
+    X = np.array([[float(i <= j < i + 10) for j in range(40)] for i in range(30)])
+    holed = X.copy()
+    holed[[3, 8]] = 0
+    model = getattr(lowd, method)(metric="jaccard", backend=backend, **SET_METHODS[method])
+    with pytest.raises(DataError, match=r"row 3, 8 is an empty set.*'hamming'"):
+        model.fit(holed)
+    fit(model, X)
+    with pytest.raises(DataError, match="row 3, 8 is an empty set"):
+        model.transform(holed)
+
+
+def _skewed(a, b):
+    """Farther uphill than downhill."""
+    return manhattan_distance(a, b) + max(0.0, float(a[0] - b[0]))
+
+
+@cases(lambda case: case.params.get("metric") in (manhattan_distance, edit_distance))
+def test_a_callable_metric_must_be_a_distance(case, backend):
+    X = rows_like(60)
+
+    def similarity(a, b):
+        return 1 / (1 + manhattan_distance(a, b))
+
+    refused = {
+        r"_skewed is not symmetric: [\d.]+ for objects \((\d+), (\d+)\) but": _skewed,
+        "similarity gives 1 for object 0 and itself, not 0": similarity,
+        "gave -1.0 for objects [01] and 0": lambda *_: -1.0,
+        "gave nan for objects [01] and 0": lambda *_: float("nan"),
+        "<lambda> gave None for objects [01] and 0": lambda *_: None,
+    }
+    for words, metric in refused.items():
+        model = case.model(backend, metric=metric, metric_params=None)
+        with pytest.raises(DataError, match=words):
+            model.fit(X)
+
+
+def test_an_error_of_a_callable_names_it(backend):
+    def divide(a, b):
+        return 1 / (len(a) - len(b))
+
+    for model, words in (
+        (lowd.ClassicalMDS(metric=divide, backend=backend), "raised by metric=.*divide, objects 1"),
+        (lowd.KernelPCA(kernel=divide, backend=backend), "raised by kernel=.*divide"),
+    ):
+        with pytest.raises(ZeroDivisionError) as failure:
+            model.fit([[1, 2], [3, 4]])
+        assert re.search(words, failure.value.__notes__[0])
 
 
 def test_metric_and_kernel_parameters_that_do_not_exist():

@@ -73,6 +73,8 @@ def distances_of(data: Data, metric: Any, params: dict[str, Any] | None) -> Dist
     if metric == "minkowski":
         fixed = (_check_minkowski_order(params.get("p", 2.0)),)
     X = prepare_rows(data.items, preparation)
+    if measure == "jaccard":
+        _refuse_empty_sets(X)
     center = None
     if MEASURES[measure] == "square":
         known = data.statistics if preparation == "as they are" else None
@@ -112,8 +114,14 @@ class Distances:
         return ops.pairwise(self.X, self.X, self.measure, self.params, self.center)
 
     def toward(self, Q: Rows, ops: Backend) -> Array:
-        Q = prepare_rows(Q, self.preparation)
+        Q = self.prepare(Q)
         return ops.pairwise(Q, self.X, self.measure, self.params, self.center)
+
+    def prepare(self, Q: Rows) -> Rows:
+        """New rows as the metric needs them; those that it cannot use are refused."""
+        if self.measure == "jaccard":
+            _refuse_empty_sets(Q)
+        return prepare_rows(Q, self.preparation)
 
     def freeze(self) -> Distances:
         return replace(self, X=frozen_copy(self.X))
@@ -153,6 +161,21 @@ def prepare_rows(X: Rows, preparation: str) -> Rows:
         X = X - X.mean(1, keepdims=True, dtype=np.float64).astype(X.dtype)
     reason = "its entries are all equal" if "centered" in preparation else "it is zero"
     return normalize_rows(X, reason)
+
+
+def _refuse_empty_sets(X: Array) -> None:
+    """Refuse rows of zeros: the distance 1 of an empty set to all others is a mere convention.
+
+    In a neighbor graph it would be a neighbor of every row at once, and a short circuit.
+    """
+    held = X.any(1)
+    if not held.all():
+        rows = np.flatnonzero(~held)
+        shown = ", ".join(map(str, rows[:5])) + (", ..." if len(rows) > 5 else "")
+        raise DataError(
+            f"row {shown} is an empty set (all entries are 0), which shares nothing with any "
+            "other; drop it or use metric='hamming'."
+        )
 
 
 def normalize_rows(X: Rows, zero_reason: str | None) -> Rows:

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, issparse
 from .. import progress
 from ..backends.protocol import Array, Backend, Neighbors
 from ..distances.callables import CallableDistances
-from ..distances.metrics import Distances, is_indexed, prepare_rows
+from ..distances.metrics import Distances, is_indexed
 from ..distances.precomputed import PrecomputedDistances
 from ..distances.protocol import DistanceRelation
 from ..errors import ParameterError
@@ -59,7 +59,7 @@ def find_nearest(base: DistanceRelation, Q: Any, k: int, ops: Backend) -> Neighb
     """The k nearest training points of new points."""
     if isinstance(base, Distances) and not issparse(base.X) and not issparse(Q):
         index = ops.index(base.X, base.measure, base.params, base.center)
-        return index.query(prepare_rows(Q, base.preparation), k)
+        return index.query(base.prepare(Q), k)
     return _collected(
         (ops.distance_index(D).nearest(k) for _, D in _blocks(base, Q, ops)), n_rows(Q)
     )

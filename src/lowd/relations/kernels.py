@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from ..backends.protocol import MEASURES, Array, Backend, Float64, Rows
+from ..distances.callables import name_callable
 from ..distances.metrics import find_center, normalize_rows
 from ..domains import Facts, Index, NotStored, Shape
 from ..errors import DataError
@@ -186,19 +187,33 @@ class CallableKernel:
         i, j = map(int, np.unravel_index(np.abs(K - K.T).argmax(), K.shape))
         if abs(K[i, j] - K[j, i]) > MAX_ASYMMETRY * largest:
             raise DataError(
-                f"the callable kernel is not symmetric: {K[i, j]:.6g} for ({i}, {j}) but "
-                f"{K[j, i]:.6g} for ({j}, {i})."
+                f"kernel={name_callable(self.kernel)} is not symmetric: {K[i, j]:.6g} for "
+                f"({i}, {j}) but {K[j, i]:.6g} for ({j}, {i})."
             )
         return DenseMatrix((K + K.T) / 2)
 
     def toward(self, Q: Sequence[Any], ops: Backend) -> Array:  # noqa: ARG002
-        if self.whole:
-            K = np.asarray(self.kernel(Q, self.items, **self.params), np.float64)
-        else:
-            K = np.array([[float(self.kernel(q, x, **self.params)) for x in self.items] for q in Q])
+        name = name_callable(self.kernel)
+        try:
+            given = (
+                self.kernel(Q, self.items, **self.params)
+                if self.whole
+                else [[self.kernel(q, x, **self.params) for x in self.items] for q in Q]
+            )
+        except Exception as error:
+            error.add_note(f"raised by kernel={name}")
+            raise
+        try:
+            K = np.asarray(given, np.float64)
+        except (TypeError, ValueError):
+            K = np.empty(0)
+        if K.shape != (len(Q), len(self.items)):
+            raise DataError(
+                f"kernel={name} gave no numbers of shape {(len(Q), len(self.items))}: one per pair."
+            )
         if not np.isfinite(K).all():
             i, j = map(int, np.argwhere(~np.isfinite(K))[0])
-            raise DataError(f"the callable kernel gave {K[i, j]} for objects {i} and {j}.")
+            raise DataError(f"kernel={name} gave {K[i, j]} for objects {i} and {j}.")
         return K
 
     def freeze(self) -> CallableKernel:
@@ -214,7 +229,7 @@ def _takes_matrices(
         return False
     try:
         return bool(np.shape(kernel(items[[0, 0]], items[[0, 0, 0]], **params)) == (2, 3))
-    except (TypeError, ValueError):
+    except Exception:  # a function of two rows may fail on matrices in any way
         return False
 
 

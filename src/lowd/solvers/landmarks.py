@@ -12,6 +12,7 @@ from .. import progress, random
 from ..backends.protocol import Array, Backend, Float64
 from ..core.fit import Context, Fit
 from ..core.parameters import check_landmarks
+from ..distances.callables import CallableDistances
 from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
 from ..errors import ParameterError
@@ -40,6 +41,8 @@ def scale_landmarks(base: DistanceRelation, n: int, k: int, m: int, ctx: Context
     chosen = random.subset(ctx.seed, "landmarks", n, m)
     part = base.take(chosen)
     D = part.toward(base.training_points(), ctx.ops)  # n x m
+    if isinstance(part, CallableDistances):
+        part.check_symmetry(D[chosen])
     fit = scale_from_landmarks(D, chosen, MinusHalfSquare(part), k, ctx)
     warn_if_indefinite(fit.report["negative_eigenvalue_mass"])
     return fit
