@@ -101,7 +101,13 @@ def mutate(data, others, seed):
         mutation = MUTATIONS[rng.integers(len(MUTATIONS))]
         try:
             done.append(f"{mutation.__name__}: {mutation(model, rng)}")
-        except (LookupError, TypeError, ValueError, ArithmeticError):  # not in what is left of it
+        except (
+            LookupError,
+            TypeError,
+            ValueError,
+            ArithmeticError,
+            RecursionError,
+        ):  # not in what is left of it
             done.append(f"{mutation.__name__}: nothing")
     return model.to_bytes(), done
 
