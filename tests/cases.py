@@ -411,23 +411,29 @@ def rows_like(n, d=7, seed=0, dtype=np.float64):
 @cache
 def _data(source, dtype):
     X, Q = rows_like(60, seed=1), rows_like(23, seed=2)
-    if source == "rows":
-        pair = X, Q
-    elif source == "counts":
+    if source == "counts":
         rng = np.random.default_rng(3)
         pair = rng.integers(0, 3, (60, 12)), rng.integers(0, 3, (23, 12))
-    elif source == "distances":
-        pair = cdist(X, X, "cityblock"), cdist(Q, X, "cityblock")
-    elif source == "kernel":
-        pair = rbf_kernel(X, X), rbf_kernel(Q, X)
-    elif source == "table":
-        return _table(X), _table(Q)
+        X, Q = (np.ascontiguousarray(A, dtype) for A in pair)
     elif source == "words":
         return _words(60, 4), _words(23, 5)
-    X, Q = (np.ascontiguousarray(A, dtype) for A in pair)
-    X.setflags(write=False)
-    Q.setflags(write=False)
+    else:
+        X, Q = (input_of(source, A, X, dtype) for A in (X, Q))
+    if source != "table":
+        X.setflags(write=False)
+        Q.setflags(write=False)
     return X, Q
+
+
+def input_of(source, Q, X, dtype):
+    """Rows Q as input of a model that is fitted to the rows X."""
+    if source == "table":
+        return _table(Q)
+    if source == "distances":
+        Q = cdist(Q, X, "cityblock")
+    elif source == "kernel":
+        Q = rbf_kernel(Q, X)
+    return np.array(Q, dtype, order="C")
 
 
 def _table(X):

@@ -10,10 +10,12 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn.base import clone
 
 import lowd
 from cases import (
+    ROUNDING,
     attempt,
     cases,
     close,
@@ -22,6 +24,7 @@ from cases import (
     fit,
     fit_transform,
     fitted,
+    input_of,
     invertible,
     rows_like,
     same_bits,
@@ -54,6 +57,49 @@ def test_training_points_map_to_their_embedding(case, backend, dtype):
     if hasattr(model, "embedding_"):
         same_bits(model.embedding_, Y)
     close(model.transform(take(X, [31, 2, 2])), Y[[31, 2, 2]], dtype)
+
+
+def _beside(case, X, step, dtype):
+    """The rows X moved by a share of their distances to the next ones, as input of the case."""
+    D = cdist(X, X)
+    np.fill_diagonal(D, np.inf)
+    direction = np.random.default_rng(0).normal(size=X.shape)
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    moved = X + step * D.min(1)[:, None] * direction
+    return input_of(case.source, moved, X, dtype), np.linalg.norm(moved - X, axis=1)
+
+
+def _stretches(X, Y):
+    """The Lipschitz constant of the embedding Y at each row: how far others go, by distance."""
+    D = cdist(X, X)
+    np.fill_diagonal(D, np.inf)
+    return (cdist(Y, Y) / D).max(1)
+
+
+def _is_continuous(case):
+    """Affinities alone tell no distance, and counts and words cannot be moved a little."""
+    return case.name != "TSNE-affinity" and case.source not in ("counts", "words")
+
+
+@cases(_is_continuous, float32=first_of_method, other_backends=first_of_method)
+def test_no_jump_beside_a_training_point(case, backend, dtype):
+    """A training point moved a little has nearly its coordinates, as far as others explain it.
+
+    Along other directions than those of its neighbors it may move more: at most five times here,
+    where kernel PCA has 59 components.
+    """
+    X, model = rows_like(60, seed=1, dtype=dtype).astype(np.float64), fitted(case, backend, dtype)
+    Y = np.asarray(model.transform(case.data(dtype)[0]), np.float64)
+    rounding = ROUNDING[np.dtype(dtype)] * np.abs(Y).max()
+    # At 1e-3 a row crosses the radius of another, where shortest paths change on purpose.
+    steps = (1e-9, 1e-6) if case.name == "Isomap-radius" else (1e-9, 1e-6, 1e-3)
+    for step in steps if dtype == np.float64 else (1e-3,):
+        Q, lengths = _beside(case, X, step, dtype)
+        gaps = np.linalg.norm(model.transform(Q) - Y, axis=1)
+        assert (gaps <= 5 * _stretches(X, Y) * lengths + rounding).all(), step
+        if backend == "native":
+            alone = np.vstack([model.transform(take(Q, [i])) for i in range(5)])
+            same_bits(alone, model.transform(Q)[:5])
 
 
 @cases(other_backends=first_of_method)

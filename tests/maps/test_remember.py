@@ -1,14 +1,18 @@
-"""Training points are recognized among new ones by a hash of their bits."""
+"""Training points keep their coordinates, and new points approach them continuously."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
 
 import lowd
+from cases import fit
 from lowd.backends import resolve
+from lowd.distances.nearest import Nearest
 from lowd.input.row_hash import hash_rows
-from lowd.maps.remember import Remember
+from lowd.maps.remember import Remember, approach
 from manifolds import roll
 
 FAMILY = (lowd.LocallyLinearEmbedding, lowd.ModifiedLLE, lowd.HessianLLE, lowd.LTSA)
@@ -24,8 +28,8 @@ def test_training_rows_are_remembered_and_the_map_is_close_without_memory(cls):
     bare = model.map_.then(X, OPS)
     off = np.sqrt(((bare - model.embedding_) ** 2).mean())
     assert 0 < off < 0.05
-    moved = model.transform(X[rows] + 1e-6)
-    np.testing.assert_allclose(moved, bare[rows], atol=1e-3)
+    np.testing.assert_array_equal(model.map_(X, OPS, remember=False), bare)
+    np.testing.assert_allclose(model.transform(X[rows] + 1e-6), model.embedding_[rows], atol=1e-5)
 
 
 def test_rows_are_found_by_their_bits():
@@ -37,14 +41,133 @@ def test_rows_are_found_by_their_bits():
     np.testing.assert_array_equal(hash_rows(X), hash_rows(np.where(X == 0, -0.0, X)))
     Y = np.arange(len(X), dtype=float)[:, None]
 
-    def nowhere(Q, ops):  # noqa: ARG001
-        return np.full((len(Q), 1), -1.0)
+    class Nowhere:
+        radius = None
 
-    memory = Remember.of(nowhere, X, Y)
+        def find_neighbors(self, Q, ops):  # noqa: ARG002 - no training row is near
+            return csr_array(np.ones((len(Q), len(X))))
+
+        def from_neighbors(self, Q, near, ops):  # noqa: ARG002
+            return np.full((len(Q), 1), -1.0)
+
+    memory = Remember.of(Nowhere(), X, Y)
     order = rng.permutation(len(X))
     np.testing.assert_array_equal(memory(X[order], OPS), Y[order])
     mixed = np.vstack([X[:2], X[:2] + 0.5])
     np.testing.assert_array_equal(memory(mixed, OPS).ravel(), [0, 1, -1, -1])
     # A key alone is not believed.
-    forged = Remember(nowhere, memory.keys, memory.rows, X + 1, Y)
+    forged = Remember(Nowhere(), memory.keys, memory.rows, X + 1, Y)
     assert (forged(X, OPS) == -1).all()
+
+
+def _line(*at):
+    """Distances of points of a line to training points at 0, 10 and 30, their homes."""
+    return np.abs(np.array(at, float)[:, None] - [0.0, 10.0, 30.0])
+
+
+HOMES = np.array([[0.0], [10.0], [30.0]])  # a stretch of 1 everywhere
+
+
+def _lists(D):
+    return csr_array((D.ravel(), np.tile(np.arange(3), len(D)), np.arange(0, D.size + 1, 3)))
+
+
+@pytest.mark.parametrize("form", [np.asarray, _lists])
+def test_what_neighbors_explain_is_left_alone_and_the_rest_fades(form):
+    """An extension that is exact, and one that is off by 5."""
+    at = np.array([0.0, 1e-6, 1.0, 5.0])
+    D = _line(*at)
+    make = Nearest.in_matrix if form is np.asarray else Nearest.in_lists
+    nearest = make(form(D))
+    exact = at[:, None].copy()
+    np.testing.assert_array_equal(approach(exact.copy(), nearest, HOMES), exact)
+    off = approach(exact - 5, nearest, HOMES)[:, 0]
+    assert off[0] == 0
+    assert -2.1e-6 < off[1] < 0
+    # 9 from the next home and 1 from its own, two homes are at least 8 apart: a stretch of 10 / 8.
+    np.testing.assert_allclose(off[2], -2 * 10 / 8)
+    assert off[3] == 0  # between two homes: 5 - 5, as it is
+
+
+def _directions(X, seed=0):
+    U = np.random.default_rng(seed).normal(size=X.shape)
+    return U / np.linalg.norm(U, axis=1, keepdims=True)
+
+
+def test_mds_stays_exact_where_distances_fit():
+    """New points of a plane are where they are, however near to a training point."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    model = lowd.MDS(2, eps=1e-14, max_iter=2000).fit(X)
+    new = X[:20] + np.geomspace(1e-6, 0.1, 20)[:, None] * _directions(X[:20])
+    np.testing.assert_allclose(
+        cdist(model.transform(new), model.embedding_), cdist(new, X), atol=1e-5
+    )
+
+
+TWINS = {
+    "MDS": {},
+    "NonMetricMDS": {},
+    "ClassicalMDS": {"metric": "manhattan", "correction": "lingoes"},
+    "LaplacianEigenmaps": {},
+    "DiffusionMaps": {"n_neighbors": 6},
+    "TSNE": {"perplexity": 6, "max_iter": 60},
+    "LTSA": {},
+    "Isomap": {"map": "regression"},
+}
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_no_jump_beside_duplicates(name):
+    X = np.random.default_rng(1).normal(size=(30, 4))
+    X = np.vstack([X, X[:5], X[:3]])
+    model = fit(getattr(lowd, name)(2, **TWINS[name]), X)
+    Y = model.transform(X)
+    np.testing.assert_allclose(Y[[30, 35]], Y[[0, 0]], atol=1e-12)
+    gaps = np.linalg.norm(model.transform(X + 1e-9 * _directions(X)) - Y, axis=1)
+    assert gaps.max() < 1e-7 * np.abs(Y).max()
+
+
+GRAPHS = {
+    "LaplacianEigenmaps": {"n_neighbors": 8},
+    "DiffusionMaps": {"n_neighbors": 8},
+    "LocallyLinearEmbedding": {"n_neighbors": 8},
+    "LTSA": {"n_neighbors": 8, "map": "tangent"},
+    "TSNE": {"perplexity": 8, "max_iter": 60},
+    "SNE": {"perplexity": 8, "max_iter": 60},
+}
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_no_jump_where_neighbors_are_given(name):
+    """Whichever neighbors are listed, as long as the training point itself is."""
+    X = np.random.default_rng(2).normal(size=(50, 4))
+    model = fit(getattr(lowd, name)(2, **GRAPHS[name]), X)
+    Q = X + 1e-9 * _directions(X)
+    D = cdist(Q, X)
+    for k in (6, 9):
+        indices = np.argsort(D, axis=1)[:, :k]
+        given = indices, np.take_along_axis(D, indices, axis=1)
+        gaps = np.linalg.norm(model.transform(Q, neighbors=given) - model.embedding_, axis=1)
+        assert gaps.max() < 1e-7 * np.abs(model.embedding_).max()
+
+
+def test_no_jump_on_a_grid_where_neighbors_are_tied():
+    """On a grid many rows are equally near; a point moved a little has fewer neighbors."""
+    X = np.stack(np.meshgrid(np.arange(8.0), np.arange(5.0)), axis=-1).reshape(-1, 2)
+    X[:, 1] *= 1.3
+    for cls in (lowd.LaplacianEigenmaps, lowd.LocallyLinearEmbedding, lowd.LTSA):
+        model = fit(cls(2, n_neighbors=6), X)
+        moved = model.transform(X + 1e-6 * _directions(X))
+        assert np.abs(moved - model.embedding_).max() < 1e-5 * np.abs(model.embedding_).max()
+
+
+def test_no_jump_in_a_sparse_graph_of_distances():
+    X = np.random.default_rng(3).normal(size=(60, 3))
+    D = cdist(X, X)
+    kth = np.sort(D, axis=1)[:, [20]]
+    graph = csr_array(np.where(kth >= D, D, 0))
+    model = lowd.TSNE(perplexity=6, metric="precomputed", max_iter=60).fit(graph)
+    moved = cdist(X + 1e-9 * _directions(X), X)
+    gaps = np.abs(model.transform(csr_array(np.where(kth >= moved, moved, 0))) - model.embedding_)
+    assert gaps.max() < 1e-7 * np.abs(model.embedding_).max()

@@ -2,45 +2,65 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
 from ..backends.protocol import Array, Backend, Float64
-from ..domains import NonNegative
+from ..domains import Index, NonNegative, Shape
 from ..values import value
+from .nearest import Nearest, detach, group_duplicates_in_matrix
 from .protocol import DistanceRelation
 
 
 @value
 class CorrectedDistances:
-    """Distances plus an additive constant, except between a point and itself or a duplicate."""
+    """Distances plus an additive constant, except between a point and itself or a duplicate.
+
+    The constant of a new point and the training point next to it vanishes with their distance, so
+    that coordinates do not jump there.
+    """
 
     base: DistanceRelation
     constant: NonNegative
     squared: bool
+    # The same for duplicates; None without them.
+    point_of_row: Annotated[NDArray[np.int64], Shape("n"), Index("n")] | None = None
 
     def among(self, ops: Backend) -> Array:
-        D = self._shift(self.base.among(ops))
+        D = self._shift(self.base.among(ops), np.array(self.constant))
         np.fill_diagonal(D, 0)
         return D
 
     def toward(self, Q: Any, ops: Backend) -> Array:
-        return self._shift(self.base.toward(Q, ops))
+        D = np.asarray(self.base.toward(Q, ops))
+        shifted = self._shift(D, np.array(self.constant))
+        nearest = Nearest.in_matrix(D, self.point_of_row)
+        row = nearest.influenced
+        point, constant = nearest.point[row], self.constant * detach(nearest.ratio[row])
+        if self.point_of_row is not None:  # all duplicates of the nearest point
+            label = self.point_of_row
+            at, column = np.nonzero(label[point][:, None] == label)
+            row, point, constant = row[at], column, constant[at]
+        shifted[row, point] = self._shift(D[row, point], constant)
+        return shifted
 
     def freeze(self) -> CorrectedDistances:
-        return CorrectedDistances(self.base.freeze(), self.constant, self.squared)
+        return replace(self, base=self.base.freeze())
 
     def take(self, rows: NDArray[np.int64]) -> CorrectedDistances:
-        return CorrectedDistances(self.base.take(rows), self.constant, self.squared)
+        labels = self.point_of_row
+        labels = None if labels is None else np.unique(labels[rows], return_inverse=True)[1]
+        return replace(self, base=self.base.take(rows), point_of_row=labels)
 
     def training_points(self) -> Any:
         return self.base.training_points()
 
-    def _shift(self, D: Array) -> Array:
-        moved = np.hypot(D, np.sqrt(2 * self.constant)) if self.squared else D + self.constant
+    def _shift(self, D: Array, constant: Float64) -> Array:
+        moved = np.hypot(D, np.sqrt(2 * constant)) if self.squared else D + constant
         return np.asarray(np.where(D > 0, moved, 0), D.dtype)
 
 
@@ -60,7 +80,10 @@ def correct_distances(
         roots = scipy.linalg.eigvals(np.vstack([top, bottom]))
         real = roots.real[np.abs(roots.imag) <= 1e-9 * np.abs(roots).max(initial=0)]
         constant = max(0.0, float(real.max(initial=0)))
-    return CorrectedDistances(base, constant, correction == "lingoes"), constant
+    corrected = CorrectedDistances(
+        base, constant, correction == "lingoes", group_duplicates_in_matrix(D)
+    )
+    return corrected, constant
 
 
 def _inner(M: Float64) -> Float64:

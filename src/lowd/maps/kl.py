@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from scipy.sparse import csr_array
 
@@ -10,13 +10,14 @@ from ..backends.protocol import Array, Backend, InterpolationGrid
 from ..domains import OneOf, Positive, Shape, Words
 from ..relations.perplexity import ConditionalProbabilities, ProbabilityRelation
 from ..values import value
+from .remember import approach
 
 
 @value
 class NeighborMap:
     """New points of SNE or t-SNE, optimized one by one with the training embedding held fixed.
 
-    One that coincides with a training point (at distance 0) has its coordinates.
+    Near a training point they approach its coordinates (`remember.approach`).
     """
 
     relation: Annotated[
@@ -27,18 +28,20 @@ class NeighborMap:
     grid: InterpolationGrid | None  # of the repulsive forces; None: the exact sum
     exaggeration: Positive = 1.0  # of the attractive forces, as among the training points
 
-    def __call__(self, Q: Any, ops: Backend) -> Array:
-        return self._optimize(self.relation.toward(Q, ops), ops)
+    remembers: ClassVar[bool] = True
+
+    def __call__(self, Q: Any, ops: Backend, *, remember: bool = True) -> Array:
+        return self._optimize(self.relation.toward(Q, ops), ops, remember)
 
     def from_neighbors(self, Q: Any, near: csr_array, ops: Backend) -> Array:  # noqa: ARG002
         """Coordinates of points with the given distances to neighbors, nearest first."""
-        return self._optimize(self.relation.from_neighbors(near, ops), ops)
+        return self._optimize(self.relation.from_neighbors(near, ops), ops, True)
 
-    def _optimize(self, probabilities: ConditionalProbabilities, ops: Backend) -> Array:
-        neighbors, p, training_point = probabilities
+    def _optimize(
+        self, probabilities: ConditionalProbabilities, ops: Backend, remember: bool
+    ) -> Array:
+        neighbors, p, nearest = probabilities
         Y = ops.optimize_new_points(
             neighbors, self.exaggeration * p, self.Y, self.kernel, self.grid
         )
-        known = training_point >= 0
-        Y[known] = self.Y[training_point[known]]
-        return Y
+        return approach(Y, nearest, self.Y) if remember else Y

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -13,6 +13,7 @@ from ..errors import DisconnectedGraphWarning, warn
 from ..relations.affinities import AffinitiesToTraining, AffinityRelation
 from ..values import value
 from .blockwise import blockwise
+from .remember import approach
 
 # Where |1 - λ| is smaller the Nyström factor 1 / (1 - λ) amplifies rounding only.
 MIN_NYSTROEM_DIVISOR = 1e-8
@@ -25,7 +26,8 @@ class NystroemMap:
     An eigenvector is its own mean over neighbors up to a factor; solved for one row, that gives the
     coordinates of a point with this row (Bengio et al., 2004). "random_walk": y = gain · mean,
     "symmetric": the same times √degree, "none": y = sum / (degree - λ). Where the factor has a pole
-    the mean itself is taken: the harmonic extension.
+    the mean itself is taken: the harmonic extension. Near a training point coordinates approach
+    its own (`remember.approach`).
     """
 
     relation: Annotated[AffinityRelation, OneOf("Affinities", "PrecomputedAffinities")]
@@ -36,27 +38,32 @@ class NystroemMap:
     gain: Annotated[Float64, Shape("k")]  # λ without normalization
     harmonic: bool = False
 
-    def __call__(self, Q: Any, ops: Backend) -> Array:
+    remembers: ClassVar[bool] = True
+
+    def __call__(self, Q: Any, ops: Backend, *, remember: bool = True) -> Array:
         def embed(part: Any) -> Array:
-            return self._extend(self.relation.toward(part, ops), ops)
+            return self._extend(self.relation.toward(part, ops), ops, remember)
 
         return blockwise(Q, 3 * len(self.means), embed)
 
     def from_neighbors(self, Q: Any, near: csr_array, ops: Backend) -> Array:  # noqa: ARG002
         """Coordinates of points with the given distances to neighbors, nearest first."""
-        return self._extend(self.relation.from_neighbors(near, ops), ops)
+        return self._extend(self.relation.from_neighbors(near, ops), ops, True)
 
-    def _extend(self, affinities: AffinitiesToTraining, ops: Backend) -> Float64:
+    def _extend(self, affinities: AffinitiesToTraining, ops: Backend, remember: bool) -> Float64:
         table = self.weights[:, None] * np.column_stack([self.means, np.ones(len(self.means))])
         sums = affinities.matmul(table, ops)
         degree = sums[:, -1:]
         connected = degree > 0
         Y = np.divide(sums[:, :-1], degree, out=np.zeros_like(sums[:, :-1]), where=connected)
         Y *= self._factor(degree * np.exp(affinities.log_scale)[:, None])
-        known = affinities.training_point >= 0
-        Y[known] = self.embedding[affinities.training_point[known]]
-        zero_degree = int((~known & ~connected[:, 0]).sum())
-        self._warn_of_isolated(zero_degree, int(affinities.isolated.sum()))
+        nearest, isolated = affinities.nearest, affinities.isolated
+        if nearest is not None:
+            Y[isolated] = self.embedding[nearest.point[isolated]]
+            Y = approach(Y, nearest, self.embedding) if remember else Y
+            connected[nearest.distance == 0] = True
+        zero_degree = int((~isolated & ~connected[:, 0]).sum())
+        self._warn_of_isolated(zero_degree, int(isolated.sum()))
         return np.asarray(Y)
 
     def _warn_of_isolated(self, zero_degree: int, isolated: int) -> None:

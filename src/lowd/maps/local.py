@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, issparse
 from ..backends.protocol import Array, Backend, Float64, Ragged
 from ..distances.metrics import Distances
 from ..domains import AtMostSize, Facts, NonNegative, Shape
-from ..graph.search import find_nearest, find_within
+from ..graph.search import find_nearest, find_within, to_csr
 from ..values import value
 from .blockwise import BLOCK_BYTES
 
@@ -34,17 +34,18 @@ class BarycentricMap:
         _require_neighborhoods(self, facts)
 
     def __call__(self, Q: Array, ops: Backend) -> Array:
-        near = find_neighborhoods(self.base, Q, self.n_neighbors, self.radius, ops)
-        return self._combine(Q, near, ops)
+        return self.from_neighbors(Q, self.find_neighbors(Q, ops), ops)
+
+    def find_neighbors(self, Q: Array, ops: Backend) -> csr_array:
+        """Distances of new points to the training points that rebuild them."""
+        return find_neighborhoods(self.base, Q, self.n_neighbors, self.radius, ops)
 
     def from_neighbors(self, Q: Array, near: csr_array, ops: Backend) -> Array:
         """Coordinates of points whose neighbors are known."""
-        return self._combine(Q, to_ragged(near), ops)
-
-    def _combine(self, Q: Array, near: Ragged, ops: Backend) -> Array:
-        weights = ops.barycentric_weights(Q, self.base.X, near, self.reg)
+        lists = to_ragged(near)
+        weights = ops.barycentric_weights(Q, self.base.X, lists, self.reg)
         shape = (len(Q), len(self.Y))
-        return np.asarray(csr_array((weights, near.indices, near.indptr), shape) @ self.Y)
+        return np.asarray(csr_array((weights, lists.indices, lists.indptr), shape) @ self.Y)
 
 
 @value
@@ -64,8 +65,11 @@ class TangentMap:
         _require_neighborhoods(self, facts)
 
     def __call__(self, Q: Array, ops: Backend) -> Array:
-        near = find_neighborhoods(self.base, Q, self.n_neighbors, self.radius, ops)
-        return self._regress(Q, near)
+        return self.from_neighbors(Q, self.find_neighbors(Q, ops), ops)
+
+    def find_neighbors(self, Q: Array, ops: Backend) -> csr_array:
+        """Distances of new points to the training points of their tangent spaces."""
+        return find_neighborhoods(self.base, Q, self.n_neighbors, self.radius, ops)
 
     def from_neighbors(self, Q: Array, near: csr_array, ops: Backend) -> Array:  # noqa: ARG002
         """Coordinates of points whose neighbors are known."""
@@ -108,20 +112,21 @@ def _require_neighborhoods(local: BarycentricMap | TangentMap, facts: Facts) -> 
 
 def find_neighborhoods(
     base: Distances, Q: Array, k: int | None, radius: float | None, ops: Backend
-) -> Ragged:
+) -> csr_array:
     """The k nearest training points of each row, or all within the radius, but at least one."""
     if radius is None:
         assert k is not None
-        found = find_nearest(base, Q, k, ops).indices
-        return Ragged(np.arange(0, found.size + 1, k), found.ravel())
+        return to_csr(find_nearest(base, Q, k, ops), len(base.X))
     near = find_within(base, Q, radius, ops)
-    counts, indices = np.diff(near.indptr), near.indices.astype(np.int32)
+    counts, indices, distances = np.diff(near.indptr), near.indices, near.data
     isolated = np.flatnonzero(counts == 0)
     if len(isolated):
-        nearest = find_nearest(base, Q[isolated], 1, ops).indices[:, 0]
-        indices = np.insert(indices, near.indptr[isolated], nearest)
+        nearest = find_nearest(base, Q[isolated], 1, ops)
+        indices = np.insert(indices, near.indptr[isolated], nearest.indices[:, 0])
+        distances = np.insert(distances, near.indptr[isolated], nearest.distances[:, 0])
         counts[isolated] = 1
-    return Ragged(np.concatenate([[0], np.cumsum(counts)]), indices)
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    return csr_array((distances, indices, indptr), shape=near.shape)
 
 
 def to_ragged(near: csr_array) -> Ragged:

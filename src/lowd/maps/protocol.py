@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from scipy.sparse import csr_array
 
@@ -13,6 +13,15 @@ class Map(Protocol):
     """Out-of-sample map: new points to coordinates; a value, pure, and row by row."""
 
     def __call__(self, Q: Any, ops: Backend, /) -> Array: ...
+
+
+class RememberingMap(Map, Protocol):
+    """A map whose extension misses the training points, so that it remembers their coordinates."""
+
+    remembers: ClassVar[bool]
+
+    def __call__(self, Q: Any, ops: Backend, /, *, remember: bool = True) -> Array:
+        """Coordinates; by the extension alone, also at training points, if not `remember`."""
 
 
 class GraphMap(Map, Protocol):

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..backends.protocol import Array, Backend, Float64
+from ..distances.nearest import Nearest
 from ..distances.protocol import DistanceRelation
-from ..domains import AtLeast, Count, Increasing, Shape
+from ..domains import AtLeast, Count, Increasing, Index, Shape
 from ..errors import DataError
 from ..values import value
 from .blockwise import blockwise
+from .remember import approach
 
 # SMACOF of a new point has converged when a step is shorter than this share of its distances.
 STEP_TOLERANCE = 1e-10
@@ -24,8 +27,9 @@ class StressMap:
     """Coordinates that minimize a point's stress with the training embedding held fixed.
 
     Each row is optimized on its own from two starts: Gower's formula for the embedded distances,
-    and the coordinates of the nearest training point, which counts where it ends clearly lower. A
-    distance of 0 means the training point itself.
+    and the coordinates of the nearest training point, which counts where it ends clearly lower.
+    Near a training point, which a distance of 0 means, coordinates approach its own
+    (`remember.approach`).
     """
 
     relation: DistanceRelation
@@ -42,14 +46,18 @@ class StressMap:
     )
     sammon: bool
     max_iter: Count
+    # The same for duplicates; None without them.
+    point_of_row: Annotated[NDArray[np.int64], Shape("n"), Index("n")] | None = None
 
-    def __call__(self, Q: Any, ops: Backend) -> Array:
+    remembers: ClassVar[bool] = True
+
+    def __call__(self, Q: Any, ops: Backend, *, remember: bool = True) -> Array:
         def embed(part: Any) -> Array:
-            return self.minimize(self.relation.toward(part, ops), ops)
+            return self.minimize(self.relation.toward(part, ops), ops, remember)
 
         return blockwise(Q, 4 * len(self.Y), embed)
 
-    def minimize(self, D: Array, ops: Backend) -> Float64:
+    def minimize(self, D: Array, ops: Backend, remember: bool) -> Array:
         """Coordinates of points with the given distances to training points; NaN: not known."""
         missing = np.isnan(D)
         if missing.all(1).any():
@@ -63,13 +71,11 @@ class StressMap:
         gower: Float64 = np.asarray(
             ops.project(-0.5 * squares, -0.5 * self.means, self.projection), np.float64
         )
-        nearest = self.Y[np.where(missing, np.inf, D).argmin(1)]
+        nearest = Nearest.in_matrix(D, self.point_of_row)
         Y, stress = ops.multilaterate(T, W, self.Y, gower, self.max_iter, STEP_TOLERANCE)
         other, other_stress = ops.multilaterate(
-            T, W, self.Y, nearest, self.max_iter, STEP_TOLERANCE
+            T, W, self.Y, self.Y[nearest.point], self.max_iter, STEP_TOLERANCE
         )
         better = other_stress < stress * (1 - MIN_STRESS_DECREASE)
         Y[better] = other[better]
-        same = (D == 0).any(1)
-        Y[same] = self.Y[(D[same] == 0).argmax(1)]
-        return Y
+        return approach(Y, nearest, self.Y) if remember else Y

@@ -20,6 +20,7 @@ from ..core.parameters import (
     check_landmarks,
 )
 from ..distances.metrics import distances_of
+from ..distances.nearest import group_duplicates_in_matrix
 from ..distances.protocol import DistanceRelation
 from ..input.validation import Data
 from ..maps.stress import StressMap
@@ -147,7 +148,15 @@ class MDS(Reducer):
         Y = path.Y.astype(ctx.dtype).astype(np.float64)  # as it is returned
         curve = plan.disparities(Y)
         sammon = isinstance(self.weights, str)
-        stress_map = StressMap(base.freeze(), Y, *gower_projection(Y), curve, sammon, self.max_iter)
+        stress_map = StressMap(
+            base.freeze(),
+            Y,
+            *gower_projection(Y),
+            curve,
+            sammon,
+            self.max_iter,
+            group_duplicates_in_matrix(D),
+        )
         report = {
             "n_components": k,
             **stress_measures(plan.step(Y)),

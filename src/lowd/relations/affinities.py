@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from ..backends.protocol import Array, Backend, Float64
+from ..distances.nearest import Nearest
 from ..distances.protocol import DistanceRelation
 from ..domains import (
     AtLeast,
@@ -42,10 +43,8 @@ class AffinitiesToTraining(NamedTuple):
 
     weights: AffinityMatrix
     log_scale: Float64
-    # The training point that a new one coincides with, or takes the coordinates of because it has
-    # no neighbor; else -1.
-    training_point: NDArray[np.int64]
-    isolated: NDArray[np.bool_]  # has no neighbor
+    nearest: Nearest | None  # None of precomputed affinities, which tell no distance
+    isolated: NDArray[np.bool_]  # has no neighbor: takes the coordinates of its nearest
 
     def matmul(self, V: Float64, ops: Backend) -> Float64:
         if issparse(self.weights):
@@ -79,18 +78,16 @@ class Affinities:
 
     def toward(self, Q: Any, ops: Backend) -> AffinitiesToTraining:
         D = np.asarray(self.base.toward(Q, ops))
-        nearest = D.argmin(1)
-        least = D[np.arange(len(D)), nearest].astype(np.float64)
-        neighbors = self._neighbors(D, least == 0)
+        nearest = Nearest.in_matrix(D)
+        neighbors = self._neighbors(D, nearest.distance == 0)
         if neighbors is None:
-            log_scale = -self.exponents(least)
+            log_scale = -self.exponents(nearest.distance)
             weights = np.exp(-log_scale[:, None] - self.exponents(D))
-            same = np.where(least == 0, nearest, -1)
-            return AffinitiesToTraining(weights, log_scale, same, np.zeros(len(D), bool))
+            return AffinitiesToTraining(weights, log_scale, nearest, np.zeros(len(D), bool))
         indptr = np.concatenate([[0], np.cumsum(neighbors.sum(1))])
         row, column = np.nonzero(neighbors)
         near = csr_array((D[row, column].astype(np.float64), column, indptr), shape=D.shape)
-        return self._weigh(near, nearest, least)
+        return self._weigh(near, nearest)
 
     def from_neighbors(self, near: csr_array, ops: Backend) -> AffinitiesToTraining:  # noqa: ARG002
         if self.radius is None and self.radii is None:
@@ -98,19 +95,20 @@ class Affinities:
                 "neighbors= would be ignored: every row has an affinity to all others."
             )
         count, first = np.diff(near.indptr), near.indptr[:-1]
-        least, nearest = near.data[first], near.indices[first].astype(np.int64)
+        nearest = Nearest.in_lists(near)
         limit: float | Float64
         if self.radius is not None:
             limit = self.radius
         else:
             assert self.n_neighbors is not None
             assert self.radii is not None
-            own = near.data[first + np.minimum(self.n_neighbors - 1 + (least == 0), count - 1)]
+            last = self.n_neighbors - 1 + (nearest.distance == 0)
+            own = near.data[first + np.minimum(last, count - 1)]
             limit = np.maximum(np.repeat(own, count), self.radii[near.indices])
         within = near.data <= limit * (1 + TIE_TOLERANCE[near.data.dtype])
         indptr = np.concatenate([[0], np.cumsum(within)])[near.indptr]
         lists = csr_array((near.data[within], near.indices[within], indptr), shape=near.shape)
-        return self._weigh(lists, nearest, least)
+        return self._weigh(lists, nearest)
 
     def freeze(self) -> Affinities:
         return replace(self, base=self.base.freeze(), W=None)
@@ -127,16 +125,12 @@ class Affinities:
         ratio *= 0.5
         return ratio
 
-    def _weigh(
-        self, near: csr_array, nearest: NDArray[np.int64], least: Float64
-    ) -> AffinitiesToTraining:
+    def _weigh(self, near: csr_array, nearest: Nearest) -> AffinitiesToTraining:
         """Affinities of new points from their distances to neighbors."""
-        log_scale, count = -self.exponents(least), np.diff(near.indptr)
+        log_scale, count = -self.exponents(nearest.distance), np.diff(near.indptr)
         weights = np.exp(-np.repeat(log_scale, count) - self.exponents(near.data))
-        isolated = count == 0
-        training_point = np.where((least == 0) | isolated, nearest, -1)
         W = csr_array((weights, near.indices, near.indptr), near.shape)
-        return AffinitiesToTraining(W, log_scale, training_point, isolated)
+        return AffinitiesToTraining(W, log_scale, nearest, count == 0)
 
     def _neighbors(self, D: Array, coincides: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
         """Which training points are neighbors of each new point; None if all are.
@@ -173,7 +167,7 @@ class PrecomputedAffinities:
         chosen = Q if self.rows is None else Q[:, self.rows]
         m = Q.shape[0]
         weights = chosen if issparse(chosen) else np.ascontiguousarray(chosen, np.float64)
-        return AffinitiesToTraining(weights, np.zeros(m), np.full(m, -1), np.zeros(m, bool))
+        return AffinitiesToTraining(weights, np.zeros(m), None, np.zeros(m, bool))
 
     def from_neighbors(self, near: csr_array, ops: Backend) -> AffinitiesToTraining:  # noqa: ARG002
         raise ParameterError("neighbors= would be ignored: affinity='precomputed' has them.")

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ..backends.protocol import Array, Backend, Float64, Ragged
+from ..distances.nearest import Nearest
 from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
 from ..domains import AtLeast, Count, Facts, Increasing, Index, NotStored, Positive, Shape
@@ -32,7 +33,7 @@ class ConditionalProbabilities(NamedTuple):
 
     neighbors: Ragged
     p: Float64
-    training_point: NDArray[np.int64]  # that a new point coincides with, else -1
+    nearest: Nearest
 
 
 class JointProbabilities(NamedTuple):
@@ -127,13 +128,11 @@ class PerplexityProbabilities:
 
     def from_neighbors(self, near: csr_array, ops: Backend) -> ConditionalProbabilities:
         indptr = near.indptr.astype(np.int64)
-        nearest = near.indices[indptr[:-1]].astype(np.int64)
-        training_point = np.where(near.data[indptr[:-1]] == 0, nearest, -1)
         p, _ = self._conditional(near, ops)
         if self.radii is not None:
             p = (p + self._scaled_conditional(near, ops)) / 2
         neighbors = Ragged(indptr, near.indices.astype(np.int32))
-        return ConditionalProbabilities(neighbors, p, training_point)
+        return ConditionalProbabilities(neighbors, p, Nearest.in_lists(near))
 
     def freeze(self) -> PerplexityProbabilities:
         radii = self.radii if self.edges is None else self._radii(self.edges)
@@ -218,7 +217,9 @@ class PrecomputedProbabilities:
         rows.eliminate_zeros()
         keys = hash_rows(rows)
         at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        training_point = np.where(self.keys[at] == keys, self.rows[at], -1)
+        # Affinities tell no distance: a training row is known by its bits, and no other is near.
+        apart = np.where(self.keys[at] == keys, 0.0, 1.0)
+        nearest = Nearest(self.rows[at], apart, apart, csr_array(rows.shape))
         isolated = np.flatnonzero(np.diff(rows.indptr) == 0)
         if len(isolated):  # no affinity at all: the same to all
             full = np.asarray(csr_array(Q).toarray(), np.float64)
@@ -230,7 +231,7 @@ class PrecomputedProbabilities:
         p = rows.data / np.repeat(largest, np.diff(indptr))
         p /= np.repeat(np.add.reduceat(p, indptr[:-1]), np.diff(indptr))
         neighbors = Ragged(indptr, rows.indices.astype(np.int32))
-        return ConditionalProbabilities(neighbors, p, training_point)
+        return ConditionalProbabilities(neighbors, p, nearest)
 
     def from_neighbors(self, near: csr_array, ops: Backend) -> ConditionalProbabilities:  # noqa: ARG002
         raise ParameterError("neighbors= would be ignored: affinity='precomputed' has them.")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from .. import progress, random
 from ..backends.protocol import Array, Backend, Float64
 from ..core.fit import Context
+from ..distances.nearest import Nearest
 from ..distances.protocol import DistanceRelation
 from ..domains import NonNegative, Renamed, Shape
-from ..graph.search import find_nearest
+from ..graph.search import count_points, find_nearest, to_csr
 from ..maps.blockwise import blockwise
+from ..maps.remember import approach
 from ..threads import single_threaded_blas
 from ..values import value
 from .dense import eigh
@@ -20,6 +22,7 @@ from .thresholds import (
     KERNEL_WIDTHS,
     MAX_REGRESSION_CENTERS,
     MIN_RIDGE,
+    N_STRETCH_NEIGHBORS,
     RIDGES,
     SAME_POINT_DISTANCE,
 )
@@ -45,19 +48,23 @@ class RidgeMap:
 
 @value
 class RegressionMap:
-    """Kernel ridge regression, but a training point (at distance 0) keeps its coordinates."""
+    """Kernel ridge regression, corrected around the training points (`remember.approach`)."""
 
     ridge: RidgeMap
     base: DistanceRelation
     embedding: Annotated[Float64, Shape("n", "k")]
     tolerance: NonNegative  # a new point this near to a training point coincides with it
 
-    def __call__(self, Q: Any, ops: Backend) -> Array:
+    remembers: ClassVar[bool] = True
+
+    def __call__(self, Q: Any, ops: Backend, *, remember: bool = True) -> Array:
         Y = self.ridge(Q, ops)
-        found = find_nearest(self.base, Q, 1, ops)
-        same = found.distances[:, 0] <= self.tolerance
-        Y[same] = self.embedding[found.indices[same, 0]]
-        return Y
+        if not remember:
+            return Y
+        n = count_points(self.base, Q)
+        near = to_csr(find_nearest(self.base, Q, min(n, N_STRETCH_NEIGHBORS), ops), n)
+        near.data = np.maximum(near.data - self.tolerance, 0)
+        return approach(Y, Nearest.in_lists(near), self.embedding)
 
 
 def fit_ridge_map(

@@ -206,6 +206,8 @@ MIN_RIDGE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-4}
 # Distance up to which a new point is a training point, as a share of the typical distance: a row
 # that comes in another type is a little off.
 SAME_POINT_DISTANCE = 1e-12
+# Training points by which the stretch of the embedding is told, near one of them.
+N_STRETCH_NEIGHBORS = 6
 
 # -- number of components (scree.py) -------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from scipy.spatial.distance import cdist
 
 import lowd
 from lowd import progress
+from lowd.backends import resolve
 from lowd.errors import DataError, ParameterError, UnsupportedError
 from lowd.evidence.quality import Evaluation, Measure, continuity, trustworthiness
 from lowd.evidence.quality.validation import EvaluationParameters, validate_input
@@ -251,7 +252,8 @@ def test_the_error_of_the_map_is_that_of_rows_it_may_not_remember():
     found = tsne.evaluate(roll)
     assert found.model["kl_divergence"] == tsne.kl_divergence_
     assert 1e-6 < found.model["self_map_error"] < 0.5
-    near = tsne.transform(roll + 1e-7)  # next to the training rows, but none of them
+    # Next to the training rows, but none of them, and without their coordinates.
+    near = tsne.map_(roll + 1e-7, resolve("auto", 1), remember=False)
     spread = np.sqrt(((tsne.embedding_ - tsne.embedding_.mean(0)) ** 2).sum(1).mean())
     expected = np.sqrt(((near - tsne.embedding_) ** 2).sum(1).mean()) / spread
     assert found.model["self_map_error"] == pytest.approx(expected, rel=0.2)

@@ -10,10 +10,12 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from ... import random
+from ...backends import resolve
 from ...backends.protocol import Array, Float64
 from ...core.estimator import Reducer
 from ...core.parameters import Seed
 from ...errors import UnsupportedError
+from ...maps.protocol import RememberingMap
 from ...pipeline import Pipeline
 from ..types import MetricLike, MetricParams
 from .column_scale import scale_columns, standardizes
@@ -101,9 +103,10 @@ def collect_learned_values(model: Reducer) -> dict[str, float]:
 def compute_self_map_error(model: Reducer, X: Any, Y: Array) -> float | None:
     """Error of the out-of-sample extension at the training points, which it may not remember.
 
-    A training point with other last digits is a new point. The root mean square of the difference
-    between both coordinates, relative to the spread of the embedding around its mean: 0 is perfect,
-    1 as bad as the mean itself. None if X is not what a model of rows was fitted on.
+    A training point with other last digits is a new point, and maps that correct the extension
+    around the training points are asked for the extension alone. The root mean square of the
+    difference between both coordinates, relative to the spread of the embedding around its mean:
+    0 is perfect, 1 as bad as the mean itself. None if X is not what a model of rows was fitted on.
     """
     embedding = getattr(model, "embedding_", None)
     if embedding is None or model._kind() != "rows" or issparse(X):
@@ -114,9 +117,19 @@ def compute_self_map_error(model: Reducer, X: Any, Y: Array) -> float | None:
     points = np.asarray(X, np.float64)
     # The name of a random stream is part of the result.
     noise = random.normals(0, "nudge", (len(rows), points.shape[1]))
-    gap = model._transform(points[rows] + PERTURBATION * points.std(0) * noise) - Y[rows]
+    near = points[rows] + PERTURBATION * points.std(0) * noise
+    gap = _extend(model, near) - Y[rows]
     spread = np.square(Y - Y.mean(0)).sum(1).mean()
     return float(np.sqrt(np.square(gap).sum(1).mean() / spread)) if spread > 0 else None
+
+
+def _extend(model: Reducer, rows: Float64) -> Array:
+    """Coordinates of rows by the out-of-sample extension alone."""
+    if not getattr(model.map_, "remembers", False):
+        return np.asarray(model._transform(rows))
+    ops = resolve(model.backend, model.n_jobs)
+    extension: RememberingMap = model.map_
+    return extension(model._checked(rows, ops).items, ops, remember=False)
 
 
 def _notes(model: Reducer) -> list[str]:
