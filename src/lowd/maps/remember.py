@@ -8,7 +8,7 @@ jump there. So the extension is corrected around each training point (`approach`
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, ClassVar, Protocol
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,10 @@ from scipy.sparse import csr_array
 
 from ..backends.protocol import Array, Backend, Float64
 from ..distances.nearest import Nearest, detach
-from ..domains import Facts, Increasing, Index, OneOf, Shape
+from ..domains import Facts, Increasing, Index, Shape
 from ..input.row_hash import hash_rows
 from ..values import value
+from .local import BarycentricMap, TangentMap
 
 # The extension may stretch more than its neighbors do, by this factor: a linear one stretches most
 # along some direction, and so much at most if a neighbor is within 60 degrees of that.
@@ -77,19 +78,6 @@ def _divide_lengths(A: Array, B: Float64, apart: Array) -> Float64:
     return np.divide(np.sqrt(squares), apart, out=np.zeros(apart.shape), where=apart > 0)
 
 
-class LocalMap(Protocol):
-    """A map from neighbors of new points, which it finds or is given."""
-
-    @property
-    def radius(self) -> float | None: ...
-
-    def __call__(self, Q: Array, ops: Backend, /) -> Array: ...
-
-    def find_neighbors(self, Q: Array, ops: Backend, /) -> csr_array: ...
-
-    def from_neighbors(self, Q: Array, near: csr_array, ops: Backend, /) -> Array: ...
-
-
 @value
 class Remember:
     """A local map corrected around the training points, whose coordinates it remembers.
@@ -98,7 +86,7 @@ class Remember:
     does not matter.
     """
 
-    then: Annotated[LocalMap, OneOf("BarycentricMap", "TangentMap")]
+    then: BarycentricMap | TangentMap
     keys: Annotated[NDArray[np.uint64], Shape("n"), Increasing()]  # hashes of the training rows
     rows: Annotated[NDArray[np.int64], Shape("n"), Index("n")]  # whose hashes they are
     X: Annotated[Array, Shape("n", "d")]
@@ -110,7 +98,7 @@ class Remember:
         facts.set("input", "rows")
 
     @classmethod
-    def of(cls, then: LocalMap, X: Array, Y: Array) -> Remember:
+    def of(cls, then: BarycentricMap | TangentMap, X: Array, Y: Array) -> Remember:
         keys = hash_rows(X)
         order = np.argsort(keys, kind="stable")
         return cls(then, keys[order], order, X, Y)

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from ..backends.protocol import Array, Ragged
 from ..core.declarations import Ignored, LandmarkPolicy, is_radius_given
 from ..core.estimator import reducer
-from ..core.fit import Context, Fit, Map
+from ..core.fit import Context, Fit
 from ..core.graph_method import GraphMethod, Neighborhoods
 from ..core.parameters import Count, NonNegative, Positive, Seed
 from ..distances.metrics import Distances
@@ -125,7 +125,7 @@ class LocallyLinearMethod(GraphMethod):
         """New points by local weights, training points remembered, and the inverse alike."""
         base = _euclidean(X).freeze()
         k = None if near.n_neighbors is None else min(near.n_neighbors, len(Y))
-        local: Map
+        local: BarycentricMap | TangentMap
         if self.map == "tangent":
             local = TangentMap(base, Y, k, near.radius)
         else:
