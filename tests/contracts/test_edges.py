@@ -23,6 +23,7 @@ from cases import (
     numeric,
     rbf_kernel,
     rows_like,
+    same_bits,
     take,
     takes_sparse,
 )
@@ -69,6 +70,8 @@ GRAPH_METHODS = (
     *("LocallyLinearEmbedding", "ModifiedLLE", "HessianLLE", "LTSA"),
     *("SNE", "TSNE"),
 )
+# Methods that minimize step by step, where rounding grows.
+ITERATIVE_METHODS = ("MDS", "NonMetricMDS", "SNE", "TSNE")
 
 
 def _has_landmarks(case):
@@ -79,19 +82,49 @@ def _translation_invariant(case):
     return case.name in TRANSLATION_INVARIANT
 
 
-@cases(lambda case: not _has_landmarks(case))  # landmarks are drawn by row number
+def _is_fitted_in_canonical_order(case):
+    """Whether all of the fit is: methods in which rounding grows (their map of all rows is not)."""
+    return case.method in ITERATIVE_METHODS and not _has_landmarks(case)
+
+
+def _permuted(case, X, Q):
+    """The order of a permutation, the permuted rows, and new points as they come to these."""
+    order = np.random.default_rng(5).permutation(len(X))
+    if case.source in ("distances", "kernel"):
+        return order, X[np.ix_(order, order)], Q[:, order]
+    return order, take(X, order), Q
+
+
 def test_order_of_rows_only_permutes(case, backend, dtype):
     X, Q = case.data(dtype)
-    order = np.random.default_rng(5).permutation(len(X))
-    shuffled = take(X, order)
-    if case.source in ("distances", "kernel"):
-        shuffled, moved = shuffled[:, order], Q[:, order]
-    else:
-        moved = Q
+    order, shuffled, moved = _permuted(case, X, Q)
     model, other = fit(case.model(backend), X), fit(case.model(backend), shuffled)
     close(other.transform(moved), model.transform(Q), dtype)
     if hasattr(model, "embedding_"):
         close(other.embedding_, model.embedding_[order], dtype)
+    if hasattr(model, "landmarks_") and case.source != "words":  # of which some are equal
+        assert [order[row] for row in other.landmarks_] == list(model.landmarks_)
+
+
+@cases(_is_fitted_in_canonical_order, other_float32=True)
+def test_order_of_rows_permutes_to_the_bit_where_rounding_grows(case, backend, dtype):
+    X, Q = case.data(dtype)
+    order, shuffled, moved = _permuted(case, X, Q)
+    model, other = fit(case.model(backend), X), fit(case.model(backend), shuffled)
+    same_bits(other.embedding_, model.embedding_[order])
+    same_bits(other.transform(moved), model.transform(Q))
+
+
+@cases(  # Isomap's graph is that of all rows; the reference's products depend on the batch
+    lambda case: _has_landmarks(case) and case.method != "Isomap",
+    other_backends=lambda case: False,  # noqa: ARG005 - a predicate's signature
+)
+def test_order_of_rows_permutes_to_the_bit_with_landmarks(case, backend, dtype):
+    X, Q = case.data(dtype)
+    order, shuffled, moved = _permuted(case, X, Q)
+    model, other = fit(case.model(backend), X), fit(case.model(backend), shuffled)
+    same_bits(other.embedding_, model.embedding_[order])
+    same_bits(other.transform(moved), model.transform(Q))
 
 
 @cases(_translation_invariant)

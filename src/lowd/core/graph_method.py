@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from .. import random
 from ..backends import resolve
 from ..distances.metrics import distances_of
+from ..distances.order import draw_landmarks, order_points
 from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
 from ..errors import ParameterError, UnsupportedError
@@ -20,6 +21,7 @@ from ..graph.given import (
     NeighborGraph,
     check_lists_toward,
     merge_listed_duplicates,
+    reorder_listed,
     select_listed,
 )
 from ..graph.neighbor_graph import ConnectedGraph, NeighborCount, connect, find_distinct
@@ -41,6 +43,11 @@ class Neighborhoods(NamedTuple):
     radius: float | None = None
     given: csr_array | None = None  # edges that were found elsewhere, nearest first
     landmarks: NDArray[np.int64] | None = None  # the rows that are fitted, if not all
+
+    def reorder(self, order: NDArray[np.int64]) -> Neighborhoods:
+        """The same of all rows in another order."""
+        given = None if self.given is None else reorder_listed(self.given, order)
+        return self._replace(base=self.base.take(order), given=given)
 
     @property
     def n_rows(self) -> int:
@@ -113,7 +120,7 @@ class GraphMethod(Reducer):
             if k is not None and "n_neighbors" not in self.ignored_with_neighbors:
                 edges = select_listed(edges, k, None)
             return Neighborhoods(base, data.items, graph.n_neighbors, None, edges)
-        landmarks = self._draw_landmarks(n, ctx)
+        landmarks = self._draw_landmarks(n, lambda: order_points(base), ctx)
         if landmarks is not None:
             base, n = base.take(landmarks), len(landmarks)
         k = None if radius is not None else self._count_neighbors(n)
@@ -132,13 +139,15 @@ class GraphMethod(Reducer):
     def _distances(self, data: Data) -> DistanceRelation:
         return distances_of(data, self.metric, self.metric_params)
 
-    def _draw_landmarks(self, n: int, ctx: Context) -> NDArray[np.int64] | None:
-        """The random rows that are fitted, None for all."""
+    def _draw_landmarks(
+        self, n: int, order: Callable[[], NDArray[np.int64]], ctx: Context
+    ) -> NDArray[np.int64] | None:
+        """The random rows that are fitted, drawn in their canonical order; None for all."""
         m = self._count_landmarks(n)
         if m is None or not self.fits_landmarks_only:
             return None
         check_landmarks(m, self.n_components, n)
-        return random.subset(ctx.seed, "landmarks", n, m)
+        return draw_landmarks(order(), m, ctx.seed)
 
     def _points(
         self, near: Neighborhoods, ctx: Context, k: NeighborCount | None = None

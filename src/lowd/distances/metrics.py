@@ -127,7 +127,10 @@ class Distances:
         return replace(self, X=frozen_copy(self.X))
 
     def take(self, rows: NDArray[np.int64]) -> Distances:
-        return replace(self, X=self.X[rows])
+        # The rows' own center: that of all rows has the rounding of the order in which they came.
+        X = self.X[rows]
+        center = None if self.center is None else X.sum(0, dtype=np.float64) / len(X)
+        return replace(self, X=X, center=center)
 
     def training_points(self) -> Rows:
         return self.X

@@ -27,7 +27,7 @@ class PrecomputedDistances:
 
     def among(self, ops: Backend) -> Array:  # noqa: ARG002 - a relation's signature
         assert self.D is not None
-        return self.D if self.rows is None else np.ascontiguousarray(self.D[:, self.rows])
+        return self.D if self.rows is None else self.D[np.ix_(self.rows, self.rows)]
 
     def toward(self, Q: Array, ops: Backend) -> Array:  # noqa: ARG002
         chosen = Q if self.rows is None else np.ascontiguousarray(Q[:, self.rows])
@@ -37,13 +37,12 @@ class PrecomputedDistances:
         return replace(self, D=None)
 
     def take(self, rows: NDArray[np.int64]) -> PrecomputedDistances:
-        # Every column stays: training points must be as wide as the new rows that `toward` takes.
-        D = None if self.D is None else self.D[rows]
-        return replace(self, D=D, rows=rows if self.rows is None else self.rows[rows])
+        return replace(self, rows=rows if self.rows is None else self.rows[rows])
 
     def training_points(self) -> Array:
+        # Every column stays: training points are as wide as the new rows that `toward` takes.
         assert self.D is not None
-        return self.D
+        return self.D if self.rows is None else self.D[self.rows]
 
     def state_facts(self, facts: Facts) -> None:
         facts.set("input", "distances")
@@ -57,6 +56,8 @@ class NeighborListDistances:
     """Precomputed distances to neighbors only (a sparse neighbor graph), for new points too."""
 
     count: Annotated[int, Fact("n")]
+    # The training points used; None: all.
+    rows: Annotated[NDArray[np.int64], Shape("n"), Index("d")] | None = None
 
     def among(self, ops: Backend) -> Array:  # noqa: ARG002
         raise _neighbors_only()
@@ -68,7 +69,7 @@ class NeighborListDistances:
         return self
 
     def take(self, rows: NDArray[np.int64]) -> NeighborListDistances:
-        return NeighborListDistances(len(rows))
+        return NeighborListDistances(len(rows), rows if self.rows is None else self.rows[rows])
 
     def training_points(self) -> Sequence[int]:
         return range(self.count)

@@ -11,7 +11,9 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 
 from .. import progress, random
 from ..backends.protocol import Backend, Float64
+from ..distances.order import order_points
 from ..distances.protocol import DistanceRelation
+from ..input.row_order import invert_order
 from ..input.sample import take_rows
 from .search import BLOCK_ENTRIES, count_points
 
@@ -56,7 +58,7 @@ def find_bridges(base: DistanceRelation, components: Rows, ops: Backend) -> Brid
     rows = np.argsort(components, kind="stable")
     members = np.split(rows, np.cumsum(np.bincount(components))[:-1])
     exact = outside * n <= MAX_EXACT_PAIRS
-    chosen = members if exact else [_sample_rows(part, len(members)) for part in members]
+    chosen = members if exact else _sample_rows(base, members)
     lengths, ends = _closest_pairs(base, chosen, ops)
     a, b = _spanning_tree(lengths)
     pairs, found = ends[a, b], lengths[a, b]
@@ -70,9 +72,16 @@ def find_bridges(base: DistanceRelation, components: Rows, ops: Backend) -> Brid
     return Bridges(pairs, found, exact)
 
 
-def _sample_rows(part: Rows, n_components: int) -> Rows:
-    wanted = max(SAMPLED_ROWS // n_components, MIN_SAMPLED_ROWS)
-    return part if len(part) <= wanted else part[random.subset(0, "bridges", len(part), wanted)]
+def _sample_rows(base: DistanceRelation, members: list[Rows]) -> list[Rows]:
+    """Random rows of each component, drawn in canonical order; few are taken whole."""
+    wanted = max(SAMPLED_ROWS // len(members), MIN_SAMPLED_ROWS)
+    position = invert_order(order_points(base))
+    chosen = []
+    for part in members:
+        ordered = part[np.argsort(position[part])]
+        count = min(len(part), wanted)
+        chosen.append(ordered[random.subset(0, "bridges", len(part), count)])
+    return chosen
 
 
 def _closest_pairs(

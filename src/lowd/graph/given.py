@@ -12,6 +12,7 @@ from scipy.sparse import csr_array, issparse
 from ..backends.protocol import Float64, Ints
 from ..domains import AtLeast, Index, MayBeNonfinite, Shape
 from ..errors import DataError, ParameterError
+from ..input.row_order import invert_order
 from ..values import value
 
 
@@ -130,13 +131,21 @@ def select_listed(lists: csr_array, k: int | None, radius: float | None) -> csr_
     return _made(rows[kept], cols[kept], data[kept], lists.shape)
 
 
+def reorder_listed(lists: csr_array, order: NDArray[np.int64]) -> csr_array:
+    """The lists of the rows in another order, which also numbers their neighbors."""
+    some = csr_array(lists[order])
+    some = csr_array((some.data, invert_order(order)[some.indices], some.indptr), some.shape)
+    rows, cols, data = _sorted(some)
+    return _made(rows, cols, data, lists.shape)
+
+
 def merge_listed_duplicates(lists: csr_array, point_of_row: NDArray[np.int64]) -> csr_array:
     """Ragged of rows as lists of the distinct points that they are, each once, nearest first."""
-    rows, cols, data = _sorted(lists)
-    cols = point_of_row[cols].astype(np.int32)
-    first = np.unique(rows * (int(point_of_row.max()) + 1) + cols, return_index=True)[1]
-    first.sort()
     shape = lists.shape[0], int(point_of_row.max()) + 1
+    points = point_of_row[lists.indices].astype(np.int32)
+    rows, cols, data = _sorted(csr_array((lists.data, points, lists.indptr), shape))
+    first = np.unique(rows * shape[1] + cols, return_index=True)[1]
+    first.sort()
     return _made(rows[first], cols[first], data[first], shape)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from .. import progress
@@ -24,8 +25,10 @@ TIE_TOLERANCE = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-6}
 
 def count_points(base: DistanceRelation, Q: Any = None) -> int:
     """How many training points a relation has; given distances tell by those of new points."""
+    if isinstance(base, PrecomputedDistances) and base.rows is not None:
+        return len(base.rows)
     if isinstance(base, PrecomputedDistances) and Q is not None:
-        return int(Q.shape[1]) if base.rows is None else len(base.rows)
+        return int(Q.shape[1])
     return n_rows(base.training_points())
 
 
@@ -106,13 +109,21 @@ def _blocks(base: DistanceRelation, Q: Any | None, ops: Backend) -> Iterator[tup
     if Q is None and isinstance(base, CallableDistances):  # each pair is measured once
         yield 0, base.among(ops)
         return
-    items = base.training_points() if Q is None else Q
-    n, m = count_points(base, Q), n_rows(items)
+    items, numbers = _numbered_points(base) if Q is None else (Q, np.arange(n_rows(Q)))
+    n, m = count_points(base, Q), len(numbers)
     step = max(1, BLOCK_ENTRIES // max(n, 1))
     for i in range(0, m, step):
-        D = base.toward(take_rows(items, np.arange(i, min(m, i + step))), ops)
+        D = base.toward(take_rows(items, numbers[i : i + step]), ops)
         yield i, D
         progress.report("neighbors", i + len(D), m)
+
+
+def _numbered_points(base: DistanceRelation) -> tuple[Any, NDArray[np.int64]]:
+    """The training points, as numbers of rows that need not be copied all at once."""
+    if isinstance(base, PrecomputedDistances) and base.rows is not None:
+        return base.D, base.rows
+    items = base.training_points()
+    return items, np.arange(n_rows(items))
 
 
 def _collected(parts: Iterator[Neighbors], m: int) -> Neighbors:

@@ -168,7 +168,7 @@ class Isomap(GraphMethod):
             fit = embed_centered(geodesics, k, ctx, warn_indefinite=False)
         else:
             self.landmark_policy.warn_if_automatic(self, n, m)
-            points = choose_farthest_points(graph.base, graph.n_points, m, ctx)
+            points = choose_farthest_points(graph.base, graph.edges, m, ctx)
             geodesics = geodesics.to_landmarks(points, ctx.ops)
             D, rows = geodesics.distances_to_landmarks, graph.first_row[points]
             fit = scale_from_landmarks(D, rows, geodesics, k, ctx)

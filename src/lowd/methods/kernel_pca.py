@@ -10,10 +10,18 @@ from ..core.declarations import Ignored, LandmarkPolicy, unless, when
 from ..core.estimator import Reducer, reducer
 from ..core.fit import Context, Fit
 from ..core.parameters import Count, NonNegative, Number, Positive, Seed, check_count
+from ..distances.order import draw_landmarks
 from ..errors import UnsupportedError
+from ..input.row_order import order_rows
 from ..input.validation import Data, Kind
 from ..maps.centered import CenteredMap
-from ..relations.kernels import CallableKernel, Kernel, KernelRelation, kernel_of
+from ..relations.kernels import (
+    CallableKernel,
+    Kernel,
+    KernelRelation,
+    PrecomputedKernel,
+    kernel_of,
+)
 from ..solvers.centered import embed_centered, embed_inner_products
 from ..solvers.kernel_scale import resolve_gamma, warn_of_large_gamma
 from ..solvers.landmarks import embed_nystroem
@@ -143,7 +151,10 @@ class KernelPCA(Reducer):
         if self.n_landmarks is not None:
             self._check_landmarks()
             assert not isinstance(relation, CallableKernel)
-            fit = embed_nystroem(relation, n, self.n_components, self.n_landmarks, ctx)
+            given = isinstance(relation, PrecomputedKernel)
+            order = order_rows(square=[X]) if given else order_rows(X)
+            relation = relation.center_at(draw_landmarks(order, min(n, self.n_landmarks), ctx.seed))
+            fit = embed_nystroem(relation, order, self.n_components, self.n_landmarks, ctx)
         else:
             positive = False
             solved: KernelRelation = relation

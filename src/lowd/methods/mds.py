@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .. import random
-from ..backends.protocol import Ties
+from ..backends.protocol import Float64, Ties
 from ..core.declarations import Ignored, LandmarkPolicy
 from ..core.estimator import Reducer, reducer
 from ..core.fit import Context, Fit
@@ -21,10 +21,12 @@ from ..core.parameters import (
 )
 from ..distances.metrics import distances_of
 from ..distances.nearest import group_duplicates_in_matrix
+from ..distances.order import draw_landmarks, order_points
 from ..distances.protocol import DistanceRelation
+from ..input.row_order import invert_order
 from ..input.validation import Data
 from ..maps.stress import StressMap
-from ..solvers.initialization import initial_configurations
+from ..solvers.initialization import initial_configurations, validate_configuration
 from ..solvers.memory_plans import plan_mds
 from ..solvers.smacof import run_smacof
 from ..solvers.stress import (
@@ -32,6 +34,7 @@ from ..solvers.stress import (
     gower_projection,
     pair_weights,
     stress_measures,
+    validate_weights,
 )
 
 
@@ -126,26 +129,47 @@ class MDS(Reducer):
     def _fit(self, data: Data, ctx: Context) -> Fit:
         n = data.shape[0]
         check_count(self.n_components, n, f"n_samples={n}")
+        init = validate_configuration(self.init, n, self.n_components)
+        weights = validate_weights(self.weights, n)
         base = distances_of(data, self.metric, self.metric_params)
+        order = order_points(
+            base,
+            square=[weights] if isinstance(weights, np.ndarray) else [],
+            attached=[init] if isinstance(init, np.ndarray) else [],
+        )
         m = self._count_landmarks(n)
         if m is None:
-            return self._minimize_stress(base, ctx).with_report(route="all pairs")
+            fit = self._minimize_stress(base, order, init, weights, ctx)
+            assert fit.embedding is not None
+            Y = fit.embedding[invert_order(order)]
+            return fit._replace(embedding=Y).with_report(route="all pairs")
         self.landmark_policy.warn_if_automatic(self, n, m)
         check_landmarks(m, self.n_components, n)
-        chosen = random.subset(ctx.seed, "landmarks", n, m)
-        fit = self._minimize_stress(base.take(chosen), ctx)
+        chosen = draw_landmarks(order, m, ctx.seed)
+        fit = self._minimize_stress(base, chosen, init, weights, ctx)
         embedding = fit.map(base.training_points(), ctx.ops)
         return fit._replace(embedding=embedding).with_report(route="landmarks", landmarks=chosen)
 
-    def _minimize_stress(self, base: DistanceRelation, ctx: Context) -> Fit:
+    def _minimize_stress(
+        self,
+        base: DistanceRelation,
+        rows: NDArray[np.int64],
+        init: Float64 | str,
+        weights: Float64 | str | None,
+        ctx: Context,
+    ) -> Fit:
+        """The embedding of some rows, or of all of them, in the order of `rows`."""
+        base = base.take(rows)
         D, k = base.among(ctx.ops), self.n_components
-        W = pair_weights(self.weights, D)
+        W = pair_weights(weights, D, rows)
         if W is not None:
-            check_connected(W)
+            check_connected(W, rows)
         plan = ctx.ops.stress_plan(D, W, self._ties())
-        starts = initial_configurations(self.init, self.n_init, D, k, ctx)
+        starts = initial_configurations(init, self.n_init, D, k, rows, ctx)
         path = run_smacof(plan, W, len(D), starts, self.max_iter, self.eps)
         Y = path.Y.astype(ctx.dtype).astype(np.float64)  # as it is returned
+        point_of_row = group_duplicates_in_matrix(D)
+        Y = Y if point_of_row is None else Y[point_of_row]  # duplicates coincide to the last bit
         curve = plan.disparities(Y)
         sammon = isinstance(self.weights, str)
         stress_map = StressMap(
@@ -155,7 +179,7 @@ class MDS(Reducer):
             curve,
             sammon,
             self.max_iter,
-            group_duplicates_in_matrix(D),
+            point_of_row,
         )
         report = {
             "n_components": k,

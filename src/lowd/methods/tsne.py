@@ -11,8 +11,10 @@ from ..core.estimator import reducer
 from ..core.fit import Context, Fit, SortedOnAccess
 from ..core.graph_method import GraphMethod
 from ..core.parameters import Count, Metric, MetricParams, Positive, Seed, accepts, check_count
+from ..distances.order import order_points
 from ..errors import ParameterError
 from ..graph.duplicates import DistinctPoints
+from ..input.row_order import order_rows
 from ..input.validation import Data
 from ..relations.perplexity import (
     PerplexityProbabilities,
@@ -184,18 +186,26 @@ class TSNE(GraphMethod):
         return embed_similarities(P, data.items, descent, ctx, callback)
 
     def _similarities(self, data: Data, ctx: Context, neighbors: Any) -> Similarities:
-        """Joint probabilities p_ij of the distinct rows."""
+        """Joint probabilities p_ij of the distinct rows, in the canonical order of the rows.
+
+        Rounding grows during the descent; in this order it grows alike however the rows come.
+        """
+        n = data.shape[0]
+        start = [self.init] if isinstance(self.init, np.ndarray) and len(self.init) == n else []
         perplexities, per_row = self._perplexities(), self._kernel() == "rows"
         if self._kind() == "affinity":
             self._refuse_neighbors(neighbors)
-            given = PrecomputedProbabilities.of(data.items, per_row)
-            return Similarities.of(given, DistinctPoints.unmerged(data.shape[0]), ctx.ops)
+            order = order_rows(square=[data.items], attached=start)
+            given = PrecomputedProbabilities.of(data.items, order, per_row)
+            return Similarities.of(given, DistinctPoints.unmerged(n), order, ctx.ops)
         near = self._neighborhoods(data, ctx, neighbors)
+        order = order_points(near.base, [] if near.given is None else [near.given], start)
+        near = near.reorder(order)
         points = self._points(near, ctx, self._count_neighbors)
         relation = PerplexityProbabilities.of(
             points, perplexities, self.n_neighbors, per_row, is_given=near.given is not None
         )
-        return Similarities.of(relation, points, ctx.ops)
+        return Similarities.of(relation, points, order, ctx.ops)
 
     def _count_neighbors(self, n: int) -> int:
         return count_needed_neighbors(n, self._perplexities(), self.n_neighbors)

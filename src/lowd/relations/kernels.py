@@ -113,6 +113,13 @@ class Kernel:
         """
         return replace(self, measure="rbfm1") if self.measure == "rbf" else self
 
+    def center_at(self, rows: NDArray[np.int64]) -> Kernel:
+        """The same kernel, with the mean of some rows as the center."""
+        if self.center is None:
+            return self
+        some = self.X[rows]
+        return replace(self, center=some.sum(0, dtype=np.float64) / len(some))
+
     def freeze(self) -> Kernel:
         return replace(self, X=frozen_copy(self.X))
 
@@ -161,6 +168,10 @@ class PrecomputedKernel:
     def diagonal(self) -> Float64:
         assert self.K is not None
         return np.diagonal(self.K).astype(np.float64)
+
+    def center_at(self, rows: NDArray[np.int64]) -> PrecomputedKernel:  # noqa: ARG002
+        """The same: there are no rows to compute differences of."""
+        return self
 
     def freeze(self) -> PrecomputedKernel:
         return PrecomputedKernel(None, self.rows)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ..backends.protocol import Array, Backend, Float64, Ragged
+from ..distances.metrics import Distances
 from ..distances.nearest import Nearest
 from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
@@ -19,6 +20,7 @@ from ..graph.duplicates import DistinctPoints
 from ..graph.given import check_lists_toward, select_listed
 from ..graph.search import count_points, find_nearest, to_csr
 from ..input.row_hash import hash_rows
+from ..input.row_order import invert_order
 from ..values import value
 from .perplexity_neighbors import count_new_neighbors
 from .protocol import NeighborRelation
@@ -65,10 +67,19 @@ class Similarities(NamedTuple):
 
     @classmethod
     def of(
-        cls, relation: ProbabilityRelation, points: DistinctPoints, ops: Backend
+        cls,
+        relation: ProbabilityRelation,
+        points: DistinctPoints,
+        order: NDArray[np.int64],
+        ops: Backend,
     ) -> Similarities:
+        """From the points of the rows in another order."""
         joint = relation.among(ops) if points.n_points > 1 else None
-        return cls(joint, relation.freeze(), points.base, points.first_row, points.point_of_row)
+        frozen, base = relation.freeze(), points.base
+        if isinstance(frozen, PerplexityProbabilities) and isinstance(base, Distances):
+            base = frozen.base  # the rows once, not twice
+        first_row, point_of_row = order[points.first_row], points.point_of_row[invert_order(order)]
+        return cls(joint, frozen, base, first_row, point_of_row)
 
 
 @value
@@ -120,6 +131,7 @@ class PerplexityProbabilities:
                     f"this graph of {Q.shape[1]} rows has {self.base.count} distinct ones, so the "
                     "neighbors of new rows are not known; fit a graph without duplicates."
                 )
+            Q = Q if self.base.rows is None else Q[:, self.base.rows]
             lists = check_lists_toward(Q, *Q.shape)
             return self.from_neighbors(select_listed(lists, None, np.inf), ops)
         count = count_points(self.base, Q)
@@ -187,12 +199,18 @@ class PrecomputedProbabilities:
     # Among the training points; None once frozen.
     W: Annotated[csr_array | Array | None, NotStored()] = None
     per_row: bool = False  # as of PerplexityProbabilities
+    # Of new rows' affinities, in the order of W's; None: as they are, in models of 0.1.0.
+    columns: Annotated[NDArray[np.int64], Shape("n"), Index("n")] | None = None
 
     @classmethod
-    def of(cls, W: csr_array | Array, per_row: bool) -> PrecomputedProbabilities:
-        keys = hash_rows(csr_array(W, dtype=np.float64))
-        order = np.argsort(keys, kind="stable")
-        return cls(keys[order], order, W, per_row)
+    def of(
+        cls, W: csr_array | Array, order: NDArray[np.int64], per_row: bool
+    ) -> PrecomputedProbabilities:
+        """Affinities of the training points in another order; those of new ones come as before."""
+        W = csr_array(W[order][:, order])
+        keys = hash_rows(W.astype(np.float64))
+        rows = np.argsort(keys, kind="stable")
+        return cls(keys[rows], rows, W, per_row, order)
 
     def among(self, ops: Backend) -> JointProbabilities:
         """Symmetric affinities without their diagonal, divided by their sum."""
@@ -213,6 +231,7 @@ class PrecomputedProbabilities:
         return JointProbabilities(P, beta)
 
     def toward(self, Q: csr_array | Array, ops: Backend) -> ConditionalProbabilities:  # noqa: ARG002
+        Q = Q if self.columns is None else Q[:, self.columns]
         rows = csr_array(Q, dtype=np.float64, copy=True)
         rows.eliminate_zeros()
         keys = hash_rows(rows)

@@ -10,6 +10,7 @@ from ..core.fit import Context, Fit
 from ..core.graph_method import GraphMethod
 from ..core.parameters import Count, Metric, Positive, Seed, check_count
 from ..graph.components import OnDisconnected
+from ..input.row_order import order_rows
 from ..input.validation import Data
 from ..relations.affinity_graph import (
     AffinityGraph,
@@ -55,7 +56,7 @@ class AffinityMethod(GraphMethod):
             check_count(self.n_components, max(n - 1, 1), f"n_samples={n} less the constant")
         if self._kind() == "affinity":
             self._refuse_neighbors(neighbors)
-            landmarks = self._draw_landmarks(n, ctx)
+            landmarks = self._draw_landmarks(n, lambda: order_rows(square=[data.items]), ctx)
             graph = build_precomputed_affinities(data.items, landmarks)
         else:
             near = self._neighborhoods(data, ctx, neighbors)

@@ -43,7 +43,7 @@ def initialize_embedding(
     assert found.joint is not None
     P = found.joint.P
     if not isinstance(init, str):
-        return _validate_init(init, len(first), k, first, X), "given"
+        return _validate_init(init, k, first, X), "given"
     m = len(first)
     if init == "spectral" or (init == "pca" and isinstance(base, NeighborListDistances)):
         components = connected_components(P, directed=False)[0]
@@ -64,7 +64,7 @@ def initialize_embedding(
     if init == "random":
         return INITIAL_STD * random.normals(ctx.seed, "start", (m, k)), "random"
     if isinstance(base, Distances):
-        rows = X if m == X.shape[0] else X[first]
+        rows = base.X if base.preparation == "as they are" else X[first]
         sums = column_sums(rows) if issparse(rows) else rows.sum(0, dtype=np.float64)
         mean, most = sums / m, min(*rows.shape, k)
         axes = principal_axes(CenteredRows.of(rows, mean), most, ctx)
@@ -88,9 +88,7 @@ def _rescale(scores: Array, k: int, ctx: Context) -> Float64:
     return Y
 
 
-def _validate_init(
-    init: NDArray[Any], m: int, k: int, first: NDArray[np.int64], X: Items
-) -> Float64:
+def _validate_init(init: NDArray[Any], k: int, first: NDArray[np.int64], X: Items) -> Float64:
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     Y = np.asarray(init)
     if Y.shape != (n, k) or Y.dtype.kind not in "fiu" or not np.isfinite(Y).all():
@@ -102,21 +100,34 @@ def _validate_init(
             f"init: coordinates are up to {np.abs(Y).max():.1e} large, where forces between points "
             f"vanish; divide them, to at most {MAX_INITIAL_COORDINATE:g}."
         )
-    return Y[first].astype(np.float64) if m < n else Y.astype(np.float64)
+    return Y[first].astype(np.float64)
+
+
+def validate_configuration(init: Any, n: int, k: int) -> Float64 | str:
+    """Valid initial coordinates of n samples; a name as it is."""
+    if isinstance(init, str):
+        return init
+    refuse_non_numbers(init, "init")
+    Y = np.asarray(init)
+    if Y.shape != (n, k) or not np.isfinite(Y).all():
+        raise ParameterError(
+            f"init has the shape {Y.shape}; expected finite numbers of shape {(n, k)}: "
+            "coordinates of every row."
+        )
+    return Y.astype(np.float64)
 
 
 def initial_configurations(
-    init: Any, n_init: int, D: Array, k: int, ctx: Context
+    init: Float64 | str,
+    n_init: int,
+    D: Array,
+    k: int,
+    rows: NDArray[np.int64],
+    ctx: Context,
 ) -> Iterator[Float64]:
-    """Starts of SMACOF: the given one, or classical scaling and then random ones."""
+    """Starts of SMACOF for `rows`: the given one, or classical scaling and then random ones."""
     if isinstance(init, np.ndarray):
-        refuse_non_numbers(init, "init")
-        if init.shape != (len(D), k) or not np.isfinite(init).all():
-            raise ParameterError(
-                f"init has the shape {init.shape}; expected finite numbers of shape {(len(D), k)}: "
-                "coordinates of every row."
-            )
-        yield init.astype(np.float64) - init.mean(0, dtype=np.float64)
+        yield init[rows] - init[rows].mean(0)
         return
     for number in range(n_init):
         if number == 0 and init == "classical_mds":

@@ -8,7 +8,9 @@ import numpy as np
 
 from ..backends.protocol import Array, Float64, Rows
 from ..core.fit import Context
+from ..distances.order import draw_landmarks
 from ..errors import KernelWarning, warn
+from ..input.row_order import order_rows
 from .thresholds import MEDIAN_SAMPLE, MIN_OTHERS_SUM
 
 
@@ -35,7 +37,8 @@ def warn_of_large_gamma(others: Float64, gamma: float | None) -> None:
 
 def _median_squared_distance(X: Rows, ctx: Context) -> float:
     """Over a fixed sample of the rows."""
-    rows = X[:: max(1, X.shape[0] // MEDIAN_SAMPLE)]
+    n = X.shape[0]
+    rows = X if n <= MEDIAN_SAMPLE else X[draw_landmarks(order_rows(X), MEDIAN_SAMPLE, 0)]
     D: Array = ctx.ops.pairwise(rows, rows, "sqeuclidean", (1.0,), None)
     upper: Float64 = D[np.triu_indices(len(D), 1)].astype(np.float64)
     return float(np.median(upper)) if len(upper) else 1.0

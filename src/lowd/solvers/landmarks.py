@@ -7,15 +7,18 @@ from typing import Protocol
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from .. import progress, random
 from ..backends.protocol import Array, Backend, Float64
 from ..core.fit import Context, Fit
 from ..core.parameters import check_landmarks
 from ..distances.callables import CallableDistances
+from ..distances.order import draw_landmarks, order_points
 from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
 from ..errors import ParameterError
+from ..input.row_order import invert_order
 from ..maps.blockwise import blockwise
 from ..maps.centered import CenteredMap
 from ..relations.inner_products import MinusHalfSquare
@@ -38,7 +41,7 @@ class KernelColumns(Protocol):
 def scale_landmarks(base: DistanceRelation, n: int, k: int, m: int, ctx: Context) -> Fit:
     """Classical scaling of m random points; all others by Gower's formula (de Silva, Tenenbaum)."""
     check_landmarks(m, k, n)
-    chosen = random.subset(ctx.seed, "landmarks", n, m)
+    chosen = draw_landmarks(order_points(base), m, ctx.seed)
     part = base.take(chosen)
     D = part.toward(base.training_points(), ctx.ops)  # n x m
     if isinstance(part, CallableDistances):
@@ -81,21 +84,26 @@ def scale_from_landmarks(
 
 
 def choose_farthest_points(
-    base: DistanceRelation, n: int, m: int, ctx: Context
+    base: DistanceRelation, edges: csr_array, m: int, ctx: Context
 ) -> NDArray[np.int64]:
-    """m well spread points: each the farthest, of some random ones, from those chosen before."""
-    if m >= n:
-        return np.arange(n)
+    """m well spread points: each the farthest, of some random ones, from those chosen before.
+
+    `edges` is the neighbor graph, by which points of a sparse graph are known.
+    """
+    n = edges.shape[0]
     if isinstance(base, NeighborListDistances):  # which does not know how far they are
-        return random.subset(ctx.seed, "landmarks", n, m)
-    drawn = random.subset(ctx.seed, "landmarks", n, count_candidates(n, m))
+        return draw_landmarks(order_points(base, [edges]), min(m, n), ctx.seed)
+    order = order_points(base)
+    if m >= n:
+        return order
+    drawn = draw_landmarks(order, count_candidates(n, m), ctx.seed)
     D = base.take(drawn).among(ctx.ops)
     gap = D[0].copy()
     chosen = [0]
     for _ in range(1, m):
         chosen.append(int(gap.argmax()))
         np.minimum(gap, D[chosen[-1]], out=gap)
-    return np.sort(drawn[chosen])
+    return drawn[chosen]
 
 
 def count_candidates(n: int, m: int) -> int:
@@ -103,18 +111,22 @@ def count_candidates(n: int, m: int) -> int:
     return min(n, max(m, min(4 * m, 8192)))
 
 
-def embed_nystroem(kernel: KernelColumns, n: int, k: int | None, m: int, ctx: Context) -> Fit:
+def embed_nystroem(
+    kernel: KernelColumns, order: NDArray[np.int64], k: int | None, m: int, ctx: Context
+) -> Fit:
     """Kernel PCA of the best approximation from m columns, chosen by random pivoting.
 
+    Pivots are drawn, and sums taken, in the canonical `order` of the rows.
     The columns come from randomly pivoted Cholesky (Chen, Epperly, Tropp and Webber, 2023): each
     pivot is drawn in proportion to what is still unexplained. F F' approximates the kernel, so
     the principal axes of F are the wanted ones, and L⁻¹ k(x) is the row of F for a new point.
     """
+    n = len(order)
     if not (k or 1) <= m <= n:
         raise ParameterError(
             f"n_landmarks={m} must be at least n_components={k} and at most n_samples={n}."
         )
-    F, chosen, trace_error = pivoted_cholesky(kernel, n, m, ctx)
+    F, chosen, trace_error = pivoted_cholesky(kernel, order, m, ctx)
     statistics = ctx.ops.column_statistics(F)
     mean = statistics.sums / n
     inner = Context(ctx.ops, ctx.seed, ctx.dtype, statistics)
@@ -125,27 +137,29 @@ def embed_nystroem(kernel: KernelColumns, n: int, k: int | None, m: int, ctx: Co
     flips = sign_flips(Y)
     L = np.tril(F[chosen].astype(np.float64))
     projection = scipy.linalg.solve_triangular(L, V * flips, lower=True, trans="T")
-    extension = CenteredMap(kernel.take(chosen), L @ mean, projection.astype(ctx.dtype))
+    extension = CenteredMap(kernel.take(order[chosen]), L @ mean, projection.astype(ctx.dtype))
     report = {
         "n_components": len(values),
         "eigenvalues": values,
         "residual": axes.residual,
         "degenerate_axes": groups,
-        "landmarks": chosen,
+        "landmarks": order[chosen],
         "trace_error": trace_error,
     }
-    return Fit(Y * flips, extension, report)
+    return Fit((Y * flips)[invert_order(order)], extension, report)
 
 
 def pivoted_cholesky(
-    kernel: KernelColumns, n: int, m: int, ctx: Context
+    kernel: KernelColumns, order: NDArray[np.int64], m: int, ctx: Context
 ) -> tuple[Array, NDArray[np.int64], float]:
     """Factor F (n x m) of a kernel matrix, its pivots, and the share of the trace it misses.
+
+    Rows of F, and the numbers of the pivots, are in the given order.
 
     Pivots are drawn in blocks and thinned by rejection (Epperly, Tropp and Webber, 2024), which
     gives the same law as one by one but turns the work into matrix products.
     """
-    left = kernel.diagonal()
+    n, left = len(order), kernel.diagonal()[order]
     total = float(left.sum())
     floor = 8 * float(np.finfo(ctx.dtype).eps) * float(left.max(initial=0))
     F = np.empty((n, m), ctx.dtype)
@@ -156,7 +170,7 @@ def pivoted_cholesky(
         u = random.uniforms(ctx.seed, "pivots", draw + np.arange(2 * max(64, m // 5)))
         draw += len(u)
         left[left <= floor] = 0
-        pivots, H = _draw_pivots(kernel, F[:, :done], left, u.reshape(2, -1), floor, ctx.ops)
+        pivots, H = _draw_pivots(kernel, order, F[:, :done], left, u.reshape(2, -1), floor, ctx.ops)
         pivots = pivots[: m - done]
         if not len(pivots):
             continue
@@ -164,7 +178,7 @@ def pivoted_cholesky(
         step = scipy.linalg.solve_triangular(L, np.eye(len(L)), lower=True).T
         # New columns (K - F F_p') step, as one product of [F K] with [-F_p' step; step].
         end = done + len(pivots)
-        F[:, done:end] = kernel.columns(pivots, ctx.ops)
+        F[:, done:end] = kernel.columns(order[pivots], ctx.ops)[order]
         W = np.vstack([-F[pivots, :done].T.astype(np.float64) @ step, step]).astype(ctx.dtype)
         F[:, done:end] = new = ctx.ops.project(F[:, :end], None, W)
         left -= np.einsum("ij,ij->i", new, new)
@@ -177,7 +191,13 @@ def pivoted_cholesky(
 
 
 def _draw_pivots(
-    kernel: KernelColumns, F: Array, left: Float64, u: Float64, floor: float, ops: Backend
+    kernel: KernelColumns,
+    order: NDArray[np.int64],
+    F: Array,
+    left: Float64,
+    u: Float64,
+    floor: float,
+    ops: Backend,
 ) -> tuple[NDArray[np.int64], Float64]:
     """Pivots drawn in proportion to `left`, each kept with the share that earlier ones leave of it.
 
@@ -186,10 +206,10 @@ def _draw_pivots(
     edges = np.cumsum(left)
     drawn = np.searchsorted(edges, u[0] * edges[-1], side="right")
     unique, first = np.unique(np.minimum(drawn, len(left) - 1), return_index=True)
-    order = np.argsort(first)
-    pivots, chance = unique[order], u[1, first[order]]
+    as_drawn = np.argsort(first)
+    pivots, chance = unique[as_drawn], u[1, first[as_drawn]]
     rows = F[pivots].astype(np.float64)
-    H = kernel.block(pivots, ops).astype(np.float64) - rows @ rows.T
+    H = kernel.block(order[pivots], ops).astype(np.float64) - rows @ rows.T
     rest, kept = H.copy(), []
     for i in range(len(pivots)):
         if rest[i, i] > max(floor, chance[i] * left[pivots[i]]):

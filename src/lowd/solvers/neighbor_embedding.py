@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from ..core.fit import Context, Fit
 from ..errors import RankWarning, warn
@@ -39,8 +40,8 @@ def embed_similarities(
     joint, relation, _, first_row, point_of_row = similarities
     k, kernel, m = how.n_components, how.kernel, len(first_row)
     report: dict[str, Any] = {"n_components": k, "n_distinct": m}
-    if m < len(point_of_row):
-        report["distinct"] = point_of_row
+    report["distinct"] = point_of_row
+    as_given = np.argsort(np.unique(point_of_row, return_index=True)[1])  # points in rows' order
     if joint is None:
         warn("all rows are equal, so the embedding is 0.", RankWarning)
         Y = np.zeros((1, k), ctx.dtype)
@@ -51,10 +52,12 @@ def embed_similarities(
     phases = plan_phases(
         m, how.early_exaggeration, how.exaggeration, how.learning_rate, how.max_iter
     )
-    Y, found = descend(plan, start, phases, callback)
+    show = None if callback is None else lambda step, Y: callback(step, Y[as_given])
+    Y, found = descend(plan, start, phases, show)
     Y = Y.astype(ctx.dtype)
     report |= found | evaluate_embedding(plan, joint, Y, kernel, ctx.seed)
-    report |= {"init_used": used, "affinity": joint.P, "betas": joint.beta[point_of_row]}
+    affinity = csr_array(joint.P[as_given][:, as_given])
+    report |= {"init_used": used, "affinity": affinity, "betas": joint.beta[point_of_row]}
     # With Gaussian tails a new point's own partition function leaves no room for exaggeration.
     exaggeration = float(how.exaggeration) if kernel == "student" else 1.0
     grid = plan.interpolation_grid(Y)

@@ -6,10 +6,11 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from .. import progress, random
+from .. import progress
 from ..backends.protocol import Array, Backend, Float64
 from ..core.fit import Context
 from ..distances.nearest import Nearest
+from ..distances.order import draw_landmarks, order_points
 from ..distances.protocol import DistanceRelation
 from ..domains import NonNegative, Renamed, Shape
 from ..graph.search import count_points, find_nearest, to_csr
@@ -76,7 +77,9 @@ def fit_ridge_map(
     from one eigendecomposition per width; of that the report says the share of Y's variance.
     """
     n = len(Y)
-    chosen = random.subset(ctx.seed, "centers", n, min(n, MAX_REGRESSION_CENTERS))
+    chosen = np.arange(n)
+    if n > MAX_REGRESSION_CENTERS:
+        chosen = draw_landmarks(order_points(base), MAX_REGRESSION_CENTERS, ctx.seed)
     centers = base.take(chosen)
     D2 = np.square(centers.among(ctx.ops), dtype=np.float64)
     offset = Y[chosen].mean(0)

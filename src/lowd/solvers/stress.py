@@ -14,8 +14,8 @@ from ..errors import DataError, ParameterError
 from ..input.entries import refuse_non_numbers
 
 
-def pair_weights(given: Any, D: Array) -> Array | None:
-    """The weight of every pair, or None if all are 1; a missing pair (NaN) has none."""
+def pair_weights(given: Float64 | str | None, D: Array, rows: NDArray[np.int64]) -> Array | None:
+    """The weight of every pair of `rows`, or None if all are 1; a missing pair (NaN) has none."""
     missing = find_missing(D)
     if given is None:
         W = None
@@ -24,7 +24,7 @@ def pair_weights(given: Any, D: Array) -> Array | None:
             W = np.where(D > 0, 1 / D, 0).astype(D.dtype)
         W = W if W.any() else None
     else:
-        W = _validate_weights(given, len(D)).astype(D.dtype)
+        W = given[np.ix_(rows, rows)].astype(D.dtype)
     if missing is None:
         return W
     return np.where(missing, 0, 1 if W is None else W).astype(D.dtype)
@@ -35,16 +35,21 @@ def find_missing(D: Array) -> NDArray[np.bool_] | None:
     return np.isnan(D) if np.isnan(D.max(initial=0)) else None
 
 
-def check_connected(W: Array) -> None:
-    """Refuse weights whose graph is not connected: components would have no relative position."""
+def check_connected(W: Array, rows: NDArray[np.int64]) -> None:
+    """Refuse weights whose graph is not connected: components would have no relative position.
+
+    `rows` are the numbers of the samples, which the message names.
+    """
     if (np.count_nonzero(W, axis=1) >= len(W) - 1).any():
         return  # one row is connected to all others
     count, part = connected_components(csr_array(W > 0), directed=False)
     if count > 1:
-        other = int(np.argmax(part != part[0]))
+        first = int(rows.argmin())
+        other = int(rows[part != part[first]].min())
         raise DataError(
-            f"the known distances of positive weight form {count} connected components: row 0 and "
-            f"row {other} are not linked by any chain of them; fit each component on its own."
+            f"the known distances of positive weight form {count} connected components: row "
+            f"{rows[first]} and row {other} are not linked by any chain of them; fit each "
+            "component on its own."
         )
 
 
@@ -75,7 +80,10 @@ def gower_projection(Y: Float64) -> tuple[NDArray[np.float64], Float64]:
     return norms + norms.mean(), P
 
 
-def _validate_weights(given: Any, n: int) -> Float64:
+def validate_weights(given: Any, n: int) -> Float64 | str | None:
+    """Valid weights of the pairs of n samples; a name or None as it is."""
+    if given is None or isinstance(given, str):
+        return given
     refuse_non_numbers(given, "weights")
     W = np.asarray(given, np.float64)
     if W.shape != (n, n) or not np.isfinite(W).all() or (W < 0).any() or not np.array_equal(W, W.T):

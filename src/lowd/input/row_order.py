@@ -1,0 +1,289 @@
+"""A canonical order of the samples: by their content, whatever the order in which they come.
+
+Where rounding grows during a fit (gradient descent, stress majorization) or rows are drawn
+(landmarks), the fit takes the samples in this order, so permuted rows have the permuted embedding,
+bit for bit. Rows are sorted by their first column, ties by the next ones: an order that units,
+offsets and constant columns do not change. A row of a square matrix (distances, affinities, a
+neighbor graph) changes under permutation; rows are sorted by order statistics of their entries,
+ties by those of the rows that their entries lead to (color refinement, Weisfeiler and Leman, 1968).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+
+from ..backends.protocol import Array, Rows
+from .row_hash import hash_rows
+from .sample import Items
+from .tables import Table
+
+HASHED_ENTRIES = 2**16  # of a matrix at a time: half a megabyte stays in the cache
+COLUMNS_PER_CHECK = 32  # after so many columns duplicates among the ties are looked for
+MISSING_WORD = np.uint64(0x7FF8000000000000)  # one pattern of bits for every NaN
+# Rows singled out one after the other among symmetric ones, each for some passes over the matrix;
+# beyond, ties keep the given order. Only where most samples are symmetric are there so many.
+MAX_SINGLED_OUT = 32
+_FACTORS = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+
+Ranks = NDArray[np.int64]  # of each row: how many are before it and not tied with it
+Keys = NDArray[np.uint64]
+
+
+def order_rows(
+    items: Items | None = None,
+    *,
+    square: Sequence[Rows] = (),
+    attached: Sequence[Array] = (),
+) -> NDArray[np.int64]:
+    """Row numbers in an order that the content of the samples determines.
+
+    `items` are samples of any kind, `square` matrices (dense or sparse) whose rows and columns they
+    are, `attached` holds more numbers of each sample. Equal samples keep the given order: they can
+    be exchanged. So do objects of a type whose content is not known (see `hash_objects`).
+    """
+    parts = [] if items is None else [_to_columns(items)]
+    parts += [np.reshape(part, (len(part), -1)) for part in attached]
+    ranks = np.zeros(len(parts[0]) if parts else square[0].shape[0], np.int64)
+    for part in parts:
+        ranks = _rank_by_columns(ranks, part)
+    for A in square:
+        ranks = _rank_by_matrix(ranks, A)
+    return np.argsort(ranks, kind="stable")
+
+
+def invert_order(order: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The position of each row in an order: `Y[invert_order(order)]` undoes `X[order]`."""
+    position = np.empty_like(order)
+    position[order] = np.arange(len(order))
+    return position
+
+
+def hash_objects(items: Sequence[Any]) -> Keys:
+    """Hashes of text, numbers, arrays, and of sequences of such; of other objects 0."""
+    return np.array([_hash_object(item) for item in items], np.uint64)
+
+
+# -- rows ---------------------------------------------------------------------------------------
+
+
+def _to_columns(items: Items) -> NDArray[Any]:
+    """Columns by which samples are sorted, the first one first."""
+    if isinstance(items, Table):
+        numbers = np.where(np.isnan(items.numbers), np.inf, items.numbers)
+        return np.hstack([numbers, items.codes.astype(np.float64)])
+    if issparse(items):
+        return _rank_sparse_rows(items)[:, None]
+    return items if hasattr(items, "shape") else hash_objects(items)[:, None]
+
+
+def _rank_by_columns(ranks: Ranks, columns: NDArray[Any]) -> Ranks:
+    """Ranks whose ties are broken by the first column that tells them apart."""
+    ranks = ranks.copy()
+    tied = _find_tied(ranks)
+    for j in range(columns.shape[1]):
+        if j % COLUMNS_PER_CHECK == COLUMNS_PER_CHECK - 1 and len(tied):
+            tied = _without_duplicates(tied, ranks, columns)
+        if not len(tied):
+            break
+        values = columns[tied, j]
+        if values.min() == values.max():
+            continue
+        order = np.lexsort([values, ranks[tied]])
+        tied, values = tied[order], values[order]
+        old = ranks[tied]
+        starts = np.concatenate([[True], old[1:] != old[:-1]])
+        parts = starts | np.concatenate([[True], values[1:] != values[:-1]])
+        number = np.arange(len(tied))
+        first_of_tie = np.maximum.accumulate(np.where(starts, number, 0))
+        first_of_part = np.maximum.accumulate(np.where(parts, number, 0))
+        ranks[tied] = old + first_of_part - first_of_tie
+        tied = tied[_in_groups(first_of_part)]
+    return ranks
+
+
+def _find_tied(ranks: Ranks) -> NDArray[np.int64]:
+    """Rows that are not alone with their rank."""
+    return np.flatnonzero(np.bincount(ranks, minlength=len(ranks))[ranks] > 1)
+
+
+def _in_groups(sorted_labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which sorted labels have an equal one beside them."""
+    same = sorted_labels[1:] == sorted_labels[:-1]
+    return np.asarray(np.concatenate([[False], same]) | np.concatenate([same, [False]]))
+
+
+def _without_duplicates(
+    tied: NDArray[np.int64], ranks: Ranks, columns: NDArray[Any]
+) -> NDArray[np.int64]:
+    """Tied rows less those all of whose ties are equal rows, which no column tells apart."""
+    keys = hash_rows(columns[tied])
+    order = np.lexsort([keys, ranks[tied]])
+    labels, keys = ranks[tied][order], keys[order]
+    differs = (labels[1:] == labels[:-1]) & (keys[1:] != keys[:-1])
+    return tied[np.isin(ranks[tied], labels[1:][differs])]
+
+
+def _rank_sparse_rows(X: csr_array) -> NDArray[np.int64]:
+    """Ranks of sparse rows, in the order of the same rows dense.
+
+    At the first column in which two rows differ, one of them has an entry. An entry above 0 puts
+    its row last, the more so the further left it is, one below 0 first; the end of a row lies
+    between. So written as bytes, rows compare as text does.
+    """
+    positive = X.data > 0
+    tokens = np.empty((X.nnz, 17), np.uint8)
+    tokens[:, 0] = np.where(positive, 2, 0)
+    index = X.indices.astype(np.int64)
+    index = np.where(positive, np.iinfo(np.int64).max - index, index)
+    tokens[:, 1:9] = index.astype(">u8").view(np.uint8).reshape(-1, 8)
+    words = X.data.astype(np.float64).view(np.uint64)
+    words = np.where(positive, words, ~words)
+    tokens[:, 9:] = words.astype(">u8").view(np.uint8).reshape(-1, 8)
+    kept = X.data != 0
+    ends = np.concatenate([[0], np.cumsum(kept)])[X.indptr] * 17
+    text = tokens[kept].tobytes()
+    keys = [text[a:b] + b"\x01" for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
+    number = {key: rank for rank, key in enumerate(sorted(set(keys)))}
+    return np.array([number[key] for key in keys], np.int64)
+
+
+def _hash_object(item: Any) -> int:
+    digest = hashlib.blake2b(digest_size=8)
+    return int.from_bytes(digest.digest(), "little") if _feed(digest, item) else 0
+
+
+def _feed(digest: Any, item: Any) -> bool:
+    """Add the content of an object; False where it is not known."""
+    if isinstance(item, list | tuple):
+        digest.update(f"[{len(item)}".encode())
+        return all(_feed(digest, part) for part in item)
+    if isinstance(item, set | frozenset):
+        digest.update(f"{{{len(item)}".encode())
+        return all(_feed(digest, part) for part in sorted(map(_hash_object, item)))
+    if isinstance(item, np.ndarray) and item.dtype != object:
+        digest.update(f"a{item.dtype}{item.shape}".encode() + item.tobytes())
+        return True
+    if isinstance(item, str | bytes | int | float | np.generic | None):
+        kind = "n" if isinstance(item, int | float | np.number) else type(item).__name__
+        digest.update(f"{kind}{item!r}".encode())
+        return True
+    return False
+
+
+# -- square matrices ------------------------------------------------------------------------------
+
+
+def _rank_by_matrix(ranks: Ranks, A: Rows) -> Ranks:
+    """Ranks whose ties are broken by the rows of a square matrix, in whichever order these are."""
+    ranks = _rank_by_statistics(ranks, A) if len(_find_tied(ranks)) else ranks
+    if not len(_find_tied(ranks)):
+        return ranks
+    keys = _refine(_mix(ranks.astype(np.uint64) * _FACTORS[0]), A)
+    return _rank_by_columns(ranks, keys[:, None])
+
+
+def _rank_by_statistics(ranks: Ranks, A: Rows) -> Ranks:
+    """Ranks by the largest and smallest entry of each row; of ties, by the median."""
+    if issparse(A):
+        full = np.flatnonzero(np.diff(A.indptr))
+        extremes = np.zeros((A.shape[0], 2))
+        for column, reduce in enumerate((np.maximum, np.minimum)):
+            extremes[full, column] = reduce.reduceat(A.data, A.indptr[full]) if len(full) else 0
+        return _rank_by_columns(ranks, np.column_stack([np.diff(A.indptr), extremes]))
+    extremes = np.column_stack([np.fmax.reduce(A, axis=1), np.fmin.reduce(A, axis=1)])
+    ranks = _rank_by_columns(ranks, extremes)
+    medians = np.zeros(A.shape[0])
+    tied = _find_tied(ranks)
+    step = max(1, HASHED_ENTRIES // A.shape[1])
+    for start in range(0, len(tied), step):
+        rows = tied[start : start + step]
+        known = np.where(np.isnan(A[rows]), -np.inf, A[rows])
+        middle = A.shape[1] // 2
+        medians[rows] = np.partition(known, middle, axis=1)[:, middle]
+    return _rank_by_columns(ranks, medians[:, None])
+
+
+def _refine(keys: Keys, A: Rows) -> Keys:
+    """Keys that tell apart samples whose rows of a square matrix lead to different samples.
+
+    Where all refinement leaves symmetric samples, such as corners of a square, one of them is
+    given a key of its own, and the others are refined by it. Whichever it was, the matrix in the
+    order of the keys is the same.
+    """
+    keys = _refine_by_sums(keys, A)
+    if _count_distinct(keys) == len(keys):
+        return keys
+    place = hash_rows(A)  # rows that are equal entry by entry are duplicates: any order will do
+    for number in range(MAX_SINGLED_OUT):
+        order = np.lexsort([place, keys])
+        tied = (np.diff(keys[order]) == 0) & (np.diff(place[order]) != 0)
+        if not tied.any():
+            break
+        one = int(np.flatnonzero(keys == keys[order[tied.argmax()]])[0])
+        keys[one] += np.uint64(number + 1)
+        keys = _refine_by_sums(keys, A)
+    return keys
+
+
+def _refine_by_sums(keys: Keys, A: Rows) -> Keys:
+    """Color refinement: again as long as it tells more samples apart."""
+    n, count = len(keys), 0
+    while (found := _count_distinct(keys)) > count and found < n:
+        count = found
+        keys = _mix(keys * _FACTORS[0] + _sum_rows(A, keys))
+    return keys
+
+
+def _sum_rows(A: Rows, keys: Keys) -> Keys:
+    """For each row, the sum of a hash of every entry with the key of its column."""
+    columns = keys * _FACTORS[1]
+    sums = np.empty(len(keys), np.uint64)
+    for start, stop in _blocks(A):
+        if issparse(A):
+            entries = slice(A.indptr[start], A.indptr[stop])
+            words = _mix(_to_words(A.data[entries]) + columns[A.indices[entries]])
+            total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(words, dtype=np.uint64)])
+            ends = A.indptr[start : stop + 1] - A.indptr[start]
+            sums[start:stop] = total[ends[1:]] - total[ends[:-1]]
+        else:
+            words = _to_words(A[start:stop])
+            words += columns
+            sums[start:stop] = _mix(words).sum(1, dtype=np.uint64)
+    return sums
+
+
+def _blocks(A: Rows) -> Iterator[tuple[int, int]]:
+    """First and last row of blocks of about HASHED_ENTRIES entries."""
+    n = A.shape[0]
+    width = A.nnz / max(n, 1) if issparse(A) else A.shape[1]
+    step = max(1, int(HASHED_ENTRIES / max(width, 1)))
+    return ((start, min(n, start + step)) for start in range(0, n, step))
+
+
+def _to_words(entries: Array) -> Keys:
+    """Numbers as 64 bits: -0 as 0, and every NaN alike."""
+    numbers = entries.astype(np.float64)
+    numbers += 0.0
+    words: Keys = numbers.view(np.uint64)
+    missing = np.isnan(numbers)
+    if missing.any():
+        words[missing] = MISSING_WORD
+    return words
+
+
+def _mix(words: Keys) -> Keys:
+    """Spread every bit over the word, in place (the finalizer of SplitMix64, shortened)."""
+    words ^= words >> np.uint64(32)
+    words *= _FACTORS[1]
+    words ^= words >> np.uint64(29)
+    return words
+
+
+def _count_distinct(keys: Keys) -> int:
+    return len(np.unique(keys))
