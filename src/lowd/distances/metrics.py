@@ -129,8 +129,7 @@ class Distances:
     def take(self, rows: NDArray[np.int64]) -> Distances:
         # The rows' own center: that of all rows has the rounding of the order in which they came.
         X = self.X[rows]
-        center = None if self.center is None else X.sum(0, dtype=np.float64) / len(X)
-        return replace(self, X=X, center=center)
+        return replace(self, X=X, center=None if self.center is None else find_center(X))
 
     def training_points(self) -> Rows:
         return self.X

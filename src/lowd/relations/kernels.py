@@ -115,10 +115,7 @@ class Kernel:
 
     def center_at(self, rows: NDArray[np.int64]) -> Kernel:
         """The same kernel, with the mean of some rows as the center."""
-        if self.center is None:
-            return self
-        some = self.X[rows]
-        return replace(self, center=some.sum(0, dtype=np.float64) / len(some))
+        return self if self.center is None else replace(self, center=find_center(self.X[rows]))
 
     def freeze(self) -> Kernel:
         return replace(self, X=frozen_copy(self.X))
