@@ -73,7 +73,7 @@ LEARNED: dict[str, Any] = {
     "n_components_": Annotated[int, Fact("k")],
     "embedding_": Annotated[Array, Shape("rows", "k")],
     "components_": Annotated[Rows, Shape("k", "d")],
-    "inverse_components_": Annotated[Float64, Shape("d", "k")],
+    "inverse_components_": Annotated[Array, Shape("d", "k")],
     "mean_": Annotated[Float64, Shape("d")],
     "scale_": Annotated[Float64, Shape("d"), Above(0)],
     "graph_": Annotated[csr_array, Shape("rows", "rows"), AtLeast(0)],
