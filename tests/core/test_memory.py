@@ -8,6 +8,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
 
@@ -100,6 +101,99 @@ def test_the_estimate_bounds_what_is_allocated(name, dtype):
     assert peak <= plan.bytes + slack
     unseen = plan.parts.get("factor", 0)  # SuperLU's own
     assert plan.bytes - unseen <= 6 * peak + slack
+
+
+COSINE = {"metric": "cosine"}
+GIVEN = {"metric": "precomputed"}
+# Sparse rows: model, samples, features, entries of a row. Graphs: features are the samples.
+SPARSE = {
+    "PCA by products, wide": (lowd.PCA(2), 1_200, 2**16, 20),
+    "PCA by products, tall": (lowd.PCA(4), 20_000, 500, 20),
+    "PCA by covariance": (lowd.PCA(60), 5_000, 150, 20),
+    "PCA by Gram matrix": (lowd.PCA(60), 150, 5_000, 50),
+    "PCA, scaled": (lowd.PCA(2, scale=True), 1_200, 2**16, 20),
+    "Gaussian": (lowd.GaussianRandomProjection(70), 3_000, 2**14, 20),
+    "Sparse": (lowd.SparseRandomProjection(70), 3_000, 2**16, 20),
+    "Hadamard": (lowd.HadamardRandomProjection(70), 300, 2**15, 20),
+    "MDS": (lowd.ClassicalMDS(2), 1_200, 2**16, 20),
+    "MDS cosine": (lowd.ClassicalMDS(2, **COSINE), 1_200, 2**16, 20),
+    "MDS landmarks": (lowd.ClassicalMDS(2, **COSINE, n_landmarks=200), 3_000, 2**15, 20),
+    "SMACOF": (lowd.MDS(2, max_iter=5), 1_200, 2**16, 20),
+    "SMACOF landmarks": (lowd.MDS(2, max_iter=5, n_landmarks=300), 3_000, 2**16, 20),
+    "NonMetricMDS": (lowd.NonMetricMDS(2, max_iter=5), 900, 2**16, 20),
+    "KernelPCA": (lowd.KernelPCA(2, **RBF), 1_200, 2**16, 20),
+    "KernelPCA linear": (lowd.KernelPCA(2), 1_200, 2**16, 20),
+    "KernelPCA landmarks": (lowd.KernelPCA(2, **RBF, n_landmarks=200), 3_000, 2**15, 20),
+    "KernelPCA ridge": (lowd.KernelPCA(2, **RBF, **BACK), 800, 2_000, 20),
+    "Eigenmaps": (lowd.LaplacianEigenmaps(2), 600, 2**16, 20),
+    "Eigenmaps landmarks": (lowd.LaplacianEigenmaps(2, n_landmarks=300), 3_000, 2**15, 20),
+    "Eigenmaps affinity": (lowd.LaplacianEigenmaps(affinity="precomputed"), 8_000, 8_000, 10),
+    "Diffusion": (lowd.DiffusionMaps(2), 1_200, 2**16, 20),
+    "Isomap": (lowd.Isomap(2), 700, 2**16, 20),
+    "Isomap landmarks": (lowd.Isomap(2, n_landmarks=200), 1_200, 2**15, 20),
+    "Isomap graph": (lowd.Isomap(2, **GIVEN, n_neighbors=10), 1_000, 1_000, 10),
+    "TSNE": (lowd.TSNE(max_iter=10), 1_500, 2**17, 20),
+    "TSNE, many entries": (lowd.TSNE(max_iter=10), 1_200, 300, 60),
+    "TSNE graph": (lowd.TSNE(**GIVEN, perplexity=10, max_iter=10), 5_000, 5_000, 40),
+    "TSNE affinity": (lowd.TSNE(affinity="precomputed", max_iter=10), 5_000, 5_000, 40),
+    "SNE": (lowd.SNE(max_iter=5), 1_200, 2**16, 20),
+}
+
+
+def _documents(n, d, per_row, dtype):
+    """Rows of some words each, of which every fiftieth row has its own."""
+    rng = np.random.default_rng(0)
+    topic = rng.integers(0, n // 50 + 2, n)[:, None] * 97
+    words = (topic + rng.zipf(1.4, (n, per_row)) * 2654435761) % d
+    counts = csr_array(
+        (rng.random(n * per_row) + 0.1, (np.repeat(np.arange(n), per_row), words.ravel())), (n, d)
+    )
+    return counts.astype(dtype)
+
+
+def _sparse_input(name, dtype):
+    model, n, d, per_row = SPARSE[name]
+    if d != n:
+        return clone(model), _documents(n, d, per_row, dtype)
+    near = lowd.neighbors(rows_like(n, 5), per_row)
+    starts = np.arange(0, n * per_row + 1, per_row)
+    G = csr_array((near.distances.ravel(), near.indices.ravel(), starts), shape=(n, n))
+    if "affinity" in name:
+        G.data = np.exp(-((G.data / G.data.mean()) ** 2))
+        G = csr_array(G.maximum(G.T))
+    return clone(model), G.astype(dtype)
+
+
+@pytest.mark.filterwarnings("ignore::lowd.errors.ConvergenceWarning")  # few steps
+@pytest.mark.parametrize("name", SPARSE)
+def test_the_estimate_of_sparse_rows_counts_their_entries(name, dtype):
+    pytest.importorskip("lowd._native", reason="estimates are those of the native backend")
+    model, X = _sparse_input(name, dtype)
+    tracemalloc.start()
+    try:
+        fit_transform(model, X)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    plan = model.estimate(*X.shape, dtype, n_entries=X.nnz)
+    slack = 2**20
+    assert peak <= plan.bytes + slack
+    assert plan.bytes - plan.parts.get("factor", 0) <= 5 * peak + slack
+
+
+@pytest.mark.filterwarnings("ignore::lowd.errors.ConvergenceWarning")  # few steps
+@pytest.mark.parametrize("name", ["TSNE", "Isomap", "Eigenmaps", "KernelPCA", "SMACOF landmarks"])
+def test_hashed_documents_are_not_refused(monkeypatch, name):
+    """3000 of them in a million columns; as dense rows they would need 70 GiB."""
+    monkeypatch.setattr(memory, "available", lambda: 2**30)
+    assert SPARSE[name][0].estimate(3_000, 2**20, n_entries=58_000).bytes < 2**30
+    fit(clone(SPARSE[name][0]), _documents(400, 2**20, 20, np.float64))
+
+
+def test_a_sparse_affinity_is_not_refused_as_if_it_were_dense():
+    model = lowd.LaplacianEigenmaps(affinity="precomputed")
+    assert model.estimate(70_000, 70_000, n_entries=1_000_000).bytes < 2**30
+    assert model.estimate(70_000, 70_000).bytes > 2**36
 
 
 def test_one_estimate_by_name_class_or_model():

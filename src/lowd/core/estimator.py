@@ -155,8 +155,17 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         with self._reporting():
             return _require_finite(np.asarray(inverse(Y, ops), Y.dtype), ops)
 
-    def estimate(self, n_samples: int, n_features: int, dtype: Any = np.float64) -> memory.Plan:
+    def estimate(
+        self,
+        n_samples: int,
+        n_features: int,
+        dtype: Any = np.float64,
+        *,
+        n_entries: int | None = None,
+    ) -> memory.Plan:
         """The memory a fit would allocate beside its input, before anything is allocated.
+
+        `n_entries` are those that a sparse X stores; without it X is dense.
 
         >>> import lowd
         >>> lowd.ClassicalMDS(metric="manhattan").estimate(10_000, 50).bytes >= 10_000**2 * 8
@@ -166,7 +175,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             if size < 1:
                 raise ParameterError(f"{name}={size}: expected a whole number >= 1.")
         check_params(self)
-        sizes = memory.Sizes(n_samples, n_features, np.dtype(dtype).itemsize)
+        sizes = memory.Sizes(n_samples, n_features, np.dtype(dtype).itemsize, n_entries)
         return memory.plan_fit(self, sizes)
 
     @property

@@ -30,7 +30,22 @@ class Sizes(NamedTuple):
     n: int  # rows
     d: int  # columns
     itemsize: int  # bytes of an entry
-    is_sparse: bool = False
+    n_entries: int | None = None  # stored ones of sparse input; None: dense
+
+    @property
+    def is_sparse(self) -> bool:
+        return self.n_entries is not None
+
+    @property
+    def degree(self) -> int:
+        """Entries of a row."""
+        return self.d if self.n_entries is None else -(-self.n_entries // self.n)
+
+    def rows(self, itemsize: int) -> int:
+        """Bytes of a copy of the rows; of sparse ones with the statistics of all columns."""
+        if self.n_entries is None:
+            return self.n * self.d * itemsize
+        return self.n_entries * (itemsize + 8) + 8 * self.n + 24 * self.d
 
     @property
     def wide(self) -> int:
@@ -39,7 +54,9 @@ class Sizes(NamedTuple):
 
     def take(self, m: int | None) -> Sizes:
         """The sizes of m landmarks, at most all rows; None takes all."""
-        return self if m is None else self._replace(n=min(self.n, m))
+        if m is None or m >= self.n:
+            return self
+        return self._replace(n=m, n_entries=m * self.degree if self.is_sparse else None)
 
 
 @dataclass(frozen=True)
@@ -68,7 +85,8 @@ def plan_fit(model: Reducer, sizes: Sizes) -> Plan:
 def check_fit(model: Reducer, data: Data) -> None:
     """Raise if a fit needs more than there is, naming variants of the model that would fit."""
     n, d = data.shape
-    sizes = Sizes(n, d, data.dtype.itemsize, issparse(data.items))
+    n_entries = data.items.nnz if issparse(data.items) else None
+    sizes = Sizes(n, d, data.dtype.itemsize, n_entries)
 
     def smaller() -> Iterator[tuple[str, Plan]]:
         policy = model.landmark_policy

@@ -18,11 +18,17 @@ def estimate(
     n_samples: int,
     n_features: int,
     dtype: DTypeLike = np.float64,
+    *,
+    n_entries: int | None = None,
 ) -> Plan:
     """Estimate the memory that a fit of `method` (a name, class or model) needs beside its input.
 
+    `n_entries` are those that a sparse X stores; without it X is dense.
+
     >>> import lowd
     >>> lowd.estimate("PCA", 70_000, 784, "float32").bytes < 2**30
+    True
+    >>> lowd.estimate("TSNE", 3_000, 2**20, n_entries=58_000).bytes < 2**30
     True
     """
     model: Reducer
@@ -30,4 +36,4 @@ def estimate(
         model = class_of(find_class_name(method))()
     else:
         model = method() if isinstance(method, type) else cast(Reducer, method)
-    return model.estimate(n_samples, n_features, dtype)
+    return model.estimate(n_samples, n_features, dtype, n_entries=n_entries)

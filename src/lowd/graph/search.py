@@ -68,11 +68,12 @@ def find_nearest(base: DistanceRelation, Q: Any, k: int, ops: Backend) -> Neighb
     )
 
 
-def search_memory(n: int, metric: Any, radius: float | None = None) -> int:
-    """Bytes of the distances that a search among n dense rows holds at a time."""
-    if is_indexed(metric) and radius is None:
+def search_memory(n: int, metric: Any, radius: float | None = None, *, sparse: bool = False) -> int:
+    """Bytes of the distances that a search among n rows holds at a time."""
+    if is_indexed(metric) and radius is None and not sparse:
         return 0
-    return 3 * min(BLOCK_ENTRIES, n * n) * 8
+    copies = 4 if sparse else 3  # with the sparse product of the rows
+    return copies * min(BLOCK_ENTRIES, n * n) * 8
 
 
 def to_csr(near: Neighbors, n: int) -> csr_array:

@@ -54,7 +54,7 @@ class SparseRandomProjection(RandomProjection):
 
     def _draw(self, n: int, d: int, ctx: Context) -> Fit:
         k = self._dimension(n, d)
-        density = d**-0.5 if self.density == "auto" else float(self.density)
+        density = self._share_of_entries(d)
         C = sparse_signs(ctx.seed, k, d, density)
         C = csr_array((C.data / np.sqrt(density * k), C.indices, C.indptr), shape=(k, d)).astype(
             ctx.dtype
@@ -64,9 +64,20 @@ class SparseRandomProjection(RandomProjection):
             report["inverse_components"] = np.linalg.pinv(C.toarray())
         return Fit(None, SparseLinearMap(C), report)
 
+    def _share_of_entries(self, d: int) -> float:
+        return float(d**-0.5 if self.density == "auto" else self.density)
+
+    def _count_entries(self, k: int, d: int) -> int:
+        return 3 * k * count_gaps(d, self._share_of_entries(d))
+
     def _inverse_map(self) -> LinearMap:
         inverse = getattr(self, "inverse_components_", None)
         return pseudo_inverse(self.components_.toarray(), inverse)
+
+
+def count_gaps(d: int, density: float) -> int:
+    """Gaps that are drawn for a row: six standard deviations more than it has non-zeros."""
+    return int(d * density + 6 * np.sqrt(d * density) + 16)
 
 
 def sparse_signs(seed: int, k: int, d: int, density: float) -> csr_array:
@@ -74,7 +85,7 @@ def sparse_signs(seed: int, k: int, d: int, density: float) -> csr_array:
 
     Gaps between non-zeros of a row are geometric, so the cost is that of the non-zeros.
     """
-    guess = int(d * density + 6 * np.sqrt(d * density) + 16)
+    guess = count_gaps(d, density)
     while True:
         index = np.arange(k)[:, None] * 2**32 + np.arange(guess)
         u = random.uniforms(seed, "gaps", index.ravel()).reshape(k, guess)

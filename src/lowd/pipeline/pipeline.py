@@ -197,7 +197,7 @@ class Pipeline(Reducer):
         if self.pca is not None:
             k = min(self.pca, sizes.n, sizes.d)
             plan |= PCA(k).memory_plan(sizes)
-            sizes = sizes._replace(d=k, is_sparse=False)
+            sizes = sizes._replace(d=k, n_entries=None)
         inner = self.method.memory_plan(sizes)
         return {**plan, **{f"{name} of the method": size for name, size in inner.items()}}
 

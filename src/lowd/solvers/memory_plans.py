@@ -10,6 +10,8 @@ from __future__ import annotations
 from ..core.estimator import Reducer
 from ..core.memory import Sizes
 from ..graph.search import search_memory
+from ..input.sample import MIN_SAMPLE_ROWS
+from ..maps.blockwise import BLOCK_BYTES
 from ..relations.perplexity_neighbors import count_needed_neighbors
 from ..relations.residual_variance import residual_variance_memory
 from .centered import matrix_memory, spectrum_memory
@@ -29,11 +31,23 @@ def plan_pca(model: Reducer, s: Sizes) -> dict[str, int]:
 
 def plan_random_projection(model: Reducer, s: Sizes) -> dict[str, int]:
     k = model._n_dimensions(s.n, s.d)
-    return {"matrix": 2 * k * s.d * 8, "coordinates": s.n * k * s.itemsize}
+    inverse = 4 * k * s.d * 8 if model.compute_inverse_components else 0
+    return {
+        "matrix": 3 * model._count_entries(k, s.d) * 8,
+        "inverse": inverse,
+        **_projection_memory(s, k),
+    }
 
 
 def plan_hadamard(model: Reducer, s: Sizes) -> dict[str, int]:
-    return {"coordinates": s.n * model._n_dimensions(s.n, s.d) * s.itemsize}
+    block = min(2 * BLOCK_BYTES, 4 * s.n * s.d * 8) if s.is_sparse else 0  # of dense rows
+    return {"dense rows": block, **_projection_memory(s, model._n_dimensions(s.n, s.d))}
+
+
+def _projection_memory(s: Sizes, k: int) -> dict[str, int]:
+    widened = s.n * s.d * 16 if s.itemsize < s.wide and not s.is_sparse else 0
+    sample = 2 * s.rows(8) if s.is_sparse else (min(s.n, MIN_SAMPLE_ROWS) + 4) * s.d * s.itemsize
+    return {"coordinates": s.n * k * s.itemsize, "float64 rows": widened, "sample": sample}
 
 
 def plan_classical_mds(model: Reducer, s: Sizes) -> dict[str, int]:
@@ -41,7 +55,11 @@ def plan_classical_mds(model: Reducer, s: Sizes) -> dict[str, int]:
     if model._is_pca():
         return {**axes_memory(s, min(k, n, d)), "map": 8 * n * k * 8}
     given = model.metric == "precomputed"
-    held = {"map": 8 * n * k * 8, "packed rows": 0 if given else 2 * n * d * s.itemsize}
+    held = {
+        "map": 8 * n * k * 8,
+        "packed rows": 0 if given else 2 * s.rows(s.itemsize),
+        "sparse products": _product_memory(s, n * s.take(model.n_landmarks).n),
+    }
     if model.n_landmarks is not None:
         m = s.take(model.n_landmarks).n
         return {"distances": 4 * n * m * s.wide, "spectrum": spectrum_memory(m, k), **held}
@@ -60,8 +78,9 @@ def plan_kernel_pca(model: Reducer, s: Sizes) -> dict[str, int]:
         return {**axes_memory(s, None if k is None else kept), "map": 8 * n * kept * 8}
     given = model.kernel == "precomputed"
     sample = min(n, MEDIAN_SAMPLE) if model.gamma == "median" else 0
-    taken = {"rows": 0 if given else 2 * n * d * s.wide, "median": 3 * sample**2 * 8}
+    taken = {"rows": 0 if given else 2 * s.rows(s.wide), "median": 3 * sample**2 * 8}
     centers = m = s.take(model.n_landmarks).n
+    taken["sparse products"] = _product_memory(s, n * m)
     if model.n_landmarks is None:
         taken["kernel matrix"] = 2 * n * n * (s.wide - s.itemsize if given else s.wide)
         taken["spectrum"] = spectrum_memory(n, k)
@@ -84,8 +103,9 @@ def plan_mds(model: Reducer, s: Sizes) -> dict[str, int]:
         "distances": m * m * (wide + 2) + (n * n * wide if given else 0),
         "weights": 0 if model.weights is None and not given else 5 * m * m * 8,
         "spectrum": spectrum_memory(m, k),
-        "map": 80 * n * k * 8 + (2**27 if landmarks else 0),
-        "packed rows": 0 if given else 2 * n * s.d * s.itemsize,
+        "map": 80 * n * k * 8 + (min(2 * BLOCK_BYTES, 6 * n * m * 8) if landmarks else 0),
+        "packed rows": 0 if given else 2 * s.rows(s.itemsize),
+        "sparse products": _product_memory(s, m * m),
     }
 
 
@@ -98,8 +118,8 @@ def plan_isomap(model: Reducer, s: Sizes) -> dict[str, int]:
     n, k, m = s.n, model.n_components, model._count_landmarks(s.n)
     degree = min(n, 400) if model.radius is not None else 2 * (model.n_neighbors or 5)
     taken = {
-        "rows": 0 if model.metric == "precomputed" else 3 * n * s.d * 8,
-        "neighbors": search_memory(n, model.metric, model.radius) or 5 * n * degree * 8,
+        "rows": 0 if model.metric == "precomputed" else 3 * s.rows(8),
+        "neighbors": _search_memory(model, s, model.radius) + 5 * n * degree * 8,
         "graph": 8 * n * degree * 12,
         "map": 8 * n * k * 8,
         "residual variance": residual_variance_memory(n, m or n, s.wide),
@@ -116,13 +136,15 @@ def plan_affinity_method(model: Reducer, s: Sizes) -> dict[str, int]:
     radius, fitted = getattr(model, "radius", None), s.take(model._count_landmarks(s.n))
     m, wide, k = fitted.n, fitted.wide, model.n_components
     degree = ASSUMED_NEIGHBORS_IN_RADIUS if radius is not None else model._count_neighbors(m)
+    if s.is_sparse and model._kind() != "rows":  # a graph, or the affinities of one
+        degree = s.degree
     taken = {
-        "rows": 2 * m * s.d * wide,
-        "neighbors": search_memory(m, model.metric, radius),
+        "rows": 2 * fitted.rows(wide),
+        "neighbors": _search_memory(model, fitted, radius),
         "map": 6 * s.n * k * 8,
-        "distances to landmarks": 2**26 * 3 if m < s.n else 0,
+        "distances to landmarks": 3 * min(BLOCK_BYTES, s.n * m * 8) if m < s.n else 0,
     }
-    if degree is None or model._kind() == "affinity":
+    if degree is None or (model._kind() == "affinity" and not s.is_sparse):
         return {**taken, "weights": m * m * (wide + 24), **laplacian_memory(m, k)}
     graph = 12 * m * min(degree, m) * 12
     return {**taken, "graph": graph, **smallest_memory(m, k, "laplacian", degree, s.d)}
@@ -147,11 +169,14 @@ def plan_tsne(model: Reducer, s: Sizes) -> dict[str, int]:
     n, perplexities = s.n, model._perplexities()
     k = model.n_neighbors or count_needed_neighbors(n, perplexities or (30.0,), None) + 1
     k = min(n, k)
+    is_graph = s.is_sparse and model._kind() != "rows"
+    if is_graph:
+        k = max(k, s.degree)
     in_space = model.n_components == 3 and model._kernel() == "student"
     given = "precomputed" in (model.metric, model.affinity)
     return {
-        "rows": 0 if given else 3 * n * s.d * 8,
-        "neighbors": n * k * 20 + search_memory(n, model.metric),
+        "rows": 4 * s.rows(8) if is_graph else 0 if given else 3 * s.rows(8),
+        "neighbors": n * k * 20 + _search_memory(model, s),
         "affinities": n * k * 60,
         "map": 20 * n * model.n_components * 8,
         "grid": min(1500 * n, 340_000_000) if in_space else 0,
@@ -160,5 +185,17 @@ def plan_tsne(model: Reducer, s: Sizes) -> dict[str, int]:
 
 def plan_neighbors(model: Reducer, s: Sizes) -> dict[str, int]:
     n, k = s.n, model.n_neighbors + 1
-    distances = search_memory(n, model.metric)
-    return {"rows": 3 * n * s.d * 8, "distances": distances, "neighbors": 8 * n * k * 12}
+    distances = _search_memory(model, s)
+    return {"rows": 3 * s.rows(8), "distances": distances, "neighbors": 8 * n * k * 12}
+
+
+def _search_memory(model: Reducer, s: Sizes, radius: float | None = None) -> int:
+    """Bytes of distances while neighbors are searched; given graphs and affinities have them."""
+    if s.is_sparse and model._kind() != "rows":
+        return 0
+    return search_memory(s.n, model.metric, radius, sparse=s.is_sparse)
+
+
+def _product_memory(s: Sizes, n_pairs: int) -> int:
+    """Bytes beside the distances of pairs of sparse rows: their products and sums of squares."""
+    return 3 * n_pairs * 8 if s.is_sparse else 0

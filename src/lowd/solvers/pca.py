@@ -152,6 +152,8 @@ def axes_memory(s: Sizes, k: int | None) -> dict[str, int]:
     """Bytes that the route to the axes takes beside the rows."""
     n, d, itemsize = s.n, s.d, s.itemsize
     route, kept = choose_route(n, d, k, sparse=s.is_sparse), k or min(n, d)
+    if s.is_sparse:
+        return {**_sparse_axes_memory(s, kept, route), "axes": 6 * d * kept * 8}
     sample = PRESAMPLE_SIZE if _is_presampled(n) else 0
     few = _is_widened(n, d) if route == "covariance" else s.wide == 8
     exact = itemsize == 4 and few
@@ -164,6 +166,17 @@ def axes_memory(s: Sizes, k: int | None) -> dict[str, int]:
     if _svd_is_affordable(n, d):
         taken["centered rows and factors"] = 4 * n * d * 8
     return {**taken, "float64 rows": n * d * 8 if exact else 0, "axes": 6 * d * kept * 8}
+
+
+def _sparse_axes_memory(s: Sizes, k: int, route: Route) -> dict[str, int]:
+    """Copies of the rows (centered, weighted, transposed), and matrices of the shorter side."""
+    small = min(s.n, s.d)
+    taken = {"sparse copies": 4 * s.rows(8)}
+    if route == "krylov":
+        width = 2 * k + 8 * SPARSE_KRYLOV_BLOCK
+        return {**taken, "Krylov basis": 3 * width * small * 8}
+    matrix = 6 * small**2 * 8  # as sparse product and dense
+    return {**taken, "Gram matrix" if s.n < s.d else "covariance": matrix}
 
 
 def axes_from_moments(moments: Moments, k: int, dtype: np.dtype[Any]) -> Axes:

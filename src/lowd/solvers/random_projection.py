@@ -94,6 +94,10 @@ class RandomProjection(Reducer):
             return int(self.n_components)
         return min(int(jl_min_dim(n, self.eps)), d)
 
+    def _count_entries(self, k: int, d: int) -> int:
+        """Numbers that are drawn for k components of d features."""
+        return k * d
+
 
 def pseudo_inverse(components: Array, inverse: Array | None) -> LinearMap:
     """The map back by the Moore-Penrose inverse, which is computed where it is not given."""

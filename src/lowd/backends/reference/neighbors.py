@@ -148,12 +148,18 @@ def _squared_distances(Q: Rows, X: Rows, center: Float64 | None) -> Float64:
         Q, X = subtract_columns(Q, center), subtract_columns(X, center)
     Q, X = csr_array(Q, dtype=np.float64), csr_array(X, dtype=np.float64)
     q, x = (np.asarray(A.power(2).sum(1)).reshape(-1) for A in (Q, X))
-    D = np.maximum(q[:, None] + x - 2 * (Q @ X.T).toarray(), 0)
+    D: Float64 = (Q @ X.T).toarray()
+    norms = q[:, None] + x
+    D *= 2
+    np.subtract(norms, D, out=D)
+    np.maximum(D, 0, out=D)
+    norms *= CLOSE_SHARE
     # Close pairs lose digits in the expanded form: recompute them from differences.
-    i, j = np.nonzero(CLOSE_SHARE * (q[:, None] + x) > D)
+    i, j = np.nonzero(norms > D)
+    del norms
     for part in np.array_split(np.arange(len(i)), len(i) // MAX_CLOSE_PAIRS + 1):
         D[i[part], j[part]] = np.asarray((Q[i[part]] - X[j[part]]).power(2).sum(1)).reshape(-1)
-    return np.asarray(D)
+    return D
 
 
 def _difference_distances(Q: Rows, X: Rows, measure: str, params: Params) -> Float64:

@@ -68,14 +68,15 @@ _FIT_SECONDS: dict[str, Callable[[int, int], float]] = {
 def estimate_costs(data: RawData) -> dict[str, Cost]:
     """Method -> cost of a fit of these data; only methods that can take them."""
     n, d = len(data), max(data.n_features, 1)
-    stored = data.X.nnz // n + 1 if data.is_sparse else d  # entries of a row
+    n_entries = data.X.nnz if data.is_sparse else None
+    stored = d if n_entries is None else n_entries // n + 1  # entries of a row
     free = memory.available()
     found = {}
     for method in METHODS:
         model = _make_model(method, data)
         if model is None or (data.is_sparse and not model._takes_sparse()):
             continue
-        needed = model.estimate(n, d, data.dtype).bytes
+        needed = model.estimate(n, d, data.dtype, n_entries=n_entries).bytes
         seconds = FIT_OVERHEAD_SECONDS + _FIT_SECONDS[method](n, stored)
         found[method] = Cost(needed, seconds, free is None or needed <= free)
     return found
