@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from ..backends import resolve
 from ..backends.protocol import Array, Backend, Float64, Rows
@@ -22,14 +21,10 @@ from ..input.validation import Data, describe_entry
 from ..methods.pca import PCA
 from ..values import value
 from .shrinkage import estimate_slopes, to_factors
-from .steps import (
-    FillMissing,
-    LogColumns,
-    NormalizeTotals,
-    SelectColumns,
-    StandardizeColumns,
-    Step,
-)
+from .steps import Step, apply_steps, learn_steps
+
+# Parameters that are steps, in the order in which they run.
+STEP_PARAMETERS = ("drop", "impute", "normalize", "log1p", "scale", "pca", "correct_shrinkage")
 
 
 @value
@@ -150,10 +145,6 @@ class Pipeline(Reducer):
     pca: Count | None = None
     correct_shrinkage: bool = False
 
-    _STEPS: ClassVar[tuple[str, ...]] = (
-        *("drop", "impute", "normalize", "log1p", "scale", "pca", "correct_shrinkage"),
-    )
-
     # -- what was fitted ------------------------------------------------------------------
 
     @property
@@ -249,36 +240,20 @@ class Pipeline(Reducer):
         return Fit(Y, forward, report)
 
     def _learn_steps(self, X: Rows) -> tuple[Step, ...]:
-        """Each step from the rows as the steps before it leave them."""
-        steps: list[Step] = []
-
-        def add(step: Step) -> None:
-            nonlocal X
-            steps.append(step)
-            X = step.apply(X)
-
-        names = getattr(self, "feature_names_in_", None)
-        columns = list(range(X.shape[1]))
-        if self.drop:
-            numeric = [column for column in self.drop if column not in self.text_columns_]
-            dropped = set(_find_columns(numeric, names, X.shape[1], "drop"))
-            if len(dropped) == X.shape[1]:
-                raise DataError("Pipeline(drop=...) leaves no column.")
-            columns = [j for j in columns if j not in dropped]
-            add(SelectColumns.learn(X, dropped))
-        if self.impute is not None:
-            add(FillMissing.learn(X, self.impute))
-        if self.normalize:
-            add(NormalizeTotals.learn(X))
-        if self.log1p is True:
-            add(LogColumns.learn(X, None))
-        elif self.log1p:
-            chosen = _find_columns(self.log1p, names, self.n_features_in_, "log1p")
-            wanted = [columns.index(j) for j in chosen if j in columns]
-            add(LogColumns.learn(X, np.array(wanted, np.int64)))
-        if self.scale:
-            add(StandardizeColumns.learn(X))
-        return tuple(steps)
+        """The steps before PCA, with columns by index."""
+        names, d = getattr(self, "feature_names_in_", None), X.shape[1]
+        numeric = [column for column in self.drop or () if column not in self.text_columns_]
+        log1p: bool | list[int] = False
+        if self.log1p:
+            log1p = True if self.log1p is True else _find_columns(self.log1p, names, d, "log1p")
+        return learn_steps(
+            X,
+            drop=_find_columns(numeric, names, d, "drop"),
+            impute=self.impute,
+            normalize=self.normalize,
+            log1p=log1p,
+            scale=self.scale,
+        )
 
     def _transform(self, X: Any, confident: bool = False) -> Any:
         ops = resolve(self.backend, self.n_jobs)
@@ -310,15 +285,6 @@ class Pipeline(Reducer):
         if self.normalize:
             return "normalize=True takes away the totals of the rows."
         return self.method.no_inverse
-
-
-def apply_steps(steps: tuple[Step, ...], X: Rows, dtype: np.dtype[Any]) -> Rows:
-    """The rows after all steps, in the type of the data."""
-    for step in steps:
-        X = step.apply(X)
-    if issparse(X):
-        return X.astype(dtype)
-    return np.ascontiguousarray(X, dtype)
 
 
 def _as_dtype(data: Data) -> Rows:

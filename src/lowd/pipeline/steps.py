@@ -5,7 +5,8 @@ Every step works row by row, so a new row becomes the same alone or in any batch
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Protocol
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -179,6 +180,49 @@ class StandardizeColumns:
     def invert(self, X: Float64) -> Float64:
         scaled = X * self.deviations
         return np.asarray(scaled if self.means is None else scaled + self.means)
+
+
+def learn_steps(
+    X: Rows,
+    *,
+    drop: Sequence[int] = (),
+    impute: str | None = None,
+    normalize: bool = False,
+    log1p: bool | Sequence[int] = False,
+    scale: bool = False,
+) -> tuple[Step, ...]:
+    """Each step from the rows as the steps before it leave them; columns are those of X."""
+    steps: list[Step] = []
+    kept = [j for j in range(X.shape[1]) if j not in set(drop)]
+    if not kept:
+        raise DataError("Pipeline(drop=...) leaves no column.")
+    if len(kept) < X.shape[1]:
+        steps.append(SelectColumns.learn(X, set(drop)))
+        X = steps[-1].apply(X)
+    if impute is not None:
+        steps.append(FillMissing.learn(X, impute))
+        X = steps[-1].apply(X)
+    if normalize:
+        steps.append(NormalizeTotals.learn(X))
+        X = steps[-1].apply(X)
+    if log1p is True:
+        steps.append(LogColumns.learn(X, None))
+        X = steps[-1].apply(X)
+    elif log1p:
+        index = {j: position for position, j in enumerate(kept)}
+        columns = np.array([index[j] for j in log1p if j in index], np.int64)
+        steps.append(LogColumns.learn(X, columns))
+        X = steps[-1].apply(X)
+    if scale:
+        steps.append(StandardizeColumns.learn(X))
+    return tuple(steps)
+
+
+def apply_steps(steps: Sequence[Step], X: Rows, dtype: np.dtype[Any]) -> Rows:
+    """The rows after all steps, in this type."""
+    for step in steps:
+        X = step.apply(X)
+    return X.astype(dtype) if issparse(X) else np.ascontiguousarray(X, dtype)
 
 
 def _means(X: Rows) -> Float64:

@@ -24,6 +24,7 @@ from ...input.sample import n_rows, take_rows
 from ...input.tables import Table, column_kinds, is_table, read_number_columns
 from ...input.validation import Data
 from ..types import Items, MetricLike, MetricParams
+from .result import list_some
 
 DataKind: TypeAlias = Literal["rows", "distances", "table", "objects"]
 MAX_BLOCK_ENTRIES = 2**22  # converted to float64 at a time: 32 MiB
@@ -46,6 +47,7 @@ class RawData:
     metric: MetricLike
     metric_params: MetricParams
     dates: tuple[str, ...] = ()  # those of `non_numeric` that hold dates or durations
+    is_frame: bool = False  # are the names those of a frame's columns, which a fit also sees?
 
     def __len__(self) -> int:
         return n_rows(self.items)
@@ -72,6 +74,22 @@ class RawData:
     def describe_column(self, j: int) -> str:
         """The column for a sentence: by name, or by index."""
         return f"column {j}" if self.names is None else f"column {self.names[j]!r}"
+
+    def identify_columns(self, columns: Sequence[int]) -> tuple[str | int, ...]:
+        """Columns as `lowd.Pipeline` takes them: by name of a frame, by index of an array."""
+        if self.is_frame and self.names is not None:
+            return tuple(self.names[j] for j in columns)
+        return tuple(int(j) for j in columns)
+
+    def index_columns(self, columns: Sequence[str | int]) -> list[int]:
+        """The inverse of `identify_columns`."""
+        names = list(self.names or ())
+        return [names.index(c) if isinstance(c, str) else c for c in columns]
+
+    def list_columns(self, columns: Sequence[int]) -> str:
+        """Columns for a sentence."""
+        names = [str(j) if self.names is None else repr(self.names[j]) for j in columns]
+        return f"column{'s' * (len(names) > 1)} {list_some(names)}"
 
     def iterate_blocks(self) -> Iterator[tuple[int, Float64]]:
         """(first row, some rows in float64), of dense rows."""
@@ -161,7 +179,7 @@ def read_data(
         names, numbers = read_number_columns(X)
         others = {name: kind for name, kind in column_kinds(X).items() if kind != "number"}
         of_time = tuple(name for name, kind in others.items() if kind in ("date", "duration"))
-        return RawData("rows", numbers, names, tuple(others), metric, metric_params, of_time)
+        return RawData("rows", numbers, names, tuple(others), metric, metric_params, of_time, True)
     items, text, dates = _as_numbers(X)
     if items is None:
         if not callable(metric):

@@ -7,7 +7,12 @@ from dataclasses import asdict, dataclass, field
 from html import escape
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from ...core.estimator import Reducer
 from ...core.memory import readable
+from ...errors import DataError
+from ...pipeline import Pipeline
+from ...pipeline.pipeline import STEP_PARAMETERS
+from ...store import class_of
 from ..tables import html_paragraphs
 from .former_names import TOPICS, FormerDiagnosisNames, FormerFindingNames, add_former_keys
 
@@ -18,14 +23,33 @@ _COLORS = {"error": "#b3261e", "warning": "#9a5b00", "notice": "#1f5fa8", "fine"
 
 
 @dataclass(frozen=True)
+class Action:
+    """What a finding calls for: parameters of `lowd.Pipeline`, and the same in words.
+
+    Columns are named where the data are a table, and numbered where they are an array.
+    """
+
+    params: dict[str, Any]
+    description: str
+
+    def __str__(self) -> str:
+        return self.description
+
+
+@dataclass(frozen=True)
 class Finding(FormerFindingNames):
-    """The result of one check: severity, what was found and what to do about it."""
+    """The result of one check: severity, what was found and what to do about it.
+
+    `action` is the remedy as `lowd map` and `Diagnosis.pipeline` apply it; None if there is none, or
+    if it is for a person to decide.
+    """
 
     severity: Severity
     topic: str
     sentence: str
     remedy: str = ""
     affected: tuple[int | str, ...] = ()  # rows, columns or methods, the first of them
+    action: Action | None = None
 
     def __str__(self) -> str:
         return f"{self.sentence} {self.remedy}".rstrip()
@@ -33,15 +57,26 @@ class Finding(FormerFindingNames):
 
 @dataclass(frozen=True)
 class Recommendation:
-    """A method with its parameters, and why: `getattr(lowd, method)(**params)`."""
+    """A method with its parameters, why, and the steps of a `lowd.Pipeline` before it.
+
+    `build` returns the model, not fitted.
+    """
 
     method: str
     params: dict[str, Any]
     reason: str
+    steps: dict[str, Any] = field(default_factory=dict)
+
+    def build(self) -> Reducer:
+        """The method, or the pipeline that prepares the rows for it."""
+        method: Reducer = class_of(self.method)(**self.params)
+        return Pipeline(method, **self.steps) if self.steps else method
 
     def __str__(self) -> str:
-        params = ", ".join(f"{name}={value!r}" for name, value in self.params.items())
-        return f"{self.method}({params}): {self.reason}"
+        made = f"{self.method}({_format_params(self.params)})"
+        if self.steps:
+            made = f"Pipeline({made}, {_format_params(self.steps)})"
+        return f"{made}: {self.reason}"
 
 
 @dataclass(frozen=True)
@@ -99,6 +134,25 @@ class Diagnosis(FormerDiagnosisNames):
         """The findings on one topic."""
         topic = TOPICS.get(topic, topic)
         return [finding for finding in self.findings if finding.topic == topic]
+
+    @property
+    def steps(self) -> dict[str, Any]:
+        """Parameters of the `lowd.Pipeline` that acts on the findings; none if nothing is to do."""
+        return merge_actions(self.findings)
+
+    def pipeline(self) -> Reducer:
+        """The first recommendation as a model, not fitted: what `lowd map` fits.
+
+        A `lowd.Pipeline` with the steps that the findings call for, or the method alone.
+
+        >>> import lowd, numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(200, 3)) * [1, 1, 1000]
+        >>> lowd.diagnose(X).pipeline()
+        Pipeline(method=PCA(n_components=2), scale=True)
+        """
+        if not self.recommendations:
+            raise DataError("no method suits these data; see the findings.")
+        return self.recommendations[0].build()
 
     @property
     def worst(self) -> Severity:
@@ -170,6 +224,22 @@ class Diagnosis(FormerDiagnosisNames):
             "<table><tr><th>method</th><th>memory</th><th>time</th><th>fits</th></tr>"
             f"{costs}</table></details>{html_paragraphs(self.notes)}</div>"
         )
+
+
+def merge_actions(findings: list[Finding]) -> dict[str, Any]:
+    """Parameters of a pipeline that acts on all findings; columns of several are joined."""
+    merged: dict[str, Any] = {}
+    for finding in findings:
+        for name, value in finding.action.params.items() if finding.action else ():
+            earlier = merged.get(name)
+            if isinstance(value, tuple) and isinstance(earlier, tuple):
+                value = tuple(dict.fromkeys((*earlier, *value)))
+            merged[name] = True if earlier is True else value
+    return {name: merged[name] for name in STEP_PARAMETERS if name in merged}
+
+
+def _format_params(params: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in params.items())
 
 
 def format_duration(seconds: float) -> str:
