@@ -243,9 +243,9 @@ class Pipeline(Reducer):
         """The steps before PCA, with columns by index."""
         names, d = getattr(self, "feature_names_in_", None), X.shape[1]
         numeric = [column for column in self.drop or () if column not in self.text_columns_]
-        log1p: bool | list[int] = False
-        if self.log1p:
-            log1p = True if self.log1p is True else _find_columns(self.log1p, names, d, "log1p")
+        log1p = self.log1p
+        if not isinstance(log1p, bool):
+            log1p = _find_columns(log1p, names, d, "log1p")
         return learn_steps(
             X,
             drop=_find_columns(numeric, names, d, "drop"),

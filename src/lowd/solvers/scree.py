@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from ..backends.protocol import Float64
 from .thresholds import MARCHENKO_PASTUR_ANGLES
 
+TRACY_WIDOM_QUANTILE = 0.9793  # 95 %, of the largest eigenvalue of real matrices
+
 Rule: TypeAlias = Literal["kaiser", "broken_stick", "elbow", "profile_likelihood", "gavish_donoho"]
 
 
@@ -132,3 +134,28 @@ def count_above_noise(values: Float64, n: int, d: int) -> tuple[int, float]:
     limit = gavish_donoho_factor(small / large) * float(np.median(sizes))
     rounding = float(sizes[0]) * max(n, d) * np.finfo(float).eps
     return count_leading(sizes > max(limit, rounding)), limit**2
+
+
+def count_above_tracy_widom(values: Float64) -> int:
+    """Eigenvalues of n standardized rows that are larger than noise, by Tracy and Widom's law.
+
+    The test of Patterson, Price and Reich (2006) for genotypes: n values of the rows' scatter
+    matrix, the last of them 0. Columns may be correlated (linkage): their effective number comes
+    from the spread of the eigenvalues. Each eigenvalue is tested after those before it are removed.
+    """
+    rest = values[values > 1e-12 * values[:1]]
+    count = 0
+    while len(rest) > 2:
+        m = len(rest)
+        total, squares = float(rest.sum()), float((rest**2).sum())
+        spread = (m - 1) * squares - total**2
+        if spread <= 0:
+            break
+        effective = (m + 1) * total**2 / spread
+        root = np.sqrt(effective - 1) + np.sqrt(m)
+        mean = root**2 / effective
+        deviation = root / effective * (1 / np.sqrt(effective - 1) + 1 / np.sqrt(m)) ** (1 / 3)
+        if effective <= 1 or m * rest[0] / total <= mean + TRACY_WIDOM_QUANTILE * deviation:
+            break
+        count, rest = count + 1, rest[1:]
+    return count

@@ -2,35 +2,74 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import random
 from ...backends.protocol import Float64
 from ...input.ranges import SAFE_RANGE
+from .column_meaning import (
+    GIVEN_NAMES,
+    Meaning,
+    check_content,
+    check_identifiers,
+    check_skewness,
+    recognize_content,
+    split_number,
+)
 from .column_statistics import ColumnSummary
 from .raw_data import RawData, Sample
-from .result import MAX_AFFECTED, Finding, list_some
+from .result import MAX_AFFECTED, Action, Finding, Severity, list_some, merge_actions
 
 DOMINANT_VARIANCE_SHARE = 0.9  # in one column, of more than two
 DOMINANT_VARIANCE_SHARE_OF_TWO = 0.99  # of two columns one often has 90 % without being in the way
+MAX_DOMINANT_COLUMNS_SHARE = 0.2  # of the columns, if these few have 90 % of the variance
+NAMED_SPREAD_RATIO = 5.0  # of columns with names of their own, which are different quantities
+NAMED_VARIANCE_SHARE = 0.8  # of the largest such column
 MAX_SPREAD_RATIO = 30.0  # of the largest standard deviation to the median one
 MIN_NOTED_CORRELATION = 0.95  # above, two columns are nearly one
 MAX_CORRELATED_COLUMNS = 2000  # of which all pairs are correlated: 32 MB
 EQUAL_CORRELATION = 1 - 1e-10  # columns that may be equal but for rounding of the correlation
+FEW_INCOMPLETE_SHARE = 0.1  # of the rows, which may then be dropped
 MANY_MISSING_SHARE = 0.5  # of a column, which is then better dropped than filled
+
+UNKNOWN_MEANING = Meaning("quantities")
 
 
 def check_columns(data: RawData, summary: ColumnSummary, sample: Sample | None) -> list[Finding]:
-    """All findings on columns; correlations are those of the sample, if there is one."""
+    """All findings on columns; correlations are those of the sample, if there is one.
+
+    What is left out (identifiers, constants, duplicates) does not count when scales are compared.
+    """
     found = [*_check_categories(data), _check_missing(data, summary), *_check_range(summary)]
-    if data.n_features:
-        found.append(_check_constant(data, summary))
-    if data.n_features > 1 and len(data) > 1:
-        found.append(check_scale(data, summary))
+    if not data.n_features:
+        return found
+    several = data.n_features > 1 and len(data) > 1
+    meaning = UNKNOWN_MEANING
+    if several and data.metric == "euclidean":
+        meaning = recognize_content(data, summary, sample)
+        found += [*check_content(meaning), *check_identifiers(data, summary)]
+    found.append(_check_constant(data, summary, meaning))
+    if several:
         if sample is not None and len(sample) > 2:
-            found += _check_related(data, summary, sample)
+            found += _check_related(data, summary, sample, meaning)
+        kept = kept_columns(data, summary, found)
+        if not meaning.shares_units and sample is not None and data.metric == "euclidean":
+            found += check_skewness(data, sample, np.flatnonzero(kept))
+        if meaning.content not in ("counts", "genotypes"):
+            found.append(check_scale(data, summary, kept, meaning))
+    if not kept_columns(data, summary, found).any():
+        found = [replace(f, action=None) for f in found]  # nothing would be left
     return found
+
+
+def kept_columns(data: RawData, summary: ColumnSummary, found: list[Finding]) -> NDArray[np.bool_]:
+    """Columns that vary and are not left out by an action."""
+    kept = summary.varies.copy()
+    kept[data.index_columns(merge_actions(found).get("drop", ()))] = False
+    return kept
 
 
 def _check_categories(data: RawData) -> list[Finding]:
@@ -78,17 +117,39 @@ def _check_missing(data: RawData, summary: ColumnSummary) -> Finding:
     what = "missing or infinite" if summary.infinite else "missing (NaN)"
     by_count = columns[np.argsort(-summary.n_nonfinite[columns], kind="stable")]
     limit = MANY_MISSING_SHARE * len(data)
-    empty = [data.describe_column(int(j)) for j in by_count if summary.n_nonfinite[j] > limit]
-    extra = f" Drop {list_some(empty)} first: most of it is missing." if empty else ""
+    empty = [int(j) for j in by_count if summary.n_nonfinite[j] > limit]
+    params: dict[str, object] = {"impute": "mean"}
+    done = "missing values filled with the mean of their column"
+    if empty and len(empty) < data.n_features:
+        params["drop"] = data.identify_columns(empty)
+        done += f", and {data.list_columns(empty)} left out"
+    action = None if summary.infinite else Action(params, done)
     return Finding(
         "error",
         "missing",
         f"{entries} {what}, in {rows} of {len(data)} rows and "
         f"{len(columns)} of {data.n_features} columns; the first is at row {row}, "
         f"{data.describe_column(column)}.",
-        "Drop these rows, or fill them (sklearn.impute); MDS takes missing distances." + extra,
+        _choose_missing_remedy(data, rows, empty),
         tuple(data.describe_column(int(j)) for j in by_count[:MAX_AFFECTED]),
+        action,
     )
+
+
+def _choose_missing_remedy(data: RawData, incomplete: int, empty: list[int]) -> str:
+    """Dropping rows is a remedy where few are incomplete; mostly empty columns go first."""
+    remedy = ""
+    if empty:
+        it = "most of it is" if len(empty) == 1 else "most of them is"
+        remedy = f"Drop {data.list_columns(empty)} first: {it} missing. "
+    complete = len(data) - incomplete
+    if incomplete <= FEW_INCOMPLETE_SHARE * len(data):
+        remedy += f"Drop the incomplete rows, which leaves {complete} of {len(data)}, or fill them"
+    elif not empty:
+        remedy += f"Fill them: to drop the incomplete rows would leave {complete} of {len(data)}"
+    else:
+        remedy += "Fill the others"
+    return f"{remedy} (Pipeline(impute='mean')); MDS takes missing distances."
 
 
 def _check_range(summary: ColumnSummary) -> list[Finding]:
@@ -106,7 +167,7 @@ def _check_range(summary: ColumnSummary) -> list[Finding]:
     ]
 
 
-def _check_constant(data: RawData, summary: ColumnSummary) -> Finding:
+def _check_constant(data: RawData, summary: ColumnSummary, meaning: Meaning) -> Finding:
     constant = np.flatnonzero(~summary.varies)
     if not len(constant):
         return Finding("fine", "constant", "No column is constant.")
@@ -125,49 +186,88 @@ def _check_constant(data: RawData, summary: ColumnSummary) -> Finding:
         f"{len(constant)} {columns} constant: {list_some(names)}.",
         "They change no distance; drop them to save time.",
         tuple(names[:MAX_AFFECTED]),
+        _drop(data, constant, meaning),
     )
 
 
-def check_scale(data: RawData, summary: ColumnSummary) -> Finding:
-    """Does one column dominate the variance, or have a far larger spread than most?"""
-    total = float(summary.variance.sum())
+def _drop(data: RawData, columns: NDArray[np.int64] | list[int], meaning: Meaning) -> Action | None:
+    """Leave columns out of a table; a matrix of one quantity, such as pixels, stays whole."""
+    if meaning.shares_units:
+        return None
+    chosen = [int(j) for j in columns]
+    return Action({"drop": data.identify_columns(chosen)}, f"{data.list_columns(chosen)} left out")
+
+
+def check_scale(
+    data: RawData,
+    summary: ColumnSummary,
+    kept: NDArray[np.bool_] | None = None,
+    meaning: Meaning = UNKNOWN_MEANING,
+) -> Finding:
+    """Do one or a few columns dominate the variance, or have a far larger spread than most?
+
+    Columns of one quantity (pixels, embeddings) have one unit, so they are never scaled. Columns
+    with names of their own are different quantities, and are scaled at smaller differences.
+    """
+    variance = np.where(summary.varies if kept is None else kept, summary.variance, 0)
+    total = float(variance.sum())
     if not 0 < total < np.inf:
         return Finding("fine", "scale", "There are no scales to compare.")
-    share = summary.variance / total
+    share = variance / total
     largest = int(share.argmax())
     name = data.describe_column(largest)
-    spread = np.sqrt(summary.variance[summary.varies])
-    remedy = (
-        "If columns have different units, standardize them: PCA(scale=True), or "
-        "sklearn.preprocessing.StandardScaler before any other method."
-    )
-    limit = DOMINANT_VARIANCE_SHARE if data.n_features > 2 else DOMINANT_VARIANCE_SHARE_OF_TWO
-    if share[largest] > limit:
-        return Finding(
-            "warning",
-            "scale",
-            f"{name} accounts for {share[largest]:.1%} of the variance, so it dominates distances "
-            "and the first principal component.",
-            remedy,
-            (name,),
-        )
+    spread = np.sqrt(variance[variance > 0])
     ratio = float(spread.max() / np.median(spread))
-    if ratio > MAX_SPREAD_RATIO:
+    d = len(spread)
+    limit = DOMINANT_VARIANCE_SHARE if d > 2 else DOMINANT_VARIANCE_SHARE_OF_TWO
+    n_dominant = int((np.cumsum(np.sort(share)[::-1]) < DOMINANT_VARIANCE_SHARE).sum()) + 1
+    few = d > 2 and n_dominant <= MAX_DOMINANT_COLUMNS_SHARE * d
+    named = data.names is not None and not set(map(split_number, data.names)) <= GIVEN_NAMES
+    own_names = named and (ratio > NAMED_SPREAD_RATIO or share[largest] > NAMED_VARIANCE_SHARE)
+    if share[largest] > limit:
+        severity: Severity = "warning"
+        sentence = (
+            f"{name} accounts for {share[largest]:.1%} of the variance, so it dominates distances "
+            "and the first principal component."
+        )
+    elif few:
+        severity = "warning"
+        chosen = np.argsort(-share, kind="stable")[:n_dominant]
+        sentence = (
+            f"{data.list_columns([int(j) for j in chosen])} account for {share[chosen].sum():.1%} "
+            "of the variance, so they dominate distances and the first principal components."
+        )
+    elif ratio > MAX_SPREAD_RATIO or own_names:
+        severity = "notice"
+        sentence = (
+            f"The standard deviation of {name} is {ratio:.1f} times that of the median column."
+        )
+    else:
+        sentence = f"No column dominates the variance; the largest share is {share[largest]:.1%}."
+        return Finding("fine", "scale", sentence)
+    if meaning.shares_units:
         return Finding(
             "notice",
             "scale",
-            f"The standard deviation of {name} is {ratio:.0f} times that of the median column.",
-            remedy,
+            f"{sentence} These columns look like one quantity, so they keep their scale: "
+            f"{meaning.reason}.",
+            "If their units differ, standardize them: Pipeline(scale=True).",
             (name,),
         )
     return Finding(
-        "fine",
+        severity,
         "scale",
-        f"No column dominates the variance; the largest share is {share[largest]:.1%}.",
+        sentence,
+        "If columns have different units, standardize them: PCA(scale=True), or "
+        "Pipeline(scale=True) with any other method.",
+        (name,),
+        Action({"scale": True}, "columns scaled to standard deviation 1"),
     )
 
 
-def _check_related(data: RawData, summary: ColumnSummary, sample: Sample) -> list[Finding]:
+def _check_related(
+    data: RawData, summary: ColumnSummary, sample: Sample, meaning: Meaning
+) -> list[Finding]:
     """Duplicate and strongly correlated columns, in the sample."""
     columns = np.flatnonzero(summary.varies)
     part = ""
@@ -186,7 +286,8 @@ def _check_related(data: RawData, summary: ColumnSummary, sample: Sample) -> lis
     pairs = _find_equal_columns(data, columns, R)
     R[[a for a, _ in pairs], [b for _, b in pairs]] = 0
     names = [data.describe_column(int(j)) for j in columns]
-    return [_report_duplicates(names, pairs, part), _report_correlation(names, R, part)]
+    action = _drop(data, [int(columns[b]) for _, b in pairs], meaning) if pairs else None
+    return [_report_duplicates(names, pairs, part, action), _report_correlation(names, R, part)]
 
 
 def _find_equal_columns(
@@ -210,7 +311,9 @@ def _take_column(data: RawData, j: int) -> Float64:
     return np.asarray(column, np.float64)
 
 
-def _report_duplicates(names: list[str], pairs: list[tuple[int, int]], part: str) -> Finding:
+def _report_duplicates(
+    names: list[str], pairs: list[tuple[int, int]], part: str, action: Action | None
+) -> Finding:
     if not pairs:
         return Finding("fine", "duplicate columns", f"No two columns are equal{part}.")
     shown = [f"{names[b]} of {names[a]}" for a, b in pairs]
@@ -222,6 +325,7 @@ def _report_duplicates(names: list[str], pairs: list[tuple[int, int]], part: str
         else f"A column is a duplicate{part}: {shown[0]}.",
         "A duplicate counts twice in every distance; drop it.",
         tuple(names[b] for _, b in pairs[:MAX_AFFECTED]),
+        action,
     )
 
 

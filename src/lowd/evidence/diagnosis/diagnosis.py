@@ -22,15 +22,17 @@ from .distance_matrix import check_distances
 from .duplicates import compute_row_keys, find_distinct_rows
 from .intrinsic_dimension import combine_estimates, estimate_dimensions
 from .neighbor_graph import (
+    MAX_CONNECTING_FACTOR,
     check_connectivity,
     check_hubness,
     check_outliers,
     check_short_circuits,
 )
+from .preparation import PreparedRows, check_noise, prepare_rows, reduce_by_pca
 from .raw_data import MIN_NEIGHBORHOOD_SAMPLES, RawData, Sample, read_data, sample_rows
-from .recommendations import DataProperties, recommend
+from .recommendations import DataProperties, explain_shape, recommend
 from .residual_variance import ResidualVariances, compute_residual_variances
-from .result import SEVERITIES, Diagnosis, Dimension, Finding
+from .result import SEVERITIES, Diagnosis, Dimension, Finding, merge_actions
 from .shape import Shape, check_shape
 
 N_SEARCHED_NEIGHBORS = 40  # of each row, among which the number that connects the graph is sought
@@ -59,8 +61,10 @@ def diagnose(
 
     Every entry is read once (missing values, constant, duplicate or dominant columns; text;
     duplicate rows), and neighbors are searched of at most `max_samples` rows (outliers, connected
-    components, hubs, intrinsic dimension, curvature). Problems are findings, not errors. The
-    result also recommends methods.
+    components, hubs, intrinsic dimension, curvature). Problems are findings, not errors. A finding
+    carries its remedy as an `action`: parameters of `lowd.Pipeline`. Neighbors are searched in the
+    rows as these actions leave them, and the result recommends methods for them;
+    `Diagnosis.pipeline` is the first recommendation as a model.
 
     Parameters
     ----------
@@ -85,8 +89,10 @@ def diagnose(
     >>> found = lowd.diagnose(X)
     >>> found.about("scale")[0].affected
     ('column 2',)
-    >>> found.worst, found.recommendations[0].params
-    ('warning', {'n_components': 2, 'scale': True})
+    >>> found.worst
+    'warning'
+    >>> print(found.recommendations[0])
+    Pipeline(PCA(n_components=2), scale=True): ...
     """
     for name, count in (("n_neighbors", n_neighbors), ("max_samples", max_samples)):
         if count is not None and count < 1:
@@ -123,15 +129,23 @@ class GraphChecks(NamedTuple):
 def _diagnose(data: RawData, k: int, max_samples: int | None, seed: int, ops: Backend) -> Diagnosis:
     rows = _check_rows(data, max_samples, seed, ops)
     progress.report("diagnosis", 1, N_STAGES)
-    graph = _check_neighbors(rows, k, seed, ops)
+    prepared = prepare_rows(data, rows.sample, rows.findings)
+    graph = _check_neighbors(rows, prepared, k, seed, ops)
     costs = estimate_costs(data)
     findings = [*rows.findings, *graph.findings, check_costs(costs)]
-    properties = _collect_properties(data, findings, graph, k)
+    width = data.n_features if prepared.sample is None else _count_columns(prepared.sample)
+    properties = _collect_properties(data, width, findings, graph, k)
+    recommendations = recommend(properties, costs, merge_actions(findings))
+    if recommendations:
+        best, separated = recommendations[0], properties.is_separated
+        findings = [
+            explain_shape(f, best, separated) if f.topic == "shape" else f for f in findings
+        ]
     residuals = graph.residuals
     progress.report("diagnosis", N_STAGES, N_STAGES)
     return Diagnosis(
         findings=sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)),
-        recommendations=recommend(properties, costs),
+        recommendations=recommendations,
         costs=costs,
         intrinsic_dimension=graph.dimensions,
         shape=graph.shape,
@@ -142,7 +156,7 @@ def _diagnose(data: RawData, k: int, max_samples: int | None, seed: int, ops: Ba
         n_samples=len(data),
         n_features=data.n_features,
         n_searched=0 if rows.sample is None else len(rows.sample),
-        notes=rows.notes + graph.notes,
+        notes=[*rows.notes, *prepared.notes, *graph.notes],
     )
 
 
@@ -172,8 +186,13 @@ def _check_rows(data: RawData, max_samples: int | None, seed: int, ops: Backend)
     if summary is not None:
         found += check_columns(data, summary, sample)
         if not complete.all():
-            incomplete = int((~complete).sum())
-            notes.append(f"The {incomplete} rows with missing values are left out of all else.")
+            if "impute" in merge_actions(found) and data.metric == "euclidean":
+                distinct, duplicates = find_distinct_rows(keys, np.ones(len(data), bool))
+                rows = sample_rows(data, distinct, max_samples, seed)
+                sample = data.take_raw(rows)
+            else:
+                incomplete = int((~complete).sum())
+                notes.append(f"The {incomplete} rows with missing values are left out of all else.")
     found.append(duplicates)
     is_subsample = len(rows) < len(distinct)
     if sample is not None and is_subsample:
@@ -188,10 +207,12 @@ def _check_rows(data: RawData, max_samples: int | None, seed: int, ops: Backend)
     return RowChecks(found, notes, sample, is_subsample)
 
 
-def _check_neighbors(rows: RowChecks, k: int, seed: int, ops: Backend) -> GraphChecks:
+def _check_neighbors(
+    rows: RowChecks, prepared: PreparedRows, k: int, seed: int, ops: Backend
+) -> GraphChecks:
     """All that needs neighbors, where there are enough rows and the metric can compare them."""
     nothing = GraphChecks([], [], np.empty(0, np.int64), {})
-    sample = rows.sample
+    sample = prepared.sample
     if sample is None:
         return nothing
     if len(sample) < MIN_NEIGHBORHOOD_SAMPLES:
@@ -202,13 +223,27 @@ def _check_neighbors(rows: RowChecks, k: int, seed: int, ops: Backend) -> GraphC
     except DataError as error:
         sentence = f"The metric cannot compare these rows: {error}"
         return nothing._replace(findings=[Finding("error", "metric", sentence)])
-    return _check_graph(sample, near, k, rows.is_subsample, seed, ops)
+    where = f" (in a sample of {len(sample)} rows)" if rows.is_subsample else ""
+    hubness = check_hubness(near, k, sample.rows, where)
+    topics = {finding.topic for finding in rows.findings if finding.severity != "fine"}
+    noise = check_noise(sample, hubness, "genotypes" in topics, "counts" in topics, seed)
+    if noise is not None:
+        sample = reduce_by_pca(sample, noise)
+        near = sample.find_neighbors(near.indices.shape[1], ops)
+        hubness = noise
+    return _check_graph(sample, near, hubness, k, rows.is_subsample, where, seed, ops)
 
 
 def _check_graph(
-    sample: Sample, near: Neighbors, k: int, is_subsample: bool, seed: int, ops: Backend
+    sample: Sample,
+    near: Neighbors,
+    hubness: Finding,
+    k: int,
+    is_subsample: bool,
+    where: str,
+    seed: int,
+    ops: Backend,
 ) -> GraphChecks:
-    where = f" (in a sample of {len(sample)} rows)" if is_subsample else ""
     dimensions, notes = estimate_dimensions(sample, near, ops, seed)
     dimension = combine_estimates(dimensions)
     progress.report("diagnosis", 2, N_STAGES)
@@ -216,7 +251,7 @@ def _check_graph(
     found = [
         connectivity,
         check_outliers(near, k, sample.rows, where, dimension),
-        check_hubness(near, k, sample.rows, where),
+        hubness,
         *_report_dimension(dimensions),
     ]
     # A sample is sparser than the data, and its graph has short circuits that theirs has not.
@@ -256,16 +291,21 @@ def _report_dimension(found: dict[str, Dimension]) -> list[Finding]:
     return [Finding("fine", "intrinsic dimension", sentence)]
 
 
+def _count_columns(sample: Sample) -> int:
+    return int(getattr(sample.items, "shape", (0, 0))[1])
+
+
 def _collect_properties(
-    data: RawData, findings: list[Finding], graph: GraphChecks, k: int
+    data: RawData, width: int, findings: list[Finding], graph: GraphChecks, k: int
 ) -> DataProperties:
     counts, residuals = graph.n_components, graph.residuals
-    connecting = np.flatnonzero(counts[: 2 * k] == 1) + 1  # more would connect what is separate
+    # More neighbors would connect what is separate.
+    connecting = np.flatnonzero(counts[: MAX_CONNECTING_FACTOR * k] == 1) + 1
     return DataProperties(
         data=data,
+        n_prepared=width,
         shape=graph.shape,
         dimension=combine_estimates(graph.dimensions),
-        has_dominant_column=any(f.topic == "scale" and f.severity == "warning" for f in findings),
         n_components=int(counts[min(k, len(counts)) - 1]) if len(counts) else 1,
         connecting_neighbors=int(connecting[0]) if len(connecting) else None,
         isomap_neighbors=None if residuals is None else residuals.n_neighbors,

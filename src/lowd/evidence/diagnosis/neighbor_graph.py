@@ -17,6 +17,7 @@ OUTLIER_DEVIATIONS = 5.0  # robust standard deviations of the logarithm of the k
 OUTLIER_DISTANCE_RATIO = 3.0  # of a row's kth distance to its neighbors', in many dimensions
 MIN_LOG_DEVIATION = 0.05  # of the kth distances: on a lattice they have none
 NOTICE_SKEWNESS, WARNING_SKEWNESS = 1.4, 4.0  # of k-occurrences (Feldbauer and Flexer, 2019)
+MAX_CONNECTING_FACTOR = 2  # times more neighbors that connect a graph, and not what is separate
 MIN_GRAPH_NEIGHBORS = 5  # the fewest that are recommended against short circuits
 MAX_AFFECTED_EDGES = 50  # two rows each
 
@@ -47,6 +48,7 @@ def check_connectivity(near: Neighbors, k: int, where: str) -> tuple[Finding, ND
     counts = count_components(near)
     k = min(k, len(counts))
     connected = np.flatnonzero(counts == 1) + 1
+    useful = connected[connected <= MAX_CONNECTING_FACTOR * k]
     if counts[k - 1] == 1:
         return Finding(
             "fine",
@@ -54,19 +56,23 @@ def check_connectivity(near: Neighbors, k: int, where: str) -> tuple[Finding, ND
             f"The graph of {k} neighbors is connected{where}; {connected[0]} neighbors are enough.",
         ), counts
     sizes = np.bincount(label_components(build_knn_graph(near, k)))
-    if len(connected):
-        result = f"{connected[0]} neighbors connect it"
-        remedy = f"n_neighbors={connected[0]} or more"
+    if len(useful):
+        result = f"{useful[0]} neighbors connect it"
+        remedy = f"Use n_neighbors={useful[0]} or more in graph methods."
     else:
         result = f"{len(counts)} neighbors do not connect it either"
-        remedy = f"more than {len(counts)} neighbors, which would connect what is separate"
+        if len(connected):
+            result = f"only {connected[0]} neighbors connect it, and what is separate with it"
+        remedy = (
+            "Take TSNE, which needs no connected graph, for a map of all; Isomap and the like are "
+            "for one component at a time."
+        )
     return Finding(
         "warning",
         "connectivity",
         f"The graph of {k} neighbors has {len(sizes)} connected components{where}, of "
         f"{list_some([str(size) for size in sizes])} rows; {result}.",
-        f"Use {remedy}; or fit the components one by one; or take TSNE or PCA, which need no "
-        "connected graph.",
+        remedy,
     ), counts
 
 

@@ -101,12 +101,16 @@ class RawData:
     def take(self, rows: NDArray[np.int64]) -> Sample:
         """Some rows, in a range in which they can be compared."""
         if self.kind == "distances":
-            items: Items = _rescale(self.X[np.ix_(rows, rows)])
+            items: Items = rescale(self.X[np.ix_(rows, rows)])
         elif self.kind == "rows":
-            items = _rescale(self.X[rows].astype(np.float64))
+            items = rescale(self.X[rows].astype(np.float64))
         else:
             items = take_rows(self.items, rows)
         return Sample(items, rows, self.metric, self.metric_params)
+
+    def take_raw(self, rows: NDArray[np.int64]) -> Sample:
+        """Some rows of numbers as they are, missing values too."""
+        return Sample(self.X[rows].astype(np.float64), rows, self.metric, self.metric_params)
 
 
 @dataclass(frozen=True)
@@ -215,7 +219,7 @@ def sample_rows(
     return candidates[random.subset(seed, "diagnosis", len(candidates), limit)]
 
 
-def _rescale(X: Rows) -> Rows:
+def rescale(X: Rows) -> Rows:
     """Other units if squares would overflow or underflow; no finding depends on units."""
     entries = X.data if issparse(X) else X
     largest = float(np.abs(entries).max(initial=0))

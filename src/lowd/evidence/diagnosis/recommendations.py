@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from .cost_estimates import MAX_EXACT_ISOMAP_SAMPLES, N_LANDMARKS
 from .raw_data import MIN_NEIGHBORHOOD_SAMPLES, RawData
-from .result import Cost, Recommendation
-from .shape import Shape
+from .result import Cost, Finding, Recommendation
+from .shape import CURVED_REMEDY, Shape
 
 MIN_SAMPLES_RECOMMENDED = 4  # fewer rows have no structure to embed
 MAX_LOST_IN_TWO_DIMENSIONS = 0.1  # residual variance beyond which distances in a plane mislead
@@ -21,9 +22,9 @@ class DataProperties(NamedTuple):
     """What recommendations are based on."""
 
     data: RawData
+    n_prepared: int  # columns after the steps of a pipeline
     shape: Shape
     dimension: float | None  # intrinsic
-    has_dominant_column: bool
     n_components: int  # connected components of the neighbor graph
     connecting_neighbors: int | None  # the fewest that connect it, if not too many
     isomap_neighbors: int | None  # for which Isomap has the least residual variance
@@ -36,8 +37,28 @@ class DataProperties(NamedTuple):
         return self.n_components > 1 and self.connecting_neighbors is None
 
 
-def recommend(properties: DataProperties, costs: dict[str, Cost]) -> list[Recommendation]:
-    """Suitable methods, the best first; none that would fail on the data."""
+def recommend(
+    properties: DataProperties, costs: dict[str, Cost], steps: dict[str, object]
+) -> list[Recommendation]:
+    """Suitable methods after these steps, the best first; none that would fail on the data."""
+    found = _recommend_methods(properties, costs)
+    prepared = properties.data.metric == "euclidean" and not properties.data.non_numeric
+    return [replace(each, steps=steps) for each in found] if prepared else found
+
+
+def explain_shape(finding: Finding, best: Recommendation, is_separated: bool) -> Finding:
+    """The finding on the shape with the remedy that the first recommendation is."""
+    if finding.remedy != CURVED_REMEDY or best.method != "TSNE":
+        return finding
+    if is_separated:
+        sentence = finding.sentence.replace("The rows lie", "The largest component lies")
+        remedy = "Each component can be unrolled alone (Isomap); for a map of all take TSNE."
+        return replace(finding, sentence=sentence, remedy=remedy)
+    remedy = "Take TSNE for two dimensions; Isomap unrolls it in as many as it has."
+    return replace(finding, remedy=remedy)
+
+
+def _recommend_methods(properties: DataProperties, costs: dict[str, Cost]) -> list[Recommendation]:
     data = properties.data
     if len(data) < MIN_SAMPLES_RECOMMENDED:
         return []
@@ -67,11 +88,8 @@ def _recommend_linear(properties: DataProperties, costs: dict[str, Cost]) -> Rec
     source = "lowd.dimension" if euclidean else "the intrinsic dimension"
     further = "" if properties.dimension is None else f"; for further computation see {source}"
     if euclidean:
-        params: dict[str, object] = {"n_components": min(2, data.n_features)}
+        params: dict[str, object] = {"n_components": min(2, properties.n_prepared)}
         reason = "is the best linear embedding of the distances, exact, fast and invertible"
-        if properties.has_dominant_column:
-            params["scale"] = True
-            reason += "; scale=True, as one column would be the first component"
         return Recommendation("PCA", params, f"{reason}{further}.")
     return Recommendation(
         "ClassicalMDS",

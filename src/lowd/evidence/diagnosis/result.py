@@ -40,8 +40,8 @@ class Action:
 class Finding(FormerFindingNames):
     """The result of one check: severity, what was found and what to do about it.
 
-    `action` is the remedy as `lowd map` and `Diagnosis.pipeline` apply it; None if there is none, or
-    if it is for a person to decide.
+    `action` is the remedy as `lowd map` and `Diagnosis.pipeline` apply it; None if there is none,
+    or if it is for a person to decide.
     """
 
     severity: Severity

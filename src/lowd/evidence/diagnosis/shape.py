@@ -15,6 +15,8 @@ Shape: TypeAlias = Literal["linear", "non-linear", "non-orthogonal", "high-dimen
 MIN_ISOMAP_GAIN = 0.05  # residual variance that Isomap must save over PCA
 MAX_RESIDUAL_VARIANCE = 0.2  # up to which an embedding is said to preserve the distances
 
+CURVED_REMEDY = "Use a manifold method (Isomap, LTSA, ModifiedLLE); PCA would fold it."
+
 
 def check_shape(
     sample: Sample, dimension: float, found: ResidualVariances, seed: int
@@ -52,7 +54,7 @@ def classify(found: ResidualVariances, dimension: float) -> tuple[Shape, Finding
             "notice",
             "shape",
             f"The rows lie on a curved manifold: {numbers}.",
-            "Use a manifold method (Isomap, LTSA, ModifiedLLE); PCA would fold it.",
+            CURVED_REMEDY,
         )
     if least <= MAX_RESIDUAL_VARIANCE:
         return "linear", looks_linear

@@ -27,6 +27,7 @@ from ..diagnosis.raw_data import (
     sample_rows,
 )
 from ..diagnosis.residual_variance import MAX_DIMENSIONS
+from ..parallel_analysis import analyze_parallel
 from .manifold_rules import find_eigengap, find_residual_elbow, subsample
 from .result import Dimensions
 from .spectrum_rules import (
@@ -35,7 +36,6 @@ from .spectrum_rules import (
     MAX_TRIED_COMPONENTS,
     N_FOLDS,
     PARALLEL_SAMPLES,
-    analyze_parallel,
     compute_spectra,
     cross_validate,
 )

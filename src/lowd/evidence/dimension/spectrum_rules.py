@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh, eigvalsh
+from scipy.linalg import eigh
 from scipy.sparse import issparse
 
 from ... import progress, random
 from ...backends.protocol import Backend, Float64, Rows
-from ...solvers import scree
+from ..parallel_analysis import compute_eigenvalues
 
 MAX_SPECTRUM_SIDE = 2000  # rows or columns with a full spectrum: 0.7 s on one core
 PARALLEL_SAMPLES = 2000  # rows of parallel analysis, which takes a spectrum per permutation
@@ -51,36 +51,11 @@ def compute_spectra(X: Rows, ops: Backend) -> Spectra:
         standardized = Z @ Z.T
     n_varying = int(varies.sum())
     rank = min(n - 1, n_varying)
-    eigenvalues, correlation = _eigenvalues(plain)[:rank], _eigenvalues(standardized)[:rank]
+    eigenvalues, correlation = (
+        compute_eigenvalues(plain)[:rank],
+        compute_eigenvalues(standardized)[:rank],
+    )
     return Spectra(eigenvalues, correlation, n, n_varying)
-
-
-def _eigenvalues(A: Float64) -> Float64:
-    values: Float64 = np.maximum(eigvalsh(A)[::-1], 0)
-    return values
-
-
-def analyze_parallel(X: Float64, repeats: int, seed: int) -> tuple[int, Float64, Float64]:
-    """Parallel analysis: components above those of independently permuted columns (Horn, 1965).
-
-    Permutation preserves the values of every column and removes correlation. Returns the number of
-    leading eigenvalues above the 95th percentile of the permuted ones, and both as shares of the
-    variance.
-    """
-    Z = X - X.mean(0)
-    observed = _variance_shares(Z)
-    permuted = np.empty((repeats, len(observed)))
-    for r in range(repeats):
-        order = random.bits(seed, f"shuffle {r}", np.arange(Z.size)).reshape(Z.shape).argsort(0)
-        permuted[r] = _variance_shares(np.take_along_axis(Z, order, 0))
-        progress.report("parallel analysis", r + 1, repeats)
-    limit = np.quantile(permuted, 0.95, axis=0)
-    return scree.count_leading(observed > limit), observed, limit
-
-
-def _variance_shares(Z: Float64) -> Float64:
-    values = _eigenvalues(Z.T @ Z if Z.shape[1] <= len(Z) else Z @ Z.T)
-    return np.asarray(values / max(values.sum(), np.finfo(float).tiny))
 
 
 def cross_validate(X: Float64, seed: int) -> tuple[int, Float64]:
