@@ -148,10 +148,10 @@ def count_above_tracy_widom(values: Float64) -> int:
     while len(rest) > 2:
         m = len(rest)
         total, squares = float(rest.sum()), float((rest**2).sum())
-        spread = (m - 1) * squares - total**2
+        spread = m * squares - total**2
         if spread <= 0:
             break
-        effective = (m + 1) * total**2 / spread
+        effective = (m + 2) * total**2 / spread
         root = np.sqrt(effective - 1) + np.sqrt(m)
         mean = root**2 / effective
         deviation = root / effective * (1 / np.sqrt(effective - 1) + 1 / np.sqrt(m)) ** (1 / 3)

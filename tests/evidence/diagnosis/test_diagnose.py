@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from warnings import catch_warnings, simplefilter
 from xml.etree import ElementTree
@@ -274,10 +275,10 @@ def test_what_is_recommended_fits(name):
     found = lowd.diagnose(X, **options)
     assert found.recommendations
     for advice in found.recommendations:
-        params = {**advice.params, **({"max_iter": 50} if advice.method == "TSNE" else {})}
+        more = {"max_iter": 50} if advice.method == "TSNE" else {}
         with catch_warnings():  # of distances that are not Euclidean
             simplefilter("ignore", IndefiniteWarning)
-            model = getattr(lowd, advice.method)(**params).fit(X)
+            model = replace(advice, params={**advice.params, **more}).build().fit(X)
         assert len(model.transform(X)) == found.n_samples
         assert advice.reason.endswith(".")
 

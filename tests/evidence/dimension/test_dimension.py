@@ -16,7 +16,8 @@ from scipy.stats import norm
 import lowd
 from lowd.errors import ColumnTypeError, DataError, ParameterError
 from lowd.evidence.dimension.result import MANIFOLD_RULES, RULES, SIGNAL_RULES, Dimensions
-from lowd.evidence.dimension.spectrum_rules import analyze_parallel, cross_validate
+from lowd.evidence.dimension.spectrum_rules import cross_validate
+from lowd.evidence.parallel_analysis import analyze_parallel
 from lowd.solvers import scree
 from manifolds import roll
 
@@ -271,3 +272,29 @@ def test_picture():
     pytest.importorskip("matplotlib")
     found = lowd.dimension(subspace(2, n=60, d=6))
     assert len(found.plot()[0].get_yticklabels()) == len(found.suggestions)
+
+
+def test_of_many_answers_one_is_recommended():
+    """Wide noisy data: from 2 to hundreds, and which of them to take."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 6)) @ rng.normal(size=(6, 400)) * 0.4 + rng.normal(size=(150, 400))
+    found = lowd.dimension(X)
+    assert max(found.suggestions.values()) > 50
+    assert found.recommended == ("parallel", 6)
+    assert "Take 6 (parallel)" in repr(found)
+    assert found.to_dict()["recommended"] == {"rule": "parallel", "n_components": 6}
+    flat = lowd.dimension(lowd.datasets.swiss_roll(400).X)
+    assert flat.recommended == ("isomap", 2)
+
+
+def test_tracy_widom_finds_the_groups_of_genotypes():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.1, 0.9, size=1500)
+    centers = np.clip(p + 0.12 * rng.normal(size=(4, 1500)), 0.02, 0.98)
+
+    def count(groups):
+        X = rng.binomial(2, centers[np.arange(120) % groups]).astype(float)
+        Z = (X - X.mean(0)) / np.maximum(X.std(0), 0.1)
+        return scree.count_above_tracy_widom(np.linalg.eigvalsh(Z @ Z.T)[::-1])
+
+    assert [count(groups) for groups in (1, 2, 3, 4)] == [0, 1, 2, 3]

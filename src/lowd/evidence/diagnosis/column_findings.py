@@ -17,7 +17,7 @@ from .column_meaning import (
     check_identifiers,
     check_skewness,
     recognize_content,
-    split_number,
+    remove_numbers,
 )
 from .column_statistics import ColumnSummary
 from .raw_data import RawData, Sample
@@ -222,7 +222,7 @@ def check_scale(
     limit = DOMINANT_VARIANCE_SHARE if d > 2 else DOMINANT_VARIANCE_SHARE_OF_TWO
     n_dominant = int((np.cumsum(np.sort(share)[::-1]) < DOMINANT_VARIANCE_SHARE).sum()) + 1
     few = d > 2 and n_dominant <= MAX_DOMINANT_COLUMNS_SHARE * d
-    named = data.names is not None and not set(map(split_number, data.names)) <= GIVEN_NAMES
+    named = data.names is not None and not set(map(remove_numbers, data.names)) <= GIVEN_NAMES
     own_names = named and (ratio > NAMED_SPREAD_RATIO or share[largest] > NAMED_VARIANCE_SHARE)
     if share[largest] > limit:
         severity: Severity = "warning"

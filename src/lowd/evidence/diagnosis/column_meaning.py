@@ -85,7 +85,7 @@ def recognize_content(data: RawData, summary: ColumnSummary, sample: Sample | No
     if data.is_sparse:
         return Meaning("one quantity", "sparse columns are weights of one kind")
     if _are_numbered(data.names):
-        stem = split_number(str((data.names or ("",))[-1]))
+        stem = remove_numbers(str((data.names or ("",))[-1]))
         return Meaning("one quantity", f"the names of the columns differ in a number ({stem}...)")
     low, high = float(summary.low.min()), float(summary.high.max())
     if d >= MIN_COUNT_COLUMNS and low >= 0 and (high in (1.0, 255.0)):
@@ -205,15 +205,19 @@ def _split_words(name: str) -> list[str]:
     return [word.lower() for word in re.split(r"[\W_]+", spaced) if word]
 
 
-def split_number(name: str) -> str:
-    """The name without a number at its end."""
-    return re.sub(r"[\W_]*\d+$", "", name)
+def remove_numbers(name: str) -> str:
+    """The name without its numbers.
+
+    >>> remove_numbers("px12"), remove_numbers("pixel_0_3"), remove_numbers("PC1")
+    ('px', 'pixel', 'PC')
+    """
+    return re.sub(r"[\W_]*\d+", "", name)
 
 
 def _are_numbered(names: tuple[str, ...] | None) -> bool:
     if names is None or len(names) < MIN_NUMBERED_COLUMNS:
         return False
-    stems = [split_number(name) for name in names if name[-1:].isdigit()]
+    stems = [remove_numbers(name) for name in names if name[-1:].isdigit()]
     if not stems:
         return False
     values, counts = np.unique(stems, return_counts=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from ...backends import resolve
 from ...backends.protocol import Backend, Neighbors
 from ...core.parameters import Seed
 from ...errors import DataError, ParameterError
+from ...pipeline.pipeline import STEP_PARAMETERS
 from ...threads import single_threaded_blas
 from ..types import MetricLike, MetricParams
 from .column_findings import check_columns
@@ -28,11 +29,11 @@ from .neighbor_graph import (
     check_outliers,
     check_short_circuits,
 )
-from .preparation import PreparedRows, check_noise, prepare_rows, reduce_by_pca
+from .preparation import Decided, PreparedRows, check_noise, prepare_rows, reduce_by_pca
 from .raw_data import MIN_NEIGHBORHOOD_SAMPLES, RawData, Sample, read_data, sample_rows
 from .recommendations import DataProperties, explain_shape, recommend
 from .residual_variance import ResidualVariances, compute_residual_variances
-from .result import SEVERITIES, Diagnosis, Dimension, Finding, merge_actions
+from .result import SEVERITIES, Diagnosis, Dimension, Finding
 from .shape import Shape, check_shape
 
 N_SEARCHED_NEIGHBORS = 40  # of each row, among which the number that connects the graph is sought
@@ -51,6 +52,8 @@ def diagnose(
     metric_params: MetricParams = None,
     n_neighbors: int = 15,
     columns: Sequence[object] | None = None,
+    steps: Mapping[str, Any] | None = None,
+    keep: Sequence[str | int] = (),
     max_samples: int | None = 20_000,
     random_state: Seed = None,
     backend: str = "auto",
@@ -77,6 +80,12 @@ def diagnose(
         Number of neighbors in the graph that is checked.
     columns
         Names of the columns of an array, for the sentences.
+    steps
+        Steps of a pipeline that are decided already: `{"scale": False, "pca": 30}`. No finding acts
+        on them; `{"drop": None, "impute": None, "normalize": False, "log1p": False, "scale": False,
+        "pca": None}` diagnoses the rows as they are.
+    keep
+        Columns, by name or index, that no finding leaves out.
     max_samples
         Rows whose neighbors are searched, drawn at random if there are more. None takes all.
     random_state
@@ -100,10 +109,16 @@ def diagnose(
     ops = resolve(backend, n_jobs)
     seed = 0 if random_state is None else random.as_seed(random_state)
     data = read_data(X, metric, metric_params, columns)
+    unknown = [name for name in steps or () if name not in STEP_PARAMETERS]
+    if unknown:
+        raise ParameterError(
+            f"steps: {unknown[0]!r} is no step of a pipeline; there are {', '.join(STEP_PARAMETERS)}."
+        )
     if not len(data):
         raise DataError("X has 0 rows, while a minimum of 1 is required.")
     with progress.show_bar(verbose), single_threaded_blas():
-        return _diagnose(data, n_neighbors, max_samples, seed, ops)
+        decided = Decided(steps or {}, keep)
+        return _diagnose(data, n_neighbors, max_samples, decided, seed, ops)
 
 
 class RowChecks(NamedTuple):
@@ -126,16 +141,18 @@ class GraphChecks(NamedTuple):
     residuals: ResidualVariances | None = None
 
 
-def _diagnose(data: RawData, k: int, max_samples: int | None, seed: int, ops: Backend) -> Diagnosis:
-    rows = _check_rows(data, max_samples, seed, ops)
+def _diagnose(
+    data: RawData, k: int, max_samples: int | None, decided: Decided, seed: int, ops: Backend
+) -> Diagnosis:
+    rows = _check_rows(data, max_samples, decided, seed, ops)
     progress.report("diagnosis", 1, N_STAGES)
-    prepared = prepare_rows(data, rows.sample, rows.findings)
-    graph = _check_neighbors(rows, prepared, k, seed, ops)
+    prepared = prepare_rows(data, rows.sample, rows.findings, decided)
+    graph = _check_neighbors(rows, prepared, decided, k, seed, ops)
     costs = estimate_costs(data)
     findings = [*rows.findings, *graph.findings, check_costs(costs)]
     width = data.n_features if prepared.sample is None else _count_columns(prepared.sample)
     properties = _collect_properties(data, width, findings, graph, k)
-    recommendations = recommend(properties, costs, merge_actions(findings))
+    recommendations = recommend(properties, costs, decided.merge(findings))
     if recommendations:
         best, separated = recommendations[0], properties.is_separated
         findings = [
@@ -160,7 +177,9 @@ def _diagnose(data: RawData, k: int, max_samples: int | None, seed: int, ops: Ba
     )
 
 
-def _check_rows(data: RawData, max_samples: int | None, seed: int, ops: Backend) -> RowChecks:
+def _check_rows(
+    data: RawData, max_samples: int | None, decided: Decided, seed: int, ops: Backend
+) -> RowChecks:
     """All that concerns entries, columns and whole rows."""
     notes: list[str] = []
     found: list[Finding] = []
@@ -184,9 +203,9 @@ def _check_rows(data: RawData, max_samples: int | None, seed: int, ops: Backend)
     rows = sample_rows(data, distinct, max_samples, seed)
     sample = data.take(rows) if len(rows) else None
     if summary is not None:
-        found += check_columns(data, summary, sample)
+        found += decided.limit(check_columns(data, summary, sample), data)
         if not complete.all():
-            if "impute" in merge_actions(found) and data.metric == "euclidean":
+            if "impute" in decided.merge(found) and data.metric == "euclidean":
                 distinct, duplicates = find_distinct_rows(keys, np.ones(len(data), bool))
                 rows = sample_rows(data, distinct, max_samples, seed)
                 sample = data.take_raw(rows)
@@ -208,7 +227,7 @@ def _check_rows(data: RawData, max_samples: int | None, seed: int, ops: Backend)
 
 
 def _check_neighbors(
-    rows: RowChecks, prepared: PreparedRows, k: int, seed: int, ops: Backend
+    rows: RowChecks, prepared: PreparedRows, decided: Decided, k: int, seed: int, ops: Backend
 ) -> GraphChecks:
     """All that needs neighbors, where there are enough rows and the metric can compare them."""
     nothing = GraphChecks([], [], np.empty(0, np.int64), {})
@@ -226,11 +245,14 @@ def _check_neighbors(
     where = f" (in a sample of {len(sample)} rows)" if rows.is_subsample else ""
     hubness = check_hubness(near, k, sample.rows, where)
     topics = {finding.topic for finding in rows.findings if finding.severity != "fine"}
-    noise = check_noise(sample, hubness, "genotypes" in topics, "counts" in topics, seed)
-    if noise is not None:
-        sample = reduce_by_pca(sample, noise)
+    given = decided.steps.get("pca")
+    if "pca" not in decided.steps:
+        noise = check_noise(sample, hubness, "genotypes" in topics, "counts" in topics, seed)
+        if noise is not None and noise.action is not None:
+            hubness, given = noise, noise.action.params["pca"]
+    if given and sample.is_euclidean:
+        sample = reduce_by_pca(sample, given)
         near = sample.find_neighbors(near.indices.shape[1], ops)
-        hubness = noise
     return _check_graph(sample, near, hubness, k, rows.is_subsample, where, seed, ops)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
@@ -12,6 +13,7 @@ from ... import random
 from ...backends.protocol import Float64
 from ...input.row_hash import hash_rows
 from ...methods.pca import PCA
+from ...pipeline.pipeline import STEP_PARAMETERS
 from ...pipeline.steps import apply_steps, learn_steps
 from ...solvers.scree import count_above_tracy_widom
 from ..parallel_analysis import analyze_parallel, compute_eigenvalues
@@ -26,6 +28,39 @@ SIGNAL_FACTOR = 2  # components kept for each that parallel analysis finds in a 
 SIGNAL_ROWS, SIGNAL_COLUMNS, SIGNAL_PERMUTATIONS = 800, 4000, 4  # of parallel analysis: a second
 
 
+class Decided(NamedTuple):
+    """What the caller has decided: steps with their values, and columns that are not left out."""
+
+    steps: Mapping[str, Any] = {}
+    keep: Sequence[str | int] = ()
+
+    def limit(self, findings: list[Finding], data: RawData) -> list[Finding]:
+        """The findings without actions on what is decided."""
+        kept = set(data.index_columns([c for c in self.keep if data.has_column(c)]))
+        return [self._limit_one(finding, data, kept) for finding in findings]
+
+    def _limit_one(self, finding: Finding, data: RawData, kept: set[int]) -> Finding:
+        if finding.action is None:
+            return finding
+        params = {n: v for n, v in finding.action.params.items() if n not in self.steps}
+        if "drop" in params and kept:
+            left = [j for j in data.index_columns(params.pop("drop")) if j not in kept]
+            if left:
+                params["drop"] = data.identify_columns(left)
+        if params == finding.action.params:
+            return finding
+        words = finding.action.description
+        if "drop" in params and "impute" not in params:
+            words = f"{data.list_columns(data.index_columns(params['drop']))} left out"
+        return replace(finding, action=Action(params, words) if params else None)
+
+    def merge(self, findings: list[Finding]) -> dict[str, Any]:
+        """All steps: those of the findings and those that are decided."""
+        decided = {name: value for name, value in self.steps.items() if value}
+        merged = {**merge_actions(findings), **decided}
+        return {name: merged[name] for name in STEP_PARAMETERS if name in merged}
+
+
 class PreparedRows(NamedTuple):
     """The sampled rows after the steps that the findings call for."""
 
@@ -33,19 +68,22 @@ class PreparedRows(NamedTuple):
     notes: list[str]
 
 
-def prepare_rows(data: RawData, sample: Sample | None, findings: list[Finding]) -> PreparedRows:
+def prepare_rows(
+    data: RawData, sample: Sample | None, findings: list[Finding], decided: Decided
+) -> PreparedRows:
     """Apply the steps to the sampled rows; rows that are equal afterwards count once."""
-    params = merge_actions(findings)
+    params = decided.merge(findings)
+    for name in ("pca", "correct_shrinkage"):
+        params.pop(name, None)
     if sample is None or not params or data.kind != "rows" or data.metric != "euclidean":
         return PreparedRows(sample, [])
     for name in ("drop", "log1p"):
-        if isinstance(params.get(name), tuple):
+        if isinstance(params.get(name), tuple | list):
             params[name] = data.index_columns(params[name])
     X = data.take_raw(sample.rows).X
     rows = rescale(apply_steps(learn_steps(X, **params), X, np.dtype(np.float64)))
     first = np.sort(np.unique(hash_rows(rows), return_index=True)[1])
-    done = ", ".join(str(f.action) for f in findings if f.action is not None)
-    notes = [f"Neighbors were searched after: {done}."]
+    notes = [f"Neighbors were searched after these steps: {', '.join(params)}."]
     return PreparedRows(replace(sample, items=rows[first], rows=sample.rows[first]), notes)
 
 
@@ -57,8 +95,10 @@ def check_noise(
     Many columns with hubs among the rows, counts, genotypes, or most of the variance in components
     that do not stand out of noise.
     """
+    if not sample.is_euclidean:
+        return None
     n, d = sample.X.shape
-    if not sample.is_euclidean or d <= MIN_WIDE_COLUMNS or n <= MIN_PREPARED_COMPONENTS:
+    if d <= MIN_WIDE_COLUMNS or n <= MIN_PREPARED_COMPONENTS:
         return None
     count, share = count_signal(sample, is_genotypes, seed)
     has_hubs = hubness.severity != "fine"
@@ -98,9 +138,9 @@ def count_signal(sample: Sample, is_genotypes: bool, seed: int) -> tuple[int, fl
     return count, float(observed[:count].sum())
 
 
-def reduce_by_pca(sample: Sample, noise: Finding) -> Sample:
-    """The sample on the principal components that the finding calls for."""
-    assert noise.action is not None
+def reduce_by_pca(sample: Sample, n_components: int) -> Sample:
+    """The sample on its principal components."""
     X = sample.X if issparse(sample.X) else np.ascontiguousarray(sample.X)
-    scores: Float64 = np.asarray(PCA(noise.action.params["pca"]).fit_transform(X), np.float64)
+    k = min(n_components, *X.shape)
+    scores: Float64 = np.asarray(PCA(k).fit_transform(X), np.float64)
     return replace(sample, items=scores)

@@ -81,6 +81,11 @@ class RawData:
             return tuple(self.names[j] for j in columns)
         return tuple(int(j) for j in columns)
 
+    def has_column(self, column: str | int) -> bool:
+        if isinstance(column, str):
+            return column in (self.names or ())
+        return 0 <= column < self.n_features
+
     def index_columns(self, columns: Sequence[str | int]) -> list[int]:
         """The inverse of `identify_columns`."""
         names = list(self.names or ())

@@ -135,11 +135,6 @@ class Diagnosis(FormerDiagnosisNames):
         topic = TOPICS.get(topic, topic)
         return [finding for finding in self.findings if finding.topic == topic]
 
-    @property
-    def steps(self) -> dict[str, Any]:
-        """Parameters of the `lowd.Pipeline` that acts on the findings; none if nothing is to do."""
-        return merge_actions(self.findings)
-
     def pipeline(self) -> Reducer:
         """The first recommendation as a model, not fitted: what `lowd map` fits.
 

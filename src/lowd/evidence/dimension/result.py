@@ -53,6 +53,7 @@ class Dimensions:
         variance), "correlation_eigenvalues", "profile_likelihood", "cross_validation" (from 0
         components on), "residual_variance" (from 1 dimension on), "laplacian_eigenvalues"
     thresholds : "gavish_donoho" -> the variance above which a component is no noise
+    recommended : the rule to start with, and its number
     agreement : a sentence
     n_samples, n_features, notes
     """
@@ -64,6 +65,24 @@ class Dimensions:
     n_samples: int
     n_features: int
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def recommended(self) -> tuple[str, int] | None:
+        """The rule to start with, and its number: signal before manifold before variance.
+
+        Parallel analysis makes no assumption on the noise, and is right for wide data, where shares
+        of the variance count noise. If no component stands out, a manifold may still be there.
+        """
+        order = ("parallel", "isomap", "maximum_likelihood", "variance_90")
+        found = ((name, self.suggestions.get(name, 0)) for name in order)
+        return next(((name, count) for name, count in found if count > 0), None)
+
+    def _explain_recommended(self) -> list[str]:
+        if self.recommended is None:
+            return []
+        name, count = self.recommended
+        why = "noise is what remains" if name == "parallel" else "no component stands out of noise"
+        return [f"Take {count} ({name}) to begin with: {why}."]
 
     @property
     def agreement(self) -> str:
@@ -102,6 +121,9 @@ class Dimensions:
             "suggestions": dict(self.suggestions),
             "intervals": {name: list(found) for name, found in self.intervals.items()},
             "agreement": self.agreement,
+            "recommended": None
+            if self.recommended is None
+            else dict(zip(("rule", "n_components"), self.recommended, strict=True)),
             "thresholds": dict(self.thresholds),
             "curves": {name: curve.tolist() for name, curve in self.curves.items()},
             "notes": list(self.notes),
@@ -116,7 +138,8 @@ class Dimensions:
         lines = [f"Dimension of {self.n_samples} rows, {self.n_features} columns"]
         for name, count in self.suggestions.items():
             lines.append(f"  {name:20} {count:4}  {RULES[name]}{self._interval(name)}")
-        return "\n".join([*lines, self.agreement, *(f"Note: {note}" for note in self.notes)])
+        lines += [self.agreement, *self._explain_recommended()]
+        return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
 
     def _interval(self, name: str) -> str:
         if name not in self.intervals:
@@ -130,10 +153,11 @@ class Dimensions:
             f"{escape(RULES[name] + self._interval(name))}</td></tr>"
             for name, count in self.suggestions.items()
         )
+        summary = escape(" ".join([self.agreement, *self._explain_recommended()]))
         return (
             f"<div><p><b>Dimension of {self.n_samples} rows, {self.n_features} columns</b></p>"
             "<table><tr><th>rule</th><th>dimensions</th><th></th></tr>"
-            f"{rows}</table><p>{escape(self.agreement)}</p>{html_paragraphs(self.notes)}</div>"
+            f"{rows}</table><p>{summary}</p>{html_paragraphs(self.notes)}</div>"
         )
 
 

@@ -51,11 +51,8 @@ def compute_spectra(X: Rows, ops: Backend) -> Spectra:
         standardized = Z @ Z.T
     n_varying = int(varies.sum())
     rank = min(n - 1, n_varying)
-    eigenvalues, correlation = (
-        compute_eigenvalues(plain)[:rank],
-        compute_eigenvalues(standardized)[:rank],
-    )
-    return Spectra(eigenvalues, correlation, n, n_varying)
+    scatter_values, correlation = (compute_eigenvalues(A)[:rank] for A in (plain, standardized))
+    return Spectra(scatter_values, correlation, n, n_varying)
 
 
 def cross_validate(X: Float64, seed: int) -> tuple[int, Float64]:
