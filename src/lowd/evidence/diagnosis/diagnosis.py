@@ -112,7 +112,7 @@ def diagnose(
     unknown = [name for name in steps or () if name not in STEP_PARAMETERS]
     if unknown:
         raise ParameterError(
-            f"steps: {unknown[0]!r} is no step of a pipeline; there are {', '.join(STEP_PARAMETERS)}."
+            f"steps: {unknown[0]!r} is no step; there are {', '.join(STEP_PARAMETERS)}."
         )
     if not len(data):
         raise DataError("X has 0 rows, while a minimum of 1 is required.")
