@@ -154,7 +154,7 @@ def _make_parameter(option: Option) -> inspect.Parameter:
         info = typer.Argument(help=text, metavar=option.metavar, show_default=False)
     else:
         names = [option.short, option.flag] if option.short else [option.flag]
-        if option.kind is bool and (option.default or option.panel == METHOD_PANEL):
+        if option.kind is bool and (option.default is not False or option.panel == METHOD_PANEL):
             names[-1] += f"/--no-{option.flag[2:]}"
         info = typer.Option(
             *names,
@@ -164,7 +164,8 @@ def _make_parameter(option: Option) -> inspect.Parameter:
             show_default=False,
             autocompletion=_make_completion(option.choices) if option.choices else None,
         )
-    kind = option.kind if option.kind is bool or option.required else option.kind | None
+    plain = option.required or (option.kind is bool and option.default is not None)
+    kind = option.kind if plain else option.kind | None
     default = inspect.Parameter.empty if option.required else option.default
     return inspect.Parameter(
         option.name,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ColumnTypeError, DataError
+from ..errors import DataError
 from ..io.table import Column, Data, Table
 from ..methods import METHODS, find_class_name
 from .console import Console, format_table
@@ -18,10 +18,10 @@ from .flags import METHOD_COMMANDS, get_advice, get_summary
 from .options import Arguments
 from .reading import (
     Preparation,
+    apply_typed_steps,
     choose_metric,
     get_classes,
     get_read_options,
-    prepare,
     read,
 )
 from .registry import Result
@@ -50,13 +50,14 @@ def transform(arguments: Arguments, console: Console, outputs: Outputs) -> Resul
         Y = model.transform(Q)
     Y = np.asarray(Y)
     write_embedding(outputs, table, Y, list(model.get_feature_names_out()), columns)
+    name = type(getattr(model, "method_", model)).__name__
     document: dict[str, object] = {
-        "method": type(model).__name__,
+        "method": name,
         "n_samples": len(Y),
         "n_components": Y.shape[1],
         "files": dict(outputs.paths),
     }
-    text = f"{len(Y)} rows embedded by {type(model).__name__}: {outputs.paths['output']}"
+    text = f"{len(Y)} rows embedded by {name}: {outputs.paths['output']}"
     if columns:
         doubtful = int((columns["confidence"] < LOW_CONFIDENCE).sum())
         document["doubtful_rows"] = doubtful
@@ -68,14 +69,12 @@ def transform(arguments: Arguments, console: Console, outputs: Outputs) -> Resul
 
 
 def diagnose(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
-    """`lowd diagnose data`."""
-    try:
-        run = Run.start(arguments, console, outputs)
-    except ColumnTypeError as error:  # text is a finding here, and no obstacle
-        console.note(str(error))
-        run = Run.start({**arguments, "gower": True}, console, outputs)
-    found = run.diagnosis
-    return Result(found.to_dict(), repr(found))
+    """`lowd diagnose data`: missing values and text are findings here, and no obstacle."""
+    run = Run.start_unasked(arguments, console, outputs)
+    lines = [repr(run.diagnosis)]
+    if actions := run.explain_actions():
+        lines += ["`lowd map` acts on it", *(f"  {line}" for line in actions)]
+    return Result(run.diagnosis.to_dict(), "\n".join(lines))
 
 
 def evaluate(arguments: Arguments, console: Console, _: Outputs) -> Result:
@@ -83,7 +82,7 @@ def evaluate(arguments: Arguments, console: Console, _: Outputs) -> Result:
     from ..evidence.quality import evaluate
 
     table = read(arguments, console)
-    X, _preparation = prepare(table, arguments)
+    X = apply_typed_steps(table, arguments)
     embedding = read({}, console, arguments["map"])
     Y = get_coordinates(embedding)
     if len(Y) != X.shape[0]:
@@ -137,7 +136,7 @@ def compare(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
         words = arguments["methods"].split(",")
         options["methods"] = tuple(find_class_name(word) for word in words)
     table = read(arguments, console)
-    X, _ = prepare(table, arguments)
+    X = apply_typed_steps(table, arguments)
     comparison = compare(
         X,
         labels=get_classes(table),
@@ -153,7 +152,7 @@ def dimension(arguments: Arguments, console: Console, outputs: Outputs) -> Resul
     """`lowd dimension data`."""
     from ..evidence.dimension import dimension
 
-    X, _ = prepare(read(arguments, console), arguments)
+    X = apply_typed_steps(read(arguments, console), arguments)
     return _plot_result(dimension(X, random_state=arguments["seed"]), outputs)
 
 
@@ -195,7 +194,7 @@ def info(arguments: Arguments, _console: Console, _: Outputs) -> Result:
         "n_features": getattr(model, "n_features_in_", None),
         "n_components": len(model.get_feature_names_out()),
         "input": preparation.kind,
-        "standardized": preparation.mean is not None,
+        "standardized": preparation.mean is not None or parameters.get("scale") is True,
     }
     lines = [(name, str(value)) for name, value in short.items()]
     lines += [(f"  {name}", str(value)) for name, value in (parameters | learned).items()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,13 +13,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import progress
-from ..errors import DataError, ParameterError, UnsupportedError
+from ..errors import ColumnTypeError, DataError, ParameterError, UnsupportedError
+from ..io.features import MAX_EXTRA_COLUMNS
+from ..io.options import match_columns
 from ..io.table import Column, Data, Table
 from .console import Console
 from .files import STDOUT, Outputs
 from .flags import METHOD_COMMANDS, build_model
 from .options import DEFAULT_N_NEIGHBORS, Arguments
-from .reading import Preparation, choose_metric, get_classes, prepare, read, set_metric
+from .reading import (
+    FLAGS,
+    Preparation,
+    check_steps,
+    choose_metric,
+    get_classes,
+    get_read_options,
+    get_steps,
+    prepare,
+    read,
+    set_metric,
+)
 from .registry import Result
 
 if TYPE_CHECKING:
@@ -30,21 +44,38 @@ if TYPE_CHECKING:
 def fit(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
     """`lowd METHOD data`."""
     # A wrong flag is found before a large file is read.
-    model = build_model(arguments["method"], arguments)
-    return Run.start(arguments, console, outputs).embed(model)
+    model, steps = build_model(arguments["method"], arguments), get_steps(arguments)
+    run = Run.start(arguments, console, outputs)
+    check_steps(run.table, steps)
+    return run.embed(_add_steps(model, steps))
 
 
 def choose(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
-    """`lowd map data`: diagnose, take the best method, say why."""
-    run = Run.start(arguments, console, outputs)
-    for finding in run.diagnosis.findings:
-        if finding.severity in ("error", "warning"):
-            console.note(f"{finding.sentence} {finding.remedy}".strip())
-    if not run.diagnosis.recommendations:
+    """`lowd map data`: diagnose, act on what is found, take the best method, say why."""
+    run = Run.start_unasked(arguments, console, outputs)
+    found = run.diagnosis
+    for finding in found.findings:
+        if finding.action is None and finding.severity in ("error", "warning"):
+            console.note(str(finding))
+    for line in run.explain_actions():
+        console.note(line)
+    if not found.recommendations:
         raise DataError(f"{run.table.source}: no method suits these data; see `lowd diagnose`.")
-    best = run.diagnosis.recommendations[0]
+    best = found.recommendations[0]
     console.print(f"{best.method}: {best.reason}")
-    return run.embed(build_model(best.method, {**arguments, **best.params}), best.reason)
+    model = build_model(best.method, {**arguments, **best.params})
+    steps = run.leave_out_columns(best.steps)
+    return run.embed(_add_steps(model, steps), best.reason)
+
+
+def _add_steps(model: Reducer, steps: Arguments) -> Reducer:
+    """The model, in a pipeline if there are steps before it."""
+    from ..pipeline import Pipeline
+
+    wanted = {name: value for name, value in steps.items() if value}
+    if not wanted:
+        return model
+    return Pipeline(model, **wanted, backend=model.backend, n_jobs=model.n_jobs)
 
 
 @dataclass
@@ -59,49 +90,125 @@ class Run:
     preparation: Preparation
 
     @classmethod
-    def start(cls, arguments: Arguments, console: Console, outputs: Outputs) -> Run:
+    def start(cls, arguments: Arguments, console: Console, outputs: Outputs, **more: object) -> Run:
         """Read and prepare the data."""
-        table = read(arguments, console)
-        return cls(arguments, console, outputs, table, *prepare(table, arguments))
+        table = read(arguments, console, **more)
+        reading = get_read_options(arguments) | more
+        return cls(arguments, console, outputs, table, *prepare(table, reading))
+
+    @classmethod
+    def start_unasked(cls, arguments: Arguments, console: Console, outputs: Outputs) -> Run:
+        """Read without a question: missing values stay, text is kept beside the rows.
+
+        A file of nothing but text is compared by Gower's distance.
+        """
+        more: Arguments = {}
+        if arguments.get("missing") is None:
+            more["missing"] = "keep"
+        if not arguments.get("encode") and not arguments.get("gower"):
+            more["text"] = "beside"
+        try:
+            return cls.start(arguments, console, outputs, **more)
+        except ColumnTypeError as error:
+            console.note(str(error))
+            return cls.start({**arguments, "gower": True}, console, outputs)
 
     @cached_property
     def diagnosis(self) -> Diagnosis:
         from ..evidence.diagnosis import diagnose
 
-        named = isinstance(self.X, np.ndarray) and self.preparation.columns
+        columns = self.preparation.columns
+        named = isinstance(self.X, np.ndarray) and columns
+        keep = self.arguments.get("keep") or ()
+        wanted = match_columns(keep, columns, self.table.source, "keep") if keep else ()
         return diagnose(
             self.X,
             metric=choose_metric(self.table),
-            columns=self.preparation.columns if named else None,
+            columns=columns if named else None,
+            steps=get_steps(self.arguments),
+            keep=[columns.index(name) for name in wanted],
             random_state=self.arguments.get("seed"),
         )
+
+    def explain_actions(self) -> list[str]:
+        """One line for each action: what was done, why, and the flag that undoes it."""
+        lines = []
+        for finding in self.diagnosis.findings:
+            if finding.action is not None:
+                flags = self._list_undoing_flags(finding.action.params)
+                what = finding.action.description
+                lines.append(f"{what} ({flags} undoes it). {finding.sentence}")
+        return lines
+
+    def _list_undoing_flags(self, params: Arguments) -> str:
+        flags = []
+        for name, value in params.items():
+            if name == "drop":
+                names = ",".join(self.preparation.columns[j] for j in value)
+                flags.append(f"--keep {shlex.quote(names)}")
+            elif name == "impute":
+                flags.append("--missing drop")
+            else:
+                flags.append("--pca none" if name == "pca" else f"--no-{FLAGS[name]}")
+        return " ".join(flags)
+
+    def leave_out_columns(self, steps: Arguments) -> Arguments:
+        """Keep the columns that `drop` names beside the rows; the other steps, for what is left."""
+        dropped = set(steps.get("drop", ()))
+        if not dropped:
+            return steps
+        kept = [j for j in range(self.X.shape[1]) if j not in dropped]
+        names = self.preparation.columns
+        extra = {names[j]: np.asarray(self.X[:, j]) for j in sorted(dropped)[:MAX_EXTRA_COLUMNS]}
+        columns = tuple(names[j] for j in kept)
+        self.X = self.X[:, kept]
+        self.table = replace(
+            self.table, X=self.X, columns=columns, extra={**self.table.extra, **extra}
+        )
+        reading = {**self.preparation.reading, "columns": list(columns)}
+        self.preparation = replace(self.preparation, columns=columns, reading=reading)
+        index = {j: position for position, j in enumerate(kept)}
+        left = {name: value for name, value in steps.items() if name != "drop"}
+        if isinstance(left.get("log1p"), tuple):
+            left["log1p"] = tuple(index[j] for j in left["log1p"] if j in index)
+        return left
 
     def embed(self, model: Reducer, reason: str | None = None) -> Result:
         """Fit the model, evaluate the embedding, write the files."""
         model = set_metric(model, self.table)
-        self.console.columns = self.preparation.columns if isinstance(self.X, np.ndarray) else ()
+        from ..pipeline.pipeline import STEP_PARAMETERS
+
+        steps = {
+            n: v for n, v in model.get_params(deep=False).items() if n in STEP_PARAMETERS and v
+        }
+        reduced = not isinstance(self.X, np.ndarray) or "pca" in steps
+        self.console.columns = () if reduced else self.preparation.columns
         start = time.perf_counter()
         Y = np.asarray(model.fit_transform(self.X))
         seconds = time.perf_counter() - start
-        evaluation = self._evaluate(model, Y) if self.arguments["evaluate"] else None
+        rows = model.prepare(self.X, training=True) if steps else self.X
+        method = getattr(model, "method_", model)
+        evaluation = self._evaluate(method, rows, Y) if self.arguments["evaluate"] else None
         progress.report("write", 0, 1)
-        self._write(model, Y, evaluation)
+        self._write(model, rows, Y, evaluation)
         progress.report("write", 1, 1)
+        params = method.get_params(deep=False)
         document = {
-            "method": type(model).__name__,
+            "method": type(method).__name__,
             "reason": reason,
-            "parameters": {n: v for n, v in model.get_params(deep=False).items() if n != "verbose"},
+            "steps": steps,
+            "parameters": {n: v for n, v in params.items() if n != "verbose"},
             "n_samples": len(Y),
             "n_features": self.X.shape[1],
             "n_components": Y.shape[1],
             "seconds": seconds,
-            "seed": getattr(model, "seed_", None),
+            "seed": getattr(method, "seed_", None),
             "quality": evaluation.to_dict() if evaluation is not None else None,
             "files": dict(self.outputs.paths),
         }
         return Result(document, self._format(document, evaluation))
 
-    def _evaluate(self, model: Reducer, Y: NDArray[np.floating]) -> Evaluation | None:
+    def _evaluate(self, model: Reducer, X: Data, Y: NDArray[np.floating]) -> Evaluation | None:
         """Quality measures of the embedding; with few rows there are none, which is no error."""
         from ..evidence.quality import evaluate
         from ..evidence.quality.column_scale import scale_columns
@@ -109,7 +216,7 @@ class Run:
         params = model.get_params(deep=False)
         try:
             found = evaluate(
-                scale_columns(model, self.X),
+                scale_columns(model, X),
                 Y,
                 labels=get_classes(self.table),
                 metric=params.get("metric", "euclidean"),
@@ -125,7 +232,7 @@ class Run:
             return None
 
     def _write(
-        self, model: Reducer, Y: NDArray[np.floating], evaluation: Evaluation | None
+        self, model: Reducer, X: Data, Y: NDArray[np.floating], evaluation: Evaluation | None
     ) -> None:
         names = list(model.get_feature_names_out())
         trust = get_pointwise_trust(evaluation, len(Y))
@@ -145,14 +252,13 @@ class Run:
             report.write(
                 self.outputs.temporary("report"),
                 model=model,
-                X=self.X,
+                X=X,
                 embedding=Y,
                 evaluation=evaluation,
                 diagnosis=self.diagnosis,
                 table=self.table,
                 command=self.arguments["command"],
                 reading=self.preparation.reading,
-                standardized=self.preparation.mean is not None,
             )
 
     def _format(self, document: Mapping[str, object], evaluation: Evaluation | None) -> str:

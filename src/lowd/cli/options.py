@@ -63,7 +63,10 @@ READING = (
     ),
     make_switch("distances", "The matrix holds distances between rows.", INPUT_PANEL),
     Option(
-        "missing", "Rows with missing values: 'error' (default), 'drop' or 'mean'.", INPUT_PANEL
+        "missing",
+        "Missing values: 'error', 'drop' the rows, or fill in the 'mean'. Default: error; of map, "
+        "mean.",
+        INPUT_PANEL,
     ),
     Option("every", "Read only every N-th row.", INPUT_PANEL, int),
     Option("delimiter", "What separates columns, where it is not recognized.", INPUT_PANEL),
@@ -76,8 +79,30 @@ READING = (
     ),
 )
 
-STANDARDIZE = make_switch(
-    "standardize", "Scale every column to mean 0 and standard deviation 1 first.", INPUT_PANEL
+STANDARDIZE = Option(
+    "standardize",
+    "Scale every column to mean 0 and standard deviation 1 first.",
+    INPUT_PANEL,
+    bool,
+)
+# Steps between the file and the method; `map` chooses what is not typed.
+PREPARING = (
+    STANDARDIZE,
+    Option(
+        "normalize", "Divide each row of counts by its total (library size).", INPUT_PANEL, bool
+    ),
+    Option("log1p", "Take log(1 + x) of counts.", INPUT_PANEL, bool),
+    Option(
+        "pca", "Reduce to so many principal components first, or 'none'.", INPUT_PANEL, metavar="N"
+    ),
+    make_switch(
+        "correct_shrinkage",
+        "Correct components of new points, which shrink if rows are fewer than columns.",
+        INPUT_PANEL,
+    ),
+)
+KEEP = Option(
+    "keep", "Columns that are features even if they look like codes.", INPUT_PANEL, list[str]
 )
 
 FORCE = make_switch("force", "Replace files that exist.", OUTPUT_PANEL)

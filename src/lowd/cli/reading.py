@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from .. import progress
 from ..errors import DataError, ParameterError, UnsupportedError
@@ -23,6 +22,15 @@ _PASSED_ON = (
     *("columns", "drop", "label", "id", "vector", "format"),
     *("missing", "every", "delimiter", "encoding"),
 )
+# Step of a pipeline -> its flag.
+FLAGS = {
+    "impute": "missing",
+    "normalize": "normalize",
+    "log1p": "log1p",
+    "scale": "standardize",
+    "pca": "pca",
+    "correct_shrinkage": "correct-shrinkage",
+}
 _METRIC_OF_CONTENT = {"distances": "precomputed", "strings": "precomputed", "table": "gower"}
 
 
@@ -39,11 +47,13 @@ def read(arguments: Arguments, console: Console, path: str | None = None, **more
 
 
 def get_read_options(arguments: Arguments) -> Arguments:
-    """The keywords of `lowd.io.read` that were typed."""
+    """The keywords of `lowd.io.read` that were typed; a fit fills missing values by its pipeline."""
     options = {name: arguments.get(name) for name in _PASSED_ON}
     switches = ("encode", "gower", "dates", "distances")
     options |= {name: arguments.get(name) or None for name in switches}
     options["size"] = _parse_size(arguments.get("size"))
+    if options["missing"] == "mean":  # of the training rows, also for new ones
+        options["missing"] = "keep"
     return {name: value for name, value in options.items() if value is not None}
 
 
@@ -59,7 +69,10 @@ def _parse_size(text: str | None) -> tuple[int, int] | None:
 
 @dataclasses.dataclass(frozen=True)
 class Preparation:
-    """Preprocessing between a file and a model, saved with the model for new points."""
+    """What is between a file and a model, saved with the model for new points.
+
+    `mean` and `scale` are those of 0.1.0; since then the model itself is a pipeline.
+    """
 
     kind: str
     columns: tuple[str, ...] = ()
@@ -72,7 +85,8 @@ class Preparation:
 
     def get_read_options(self) -> Arguments:
         """Keywords of `lowd.io.read` for new points: the columns are known, text is encoded."""
-        kept = {n: v for n, v in self.reading.items() if n in ("gower", "dates", "vector", "size")}
+        same = ("gower", "dates", "vector", "size", "missing")
+        kept = {n: v for n, v in self.reading.items() if n in same}
         if self.alleles is not None:
             from ..io import Alleles
 
@@ -127,7 +141,7 @@ class Preparation:
 
 
 class Prepared(NamedTuple):
-    """The rows that are fitted, and how new points become the same."""
+    """The rows of a file as a model takes them, and how new points become the same."""
 
     X: Data
     preparation: Preparation
@@ -138,9 +152,8 @@ class _Learned(TypedDict):
     levels: dict[str, list[str]]
 
 
-def prepare(table: Table, arguments: Arguments) -> Prepared:
-    """The rows of a table as a method takes them, standardized if that was typed."""
-    reading = get_read_options(arguments)
+def prepare(table: Table, reading: Arguments) -> Prepared:
+    """The rows of a table as a model takes them: strings become distances."""
     if table.kind == "strings":
         from ..io import edit_distances
 
@@ -152,23 +165,53 @@ def prepare(table: Table, arguments: Arguments) -> Prepared:
         alleles=None if table.alleles is None else table.alleles.select(columns)._asdict(),
         levels={name: list(levels) for name, levels in table.levels.items()},
     )
-    if not arguments["standardize"]:
-        return Prepared(table.X, Preparation(table.kind, columns, reading, **learned))
-    if table.kind == "distances" or not isinstance(table.X, np.ndarray):
+    return Prepared(table.X, Preparation(table.kind, columns, reading, **learned))
+
+
+def get_steps(arguments: Arguments) -> Arguments:
+    """The steps of a pipeline that were typed, also those that were switched off."""
+    names = {"scale": "standardize", "normalize": "normalize", "log1p": "log1p"}
+    typed = {step: arguments.get(flag) for step, flag in names.items()}
+    typed |= {"correct_shrinkage": arguments.get("correct_shrinkage") or None}
+    typed |= {"impute": "mean" if arguments.get("missing") == "mean" else None}
+    steps = {step: value for step, value in typed.items() if value is not None}
+    if (count := arguments.get("pca")) is not None:
+        steps["pca"] = _parse_components(count)
+    return steps
+
+
+def _parse_components(text: str) -> int | None:
+    if text.lower() == "none":
+        return None
+    if not text.isdecimal() or not int(text):
+        raise ParameterError(f"--pca {text}: expected a number of components, or none.")
+    return int(text)
+
+
+def apply_typed_steps(table: Table, arguments: Arguments) -> Data:
+    """The rows after the steps that were typed, where no model is fitted to hold them."""
+    X = prepare(table, {}).X
+    if not arguments.get("standardize"):
+        return X
+    check_steps(table, {"scale": True})
+    from ..pipeline.steps import apply_steps, learn_steps
+
+    return apply_steps(learn_steps(X, scale=True), X, np.dtype(X.dtype))
+
+
+def check_steps(table: Table, steps: Arguments) -> None:
+    """Raise if rows are to be prepared and there are none."""
+    if any(steps.values()) and (table.kind in ("distances", "strings", "table")):
         raise UnsupportedError(
-            f"--standardize needs a dense table of numbers; {table.source} holds {table.kind}"
-            f"{', sparse' if issparse(table.X) else ''}."
+            f"--{FLAGS[next(iter(steps))]} needs a table of numbers; {table.source} holds "
+            f"{table.kind}."
         )
-    mean, scale = table.X.mean(0, dtype=np.float64), table.X.std(0, dtype=np.float64)
-    scale[scale == 0] = 1.0  # a constant column is 0 afterwards
-    preparation = Preparation(table.kind, columns, reading, mean, scale, **learned)
-    return Prepared((table.X - mean) / scale, preparation)
 
 
 def set_metric(model: Reducer, table: Table) -> Reducer:
     """The model with the metric that the table needs: precomputed distances, or Gower's."""
     metric = choose_metric(table)
-    if metric == "euclidean":
+    if metric == "euclidean" or "method" in model.get_params(deep=False):
         return model
     if "metric" not in model.get_params():
         raise UnsupportedError(

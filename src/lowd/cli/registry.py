@@ -12,10 +12,12 @@ from .options import (
     EMBEDDING_FILE,
     FORCE,
     INPUT_PANEL,
+    KEEP,
     METHOD_PANEL,
     N_NEIGHBORS,
     OUTPUT_PANEL,
     PLOT,
+    PREPARING,
     READING,
     SEED,
     STANDARDIZE,
@@ -47,9 +49,9 @@ class Command:
 
 COMMANDS = {
     "map": Command(
-        "Diagnose the data, choose a method and its parameters, and embed the data.",
+        "Diagnose the data, prepare them, choose a method and its parameters, and embed them.",
         "fitting:choose",
-        (DATA, *WRITING, *READING, STANDARDIZE, *COMPUTING),
+        (DATA, *WRITING, *READING, KEEP, *PREPARING, *COMPUTING),
         _WRITTEN_BY_FIT,
     ),
     "transform": Command(
@@ -76,7 +78,7 @@ COMMANDS = {
     "diagnose": Command(
         "Look at data before fitting: scales, duplicates, outliers, dimension, cost of methods.",
         "commands:diagnose",
-        (DATA, *READING, STANDARDIZE, SEED),
+        (DATA, *READING, KEEP, *PREPARING, SEED),
     ),
     "evaluate": Command(
         "Measure the quality of an embedding of the data.",
@@ -142,5 +144,5 @@ def get_command(word: str) -> Command:
     if word in COMMANDS:
         return COMMANDS[word]
     name = METHOD_COMMANDS[word]
-    options = (DATA, *WRITING, *READING, STANDARDIZE, *make_flags(name), *COMPUTING)
+    options = (DATA, *WRITING, *READING, *PREPARING, *make_flags(name), *COMPUTING)
     return Command(get_summary(name), "fitting:fit", options, _WRITTEN_BY_FIT)

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.sparse import coo_array, csc_array, csr_array
 
 from ..errors import ColumnTypeError, DataError, FileFormatError, NotEnoughMemoryError
+from .genotypes import MAX_ALLELE_COUNT, MISSING_GENOTYPE
 from .options import Options, quote_names
 from .source import MAX_COMPRESSION_RATIO, SAFE_BYTES, Source, require_memory
 from .table import Column, Data, Table
@@ -152,6 +153,7 @@ def _make_table(X: Data, others: dict[str, Column], options: Options, where: str
         X = X.reshape(len(X), -1)
     n = X.shape[0] if X.ndim else 0
     per_row = {name: a for name, a in others.items() if a.shape == (n,)}
+    X = _mark_missing_genotypes(X, where, notes)
     label = _find_role("label", options.label, _LABEL_ARRAYS, per_row, where, notes)
     ids = _find_role("id", options.id, _ID_ARRAYS, per_row, where, notes)
     named = tuple(map(str, others.get("columns", ())))
@@ -168,6 +170,17 @@ def _make_table(X: Data, others: dict[str, Column], options: Options, where: str
         id_name=ids or "id",
         label_name=label or "label",
     )
+
+
+def _mark_missing_genotypes(X: Data, where: str, notes: list[str]) -> Data:
+    """Allele counts 0, 1, 2 with -1 for missing ones: these become NaN."""
+    if not isinstance(X, np.ndarray) or X.dtype.kind != "i" or X.ndim != 2 or not X.size:
+        return X
+    missing = X == MISSING_GENOTYPE
+    if X.min() != MISSING_GENOTYPE or X.max() != MAX_ALLELE_COUNT or missing.mean() > 0.5:
+        return X
+    notes.append(f"{where}: -1 beside 0, 1 and 2 was taken as a missing genotype.")
+    return np.where(missing, np.float32(np.nan), X.astype(np.float32))
 
 
 def _find_role(

@@ -112,7 +112,16 @@ def make_table(loaded: ReadFrame, options: Options) -> Table:
             loaded = loaded._replace(frame=frame.with_columns(**days))
         numbers, text = _select_numeric(loaded, here, options.levels, notes)
         if options.encode is not True and (other := [n for n in text if n not in options.levels]):
-            _refuse_text(loaded.name, other, roles.label is None)
+            if options.text == "error" or len(other) == len(roles.features):
+                _refuse_text(loaded.name, other, roles.label is None)
+            notes.append(
+                f"Kept beside the rows, not in them: {quote_names(other)}, which hold text (to use "
+                "them: --encode or --gower)."
+            )
+            text = [name for name in text if name not in other]
+            roles = roles._replace(
+                features=[n for n in roles.features if n not in other], extra=[*roles.extra, *other]
+            )
         X, columns = _make_matrix(loaded, roles.features, numbers, text)
         for name in text:
             levels[name] = options.levels.get(name) or _find_levels(frame[name], loaded.name)

@@ -19,7 +19,7 @@ from .options import Options, pluralize
 from .source import Source, require_memory
 from .table import Column, Table
 
-MISSING_GENOTYPE = -1
+MISSING_GENOTYPE, MAX_ALLELE_COUNT = -1, 2
 _BED_MAGIC = b"\x6c\x1b\x01"
 _ALLELE_COUNTS = np.array([2, MISSING_GENOTYPE, 1, 0], np.int8)  # by two bits
 _DECODING_TABLE = _ALLELE_COUNTS[

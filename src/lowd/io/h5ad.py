@@ -20,7 +20,9 @@ from .table import Column, Data, Table
 if TYPE_CHECKING:
     from anndata import AnnData
 
-_LABEL_ANNOTATIONS = ("cell_type", "celltype", "louvain", "leiden", "cluster", "label", "labels")
+_LABEL_ANNOTATIONS = ("cell_type", "celltype", "label", "labels")
+# Computed from the same cells, so they are no independent truth.
+_CLUSTERINGS = ("louvain", "leiden", "cluster", "clusters", "seurat_clusters", "kmeans")
 
 
 def import_anndata() -> ModuleType:
@@ -46,6 +48,16 @@ def read(source: Source, options: Options) -> Table:
             f"{source.name}: no annotation label={label!r}; there are {quote_names(obs)}."
         )
     notes = [f"{source.name}: {'X' if options.vector is None else options.vector} holds the rows."]
+    if options.vector is None and len(adata.obsm):
+        notes.append(
+            f"It also holds {quote_names(adata.obsm)}, computed from them before (vector=...)."
+        )
+    clusterings = [n for n in obs if n.lower().startswith(_CLUSTERINGS) and n != label]
+    if clusterings:
+        notes.append(
+            f"{quote_names(clusterings)} are clusterings of these cells, no labels; to color by "
+            f"one: label={clusterings[0]!r}."
+        )
     if label is not None and options.label is None:
         notes.append(f"Annotation {label!r} was taken as the label (another one: label=...).")
     return Table(

@@ -38,6 +38,11 @@ def handle_missing(
             f"column's mean (missing='mean'), or leave the column out "
             f"(drop={columns[column]!r})."
         )
+    if missing == "keep":
+        notes.append(
+            f"{pluralize(count, 'value')} in {pluralize(within, 'column')} missing or infinite."
+        )
+        return np.where(good, X, np.nan), None
     if missing == "drop":
         kept = np.flatnonzero(good.all(1))
         if not len(kept):

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from ..errors import DataError, ParameterError
 
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from .genotypes import Alleles
 
 Names: TypeAlias = str | Sequence[str] | None
-Missing: TypeAlias = Literal["error", "drop", "mean"]
+Missing: TypeAlias = Literal["error", "drop", "mean", "keep"]
+Text: TypeAlias = Literal["error", "beside"]
 
 MAX_QUOTED_NAMES = 8  # in a message
 MAX_COMPARED_NAMES = 10_000  # difflib takes a second for so many
@@ -33,6 +34,7 @@ class Options:
     delimiter: str | None = None
     encoding: str | None = None
     missing: Missing = "error"
+    text: Text = "error"
     encode: bool | Mapping[str, Sequence[str]] = False
     gower: bool = False
     dates: bool = False
@@ -49,10 +51,12 @@ class Options:
         return self.encode if isinstance(self.encode, Mapping) else {}
 
     def __post_init__(self) -> None:
-        if self.missing not in ("error", "drop", "mean"):
+        if self.missing not in get_args(Missing):
             raise ParameterError(
-                f"read(missing={self.missing!r}): expected 'error', 'drop' or 'mean'."
+                f"read(missing={self.missing!r}): expected 'error', 'drop', 'mean' or 'keep'."
             )
+        if self.text not in get_args(Text):
+            raise ParameterError(f"read(text={self.text!r}): expected 'error' or 'beside'.")
         if self.every < 1:
             raise ParameterError(f"read(every={self.every}): expected an integer >= 1.")
         if self.encode and self.gower:

@@ -15,7 +15,7 @@ from ..errors import DataError, FileFormatError, MissingFileError, ParameterErro
 from .distances import detect_distances
 from .features import ReadFrame, make_table
 from .layout import looks_like_table
-from .options import Missing, Names, Options, match_columns
+from .options import Missing, Names, Options, Text, match_columns
 from .source import Source
 from .table import Table
 
@@ -70,6 +70,7 @@ def read(
     delimiter: str | None = None,
     encoding: str | None = None,
     missing: Missing = "error",
+    text: Text = "error",
     encode: bool | Mapping[str, Sequence[str]] = False,
     gower: bool = False,
     dates: bool = False,
@@ -101,7 +102,11 @@ def read(
     header, delimiter, encoding
         Of a text file; detected from its first lines. An encoding other than UTF-8 must be given.
     missing
-        "error" names the first missing value; "drop" leaves out such rows, "mean" fills them.
+        "error" names the first missing value; "drop" leaves out such rows, "mean" fills them, "keep"
+        leaves NaN in their place, for `lowd.diagnose` and `lowd.Pipeline(impute=...)`.
+    text
+        Columns of text that are neither label nor identifier: "error" names the remedies, "beside"
+        keeps them beside the rows, not in them.
     encode, gower
         What to do with text: one-hot encode it, or keep it in a table for Gower's distance.
         `encode` may be the `levels` of another table, to get its columns; a value that it does not
@@ -145,6 +150,7 @@ def read(
         delimiter="\t" if delimiter in ("\\t", "tab") else delimiter,
         encoding=encoding,
         missing=missing,
+        text=text,
         encode=encode,
         gower=gower,
         dates=dates,

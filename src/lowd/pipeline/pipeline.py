@@ -162,12 +162,15 @@ class Pipeline(Reducer):
         steps: tuple[Step, ...] = self.map_.steps
         return steps
 
-    def prepare(self, X: Any) -> Any:
-        """The rows as the method takes them: after all steps, before the method."""
+    def prepare(self, X: Any, *, training: bool = False) -> Any:
+        """The rows as the method takes them: after all steps, before the method.
+
+        `training` leaves out the correction for shrinkage, which is for new points.
+        """
         self._check_fitted()
         ops = resolve(self.backend, self.n_jobs)
         data = self._checked(X, ops)
-        return self.map_.prepare(_as_dtype(data), data.dtype)
+        return self.map_.prepare(_as_dtype(data), data.dtype, is_new=not training)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """The names of the method's coordinates: tsne0, tsne1."""
