@@ -181,20 +181,23 @@ def info(arguments: Arguments, _console: Console, _: Outputs) -> Result:
     from ..store import load
 
     model = load(arguments["model"])
+    method = getattr(model, "method_", model)
+    steps = model.get_steps() if method is not model else {}
     learned = {
         name: _summarize(value)
-        for name, value in sorted(vars(model).items())
+        for name, value in sorted({**vars(method), **vars(model)}.items())
         if name.endswith("_") and name not in ("map_", "inverse_", "prepared_")
     }
     preparation = Preparation.of_model(model)
-    parameters = model.get_params(deep=False)
+    parameters = method.get_params(deep=False)
     short: dict[str, object] = {
-        "method": type(model).__name__,
+        "method": type(method).__name__,
         "n_samples": getattr(model, "n_samples_", None),
         "n_features": getattr(model, "n_features_in_", None),
         "n_components": len(model.get_feature_names_out()),
         "input": preparation.kind,
-        "standardized": preparation.mean is not None or parameters.get("scale") is True,
+        "standardized": preparation.mean is not None or "scale" in steps,
+        "steps": steps,
     }
     lines = [(name, str(value)) for name, value in short.items()]
     lines += [(f"  {name}", str(value)) for name, value in (parameters | learned).items()]

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,7 +90,7 @@ class Run:
     preparation: Preparation
 
     @classmethod
-    def start(cls, arguments: Arguments, console: Console, outputs: Outputs, **more: object) -> Run:
+    def start(cls, arguments: Arguments, console: Console, outputs: Outputs, **more: Any) -> Run:
         """Read and prepare the data."""
         table = read(arguments, console, **more)
         reading = get_read_options(arguments) | more
@@ -159,7 +159,8 @@ class Run:
             return steps
         kept = [j for j in range(self.X.shape[1]) if j not in dropped]
         names = self.preparation.columns
-        extra = {names[j]: np.asarray(self.X[:, j]) for j in sorted(dropped)[:MAX_EXTRA_COLUMNS]}
+        aside = sorted(dropped)[:MAX_EXTRA_COLUMNS]
+        extra = {names[j]: _restore_integers(np.asarray(self.X[:, j])) for j in aside}
         columns = tuple(names[j] for j in kept)
         self.X = self.X[:, kept]
         self.table = replace(
@@ -176,18 +177,17 @@ class Run:
     def embed(self, model: Reducer, reason: str | None = None) -> Result:
         """Fit the model, evaluate the embedding, write the files."""
         model = set_metric(model, self.table)
-        from ..pipeline.pipeline import STEP_PARAMETERS
+        from ..pipeline import Pipeline
 
-        steps = {
-            n: v for n, v in model.get_params(deep=False).items() if n in STEP_PARAMETERS and v
-        }
+        steps = model.get_steps() if isinstance(model, Pipeline) else {}
         reduced = not isinstance(self.X, np.ndarray) or "pca" in steps
         self.console.columns = () if reduced else self.preparation.columns
         start = time.perf_counter()
         Y = np.asarray(model.fit_transform(self.X))
         seconds = time.perf_counter() - start
-        rows = model.prepare(self.X, training=True) if steps else self.X
-        method = getattr(model, "method_", model)
+        rows, method = self.X, model
+        if isinstance(model, Pipeline):
+            rows, method = model.prepare(self.X, training=True), model.method_
         evaluation = self._evaluate(method, rows, Y) if self.arguments["evaluate"] else None
         progress.report("write", 0, 1)
         self._write(model, rows, Y, evaluation)
@@ -274,6 +274,12 @@ class Run:
         paths = self.outputs.paths
         lines += [f"{role}: {path}" for role, path in paths.items() if path != STDOUT]
         return "\n".join(lines)
+
+
+def _restore_integers(column: Column) -> Column:
+    """Whole numbers as integers, which identifiers and codes were in the file."""
+    whole = np.isfinite(column).all() and bool((np.rint(column) == column).all())
+    return column.astype(np.int64) if whole else column
 
 
 def get_pointwise_trust(evaluation: Evaluation | None, n: int) -> dict[str, Column]:

@@ -47,7 +47,7 @@ def read(arguments: Arguments, console: Console, path: str | None = None, **more
 
 
 def get_read_options(arguments: Arguments) -> Arguments:
-    """The keywords of `lowd.io.read` that were typed; a fit fills missing values by its pipeline."""
+    """The keywords of `lowd.io.read` that were typed; a pipeline fills missing values."""
     options = {name: arguments.get(name) for name in _PASSED_ON}
     switches = ("encode", "gower", "dates", "distances")
     options |= {name: arguments.get(name) or None for name in switches}

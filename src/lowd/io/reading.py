@@ -102,8 +102,8 @@ def read(
     header, delimiter, encoding
         Of a text file; detected from its first lines. An encoding other than UTF-8 must be given.
     missing
-        "error" names the first missing value; "drop" leaves out such rows, "mean" fills them, "keep"
-        leaves NaN in their place, for `lowd.diagnose` and `lowd.Pipeline(impute=...)`.
+        "error" names the first missing value; "drop" leaves out such rows, "mean" fills them,
+        "keep" leaves NaN in their place, for `lowd.diagnose` and `lowd.Pipeline(impute=...)`.
     text
         Columns of text that are neither label nor identifier: "error" names the remedies, "beside"
         keeps them beside the rows, not in them.

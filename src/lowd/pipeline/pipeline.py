@@ -145,6 +145,10 @@ class Pipeline(Reducer):
     pca: Count | None = None
     correct_shrinkage: bool = False
 
+    def get_steps(self) -> dict[str, Any]:
+        """The steps that are on, by parameter."""
+        return {name: value for name in STEP_PARAMETERS if (value := getattr(self, name))}
+
     # -- what was fitted ------------------------------------------------------------------
 
     @property

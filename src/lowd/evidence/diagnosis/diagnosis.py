@@ -203,15 +203,19 @@ def _check_rows(
     rows = sample_rows(data, distinct, max_samples, seed)
     sample = data.take(rows) if len(rows) else None
     if summary is not None:
-        found += decided.limit(check_columns(data, summary, sample), data)
-        if not complete.all():
-            if "impute" in decided.merge(found) and data.metric == "euclidean":
-                distinct, duplicates = find_distinct_rows(keys, np.ones(len(data), bool))
-                rows = sample_rows(data, distinct, max_samples, seed)
-                sample = data.take_raw(rows)
-            else:
-                incomplete = int((~complete).sum())
-                notes.append(f"The {incomplete} rows with missing values are left out of all else.")
+        gaps = not complete.all() and not data.is_sparse
+        everyone = find_distinct_rows(keys, np.ones(len(data), bool)) if gaps else None
+        filled = sample
+        if everyone is not None:  # few rows may be complete, and they may be like no others
+            filled = data.take_filled(sample_rows(data, everyone.rows, max_samples, seed))
+        found += decided.limit(check_columns(data, summary, filled), data)
+        if everyone is not None and "impute" in decided.merge(found):
+            distinct, duplicates = everyone
+            rows = sample_rows(data, distinct, max_samples, seed)
+            sample = data.take_raw(rows)
+        elif not complete.all():
+            incomplete = int((~complete).sum())
+            notes.append(f"The {incomplete} rows with missing values are left out of all else.")
     found.append(duplicates)
     is_subsample = len(rows) < len(distinct)
     if sample is not None and is_subsample:

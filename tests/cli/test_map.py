@@ -1,0 +1,210 @@
+"""`lowd map FILE` with no flag: it acts on what `lowd diagnose` finds, and says so."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+
+import numpy as np
+import pytest
+
+import lowd
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+
+def write(path, table):
+    with open(path, "w", newline="") as file:
+        csv.writer(file).writerows([table, *zip(*table.values(), strict=True)])
+
+
+def customers(n=240, seed=0):
+    """Two groups by age and visits; zip and identifiers are larger than all else."""
+    rng = np.random.default_rng(seed)
+    group = np.arange(n) % 2
+    return {
+        "customer_id": 100_000 + rng.permutation(n),
+        "name": [f"customer {i}" for i in range(n)],
+        "zip": rng.integers(10_000, 99_999, n),
+        "age": np.round(25 + 30 * group + 3 * rng.normal(size=n), 1),
+        "visits": np.round(2 + 8 * group + rng.normal(size=n), 2),
+        "income": np.round(rng.lognormal(10, 1.2, n)),
+        "country": ["DE"] * n,
+        "one": np.ones(n),
+        "years": (years := np.round(5 + rng.normal(size=n), 2)),
+        "years_again": years,
+        "segment": np.array(["low", "high"])[group],
+    }, group
+
+
+def read_rows(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def coordinates(row):
+    return [float(value) for name, value in row.items() if re.fullmatch(r"\D+[01]", name)]
+
+
+def run_map(lowd_command, *args):
+    ended = lowd_command("map", *args, "--json", "--model", "m.lowd", "-o", "map.csv", "--force")
+    assert ended.code == 0, ended.err
+    return json.loads(ended.out), ended.err
+
+
+def test_customers_are_not_mapped_by_their_zip_code(lowd_command):
+    table, group = customers()
+    write("customers.csv", table)
+    found, err = run_map(lowd_command, "customers.csv")
+    assert found["n_features"] == 4  # age, visits, income, years
+    assert found["steps"]["scale"] is True
+    assert found["steps"]["log1p"] == [2]
+    for name in ("zip", "one", "years_again"):
+        assert re.search(rf"left out \(--keep [\w,]*{name}", err), name
+    assert "--no-standardize undoes it" in err
+    assert "--no-log1p undoes it" in err
+    rows = read_rows("map.csv")
+    assert rows[0]["customer_id"] == str(table["customer_id"][0])
+    assert "zip" in rows[0]  # beside the map
+    Y = np.array([coordinates(row) for row in rows])
+    means = np.array([Y[group == g].mean(0) for g in (0, 1)])
+    within = np.mean([Y[group == g].std(0).mean() for g in (0, 1)])
+    assert np.linalg.norm(means[0] - means[1]) > 1.5 * within
+
+
+def test_the_saved_chain_takes_raw_rows(lowd_command):
+    table, _ = customers()
+    table["age"][3] = np.nan
+    write("customers.csv", table)
+    _, err = run_map(lowd_command, "customers.csv")
+    assert "--missing drop undoes it" in err
+    new = {n: v[:5] for n, v in table.items() if n not in ("zip", "one", "years_again", "name")}
+    write("new.csv", new)
+    ended = lowd_command("transform", "new.csv", "--model", "m.lowd", "-o", "new-map.csv")
+    assert ended.code == 0, ended.err
+    for row, mapped in zip(read_rows("map.csv"), read_rows("new-map.csv"), strict=False):
+        np.testing.assert_allclose(coordinates(mapped), coordinates(row), atol=1e-9)
+    model = lowd.load("m.lowd")
+    assert model.impute == "mean"
+    assert list(model.prepared_["columns"]) == ["age", "visits", "income", "years"]
+
+
+def test_what_was_undone_is_not_done(lowd_command):
+    table, _ = customers()
+    write("customers.csv", table)
+    flags = ("--keep", "zip,one,years_again,customer_id", "--no-standardize", "--no-log1p")
+    found, err = run_map(lowd_command, "customers.csv", *flags)
+    assert found["steps"] == {}
+    assert found["n_features"] == 8
+    assert "undoes it" not in err
+
+
+def test_measurements_in_different_units_are_scaled(lowd_command):
+    rng = np.random.default_rng(0)
+    radius = rng.normal(14, 3, 200)
+    table = {"radius": radius, "texture": rng.normal(19, 4, 200), "area": 3.14 * radius**2}
+    table |= {"smoothness": rng.normal(0.1, 0.01, 200), "worst_area": 4 * radius**2}
+    table |= {"symmetry": rng.normal(0.2, 0.03, 200)}
+    write("cells.csv", table)
+    found, err = run_map(lowd_command, "cells.csv")
+    assert found["steps"] == {"scale": True}
+    assert "columns scaled to standard deviation 1 (--no-standardize undoes it)" in err
+    assert found["quality"]["measures"]["trustworthiness"]["value"] > 0.8
+
+
+def test_pixels_have_one_unit(lowd_command):
+    rng = np.random.default_rng(0)
+    names = [f"px{j}" for j in range(30)]
+    X = rng.integers(0, 256, size=(80, 30)) * np.r_[np.full(2, 1.0), np.full(28, 0.05)]
+    write("pixels.csv", dict(zip(names, X.T, strict=True)))
+    found, err = run_map(lowd_command, "pixels.csv")
+    assert "scale" not in found["steps"]
+    assert "undoes it" not in err
+
+
+def counts(n=150, d=300):
+    rng = np.random.default_rng(0)
+    group = np.arange(n) % 3
+    rates = rng.gamma(0.2, size=d) * np.where(rng.random((3, d)) < 0.1, 8, 1)
+    totals = rng.uniform(0.2, 5, size=(n, 1))
+    return rng.poisson(rates[group] * totals), group
+
+
+def test_counts_are_normalized_and_reduced_first(lowd_command):
+    X, group = counts()
+    np.save("cells.npy", X)
+    found, err = run_map(lowd_command, "cells.npy")
+    steps = found["steps"]
+    assert steps["normalize"]
+    assert steps["log1p"]
+    assert 10 <= steps["pca"] <= 50
+    assert "--no-normalize --no-log1p undoes it" in err
+    assert "--pca none undoes it" in err
+    Y = lowd.load("m.lowd").transform(X.astype(float))  # raw counts
+    near = np.argsort(((Y[:, None] - Y) ** 2).sum(-1), 1)[:, 1:6]
+    assert (group[near] == group[:, None]).mean() > 0.9
+
+
+def test_genotypes_get_components_first_and_a_caution(lowd_command):
+    rng = np.random.default_rng(0)
+    p = np.clip(rng.uniform(0.1, 0.9, 800) + 0.1 * rng.normal(size=(3, 800)), 0.05, 0.95)
+    X = rng.binomial(2, p[np.arange(90) % 3]).astype(np.int8)
+    X[rng.random(X.shape) < 0.02] = -1
+    np.save("people.npy", X)
+    found, err = run_map(lowd_command, "people.npy", "--correct-shrinkage")
+    assert found["steps"] == {
+        "impute": "mean",
+        "scale": True,
+        "pca": 2,
+        "correct_shrinkage": True,
+    }
+    assert "Tracy and Widom" in err
+    assert "missing genotype" in err
+    ended = lowd_command("diagnose", "people.npy")
+    assert "shrink toward 0" in ended.out
+    slopes = lowd.load("m.lowd").shrinkage_slopes_
+    assert ((slopes > 0.2) & (slopes < 1)).all()
+
+
+def test_steps_of_a_method_of_choice(lowd_command):
+    X, _ = counts()
+    np.save("cells.npy", X)
+    args = ("--normalize", "--log1p", "--pca", 12, "--model", "m.lowd", "-o", "map.csv")
+    ended = lowd_command("isomap", "cells.npy", *args)
+    assert ended.code == 0, ended.err
+    model = lowd.load("m.lowd")
+    assert model.get_steps() == {"normalize": True, "log1p": True, "pca": 12}
+    ended = lowd_command("isomap", "cells.npy", "--pca", "many", "--force")
+    assert ended.code == 2
+    assert "--pca many: expected a number of components, or none" in ended.err
+
+
+def test_missing_values_are_diagnosed_and_the_remedy_fits(lowd_command):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 30))
+    X[rng.random(X.shape) < 0.1] = np.nan  # 4 rows are complete
+    X[:80, 7] = np.nan
+    write("gaps.csv", {f"gene {j} of": X[:, j] for j in range(30)})
+    ended = lowd_command("diagnose", "gaps.csv")
+    assert ended.code == 0, ended.err
+    assert "missing (NaN), in" in ended.out
+    assert "Drop column 'gene 7 of' first: most of it is missing. Fill the others" in ended.out
+    X[:, 7] = 0.5 * X[:, 6]
+    X[:, 6] = np.nan_to_num(X[:, 6])
+    found = lowd.diagnose(np.where(np.isnan(X[:, 7:8]), np.nan, X))
+    left = int(np.isfinite(X).all(1).sum())
+    assert f"would leave {left} of 100" in found.about("missing")[0].remedy
+    found, err = run_map(lowd_command, "gaps.csv")
+    assert found["n_samples"] == 100
+    assert found["n_features"] == 29
+    assert "filled with the mean" in err
+
+
+def test_text_alone_is_compared_by_gower(lowd_command):
+    words = np.array(["red", "green", "blue"])
+    table = {f"w{j}": words[(np.arange(60) * (j + 3)) % 3] for j in range(3)}
+    table["kind"] = np.array(["a", "b"])[np.arange(60) % 2]
+    write("words.csv", table)
+    ended = lowd_command("map", "words.csv", "-o", "map.csv")
+    assert ended.code == 0, ended.err
