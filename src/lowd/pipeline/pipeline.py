@@ -21,7 +21,7 @@ from ..input.validation import Data, describe_entry
 from ..methods.pca import PCA
 from ..values import value
 from .shrinkage import estimate_slopes, to_factors
-from .steps import Step, apply_steps, learn_steps
+from .steps import SelectColumns, Step, apply_steps, learn_steps
 
 # Parameters that are steps, in the order in which they run.
 STEP_PARAMETERS = ("drop", "impute", "normalize", "log1p", "scale", "pca", "correct_shrinkage")
