@@ -190,7 +190,7 @@ class Run:
             rows, method = model.prepare(self.X, training=True), model.method_
         evaluation = self._evaluate(method, rows, Y) if self.arguments["evaluate"] else None
         progress.report("write", 0, 1)
-        self._write(model, rows, Y, evaluation)
+        self._write(model, Y, evaluation)
         progress.report("write", 1, 1)
         params = method.get_params(deep=False)
         document = {
@@ -232,7 +232,7 @@ class Run:
             return None
 
     def _write(
-        self, model: Reducer, X: Data, Y: NDArray[np.floating], evaluation: Evaluation | None
+        self, model: Reducer, Y: NDArray[np.floating], evaluation: Evaluation | None
     ) -> None:
         names = list(model.get_feature_names_out())
         trust = get_pointwise_trust(evaluation, len(Y))
@@ -252,7 +252,7 @@ class Run:
             report.write(
                 self.outputs.temporary("report"),
                 model=model,
-                X=X,
+                X=self.X,
                 embedding=Y,
                 evaluation=evaluation,
                 diagnosis=self.diagnosis,
