@@ -187,9 +187,9 @@ def state_model_facts(model: Any, node: Node) -> None:
 
 
 def _require_plain(held: Any, where: str) -> None:
-    """An attribute that no map reads is data: numbers, texts, arrays, tuples of these."""
-    if isinstance(held, tuple):
-        for item in held:
+    """An attribute that no map reads is data: numbers, texts, arrays, tuples and dicts of these."""
+    if isinstance(held, tuple | dict):
+        for item in held.values() if isinstance(held, dict) else held:
             _require_plain(item, where)
     elif not (held is None or isinstance(held, bool | int | float | str | np.ndarray | csr_array)):
         raise StoreError(f"{where} holds {_show(held)}, but must be numbers or text")

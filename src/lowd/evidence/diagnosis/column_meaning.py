@@ -39,7 +39,7 @@ CODE_WORDS = {
     ),
     *("phone", "fax", "type", "category", "kind", "region", "district", "branch"),
 }
-MAX_NAMED_COLUMNS = 1000  # a wider table is a matrix of one kind, whatever its names are
+MAX_TABLE_COLUMNS = 1000  # a wider table is a matrix of one kind, whatever its names are
 MIN_COUNTED_ROWS = 10  # that count up before they are taken as row numbers
 # Names that a reader or a program gives to columns without one say nothing about the content.
 GIVEN_NAMES = {"x", "v", "column", "col", "var", "feature", "f", "c", "field", "unnamed"}
@@ -127,7 +127,7 @@ def check_content(meaning: Meaning) -> list[Finding]:
 
 def check_identifiers(data: RawData, summary: ColumnSummary) -> list[Finding]:
     """Columns that name rows, and codes, whose numbers are names too."""
-    if data.n_features > MAX_NAMED_COLUMNS or data.is_sparse:
+    if data.n_features > MAX_TABLE_COLUMNS or data.is_sparse:
         return []
     found: dict[str, list[int]] = {"id": [], "code": []}
     for j in np.flatnonzero(summary.varies):
@@ -160,7 +160,7 @@ def check_identifiers(data: RawData, summary: ColumnSummary) -> list[Finding]:
 
 def check_skewness(data: RawData, sample: Sample, columns: NDArray[np.int64]) -> list[Finding]:
     """Heavy tails of columns >= 0, where a few large values decide all distances."""
-    if len(sample) < MIN_SKEWNESS_ROWS or data.n_features > MAX_NAMED_COLUMNS:
+    if len(sample) < MIN_SKEWNESS_ROWS or data.n_features > MAX_TABLE_COLUMNS:
         return []
     Z = sample.take_dense(columns)
     heavy = [int(j) for j, x in zip(columns, Z.T, strict=True) if _has_heavy_tail(x)]
