@@ -186,9 +186,15 @@ def state_model_facts(model: Any, node: Node) -> None:
             node.set(word, getattr(model, word), f"the parameter {word}")
 
 
+PREPARED = "prepared_"
+
+
 def _require_plain(held: Any, where: str) -> None:
-    """An attribute that no map reads is data: numbers, texts, arrays, tuples and dicts of these."""
-    if isinstance(held, tuple | dict):
+    """An attribute that no map reads is data: numbers, texts, arrays, tuples of these.
+
+    How a file was read (`prepared_`, of the command line) is a dict of them.
+    """
+    if isinstance(held, tuple) or (isinstance(held, dict) and where == PREPARED):
         for item in held.values() if isinstance(held, dict) else held:
             _require_plain(item, where)
     elif not (held is None or isinstance(held, bool | int | float | str | np.ndarray | csr_array)):
