@@ -1,8 +1,8 @@
 """Isomap of disconnected neighbor graphs: a spanning tree of bridges, or an edge for every pair.
 
 lowd connects the components by a minimum spanning tree, scikit-learn by the shortest edge between
-every two of them. Prints both embeddings' Procrustes distance, and for each the trustworthiness, the
-share of 5 neighbors in the map that have the same label, and the rank correlation of distances.
+every two of them. Prints both embeddings' Procrustes distance, and for each the trustworthiness,
+the share of 5 neighbors in the map with the same label, and the rank correlation of distances.
 
     python benchmarks/joining.py [DATA]
 """
@@ -53,11 +53,9 @@ def main() -> None:
         theirs = sklearn.manifold.Isomap(n_neighbors=k, n_components=2).fit_transform(X)
         components = len(np.unique(model.graph_components_))
         apart = procrustes(ours, theirs)[2]
-        print(
-            f"{name}, {len(X)} rows, {k} neighbors: {components} components, Procrustes {apart:.2f}; "
-            f"tree {judge(X, ours, y)}; all pairs {judge(X, theirs, y)}",
-            flush=True,
-        )
+        found = f"{name}, {len(X)} rows, {k} neighbors: {components} components, "
+        found += f"Procrustes {apart:.2f}; tree {judge(X, ours, y)}; "
+        print(f"{found}all pairs {judge(X, theirs, y)}", flush=True)
 
 
 if __name__ == "__main__":
