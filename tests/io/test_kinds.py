@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.io
 import scipy.sparse as sparse
@@ -345,6 +346,30 @@ def test_anndata_comes_and_goes(tmp_path, rng):
     np.testing.assert_array_equal(back.obsm["X_isomap"], Y)
     assert back.obs["isomap_trust"].tolist() == [1] * 8
     assert back.X.shape == (8, 5)
+
+
+def test_clusterings_of_cells_are_no_labels(tmp_path, rng, monkeypatch):
+    """What was computed from the cells is named, and colors nothing unasked."""
+    from types import SimpleNamespace
+
+    from lowd.io import h5ad
+
+    (tmp_path / "cells.h5ad").write_bytes(b"\x89HDF")
+    obs = pd.DataFrame({"leiden": ["0", "1"] * 4, "n_genes": np.arange(8)})
+    cells = SimpleNamespace(
+        X=rng.poisson(1.0, (8, 5)).astype(np.float32),
+        obs=obs,
+        obs_names=[f"c{i}" for i in range(8)],
+        var_names=[f"g{j}" for j in range(5)],
+        obsm={"X_pca": rng.normal(size=(8, 3))},
+    )
+    monkeypatch.setattr(h5ad, "_read_anndata", lambda *_: cells)
+    table = lowd.io.read(tmp_path / "cells.h5ad")
+    assert table.labels is None
+    notes = " ".join(table.notes)
+    assert "'leiden' are clusterings of these cells, no labels" in notes
+    assert "'X_pca'" in notes
+    assert lowd.io.read(tmp_path / "cells.h5ad", label="leiden").labels.tolist() == ["0", "1"] * 4
 
 
 def test_missing_packages_are_named(tmp_path, monkeypatch):

@@ -470,3 +470,42 @@ def test_former_names_stay():
     document = found.to_dict()
     assert document["pieces"] == document["connected_components"]
     assert document["findings"][0]["places"] == document["findings"][0]["affected"]
+
+
+def test_separate_components_get_one_advice():
+    """Two rolls far apart: curved each, and no map of both unrolls them."""
+    X = np.vstack([roll(300), roll(300) + 200])
+    found = lowd.diagnose(X)
+    assert found.recommendations[0].method == "TSNE"
+    connectivity, shape = found.about("connectivity")[0], found.about("shape")[0]
+    assert "Take TSNE" in connectivity.remedy
+    for finding in (connectivity, shape):
+        assert not finding.remedy.startswith("Use a manifold method")
+        assert "PCA" not in finding.remedy
+
+
+def test_a_finding_carries_its_remedy():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"id": np.arange(99), "b": rng.normal(size=99), "c": rng.normal(size=99)})
+    table["d"] = table["b"]
+    table["zip"] = rng.integers(1000, 9999, 99)
+    found = lowd.diagnose(table)
+    acts = {finding.topic: finding.action.params for finding in found if finding.action}
+    assert acts == {
+        "identifiers": {"drop": ("id",)},
+        "codes": {"drop": ("zip",)},
+        "duplicate columns": {"drop": ("d",)},
+    }
+    model = found.pipeline().fit(table)
+    assert model.drop == ("id", "zip", "d")
+    assert found.to_dict()["findings"][0]["action"]["params"]
+    kept = lowd.diagnose(table, keep=["zip"], steps={"scale": False})
+    assert kept.recommendations[0].steps == {"drop": ("id", "d")}
+    with pytest.raises(ParameterError, match="'whiten' is no step"):
+        lowd.diagnose(table, steps={"whiten": True})
+
+
+def test_measured_integers_and_genes_are_no_identifiers():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.integers(0, 90, size=(99, 4)), columns=["age", "ID1", "year", "index"])
+    assert not lowd.diagnose(table).about("identifiers")

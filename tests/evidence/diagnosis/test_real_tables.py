@@ -1,0 +1,69 @@
+"""Preparation of real data: genotypes and cells."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
+from sklearn.neighbors import KNeighborsClassifier
+
+import lowd
+
+FOLDER = Path(os.environ.get("LOWD_DATA", Path(__file__).parents[3] / "shared" / "data"))
+
+
+def _load(name):
+    path = FOLDER / name
+    if not path.exists():
+        pytest.skip(f"{name} is not here; set LOWD_DATA to its folder")
+    return np.load(path, allow_pickle=False)
+
+
+def test_units_of_known_tables():
+    """Areas and lengths are scaled; four lengths of iris and pixels of digits are not."""
+    cancer, iris, digits = (
+        load(as_frame=True).data for load in (load_breast_cancer, load_iris, load_digits)
+    )
+    found = lowd.diagnose(cancer)
+    assert found.recommendations[0].steps["scale"] is True
+    assert "'worst area', 'mean area'" in found.about("scale")[0].sentence
+    assert lowd.diagnose(iris).recommendations[0].steps == {}
+    assert lowd.diagnose(digits[::3]).recommendations[0].steps == {}
+
+
+def test_new_people_are_near_their_population():
+    """1000 Genomes: components by Tracy and Widom's test, four continents apart."""
+    held = _load("genotypes_1000g_phase1.npz")
+    X, y = held["X"][:, ::4], held["superpop"]
+    found = lowd.diagnose(X[::2])
+    steps = found.recommendations[0].steps
+    assert steps["scale"] is True
+    assert 3 <= steps["pca"] <= 30
+    model = lowd.Pipeline(lowd.PCA(3), **steps).fit(X[::2])
+    judge = KNeighborsClassifier(5).fit(model.embedding_, y[::2])
+    assert judge.score(model.transform(X[1::2]), y[1::2]) > 0.95
+
+
+def test_projected_europeans_shrink_toward_the_middle():
+    """HGDP: 78 people, thousands of SNPs; the correction restores the spread of new ones."""
+    held = _load("genotypes_hgdp_europe.npz")
+    X = held["X"][:, ::8].astype(np.float32)
+    X[X < 0] = np.nan
+    steps = {"impute": "mean", "scale": True, "pca": 3}
+    spread = []
+    for correct in (False, True):
+        model = lowd.Pipeline(lowd.PCA(2), **steps, correct_shrinkage=correct).fit(X[::2])
+        Y, Z = model.embedding_, model.transform(X[1::2])
+        spread.append(float(np.linalg.norm(Z, axis=1).mean() / np.linalg.norm(Y, axis=1).mean()))
+    assert spread[0] < 0.7
+    assert spread[0] < spread[1]
+    assert abs(spread[1] - 1) < abs(spread[0] - 1)
+
+
+def test_components_of_cells_are_not_scaled():
+    found = lowd.diagnose(_load("pbmc3k_pca50.npz")["X"][::3])
+    assert found.recommendations[0].method == "TSNE"
+    assert "scale" not in found.recommendations[0].steps
