@@ -474,7 +474,7 @@ def test_former_names_stay():
 
 def test_separate_components_get_one_advice():
     """Two rolls far apart: curved each, and no map of both unrolls them."""
-    X = np.vstack([roll(300), roll(300) + 200])
+    X = np.vstack([roll(300)[0], roll(300)[0] + 200])
     found = lowd.diagnose(X)
     assert found.recommendations[0].method == "TSNE"
     connectivity, shape = found.about("connectivity")[0], found.about("shape")[0]

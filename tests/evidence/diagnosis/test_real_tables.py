@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import lowd
 
-FOLDER = Path(os.environ.get("LOWD_DATA", Path(__file__).parents[3] / "shared" / "data"))
+FOLDER = Path(os.environ.get("LOWD_DATA", Path(__file__).parents[4] / "shared" / "data"))
 
 
 def _load(name):
