@@ -55,8 +55,8 @@ def read(source: Source, options: Options) -> Table:
     clusterings = [n for n in obs if n.lower().startswith(_CLUSTERINGS) and n != label]
     if clusterings:
         notes.append(
-            f"{quote_names(clusterings)} are clusterings of these cells, no labels; to color by "
-            f"one: label={clusterings[0]!r}."
+            f"Clusterings of these cells, no labels: {quote_names(clusterings)}; to color by one: "
+            f"label={clusterings[0]!r}."
         )
     if label is not None and options.label is None:
         notes.append(f"Annotation {label!r} was taken as the label (another one: label=...).")
