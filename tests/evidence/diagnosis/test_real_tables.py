@@ -29,7 +29,7 @@ def test_units_of_known_tables():
     )
     found = lowd.diagnose(cancer)
     assert found.recommendations[0].steps["scale"] is True
-    assert "'worst area', 'mean area'" in found.about("scale")[0].sentence
+    assert "'worst area', 'mean area' account for" in found.about("scale")[0].sentence
     assert lowd.diagnose(iris).recommendations[0].steps == {}
     assert lowd.diagnose(digits[::3]).recommendations[0].steps == {}
 

@@ -13,6 +13,7 @@ from ...input.ranges import SAFE_RANGE
 from .column_meaning import (
     GIVEN_NAMES,
     Meaning,
+    capitalize,
     check_content,
     check_identifiers,
     check_skewness,
@@ -234,7 +235,7 @@ def check_scale(
         severity = "warning"
         chosen = np.argsort(-share, kind="stable")[:n_dominant]
         sentence = (
-            f"{data.list_columns([int(j) for j in chosen])} account for {share[chosen].sum():.1%} "
+            f"{capitalize(data.list_columns([int(j) for j in chosen]))} account for {share[chosen].sum():.1%} "
             "of the variance, so they dominate distances and the first principal components."
         )
     elif ratio > MAX_SPREAD_RATIO or own_names:
@@ -287,7 +288,10 @@ def _check_related(
     R[[a for a, _ in pairs], [b for _, b in pairs]] = 0
     names = [data.describe_column(int(j)) for j in columns]
     action = _drop(data, [int(columns[b]) for _, b in pairs], meaning) if pairs else None
-    return [_report_duplicates(names, pairs, part, action), _report_correlation(names, R, part)]
+    duplicates = _report_duplicates(names, pairs, part, action)
+    if pairs and meaning.shares_units:  # linked SNPs, border pixels: nothing is wrong with them
+        duplicates = replace(duplicates, severity="notice")
+    return [duplicates, _report_correlation(names, R, part)]
 
 
 def _find_equal_columns(

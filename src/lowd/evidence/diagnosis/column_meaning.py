@@ -116,9 +116,9 @@ def check_content(meaning: Meaning) -> list[Finding]:
             Finding(
                 "notice",
                 "genotypes",
-                f"The rows hold genotypes: {meaning.reason}.",
-                "Standardize each SNP, and reduce by PCA first; the components of new individuals "
-                "shrink toward 0 (correct_shrinkage=True undoes it).",
+                f"The rows hold genotypes: {meaning.reason}. On their principal components new "
+                "individuals shrink toward 0 (correct_shrinkage=True, --correct-shrinkage).",
+                "Standardize each SNP, and reduce by PCA first: Pipeline(scale=True, pca=...).",
                 action=Action({"scale": True}, "SNPs were divided by their standard deviations"),
             )
         ]
@@ -149,7 +149,7 @@ def check_identifiers(data: RawData, summary: ColumnSummary) -> list[Finding]:
             Finding(
                 "warning",
                 topic,
-                sentence.format(_capital(where), verb),
+                sentence.format(capitalize(where), verb),
                 "Leave them out of the features; color the map by them.",
                 tuple(data.describe_column(j) for j in columns[:MAX_AFFECTED]),
                 Action({"drop": data.identify_columns(columns)}, f"{where} left out"),
@@ -171,7 +171,7 @@ def check_skewness(data: RawData, sample: Sample, columns: NDArray[np.int64]) ->
         Finding(
             "notice",
             "skewness",
-            f"{_capital(where)} {'have' if heavy[1:] else 'has'} a heavy tail: few large values "
+            f"{capitalize(where)} {'have' if heavy[1:] else 'has'} a heavy tail: few large values "
             "decide the distances.",
             "Take logarithms: Pipeline(log1p=[...]).",
             tuple(data.describe_column(j) for j in heavy[:MAX_AFFECTED]),
@@ -278,5 +278,6 @@ def _skewness(x: Float64) -> float:
     return float((gaps**3).mean() / spread**3) if spread > 0 else 0.0
 
 
-def _capital(text: str) -> str:
+def capitalize(text: str) -> str:
+    """A sentence begins with a capital; the rest, such as names of columns, stays."""
     return text[:1].upper() + text[1:]
