@@ -234,9 +234,10 @@ def check_scale(
     elif few:
         severity = "warning"
         chosen = np.argsort(-share, kind="stable")[:n_dominant]
+        where = capitalize(data.list_columns([int(j) for j in chosen]))
         sentence = (
-            f"{capitalize(data.list_columns([int(j) for j in chosen]))} account for {share[chosen].sum():.1%} "
-            "of the variance, so they dominate distances and the first principal components."
+            f"{where} account for {share[chosen].sum():.1%} of the variance, so they dominate "
+            "distances and the first principal components."
         )
     elif ratio > MAX_SPREAD_RATIO or own_names:
         severity = "notice"
