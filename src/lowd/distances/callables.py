@@ -32,22 +32,25 @@ class CallableDistances:
     items: Sequence[Any]
     metric: Callable[..., float]
     params: dict[str, Any]
+    rows: NDArray[np.int64] | None = None  # the items' numbers, which errors name; None: all
 
     def among(self, ops: Backend) -> Array:  # noqa: ARG002 - a relation's signature
-        n = len(self.items)
+        n, number = len(self.items), self._numbers()
         D = np.zeros((n, n))
         for i in range(n):
             for j in range(i):
-                D[i, j] = D[j, i] = self._compute(self.items[i], self.items[j], i, j)
+                D[i, j] = D[j, i] = self._compute(
+                    self.items[i], self.items[j], number[i], number[j]
+                )
             progress.report("distances", i + 1, n)
         self.check_symmetry(D)
         return D
 
     def toward(self, Q: Sequence[Any], ops: Backend) -> Array:  # noqa: ARG002
-        D = np.empty((len(Q), len(self.items)))
+        D, number = np.empty((len(Q), len(self.items))), self._numbers()
         for i, q in enumerate(Q):
             for j, item in enumerate(self.items):
-                D[i, j] = self._compute(q, item, i, j)
+                D[i, j] = self._compute(q, item, i, number[j])
             progress.report("distances", i + 1, len(Q))
         return D
 
@@ -56,7 +59,8 @@ class CallableDistances:
         return replace(self, items=items)
 
     def take(self, rows: NDArray[np.int64]) -> CallableDistances:
-        return replace(self, items=[self.items[i] for i in rows])
+        numbers = rows if self.rows is None else self.rows[rows]
+        return replace(self, items=[self.items[i] for i in rows], rows=numbers)
 
     def training_points(self) -> Sequence[Any]:
         return self.items
@@ -67,25 +71,28 @@ class CallableDistances:
         Distances of new points are computed in the other direction, so that an asymmetric metric
         would map a training point elsewhere. A sample of the pairs is enough to notice it.
         """
-        n = len(D)
+        n, number = len(D), self._numbers()
         largest = MAX_ASYMMETRY * D.max(initial=0)
         name = name_callable(self.metric)
         for i in range(n):
-            own = self._compute(self.items[i], self.items[i], i, i)
+            own = self._compute(self.items[i], self.items[i], number[i], number[i])
             if own > largest:
                 raise DataError(
-                    f"metric={name} gives {own:.6g} for object {i} and itself, not 0; a distance "
-                    "is needed: is this a similarity s? Then return sqrt(s(a, a) + s(b, b) - "
-                    "2 s(a, b))."
+                    f"metric={name} gives {own:.6g} for object {number[i]} and itself, not 0; a "
+                    "distance is needed: is this a similarity s? Then return sqrt(s(a, a) + "
+                    "s(b, b) - 2 s(a, b))."
                 )
         for i, j in _choose_pairs(n):
-            reverse = self._compute(self.items[j], self.items[i], j, i)
+            reverse = self._compute(self.items[j], self.items[i], number[j], number[i])
             if abs(D[i, j] - reverse) > largest:
                 raise DataError(
-                    f"metric={name} is not symmetric: {D[i, j]:.6g} for objects ({i}, {j}) but "
-                    f"{reverse:.6g} for ({j}, {i}); return the mean of both directions if that "
-                    "is what you want."
+                    f"metric={name} is not symmetric: {D[i, j]:.6g} for objects ({number[i]}, "
+                    f"{number[j]}) but {reverse:.6g} for ({number[j]}, {number[i]}); return "
+                    "the mean of both directions if that is what you want."
                 )
+
+    def _numbers(self) -> Sequence[int]:
+        return range(len(self.items)) if self.rows is None else self.rows.tolist()
 
     def _compute(self, a: Any, b: Any, i: int, j: int) -> float:
         try:

@@ -281,8 +281,9 @@ def test_stability_separates_noise_from_structure(rolled):
     X, _ = rolled
     found = lowd.compare(X, ["PCA", "GaussianRandomProjection"], seeds=3, subsamples=2)
     pca, drawn = (run.stability for run in found.runs)
-    assert pca.seeds == pytest.approx(0, abs=1e-12)
+    assert pca.seeds is None  # nothing is drawn
     assert pca.subsamples < 0.01
+    assert pca.verdict.startswith("stable")
     assert drawn.seeds > 0.1
     rows = (
         lowd.random.subset(0, "subsample 0", 300, 240),
@@ -291,6 +292,23 @@ def test_stability_separates_noise_from_structure(rolled):
     Y = lowd.PCA(2).fit_transform(X)
     expected = [procrustes(Y[part], lowd.PCA(2).fit_transform(X[part]))[2] for part in rows]
     assert pca.subsamples == pytest.approx(np.mean(expected))
+
+
+def test_seeds_that_change_nothing_are_no_sign_of_stability(rolled):
+    start = {"perplexity": 20, "max_iter": 100, "random_state": 0}
+    methods = {"pca": lowd.TSNE(**start), "random": lowd.TSNE(init="random", **start)}
+    found = lowd.compare(rolled[0][:150], methods, seeds=2, subsamples=1)
+    assert found["pca"].stability.seeds is None
+    assert found["random"].stability.seeds > 0.01
+    assert found["pca"].stability.subsamples > 0.01
+    assert "stability  seeds" in repr(found)
+
+
+def test_the_verdict_says_what_a_disparity_means():
+    words = [result.Stability(None, value).verdict for value in (None, 0.01, 0.2, 0.5)]
+    assert [text.split(":")[0] for text in words] == [
+        *("not measured", "stable", "similar", "unstable")
+    ]
 
 
 def test_disparity_is_that_of_scipy():

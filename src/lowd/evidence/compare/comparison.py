@@ -71,7 +71,7 @@ def compare(
         Measures whose mean rank orders the runs.
     seeds
         Number of seeds for each method that has one; the disparity of their embeddings is
-        `stability.seeds`.
+        `stability.seeds`, None where another seed changes nothing.
     subsamples
         Number of fits on random subsamples of the rows (80 %); the disparity of their embeddings
         from that of all rows is `stability.subsamples`.

@@ -25,14 +25,35 @@ from ..types import Transformer
 CRITERIA = ("rnx_auc", "trustworthiness", "continuity", "scale_normalized_stress")
 
 
+# Disparities up to which an embedding is called stable, and similar: shares of its variance that
+# another sample of the rows moves.
+MAX_STABLE_DISPARITY, MAX_SIMILAR_DISPARITY = 0.05, 0.3
+
+
 class Stability(NamedTuple):
     """Mean Procrustes disparity of embeddings that should be the same: 0 identical, 1 unrelated.
+
+    Attributes
+    ----------
+    seeds : over other seeds; None where these change nothing, which says nothing of stability
+    subsamples : over random 80 % of the rows, on the rows that both embeddings have
 
     None where it was not requested, or could not be computed.
     """
 
     seeds: float | None
     subsamples: float | None
+
+    @property
+    def verdict(self) -> str:
+        """What the disparity of subsamples means, in words."""
+        if self.subsamples is None:
+            return "not measured"
+        if self.subsamples <= MAX_STABLE_DISPARITY:
+            return "stable: a sample of the rows gives the same embedding"
+        if self.subsamples <= MAX_SIMILAR_DISPARITY:
+            return "similar: a sample of the rows changes parts of the embedding"
+        return "unstable: the arrangement depends on the sample; do not read distances across it"
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,14 +179,21 @@ class Comparison:
 
     def _table(self) -> list[list[str]]:
         head = ["", "mean rank", *(name.replace("_", " ") for name in self.criteria)]
-        return [[*head, "seeds", "subsamples", "fit"], *map(self._cells, self._ordered())]
+        stability = ["stability", *["seeds"] * self._has_seeds()]
+        return [[*head, *stability, "fit"], *map(self._cells, self._ordered())]
+
+    def _has_seeds(self) -> bool:
+        return any(
+            run.stability is not None and run.stability.seeds is not None for run in self.runs
+        )
 
     def _cells(self, run: Run) -> list[str]:
         measures = _get_measures(run)
         values = [_format(measures.get(name)) for name in self.criteria]
-        stability = [_format(value) for value in run.stability or Stability(None, None)]
+        stable = run.stability or Stability(None, None)
+        values += [_format(stable.subsamples)] + [_format(stable.seeds)] * self._has_seeds()
         fit = "failed" if run.error else f"{run.seconds:.2f} s"
-        return [run.name, _format(self.scores.get(run.name), 2), *values, *stability, fit]
+        return [run.name, _format(self.scores.get(run.name), 2), *values, fit]
 
     def __repr__(self) -> str:
         table = self._table()
@@ -220,6 +248,16 @@ def collect_notes(
     evaluations = [run.evaluation for run in runs if run.evaluation is not None]
     if evaluations:  # a dominant column is the same for all
         notes += [n for n in evaluations[0].notes if DOMINANT_COLUMN_CONSEQUENCE in n]
+    if any(run.stability is not None and run.stability.subsamples is not None for run in runs):
+        notes.append(
+            "Stability: share of the embedding's variance that a fit to random 80 % of the rows "
+            "moves (Procrustes disparity): 0 none, 1 all."
+        )
+        notes += [
+            f"{run.name} is {run.stability.verdict}."
+            for run in runs
+            if run.stability is not None and (run.stability.subsamples or 0) > MAX_SIMILAR_DISPARITY
+        ]
     if len(runs) < n_planned:
         notes.append(f"Cancelled: {n_planned - len(runs)} of {n_planned} runs are missing.")
     notes += [f"{run.name} failed: {run.error}" for run in runs if run.error]

@@ -97,18 +97,23 @@ class Runner:
         size = max(2, round(SUBSAMPLE_SHARE * n))
         parts = [random.subset(seed, f"subsample {i}", n, size) for i in range(self.subsamples)]
         by_part = [self._refit(clone(model), rows, Y, messages) for rows in parts]
-        deterministic = 0.0 if self.seeds > 1 and not seeded else None
-        return Stability(_average(by_seed, deterministic), _average(by_part, None))
+        return Stability(_average(by_seed), _average(by_part))
 
     def _refit(
         self, model: Transformer, rows: NDArray[np.int64] | None, Y: Array, messages: list[str]
     ) -> float | None:
-        """Disparity from Y of another embedding, of all rows or some; None if it fails."""
+        """Disparity from Y of another embedding, of all rows or some.
+
+        None if it fails, or if another seed gives the same bits: nothing was drawn, so nothing is
+        measured.
+        """
         is_square = self.shared.metric == "precomputed"
         X = self.X if rows is None else take_rows(self.X, rows, is_square)
         try:
             with _record_warnings([]):  # those of the run itself are enough
                 again = np.asarray(model.fit_transform(X))
+            if rows is None and np.array_equal(Y, again):
+                return None
             return disparity(Y if rows is None else Y[rows], again)
         except Exception as error:
             if is_cancellation(error):
@@ -117,9 +122,9 @@ class Runner:
             return None
 
 
-def _average(found: list[float | None], default: float | None) -> float | None:
+def _average(found: list[float | None]) -> float | None:
     known = [one for one in found if one is not None]
-    return float(np.mean(known)) if known else default
+    return float(np.mean(known)) if known else None
 
 
 def _check_input_kind(model: Transformer, metric: MetricLike) -> None:
