@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 from threadpoolctl import LibController, ThreadpoolController
 
 from .errors import ParameterError
 
 UNLIMITED_CPUS = 2**31  # more than any machine has
+POLL_SECONDS = 0.1  # between two looks for Ctrl-C
+
+T = TypeVar("T")
 
 
 def count(n_jobs: int | None) -> int:
@@ -70,36 +74,100 @@ def _read_container_quota() -> int:
 
 
 _lock = threading.Lock()
-_active_blocks = 0
+_limiting_threads = 0  # of Python, that want BLAS to have one thread
 _counts_before: list[tuple[LibController, int]] = []
+_depth = threading.local()  # blocks that this thread is in
 
 
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """Limit BLAS to one thread within the block, for small factorizations between our kernels.
+    """Limit BLAS to one thread within the block, as a whole fit is.
 
     Threads of BLAS spin for a while after a call and take the CPUs from ours; and with one
-    thread the bits do not depend on how many it has. The limit belongs to the whole process, so
-    the first block that is entered sets it and the last that is left restores it.
+    thread the bits do not depend on how many it has. The limit belongs to the whole process: a
+    fit that set it for a part of its work only would change the bits of another one beside it.
+    The first block that is entered sets it and the last that is left restores it.
     """
-    global _active_blocks, _counts_before
-    with _lock:
-        if not _active_blocks:
-            _counts_before = [(library, library.num_threads) for library in find_blas()]
-            _set_counts([(library, 1) for library, count in _counts_before if count != 1])
-        _active_blocks += 1
+    outermost = not getattr(_depth, "blocks", 0)
+    _depth.blocks = getattr(_depth, "blocks", 0) + 1
+    if outermost:
+        _limit()
     try:
         yield
     finally:
-        with _lock:
-            _active_blocks -= 1
-            if not _active_blocks:
-                _set_counts([(library, count) for library, count in _counts_before if count != 1])
+        _depth.blocks -= 1
+        if not _depth.blocks:
+            _release()
+
+
+@contextmanager
+def all_threads_of_blas() -> Iterator[None]:
+    """Give BLAS its threads back within the block, for one large decomposition in a fit.
+
+    While other fits run at the same time the limit stays, for their sake.
+    """
+    blocks, _depth.blocks = getattr(_depth, "blocks", 0), 0
+    if blocks:
+        _release()
+    try:
+        yield
+    finally:
+        if blocks:
+            _limit()
+        _depth.blocks = blocks
+
+
+def _limit() -> None:
+    global _limiting_threads, _counts_before
+    with _lock:
+        if not _limiting_threads:
+            _counts_before = [(library, library.num_threads) for library in find_blas()]
+            _set_counts([(library, 1) for library, count in _counts_before if count != 1])
+        _limiting_threads += 1
+
+
+def _release() -> None:
+    global _limiting_threads
+    with _lock:
+        _limiting_threads -= 1
+        if not _limiting_threads:
+            _set_counts([(library, count) for library, count in _counts_before if count != 1])
+
+
+def run_interruptibly(call: Callable[[], T]) -> T:
+    """Run a call that takes long and cannot be stopped (LAPACK), so that Ctrl-C is raised at once.
+
+    Python reacts to signals in the main thread between two of its instructions: the call runs in
+    another thread meanwhile. After Ctrl-C it goes on there to its end, and its result is dropped.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return call()
+    returned: list[T] = []
+    raised: list[BaseException] = []
+    finished = threading.Event()
+
+    def run() -> None:
+        try:
+            returned.append(call())
+        except BaseException as error:  # raised again below
+            raised.append(error)
+        finally:
+            finished.set()
+
+    threading.Thread(target=run, name="lowd decomposition", daemon=True).start()
+    while not finished.wait(POLL_SECONDS):  # on Windows only a wait that ends is interrupted
+        pass
+    if raised:
+        raise raised[0]
+    return returned[0]
 
 
 def _set_counts(wanted: list[tuple[LibController, int]]) -> None:
     for library, count in wanted:
-        library.set_num_threads(count)
+        # Newer versions of threadpoolctl let one Python thread set OpenBLAS's limit and ignore all
+        # others while that one lives; ours are counted by `_limiting_threads` instead.
+        setter = getattr(library, "_real_set_num_threads", library.set_num_threads)
+        setter(count)
 
 
 @cache

@@ -363,3 +363,47 @@ def test_ctrl_c_ends_native_work(work):
     _, share, fitted = run.stdout.split()
     assert 0 < float(share) < 0.5
     assert fitted == "False"
+
+
+# The main thread waits for LAPACK in another one; it is still at work there when Ctrl-C is raised.
+_DECOMPOSED = """
+    import os, signal, threading, time
+    import numpy as np
+    import lowd
+
+    X = np.random.default_rng(0).random((ROWS, 5))
+    model = MODEL
+
+    def find():
+        names = [thread.name for thread in threading.enumerate()]
+        return "lowd decomposition" in names
+
+    def interrupt():
+        while not find():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    try:
+        model.fit(X)
+    except KeyboardInterrupt:
+        print("interrupted", find(), hasattr(model, "map_"), flush=True)
+        os._exit(0)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
+@pytest.mark.parametrize(
+    ("model", "rows"),
+    [
+        ("lowd.KernelPCA(None, kernel='rbf')", 2500),
+        ("lowd.ClassicalMDS(metric='manhattan', correction='lingoes')", 3000),
+        ("lowd.ClassicalMDS(metric='manhattan', correction='cailliez')", 1001),
+    ],
+)
+def test_ctrl_c_ends_dense_decompositions(model, rows):
+    script = textwrap.dedent(_DECOMPOSED).replace("MODEL", model).replace("ROWS", str(rows))
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=300
+    )
+    assert run.stdout.split() == ["interrupted", "True", "False"], run.stderr

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from dataclasses import is_dataclass
+
 import numpy as np
 import pandas as pd
 import polars
 import pytest
+from scipy.sparse import issparse
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 import lowd
-from cases import CASES, cases, first_of_method, fit, fit_transform, of_rows, same_bits
+from cases import CASES, cases, first_of_method, fit, fit_transform, fitted, of_rows, same_bits
 from checks import estimator_checks
 from lowd.methods import METHODS
 
@@ -205,3 +210,28 @@ def test_precomputed_is_cut_on_both_axes_by_cross_validation():
     X = rng.normal(size=(40, 3)) + 6 * y[:, None]
     model = make_pipeline(lowd.ClassicalMDS(2, metric="precomputed"), KNeighborsClassifier(1))
     assert cross_val_score(model, pairwise_distances(X), y, cv=4, error_score="raise").min() == 1
+
+
+def _writable(held, path="model"):
+    """Paths of all writable arrays within an attribute."""
+    if isinstance(held, np.ndarray):
+        return [path] if held.flags.writeable else []
+    if issparse(held):
+        return _writable(held.data, f"{path}.data")
+    if isinstance(held, list | tuple):
+        parts = dict(enumerate(held))
+    elif isinstance(held, dict):
+        parts = held
+    else:
+        parts = vars(held) if is_dataclass(held) else {}
+    return [found for name, part in parts.items() for found in _writable(part, f"{path}.{name}")]
+
+
+@cases(other_backends=lambda _: False, float32=lambda _: False)
+def test_copies_are_as_read_only_as_the_model(case, backend):
+    model = fitted(case, backend)
+    for made in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        for name, learned in vars(made).items():
+            if name.endswith("_") and name not in model.get_params():
+                assert _writable(learned, name) == []
+        same_bits(made.transform(case.data()[1]), model.transform(case.data()[1]))

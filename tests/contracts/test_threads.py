@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import joblib
@@ -15,7 +16,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import lowd
-from cases import cases, first_of_method, fit, rows_like, same_bits
+from cases import cases, first_of_method, fit, of_rows, rows_like, same_bits
 from lowd import threads
 from lowd.backends import resolve
 from lowd.errors import ParameterError
@@ -291,6 +292,22 @@ def test_blas_gets_its_threads_back_whoever_leaves_last():
         with pytest.raises(KeyError), threads.single_threaded_blas():
             raise KeyError
         assert _blas_threads() == before
+
+
+@cases(lambda case: of_rows(case) and first_of_method(case), other_backends=lambda _: False)
+def test_fits_in_other_threads_have_the_same_bits(case, backend):
+    """At 200 rows the eigenproblems are LAPACK's, whose bits depend on the threads of BLAS."""
+    X = rows_like(200, seed=7)
+    model = case.model(backend)
+    expected = fit(clone(model), X).transform(X[:20])
+    with warnings.catch_warnings():  # filters belong to the process
+        warnings.simplefilter("ignore")
+        with ThreadPoolExecutor(3) as pool:
+            found = [pool.submit(lambda: clone(model).fit(X).transform(X[:20])) for _ in range(6)]
+            other = fit(lowd.LTSA(2), X)  # beside them, in this thread
+            for result in found:
+                same_bits(result.result(), expected)
+    same_bits(other.embedding_, lowd.LTSA(2).fit(X).embedding_)
 
 
 def test_small_fits_do_not_depend_on_the_threads_of_blas():

@@ -15,11 +15,10 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsTransformer
 
 import lowd
-from cases import BACKENDS, native_only, rows_like
+from cases import BACKENDS, fingerprint, native_only, rows_like
 from lowd.backends import resolve
 from lowd.backends.protocol import Ragged
 from lowd.errors import (
-    ConvergenceWarning,
     DisconnectedGraphWarning,
     LongWorkWarning,
     ParameterError,
@@ -173,15 +172,39 @@ def test_a_callback_sees_the_embedding_and_may_cancel():
     np.testing.assert_array_equal(model.embedding_, before)
 
 
-def test_ctrl_c_keeps_what_was_reached():
+@pytest.mark.parametrize("method", [lowd.TSNE, lowd.SNE])
+def test_ctrl_c_is_raised_and_the_model_is_as_before(method):
+    steps = []
+
     def press(step, Y):  # noqa: ARG001
+        steps.append(step)
         if step == 60:
             raise KeyboardInterrupt
 
-    with pytest.warns(ConvergenceWarning, match="after 60 of 750"):
-        model = lowd.TSNE(perplexity=5).fit(rows_like(60), callback=press)
+    model = method(perplexity=5)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(rows_like(60), callback=press)
+    assert steps[-1] == 60
+    assert not hasattr(model, "map_")
+    model.set_params(max_iter=30).fit(rows_like(40))
+    before = fingerprint(model)
+    with pytest.raises(KeyboardInterrupt):
+        model.set_params(max_iter=750).fit(rows_like(60), callback=press)
+    assert fingerprint(model.set_params(max_iter=30)) == before
+
+
+@pytest.mark.parametrize("method", [lowd.TSNE, lowd.SNE])
+def test_a_callback_may_stop_and_keep_what_was_reached(method):
+    seen = []
+
+    def enough(step, Y):
+        seen.append(Y)
+        return step == 60
+
+    model = method(perplexity=5).fit(rows_like(60), callback=enough)
     assert model.n_iter_ == 60
     assert not model.converged_
+    np.testing.assert_array_equal(model.embedding_, seen[-1])
     assert np.isfinite(model.transform(rows_like(5, seed=9))).all()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist, pdist
+from sklearn.isotonic import IsotonicRegression
 
 import lowd
 from cases import fit, rows_like
@@ -54,6 +55,18 @@ def test_each_stress_is_its_formula(weights, backend, dtype):
     a = np.sum(w * delta * d) / np.sum(w * d * d)
     best = np.sqrt(np.sum(w * (delta - a * d) ** 2) / np.sum(w * delta**2))
     assert model.normalized_stress_ == pytest.approx(best, rel=tolerance)
+
+
+@pytest.mark.parametrize("ties", ["primary", "secondary"])
+def test_nonmetric_stress1_is_kruskals(ties, backend):
+    """With the isotonic regression of the distances, not with disparities of another scale."""
+    X = np.random.default_rng(3).normal(size=(40, 6))
+    model = fit(lowd.NonMetricMDS(2, ties=ties, backend=backend), X)
+    delta, d = pdist(X), pdist(model.embedding_)
+    regression = IsotonicRegression().fit_transform(delta, d)
+    kruskal = np.sqrt(((regression - d) ** 2).sum() / (d**2).sum())
+    assert model.stress1_ == pytest.approx(kruskal, rel=1e-9)
+    assert model.normalized_stress_ == model.stress1_
 
 
 @kinds

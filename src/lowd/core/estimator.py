@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from importlib import import_module
 from typing import Annotated, Any, ClassVar, Self, TypeVar, cast, dataclass_transform
 
@@ -24,6 +24,7 @@ from ..errors import DataError, ParameterError, UnsupportedError
 from ..input import blocks
 from ..input.ranges import SAFE_RANGE, find_extreme_rows
 from ..input.validation import Data, Kind, check_finite, validate, validate_embedding
+from ..threads import single_threaded_blas
 from . import callbacks, memory
 from .declarations import Conflict, Ignored, LandmarkPolicy
 from .fit import Context, Fit, Map
@@ -228,7 +229,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         listener = callbacks.listener(self)
         earlier = getattr(self, "support_", None)
         draft = self._blank(*(_INPUT_ATTRIBUTES if continuing else ()))
-        with draft._reporting(listener):
+        with draft._reporting(listener), single_threaded_blas():
             if blocks.is_dask(X):
                 data = None
                 dtype = blocks.result_dtype(X)
@@ -360,6 +361,14 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             stack.enter_context(progress.listening(*listeners))
             yield
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickled or copied model; its arrays are read-only, as those of a fitted one."""
+        super().__setstate__(state)
+        parameters = domains(cast(Hashable, type(self)))
+        for name, held in vars(self).items():
+            if name.endswith("_") and name not in parameters:
+                _freeze_all(held)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         kind = self._kind()
@@ -416,3 +425,18 @@ def _freeze(learned: Any) -> Any:
     elif issparse(learned):
         learned.data.setflags(write=False)
     return learned
+
+
+def _freeze_all(held: Any) -> None:
+    """Make every array within a learned attribute read-only, as a fit left them."""
+    if isinstance(held, np.ndarray) or issparse(held):
+        _freeze(held)
+    elif isinstance(held, dict):
+        for part in held.values():
+            _freeze_all(part)
+    elif isinstance(held, list | tuple):
+        for part in held:
+            _freeze_all(part)
+    elif is_dataclass(held):
+        for part in vars(held).values():
+            _freeze_all(part)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Any
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
 from ..backends.protocol import Array, Backend, Float64
 from ..domains import Index, NonNegative, Shape
+from ..threads import all_threads_of_blas, run_interruptibly
 from ..values import value
 from .nearest import Nearest, detach, group_duplicates_in_matrix
 from .protocol import DistanceRelation
+
+MAX_UNINTERRUPTED_SIZE = 1000  # rows, of which the slowest decomposition takes some seconds
 
 
 @value
@@ -72,18 +75,27 @@ def correct_distances(
         return base, 0.0
     D = base.among(ops).astype(np.float64)
     if correction == "lingoes":
-        constant = max(0.0, -float(scipy.linalg.eigvalsh(_inner(D * D)).min()))
+        values = _decompose(np.linalg.eigvalsh, _inner(D * D))
+        constant = max(0.0, -float(values.min()))
     else:
         n = len(D)
         top = np.hstack([np.zeros((n, n)), 2 * _inner(D * D)])
         bottom = np.hstack([-np.eye(n), -4 * _inner(D)])
-        roots = scipy.linalg.eigvals(np.vstack([top, bottom]))
+        roots = _decompose(np.linalg.eigvals, np.vstack([top, bottom]))
         real = roots.real[np.abs(roots.imag) <= 1e-9 * np.abs(roots).max(initial=0)]
         constant = max(0.0, float(real.max(initial=0)))
     corrected = CorrectedDistances(
         base, constant, correction == "lingoes", group_duplicates_in_matrix(D)
     )
     return corrected, constant
+
+
+def _decompose(solve: Callable[[Float64], NDArray[Any]], A: Float64) -> NDArray[Any]:
+    """Eigenvalues; of many rows by all threads of BLAS, and so that Ctrl-C is raised at once."""
+    if len(A) <= MAX_UNINTERRUPTED_SIZE:
+        return solve(A)
+    with all_threads_of_blas():
+        return run_interruptibly(lambda: solve(A))
 
 
 def _inner(M: Float64) -> Float64:

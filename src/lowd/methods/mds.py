@@ -183,7 +183,7 @@ class MDS(Reducer):
         )
         report = {
             "n_components": k,
-            **stress_measures(plan.step(Y)),
+            **stress_measures(plan.step(Y), self.is_ordinal),
             "stress_history": path.history,
             "n_iter": path.n_iter,
             "converged": path.converged,

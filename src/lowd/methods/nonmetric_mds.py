@@ -37,7 +37,9 @@ class NonMetricMDS(MDS):
     ----------
     embedding_ : centered, on its principal axes, distances of mean square about 1
     isotonic_x_, isotonic_y_ : corners of the fitted function, linear between, constant beyond
-    stress_, stress1_, normalized_stress_ : as in `MDS`, with the function's values for δ
+    stress_ : as in `MDS`, with the function's values for δ
+    stress1_ : Kruskal's Stress-1, √(Σ w (d̂ - d)² / Σ w d²), d̂ the isotonic regression of d
+    normalized_stress_ : the same: the regression has the best scale
     stress_history_, n_iter_, converged_, route_, landmarks_
 
     References

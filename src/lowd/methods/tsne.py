@@ -152,8 +152,9 @@ class TSNE(GraphMethod):
         """Learn the map.
 
         `neighbors` is a neighbor graph of these rows (see `lowd.neighbors`).
-        `callback(iteration, embedding)` is called every ten iterations; an exception that it raises
-        cancels the fit.
+        `callback(iteration, embedding)` is called every ten iterations: if it returns True the fit
+        stops there and keeps that embedding; an exception that it raises cancels the fit, as
+        Ctrl-C does, and the model is as before.
         """
         self._learn(X, neighbors=neighbors, callback=callback)
         return self

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import progress, random
 from ..backends.protocol import Array, Float64, KLPlan
-from ..errors import ConvergenceWarning, LongWorkWarning, warn
+from ..errors import LongWorkWarning, warn
 from ..relations.perplexity import TINY, JointProbabilities, compute_negative_entropy
 from .thresholds import (
     EARLY_EXAGGERATION_STEPS,
@@ -77,34 +77,26 @@ def warn_of_long_work(kernel: str, k: int, n: int, max_iter: int) -> None:
 def descend(
     forces: KLPlan, start: Float64, plan: list[Phase], callback: Callback | None = None
 ) -> Descent:
-    """Minimize from `start`; stop early when converged or interrupted.
+    """Minimize from `start`; stop early when converged, or when the callback asks to.
 
-    Convergence counts in the last phase only. Ctrl-C keeps what has been reached so far; an
-    exception of a listener or of the callback ends the work, as everywhere.
+    Convergence counts in the last phase only. A callback that returns True keeps what has been
+    reached so far; an exception of it or of a listener, and Ctrl-C, end the work as everywhere.
     """
     forces.start(start)
-    total, done, converged = sum(phase.steps for phase in plan), 0, False
-    try:
-        for number, phase in enumerate(plan):
-            left = phase.steps
-            while left and not converged:
-                count = min(STEPS_PER_REPORT, left)
-                moved = forces.advance(count, phase.exaggeration, phase.momentum, phase.rate)
-                left, done = left - count, done + count
-                if number + 1 < len(plan):
-                    _rescale_collapsed(forces)
-                if number + 1 == len(plan) and left % STEPS_PER_CONVERGENCE_CHECK == 0:
-                    converged = moved <= MAX_CONVERGED_STEP * _spread(forces.embedding())
-                progress.report("descent", done, total)
-                if callback is not None:
-                    callback(done, center(forces.embedding()))
-    except KeyboardInterrupt:
-        if done == 0:
-            raise
-        warn(
-            f"interrupted after {done} of {total} steps; the embedding is what they have reached.",
-            ConvergenceWarning,
-        )
+    total, done, converged, stopped = sum(phase.steps for phase in plan), 0, False, False
+    for number, phase in enumerate(plan):
+        left = phase.steps
+        while left and not (converged or stopped):
+            count = min(STEPS_PER_REPORT, left)
+            moved = forces.advance(count, phase.exaggeration, phase.momentum, phase.rate)
+            left, done = left - count, done + count
+            if number + 1 < len(plan):
+                _rescale_collapsed(forces)
+            if number + 1 == len(plan) and left % STEPS_PER_CONVERGENCE_CHECK == 0:
+                converged = moved <= MAX_CONVERGED_STEP * _spread(forces.embedding())
+            progress.report("descent", done, total)
+            if callback is not None:
+                stopped = callback(done, center(forces.embedding())) is True
     report = {
         "n_iter": done,
         "converged": converged,

@@ -54,20 +54,22 @@ def check_connected(W: Array, rows: NDArray[np.int64]) -> None:
         )
 
 
-def stress_measures(found: GuttmanStep) -> dict[str, float]:
-    """Raw stress Σ w (t - d)², Stress-1 √(stress / Σ w d²), and normalized stress √(1 - c²).
+def stress_measures(found: GuttmanStep, ordinal: bool) -> dict[str, float]:
+    """Raw stress Σ w (t - d)², Kruskal's Stress-1 √(Σ w (t - d)² / Σ w d²), and √(1 - c²).
 
-    c is the cosine of the disparities t and the distances d: Stress-1 at the best scale.
+    c is the cosine of the disparities t and the distances d: the normalized stress √(1 - c²) is
+    Stress-1 at the best scale. Where only the order counts, t is the isotonic regression of d
+    itself, whose scale is the best one (SMACOF keeps its sum of squares fixed instead).
     """
     total = found.stress - found.eta_squared + 2 * found.rho
     both = total * found.eta_squared
     away = 1 - found.rho / both * found.rho if both > 0 else 0.0
+    normalized = float(np.sqrt(max(away, 0.0)))
+    given = float(np.sqrt(found.stress / found.eta_squared)) if found.eta_squared > 0 else 0.0
     return {
         "stress": found.stress,
-        "stress1": float(np.sqrt(found.stress / found.eta_squared))
-        if found.eta_squared > 0
-        else 0.0,
-        "normalized_stress": float(np.sqrt(max(away, 0.0))),
+        "stress1": normalized if ordinal else given,
+        "normalized_stress": normalized,
     }
 
 

@@ -25,6 +25,8 @@ class Migration(NamedTuple):
 
     classes: dict[str, ClassMigration]
     learned: dict[str, str]  # attributes of the estimator: old name -> new name
+    # Attributes of a method that held something else: name -> the attribute with its value.
+    replaced: dict[str, dict[str, str]] = {}  # noqa: RUF012 - read only
 
 
 # Format 1 was written by 0.1.0.
@@ -67,6 +69,7 @@ FROM_FORMAT: dict[int, Migration] = {
             "Sample": ClassMigration("Sample", {"numbers": "row_indices", "seen": "n_seen"}),
         },
         learned={"reach_": "support_"},
+        replaced={"NonMetricMDS": {"stress1_": "normalized_stress_"}},  # is Kruskal's Stress-1
     ),
 }
 
@@ -84,6 +87,8 @@ def _migrate_model(tree: dict[str, Tree], migration: Migration) -> dict[str, Tre
     params = _migrate_parts(tree["params"], migration)
     learned = _migrate_parts(tree["learned"], migration)
     learned = {migration.learned.get(name, name): part for name, part in learned.items()}
+    for name, source in migration.replaced.get(tree.get("class", ""), {}).items():
+        learned = {**learned, name: learned[source]} if source in learned else learned
     return {**tree, "params": params, "learned": learned}
 
 
