@@ -302,6 +302,43 @@ def test_the_python_of_a_report_makes_the_same_map(lowd_command):
     np.testing.assert_allclose(names["Y"], np.load("map.npy"), atol=1e-9)
 
 
+@pytest.fixture
+def drawn(monkeypatch):
+    """The axes that are saved."""
+    from lowd import plot
+
+    saved = []
+    save = plot.save
+    monkeypatch.setattr(plot, "save", lambda ax, *rest: saved.append(ax) or save(ax, *rest))
+    return saved
+
+
+def test_the_plot_says_what_it_shows(lowd_command, folder, drawn):
+    assert lowd_command("pca", "data.csv", "--label", "class", "--plot", "map.svg").code == 0
+    (ax,) = drawn
+    assert ax.get_title() == "PCA of data.csv"
+    assert re.fullmatch(r"PC1 \(\d+ %\)", ax.get_xlabel())
+    assert re.fullmatch(r"PC2 \(\d+ %\)", ax.get_ylabel())
+    assert ax.get_legend().get_title().get_text() == "class"
+    assert not ax.texts  # 90 names do not fit
+    lines = (folder / "data.csv").read_text().splitlines()[:13]
+    (folder / "few.csv").write_text("\n".join(lines))
+    few = ("few.csv", "--id", "id", "--label", "class", "--plot", "few.svg", "-o", "few.npy")
+    assert lowd_command("pca", *few).code == 0
+    assert {text.get_text() for text in drawn[1].texts} >= {"row0", "row11"}
+
+
+def test_the_plot_of_images_shows_them(lowd_command, folder, drawn):
+    Image = pytest.importorskip("PIL.Image")
+    (folder / "images").mkdir()
+    rng = np.random.default_rng(0)
+    for i in range(12):
+        pixels = rng.integers(0, 256, (8, 8), np.uint8)
+        Image.fromarray(pixels).save(folder / "images" / f"{i:02}.png")
+    assert lowd_command("pca", "images", "--plot", "map.png").code == 0
+    assert len(drawn[0].images) > 6
+
+
 def test_plot_and_report(lowd_command):
     ended = lowd_command("pca", "data.csv", "--plot", "map.svg", "--report", "r.html")
     assert ended.code == 0, ended.err

@@ -10,10 +10,12 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from matplotlib import colormaps, colors
+from matplotlib.figure import Figure
 from scipy.spatial.distance import cdist
 
 from lowd import plot
 from lowd.plot import canvas
+from lowd.plot.annotations import draw_words
 from lowd.plot.density import (
     MAX_CELLS_PER_SIDE,
     MAX_DRAWN_POINTS,
@@ -79,7 +81,8 @@ def test_a_cell_of_two_classes_has_their_mixture():
     near = 1 + np.linspace(-1, 1, 9) / len(Y) ** 0.5
     darkest = min((at(ax, pixels, (x, y)) for x in near for y in near), key=sum)
     assert darkest == pytest.approx(MIN_OPACITY * a + 1 - MIN_OPACITY, abs=0.02)
-    assert len(ax.get_legend().get_texts()) == 2
+    shown = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert shown == ["a", "b", "darker: more points"]
     values = np.asarray(plot.scatter(Y, np.linspace(0, 1, len(Y))).images[0].get_array())
     assert values[0, 0, :3] == pytest.approx(colormaps["viridis"](0.5)[:3], abs=0.01)
 
@@ -112,6 +115,17 @@ def test_a_thumbnail_shows_its_own_image():
     pixels = drawn(ax)
     assert at(ax, pixels, (0, 0)).max() < 0.05
     assert at(ax, pixels, (1, 1)).min() > 0.95
+
+
+def test_words_cover_other_marks_only_if_they_must():
+    figure = Figure(figsize=(4, 4), dpi=100)
+    ax = figure.add_subplot()
+    ax.set(xlim=(-1, 1), ylim=(-1, 1))
+    right = np.column_stack([np.linspace(0.02, 0.6, 40), np.zeros(40)])
+    assert draw_words(ax, np.zeros((1, 2)), ["a name"], avoid=right) == 1
+    assert ax.texts[0].get_window_extent().x1 <= ax.transData.transform((0, 0))[0]
+    everywhere = np.random.default_rng(0).uniform(-1, 1, (5000, 2))
+    assert draw_words(ax, np.zeros((1, 2)), ["a name"], avoid=everywhere) == 1
 
 
 def test_words_do_not_overlap_and_stay_inside():

@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
+from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 from scipy.spatial.distance import cdist, pdist
 from sklearn import decomposition
@@ -43,6 +44,7 @@ def test_quality_knows_directions_and_sampled_rows():
     pixels = drawn(ax)
     good, bad, unknown = (at(ax, pixels, Y[row]).sum() for row in (1, 3, 0))
     assert bad < good < unknown
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["4 not evaluated"]
     with pytest.raises(ParameterError, match="stress"):
         plot.quality(Y, made, "trust")
     with pytest.raises(DataError, match="6 rows"):
@@ -70,6 +72,8 @@ def test_true_neighbors_are_those_of_the_data():
             counted(len(true & shown), "true", " kept"),
             counted(len(true - shown), "true", " lost"),
             counted(len(shown - true), "false", ""),
+            f"{59 - len(true | shown)} other rows",
+            "to a true neighbor",
         ]
     marked = [np.asarray(one.get_offsets()) for one in ax.collections[2:5]]
     for coordinates, rows in zip(marked, (true & shown, true - shown, shown - true), strict=True):
@@ -105,7 +109,8 @@ def test_curves_of_an_evaluation():
     assert np.abs(random.get_ydata()).mean() < 0.2
     assert ax.get_xscale() == "log"
     assert ax.get_legend().get_texts()[0].get_text() == "itself  1.00"
-    assert "1.000" in plot.rnx(own).texts[0].get_text()
+    words = [text.get_text() for text in plot.rnx(own).get_legend().get_texts()]
+    assert words == ["the embedding, area 1.000", "a random embedding"]
     assert plot.shepard(own).get_title().endswith("1.000")
     assert len(plot.quality(X[:, :2], own).collections) == 2
 
@@ -136,10 +141,18 @@ def test_scree_shows_the_shares_and_the_rules(cloud):
 def test_dimension_shows_every_rule(cloud):
     found = lowd.dimension(cloud)
     rules, scree = plot.dimension(found)
-    names = [text.get_text().replace(" ", "_") for text in rules.get_yticklabels()]
-    assert names == list(found.suggestions)
-    dots = seen_by(rules)
-    assert dots[:, 0] == pytest.approx(list(found.suggestions.values()))
+    names = [text.get_text() for text in rules.get_yticklabels()]
+    assert len(names) == len(set(names)) == len(found.suggestions)
+    assert names[:3] == ["90 % of the variance", "95 % of the variance", "broken stick"]
+    dots = [one.get_offsets() for one in rules.collections if isinstance(one, PathCollection)]
+    order = np.argsort(np.vstack(dots)[:, 1])
+    counts = np.asarray(np.vstack(dots))[order, 0]
+    assert counts == pytest.approx(list(found.suggestions.values()))
+    linear, manifold, *_ = [text.get_text() for text in rules.get_legend().get_texts()]
+    assert (linear, manifold) == (
+        "rule for the number of components",
+        "estimate of the dimension of a manifold",
+    )
     assert len(scree.patches) == 4
     single = Figure().add_subplot()
     assert plot.dimension(found, ax=single) is single
@@ -171,6 +184,8 @@ def test_arrows_of_a_biplot_point_to_where_columns_grow(cloud):
     order = np.argsort(-np.hypot(*slope.T))
     scale = np.hypot(*tips[0]) / np.hypot(*slope[order[0]])
     assert np.array(tips) == pytest.approx(scale * slope[order], rel=1e-6, abs=1e-6)
+    assert (ax.get_xlabel()[:5], ax.get_title()) == ("PC1 (", "PCA of 60 rows, 4 columns")
+    assert any("points to where the feature grows" in text.get_text() for text in ax.texts)
     with pytest.raises(ParameterError, match="two components"):
         plot.biplot(lowd.PCA(1).fit(cloud), cloud)
 
@@ -187,6 +202,8 @@ def test_eigenimages_show_signs_at_their_pixels():
     assert axis[2, 2, 2] > 1.5 * axis[2, 2, 0]  # blue
     assert axis[1, 1].min() > 0.9
     drawn(ax)
+    (bar,) = [one for one in ax.get_figure().axes if one is not ax]
+    assert [text.get_text() for text in bar.get_yticklabels()] == ["negative", "0", "positive"]
     titles = [text.get_window_extent() for text in ax.texts]
     tiles = [image.get_window_extent() for image in ax.images]
     assert not any(overlaps(a, b) for a in titles for b in tiles)
@@ -200,6 +217,10 @@ def test_the_last_step_of_pca_is_the_inverse(cloud):
     sk = decomposition.PCA(1).fit(cloud[:, [0, 2]])
     back = sk.inverse_transform(sk.transform(cloud[:, [0, 2]]))
     assert seen_by(axes[5]) == pytest.approx(back)
+    keys = [{text.get_text() for text in ax.get_legend().get_texts()} for ax in axes]
+    assert keys[0] == keys[1] == keys[2] == {"row", "mean"}
+    assert keys[4] == {"row", "mean", "what is lost", "on the first axis"}
+    assert keys[5] == {"row", "mean", "error", "reconstructed"}
     scaled = plot.pca_steps(cloud, (0, 2))
     unit = cloud[:, [0, 2]].std(axis=0, ddof=1)
     assert np.std(seen_by(scaled[2]), axis=0, ddof=1) == pytest.approx(1)

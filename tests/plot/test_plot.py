@@ -6,6 +6,7 @@ import io
 import subprocess
 import sys
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -127,7 +128,8 @@ def test_values_have_a_scale_and_missing_ones_are_pale():
         0.8 * np.array(colors.to_rgb(canvas.PALE_COLOR)) + 0.2, abs=0.02
     )
     assert len(ax.get_figure().axes) == 2  # the colorbar
-    assert ax.get_legend() is None
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["1 missing"]
+    assert plot.scatter(Y[:5], values[:5]).get_legend() is None
 
 
 @pytest.mark.parametrize(
@@ -136,7 +138,8 @@ def test_values_have_a_scale_and_missing_ones_are_pale():
         ([1, 2, 3], False),
         ([1.0, 2.0, np.nan], False),
         ([0.5, 1.5, 2.0], True),
-        (list(range(30)), True),
+        (list(range(12)), False),
+        (list(range(13)), True),
         (["a", None, "b"], False),
         ([True, False, True], False),
     ],
@@ -192,6 +195,54 @@ def test_tables_models_and_given_axes():
     assert np.sort(coordinates, 0) == pytest.approx(np.sort(model.embedding_, 0))
 
 
+def test_a_model_names_the_plot_and_its_axes():
+    X = np.random.default_rng(0).normal(size=(30, 4)) * [9, 5, 1, 1]
+    pca = lowd.PCA(3).fit(X)
+    ax = plot.scatter(pca.transform(X), model=pca, dims=(0, 2))
+    first, third = 100 * pca.explained_variance_ratio_[[0, 2]]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == (f"PC1 ({first:.0f} %)", f"PC3 ({third:.0f} %)")
+    assert ax.get_title() == "PCA of 30 rows, 4 columns"
+    ax = plot.scatter(lowd.Isomap(2, n_neighbors=8).fit(X))
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("Isomap 1", "Isomap 2")
+    assert ax.get_title() == "Isomap of 30 rows, 4 columns"
+    chain = lowd.Pipeline(lowd.PCA(2), scale=True).fit(X)
+    assert plot.scatter(chain, title="mine").get_title() == "mine"
+    assert plot.scatter(chain).get_title() == "PCA of 30 rows, 4 columns"
+    assert plot.scatter(chain).get_xlabel().startswith("PC1 (")
+    with pytest.raises(DataError, match="PCA keeps no embedding_"):
+        plot.scatter(pca)
+
+
+def shown_words(ax):
+    return {text.get_text() for text in ax.texts}
+
+
+def test_names_of_few_points_are_written():
+    pandas = pytest.importorskip("pandas")
+    names = [f"city {i}" for i in range(8)]
+    ax = plot.scatter(ring(8), names)
+    assert shown_words(ax) == set(names)
+    assert ax.get_legend() is None  # eight classes of one point each say nothing
+    kinds = list("aabbaabb")
+    table = pandas.DataFrame(ring(8), columns=["x", "y"], index=names)
+    ax = plot.scatter(table, kinds)
+    assert shown_words(ax) == set(names)
+    assert len(ax.get_legend().get_texts()) == 2
+    assert not shown_words(plot.scatter(table, kinds, text=()))
+    assert not shown_words(plot.scatter(pandas.DataFrame(ring(8)), kinds))
+    many = [f"city {i}" for i in range(60)]
+    assert not shown_words(plot.scatter(ring(60), many))
+    assert not shown_words(plot.scatter(ring(8), names, kind="classes"))
+
+
+def test_the_legend_may_have_a_title():
+    ax = plot.scatter(ring(6), list("aabbcc"), legend="species")
+    assert ax.get_legend().get_title().get_text() == "species"
+    bar = plot.scatter(ring(6), np.arange(6) / 7, legend="age").get_figure().axes[1]
+    assert bar.get_ylabel() == "age"
+    assert plot.scatter(ring(6), list("aabbcc"), legend=False).get_legend() is None
+
+
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
@@ -232,7 +283,7 @@ def test_what_is_outside_the_axes_is_saved_too():
     """Axes of the user, without room for a legend."""
     figure = Figure(figsize=(3, 3), dpi=100)
     ax = figure.add_axes((0.05, 0.05, 0.94, 0.94))
-    plot.scatter(ring(6), [f"a rather long name {i}" for i in range(6)], ax=ax)
+    plot.scatter(ring(6), [f"a rather long name {i // 2}" for i in range(6)], ax=ax)
     file = io.BytesIO()
     plot.save(ax, file, format="png")
     from matplotlib.image import imread
@@ -253,6 +304,57 @@ def test_pyplot_and_settings_stay_untouched():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
     )
     assert run.stdout.strip() == "False"
+
+
+@pytest.fixture
+def pyplot(monkeypatch):
+    """pyplot without open figures, before and after; IPython is not running."""
+    from matplotlib import pyplot
+
+    monkeypatch.delitem(sys.modules, "IPython", raising=False)
+    pyplot.close("all")
+    yield pyplot
+    pyplot.close("all")
+
+
+def make_ipython(shell):
+    return SimpleNamespace(get_ipython=lambda: shell, version_info=(9, 0, 0))
+
+
+def test_a_notebook_displays_figures(pyplot, monkeypatch):
+    """pyplot has them, so that its backend displays them at the end of a cell."""
+    plot.scatter(ring(5))
+    assert pyplot.get_fignums() == []  # a script that draws files
+    monkeypatch.setitem(sys.modules, "IPython", make_ipython(object()))
+    ax = plot.scatter(ring(5))
+    panels = plot.compare([ring(5), ring(5)])
+    figures = [pyplot.figure(number) for number in pyplot.get_fignums()]
+    assert figures == [ax.get_figure(), panels[0].get_figure()]
+    figure = Figure()
+    plot.scatter(ring(5), ax=figure.add_subplot())  # the user's own figure is left alone
+    with canvas.hide_figures():
+        plot.scatter(ring(5))
+    assert len(pyplot.get_fignums()) == 2
+    monkeypatch.setitem(sys.modules, "IPython", make_ipython(None))  # imported, not running
+    plot.scatter(ring(5))
+    assert len(pyplot.get_fignums()) == 2
+
+
+def test_a_report_displays_nothing(pyplot, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "IPython", make_ipython(object()))
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    model = lowd.PCA(2)
+    Y = model.fit_transform(X)
+    found = lowd.evaluate(X, model, n_neighbors=5)
+    lowd.report.write(tmp_path / "r.html", model=model, X=X, embedding=Y, evaluation=found)
+    lowd.demos.run("pca-steps", tmp_path)
+    assert pyplot.get_fignums() == []
+
+
+def test_show_displays_figures_where_there_are_windows(pyplot, monkeypatch):
+    monkeypatch.setattr(pyplot, "get_backend", lambda: "QtAgg")
+    ax = plot.scatter(ring(5))
+    assert [pyplot.figure(number) for number in pyplot.get_fignums()] == [ax.get_figure()]
 
 
 def test_without_matplotlib_the_remedy_is_named(monkeypatch):

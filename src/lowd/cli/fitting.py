@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from ..core.estimator import Reducer
     from ..evidence.diagnosis import Diagnosis
     from ..evidence.quality import Evaluation
+    from ..plot.canvas import Axes, Panels
 
 
 def fit(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
@@ -245,7 +247,7 @@ class Run:
         if "plot" in self.outputs:
             from .. import plot
 
-            plot.save(plot.scatter(Y, self.table.labels), self.outputs.temporary("plot"))
+            plot.save(draw_embedding(model, Y, self.table), self.outputs.temporary("plot"))
         if "report" in self.outputs:
             from .. import report
 
@@ -280,6 +282,26 @@ def _restore_integers(column: Column) -> Column:
     """Whole numbers as integers, which identifiers and codes were in the file."""
     whole = np.isfinite(column).all() and bool((np.rint(column) == column).all())
     return column.astype(np.int64) if whole else column
+
+
+def draw_embedding(model: Reducer, Y: NDArray[np.floating], table: Table) -> Axes | Panels:
+    """Scatter plot with what the file knows: its name, labels, identifiers and images."""
+    from .. import plot
+    from ..plot.embeddings import MAX_NAMED_POINTS
+
+    is_flat = Y.shape[1] == 2
+    images = table.thumbnails if is_flat else None
+    few = is_flat and images is None and len(Y) <= MAX_NAMED_POINTS
+    method = type(getattr(model, "method_", model)).__name__
+    return plot.scatter(
+        Y,
+        table.labels,
+        images=images,
+        text=list(map(str, table.ids)) if few and table.ids is not None else None,
+        title=f"{method} of {Path(str(table.source)).name}",
+        legend=table.label_name,
+        model=model,
+    )
 
 
 def get_pointwise_trust(evaluation: Evaluation | None, n: int) -> dict[str, Column]:

@@ -31,6 +31,7 @@ FLAGS = {
     "pca": "pca",
     "correct_shrinkage": "correct-shrinkage",
 }
+MAX_LABEL_CLASSES = 20  # of whole numbers: a plot shows fewer of them as classes, not as values
 _METRIC_OF_CONTENT = {"distances": "precomputed", "strings": "precomputed", "table": "gower"}
 
 
@@ -229,9 +230,9 @@ def choose_metric(table: Table) -> str:
 
 def get_classes(table: Table) -> Column | None:
     """The labels, if they are classes: class measures cannot use other numbers."""
-    from ..plot.colors import Values, choose_coloring
+    from ..plot.colors import is_continuous
 
-    if table.labels is None or isinstance(choose_coloring(table.labels, len(table)), Values):
+    if table.labels is None or is_continuous(np.asarray(table.labels), MAX_LABEL_CLASSES):
         return None
     return table.labels
 

@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 from ..errors import ExistingFileError, ParameterError
+from ..plot.canvas import hide_figures
 from .result import Demonstration as Demonstration
 from .result import Number as Number
 
@@ -66,5 +67,6 @@ def run(
     if folder.exists() and not folder.is_dir():
         raise ExistingFileError(f"{folder} is a file; name a folder for the figures.")
     demo = import_module(f".{name.replace('-', '_')}", __name__)
-    result: Demonstration = demo.show(folder, None if data is None else Path(data))
+    with hide_figures():
+        result: Demonstration = demo.show(folder, None if data is None else Path(data))
     return result

@@ -112,11 +112,13 @@ def draw_words(
     colors: str | Sequence[NDArray[np.float64]] = TEXT_COLOR,
     size: float = SMALL_FONT_SIZE,
     away_from: tuple[float, float] | None = None,
+    avoid: NDArray[np.float64] | None = None,
 ) -> int:
     """Write names beside their points, earlier ones first; one that would overlap is left out.
 
     Returns how many are drawn. `colors` is one for all, or one per point. With `away_from` (a
-    point) a name is on the far side of its point if it can be.
+    point) a name is on the far side of its point if it can be. Points of `avoid` are covered by a
+    name only if it has no other position.
     """
     if len(names) != len(P):
         raise DataError(f"{len(names)} words for {len(P)} points; give one per point.")
@@ -124,7 +126,8 @@ def draw_words(
     frame = ax.get_window_extent()
     scale = figure.dpi / 72
     pixels = ax.transData.transform(P)
-    boxes = np.array([[x - 2, y - 2, x + 2, y + 2] for x, y in pixels])  # no word covers a point
+    boxes = _make_boxes(pixels)  # no word covers a point
+    obstacles = _make_boxes(ax.transData.transform(P[:0] if avoid is None else avoid))
     n_drawn = 0
     for i, name in enumerate(names[:MAX_TRIED_WORDS]):
         text = ax.annotate(
@@ -139,13 +142,20 @@ def draw_words(
         )
         text.set_in_layout(False)
         outward = None if away_from is None else P[i] - np.asarray(away_from)
-        if not _position_word(text, pixels[i], _sort_positions(outward), boxes, i, frame, scale):
+        tries = (np.vstack([boxes, obstacles]), boxes) if len(obstacles) else (boxes,)
+        where = _sort_positions(outward)
+        if not any(_position_word(text, pixels[i], where, t, i, frame, scale) for t in tries):
             text.remove()
             continue
         n_drawn += 1
         box = text.get_window_extent()
         boxes = np.vstack([boxes, [box.x0 - 1, box.y0, box.x1 + 1, box.y1]])
     return n_drawn
+
+
+def _make_boxes(pixels: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Boxes of points, two pixels to each side."""
+    return np.hstack([pixels - 2, pixels + 2]).reshape(-1, 4)
 
 
 def _sort_positions(outward: NDArray[np.float64] | None) -> tuple[WordPosition, ...]:
@@ -189,11 +199,12 @@ def draw_lines(
     *,
     width: float = 0.9,
     alpha: float = 1.0,
+    label: str = "",
 ) -> None:
     """Draw straight lines from points to points."""
     pairs = np.stack([starts, ends], axis=1)
     ax.add_collection(
         load_matplotlib().LineCollection(
-            pairs, colors=color, linewidths=width, alpha=alpha, zorder=1.5
+            pairs, colors=color, linewidths=width, alpha=alpha, zorder=1.5, label=label
         )
     )

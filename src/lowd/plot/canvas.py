@@ -1,12 +1,16 @@
 """The one file that imports matplotlib: figures, axes, colors, image files.
 
-pyplot and rcParams are not touched.
+Figures are made by pyplot where it shows them (notebooks, IPython, windows), as those of other
+plotting libraries are. Elsewhere pyplot is not imported, and rcParams are never touched.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -51,6 +55,10 @@ FONT_SIZE, SMALL_FONT_SIZE = 9, 8  # points
 MAX_LEGEND_ROWS = 20  # of one column: as many lines as the axes are high
 IMAGE_FORMATS = ("png", "svg", "pdf")
 DPI = 150
+DISPLAY_DPI = 100  # of figures in a notebook, where 150 would fill the page
+FILE_BACKENDS = ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")  # which show no window
+
+_is_hidden: ContextVar[bool] = ContextVar("lowd.plot: figures are not displayed", default=False)
 
 
 @cache
@@ -91,10 +99,41 @@ def make_figure(width: float, height: float) -> Figure:
     return figure
 
 
+@contextmanager
+def hide_figures() -> Iterator[None]:
+    """Within it plots are not displayed: figures that go to a file or a page only."""
+    token = _is_hidden.set(True)
+    try:
+        yield
+    finally:
+        _is_hidden.reset(token)
+
+
+def is_displayed() -> bool:
+    """Does pyplot show figures here: in IPython (notebooks too), or in windows of a script?"""
+    if _is_hidden.get():
+        return False
+    ipython = sys.modules.get("IPython")
+    if ipython is not None and ipython.get_ipython() is not None:
+        return True
+    pyplot = sys.modules.get("matplotlib.pyplot")  # imported by the user, who can call show()
+    return pyplot is not None and pyplot.get_backend().lower() not in FILE_BACKENDS
+
+
+def open_figure(width: float, height: float) -> Figure:
+    """A figure for the user: a notebook displays it at the end of the cell, `plt.show()` too."""
+    if not is_displayed():
+        return make_figure(width, height)
+    load_matplotlib()
+    from matplotlib import pyplot
+
+    return pyplot.figure(figsize=(width, height), layout="constrained", dpi=DISPLAY_DPI)
+
+
 def get_axes(ax: Axes | None, width: float = 5.6, height: float = 4.4) -> Axes:
     """The given axes, or those of a new figure."""
     if ax is None:
-        return make_figure(width, height).add_subplot()
+        return open_figure(width, height).add_subplot()
     if not hasattr(ax, "transAxes"):
         raise ParameterError(
             f"ax={type(ax).__name__}: expected one matplotlib Axes; this plot has one panel."
@@ -109,7 +148,7 @@ def get_panels(
     if ax is None:
         columns = min(columns, count)
         rows = -(-count // columns)
-        figure = make_figure(side * columns + extra, (side + 0.35) * rows)
+        figure = open_figure(side * columns + extra, (side + 0.35) * rows)
         figure.get_layout_engine().set(h_pad=0.08, w_pad=0.06)  # titles and notes keep apart
         return np.array([figure.add_subplot(rows, columns, i + 1) for i in range(count)])
     given = np.array(ax, dtype=object).ravel()
@@ -172,20 +211,26 @@ def set_title(ax: Axes, title: str | None) -> None:
         ax.set_title(escape_math(title), fontsize=FONT_SIZE + 2, color=TEXT_COLOR)
 
 
-def add_legend(ax: Axes, handles: list[Artist], title: str | None = None) -> None:
-    """Add a legend right of the axes, where it hides nothing; up to 20 entries in a column."""
-    ax.set_anchor("NE")  # axes that shrink for equal units stay beside it, and so it inside
+def add_legend(
+    ax: Axes, handles: list[Artist], title: str | None = None, *, below: bool = False
+) -> None:
+    """Add a legend right of the axes (or below), where it hides nothing; 20 entries in a column."""
+    ax.set_anchor("N" if below else "NE")  # axes that shrink for equal units stay beside it
+    position = (
+        {"loc": "upper left", "bbox_to_anchor": (0.0, -0.1)}
+        if below
+        else {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)}
+    )
     legend = ax.legend(
         handles,
         [str(i) for i in range(len(handles))],  # older versions refuse names that begin with "_"
         title=None if title is None else escape_math(title),
-        loc="upper left",
-        bbox_to_anchor=(1.01, 1.0),
+        **position,
         borderaxespad=0,
         frameon=False,
         fontsize=FONT_SIZE,
         title_fontsize=FONT_SIZE,
-        ncols=-(-len(handles) // MAX_LEGEND_ROWS),
+        ncols=1 if below else -(-len(handles) // MAX_LEGEND_ROWS),
         handletextpad=0.3,
         columnspacing=1.0,
         handlelength=1.2,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .canvas import Colormap, ScalarMappable
 
 Coloring = Literal["auto", "classes", "values"]
-MAX_CLASS_NUMBERS = 20  # integers with more distinct values are colored as values
+MAX_CLASS_NUMBERS = 12  # integers with more distinct values are colored as values
 MAX_LEGEND_CLASSES = 40  # two columns; the smallest classes beyond are one class "others"
 
 MAX_LABEL_CHARACTERS = 28  # of a class in a legend
@@ -72,14 +72,14 @@ class Values(NamedTuple):
 
 
 def choose_coloring(
-    labels: ArrayLike | None, n: int, kind: Coloring = "auto"
+    labels: ArrayLike | None, n: int, kind: Coloring = "auto", title: str | None = None
 ) -> Classes | Values | None:
     """Color points by class or by value, as asked for or as suits the labels."""
     if kind not in ("auto", "classes", "values"):
         raise ParameterError(f"kind={kind!r}: expected 'auto' or 'classes' or 'values'.")
     if labels is None:
         return None
-    title = getattr(labels, "name", None)
+    title = title or getattr(labels, "name", None)
     given = np.asarray(labels)
     if given.shape != (n,):
         raise DataError(
@@ -87,17 +87,18 @@ def choose_coloring(
             "point."
         )
     title = str(title) if title else None
-    if kind == "values" or (kind == "auto" and _is_continuous(given)):
+    if kind == "values" or (kind == "auto" and is_continuous(given)):
         return Values(_to_numbers(given), title)
     return _make_classes(given, title)
 
 
-def _is_continuous(given: Column) -> bool:
+def is_continuous(given: Column, max_classes: int = MAX_CLASS_NUMBERS) -> bool:
+    """Are labels values: numbers that are no whole ones, or of more than so many distinct ones?"""
     if given.dtype.kind not in "iuf":
         return False
     finite = given[np.isfinite(given)]
     whole = bool((finite == np.round(finite)).all())
-    return not whole or len(np.unique(finite)) > MAX_CLASS_NUMBERS
+    return not whole or len(np.unique(finite)) > max_classes
 
 
 def _to_numbers(given: Column) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from .canvas import (
     COLORS,
     MUTED_COLOR,
     PALE_COLOR,
-    TEXT_COLOR,
+    SMALL_FONT_SIZE,
     add_colorbar,
     add_legend,
     format_chart,
@@ -152,24 +152,18 @@ def rnx(evaluations: Any, *, title: str | None = None, ax: Axes | None = None) -
         }
         label = f"{name}  {area:.2f}" if area is not None else name
         handles += ax.plot(sizes, share, lw=1.8, label=label, **look)
-    ax.axhline(0, color=PALE_COLOR, lw=1, zorder=0)
+    chance = ax.axhline(0, color=PALE_COLOR, lw=1.5, zorder=0, label="a random embedding")
     ax.set_xscale("log")
     lowest = min(float(np.min(share)) for _, share, _ in curves.values())
     ax.set_ylim(min(0.0, lowest) - 0.02, 1.02)
     format_chart(ax, "neighbors K", "neighborhood preservation, R_NX(K)", title)
+    measured = any(area is not None for _, _, area in curves.values())
     if len(curves) > 1:
-        measured = any(area is not None for _, _, area in curves.values())
-        add_legend(ax, handles, "area under the curve" if measured else None)
-    elif (area := next(iter(curves.values()))[2]) is not None:
-        ax.text(
-            0.98,
-            0.96,
-            f"area {area:.3f}",
-            transform=ax.transAxes,
-            ha="right",
-            va="top",
-            color=TEXT_COLOR,
-        )
+        add_legend(ax, [*handles, chance], "area under the curve" if measured else None)
+    else:
+        (area,) = (curve.area for curve in curves.values())
+        handles[0].set_label("the embedding" + ("" if area is None else f", area {area:.3f}"))
+        ax.legend(handles=[*handles, chance], frameon=False, fontsize=SMALL_FONT_SIZE, loc="best")
     return ax
 
 

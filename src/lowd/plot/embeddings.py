@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .canvas import Axes, AxesInput, Panels, ScalarMappable
 
 STRIP_BINS = 300  # of histograms: about two pixels each in a plot of usual size
+MAX_NAMED_POINTS = 50  # whose names are written beside them unasked: more do not fit
 
 
 @accept_aliases(image_colors="cmap")
@@ -50,8 +51,9 @@ def scatter(
     dims: tuple[int, int] | None = None,
     title: str | None = None,
     size: float | None = None,
-    legend: bool = True,
+    legend: bool | str = True,
     cmap: str = "gray",
+    model: Any = None,
     ax: AxesInput = None,
 ) -> Axes | Panels:
     """Scatter plot of an embedding in one, two or three dimensions (three: each pair of axes).
@@ -65,17 +67,25 @@ def scatter(
     Y
         The embedding, as an array or a table; or a fitted model with `embedding_`.
     labels
-        One per point. Words and few distinct integers are classes, other numbers are values;
-        `kind` ("classes" or "values") overrides that. None or NaN is drawn pale.
+        One per point. Words and up to twelve distinct integers are classes, other numbers are
+        values; `kind` ("classes" or "values") overrides that. None or NaN is drawn pale.
     images
         One per point, (n, height, width) or (n, height, width, 3): as many are drawn as fit
         without overlap. `cmap` is matplotlib's colormap for gray ones.
     text
-        One per point: written where there is space, the first ones first.
+        One per point: written where there is space, the first ones first. By default names of up
+        to 50 points are written: those of the rows of a table, or labels that are all different;
+        `()` writes none.
     dims
         The two dimensions to draw, counted from 0.
+    title
+        By default the method and the size of the data, if Y is a model or `model` is given.
     size
         Area of a point, in points squared.
+    legend
+        False leaves it out; a text is its title.
+    model
+        The fitted model that computed Y: it names the axes ("PC1 (36 %)") and the plot.
 
     Returns
     -------
@@ -88,10 +98,15 @@ def scatter(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['left', 'right']
     """
-    P, names = check_coordinates(Y)
-    colors = choose_coloring(labels, len(P), kind)
+    P, names = check_coordinates(Y, model)
+    title = _describe_model(Y, model, len(P)) if title is None else title
     if dims is not None:
         P, names = select_dimensions(P, names, dims)
+    if text is None and P.shape[1] == 2 and images is None and kind == "auto":
+        text, labels = _choose_names(Y, labels, len(P))
+    text = None if text is not None and not len(text) else text
+    colors = choose_coloring(labels, len(P), kind, legend if isinstance(legend, str) else None)
+    legend = bool(legend)
     if P.shape[1] != 2 and (images is not None or text is not None):
         raise ParameterError(
             f"images and text need two dimensions, the embedding has {P.shape[1]}; choose two by "
@@ -107,7 +122,7 @@ def scatter(
         if images is not None:
             draw_thumbnails(ax, P, images, colors, cmap)
         if legend:
-            add_color_key(ax, colors, density)
+            add_color_key(ax, colors, density, len(P))
         set_title(ax, title)
         if text is not None:
             _draw_text(ax, P, text, colors)
@@ -115,8 +130,14 @@ def scatter(
     return _draw_pairs(P, names, colors, title, size, legend, ax)
 
 
-def check_coordinates(Y: Any) -> tuple[NDArray[np.float64], list[str]]:
-    """Validate an embedding (an array, a table or a model): coordinates and column names."""
+def check_coordinates(Y: Any, model: Any = None) -> tuple[NDArray[np.float64], list[str]]:
+    """Validate an embedding (an array, a table or a model): coordinates and names of the axes."""
+    if hasattr(Y, "fit") and not hasattr(Y, "embedding_"):
+        raise DataError(
+            f"{type(Y).__name__} keeps no embedding_; give model.transform(X), and the model as "
+            "model= for the names of the axes."
+        )
+    model = Y if hasattr(Y, "embedding_") else model
     Y = getattr(Y, "embedding_", Y)
     names = [str(name) for name in getattr(Y, "columns", ())]
     P = np.asarray(Y)
@@ -128,7 +149,47 @@ def check_coordinates(Y: Any) -> tuple[NDArray[np.float64], list[str]]:
     bad = np.flatnonzero(~np.isfinite(P).all(axis=1))
     if len(bad):
         raise DataError(f"row {bad[0]} of the embedding is not finite; leave such rows out.")
+    if model is not None:
+        names = [name_axis(model, j) for j in range(P.shape[1])]
     return P, names or [f"axis {j + 1}" for j in range(P.shape[1])]
+
+
+def name_axis(model: Any, j: int) -> str:
+    """The name of a coordinate: "PC1 (36 %)" of PCA, "Isomap 1" of other methods."""
+    method = getattr(model, "method_", model)
+    share = getattr(method, "explained_variance_ratio_", None)
+    if share is None:
+        return f"{type(method).__name__} {j + 1}"
+    return f"PC{j + 1} ({100 * share[j]:.0f} %)" if j < len(share) else f"PC{j + 1}"
+
+
+def _describe_model(Y: Any, model: Any, n: int) -> str | None:
+    """The title of a model's embedding: the method, and how large the data are."""
+    model = Y if hasattr(Y, "embedding_") else model
+    if model is None:
+        return None
+    method = type(getattr(model, "method_", model)).__name__
+    columns = getattr(model, "n_features_in_", None)
+    if columns is None or getattr(model, "metric", None) == "precomputed":
+        return f"{method} of {n} rows"
+    return f"{method} of {n} rows, {columns} columns"
+
+
+def _choose_names(
+    Y: Any, labels: ArrayLike | None, n: int
+) -> tuple[Sequence[str] | None, ArrayLike | None]:
+    """Names to write beside few points, and the labels that are left to color them by."""
+    if n > MAX_NAMED_POINTS:
+        return None, labels
+    if labels is not None:
+        given = np.asarray(labels).ravel()
+        if given.dtype.kind in "OUS" and n > 1 and len(set(map(str, given))) == len(given) == n:
+            return [str(name) for name in given], None
+    index = getattr(Y, "index", None)
+    named = np.asarray(index) if hasattr(index, "dtype") else np.empty(0)
+    if named.dtype.kind in "OUS" and len(named) == n:
+        return [str(name) for name in named], labels
+    return None, labels
 
 
 def select_dimensions(
@@ -201,6 +262,7 @@ def add_color_key(
     ax: Axes,
     colors: Classes | Values | None,
     density: ScalarMappable | None = None,
+    n_points: int = 0,
     panels: Panels | None = None,
 ) -> None:
     """Add the legend or the colorbar, outside; `panels` are all that have these colors."""
@@ -208,11 +270,16 @@ def add_color_key(
         add_colorbar(ax, density, "points per cell")
     elif isinstance(colors, Values):
         add_colorbar(ax if panels is None else panels, colors.scale(), colors.title)
+        missing = int((~np.isfinite(colors.numbers)).sum())
+        if missing:
+            add_legend(ax, [make_legend_dot(PALE_COLOR, "o", f"{missing} missing")], below=True)
     elif colors is not None:
         handles = [
             make_legend_dot(colors.color(code), colors.marker(code).replace(".", "o"), name)
             for code, name in enumerate(colors.names)
         ]
+        if n_points > MAX_DRAWN_POINTS:
+            handles.append(make_legend_dot("none", "", "darker: more points"))
         add_legend(ax, handles, colors.title)
 
 
@@ -251,7 +318,8 @@ def _draw_pairs(
     for panel, (i, j) in zip(panels, combinations(range(3), 2), strict=True):
         density = draw_points(panel, P[:, [i, j]], colors, size, [names[i], names[j]])
         if legend:
-            add_color_key(panel, colors if panel is panels[-1] else None, density, panels)
+            mine = colors if panel is panels[-1] else None
+            add_color_key(panel, mine, density, len(P), panels)
     more = f"the first three of {P.shape[1]} axes" if P.shape[1] > 3 else None
     set_title(panels[1], ", ".join(part for part in (title, more) if part))
     return panels

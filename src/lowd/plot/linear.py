@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 MAX_LOADING_ROWS = 25  # features in a plot of loadings: more lines do not fit on a page
 MAX_LOADING_AXES = 5
+ARROW_OBSTACLES, MAX_OBSTACLES = 20, 5000  # points that names of arrows do not cover if they can
 
 
 @accept_aliases(n_axes="n_components")
@@ -76,7 +77,8 @@ def loadings(
         dark = abs(number) > 0.6 * most
         look = {"ha": "center", "va": "center", "fontsize": SMALL_FONT_SIZE}
         ax.text(column, row, f"{number:.2f}", color="white" if dark else TEXT_COLOR, **look)
-    format_chart(ax, "component", "", title)
+    heading = f"Loadings of {type(model).__name__}" if hasattr(model, "components_") else None
+    format_chart(ax, "component", "", heading if title is None else title)
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
     ax.set_xticks(
@@ -110,7 +112,7 @@ def _get_components(
 
 def _format_axis(model: Any, j: int) -> str:
     share = getattr(model, "explained_variance_ratio_", None)
-    return str(j + 1) if share is None else f"{j + 1}\n{share[j]:.0%}"
+    return f"PC{j + 1}" if share is None else f"PC{j + 1}\n{100 * share[j]:.0f} %"
 
 
 def biplot(
@@ -126,8 +128,8 @@ def biplot(
 ) -> Axes:
     """Biplot of PCA: samples as points and features as arrows, on the first two components.
 
-    An arrow points to where its feature grows; its length is the share of the feature's variance
-    that the plane shows. Arrows have one common scale, points another.
+    An arrow points to where its feature grows; its length is the standard deviation of the feature
+    in this plane. Arrows have one common scale, points another.
 
     Parameters
     ----------
@@ -145,7 +147,7 @@ def biplot(
     >>> X = [[0, 1, 2], [1, 1, 5], [2, 4, 1], [7, 1, 1]]
     >>> ax = plot.biplot(lowd.PCA(2).fit(X), X)
     >>> ax.get_xlabel()
-    'axis 1 (70 %)'
+    'PC1 (70 %)'
     """
     V, features = _get_components(model, names)
     if len(V) < 2:
@@ -159,20 +161,50 @@ def biplot(
     longest = np.argsort(-length, kind="stable")[:n_arrows]
     # The longest arrow reaches as far as nine of ten points.
     arrows = arrows * np.quantile(np.hypot(*P.T), 0.9) / (length.max() or 1.0)
-    share = getattr(model, "explained_variance_ratio_", None)
-    axes = [f"axis {j + 1}" + ("" if share is None else f" ({share[j]:.0%})") for j in (0, 1)]
-    draw_points(ax, P, colors, None, [name.replace("%", " %") for name in axes])
+    axes = [_format_axis(model, j).replace("\n", " (") for j in (0, 1)]
+    axes = [f"{name})" if "(" in name else name for name in axes]
+    draw_points(ax, P, colors, None, axes)
     format_embedding_axes(
         ax, np.vstack([P, arrows[longest] * [1.6, 1.15]])
     )  # space for their names
-    add_color_key(ax, colors)
-    set_title(ax, title)
+    add_color_key(ax, colors, None, len(P))
+    _add_biplot_key(ax, len(longest), len(features))
+    set_title(ax, _title_biplot(model, len(P), len(features)) if title is None else title)
     for tip in arrows[longest]:
         ax.annotate(
             "", tip, (0, 0), arrowprops={"arrowstyle": "-|>", "color": TEXT_COLOR, "lw": 1.1}
         )
-    draw_words(ax, arrows[longest], [features[j] for j in longest], TEXT_COLOR, FONT_SIZE, (0, 0))
+    along = np.linspace(0, 1, ARROW_OBSTACLES)[:, None, None] * arrows[longest]
+    draw_words(
+        ax,
+        arrows[longest],
+        [features[j] for j in longest],
+        TEXT_COLOR,
+        FONT_SIZE,
+        away_from=(0, 0),
+        avoid=np.vstack([P[:MAX_OBSTACLES], along.reshape(-1, 2)]),
+    )
     return ax
+
+
+def _title_biplot(model: Any, n: int, n_features: int) -> str:
+    return f"{type(model).__name__} of {n} rows, {n_features} columns"
+
+
+def _add_biplot_key(ax: Axes, n_arrows: int, n_features: int) -> None:
+    """Say below the axes what the marks are."""
+    which = "a feature" if n_arrows == n_features else f"a feature ({n_arrows} of {n_features})"
+    ax.annotate(
+        f"Dots are rows. An arrow is {which}: it points to where the feature grows,\n"
+        "and the longer it is, the more of the feature's variance lies in this plane.",
+        (0, 0),
+        (0, -20),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        va="top",
+        fontsize=SMALL_FONT_SIZE,
+        color=MUTED_COLOR,
+    )
 
 
 def eigenimages(
@@ -217,7 +249,13 @@ def eigenimages(
     for j, axis in enumerate(V[:n_images]):
         tiles.append(_color_signed(axis.reshape(shape)))
         captions.append(_format_axis(model, j).replace("\n", ": "))
-    return _draw_montage(tiles, captions, columns, title, ax)
+    ax = _draw_montage(tiles, captions, columns, title, ax)
+    signs = load_matplotlib().ScalarMappable(
+        load_matplotlib().colors.Normalize(-1, 1), load_matplotlib().colormaps["RdBu_r"]
+    )
+    bar = add_colorbar(ax, signs, "weight of a pixel, by component")
+    bar.set_ticks([-1, 0, 1], labels=["negative", "0", "positive"])
+    return ax
 
 
 def _color_gray(image: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 # From pale for good to dark for bad: ordered by lightness, for any color vision.
 DOUBT_COLORS = ("#CFE3EE", "#F2C14E", "#D1495B", "#4A0D2B")
+UNKNOWN_COLOR = "#ECEEF0"  # paler than any quality
 MEASURE_MEANINGS = {
     "trustworthiness": "neighbors shown here are false",
     "continuity": "true neighbors are far away",
@@ -77,7 +78,11 @@ def quality(
     unknown = np.ones(len(P), bool)
     unknown[rows] = False
     ax.scatter(
-        *P[unknown].T, s=0.6 * choose_point_size(len(P)), color="#ECEEF0", linewidths=0, zorder=1
+        *P[unknown].T,
+        s=0.6 * choose_point_size(len(P)),
+        color=UNKNOWN_COLOR,
+        linewidths=0,
+        zorder=1,
     )
     if len(rows) > MAX_DRAWN_POINTS:
         draw_density(
@@ -88,6 +93,9 @@ def quality(
         colors = values.to_rgba()[worst_last]
         ax.scatter(*P[rows[worst_last]].T, s=area, color=colors, linewidths=0, zorder=2)
     format_embedding_axes(ax, P, (names[0], names[1]))
+    if unknown.any():
+        count = int(unknown.sum())
+        add_legend(ax, [make_legend_dot(UNKNOWN_COLOR, "o", f"{count} not evaluated")], below=True)
     bar = add_colorbar(ax, values.scale(), values.title)
     if low_is_bad:
         bar.ax.invert_yaxis()  # bad is always at the top
@@ -146,8 +154,9 @@ def neighbors(
     >>> from lowd import plot
     >>> X = [[0, 0], [1, 0], [0, 2], [5, 5]]
     >>> ax = plot.neighbors(X, [[0, 0], [9, 0], [0, 2], [5, 5]], 0, 1)
-    >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['row 0', '0 true neighbors kept', '1 true neighbor lost', '1 false neighbor']
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]  # doctest: +NORMALIZE_WHITESPACE
+    ['row 0', '0 true neighbors kept', '1 true neighbor lost', '1 false neighbor', '1 other row',
+     'to a true neighbor']
     """
     P, names = check_coordinates(Y)
     if not 0 <= point < len(P):
@@ -178,8 +187,12 @@ def neighbors(
     star = {"s": 150, "marker": "*", "edgecolors": TEXT_COLOR, "linewidths": 0.7, "zorder": 4}
     ax.scatter(*flat[point], color=COLORS[1], **star)
     format_embedding_axes(ax, flat, (names[0], names[1]))
-    add_legend(ax, handles)
-    set_title(ax, title)
+    others = len(P) - 1 - len(np.union1d(true, seen))
+    handles.append(make_legend_dot(PALE_COLOR, "o", f"{others} other row{'s' * (others != 1)}"))
+    line = load_matplotlib().Line2D([], [], color=TEXT_COLOR, alpha=0.35, lw=0.9)
+    line.set_label("to a true neighbor")
+    add_legend(ax, [*handles, line])
+    set_title(ax, f"{n_neighbors} nearest rows of row {point}" if title is None else title)
     return ax
 
 

@@ -76,7 +76,8 @@ def compare(
         set_title(panel, name)
         if notes.get(name):
             panel.set_xlabel(escape_math(notes[name]), fontsize=FONT_SIZE - 1, color=MUTED_COLOR)
-    add_color_key(panels[min(columns, len(panels)) - 1], colors, None, panels)
+    last = panels[min(columns, len(panels)) - 1]
+    add_color_key(last, colors, None, len(first), panels)
     if title:
         panels[0].get_figure().suptitle(escape_math(title))
     return panels

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from .canvas import (
     get_axes,
     get_panels,
     load_matplotlib,
-    make_figure,
+    make_legend_dot,
+    open_figure,
 )
 
 if TYPE_CHECKING:
@@ -37,6 +39,19 @@ AXIS_RULES = (
     "elbow",
     "cross_validation",
 )
+# Where the name of a rule alone says too little.
+RULE_NAMES = {
+    "variance_90": "90 % of the variance",
+    "variance_95": "95 % of the variance",
+    "parallel": "parallel analysis",
+    "kaiser": "Kaiser: eigenvalues above 1",
+    "gavish_donoho": "Gavish and Donoho",
+    "elbow": "elbow of the scree plot",
+    "isomap": "elbow of Isomap",
+    "eigengap": "eigengap of the graph",
+    "two_nn": "two nearest neighbors",
+    "local_pca": "local PCA",
+}
 MAX_SCREE_AXES = 30  # beyond, bars are too thin to be distinguished
 
 
@@ -78,7 +93,7 @@ def scree(
     for name, style in (("broken_stick", "--"), ("parallel", ":")):
         if name in curves:
             chance = 100 * np.asarray(curves[name])[:shown]
-            label = f"by chance: {name.replace('_', ' ')}"
+            label = f"by chance: {_name_rule(name)}"
             handles += ax.plot(
                 axis[: len(chance)], chance, ls=style, color=TEXT_COLOR, lw=1, label=label
             )
@@ -122,7 +137,7 @@ def _draw_rule_marks(ax: Axes, rules: dict[str, int], shown: int) -> list[Artist
             ms=8,
             zorder=4,
             clip_on=False,
-            label=f"{rule.replace('_', ' ')}: {count}",
+            label=f"{_name_rule(rule)}: {count}",
         )
     return handles
 
@@ -149,12 +164,12 @@ def dimension(
         _draw_suggestions(ax, dimensions, title)
         return ax
     if ax is None:
-        figure = make_figure(11.0, max(3.6, 1.0 + 0.27 * len(dimensions.suggestions)))
+        figure = open_figure(13.0, max(3.6, 1.8 + 0.27 * len(dimensions.suggestions)))
         ax = [figure.add_subplot(1, 2, i + 1) for i in range(2)]
     panels = get_panels(ax, 2, 2)
     _draw_suggestions(panels[0], dimensions, title)
     if "eigenvalues" in dimensions.curves:
-        scree(dimensions, ax=panels[1])
+        scree(dimensions, title="Scree plot: principal components", ax=panels[1])
     else:
         panels[1].set_axis_off()
     return panels
@@ -162,18 +177,38 @@ def dimension(
 
 def _draw_suggestions(ax: Axes, dimensions: Dimensions, title: str | None) -> None:
     rules = {name: int(count) for name, count in dimensions.suggestions.items()}
-    counts = np.array(list(rules.values()))
-    ax.axvline(float(np.median(counts)), color=PALE_COLOR, lw=6, zorder=0)
-    for row, (name, count) in enumerate(rules.items()):
-        ax.hlines(row, 0, count, color=PALE_COLOR, lw=1)
-        _, low, high = dimensions.intervals.get(name, (0.0, count, count))
-        ax.hlines(row, low, high, color=COLORS[0], lw=4, alpha=0.35)
+    counts, rows = np.array(list(rules.values())), np.arange(len(rules))
+    names, linear = list(rules), np.array([name in AXIS_RULES for name in rules])
+    median = float(np.median(counts))
+    ax.axvline(median, color=PALE_COLOR, lw=6, zorder=0)
+    handles = []
+    for of_components, label, color, marker in (
+        (True, "rule for the number of components", COLORS[0], "o"),
+        (False, "estimate of the dimension of a manifold", COLORS[2], "s"),
+    ):
+        mine = np.flatnonzero(linear == of_components)
+        if len(mine):
+            ax.hlines(mine, 0, counts[mine], color=PALE_COLOR, lw=1)
+            ax.scatter(counts[mine], rows[mine], s=42, color=color, marker=marker, zorder=3)
+            handles.append(make_legend_dot(color, marker, label))
+    ends = [dimensions.intervals.get(name, (0.0, rules[name], rules[name])) for name in names]
+    for row, (_, low, high) in enumerate(ends):
+        ax.hlines(row, low, high, color=COLORS[2], lw=4, alpha=0.35)
         look = {"xytext": (7, 0), "textcoords": "offset points", "va": "center"}
-        ax.annotate(str(count), (max(count, high), row), fontsize=FONT_SIZE, **look)
-    ax.scatter(counts, np.arange(len(rules)), s=42, color=COLORS[0], zorder=3)
-    format_chart(ax, f"dimensions (band: the median, {np.median(counts):g})", "", title)
-    ax.set_yticks(range(len(rules)), [name.replace("_", " ") for name in rules], fontsize=FONT_SIZE)
+        ax.annotate(str(counts[row]), (max(counts[row], high), row), fontsize=FONT_SIZE, **look)
+    line = partial(load_matplotlib().Line2D, [], [], solid_capstyle="butt")
+    if any(high > low for _, low, high in ends):
+        handles.append(line(color=COLORS[2], lw=4, alpha=0.35, label="its 95 % interval"))
+    handles.append(line(color=PALE_COLOR, lw=6, label=f"median of all: {median:g}"))
+    heading = "How many dimensions do rules and estimates suggest?"
+    format_chart(ax, "number of dimensions", "", heading if title is None else title)
+    ax.set_yticks(range(len(rules)), [_name_rule(name) for name in rules], fontsize=FONT_SIZE)
     ax.set_ylim(len(rules) - 0.5, -0.5)
-    ax.set_xlim(0, max(1.12 * float(counts.max()), 2.5))
+    ax.set_xlim(0, max(1.12 * float(max(counts.max(), *(end[2] for end in ends))), 2.5))
     ax.xaxis.set_major_locator(load_matplotlib().MaxNLocator(integer=True))
     ax.tick_params(axis="y", length=0)
+    add_legend(ax, handles, below=True)
+
+
+def _name_rule(name: str) -> str:
+    return RULE_NAMES.get(name, name.replace("_", " "))

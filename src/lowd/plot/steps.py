@@ -52,9 +52,9 @@ def pca_steps(
     panels = get_panels(ax, 6, 3, 2.9)
     _draw_cloud(panels[0], rows, "1 data", names, mean)
     _draw_cloud(panels[1], centered, "2 centered", [f"{name} - mean" for name in names])
-    how = "standard deviations" if scale else "not scaled"
-    _draw_cloud(panels[2], scaled, "3 scaled" if scale else "3 not scaled", [how, how])
-    _draw_cloud(panels[3], scaled, "4 axes", ["", ""], color=PALE_COLOR)
+    units = [f"{name}, standard deviations" if scale else f"{name} - mean" for name in names]
+    _draw_cloud(panels[2], scaled, "3 scaled" if scale else "3 not scaled", units)
+    _draw_cloud(panels[3], scaled, "4 axes", units, color=PALE_COLOR)
     for axis, length, color, share in zip(
         V, spread, (COLORS[2], COLORS[3]), model.explained_variance_ratio_, strict=True
     ):
@@ -62,14 +62,17 @@ def pca_steps(
         panels[3].annotate("", 2 * length * axis, (0, 0), arrowprops=arrow)
         # An arrow that ends outside of the axes is not drawn: extend the limits.
         panels[3].update_datalim([2 * length * axis])
-        panels[3].plot([], [], color=color, lw=2, label=f"{share:.0%} of variance explained")
-    panels[3].legend(frameon=False, fontsize=FONT_SIZE - 1, loc="upper left")
-    _draw_cloud(panels[4], scaled, "5 projected", ["", ""], color=PALE_COLOR)
-    draw_lines(panels[4], scaled, projected, MUTED_COLOR, width=0.5)
-    panels[4].scatter(*projected.T, s=12, color=COLORS[2], linewidths=0, zorder=3)
+        panels[3].plot([], [], color=color, lw=2, label=f"{100 * share:.0f} % of the variance")
+    _draw_cloud(panels[4], scaled, "5 projected", units, color=PALE_COLOR)
+    draw_lines(panels[4], scaled, projected, MUTED_COLOR, width=0.5, label="what is lost")
+    panels[4].scatter(
+        *projected.T, s=12, color=COLORS[2], linewidths=0, zorder=3, label="on the first axis"
+    )
     _draw_cloud(panels[5], rows, "6 reconstructed", names, mean, PALE_COLOR)
-    draw_lines(panels[5], rows, back, MUTED_COLOR, width=0.5)
-    panels[5].scatter(*back.T, s=12, color=COLORS[2], linewidths=0, zorder=3)
+    draw_lines(panels[5], rows, back, MUTED_COLOR, width=0.5, label="error")
+    panels[5].scatter(*back.T, s=12, color=COLORS[2], linewidths=0, zorder=3, label="reconstructed")
+    for panel in panels:
+        panel.legend(fontsize=FONT_SIZE - 1, handlelength=1.2, loc="best", edgecolor="none")
     if title:
         panels[0].get_figure().suptitle(title)
     return panels
@@ -99,8 +102,8 @@ def _draw_cloud(
     center: NDArray[np.float64] | tuple[float, float] = (0.0, 0.0),
     color: str = COLORS[0],
 ) -> None:
-    ax.scatter(*P.T, s=12, color=color, alpha=0.8, linewidths=0, zorder=2)
-    ax.plot(*center, marker="+", ms=9, mew=1.4, color=TEXT_COLOR, zorder=4)
+    ax.scatter(*P.T, s=12, color=color, alpha=0.8, linewidths=0, zorder=2, label="row")
+    ax.plot(*center, ls="", marker="+", ms=9, mew=1.4, color=TEXT_COLOR, zorder=4, label="mean")
     format_chart(ax, names[0], names[1], title)
     ax.tick_params(labelsize=FONT_SIZE - 1)
     ax.xaxis.label.set_size(FONT_SIZE)

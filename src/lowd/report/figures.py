@@ -7,6 +7,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from .. import plot
+from ..plot.canvas import hide_figures
 
 if TYPE_CHECKING:
     from ..evidence.quality import Evaluation
@@ -26,17 +27,21 @@ def encode_figure(axes: Axes | Panels, image_format: str) -> str:
 
 
 def draw_rnx(evaluation: Evaluation) -> str:
-    return encode_figure(plot.rnx(evaluation), "svg")
+    with hide_figures():
+        return encode_figure(plot.rnx(evaluation), "svg")
 
 
 def draw_shepard(evaluation: Evaluation) -> str:
-    return encode_figure(plot.shepard(evaluation), "svg")
+    with hide_figures():
+        return encode_figure(plot.shepard(evaluation), "svg")
 
 
 def draw_density(Y: Column, labels: Column | None) -> str:
     """The embedding of more points than a browser draws fluently."""
-    return encode_figure(plot.scatter(Y[:, :2], labels), "png")
+    with hide_figures():
+        return encode_figure(plot.scatter(Y[:, :2], labels), "png")
 
 
 def draw_scree(spectrum: Spectrum) -> str:
-    return encode_figure(plot.scree(spectrum.model), "svg")
+    with hide_figures():
+        return encode_figure(plot.scree(spectrum.model), "svg")
