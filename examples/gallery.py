@@ -41,13 +41,15 @@ def wine_pca() -> Any:
 
 
 def plot_classes() -> Any:
-    return plot.scatter(digits_embedding(), digits().target, title="digits, t-SNE")
+    return plot.scatter(digits_embedding(), digits().target, title="digits, t-SNE", legend="digit")
 
 
 def plot_values() -> Any:
     roll = lowd.datasets.swiss_roll(2000)
-    Y = lowd.Isomap(n_neighbors=10).fit_transform(roll.X)
-    return plot.scatter(Y, roll.color, title="Swiss roll, Isomap")
+    model = lowd.Isomap(n_neighbors=10).fit(roll.X)
+    return plot.scatter(
+        model, roll.color, title="Swiss roll, Isomap", legend="length along the roll"
+    )
 
 
 def plot_density() -> Any:
@@ -118,7 +120,7 @@ def comparison() -> Any:
 
 def plot_compare() -> Any:
     found, color = comparison()
-    return found.plot(color, columns=3)
+    return found.plot(color, columns=3, legend="length along the roll")
 
 
 def plot_rnx() -> Any:

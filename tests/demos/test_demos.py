@@ -48,11 +48,53 @@ def number(demo, what):
     return one.here
 
 
+# What legends, scales, titles and notes say: every kind of mark is among them.
+MARKS = {
+    "swiss-roll": ["length along the roll"],
+    "digits": ["digit"],
+    "face-pose": ["images do not fit", "axis 1: the head turns", "Isomap, geodesic distances"],
+    "face-expression": ["frame of the film", "images do not fit", "a thin line joins frames"],
+    "eigenfaces": ["weight of a pixel", "negative", "positive"],
+    "genes-geography": [
+        "R² of latitude 0.71, of longitude 0.61",
+        "no map",
+        "a person, by two components",
+        "where the population lives",
+        "from there to the mean of its people",
+    ],
+    "city-distances": ["by classical MDS", "true position", "error"],
+    "colors": ["joined in the order of wavelengths", "pairs", "isotonic regression"],
+    "words": ["animals", "words by the angle"],
+    "pca-steps": ["row", "mean", "what is lost", "on the first axis", "reconstructed", "error"],
+    "pca-failures": [
+        "first principal axis",
+        "second principal axis",
+        "inner ring",
+        "outer ring",
+        "directions of the sources",
+    ],
+}
+
+
+def list_texts(figure):
+    """All texts of a figure: titles, labels, ticks, notes, legends and scales."""
+    from matplotlib.text import Text
+
+    figure = figure if hasattr(figure, "findobj") else np.ravel(figure)[0]
+    return [text.get_text() for text in figure.get_figure(root=True).findobj(Text)]
+
+
 @pytest.mark.parametrize("name", list(demos.DEMOS))
-def test_demonstration(name, tmp_path):
-    """Runs once: figures that are not empty, and the published numbers."""
+def test_demonstration(name, tmp_path, monkeypatch):
+    """Runs once: figures that are not empty, explained marks, and the published numbers."""
     folder = tmp_path / "not" / "there yet"
+    texts, save = [], drawing.save
+    monkeypatch.setattr(
+        drawing, "save", lambda one, *a, **kw: (texts.extend(list_texts(one)), save(one, *a, **kw))
+    )
     demo = demos.run(name, folder, found(name))
+    missing = [mark for mark in MARKS[name] if not any(mark in text for text in texts)]
+    assert not missing
     assert demo.name == name
     assert demo.look.endswith(".")
     check_pictures(demo, folder)
@@ -140,6 +182,8 @@ def genes_are_those_of_a_plain_decomposition(demo):
     Y = vectors[:, -2:]
     latitude = LinearRegression().fit(Y, people.truth[:, 0]).score(Y, people.truth[:, 0])
     assert number(demo, "divided by √2p(1-p): R² of latitude") == pytest.approx(latitude, abs=1e-3)
+    assert number(demo, "mean of a population to its home, median, km") == pytest.approx(646, abs=2)
+    assert "no map" in demo.look
 
 
 OWN = {

@@ -106,6 +106,7 @@ def test_thumbnails_do_not_overlap_and_use_the_room():
     panel = ax.get_xlim()
     assert boxes[:, 0].min() >= panel[0]
     assert boxes[:, 1].max() <= panel[1]
+    assert ax.texts[0].get_text() == f"dots: {400 - len(boxes)} of 400 images do not fit"
 
 
 def test_a_thumbnail_shows_its_own_image():
@@ -141,5 +142,5 @@ def test_words_do_not_overlap_and_stay_inside():
     assert not any(overlaps(a, b) for a, b in combinations(boxes, 2))
     panel = ax.get_window_extent()
     assert all(panel.x0 <= box.x0 and box.x1 <= panel.x1 for box in boxes)
-    assert notes[0].get_text().startswith(f"{80 - len(standing)} of 80")
+    assert notes[0].get_text().startswith(f"dots: {80 - len(standing)} of 80 words")
     assert standing[0].get_text() == "word number 0"  # the first has the first choice

@@ -242,6 +242,9 @@ def test_maps_are_turned_to_look_like_the_first():
     first, second = (np.asarray(ax.collections[0].get_offsets()) for ax in axes)
     assert second == pytest.approx(first)
     assert [ax.get_legend() is None for ax in axes] == [True, False]
+    titled = plot.compare([Y, Y], np.arange(30) % 3, legend="kind")
+    assert titled[1].get_legend().get_title().get_text() == "kind"
+    assert plot.compare([Y, Y], np.arange(30) % 3, legend=False)[1].get_legend() is None
     wide = plot.compare([Y, np.column_stack([Y, rng.normal(size=30)]), Y[:, 0]])
     assert len(wide) == 3
     with pytest.raises(DataError, match="same rows"):

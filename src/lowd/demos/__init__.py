@@ -17,7 +17,7 @@ DEMOS = {
     "face-pose": "Isomap finds light and two angles of a rendered face",
     "face-expression": "LLE orders the expressions of a face in a film",
     "eigenfaces": "the mean face, its principal components, and reconstructed faces",
-    "genes-geography": "two principal components of genetic variants resemble the map of Europe",
+    "genes-geography": "two principal components of genes follow the map of Europe, roughly",
     "city-distances": "classical MDS recovers the map of cities from their distances",
     "colors": "non-metric MDS of judged similarities finds the color circle",
     "words": "neighborhoods of word vectors, and an embedding of chosen words",

@@ -12,15 +12,25 @@ from numpy.typing import NDArray
 from .. import errors
 from ..methods.classical_mds import ClassicalMDS
 from ..plot.annotations import draw_words
+from ..plot.canvas import make_legend_dot
 from . import tables
 from .agreement import compute_rmse, fit_procrustes, project_to_plane
-from .drawing import BLUE, PALE_COLOR, PINK, format_panel, make_panels, save_figure
+from .drawing import (
+    BLUE,
+    PALE_COLOR,
+    PINK,
+    add_marks,
+    format_panel,
+    make_line,
+    make_panels,
+    save_figure,
+)
 from .result import Demonstration, Number
 
 if TYPE_CHECKING:
     from ..plot.canvas import Axes
 
-CMDSCALE = "CMDSCALE's cmdscale"
+CMDSCALE = "R's cmdscale"
 
 
 def show(out: Path, data: Path | None = None) -> Demonstration:  # noqa: ARG001 - tables are here
@@ -59,6 +69,12 @@ def _draw(
     error = compute_rmse(Y, truth)
     _draw_errors(ax, Y, truth)
     format_panel(ax, title, f"{error:.0f} km from the true positions (root mean square)")
+    marks = (
+        make_legend_dot(BLUE, "o", "by classical MDS"),
+        make_legend_dot(PINK, "+", "true position", markeredgewidth=1),
+        make_line("error", color=PALE_COLOR, lw=1.2),
+    )
+    add_marks(ax, marks, "upper right")
     # Crosses are nameless, so that no name is written on them.
     draw_words(ax, np.vstack([Y, truth]), [*cities.names, *[""] * len(truth)])
     found = model.spectrum_[:2].sum() / np.abs(model.spectrum_).sum()

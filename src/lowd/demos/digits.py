@@ -51,7 +51,7 @@ def show(out: Path, data: Path | None = None) -> Demonstration:
         Y = model.fit_transform(digits.X)
         right = cross_validate_nearest(Y, np.asarray(digits.labels))
         trust = float(trustworthiness(digits.X, Y, n_neighbors=5))
-        plot.scatter(Y, labels=digits.labels, ax=ax, legend=model is models[-1])
+        plot.scatter(Y, labels=digits.labels, ax=ax, legend=model is models[-1] and "digit")
         format_panel(ax, name, f"nearest-neighbor accuracy {right:.0%}")
         numbers += [
             Number(

@@ -7,13 +7,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..io.writing import write_completely
-from ..plot.canvas import COLORS, MUTED_COLOR, PALE_COLOR, TEXT_COLOR, make_figure, save
+from ..plot.canvas import (
+    COLORS,
+    MUTED_COLOR,
+    PALE_COLOR,
+    TEXT_COLOR,
+    load_matplotlib,
+    make_figure,
+    save,
+)
+from ..plot.colors import Values
 
 if TYPE_CHECKING:
-    from ..plot.canvas import Axes, Figure, Panels
+    from ..plot.canvas import Artist, Axes, Figure, Panels
 
 BLUE, YELLOW, PINK, GREEN = COLORS[:4]
 __all__ = ["BLUE", "COLORS", "GREEN", "MUTED_COLOR", "PALE_COLOR", "PINK", "TEXT_COLOR", "YELLOW"]
@@ -56,6 +65,32 @@ def draw_arrow(ax: Axes, tip: NDArray[np.float64], color: str) -> None:
     """Draw an arrow from the origin to `tip`."""
     look = {"arrowstyle": "-|>", "color": color, "lw": 2, "shrinkA": 0, "shrinkB": 0}
     ax.annotate("", tip, (0, 0), arrowprops=look)
+
+
+def make_line(label: str, **style: object) -> Artist:
+    """The entry of a legend for lines and arrows."""
+    return load_matplotlib().Line2D([], [], label=label, **style)
+
+
+def add_marks(ax: Axes, marks: Sequence[Artist], loc: str, columns: int = 1) -> None:
+    """Add a legend of marks inside the panel, on white."""
+    look = {"fontsize": 8, "edgecolor": "none", "handletextpad": 0.5, "columnspacing": 1.0}
+    ax.legend(handles=list(marks), loc=loc, ncols=columns, **look)
+
+
+def add_scale(axes: Sequence[Axes], values: ArrayLike, label: str, **style: object) -> None:
+    """Add one colorbar for all panels that are colored by these values."""
+    colors = Values(np.asarray(values, np.float64), label).scale()
+    bar = axes[0].get_figure().colorbar(colors, ax=list(axes), aspect=30, pad=0.02, **style)
+    bar.outline.set_visible(False)
+    bar.set_label(label, fontsize=9)
+    bar.ax.tick_params(labelsize=8)
+
+
+def to_rgb(color: str) -> tuple[float, float, float]:
+    """Red, green and blue from 0 to 1."""
+    red, green, blue = load_matplotlib().colors.to_rgb(color)
+    return red, green, blue
 
 
 def save_figure(figure: Figure | Axes | Panels, out: Path, name: str) -> Path:

@@ -10,7 +10,7 @@ from .. import datasets, plot
 from ..evidence.quality import trustworthiness
 from ..methods.lle import LocallyLinearEmbedding
 from ..methods.pca import PCA
-from .drawing import format_panel, make_panels, save_figure
+from .drawing import add_scale, format_panel, make_panels, save_figure
 from .result import SKLEARN, Demonstration, Number
 
 
@@ -29,6 +29,7 @@ def show(out: Path, data: Path | None = None) -> Demonstration:
         "the same embedding, colored by time",
         "a thin line joins frames that follow each other",
     )
+    add_scale([time_ax], np.arange(len(Y)), "frame of the film", shrink=0.6)
     trust = [float(trustworthiness(X, embedding, n_neighbors=12)) for embedding in (Y, linear)]
     return Demonstration(
         "face-expression",

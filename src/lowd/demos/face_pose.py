@@ -67,6 +67,9 @@ def _draw(out: Path, faces: datasets.Dataset, isomap: Isomap) -> Path:
     images = faces.X.reshape(-1, 32, 32)
     title = "Isomap, 6 neighbors: the first two axes"
     plot.scatter(isomap.embedding_[:, :2], images=images, title=title, ax=image_ax)
+    image_ax.set(
+        xlabel="axis 1: the head turns left or right", ylabel="axis 2: it looks up or down"
+    )
     _draw_residual_variance(elbow, isomap, faces.X)
     return save_figure(figure, out, "face-pose")
 

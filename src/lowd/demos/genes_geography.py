@@ -1,8 +1,9 @@
-"""Genes mirror geography: PCA of genetic variants resembles the map of Europe."""
+"""Genes and geography: PCA of genetic variants follows the map of Europe, roughly."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +11,18 @@ from numpy.typing import NDArray
 from .. import datasets
 from ..io import standardize_genotypes
 from ..methods.pca import PCA
+from ..plot.annotations import draw_words
+from ..plot.canvas import make_legend_dot
 from .agreement import compute_r2, fit_procrustes, project_to_plane
-from .drawing import MUTED_COLOR, format_panel, make_panels, save_figure, write_names
+from .drawing import (
+    MUTED_COLOR,
+    add_marks,
+    format_panel,
+    make_line,
+    make_panels,
+    save_figure,
+    to_rgb,
+)
 from .result import Demonstration, Number
 
 MAP_CENTER = (50.0, 15.0)
@@ -55,14 +66,46 @@ def show(out: Path, data: Path | None = None) -> Demonstration:
             Number(f"{title}: R² of latitude", float(north), known[0], source),
             Number("  R² of longitude", float(east), known[1], source),
         ]
+    homes = locate_populations(people, scaled)
+    numbers += [
+        Number("mean of a population to its home, median, km", float(np.median(homes.errors))),
+        Number(f"  the farthest, {homes.names[homes.worst]}, km", float(homes.errors.max())),
+    ]
     return Demonstration(
         "genes-geography",
-        "Genes mirror geography: 156 Europeans, 66,147 genetic variants",
-        "Two principal components, aligned with the map. Sardinians, Basques, Russians and Adygei "
-        "are at the corners; Italians, French and Orcadians lie between, as on the map.",
+        "Genes and geography: 156 Europeans, 66,147 genetic variants",
+        "Two principal components, aligned with the map: they run about from south to north and "
+        "from west to east, but they are no map. A population's mean is some 650 km from its home: "
+        "Russians come out over Sweden, Orcadians over Denmark, Basques over the Channel. "
+        "Sardinians, Basques and Adygei, long isolated, are at the ends.",
         tuple(numbers),
-        (_draw(out, people, scaled),),
+        (_draw(out, people, scaled, homes),),
     )
+
+
+class Homes(NamedTuple):
+    """Populations: where they live, and the mean of their people on the aligned components."""
+
+    names: list[str]
+    homes: NDArray[np.float64]
+    means: NDArray[np.float64]
+    errors: NDArray[np.float64]  # km
+
+    @property
+    def worst(self) -> int:
+        return int(self.errors.argmax())
+
+
+def locate_populations(people: datasets.Dataset, Y: NDArray[np.float64]) -> Homes:
+    """Home and mean coordinates of each population, in km on the map."""
+    home = project_to_plane(np.asarray(people.truth), MAP_CENTER)
+    aligned = fit_procrustes(Y, home)(Y)
+    labels = np.asarray(people.labels)
+    names = np.unique(labels)
+    homes = np.array([home[labels == name].mean(0) for name in names])
+    means = np.array([aligned[labels == name].mean(0) for name in names])
+    errors = np.linalg.norm(means - homes, axis=1)
+    return Homes([str(name).replace("_", " ") for name in names], homes, means, errors)
 
 
 def impute_mean(counts: NDArray[np.int8]) -> NDArray[np.float32]:
@@ -74,40 +117,34 @@ def impute_mean(counts: NDArray[np.int8]) -> NDArray[np.float32]:
     return np.where(missing, mean, X).astype(np.float32)
 
 
-def _draw(out: Path, people: datasets.Dataset, Y: NDArray[np.float64]) -> Path:
+def _draw(out: Path, people: datasets.Dataset, Y: NDArray[np.float64], homes: Homes) -> Path:
     home = project_to_plane(np.asarray(people.truth), MAP_CENTER)
     aligned = fit_procrustes(Y, home)(Y)
-    figure, (ax,) = make_panels(1, 1, 8, 7)
+    north, east = compute_r2(np.asarray(people.truth), Y)
+    figure, (ax,) = make_panels(1, 1, 8, 7.4)
     for line, inland in ((OUTLINE, INLAND), (BRITAIN, ""), (SARDINIA, "")):
         coast = _project_line(line)
         ax.fill(*np.vstack([coast, _project_line(inland)]).T, color="#F2F0EA", lw=0, zorder=0)
         ax.plot(*coast.T, color="#CFCBC0", lw=1, zorder=0)
-    for color, name in zip(POPULATION_COLORS, np.unique(np.asarray(people.labels)), strict=True):
-        members = people.labels == name
-        ax.scatter(*aligned[members].T, s=22, color=color, alpha=0.75, lw=0)
-        label = str(name).replace("_", " ")
-        write_names(
-            ax,
-            home[members][:1],
-            [label],
-            color=color,
-            fontweight="bold",
-            fontsize=9,
-            xytext=(6, -3),
-        )
-        ax.scatter(*home[members][0], marker="+", s=70, color=color, lw=1.8)
+    codes = np.unique(np.asarray(people.labels), return_inverse=True)[1]
+    for code, color in enumerate(POPULATION_COLORS):
+        ax.scatter(*aligned[codes == code].T, s=20, color=color, alpha=0.75, lw=0)
+        ends = np.array([homes.homes[code], homes.means[code]])
+        ax.plot(*ends.T, color=color, lw=1, ls=":", zorder=1)
+        ax.scatter(*homes.homes[code], marker="+", s=70, color=color, lw=1.8, zorder=3)
+    dark = 0.8 * np.array([to_rgb(color) for color in POPULATION_COLORS])
     format_panel(
-        ax, "dots: people, by two principal components", "crosses: where their people live"
+        ax,
+        "Two principal components of 66,147 genetic variants, laid over Europe",
+        f"a rough likeness, no map: R² of latitude {north:.2f}, of longitude {east:.2f}",
     )
-    ax.text(
-        0.99,
-        0.01,
-        "a coarse outline",
-        transform=ax.transAxes,
-        ha="right",
-        fontsize=7,
-        color=MUTED_COLOR,
+    draw_words(ax, homes.homes, homes.names, list(dark), 9, avoid=aligned)
+    marks = (
+        make_legend_dot(MUTED_COLOR, "o", "a person, by two components"),
+        make_legend_dot(MUTED_COLOR, "+", "where the population lives", markeredgewidth=1.8),
+        make_line("from there to the mean of its people", color=MUTED_COLOR, lw=1, ls=":"),
     )
+    add_marks(ax, marks, "lower right")
     return save_figure(figure, out, "genes-geography")
 
 

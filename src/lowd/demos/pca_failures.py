@@ -13,14 +13,17 @@ from .. import random
 from ..errors import ScaleWarning
 from ..methods.kernel_pca import KernelPCA
 from ..methods.pca import PCA
-from ..plot.canvas import format_chart
+from ..plot.canvas import format_chart, make_legend_dot
 from .drawing import (
     BLUE,
+    GREEN,
     MUTED_COLOR,
     PINK,
     YELLOW,
+    add_marks,
     draw_arrow,
     format_panel,
+    make_line,
     make_panels,
     save_figure,
 )
@@ -79,14 +82,23 @@ def _show_scaling(wrong: Axes, right: Axes) -> list[Number]:
     wrong.scatter([-3000, 3000], [0, 0], s=0)  # equal limits on both axes
     draw_arrow(wrong, 2 * np.sqrt(raw.explained_variance_[0]) * raw.components_[0], PINK)
     format_chart(wrong, "kilograms", "grams", "wrong scaling: one unit dominates")
+    add_marks(wrong, [make_line("first principal axis", color=PINK, lw=2)], "upper left")
     wrong.set_aspect("equal", adjustable="datalim")
     wrong.set_xticks([-2000, 0, 2000])
     right.scatter(*(X / X.std(0)).T, s=5, color=MUTED_COLOR, alpha=0.5, lw=0)
     for axis, spread, color in zip(
-        scaled.components_, np.sqrt(scaled.explained_variance_), (BLUE, PINK), strict=True
+        scaled.components_, np.sqrt(scaled.explained_variance_), (PINK, GREEN), strict=True
     ):
         draw_arrow(right, 2 * spread * axis, color)
     format_panel(right, "PCA(scale=True)", "both features have the same weight")
+    add_marks(
+        right,
+        [
+            make_line("first principal axis", color=PINK, lw=2),
+            make_line("second principal axis", color=GREEN, lw=2),
+        ],
+        "upper left",
+    )
     return [
         Number(
             "wrong scaling: first axis from the second column, degrees",
@@ -116,6 +128,14 @@ def _show_rings(ring: Axes, kernel: Axes) -> list[Number]:
             ax.scatter(*rows[part].T, s=8, color=color, lw=0, alpha=0.8)
     for axis in pca.components_:
         draw_arrow(ring, 0.9 * axis, PINK)
+    rings = [
+        make_legend_dot(YELLOW, "o", "inner ring"),
+        make_legend_dot(BLUE, "o", "outer ring"),
+    ]
+    ring.scatter(0, -1.3, s=0)  # space for the legend
+    axes = make_line("principal axes", color=PINK, lw=2)
+    add_marks(ring, [*rings, axes], "lower center", columns=3)
+    add_marks(kernel, rings, "center")
     format_panel(
         ring, "nonlinear data: no axis is better", "both axes explain half of the variance"
     )
@@ -153,6 +173,8 @@ def _show_oblique_sources(found: Axes, true: Axes) -> list[Number]:
         draw_arrow(found, tip, PINK)
     for tip in 2 * np.sqrt(SOURCE_VARIANCES)[:, None] * SOURCE_DIRECTIONS:
         draw_arrow(true, tip, BLUE)
+    add_marks(found, [make_line("principal axes", color=PINK, lw=2)], "upper left")
+    add_marks(true, [make_line("directions of the sources", color=BLUE, lw=2)], "upper left")
     format_panel(found, "oblique sources: PCA's axes", "uncorrelated and orthogonal")
     format_panel(true, "the true sources", "independent, 45 degrees apart")
     first, second = (compute_angle(pca.components_[i], SOURCE_DIRECTIONS[i]) for i in range(2))

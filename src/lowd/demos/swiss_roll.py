@@ -24,7 +24,7 @@ from ..methods.pca import PCA
 from ..methods.sne import SNE
 from ..methods.tsne import TSNE
 from .agreement import compute_new_r2, compute_r2
-from .drawing import format_panel, make_panels, save_figure
+from .drawing import add_scale, format_panel, make_panels, save_figure
 from .result import Demonstration, Number
 
 SKLEARN_ROLL = "scikit-learn 1.9 on the same roll"
@@ -63,6 +63,7 @@ def show(out: Path, data: Path | None = None) -> Demonstration:  # noqa: ARG001
                 Number("  length of 300 new points", float(there[0]), 0.9998, SKLEARN_ROLL)
             )
     progress.report("swiss-roll", len(axes) - 1, len(axes) - 1)
+    add_scale(axes, truth[:, 0], "length along the roll", shrink=0.5)
     return Demonstration(
         "swiss-roll",
         "Swiss roll by every method",

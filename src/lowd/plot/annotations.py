@@ -62,14 +62,15 @@ def draw_thumbnails(
     images: ArrayLike,
     colors: Classes | Values | None,
     cmap: str,
-) -> None:
-    """Draw images at their points, as many as fit without overlap."""
+) -> int:
+    """Draw images at their points, as many as fit without overlap; returns how many."""
     thumbnails = _check_images(images, len(P))
     tall, wide = thumbnails.shape[1:3]
     side = float(np.ptp(P, axis=0).max()) / THUMBNAILS_PER_SIDE or 1.0
     width, height = side * min(1, wide / tall), side * min(1, tall / wide)
     low, high = float(np.nanmin(thumbnails)), float(np.nanmax(thumbnails))
-    for i in select_apart(P, 1.06 * width, 1.06 * height).tolist():
+    chosen = select_apart(P, 1.06 * width, 1.06 * height).tolist()
+    for i in chosen:
         x, y = P[i]
         extent = (x - width / 2, x + width / 2, y - height / 2, y + height / 2)
         look = {"cmap": cmap, "vmin": low, "vmax": high} if thumbnails.ndim == 3 else {}
@@ -86,6 +87,7 @@ def draw_thumbnails(
     # imshow moves limits; images at the rim need half their size more than points do.
     half = np.array([width, height]) / 2
     format_embedding_axes(ax, np.vstack([P - half, P + half]))
+    return len(chosen)
 
 
 def _check_images(images: ArrayLike, n: int) -> Column:

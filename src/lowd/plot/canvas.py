@@ -52,6 +52,7 @@ MARKERS = ("o", "s", "^", "X", "D", "v")  # one more for every ten classes
 TEXT_COLOR, MUTED_COLOR = "#333333", "#767676"
 PALE_COLOR = "#C9CED3"  # of points without a color
 FONT_SIZE, SMALL_FONT_SIZE = 9, 8  # points
+LABEL_INCHES = 0.5  # of the ticks and the label below axes, which a legend leaves free
 MAX_LEGEND_ROWS = 20  # of one column: as many lines as the axes are high
 IMAGE_FORMATS = ("png", "svg", "pdf")
 DPI = 150
@@ -73,6 +74,7 @@ def load_matplotlib() -> SimpleNamespace:
         from matplotlib.lines import Line2D
         from matplotlib.patheffects import withStroke
         from matplotlib.ticker import MaxNLocator
+        from matplotlib.transforms import ScaledTranslation
     except ImportError as error:
         raise MissingPackageError(
             "a plot needs matplotlib, which is not installed: pip install 'lowd[app]'."
@@ -86,6 +88,7 @@ def load_matplotlib() -> SimpleNamespace:
         Figure=Figure,
         Line2D=Line2D,
         MaxNLocator=MaxNLocator,
+        ScaledTranslation=ScaledTranslation,
         halo=[withStroke(linewidth=2, foreground="white")],
     )
 
@@ -216,15 +219,16 @@ def add_legend(
 ) -> None:
     """Add a legend right of the axes (or below), where it hides nothing; 20 entries in a column."""
     ax.set_anchor("N" if below else "NE")  # axes that shrink for equal units stay beside it
-    position = (
-        {"loc": "upper left", "bbox_to_anchor": (0.0, -0.1)}
-        if below
-        else {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)}
-    )
+    position: dict[str, object] = {"bbox_to_anchor": (1.01, 1.0)}
+    if below:
+        inches = ax.get_figure(root=True).dpi_scale_trans
+        lower = load_matplotlib().ScaledTranslation(0, -LABEL_INCHES, inches)
+        position = {"bbox_to_anchor": (0, 0), "bbox_transform": ax.transAxes + lower}
     legend = ax.legend(
         handles,
         [str(i) for i in range(len(handles))],  # older versions refuse names that begin with "_"
         title=None if title is None else escape_math(title),
+        loc="upper left",
         **position,
         borderaxespad=0,
         frameon=False,

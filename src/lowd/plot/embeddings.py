@@ -120,7 +120,8 @@ def scatter(
         ax = get_axes(ax, 4.9 + measure_legend(colors, legend))
         density = draw_points(ax, P, colors, size, names)
         if images is not None:
-            draw_thumbnails(ax, P, images, colors, cmap)
+            n_images = draw_thumbnails(ax, P, images, colors, cmap)
+            _note_what_fits(ax, len(P) - n_images, len(P), "images")
         if legend:
             add_color_key(ax, colors, density, len(P))
         set_title(ax, title)
@@ -291,17 +292,15 @@ def _draw_text(
         # Letters are thin: darker than points.
         text_colors = list(0.75 * colors.rgb()[colors.codes])
     n_drawn = draw_words(ax, P, text, text_colors)
-    if n_drawn < len(P):
-        note = f"{len(P) - n_drawn} of {len(P)} words do not fit"
-        ax.text(
-            0.99,
-            0.01,
-            note,
-            transform=ax.transAxes,
-            ha="right",
-            fontsize=SMALL_FONT_SIZE,
-            color=MUTED_COLOR,
-        )
+    _note_what_fits(ax, len(P) - n_drawn, len(P), "words")
+
+
+def _note_what_fits(ax: Axes, left_out: int, n: int, what: str) -> None:
+    """Say in the corner that some points are dots only."""
+    if left_out:
+        note = f"dots: {left_out} of {n} {what} do not fit"
+        look = {"ha": "right", "fontsize": SMALL_FONT_SIZE, "color": MUTED_COLOR}
+        ax.text(0.99, 0.01, note, transform=ax.transAxes, zorder=5, **look)
 
 
 def _draw_pairs(

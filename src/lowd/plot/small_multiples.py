@@ -41,6 +41,7 @@ def compare(
     kind: Coloring = "auto",
     columns: int = 4,
     title: str | None = None,
+    legend: bool | str = True,
     ax: AxesInput = None,
 ) -> Panels:
     """Small multiples of several embeddings, each aligned to the first by Procrustes analysis.
@@ -54,6 +55,8 @@ def compare(
         The result of `lowd.compare` (the best first), or embeddings by name.
     labels
         One per point, as in `scatter`; those of the comparison by default.
+    legend
+        False leaves it out; a text is its title.
 
     Examples
     --------
@@ -66,8 +69,9 @@ def compare(
     coordinates, notes = _collect_embeddings(embeddings)
     labels = getattr(embeddings, "labels", None) if labels is None else labels
     first = next(iter(coordinates.values()))
-    colors = choose_coloring(labels, len(first), kind)
-    panels = get_panels(ax, len(coordinates), columns, 2.6, measure_legend(colors))
+    colors = choose_coloring(labels, len(first), kind, legend if isinstance(legend, str) else None)
+    room = measure_legend(colors, bool(legend))
+    panels = get_panels(ax, len(coordinates), columns, 2.6, room)
     for panel, (name, P) in zip(panels, coordinates.items(), strict=True):
         aligned = align(P, first) if P is not first else P
         flat, _ = select_dimensions(aligned, ["", ""])
@@ -76,8 +80,9 @@ def compare(
         set_title(panel, name)
         if notes.get(name):
             panel.set_xlabel(escape_math(notes[name]), fontsize=FONT_SIZE - 1, color=MUTED_COLOR)
-    last = panels[min(columns, len(panels)) - 1]
-    add_color_key(last, colors, None, len(first), panels)
+    if legend:
+        last = panels[min(columns, len(panels)) - 1]
+        add_color_key(last, colors, None, len(first), panels)
     if title:
         panels[0].get_figure().suptitle(escape_math(title))
     return panels
