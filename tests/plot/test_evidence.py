@@ -148,11 +148,13 @@ def test_dimension_shows_every_rule(cloud):
     order = np.argsort(np.vstack(dots)[:, 1])
     counts = np.asarray(np.vstack(dots))[order, 0]
     assert counts == pytest.approx(list(found.suggestions.values()))
-    linear, manifold, *_ = [text.get_text() for text in rules.get_legend().get_texts()]
+    linear, manifold, *_, first = [text.get_text() for text in rules.get_legend().get_texts()]
     assert (linear, manifold) == (
         "rule for the number of components",
         "estimate of the dimension of a manifold",
     )
+    assert found.recommended == ("isomap", 2)
+    assert first == "to begin with: 2, by elbow of Isomap"
     assert len(scree.patches) == 4
     single = Figure().add_subplot()
     assert plot.dimension(found, ax=single) is single

@@ -98,11 +98,12 @@ PREPARED = [
     lowd.Pipeline(lowd.PCA(2), drop=(3,), scale=True),
     lowd.Pipeline(lowd.Isomap(2, n_neighbors=9), scale=True, pca=4),
     lowd.Pipeline(lowd.MDS(2), scale=True, log1p=(1, 3)),
+    lowd.Pipeline(lowd.Isomap(2, n_neighbors=9), scale=True, pca=3, correct_shrinkage=True),
     lowd.Pipeline(lowd.GaussianRandomProjection(2), impute="median", scale=True),
 ]
 
 
-@pytest.mark.parametrize("model", PREPARED, ids=lambda model: type(model.method).__name__)
+@pytest.mark.parametrize("model", PREPARED, ids=lambda model: "-".join(model.get_steps()))
 def test_the_printed_python_shows_the_chain_as_it_was_fitted(model, rows, tmp_path, spectra):
     Y = model.fit_transform(rows)
     evaluation = lowd.evaluate(rows, model, n_neighbors=7)
@@ -151,4 +152,21 @@ def test_what_is_done_is_not_advised(model, standardized, done, rows, tmp_path):
     )
     page = path.read_text()
     assert ("different units" in page) == (not done)
-    assert ("Done: columns were standardized" in page) == done
+    assert ("Done: columns scaled to standard deviation 1" in page) == done
+
+
+@pytest.mark.usefixtures("spectra")
+@pytest.mark.filterwarnings("ignore::lowd.errors.LowdWarning")
+@pytest.mark.parametrize("flag", ["--standardize", "--no-standardize"])
+def test_what_map_has_done_is_not_advised(flag, rows, tmp_path, monkeypatch):
+    """An identifier, a constant and different units: each is done, or advised if undone."""
+    monkeypatch.chdir(tmp_path)
+    table = np.column_stack([1000 + np.arange(len(rows)), np.full(len(rows), 7), rows])
+    np.savetxt("rows.csv", table, delimiter=",", header="id,seven,a,b,c,d,e", comments="")
+    assert main(["map", "rows.csv", flag, "--keep", "id", "--report", "r.html"]) == 0
+    page = html.unescape((tmp_path / "r.html").read_text())
+    data = page[page.index('id="diagnosis"') : page.index("Recommended methods")]
+    assert ("standardize them" in data) == (flag == "--no-standardize")
+    assert "drop them to save time" not in data
+    assert "'seven' left out" in data
+    assert "Leave them out of the features" in data  # --keep id

@@ -179,8 +179,6 @@ def _draw_suggestions(ax: Axes, dimensions: Dimensions, title: str | None) -> No
     rules = {name: int(count) for name, count in dimensions.suggestions.items()}
     counts, rows = np.array(list(rules.values())), np.arange(len(rules))
     names, linear = list(rules), np.array([name in AXIS_RULES for name in rules])
-    median = float(np.median(counts))
-    ax.axvline(median, color=PALE_COLOR, lw=6, zorder=0)
     handles = []
     for of_components, label, color, marker in (
         (True, "rule for the number of components", COLORS[0], "o"),
@@ -199,7 +197,11 @@ def _draw_suggestions(ax: Axes, dimensions: Dimensions, title: str | None) -> No
     line = partial(load_matplotlib().Line2D, [], [], solid_capstyle="butt")
     if any(high > low for _, low, high in ends):
         handles.append(line(color=COLORS[2], lw=4, alpha=0.35, label="its 95 % interval"))
-    handles.append(line(color=PALE_COLOR, lw=6, label=f"median of all: {median:g}"))
+    if dimensions.recommended is not None:
+        rule, count = dimensions.recommended
+        ax.axvline(count, color=PALE_COLOR, lw=6, zorder=0)
+        label = f"to begin with: {count}, by {_name_rule(rule)}"
+        handles.append(line(color=PALE_COLOR, lw=6, label=label))
     heading = "How many dimensions do rules and estimates suggest?"
     format_chart(ax, "number of dimensions", "", heading if title is None else title)
     ax.set_yticks(range(len(rules)), [_name_rule(name) for name in rules], fontsize=FONT_SIZE)

@@ -113,7 +113,8 @@ def _make_html(
     names = [str(name) for name in model.get_feature_names_out()]
     scatter, points = _make_scatter(Y, names, evaluation, table, f"{title}: {lead}")
     measures = "" if evaluation is None else page.make_quality(evaluation)
-    findings = "" if diagnosis is None else page.make_diagnosis(diagnosis, steps)
+    columns = None if table is None else table.columns
+    findings = "" if diagnosis is None else page.make_diagnosis(diagnosis, steps, columns)
     figures = page.make_figures(_draw_figures(spectrum, evaluation))
     tables: dict[str, Sequence[tuple[str, object]]] = {
         "Preparation": list(steps.items()),

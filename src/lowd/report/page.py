@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .. import __version__
-from .preparation import describe_remedy
+from .preparation import Columns, describe_remedy
 
 if TYPE_CHECKING:
     from ..evidence.diagnosis import Diagnosis, Finding
@@ -166,9 +166,9 @@ def _make_measure(name: str, value: Measure) -> str:
     )
 
 
-def make_diagnosis(diagnosis: Diagnosis, steps: Mapping[str, object]) -> str:
+def make_diagnosis(diagnosis: Diagnosis, steps: Mapping[str, object], columns: Columns) -> str:
     """Findings on the data before the fit, what was done about them, and recommended methods."""
-    findings = "".join(_make_finding(item, steps) for item in diagnosis.findings)
+    findings = "".join(_make_finding(item, steps, columns) for item in diagnosis.findings)
     advice = "".join(
         f"<li><b>{escape(item.method)}</b>: {escape(item.reason)}</li>\n"
         for item in diagnosis.recommendations
@@ -177,8 +177,8 @@ def make_diagnosis(diagnosis: Diagnosis, steps: Mapping[str, object]) -> str:
     return text + (f"<h3>Recommended methods</h3><ol>{advice}</ol>" if advice else "")
 
 
-def _make_finding(finding: Finding, steps: Mapping[str, object]) -> str:
-    done = describe_remedy(finding, steps)
+def _make_finding(finding: Finding, steps: Mapping[str, object], columns: Columns) -> str:
+    done = describe_remedy(finding, steps, columns)
     severity, remedy = ("done", done) if done else (finding.severity, finding.remedy)
     return (
         f'<li class="{escape(severity)}"><b>{escape(severity)}</b> '

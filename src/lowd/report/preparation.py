@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from ..core.estimator import Reducer
 from ..methods.pca import PCA
@@ -12,7 +12,18 @@ from ..pipeline import Pipeline
 if TYPE_CHECKING:
     from ..evidence.diagnosis import Finding
 
+Columns: TypeAlias = Sequence[str] | None  # that were fitted, by name
+
 MAX_LISTED_COLUMNS = 5  # of a step, in a sentence
+# The step that a finding calls for where the user has decided it, so that it has no action.
+STEP_OF_TOPIC = {
+    "scale": "scale",
+    "missing": "impute",
+    "counts": "log1p",
+    "skewness": "log1p",
+    "noise": "pca",
+    "hubness": "pca",
+}
 
 
 def list_steps(model: Reducer, standardized: bool = False) -> dict[str, object]:
@@ -22,13 +33,9 @@ def list_steps(model: Reducer, standardized: bool = False) -> dict[str, object]:
     >>> list_steps(lowd.Pipeline(lowd.TSNE(2), scale=True, pca=30))
     {'scale': True, 'pca': 30}
     """
-    steps: dict[str, object] = {}
-    method = model
-    if isinstance(model, Pipeline):
-        params = model.get_params(deep=False)
-        names = ("drop", "impute", "normalize", "log1p", "scale", "pca", "correct_shrinkage")
-        steps = {name: params[name] for name in names if params[name]}
-        method = model.method
+    is_chain = isinstance(model, Pipeline)
+    steps: dict[str, object] = dict(model.get_steps()) if is_chain else {}
+    method = model.method if is_chain else model
     if standardized or (isinstance(method, PCA) and method.scale):
         steps["scale"] = True
     return steps
@@ -63,8 +70,17 @@ def _list_some(columns: tuple[object, ...] | list[object]) -> str:
     return ", ".join(names[:MAX_LISTED_COLUMNS]) + (f" and {more} more" if more > 0 else "")
 
 
-def describe_remedy(finding: Finding, steps: Mapping[str, object]) -> str | None:
+def describe_remedy(finding: Finding, steps: Mapping[str, object], columns: Columns) -> str | None:
     """What the preparation has done about a finding; None if that is not what it calls for."""
-    if finding.severity == "fine" or finding.topic != "scale" or not steps.get("scale"):
+    if finding.severity == "fine":
         return None
-    return "Done: columns were standardized before the fit."
+    if finding.action is None:
+        step = STEP_OF_TOPIC.get(finding.topic)
+        done = _describe(step, steps[step]) if step is not None and steps.get(step) else None
+        return None if done is None else f"Done: {done}."
+    wanted = set(finding.action.params)
+    left_out = columns is not None and not {f"column {c!r}" for c in columns} & set(
+        finding.affected
+    )
+    taken = {name for name in wanted if steps.get(name) or (name == "drop" and left_out)}
+    return f"Done: {finding.action.description}." if taken == wanted else None

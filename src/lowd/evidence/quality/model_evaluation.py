@@ -46,7 +46,7 @@ def evaluate_model(
     if isinstance(model, Pipeline):
         found = evaluate_model(
             model.method_,
-            model.prepare(X),
+            _prepare_rows(model, X),
             labels,
             n_neighbors=n_neighbors,
             anchors=anchors,
@@ -84,6 +84,18 @@ def evaluate_model(
     if error is not None:
         values["self_map_error"] = error
     return replace(found, model=values, notes=found.notes + _notes(model))
+
+
+def _prepare_rows(model: Pipeline, X: Any) -> Any:
+    """Rows as the method takes them; training rows as they were fitted, without the correction."""
+    rows = model.prepare(X, training=True)
+    if not model.correct_shrinkage:
+        return rows
+    embedding = model.embedding_
+    is_fitted = len(embedding) == rows.shape[0]
+    if is_fitted and np.allclose(model.method_._transform(rows), embedding):
+        return rows
+    return model.prepare(X)
 
 
 def collect_learned_values(model: Reducer) -> dict[str, float]:
