@@ -21,7 +21,7 @@ from .exit_codes import ExitCode
 
 BAR_AFTER_SECONDS = 1.0  # shorter work needs no progress bar
 CANCEL_SECONDS = 0.4  # that a cancelled call gets to end by itself
-POLL_SECONDS = 0.05  # between two looks at the thread: fast enough for a smooth bar
+REDRAW_SECONDS = 0.05  # between two looks at the thread: fast enough for a smooth bar
 
 T = TypeVar("T")
 
@@ -78,7 +78,7 @@ class BackgroundCall(Generic[T]):
         with ExitStack() as stack:
             bar: progress.Listener | None = None
             while self._thread.is_alive():
-                self._thread.join(POLL_SECONDS)
+                self._thread.join(REDRAW_SECONDS)
                 if not show_bar or time.monotonic() - start < BAR_AFTER_SECONDS:
                     continue
                 bar = bar or stack.enter_context(progress.bar())
