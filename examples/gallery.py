@@ -127,6 +127,17 @@ def plot_rnx() -> Any:
     return plot.rnx(comparison()[0])
 
 
+def plot_reliability() -> Any:
+    models = (lowd.TSNE(), lowd.Isomap(), lowd.LaplacianEigenmaps(), lowd.LocallyLinearEmbedding())
+    evaluations = {}
+    for model in models:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", lowd.errors.LowdWarning)
+            model.fit(digits().data).calibrate_confidence(digits().data)
+        evaluations[type(model).__name__] = model.evaluate(digits().data, anchors=100)
+    return plot.reliability(evaluations, title="digits, rows left out")
+
+
 PLOTS: tuple[Callable[[], Any], ...] = (
     plot_classes,
     plot_values,
@@ -136,6 +147,7 @@ PLOTS: tuple[Callable[[], Any], ...] = (
     plot_neighbors,
     plot_shepard,
     plot_rnx,
+    plot_reliability,
     plot_scree,
     plot_dimension,
     plot_loadings,

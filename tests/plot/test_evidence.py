@@ -115,6 +115,19 @@ def test_curves_of_an_evaluation():
     assert len(plot.quality(X[:, :2], own).collections) == 2
 
 
+def test_reliability_of_a_calibrated_model():
+    X = np.random.default_rng(0).normal(size=(150, 4))
+    model = lowd.TSNE(perplexity=10, max_iter=50).fit(X)
+    with pytest.raises(DataError, match="calibrate_confidence"):
+        plot.reliability(model.evaluate(X))
+    found = model.calibrate_confidence(X).evaluate(X)
+    ax = plot.reliability({"one": found, "two": found})
+    _, one, two = ax.lines
+    assert one.get_xydata() == pytest.approx(two.get_xydata())
+    assert one.get_ydata() == pytest.approx(found.reliability.found)
+    assert ax.get_legend().get_texts()[0].get_text().startswith("one")
+
+
 # -- linear methods --------------------------------------------------------------------------------
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..evidence.compare import Comparison
     from ..evidence.dimension import Dimensions
 
-LOW_CONFIDENCE = 0.05  # a training row is this far from the others once in twenty
+LOW_CONFIDENCE = 0.05  # one in twenty such rows is well placed
 MAX_SHOWN_ENTRIES = 4  # of an array that `lowd info` shows by value
 
 
@@ -62,7 +62,7 @@ def transform(arguments: Arguments, console: Console, outputs: Outputs) -> Resul
         doubtful = int((columns["confidence"] < LOW_CONFIDENCE).sum())
         document["doubtful_rows"] = doubtful
         text += (
-            f"\n{doubtful} of them lie far from all training rows "
+            f"\n{doubtful} of them are unlike the training rows or badly placed "
             f"(confidence below {LOW_CONFIDENCE})"
         )
     return Result(document, text)

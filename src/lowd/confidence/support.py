@@ -1,8 +1,9 @@
 """Confidence of new points by their support distance: how far the nearest training point is.
 
 Each training point has a nearest other training point. A new point that is no farther from its
-nearest training point than 90 % of the training points are from theirs has confidence 1. At the
-95 % quantile the confidence is 1/2, and it halves again with every further step of that size.
+nearest training point than 90 % of the training points are from theirs may have confidence 1.
+Beyond, this bound halves with every step of the difference between the 90 % quantile and the
+median.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from ..backends.protocol import Array, Backend, Float64, Rows
+from ..backends.protocol import Array, Backend, Float64, Neighbors, Rows
 from ..distances.metrics import Distances, distances_of, find_center, normalize_rows
 from ..distances.protocol import DistanceRelation
-from ..domains import Above, AtLeast, Count, Fact, NonNegative, Shape, Words
+from ..domains import Above, AtLeast, Fact, Index, NonNegative, Shape, Words
 from ..graph.search import find_nearest, find_neighbors
 from ..input.sample import (
     MAX_SAMPLE_OBJECTS,
@@ -32,9 +33,9 @@ from ..input.validation import Data, Kind
 from ..values import value
 from .kernel_distances import KernelDistances
 
-# Quantiles of the training points' distances to their nearest others: up to the first the
-# confidence is 1, at the second it is 1/2.
-FULL_QUANTILE, HALF_QUANTILE = 0.90, 0.95
+# Quantile of the training points' distances to their nearest others up to which the bound is 1,
+# and the one whose difference from it is the step in which the bound then halves.
+FULL_QUANTILE, STEP_QUANTILE = 0.90, 0.50
 # The least halving step, as a share of the distance (absolute for logarithms of similarities):
 # evenly spaced training points would else make confidence a step function.
 MIN_RELATIVE_STEP = 0.05
@@ -70,14 +71,22 @@ class ConfidenceScale(NamedTuple):
         real = distances[np.isfinite(distances) & (distances != 0)]
         if not len(real):
             return cls(0.0, least)
-        inside, half = (float(q) for q in np.quantile(real, [FULL_QUANTILE, HALF_QUANTILE]))
-        return cls(inside, max(half - inside, least, MIN_RELATIVE_STEP * inside))
+        inside, middle = (float(q) for q in np.quantile(real, [FULL_QUANTILE, STEP_QUANTILE]))
+        return cls(inside, max(inside - middle, least, MIN_RELATIVE_STEP * inside))
 
     def confidence(self, distances: Float64) -> Float64:
         excess = np.where(np.isnan(distances), np.inf, distances - self.inside)
         if self.step <= 0:
             return (excess <= 0).astype(np.float64)
         return np.exp2(-np.maximum(excess, 0) / self.step)
+
+
+class Vicinity(NamedTuple):
+    """What the support says of new points."""
+
+    edge: Float64  # the bound of the confidence by the support distance
+    is_known: NDArray[np.bool_]  # does it coincide with a training point?
+    near: Neighbors  # the nearest of the training points `numbers`
 
 
 @value
@@ -87,8 +96,8 @@ class RowSupport:
     relation: DistanceRelation  # toward the rows as they came
     scaling: Annotated[Float64, Shape("d"), Above(0)] | Annotated[str, Words("unit length")] | None
     # Of the rows, and how many there were: `partial_fit` adds to them.
-    numbers: Annotated[NDArray[np.int64], Shape("n"), AtLeast(0)]
-    seen: Count
+    numbers: Annotated[NDArray[np.int64], Shape("n"), Index("seen")]
+    seen: Annotated[int, AtLeast(1), Fact("seen")]
 
     @classmethod
     def of(cls, sample: Sample, by: SupportMetric, whole: Any = None) -> RowSupport:
@@ -106,7 +115,8 @@ class RowSupport:
                 relation = relation.freeze()
         return cls(relation, by.scaling, sample.row_indices, sample.n_seen)
 
-    def confidence(self, Q: Any, ops: Backend) -> Float64:
+    def locate(self, Q: Any, k: int, ops: Backend) -> Vicinity:
+        """The bound by each new point's support distance, and its k nearest training points."""
         relation = self.relation
         if isinstance(relation, Distances):
             Q = scale_rows(Q, self.scaling)
@@ -115,8 +125,10 @@ class RowSupport:
         among = find_neighbors(relation, 1, ops).distances[:, 0] if several else np.zeros(1)
         # Nothing but duplicates: new rows are judged by the extent of the data.
         least = 0.0 if among.any() else MIN_RELATIVE_STEP * float(relation.among(ops).max())
-        distances = find_nearest(relation, Q, 1, ops).distances[:, 0]
-        return ConfidenceScale.of(among, least).confidence(distances)
+        near = find_nearest(relation, Q, min(k, len(self.numbers)), ops)
+        distances = near.distances[:, 0]
+        edge = ConfidenceScale.of(among, least).confidence(distances)
+        return Vicinity(edge, distances == 0, near)
 
     def sample(self) -> Sample:
         assert isinstance(self.relation, Distances)  # only these are fitted in batches
@@ -145,9 +157,15 @@ class MatrixSupport:
             scale = scale._replace(step=MIN_RELATIVE_STEP * largest)
         return cls(kind, *scale)
 
-    def confidence(self, Q: Any, ops: Backend) -> Float64:  # noqa: ARG002 - as of RowSupport
+    def locate(self, Q: Any, k: int, ops: Backend) -> Vicinity:  # noqa: ARG002 - as of RowSupport
+        """As of RowSupport; the neighbors are those of all training points."""
         distances = _support_distances(Q, self.kind, None)
-        return ConfidenceScale(self.inside, self.step).confidence(distances)
+        edge = ConfidenceScale(self.inside, self.step).confidence(distances)
+        rows = (Q[[i]].toarray()[0] if issparse(Q) else Q[i] for i in range(Q.shape[0]))
+        nearest = [_nearest_columns(row, self.kind, issparse(Q), k) for row in rows]
+        indices = np.array(nearest, np.int32).reshape(Q.shape[0], -1)
+        is_known = (distances == 0) & (self.kind == "distances")
+        return Vicinity(edge, is_known, Neighbors(indices, np.zeros(indices.shape)))
 
 
 Support: TypeAlias = RowSupport | MatrixSupport
@@ -208,6 +226,12 @@ def _block_minima(A: Rows, kind: str, rows: NDArray[np.int64], others_only: bool
         distances[np.arange(len(distances)), rows] = np.inf
     minima: Float64 = distances.min(1, initial=np.inf)
     return minima if kind == "distances" else _as_distance(-minima, kind)
+
+
+def _nearest_columns(row: Array, kind: str, is_sparse: bool, k: int) -> NDArray[np.int64]:
+    """The k smallest distances, or largest similarities; what a sparse row lacks is far."""
+    key = np.where(np.isnan(row) | ((row == 0) & is_sparse), np.inf, row)
+    return np.argsort(key if kind == "distances" else -row, kind="stable")[:k]
 
 
 def _as_distance(entries: Array, kind: str) -> Float64:

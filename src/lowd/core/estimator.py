@@ -18,6 +18,7 @@ from .. import progress, random
 from ..backends import Backend, resolve
 from ..backends.planned import with_plans
 from ..backends.protocol import Array
+from ..confidence.placement import LeftOutRows, PlacementCurve
 from ..confidence.support import RowSupport, Support, SupportMetric, build_support
 from ..distances.metrics import data_kind, takes_sparse
 from ..errors import DataError, ParameterError, UnsupportedError
@@ -26,6 +27,7 @@ from ..input.ranges import SAFE_RANGE, find_extreme_rows
 from ..input.validation import Data, Kind, check_finite, validate, validate_embedding
 from ..threads import single_threaded_blas
 from . import callbacks, memory
+from .confidence import compute_confidence, leave_rows_out
 from .declarations import Conflict, Ignored, LandmarkPolicy
 from .fit import Context, Fit, Map
 from .parameters import AtLeast, Jobs, check_params, checks, domains
@@ -80,6 +82,9 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     allows_missing: ClassVar[bool] = False
     #: Does only the order of distances count? Then the triangle inequality need not hold.
     is_ordinal: ClassVar[bool] = False
+    #: How likely a new point is well placed, by its kept share, unless `calibrate_confidence` has
+    #: learned it. None: a new point has the coordinates that it would have in the fit.
+    placement_curve: ClassVar[PlacementCurve | None] = None
 
     def memory_plan(self, sizes: memory.Sizes, /) -> dict[str, int]:
         """Bytes of each large array of a fit beside the input, by name."""
@@ -127,8 +132,10 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def transform(self, X: Any, *, return_confidence: bool = False) -> Any:
         """Coordinates of new points, row by row: the same alone or in any batch.
 
-        With `return_confidence` also one number per row: 1 where a new point is as near to the
-        training points as they are to each other, falling toward 0 with its distance from them.
+        With `return_confidence` also one number per row between 0 and 1: the probability that the
+        point is well placed, that is near those training points near which a fit that includes it
+        would have it; lower outside the training data. By a general curve of the method, or of
+        these data after `calibrate_confidence`.
         """
         self._check_fitted()
         if return_confidence:
@@ -142,6 +149,37 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             )
         Y = blocks.transform(self, X)
         return (Y, blocks.confidence(self, X)) if return_confidence else Y
+
+    def calibrate_confidence(self, X: Any) -> Self:
+        """Learn from one more fit how likely new points of these data are well placed.
+
+        A part of the training rows X is left out of a fit of the others, mapped as new points and
+        compared with their coordinates in this model. Confidence is then by the curve of these
+        data, and `evaluate` shows how promises and findings agree (`reliability`).
+
+        >>> import numpy as np, lowd
+        >>> X = np.random.default_rng(0).normal(size=(200, 4))
+        >>> model = lowd.TSNE(max_iter=50).fit(X).calibrate_confidence(X)
+        >>> bool((model.transform(X[:5] + 0.1, return_confidence=True)[1] <= 1).all())
+        True
+        """
+        self._check_fitted()
+        self._check_support()
+        ops = resolve(self.backend, self.n_jobs)
+        with self._reporting():
+            data = self._checked(X, ops)
+            self.left_out_ = leave_rows_out(self, data, ops)
+        return self
+
+    @property
+    def confidence_basis_(self) -> str:
+        """What the confidence of new points is calibrated by."""
+        left_out: LeftOutRows | None = getattr(self, "left_out_", None)
+        if left_out is not None:
+            return f"{len(left_out.kept)} training rows left out of one more fit"
+        if self.placement_curve is None:
+            return "support distance alone; calibrate_confidence learns the rest"
+        return f"general curve of {type(self).__name__}; calibrate_confidence learns that of X"
 
     def inverse_transform(self, X: Any) -> Any:
         """Rows of the original space for points of the embedding, where there is an inverse."""
@@ -264,7 +302,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         with self._reporting():
             data = self._checked(X, ops, look=not getattr(self.map_, "spreads", False))
             Y = self._apply_map(data, ops)
-            return (Y, self._confidence(data, ops)) if confident else Y
+            return (Y, self._confidence(data, ops, Y)) if confident else Y
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "map_"):
@@ -277,9 +315,10 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             self, X, self._kind(), fitting=fitting, sparse=sparse, ops=ops, check_values=look
         )
 
-    def _confidence(self, data: Data, ops: Backend) -> Array:
+    def _confidence(self, data: Data, ops: Backend, Y: Array | None = None) -> Array:
+        """Confidence of rows whose coordinates are Y; None: they are computed if needed."""
         with np.errstate(invalid="ignore", over="ignore"):  # of rows beyond their type's squares
-            return self.support_.confidence(data.items, ops)
+            return compute_confidence(self, data, Y, ops)
 
     def _check_support(self) -> None:
         if not hasattr(self, "support_"):

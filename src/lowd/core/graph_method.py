@@ -206,7 +206,7 @@ class GraphMethod(Reducer):
             lists = check_lists_toward(neighbors, data.shape[0], self.n_samples_)
             near = self._merge_duplicates(select_listed(lists, None, float("inf")))
             Y = cast_clipped(self.map_.from_neighbors(data.items, near, ops), data.dtype)
-            return (Y, self._confidence(data, ops)) if return_confidence else Y
+            return (Y, self._confidence(data, ops, Y)) if return_confidence else Y
 
     def _merge_duplicates(self, near: csr_array) -> csr_array:
         """Neighbor lists of rows as lists of the distinct points that the map knows."""

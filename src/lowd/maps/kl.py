@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar
 from scipy.sparse import csr_array
 
 from ..backends.protocol import Array, Backend, InterpolationGrid
+from ..confidence.placement import WeightedNeighbors
 from ..domains import OneOf, Positive, Shape, Words
 from ..relations.perplexity import ConditionalProbabilities, ProbabilityRelation
 from ..values import value
@@ -32,6 +33,11 @@ class NeighborMap:
 
     def __call__(self, Q: Any, ops: Backend, *, remember: bool = True) -> Array:
         return self._optimize(self.relation.toward(Q, ops), ops, remember)
+
+    def weigh_neighbors(self, Q: Any, ops: Backend) -> WeightedNeighbors:
+        """The training points that new points are near to, with their probabilities."""
+        neighbors, p, training_point = self.relation.toward(Q, ops)
+        return WeightedNeighbors(neighbors, p, self.Y, training_point >= 0)
 
     def from_neighbors(self, Q: Any, near: csr_array, ops: Backend) -> Array:  # noqa: ARG002
         """Coordinates of points with the given distances to neighbors, nearest first."""

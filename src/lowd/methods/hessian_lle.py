@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..backends.protocol import Array
+from ..confidence.placement import PlacementCurve
 from ..core.estimator import reducer
 from ..core.fit import Context
 from ..graph.neighbor_graph import ConnectedGraph
@@ -70,6 +71,8 @@ class HessianLLE(LocallyLinearMethod):
     >>> bool((left < 0.01).all())
     True
     """
+
+    placement_curve = PlacementCurve(0.6, 1.1)
 
     def _align(self, X: Array, graph: ConnectedGraph, ctx: Context) -> Alignment:
         k = self.n_components

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ..backends.protocol import Float64
+from ..confidence.placement import PlacementCurve
 from ..core.declarations import Conflict, Ignored, is_radius_given, when
 from ..core.estimator import reducer
 from ..core.fit import Context, Fit
@@ -130,6 +131,7 @@ class LaplacianEigenmaps(AffinityMethod):
             when(scale="commute", normalization="symmetric"),
         ),
     )
+    placement_curve = PlacementCurve(2.1, 0.7)
 
     def _has_self_loops(self) -> bool:
         return self.self_loops

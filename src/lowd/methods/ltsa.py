@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..backends.protocol import Array
+from ..confidence.placement import PlacementCurve
 from ..core.estimator import reducer
 from ..core.fit import Context
 from ..graph.neighbor_graph import ConnectedGraph
@@ -66,6 +67,8 @@ class LTSA(LocallyLinearMethod):
     >>> bool((left < 0.01).all())
     True
     """
+
+    placement_curve = PlacementCurve(1.2, 0.8)
 
     def _align(self, X: Array, graph: ConnectedGraph, ctx: Context) -> Alignment:
         near, k = patches(graph), self.n_components

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ..confidence.placement import PlacementCurve
 from ..backends.protocol import Float64, Ties
 from ..core.declarations import Ignored, LandmarkPolicy
 from ..core.estimator import Reducer, reducer
@@ -125,6 +126,7 @@ class MDS(Reducer):
     )
     no_inverse = "distances alone do not determine rows."
     memory_plan = plan_mds
+    placement_curve = PlacementCurve(2.5, 0.1)
 
     def _fit(self, data: Data, ctx: Context) -> Fit:
         n = data.shape[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..backends.protocol import Array
+from ..confidence.placement import PlacementCurve
 from ..core.estimator import reducer
 from ..core.fit import Context
 from ..graph.neighbor_graph import ConnectedGraph
@@ -68,6 +69,7 @@ class ModifiedLLE(LocallyLinearMethod):
     """
 
     aligns_tangent_spaces = False
+    placement_curve = PlacementCurve(1.3, 0.8)
 
     def _align(self, X: Array, graph: ConnectedGraph, ctx: Context) -> Alignment:
         near, k = graph.neighbor_lists(), self.n_components

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..confidence.placement import PlacementCurve
 from ..core.estimator import reducer
 from ..core.parameters import Positive
 from .tsne import TSNE
@@ -50,6 +51,7 @@ class SNE(TSNE):
 
     early_exaggeration: Positive = 4.0
     symmetric: bool = False
+    placement_curve = PlacementCurve(0.8, 1.5)
 
     def _kernel(self) -> str:
         return "gauss" if self.symmetric else "rows"

@@ -6,6 +6,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from ..confidence.placement import PlacementCurve
 from ..core.declarations import Conflict, Ignored, unless, when
 from ..core.estimator import reducer
 from ..core.fit import Context, Fit, SortedOnAccess
@@ -140,6 +141,7 @@ class TSNE(GraphMethod):
     accepts_sparse_graph = True
     memory_plan = plan_tsne
     affinity_ = SortedOnAccess("affinity_ is there after a fit of two distinct rows or more.")
+    placement_curve = PlacementCurve(0.3, 1.8)
 
     def fit(
         self,

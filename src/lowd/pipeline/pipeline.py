@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -270,9 +270,22 @@ class Pipeline(Reducer):
                 self.map_.prepare(_as_dtype(data), data.dtype), confident
             )
 
-    def _confidence(self, data: Data, ops: Backend) -> Array:  # noqa: ARG002 - the method has its own
+    def _confidence(self, data: Data, ops: Backend, Y: Array | None = None) -> Array:  # noqa: ARG002
         rows = self.map_.prepare(_as_dtype(data), data.dtype)
         return np.asarray(self.method_._transform(rows, True)[1])
+
+    def calibrate_confidence(self, X: Any) -> Self:
+        """As of the method, on the prepared rows: the steps stay as they are."""
+        self._check_fitted()
+        ops = resolve(self.backend, self.n_jobs)
+        data = self._checked(X, ops)
+        self.method_.calibrate_confidence(self.map_.prepare(_as_dtype(data), data.dtype, False))
+        return self
+
+    @property
+    def confidence_basis_(self) -> str:
+        """What the confidence of new points is calibrated by."""
+        return self.method_.confidence_basis_
 
     def _keep_support(self, *_: Any) -> None:
         """Confidence is the method's, among the prepared rows."""

@@ -15,6 +15,7 @@ _MODULE_OF_FUNCTION = {
     "neighbors": ".overlays",
     "shepard": ".curves",
     "rnx": ".curves",
+    "reliability": ".curves",
     "scree": ".spectra",
     "dimension": ".spectra",
     "loadings": ".linear",
@@ -36,6 +37,7 @@ __all__ = [
     "neighbors",
     "pca_steps",
     "quality",
+    "reliability",
     "rnx",
     "save",
     "scatter",
@@ -45,6 +47,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from .canvas import save as save
+    from .curves import reliability as reliability
     from .curves import rnx as rnx
     from .curves import shepard as shepard
     from .embeddings import scatter as scatter

@@ -1,4 +1,4 @@
-"""Shepard diagrams and R_NX curves: how well distances and neighborhoods are preserved."""
+"""Shepard diagrams, R_NX curves, and reliability diagrams of confidence."""
 
 from __future__ import annotations
 
@@ -164,6 +164,50 @@ def rnx(evaluations: Any, *, title: str | None = None, ax: Axes | None = None) -
         (area,) = (curve.area for curve in curves.values())
         handles[0].set_label("the embedding" + ("" if area is None else f", area {area:.3f}"))
         ax.legend(handles=[*handles, chance], frameon=False, fontsize=SMALL_FONT_SIZE, loc="best")
+    return ax
+
+
+def reliability(evaluations: Any, *, title: str | None = None, ax: Axes | None = None) -> Axes:
+    """Reliability diagram: the share of well placed new points against the confidence promised.
+
+    On the diagonal, confidence is a probability; below it, too much is promised. Areas of the
+    points show how many rows have that confidence.
+
+    Parameters
+    ----------
+    evaluations
+        The result of `model.evaluate` after `model.calibrate_confidence`, or a dictionary of
+        several by name.
+
+    Examples
+    --------
+    >>> import lowd, numpy as np
+    >>> from lowd import plot
+    >>> X = np.random.default_rng(0).normal(size=(200, 4))
+    >>> model = lowd.TSNE(max_iter=50).fit(X).calibrate_confidence(X)
+    >>> plot.reliability(model.evaluate(X)).get_xlabel()
+    'confidence promised'
+    """
+    held = evaluations if isinstance(evaluations, dict) else {"new points": evaluations}
+    ax = get_axes(ax, 5.6 if len(held) > 1 else 4.2, 4.0)
+    ax.plot([0, 1], [0, 1], color=PALE_COLOR, lw=1, zorder=0)
+    handles = []
+    for i, (name, evaluation) in enumerate(held.items()):
+        curve = evaluation.reliability
+        if curve is None:
+            raise DataError(
+                f"{name}: the evaluation has no reliability; call model.calibrate_confidence(X) "
+                "before model.evaluate(X)."
+            )
+        color, area = COLORS[i % len(COLORS)], 300 * curve.counts / curve.counts.sum()
+        style = LINE_STYLES[i // len(COLORS) % len(LINE_STYLES)]
+        label = f"{name}  {curve.calibration_error:.2f}"
+        handles += ax.plot(curve.promised, curve.found, color=color, ls=style, lw=1, label=label)
+        ax.scatter(curve.promised, curve.found, s=8 + area, color=color, alpha=0.8, lw=0)
+    ax.set_xlim(-0.02, 1.04)
+    ax.set_ylim(-0.02, 1.04)
+    format_chart(ax, "confidence promised", "share of rows well placed", title)
+    add_legend(ax, handles, "calibration error")
     return ax
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from ..backends.protocol import Array, Float64, Moments, Rows
+from ..confidence.placement import LeftOutRows
 from ..confidence.support import MatrixSupport, RowSupport
 from ..core.estimator import Reducer
 from ..domains import (
@@ -63,7 +64,8 @@ LEARNED: dict[str, Any] = {
         ),
         Renamed(d="k", k="d", n=None, input=None, metric=None, kernel=None),
     ],
-    "support_": Annotated[RowSupport | MatrixSupport, Renamed(n=None)],
+    "support_": Annotated[RowSupport | MatrixSupport, Renamed(n=None, rows=None, seen="rows")],
+    "left_out_": LeftOutRows,
     "moments_": Moments,
     "columns_": Annotated[Table, Renamed(rows=None)],
     "_n_features_out": Count,

@@ -20,6 +20,7 @@ from ...pipeline import Pipeline
 from ..types import MetricLike, MetricParams
 from .column_scale import scale_columns, standardizes
 from .evaluation import evaluate
+from .reliability import Reliability
 from .result import Evaluation
 from .validation import Anchors
 
@@ -83,7 +84,10 @@ def evaluate_model(
     values, error = collect_learned_values(model), compute_self_map_error(model, X, Y)
     if error is not None:
         values["self_map_error"] = error
-    return replace(found, model=values, notes=found.notes + _notes(model))
+    left_out = getattr(model, "left_out_", None)
+    reliability = None if left_out is None else Reliability.of(left_out)
+    notes = found.notes + _notes(model)
+    return replace(found, model=values, notes=notes, reliability=reliability)
 
 
 def _prepare_rows(model: Pipeline, X: Any) -> Any:

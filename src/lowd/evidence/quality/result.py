@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..tables import html_list, html_row, to_data_frame
 from .measures import DEFINITIONS, Measure
+from .reliability import Reliability
 from .verdict import give_verdict
 
 MEASURE_GROUPS = {
@@ -64,6 +65,7 @@ class Evaluation:
     shepard : distances of pairs in the data and in the embedding
     model : values that the model itself reports, if there was one
     random_state : the seed of sampled rows, pairs and triplets, if one was given
+    reliability : promised and found confidence of new points, if the model's is calibrated
     n_samples, n_neighbors, metric, seconds
     exact : are rank-based measures computed from all rows?
     ties : share of rows whose k-th neighbor in the data is as far as the next
@@ -86,6 +88,7 @@ class Evaluation:
     notes: list[str] = field(default_factory=list)
     model: dict[str, float] = field(default_factory=dict)
     random_state: int | None = None
+    reliability: Reliability | None = None
 
     def __getattr__(self, name: str) -> Measure | None:
         if name in DEFINITIONS:
@@ -125,6 +128,7 @@ class Evaluation:
                 for name, one in self.measures.items()
             },
             "model": self.model,
+            "reliability": None if self.reliability is None else self.reliability.to_dict(),
             "notes": self.notes,
         }
 
@@ -159,6 +163,8 @@ class Evaluation:
         if self.model:
             lines += ["", "of the model:"]
             lines += [f"  {name:<26}{value:.4g}" for name, value in self.model.items()]
+        if self.reliability is not None:
+            lines += ["", "confidence of left-out rows:", *self.reliability.to_lines()]
         if self.notes:
             lines += ["", *(f"* {note}" for note in self.notes)]
         return "\n".join(lines)
@@ -170,7 +176,11 @@ class Evaluation:
             out.append(f"<tr><th colspan='4' style='text-align:left'>{text(title)}</th></tr>")
             out += [html_row(row) for row in rows]
         out += [html_row([name, f"{value:.4g}", "", ""]) for name, value in self.model.items()]
-        return "".join([*out, "</table>", html_list(self.notes)])
+        out.append("</table>")
+        if self.reliability is not None:
+            table = "\n".join(self.reliability.to_lines())
+            out.append(f"<p>Confidence of left-out rows</p><pre>{text(table)}</pre>")
+        return "".join([*out, html_list(self.notes)])
 
     def _headline(self) -> str:
         how = "all rows" if self.exact else f"{len(self.rows)} sampled rows against all"

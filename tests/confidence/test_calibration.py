@@ -1,0 +1,169 @@
+"""Confidence as a probability: learned from left-out training rows, for every method."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+import lowd
+from cases import cases, first_of_method, fit, native_only, rows_like, same_bits, take
+from lowd.confidence.placement import PlacementCurve
+from lowd.errors import DataError
+from lowd.evidence.quality.reliability import compute_reliability
+
+FOLDER = Path(os.environ.get("LOWD_DATA", Path(__file__).parents[3] / "shared" / "data"))
+
+
+def _confidence(model, Q):
+    return model.transform(Q, return_confidence=True)[1]
+
+
+def _clusters(n, seed, spread=0.9):
+    """Rows in overlapping clusters, of which some have no certain place on a map."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(8, 6))[rng.integers(8, size=n)] + spread * rng.normal(size=(n, 6))
+
+
+def _well_placed(model, whole, X, Q):
+    """By the definition: a third of 30 neighbors are those in a fit of X and Q."""
+    found = []
+    Y = model.transform(Q)
+    for one, other in zip(Y, whole.embedding_[len(X) :], strict=True):
+        near = np.argsort(np.linalg.norm(model.embedding_ - one, axis=1))[:30]
+        wanted = np.argsort(np.linalg.norm(whole.embedding_[: len(X)] - other, axis=1))[:30]
+        found.append(np.isin(near, wanted).mean() >= 1 / 3)
+    return np.array(found)
+
+
+@native_only
+def test_promises_are_kept_on_rows_that_no_fit_has_seen():
+    """Three tables together, in bins with 60 rows or more."""
+    promised, found = [], []
+    for seed in range(3):
+        X, Q = np.split(_clusters(1000, seed), [800])
+        model = lowd.TSNE(max_iter=500).fit(X).calibrate_confidence(X)
+        promised.append(_confidence(model, Q))
+        whole = lowd.TSNE(max_iter=500).fit(np.vstack([X, Q]))
+        found.append(_well_placed(model, whole, X, Q))
+    result = compute_reliability(np.concatenate(promised), np.concatenate(found))
+    full = result.counts >= 60
+    assert full.sum() >= 3, result
+    assert np.abs(result.promised - result.found)[full].max() < 0.1
+    assert result.auc > 0.65
+
+
+@pytest.mark.filterwarnings("ignore::lowd.errors.LowdWarning")
+@cases(first_of_method)
+def test_calibration_of_every_method(case, backend):
+    X, Q = case.data()
+    model = fit(case.model(backend), X)
+    before = _confidence(model, Q)
+    twin = pickle.loads(pickle.dumps(model)).calibrate_confidence(X)
+    same_bits(model.calibrate_confidence(X).transform(Q), twin.transform(Q))
+    confidence = _confidence(model, Q)
+    same_bits(confidence, _confidence(twin, Q))
+    assert ((confidence >= 0) & (confidence <= 1)).all()
+    same_bits(_confidence(model, take(Q, [13, 4])), confidence[[13, 4]])
+    assert _confidence(model, take(X, range(20))).mean() > 0.9
+    assert before.shape == confidence.shape
+    assert "left out" in model.confidence_basis_
+
+
+def test_far_rows_have_none():
+    X = rows_like(300, 5)
+    model = lowd.TSNE(max_iter=100).fit(X)
+    step = np.median(lowd.neighbors(X, 1).distances)
+    far = X[:20] + np.sign(X[:20]) * np.ptp(X, axis=0) + 30 * step / np.sqrt(5)
+    assert _confidence(model, far).max() < 0.05
+    assert _confidence(model.calibrate_confidence(X), far).max() < 0.05
+
+
+def test_a_calibrated_model_is_stored(tmp_path):
+    X, Q = rows_like(200), rows_like(20, seed=2)
+    model = lowd.TSNE(perplexity=10, max_iter=100).fit(X)
+    assert "general curve" in model.confidence_basis_
+    model.calibrate_confidence(X)
+    lowd.save(model, tmp_path / "model")
+    again = lowd.load(tmp_path / "model")
+    same_bits(_confidence(again, Q), _confidence(model, Q))
+    assert "left_out_" not in vars(model.fit(X))
+
+
+def test_evaluation_shows_promises_and_findings():
+    X = load_digits().data[:500]
+    model = lowd.TSNE(max_iter=250).fit(X)
+    assert model.evaluate(X).reliability is None
+    found = model.calibrate_confidence(X).evaluate(X)
+    assert found.reliability.counts.sum() == 100
+    assert 0 <= found.reliability.calibration_error < 0.2
+    assert "promised" in repr(found)
+    assert found.to_dict()["reliability"]["counts"] == found.reliability.counts.tolist()
+
+
+def test_starts_and_pipelines_are_calibrated_too():
+    X = rows_like(150, 6)
+    start = np.random.default_rng(0).normal(size=(150, 2))
+    model = lowd.TSNE(perplexity=10, max_iter=50, init=start).fit(X).calibrate_confidence(X)
+    assert model.init is start
+    chain = lowd.Pipeline(lowd.TSNE(perplexity=10, max_iter=50), scale=True, pca=3).fit(X)
+    assert "left out" in chain.calibrate_confidence(X).confidence_basis_
+
+
+def test_other_rows_than_those_of_the_fit_are_refused():
+    model = lowd.PCA(2).fit(rows_like(100))
+    with pytest.raises(DataError, match="needs the rows of the fit"):
+        model.calibrate_confidence(rows_like(90))
+    with pytest.raises(DataError, match="at least 25"):
+        lowd.PCA(2).fit(rows_like(20)).calibrate_confidence(rows_like(20))
+
+
+@pytest.mark.parametrize("well", [0.0, 0.5, 1.0])
+def test_the_curve_of_shares_that_say_nothing(well):
+    kept = np.linspace(0, 1, 400)
+    placed = np.arange(400) % 2 < 2 * well
+    g = PlacementCurve.learn(kept, placed).probability(kept)
+    assert np.abs(g - well).max() < 0.05
+
+
+def test_the_curve_is_that_of_the_data():
+    rng = np.random.default_rng(0)
+    kept, true = rng.random(20_000), PlacementCurve(-0.5, 1.5)
+    found = PlacementCurve.learn(kept, rng.random(20_000) < true.probability(kept))
+    assert abs(found.intercept + 0.5) < 0.06
+    assert abs(found.slope - 1.5) < 0.06
+
+
+def _load(name):
+    file = {"cells": "pbmc3k_pca50.npz", "mnist": "mnist.npz", "frey": "frey_faces.npz"}[name]
+    path = FOLDER / file
+    if not path.exists():
+        pytest.skip(f"{file} is not here; set LOWD_DATA to its folder")
+    with np.load(path, allow_pickle=False) as arrays:
+        X = arrays["X" if "X" in arrays else arrays.files[0]][:1500]
+    return lowd.PCA(50).fit_transform(X.reshape(1500, -1).astype(np.float64))
+
+
+@pytest.mark.parametrize("method", ["TSNE", "LaplacianEigenmaps"])
+def test_promises_on_real_data(method):
+    """A fifth held out from calibrated models; bins of all sets together, of 60 rows or more."""
+    promised, found = [], []
+    for name in ("cells", "mnist", "frey"):
+        rows = _load(name)
+        out = np.arange(1500) % 5 == 0
+        X, Q = rows[~out], rows[out]
+        model = getattr(lowd, method)(2).fit(X).calibrate_confidence(X)
+        promised.append(_confidence(model, Q))
+        whole = getattr(lowd, method)(2).fit(np.vstack([X, Q]))
+        found.append(_well_placed(model, whole, X, Q))
+    result = compute_reliability(np.concatenate(promised), np.concatenate(found))
+    full = result.counts >= 60
+    gap = np.abs(result.promised - result.found)[full]
+    # The eigenmaps of one set change with the rows of the fit as a whole, more than any row shows.
+    assert gap.max() < (0.1 if method == "TSNE" else 0.2)
+    assert result.calibration_error < 0.08
+    assert result.auc > 0.75
