@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..backends.protocol import Array, Backend, Float64, Ragged
 from ..distances.metrics import distances_of
 from ..domains import AtLeast, AtMost, NonNegative, Number, Shape
-from ..graph.search import find_nearest
+from ..graph.search import TIE_TOLERANCE, find_nearest
 from ..input.validation import Data
 from ..values import value
 
@@ -26,7 +26,7 @@ N_DATA_NEIGHBORS = 10  # of a new point in the sample of the training rows, if i
 # A neighbor is kept if its rank in the embedding is at most so many times the number of neighbors.
 KEPT_RANKS_PER_NEIGHBOR = 2
 MAX_KEPT_PART = 4  # and among at most this part, a fourth, of all points
-TIE_TOLERANCE = 1e-9  # relative difference of distances in the embedding that count as the same
+
 MAX_NEWTON_STEPS = 50
 N_FOLDS = 5  # of left-out rows: each is judged by a curve that the other folds have given
 
@@ -106,7 +106,7 @@ def compute_kept_share(near: WeightedNeighbors, Y: Array, ops: Backend) -> Float
     rank = np.clip(np.ceil(KEPT_RANKS_PER_NEIGHBOR * effective), 1, most).astype(np.int64)
     base = distances_of(Data(training, training.dtype), "euclidean", None)
     found = find_nearest(base, Y, int(rank.max()), ops).distances
-    radius = found[np.arange(len(Y)), rank - 1] * (1 + TIE_TOLERANCE)
+    radius = found[np.arange(len(Y)), rank - 1] * (1 + TIE_TOLERANCE[training.dtype])
     distances = np.linalg.norm(training[indices] - np.repeat(Y, counts, axis=0), axis=1)
     inside = distances <= np.repeat(radius, counts)
     row = np.repeat(np.arange(len(counts)), counts)
