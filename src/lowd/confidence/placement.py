@@ -26,9 +26,8 @@ N_DATA_NEIGHBORS = 10  # of a new point in the sample of the training rows, if i
 # A neighbor is kept if its rank in the embedding is at most so many times the number of neighbors.
 KEPT_RANKS_PER_NEIGHBOR = 2
 MAX_KEPT_PART = 4  # and among at most this part, a fourth, of all points
-
 MAX_NEWTON_STEPS = 50
-N_FOLDS = 5  # of left-out rows: each is judged by a curve that the other folds have given
+N_CURVE_FOLDS = 5  # of left-out rows: each is judged by a curve that the other folds have given
 
 
 class WeightedNeighbors(NamedTuple):
@@ -86,9 +85,9 @@ class LeftOutRows:
 
     def promise(self) -> Float64:
         """Confidence of each row, by the curve of the other folds: no row judges itself."""
-        fold = np.arange(len(self.kept)) % N_FOLDS
+        fold = np.arange(len(self.kept)) % N_CURVE_FOLDS
         promised = np.empty(len(self.kept))
-        for number in range(N_FOLDS):
+        for number in range(N_CURVE_FOLDS):
             own = fold == number
             curve = PlacementCurve.learn(self.kept[~own], self.placed[~own])
             promised[own] = np.minimum(curve.probability(self.kept[own]), self.edge[own])

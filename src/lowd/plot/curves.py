@@ -24,6 +24,7 @@ from .canvas import (
 if TYPE_CHECKING:
     from .canvas import Axes, Colormap
 
+MIN_DRAWN_ROWS = 10  # the share of fewer rows says nothing
 LINE_STYLES = ("-", "--", "-.", ":")  # one more for every ten curves
 
 
@@ -171,7 +172,7 @@ def reliability(evaluations: Any, *, title: str | None = None, ax: Axes | None =
     """Reliability diagram: the share of well placed new points against the confidence promised.
 
     On the diagonal, confidence is a probability; below it, too much is promised. Areas of the
-    points show how many rows have that confidence.
+    points show how many rows have that confidence; bins of fewer than ten rows are left out.
 
     Parameters
     ----------
@@ -199,11 +200,13 @@ def reliability(evaluations: Any, *, title: str | None = None, ax: Axes | None =
                 f"{name}: the evaluation has no reliability; call model.calibrate_confidence(X) "
                 "before model.evaluate(X)."
             )
-        color, area = COLORS[i % len(COLORS)], 300 * curve.counts / curve.counts.sum()
+        drawn = curve.counts >= min(MIN_DRAWN_ROWS, curve.counts.max())
+        promised, found = curve.promised[drawn], curve.found[drawn]
+        color, area = COLORS[i % len(COLORS)], 300 * curve.counts[drawn] / curve.counts.sum()
         style = LINE_STYLES[i // len(COLORS) % len(LINE_STYLES)]
         label = f"{name}  {curve.calibration_error:.2f}"
-        handles += ax.plot(curve.promised, curve.found, color=color, ls=style, lw=1, label=label)
-        ax.scatter(curve.promised, curve.found, s=8 + area, color=color, alpha=0.8, lw=0)
+        handles += ax.plot(promised, found, color=color, ls=style, lw=1, label=label)
+        ax.scatter(promised, found, s=8 + area, color=color, alpha=0.8, lw=0)
     ax.set_xlim(-0.02, 1.04)
     ax.set_ylim(-0.02, 1.04)
     format_chart(ax, "confidence promised", "share of rows well placed", title)
