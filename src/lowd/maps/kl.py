@@ -36,8 +36,8 @@ class NeighborMap:
 
     def weigh_neighbors(self, Q: Any, ops: Backend) -> WeightedNeighbors:
         """The training points that new points are near to, with their probabilities."""
-        neighbors, p, training_point = self.relation.toward(Q, ops)
-        return WeightedNeighbors(neighbors, p, self.Y, training_point >= 0)
+        neighbors, p, nearest = self.relation.toward(Q, ops)
+        return WeightedNeighbors(neighbors, p, self.Y, nearest.ratio == 0)
 
     def from_neighbors(self, Q: Any, near: csr_array, ops: Backend) -> Array:  # noqa: ARG002
         """Coordinates of points with the given distances to neighbors, nearest first."""

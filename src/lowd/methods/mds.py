@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..confidence.placement import PlacementCurve
 from ..backends.protocol import Float64, Ties
+from ..confidence.placement import PlacementCurve
 from ..core.declarations import Ignored, LandmarkPolicy
 from ..core.estimator import Reducer, reducer
 from ..core.fit import Context, Fit
