@@ -16,7 +16,7 @@ from threadpoolctl import LibController, ThreadpoolController
 from .errors import ParameterError
 
 UNLIMITED_CPUS = 2**31  # more than any machine has
-POLL_SECONDS = 0.1  # between two looks for Ctrl-C
+INTERRUPT_POLL_SECONDS = 0.1  # between two looks for Ctrl-C
 
 T = TypeVar("T")
 
@@ -155,7 +155,7 @@ def run_interruptibly(call: Callable[[], T]) -> T:
             finished.set()
 
     threading.Thread(target=run, name="lowd decomposition", daemon=True).start()
-    while not finished.wait(POLL_SECONDS):  # on Windows only a wait that ends is interrupted
+    while not finished.wait(INTERRUPT_POLL_SECONDS):  # on Windows only a wait that ends is interrupted
         pass
     if raised:
         raise raised[0]
