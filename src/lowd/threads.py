@@ -155,7 +155,7 @@ def run_interruptibly(call: Callable[[], T]) -> T:
             finished.set()
 
     threading.Thread(target=run, name="lowd decomposition", daemon=True).start()
-    while not finished.wait(INTERRUPT_POLL_SECONDS):  # on Windows only a wait that ends is interrupted
+    while not finished.wait(INTERRUPT_POLL_SECONDS):  # on Windows a wait must end
         pass
     if raised:
         raise raised[0]
