@@ -172,6 +172,20 @@ def test_a_callback_sees_the_embedding_and_may_cancel():
     np.testing.assert_array_equal(model.embedding_, before)
 
 
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_affinities_of_sne_are_those_of_its_objective(symmetric, backend):
+    X = rows_like(50)
+    model = lowd.SNE(perplexity=8, symmetric=symmetric, max_iter=20, backend=backend).fit(X)
+    P, D = model.affinity_.toarray(), cdist(model.embedding_, model.embedding_, "sqeuclidean")
+    Q = np.exp(-D)
+    np.fill_diagonal(Q, 0)
+    Q /= Q.sum() if symmetric else Q.sum(1, keepdims=True)
+    np.testing.assert_allclose(P.sum() if symmetric else P.sum(1), 1)
+    at = P > 0
+    divergence = (P[at] * np.log(P[at] / Q[at])).sum()
+    assert model.kl_divergence_ == pytest.approx(divergence, rel=1e-6)
+
+
 @pytest.mark.parametrize("method", [lowd.TSNE, lowd.SNE])
 def test_ctrl_c_is_raised_and_the_model_is_as_before(method):
     steps = []

@@ -34,7 +34,8 @@ class SNE(TSNE):
     embedding_
     kl_divergence_ : the sum of the rows' divergences; of all pairs' if symmetric
     n_iter_, converged_, learning_rate_, early_learning_rate_, init_used_ : as in TSNE
-    affinity_, betas_, n_distinct_ : as in TSNE
+    affinity_ : conditional probabilities p_j|i, rows of sum 1; joint ones if symmetric
+    betas_, n_distinct_ : as in TSNE
 
     References
     ----------

@@ -41,12 +41,13 @@ class ConditionalProbabilities(NamedTuple):
 class JointProbabilities(NamedTuple):
     """Joint probabilities p_ij, symmetric with sum 1, and the rows' precisions β = 1/2σ².
 
-    SNE also needs Σ p log p of the conditional probabilities, their negative entropy.
+    SNE also needs the conditional probabilities p_j|i and Σ p log p, their negative entropy.
     """
 
     P: csr_array
     beta: Float64
     negative_entropy: float = 0.0
+    conditional: csr_array | None = None  # where each row has its own distribution
 
 
 ProbabilityRelation: TypeAlias = NeighborRelation[JointProbabilities, ConditionalProbabilities]
@@ -267,8 +268,10 @@ def symmetrize_probabilities(
     rows: csr_array, beta: Float64, ops: Backend, per_row: bool
 ) -> JointProbabilities:
     """Joint probabilities from the conditional ones of each row, which have sum 1."""
-    negative_entropy = compute_negative_entropy(rows.data) if per_row else 0.0
-    return JointProbabilities(ops.symmetrize_probabilities(rows), beta, negative_entropy)
+    P = ops.symmetrize_probabilities(rows)
+    if not per_row:
+        return JointProbabilities(P, beta)
+    return JointProbabilities(P, beta, compute_negative_entropy(rows.data), rows)
 
 
 def compute_negative_entropy(p: Float64) -> float:

@@ -56,7 +56,8 @@ def embed_similarities(
     Y, found = descend(plan, start, phases, show)
     Y = Y.astype(ctx.dtype)
     report |= found | evaluate_embedding(plan, joint, Y, kernel, ctx.seed)
-    affinity = csr_array(joint.P[as_given][:, as_given])
+    P = joint.P if joint.conditional is None else joint.conditional
+    affinity = csr_array(P[as_given][:, as_given])
     report |= {"init_used": used, "affinity": affinity, "betas": joint.beta[point_of_row]}
     # With Gaussian tails a new point's own partition function leaves no room for exaggeration.
     exaggeration = float(how.exaggeration) if kernel == "student" else 1.0
