@@ -208,3 +208,20 @@ def test_text_alone_is_compared_by_gower(lowd_command):
     write("words.csv", table)
     ended = lowd_command("map", "words.csv", "-o", "map.csv")
     assert ended.code == 0, ended.err
+
+
+def test_missing_values_of_new_rows_are_filled_by_the_training_rows(lowd_command):
+    """`--missing mean` filled new rows with the means of their own file."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    X[5, 1] = np.nan
+    write("gaps.csv", {f"m{j}": X[:, j] for j in range(3)})
+    args = ("--missing", "mean", "--model", "m.lowd", "-o", "map.csv")
+    assert lowd_command("pca", "gaps.csv", *args).code == 0
+    write("new.csv", {f"m{j}": X[5:7, j] + [0, 100] for j in range(3)})
+    args = ("--missing", "mean", "--model", "m.lowd", "-o", "new-map.csv")
+    assert lowd_command("transform", "new.csv", *args).code == 0
+    mapped = coordinates(read_rows("new-map.csv")[0])
+    np.testing.assert_allclose(mapped, coordinates(read_rows("map.csv")[5]), atol=1e-9)
+    ended = lowd_command("evaluate", "gaps.csv", "map.csv", "--missing", "mean")
+    assert ended.code == 0, ended.err

@@ -41,6 +41,8 @@ def transform(arguments: Arguments, console: Console, outputs: Outputs) -> Resul
     model = load(arguments["model"])
     preparation = Preparation.of_model(model)
     options = preparation.get_read_options() | get_read_options(arguments)
+    if getattr(model, "impute", None) is not None:  # by the training rows, not by these
+        options["missing"] = "keep"
     table = read(arguments, console, **options)
     Q = preparation.apply(table)
     columns: dict[str, Column] = {}

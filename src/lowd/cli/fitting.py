@@ -94,6 +94,8 @@ class Run:
     @classmethod
     def start(cls, arguments: Arguments, console: Console, outputs: Outputs, **more: Any) -> Run:
         """Read and prepare the data."""
+        if arguments.get("missing") == "mean":  # which a pipeline fills, also in new rows
+            more["missing"] = "keep"
         table = read(arguments, console, **more)
         reading = get_read_options(arguments) | more
         return cls(arguments, console, outputs, table, *prepare(table, reading))

@@ -48,13 +48,11 @@ def read(arguments: Arguments, console: Console, path: str | None = None, **more
 
 
 def get_read_options(arguments: Arguments) -> Arguments:
-    """The keywords of `lowd.io.read` that were typed; a pipeline fills missing values."""
+    """The keywords of `lowd.io.read` that were typed."""
     options = {name: arguments.get(name) for name in _PASSED_ON}
     switches = ("encode", "gower", "dates", "distances")
     options |= {name: arguments.get(name) or None for name in switches}
     options["size"] = _parse_size(arguments.get("size"))
-    if options["missing"] == "mean":  # of the training rows, also for new ones
-        options["missing"] = "keep"
     return {name: value for name, value in options.items() if value is not None}
 
 

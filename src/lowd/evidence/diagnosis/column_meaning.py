@@ -181,18 +181,25 @@ def check_skewness(data: RawData, sample: Sample, columns: NDArray[np.int64]) ->
 
 
 def _find_role(data: RawData, j: int) -> Literal["id", "code"] | None:
-    x = np.asarray(data.X[:, j], np.float64)
-    x = x[np.isfinite(x)]
-    if not len(x) or not (x == np.rint(x)).all():
+    if not _are_whole(np.asarray(data.X[:INSPECTED_ROWS, j], np.float64)):
         return None
+    x = np.asarray(data.X[:, j], np.float64)
+    if not _are_whole(x):
+        return None
+    x = x[np.isfinite(x)]
     words = set() if data.names is None else set(_split_words(str(data.names[j])))
-    distinct = len(np.unique(x)) == len(x)
     if words & ID_WORDS:
         return "id"
     if words & CODE_WORDS:
         return "code"
     counts_up = len(x) >= MIN_COUNTED_ROWS and x[0] in (0, 1) and bool((np.diff(x) == 1).all())
-    return "id" if counts_up or (distinct and words & ROW_WORDS) else None
+    return "id" if counts_up or (words & ROW_WORDS and len(np.unique(x)) == len(x)) else None
+
+
+def _are_whole(x: Float64) -> bool:
+    """Integers, as far as they are known."""
+    known = x[np.isfinite(x)]
+    return bool((np.rint(known) == known).all())
 
 
 def _split_words(name: str) -> list[str]:
