@@ -67,6 +67,19 @@ def drawn(chromium):
     return int(chromium("document.getElementById('map').dataset.drawn"))
 
 
+def test_the_axes_are_named(chromium, page):
+    """Ink below the points, in the middle, and none to the left of it."""
+    chromium.open(page[0])
+    chromium.frame()
+    count = (
+        "(() => { const c = document.getElementById('map'), x = c.getContext('2d');"
+        "const ink = x.getImageData(c.width * FROM, c.height - 20, c.width / 5, 19).data;"
+        "return ink.filter((value, i) => i % 4 === 0 && value < 180).length })()"
+    )
+    assert chromium(count.replace("FROM", "0.4")) > 30
+    assert chromium(count.replace("FROM", "0.1")) == 0
+
+
 def test_it_draws_every_point_where_it_is(chromium, page):
     path, Y = page
     chromium.open(path)

@@ -80,8 +80,9 @@ class Reader(html.parser.HTMLParser):
 def test_the_points_are_those_of_the_map(tmp_path, data):
     page, model, Y, evaluation = write(tmp_path / "r.html", data)
     made = held(page)
-    for axis, name, column in zip(made["axes"], model.get_feature_names_out(), Y.T, strict=True):
-        assert axis["name"] == name
+    shares = 100 * model.explained_variance_ratio_
+    for j, (axis, column) in enumerate(zip(made["axes"], Y.T, strict=True)):
+        assert axis["name"] == f"PC{j + 1} ({shares[j]:.0f} %)"
         values = np.frombuffer(base64.b64decode(axis["values"]), "<f4")
         np.testing.assert_allclose(values, column, rtol=1e-6)
     assert made["ids"] == data.ids.tolist()

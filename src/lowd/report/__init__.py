@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from ..errors import DataError
 from ..io.writing import write_completely
 from ..pipeline import Pipeline
+from ..plot.embeddings import name_axis
 from . import page
 from .code import make_code
 from .points import MAX_INTERACTIVE_POINTS, encode_points
@@ -110,7 +111,7 @@ def _make_html(
     title = title or f"{type(method).__name__} of {source or 'data'}"
     width = f" of {X.shape[1]} columns" if hasattr(X, "shape") else ""
     lead = f"{len(Y)} rows{width} in {Y.shape[1]} dimensions.{describe_steps(steps)}"
-    names = [str(name) for name in model.get_feature_names_out()]
+    names = [name_axis(model, j) for j in range(Y.shape[1])]
     scatter, points = _make_scatter(Y, names, evaluation, table, f"{title}: {lead}")
     measures = "" if evaluation is None else page.make_quality(evaluation)
     columns = None if table is None else table.columns

@@ -146,8 +146,22 @@
       }
     }
     context.putImageData(image, 0, 0);
+    nameAxes();
     for (const row of new Set([hovered, pinned])) if (row >= 0) ring(row);
     canvas.dataset.drawn = drawn;
+  }
+
+  function nameAxes() {
+    context.fillStyle = "#666";
+    context.font = `${12 * ratio()}px sans-serif`;
+    context.textAlign = "center";
+    context.fillText(data.axes[view.first].name, canvas.width / 2, canvas.height - 6 * ratio());
+    if (axes.length < 2) return;
+    context.save();
+    context.translate(14 * ratio(), canvas.height / 2);
+    context.rotate(-Math.PI / 2);
+    context.fillText(data.axes[view.second].name, 0, 0);
+    context.restore();
   }
 
   function ring(row) {
