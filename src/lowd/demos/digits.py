@@ -70,8 +70,9 @@ def show(out: Path, data: Path | None = None) -> Demonstration:
     return Demonstration(
         "digits",
         "Handwritten digits",
-        "t-SNE separates ten clusters; LLE collapses some classes into thin rays; in Isomap and "
-        "PCA they overlap. Among the twos one axis is the bottom loop, the other the slant.",
+        "t-SNE separates the digits, some of them (1, 9) in several clusters; LLE collapses some "
+        "into thin rays; in Isomap and PCA they overlap. Among the twos one axis is the bottom "
+        "loop, the other the slant.",
         tuple(numbers),
         tuple(pictures),
         tuple(notes),

@@ -166,7 +166,7 @@ def neighbors(
     squared[point] = np.inf
     seen = np.argsort(squared, kind="stable")[: len(true)]
     flat, names = select_dimensions(P, names, dims)
-    ax = get_axes(ax, 6.8)
+    ax = get_axes(ax, 7.0)
     blue, rose = COLORS[0], COLORS[2]
     ax.scatter(*flat.T, s=choose_point_size(len(P)), color=PALE_COLOR, linewidths=0, zorder=1)
     groups = (
