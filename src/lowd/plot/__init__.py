@@ -1,8 +1,8 @@
 """Plots of embeddings and of their quality, drawn with matplotlib (extra `app`).
 
 Every function takes `ax` (or makes a figure of its own, which notebooks and `plt.show()` display)
-and returns the axes it drew on; the settings of the user are not changed. `save` writes PNG, SVG and
-PDF.
+and returns the axes it drew on; the settings of the user are not changed. `save` writes PNG, SVG
+and PDF.
 """
 
 from __future__ import annotations
