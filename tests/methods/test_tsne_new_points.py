@@ -74,6 +74,7 @@ def test_probabilities_are_those_of_the_formula(backend, perplexity):
     X, Q = rows_like(60, seed=1), rows_like(7, seed=2) * np.arange(1, 8)[:, None]
     model = lowd.TSNE(perplexity=perplexity, max_iter=1, backend=backend).fit(X)
     found = model.map_.relation.toward(Q, resolve(backend, 1))
+    X = model.map_.relation.base.training_points()  # in the order of the fit
     among, squares = np.sort(cdist(X, X)), cdist(Q, X) ** 2
     expected = np.zeros((7, 60))
     for u in np.atleast_1d(perplexity):
