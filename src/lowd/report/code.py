@@ -62,8 +62,8 @@ def format_constructor(model: Reducer) -> str:
     """The call of the constructor, with the parameters that are not at their default.
 
     >>> import lowd
-    >>> format_constructor(lowd.Pipeline(lowd.TSNE(2), scale=True, pca=30))
-    'lowd.Pipeline(method=lowd.TSNE(n_components=2), scale=True, pca=30)'
+    >>> format_constructor(lowd.Pipeline(lowd.PCA(2), scale=True, pca=30))
+    'lowd.Pipeline(method=lowd.PCA(n_components=2), scale=True, pca=30)'
     """
     values = {field.name: getattr(model, field.name) for field in dataclasses.fields(model)}
     if isinstance(model, Pipeline):
