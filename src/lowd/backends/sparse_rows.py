@@ -71,6 +71,9 @@ def project_sparse(X: csr_array, shift: Float64, W: Float64, product: Product) -
     """
     Y = product(X, W)
     Y -= shift @ W
+    most = np.abs(shift).sum() * max(W.max(initial=0), -W.min(initial=0))
+    if not (np.abs(Y) < MIN_COORDINATE_SHARE * most).any():  # the usual case: no need to add up
+        return Y
     terms = np.abs(shift) @ np.abs(W)
     small = np.flatnonzero((np.abs(Y) < MIN_COORDINATE_SHARE * terms).any(1))
     rows = small[_cancels(X[small], shift, W, terms)] if len(small) else small
