@@ -92,23 +92,24 @@ class Model:
         return found
 
 
+# A mutation found nothing to change in what is left of a file, or nested it too deep for JSON.
+IMPOSSIBLE = (LookupError, TypeError, ValueError, ArithmeticError, RecursionError)
+
+
 def mutate(data, others, seed):
     """The bytes of a file with one to three mutations, and their names."""
     rng = np.random.default_rng(seed)
     model = Model(data, others)
     done = []
-    for _ in range(1 + rng.binomial(2, 0.25)):
+    for n in range(1 + rng.binomial(2, 0.25)):
         mutation = MUTATIONS[rng.integers(len(MUTATIONS))]
+        before = json.dumps(model.tree)
         try:
             done.append(f"{mutation.__name__}: {mutation(model, rng)}")
-        except (
-            LookupError,
-            TypeError,
-            ValueError,
-            ArithmeticError,
-            RecursionError,
-        ):  # not in what is left of it
-            done.append(f"{mutation.__name__}: nothing")
+            json.dumps(model.tree)
+        except IMPOSSIBLE:
+            model.tree = json.loads(before)
+            done[n:] = [f"{mutation.__name__}: nothing"]
     return model.to_bytes(), done
 
 
