@@ -22,6 +22,10 @@ namespace {
 constexpr int64_t MAX_SERIAL_POINTS = 1 << 14;  // threads would wait longer than they work
 constexpr double MAX_FACTOR = 1e30;  // of a rate or an exaggeration, so that float32 holds it
 constexpr float MAX_COORDINATE = 1e18f;  // whose square is finite
+// NaN becomes the lower limit: coordinates are indices of cells.
+inline float limit(float v) {
+    return v > MAX_COORDINATE ? MAX_COORDINATE : v >= -MAX_COORDINATE ? v : -MAX_COORDINATE;
+}
 // Steps between two sortings, and at least.
 constexpr int SORT_INTERVAL = 100, MIN_SORT_INTERVAL = 10;
 
@@ -73,8 +77,7 @@ public:
         gain_.assign(y_.size(), 1.0f);
         for (int64_t i = 0; i < n_; i++)
             for (int c = 0; c < k_; c++)
-                y_[size_t(i * width_ + c)] = std::clamp(float(Y.row(row_of_slot_[size_t(i)])[c]),
-                                                        -MAX_COORDINATE, MAX_COORDINATE);
+                y_[size_t(i * width_ + c)] = limit(float(Y.row(row_of_slot_[size_t(i)])[c]));
         age_ = SORT_INTERVAL;
     }
 

@@ -36,7 +36,7 @@ inline void grid_potential(const PotentialView& grid, const double* y, double* v
     for (int c = 0; c < grid.k; c++) {
         const double last = double(grid.nodes[c] - 3);
         double at = (y[c] - grid.origin[c]) / grid.spacing;
-        at = at < 1 ? 1 : at > last ? last : at;
+        at = at > last ? last : at >= 1 ? at : 1;  // NaN is in the first cell: it is an index
         cell[c] = int64_t(at) < grid.nodes[c] - 4 ? int64_t(at) : grid.nodes[c] - 4;
         spline_derivatives(at - double(cell[c]), tables[c][0], tables[c][1], tables[c][2]);
         cell[c]--;

@@ -1,7 +1,9 @@
 // New points optimized with the embedding held fixed.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "embeddings.hpp"
 #include "lowd/new_points.hpp"
@@ -165,6 +167,35 @@ TEST(new_points_on_a_grid_are_near_those_by_all_pairs) {
     };
     const Data<double> exact = optimized({}), by_grid = optimized(view);
     CHECK(error_of(by_grid, 0, exact) < 0.01);
+}
+
+// A coordinate is an index of the grid: NaN and infinity must not be read beyond it.
+TEST(coordinates_that_are_no_numbers_stay_on_the_grid) {
+    const int64_t n = 300;
+    const CircleGraph graph(n, 3);
+    Data<double> Y = spread_out(n, 2, 10);
+    const std::vector<int64_t> starts{0, 2};
+    const std::vector<int32_t> near{0, 1};
+    const std::vector<double> p{0.5, 0.5};
+    Job job(1);
+    const auto plan =
+        descent(graph.ragged(), graph.values.data(), 2, Similarity::student, Repulsion::grid);
+    const PotentialGrid grid = plan->interpolation_grid(Y.in(), job);
+    const PotentialView view{2,
+                             grid.phi.data(),
+                             {grid.nodes[0], grid.nodes[1]},
+                             {grid.origin[0], grid.origin[1]},
+                             grid.spacing};
+    for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+        Data<double> at(1, 2), attraction(n, 2), repulsion(n, 2);
+        at(0, 0) = at(0, 1) = bad;
+        optimize_new_points({starts, near}, p.data(), Y.in(), Similarity::student, view, false,
+                            at.out(), job);
+        const double good = std::exchange(Y(7, 0), bad);
+        plan->forces(Y.in(), attraction.out(), repulsion.out(), job);
+        CHECK(std::isfinite(repulsion(3, 1)));
+        Y(7, 0) = good;
+    }
 }
 
 }  // namespace
