@@ -8,16 +8,20 @@ checks of a model file from those of values (`store.schema`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
+
+Numbers: TypeAlias = float | NDArray[Any]
+Truth: TypeAlias = bool | np.bool_ | NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class AtLeast:
     bound: float
 
-    def __call__(self, value: Any) -> Any:
+    def __call__(self, value: Numbers) -> Truth:
         return value >= self.bound
 
     def __str__(self) -> str:
@@ -28,7 +32,7 @@ class AtLeast:
 class AtMost:
     bound: float
 
-    def __call__(self, value: Any) -> Any:
+    def __call__(self, value: Numbers) -> Truth:
         return value <= self.bound
 
     def __str__(self) -> str:
@@ -39,7 +43,7 @@ class AtMost:
 class Above:
     bound: float
 
-    def __call__(self, value: Any) -> Any:
+    def __call__(self, value: Numbers) -> Truth:
         return value > self.bound
 
     def __str__(self) -> str:
@@ -50,7 +54,7 @@ class Above:
 class Below:
     bound: float
 
-    def __call__(self, value: Any) -> Any:
+    def __call__(self, value: Numbers) -> Truth:
         return value < self.bound
 
     def __str__(self) -> str:
@@ -59,7 +63,7 @@ class Below:
 
 @dataclass(frozen=True)
 class Finite:
-    def __call__(self, value: Any) -> Any:
+    def __call__(self, value: Numbers) -> Truth:
         return np.isfinite(value)
 
     def __str__(self) -> str:
@@ -68,7 +72,7 @@ class Finite:
 
 @dataclass(frozen=True)
 class NotZero:
-    def __call__(self, value: Any) -> Any:
+    def __call__(self, value: Numbers) -> Truth:
         return value != 0
 
     def __str__(self) -> str:

@@ -57,7 +57,7 @@ def subset(seed: int, stream: str, size: int, k: int) -> NDArray[np.int64]:
     return np.sort(chosen).astype(np.int64)
 
 
-def as_seed(random_state: Any) -> int:
+def as_seed(random_state: int | np.random.Generator | np.random.RandomState | None) -> int:
     """One 63-bit seed from what scikit-learn's users pass as `random_state`."""
     if random_state is None:
         return int.from_bytes(os.urandom(8), "little") >> 1

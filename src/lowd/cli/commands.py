@@ -27,6 +27,7 @@ from .reading import (
 from .registry import Result
 
 if TYPE_CHECKING:
+    from ..core.estimator import Reducer
     from ..evidence.compare import Comparison
     from ..evidence.dimension import Dimensions
 
@@ -183,7 +184,7 @@ def info(arguments: Arguments, _console: Console, _: Outputs) -> Result:
     from ..store import load
 
     model = load(arguments["model"])
-    method = getattr(model, "method_", model)
+    method: Reducer = model.method_ if hasattr(model, "method_") else model
     steps = model.get_steps() if method is not model else {}
     learned = {
         name: _summarize(value)

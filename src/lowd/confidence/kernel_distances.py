@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +23,9 @@ class KernelDistances:
     squares: Float64  # k(x, x) of the training points
 
     @classmethod
-    def of(cls, data: Data, kernel: Any, params: dict[str, Any] | None) -> KernelDistances:
+    def of(
+        cls, data: Data, kernel: str | Callable[..., Any], params: dict[str, Any] | None
+    ) -> KernelDistances:
         found = kernel_of(data, kernel, gamma=None, degree=0, coef0=0, params=params)
         assert isinstance(found, CallableKernel)
         frozen = found.freeze()

@@ -8,6 +8,7 @@ median.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
@@ -23,6 +24,7 @@ from ..graph.search import find_nearest, find_neighbors
 from ..input.sample import (
     MAX_SAMPLE_OBJECTS,
     MAX_SAMPLE_ROWS,
+    Items,
     Sample,
     choose_rows,
     max_sample_rows,
@@ -53,10 +55,20 @@ class SupportMetric(NamedTuple):
     `scaling` divides columns; "unit length" divides rows.
     """
 
-    metric: Any = "euclidean"
+    metric: str | Callable[..., Any] = "euclidean"
     params: dict[str, Any] | None = None
     scaling: Scaling = None
     kernel: bool = False
+
+    @classmethod
+    def of_kernel(
+        cls, kernel: str | Callable[..., Any], params: dict[str, Any] | None
+    ) -> SupportMetric:
+        """The distance that a kernel is a function of, or a callable kernel itself."""
+        if callable(kernel):
+            return cls(kernel, params, kernel=True)
+        scaling = "unit length" if kernel == "cosine" else None
+        return cls("manhattan" if kernel == "laplacian" else "euclidean", None, scaling)
 
 
 class ConfidenceScale(NamedTuple):
@@ -100,7 +112,7 @@ class RowSupport:
     seen: Annotated[int, AtLeast(1), Fact("seen")]
 
     @classmethod
-    def of(cls, sample: Sample, by: SupportMetric, whole: Any = None) -> RowSupport:
+    def of(cls, sample: Sample, by: SupportMetric, whole: Items | None = None) -> RowSupport:
         """From sampled rows; `whole` is the table they are of, whose ranges count."""
         data = Data(sample.items, np.dtype(np.float64))
         relation: DistanceRelation
@@ -115,7 +127,7 @@ class RowSupport:
                 relation = relation.freeze()
         return cls(relation, by.scaling, sample.row_indices, sample.n_seen)
 
-    def locate(self, Q: Any, k: int, ops: Backend) -> Vicinity:
+    def locate(self, Q: Items, k: int, ops: Backend) -> Vicinity:
         """The bound by each new point's support distance, and its k nearest training points."""
         relation = self.relation
         if isinstance(relation, Distances):
@@ -147,7 +159,7 @@ class MatrixSupport:
     step: NonNegative
 
     @classmethod
-    def of(cls, A: Any, kind: str) -> MatrixSupport:
+    def of(cls, A: Rows, kind: str) -> MatrixSupport:
         rows = choose_rows(np.arange(A.shape[0]), MAX_SAMPLE_ROWS)
         least = 0.0 if kind == "distances" else MIN_RELATIVE_STEP
         scale = ConfidenceScale.of(_support_distances(A, kind, rows), least)
@@ -157,7 +169,7 @@ class MatrixSupport:
             scale = scale._replace(step=MIN_RELATIVE_STEP * largest)
         return cls(kind, *scale)
 
-    def locate(self, Q: Any, k: int, ops: Backend) -> Vicinity:  # noqa: ARG002 - as of RowSupport
+    def locate(self, Q: Items, k: int, ops: Backend) -> Vicinity:  # noqa: ARG002 - as of RowSupport
         """As of RowSupport; the neighbors are those of all training points."""
         distances = _support_distances(Q, self.kind, None)
         edge = ConfidenceScale(self.inside, self.step).confidence(distances)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -51,7 +49,7 @@ def with_residual_variance(fit: Fit, ctx: Context) -> Fit:
     return fit._replace(geodesics=None).with_report(residual_variance=variance)
 
 
-def connecting_parameter(model: Any) -> str:
+def connecting_parameter(model: object) -> str:
     """The parameter of a graph method that says how far its edges go."""
     for name in ("radius", "n_neighbors"):
         if getattr(model, name, None) is not None:

@@ -23,6 +23,7 @@ from ..confidence.support import RowSupport, Support, SupportMetric, build_suppo
 from ..distances.metrics import data_kind, takes_sparse
 from ..errors import DataError, ParameterError, UnsupportedError
 from ..input import blocks
+from ..input.blocks import DaskArray
 from ..input.ranges import SAFE_RANGE, find_extreme_rows
 from ..input.validation import Data, Kind, check_finite, validate, validate_embedding
 from ..threads import single_threaded_blas
@@ -328,7 +329,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
                 "reading that. Fit it again, on rows in memory."
             )
 
-    def _fit_blocks(self, X: Any, ctx: Context, **given: Any) -> Fit:  # noqa: ARG002
+    def _fit_blocks(self, X: DaskArray, ctx: Context, **given: Any) -> Fit:  # noqa: ARG002
         raise UnsupportedError(
             f"{type(self).__name__} does not fit a dask array in one exact pass; fit a sample that "
             "fits in memory (X[::step].compute()) and transform the dask array: that is lazy."

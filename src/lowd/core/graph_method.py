@@ -27,6 +27,7 @@ from ..graph.given import (
 from ..graph.neighbor_graph import ConnectedGraph, NeighborCount, connect, find_distinct
 from ..graph.search import count_points
 from ..graph.short_circuits import warn_of_short_circuits
+from ..input.sample import Items
 from ..input.validation import Data
 from .diagnostics import connecting_parameter, warn_of_localized_axes, with_residual_variance
 from .estimator import Reducer, cast_clipped, reducer
@@ -38,7 +39,7 @@ class Neighborhoods(NamedTuple):
     """Distances between samples, and which of them are neighbors."""
 
     base: DistanceRelation
-    items: Any  # the validated input that the distances are of
+    items: Items  # the validated input that the distances are of
     n_neighbors: int | None
     radius: float | None = None
     given: csr_array | None = None  # edges that were found elsewhere, nearest first

@@ -10,10 +10,10 @@ import collections.abc
 import dataclasses
 import json
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from functools import cache
 from numbers import Integral, Real
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from ..domains import Positive as Positive
 from ..domains import Share as Share
 from ..errors import ParameterError
 
-Check = Callable[[Any], bool]
+Check = Callable[[object], bool]
 
 Jobs = Annotated[int, AtLeast(-1024), NotZero()]
 Seed = Annotated[int, AtLeast(0)] | np.random.RandomState | np.random.Generator | None
@@ -66,19 +66,19 @@ def checks(cls: type) -> tuple[tuple[str, Check], ...]:
     return tuple((name, _check(domain)) for name, domain in domains(cls).items())
 
 
-def check_params(obj: Any) -> None:
+def check_params(obj: object) -> None:
     """Raise ParameterError for the first field whose value is outside its domain."""
-    for name, accepted in checks(obj.__class__):
+    for name, accepted in checks(cast(Hashable, type(obj))):
         if not accepted(getattr(obj, name)):
-            domain = domains(obj.__class__)[name]
+            domain = domains(cast(Hashable, type(obj)))[name]
             raise ParameterError(
                 f"{type(obj).__name__}({name}={getattr(obj, name)!r}): expected {describe(domain)}."
             )
 
 
-def refuse_unused(obj: Any, names: Iterable[str], why: str) -> None:
+def refuse_unused(obj: object, names: Iterable[str], why: str) -> None:
     """Raise if one of the parameters was set although it would change nothing."""
-    defaults = _defaults(obj.__class__)
+    defaults = _defaults(cast(Hashable, type(obj)))
     for name in names:
         if getattr(obj, name) != defaults[name]:
             raise ParameterError(
@@ -106,7 +106,16 @@ def check_landmarks(m: int, k: int | None, n: int) -> None:
         )
 
 
-def accepts(domain: Any, value: Any) -> bool:
+def read_positive(obj: object, name: str) -> tuple[float, ...]:
+    """The values > 0 of a parameter that is one number or several."""
+    given = getattr(obj, name)
+    several = given if isinstance(given, list | tuple) else [given]
+    if not several or not all(accepts(Positive, one) for one in several):
+        raise ParameterError(f"{type(obj).__name__}({name}={given!r}): expected numbers > 0.")
+    return tuple(float(one) for one in several)
+
+
+def accepts(domain: object, value: object) -> bool:
     """Is the value inside the domain?"""
     return _check(domain)(value)
 
@@ -130,7 +139,7 @@ def _check(domain: Any) -> Check:
 
 
 def _all_of(tests: tuple[Check, ...]) -> Check:
-    def check(value: Any) -> bool:
+    def check(value: object) -> bool:
         for test in tests:  # noqa: SIM110 - `all` takes twice the time
             if not test(value):
                 return False
@@ -140,7 +149,7 @@ def _all_of(tests: tuple[Check, ...]) -> Check:
 
 
 def _any_of(tests: tuple[Check, ...]) -> Check:
-    def check(value: Any) -> bool:
+    def check(value: object) -> bool:
         for test in tests:  # noqa: SIM110
             if test(value):
                 return True
@@ -164,7 +173,7 @@ _PLAIN: dict[Any, Check] = {
 }
 
 
-def describe(domain: Any) -> str:
+def describe(domain: object) -> str:
     """The domain in words, for error messages and help texts."""
     origin = get_origin(domain)
     if origin is Annotated:
@@ -179,7 +188,7 @@ def describe(domain: Any) -> str:
     return "None" if domain is type(None) else getattr(domain, "__name__", str(domain))
 
 
-def read(domain: Any, text: str) -> Any:
+def read(domain: object, text: str) -> Any:
     """Turn what was typed on a command line or in a form into a value of the domain.
 
     >>> read(Positive | list[Any], "10,50"), read(dict[str, Any] | None, '{"p": 3}')

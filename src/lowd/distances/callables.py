@@ -94,7 +94,7 @@ class CallableDistances:
     def _numbers(self) -> Sequence[int]:
         return range(len(self.items)) if self.rows is None else self.rows.tolist()
 
-    def _compute(self, a: Any, b: Any, i: int, j: int) -> float:
+    def _compute(self, a: object, b: object, i: int, j: int) -> float:
         try:
             given = self.metric(a, b, **self.params)
         except Exception as error:

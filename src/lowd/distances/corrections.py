@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..backends.protocol import Array, Backend, Float64
 from ..domains import Index, NonNegative, Shape
+from ..input.sample import Items
 from ..threads import all_threads_of_blas, run_interruptibly
 from ..values import value
 from .nearest import Nearest, detach, group_duplicates_in_matrix
@@ -38,7 +39,7 @@ class CorrectedDistances:
         np.fill_diagonal(D, 0)
         return D
 
-    def toward(self, Q: Any, ops: Backend) -> Array:
+    def toward(self, Q: Items, ops: Backend) -> Array:
         D = np.asarray(self.base.toward(Q, ops))
         shifted = self._shift(D, np.array(self.constant))
         nearest = Nearest.in_matrix(D, self.point_of_row)
@@ -59,7 +60,7 @@ class CorrectedDistances:
         labels = None if labels is None else np.unique(labels[rows], return_inverse=True)[1]
         return replace(self, base=self.base.take(rows), point_of_row=labels)
 
-    def training_points(self) -> Any:
+    def training_points(self) -> Items:
         return self.base.training_points()
 
     def _shift(self, D: Array, constant: Float64) -> Array:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..backends.protocol import Array, Backend, Float64
 from ..domains import AtLeast, Facts, MayBeNonfinite, Renamed, Shape
@@ -24,7 +24,7 @@ class GowerDistances:
     ranges: Annotated[Float64, Shape("number columns", may_be_empty=True), MayBeNonfinite()]
 
     @classmethod
-    def of(cls, table: Table, weights: Any) -> GowerDistances:
+    def of(cls, table: Table, weights: ArrayLike | None) -> GowerDistances:
         w = np.ones(len(table.names)) if weights is None else np.asarray(weights, np.float64)
         if w.shape != (len(table.names),) or not (w >= 0).all() or not w.any():
             raise ParameterError(

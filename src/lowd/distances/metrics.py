@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -37,7 +38,7 @@ SPARSE_CENTER_BITS = 24  # of float32, from which such a center is subtracted ex
 _ALLOWED = {"minkowski": {"p"}, "gower": {"weights"}}
 
 
-def data_kind(metric: Any) -> Kind:
+def data_kind(metric: str | Callable[..., Any]) -> Kind:
     """Which kind of input a metric needs."""
     if callable(metric):
         return "objects"
@@ -45,7 +46,7 @@ def data_kind(metric: Any) -> Kind:
     return named.get(metric, "rows")
 
 
-def takes_sparse(metric: Any) -> bool:
+def takes_sparse(metric: str | Callable[..., Any]) -> bool:
     """Can the metric honestly use sparse rows?"""
     if metric not in _METRICS:
         return False
@@ -53,12 +54,14 @@ def takes_sparse(metric: Any) -> bool:
     return MEASURES[measure] == "square" and not preparation.startswith("centered")
 
 
-def is_indexed(metric: Any) -> bool:
+def is_indexed(metric: str | Callable[..., Any]) -> bool:
     """Are nearest neighbors found by an index of the (dense) rows, not from all distances?"""
     return metric in _METRICS and _METRICS[metric][1] in INDEXED_MEASURES
 
 
-def distances_of(data: Data, metric: Any, params: dict[str, Any] | None) -> DistanceRelation:
+def distances_of(
+    data: Data, metric: str | Callable[..., Any], params: dict[str, Any] | None
+) -> DistanceRelation:
     """Distances of the training data under a `metric` and its parameters."""
     params = dict(params or {})
     if callable(metric):
@@ -206,7 +209,7 @@ def normalize_rows(X: Rows, zero_reason: str | None) -> Rows:
     return np.asarray(X * inverse[:, None], X.dtype)
 
 
-def _check_minkowski_order(p: Any) -> float:
+def _check_minkowski_order(p: object) -> float:
     if not isinstance(p, int | float) or not 1 <= p < np.inf:
         raise ParameterError(
             f"metric_params={{'p': {p!r}}}: expected a number >= 1 (for infinity: 'chebyshev')."

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.protocol import Array, Backend
+from ..input.sample import Items
 
 
 class DistanceRelation(Protocol):
@@ -19,7 +20,7 @@ class DistanceRelation(Protocol):
     def among(self, ops: Backend) -> Array:
         """Distances among the training points: a symmetric n x n matrix."""
 
-    def toward(self, Q: Any, ops: Backend) -> Array:
+    def toward(self, Q: Items, ops: Backend) -> Array:
         """Distances from new points (rows) to the training points (columns)."""
 
     def freeze(self) -> Self:
@@ -28,5 +29,5 @@ class DistanceRelation(Protocol):
     def take(self, rows: NDArray[np.int64]) -> Self:
         """The same distances to some of the training points; new points come as before."""
 
-    def training_points(self) -> Any:
+    def training_points(self) -> Items:
         """All training points, in the form in which `toward` takes new points."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from ..backends.protocol import Backend, Float64
 from ..distances.order import order_points
 from ..distances.protocol import DistanceRelation
 from ..input.row_order import invert_order
-from ..input.sample import take_rows
+from ..input.sample import Items, take_rows
 from .search import BLOCK_ENTRIES, count_points
 
 Rows = NDArray[np.int64]
@@ -135,7 +135,7 @@ def _spanning_tree(lengths: Float64) -> tuple[Rows, Rows]:
 
 
 def _shorten(
-    items: Any, pair: Rows, length: float, sides: list[Component], ops: Backend
+    items: Items, pair: Rows, length: float, sides: list[Component], ops: Backend
 ) -> tuple[Rows, float]:
     """Alternate: the nearest row of the other component, until none is nearer."""
     ends = list(pair)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,14 +16,14 @@ from ..distances.metrics import Distances, is_indexed
 from ..distances.precomputed import PrecomputedDistances
 from ..distances.protocol import DistanceRelation
 from ..errors import ParameterError
-from ..input.sample import n_rows, take_rows
+from ..input.sample import Items, n_rows, take_rows
 
 BLOCK_ENTRIES = 2**23  # distances computed at a time, 64 MB in float64
 # Relative difference of distances that are taken for the same.
 TIE_TOLERANCE = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-6}
 
 
-def count_points(base: DistanceRelation, Q: Any = None) -> int:
+def count_points(base: DistanceRelation, Q: Items = None) -> int:
     """How many training points a relation has; given distances tell by those of new points."""
     if isinstance(base, PrecomputedDistances) and base.rows is not None:
         return len(base.rows)
@@ -58,7 +58,7 @@ def find_neighbors(base: DistanceRelation, k: int, ops: Backend) -> Neighbors:
     )
 
 
-def find_nearest(base: DistanceRelation, Q: Any, k: int, ops: Backend) -> Neighbors:
+def find_nearest(base: DistanceRelation, Q: Items, k: int, ops: Backend) -> Neighbors:
     """The k nearest training points of new points."""
     if isinstance(base, Distances) and not issparse(base.X) and not issparse(Q):
         index = ops.index(base.X, base.measure, base.params, base.center)
@@ -68,7 +68,13 @@ def find_nearest(base: DistanceRelation, Q: Any, k: int, ops: Backend) -> Neighb
     )
 
 
-def search_memory(n: int, metric: Any, radius: float | None = None, *, sparse: bool = False) -> int:
+def search_memory(
+    n: int,
+    metric: str | Callable[..., object],
+    radius: float | None = None,
+    *,
+    sparse: bool = False,
+) -> int:
     """Bytes of the distances that a search among n rows holds at a time."""
     if is_indexed(metric) and radius is None and not sparse:
         return 0
@@ -83,7 +89,7 @@ def to_csr(near: Neighbors, n: int) -> csr_array:
     return csr_array((near.distances.ravel(), near.indices.ravel(), starts), shape=(m, n))
 
 
-def find_within(base: DistanceRelation, Q: Any | None, radius: float, ops: Backend) -> csr_array:
+def find_within(base: DistanceRelation, Q: Items | None, radius: float, ops: Backend) -> csr_array:
     """Distances up to a radius (the sphere included) as sparse rows; stored zeros are distances.
 
     A distance that is the radius but for rounding counts.
@@ -105,7 +111,7 @@ def find_within(base: DistanceRelation, Q: Any | None, radius: float, ops: Backe
     return csr_array((data, indices, np.cumsum(counts)), shape=(len(counts) - 1, n))
 
 
-def _blocks(base: DistanceRelation, Q: Any | None, ops: Backend) -> Iterator[tuple[int, Array]]:
+def _blocks(base: DistanceRelation, Q: Items | None, ops: Backend) -> Iterator[tuple[int, Array]]:
     """(first row, distances of some rows to all training points), block after block."""
     if Q is None and isinstance(base, CallableDistances):  # each pair is measured once
         yield 0, base.among(ops)

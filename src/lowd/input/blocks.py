@@ -23,7 +23,7 @@ Model: TypeAlias = Any  # an estimator, whose module imports this one
 BlockInfo: TypeAlias = Any  # what dask tells a function of the block it is given
 
 
-def is_dask(X: Any) -> bool:
+def is_dask(X: object) -> bool:
     """Whether X is a dask array."""
     return type(X).__module__.startswith("dask.array")
 
@@ -114,20 +114,20 @@ def n_rows(X: DaskArray) -> int | None:
     return None if np.isnan(X.shape[0]) else int(X.shape[0])
 
 
-def _as_rows(block: Any) -> Rows:
+def _as_rows(block: Rows) -> Rows:
     """A block as dense or, where it is sparse, as CSR rows."""
     return (
         to_canonical_csr(block, "a dask array") if issparse(block) else np.ascontiguousarray(block)
     )
 
 
-def _transform_block(block: Any, model: Model, block_info: BlockInfo = None) -> Array:
+def _transform_block(block: Rows, model: Model, block_info: BlockInfo = None) -> Array:
     if not block.shape[0]:
         return np.empty((0, model._n_features_out), block.dtype)
     return _locate_errors(_as_rows(block), model._transform, block_info)
 
 
-def _confidence_of_block(block: Any, model: Model, block_info: BlockInfo = None) -> Array:
+def _confidence_of_block(block: Rows, model: Model, block_info: BlockInfo = None) -> Array:
     if not block.shape[0]:
         return np.empty(0)
     ops = resolve(model.backend, model.n_jobs)
@@ -150,7 +150,7 @@ def _locate_errors(rows: Rows, apply: Callable[[Rows], Array], block_info: Block
 
 
 def _moments_of_block(
-    block: Any, backend: str, n_jobs: int | None, start: float, number: int
+    block: Rows, backend: str, n_jobs: int | None, start: float, number: int
 ) -> tuple[Moments, Sample]:
     rows = _as_rows(block)
     rows = rows.astype(result_dtype(rows), copy=False)

@@ -27,7 +27,7 @@ def is_date(entry: object) -> bool:
     return isinstance(entry, (*POINTS_IN_TIME, *DURATIONS))
 
 
-def refuse_non_numbers(X: Any, subject: str) -> None:
+def refuse_non_numbers(X: object, subject: str) -> None:
     """Refuse text and dates in an array or a list, naming the first by its row and column.
 
     NumPy would read the text '1.5' as 1.5, and a missing date (NaT) as -9.2e18.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
@@ -16,22 +16,24 @@ from ..values import value
 from .entries import DURATIONS, POINTS_IN_TIME
 
 ColumnKind: TypeAlias = Literal["number", "date", "duration", "order", "category"]
+Frame: TypeAlias = Any  # of pandas, polars or pyarrow, which are optional; or rows of objects
+Column: TypeAlias = Any  # of such a frame
 _TIMES: dict[str, tuple[type, ...]] = {"date": POINTS_IN_TIME, "duration": DURATIONS}
 _FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "Table"}
 MISSING, UNSEEN = -1, -2  # codes of no category, and of one that training rows do not have
 
 
-def is_table(X: Any) -> bool:
+def is_table(X: object) -> bool:
     """Whether X is a pandas, polars or pyarrow frame."""
     return _FRAMES.get(_package(X)) == type(X).__name__
 
 
-def column_kinds(X: Any) -> dict[str, ColumnKind]:
+def column_kinds(X: Frame) -> dict[str, ColumnKind]:
     """Kind of each column by its name; booleans count as numbers (0 and 1)."""
     return {str(name): _kind(X, column) for name, column in _columns(X).items()}
 
 
-def read_number_columns(X: Any) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+def read_number_columns(X: Frame) -> tuple[tuple[str, ...], NDArray[np.float64]]:
     """Names and values of the numeric columns of a frame; NaN where one is missing."""
     numeric = {name: col for name, col in _columns(X).items() if _kind(X, col) == "number"}
     numbers = np.empty((len(X), len(numeric)))
@@ -45,7 +47,7 @@ def read_number_columns(X: Any) -> tuple[tuple[str, ...], NDArray[np.float64]]:
     return tuple(str(name) for name in numeric), numbers
 
 
-def drop_columns(X: Any, names: Sequence[str]) -> Any:
+def drop_columns(X: Frame, names: Sequence[str]) -> Frame:
     """The frame without these columns, as far as it has them."""
     present = [name for name in _columns(X) if name in names]
     if not present:
@@ -91,7 +93,7 @@ class Table:
         return Table(self.names, self.kinds, self.levels, self.numbers[rows], self.codes[rows])
 
     @classmethod
-    def read(cls, X: Any, like: Table | None = None) -> Table:
+    def read(cls, X: Frame, like: Table | None = None) -> Table:
         """From a frame or rows of objects; new rows have the columns and categories of `like`."""
         columns = {str(name): column for name, column in _columns(X).items()}
         if not columns or not len(next(iter(columns.values()))):
@@ -122,11 +124,11 @@ class Table:
         return cls(names, kinds, levels, np.hstack(numbers), np.hstack(codes))
 
 
-def _package(X: Any) -> str:
+def _package(X: object) -> str:
     return type(X).__module__.partition(".")[0]
 
 
-def _columns(X: Any) -> dict[Any, Any]:
+def _columns(X: Frame) -> dict[Any, Column]:
     package = _package(X)
     if package == "pandas":
         if not X.columns.is_unique:
@@ -148,7 +150,7 @@ def _columns(X: Any) -> dict[Any, Any]:
     return {f"x{j}": rows[:, j] for j in range(rows.shape[1])}
 
 
-def _kind(X: Any, column: Any) -> ColumnKind:
+def _kind(X: Frame, column: Column) -> ColumnKind:
     package = _package(X)
     if package == "pandas":
         pandas = sys.modules["pandas"]
@@ -180,11 +182,11 @@ def _kind(X: Any, column: Any) -> ColumnKind:
     return "number" if numeric else _kind_of_entries(column)
 
 
-def _is_real(entry: Any) -> bool:
+def _is_real(entry: object) -> bool:
     return isinstance(entry, int | float | np.number) and not isinstance(entry, np.timedelta64)
 
 
-def _kind_of_entries(column: Any) -> ColumnKind:
+def _kind_of_entries(column: Column) -> ColumnKind:
     """Dates, durations or categories: what all of a column's objects are."""
     known = {type(entry) for entry in column if not _is_missing(entry)}
     if known and all(issubclass(kind, POINTS_IN_TIME) for kind in known):
@@ -192,7 +194,7 @@ def _kind_of_entries(column: Any) -> ColumnKind:
     return "duration" if known and all(issubclass(k, DURATIONS) for k in known) else "category"
 
 
-def _levels(column: Any, kind: ColumnKind) -> tuple[str, ...]:
+def _levels(column: Column, kind: ColumnKind) -> tuple[str, ...]:
     """Names of the categories; those of an ordered column in their own order."""
     if kind in ("number", "date", "duration"):
         return ()
@@ -202,14 +204,14 @@ def _levels(column: Any, kind: ColumnKind) -> tuple[str, ...]:
     return tuple(sorted({str(entry) for entry in _entries(column) if not _is_missing(entry)}))
 
 
-def _codes(column: Any, levels: tuple[str, ...]) -> NDArray[np.int64]:
+def _codes(column: Column, levels: tuple[str, ...]) -> NDArray[np.int64]:
     """The number of each entry's category, or MISSING, or UNSEEN."""
     number = {level: code for code, level in enumerate(levels)}
     codes = (MISSING if _is_missing(e) else number.get(str(e), UNSEEN) for e in _entries(column))
     return np.fromiter(codes, np.int64, len(column))
 
 
-def _ranks(name: str, column: Any, levels: tuple[str, ...]) -> NDArray[np.float64]:
+def _ranks(name: str, column: Column, levels: tuple[str, ...]) -> NDArray[np.float64]:
     """The rank of each entry's category in an ordered column; NaN where one is missing."""
     codes = _codes(column, levels)
     if (codes == UNSEEN).any():
@@ -218,7 +220,7 @@ def _ranks(name: str, column: Any, levels: tuple[str, ...]) -> NDArray[np.float6
     return np.where(codes == MISSING, np.nan, codes)
 
 
-def _numbers(name: str, column: Any) -> NDArray[np.float64]:
+def _numbers(name: str, column: Column) -> NDArray[np.float64]:
     try:
         numbers = np.array([np.nan if _is_missing(e) else float(e) for e in _entries(column)])
     except (TypeError, ValueError) as error:
@@ -229,7 +231,7 @@ def _numbers(name: str, column: Any) -> NDArray[np.float64]:
     return numbers
 
 
-def _days(name: str, column: Any, kind: ColumnKind) -> NDArray[np.float64]:
+def _days(name: str, column: Column, kind: ColumnKind) -> NDArray[np.float64]:
     """Days since 1970 of dates, or days of durations; NaN where one is missing."""
     entries = [None if _is_missing(entry) else _in_utc(entry) for entry in _entries(column)]
     for row, entry in enumerate(entries):
@@ -247,9 +249,10 @@ def _in_utc(entry: Any) -> Any:
     return entry if zone is None else entry.astimezone(datetime.UTC).replace(tzinfo=None)
 
 
-def _entries(column: Any) -> Any:
-    return column.to_pylist() if _package(column) == "pyarrow" else column
+def _entries(column: Column) -> Iterable[Any]:
+    entries: Iterable[Any] = column.to_pylist() if _package(column) == "pyarrow" else column
+    return entries
 
 
-def _is_missing(entry: Any) -> bool:
+def _is_missing(entry: object) -> bool:
     return entry is None or entry != entry or type(entry).__name__ in ("NAType", "NaTType")

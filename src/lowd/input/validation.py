@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, NoReturn, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import check_array, validate_data
 
@@ -26,7 +26,7 @@ from .precomputed import (
 )
 from .ranges import describe_nonfinite, to_safe_dtype
 from .sample import Items
-from .tables import Table, column_kinds, is_table
+from .tables import Frame, Table, column_kinds, is_table
 
 Kind: TypeAlias = Literal["rows", "distances", "kernel", "affinity", "table", "objects"]
 
@@ -110,7 +110,7 @@ def validate_embedding(Y: Any, k: int, ops: Backend) -> Array:
     return np.asarray(Y)
 
 
-def validate_weights(weights: Any, n: int) -> NDArray[np.float64] | None:
+def validate_weights(weights: ArrayLike | None, n: int) -> NDArray[np.float64] | None:
     """Valid sample weights: one finite number >= 0 per row, not all zero."""
     if weights is None:
         return None
@@ -190,7 +190,7 @@ def _is_valid_already(model: Estimator, X: Any, fitting: bool) -> bool:
     )
 
 
-def _is_plain_array(X: Any) -> bool:
+def _is_plain_array(X: object) -> bool:
     return (
         type(X) is np.ndarray
         and X.dtype in (np.float32, np.float64)
@@ -200,7 +200,7 @@ def _is_plain_array(X: Any) -> bool:
     )
 
 
-def _validate_table(model: Estimator, X: Any, fitting: bool) -> Data:
+def _validate_table(model: Estimator, X: Frame, fitting: bool) -> Data:
     if issparse(X):
         raise UnsupportedError("metric='gower' takes tables or rows; pass X.toarray().")
     table = Table.read(X) if fitting else Table.read(X, like=model.columns_)
@@ -224,7 +224,7 @@ def _validate_objects(model: Estimator, X: Any) -> Data:
     return Data(items, np.dtype(np.float64))
 
 
-def _is_numeric_2d(X: Any) -> bool:
+def _is_numeric_2d(X: object) -> bool:
     if is_table(X) or issparse(X):
         return True
     try:
@@ -241,7 +241,7 @@ def describe_entry(model: Estimator, rows: Rows, position: tuple[int, int]) -> s
     return f"{type(model).__name__}: {entry}; drop such rows or fill them (sklearn.impute)."
 
 
-def _refuse_categories(name: str, X: Any) -> None:
+def _refuse_categories(name: str, X: Frame) -> None:
     kinds = column_kinds(X)
     dates = [column for column, kind in kinds.items() if kind in ("date", "duration")]
     text = [column for column, kind in kinds.items() if kind in ("order", "category")]

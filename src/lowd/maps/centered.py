@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from ..backends.protocol import Array, Backend, Float64
 from ..distances.protocol import DistanceRelation
 from ..domains import Facts, OneOf, Shape
+from ..input.sample import Items
 from ..relations.geodesics import Geodesics
 from ..relations.protocol import InnerProducts
 from ..values import value
@@ -31,8 +32,8 @@ class CenteredMap:
     means: Annotated[Float64, Shape("n")]
     projection: Annotated[Array, Shape("n", "k")]
 
-    def __call__(self, Q: Any, ops: Backend) -> Array:
-        def embed(part: Any) -> Array:
+    def __call__(self, Q: Items, ops: Backend) -> Array:
+        def embed(part: Items) -> Array:
             return self.project(self.relation.toward(part, ops), ops)
 
         return blockwise(Q, len(self.means), embed)
@@ -69,10 +70,10 @@ class GeodesicMap:
         """The distances by which new points find their neighbors."""
         return self.geodesics.base
 
-    def __call__(self, Q: Any, ops: Backend) -> Array:
+    def __call__(self, Q: Items, ops: Backend) -> Array:
         return self.from_neighbors(Q, self.geodesics.find_neighbors(Q, ops), ops)
 
-    def from_neighbors(self, Q: Any, near: csr_array, ops: Backend) -> Array:
+    def from_neighbors(self, Q: Items, near: csr_array, ops: Backend) -> Array:
         """Coordinates of points with the given distances to training rows, their neighbors."""
         dtype = getattr(Q, "dtype", None)
 

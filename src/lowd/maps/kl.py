@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from scipy.sparse import csr_array
 
 from ..backends.protocol import Array, Backend, InterpolationGrid
 from ..confidence.placement import WeightedNeighbors
 from ..domains import OneOf, Positive, Shape, Words
+from ..input.sample import Items
 from ..relations.perplexity import ConditionalProbabilities, ProbabilityRelation
 from ..values import value
 from .remember import approach
@@ -31,15 +32,15 @@ class NeighborMap:
 
     remembers: ClassVar[bool] = True
 
-    def __call__(self, Q: Any, ops: Backend, *, remember: bool = True) -> Array:
+    def __call__(self, Q: Items, ops: Backend, *, remember: bool = True) -> Array:
         return self._optimize(self.relation.toward(Q, ops), ops, remember)
 
-    def weigh_neighbors(self, Q: Any, ops: Backend) -> WeightedNeighbors:
+    def weigh_neighbors(self, Q: Items, ops: Backend) -> WeightedNeighbors:
         """The training points that new points are near to, with their probabilities."""
         neighbors, p, nearest = self.relation.toward(Q, ops)
         return WeightedNeighbors(neighbors, p, self.Y, nearest.ratio == 0)
 
-    def from_neighbors(self, Q: Any, near: csr_array, ops: Backend) -> Array:  # noqa: ARG002
+    def from_neighbors(self, Q: Items, near: csr_array, ops: Backend) -> Array:  # noqa: ARG002
         """Coordinates of points with the given distances to neighbors, nearest first."""
         return self._optimize(self.relation.from_neighbors(near, ops), ops, True)
 

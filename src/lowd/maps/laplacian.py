@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from ..backends.protocol import Array, Backend, Float64
 from ..domains import AtLeast, OneOf, Shape
 from ..errors import DisconnectedGraphWarning, warn
+from ..input.sample import Items
 from ..relations.affinities import AffinitiesToTraining, AffinityRelation
 from ..values import value
 from .blockwise import blockwise
@@ -17,6 +18,12 @@ from .remember import approach
 
 # Where |1 - λ| is smaller the Nyström factor 1 / (1 - λ) amplifies rounding only.
 MIN_NYSTROEM_DIVISOR = 1e-8
+
+
+def nystroem_gain(lam: Float64) -> Float64:
+    """1 / (1 - λ) of the normalized Laplacian's eigenvalues; 1 at the pole."""
+    pole = np.abs(1 - lam) < MIN_NYSTROEM_DIVISOR
+    return np.where(pole, 1.0, 1 / np.where(pole, 1.0, 1 - lam))
 
 
 @value
@@ -40,13 +47,13 @@ class NystroemMap:
 
     remembers: ClassVar[bool] = True
 
-    def __call__(self, Q: Any, ops: Backend, *, remember: bool = True) -> Array:
-        def embed(part: Any) -> Array:
+    def __call__(self, Q: Items, ops: Backend, *, remember: bool = True) -> Array:
+        def embed(part: Items) -> Array:
             return self._extend(self.relation.toward(part, ops), ops, remember)
 
         return blockwise(Q, 3 * len(self.means), embed)
 
-    def from_neighbors(self, Q: Any, near: csr_array, ops: Backend) -> Array:  # noqa: ARG002
+    def from_neighbors(self, Q: Items, near: csr_array, ops: Backend) -> Array:  # noqa: ARG002
         """Coordinates of points with the given distances to neighbors, nearest first."""
         return self._extend(self.relation.from_neighbors(near, ops), ops, True)
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 from scipy.sparse import csr_array
 
 from ..backends.protocol import Array, Backend
+from ..input.sample import Items
 
 
 class Map(Protocol):
     """Out-of-sample map: new points to coordinates; a value, pure, and row by row."""
 
-    def __call__(self, Q: Any, ops: Backend, /) -> Array: ...
+    def __call__(self, Q: Items, ops: Backend, /) -> Array: ...
 
 
 class RememberingMap(Map, Protocol):
@@ -20,12 +21,12 @@ class RememberingMap(Map, Protocol):
 
     remembers: ClassVar[bool]
 
-    def __call__(self, Q: Any, ops: Backend, /, *, remember: bool = True) -> Array:
+    def __call__(self, Q: Items, ops: Backend, /, *, remember: bool = True) -> Array:
         """Coordinates; by the extension alone, also at training points, if not `remember`."""
 
 
 class GraphMap(Map, Protocol):
     """A map that also takes new points whose neighbors are known."""
 
-    def from_neighbors(self, Q: Any, near: csr_array, ops: Backend, /) -> Array:
+    def from_neighbors(self, Q: Items, near: csr_array, ops: Backend, /) -> Array:
         """Coordinates of points with the given distances to neighbors, nearest first."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from ..distances.nearest import Nearest
 from ..distances.protocol import DistanceRelation
 from ..domains import AtLeast, Count, Increasing, Index, Shape
 from ..errors import DataError
+from ..input.sample import Items
 from ..values import value
 from .blockwise import blockwise
 from .remember import approach
@@ -51,8 +52,8 @@ class StressMap:
 
     remembers: ClassVar[bool] = True
 
-    def __call__(self, Q: Any, ops: Backend, *, remember: bool = True) -> Array:
-        def embed(part: Any) -> Array:
+    def __call__(self, Q: Items, ops: Backend, *, remember: bool = True) -> Array:
+        def embed(part: Items) -> Array:
             return self.minimize(self.relation.toward(part, ops), ops, remember)
 
         return blockwise(Q, 4 * len(self.Y), embed)

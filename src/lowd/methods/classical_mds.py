@@ -8,7 +8,7 @@ import numpy as np
 
 from ..backends import resolve
 from ..backends.protocol import Array
-from ..core.declarations import Ignored, LandmarkPolicy
+from ..core.declarations import Ignored, LandmarkPolicy, unless
 from ..core.estimator import Reducer, reducer
 from ..core.fit import Context, Fit
 from ..core.parameters import Count, Metric, Seed, check_count
@@ -16,10 +16,11 @@ from ..distances.corrections import correct_distances
 from ..distances.metrics import distances_of
 from ..errors import UnsupportedError
 from ..input import blocks
-from ..input.validation import Data, validate
+from ..input.validation import Data
 from ..maps.centered import CenteredMap
 from ..relations.inner_products import MinusHalfSquare
 from ..solvers.centered import embed_centered, embed_inner_products
+from ..solvers.classical_scaling import goodness_of_fit, mean_squared_distances, squares_to_mean
 from ..solvers.landmarks import scale_landmarks
 from ..solvers.memory_plans import plan_classical_mds
 
@@ -85,11 +86,7 @@ class ClassicalMDS(Reducer):
     random_state: Seed = None
 
     ignored = (
-        Ignored(
-            ("correction",),
-            "landmarks are scaled without one",
-            lambda model: model.n_landmarks is not None,
-        ),
+        Ignored(("correction",), "landmarks are scaled without one", unless(n_landmarks=None)),
     )
     landmark_policy = LandmarkPolicy(1000, 10, resets={"correction": "none"})
     memory_plan = plan_classical_mds
@@ -102,7 +99,7 @@ class ClassicalMDS(Reducer):
         check_count(self.n_components, n, f"n_samples={n}")
         if self._is_pca():
             fit = embed_inner_products(data.items, self.n_components, ctx)
-            return fit.with_report(**_means_of_rows(data.items, ctx))
+            return fit.with_report(**mean_squared_distances(data.items, ctx))
         base = distances_of(data, self.metric, self.metric_params)
         if self.n_landmarks is not None:
             return scale_landmarks(base, n, self.n_components, self.n_landmarks, ctx)
@@ -114,7 +111,7 @@ class ClassicalMDS(Reducer):
             d2_mean=means,
             d2_grand_mean=float(means.mean()),
             correction_constant=constant,
-            **_goodness_of_fit(fit.report),
+            **goodness_of_fit(fit.report),
         )
 
     def _is_pca(self) -> bool:
@@ -136,39 +133,6 @@ class ClassicalMDS(Reducer):
             )
         Y = np.asarray(self._transform(X), np.float64)
         ops = resolve(self.backend, self.n_jobs)
-        data = validate(self, X, self._kind(), fitting=False, sparse=self._takes_sparse(), ops=ops)
-        if hasattr(self.map_, "relation"):
-            K = self.map_.relation.toward(data.items, ops)
-            to_mean = -2 * K.mean(1, dtype=np.float64) - self.d2_grand_mean_ / 2
-        else:
-            rows = data.items.toarray() if hasattr(data.items, "toarray") else data.items
-            to_mean = np.square(rows - self.map_.shift).sum(1)
+        data = self._checked(X, ops)
+        to_mean = squares_to_mean(self.map_, data.items, self.d2_grand_mean_, ops)
         return np.asarray(np.maximum(to_mean - (Y**2).sum(1), 0))
-
-
-def _means_of_rows(X: Any, ctx: Context) -> dict[str, Any]:
-    """Means of squared distances from norms: mean_j |x_i - x_j|² = |x_i - m|² + mean |x_j - m|²."""
-    assert ctx.statistics is not None
-    n, mean = X.shape[0], ctx.statistics.sums / X.shape[0]
-    if hasattr(X, "toarray"):
-        X = X.astype(np.float64)
-        norms = np.asarray(X.power(2).sum(1)).ravel() - 2 * (X @ mean) + mean @ mean
-    else:
-        step = max(1, 2**16 // X.shape[1])
-        parts = [np.square(X[i : i + step] - mean).sum(1) for i in range(0, n, step)]
-        norms = np.concatenate(parts)
-    return {"d2_mean": norms + norms.mean(), "d2_grand_mean": 2 * float(norms.mean())}
-
-
-def _goodness_of_fit(report: dict[str, Any]) -> dict[str, Any]:
-    spectrum = report.get("spectrum")
-    if spectrum is None:
-        return {}
-    kept, positive = report["eigenvalues"].sum(), spectrum[spectrum > 0].sum()
-    size = np.abs(spectrum).sum()
-    tolerance = len(spectrum) * np.finfo(float).eps * np.abs(spectrum).max(initial=0)
-    return {
-        "gof": (float(kept / size), float(kept / positive)) if positive > 0 else (0.0, 0.0),
-        "n_positive": int((spectrum > tolerance).sum()),
-        "n_negative": int((spectrum < -tolerance).sum()),
-    }

@@ -5,20 +5,16 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array, issparse
 
-from ..backends.protocol import Float64
 from ..core.estimator import reducer
 from ..core.fit import Context, Fit
 from ..core.parameters import AtLeast, AtMost, Count, Metric, NonNegative, Positive, Seed
-from ..errors import ParameterError, RankWarning, warn
 from ..graph.components import OnDisconnected
 from ..maps.laplacian import NystroemMap
 from ..relations.affinity_graph import AffinityGraph
-from ..relations.bandwidth import compute_dimension_by_scale
 from ..solvers.affinity_method import AffinityMethod
 from ..solvers.canonical import sign_flips
-from ..solvers.laplacian import pad_columns, transition_spectrum
+from ..solvers.laplacian import pad_columns, raise_eigenvalues, transition_spectrum
 
 MAX_FULL_KERNEL_SAMPLES = 5000  # rows up to which the kernel is between all pairs: 200 MB
 SPARSE_KERNEL_NEIGHBORS = 60  # of each row beyond that
@@ -102,27 +98,25 @@ class DiffusionMaps(AffinityMethod):
     localized_axes_of = "psi"
 
     def _embed_affinities(self, graph: AffinityGraph, ctx: Context) -> Fit:
-        growth = _growth_by_scale(graph)
-        graph, density = _divide_by_density(graph, self.alpha, ctx)
+        growth = graph.dimension_by_scale()
+        graph, density = graph.divide_by_density(self.alpha, ctx.ops)
         spectrum = transition_spectrum(graph, self.n_components, ctx)
         k, degrees, counts = self.n_components, spectrum.degrees, graph.counts
         stationary = degrees / float(counts @ degrees)
         psi = spectrum.vectors / np.sqrt(counts * stationary)[:, None]
         psi = pad_columns(psi * sign_flips(psi), k)
         lam = np.pad(1 - spectrum.values, (0, k - len(spectrum.values)))
-        powers = self._powers(lam, len(counts))
+        powers = raise_eigenvalues(lam, self.time, len(counts))
         gain = np.divide(1, lam, out=np.zeros(k), where=powers != 0)
         Y = psi * powers
         weights = counts * density**-self.alpha
         nystroem = NystroemMap(graph.relation.freeze(), weights, Y, Y, "random_walk", gain)
+        of_points = {"psi": psi, "density": density, "degrees": degrees, "stationary": stationary}
         report = {
             "n_components": k,
             "n_neighbors": getattr(graph.relation, "n_neighbors", None),
             "eigenvalues": np.concatenate([[1.0], lam[: len(spectrum.values)]]),
-            "psi": psi[graph.point_of_row],
-            "density": density[graph.point_of_row],
-            "degrees": degrees[graph.point_of_row],
-            "stationary": stationary[graph.point_of_row],
+            **{name: values[graph.point_of_row] for name, values in of_points.items()},
             **graph.report,
             **spectrum.report,
             **growth,
@@ -132,46 +126,3 @@ class DiffusionMaps(AffinityMethod):
     def _count_neighbors(self, n: int) -> int | None:
         many = self.n_neighbors is None and n > MAX_FULL_KERNEL_SAMPLES
         return SPARSE_KERNEL_NEIGHBORS if many else self.n_neighbors
-
-    def _powers(self, lam: Float64, n: int) -> Float64:
-        """λ^t; 0 where λ is but rounding."""
-        some = np.abs(lam) > n * np.finfo(float).eps
-        if not some.all() and n > len(lam):
-            warn(
-                f"only {int(some.sum())} of n_components={len(lam)} eigenvalues differ from 0; the "
-                "other columns are 0. A smaller sigma has more.",
-                RankWarning,
-            )
-        negative = np.flatnonzero((lam < 0) & some)
-        if len(negative) and self.time != int(self.time):
-            raise ParameterError(
-                f"time={self.time} is no whole number, but the eigenvalue of axis {negative[0]} is "
-                f"{lam[negative[0]]:.3g}, and a power of it no number; use time="
-                f"{round(self.time)} or n_components={max(int(negative[0]), 1)}."
-            )
-        powers = np.zeros(len(lam))
-        powers[some] = lam[some] ** self.time
-        return powers
-
-
-def _growth_by_scale(graph: AffinityGraph) -> dict[str, Float64]:
-    """How the kernel sum grows with the scale, which tells the dimension at each."""
-    if graph.n_points == 1 or graph.lengths is None:
-        return {}
-    scales, dimensions = compute_dimension_by_scale(graph.lengths, graph.report["sigma"])
-    return {"scales": scales, "scale_dimensions": dimensions}
-
-
-def _divide_by_density(
-    graph: AffinityGraph, alpha: float, ctx: Context
-) -> tuple[AffinityGraph, Float64]:
-    """The kernel over the densities of both ends to the power alpha, and the densities."""
-    K, counts = graph.weights, graph.counts
-    density = ctx.ops.matmul(K, counts[:, None])[:, 0]
-    if issparse(K):
-        scale = diags_array(density**-alpha)
-        return graph.with_weights(csr_array(scale @ K @ scale)), density
-    scale = (density**-alpha).astype(K.dtype)
-    K *= scale[:, None]
-    K *= scale
-    return graph.with_weights(K), density

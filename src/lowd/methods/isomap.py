@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
 from ..backends import resolve
-from ..backends.protocol import Array, Float64, Ragged
+from ..backends.protocol import Array
 from ..confidence.placement import PlacementCurve
 from ..core import memory
 from ..core.declarations import Ignored, LandmarkPolicy, is_radius_given
@@ -24,23 +24,18 @@ from ..core.parameters import (
     check_count,
     check_landmarks,
 )
-from ..distances.metrics import Distances
 from ..distances.precomputed import NeighborListDistances
 from ..errors import ParameterError, UnsupportedError
 from ..graph.components import OnDisconnected
 from ..graph.neighbor_graph import ConnectedGraph
 from ..input.ranges import MAX_WIDENED_ROWS
 from ..maps.centered import CenteredMap, GeodesicMap
-from ..relations.geodesics import Geodesics, symmetrize_in_place
+from ..relations.geodesics import Geodesics, geodesic_matrix
 from ..solvers.centered import embed_centered
-from ..solvers.landmarks import (
-    choose_farthest_points,
-    scale_from_landmarks,
-)
+from ..solvers.landmarks import choose_farthest_points, scale_from_landmarks
 from ..solvers.memory_plans import plan_isomap
-from ..solvers.preimage import fit_barycentric_inverse
-from ..solvers.regression import fit_ridge_map
-from ..values import frozen_copy
+from ..solvers.preimage import with_barycentric_inverse
+from ..solvers.regression import with_ridge_map
 
 
 @reducer
@@ -145,10 +140,7 @@ class Isomap(GraphMethod):
         n = self.n_samples_
         wide = self.embedding_.dtype if n > MAX_WIDENED_ROWS else np.dtype(np.float64)
         memory.check(memory.Plan({"distances": n * n * wide.itemsize}), "geodesic_distances_", [])
-        ops = resolve(self.backend, self.n_jobs)
-        G = ops.geodesics(self.graph_.astype(wide)).distances(Ragged.singletons(np.arange(n)))
-        symmetrize_in_place(G)
-        return G
+        return geodesic_matrix(self.graph_.astype(wide), resolve(self.backend, self.n_jobs))
 
     def _graph(self, near: Neighborhoods, ctx: Context) -> ConnectedGraph:
         if near.n_neighbors is None and near.radius is None:
@@ -178,28 +170,11 @@ class Isomap(GraphMethod):
         Y = points_Y[graph.point_of_row]  # duplicates coincide to the last bit
         fit = fit._replace(embedding=Y, geodesics=geodesics)
         fit = fit.with_report(graph=graph.expand_to_rows(edges), **graph.report)
-        return self._with_maps(fit, points_Y, graph, near, ctx)
-
-    def _with_maps(
-        self, fit: Fit, Y: Float64, graph: ConnectedGraph, near: Neighborhoods, ctx: Context
-    ) -> Fit:
-        """New points by geodesic distances or regression; the inverse where there are rows."""
         assert isinstance(fit.map, CenteredMap)
-        geodesic = GeodesicMap(fit.map)
-        base = geodesic.base
+        fit = fit._replace(map=GeodesicMap(fit.map))
         if self.map == "regression":
-            learned, report = fit_ridge_map(graph.base, Y, ctx)
-            fit, base = fit._replace(map=learned).with_report(**report), learned.base
-        else:
-            fit = fit._replace(map=geodesic)
-        if not isinstance(base, Distances) or issparse(near.items):
-            return fit
-        plain = base.preparation == "as they are"
-        rows = base.X if plain else frozen_copy(near.items[graph.first_row])
-        inverse, error = fit_barycentric_inverse(
-            rows, Y.astype(ctx.dtype), 2 * self.n_components + 2, ctx
-        )
-        return fit._replace(inverse=inverse).with_report(reconstruction_error=error)
+            fit = with_ridge_map(fit, graph.base, points_Y, ctx)
+        return with_barycentric_inverse(fit, points_Y, graph, near.items, 2 * k + 2, ctx)
 
     def _merge_duplicates(self, near: csr_array) -> csr_array:
         return near  # the map knows all rows, duplicates too

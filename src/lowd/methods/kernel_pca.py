@@ -11,17 +11,10 @@ from ..core.estimator import Reducer, reducer
 from ..core.fit import Context, Fit
 from ..core.parameters import Count, NonNegative, Number, Positive, Seed, check_count
 from ..distances.order import draw_landmarks
-from ..errors import UnsupportedError
 from ..input.row_order import order_rows
 from ..input.validation import Data, Kind
 from ..maps.centered import CenteredMap
-from ..relations.kernels import (
-    CallableKernel,
-    Kernel,
-    KernelRelation,
-    PrecomputedKernel,
-    kernel_of,
-)
+from ..relations.kernels import Kernel, PrecomputedKernel, kernel_of, require_positive
 from ..solvers.centered import embed_centered, embed_inner_products
 from ..solvers.kernel_scale import resolve_gamma, warn_of_large_gamma
 from ..solvers.landmarks import embed_nystroem
@@ -29,8 +22,14 @@ from ..solvers.memory_plans import plan_kernel_pca
 from ..solvers.preimage import fit_preimage
 
 _NO_SUCH_PARAMETER = "kernel={model.kernel!r} has no such parameter"
+_PREIMAGE = ("alpha", "preimage")
 SCALED_KERNELS = ("rbf", "laplacian", "sigmoid", "poly")  # that have a gamma
 KernelName = Literal["linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed"]
+
+
+def is_kernel_named(model: Reducer) -> bool:
+    """The condition that `kernel` is no callable."""
+    return not callable(model.kernel)
 
 
 @reducer
@@ -107,21 +106,9 @@ class KernelPCA(Reducer):
         Ignored(("gamma",), _NO_SUCH_PARAMETER, unless(kernel=SCALED_KERNELS)),
         Ignored(("degree",), _NO_SUCH_PARAMETER, unless(kernel="poly")),
         Ignored(("coef0",), _NO_SUCH_PARAMETER, unless(kernel=("poly", "sigmoid"))),
-        Ignored(
-            ("kernel_params",),
-            "only a callable kernel takes them",
-            lambda model: not callable(model.kernel),
-        ),
-        Ignored(
-            ("alpha", "preimage"),
-            "the inverse of kernel='linear' is exact",
-            when(kernel="linear"),
-        ),
-        Ignored(
-            ("alpha", "preimage"),
-            "fit_inverse_transform is False",
-            when(fit_inverse_transform=False),
-        ),
+        Ignored(("kernel_params",), "only a callable kernel takes them", is_kernel_named),
+        Ignored(_PREIMAGE, "the inverse of kernel='linear' is exact", when(kernel="linear")),
+        Ignored(_PREIMAGE, "fit_inverse_transform is False", when(fit_inverse_transform=False)),
     )
     landmark_policy = LandmarkPolicy(
         1000,
@@ -140,59 +127,29 @@ class KernelPCA(Reducer):
         gamma = resolve_gamma(self.gamma, X, ctx) if scaled else None
         if self._is_pca():
             return embed_inner_products(X, self.n_components, ctx).with_report(gamma=gamma)
-        relation = kernel_of(
-            data,
-            self.kernel,
-            gamma=gamma,
-            degree=self.degree,
-            coef0=self.coef0,
-            params=self.kernel_params,
-        )
+        degree, coef0, params = self.degree, self.coef0, self.kernel_params
+        K = kernel_of(data, self.kernel, gamma=gamma, degree=degree, coef0=coef0, params=params)
         if self.n_landmarks is not None:
-            self._check_landmarks()
-            assert not isinstance(relation, CallableKernel)
-            given = isinstance(relation, PrecomputedKernel)
+            K = require_positive(K)
+            given = isinstance(K, PrecomputedKernel)
             order = order_rows(square=[X]) if given else order_rows(X)
-            relation = relation.center_at(draw_landmarks(order, min(n, self.n_landmarks), ctx.seed))
-            fit = embed_nystroem(relation, order, self.n_components, self.n_landmarks, ctx)
+            landmarks = draw_landmarks(order, min(n, self.n_landmarks), ctx.seed)
+            K = K.center_at(landmarks)
+            fit = embed_nystroem(K, order, self.n_components, self.n_landmarks, ctx)
+        elif isinstance(K, Kernel):
+            fit = embed_centered(K.shifted(), self.n_components, ctx, psd=K.positive)
         else:
-            positive = False
-            solved: KernelRelation = relation
-            if isinstance(relation, Kernel):
-                solved, positive = relation.shifted(), relation.positive
-            fit = embed_centered(solved, self.n_components, ctx, psd=positive)
+            fit = embed_centered(K, self.n_components, ctx)
         assert isinstance(fit.map, CenteredMap)
         means = fit.map.means + (getattr(fit.map.relation, "measure", "") == "rbfm1")
-        fit = fit.with_report(
-            gamma=gamma,
-            dual_coef=fit.map.projection,
-            k_mean=means,
-            k_grand_mean=float(means.mean()),
-        )
+        learned = {"dual_coef": fit.map.projection, "k_grand_mean": float(means.mean())}
+        fit = fit.with_report(gamma=gamma, k_mean=means, **learned)
         if self.kernel in ("rbf", "laplacian") and self.n_landmarks is None:
             warn_of_large_gamma(n * means - 1, gamma)
-        return self._with_inverse(fit, relation, X, ctx) if self.fit_inverse_transform else fit
-
-    def _with_inverse(self, fit: Fit, relation: KernelRelation, X: Any, ctx: Context) -> Fit:
-        if not isinstance(relation, Kernel):
-            raise UnsupportedError(
-                "fit_inverse_transform needs rows of numbers and a named kernel; a precomputed or "
-                "callable kernel has no rows to go back to."
-            )
-        if self.preimage == "fixed_point" and self.kernel != "rbf":
-            raise UnsupportedError("preimage='fixed_point' needs kernel='rbf'; use 'ridge'.")
-        if self.preimage == "fixed_point" and self.n_landmarks is not None:
-            raise UnsupportedError("preimage='fixed_point' needs every row; use 'ridge'.")
-        assert fit.embedding is not None
-        back, error = fit_preimage(fit, X, self.alpha, self.preimage, ctx)
-        return fit.with_report(reconstruction_error=error)._replace(inverse=back)
-
-    def _check_landmarks(self) -> None:
-        if self.kernel == "sigmoid" or callable(self.kernel):
-            raise UnsupportedError(
-                f"n_landmarks needs a kernel that is known to be positive semi-definite, which "
-                f"{self.kernel!r} is not; use 'rbf', or n_landmarks=None."
-            )
+        if not self.fit_inverse_transform:
+            return fit
+        inverse, error = fit_preimage(fit, K, X, self.alpha, self.preimage, ctx)
+        return fit.with_report(reconstruction_error=error)._replace(inverse=inverse)
 
     def _is_pca(self) -> bool:
         """Kernel PCA of inner products is PCA, and computed as that."""
@@ -204,12 +161,7 @@ class KernelPCA(Reducer):
         return "kernel" if self.kernel == "precomputed" else "rows"
 
     def _support_metric(self) -> SupportMetric:
-        if callable(self.kernel):
-            return SupportMetric(self.kernel, self.kernel_params, kernel=True)
-        scaling = "unit length" if self.kernel == "cosine" else None
-        return SupportMetric(
-            "manhattan" if self.kernel == "laplacian" else "euclidean", None, scaling
-        )
+        return SupportMetric.of_kernel(self.kernel, self.kernel_params)
 
     def _takes_sparse(self) -> bool:
         return not callable(self.kernel) and self.kernel not in ("precomputed", "laplacian")

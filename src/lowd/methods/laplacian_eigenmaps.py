@@ -7,18 +7,17 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import issparse
 
-from ..backends.protocol import Float64
 from ..confidence.placement import PlacementCurve
 from ..core.declarations import Conflict, Ignored, is_radius_given, when
 from ..core.estimator import reducer
 from ..core.fit import Context, Fit
 from ..core.parameters import Count, Metric, Positive, Seed
 from ..graph.components import OnDisconnected
-from ..maps.laplacian import MIN_NYSTROEM_DIVISOR, NystroemMap
+from ..maps.laplacian import NystroemMap, nystroem_gain
 from ..relations.affinity_graph import AffinityGraph
 from ..solvers.affinity_method import AffinityMethod
 from ..solvers.canonical import sign_flips
-from ..solvers.laplacian import pad_columns, transition_spectrum
+from ..solvers.laplacian import pad_columns, scale_columns, transition_spectrum
 
 
 @reducer
@@ -113,11 +112,7 @@ class LaplacianEigenmaps(AffinityMethod):
             "affinity='precomputed' is the graph",
             when(affinity="precomputed"),
         ),
-        Ignored(
-            ("n_neighbors",),
-            "the radius determines the neighbors",
-            is_radius_given,
-        ),
+        Ignored(("n_neighbors",), "the radius determines the neighbors", is_radius_given),
         Ignored(("sigma",), "affinity='binary' has no scale", when(affinity="binary")),
     )
     conflicts = (
@@ -145,23 +140,13 @@ class LaplacianEigenmaps(AffinityMethod):
         if self.normalization == "random_walk":
             y = u
         flips = sign_flips(y)
-        factor = flips * self._factor(y, lam, counts, float(counts @ degrees))
+        factor = flips * scale_columns(self.scale, y, lam, counts, float(counts @ degrees))
         k = self.n_components
         Y = pad_columns(y * factor, k)
         means = Y if y is u else pad_columns(u * factor, k)
-        gain = lam
-        if normalized:
-            pole = np.abs(1 - lam) < MIN_NYSTROEM_DIVISOR
-            gain = np.where(pole, 1.0, 1 / np.where(pole, 1.0, 1 - lam))
-        nystroem = NystroemMap(
-            graph.relation.freeze(),
-            counts,
-            means,
-            Y,
-            self.normalization,
-            np.pad(gain, (0, k - len(gain))),
-            self.map == "harmonic",
-        )
+        gain = np.pad(nystroem_gain(lam) if normalized else lam, (0, k - len(lam)))
+        relation, harmonic = graph.relation.freeze(), self.map == "harmonic"
+        nystroem = NystroemMap(relation, counts, means, Y, self.normalization, gain, harmonic)
         report = {
             "n_components": k,
             "eigenvalues": np.concatenate([[0.0], lam]),
@@ -175,16 +160,6 @@ class LaplacianEigenmaps(AffinityMethod):
         if issparse(graph.weights) and self.affinity != "precomputed":
             report["affinity"] = graph.weights
         return Fit(Y[graph.point_of_row], nystroem, report)
-
-    def _factor(self, y: Float64, lam: Float64, counts: Float64, volume: float) -> Float64:
-        """What each column of unit length is multiplied by."""
-        if self.scale == "unit":
-            return np.ones(len(lam))
-        if self.scale == "commute":
-            return np.sqrt(volume / np.maximum(lam, np.finfo(float).tiny))
-        share = counts / counts.sum()
-        spread = np.sqrt(share @ (y - share @ y) ** 2)
-        return np.asarray(1 / np.where(spread > 0, spread, 1.0))
 
 
 SpectralEmbedding = LaplacianEigenmaps  # scikit-learn's name

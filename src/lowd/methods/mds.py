@@ -12,14 +12,7 @@ from ..confidence.placement import PlacementCurve
 from ..core.declarations import Ignored, LandmarkPolicy
 from ..core.estimator import Reducer, reducer
 from ..core.fit import Context, Fit
-from ..core.parameters import (
-    Count,
-    Metric,
-    Seed,
-    Share,
-    check_count,
-    check_landmarks,
-)
+from ..core.parameters import Count, Metric, Seed, Share, check_count, check_landmarks
 from ..distances.metrics import distances_of
 from ..distances.nearest import group_duplicates_in_matrix
 from ..distances.order import draw_landmarks, order_points
@@ -34,9 +27,14 @@ from ..solvers.stress import (
     check_connected,
     gower_projection,
     pair_weights,
-    stress_measures,
+    report_stress,
     validate_weights,
 )
+
+
+def is_start_given(model: Reducer) -> bool:
+    """The condition that `init` holds coordinates."""
+    return isinstance(model.init, np.ndarray)
 
 
 @reducer
@@ -113,13 +111,7 @@ class MDS(Reducer):
     random_state: Seed = None
 
     allows_missing = True
-    ignored = (
-        Ignored(
-            ("n_init",),
-            "init is an array of coordinates",
-            lambda model: isinstance(model.init, np.ndarray),
-        ),
-    )
+    ignored = (Ignored(("n_init",), "init is an array of coordinates", is_start_given),)
     # Beyond 20,000 rows a step over all pairs takes seconds, and their distances gigabytes.
     landmark_policy = LandmarkPolicy(
         2000, automatic_above=20_000, possible=lambda model: model.weights is None
@@ -174,25 +166,9 @@ class MDS(Reducer):
         Y = Y if point_of_row is None else Y[point_of_row]  # duplicates coincide to the last bit
         curve = plan.disparities(Y)
         sammon = isinstance(self.weights, str)
-        stress_map = StressMap(
-            base.freeze(),
-            Y,
-            *gower_projection(Y),
-            curve,
-            sammon,
-            self.max_iter,
-            point_of_row,
-        )
-        report = {
-            "n_components": k,
-            **stress_measures(plan.step(Y), self.is_ordinal),
-            "stress_history": path.history,
-            "n_iter": path.n_iter,
-            "converged": path.converged,
-        }
-        if curve is not None:
-            report |= {"isotonic_x": curve[0], "isotonic_y": curve[1]}
-        return Fit(Y, stress_map, report)
+        how = *gower_projection(Y), curve, sammon, self.max_iter, point_of_row
+        report = report_stress(plan.step(Y), path, curve, self.is_ordinal)
+        return Fit(Y, StressMap(base.freeze(), Y, *how), report)
 
     def _ties(self) -> Ties | None:
         """How disparities treat tied dissimilarities; None: they are the dissimilarities."""

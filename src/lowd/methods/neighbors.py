@@ -16,6 +16,7 @@ from ..distances.protocol import DistanceRelation
 from ..domains import AtMostSize
 from ..graph.given import NeighborGraph as NeighborGraph
 from ..graph.search import check_n_neighbors, count_points, find_nearest, find_neighbors, to_csr
+from ..input.sample import Items
 from ..input.validation import Data, validate
 from ..solvers.memory_plans import plan_neighbors
 from ..values import value
@@ -66,7 +67,7 @@ class NeighborsMap:
     base: DistanceRelation
     k: Annotated[int, AtMostSize("n")]
 
-    def __call__(self, Q: Any, ops: Backend) -> csr_array:
+    def __call__(self, Q: Items, ops: Backend) -> csr_array:
         return to_csr(find_nearest(self.base, Q, self.k, ops), count_points(self.base, Q))
 
 

@@ -5,22 +5,27 @@ from __future__ import annotations
 from typing import Annotated, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..backends.protocol import Float64, Moments
+from ..backends.protocol import Moments
 from ..confidence.support import SupportMetric
 from ..core.estimator import Reducer, reducer
 from ..core.fit import Context, Fit
 from ..core.parameters import AtLeast, AtMost, Count, Seed, Share, check_count
-from ..errors import DataError, RestartWarning, UnsupportedError, warn
+from ..errors import RestartWarning, UnsupportedError, warn
 from ..input import blocks
+from ..input.blocks import DaskArray
 from ..input.validation import Data, validate_weights
 from ..solvers import scree
 from ..solvers.memory_plans import plan_pca
-from ..solvers.pca import Axes, CenteredRows, axes_from_moments, column_scatter, principal_axes
+from ..solvers.pca import CenteredRows, column_scatter, principal_axes
 from ..solvers.principal_components import (
-    Scaling,
+    Standardization,
+    Table,
     fit_components,
+    fit_moments,
     standard_deviations,
+    total_weight,
     warn_of_dominant_column,
 )
 
@@ -90,16 +95,16 @@ class PCA(Reducer):
     accepts_sparse = True
     memory_plan = plan_pca
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:  # noqa: ARG002
         """Learn the axes; `sample_weight` counts a row that many times."""
         self._learn(X, weights=sample_weight)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:  # noqa: ARG002
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Any:  # noqa: ARG002
         """Learn the axes and return the coordinates of the rows on them."""
         return self._learn(X, embed=True, weights=sample_weight)
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:  # noqa: ARG002
         """Add a batch of any size: the result is that of one fit on all batches together."""
         so_far = getattr(self, "moments_", None)
         if so_far is None and hasattr(self, "map_"):
@@ -117,38 +122,32 @@ class PCA(Reducer):
         self,
         data: Data,
         ctx: Context,
-        weights: Any = None,
+        weights: ArrayLike | None = None,
         so_far: Moments | None = None,
         streaming: bool = False,
     ) -> Fit:
-        X, (n, d) = data.items, data.shape
+        X, (n, d), how = data.items, data.shape, self._standardization()
         w = validate_weights(weights, n)
-        total = float(n if w is None else w.sum())
-        if w is not None and n > 1 and total <= self.ddof:
-            raise DataError(
-                f"sample_weight sums to {total:g}, but weights count rows; multiply them "
-                f"by n_samples={n}, or set ddof=0."
-            )
-        sums = (
-            ctx.statistics.sums
-            if w is None and ctx.statistics
-            else ctx.ops.column_statistics(X, w).sums
-        )
+        total = total_weight(w, n, self.ddof)
+        known = ctx.statistics if w is None else None
+        sums = (known or ctx.ops.column_statistics(X, w)).sums
         if streaming:
             new = ctx.ops.scatter(X, sums / total, w).moments()
-            return self._from_moments(new if so_far is None else so_far.merge(new), ctx, keep=True)
+            return self._fit_moments(new if so_far is None else so_far.merge(new), ctx, keep=True)
         counted = n if w is None else int(max((w > 0).sum(), np.ceil(total)))
-        most = min(counted, d)
-        check_count(self._count(), most, f"n_samples={counted}, n_features={d}")
+        check_count(how.known_count, min(counted, d), f"n_samples={counted}, n_features={d}")
         mean = sums / total if self.center else np.zeros(d)
         rows = CenteredRows.of(X, mean, w)
         if self.scale:
             units = standard_deviations(column_scatter(rows), total, self.ddof)
             rows = rows._replace(units=units)
-        axes = principal_axes(rows, self._count(), ctx)
-        return self._fit_components(axes, mean, rows.units, total, most, max(n, d), ctx)
+        axes = principal_axes(rows, how.known_count, ctx)
+        table = Table(mean, rows.units, total, min(counted, d), max(n, d))
+        return self._warn_of_units(fit_components(axes, how, table, ctx))
 
-    def _fit_blocks(self, X: Any, ctx: Context, weights: Any = None, **given: Any) -> Fit:
+    def _fit_blocks(
+        self, X: DaskArray, ctx: Context, weights: ArrayLike | None = None, **given: object
+    ) -> Fit:
         if given:
             raise UnsupportedError("partial_fit takes batches in memory; fit takes the dask array.")
         if weights is not None:
@@ -156,44 +155,20 @@ class PCA(Reducer):
                 "sample_weight with a dask array: repeat or scale the rows instead."
             )
         moments, sample = blocks.moments(self, X)
-        return self._from_moments(moments, ctx, keep=False)._replace(sample=sample)
+        return self._fit_moments(moments, ctx, keep=False)._replace(sample=sample)
 
-    def _from_moments(self, moments: Moments, ctx: Context, keep: bool) -> Fit:
-        n, d = moments.weight, len(moments.mean)
-        most = int(min(np.ceil(n), d))
-        check_count(self._count(), most, f"n_samples={n:g}, n_features={d}")
-        mean, scatter = moments.mean, moments.scatter
-        if not self.center:
-            mean, scatter = np.zeros(d), scatter + n * np.outer(mean, mean)
-        units = None
-        if self.scale:
-            units = standard_deviations(np.diagonal(scatter), n, self.ddof)
-            scatter = scatter / np.outer(units, units)
-        k = self._count() or most
-        axes = axes_from_moments(Moments(n, mean, scatter), k, ctx.dtype)
-        fit = self._fit_components(axes, mean, units, n, most, int(max(n, d)), ctx)
+    def _fit_moments(self, moments: Moments, ctx: Context, keep: bool) -> Fit:
+        fit = self._warn_of_units(fit_moments(moments, self._standardization(), ctx))
         return fit.with_report(moments=moments) if keep else fit
 
-    def _fit_components(
-        self,
-        axes: Axes,
-        mean: Float64,
-        units: Float64 | None,
-        n: float,
-        most: int,
-        longest: int,
-        ctx: Context,
-    ) -> Fit:
-        scaling = Scaling(mean, units, self.ddof, self.whiten)
-        fit = fit_components(axes, self.n_components, scaling, n, most, longest, ctx)
+    def _warn_of_units(self, fit: Fit) -> Fit:
         if not self.scale:
             warn_of_dominant_column(fit, getattr(self, "feature_names_in_", None))
         return fit
 
-    def _count(self) -> int | None:
-        """The number of components if it is known before the spectrum."""
-        k = self.n_components
-        return int(k) if isinstance(k, int | np.integer) else None
+    def _standardization(self) -> Standardization:
+        asked = self.n_components
+        return Standardization(asked, self.center, self.scale, self.ddof, self.whiten)
 
     def _support_metric(self) -> SupportMetric:
         return SupportMetric(scaling=self.scale_ if self.scale else None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 
@@ -10,26 +10,29 @@ from ..confidence.placement import PlacementCurve
 from ..core.declarations import Conflict, Ignored, unless, when
 from ..core.estimator import reducer
 from ..core.fit import Context, Fit, SortedOnAccess
-from ..core.graph_method import GraphMethod
-from ..core.parameters import Count, Metric, MetricParams, Positive, Seed, accepts, check_count
+from ..core.parameters import (
+    Count,
+    Metric,
+    MetricParams,
+    Positive,
+    Seed,
+    check_count,
+    read_positive,
+)
 from ..distances.order import order_points
-from ..errors import ParameterError
 from ..graph.duplicates import DistinctPoints
 from ..input.row_order import order_rows
 from ..input.validation import Data
-from ..relations.perplexity import (
-    PerplexityProbabilities,
-    PrecomputedProbabilities,
-    Similarities,
-)
+from ..relations.perplexity import PerplexityProbabilities as Probabilities
+from ..relations.perplexity import PrecomputedProbabilities, Similarities
 from ..relations.perplexity_neighbors import count_needed_neighbors
 from ..solvers.kl import Callback
 from ..solvers.memory_plans import plan_tsne
-from ..solvers.neighbor_embedding import Descent, embed_similarities
+from ..solvers.neighbor_embedding import Descent, NeighborEmbedding, embed_similarities
 
 
 @reducer
-class TSNE(GraphMethod):
+class TSNE(NeighborEmbedding):
     """t-SNE: t-distributed stochastic neighbor embedding.
 
     Use it to see clusters and their neighborhoods: it preserves local neighborhoods, while sizes of
@@ -136,55 +139,19 @@ class TSNE(GraphMethod):
             when(affinity="uniform", n_neighbors=None),
         ),
     )
-    ignored_with_neighbors = ()
-    includes_ties = False
-    accepts_sparse_graph = True
     memory_plan = plan_tsne
     affinity_ = SortedOnAccess("affinity_ is there after a fit of two distinct rows or more.")
     placement_curve = PlacementCurve(0.3, 1.8)
-
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,  # noqa: ARG002 - scikit-learn's signature
-        *,
-        neighbors: Any = None,
-        callback: Callback | None = None,
-    ) -> Self:
-        """Learn the map.
-
-        `neighbors` is a neighbor graph of these rows (see `lowd.neighbors`).
-        `callback(iteration, embedding)` is called every ten iterations: if it returns True the fit
-        stops there and keeps that embedding; an exception that it raises cancels the fit, as
-        Ctrl-C does, and the model is as before.
-        """
-        self._learn(X, neighbors=neighbors, callback=callback)
-        return self
-
-    def fit_transform(
-        self,
-        X: Any,
-        y: Any = None,  # noqa: ARG002
-        *,
-        neighbors: Any = None,
-        callback: Callback | None = None,
-    ) -> Any:
-        """Learn the map and return the embedding of the training rows."""
-        return self._learn(X, embed=True, neighbors=neighbors, callback=callback)
 
     def _fit(
         self, data: Data, ctx: Context, neighbors: Any = None, callback: Callback | None = None
     ) -> Fit:
         check_count(self.n_components, data.shape[0], f"n_samples={data.shape[0]}")
         P = self._similarities(data, ctx, neighbors)
+        exaggerations = self.early_exaggeration, self.exaggeration
+        rate = None if self.learning_rate == "auto" else self.learning_rate
         descent = Descent(
-            self.n_components,
-            self._kernel(),
-            self.init,
-            self.early_exaggeration,
-            self.exaggeration,
-            None if self.learning_rate == "auto" else self.learning_rate,
-            self.max_iter,
+            self.n_components, self._kernel(), self.init, *exaggerations, rate, self.max_iter
         )
         return embed_similarities(P, data.items, descent, ctx, callback)
 
@@ -199,16 +166,15 @@ class TSNE(GraphMethod):
         if self._kind() == "affinity":
             self._refuse_neighbors(neighbors)
             order = order_rows(square=[data.items], attached=start)
-            given = PrecomputedProbabilities.of(data.items, order, per_row)
-            return Similarities.of(given, DistinctPoints.unmerged(n), order, ctx.ops)
+            affinities = PrecomputedProbabilities.of(data.items, order, per_row)
+            return Similarities.of(affinities, DistinctPoints.unmerged(n), order, ctx.ops)
         near = self._neighborhoods(data, ctx, neighbors)
         order = order_points(near.base, [] if near.given is None else [near.given], start)
         near = near.reorder(order)
         points = self._points(near, ctx, self._count_neighbors)
-        relation = PerplexityProbabilities.of(
-            points, perplexities, self.n_neighbors, per_row, is_given=near.given is not None
-        )
-        return Similarities.of(relation, points, order, ctx.ops)
+        given = near.given is not None
+        P = Probabilities.of(points, perplexities, self.n_neighbors, per_row, is_given=given)
+        return Similarities.of(P, points, order, ctx.ops)
 
     def _count_neighbors(self, n: int) -> int:
         return count_needed_neighbors(n, self._perplexities(), self.n_neighbors)
@@ -218,11 +184,4 @@ class TSNE(GraphMethod):
 
     def _perplexities(self) -> tuple[float, ...]:
         """As numbers; none where the affinities are not those of a perplexity."""
-        if self.affinity != "perplexity":
-            return ()
-        given = self.perplexity if isinstance(self.perplexity, list | tuple) else [self.perplexity]
-        if not given or not all(accepts(Positive, one) for one in given):
-            raise ParameterError(
-                f"{type(self).__name__}(perplexity={self.perplexity!r}): expected numbers > 0."
-            )
-        return tuple(float(one) for one in given)
+        return read_positive(self, "perplexity") if self.affinity == "perplexity" else ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, NamedTuple, TypeAlias
+from typing import Annotated, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from ..domains import (
 )
 from ..errors import ParameterError
 from ..graph.search import TIE_TOLERANCE
+from ..input.sample import Items
 from ..values import value
 from .protocol import NeighborRelation
 
@@ -76,7 +77,7 @@ class Affinities:
         assert self.W is not None
         return self.W
 
-    def toward(self, Q: Any, ops: Backend) -> AffinitiesToTraining:
+    def toward(self, Q: Items, ops: Backend) -> AffinitiesToTraining:
         D = np.asarray(self.base.toward(Q, ops))
         nearest = Nearest.in_matrix(D)
         neighbors = self._neighbors(D, nearest.distance == 0)

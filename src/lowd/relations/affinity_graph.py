@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, eye_array, issparse
+from scipy.sparse import csr_array, diags_array, eye_array, issparse
 from scipy.sparse.csgraph import connected_components
 
 from ..backends.protocol import Array, Backend, Float64, Neighbors
@@ -18,7 +18,13 @@ from ..graph.duplicates import DistinctPoints
 from ..graph.neighbor_graph import ConnectedGraph, find_distinct
 from ..graph.search import count_points, find_neighbors
 from .affinities import Affinities, AffinityMatrix, PrecomputedAffinities
-from .bandwidth import CURVE_NEIGHBOR, SCALE_NEIGHBOR, EdgeLengths, estimate_scale
+from .bandwidth import (
+    CURVE_NEIGHBOR,
+    SCALE_NEIGHBOR,
+    EdgeLengths,
+    compute_dimension_by_scale,
+    estimate_scale,
+)
 
 # An affinity so small is no different from none, but can still be divided by.
 MIN_AFFINITY = 1e-30
@@ -49,6 +55,25 @@ class AffinityGraph(NamedTuple):
 
     def with_weights(self, W: AffinityMatrix) -> AffinityGraph:
         return self._replace(relation=replace(self.relation, W=W))
+
+    def divide_by_density(self, alpha: float, ops: Backend) -> tuple[AffinityGraph, Float64]:
+        """The kernel over the densities of both ends to the power alpha, and the densities."""
+        K, counts = self.weights, self.counts
+        density = ops.matmul(K, counts[:, None])[:, 0]
+        if issparse(K):
+            scale = diags_array(density**-alpha)
+            return self.with_weights(csr_array(scale @ K @ scale)), density
+        scale = (density**-alpha).astype(K.dtype)
+        K *= scale[:, None]
+        K *= scale
+        return self.with_weights(K), density
+
+    def dimension_by_scale(self) -> dict[str, Float64]:
+        """How the kernel sum grows with the scale, which tells the dimension at each."""
+        if self.n_points == 1 or self.lengths is None:
+            return {}
+        scales, dimensions = compute_dimension_by_scale(self.lengths, self.report["sigma"])
+        return {"scales": scales, "scale_dimensions": dimensions}
 
 
 def build_neighbor_affinities(

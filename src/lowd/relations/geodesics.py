@@ -25,7 +25,7 @@ from ..graph.search import (
     find_within,
     to_csr,
 )
-from ..input.sample import take_rows
+from ..input.sample import Items, take_rows
 from ..values import value
 from .matrices import N_PROBED_ROWS, DenseMatrix
 
@@ -93,10 +93,12 @@ class Geodesics:
         assert self.graph is not None
         return GeodesicMatrix(self, ops)
 
-    def toward(self, Q: Any, ops: Backend) -> Array:
+    def toward(self, Q: Items, ops: Backend) -> Array:
         return self.from_neighbors(self.find_neighbors(Q, ops), ops, getattr(Q, "dtype", None))
 
-    def from_neighbors(self, near: csr_array, ops: Backend, dtype: Any = None) -> Array:
+    def from_neighbors(
+        self, near: csr_array, ops: Backend, dtype: np.dtype[Any] | None = None
+    ) -> Array:
         """-(g² - c²)/2, where g is a shortest-path distance and c that to the nearest neighbor.
 
         What is the same for a whole row does not matter to the map, and without c² a far point
@@ -126,7 +128,7 @@ class Geodesics:
         if self.point_of_row is None:
             facts.equate("rows", "points")
 
-    def find_neighbors(self, Q: Any, ops: Backend) -> csr_array:
+    def find_neighbors(self, Q: Items, ops: Backend) -> csr_array:
         """Distances of new points to the training rows that they are connected to."""
         if self.radius is None:
             assert self.n_neighbors is not None
@@ -165,7 +167,7 @@ class Geodesics:
         """From distances to distinct points to distances to rows."""
         return G if self.point_of_row is None else np.ascontiguousarray(G[:, self.point_of_row])
 
-    def _find_nearest(self, Q: Any, k: int, ops: Backend) -> csr_array:
+    def _find_nearest(self, Q: Items, k: int, ops: Backend) -> csr_array:
         # In a sparse precomputed graph a new point is given by its neighbors.
         if isinstance(self.base, NeighborListDistances):
             return select_listed(check_lists_toward(Q, *Q.shape), k, None)
@@ -217,6 +219,14 @@ class GeodesicMatrix:
         return 0.0
 
 
+def geodesic_matrix(edges: csr_array, ops: Backend) -> Array:
+    """All shortest-path distances along symmetric edges, the same in both directions."""
+    n = edges.shape[0]
+    G = ops.geodesics(edges).distances(Ragged.singletons(np.arange(n)))
+    symmetrize_in_place(G)
+    return G
+
+
 def symmetrize_in_place(G: Array) -> None:
     """Replace a square matrix by the mean of it and its transpose.
 
@@ -232,7 +242,7 @@ def symmetrize_in_place(G: Array) -> None:
             lower[...] = mean.T
 
 
-def find_nearest_with_ties(base: DistanceRelation, Q: Any, k: int, ops: Backend) -> csr_array:
+def find_nearest_with_ties(base: DistanceRelation, Q: Items, k: int, ops: Backend) -> csr_array:
     """The k nearest training points of new points, and all as near as the k-th (ties).
 
     So the order of the training rows does not matter. Where nearly all distances are equal, the

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..backends.protocol import Array, Backend
 from ..distances.protocol import DistanceRelation
+from ..input.sample import Items
 from ..values import value
 from .matrices import DenseMatrix
 
@@ -21,7 +20,7 @@ class MinusHalfSquare:
     def among(self, ops: Backend) -> DenseMatrix:
         return DenseMatrix(self.base.among(ops), half_square=True)
 
-    def toward(self, Q: Any, ops: Backend) -> Array:
+    def toward(self, Q: Items, ops: Backend) -> Array:
         D = self.base.toward(Q, ops)
         with np.errstate(over="ignore"):  # of a far point; the map brings it back into range
             return -0.5 * D * D

@@ -14,7 +14,7 @@ from ..backends.protocol import MEASURES, Array, Backend, Float64, Rows
 from ..distances.callables import name_callable
 from ..distances.metrics import find_center, normalize_rows
 from ..domains import Facts, Index, NotStored, Shape
-from ..errors import DataError
+from ..errors import DataError, UnsupportedError
 from ..input.validation import Data
 from ..values import frozen_copy, value
 from .matrices import DenseMatrix
@@ -25,7 +25,7 @@ MAX_ASYMMETRY = 1e-6
 
 def kernel_of(
     data: Data,
-    kernel: Any,
+    kernel: str | Callable[..., Any],
     *,
     gamma: float | None,
     degree: float,
@@ -227,6 +227,19 @@ class CallableKernel:
     def freeze(self) -> CallableKernel:
         items = frozen_copy(self.items) if isinstance(self.items, np.ndarray) else tuple(self.items)
         return replace(self, items=items)
+
+
+def require_positive(kernel: KernelRelation) -> Kernel | PrecomputedKernel:
+    """The kernel, unless it may have negative eigenvalues: landmarks assume that it has none."""
+    if isinstance(kernel, CallableKernel) or (
+        isinstance(kernel, Kernel) and kernel.measure == "sigmoid"
+    ):
+        name = kernel.kernel if isinstance(kernel, CallableKernel) else kernel.measure
+        raise UnsupportedError(
+            f"n_landmarks needs a kernel that is known to be positive semi-definite, which "
+            f"{name!r} is not; use 'rbf', or n_landmarks=None."
+        )
+    return kernel
 
 
 def _takes_matrices(

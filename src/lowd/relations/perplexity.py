@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, NamedTuple, TypeAlias
+from typing import Annotated, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from ..graph.given import check_lists_toward, select_listed
 from ..graph.search import count_points, find_nearest, to_csr
 from ..input.row_hash import hash_rows
 from ..input.row_order import invert_order
+from ..input.sample import Items
 from ..values import value
 from .perplexity_neighbors import count_new_neighbors
 from .protocol import NeighborRelation
@@ -124,7 +125,7 @@ class PerplexityProbabilities:
         rows = csr_array((p, self.edges.indices, self.edges.indptr), self.edges.shape)
         return symmetrize_probabilities(rows, beta, ops, self.per_row)
 
-    def toward(self, Q: Any, ops: Backend) -> ConditionalProbabilities:
+    def toward(self, Q: Items, ops: Backend) -> ConditionalProbabilities:
         # In a sparse precomputed graph a new point is given by its neighbors.
         if isinstance(self.base, NeighborListDistances):
             if self.base.count < Q.shape[1]:

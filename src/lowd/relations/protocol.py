@@ -7,11 +7,12 @@ transform cannot use different affinities, kernels or distances.
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 from scipy.sparse import csr_array
 
 from ..backends.protocol import Array, Backend
+from ..input.sample import Items
 from .matrices import SymmetricMatrix
 
 Among = TypeVar("Among", covariant=True)
@@ -24,7 +25,7 @@ class Relation(Protocol[Among, Toward]):
     def among(self, ops: Backend) -> Among:
         """The relation among the training points, as the solver takes it."""
 
-    def toward(self, Q: Any, ops: Backend) -> Toward:
+    def toward(self, Q: Items, ops: Backend) -> Toward:
         """The relation of new points to the training points, as the map takes it."""
 
     def freeze(self) -> Relation[Among, Toward]:

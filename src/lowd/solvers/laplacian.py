@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, diags_array, issparse
 
 from ..backends.protocol import Array, Float64
 from ..core.fit import Context
-from ..errors import DataError, RankWarning, warn
+from ..errors import DataError, ParameterError, RankWarning, warn
 from ..relations.affinity_graph import AffinityGraph
 from .canonical import group_consecutive, rotate_groups
 from .dense import eigh
@@ -118,6 +118,44 @@ def _with_degrees(found: SmallestEigenpairs, degrees: Float64) -> TransitionSpec
 def pad_columns(A: Float64, k: int) -> Float64:
     """Columns of zeros where there are fewer axes than wanted."""
     return np.pad(A, ((0, 0), (0, k - A.shape[1])))
+
+
+def raise_eigenvalues(lam: Float64, time: float, n: int) -> Float64:
+    """λ^t of a transition matrix among n points; 0 where λ is but rounding."""
+    some = np.abs(lam) > n * np.finfo(float).eps
+    if not some.all() and n > len(lam):
+        warn(
+            f"only {int(some.sum())} of n_components={len(lam)} eigenvalues differ from 0; the "
+            "other columns are 0. A smaller sigma has more.",
+            RankWarning,
+        )
+    negative = np.flatnonzero((lam < 0) & some)
+    if len(negative) and time != int(time):
+        raise ParameterError(
+            f"time={time} is no whole number, but the eigenvalue of axis {negative[0]} is "
+            f"{lam[negative[0]]:.3g}, and a power of it no number; use time="
+            f"{round(time)} or n_components={max(int(negative[0]), 1)}."
+        )
+    powers = np.zeros(len(lam))
+    powers[some] = lam[some] ** time
+    return powers
+
+
+def scale_columns(
+    scale: Literal["std", "unit", "commute"],
+    Y: Float64,
+    lam: Float64,
+    counts: Float64,
+    volume: float,
+) -> Float64:
+    """What each column of unit length is multiplied by: see `scale` of Laplacian eigenmaps."""
+    if scale == "unit":
+        return np.ones(len(lam))
+    if scale == "commute":
+        return np.sqrt(volume / np.maximum(lam, np.finfo(float).tiny))
+    share = counts / counts.sum()
+    spread = np.sqrt(share @ (Y - share @ Y) ** 2)
+    return np.asarray(1 / np.where(spread > 0, spread, 1.0))
 
 
 def choose_route(n: int) -> Literal["dense", "krylov"]:

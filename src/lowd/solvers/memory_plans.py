@@ -24,7 +24,7 @@ from .thresholds import ASSUMED_NEIGHBORS_IN_RADIUS, MAX_REGRESSION_CENTERS, MED
 
 
 def plan_pca(model: Reducer, s: Sizes) -> dict[str, int]:
-    k = model._count()
+    k = model._standardization().known_count
     kept = min(s.n, s.d) if k is None else k
     return {**axes_memory(s, k), "coordinates": s.n * kept * s.itemsize}
 

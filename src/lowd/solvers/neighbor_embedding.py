@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from ..core.estimator import reducer
 from ..core.fit import Context, Fit
+from ..core.graph_method import GraphMethod
 from ..errors import RankWarning, warn
 from ..input.sample import Items
 from ..maps.kl import NeighborMap
@@ -27,6 +29,47 @@ class Descent(NamedTuple):
     exaggeration: float
     learning_rate: float | None  # None: n / exaggeration
     max_iter: int
+
+
+@reducer
+class NeighborEmbedding(GraphMethod):
+    """Base of t-SNE and SNE: gradient descent, which a callback can follow.
+
+    The neighbor graph need not be connected, and each point has as many neighbors as any other.
+    """
+
+    ignored_with_neighbors = ()
+    includes_ties = False
+    accepts_sparse_graph = True
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,  # noqa: ARG002 - scikit-learn's signature
+        *,
+        neighbors: Any = None,
+        callback: Callback | None = None,
+    ) -> Self:
+        """Learn the map.
+
+        `neighbors` is a neighbor graph of these rows (see `lowd.neighbors`).
+        `callback(iteration, embedding)` is called every ten iterations: if it returns True the fit
+        stops there and keeps that embedding; an exception that it raises cancels the fit, as
+        Ctrl-C does, and the model is as before.
+        """
+        self._learn(X, neighbors=neighbors, callback=callback)
+        return self
+
+    def fit_transform(
+        self,
+        X: Any,
+        y: Any = None,  # noqa: ARG002
+        *,
+        neighbors: Any = None,
+        callback: Callback | None = None,
+    ) -> Any:
+        """Learn the map and return the embedding of the training rows."""
+        return self._learn(X, embed=True, neighbors=neighbors, callback=callback)
 
 
 def embed_similarities(

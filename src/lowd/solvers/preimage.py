@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import scipy.linalg
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from .. import random
-from ..backends.protocol import Array, Backend, Float64, Ragged
+from ..backends.protocol import Array, Backend, Float64, Ragged, Rows
 from ..core.fit import Context, Fit
 from ..distances.metrics import Distances
 from ..domains import AtLeast, AtMost, Facts, Renamed, Shape
+from ..errors import UnsupportedError
+from ..graph.neighbor_graph import ConnectedGraph
 from ..graph.search import find_nearest
-from ..maps.centered import CenteredMap
+from ..input.sample import Items
+from ..maps.centered import CenteredMap, GeodesicMap
 from ..maps.linear import to_dense
 from ..maps.local import BarycentricMap
-from ..relations.kernels import Kernel
-from ..values import value
+from ..relations.kernels import Kernel, KernelRelation
+from ..values import frozen_copy, value
+from .regression import RegressionMap
 from .thresholds import LEFT_OUT_SAMPLE, PREIMAGE_REGULARIZATION, PREIMAGE_STEPS
 
 
@@ -64,33 +68,62 @@ class FixedPointPreimage:
 
 
 def fit_preimage(
-    fit: Fit, X: Any, alpha: float, how: str, ctx: Context
+    fit: Fit, kernel: KernelRelation, X: Rows, alpha: float, how: str, ctx: Context
 ) -> tuple[RidgePreimage | FixedPointPreimage, float]:
     """The inverse map and its relative error on the training rows: |X - X̂|² / |X - mean|².
 
     With landmarks the regression is from their coordinates only.
     """
+    _check_preimage(fit, kernel, how)
     rows = to_dense(X)
     Y = np.asarray(fit.embedding, rows.dtype)
     chosen = fit.report.get("landmarks", slice(None))
     centers = np.ascontiguousarray(Y[chosen])
     spread = float(np.mean(np.var(Y.astype(np.float64), axis=0)))
     gamma = 1 / (2 * spread * Y.shape[1]) if spread > 0 else 1.0
-    kernel = Kernel(centers, False, "rbf", (gamma,), centers.mean(0, dtype=np.float64))
-    K = kernel.among(ctx.ops).stored.astype(np.float64)
+    rbf = Kernel(centers, False, "rbf", (gamma,), centers.mean(0, dtype=np.float64))
+    K = rbf.among(ctx.ops).stored.astype(np.float64)
     K[np.diag_indices_from(K)] += alpha
     weights = scipy.linalg.solve(K, rows[chosen].astype(np.float64), assume_a="pos")
-    back: Any = RidgePreimage(kernel.freeze(), weights.astype(rows.dtype))
+    ridge = RidgePreimage(rbf.freeze(), weights.astype(rows.dtype))
+    back: RidgePreimage | FixedPointPreimage = ridge
     if how == "fixed_point":
         assert isinstance(fit.map, CenteredMap)
         assert isinstance(fit.map.relation, Kernel)
         dual = np.asarray(fit.map.projection, np.float64)
         back = FixedPointPreimage(
-            back, replace(fit.map.relation, measure="rbf"), dual, PREIMAGE_STEPS
+            ridge, replace(fit.map.relation, measure="rbf"), dual, PREIMAGE_STEPS
         )
     missed = np.square(rows - back(Y, ctx.ops), dtype=np.float64).sum()
     spread_of_rows = np.square(rows - rows.mean(0), dtype=np.float64).sum()
     return back, float(missed / spread_of_rows) if spread_of_rows > 0 else 0.0
+
+
+def _check_preimage(fit: Fit, kernel: KernelRelation, how: str) -> None:
+    """Refuse what has no rows to go back to, and fixed points of other kernels than rbf."""
+    if not isinstance(kernel, Kernel):
+        raise UnsupportedError(
+            "fit_inverse_transform needs rows of numbers and a named kernel; a precomputed or "
+            "callable kernel has no rows to go back to."
+        )
+    if how == "fixed_point" and kernel.measure != "rbf":
+        raise UnsupportedError("preimage='fixed_point' needs kernel='rbf'; use 'ridge'.")
+    if how == "fixed_point" and "landmarks" in fit.report:
+        raise UnsupportedError("preimage='fixed_point' needs every row; use 'ridge'.")
+
+
+def with_barycentric_inverse(
+    fit: Fit, Y: Float64, graph: ConnectedGraph, items: Items, k: int, ctx: Context
+) -> Fit:
+    """A fit with the barycentric inverse from coordinates Y, where the points are dense rows."""
+    assert isinstance(fit.map, GeodesicMap | RegressionMap)
+    base = fit.map.base
+    if not isinstance(base, Distances) or issparse(items):
+        return fit
+    plain = base.preparation == "as they are"
+    rows = base.X if plain else frozen_copy(items[graph.first_row])
+    inverse, error = fit_barycentric_inverse(rows, Y.astype(ctx.dtype), k, ctx)
+    return fit._replace(inverse=inverse).with_report(reconstruction_error=error)
 
 
 def fit_barycentric_inverse(

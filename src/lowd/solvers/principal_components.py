@@ -6,26 +6,55 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..backends.protocol import Float64
+from ..backends.protocol import Float64, Moments
 from ..core.fit import Context, Fit
-from ..errors import RankWarning, ScaleWarning, warn
+from ..core.parameters import check_count
+from ..errors import DataError, RankWarning, ScaleWarning, warn
 from ..maps.linear import LinearMap
 from . import scree
 from .canonical import canonical_basis
-from .pca import Axes, input_noise
+from .pca import Axes, axes_from_moments, input_noise
 from .thresholds import EQUAL_EIGENVALUES
 
 # Share of the variance from which one column is the first axis, whatever the others do.
 DOMINANT_COLUMN_SHARE = 0.99
 
 
-class Scaling(NamedTuple):
-    """How rows are centered and scaled before, and coordinates after the projection."""
+class Standardization(NamedTuple):
+    """How rows are centered and scaled, and how many axes are kept: parameters of PCA."""
+
+    n_components: int | float | str | None
+    center: bool
+    scale: bool
+    ddof: int
+    whiten: bool
+
+    @property
+    def known_count(self) -> int | None:
+        """The number of components if it is known before the spectrum."""
+        k = self.n_components
+        return int(k) if isinstance(k, int | np.integer) else None
+
+
+class Table(NamedTuple):
+    """The rows that axes are those of: what was subtracted and divided by, and their sizes."""
 
     mean: Float64
     units: Float64 | None  # of the columns
-    ddof: int
-    whiten: bool
+    n: float  # rows, or the sum of their weights
+    max_components: int
+    longest_side: int
+
+
+def total_weight(w: Float64 | None, n: int, ddof: int) -> float:
+    """The number of rows, or the sum of their weights, which must leave a degree of freedom."""
+    total = float(n if w is None else w.sum())
+    if w is not None and n > 1 and total <= ddof:
+        raise DataError(
+            f"sample_weight sums to {total:g}, but weights count rows; multiply them "
+            f"by n_samples={n}, or set ddof=0."
+        )
+    return total
 
 
 def standard_deviations(scatter: Float64, n: float, ddof: int) -> Float64:
@@ -49,18 +78,26 @@ def choose_components(
     return min(scree.count_for_variance(values, asked, total), most)
 
 
-def fit_components(
-    axes: Axes,
-    asked: int | float | str | None,
-    scaling: Scaling,
-    n: float,
-    most: int,
-    longest: int,
-    ctx: Context,
-) -> Fit:
+def fit_moments(moments: Moments, how: Standardization, ctx: Context) -> Fit:
+    """Principal components from the mean and the scatter matrix of all rows."""
+    n, d = moments.weight, len(moments.mean)
+    most = int(min(np.ceil(n), d))
+    check_count(how.known_count, most, f"n_samples={n:g}, n_features={d}")
+    mean, scatter = moments.mean, moments.scatter
+    if not how.center:
+        mean, scatter = np.zeros(d), scatter + n * np.outer(mean, mean)
+    units = None
+    if how.scale:
+        units = standard_deviations(np.diagonal(scatter), n, how.ddof)
+        scatter = scatter / np.outer(units, units)
+    axes = axes_from_moments(Moments(n, mean, scatter), how.known_count or most, ctx.dtype)
+    return fit_components(axes, how, Table(mean, units, n, most, int(max(n, d))), ctx)
+
+
+def fit_components(axes: Axes, how: Standardization, table: Table, ctx: Context) -> Fit:
     """Variances, map and inverse from the eigenpairs of the scatter matrix."""
-    mean, units = scaling.mean, scaling.units
-    d = len(mean)
+    mean, units, n, most, longest = table
+    asked, d = how.n_components, len(mean)
     standard = None if units is None else mean / units
     noise = max(axes.noise, input_noise(ctx, longest, d, axes.values, standard))
     values = np.where(axes.values > noise * axes.values[:1], axes.values, 0)
@@ -78,10 +115,10 @@ def fit_components(
         V = np.pad(V, ((0, 0), (0, k - top)))
     kept = np.zeros(k)
     kept[:top] = values[:top]
-    freedom = max(n - scaling.ddof, 0)
+    freedom = max(n - how.ddof, 0)
     variance = kept / freedom if freedom else kept * 0
     scale = np.ones(d) if units is None else units
-    spread = np.sqrt(variance) if scaling.whiten else np.ones(k)
+    spread = np.sqrt(variance) if how.whiten else np.ones(k)
     shrink = np.divide(1, spread, out=np.zeros(k), where=spread > 0)
     unexplained = max(axes.total - kept.sum(), 0)
     report = {
@@ -102,7 +139,7 @@ def fit_components(
         "n_samples": int(n) if float(n).is_integer() else n,
     }
     there, back = V, V.T
-    if units is not None or scaling.whiten:
+    if units is not None or how.whiten:
         there, back = V / scale[:, None] * shrink, (V * scale[:, None] * spread).T
     forward = LinearMap(mean, np.ascontiguousarray(there, ctx.dtype))
     inverse = LinearMap(None, np.ascontiguousarray(back, ctx.dtype), mean)

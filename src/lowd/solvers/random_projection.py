@@ -12,6 +12,7 @@ from ..core.fit import Context, Fit
 from ..core.parameters import Count, Seed, Share, refuse_unused
 from ..errors import DimensionWarning, ParameterError, warn
 from ..input import blocks
+from ..input.blocks import DaskArray
 from ..input.validation import Data
 from ..maps.linear import LinearMap
 from .memory_plans import plan_random_projection
@@ -60,7 +61,7 @@ class RandomProjection(Reducer):
     def _fit(self, data: Data, ctx: Context) -> Fit:
         return self._draw(*data.shape, ctx)
 
-    def _fit_blocks(self, X: Any, ctx: Context, **given: Any) -> Fit:  # noqa: ARG002
+    def _fit_blocks(self, X: DaskArray, ctx: Context, **given: object) -> Fit:  # noqa: ARG002
         n = blocks.n_rows(X)
         if n is None and self.n_components == "auto":
             raise ParameterError(

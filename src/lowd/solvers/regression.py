@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from .. import progress
 from ..backends.protocol import Array, Backend, Float64
-from ..core.fit import Context
+from ..core.fit import Context, Fit
 from ..distances.nearest import Nearest
 from ..distances.order import draw_landmarks, order_points
 from ..distances.protocol import DistanceRelation
 from ..domains import NonNegative, Renamed, Shape
 from ..graph.search import count_points, find_nearest, to_csr
+from ..input.sample import Items
 from ..maps.blockwise import blockwise
 from ..maps.remember import approach
 from ..threads import single_threaded_blas
@@ -38,8 +39,8 @@ class RidgeMap:
     weights: Annotated[Float64, Shape("centers", "k")]
     offset: Annotated[Float64, Shape("k")]
 
-    def __call__(self, Q: Any, ops: Backend) -> Array:
-        def predict(part: Any) -> Array:
+    def __call__(self, Q: Items, ops: Backend) -> Array:
+        def predict(part: Items) -> Array:
             D = np.asarray(self.base.toward(part, ops), np.float64)
             with np.errstate(over="ignore", under="ignore"):  # of far points
                 return ops.project(np.exp(-self.gamma * D * D), None, self.weights, self.offset)
@@ -58,7 +59,7 @@ class RegressionMap:
 
     remembers: ClassVar[bool] = True
 
-    def __call__(self, Q: Any, ops: Backend, *, remember: bool = True) -> Array:
+    def __call__(self, Q: Items, ops: Backend, *, remember: bool = True) -> Array:
         Y = self.ridge(Q, ops)
         if not remember:
             return Y
@@ -68,13 +69,12 @@ class RegressionMap:
         return approach(Y, Nearest.in_lists(near), self.embedding)
 
 
-def fit_ridge_map(
-    base: DistanceRelation, Y: Float64, ctx: Context
-) -> tuple[RegressionMap, dict[str, Any]]:
-    """Regression from points to their coordinates Y, by the width and ridge that predict best.
+def with_ridge_map(fit: Fit, base: DistanceRelation, Y: Float64, ctx: Context) -> Fit:
+    """A fit that maps new points by regression from points to their coordinates Y.
 
-    Best by the squared error of leaving out one point at a time, which is known in closed form
-    from one eigendecomposition per width; of that the report says the share of Y's variance.
+    Width and ridge are those of the least squared error of leaving out one point at a time, which
+    is known in closed form from one eigendecomposition per width; the report says its share of Y's
+    variance.
     """
     n = len(Y)
     chosen = np.arange(n)
@@ -105,8 +105,8 @@ def fit_ridge_map(
     extension = RegressionMap(
         ridge_map, base.freeze(), Y, SAME_POINT_DISTANCE * float(np.sqrt(median))
     )
-    return extension, {
-        "regression_gamma": gamma,
-        "regression_ridge": ridge,
-        "regression_error": error / spread if spread > 0 else 0.0,
-    }
+    return fit._replace(map=extension).with_report(
+        regression_gamma=gamma,
+        regression_ridge=ridge,
+        regression_error=error / spread if spread > 0 else 0.0,
+    )

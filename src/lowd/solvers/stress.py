@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from ..backends.protocol import Array, Float64, GuttmanStep
 from ..errors import DataError, ParameterError
 from ..input.entries import refuse_non_numbers
+from .smacof import Majorization
 
 
 def pair_weights(given: Float64 | str | None, D: Array, rows: NDArray[np.int64]) -> Array | None:
@@ -73,6 +74,25 @@ def stress_measures(found: GuttmanStep, ordinal: bool) -> dict[str, float]:
     }
 
 
+def report_stress(
+    found: GuttmanStep,
+    path: Majorization,
+    curve: tuple[Float64, Float64] | None,
+    is_ordinal: bool,
+) -> dict[str, Any]:
+    """Learned attributes of an embedding by SMACOF, and of its isotonic regression if any."""
+    report = {
+        "n_components": path.Y.shape[1],
+        **stress_measures(found, is_ordinal),
+        "stress_history": path.history,
+        "n_iter": path.n_iter,
+        "converged": path.converged,
+    }
+    if curve is not None:
+        report |= {"isotonic_x": curve[0], "isotonic_y": curve[1]}
+    return report
+
+
 def gower_projection(Y: Float64) -> tuple[NDArray[np.float64], Float64]:
     """Mean squared distances in the embedding Y, and Y (Y'Y)⁺: Gower's formula for new points."""
     norms = (Y**2).sum(1)
@@ -83,7 +103,7 @@ def gower_projection(Y: Float64) -> tuple[NDArray[np.float64], Float64]:
     return norms + norms.mean(), P
 
 
-def validate_weights(given: Any, n: int) -> Float64 | str | None:
+def validate_weights(given: str | ArrayLike | None, n: int) -> Float64 | str | None:
     """Valid weights of the pairs of n samples; a name or None as it is."""
     if given is None or isinstance(given, str):
         return given

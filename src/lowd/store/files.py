@@ -20,6 +20,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from .. import __version__
+from ..core.estimator import Reducer
 from ..core.parameters import check_params
 from ..errors import StoreError, UnsupportedError
 from ..methods import METHODS
@@ -69,7 +70,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         raise
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str]) -> Reducer:
     """Read a model written by this or an earlier version."""
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no model file at {os.fspath(path)!r}.")
@@ -88,9 +89,10 @@ def load(path: str | os.PathLike[str]) -> Any:
         ) from None
 
 
-def class_of(name: str) -> Any:
+def class_of(name: str) -> type[Reducer]:
     """The class of that name: a method, or the pipeline."""
-    return getattr(import_module(_MODEL_MODULES[name]), name)
+    found: type[Reducer] = getattr(import_module(_MODEL_MODULES[name]), name)
+    return found
 
 
 def _write(file: IO[bytes], tree: dict[str, Any], arrays: dict[int, np.ndarray[Any, Any]]) -> None:
@@ -101,7 +103,7 @@ def _write(file: IO[bytes], tree: dict[str, Any], arrays: dict[int, np.ndarray[A
                 np.lib.format.write_array(member, array, allow_pickle=False)
 
 
-def _read(archive: zipfile.ZipFile, size: int) -> Any:
+def _read(archive: zipfile.ZipFile, size: int) -> Reducer:
     members = {info.filename: info for info in archive.infolist()}
     if _TREE not in members:
         raise StoreError("this is not a lowd model.")
@@ -123,7 +125,7 @@ def _read(archive: zipfile.ZipFile, size: int) -> Any:
     return model
 
 
-def _pack_model(model: Any, arrays: dict[int, np.ndarray[Any, Any]]) -> dict[str, Any]:
+def _pack_model(model: Reducer, arrays: dict[int, np.ndarray[Any, Any]]) -> dict[str, Any]:
     """Class, parameters and what was learned of a model, which may be part of another one."""
     params = model.get_params(deep=False)
     if "random_state" in params and not isinstance(params["random_state"], int | None):
@@ -137,7 +139,7 @@ def _pack_model(model: Any, arrays: dict[int, np.ndarray[Any, Any]]) -> dict[str
     }
 
 
-def _unpack_model(tree: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
+def _unpack_model(tree: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> Reducer:
     if tree["class"] not in _MODEL_MODULES:
         raise StoreError(f"unknown method {tree['class']!r}.")
     cls = class_of(tree["class"])
@@ -150,7 +152,7 @@ def _unpack_model(tree: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]])
             raise StoreError(f"unexpected attribute {name!r}.")
     model = cls(**params)
     check_params(model)
-    vars(model).update(learned)
+    model.__dict__.update(learned)
     if learned:
         check_model(model)
     return model

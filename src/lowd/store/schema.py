@@ -16,7 +16,7 @@ from functools import cache
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
 from ..backends.protocol import Array, Float64, Moments, Rows
@@ -161,9 +161,9 @@ class Node:
                 self.set(other, *self.facts[one])
 
 
-def check_model(model: Any) -> None:
+def check_model(model: Reducer) -> None:
     """Raise StoreError where what a fitted model has learned does not agree with itself."""
-    learned = vars(model)
+    learned = model.__dict__
     for name in _REQUIRED + _REQUIRED_BY_METHOD.get(type(model).__name__, ()):
         if name not in learned:
             raise StoreError(f"{name} is missing")
@@ -178,7 +178,7 @@ def check_model(model: Any) -> None:
         _require_plain(learned[name], name)
 
 
-def state_model_facts(model: Any, node: Node) -> None:
+def state_model_facts(model: Reducer, node: Node) -> None:
     """The widths of a model, and the words that its parameters give."""
     node.set("d", model.n_features_in_, "n_features_in_")
     node.set("k", model._n_features_out, "_n_features_out")
@@ -191,7 +191,7 @@ def state_model_facts(model: Any, node: Node) -> None:
 PREPARED = "prepared_"
 
 
-def _require_plain(held: Any, where: str) -> None:
+def _require_plain(held: object, where: str) -> None:
     """An attribute that no map reads is data: numbers, texts, arrays, tuples of these.
 
     How a file was read (`prepared_`, of the command line) is a dict of them.
@@ -229,7 +229,7 @@ def _declared_fields(cls: type[Any]) -> dict[str, Any]:
     return declared
 
 
-def _require_declared(domain: Any, rules: tuple[Any, ...], where: str) -> None:
+def _require_declared(domain: object, rules: tuple[object, ...], where: str) -> None:
     base, rules = _split(domain, rules)
     options = _options(base)
     if len(options) > 1:
@@ -251,14 +251,14 @@ def _require_declared(domain: Any, rules: tuple[Any, ...], where: str) -> None:
 # -- domains --------------------------------------------------------------------------------
 
 
-def _split(domain: Any, rules: tuple[Any, ...] = ()) -> tuple[Any, tuple[Any, ...]]:
+def _split(domain: object, rules: tuple[object, ...] = ()) -> tuple[Any, tuple[Any, ...]]:
     while get_origin(domain) is Annotated:
         domain, *more = get_args(domain)
         rules = (*rules, *more)
     return domain, rules
 
 
-def _options(domain: Any) -> tuple[Any, ...]:
+def _options(domain: object) -> tuple[Any, ...]:
     if get_origin(domain) in (Union, types.UnionType):
         return get_args(domain)
     return (domain,)
@@ -267,7 +267,7 @@ def _options(domain: Any) -> tuple[Any, ...]:
 _PLAIN = {type(None): "none", bool: "bool", int: "int", float: "float", str: "str"}
 
 
-def _kind_of(domain: Any) -> str | None:
+def _kind_of(domain: object) -> str | None:
     """How values of a domain are checked; None: they cannot be."""
     origin = get_origin(domain) or domain
     if domain is Any:
@@ -301,7 +301,7 @@ def _classes(domain: type) -> tuple[str, ...]:
     )
 
 
-def _describe(domain: Any, rules: tuple[Any, ...]) -> str:
+def _describe(domain: Any, rules: tuple[object, ...]) -> str:
     domain, rules = _split(domain, rules)
     if len(options := _options(domain)) > 1:
         return " or ".join(_describe(option, rules) for option in options)
@@ -325,7 +325,7 @@ def _describe(domain: Any, rules: tuple[Any, ...]) -> str:
     return f"{plain} {limits}".rstrip()
 
 
-def _dtypes(domain: Any) -> set[np.dtype[Any]]:
+def _dtypes(domain: object) -> set[np.dtype[Any]]:
     """The types of entries that an annotation NDArray[...] allows, in the machine's byte order."""
     (scalar,) = get_args(get_args(domain)[1])
     if (get_origin(scalar) or scalar) is np.floating:
@@ -333,7 +333,7 @@ def _dtypes(domain: Any) -> set[np.dtype[Any]]:
     return {np.dtype(scalar)}
 
 
-def _allowed(domain: type, rules: tuple[Any, ...]) -> tuple[str, ...]:
+def _allowed(domain: type, rules: tuple[object, ...]) -> tuple[str, ...]:
     narrowed = [rule.names for rule in rules if isinstance(rule, OneOf)]
     return narrowed[0] if narrowed else _classes(domain)
 
@@ -342,7 +342,7 @@ def _allowed(domain: type, rules: tuple[Any, ...]) -> tuple[str, ...]:
 
 
 def _check(
-    held: Any, domain: Any, rules: tuple[Any, ...], where: str, node: Node, depth: int
+    held: object, domain: object, rules: tuple[object, ...], where: str, node: Node, depth: int
 ) -> None:
     domain, rules = _split(domain, rules)
     for option in _options(domain):
@@ -353,7 +353,7 @@ def _check(
     raise StoreError(f"{where} holds {_show(held)}, but must be {_describe(domain, rules)}")
 
 
-def _is_of(held: Any, domain: Any, rules: tuple[Any, ...]) -> bool:
+def _is_of(held: Any, domain: Any, rules: tuple[object, ...]) -> bool:
     """Is the value of the type, whatever its shape and entries?"""
     kind = _kind_of(domain)
     if kind != "none" and any(isinstance(rule, NotStored) for rule in rules):
@@ -391,7 +391,7 @@ def _show(held: Any) -> str:
 
 
 def _check_scalar(
-    held: Any, domain: Any, rules: tuple[Any, ...], where: str, node: Node, depth: int
+    held: object, domain: object, rules: tuple[object, ...], where: str, node: Node, depth: int
 ) -> None:
     del depth
     if type(held) is int and not _INTEGERS.min <= held <= _INTEGERS.max:
@@ -400,14 +400,14 @@ def _check_scalar(
 
 
 def _check_array(
-    held: Any, domain: Any, rules: tuple[Any, ...], where: str, node: Node, depth: int
+    held: Rows, domain: object, rules: tuple[object, ...], where: str, node: Node, depth: int
 ) -> None:
     del depth
     _check_shape(held.shape, rules, where, node)
     _check_entries(held.data if issparse(held) else held, domain, rules, where, node)
 
 
-def _check_shape(shape: tuple[int, ...], rules: tuple[Any, ...], where: str, node: Node) -> None:
+def _check_shape(shape: tuple[int, ...], rules: tuple[object, ...], where: str, node: Node) -> None:
     for rule in (rule for rule in rules if isinstance(rule, Shape)):
         if len(shape) != len(rule.axes):
             named = ", ".join(map(str, rule.axes))
@@ -422,7 +422,7 @@ def _check_shape(shape: tuple[int, ...], rules: tuple[Any, ...], where: str, nod
 
 
 def _check_entries(
-    entries: Any, domain: Any, rules: tuple[Any, ...], where: str, node: Node
+    entries: Rows, domain: object, rules: tuple[object, ...], where: str, node: Node
 ) -> None:
     """Numbers and words: their ranges, and the sizes or words that they are."""
     number = np.asarray(entries).dtype.kind == "f"
@@ -447,7 +447,7 @@ def _check_entries(
             node.later.append(lambda rule=rule: _check_indices(entries, rule, where, node))  # type: ignore[misc]
 
 
-def _check_indices(entries: Any, rule: Index | AtMostSize, where: str, node: Node) -> None:
+def _check_indices(entries: ArrayLike, rule: Index | AtMostSize, where: str, node: Node) -> None:
     size = node.size(rule.size)
     least, most = (rule.least, size - 1) if isinstance(rule, Index) else (1, size)
     found = np.asarray(entries)
@@ -459,7 +459,12 @@ def _check_indices(entries: Any, rule: Index | AtMostSize, where: str, node: Nod
 
 
 def _check_tuple(
-    held: Any, domain: Any, rules: tuple[Any, ...], where: str, node: Node, depth: int
+    held: tuple[object, ...],
+    domain: object,
+    rules: tuple[object, ...],
+    where: str,
+    node: Node,
+    depth: int,
 ) -> None:
     items = get_args(domain)
     if items[1:] == (Ellipsis,):
@@ -472,7 +477,7 @@ def _check_tuple(
 
 
 def _check_value(
-    held: Any, domain: Any, rules: tuple[Any, ...], where: str, node: Node, depth: int
+    held: object, domain: object, rules: tuple[object, ...], where: str, node: Node, depth: int
 ) -> None:
     del domain
     if depth == MAX_DEPTH:
@@ -488,7 +493,7 @@ def _check_value(
 
 
 def _check_model(
-    held: Any, domain: Any, rules: tuple[Any, ...], where: str, node: Node, depth: int
+    held: Reducer, domain: object, rules: tuple[object, ...], where: str, node: Node, depth: int
 ) -> None:
     """A model in a value has been checked by itself; here its widths count."""
     del domain, depth

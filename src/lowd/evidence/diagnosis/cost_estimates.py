@@ -8,6 +8,7 @@ within a factor of about three; another metric or machine may be farther off.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from ...core import memory
 from ...core.estimator import Reducer
@@ -88,7 +89,7 @@ def _make_model(method: str, data: RawData) -> Reducer | None:
     Parameters are the default ones, but two components where the default is all of them.
     """
     cls = class_of(method)
-    params: dict[str, object] = {} if cls().n_components is not None else {"n_components": 2}
+    params: dict[str, Any] = {} if cls().n_components is not None else {"n_components": 2}
     if data.kind != "rows" or data.metric != "euclidean":
         if "metric" not in cls.__dataclass_fields__:
             return None
