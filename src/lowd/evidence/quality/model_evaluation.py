@@ -26,6 +26,7 @@ from .validation import Anchors
 
 SELF_MAP_SAMPLES = 1000  # training points that are mapped again as new points
 PERTURBATION = 1e-7  # of a column's standard deviation: a new point, at no distance that matters
+SAME_EMBEDDING = 1e-6  # of the largest coordinate: rounding, also that of float32
 LEARNED_VALUES = ("kl_divergence", "reconstruction_error", "stress", "force_error", "knn_recall")
 
 
@@ -67,7 +68,7 @@ def evaluate_model(
         )
     if kind == "kernel":
         data, metric, params = _kernel_distances(np.asarray(X, np.float64)), "precomputed", None
-    Y: Array = model._transform(X)
+    Y = _embed(model, X)
     found = evaluate(
         data,
         Y,
@@ -88,6 +89,19 @@ def evaluate_model(
     reliability = None if left_out is None else Reliability.of(left_out)
     notes = found.notes + _notes(model)
     return replace(found, model=values, notes=notes, reliability=reliability)
+
+
+def _embed(model: Reducer, X: Any) -> Array:
+    """The map of X, and of the training points the embedding itself.
+
+    A map of distances does not remember them, and other last digits break ties in another way.
+    """
+    Y: Array = model._transform(X)
+    embedding = getattr(model, "embedding_", None)
+    if embedding is None or embedding.shape != Y.shape:
+        return Y
+    tolerance = SAME_EMBEDDING * float(np.abs(embedding).max())
+    return embedding if np.allclose(Y, embedding, rtol=0, atol=tolerance) else Y
 
 
 def _prepare_rows(model: Pipeline, X: Any) -> Any:
