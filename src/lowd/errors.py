@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
+from pathlib import Path
 
 
 class LowdError(Exception):
@@ -20,6 +22,14 @@ class DataError(LowdError, ValueError):
 
 class ColumnTypeError(DataError, TypeError):
     """A column holds something that is not a number."""
+
+
+class MissingColumnError(DataError):
+    """A file has no column of that name; `names` are all that are missing, `hint` what is there."""
+
+    def __init__(self, message: str, names: tuple[str, ...] = (), hint: str = "") -> None:
+        super().__init__(message)
+        self.names, self.hint = names, hint
 
 
 class FileFormatError(DataError):
@@ -112,6 +122,13 @@ class LongWorkWarning(LowdWarning):
 
 class DimensionWarning(LowdWarning):
     """`n_components` is at least the number of features."""
+
+
+def check_folder(path: str | os.PathLike[str]) -> None:
+    """Raise an error that names the folder of a file to be written, if there is none."""
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise MissingFileError(f"the folder {folder} is not there; create it first.")
 
 
 # Frames of these packages lie between the user's call and the warning.

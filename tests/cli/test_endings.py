@@ -35,7 +35,7 @@ CASES = {
     "does not fit": (
         ["isomap", "data.csv", "--n-neighbors", "90"],
         ExitCode.USAGE,
-        "n_neighbors=90",
+        "use --n-neighbors 89 or less",
     ),
     "no such file": (["pca", "nothing.csv"], ExitCode.DATA, "nothing.csv"),
     "bad cell": (["pca", "bad.csv"], ExitCode.DATA, "bad.csv"),

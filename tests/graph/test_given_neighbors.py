@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gc
 import pickle
+import re
 import weakref
 
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
+from sklearn.neighbors import kneighbors_graph
 
 import lowd
 from cases import close, same_bits
@@ -139,3 +141,25 @@ def test_neighbors_beside_precomputed_affinities_are_refused(cls):
     W = np.exp(-((X[:, None] - X) ** 2).sum(2))
     with pytest.raises(ParameterError, match="affinities are precomputed"):
         cls(affinity="precomputed").fit(W, neighbors=lowd.neighbors(X, 5))
+
+
+def _make_graph_with_an_empty_row(rng):
+    X = rng.normal(size=(30, 3))
+    A = kneighbors_graph(X, 5, mode="distance").tolil()
+    A[3, :] = 0
+    A = A.tocsr()
+    A.eliminate_zeros()
+    return A
+
+
+@pytest.mark.parametrize(
+    "model",
+    [lowd.Isomap(metric="precomputed"), lowd.TSNE(perplexity=5, metric="precomputed")],
+    ids=["Isomap", "TSNE"],
+)
+def test_no_neighbors_at_all_is_no_advice(model, rng):
+    """A row of the graph without neighbors: to use 0 of them is impossible."""
+    with pytest.raises(ParameterError) as caught:
+        model.fit(_make_graph_with_an_empty_row(rng))
+    assert "graph" in str(caught.value)
+    assert not re.search("=0( or|,|;)", str(caught.value))

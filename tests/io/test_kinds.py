@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
+import sys
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -381,3 +384,49 @@ def test_missing_packages_are_named(tmp_path, monkeypatch):
         monkeypatch.setitem(__import__("sys").modules, package, None)
         with pytest.raises(MissingPackageError, match=rf"pip install 'lowd\[{extra}\]'"):
             lowd.io.read(tmp_path / name)
+
+
+@pytest.fixture
+def workbook(tmp_path):
+    """A workbook of two sheets: identifiers, dates, numbers, and a cell that holds none."""
+    openpyxl = pytest.importorskip("openpyxl", reason="the extra 'excel' is not installed")
+    book = openpyxl.Workbook()
+    book.active.append(["id", "day", "length", "width"])
+    day = datetime.datetime(2020, 1, 31)
+    for i in range(12):
+        book.active.append([f"r{i}", day + datetime.timedelta(i), 0.1 + i, None if i == 5 else i])
+    book.create_sheet("other")
+    book.save(tmp_path / "book.xlsx")
+    return tmp_path / "book.xlsx"
+
+
+def test_the_first_sheet_of_a_workbook(workbook, tmp_path):
+    table = lowd.io.read(workbook, missing="mean")
+    assert table.columns == ("length", "width")
+    assert table.ids.tolist() == [f"r{i}" for i in range(12)]
+    np.testing.assert_array_equal(table.X[:, 0], 0.1 + np.arange(12))
+    assert any("first of 2 sheets, 'Sheet'" in note for note in table.notes)
+    assert lowd.io.read(workbook, missing="mean", dates=True).columns[0] == "day"
+    unnamed = tmp_path / "unnamed"
+    unnamed.write_bytes(workbook.read_bytes())
+    assert lowd.io.read(unnamed, missing="mean").X.shape == (12, 2)
+
+
+def test_errors_in_a_workbook_name_line_and_column(workbook, tmp_path):
+    with pytest.raises(DataError, match=r"book\.xlsx, line 7, column 'width'"):
+        lowd.io.read(workbook)
+    damaged = tmp_path / "damaged.xlsx"
+    damaged.write_bytes(workbook.read_bytes()[:200])
+    with pytest.raises(FileFormatError, match="no workbook of Excel"):
+        lowd.io.read(damaged)
+    with zipfile.ZipFile(damaged, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/workbook.xml", bytes(2**27))
+    with pytest.raises(FileFormatError, match="200 times its size"):
+        lowd.io.read(damaged)
+
+
+def test_a_workbook_without_openpyxl_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    (tmp_path / "book.xlsx").write_bytes(b"PK")
+    with pytest.raises(MissingPackageError, match=r"lowd\[excel\].*as CSV"):
+        lowd.io.read(tmp_path / "book.xlsx")

@@ -111,7 +111,7 @@ BAD = [
     ),
     ("outside", "t.mtx", MARKET.replace(b"2 2 6", b"9 9 6"), "damaged", {}),
     ("pickle", "t.pkl", b"\x80", "pickle can run any code", {}),
-    ("spreadsheet", "t.xlsx", b"PK", "save the sheet as CSV", {}),
+    ("spreadsheet", "t.xls", b"PK", "save the sheet as", {}),
     ("not distances", "t.csv", b"a,b\n1,2\n3,4\n5,6\n", "is square", {"distances": True}),
 ]
 

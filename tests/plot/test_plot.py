@@ -376,3 +376,9 @@ def test_earlier_names_of_options_are_accepted():
     assert len(plot.compare(maps=[Y, Y])) == 2
     with pytest.raises(TypeError, match="unexpected keyword"):
         plot.scatter(Y, colour="gray")
+
+
+def test_save_names_the_folder_that_is_missing(tmp_path):
+    axes = plot.scatter([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]])
+    with pytest.raises(lowd.errors.MissingFileError, match=r"the folder .*none is not there"):
+        plot.save(axes, tmp_path / "none" / "map.png")

@@ -232,3 +232,9 @@ def test_a_failed_write_leaves_nothing(tmp_path, data, monkeypatch):
 def test_a_map_that_is_none():
     with pytest.raises(lowd.errors.DataError, match="one row of coordinates"):
         report.write("r.html", model=lowd.PCA(2).fit(np.eye(3)), embedding=np.zeros(3))
+
+
+def test_write_names_the_folder_that_is_missing(tmp_path):
+    model = lowd.PCA(1).fit([[1.0, 2.0], [3.0, 5.0], [4.0, 4.0]])
+    with pytest.raises(lowd.errors.MissingFileError, match=r"the folder .*none is not there"):
+        report.write(tmp_path / "none" / "r.html", model=model, embedding=[[0.0], [1.0]])

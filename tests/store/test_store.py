@@ -583,3 +583,11 @@ def test_sparse_arrays_that_point_outside(tmp_path):
         (tmp_path / "bad").write_bytes(_zipped({**members, indices: out.getvalue()}))
         with pytest.raises(StoreError):
             lowd.load(tmp_path / "bad")
+
+
+def test_save_names_the_folder_that_is_missing(tmp_path):
+    model = lowd.PCA(1).fit([[1.0, 2.0], [3.0, 5.0], [4.0, 4.0]])
+    with pytest.raises(lowd.errors.MissingFileError, match=r"the folder .*none is not there"):
+        lowd.save(model, tmp_path / "none" / "m.lowd")
+    with pytest.raises(lowd.errors.MissingFileError, match="no model file"):
+        lowd.load(tmp_path / "m.lowd")

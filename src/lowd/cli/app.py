@@ -113,8 +113,8 @@ def _run_command(word: str, command: Command, arguments: Arguments) -> ExitCode:
     from .console import Console
     from .interrupt import kill_on_interrupt
 
-    console = Console(arguments)
     typed = {"command": _Invocation.line, "method": METHOD_COMMANDS.get(word)}
+    console = Console(arguments, [option.name for option in command.options], typed["method"])
     arguments = {**arguments, **typed}
     module, name = command.function.split(":")
     outputs = None
@@ -163,6 +163,7 @@ def _make_parameter(option: Option) -> inspect.Parameter:
             rich_help_panel=option.panel or None,
             show_default=False,
             autocompletion=_make_completion(option.choices) if option.choices else None,
+            parser=_parse_integer if option.kind is int else None,
         )
     plain = option.required or (option.kind is bool and option.default is not None)
     kind = option.kind if plain else option.kind | None
@@ -173,6 +174,13 @@ def _make_parameter(option: Option) -> inspect.Parameter:
         default=default,
         annotation=Annotated[kind, info],
     )
+
+
+def _parse_integer(text: str | int) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is no whole number.") from None
 
 
 def _make_completion(choices: tuple[str, ...]) -> Callable[[str], list[str]]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError
+from ..errors import DataError, MissingColumnError
+from ..io.options import pluralize, quote_names
 from ..io.table import Column, Data, Table
 from ..methods import METHODS, find_class_name
 from .console import Console, format_table
@@ -44,7 +45,17 @@ def transform(arguments: Arguments, console: Console, outputs: Outputs) -> Resul
     options = preparation.get_read_options() | get_read_options(arguments)
     if getattr(model, "impute", None) is not None:  # by the training rows, not by these
         options["missing"] = "keep"
-    table = read(arguments, console, **options)
+    try:
+        table = read(arguments, console, **options)
+    except MissingColumnError as error:
+        if arguments["columns"] or not error.names:
+            raise
+        needed = pluralize(len(error.names), "column")
+        raise DataError(
+            f"{arguments['data']}: {needed} that the model needs "
+            f"{'is' if len(error.names) == 1 else 'are'} missing: {quote_names(error.names)}; "
+            f"{error.hint}."
+        ) from None
     Q = preparation.apply(table)
     columns: dict[str, Column] = {}
     if arguments["confidence"]:

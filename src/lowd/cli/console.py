@@ -17,6 +17,7 @@ import numpy as np
 
 from ..errors import LowdWarning
 from .options import Arguments
+from .wording import name_flags
 
 JSON: TypeAlias = "dict[str, JSON] | list[JSON] | str | int | float | bool | None"
 
@@ -26,7 +27,10 @@ PIPED_TABLE_CHARACTERS = 100  # width of a table that is not printed on a termin
 class Console:
     """Printed messages, warnings and results of one command."""
 
-    def __init__(self, arguments: Arguments) -> None:
+    def __init__(
+        self, arguments: Arguments, options: Sequence[str] = (), method: str | None = None
+    ) -> None:
+        self._options, self._method = options, method
         self.json = bool(arguments.get("json"))
         self.quiet = bool(arguments.get("quiet"))
         self.verbose = bool(arguments.get("verbose"))
@@ -46,13 +50,17 @@ class Console:
 
     def note(self, *messages: str) -> None:
         """Print notes now, and keep them for the JSON document."""
-        for message in messages:
+        for message in map(self.word, messages):
             self.notes.append(message)
             self.print(f"note: {message}")
 
-    def name_columns(self, message: str) -> str:
-        """The message with the names of columns, where a method knows their numbers only."""
+    def word(self, message: str) -> str:
+        """The message with flags and names of columns.
+
+        The library knows parameters, and a method may know columns by their numbers only.
+        """
         names = self.columns
+        message = name_flags(message, self._options, self._method)
         return re.sub(
             r"\bcolumn (\d+)\b",
             lambda found: f"column {names[int(found[1])]!r}" if names else found[0],
@@ -67,7 +75,7 @@ class Console:
             return
         if self.verbose:
             traceback.print_exception(error, file=sys.stderr)
-        print(f"lowd: {message}", file=sys.stderr)
+        print(f"lowd: {self.word(message)}", file=sys.stderr)
 
     def print_result(self, document: dict[str, object], text: str, piped: bool = False) -> None:
         """Print the result: one JSON document, or the text for people.
@@ -93,7 +101,7 @@ class Console:
                 for warning in caught:
                     if self.verbose or issubclass(warning.category, LowdWarning):
                         message = " ".join(str(warning.message).split())
-                        self.warnings.append(self.name_columns(message))
+                        self.warnings.append(self.word(message))
         for message in dict.fromkeys(self.warnings):
             self.print(f"warning: {message}")
 

@@ -21,9 +21,8 @@ from ..io.table import Column, Data, Table
 from .console import Console
 from .files import STDOUT, Outputs
 from .flags import METHOD_COMMANDS, build_model
-from .options import DEFAULT_N_NEIGHBORS, Arguments
+from .options import DEFAULT_N_NEIGHBORS, FLAGS, Arguments
 from .reading import (
-    FLAGS,
     Preparation,
     check_steps,
     choose_metric,
@@ -230,7 +229,7 @@ class Run:
                 backend=model.backend,
                 n_jobs=model.n_jobs,
             )
-            return replace(found, notes=[self.console.name_columns(note) for note in found.notes])
+            return replace(found, notes=[self.console.word(note) for note in found.notes])
         except (DataError, ParameterError, UnsupportedError) as error:
             self.console.note(f"The embedding was not evaluated: {error}")
             return None

@@ -61,7 +61,9 @@ READING = (
     make_switch(
         "dates", "Use columns of dates, in days; without it they are no features.", INPUT_PANEL
     ),
-    make_switch("distances", "The matrix holds distances between rows.", INPUT_PANEL),
+    Option(
+        "distances", "A matrix holds distances between rows, or does not.", INPUT_PANEL, bool
+    ),
     Option(
         "missing",
         "Missing values: 'error', 'drop' the rows, or fill in the 'mean'. Default: error; of map, "
@@ -69,6 +71,8 @@ READING = (
         INPUT_PANEL,
     ),
     Option("every", "Read only every N-th row.", INPUT_PANEL, int),
+    Option("header", "The first line names the columns, or does not.", INPUT_PANEL, bool),
+    Option("array", "The array of an .npz file that holds the rows.", INPUT_PANEL),
     Option("delimiter", "What separates columns, where it is not recognized.", INPUT_PANEL),
     Option("encoding", "The text encoding. Default: utf-8.", INPUT_PANEL),
     Option("size", "Resize images to this size, as 64x64.", INPUT_PANEL),
@@ -163,3 +167,13 @@ N_NEIGHBORS = Option(
     int,
     DEFAULT_N_NEIGHBORS,
 )
+
+# Step of a pipeline -> its flag.
+FLAGS = {
+    "impute": "missing",
+    "normalize": "normalize",
+    "log1p": "log1p",
+    "scale": "standardize",
+    "pca": "pca",
+    "correct_shrinkage": "correct-shrinkage",
+}

@@ -12,7 +12,7 @@ from .. import progress
 from ..errors import DataError, ParameterError, UnsupportedError
 from ..io.table import Column, Data, Table
 from .console import Console
-from .options import Arguments
+from .options import FLAGS, Arguments
 
 if TYPE_CHECKING:
     from ..core.estimator import Reducer
@@ -20,17 +20,8 @@ if TYPE_CHECKING:
 # Flags that `lowd.io.read` takes as they are.
 _PASSED_ON = (
     *("columns", "drop", "label", "id", "vector", "format"),
-    *("missing", "every", "delimiter", "encoding"),
+    *("missing", "every", "delimiter", "encoding", "header", "distances", "array"),
 )
-# Step of a pipeline -> its flag.
-FLAGS = {
-    "impute": "missing",
-    "normalize": "normalize",
-    "log1p": "log1p",
-    "scale": "standardize",
-    "pca": "pca",
-    "correct_shrinkage": "correct-shrinkage",
-}
 MAX_LABEL_CLASSES = 20  # of whole numbers: a plot shows fewer of them as classes, not as values
 _METRIC_OF_CONTENT = {"distances": "precomputed", "strings": "precomputed", "table": "gower"}
 
@@ -50,7 +41,7 @@ def read(arguments: Arguments, console: Console, path: str | None = None, **more
 def get_read_options(arguments: Arguments) -> Arguments:
     """The keywords of `lowd.io.read` that were typed."""
     options = {name: arguments.get(name) for name in _PASSED_ON}
-    switches = ("encode", "gower", "dates", "distances")
+    switches = ("encode", "gower", "dates")
     options |= {name: arguments.get(name) or None for name in switches}
     options["size"] = _parse_size(arguments.get("size"))
     return {name: value for name, value in options.items() if value is not None}
@@ -114,7 +105,7 @@ class Preparation:
         missing = [name for name in self.columns if name not in names]
         if missing:
             raise DataError(
-                f"{table.source}: the model needs column {missing[0]!r}, which is not there; "
+                f"{table.source}: column {missing[0]!r}, which the model needs, is missing; "
                 f"there are {', '.join(names[:10])}{', ...' if len(names) > 10 else ''}."
             )
         return table.X[:, [names.index(name) for name in self.columns]]

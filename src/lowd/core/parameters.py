@@ -197,7 +197,10 @@ def read(domain: object, text: str) -> Any:
     words = {"none": None, "true": True, "false": False}
 
     def several(text: str) -> list[Any]:
-        return json.loads(f"[{text}]") if "," in text else []
+        if "," not in text:
+            raise ValueError(text)
+        values: list[Any] = json.loads(f"[{text}]")
+        return values
 
     for kind in (lambda t: words[t.lower()], int, float, str, json.loads, several):
         try:

@@ -62,7 +62,7 @@ def run(
     existing = sorted(folder.glob(f"{name}*.png"))
     if existing and not force:
         raise ExistingFileError(
-            f"{existing[0]} is there already; name another folder, or set force=True (--force)."
+            f"{existing[0]} is there already; name another folder, or set force=True."
         )
     if folder.exists() and not folder.is_dir():
         raise ExistingFileError(f"{folder} is a file; name a folder for the figures.")

@@ -123,9 +123,10 @@ def select_listed(lists: csr_array, k: int | None, radius: float | None) -> csr_
         counts = np.diff(lists.indptr)
         if counts.min(initial=k) < k:
             short = int(counts.argmin())
+            fewer = f"n_neighbors={counts[short]}, or " if counts[short] else ""
             raise ParameterError(
                 f"n_neighbors={k}, but row {short} of the graph holds {counts[short]}; "
-                f"use n_neighbors={counts[short]}, or a graph of more neighbors."
+                f"use {fewer}a graph of more neighbors."
             )
         kept = np.arange(len(rows)) - lists.indptr[rows] < k
     return _made(rows[kept], cols[kept], data[kept], lists.shape)

@@ -116,7 +116,7 @@ def make_table(loaded: ReadFrame, options: Options) -> Table:
                 _refuse_text(loaded.name, other, roles.label is None)
             notes.append(
                 f"Kept beside the rows, not in them: {quote_names(other)}, which hold text (to use "
-                "them: --encode or --gower)."
+                "them: encode=True or gower=True)."
             )
             text = [name for name in text if name not in other]
             roles = roles._replace(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
-from ..errors import DataError, ParameterError
+from ..errors import MissingColumnError, ParameterError
 
 if TYPE_CHECKING:
     from .genotypes import Alleles
@@ -78,22 +78,25 @@ def match_columns(names: Names, among: Sequence[str], where: str, what: str) -> 
     """Those of `among` that a pattern matches, in their own order; every pattern must match."""
     wanted, whole = split_patterns(names, among), set(among)
     found = {pattern for pattern in wanted if pattern in whole}
+    missing = []
     for pattern in wanted:
         if pattern in whole:
             continue
         matched = [name for name in among if fnmatchcase(name, pattern)]
-        if not matched:
-            raise DataError(
-                f"{where}: {what}={pattern!r} matches no column; {_suggest_names(pattern, among)}."
-            )
         found.update(matched)
+        missing += [] if matched else [pattern]
+    if missing:
+        hint = _suggest_names(missing[0], among)
+        raise MissingColumnError(
+            f"{where}: {what}={missing[0]!r} matches no column; {hint}.", tuple(missing), hint
+        )
     return [name for name in among if name in found]
 
 
 def check_column(name: str, among: Sequence[str], where: str, what: str) -> str:
     """Return a column's name; raise if there is no such column."""
     if name not in among:
-        raise DataError(
+        raise MissingColumnError(
             f"{where}: there is no column {what}={name!r}; {_suggest_names(name, among)}."
         )
     return name

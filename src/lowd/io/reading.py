@@ -32,6 +32,7 @@ _READERS = {
     "npz": ("arrays.read_npz", (".npz",)),
     "mtx": ("matrix_market.read", (".mtx",)),
     "h5ad": ("h5ad.read", (".h5ad",)),
+    "xlsx": ("spreadsheet.read", (".xlsx", ".xlsm")),
     "strings": ("strings.read", ()),
 }
 _MULTI_FILE_READERS = {"images": "images.read", "plink": "genotypes.read"}
@@ -44,11 +45,15 @@ _FORMAT_MAGIC = {
     b"\x89HDF\r\n\x1a\n": "h5ad",
     b"%%MatrixMarket": "mtx",
 }
+# A zip archive names its first member at byte 30.
+_FIRST_PARTS_OF_WORKBOOKS = (b"[Content_Types]", b"_rels/", b"docProps/", b"xl/")
+_OTHER_SPREADSHEET = "of spreadsheets only .xlsx is read; save the sheet as that, or as CSV"
 _REFUSED = {
     ".pkl": "a pickle can run any code when it is read; save the array by numpy.save",
     ".pickle": "a pickle can run any code when it is read; save the array by numpy.save",
-    ".xlsx": "spreadsheets are not read; save the sheet as CSV",
-    ".xls": "spreadsheets are not read; save the sheet as CSV",
+    ".xls": _OTHER_SPREADSHEET,
+    ".xlsb": _OTHER_SPREADSHEET,
+    ".ods": _OTHER_SPREADSHEET,
     ".zip": "archives are not read; unpack it and name the file or folder",
     ".tar": "archives are not read; unpack it and name the file or folder",
     ".json": "one JSON document is not read; write one object per line and call it .jsonl",
@@ -210,7 +215,9 @@ def _detect_format(source: Source) -> str:
     for name, (_, suffixes) in _READERS.items():
         if suffix in suffixes:
             return name
-    head = source.read_head(16)
+    head = source.read_head(64)
+    if head.startswith(b"PK\x03\x04") and head[30:].startswith(_FIRST_PARTS_OF_WORKBOOKS):
+        return "xlsx"
     for magic, name in _FORMAT_MAGIC.items():
         if head.startswith(magic):
             return name

@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike
 from ..errors import (
     DataError,
     ExistingFileError,
-    MissingFileError,
     ParameterError,
     UnsupportedError,
+    check_folder,
 )
 from . import frames, h5ad
 from .source import COMPRESSED_SUFFIXES, import_compression
@@ -112,6 +112,7 @@ def write_completely(
     path: str | os.PathLike[str], write_file: Callable[[Path], None], *, overwrite: bool = True
 ) -> None:
     """Let `write_file` write a temporary file beside `path`, then rename it; or leave nothing."""
+    check_folder(path)
     target = Path(path)
     temporary = target.with_name(f".{secrets.token_hex(8)}{target.name[-64:]}")
     try:
@@ -130,8 +131,7 @@ def write_completely(
 def check_target(path: str | os.PathLike[str], force: bool) -> None:
     """Raise if `path` cannot be written: before hours of work and not after."""
     target = Path(path)
-    if not target.parent.is_dir():
-        raise MissingFileError(f"the folder {target.parent} is not there; create it first.")
+    check_folder(target)
     if target.is_symlink():
         raise ExistingFileError(
             f"{target} is a link to {os.readlink(target)}; name the file itself."
@@ -140,8 +140,7 @@ def check_target(path: str | os.PathLike[str], force: bool) -> None:
         raise ExistingFileError(f"{target} is a folder; name a file in it.")
     if target.exists() and not force:
         raise ExistingFileError(
-            f"{target} is there already; choose another name, or replace it with force=True "
-            "(--force)."
+            f"{target} is there already; choose another name, or replace it with force=True."
         )
 
 

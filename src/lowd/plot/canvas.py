@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import MissingPackageError, ParameterError
+from ..errors import MissingPackageError, ParameterError, check_folder
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist as Artist
@@ -282,6 +282,8 @@ def save(
     kind = format or Path(str(getattr(path, "name", path))).suffix.removeprefix(".").lower()
     if kind not in IMAGE_FORMATS:
         raise ParameterError(f"{path}: a plot is written as one of {list(IMAGE_FORMATS)}.")
+    if isinstance(path, str | os.PathLike):
+        check_folder(path)
     while isinstance(picture, list | tuple | np.ndarray):
         picture = picture[0]
     figure = picture if hasattr(picture, "savefig") else picture.get_figure(root=True)

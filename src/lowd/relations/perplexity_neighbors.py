@@ -64,7 +64,9 @@ def _check_perplexities(perplexities: tuple[float, ...], n: int, most: int) -> N
             "use perplexity=1 or more."
         )
     if perplexities and n > 1 and max(perplexities) > most:
+        fewer = f"perplexity={most} or less, or " if most else ""
+        more = f"{int(np.ceil(max(perplexities))) + 1} rows" if most == n - 1 else "a larger graph"
         raise ParameterError(
             f"perplexity={max(perplexities):g} needs as many neighbors of each distinct row, but "
-            f"there are {most}; use perplexity={most} or less."
+            f"there are {most}; use {fewer}{more}."
         )

@@ -43,8 +43,9 @@ MAX_SPECTRUM_SAMPLES = 1000
 MAX_CACHED_MATRIX_SAMPLES = 1000
 # Residual norm that is good enough for an initialization.
 INITIALIZATION_TOLERANCE = 2e-6
-# Share of negative eigenvalue mass that is worth a warning: beyond rounding of float32 distances.
-MAX_NEGATIVE_MASS = 1e-4
+# Share of negative eigenvalue mass that is worth a warning: printed as 0.1 %, not as 0.0 %, and
+# beyond rounding of float32 distances.
+MAX_NEGATIVE_MASS = 5e-4
 
 # -- canonical eigenvectors (canonical.py) -------------------------------------------------------
 

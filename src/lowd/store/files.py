@@ -22,7 +22,7 @@ from scipy.sparse import csr_array, issparse
 from .. import __version__
 from ..core.estimator import Reducer
 from ..core.parameters import check_params
-from ..errors import StoreError, UnsupportedError
+from ..errors import MissingFileError, StoreError, UnsupportedError, check_folder
 from ..methods import METHODS
 from ..values import VALUE_CLASSES
 from .migrations import migrate
@@ -55,6 +55,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         raise UnsupportedError(
             f"only a fitted lowd model can be saved, got {model!r}; call fit first."
         )
+    check_folder(path)
     arrays: dict[int, np.ndarray[Any, Any]] = {}
     tree = {"format": FORMAT, "lowd": __version__, **_pack_model(model, arrays)}
     target = Path(path)
@@ -73,7 +74,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str]) -> Reducer:
     """Read a model written by this or an earlier version."""
     if not Path(path).is_file():
-        raise FileNotFoundError(f"there is no model file at {os.fspath(path)!r}.")
+        raise MissingFileError(f"there is no model file at {os.fspath(path)!r}.")
     try:
         with zipfile.ZipFile(path) as archive:
             return _read(archive, Path(path).stat().st_size)

@@ -117,7 +117,7 @@ def check_content(meaning: Meaning) -> list[Finding]:
                 "notice",
                 "genotypes",
                 f"The rows hold genotypes: {meaning.reason}. On their principal components new "
-                "individuals shrink toward 0 (correct_shrinkage=True, --correct-shrinkage).",
+                "individuals shrink toward 0 (correct_shrinkage=True).",
                 "Standardize each SNP, and reduce by PCA first: Pipeline(scale=True, pca=...).",
                 action=Action({"scale": True}, "SNPs were divided by their standard deviations"),
             )

@@ -1,0 +1,80 @@
+"""Read the first sheet of an Excel workbook, as the CSV file that it could be saved as."""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from datetime import date, datetime, time
+from typing import IO, TYPE_CHECKING
+
+from ..errors import FileFormatError, MissingPackageError
+from . import delimited
+from .options import Options
+from .source import MAX_COMPRESSION_RATIO, SAFE_BYTES, Source, require_memory
+
+if TYPE_CHECKING:
+    from .features import ReadFrame
+
+# A cell is a Python object and a part of a line of text at once.
+MEMORY_PER_BYTE = 2
+_REMEDY = "Save the sheet as CSV, and read that."
+
+
+def read(source: Source, options: Options) -> ReadFrame:
+    try:
+        import openpyxl
+    except ImportError:
+        raise MissingPackageError(
+            f"reading {source.name} needs openpyxl: pip install 'lowd[excel]'; or save the sheet "
+            "as CSV."
+        ) from None
+    with source.open() as file:
+        _check_size(source, file)
+        try:
+            book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+            sheet = book.worksheets[0]
+            text = io.StringIO()
+            writer = csv.writer(text, lineterminator="\n")
+            for row in sheet.iter_rows(values_only=True):
+                writer.writerow([_format(cell) for cell in row])
+        except Exception as error:  # openpyxl raises whatever a damaged part leads to
+            raise FileFormatError(
+                f"{source.name} is damaged, or no workbook of Excel ({error}). {_REMEDY}"
+            ) from None
+    content = text.getvalue().encode()
+    if not content.strip(b",\n "):
+        raise FileFormatError(f"{source.name}: the first sheet, {sheet.title!r}, is empty.")
+    found = delimited.read(Source(source.name, data=content), options)
+    others = len(book.worksheets) - 1
+    if not others:
+        return found
+    note = f"Read the first of {others + 1} sheets, {sheet.title!r}; save another as CSV to read it."
+    return found._replace(notes=(*found.notes, note))
+
+
+def _check_size(source: Source, file: IO[bytes]) -> None:
+    """Raise if the archive claims to be much larger than it is, or than the memory."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+    except zipfile.BadZipFile:
+        raise FileFormatError(
+            f"{source.name} is damaged, or no workbook of Excel. {_REMEDY}"
+        ) from None
+    file.seek(0)
+    if size > max(SAFE_BYTES, MAX_COMPRESSION_RATIO * source.size):
+        raise FileFormatError(
+            f"{source.name} decompresses to more than {MAX_COMPRESSION_RATIO} times its size. "
+            f"{_REMEDY}"
+        )
+    require_memory(source, {"cells": MEMORY_PER_BYTE * size}, _REMEDY)
+
+
+def _format(cell: object) -> str:
+    """A cell as text: dates in ISO 8601, numbers with all their digits."""
+    if cell is None:
+        return ""
+    if isinstance(cell, datetime) and cell.time() == time():
+        return cell.date().isoformat()
+    return cell.isoformat() if isinstance(cell, date | time) else str(cell)
