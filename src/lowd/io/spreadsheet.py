@@ -49,7 +49,7 @@ def read(source: Source, options: Options) -> ReadFrame:
     others = len(book.worksheets) - 1
     if not others:
         return found
-    note = f"Read the first of {others + 1} sheets, {sheet.title!r}; save another as CSV to read it."
+    note = f"Read the first of {others + 1} sheets, {sheet.title!r}; save another one as CSV."
     return found._replace(notes=(*found.notes, note))
 
 
