@@ -61,9 +61,7 @@ READING = (
     make_switch(
         "dates", "Use columns of dates, in days; without it they are no features.", INPUT_PANEL
     ),
-    Option(
-        "distances", "A matrix holds distances between rows, or does not.", INPUT_PANEL, bool
-    ),
+    Option("distances", "A matrix holds distances between rows, or does not.", INPUT_PANEL, bool),
     Option(
         "missing",
         "Missing values: 'error', 'drop' the rows, or fill in the 'mean'. Default: error; of map, "
