@@ -296,8 +296,23 @@ def test_partial_fit_checks_its_batches(backend):
     model = lowd.PCA(2, backend=backend).partial_fit(rows_like(20, 4))
     with pytest.raises(lowd.errors.DataError, match=r"5.*4"):
         model.partial_fit(rows_like(20, 5))
-    with pytest.raises(lowd.errors.ParameterError, match="n_components=3 exceeds 2"):
-        lowd.PCA(3, backend=backend).partial_fit(rows_like(2, 4))
+    with pytest.raises(lowd.errors.ParameterError, match="n_components=5 exceeds 2"):
+        lowd.PCA(5, backend=backend).partial_fit(rows_like(2, 4))
+
+
+def test_partial_fit_waits_for_enough_rows(backend, tmp_path):
+    """Batches smaller than n_components: as one fit, and an error before there are enough."""
+    X = rows_like(20, 4)
+    model = lowd.PCA(3, backend=backend).partial_fit(X[:1]).partial_fit(X[1:2])
+    needs = r"seen 2 rows.*n_components=3 needs 3; add 1 or more"
+    with pytest.raises(lowd.errors.DataError, match=needs):
+        model.transform(X)
+    with pytest.raises(lowd.errors.DataError, match=needs):
+        model.inverse_transform(X[:, :3])
+    lowd.save(model, tmp_path / "waiting.lowd")
+    for begun in (model, lowd.load(tmp_path / "waiting.lowd")):
+        begun.partial_fit(X[2:4]).partial_fit(X[4:])
+        close(begun.transform(X), lowd.PCA(3, backend=backend).fit(X).transform(X))
 
 
 @pytest.mark.parametrize("how", ["dense", "sparse", "batches"])

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ..backends.protocol import Array, Backend, Float64, HadamardMatrix, Rows
-from ..domains import Fact, Facts, Index, Number, Renamed, Shape
+from ..domains import AtLeast, Fact, Facts, Index, Number, Positive, Renamed, Shape
+from ..errors import DataError
 from ..values import value
 from .blockwise import blockwise
 
@@ -93,3 +94,17 @@ class HadamardInverse:
 def to_dense(Q: Rows) -> Array:
     """Rows as a dense array."""
     return np.asarray(Q.toarray() if isinstance(Q, csr_array) else Q)
+
+
+@value
+class AwaitingRows:
+    """In place of a linear map, while `partial_fit` has seen fewer rows than components."""
+
+    seen: Positive  # rows, or their weights
+    needed: Annotated[int, AtLeast(1)]
+
+    def __call__(self, Q: Rows, ops: Backend) -> Array:  # noqa: ARG002 - a map's signature
+        raise DataError(
+            f"partial_fit has seen {self.seen:g} rows, but n_components={self.needed} needs "
+            f"{self.needed}; add {self.needed - self.seen:g} or more by partial_fit first."
+        )

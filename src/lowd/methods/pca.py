@@ -22,6 +22,7 @@ from ..solvers.pca import CenteredRows, column_scatter, principal_axes
 from ..solvers.principal_components import (
     Standardization,
     Table,
+    await_rows,
     fit_components,
     fit_moments,
     standard_deviations,
@@ -105,7 +106,10 @@ class PCA(Reducer):
         return self._learn(X, embed=True, weights=sample_weight)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:  # noqa: ARG002
-        """Add a batch of any size: the result is that of one fit on all batches together."""
+        """Add a batch of any size: the result is that of one fit on all batches together.
+
+        There is a map as soon as there are `n_components` rows.
+        """
         so_far = getattr(self, "moments_", None)
         if so_far is None and hasattr(self, "map_"):
             warn(
@@ -133,7 +137,10 @@ class PCA(Reducer):
         sums = (known or ctx.ops.column_statistics(X, w)).sums
         if streaming:
             new = ctx.ops.scatter(X, sums / total, w).moments()
-            return self._fit_moments(new if so_far is None else so_far.merge(new), ctx, keep=True)
+            moments = new if so_far is None else so_far.merge(new)
+            if moments.weight < (how.known_count or 1) <= d:
+                return await_rows(moments, how.known_count or 1)
+            return self._fit_moments(moments, ctx, keep=True)
         counted = n if w is None else int(max((w > 0).sum(), np.ceil(total)))
         check_count(how.known_count, min(counted, d), f"n_samples={counted}, n_features={d}")
         mean = sums / total if self.center else np.zeros(d)

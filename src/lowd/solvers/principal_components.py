@@ -10,7 +10,7 @@ from ..backends.protocol import Float64, Moments
 from ..core.fit import Context, Fit
 from ..core.parameters import check_count
 from ..errors import DataError, RankWarning, ScaleWarning, warn
-from ..maps.linear import LinearMap
+from ..maps.linear import AwaitingRows, LinearMap
 from . import scree
 from .canonical import canonical_basis
 from .pca import Axes, axes_from_moments, input_noise
@@ -76,6 +76,13 @@ def choose_components(
     if isinstance(asked, str):
         return max(1, scree.choose_by_rule(asked, values, n, d))  # type: ignore[arg-type]
     return min(scree.count_for_variance(values, asked, total), most)
+
+
+def await_rows(moments: Moments, needed: int) -> Fit:
+    """What `partial_fit` keeps while there are fewer rows than components."""
+    waiting = AwaitingRows(moments.weight, needed)
+    report = {"moments": moments, "n_components": needed, "n_samples": moments.weight}
+    return Fit(None, waiting, report, inverse=waiting)
 
 
 def fit_moments(moments: Moments, how: Standardization, ctx: Context) -> Fit:

@@ -60,7 +60,12 @@ LEARNED: dict[str, Any] = {
     "inverse_": Annotated[
         Map,
         OneOf(
-            "LinearMap", "BarycentricMap", "RidgePreimage", "FixedPointPreimage", "PipelineInverse"
+            "LinearMap",
+            "BarycentricMap",
+            "RidgePreimage",
+            "FixedPointPreimage",
+            "PipelineInverse",
+            "AwaitingRows",
         ),
         Renamed(d="k", k="d", n=None, input=None, metric=None, kernel=None),
     ],
