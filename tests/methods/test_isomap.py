@@ -589,3 +589,31 @@ def test_an_approximate_search_is_announced(backend, monkeypatch):
     with pytest.warns(ApproximationWarning, match=r"99\.50%"):
         model.fit(roll(200)[0])
     assert model.knn_recall_ == 0.995
+
+
+@pytest.mark.parametrize("p", [1, 1.5, 2, 3])
+def test_the_order_of_minkowski_distances_is_that_of_scikit_learn(backend, p):
+    X, Q = rows_like(60, 3), rows_like(5, 3)
+    model = lowd.Isomap(2, n_neighbors=8, p=p, backend=backend).fit(X)
+    peer = manifold.Isomap(n_components=2, n_neighbors=8, p=p).fit(X)
+    np.testing.assert_allclose(np.abs(model.embedding_), np.abs(peer.embedding_), atol=1e-10)
+    params = {"metric": "minkowski", "metric_params": {"p": p}}
+    same = lowd.Isomap(2, n_neighbors=8, backend=backend, **params).fit(X)
+    np.testing.assert_allclose(model.transform(Q), same.transform(Q), atol=1e-10)
+    assert model.evaluate(X).metric in ("manhattan", "minkowski", "euclidean")
+
+
+def test_an_order_that_would_be_ignored_is_refused():
+    with pytest.raises(lowd.errors.ParameterError, match="p=3.*metric='cosine' has no order"):
+        lowd.Isomap(p=3, metric="cosine").fit(rows_like(30, 3))
+    with pytest.raises(lowd.errors.ParameterError, match="metric_params.*p is set"):
+        lowd.Isomap(p=3, metric="minkowski", metric_params={"p": 2}).fit(rows_like(30, 3))
+
+
+def test_an_infinite_radius_is_classical_scaling(backend):
+    """Every row is a neighbor of every other, so geodesic distances are the distances."""
+    X, Q = rows_like(60, 3), rows_like(5, 3)
+    model = lowd.Isomap(2, n_neighbors=None, radius=np.inf, backend=backend).fit(X)
+    classical = lowd.ClassicalMDS(2, backend=backend).fit(X)
+    np.testing.assert_allclose(model.embedding_, classical.embedding_, atol=1e-10)
+    np.testing.assert_allclose(model.transform(Q), classical.transform(Q), atol=1e-10)

@@ -100,20 +100,23 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """The kind of input: named by the metric, or given affinities."""
         if getattr(self, "affinity", None) == "precomputed":
             return "affinity"
-        return data_kind(getattr(self, "metric", "euclidean"))
+        return data_kind(self._metric()[0])
+
+    def _metric(self) -> tuple[Any, dict[str, Any] | None]:
+        """The metric of the data and its parameters."""
+        return getattr(self, "metric", "euclidean"), getattr(self, "metric_params", None)
 
     def _takes_sparse(self) -> bool:
         if self.accepts_sparse or self._kind() == "affinity":
             return True
-        return hasattr(self, "metric") and takes_sparse(self.metric)
+        return hasattr(self, "metric") and takes_sparse(self._metric()[0])
 
     def _inverse_map(self) -> Map | None:
         return getattr(self, "inverse_", None)
 
     def _support_metric(self) -> SupportMetric:
         """The metric of the support distance: from new points to the training points."""
-        named = getattr(self, "metric", "euclidean"), getattr(self, "metric_params", None)
-        return SupportMetric(*named)
+        return SupportMetric(*self._metric())
 
     def _count_landmarks(self, n: int) -> int | None:
         """Landmarks of a fit of n rows; None fits all of them."""

@@ -138,7 +138,7 @@ class GraphMethod(Reducer):
         return count
 
     def _distances(self, data: Data) -> DistanceRelation:
-        return distances_of(data, self.metric, self.metric_params)
+        return distances_of(data, *self._metric())
 
     def _draw_landmarks(
         self, n: int, order: Callable[[], NDArray[np.int64]], ctx: Context

@@ -32,6 +32,7 @@ from ..errors import ParameterError
 
 Check = Callable[[object], bool]
 
+Radius = Annotated[float, Above(0)]  # infinite: every row is a neighbor of every other
 Jobs = Annotated[int, AtLeast(-1024), NotZero()]
 Seed = Annotated[int, AtLeast(0)] | np.random.RandomState | np.random.Generator | None
 Metric = (

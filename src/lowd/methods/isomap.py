@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -11,15 +11,16 @@ from ..backends import resolve
 from ..backends.protocol import Array
 from ..confidence.placement import PlacementCurve
 from ..core import memory
-from ..core.declarations import Ignored, LandmarkPolicy, is_radius_given
+from ..core.declarations import Ignored, LandmarkPolicy, is_radius_given, unless
 from ..core.estimator import reducer
 from ..core.fit import Context, Fit
 from ..core.graph_method import GraphMethod, Neighborhoods
 from ..core.parameters import (
+    AtLeast,
     Count,
     Metric,
     MetricParams,
-    Positive,
+    Radius,
     Seed,
     check_count,
     check_landmarks,
@@ -62,6 +63,8 @@ class Isomap(GraphMethod):
     metric, metric_params
         As in ClassicalMDS: a name, a callable, or "precomputed": a square matrix of distances, or
         the sparse graph of a KNeighborsTransformer.
+    p
+        Order of the Minkowski distance, as in scikit-learn: Isomap(p=1) takes city-block distances.
     n_landmarks
         Compute shortest paths to so many well spread landmarks only. None takes all samples, "auto"
         (default) all up to 20,000 rows and 1000 landmarks beyond, with a warning.
@@ -112,15 +115,24 @@ class Isomap(GraphMethod):
 
     n_components: Count = 2
     n_neighbors: Count | None = 5
-    radius: Positive | None = None
+    radius: Radius | None = None
     metric: Metric = "euclidean"
     metric_params: MetricParams = None
+    p: Annotated[float, AtLeast(1)] | None = None
     n_landmarks: Count | Literal["auto"] | None = "auto"
     map: Literal["geodesic", "regression"] = "geodesic"
     on_disconnected: OnDisconnected = "join"
     random_state: Seed = None
 
-    ignored = (Ignored(("n_neighbors",), "radius is set", is_radius_given),)
+    ignored = (
+        Ignored(("n_neighbors",), "radius is set", is_radius_given),
+        Ignored(
+            ("p",),
+            "metric={model.metric!r} has no order",
+            unless(metric=("euclidean", "minkowski")),
+        ),
+        Ignored(("metric_params",), "p is set", unless(p=None)),
+    )
     ignored_with_neighbors = ("n_neighbors", "radius")
     # Geodesic distances of 20,000 rows take 1.6 GB in float64, each pair once.
     landmark_policy = LandmarkPolicy(1000, 10, automatic_above=20_000, automatic_value="auto")
@@ -141,6 +153,12 @@ class Isomap(GraphMethod):
         wide = self.embedding_.dtype if n > MAX_WIDENED_ROWS else np.dtype(np.float64)
         memory.check(memory.Plan({"distances": n * n * wide.itemsize}), "geodesic_distances_", [])
         return geodesic_matrix(self.graph_.astype(wide), resolve(self.backend, self.n_jobs))
+
+    def _metric(self) -> tuple[Any, MetricParams]:
+        if self.p is None:
+            return super()._metric()
+        named = {1: "manhattan", 2: "euclidean", np.inf: "chebyshev"}.get(self.p)
+        return (named, None) if named else ("minkowski", {"p": self.p})
 
     def _graph(self, near: Neighborhoods, ctx: Context) -> ConnectedGraph:
         if near.n_neighbors is None and near.radius is None:

@@ -11,7 +11,7 @@ from ..confidence.placement import PlacementCurve
 from ..core.declarations import Conflict, Ignored, is_radius_given, when
 from ..core.estimator import reducer
 from ..core.fit import Context, Fit
-from ..core.parameters import Count, Metric, Positive, Seed
+from ..core.parameters import Count, Metric, Positive, Radius, Seed
 from ..graph.components import OnDisconnected
 from ..maps.laplacian import NystroemMap, nystroem_gain
 from ..relations.affinity_graph import AffinityGraph
@@ -93,7 +93,7 @@ class LaplacianEigenmaps(AffinityMethod):
 
     n_components: Count = 2
     n_neighbors: Count | None = 10
-    radius: Positive | None = None
+    radius: Radius | None = None
     affinity: Literal["heat", "binary", "precomputed"] = "heat"
     sigma: Positive | None = None
     normalization: Literal["random_walk", "symmetric", "none"] = "random_walk"

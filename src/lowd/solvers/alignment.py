@@ -12,7 +12,7 @@ from ..core.declarations import Ignored, LandmarkPolicy, is_radius_given
 from ..core.estimator import reducer
 from ..core.fit import Context, Fit
 from ..core.graph_method import GraphMethod, Neighborhoods
-from ..core.parameters import Count, NonNegative, Positive, Seed
+from ..core.parameters import Count, NonNegative, Radius, Seed
 from ..distances.metrics import Distances
 from ..distances.protocol import DistanceRelation
 from ..errors import DataError, ParameterError, RankWarning, warn
@@ -42,7 +42,7 @@ class LocallyLinearMethod(GraphMethod):
 
     n_components: Count = 2
     n_neighbors: Count = 10
-    radius: Positive | None = None
+    radius: Radius | None = None
     reg: NonNegative = 1e-3
     map: Literal["barycentric", "tangent"] = "barycentric"
     n_landmarks: Count | None = None

@@ -57,8 +57,9 @@ def evaluate_model(
         )
         note = "Distances in the data are those of the rows as the pipeline prepares them."
         return replace(found, notes=[*found.notes, note])
-    metric: MetricLike = getattr(model, "metric", "euclidean")
-    params: MetricParams = getattr(model, "metric_params", None)
+    metric: MetricLike
+    params: MetricParams
+    metric, params = model._metric()
     data = scale_columns(model, X)
     kind = model._kind()
     if kind == "affinity":
