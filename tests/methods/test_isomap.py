@@ -604,9 +604,9 @@ def test_the_order_of_minkowski_distances_is_that_of_scikit_learn(backend, p):
 
 
 def test_an_order_that_would_be_ignored_is_refused():
-    with pytest.raises(lowd.errors.ParameterError, match="p=3.*metric='cosine' has no order"):
+    with pytest.raises(lowd.errors.ParameterError, match=r"p=3.*metric='cosine' has no order"):
         lowd.Isomap(p=3, metric="cosine").fit(rows_like(30, 3))
-    with pytest.raises(lowd.errors.ParameterError, match="metric_params.*p is set"):
+    with pytest.raises(lowd.errors.ParameterError, match=r"metric_params.*p is set"):
         lowd.Isomap(p=3, metric="minkowski", metric_params={"p": 2}).fit(rows_like(30, 3))
 
 
