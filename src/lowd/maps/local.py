@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, issparse
 
 from ..backends.protocol import Array, Backend, Float64, Ragged
 from ..distances.metrics import Distances
-from ..domains import AtMostSize, Facts, NonNegative, Shape
+from ..domains import AtLeast, AtMostSize, Facts, MayBeNonfinite, NonNegative, Shape
 from ..graph.search import find_nearest, find_within, to_csr
 from ..values import value
 from .blockwise import BLOCK_BYTES
@@ -27,7 +27,7 @@ class BarycentricMap:
     base: Distances
     Y: Annotated[Array, Shape("n", "k")]
     n_neighbors: Annotated[int, AtMostSize("n")] | None
-    radius: NonNegative | None
+    radius: Annotated[float, AtLeast(0), MayBeNonfinite()] | None
     reg: NonNegative
 
     def state_facts(self, facts: Facts) -> None:
@@ -59,7 +59,7 @@ class TangentMap:
     base: Distances
     Y: Annotated[Array, Shape("n", "k")]
     n_neighbors: Annotated[int, AtMostSize("n")] | None
-    radius: NonNegative | None
+    radius: Annotated[float, AtLeast(0), MayBeNonfinite()] | None
 
     def state_facts(self, facts: Facts) -> None:
         _require_neighborhoods(self, facts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +19,9 @@ from ..relations.affinity_graph import AffinityGraph
 from ..solvers.affinity_method import AffinityMethod
 from ..solvers.canonical import sign_flips
 from ..solvers.laplacian import pad_columns, scale_columns, transition_spectrum
+
+Affinity = Literal["heat", "rbf", "binary", "nearest_neighbors", "precomputed"] | Callable[..., Any]
+UNWEIGHTED = ("binary", "nearest_neighbors")
 
 
 @reducer
@@ -41,9 +45,12 @@ class LaplacianEigenmaps(AffinityMethod):
     radius
         All samples within this distance are neighbors instead.
     affinity
-        "heat" w = exp(-d²/2σ²), "binary" w = 1, or "precomputed": `fit` takes the square matrix of
-        weights (dense or sparse; its diagonal counts), `transform` weights from new to training
-        rows.
+        "heat" (or "rbf") w = exp(-d²/2σ²); "binary" w = 1; "nearest_neighbors" w = 1, or ½ where
+        only one of the two has the other among its neighbors, as in scikit-learn (whose
+        n_neighbors counts the sample itself: one more than here); "precomputed": `fit` takes the
+        square matrix of weights (dense or sparse; its diagonal counts), `transform` weights from
+        new to training rows; or a callable f(A, B) that returns the matrix of weights of two
+        arrays of rows.
     sigma
         σ of the heat kernel. None is the median distance to the last neighbor; for all pairs, as
         in DiffusionMaps.
@@ -94,7 +101,7 @@ class LaplacianEigenmaps(AffinityMethod):
     n_components: Count = 2
     n_neighbors: Count | None = 10
     radius: Radius | None = None
-    affinity: Literal["heat", "binary", "precomputed"] = "heat"
+    affinity: Affinity = "heat"
     sigma: Positive | None = None
     normalization: Literal["random_walk", "symmetric", "none"] = "random_walk"
     self_loops: bool = False
@@ -113,12 +120,17 @@ class LaplacianEigenmaps(AffinityMethod):
             when(affinity="precomputed"),
         ),
         Ignored(("n_neighbors",), "the radius determines the neighbors", is_radius_given),
-        Ignored(("sigma",), "affinity='binary' has no scale", when(affinity="binary")),
+        Ignored(("sigma",), "affinity={model.affinity!r} has no scale", when(affinity=UNWEIGHTED)),
+        Ignored(
+            ("n_neighbors", "radius", "sigma", "self_loops", "metric", "metric_params"),
+            "a callable affinity weighs all pairs of rows",
+            lambda model: callable(model.affinity),
+        ),
     )
     conflicts = (
         Conflict(
             "affinity='binary' gives all pairs the same weight; set n_neighbors or radius.",
-            when(affinity="binary", n_neighbors=None, radius=None),
+            when(affinity=UNWEIGHTED, n_neighbors=None, radius=None),
         ),
         Conflict(
             "scale='commute' needs normalization='random_walk' or 'none': 'symmetric' weighs rows "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, NamedTuple, TypeAlias
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from ..backends.protocol import Array, Backend, Float64
+from ..distances.callables import name_callable
 from ..distances.nearest import Nearest
 from ..distances.protocol import DistanceRelation
 from ..domains import (
@@ -18,15 +20,15 @@ from ..domains import (
     Facts,
     Index,
     MayBeNonfinite,
-    NonNegative,
     NotStored,
     Positive,
     Shape,
 )
-from ..errors import ParameterError
+from ..errors import DataError, ParameterError
 from ..graph.search import TIE_TOLERANCE
 from ..input.sample import Items
 from ..values import value
+from .kernels import CallableKernel
 from .protocol import NeighborRelation
 
 # d/σ beyond this counts as this: its square is still a number.
@@ -69,7 +71,9 @@ class Affinities:
     sigma: Positive | None
     n_neighbors: Count | None = None
     radii: Annotated[Float64, Shape("n"), AtLeast(0), MayBeNonfinite()] | None = None
-    radius: NonNegative | None = None
+    radius: Annotated[float, AtLeast(0), MayBeNonfinite()] | None = None
+    # Half where only one of two points is among the k nearest of the other (scikit-learn's rule).
+    averaged: bool = False
     # Among the training points; None once frozen.
     W: Annotated[AffinityMatrix | None, NotStored()] = None
 
@@ -130,6 +134,9 @@ class Affinities:
         """Affinities of new points from their distances to neighbors."""
         log_scale, count = -self.exponents(nearest.distance), np.diff(near.indptr)
         weights = np.exp(-np.repeat(log_scale, count) - self.exponents(near.data))
+        if self.averaged and self.radii is not None:
+            own = _kth_smallest(near, self.n_neighbors or 0, nearest.distance == 0)
+            weights *= mean_of_directions(near, own, self.radii)
         W = csr_array((weights, near.indices, near.indptr), near.shape)
         return AffinitiesToTraining(W, log_scale, nearest, count == 0)
 
@@ -149,6 +156,63 @@ class Affinities:
         near = np.partition(D, (last, beyond), axis=1)
         own = np.where(coincides, near[:, beyond], near[:, last])
         return np.asarray(np.maximum(own[:, None], self.radii) * slack >= D)
+
+
+def mean_of_directions(near: csr_array, own: Float64, radii: Float64) -> Float64:
+    """1 where row and column are within each other's radius, 1/2 where one of them is."""
+    d, slack = near.data, 1 + TIE_TOLERANCE[near.data.dtype]
+    outward = d <= np.repeat(own, np.diff(near.indptr)) * slack
+    inward = d <= radii[near.indices] * slack
+    return np.asarray((outward.astype(np.float64) + inward) / 2)
+
+
+def _kth_smallest(near: csr_array, k: int, coincides: NDArray[np.bool_]) -> Float64:
+    """The distance of each row's k-th neighbor, not counting a point that coincides with it."""
+    row = np.repeat(np.arange(near.shape[0]), np.diff(near.indptr))
+    in_order = near.data[np.lexsort((near.data, row))]
+    last = near.indptr[:-1] + k - 1 + coincides
+    return np.asarray(in_order[np.minimum(last, near.indptr[1:] - 1)])
+
+
+@value
+class CallableAffinities:
+    """Affinities by a callable: f(A, B) -> matrix of rows, or f(a, b) -> number."""
+
+    base: CallableKernel
+    # Among the training points; None once frozen.
+    W: Annotated[AffinityMatrix | None, NotStored()] = None
+
+    @classmethod
+    def of(cls, items: Items, function: Callable[..., Any], ops: Backend) -> CallableAffinities:
+        base = CallableKernel.of(items, function, {}, "affinity")
+        return cls(base, _check_nonnegative(base, base.among(ops).stored))
+
+    def among(self, ops: Backend) -> AffinityMatrix:  # noqa: ARG002 - a relation's signature
+        assert self.W is not None
+        return self.W
+
+    def toward(self, Q: Items, ops: Backend) -> AffinitiesToTraining:
+        # One row at a time: what a function of matrices computes may depend on its batch.
+        rows = [self.base.toward(Q[i : i + 1], ops) for i in range(len(Q))]
+        weights = _check_nonnegative(self.base, np.vstack(rows))
+        none = np.zeros(len(Q), bool)
+        return AffinitiesToTraining(weights, np.zeros(len(Q)), None, none)
+
+    def from_neighbors(self, near: csr_array, ops: Backend) -> AffinitiesToTraining:  # noqa: ARG002
+        raise ParameterError("neighbors= would be ignored: a callable affinity takes the rows.")
+
+    def freeze(self) -> CallableAffinities:
+        return replace(self, base=self.base.freeze(), W=None)
+
+
+def _check_nonnegative(base: CallableKernel, W: Array) -> Array:
+    if W.min(initial=0) < 0:
+        i, j = map(int, np.unravel_index(W.argmin(), W.shape))
+        raise DataError(
+            f"affinity={name_callable(base.kernel)} gave {W[i, j]:.6g} for rows {i} and {j}; an "
+            "edge weight is 0 or more."
+        )
+    return W
 
 
 @value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -11,13 +12,21 @@ from scipy.sparse import csr_array, diags_array, eye_array, issparse
 from scipy.sparse.csgraph import connected_components
 
 from ..backends.protocol import Array, Backend, Float64, Neighbors
+from ..distances.callables import name_callable
 from ..distances.protocol import DistanceRelation
 from ..errors import DataError
 from ..graph.components import OnDisconnected, connect_components, describe_sizes, rank_by_size
 from ..graph.duplicates import DistinctPoints
 from ..graph.neighbor_graph import ConnectedGraph, find_distinct
 from ..graph.search import count_points, find_neighbors
-from .affinities import Affinities, AffinityMatrix, PrecomputedAffinities
+from ..input.sample import Items
+from .affinities import (
+    Affinities,
+    AffinityMatrix,
+    CallableAffinities,
+    PrecomputedAffinities,
+    mean_of_directions,
+)
 from .bandwidth import (
     CURVE_NEIGHBOR,
     SCALE_NEIGHBOR,
@@ -38,7 +47,7 @@ MAX_EDGE_SIGMAS = 6.07
 class AffinityGraph(NamedTuple):
     """Affinities among the distinct points, with the relation that extends them to new points."""
 
-    relation: Affinities | PrecomputedAffinities
+    relation: Affinities | PrecomputedAffinities | CallableAffinities
     point_of_row: NDArray[np.int64]
     counts: Float64  # rows of each point: multiplicities of duplicates
     report: dict[str, Any]
@@ -83,18 +92,20 @@ def build_neighbor_affinities(
     sigma: float | None,
     *,
     binary: bool = False,
+    averaged: bool = False,
     self_loops: bool = False,
     local_scale: bool = False,
 ) -> AffinityGraph:
     """Affinities of the edges of a neighbor graph: heat kernel exp(-d²/2σ²), or 1.
 
+    `averaged` takes the mean of both directions of an edge, of which one may not be there.
     σ is the median distance to the last neighbor, or (`local_scale`) that of `bandwidth`.
     """
     edges = graph.unbridged
     if sigma is None and not binary:
         sigma = _local_scale(edges, k) if local_scale and k else _scale(edges, k, radius)
     radii = None if k is None or graph.n_points == 1 else _kth_distances(edges, k)
-    relation = Affinities(graph.base, None if binary else sigma, k, radii, radius)
+    relation = Affinities(graph.base, None if binary else sigma, k, radii, radius, averaged)
     W = _edge_affinities(graph, relation)
     W = csr_array(W + eye_array(W.shape[0])) if self_loops else W
     report = {**graph.report, "sigma": sigma}
@@ -142,23 +153,37 @@ def build_full_affinities(
 def build_precomputed_affinities(
     W: AffinityMatrix, rows: NDArray[np.int64] | None
 ) -> AffinityGraph:
-    """Precomputed affinities, with their diagonal; of some rows, or all.
-
-    Without distances no duplicates can be merged and no components connected.
-    """
+    """Precomputed affinities, with their diagonal; of some rows, or all."""
     if rows is not None:
         some = W[rows][:, rows]
         W = csr_array(some) if issparse(W) else np.ascontiguousarray(some)
+    return _without_distances(PrecomputedAffinities(rows, W), "affinity='precomputed'")
+
+
+def build_callable_affinities(
+    X: Items, function: Callable[..., Any], rows: NDArray[np.int64] | None, ops: Backend
+) -> AffinityGraph:
+    """Affinities that a callable computes of the rows; of some rows, or all."""
+    relation = CallableAffinities.of(X if rows is None else X[rows], function, ops)
+    return _without_distances(relation, f"affinity={name_callable(function)}")
+
+
+def _without_distances(
+    relation: PrecomputedAffinities | CallableAffinities, parameter: str
+) -> AffinityGraph:
+    """Without distances no duplicates can be merged and no components connected."""
+    W = relation.W
+    assert W is not None
     n = W.shape[0]
     report = {"n_graph_components": 1, "graph_components": np.zeros(n, np.int64)}
-    graph = AffinityGraph(PrecomputedAffinities(rows, W), np.arange(n), np.ones(n), report)
+    graph = AffinityGraph(relation, np.arange(n), np.ones(n), report)
     if n == 1:
         return graph
     count, label = connected_components(W if issparse(W) else csr_array(W), directed=False)
     if count > 1:
         label = rank_by_size(label)
         raise DataError(
-            f"affinity='precomputed': the weights leave {describe_sizes(np.bincount(label))}; row "
+            f"{parameter}: the weights leave {describe_sizes(np.bincount(label))}; row "
             f"{int(np.argmax(label == count - 1))} is in the smallest. Without distances they "
             "cannot be connected: add weights between them, or fit them one by one."
         )
@@ -200,6 +225,8 @@ def _edge_affinities(graph: ConnectedGraph, relation: Affinities) -> csr_array:
     """The sparse symmetric affinities of the edges; a bridge weighs as the longest edge."""
     lengths = graph.symmetric_edges()
     weights = np.maximum(np.exp(-relation.exponents(lengths.data)), MIN_AFFINITY)
+    if relation.averaged and relation.radii is not None:
+        weights *= mean_of_directions(lengths, relation.radii, relation.radii)
     W = csr_array((weights, lengths.indices, lengths.indptr), lengths.shape)
     if len(graph.bridges):
         entries = np.concatenate([_find_entries(W, a, b) for a, b in graph.bridges])

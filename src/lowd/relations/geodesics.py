@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from ..backends.protocol import Array, Backend, Float64, GeodesicPlan, Neighbors, Ragged
 from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
-from ..domains import AtLeast, Count, Facts, Index, NonNegative, Renamed, Shape
+from ..domains import AtLeast, Count, Facts, Index, MayBeNonfinite, Renamed, Shape
 from ..graph.given import check_lists_toward, select_listed
 from ..graph.neighbor_graph import MAX_TIES_PER_EDGE, ConnectedGraph
 from ..graph.search import (
@@ -44,7 +44,7 @@ class Geodesics:
     base: Annotated[DistanceRelation, Renamed(n="points")]  # of the distinct points
     first_row: Annotated[NDArray[np.int64], Shape("points"), Index("rows")]
     n_neighbors: Count | None
-    radius: NonNegative | None
+    radius: Annotated[float, AtLeast(0), MayBeNonfinite()] | None
     # Symmetric edge lengths between distinct points; None with landmarks.
     graph: Annotated[csr_array, Shape("points", "points"), AtLeast(0)] | None
     # None without duplicates.

@@ -34,9 +34,7 @@ def kernel_of(
 ) -> KernelRelation:
     """The kernel of a name, callable or matrix on the training data, with its parameters."""
     if callable(kernel):
-        params = dict(params or {})
-        whole = _takes_matrices(kernel, params, data.items)
-        return CallableKernel(data.items, kernel, params, whole)
+        return CallableKernel.of(data.items, kernel, dict(params or {}))
     if kernel == "precomputed":
         return PrecomputedKernel(data.items)
     X = normalize_rows(data.items, None) if kernel == "cosine" else data.items
@@ -188,6 +186,17 @@ class CallableKernel:
     kernel: Callable[..., Any]
     params: dict[str, Any]
     whole: bool
+    parameter: str = "kernel"  # that messages name
+
+    @classmethod
+    def of(
+        cls,
+        items: Sequence[Any],
+        function: Callable[..., Any],
+        params: dict[str, Any],
+        parameter: str = "kernel",
+    ) -> CallableKernel:
+        return cls(items, function, params, _takes_matrices(function, params, items), parameter)
 
     def among(self, ops: Backend) -> DenseMatrix:
         K = self.toward(self.items, ops)
@@ -195,8 +204,8 @@ class CallableKernel:
         i, j = map(int, np.unravel_index(np.abs(K - K.T).argmax(), K.shape))
         if abs(K[i, j] - K[j, i]) > MAX_ASYMMETRY * largest:
             raise DataError(
-                f"kernel={name_callable(self.kernel)} is not symmetric: {K[i, j]:.6g} for "
-                f"({i}, {j}) but {K[j, i]:.6g} for ({j}, {i})."
+                f"{self.parameter}={name_callable(self.kernel)} is not symmetric: {K[i, j]:.6g} "
+                f"for ({i}, {j}) but {K[j, i]:.6g} for ({j}, {i})."
             )
         return DenseMatrix((K + K.T) / 2)
 
@@ -209,7 +218,7 @@ class CallableKernel:
                 else [[self.kernel(q, x, **self.params) for x in self.items] for q in Q]
             )
         except Exception as error:
-            error.add_note(f"raised by kernel={name}")
+            error.add_note(f"raised by {self.parameter}={name}")
             raise
         try:
             K = np.asarray(given, np.float64)
@@ -217,11 +226,12 @@ class CallableKernel:
             K = np.empty(0)
         if K.shape != (len(Q), len(self.items)):
             raise DataError(
-                f"kernel={name} gave no numbers of shape {(len(Q), len(self.items))}: one per pair."
+                f"{self.parameter}={name} gave no numbers of shape "
+                f"{(len(Q), len(self.items))}: one per pair."
             )
         if not np.isfinite(K).all():
             i, j = map(int, np.argwhere(~np.isfinite(K))[0])
-            raise DataError(f"kernel={name} gave {K[i, j]} for objects {i} and {j}.")
+            raise DataError(f"{self.parameter}={name} gave {K[i, j]} for objects {i} and {j}.")
         return K
 
     def freeze(self) -> CallableKernel:

@@ -14,6 +14,7 @@ from ..input.row_order import order_rows
 from ..input.validation import Data
 from ..relations.affinity_graph import (
     AffinityGraph,
+    build_callable_affinities,
     build_full_affinities,
     build_neighbor_affinities,
     build_precomputed_affinities,
@@ -54,10 +55,15 @@ class AffinityMethod(GraphMethod):
         n = data.shape[0]
         if self._count_landmarks(n) is None:
             check_count(self.n_components, max(n - 1, 1), f"n_samples={n} less the constant")
+        affinity = getattr(self, "affinity", None)
         if self._kind() == "affinity":
             self._refuse_neighbors(neighbors)
             landmarks = self._draw_landmarks(n, lambda: order_rows(square=[data.items]), ctx)
             graph = build_precomputed_affinities(data.items, landmarks)
+        elif callable(affinity):
+            self._refuse_neighbors(neighbors)
+            landmarks = self._draw_landmarks(n, lambda: order_rows(data.items), ctx)
+            graph = build_callable_affinities(data.items, affinity, landmarks, ctx.ops)
         else:
             near = self._neighborhoods(data, ctx, neighbors)
             landmarks, loops = near.landmarks, self._has_self_loops()
@@ -72,7 +78,8 @@ class AffinityMethod(GraphMethod):
                     near.n_neighbors,
                     near.radius,
                     self.sigma,
-                    binary=getattr(self, "affinity", None) == "binary",
+                    binary=affinity in ("binary", "nearest_neighbors"),
+                    averaged=affinity == "nearest_neighbors",
                     self_loops=loops,
                     local_scale=self.has_local_scale,
                 )
