@@ -193,7 +193,7 @@ def _search_memory(model: Reducer, s: Sizes, radius: float | None = None) -> int
     """Bytes of distances while neighbors are searched; given graphs and affinities have them."""
     if s.is_sparse and model._kind() != "rows":
         return 0
-    return search_memory(s.n, model.metric, radius, sparse=s.is_sparse)
+    return search_memory(s.n, model._metric()[0], radius, sparse=s.is_sparse)
 
 
 def _product_memory(s: Sizes, n_pairs: int) -> int:
