@@ -441,8 +441,8 @@ def test_landmarks():
     everyone = lowd.LaplacianEigenmaps(2, n_landmarks=1000).fit(X)
     # In another order of the rows, so equal up to the angle that the eigensolver leaves.
     np.testing.assert_allclose(everyone.embedding_, exact.embedding_, atol=1e-5)
-    model = lowd.LaplacianEigenmaps(2, n_landmarks=400).fit(X)
-    assert len(model.landmarks_) == 400
+    model = lowd.LaplacianEigenmaps(2, n_landmarks=700).fit(X)
+    assert len(model.landmarks_) == 700
     assert model.embedding_.shape == (1000, 2)
     close(model.transform(X), model.embedding_)
     assert abs(_spearman(model.embedding_[:, 0], t[:, 0])) > 0.98
