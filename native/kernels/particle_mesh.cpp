@@ -165,7 +165,9 @@ void ParticleMesh::fit(const Box& box, Job& job) {
     if (shrunk) spacing_ = SPACING, cutoff_ = 0;
     const int64_t need = 2 * (int64_t(span / spacing_) + 8);
     if (!rho_ || shrunk || need > convolve_.size()) {
-        int size = std::max(k_ == 3 ? MIN_SIZE : 2 * MIN_SIZE, good_size(need));
+        // No good size is searched for beyond the largest: it would be sought one by one.
+        const int64_t most = std::min<int64_t>(need, max_size() + 1);
+        int size = std::max(k_ == 3 ? MIN_SIZE : 2 * MIN_SIZE, good_size(most));
         if (size > max_size()) {  // coarser nodes instead of more, with some reserve
             size = max_size();
             const float more = has_short_range() ? 1.2f : 1.5f;
