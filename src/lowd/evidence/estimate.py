@@ -23,8 +23,20 @@ def estimate(
 ) -> Plan:
     """Estimate the memory that a fit of `method` (a name, class or model) needs beside its input.
 
-    `n_entries` are those that a sparse X stores; without it X is dense.
+    Parameters
+    ----------
+    method : str, class or Reducer
+    n_samples, n_features : int
+    dtype : dtype, default=float64
+    n_entries : int or None, default=None
+        Entries that a sparse X stores; without it X is dense.
 
+    Returns
+    -------
+    Plan
+
+    Examples
+    --------
     >>> import lowd
     >>> lowd.estimate("PCA", 70_000, 784, "float32").bytes < 2**30
     True

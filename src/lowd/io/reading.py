@@ -90,45 +90,48 @@ def read(
 
     Parameters
     ----------
-    path
+    path : str or PathLike
         CSV or TSV (also compressed by gzip, bzip2, xz or zstandard), Parquet, Arrow or Feather,
         JSON lines, .npy, .npz (dense, or sparse by SciPy), Matrix Market, .h5ad, a text file of
         strings, PLINK genotypes (any of the three files), or a folder of images. "-" is standard
         input.
-    columns, drop
+    columns, drop : str, sequence of str or None, default=None
         Columns to use, columns to leave out: names or patterns such as "px*".
-    label, id
+    label, id : str or None, default=None
         The column with each row's class, and the one with its name. Without them, columns with
         usual names are recognized; the notes of the result say which.
-    vector
+    vector : str or None, default=None
         A column that holds a list of numbers in each row, which become the row.
-    format
+    format : str or None, default=None
         One of FORMATS, where the suffix does not say it.
-    header, delimiter, encoding
+    header : bool or None, default=None
+    delimiter, encoding : str or None, default=None
         Of a text file; detected from its first lines. An encoding other than UTF-8 must be given.
-    missing
+    missing : {"error", "drop", "mean", "keep"}, default="error"
         "error" names the first missing value; "drop" leaves out such rows, "mean" fills them,
         "keep" leaves NaN in their place, for `lowd.diagnose` and `lowd.Pipeline(impute=...)`.
-    text
+    text : {"error", "beside"}, default="error"
         Columns of text that are neither label nor identifier: "error" names the remedies, "beside"
         keeps them beside the rows, not in them.
-    encode, gower
+    encode : bool or dict, default=False
+    gower : bool, default=False
         What to do with text: one-hot encode it, or keep it in a table for Gower's distance.
         `encode` may be the `levels` of another table, to get its columns; a value that it does not
         have is 0 in all of them, and noted.
-    dates
+    dates : bool, default=False
         What to do with columns of dates (ISO 8601, 31.12.2020, 12/31/2020): without it they are
         kept beside the rows, with it they are features, in days since 1970. With `gower` they
         are part of the table.
-    distances
+    distances : bool or None, default=None
         Whether a square or condensed matrix holds distances; None detects it.
-    every
+    every : int, default=1
         Read each `every`-th row only.
-    array
+    array : str or None, default=None
         The array of an .npz file that holds the rows.
-    size, color
+    size : (int, int) or None, default=None
+    color : bool or None, default=None
         Of images: resize all to (width, height); color or gray, whatever they are.
-    alleles
+    alleles : Alleles or None, default=None
         Of genotypes: the `alleles` of the training table, whose SNPs and frequencies are used
         instead of those of this file.
 

@@ -51,14 +51,14 @@ def write(
 
     Parameters
     ----------
-    path
+    path : str or PathLike
         CSV, TSV (also compressed: .csv.gz, ...), Parquet, Arrow or Feather, JSON lines, .npy (X
         alone), .npz or .h5ad (X as an embedding in `obsm`), by its suffix. "-" is standard output,
         whose format must be given.
-    table
+    table : Table or dict
         A `Table` (`Table.with_embedding` makes one of an embedding), or a mapping from names to
         columns.
-    force
+    force : bool, default=False
         Replace a file that is there. It stays as it was until all of the new one is written.
 
     Examples

@@ -39,30 +39,41 @@ class ClassicalMDS(Reducer):
 
     Parameters
     ----------
-    n_components
+    n_components : int, default=2
         Dimension of the embedding.
-    metric
+    metric : str or callable, default="euclidean"
         A name, a callable on any two objects, or "precomputed" (then `fit` takes a square matrix
         and `transform` the distances from new to training points).
-    metric_params
+    metric_params : dict or None, default=None
         {"p": 3} for "minkowski", {"weights": [...]} for "gower", keywords for a callable.
-    n_landmarks
+    n_landmarks : int or None, default=None
         Embed that many landmarks exactly and map the others: linear cost in n (landmark MDS).
-    correction
+    correction : {"none", "lingoes", "cailliez"}, default="none"
         For distances that are not Euclidean: add the smallest constant that makes them so, to
         squared ("lingoes") or plain ("cailliez") distances. Costs n³.
-    random_state
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the landmarks and of the eigensolver's start. None is 0.
 
     Attributes
     ----------
-    embedding_, eigenvalues_, eigenvectors_
-    negative_eigenvalue_mass_ : share of the eigenvalues' size that no Euclidean embedding can show;
-        exact if negative_mass_is_exact_, else a quadrature estimate
-    gof_ : kept eigenvalues over all |eigenvalues|, and over the positive ones (exact spectra only)
-    n_positive_, n_negative_, spectrum_ : of the whole spectrum, where it was computed
-    d2_mean_, d2_grand_mean_ : means of the squared distances, which the map subtracts
-    correction_constant_, landmarks_, residual_, degenerate_axes_
+    embedding_ : ndarray of shape (n_samples, n_components)
+    eigenvalues_ : ndarray of shape (n_components,)
+    eigenvectors_ : ndarray of shape (n_samples, n_components)
+    negative_eigenvalue_mass_ : float
+        Share of the eigenvalues' size that no Euclidean embedding can show; exact if
+        negative_mass_is_exact_, else a quadrature estimate.
+    gof_ : tuple of float
+        Kept eigenvalues over all |eigenvalues|, and over the positive ones (exact spectra only).
+    n_positive_, n_negative_ : int
+    spectrum_ : ndarray of shape (n_samples,)
+        Of the whole spectrum, where it was computed.
+    d2_mean_ : ndarray of shape (n_samples,)
+    d2_grand_mean_ : float
+        Means of the squared distances, which the map subtracts.
+    correction_constant_ : float
+    landmarks_ : ndarray of shape (n_landmarks,)
+    residual_ : float
+    degenerate_axes_ : tuple of tuple of int
 
     References
     ----------

@@ -33,40 +33,54 @@ class DiffusionMaps(AffinityMethod):
 
     Parameters
     ----------
-    n_components
+    n_components : int, default=2
         Dimension of the embedding.
-    alpha
+    alpha : float, default=1.0
         How much of the sampling density is divided out: 0 nothing (random walk on the graph),
         ½ Fokker-Planck, 1 all of it (Laplace-Beltrami, the geometry alone).
-    time
+    time : float, default=1
         Steps t of the random walk: y = λ^t ψ. 0 gives ψ itself; more steps keep slower modes.
-    sigma
+    sigma : float or None, default=None
         σ of the kernel exp(-d²/2σ²). None is the median distance to the third neighbor, and about
         three times that for rows along a curve.
-    n_neighbors
+    n_neighbors : int or None, default=None
         Edges to so many neighbors of each sample; None takes all pairs up to 5,000 rows, and 60
         neighbors beyond (`n_neighbors_` says which).
-    metric, metric_params
+    metric : str or callable, default="euclidean"
+    metric_params : dict or None, default=None
         As in ClassicalMDS: names, callables, "precomputed" distances.
-    n_landmarks
+    n_landmarks : int or None, default=None
         Fit that many random samples, and map the others.
-    on_disconnected
+    on_disconnected : {"join", "error"}, default="join"
         "join" the connected components by bridges, with a warning, or raise an "error".
-    random_state
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the landmarks and of the eigensolver's start. None is 0.
 
     Attributes
     ----------
-    embedding_, eigenvalues_ : λ descending, with the leading 1
-    psi_ : eigenvectors ψ of the transition matrix; mean 0, mean square 1 under `stationary_`
-    density_, degrees_, stationary_ : q, the degrees after normalization, and the stationary
-        distribution of the random walk
-    sigma_, n_neighbors_ : the scale and the neighbors that were used (None: all pairs)
-    scales_, scale_dimensions_ : other scales s, and d log Σ exp(-d²/2s²) / d log s, which is the
-        dimension that the rows seem to have at that scale
-    n_graph_components_, graph_components_, bridges_, n_distinct_ : connected components, bridges
-        between them, and rows that are not duplicates
-    residuals_, solver_, degenerate_axes_, participation_, landmarks_
+    embedding_ : ndarray of shape (n_samples, n_components)
+    eigenvalues_ : ndarray of shape (n_components + 1,)
+        λ descending, with the leading 1.
+    psi_ : ndarray of shape (n_samples, n_components)
+        Eigenvectors ψ of the transition matrix; mean 0, mean square 1 under `stationary_`.
+    density_, degrees_, stationary_ : ndarray of shape (n_samples,)
+        q, the degrees after normalization, and the stationary distribution of the random walk.
+    sigma_ : float
+    n_neighbors_ : int or None
+        The scale and the neighbors that were used (None: all pairs).
+    scales_, scale_dimensions_ : ndarray of shape (n_scales,)
+        Other scales s, and d log Σ exp(-d²/2s²) / d log s, which is the dimension that the rows
+        seem to have at that scale.
+    n_graph_components_ : int
+    graph_components_ : ndarray of shape (n_samples,)
+    bridges_ : ndarray of shape (n_bridges, 2)
+    n_distinct_ : int
+        Connected components, bridges between them, and rows that are not duplicates.
+    residuals_ : ndarray of shape (n_components,)
+    solver_ : str
+    degenerate_axes_ : tuple of tuple of int
+    participation_ : ndarray of shape (n_components,)
+    landmarks_ : ndarray of shape (n_landmarks,)
 
     References
     ----------

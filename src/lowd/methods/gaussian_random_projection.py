@@ -22,20 +22,22 @@ class GaussianRandomProjection(RandomProjection):
 
     Parameters
     ----------
-    n_components
+    n_components : int or "auto", default="auto"
         A count, or "auto": the dimension that keeps squared distances within 1 ± `eps`
         (`lowd.jl_min_dim`).
-    eps
+    eps : float, default=0.1
         Distortion allowed by "auto".
-    compute_inverse_components
+    compute_inverse_components : bool, default=False
         Compute the pseudo-inverse when fitting (`inverse_components_`) rather than at each
         `inverse_transform`.
-    random_state
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the draw; None draws a new one, kept as `seed_`.
 
     Attributes
     ----------
-    components_ : the matrix, one direction per row; n_components_ ; seed_
+    components_ : ndarray of shape (n_components, n_features)
+        The matrix, one direction per row.
+    n_components_, seed_ : int
 
     References
     ----------

@@ -27,12 +27,16 @@ class HadamardRandomProjection(RandomProjection):
 
     Parameters
     ----------
-    n_components, eps, random_state
+    n_components : int or "auto", default="auto"
+    eps : float, default=0.1
+    random_state : int, RandomState, Generator or None, default=None
         As for GaussianRandomProjection; at most n_features rounded up to a power of two.
 
     Attributes
     ----------
-    components_ : the matrix, formed on request; n_components_ ; seed_
+    components_ : ndarray of shape (n_components, n_features)
+        The matrix, formed on request.
+    n_components_, seed_ : int
 
     References
     ----------

@@ -54,48 +54,65 @@ class Isomap(GraphMethod):
 
     Parameters
     ----------
-    n_components
+    n_components : int, default=2
         Dimension of the embedding.
-    n_neighbors
+    n_neighbors : int or None, default=5
         Edges lead from each sample to so many nearest others.
-    radius
+    radius : float or None, default=None
         Or to all others within this distance; then `n_neighbors` does not count.
-    metric, metric_params
+    metric : str or callable, default="euclidean"
+    metric_params : dict or None, default=None
         As in ClassicalMDS: a name, a callable, or "precomputed": a square matrix of distances, or
         the sparse graph of a KNeighborsTransformer.
-    p
+    p : float or None, default=None
         Order of the Minkowski distance, as in scikit-learn: Isomap(p=1) takes city-block distances.
-    n_landmarks
+    n_landmarks : int, "auto" or None, default="auto"
         Compute shortest paths to so many well spread landmarks only. None takes all samples, "auto"
         (default) all up to 20,000 rows and 1000 landmarks beyond, with a warning.
-    map
+    map : {"geodesic", "regression"}, default="geodesic"
         "geodesic" as above, or "regression": kernel ridge regression of the embedding on the data.
         That is smoother and needs no graph; training points return to their coordinates by memory.
-    on_disconnected
+    on_disconnected : {"join", "error"}, default="join"
         "join" the connected components of the neighbor graph by bridges, with a warning, or raise
         an "error".
-    random_state
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the landmarks, of samples and of the eigensolver's start. None is 0.
 
     Attributes
     ----------
-    embedding_, eigenvalues_, eigenvectors_
-    residual_variance_ : 1 - r² between geodesic distances and those in the first 1, 2, ...
-        dimensions of the embedding; where it stops falling is the dimension of the data
-    graph_ : sparse symmetric edge lengths between rows; from a duplicate to its first row 0
-    geodesic_distances_ : n x n, without landmarks; computed from the graph at each access
-    landmarks_ : row numbers
-    n_graph_components_, graph_components_, bridges_ : connected components, the component of each
-        row (0 is the largest), and the pairs of rows that bridges connect
-    n_distinct_, knn_recall_ : rows that are not duplicates; share of true neighbors found
-    negative_eigenvalue_mass_, negative_mass_is_exact_ : share of the eigenvalues' size that no
-        Euclidean embedding can show; some is normal here
-    reconstruction_error_ : of the inverse (from the nearest points of the embedding), on samples
-        that are left out: share of the rows' variance; dense rows only
-    regression_gamma_, regression_ridge_, regression_error_ : what was chosen for map="regression",
-        and the share of the embedding's variance that it misses on samples that are left out
-    participation_ : participation ratio, about how many rows each axis shows
-    residual_, degenerate_axes_
+    embedding_ : ndarray of shape (n_samples, n_components)
+    eigenvalues_ : ndarray of shape (n_components,)
+    eigenvectors_ : ndarray of shape (n_samples, n_components)
+    residual_variance_ : ndarray of shape (n_components,)
+        1 - r² between geodesic distances and those in the first 1, 2, ... dimensions of the
+        embedding; where it stops falling is the dimension of the data.
+    graph_ : csr_array of shape (n_samples, n_samples)
+        Sparse symmetric edge lengths between rows; from a duplicate to its first row 0.
+    geodesic_distances_ : ndarray of shape (n_samples, n_samples)
+        n x n, without landmarks; computed from the graph at each access.
+    landmarks_ : ndarray of shape (n_landmarks,)
+        Row numbers.
+    n_graph_components_ : int
+    graph_components_ : ndarray of shape (n_samples,)
+    bridges_ : ndarray of shape (n_bridges, 2)
+        Connected components, the component of each row (0 is the largest), and the pairs of rows
+        that bridges connect.
+    n_distinct_ : int
+    knn_recall_ : float
+        Rows that are not duplicates; share of true neighbors found.
+    negative_eigenvalue_mass_ : float
+    negative_mass_is_exact_ : bool
+        Share of the eigenvalues' size that no Euclidean embedding can show; some is normal here.
+    reconstruction_error_ : float
+        Of the inverse (from the nearest points of the embedding), on samples that are left out:
+        share of the rows' variance; dense rows only.
+    regression_gamma_, regression_ridge_, regression_error_ : float
+        What was chosen for map="regression", and the share of the embedding's variance that it
+        misses on samples that are left out.
+    participation_ : ndarray of shape (n_components,)
+        Participation ratio, about how many rows each axis shows.
+    residual_ : float
+    degenerate_axes_ : tuple of tuple of int
 
     References
     ----------

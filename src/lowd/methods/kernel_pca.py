@@ -45,36 +45,47 @@ class KernelPCA(Reducer):
 
     Parameters
     ----------
-    n_components
+    n_components : int or None, default=None
         Dimensions; None keeps every positive eigenvalue.
-    kernel
+    kernel : str or callable, default="linear"
         "linear" x·z, "rbf" exp(-γ|x-z|²), "poly" (γ x·z + c)^p, "sigmoid" tanh(γ x·z + c),
         "cosine", "laplacian" exp(-γ|x-z|₁), "precomputed", or a callable f(a, b) -> number or
         f(A, B) -> matrix.
-    gamma
+    gamma : float, "median" or None, default=None
         γ above; None is 1/n_features, "median" is 1/median squared distance. Kept as `gamma_`.
-    degree, coef0
+    degree : float, default=3
+    coef0 : float, default=1
         p and c above.
-    kernel_params
+    kernel_params : dict or None, default=None
         Keywords for a callable kernel.
-    n_landmarks
+    n_landmarks : int or None, default=None
         Approximate the kernel from that many rows; `trace_error_` says how well.
-    fit_inverse_transform
+    fit_inverse_transform : bool, default=False
         Learn pre-images for `inverse_transform`; `reconstruction_error_` says how good they are.
-    alpha
+    alpha : float, default=1.0
         Ridge of the pre-image regression.
-    preimage
+    preimage : {"ridge", "fixed_point"}, default="ridge"
         "ridge" regression, or for the rbf kernel "fixed_point" iterations from it.
-    random_state
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the landmarks and of the solver's start. None is 0.
 
     Attributes
     ----------
-    embedding_, eigenvalues_, eigenvectors_, gamma_
-    k_mean_, k_grand_mean_ : means of the kernel, which the map subtracts
-    dual_coef_ : eigenvectors over the roots of the eigenvalues; the map's weights
-    landmarks_, trace_error_ : with `n_landmarks`
-    negative_eigenvalue_mass_, residual_, degenerate_axes_, reconstruction_error_
+    embedding_ : ndarray of shape (n_samples, n_components)
+    eigenvalues_ : ndarray of shape (n_components,)
+    eigenvectors_ : ndarray of shape (n_samples, n_components)
+    gamma_ : float or None
+    k_mean_ : ndarray of shape (n_samples,)
+    k_grand_mean_ : float
+        Means of the kernel, which the map subtracts.
+    dual_coef_ : ndarray of shape (n_samples, n_components)
+        Eigenvectors over the roots of the eigenvalues; the map's weights.
+    landmarks_ : ndarray of shape (n_landmarks,)
+    trace_error_ : float
+        With `n_landmarks`.
+    negative_eigenvalue_mass_, residual_ : float
+    degenerate_axes_ : tuple of tuple of int
+    reconstruction_error_ : float
 
     References
     ----------

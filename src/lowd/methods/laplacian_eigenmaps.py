@@ -37,51 +37,67 @@ class LaplacianEigenmaps(AffinityMethod):
 
     Parameters
     ----------
-    n_components
+    n_components : int, default=2
         Dimension of the embedding.
-    n_neighbors
+    n_neighbors : int or None, default=10
         Neighbors of each sample, itself not counted; an edge where either end has the other. None,
         without a `radius`: all pairs have an edge (n² memory).
-    radius
+    radius : float or None, default=None
         All samples within this distance are neighbors instead.
-    affinity
+    affinity : str or callable, default="heat"
         "heat" (or "rbf") w = exp(-d²/2σ²); "binary" w = 1; "nearest_neighbors" w = 1, or ½ where
         only one of the two has the other among its neighbors, as in scikit-learn (whose
         n_neighbors counts the sample itself: one more than here); "precomputed": `fit` takes the
         square matrix of weights (dense or sparse; its diagonal counts), `transform` weights from
         new to training rows; or a callable f(A, B) that returns the matrix of weights of two
         arrays of rows.
-    sigma
+    sigma : float or None, default=None
         σ of the heat kernel. None is the median distance to the last neighbor; for all pairs, as
         in DiffusionMaps.
-    normalization
+    normalization : {"random_walk", "symmetric", "none"}, default="random_walk"
         "random_walk" L u = λ D u, "symmetric" its v = D^½ u, "none" L u = λ u.
-    self_loops
+    self_loops : bool, default=False
         Is a sample its own neighbor? That changes D, not L.
-    scale
+    scale : {"std", "unit", "commute"}, default="std"
         "std": columns of standard deviation 1. "unit": u'Du = 1 (u'u = 1 for the others).
         "commute": squared distances in all n - 1 dimensions are commute times of the random walk.
-    metric, metric_params
+    metric : str or callable, default="euclidean"
+    metric_params : dict or None, default=None
         As in ClassicalMDS: names, callables, "precomputed" distances.
-    n_landmarks
+    n_landmarks : int or None, default=None
         Fit that many random samples, and map the others.
-    map
+    map : {"nystroem", "harmonic"}, default="nystroem"
         Map of new points: "nystroem", or "harmonic": the mean of their neighbors.
-    on_disconnected
+    on_disconnected : {"join", "error"}, default="join"
         "join" the connected components of the graph by bridges, with a warning, or raise an
         "error".
-    random_state
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the landmarks and of the eigensolver's start. None is 0.
 
     Attributes
     ----------
-    embedding_, eigenvalues_ : ascending, with the 0 of the constant first
-    fiedler_value_, fiedler_vector_ : algebraic connectivity, and the cut that it belongs to
-    affinity_, degrees_ : affinities among the distinct rows, and their sum for every row
-    sigma_, neighbor_radii_ : σ, and the distance of each row to its last neighbor
-    n_graph_components_, graph_components_, bridges_, n_distinct_ : connected components, bridges
-        between them, and rows that are not duplicates
-    residuals_, solver_, degenerate_axes_, participation_, landmarks_
+    embedding_ : ndarray of shape (n_samples, n_components)
+    eigenvalues_ : ndarray of shape (n_components + 1,)
+        Ascending, with the 0 of the constant first.
+    fiedler_value_ : float
+    fiedler_vector_ : ndarray of shape (n_samples,)
+        Algebraic connectivity, and the cut that it belongs to.
+    affinity_ : csr_array of shape (n_distinct, n_distinct)
+    degrees_ : ndarray of shape (n_samples,)
+        Affinities among the distinct rows, and their sum for every row.
+    sigma_ : float or None
+    neighbor_radii_ : ndarray of shape (n_samples,)
+        σ, and the distance of each row to its last neighbor.
+    n_graph_components_ : int
+    graph_components_ : ndarray of shape (n_samples,)
+    bridges_ : ndarray of shape (n_bridges, 2)
+    n_distinct_ : int
+        Connected components, bridges between them, and rows that are not duplicates.
+    residuals_ : ndarray of shape (n_components,)
+    solver_ : str
+    degenerate_axes_ : tuple of tuple of int
+    participation_ : ndarray of shape (n_components,)
+    landmarks_ : ndarray of shape (n_landmarks,)
 
     References
     ----------

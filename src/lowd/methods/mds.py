@@ -51,36 +51,46 @@ class MDS(Reducer):
 
     Parameters
     ----------
-    n_components
+    n_components : int, default=2
         Dimension of the embedding.
-    metric
+    metric : str or callable, default="euclidean"
         A name, a callable on any two objects, or "precomputed" (then `fit` takes a square matrix
         and `transform` the distances from new to training points; NaN is a missing distance, and 0
         means the same object).
-    metric_params
+    metric_params : dict or None, default=None
         {"p": 3} for "minkowski", {"weights": [...]} for "gower", keywords for a callable.
-    weights
+    weights : "sammon", ndarray or None, default=None
         A symmetric matrix, one number >= 0 per pair; "sammon": 1 / distance, Sammon's mapping;
         None: all alike. A new point's distances weigh 1 each, or 1 / distance for "sammon".
-    init
+    init : {"classical_mds", "random"} or ndarray, default="classical_mds"
         "classical_mds", "random", or an array of coordinates.
-    n_init
+    n_init : int, default=1
         Starts, all but a classical one random; the lowest stress is kept.
-    max_iter, eps
+    max_iter : int, default=300
+    eps : float, default=1e-06
         A path ends after so many steps, or when a step promises less than `eps` of the stress.
-    n_landmarks
+    n_landmarks : int or None, default=None
         Embed that many random samples and map the others.
-    random_state
+    random_state : int, RandomState, Generator or None, default=None
         Seed of starts and landmarks. None is 0.
 
     Attributes
     ----------
-    embedding_ : centered, turned to its principal axes
-    stress_ : Σ w (δ - d)² over pairs (of landmarks, if there are any), d of the returned points
-    stress1_ : √(Σ w (δ - d)² / Σ w d²), Kruskal's Stress-1
-    normalized_stress_ : Stress-1 at the best scale of the embedding, √(1 - c²) with c = cos(δ, d)
-    stress_history_ : raw stress before every step; it never rises
-    n_iter_, converged_, route_ ("all pairs" or "landmarks"), landmarks_
+    embedding_ : ndarray of shape (n_samples, n_components)
+        Centered, turned to its principal axes.
+    stress_ : float
+        Σ w (δ - d)² over pairs (of landmarks, if there are any), d of the returned points.
+    stress1_ : float
+        √(Σ w (δ - d)² / Σ w d²), Kruskal's Stress-1.
+    normalized_stress_ : float
+        Stress-1 at the best scale of the embedding, √(1 - c²) with c = cos(δ, d).
+    stress_history_ : ndarray of shape (n_iter,)
+        Raw stress before every step; it never rises.
+    n_iter_ : int
+    converged_ : bool
+    route_ : str
+        "all pairs" or "landmarks".
+    landmarks_ : ndarray of shape (n_landmarks,)
 
     References
     ----------

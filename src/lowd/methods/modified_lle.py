@@ -23,33 +23,45 @@ class ModifiedLLE(LocallyLinearMethod):
 
     Parameters
     ----------
-    n_components
+    n_components : int, default=2
         Dimension of the embedding.
-    n_neighbors
+    n_neighbors : int, default=10
         Neighbors of each sample, itself not counted; all as near as the last one count.
         More than n_components are needed.
-    radius
+    radius : float or None, default=None
         All samples within this distance are neighbors instead of `n_neighbors`.
-    reg
+    reg : float, default=0.001
         Ridge of the weights, relative to the trace of each system, in the fit and in the map.
-    map
+    map : {"barycentric", "tangent"}, default="barycentric"
         Map of new points: "barycentric" weights of their nearest training points, or the
         "tangent" space of these.
-    n_landmarks
+    n_landmarks : int or None, default=None
         Fit that many random samples, and map the others.
-    on_disconnected
+    on_disconnected : {"join", "error"}, default="join"
         "join" the connected components of the neighbor graph by bridges, with a warning, or raise
         an "error".
-    random_state
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the landmarks and of the eigensolver's start. None is 0.
 
     Attributes
     ----------
-    embedding_ : columns of mean 0 and standard deviation 1 (scikit-learn's times √n)
-    eigenvalues_, reconstruction_error_ : of the alignment matrix, smallest first, and their sum
-    residuals_, solver_, degenerate_axes_ : |M v - λ v| per axis, the route, equal eigenvalues
-    participation_ : participation ratio, about how many rows each axis shows
-    n_graph_components_, graph_components_, bridges_, n_distinct_, knn_recall_, landmarks_
+    embedding_ : ndarray of shape (n_samples, n_components)
+        Columns of mean 0 and standard deviation 1 (scikit-learn's times √n).
+    eigenvalues_ : ndarray of shape (n_components,)
+    reconstruction_error_ : float
+        Of the alignment matrix, smallest first, and their sum.
+    residuals_ : ndarray of shape (n_components,)
+    solver_ : str
+    degenerate_axes_ : tuple of tuple of int
+        |M v - λ v| per axis, the route, equal eigenvalues.
+    participation_ : ndarray of shape (n_components,)
+        Participation ratio, about how many rows each axis shows.
+    n_graph_components_ : int
+    graph_components_ : ndarray of shape (n_samples,)
+    bridges_ : ndarray of shape (n_bridges, 2)
+    n_distinct_ : int
+    knn_recall_ : float
+    landmarks_ : ndarray of shape (n_landmarks,)
 
     References
     ----------

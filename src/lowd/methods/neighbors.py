@@ -38,6 +38,19 @@ def neighbors(
     row is never its own neighbor, its duplicates may be. Methods that start from neighbors take the
     answer as `fit(X, neighbors=...)`, so that one search serves them all.
 
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+    n_neighbors : int, default=15
+    metric : str or callable, default="euclidean"
+    metric_params : dict or None, default=None
+
+    Returns
+    -------
+    NeighborGraph
+
+    Examples
+    --------
     >>> import lowd
     >>> found = lowd.neighbors([[0.0, 0.0], [0.0, 1.0], [3.0, 1.0]], 2)
     >>> found.indices
@@ -80,14 +93,16 @@ class NeighborsTransformer(Reducer):
 
     Parameters
     ----------
-    n_neighbors
+    n_neighbors : int, default=5
         Neighbors of each row besides itself.
-    metric, metric_params
+    metric : str or callable, default="euclidean"
+    metric_params : dict or None, default=None
         As in ClassicalMDS: a name, a callable, or "precomputed".
 
     Attributes
     ----------
-    n_samples_fit_ : rows of the training data, and columns of the graph
+    n_samples_fit_ : int
+        Rows of the training data, and columns of the graph.
 
     Examples
     --------

@@ -28,20 +28,37 @@ class NonMetricMDS(MDS):
 
     Parameters
     ----------
-    n_components, metric, metric_params, weights, init, n_init, max_iter, eps, n_landmarks,
-    random_state
+    n_components : int, default=2
+    metric : str or callable, default="euclidean"
+    metric_params : dict or None, default=None
+    weights : "sammon", ndarray or None, default=None
+    init : {"classical_mds", "random"} or ndarray, default="classical_mds"
+    n_init : int, default=1
+    max_iter : int, default=300
+    eps : float, default=1e-06
+    n_landmarks : int or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         As in `MDS`.
-    ties
+    ties : {"primary", "secondary"}, default="primary"
         "primary": equal dissimilarities may become different distances; "secondary": they may not.
 
     Attributes
     ----------
-    embedding_ : centered, on its principal axes, distances of mean square about 1
-    isotonic_x_, isotonic_y_ : corners of the fitted function, linear between, constant beyond
-    stress_ : as in `MDS`, with the function's values for δ
-    stress1_ : Kruskal's Stress-1, √(Σ w (d̂ - d)² / Σ w d²), d̂ the isotonic regression of d
-    normalized_stress_ : the same: the regression has the best scale
-    stress_history_, n_iter_, converged_, route_, landmarks_
+    embedding_ : ndarray of shape (n_samples, n_components)
+        Centered, on its principal axes, distances of mean square about 1.
+    isotonic_x_, isotonic_y_ : ndarray of shape (n_corners,)
+        Corners of the fitted function, linear between, constant beyond.
+    stress_ : float
+        As in `MDS`, with the function's values for δ.
+    stress1_ : float
+        Kruskal's Stress-1, √(Σ w (d̂ - d)² / Σ w d²), d̂ the isotonic regression of d.
+    normalized_stress_ : float
+        The same: the regression has the best scale.
+    stress_history_ : ndarray of shape (n_iter,)
+    n_iter_ : int
+    converged_ : bool
+    route_ : str
+    landmarks_ : ndarray of shape (n_landmarks,)
 
     References
     ----------

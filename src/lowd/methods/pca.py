@@ -44,32 +44,43 @@ class PCA(Reducer):
 
     Parameters
     ----------
-    n_components
+    n_components : int, float, str or None, default=None
         How many axes: a count, a share of the variance to keep (0.95), None for
         min(n_samples, n_features), or a rule that looks at the whole spectrum and keeps one axis at
         least: "kaiser", "broken_stick", "elbow", "profile_likelihood", "gavish_donoho" (see
         `lowd.dimension`).
-    whiten
+    whiten : bool, default=False
         Divide each coordinate by its standard deviation, so that all axes count the same.
-    scale
+    scale : bool, default=False
         Divide each column by its standard deviation first: for columns in different units.
-    center
+    center : bool, default=True
         Subtract the mean. False fits the best subspace through the origin.
-    ddof
+    ddof : int, default=1
         Divide by n - ddof: 1 is the unbiased variance, 0 the population's.
-    random_state
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the Krylov start, which affects rounding only. None is 0.
 
     Attributes
     ----------
-    components_, mean_, scale_ : axes (one per row), and what was subtracted and divided by
-    explained_variance_, explained_variance_ratio_, singular_values_, noise_variance_,
-    total_variance_, scatter_eigenvalues_ : the spectrum; ratios are of the whole variance
-    rank_ : number of axes with variance above rounding, among those computed
-    solver_, residual_ : the route, and |C v - λ v| / λ₁ where it was iterative
-    degenerate_axes_ : groups of axes with equal variance, whose directions are a convention
-    n_samples_ : rows seen (with weights: their sum)
-    moments_ : weight, mean and scatter after `partial_fit`, from which it continues
+    components_ : ndarray of shape (n_components, n_features)
+    mean_, scale_ : ndarray of shape (n_features,)
+        Axes (one per row), and what was subtracted and divided by.
+    explained_variance_, explained_variance_ratio_ : ndarray of shape (n_components,)
+    singular_values_ : ndarray of shape (n_components,)
+    noise_variance_, total_variance_ : float
+    scatter_eigenvalues_ : ndarray of shape (n_components,)
+        The spectrum; ratios are of the whole variance.
+    rank_ : int
+        Number of axes with variance above rounding, among those computed.
+    solver_ : str
+    residual_ : float
+        The route, and |C v - λ v| / λ₁ where it was iterative.
+    degenerate_axes_ : tuple of tuple of int
+        Groups of axes with equal variance, whose directions are a convention.
+    n_samples_ : int or float
+        Rows seen (with weights: their sum).
+    moments_ : Moments
+        Weight, mean and scatter after `partial_fit`, from which it continues.
 
     References
     ----------

@@ -21,21 +21,39 @@ class SNE(TSNE):
 
     Parameters
     ----------
-    n_components, perplexity, affinity, n_neighbors, early_exaggeration, exaggeration
+    n_components : int, default=2
+    perplexity : float, list or tuple, default=30.0
+    affinity : {"perplexity", "uniform", "precomputed"}, default="perplexity"
+    n_neighbors : int or None, default=None
+    early_exaggeration : float, default=4.0
+    exaggeration : float, default=1.0
         As in TSNE.
-    learning_rate, max_iter, init, metric, metric_params, random_state
+    learning_rate : float or "auto", default="auto"
+    max_iter : int, default=750
+    init : {"pca", "spectral", "random"} or ndarray, default="pca"
+    metric : str or callable, default="euclidean"
+    metric_params : dict or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         As in TSNE.
-    symmetric
+    symmetric : bool, default=False
         False: as first published, every row has its own conditional probabilities, and the sum of
         the rows' KL divergences is minimized. True: joint probabilities, as in t-SNE.
 
     Attributes
     ----------
-    embedding_
-    kl_divergence_ : the sum of the rows' divergences; of all pairs' if symmetric
-    n_iter_, converged_, learning_rate_, early_learning_rate_, init_used_ : as in TSNE
-    affinity_ : conditional probabilities p_j|i, rows of sum 1; joint ones if symmetric
-    betas_, n_distinct_ : as in TSNE
+    embedding_ : ndarray of shape (n_samples, n_components)
+    kl_divergence_ : float
+        The sum of the rows' divergences; of all pairs' if symmetric.
+    n_iter_ : int
+    converged_ : bool
+    learning_rate_, early_learning_rate_ : float
+    init_used_ : str
+        As in TSNE.
+    affinity_ : csr_array of shape (n_distinct, n_distinct)
+        Conditional probabilities p_j|i, rows of sum 1; joint ones if symmetric.
+    betas_ : ndarray of shape (n_distinct, n_perplexities)
+    n_distinct_ : int
+        As in TSNE.
 
     References
     ----------

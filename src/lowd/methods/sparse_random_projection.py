@@ -27,14 +27,20 @@ class SparseRandomProjection(RandomProjection):
 
     Parameters
     ----------
-    n_components, eps, compute_inverse_components, random_state
+    n_components : int or "auto", default="auto"
+    eps : float, default=0.1
+    compute_inverse_components : bool, default=False
+    random_state : int, RandomState, Generator or None, default=None
         As for GaussianRandomProjection.
-    density
+    density : float or "auto", default="auto"
         Share of non-zeros; "auto" is 1/sqrt(n_features) (Li, Hastie and Church, 2006).
 
     Attributes
     ----------
-    components_ : the matrix (CSR); density_ ; n_components_ ; seed_
+    components_ : csr_array of shape (n_components, n_features)
+        The matrix.
+    density_ : float
+    n_components_, seed_ : int
 
     References
     ----------

@@ -46,45 +46,55 @@ class TSNE(NeighborEmbedding):
 
     Parameters
     ----------
-    n_components
+    n_components : int, default=2
         Dimension of the embedding.
-    perplexity
+    perplexity : float, list or tuple, default=30.0
         Effective number of neighbors. A list of several preserves near and far ones: their
         conditional probabilities are averaged.
-    affinity
+    affinity : {"perplexity", "uniform", "precomputed"}, default="perplexity"
         "perplexity"; "uniform": equal weights of the `n_neighbors` nearest; or "precomputed": `fit`
         takes the square matrix of affinities (dense or sparse), `transform` those from new to
         training points.
-    n_neighbors
+    n_neighbors : int or None, default=None
         For affinity="uniform" only, where it must be set.
-    early_exaggeration
+    early_exaggeration : float, default=12.0
         Factor of the attractive forces in the first 250 iterations (at most half of all).
-    exaggeration
+    exaggeration : float, default=1.0
         The same for the iterations that follow; about 4 shows whole clusters of large data.
-    learning_rate
+    learning_rate : float or "auto", default="auto"
         "auto" is n / exaggeration in each phase, for forces without the gradient's factor 4; it is
         4 times scikit-learn's `learning_rate`.
-    max_iter
+    max_iter : int, default=750
         Iterations in all. The descent ends before if nothing moves any more.
-    init
+    init : {"pca", "spectral", "random"} or ndarray, default="pca"
         "pca" (of distances without rows: classical MDS), "spectral", "random", each with standard
         deviation 1e-4; or an array of coordinates, taken as it is.
-    metric, metric_params
+    metric : str or callable, default="euclidean"
+    metric_params : dict or None, default=None
         As in ClassicalMDS: a name, a callable, or "precomputed": a square matrix of distances, or
         the sparse graph of a KNeighborsTransformer.
-    random_state
+    random_state : int, RandomState, Generator or None, default=None
         Seed of a random start. None is 0.
 
     Attributes
     ----------
-    embedding_
-    kl_divergence_ : KL divergence of the joint probabilities, in nats, over all pairs; comparable
-        for the same data and perplexity only
-    n_iter_, converged_ : iterations, and whether the points had stopped moving
-    learning_rate_, early_learning_rate_, init_used_ : as used
-    affinity_, betas_ : joint probabilities of the distinct rows, and 1/2σ² of each row
-    force_error_ : of the repulsive forces, relative, root mean square over a sample; 0 if exact
-    n_distinct_ : rows that are not duplicates
+    embedding_ : ndarray of shape (n_samples, n_components)
+    kl_divergence_ : float
+        KL divergence of the joint probabilities, in nats, over all pairs; comparable for the same
+        data and perplexity only.
+    n_iter_ : int
+    converged_ : bool
+        Iterations, and whether the points had stopped moving.
+    learning_rate_, early_learning_rate_ : float
+    init_used_ : str
+        As used.
+    affinity_ : csr_array of shape (n_distinct, n_distinct)
+    betas_ : ndarray of shape (n_distinct, n_perplexities)
+        Joint probabilities of the distinct rows, and 1/2σ² of each row.
+    force_error_ : float
+        Of the repulsive forces, relative, root mean square over a sample; 0 if exact.
+    n_distinct_ : int
+        Rows that are not duplicates.
 
     References
     ----------

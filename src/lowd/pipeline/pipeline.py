@@ -91,37 +91,43 @@ class Pipeline(Reducer):
 
     Parameters
     ----------
-    method
+    method : Reducer
         The method, not fitted: `lowd.TSNE(2)`.
-    drop
+    drop : sequence of str or int, or None, default=None
         Columns to leave out, by name or index: identifiers, codes, constants. In a table these
         may hold text.
-    impute
+    impute : {"mean", "median"} or None, default=None
         Replace missing values (NaN) by the "mean" or the "median" of the training column.
-    normalize
+    normalize : bool, default=False
         Divide each row by its total, times the median total: for counts whose totals are an effect
         of the measurement (library size of a cell, length of a text).
-    log1p
+    log1p : bool or sequence of str or int, default=False
         True: log(1 + x) of all columns, for counts. Or the columns, by name or index, that become
         log(1 + x / m), with m the median of the positive training entries: for heavy tails.
-    scale
+    scale : bool, default=False
         Subtract each column's mean and divide by its standard deviation: for different units.
-    pca
+    pca : int or None, default=None
         Reduce to so many principal components first: for many noisy columns.
-    correct_shrinkage
+    correct_shrinkage : bool, default=False
         Divide the components of new points by slopes that left-out training rows show: with fewer
         rows than columns new points come too close to the middle. A training row that is
         transformed is then a new point, too; its own coordinates are in `embedding_`.
 
     Attributes
     ----------
-    method_ : the fitted method
-    pca_ : the fitted PCA, or None
-    steps_ : the other steps with what they have learned
-    shrinkage_slopes_ : size of left-out scores relative to fitted ones, by component; None unless
-        `correct_shrinkage`
-    text_columns_ : columns of text among those left out
-    embedding_ : coordinates of the training rows
+    method_ : Reducer
+        The fitted method.
+    pca_ : PCA or None
+        The fitted PCA, or None.
+    steps_ : tuple
+        The other steps with what they have learned.
+    shrinkage_slopes_ : ndarray of shape (pca,) or None
+        Size of left-out scores relative to fitted ones, by component; None unless
+        `correct_shrinkage`.
+    text_columns_ : tuple
+        Columns of text among those left out.
+    embedding_ : ndarray of shape (n_samples, n_components)
+        Coordinates of the training rows.
 
     References
     ----------

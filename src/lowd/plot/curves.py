@@ -43,7 +43,7 @@ def shepard(
 
     Parameters
     ----------
-    evaluation
+    evaluation : Evaluation, or array-like of distances
         The result of `lowd.evaluate`; or the distances in the data, and those in the embedding as
         `d`.
 
@@ -132,7 +132,7 @@ def rnx(evaluations: Any, *, title: str | None = None, ax: Axes | None = None) -
 
     Parameters
     ----------
-    evaluations
+    evaluations : Evaluation, or dict of them
         The result of `lowd.evaluate`, a dictionary of several by name, or of `lowd.compare`.
 
     Examples
@@ -176,7 +176,7 @@ def reliability(evaluations: Any, *, title: str | None = None, ax: Axes | None =
 
     Parameters
     ----------
-    evaluations
+    evaluations : Evaluation, or dict of them
         The result of `model.evaluate` after `model.calibrate_confidence`, or a dictionary of
         several by name.
 

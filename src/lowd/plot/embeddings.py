@@ -64,27 +64,27 @@ def scatter(
 
     Parameters
     ----------
-    Y
+    Y : array-like of shape (n_samples, n_components), or a model
         The embedding, as an array or a table; or a fitted model with `embedding_`.
-    labels
+    labels : array-like of shape (n_samples,) or None, default=None
         One per point. Words and up to twelve distinct integers are classes, other numbers are
         values; `kind` ("classes" or "values") overrides that. None or NaN is drawn pale.
-    images
+    images : array-like or None, default=None
         One per point, (n, height, width) or (n, height, width, 3): as many are drawn as fit
         without overlap. `cmap` is matplotlib's colormap for gray ones.
-    text
+    text : sequence of str or None, default=None
         One per point: written where there is space, the first ones first. By default names of up
         to 50 points are written: those of the rows of a table, or labels that are all different;
         `()` writes none.
-    dims
+    dims : tuple of int or None, default=None
         The two dimensions to draw, counted from 0.
-    title
+    title : str or None, default=None
         By default the method and the size of the data, if Y is a model or `model` is given.
-    size
+    size : float or None, default=None
         Area of a point, in points squared.
-    legend
+    legend : bool or str, default=True
         False leaves it out; a text is its title.
-    model
+    model : Reducer or None, default=None
         The fitted model that computed Y: it names the axes ("PC1 (36 %)") and the plot.
 
     Returns

@@ -50,11 +50,11 @@ def loadings(
 
     Parameters
     ----------
-    model
+    model : Reducer
         A fitted PCA, or an array of components (components x features).
-    names
+    names : sequence of str or None, default=None
         Of the features; those the model was fitted with by default.
-    n_components
+    n_components : int or None, default=None
         How many components; up to five by default.
 
     Examples
@@ -133,11 +133,11 @@ def biplot(
 
     Parameters
     ----------
-    model
+    model : Reducer
         A fitted PCA of at least two components.
-    X
+    X : array-like of shape (n_samples, n_features)
         The samples to draw.
-    n_arrows
+    n_arrows : int, default=8
         The features with the longest arrows are drawn.
 
     Examples
@@ -222,11 +222,11 @@ def eigenimages(
 
     Parameters
     ----------
-    model
+    model : Reducer
         A fitted PCA of rows of pixels.
-    shape
+    shape : tuple of int
         (height, width) of an image.
-    n_images
+    n_images : int, default=11
         How many components beside the mean.
 
     Examples

@@ -53,11 +53,11 @@ def quality(
 
     Parameters
     ----------
-    Y
+    Y : array-like of shape (n_samples, n_components), or a model
         The embedding, or a fitted model.
-    evaluation
+    evaluation : Evaluation
         The result of `lowd.evaluate` for this embedding, or one number per point (1 is good).
-    measure
+    measure : str, default="trustworthiness"
         A name in `evaluation.pointwise`. Rows that were not sampled are pale.
 
     Examples
@@ -142,11 +142,11 @@ def neighbors(
 
     Parameters
     ----------
-    X
+    X : array-like of shape (n_samples, n_features)
         The data, distances (metric="precomputed"), or a NeighborGraph of the data.
-    Y
+    Y : array-like of shape (n_samples, n_components), or a model
         The embedding, or a fitted model.
-    point
+    point : int
         The number of the row.
 
     Examples

@@ -51,11 +51,11 @@ def compare(
 
     Parameters
     ----------
-    embeddings
+    embeddings : dict or sequence of embeddings
         The result of `lowd.compare` (the best first), or embeddings by name.
-    labels
+    labels : array-like of shape (n_samples,) or None, default=None
         One per point, as in `scatter`; those of the comparison by default.
-    legend
+    legend : bool or str, default=True
         False leaves it out; a text is its title.
 
     Examples

@@ -48,20 +48,22 @@ def write(
 
     Parameters
     ----------
-    model
+    model : Reducer
         The fitted model.
-    X
+    X : array-like or None, default=None
         The training data as `model.fit` took them, for the scree plot.
-    embedding
+    embedding : array-like of shape (n_samples, n_components) or None, default=None
         The model's `embedding_` if it is not given.
-    evaluation, diagnosis
+    evaluation : Evaluation or None, default=None
+    diagnosis : Diagnosis or None, default=None
         The results of `lowd.evaluate(X, model)` and `lowd.diagnose`; without them their sections
         are left out.
-    table
+    table : Table or None, default=None
         The `lowd.io.Table` the data came from: its identifiers, labels and columns are shown.
-    command
+    command : str or None, default=None
         The command that computed the embedding.
-    reading, standardized
+    reading : dict or None, default=None
+    standardized : bool, default=False
         How the table was read (keywords of `lowd.io.read`) and whether its columns were
         standardized before the fit. A `lowd.Pipeline` says itself how it prepares the rows.
 

@@ -24,6 +24,18 @@ def jl_min_dim(n_samples: Any, eps: Any = 0.1, rule: Literal["tight", "classic"]
     "tight": floor(4 ln n / (eps²/2 - eps³/3)), for 0 < eps < 1. "classic": ceil(20 ln n / eps²),
     for 0 < eps < 1/2 and n > 4. Both hold for Gaussian matrices whatever the input dimension.
 
+    Parameters
+    ----------
+    n_samples : int or array-like of int
+    eps : float or array-like of float, default=0.1
+    rule : {"tight", "classic"}, default="tight"
+
+    Returns
+    -------
+    int or ndarray of int
+
+    Examples
+    --------
     >>> import lowd
     >>> lowd.jl_min_dim(1000, 0.1), lowd.jl_min_dim(1000, 0.1, rule="classic")
     (5920, 13816)

@@ -44,6 +44,14 @@ _BROKEN = (
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to one file; an existing file is replaced only when all is written.
 
+    Parameters
+    ----------
+    model : Reducer
+        A fitted method or pipeline.
+    path : str or PathLike
+
+    Examples
+    --------
     >>> import lowd, tempfile, os
     >>> model = lowd.PCA(1).fit([[1.0, 2.0], [3.0, 5.0], [4.0, 4.0]])
     >>> path = os.path.join(tempfile.mkdtemp(), "pca.lowd")
@@ -72,7 +80,16 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Reducer:
-    """Read a model written by this or an earlier version."""
+    """Read a model written by this or an earlier version.
+
+    Parameters
+    ----------
+    path : str or PathLike
+
+    Returns
+    -------
+    Reducer
+    """
     if not Path(path).is_file():
         raise MissingFileError(f"there is no model file at {os.fspath(path)!r}.")
     try:

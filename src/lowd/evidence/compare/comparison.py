@@ -51,34 +51,42 @@ def compare(
 
     Parameters
     ----------
-    X
+    X : array-like of shape (n_samples, n_features)
         Rows, or distances with metric="precomputed".
-    methods
+    methods : sequence of str, classes or models, or dict, optional
         Names, classes or models; a dictionary gives models names of their own. Models are not
         changed: clones of them are fitted. Those given by name get `n_components`, `metric` and
         `random_state` where they have such a parameter.
-    grid
+    grid : dict or None, default=None
         Method -> parameter -> values: every combination is run. With one method, its parameters
         alone: `compare(X, "TSNE", {"perplexity": [10, 30]})`.
-    labels
+    n_components : int, default=2
+        Dimension of the embeddings.
+    labels : array-like of shape (n_samples,) or None, default=None
         Classes of the rows, for label-based measures and plots; no method uses them.
-    truth
+    truth : array-like of shape (n_samples, n_dimensions) or None, default=None
         True coordinates of the rows, where they are known: embeddings are evaluated against these
         instead of X.
-    n_neighbors
+    metric : str or callable, default="euclidean"
+    metric_params : dict or None, default=None
+        Distances in the data, as in ClassicalMDS.
+    n_neighbors : int, default=15
         Size of the neighborhoods in the evaluation (see `lowd.evaluate`).
-    criteria
+    criteria : sequence of str, optional
         Measures whose mean rank orders the runs.
-    seeds
+    seeds : int, default=1
         Number of seeds for each method that has one; the disparity of their embeddings is
         `stability.seeds`, None where another seed changes nothing.
-    subsamples
+    subsamples : int, default=2
         Number of fits on random subsamples of the rows (80 %); the disparity of their embeddings
         from that of all rows is `stability.subsamples`.
+    random_state : int, RandomState, Generator or None, default=None
+        The first of the seeds. None is 0.
 
     Returns
     -------
-    Comparison : runs with their embeddings, models and evaluations; ranking, table, plot
+    Comparison
+        Runs with their embeddings, models and evaluations; ranking, table, plot.
 
     Examples
     --------

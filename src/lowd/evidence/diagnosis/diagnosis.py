@@ -71,25 +71,30 @@ def diagnose(
 
     Parameters
     ----------
-    X
+    X : array-like of shape (n_samples, n_features)
         Rows of numbers (array, table, sparse), a table with text, or with metric="precomputed"
         a square matrix of distances, or with a callable metric a list of anything.
-    metric, metric_params
+    metric : str or callable, default="euclidean"
+    metric_params : dict or None, default=None
         The distance that an embedding is to preserve, as in ClassicalMDS.
-    n_neighbors
+    n_neighbors : int, default=15
         Number of neighbors in the graph that is checked.
-    columns
+    columns : sequence or None, default=None
         Names of the columns of an array, for the sentences.
-    steps
+    steps : dict or None, default=None
         Steps of a pipeline that are decided already: `{"scale": False, "pca": 30}`. No finding acts
         on them; `{"drop": None, "impute": None, "normalize": False, "log1p": False, "scale": False,
         "pca": None}` diagnoses the rows as they are.
-    keep
+    keep : sequence of str or int, default=()
         Columns, by name or index, that no finding leaves out.
-    max_samples
+    max_samples : int or None, default=20000
         Rows whose neighbors are searched, drawn at random if there are more. None takes all.
-    random_state
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the draw. None is 0.
+
+    Returns
+    -------
+    Diagnosis
 
     Examples
     --------

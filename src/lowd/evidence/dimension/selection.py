@@ -67,18 +67,22 @@ def dimension(
 
     Parameters
     ----------
-    X
+    X : array-like of shape (n_samples, n_features)
         Rows of numbers: an array, a table, or sparse.
-    scale
+    scale : bool, default=False
         Divide each column by its standard deviation first: for columns in different units.
-    n_neighbors
+    n_neighbors : int, default=15
         Neighbors in the graph of the eigengap.
-    n_permutations
+    n_permutations : int, default=20
         Permutations of parallel analysis.
-    max_samples
+    max_samples : int or None, default=10000
         Rows whose neighbors are searched, drawn at random if there are more. None takes all.
-    random_state
+    random_state : int, RandomState, Generator or None, default=None
         Seed of samples, permutations and folds. None is 0.
+
+    Returns
+    -------
+    Dimensions
 
     Examples
     --------

@@ -54,22 +54,27 @@ def evaluate(
 
     Parameters
     ----------
-    X
+    X : array-like of shape (n_samples, n_features)
         The data: rows, a sparse matrix, a table, distances (metric="precomputed"), or a
         `NeighborGraph`; of the last only neighbors are compared.
-    Y
+    Y : array-like of shape (n_samples, n_components), or a fitted model
         The embedding of these rows, or a fitted model, which then transforms X.
-    labels
+    labels : array-like of shape (n_samples,) or None, default=None
         Classes of the rows, for label-based measures.
-    metric, metric_params
+    metric : str or callable, default="euclidean"
+    metric_params : dict or None, default=None
         Distances in the data, as in ClassicalMDS. In the embedding they are Euclidean.
-    n_neighbors
+    n_neighbors : int, default=15
         Size of the neighborhoods.
-    anchors
+    anchors : int, "all" or None, default=None
         Number of sampled rows ("all": every row is evaluated). None: all up to 20,000 rows, 2000
         of them beyond. Estimates have 95 % intervals.
-    random_state
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the sampled rows, pairs and triplets; None is a fixed one.
+
+    Returns
+    -------
+    Evaluation
 
     Examples
     --------

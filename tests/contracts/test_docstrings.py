@@ -1,0 +1,62 @@
+"""Docstrings in the format of numpydoc: types and defaults as they are in the signature."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+
+import pytest
+
+import lowd
+from lowd.methods import METHODS
+
+# They mean the same everywhere, and are described in docs/how-it-works.
+COMMON = {"backend", "n_jobs", "verbose", "self"}
+CLASSES = [*METHODS, "Pipeline", "NeighborsTransformer"]
+FUNCTIONS = [name for name in lowd.__all__ if inspect.isfunction(getattr(lowd, name))]
+
+
+def read_entries(text, section):
+    """Name -> type, of a section of a docstring: entries `name, name : type`."""
+    found = inspect.cleandoc(text).partition(f"{section}\n{'-' * len(section)}\n")[2]
+    found = re.split(r"\n\n(?=[A-Z]\w+\n---)", found)[0]
+    entries = {}
+    for names, kind in re.findall(r"^(\w[\w, ]*) : (.+)$", found, re.M):
+        entries |= dict.fromkeys(names.split(", "), kind)
+    return entries
+
+
+@pytest.mark.parametrize("name", [*CLASSES, *FUNCTIONS])
+def test_every_parameter_has_its_type_and_default(name):
+    documented = getattr(lowd, name)
+    entries = read_entries(documented.__doc__, "Parameters")
+    signature = inspect.signature(documented).parameters
+    assert set(entries) - COMMON == set(signature) - COMMON
+    for parameter, kind in entries.items():
+        default = signature[parameter].default
+        text = kind.partition(", default=")[2]
+        if default is inspect.Parameter.empty:
+            assert not text, parameter
+        elif isinstance(default, bool | int | float | str | None):
+            assert text, parameter
+            assert ast.literal_eval(text) == default, parameter
+        assert kind.partition(", default=")[0], parameter
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_attribute_has_its_type(name):
+    text = inspect.cleandoc(getattr(lowd, name).__doc__)
+    entries = read_entries(text, "Attributes")
+    section = text.partition("Attributes\n----------\n")[2].partition("\n\n")[0]
+    lines = [line for line in section.splitlines() if not line.startswith(" ")]
+    assert lines
+    assert all(" : " in line for line in lines), lines
+    types = r"(ndarray|csr_array) of shape \(.+\)|float|int|bool|str|tuple|Reducer|PCA|Moments"
+    for attribute, kind in entries.items():
+        assert re.match(types, kind), f"{attribute} : {kind}"
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name != "save"])
+def test_every_function_says_what_it_returns(name):
+    assert "Returns\n-------\n" in inspect.cleandoc(getattr(lowd, name).__doc__)
