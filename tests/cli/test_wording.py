@@ -28,6 +28,11 @@ pytestmark = pytest.mark.usefixtures("folder")
         ("resize them: size=(32, 32).", "resize them: --size 32x32."),
         ("try PCA(n_components=3, scale=True)", "try lowd pca --n-components 3 --scale"),
         ("Pipeline(scale=True, pca=...)", "--standardize --pca"),
+        (
+            "Pipeline(TSNE(n_components=2), scale=True): x",
+            "lowd tsne --n-components 2 --standardize: x",
+        ),
+        ("Pipeline(PCA(), impute='mean')", "lowd pca --missing mean"),
         ("by ClassicalMDS(metric='gower').", "by lowd classical-mds --gower."),
         ("random_state=3 is", "--seed 3 is"),
         ("column 'n_neighbors' in a/max_iter=3.csv", "column 'n_neighbors' in a/max_iter=3.csv"),
@@ -48,6 +53,15 @@ def test_errors_and_notes_name_flags(lowd_command):
     ended = lowd_command("isomap", "data.csv", "--n-neighbors", 90)
     assert "--id" in ended.err
     assert "use --n-neighbors 89 or less" in ended.err
+
+
+def test_a_diagnosis_names_flags(lowd_command):
+    rows = np.random.default_rng(0).normal(size=(90, 3)) * [1.0, 1.0, 1e4]
+    np.savetxt("units.csv", rows, delimiter=",", header="a,b,large", comments="")
+    shown = lowd_command("diagnose", "units.csv").out
+    assert "lowd pca --scale" in shown
+    assert "1. lowd pca --n-components 2 --standardize" in shown
+    assert "set --standardize" in lowd_command("dimension", "units.csv").out
 
 
 def test_warnings_name_flags(lowd_command):

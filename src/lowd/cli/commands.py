@@ -88,7 +88,7 @@ def diagnose(arguments: Arguments, console: Console, outputs: Outputs) -> Result
     lines = [repr(run.diagnosis)]
     if actions := run.explain_actions():
         lines += ["`lowd map` acts on it", *(f"  {line}" for line in actions)]
-    return Result(run.diagnosis.to_dict(), "\n".join(lines))
+    return Result(run.diagnosis.to_dict(), console.word("\n".join(lines)))
 
 
 def evaluate(arguments: Arguments, console: Console, _: Outputs) -> Result:
@@ -167,7 +167,8 @@ def dimension(arguments: Arguments, console: Console, outputs: Outputs) -> Resul
     from ..evidence.dimension import dimension
 
     X = apply_typed_steps(read(arguments, console), arguments)
-    return _plot_result(dimension(X, random_state=arguments["seed"]), outputs)
+    result = _plot_result(dimension(X, random_state=arguments["seed"]), outputs)
+    return result._replace(text=console.word(result.text))
 
 
 def _plot_result(result: Comparison | Dimensions, outputs: Outputs) -> Result:

@@ -18,6 +18,7 @@ _VALUE = r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\([^)]*\)|\{[^}]*\}|\.\.\.|-?\w(?:[\w.+
 # A parameter with its value, not part of a longer word, a path or a quoted name.
 _PARAMETER = re.compile(rf"(?<![\w./'\"-])([a-z]\w*)=({_VALUE}|)(?![\w=])")
 _CALL = re.compile(rf"\b([A-Za-z]\w*)\(((?:[a-z]\w*=(?:{_VALUE})(?:, )?)+)\)")
+_PIPELINE = re.compile(rf"\bPipeline\((\w+)\(([^()]*)\)((?:, [a-z]\w*=(?:{_VALUE}))+)\)")
 # Only names of several words can be told from plain text.
 _NAME = re.compile(r"(?<![\w./'\"=-])(`?)([a-z]+(?:_[a-z]+)+)\1(?![\w='\"(]|\.\w)")
 # Flags that are not spelled as the parameter is.
@@ -40,8 +41,11 @@ def name_flags(message: str, options: Iterable[str], method: str | None) -> str:
     '--perplexity -1: expected float > 0.'
     >>> name_flags("standardize them: PCA(scale=True)", [], None)
     'standardize them: lowd pca --scale'
+    >>> name_flags("1. Pipeline(TSNE(n_components=2), scale=True, pca=30)", [], None)
+    '1. lowd tsne --n-components 2 --standardize --pca 30'
     """
-    known = {*options, *_list_parameters()}
+    own = set(options)
+    known = own | _list_parameters()
     words = {name: word for word, name in METHOD_COMMANDS.items()}
 
     def translate_call(found: re.Match[str]) -> str:
@@ -56,9 +60,23 @@ def name_flags(message: str, options: Iterable[str], method: str | None) -> str:
         own = name == method or name in _FUNCTIONS
         return " ".join(flags if own else ["lowd", words[name], *flags])
 
+    def translate_parameter(found: re.Match[str]) -> str:
+        name, value = found.groups()
+        is_step = name not in own and FLAGS.get(name) in own
+        return _spell(FLAGS[name] if is_step else name, value, known)
+
+    message = _PIPELINE.sub(_merge_steps, message)
     message = _CALL.sub(translate_call, message)
-    message = _PARAMETER.sub(lambda found: _spell(found[1], found[2], known), message)
+    message = _PARAMETER.sub(translate_parameter, message)
     return _NAME.sub(lambda found: _spell(found[2], "", known, found[0]), message)
+
+
+def _merge_steps(found: re.Match[str]) -> str:
+    """A pipeline as a method whose parameters include the steps, as it is in a command."""
+    method, parameters, steps = found.groups()
+    for step, flag in FLAGS.items():
+        steps = steps.replace(f", {step}=", f", {flag.replace('-', '_')}=")
+    return f"{method}({parameters}{steps if parameters else steps[2:]})"
 
 
 def _spell(name: str, value: str, known: set[str], as_is: str = "") -> str:
