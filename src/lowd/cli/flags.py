@@ -57,7 +57,7 @@ def get_advice(name: str) -> tuple[str, str]:
 def get_parameter_texts(name: str) -> dict[str, str]:
     """Parameter -> its description in the method's docstring; entries in a row may share one."""
     section = read_docstring(name).partition("Parameters\n----------\n")[2].partition("\n\n")[0]
-    found = {}
+    found: dict[str, str] = {}
     for entries, text in re.findall(r"((?:^\w.* : .*\n)+)((?:    .*\n?)+)", section, re.M):
         for names in re.findall(r"^(\w[\w, ]*) : ", entries, re.M):
             found |= dict.fromkeys(names.split(", "), " ".join(text.split()))
