@@ -28,7 +28,7 @@ class Fit(NamedTuple):
     geodesics: Geodesics | None = None  # that the embedding shows, for diagnostics
     sample: Sample | None = None  # rows that a pass over blocks has kept; else all are in memory
 
-    def with_report(self, **more: Any) -> Fit:
+    def with_report(self, **more: object) -> Fit:
         """The same with more learned attributes."""
         return self._replace(report={**self.report, **more})
 

@@ -95,13 +95,13 @@ class GraphMethod(Reducer):
         """Learn the map and return the embedding of the training rows."""
         return self._learn(X, embed=True, neighbors=neighbors)
 
-    def _fit(self, data: Data, ctx: Context, neighbors: Any = None) -> Fit:
+    def _fit(self, data: Data, ctx: Context, neighbors: object = None) -> Fit:
         near = self._neighborhoods(data, ctx, neighbors)
         return self._extend(
             self._embed(self._graph(near, ctx), near, ctx), data, near.landmarks, ctx
         )
 
-    def _neighborhoods(self, data: Data, ctx: Context, neighbors: Any = None) -> Neighborhoods:
+    def _neighborhoods(self, data: Data, ctx: Context, neighbors: object = None) -> Neighborhoods:
         """Distances between the rows that are fitted, and their neighbors if they are given."""
         radius = getattr(self, "radius", None)
         k = None if radius is not None else self.n_neighbors
@@ -127,7 +127,7 @@ class GraphMethod(Reducer):
         k = None if radius is not None else self._count_neighbors(n)
         return Neighborhoods(base, data.items, k, radius, None, landmarks)
 
-    def _refuse_neighbors(self, neighbors: Any) -> None:
+    def _refuse_neighbors(self, neighbors: object) -> None:
         """Raise an error if neighbors are given beside precomputed affinities."""
         if neighbors is not None:
             raise ParameterError("neighbors= would be ignored: the affinities are precomputed.")

@@ -72,7 +72,7 @@ class NeighborGraph:
         return np.hstack([own, self.indices]), np.hstack([np.zeros((n, 1)), self.distances])
 
     @classmethod
-    def of(cls, given: Any, n: int | None = None) -> NeighborGraph:
+    def of(cls, given: object, n: int | None = None) -> NeighborGraph:
         """A graph of n rows: one of ours, a square sparse matrix of distances, or a pair.
 
         Sparse: of scikit-learn's KNeighborsTransformer(mode="distance") or scanpy's
@@ -100,7 +100,7 @@ class NeighborGraph:
         return found
 
 
-def check_lists_toward(given: Any, m: int, n: int) -> csr_array:
+def check_lists_toward(given: object, m: int, n: int) -> csr_array:
     """Checked neighbors of m new rows among n training rows, as sparse rows of distances."""
     lists = _lists(given, n)
     if lists.shape != (m, n):
@@ -150,7 +150,7 @@ def merge_listed_duplicates(lists: csr_array, point_of_row: NDArray[np.int64]) -
     return _made(rows[first], cols[first], data[first], shape)
 
 
-def _lists(given: Any, n: int | None = None) -> csr_array:
+def _lists(given: object, n: int | None = None) -> csr_array:
     """Any form of graph as checked sparse rows; stored zeros stay."""
     if issparse(given):
         lists = csr_array(given, copy=True)

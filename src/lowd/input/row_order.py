@@ -153,12 +153,12 @@ def _rank_sparse_rows(X: csr_array) -> NDArray[np.int64]:
     return np.array([number[key] for key in keys], np.int64)
 
 
-def _hash_object(item: Any) -> int:
+def _hash_object(item: object) -> int:
     digest = hashlib.blake2b(digest_size=8)
     return int.from_bytes(digest.digest(), "little") if _feed(digest, item) else 0
 
 
-def _feed(digest: Any, item: Any) -> bool:
+def _feed(digest: Any, item: object) -> bool:
     """Add the content of an object; False where it is not known."""
     if isinstance(item, list | tuple):
         digest.update(f"[{len(item)}".encode())

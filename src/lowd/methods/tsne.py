@@ -154,7 +154,7 @@ class TSNE(NeighborEmbedding):
     placement_curve = PlacementCurve(0.3, 1.8)
 
     def _fit(
-        self, data: Data, ctx: Context, neighbors: Any = None, callback: Callback | None = None
+        self, data: Data, ctx: Context, neighbors: object = None, callback: Callback | None = None
     ) -> Fit:
         check_count(self.n_components, data.shape[0], f"n_samples={data.shape[0]}")
         P = self._similarities(data, ctx, neighbors)
@@ -165,7 +165,7 @@ class TSNE(NeighborEmbedding):
         )
         return embed_similarities(P, data.items, descent, ctx, callback)
 
-    def _similarities(self, data: Data, ctx: Context, neighbors: Any) -> Similarities:
+    def _similarities(self, data: Data, ctx: Context, neighbors: object) -> Similarities:
         """Joint probabilities p_ij of the distinct rows, in the canonical order of the rows.
 
         Rounding grows during the descent; in this order it grows alike however the rows come.

@@ -51,7 +51,7 @@ class AffinityMethod(GraphMethod):
     def _has_self_loops(self) -> bool:
         return True
 
-    def _fit(self, data: Data, ctx: Context, neighbors: Any = None) -> Fit:
+    def _fit(self, data: Data, ctx: Context, neighbors: object = None) -> Fit:
         n = data.shape[0]
         if self._count_landmarks(n) is None:
             check_count(self.n_components, max(n - 1, 1), f"n_samples={n} less the constant")

@@ -66,7 +66,7 @@ class LocallyLinearMethod(GraphMethod):
         """Neighbors that an embedding of k dimensions needs."""
         return k + 1
 
-    def _fit(self, data: Data, ctx: Context, neighbors: Any = None) -> Fit:
+    def _fit(self, data: Data, ctx: Context, neighbors: object = None) -> Fit:
         near = self._neighborhoods(data, ctx, neighbors)
         assert isinstance(near.base, Distances)
         X = near.base.X
@@ -77,7 +77,7 @@ class LocallyLinearMethod(GraphMethod):
             fit = self._embed(self._graph(near, ctx), near, ctx)
         return self._extend(fit, data, near.landmarks, ctx)
 
-    def _neighborhoods(self, data: Data, ctx: Context, neighbors: Any = None) -> Neighborhoods:
+    def _neighborhoods(self, data: Data, ctx: Context, neighbors: object = None) -> Neighborhoods:
         near = super()._neighborhoods(data, ctx, neighbors)
         if near.landmarks is None:
             return near
