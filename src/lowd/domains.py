@@ -181,3 +181,12 @@ class Facts(Protocol):
 
     def require(self, holds: bool, field: str, need: str) -> None:
         """Refuse the file unless it holds; `need` says what the field must be."""
+
+
+def advise_at_most(name: str, most: int) -> str:
+    """What to set a count to: "k=5 or less", but not "k=1 or less", as 0 is none.
+
+    >>> advise_at_most("n_neighbors", 5), advise_at_most("n_neighbors", 1)
+    ('n_neighbors=5 or less', 'n_neighbors=1')
+    """
+    return f"{name}={most}" + (" or less" if most > 1 else "")

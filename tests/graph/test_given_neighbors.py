@@ -163,3 +163,9 @@ def test_no_neighbors_at_all_is_no_advice(model, rng):
         model.fit(_make_graph_with_an_empty_row(rng))
     assert "graph" in str(caught.value)
     assert not re.search("=0( or|,|;)", str(caught.value))
+
+
+@pytest.mark.parametrize("model", [lowd.Isomap(1), lowd.TSNE(1), lowd.LTSA(1)], ids=repr)
+def test_two_rows_are_not_advised_to_have_less_than_one_neighbor(model):
+    with pytest.raises(ParameterError, match=r"use (n_neighbors|perplexity)=1[.,]"):
+        model.fit([[0.0, 1.0], [1.0, 3.0]])

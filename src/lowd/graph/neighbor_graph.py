@@ -11,6 +11,7 @@ from scipy.sparse import coo_array, csr_array
 
 from ..backends.protocol import Backend, Float64, Ragged
 from ..distances.protocol import DistanceRelation
+from ..domains import advise_at_most
 from ..errors import ApproximationWarning, ParameterError, warn
 from ..input.sample import take_rows
 from .components import OnDisconnected, append_edges, join_components, label_components
@@ -112,7 +113,7 @@ def find_distinct(
         elif isinstance(k, int) and k >= count:
             raise ParameterError(
                 f"n_neighbors={k}, but only {count} of the {n} rows are distinct; "
-                f"use n_neighbors={count - 1} or less."
+                f"use {advise_at_most('n_neighbors', count - 1)}."
             )
         else:
             edges, recall = _find_edges(base, k, radius, ops, include_ties)

@@ -15,6 +15,7 @@ from ..distances.callables import CallableDistances
 from ..distances.metrics import Distances, is_indexed
 from ..distances.precomputed import PrecomputedDistances
 from ..distances.protocol import DistanceRelation
+from ..domains import advise_at_most
 from ..errors import ParameterError
 from ..input.sample import Items, n_rows, take_rows
 
@@ -39,7 +40,7 @@ def check_n_neighbors(k: int, n: int) -> None:
     if k >= n:
         raise ParameterError(
             f"n_neighbors={k} needs at least {k + 1} rows, but there are {n}; "
-            f"use n_neighbors={n - 1} or less."
+            f"use {advise_at_most('n_neighbors', n - 1)}."
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..domains import advise_at_most
 from ..errors import ParameterError, RankWarning, warn
 from ..graph.duplicates import DistinctPoints
 
@@ -64,8 +65,9 @@ def _check_perplexities(perplexities: tuple[float, ...], n: int, most: int) -> N
             "use perplexity=1 or more."
         )
     if perplexities and n > 1 and max(perplexities) > most:
-        fewer = f"perplexity={most} or less, or " if most else ""
-        more = f"{int(np.ceil(max(perplexities))) + 1} rows" if most == n - 1 else "a larger graph"
+        fewer = f"{advise_at_most('perplexity', most)}, or " if most else ""
+        enough = int(np.ceil(max(perplexities))) + 1
+        more = f"at least {enough} rows" if most == n - 1 else "a graph of more neighbors"
         raise ParameterError(
             f"perplexity={max(perplexities):g} needs as many neighbors of each distinct row, but "
             f"there are {most}; use {fewer}{more}."

@@ -14,6 +14,7 @@ from ...backends.protocol import Array, Float64, Neighbors
 from ...core.estimator import reducer
 from ...core.parameters import Count, Seed, check_params
 from ...distances.metrics import distances_of
+from ...domains import advise_at_most
 from ...errors import DataError, ParameterError
 from ...graph.given import NeighborGraph
 from ...input.validation import validate
@@ -91,7 +92,7 @@ def validate_input(
     if k > n - 2:
         raise ParameterError(
             f"n_neighbors={k} needs at least {k + 2} rows to compare, but there are {n}"
-            + (f"; use n_neighbors={n - 2} or less." if n > 2 else ".")
+            + (f"; use {advise_at_most('n_neighbors', n - 2)}." if n > 2 else ".")
         )
     codes = None if labels is None else encode_labels(labels, n)
     seed = 0 if params.random_state is None else random.as_seed(params.random_state)
