@@ -48,6 +48,7 @@ HOMES = {
     "pandas": set(),
     "polars": {"io.frames"},
     "anndata": {"io.h5ad"},
+    "openpyxl": {"io.spreadsheet"},
     "PIL": {"io.images"},
     "pyarrow": set(),
     "joblib": set(),
