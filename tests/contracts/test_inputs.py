@@ -576,10 +576,10 @@ def test_a_callable_metric_must_be_a_distance(case, backend):
 
     refused = {
         r"_skewed is not symmetric: [\d.]+ for objects \((\d+), (\d+)\) but": _skewed,
-        "similarity gives 1 for object 0 and itself, not 0": similarity,
-        "gave -1.0 for objects [01] and 0": lambda *_: -1.0,
-        "gave nan for objects [01] and 0": lambda *_: float("nan"),
-        "<lambda> gave None for objects [01] and 0": lambda *_: None,
+        r"similarity gives 1 for object \d+ and itself, not 0": similarity,
+        r"gave -1.0 for objects \d+ and \d+": lambda *_: -1.0,
+        r"gave nan for objects \d+ and \d+": lambda *_: float("nan"),
+        r"<lambda> gave None for objects \d+ and \d+": lambda *_: None,
     }
     for words, metric in refused.items():
         model = case.model(backend, metric=metric, metric_params=None)

@@ -85,8 +85,8 @@ def _is_continuous(case):
 def test_no_jump_beside_a_training_point(case, backend, dtype):
     """A training point moved a little has nearly its coordinates, as far as others explain it.
 
-    Along other directions than those of its neighbors it may move more: at most five times here,
-    where kernel PCA has 59 components.
+    Along other directions than those of its neighbors it may move more: at most ten times here,
+    where kernel PCA has 59 components, and a row that is no landmark minimizes its own stress.
     """
     X, model = rows_like(60, seed=1, dtype=dtype).astype(np.float64), fitted(case, backend, dtype)
     Y = np.asarray(model.transform(case.data(dtype)[0]), np.float64)
@@ -96,7 +96,7 @@ def test_no_jump_beside_a_training_point(case, backend, dtype):
     for step in steps if dtype == np.float64 else (1e-3,):
         Q, lengths = _beside(case, X, step, dtype)
         gaps = np.linalg.norm(model.transform(Q) - Y, axis=1)
-        assert (gaps <= 5 * _stretches(X, Y) * lengths + rounding).all(), step
+        assert (gaps <= 10 * _stretches(X, Y) * lengths + rounding).all(), step
         if backend == "native":
             alone = np.vstack([model.transform(take(Q, [i])) for i in range(5)])
             same_bits(alone, model.transform(Q)[:5])
