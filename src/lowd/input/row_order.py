@@ -2,8 +2,8 @@
 
 Where rounding grows during a fit (gradient descent, stress majorization) or rows are drawn
 (landmarks), the fit takes the samples in this order, so permuted rows have the permuted embedding,
-bit for bit. Rows are sorted by one column, ties by the next: an order that units, offsets and
-constant columns do not change. A row of a square matrix (distances, affinities, a
+bit for bit. Rows are sorted by their first column, ties by the next ones: an order that units,
+offsets and constant columns do not change. A row of a square matrix (distances, affinities, a
 neighbor graph) changes under permutation; rows are sorted by order statistics of their entries,
 ties by those of the rows that their entries lead to (color refinement, Weisfeiler and Leman, 1968).
 """
@@ -24,8 +24,6 @@ from .sample import Items
 from .tables import Table
 
 HASHED_ENTRIES = 2**16  # of a matrix at a time: half a megabyte stays in the cache
-ROWS_PER_BLOCK = 2**9  # rows that are compared at a time, in the cache
-COLUMNS_IN_ORDER = 4  # by which rows of measurements are told apart, if they differ
 COLUMNS_PER_CHECK = 32  # after so many columns duplicates among the ties are looked for
 MISSING_WORD = np.uint64(0x7FF8000000000000)  # one pattern of bits for every NaN
 # Rows singled out one after the other among symmetric ones, each for some passes over the matrix;
@@ -85,47 +83,28 @@ def _to_columns(items: Items) -> NDArray[Any]:
 
 
 def _rank_by_columns(ranks: Ranks, columns: NDArray[Any]) -> Ranks:
-    """Ranks whose ties are broken by the first column that tells them apart.
-
-    Columns are taken as they come, until most numbers would have told; then the busiest first:
-    pixels and counts are mostly 0 in most columns, which tell few rows apart.
-    """
+    """Ranks whose ties are broken by the first column that tells them apart."""
     ranks = ranks.copy()
-    tied, waiting, visited = _find_tied(ranks), list(range(columns.shape[1])), 0
-    while waiting and len(tied):
-        if visited == COLUMNS_IN_ORDER:
-            waiting = _busiest_first(waiting, columns, tied)
-        if visited % COLUMNS_PER_CHECK == COLUMNS_PER_CHECK - 1:
+    tied = _find_tied(ranks)
+    for j in range(columns.shape[1]):
+        if j % COLUMNS_PER_CHECK == COLUMNS_PER_CHECK - 1 and len(tied):
             tied = _without_duplicates(tied, ranks, columns)
-        tied = _break_ties(ranks, tied, columns[tied, waiting.pop(0)])
-        visited += 1
+        if not len(tied):
+            break
+        values = columns[tied, j]
+        if values.min() == values.max():
+            continue
+        order = np.lexsort([values, ranks[tied]])
+        tied, values = tied[order], values[order]
+        old = ranks[tied]
+        starts = np.concatenate([[True], old[1:] != old[:-1]])
+        parts = starts | np.concatenate([[True], values[1:] != values[:-1]])
+        number = np.arange(len(tied))
+        first_of_tie = np.maximum.accumulate(np.where(starts, number, 0))
+        first_of_part = np.maximum.accumulate(np.where(parts, number, 0))
+        ranks[tied] = old + first_of_part - first_of_tie
+        tied = tied[_in_groups(first_of_part)]
     return ranks
-
-
-def _break_ties(ranks: Ranks, tied: NDArray[np.int64], values: NDArray[Any]) -> NDArray[np.int64]:
-    """Tell tied rows apart by one value of each; returns those that are still tied."""
-    if not len(tied) or values.min() == values.max():
-        return tied
-    order = np.lexsort([values, ranks[tied]])
-    tied, values = tied[order], values[order]
-    old = ranks[tied]
-    starts = np.concatenate([[True], old[1:] != old[:-1]])
-    parts = starts | np.concatenate([[True], values[1:] != values[:-1]])
-    number = np.arange(len(tied))
-    first_of_tie = np.maximum.accumulate(np.where(starts, number, 0))
-    first_of_part = np.maximum.accumulate(np.where(parts, number, 0))
-    ranks[tied] = old + first_of_part - first_of_tie
-    return np.asarray(tied[_in_groups(first_of_part)])
-
-
-def _busiest_first(waiting: list[int], columns: NDArray[Any], tied: NDArray[np.int64]) -> list[int]:
-    """These columns, by how many of the tied rows are above the smallest entry."""
-    blocks = range(0, len(tied), ROWS_PER_BLOCK)
-    least = np.min([columns[tied[i : i + ROWS_PER_BLOCK]].min(0) for i in blocks], axis=0)
-    above = np.zeros(columns.shape[1], np.int64)
-    for i in blocks:
-        above += (columns[tied[i : i + ROWS_PER_BLOCK]] > least).sum(0)
-    return sorted(waiting, key=lambda j: -above[j])
 
 
 def _find_tied(ranks: Ranks) -> NDArray[np.int64]:
