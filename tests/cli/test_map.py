@@ -90,6 +90,14 @@ def test_the_saved_chain_takes_raw_rows(lowd_command):
     assert list(model.prepared_["columns"]) == ["age", "visits", "income", "years"]
 
 
+def test_the_saved_model_has_learned_its_confidence(lowd_command):
+    """From rows that one more fit leaves out; of many rows a general curve is said to be used."""
+    write("customers.csv", customers()[0])
+    run_map(lowd_command, "customers.csv")
+    model = lowd.load("m.lowd")
+    assert "training rows left out of one more fit" in model.method_.confidence_basis_
+
+
 def test_what_was_undone_is_not_done(lowd_command):
     table, _ = customers()
     write("customers.csv", table)

@@ -150,7 +150,7 @@ def _load(name):
 
 @pytest.mark.parametrize("method", ["TSNE", "LaplacianEigenmaps"])
 def test_promises_on_real_data(method):
-    """A fifth held out from calibrated models; bins of all sets together, of 60 rows or more."""
+    """A fifth held out from calibrated models; bins of all sets together, of 40 rows or more."""
     promised, found = [], []
     for name in ("cells", "mnist", "frey"):
         rows = _load(name)
@@ -161,9 +161,10 @@ def test_promises_on_real_data(method):
         whole = getattr(lowd, method)(2).fit(np.vstack([X, Q]))
         found.append(_well_placed(model, whole, X, Q))
     result = compute_reliability(np.concatenate(promised), np.concatenate(found))
-    full = result.counts >= 60
+    full = result.counts >= 40
     gap = np.abs(result.promised - result.found)[full]
+    chance = np.sqrt(result.promised * (1 - result.promised) / result.counts)[full]
     # The eigenmaps of one set change with the rows of the fit as a whole, more than any row shows.
-    assert gap.max() < (0.1 if method == "TSNE" else 0.2)
+    assert (gap < (0.1 if method == "TSNE" else 0.15) + 2 * chance).all()
     assert result.calibration_error < 0.08
     assert result.auc > 0.75

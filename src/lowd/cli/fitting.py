@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 import time
 from collections.abc import Mapping
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from ..evidence.diagnosis import Diagnosis
     from ..evidence.quality import Evaluation
     from ..plot.canvas import Axes, Panels
+
+
+MAX_CALIBRATED_ROWS = 5000  # beyond, a second fit would be noticed
 
 
 def fit(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
@@ -243,6 +247,7 @@ class Run:
         if "model" in self.outputs:
             from ..store import save
 
+            self._calibrate(model)
             model.prepared_ = self.preparation.to_dict()
             save(model, self.outputs.temporary("model"))
         if "plot" in self.outputs:
@@ -263,6 +268,18 @@ class Run:
                 command=self.arguments["command"],
                 reading=self.preparation.reading,
             )
+
+    def _calibrate(self, model: Reducer) -> None:
+        """Learn the confidence of new points from rows that one more fit leaves out."""
+        if self.X.shape[0] > MAX_CALIBRATED_ROWS:
+            self.console.note(
+                f"Confidence of new points is by a general curve, since there are more than "
+                f"{MAX_CALIBRATED_ROWS} rows; in Python, model.calibrate_confidence(X) learns that "
+                "of these data by one more fit."
+            )
+            return
+        with contextlib.suppress(DataError, ParameterError, UnsupportedError):  # of too few rows
+            model.calibrate_confidence(self.X)
 
     def _format(self, document: Mapping[str, object], evaluation: Evaluation | None) -> str:
         """The result as text."""
