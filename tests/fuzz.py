@@ -407,8 +407,8 @@ def _attempt(call, model, *, inverse=False):
     """A finite result, "error" if lowd refused, or a fault in words."""
     try:
         found = call()
-    except (LowdError, NotImplementedError) as error:
-        return "error" if isinstance(error, LowdError) else f"FAULT {error!r}"
+    except LowdError:
+        return "error"
     except BaseException as error:
         return f"FAULT {type(error).__name__}: {error}"
     Y, confidence = found if isinstance(found, tuple) else (found, np.zeros(0))
