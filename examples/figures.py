@@ -175,7 +175,7 @@ def metrics() -> Any:
             Y = model.fit_transform(X)
         axes.scatter(*Y.T, s=5, c=np.array(COLORS)[digit], alpha=0.6, linewidths=0)
         title = model.metric + (", 100 landmarks" if model.n_landmarks else "")
-        bare(axes, title, f"negative eigenvalue mass {model.negative_eigenvalue_mass_:.0%}")
+        bare(axes, title, f"negative share {model.negative_eigenvalue_mass_:.0%}")
     return figure
 
 

@@ -74,7 +74,7 @@ class Model:
         self.arrays[name] = np.asarray(array)
         return name
 
-    def places(self):
+    def entries(self):
         """(container, key) of every entry of parameters and learned attributes, at any depth."""
         found = []
 
@@ -160,7 +160,7 @@ def resize_together(model, rng):
             if length == old and rng.random() < share:
                 model.arrays[name] = _resized(model.arrays[name], axis, new, rng)
     if rng.random() < 0.5:  # numbers of the tree that say the same
-        for container, key in model.places():
+        for container, key in model.entries():
             if type(container[key]) is int and container[key] == old and rng.random() < share:
                 container[key] = new
     return f"{old} -> {new} in {share}"
@@ -243,8 +243,8 @@ def swap_arrays(model, rng):
 
 def replace_array(model, rng):
     """An entry of the tree names another array, or one of no size or of many axes."""
-    places = [(c, k) for c, k in model.places() if isinstance(c[k], dict) and "array" in c[k]]
-    container, key = _choose(rng, places)
+    entries = [(c, k) for c, k in model.entries() if isinstance(c[k], dict) and "array" in c[k]]
+    container, key = _choose(rng, entries)
     made = [np.zeros(0), np.zeros((0, 0)), np.float64(1), np.zeros((2, 3, 4)), np.zeros(7, "i8")]
     if rng.random() < 0.5:
         container[key] = {"array": _some_array(model, rng)}
@@ -267,8 +267,8 @@ TEXTS = [
 
 def set_scalar(model, rng):
     """A number, text, switch or None becomes another one."""
-    places = [(c, k) for c, k in model.places() if not isinstance(c[k], dict | list)]
-    container, key = _choose(rng, places)
+    entries = [(c, k) for c, k in model.entries() if not isinstance(c[k], dict | list)]
+    container, key = _choose(rng, entries)
     old = container[key]
     new = _choose(rng, SCALARS)
     if isinstance(old, str) and rng.random() < 0.7:
@@ -284,14 +284,14 @@ def set_scalar(model, rng):
 
 
 def drop_entry(model, rng):
-    container, key = _choose(rng, model.places())
+    container, key = _choose(rng, model.entries())
     del container[key]
     return f"{key}"
 
 
 def add_entry(model, rng):
     """A field, an attribute, a parameter or an item too many."""
-    container, key = _choose(rng, model.places())
+    container, key = _choose(rng, model.entries())
     new = _choose(rng, SCALARS)
     if isinstance(container, dict):
         container[_choose(rng, ["extra", "extra_", "embedding_", "rows", "W", "center", "x"])] = new
@@ -302,7 +302,7 @@ def add_entry(model, rng):
 
 def rename_class(model, rng):
     """A value becomes one of another class, or the model one of another method."""
-    values = [(c, k) for c, k in model.places() if isinstance(c[k], dict) and "value" in c[k]]
+    values = [(c, k) for c, k in model.entries() if isinstance(c[k], dict) and "value" in c[k]]
     if rng.random() < 0.15 or not values:
         from lowd.methods import METHODS
 
@@ -318,7 +318,7 @@ def rename_class(model, rng):
 
 def graft_own(model, rng):
     """A part of the tree stands in another place too."""
-    (container, key), (source, name) = (_choose(rng, model.places()) for _ in range(2))
+    (container, key), (source, name) = (_choose(rng, model.entries()) for _ in range(2))
     container[key] = copy.deepcopy(source[name])
     return f"{key} = {name}"
 
@@ -326,10 +326,10 @@ def graft_own(model, rng):
 def graft_other(model, rng):
     """A part of another model, most often one of the same name."""
     other = Model(model.others[_choose(rng, sorted(model.others))])
-    places = other.places()
-    container, key = _choose(rng, model.places())
-    same = [(c, k) for c, k in places if k == key]
-    source, name = _choose(rng, same) if same and rng.random() < 0.8 else _choose(rng, places)
+    entries = other.entries()
+    container, key = _choose(rng, model.entries())
+    same = [(c, k) for c, k in entries if k == key]
+    source, name = _choose(rng, same) if same and rng.random() < 0.8 else _choose(rng, entries)
 
     def import_part(part):
         if isinstance(part, list):
@@ -345,7 +345,7 @@ def graft_other(model, rng):
 
 
 def nest_deeply(model, rng):
-    container, key = _choose(rng, model.places())
+    container, key = _choose(rng, model.entries())
     for _ in range(int(_choose(rng, [1, 3, 100, 400]))):
         container[key] = {"tuple": [container[key]]}
     return f"{key}"
@@ -353,9 +353,9 @@ def nest_deeply(model, rng):
 
 def claim_shape(model, rng):
     """The shape of a sparse matrix, one of its arrays, or a width of the model."""
-    places = [(c, k) for c, k in model.places() if k == "shape"]
-    if places and rng.random() < 0.7:
-        container, key = _choose(rng, places)
+    entries = [(c, k) for c, k in model.entries() if k == "shape"]
+    if entries and rng.random() < 0.7:
+        container, key = _choose(rng, entries)
         axis, new = int(rng.integers(2)), int(_choose(rng, [0, 1, 59, 61, 10**6, 2**40, -1]))
         container[key] = [new if i == axis else n for i, n in enumerate(container[key])]
         return f"csr {container[key]}"

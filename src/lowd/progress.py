@@ -90,8 +90,8 @@ class _Clock:
 def _readable_time(seconds: float | None) -> str:
     if seconds is None:
         return ""
-    minutes, rest = divmod(math.ceil(seconds), 60)
-    return f"{minutes} min {rest} s left" if minutes else f"{rest} s left"
+    minutes, remainder = divmod(math.ceil(seconds), 60)
+    return f"{minutes} min {remainder} s left" if minutes else f"{remainder} s left"
 
 
 class _RichBar:

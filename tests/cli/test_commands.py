@@ -309,7 +309,7 @@ def drawn(monkeypatch):
 
     saved = []
     save = plot.save
-    monkeypatch.setattr(plot, "save", lambda ax, *rest: saved.append(ax) or save(ax, *rest))
+    monkeypatch.setattr(plot, "save", lambda ax, *options: saved.append(ax) or save(ax, *options))
     return saved
 
 

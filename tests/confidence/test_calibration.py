@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 
 import lowd
 from cases import cases, first_of_method, fit, native_only, rows_like, same_bits, take
-from lowd.confidence.placement import PlacementCurve
+from lowd.confidence.calibration import ConfidenceCurve
 from lowd.errors import DataError
 from lowd.evidence.quality.reliability import compute_reliability
 
@@ -24,12 +24,12 @@ def _confidence(model, Q):
 
 
 def _clusters(n, seed, spread=0.9):
-    """Rows in overlapping clusters, of which some have no certain place on a map."""
+    """Rows in overlapping clusters, of which some have no certain position on a map."""
     rng = np.random.default_rng(seed)
     return rng.normal(size=(8, 6))[rng.integers(8, size=n)] + spread * rng.normal(size=(n, 6))
 
 
-def _well_placed(model, whole, X, Q):
+def _is_correct(model, whole, X, Q):
     """By the definition: a third of 30 neighbors are those in a fit of X and Q."""
     found = []
     Y = model.transform(Q)
@@ -49,7 +49,7 @@ def test_promises_are_kept_on_rows_that_no_fit_has_seen():
         model = lowd.TSNE(max_iter=500).fit(X).calibrate_confidence(X)
         promised.append(_confidence(model, Q))
         whole = lowd.TSNE(max_iter=500).fit(np.vstack([X, Q]))
-        found.append(_well_placed(model, whole, X, Q))
+        found.append(_is_correct(model, whole, X, Q))
     result = compute_reliability(np.concatenate(promised), np.concatenate(found))
     full = result.counts >= 60
     assert full.sum() >= 3, result
@@ -125,15 +125,15 @@ def test_other_rows_than_those_of_the_fit_are_refused():
 @pytest.mark.parametrize("well", [0.0, 0.5, 1.0])
 def test_the_curve_of_shares_that_say_nothing(well):
     kept = np.linspace(0, 1, 400)
-    placed = np.arange(400) % 2 < 2 * well
-    g = PlacementCurve.learn(kept, placed).probability(kept)
+    correct = np.arange(400) % 2 < 2 * well
+    g = ConfidenceCurve.learn(kept, correct).probability(kept)
     assert np.abs(g - well).max() < 0.05
 
 
 def test_the_curve_is_that_of_the_data():
     rng = np.random.default_rng(0)
-    kept, true = rng.random(20_000), PlacementCurve(-0.5, 1.5)
-    found = PlacementCurve.learn(kept, rng.random(20_000) < true.probability(kept))
+    kept, true = rng.random(20_000), ConfidenceCurve(-0.5, 1.5)
+    found = ConfidenceCurve.learn(kept, rng.random(20_000) < true.probability(kept))
     assert abs(found.intercept + 0.5) < 0.06
     assert abs(found.slope - 1.5) < 0.06
 
@@ -159,7 +159,7 @@ def test_promises_on_real_data(method):
         model = getattr(lowd, method)(2).fit(X).calibrate_confidence(X)
         promised.append(_confidence(model, Q))
         whole = getattr(lowd, method)(2).fit(np.vstack([X, Q]))
-        found.append(_well_placed(model, whole, X, Q))
+        found.append(_is_correct(model, whole, X, Q))
     result = compute_reliability(np.concatenate(promised), np.concatenate(found))
     full = result.counts >= 40
     gap = np.abs(result.promised - result.found)[full]

@@ -88,7 +88,7 @@ def test_the_probability_of_being_well_placed(name, backend):
     near, Y = np.argsort(cdist(Q, X, metric))[:, :10], cdist(model.transform(Q), model.embedding_)
     close_by = np.argsort(Y)[:, : min(20, len(X) // 4)]
     kept = np.array([np.isin(a, b).mean() for a, b in zip(near, close_by, strict=True)])
-    curve = model.placement_curve
+    curve = model.confidence_curve
     g = 1 / (1 + np.exp(-curve.intercept - curve.slope * np.log((kept + 0.01) / (1.01 - kept))))
     close(_confidence(model, Q), np.minimum(g, _bound(X, Q, metric)))
 

@@ -151,7 +151,7 @@ def test_round_trips():
         same_bits(twin.distances, found.distances)
 
 
-def test_duplicates_listed_in_place_of_the_row_itself():
+def test_duplicates_listed_instead_of_the_row_itself():
     """umap lists the nearest k: of four duplicates with k = 3 one does not list itself."""
     X = np.repeat(rows_like(5, 2), 4, axis=0)
     D = cdist(X, X)

@@ -73,7 +73,7 @@ def _lists(D):
 
 
 @pytest.mark.parametrize("form", [np.asarray, _lists])
-def test_what_neighbors_explain_is_left_alone_and_the_rest_fades(form):
+def test_what_neighbors_explain_is_left_alone_and_what_is_left_fades(form):
     """An extension that is exact, and one that is off by 5."""
     at = np.array([0.0, 1e-6, 1.0, 5.0])
     D = _line(*at)

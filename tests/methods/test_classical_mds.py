@@ -326,12 +326,12 @@ def test_each_pair_of_objects_is_measured_once(backend):
     )
 
 
-def test_negative_mass_that_is_printed_as_zero_is_no_warning(rng):
-    """Distances rounded to 0.0005: 0.03 % of the eigenvalue mass is negative."""
+def test_negative_share_that_is_printed_as_zero_is_no_warning(rng):
+    """Distances rounded to 0.0005: 0.03 % of the spectrum is negative."""
     X = rng.normal(size=(40, 2))
     D = np.sqrt(((X[:, None] - X) ** 2).sum(-1))
     almost = np.round(D / 5e-4) * 5e-4
     model = lowd.ClassicalMDS(2, metric="precomputed").fit(almost)
     assert 1e-4 < model.negative_eigenvalue_mass_ < 5e-4
-    with pytest.warns(IndefiniteWarning, match=r"0\.[1-9]% of the eigenvalue mass"):
+    with pytest.warns(IndefiniteWarning, match=r"0\.[1-9]% of the spectrum"):
         lowd.ClassicalMDS(2, metric="precomputed").fit(np.round(D, 2))

@@ -551,7 +551,7 @@ def test_ready_neighbors_that_do_not_fit():
         lowd.Isomap(2, map="regression").fit(X).transform(X, neighbors=graph)
 
 
-def test_a_sparse_graph_in_place_of_distances(backend):
+def test_a_sparse_graph_instead_of_distances(backend):
     """As scikit-learn's pipelines pass it on; its components cannot be joined."""
     X, _ = roll(200)
     Q, _ = roll(20, 1)

@@ -174,7 +174,7 @@ def test_as_many_neighbors_as_there_are_points(cls):
     assert np.isfinite(model.embedding_).all()
 
 
-def test_a_radius_in_place_of_a_number():
+def test_a_radius_instead_of_a_number():
     X, truth = s_curve(800)
     model = lowd.LTSA(2, radius=0.35).fit(X)
     assert affine_error(model.embedding_, truth) < 0.06

@@ -247,7 +247,7 @@ def lle_root(X, k=8, reg=1e-3):
 
 
 @pytest.mark.parametrize("shape", ["roll", "helix", "cloud"])
-def test_a_root_is_factored_in_place_of_the_matrix(shape):
+def test_a_root_is_factored_instead_of_the_matrix(shape):
     n = 900
     t = np.linspace(0, 40, n)
     X = {

@@ -20,7 +20,7 @@ Float64: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int32]
 Rows: TypeAlias = Any  # a dense array of floats or a csr_array: scipy's classes have no types
 Ties: TypeAlias = Literal["primary", "secondary"]
-# Cubic splines reach over four nodes.
+# Cubic splines extend over four nodes.
 MIN_GRID_NODES = 5
 PatchKind: TypeAlias = Literal["ltsa", "hessian", "modified"]
 

@@ -86,7 +86,7 @@ def project_sparse(X: csr_array, shift: Float64, W: Float64, product: Product) -
 def _cancels(X: csr_array, shift: Float64, W: Float64, terms: Float64) -> NDArray[np.bool_]:
     """Whether the terms of (x - shift) W are small beside those of shift W, by rows.
 
-    Where they are not, the coordinate is small by chance, and in dense rows as uncertain.
+    Where they are not, the coordinate is small accidentally, and in dense rows as uncertain.
     """
     change = X.astype(np.float64)
     offset = shift[X.indices]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..evidence.compare import Comparison
     from ..evidence.dimension import Dimensions
 
-LOW_CONFIDENCE = 0.05  # one in twenty such rows is well placed
+LOW_CONFIDENCE = 0.05  # one in twenty such rows is mapped correctly
 MAX_SHOWN_ENTRIES = 4  # of an array that `lowd info` shows by value
 
 
@@ -76,7 +76,7 @@ def transform(arguments: Arguments, console: Console, outputs: Outputs) -> Resul
         doubtful = int((columns["confidence"] < LOW_CONFIDENCE).sum())
         document["doubtful_rows"] = doubtful
         text += (
-            f"\n{doubtful} of them are unlike the training rows or badly placed "
+            f"\n{doubtful} of them are unlike the training rows or mapped badly "
             f"(confidence below {LOW_CONFIDENCE})"
         )
     return Result(document, text)

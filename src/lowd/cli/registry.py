@@ -68,7 +68,7 @@ COMMANDS = {
             ),
             EMBEDDING_FILE,
             make_switch(
-                "confidence", "Add how likely each row is well placed (0 to 1).", OUTPUT_PANEL
+                "confidence", "Add how likely each row is mapped correctly (0 to 1).", OUTPUT_PANEL
             ),
             FORCE,
             *READING,

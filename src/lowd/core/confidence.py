@@ -8,12 +8,12 @@ import numpy as np
 
 from .. import random
 from ..backends.protocol import Array, Backend, Float64, Ragged
-from ..confidence.placement import (
+from ..confidence.calibration import (
     N_DATA_NEIGHBORS,
     LeftOutRows,
     WeightedNeighbors,
     compute_kept_share,
-    find_well_placed,
+    find_correctly_mapped,
 )
 from ..confidence.support import RowSupport, Vicinity
 from ..errors import DataError
@@ -31,12 +31,12 @@ MIN_LEFT_OUT_ROWS, MAX_LEFT_OUT_ROWS = 200, 2000
 
 
 def compute_confidence(model: Reducer, data: Data, Y: Array | None, ops: Backend) -> Float64:
-    """The probability of being well placed, bounded by what the support distance allows.
+    """The probability of being mapped correctly, bounded by what the support distance allows.
 
     Y are the coordinates of the rows; None: they are computed if needed.
     """
     left_out: LeftOutRows | None = getattr(model, "left_out_", None)
-    curve = model.placement_curve if left_out is None else left_out.curve
+    curve = model.confidence_curve if left_out is None else left_out.curve
     vicinity = model.support_.locate(data.items, N_DATA_NEIGHBORS, ops)
     if curve is None:
         return vicinity.edge
@@ -56,15 +56,15 @@ def leave_rows_out(model: Reducer, data: Data, ops: Backend) -> LeftOutRows:
         )
     count = min(n // 5, max(n // 10, MIN_LEFT_OUT_ROWS), MAX_LEFT_OUT_ROWS)
     out = random.subset(0, "left out", n, count)
-    rest = np.setdiff1d(np.arange(n), out)
+    others = np.setdiff1d(np.arange(n), out)
     other = model._blank()
     for name, held in model.get_params(deep=False).items():
         if isinstance(held, np.ndarray) and held.shape[:1] == (n,):  # a start, or weights
-            part = held[rest]
-            setattr(other, name, part[:, rest] if held.shape == (n, n) else part)
-    X, new = (take_rows(data.items, rows) for rows in (rest, out))
+            part = held[others]
+            setattr(other, name, part[:, others] if held.shape == (n, n) else part)
+    X, new = (take_rows(data.items, rows) for rows in (others, out))
     if model._kind() in ("distances", "kernel", "affinity"):
-        X, new = X[:, rest], new[:, rest]
+        X, new = X[:, others], new[:, others]
     other._learn(X)
     Y = model._apply_map(data, ops)
     training, new_data = (other._checked(rows, ops) for rows in (X, new))
@@ -73,7 +73,7 @@ def leave_rows_out(model: Reducer, data: Data, ops: Backend) -> LeftOutRows:
     return LeftOutRows.of(
         compute_kept_share(_weigh_neighbors(other, new_data, vicinity, ops), mapped, ops),
         vicinity.edge,
-        find_well_placed(other._apply_map(training, ops), mapped, Y[rest], Y[out], ops),
+        find_correctly_mapped(other._apply_map(training, ops), mapped, Y[others], Y[out], ops),
     )
 
 

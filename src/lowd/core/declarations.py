@@ -42,7 +42,7 @@ def unless(**values: object) -> Condition:
 
 
 def is_radius_given(model: Reducer) -> bool:
-    """The condition that `radius` takes the place of `n_neighbors`."""
+    """The condition that `radius` replaces `n_neighbors`."""
     return model.radius is not None and model.n_neighbors is not None
 
 

@@ -18,7 +18,7 @@ from .. import progress, random
 from ..backends import Backend, resolve
 from ..backends.planned import with_plans
 from ..backends.protocol import Array
-from ..confidence.placement import LeftOutRows, PlacementCurve
+from ..confidence.calibration import ConfidenceCurve, LeftOutRows
 from ..confidence.support import RowSupport, Support, SupportMetric, build_support
 from ..distances.metrics import data_kind, takes_sparse
 from ..errors import DataError, ParameterError, UnsupportedError
@@ -43,7 +43,7 @@ _KEPT = ("_skl", "_parent_callback", "_callback", "_sklearn_output", "_metadata"
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
 def reducer(cls: type[C]) -> type[C]:
-    """Fields become the constructor: n_components by position, the rest by name."""
+    """Fields become the constructor: n_components by position, the others by name."""
     if "n_components" in cls.__annotations__:
         cls.n_components = field(default=cls.n_components, kw_only=False)  # type: ignore[attr-defined]
     made = dataclass(kw_only=True, eq=False, repr=False)(cls)
@@ -83,9 +83,9 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     allows_missing: ClassVar[bool] = False
     #: Does only the order of distances count? Then the triangle inequality need not hold.
     is_ordinal: ClassVar[bool] = False
-    #: How likely a new point is well placed, by its kept share, unless `calibrate_confidence` has
-    #: learned it. None: a new point has the coordinates that it would have in the fit.
-    placement_curve: ClassVar[PlacementCurve | None] = None
+    #: How likely a new point is mapped correctly, by its kept share, unless `calibrate_confidence`
+    #: has learned it. None: a new point has the coordinates that it would have in the fit.
+    confidence_curve: ClassVar[ConfidenceCurve | None] = None
 
     def memory_plan(self, sizes: memory.Sizes, /) -> dict[str, int]:
         """Bytes of each large array of a fit beside the input, by name."""
@@ -137,8 +137,8 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """Coordinates of new points, row by row: the same alone or in any batch.
 
         With `return_confidence` also one number per row between 0 and 1: the probability that the
-        point is well placed, that is near those training points near which a fit that includes it
-        would have it; lower outside the training data. By a general curve of the method, or of
+        point is mapped correctly, that is near those training points near which a fit that includes
+        it would have it; lower outside the training data. By a general curve of the method, or of
         these data after `calibrate_confidence`.
         """
         self._check_fitted()
@@ -155,7 +155,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return (Y, blocks.confidence(self, X)) if return_confidence else Y
 
     def calibrate_confidence(self, X: Any) -> Self:
-        """Learn from one more fit how likely new points of these data are well placed.
+        """Learn from one more fit how likely new points of these data are mapped correctly.
 
         A part of the training rows X is left out of a fit of the others, mapped as new points and
         compared with their coordinates in this model. Confidence is then by the curve of these
@@ -181,8 +181,8 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         left_out: LeftOutRows | None = getattr(self, "left_out_", None)
         if left_out is not None:
             return f"{len(left_out.kept)} training rows left out of one more fit"
-        if self.placement_curve is None:
-            return "support distance alone; calibrate_confidence learns the rest"
+        if self.confidence_curve is None:
+            return "support distance alone; calibrate_confidence learns more"
         return f"general curve of {type(self).__name__}; calibrate_confidence learns that of X"
 
     def inverse_transform(self, X: Any) -> Any:

@@ -71,7 +71,7 @@ class GraphMethod(Reducer):
     includes_ties: ClassVar[bool] = True
     #: Does metric="precomputed" also take the sparse graph of a KNeighborsTransformer?
     accepts_sparse_graph: ClassVar[bool] = False
-    #: With landmarks: is only a random subset of the rows fitted, and the rest mapped?
+    #: With landmarks: is only a random subset of the rows fitted, and the others mapped?
     fits_landmarks_only: ClassVar[bool] = True
     #: Are short-circuit edges searched for? They matter where edges stand for a manifold.
     warns_of_short_circuits: ClassVar[bool] = False
@@ -155,7 +155,7 @@ class GraphMethod(Reducer):
     ) -> DistinctPoints:
         """The distinct points and their neighbors: duplicates merged, nothing connected.
 
-        `k` takes the place of the number of neighbors, where that depends on how many points there
+        `k` replaces the number of neighbors, where that depends on how many points there
         are.
         """
         if near.given is not None:

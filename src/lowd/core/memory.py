@@ -169,7 +169,7 @@ def _windows() -> int | None:
             ("load", ctypes.c_ulong),
             ("total", ctypes.c_ulonglong),
             ("free", ctypes.c_ulonglong),
-            ("rest", ctypes.c_ulonglong * 5),
+            ("others", ctypes.c_ulonglong * 5),
         )
 
     status = Status(length=ctypes.sizeof(Status))

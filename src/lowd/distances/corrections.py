@@ -80,9 +80,9 @@ def correct_distances(
         constant = max(0.0, -float(values.min()))
     else:
         n = len(D)
-        top = np.hstack([np.zeros((n, n)), 2 * _inner(D * D)])
-        bottom = np.hstack([-np.eye(n), -4 * _inner(D)])
-        roots = _decompose(np.linalg.eigvals, np.vstack([top, bottom]))
+        upper = np.hstack([np.zeros((n, n)), 2 * _inner(D * D)])
+        lower = np.hstack([-np.eye(n), -4 * _inner(D)])
+        roots = _decompose(np.linalg.eigvals, np.vstack([upper, lower]))
         real = roots.real[np.abs(roots.imag) <= 1e-9 * np.abs(roots).max(initial=0)]
         constant = max(0.0, float(real.max(initial=0)))
     corrected = CorrectedDistances(

@@ -144,7 +144,7 @@ def connect(
 
 def symmetrize_edges(edges: csr_array) -> csr_array:
     """The symmetric graph with an edge where either end has it; stored zeros stay edges."""
-    # Indices of the edges are combined in place of their lengths, of which some may be 0.
+    # Indices of the edges are combined instead of their lengths, of which some may be 0.
     numbers = np.arange(1, edges.nnz + 1, dtype=np.float64)
     one_way = csr_array((numbers, edges.indices, edges.indptr), edges.shape, copy=True)
     one_way.sort_indices()

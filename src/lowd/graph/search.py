@@ -79,8 +79,8 @@ def search_memory(
     """Bytes of the distances that a search among n rows holds at a time."""
     if is_indexed(metric) and radius is None and not sparse:
         return 0
-    copies = 4 if sparse else 3  # with the sparse product of the rows
-    return copies * min(BLOCK_ENTRIES, n * n) * 8
+    arrays = 4 if sparse else 3  # with the sparse product of the rows
+    return arrays * min(BLOCK_ENTRIES, n * n) * 8
 
 
 def to_csr(near: Neighbors, n: int) -> csr_array:

@@ -2,10 +2,11 @@
 
 Where rounding grows during a fit (gradient descent, stress majorization) or rows are drawn
 (landmarks), the fit takes the samples in this order, so permuted rows have the permuted embedding,
-bit for bit. Rows are sorted by their first column, ties by the next ones: an order that units,
+bit for bit. Rows are sorted by their first column, equal ones by the next: an order that units,
 offsets and constant columns do not change. A row of a square matrix (distances, affinities, a
 neighbor graph) changes under permutation; rows are sorted by order statistics of their entries,
-ties by those of the rows that their entries lead to (color refinement, Weisfeiler and Leman, 1968).
+equal ones by those of the rows that their entries lead to (color refinement, Weisfeiler and
+Leman, 1968).
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from .sample import Items
 from .tables import Table
 
 HASHED_ENTRIES = 2**16  # of a matrix at a time: half a megabyte stays in the cache
-COLUMNS_PER_CHECK = 32  # after so many columns duplicates among the ties are looked for
+COLUMNS_PER_CHECK = 32  # after so many columns duplicates among equal ranks are looked for
 MISSING_WORD = np.uint64(0x7FF8000000000000)  # one pattern of bits for every NaN
 # Rows singled out one after the other among symmetric ones, each for some passes over the matrix;
-# beyond, ties keep the given order. Only where most samples are symmetric are there so many.
+# beyond, equal ones keep the given order. Only where most samples are symmetric are there so many.
 MAX_SINGLED_OUT = 32
 _FACTORS = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
-Ranks = NDArray[np.int64]  # of each row: how many are before it and not tied with it
+Ranks = NDArray[np.int64]  # of each row: how many are before it and not of equal rank
 Keys = NDArray[np.uint64]
 
 
@@ -83,31 +84,31 @@ def _to_columns(items: Items) -> NDArray[Any]:
 
 
 def _rank_by_columns(ranks: Ranks, columns: NDArray[Any]) -> Ranks:
-    """Ranks whose ties are broken by the first column that tells them apart."""
+    """Ranks; equal ones are resolved by the first column that tells them apart."""
     ranks = ranks.copy()
-    tied = _find_tied(ranks)
+    unresolved = _find_unresolved(ranks)
     for j in range(columns.shape[1]):
-        if j % COLUMNS_PER_CHECK == COLUMNS_PER_CHECK - 1 and len(tied):
-            tied = _without_duplicates(tied, ranks, columns)
-        if not len(tied):
+        if j % COLUMNS_PER_CHECK == COLUMNS_PER_CHECK - 1 and len(unresolved):
+            unresolved = _without_duplicates(unresolved, ranks, columns)
+        if not len(unresolved):
             break
-        values = columns[tied, j]
+        values = columns[unresolved, j]
         if values.min() == values.max():
             continue
-        order = np.lexsort([values, ranks[tied]])
-        tied, values = tied[order], values[order]
-        old = ranks[tied]
+        order = np.lexsort([values, ranks[unresolved]])
+        unresolved, values = unresolved[order], values[order]
+        old = ranks[unresolved]
         starts = np.concatenate([[True], old[1:] != old[:-1]])
         parts = starts | np.concatenate([[True], values[1:] != values[:-1]])
-        number = np.arange(len(tied))
-        first_of_tie = np.maximum.accumulate(np.where(starts, number, 0))
+        number = np.arange(len(unresolved))
+        first_of_group = np.maximum.accumulate(np.where(starts, number, 0))
         first_of_part = np.maximum.accumulate(np.where(parts, number, 0))
-        ranks[tied] = old + first_of_part - first_of_tie
-        tied = tied[_in_groups(first_of_part)]
+        ranks[unresolved] = old + first_of_part - first_of_group
+        unresolved = unresolved[_in_groups(first_of_part)]
     return ranks
 
 
-def _find_tied(ranks: Ranks) -> NDArray[np.int64]:
+def _find_unresolved(ranks: Ranks) -> NDArray[np.int64]:
     """Rows that are not alone with their rank."""
     return np.flatnonzero(np.bincount(ranks, minlength=len(ranks))[ranks] > 1)
 
@@ -119,14 +120,14 @@ def _in_groups(sorted_labels: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def _without_duplicates(
-    tied: NDArray[np.int64], ranks: Ranks, columns: NDArray[Any]
+    unresolved: NDArray[np.int64], ranks: Ranks, columns: NDArray[Any]
 ) -> NDArray[np.int64]:
-    """Tied rows less those all of whose ties are equal rows, which no column tells apart."""
-    keys = hash_rows(columns[tied])
-    order = np.lexsort([keys, ranks[tied]])
-    labels, keys = ranks[tied][order], keys[order]
+    """Unresolved rows less those of whose rank all are equal rows, which no column tells apart."""
+    keys = hash_rows(columns[unresolved])
+    order = np.lexsort([keys, ranks[unresolved]])
+    labels, keys = ranks[unresolved][order], keys[order]
     differs = (labels[1:] == labels[:-1]) & (keys[1:] != keys[:-1])
-    return tied[np.isin(ranks[tied], labels[1:][differs])]
+    return unresolved[np.isin(ranks[unresolved], labels[1:][differs])]
 
 
 def _rank_sparse_rows(X: csr_array) -> NDArray[np.int64]:
@@ -180,16 +181,16 @@ def _feed(digest: Any, item: object) -> bool:
 
 
 def _rank_by_matrix(ranks: Ranks, A: Rows) -> Ranks:
-    """Ranks whose ties are broken by the rows of a square matrix, in whichever order these are."""
-    ranks = _rank_by_statistics(ranks, A) if len(_find_tied(ranks)) else ranks
-    if not len(_find_tied(ranks)):
+    """Ranks; equal ones are resolved by the rows of a square matrix, in any order."""
+    ranks = _rank_by_statistics(ranks, A) if len(_find_unresolved(ranks)) else ranks
+    if not len(_find_unresolved(ranks)):
         return ranks
     keys = _refine(_mix(ranks.astype(np.uint64) * _FACTORS[0]), A)
     return _rank_by_columns(ranks, keys[:, None])
 
 
 def _rank_by_statistics(ranks: Ranks, A: Rows) -> Ranks:
-    """Ranks by the largest and smallest entry of each row; of ties, by the median."""
+    """Ranks by the largest and smallest entry of each row; of equal ones, by the median."""
     if issparse(A):
         full = np.flatnonzero(np.diff(A.indptr))
         extremes = np.zeros((A.shape[0], 2))
@@ -199,10 +200,10 @@ def _rank_by_statistics(ranks: Ranks, A: Rows) -> Ranks:
     extremes = np.column_stack([np.fmax.reduce(A, axis=1), np.fmin.reduce(A, axis=1)])
     ranks = _rank_by_columns(ranks, extremes)
     medians = np.zeros(A.shape[0])
-    tied = _find_tied(ranks)
+    unresolved = _find_unresolved(ranks)
     step = max(1, HASHED_ENTRIES // A.shape[1])
-    for start in range(0, len(tied), step):
-        rows = tied[start : start + step]
+    for start in range(0, len(unresolved), step):
+        rows = unresolved[start : start + step]
         known = np.where(np.isnan(A[rows]), -np.inf, A[rows])
         middle = A.shape[1] // 2
         medians[rows] = np.partition(known, middle, axis=1)[:, middle]
@@ -219,13 +220,13 @@ def _refine(keys: Keys, A: Rows) -> Keys:
     keys = _refine_by_sums(keys, A)
     if _count_distinct(keys) == len(keys):
         return keys
-    place = hash_rows(A)  # rows that are equal entry by entry are duplicates: any order will do
+    content = hash_rows(A)  # rows that are equal entry by entry are duplicates: any order will do
     for number in range(MAX_SINGLED_OUT):
-        order = np.lexsort([place, keys])
-        tied = (np.diff(keys[order]) == 0) & (np.diff(place[order]) != 0)
-        if not tied.any():
+        order = np.lexsort([content, keys])
+        alike = (np.diff(keys[order]) == 0) & (np.diff(content[order]) != 0)
+        if not alike.any():
             break
-        one = int(np.flatnonzero(keys == keys[order[tied.argmax()]])[0])
+        one = int(np.flatnonzero(keys == keys[order[alike.argmax()]])[0])
         keys[one] += np.uint64(number + 1)
         keys = _refine_by_sums(keys, A)
     return keys

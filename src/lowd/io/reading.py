@@ -109,7 +109,7 @@ def read(
         Of a text file; detected from its first lines. An encoding other than UTF-8 must be given.
     missing : {"error", "drop", "mean", "keep"}, default="error"
         "error" names the first missing value; "drop" leaves out such rows, "mean" fills them,
-        "keep" leaves NaN in their place, for `lowd.diagnose` and `lowd.Pipeline(impute=...)`.
+        "keep" leaves NaN there, for `lowd.diagnose` and `lowd.Pipeline(impute=...)`.
     text : {"error", "beside"}, default="error"
         Columns of text that are neither label nor identifier: "error" names the remedies, "beside"
         keeps them beside the rows, not in them.

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from scipy.sparse import csr_array
 
 from ..backends.protocol import Array, Backend, InterpolationGrid
-from ..confidence.placement import WeightedNeighbors
+from ..confidence.calibration import WeightedNeighbors
 from ..domains import OneOf, Positive, Shape, Words
 from ..input.sample import Items
 from ..relations.perplexity import ConditionalProbabilities, ProbabilityRelation

@@ -98,7 +98,7 @@ def to_dense(Q: Rows) -> Array:
 
 @value
 class AwaitingRows:
-    """In place of a linear map, while `partial_fit` has seen fewer rows than components."""
+    """Instead of a linear map, while `partial_fit` has seen fewer rows than components."""
 
     seen: Positive  # rows, or their weights
     needed: Annotated[int, AtLeast(1)]

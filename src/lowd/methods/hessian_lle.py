@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..backends.protocol import Array
-from ..confidence.placement import PlacementCurve
+from ..confidence.calibration import ConfidenceCurve
 from ..core.estimator import reducer
 from ..core.fit import Context
 from ..graph.neighbor_graph import ConnectedGraph
@@ -84,7 +84,7 @@ class HessianLLE(LocallyLinearMethod):
     True
     """
 
-    placement_curve = PlacementCurve(0.6, 1.1)
+    confidence_curve = ConfidenceCurve(0.6, 1.1)
 
     def _align(self, X: Array, graph: ConnectedGraph, ctx: Context) -> Alignment:
         k = self.n_components

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from ..backends import resolve
 from ..backends.protocol import Array
-from ..confidence.placement import PlacementCurve
+from ..confidence.calibration import ConfidenceCurve
 from ..core import memory
 from ..core.declarations import Ignored, LandmarkPolicy, is_radius_given, unless
 from ..core.estimator import reducer
@@ -159,7 +159,7 @@ class Isomap(GraphMethod):
     has_residual_variance = True
     memory_plan = plan_isomap
     no_inverse = "distances alone determine no rows; it needs dense rows and a named metric."
-    placement_curve = PlacementCurve(1.1, 0.5)
+    confidence_curve = ConfidenceCurve(1.1, 0.5)
 
     @property
     def geodesic_distances_(self) -> Array:

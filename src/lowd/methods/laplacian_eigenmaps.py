@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import issparse
 
-from ..confidence.placement import PlacementCurve
+from ..confidence.calibration import ConfidenceCurve
 from ..core.declarations import Conflict, Ignored, is_radius_given, when
 from ..core.estimator import reducer
 from ..core.fit import Context, Fit
@@ -154,7 +154,7 @@ class LaplacianEigenmaps(AffinityMethod):
             when(scale="commute", normalization="symmetric"),
         ),
     )
-    placement_curve = PlacementCurve(2.1, 0.7)
+    confidence_curve = ConfidenceCurve(2.1, 0.7)
 
     def _has_self_loops(self) -> bool:
         return self.self_loops

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scipy.sparse import csr_array, eye_array
 
 from ..backends.protocol import Array
-from ..confidence.placement import PlacementCurve
+from ..confidence.calibration import ConfidenceCurve
 from ..core.estimator import reducer
 from ..core.fit import Context
 from ..core.parameters import Count
@@ -90,7 +90,7 @@ class LocallyLinearEmbedding(LocallyLinearMethod):
 
     aligns_tangent_spaces = False
     has_square_root = True
-    placement_curve = PlacementCurve(0.1, 0.3)
+    confidence_curve = ConfidenceCurve(0.1, 0.3)
 
     def _align(self, X: Array, graph: ConnectedGraph, ctx: Context) -> Alignment:
         near, n = graph.neighbor_lists(), len(X)

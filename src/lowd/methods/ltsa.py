@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..backends.protocol import Array
-from ..confidence.placement import PlacementCurve
+from ..confidence.calibration import ConfidenceCurve
 from ..core.estimator import reducer
 from ..core.fit import Context
 from ..graph.neighbor_graph import ConnectedGraph
@@ -80,7 +80,7 @@ class LTSA(LocallyLinearMethod):
     True
     """
 
-    placement_curve = PlacementCurve(1.2, 0.8)
+    confidence_curve = ConfidenceCurve(1.2, 0.8)
 
     def _align(self, X: Array, graph: ConnectedGraph, ctx: Context) -> Alignment:
         near, k = patches(graph), self.n_components

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.protocol import Float64, Ties
-from ..confidence.placement import PlacementCurve
+from ..confidence.calibration import ConfidenceCurve
 from ..core.declarations import Ignored, LandmarkPolicy
 from ..core.estimator import Reducer, reducer
 from ..core.fit import Context, Fit
@@ -128,7 +128,7 @@ class MDS(Reducer):
     )
     no_inverse = "distances alone do not determine rows."
     memory_plan = plan_mds
-    placement_curve = PlacementCurve(2.5, 0.1)
+    confidence_curve = ConfidenceCurve(2.5, 0.1)
 
     def _fit(self, data: Data, ctx: Context) -> Fit:
         n = data.shape[0]

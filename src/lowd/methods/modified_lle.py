@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..backends.protocol import Array
-from ..confidence.placement import PlacementCurve
+from ..confidence.calibration import ConfidenceCurve
 from ..core.estimator import reducer
 from ..core.fit import Context
 from ..graph.neighbor_graph import ConnectedGraph
@@ -14,7 +14,7 @@ from ..solvers.alignment import Alignment, LocallyLinearMethod
 class ModifiedLLE(LocallyLinearMethod):
     """Modified locally linear embedding (MLLE): several weight vectors per sample.
 
-    Use it in place of `LocallyLinearEmbedding` where faithfulness matters: one weight vector per
+    Use it instead of `LocallyLinearEmbedding` where faithfulness matters: one weight vector per
     sample leaves too much free, several determine the local tangent space.
 
     Cost: nearest neighbors, n small eigenproblems, and the smallest eigenvectors of one sparse
@@ -81,7 +81,7 @@ class ModifiedLLE(LocallyLinearMethod):
     """
 
     aligns_tangent_spaces = False
-    placement_curve = PlacementCurve(1.3, 0.8)
+    confidence_curve = ConfidenceCurve(1.3, 0.8)
 
     def _align(self, X: Array, graph: ConnectedGraph, ctx: Context) -> Alignment:
         near, k = graph.neighbor_lists(), self.n_components

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from ..backends.protocol import Ties
-from ..confidence.placement import PlacementCurve
+from ..confidence.calibration import ConfidenceCurve
 from ..core.estimator import reducer
 from ..solvers.memory_plans import plan_nonmetric_mds
 from .mds import MDS
@@ -78,7 +78,7 @@ class NonMetricMDS(MDS):
 
     is_ordinal = True
     memory_plan = plan_nonmetric_mds
-    placement_curve = PlacementCurve(2.8, 0.0)
+    confidence_curve = ConfidenceCurve(2.8, 0.0)
 
     def _ties(self) -> Ties:
         return self.ties

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..confidence.placement import PlacementCurve
+from ..confidence.calibration import ConfidenceCurve
 from ..core.estimator import reducer
 from ..core.parameters import Positive
 from .tsne import TSNE
@@ -70,7 +70,7 @@ class SNE(TSNE):
 
     early_exaggeration: Positive = 4.0
     symmetric: bool = False
-    placement_curve = PlacementCurve(0.8, 1.5)
+    confidence_curve = ConfidenceCurve(0.8, 1.5)
 
     def _kernel(self) -> str:
         return "gauss" if self.symmetric else "rows"

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..confidence.placement import PlacementCurve
+from ..confidence.calibration import ConfidenceCurve
 from ..core.declarations import Conflict, Ignored, unless, when
 from ..core.estimator import reducer
 from ..core.fit import Context, Fit, SortedOnAccess
@@ -151,7 +151,7 @@ class TSNE(NeighborEmbedding):
     )
     memory_plan = plan_tsne
     affinity_ = SortedOnAccess("affinity_ is there after a fit of two distinct rows or more.")
-    placement_curve = PlacementCurve(0.3, 1.8)
+    confidence_curve = ConfidenceCurve(0.3, 1.8)
 
     def _fit(
         self, data: Data, ctx: Context, neighbors: object = None, callback: Callback | None = None

@@ -28,7 +28,7 @@ class Classes(NamedTuple):
     names: list[str]
     codes: NDArray[np.int64]
     title: str | None
-    has_rest: bool = False  # the last class is what has no color of its own
+    has_others: bool = False  # the last class is what has no color of its own
 
     def color(self, code: int) -> str:
         return PALE_COLOR if self._plain(code) else COLORS[code % len(COLORS)]
@@ -43,7 +43,7 @@ class Classes(NamedTuple):
         )
 
     def _plain(self, code: int) -> bool:
-        return self.has_rest and code == len(self.names) - 1
+        return self.has_others and code == len(self.names) - 1
 
 
 class Values(NamedTuple):
@@ -127,7 +127,7 @@ def _make_classes(given: Column, title: str | None) -> Classes:
         others = "missing"
     if not (full < 0).any():
         return Classes(names, full, title)
-    return Classes([*names, others], np.where(full < 0, len(names), full), title, has_rest=True)
+    return Classes([*names, others], np.where(full < 0, len(names), full), title, has_others=True)
 
 
 def _sort_labels(given: Column) -> tuple[list[str | float], NDArray[np.int64]]:

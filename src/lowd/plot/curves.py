@@ -153,23 +153,23 @@ def rnx(evaluations: Any, *, title: str | None = None, ax: Axes | None = None) -
         }
         label = f"{name}  {area:.2f}" if area is not None else name
         handles += ax.plot(sizes, share, lw=1.8, label=label, **look)
-    chance = ax.axhline(0, color=PALE_COLOR, lw=1.5, zorder=0, label="a random embedding")
+    baseline = ax.axhline(0, color=PALE_COLOR, lw=1.5, zorder=0, label="a random embedding")
     ax.set_xscale("log")
     lowest = min(float(np.min(share)) for _, share, _ in curves.values())
     ax.set_ylim(min(0.0, lowest) - 0.02, 1.02)
     format_chart(ax, "neighbors K", "neighborhood preservation, R_NX(K)", title)
     measured = any(area is not None for _, _, area in curves.values())
     if len(curves) > 1:
-        add_legend(ax, [*handles, chance], "area under the curve" if measured else None)
+        add_legend(ax, [*handles, baseline], "area under the curve" if measured else None)
     else:
         (area,) = (curve.area for curve in curves.values())
         handles[0].set_label("the embedding" + ("" if area is None else f", area {area:.3f}"))
-        ax.legend(handles=[*handles, chance], frameon=False, fontsize=SMALL_FONT_SIZE, loc="best")
+        ax.legend(handles=[*handles, baseline], frameon=False, fontsize=SMALL_FONT_SIZE, loc="best")
     return ax
 
 
 def reliability(evaluations: Any, *, title: str | None = None, ax: Axes | None = None) -> Axes:
-    """Reliability diagram: the share of well placed new points against the confidence promised.
+    """Reliability diagram: the share of correctly mapped new points against their confidence.
 
     On the diagonal, confidence is a probability; below it, too much is promised. Areas of the
     points show how many rows have that confidence; bins of fewer than ten rows are left out.
@@ -209,7 +209,7 @@ def reliability(evaluations: Any, *, title: str | None = None, ax: Axes | None =
         ax.scatter(promised, found, s=8 + area, color=color, alpha=0.8, lw=0)
     ax.set_xlim(-0.02, 1.04)
     ax.set_ylim(-0.02, 1.04)
-    format_chart(ax, "confidence promised", "share of rows well placed", title)
+    format_chart(ax, "confidence promised", "share of rows mapped correctly", title)
     add_legend(ax, handles, "calibration error")
     return ax
 

@@ -92,10 +92,10 @@ def scree(
     handles = [bars, *ax.plot(axis, share.cumsum()[:shown], label="cumulative", **look)]
     for name, style in (("broken_stick", "--"), ("parallel", ":")):
         if name in curves:
-            chance = 100 * np.asarray(curves[name])[:shown]
+            baseline = 100 * np.asarray(curves[name])[:shown]
             label = f"by chance: {_name_rule(name)}"
             handles += ax.plot(
-                axis[: len(chance)], chance, ls=style, color=TEXT_COLOR, lw=1, label=label
+                axis[: len(baseline)], baseline, ls=style, color=TEXT_COLOR, lw=1, label=label
             )
     ax.set_ylim(0, 105)
     ax.set_xlim(0.3, shown + 0.7)

@@ -280,7 +280,7 @@ def _label_kernel_components(D: Array, near: Neighbors, sigma: float) -> NDArray
 def label_components_within(D: Array, radius: float) -> NDArray[np.int64]:
     """Connected components of all edges up to a radius, by breadth-first search.
 
-    A few rows of D are mostly enough to reach all points, so no sparse graph is made of it.
+    A few rows of D are mostly enough to connect all points, so no sparse graph is made of it.
     """
     label, name = np.full(len(D), -1), 0
     while (label < 0).any():

@@ -1,5 +1,5 @@
 // The interactive scatter plot of the report: points on a canvas, without any library. The data are
-// the JSON element "points"; texts of the data reach the page through textContent only.
+// the JSON element "points"; texts of the data enter the page through textContent only.
 "use strict";
 (() => {
   const element = (id) => document.getElementById(id);
@@ -47,9 +47,9 @@
     return low.map((c, i) => Math.round(c + (high[i] - c) * (at % 1)));
   };
   // As in lowd.plot: ten colors, and another shape for every ten classes.
-  const rest = (of, code) => of.rest && code === of.names.length - 1;
-  const paint = (of, code) => (rest(of, code) ? GRAY : data.palette[code % data.palette.length]);
-  const shapeOf = (of, code) => (rest(of, code) ? 0 : Math.floor(code / data.palette.length));
+  const isOthers = (of, code) => of.others && code === of.names.length - 1;
+  const paint = (of, code) => (isOthers(of, code) ? GRAY : data.palette[code % data.palette.length]);
+  const shapeOf = (of, code) => (isOthers(of, code) ? 0 : Math.floor(code / data.palette.length));
   const written = (number) => (Number.isFinite(number) ? String(+number.toPrecision(4)) : "–");
   const valueOf = (of, row) => {
     if (of.kind === "text") return of.values[row];

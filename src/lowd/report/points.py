@@ -104,7 +104,7 @@ def _encode_column(name: str, values: Column, is_measure: bool) -> dict[str, obj
             "name": name,
             "kind": "class",
             "names": _get_full_names(colors, values),
-            "rest": colors.has_rest,
+            "others": colors.has_others,
             "counts": np.bincount(colors.codes, minlength=len(colors.names)).tolist(),
             "values": _encode_array(colors.codes, np.uint16),
         }

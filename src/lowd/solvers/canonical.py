@@ -49,12 +49,12 @@ def rotate_groups(V: Float64, groups: Groups) -> Float64:
 
 def _pivot_rows(part: Float64) -> list[int]:
     """Rows that span the space, each the longest beyond those before; near ties to the first."""
-    rest, pivots = part.copy(), []
+    remainder, pivots = part.copy(), []
     for _ in range(part.shape[1]):
-        size = np.einsum("ij,ij->i", rest, rest)
+        size = np.einsum("ij,ij->i", remainder, remainder)
         pivots.append(int(np.argmax(size >= (1 - TIED_ENTRIES) * size.max())))
-        direction = rest[pivots[-1]] / np.sqrt(size[pivots[-1]])
-        rest -= np.outer(rest @ direction, direction)
+        direction = remainder[pivots[-1]] / np.sqrt(size[pivots[-1]])
+        remainder -= np.outer(remainder @ direction, direction)
     return pivots
 
 

@@ -28,7 +28,7 @@ from .thresholds import (
     INITIALIZATION_TOLERANCE,
     MAX_CACHED_MATRIX_SAMPLES,
     MAX_DENSE_SAMPLES,
-    MAX_NEGATIVE_MASS,
+    MAX_NEGATIVE_SHARE,
     MAX_SPECTRUM_SAMPLES,
     RITZ_TOLERANCE,
 )
@@ -45,8 +45,8 @@ class Spectrum(NamedTuple):
     vectors: Float64
     means: Float64
     all_values: Float64 | None
-    negative_mass: float
-    negative_mass_is_exact: bool
+    negative_share: float
+    negative_share_is_exact: bool
     residual: float
     noise: float
 
@@ -69,7 +69,7 @@ def embed_centered(
     found = decompose_centered(matrix, k, ctx, psd=psd, all_values=all_values)
     values, vectors, groups = keep_positive(found.values, found.vectors, found.noise, k, ctx.dtype)
     if warn_indefinite:
-        warn_if_indefinite(found.negative_mass)
+        warn_if_indefinite(found.negative_share)
     scale = np.sqrt(values)
     inverse = np.divide(1, scale, out=np.zeros_like(scale), where=scale > 0)
     projection = vectors * inverse
@@ -79,8 +79,8 @@ def embed_centered(
         "n_components": len(values),
         "eigenvalues": values,
         "eigenvectors": vectors,
-        "negative_eigenvalue_mass": found.negative_mass,
-        "negative_mass_is_exact": found.negative_mass_is_exact,
+        "negative_eigenvalue_mass": found.negative_share,
+        "negative_mass_is_exact": found.negative_share_is_exact,
         "residual": found.residual,
         "degenerate_axes": groups,
     }
@@ -89,11 +89,11 @@ def embed_centered(
     return Fit(vectors * scale, extension, report)
 
 
-def warn_if_indefinite(negative_mass: float) -> None:
+def warn_if_indefinite(negative_share: float) -> None:
     """Warn where a relation that is meant to be Euclidean is not."""
-    if negative_mass > MAX_NEGATIVE_MASS:
+    if negative_share > MAX_NEGATIVE_SHARE:
         warn(
-            f"{negative_mass:.1%} of the eigenvalue mass is negative: no Euclidean embedding has "
+            f"{negative_share:.1%} of the spectrum is negative: no Euclidean embedding has "
             "these distances exactly; that part was dropped (negative_eigenvalue_mass_).",
             IndefiniteWarning,
         )
@@ -141,17 +141,17 @@ def decompose_centered(
         if n <= MAX_SPECTRUM_SAMPLES:
             return _decompose_dense(matrix, k, ctx, noise, psd, all_values or not bounded)
         _warn_of_flat_spectrum(found.residual)
-    values, spectrum, mass, exact = found.values, None, 0.0, psd
+    values, spectrum, negative, exact = found.values, None, 0.0, psd
     if all_values:
         spectrum = eigvalsh(_center(matrix, ctx))
         values, exact = spectrum[:k], True
-        mass = 0.0 if psd else _negative_mass(spectrum, np.ones(n), noise)
+        negative = 0.0 if psd else _negative_share(spectrum, np.ones(n), noise)
     elif not bounded:
         trace = matrix.trace() - float(means.sum())
-        mass = _negative_mass(*_correct_quadrature(found, n, trace), noise)
+        negative = _negative_share(*_correct_quadrature(found, n, trace), noise)
     vectors = _multiply_once(matrix, found, ctx) if initialization else found.vectors
     noise = _relative(noise, values if spectrum is None else spectrum)
-    return Spectrum(values, vectors, means, spectrum, mass, exact, found.residual, noise)
+    return Spectrum(values, vectors, means, spectrum, negative, exact, found.residual, noise)
 
 
 def _decompose_dense(
@@ -164,13 +164,13 @@ def _decompose_dense(
     B = _center(dense, ctx)
     values, vectors = eigh(B, n if k is None else k)
     spectrum = values if k is None else eigvalsh(B) if all_values else None
-    mass = 0.0
+    negative = 0.0
     if spectrum is not None:
         values = spectrum[: len(values)]
-        mass = 0.0 if psd else _negative_mass(spectrum, np.ones(n), noise)
+        negative = 0.0 if psd else _negative_share(spectrum, np.ones(n), noise)
     noise = _relative(noise, values if spectrum is None else spectrum)
     exact = psd or spectrum is not None
-    return Spectrum(values, vectors, means, spectrum, mass, exact, 0.0, noise)
+    return Spectrum(values, vectors, means, spectrum, negative, exact, 0.0, noise)
 
 
 def _center(matrix: SymmetricMatrix, ctx: Context) -> Float64:
@@ -303,9 +303,9 @@ def _correct_quadrature(found: RitzPairs, n: int, trace: float) -> tuple[Float64
     """
     values, weights = found.quadrature
     k = len(found.values)
-    rest = weights[k:] * (n - k) / max(weights[k:].sum(), np.finfo(float).tiny)
+    others = weights[k:] * (n - k) / max(weights[k:].sum(), np.finfo(float).tiny)
     values = np.concatenate([found.values, values[k:]])
-    weights = np.concatenate([np.ones(k), rest])
+    weights = np.concatenate([np.ones(k), others])
     size = weights[k:] @ np.abs(values[k:])
     missing = trace - weights @ values
     factor = 1 + np.sign(values) * np.clip(missing / size if size > 0 else 0.0, -0.9, 0.9)
@@ -313,7 +313,7 @@ def _correct_quadrature(found: RitzPairs, n: int, trace: float) -> tuple[Float64
     return values, weights * factor
 
 
-def _negative_mass(values: Float64, weights: Float64, noise: float) -> float:
+def _negative_share(values: Float64, weights: Float64, noise: float) -> float:
     """Share of the sum of |eigenvalues| that is negative (weights: Lanczos quadrature)."""
     values = np.where(np.abs(values) > noise, values, 0)
     size = float(weights @ np.abs(values))

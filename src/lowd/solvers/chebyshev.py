@@ -54,7 +54,7 @@ def solve_chebyshev(p: Eigenproblem, *, patient: bool = True) -> Approximation:
         if sweeps:
             need = np.arccosh(np.clip(10 * angle / WANTED_ANGLE, 10, 1e4)) / growth
             degree = int(np.clip(need, 0.25 * degree, 2 * degree))
-        # An isolated value must not outgrow the rest by more than rounding lets survive.
+        # An isolated value must not outgrow the others by more than rounding lets survive.
         most = np.arccosh(MAX_FILTER_GROWTH) / max(_log_growth(cut - theta[0], half), EPS)
         degree = int(np.clip(degree, 4, max(4, most)))
         before, now = X, (AX - middle * X) / half

@@ -43,7 +43,7 @@ class Descent(NamedTuple):
 
 
 def plan_phases(n: int, early: float, late: float, rate: float | None, steps: int) -> list[Phase]:
-    """Early exaggeration, then the rest of the steps.
+    """Early exaggeration, then the remaining steps.
 
     The rate is n / exaggeration for forces without the gradient's factor 4 (scikit-learn's rates
     are a fourth of these): a point then moves to the mean of its neighbors in one step. With more,

@@ -72,8 +72,8 @@ def scale_from_landmarks(
     report = {
         "n_components": k,
         "eigenvalues": values,
-        "negative_eigenvalue_mass": found.negative_mass,
-        "negative_mass_is_exact": found.negative_mass_is_exact,
+        "negative_eigenvalue_mass": found.negative_share,
+        "negative_mass_is_exact": found.negative_share_is_exact,
         "residual": found.residual,
         "degenerate_axes": groups,
         "landmarks": chosen,
@@ -207,12 +207,12 @@ def _draw_pivots(
     drawn = np.searchsorted(edges, u[0] * edges[-1], side="right")
     unique, first = np.unique(np.minimum(drawn, len(left) - 1), return_index=True)
     as_drawn = np.argsort(first)
-    pivots, chance = unique[as_drawn], u[1, first[as_drawn]]
+    pivots, threshold = unique[as_drawn], u[1, first[as_drawn]]
     rows = F[pivots].astype(np.float64)
     H = kernel.block(order[pivots], ops).astype(np.float64) - rows @ rows.T
-    rest, kept = H.copy(), []
+    remainder, kept = H.copy(), []
     for i in range(len(pivots)):
-        if rest[i, i] > max(floor, chance[i] * left[pivots[i]]):
+        if remainder[i, i] > max(floor, threshold[i] * left[pivots[i]]):
             kept.append(i)
-            rest -= np.outer(rest[:, i], rest[i]) / rest[i, i]
+            remainder -= np.outer(remainder[:, i], remainder[i]) / remainder[i, i]
     return pivots[kept], H[np.ix_(kept, kept)]

@@ -166,8 +166,8 @@ def choose_route(n: int) -> Literal["dense", "krylov"]:
 def laplacian_memory(n: int, k: int) -> dict[str, int]:
     """Bytes that the eigenpairs of a dense Laplacian take beside the affinities."""
     taken = {"eigenvectors": basis_memory(n, k)}
-    copies = 5 if choose_route(n) == "dense" else 2  # the iteration may end in a factorization
-    return {**taken, "dense matrix": copies * n * n * 8}
+    matrices = 5 if choose_route(n) == "dense" else 2  # the iteration may end in a factorization
+    return {**taken, "dense matrix": matrices * n * n * 8}
 
 
 def _smallest_eigenpairs_dense(L: _DenseLaplacian, k: int) -> SmallestEigenpairs:

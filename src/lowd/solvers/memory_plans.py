@@ -90,8 +90,8 @@ def plan_kernel_pca(model: Reducer, s: Sizes) -> dict[str, int]:
         taken["landmarks"] = 6 * m * m * 8 + basis_memory(m, kept)
         taken["map"] = 6 * n * kept * 8
     if model.fit_inverse_transform:
-        copies = 2 if model.preimage == "ridge" else 5
-        taken["pre-images"] = (copies * n * centers + 2 * centers**2 + 3 * n * d) * 8
+        matrices = 2 if model.preimage == "ridge" else 5
+        taken["pre-images"] = (matrices * n * centers + 2 * centers**2 + 3 * n * d) * 8
     return taken
 
 

@@ -3,8 +3,8 @@
 Strongly connected nodes have nearly equal entries in smooth eigenvectors. Each node is aggregated
 with its strongest neighbor, and so again for the aggregates, until few are left; their
 eigenvectors are the start. On the way back each level is refined: a residual is turned into a
-correction by Jacobi smoothing on this level and by solving for the rest one level coarser, and the
-best combination of block, correction and last step is taken (LOBPCG; Knyazev, 2001).
+correction by Jacobi smoothing on this level and by solving for what is left one level coarser, and
+the best combination of block, correction and last step is taken (LOBPCG; Knyazev, 2001).
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class Hierarchy(NamedTuple):
 
         X = at.smoothing * R
         for _ in range(1 if level == 0 else 2):  # coarse levels cost little, and are rough
-            rest = at.restriction @ residual(X)
-            X += self.prolongate(self.precondition(rest, level + 1), level)
+            coarse = at.restriction @ residual(X)
+            X += self.prolongate(self.precondition(coarse, level + 1), level)
         return np.asarray(X + at.smoothing * residual(X))
 
     def matmul(self, V: Float64, level: int) -> Float64:

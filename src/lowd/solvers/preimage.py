@@ -57,13 +57,13 @@ class FixedPointPreimage:
         Z = self.start(Y, ops).astype(np.float64)
         for _ in range(self.steps):
             pull = weight * self.kernel.toward(Z, ops)
-            mass = pull.sum(1, keepdims=True)
-            lost = (np.abs(mass) < 1e-12)[
+            total = pull.sum(1, keepdims=True)
+            lost = (np.abs(total) < 1e-12)[
                 :, 0
             ]  # the denominator vanished: begin at the nearest row
             if lost.any():
                 Z[lost] = X[np.argmax(weight[lost], axis=1)]
-            Z[~lost] = (pull[~lost] / mass[~lost]) @ X
+            Z[~lost] = (pull[~lost] / total[~lost]) @ X
         return np.asarray(Z, Y.dtype)
 
 

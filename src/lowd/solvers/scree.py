@@ -107,9 +107,9 @@ def marchenko_pastur_median(beta: float) -> float:
     grid = np.pi / MARCHENKO_PASTUR_ANGLES
     t = (np.arange(MARCHENKO_PASTUR_ANGLES) + 0.5) * grid
     x = middle - half * np.cos(t)
-    mass = np.cumsum(half**2 * np.sin(t) ** 2 / (2 * np.pi * beta * x)) * grid
+    cumulative = np.cumsum(half**2 * np.sin(t) ** 2 / (2 * np.pi * beta * x)) * grid
     ends = middle - half * np.cos((np.arange(MARCHENKO_PASTUR_ANGLES) + 1) * grid)
-    return float(np.interp(0.5 * mass[-1], mass, ends))
+    return float(np.interp(0.5 * cumulative[-1], cumulative, ends))
 
 
 def gavish_donoho_factor(beta: float) -> float:
@@ -143,11 +143,11 @@ def count_above_tracy_widom(values: Float64) -> int:
     matrix, the last of them 0. Columns may be correlated (linkage): their effective number comes
     from the spread of the eigenvalues. Each eigenvalue is tested after those before it are removed.
     """
-    rest = values[values > 1e-12 * values[:1]]
+    remaining = values[values > 1e-12 * values[:1]]
     count = 0
-    while len(rest) > 2:
-        m = len(rest)
-        total, squares = float(rest.sum()), float((rest**2).sum())
+    while len(remaining) > 2:
+        m = len(remaining)
+        total, squares = float(remaining.sum()), float((remaining**2).sum())
         spread = m * squares - total**2
         if spread <= 0:
             break
@@ -155,7 +155,7 @@ def count_above_tracy_widom(values: Float64) -> int:
         root = np.sqrt(effective - 1) + np.sqrt(m)
         mean = root**2 / effective
         deviation = root / effective * (1 / np.sqrt(effective - 1) + 1 / np.sqrt(m)) ** (1 / 3)
-        if effective <= 1 or m * rest[0] / total <= mean + TRACY_WIDOM_QUANTILE * deviation:
+        if effective <= 1 or m * remaining[0] / total <= mean + TRACY_WIDOM_QUANTILE * deviation:
             break
-        count, rest = count + 1, rest[1:]
+        count, remaining = count + 1, remaining[1:]
     return count

@@ -20,7 +20,7 @@ MAX_SINGLE_THREADED_SIZE = 1000
 # -- block Krylov iteration (krylov.py) ----------------------------------------------------------
 
 # Relative residual norm at which Ritz pairs have converged. Products of float32 data carry
-# relative errors near 1e-7, which bounds what a residual can reach.
+# relative errors near 1e-7, which bounds how small a residual can be.
 RITZ_TOLERANCE = {np.dtype(np.float32): 2e-6, np.dtype(np.float64): 1e-10}
 # Columns of a block: a product is bound by memory up to 8, so fewer are not cheaper.
 MIN_KRYLOV_BLOCK = 8
@@ -43,9 +43,9 @@ MAX_SPECTRUM_SAMPLES = 1000
 MAX_CACHED_MATRIX_SAMPLES = 1000
 # Residual norm that is good enough for an initialization.
 INITIALIZATION_TOLERANCE = 2e-6
-# Share of negative eigenvalue mass that is worth a warning: printed as 0.1 %, not as 0.0 %, and
+# Share of negative eigenvalues that is worth a warning: printed as 0.1 %, not as 0.0 %, and
 # beyond rounding of float32 distances.
-MAX_NEGATIVE_MASS = 5e-4
+MAX_NEGATIVE_SHARE = 5e-4
 
 # -- canonical eigenvectors (canonical.py) -------------------------------------------------------
 
@@ -128,7 +128,7 @@ FILTER_FLOPS = 4e12
 FILTER_PRODUCTS = (1000, 20000)
 # Degree of one sweep beyond which the filter gives up where another route is left.
 MAX_FILTER_DEGREE = 600
-# Growth of an isolated vector over the rest in one sweep, which rounding lets survive.
+# Growth of an isolated vector over the others in one sweep, which rounding lets survive.
 MAX_FILTER_GROWTH = 1e7
 # Nodes of the coarsest level, whose dense eigenproblem takes a fraction of a second.
 MAX_COARSEST_NODES = 1500

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
 from ..backends.protocol import Array, Float64, Moments, Rows
-from ..confidence.placement import LeftOutRows
+from ..confidence.calibration import LeftOutRows
 from ..confidence.support import MatrixSupport, RowSupport
 from ..core.estimator import Reducer
 from ..domains import (
@@ -136,7 +136,7 @@ class Node:
             raise StoreError(f"{self.where}: nothing says what {name} is")
         return int(self.facts[name][0])
 
-    def settle(self) -> None:
+    def resolve(self) -> None:
         """Share facts upward and downward, then check what depends on them."""
         self._gather()
         self._spread()
@@ -177,7 +177,7 @@ def check_model(model: Reducer) -> None:
     declared = {name: LEARNED[name] for name in learned if name in LEARNED}
     node = check_fields(learned, {**declared, **_MAPS_BY_METHOD.get(type(model).__name__, {})}, "")
     state_model_facts(model, node)
-    node.settle()
+    node.resolve()
     parameters = {entry.name for entry in dataclasses.fields(model)}
     for name in learned.keys() - parameters - LEARNED.keys():
         _require_plain(learned[name], name)
@@ -339,8 +339,8 @@ def _dtypes(domain: object) -> set[np.dtype[Any]]:
 
 
 def _allowed(domain: type, rules: tuple[object, ...]) -> tuple[str, ...]:
-    narrowed = [rule.names for rule in rules if isinstance(rule, OneOf)]
-    return narrowed[0] if narrowed else _classes(domain)
+    allowed = [rule.names for rule in rules if isinstance(rule, OneOf)]
+    return allowed[0] if allowed else _classes(domain)
 
 
 # -- values ---------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """The native backend: C++, fused and threaded, the same bits for any number of threads.
 
-CSR rows and dense eigenproblems are left to the reference, since SciPy does them well. All the
-rest is a call into `lowd._native`, which checks for Ctrl-C and reports progress while it runs.
+CSR rows and dense eigenproblems are left to the reference, since SciPy does them well. All
+else is a call into `lowd._native`, which checks for Ctrl-C and reports progress while it runs.
 """
 
 from __future__ import annotations

@@ -155,7 +155,7 @@ class RowIndex:
             groups = RowIndex(self.ops, centroids, "euclidean", 1, None).others(near).indices
             candidates.join(groups, threads, poll)
             if candidates.unpruned_fraction(threads, poll) < 8 * near / index.groups:
-                break  # bounding boxes rule out nearly all the rest
+                break  # bounding boxes rule out nearly all others
             candidates.nn_descent(groups, MAX_REFINEMENTS, threads, poll)
             candidates.copy_to(*lists[:2], threads)
             recall = _recall(truth, lists.indices[sample])

@@ -32,10 +32,10 @@ class ReferenceScatterPlan:
     def moments(self) -> Moments:
         X, mean, w = self.X, self.mean, self._weights()
         if issparse(X):
-            X, rest = center_explicitly(X.astype(np.float64), mean, self.weights)
-            cross = np.outer(rest, w @ X)
+            X, offset = center_explicitly(X.astype(np.float64), mean, self.weights)
+            cross = np.outer(offset, w @ X)
             scatter = (X.T @ (diags_array(w) @ X)).toarray() - cross - cross.T
-            return Moments(w.sum(), mean, scatter + w.sum() * np.outer(rest, rest))
+            return Moments(w.sum(), mean, scatter + w.sum() * np.outer(offset, offset))
         centered = X - mean
         weighted = centered if self.weights is None else centered * w[:, None]
         return Moments(float(w.sum()), mean, centered.T @ weighted)

@@ -124,7 +124,7 @@ def _modified_weights(X: Array, patches: list[Ints], k: int, reg: float) -> list
 def _weight_vectors(
     C: Float64, values: Float64, V: Float64, k: int, eta: float, reg: float
 ) -> Float64:
-    """The s weight vectors of one patch: eigenvectors whose variance is below `eta` of the rest."""
+    """The s weight vectors of one patch: eigenvectors of variance below `eta` of the others."""
     p = len(values)
     tails = np.cumsum(values[::-1])[: p - k]  # of the last 1, 2, ..., p - k
     heads = values.sum() - tails

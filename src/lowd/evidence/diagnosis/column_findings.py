@@ -103,8 +103,8 @@ def _check_categories(data: RawData) -> list[Finding]:
 
 
 def _hold(names: tuple[str, ...]) -> str:
-    verb = "hold" if len(names) > 1 else "holds"
-    return f"{list_some([repr(name) for name in names])} {verb}"
+    holds = "hold" if len(names) > 1 else "holds"
+    return f"{list_some([repr(name) for name in names])} {holds}"
 
 
 def _check_missing(data: RawData, summary: ColumnSummary) -> Finding:

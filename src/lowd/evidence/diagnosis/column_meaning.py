@@ -143,13 +143,13 @@ def check_identifiers(data: RawData, summary: ColumnSummary) -> list[Finding]:
         if not columns:
             continue
         topic, sentence = sentences[kind]
-        verb = {"id": ("names", "name"), "code": ("holds", "hold")}[kind][len(columns) > 1]
+        action = {"id": ("names", "name"), "code": ("holds", "hold")}[kind][len(columns) > 1]
         where = data.list_columns(columns)
         findings.append(
             Finding(
                 "warning",
                 topic,
-                sentence.format(capitalize(where), verb),
+                sentence.format(capitalize(where), action),
                 "Leave them out of the features; color the map by them.",
                 tuple(data.describe_column(j) for j in columns[:MAX_AFFECTED]),
                 Action({"drop": data.identify_columns(columns)}, f"{where} left out"),
@@ -286,5 +286,5 @@ def _skewness(x: Float64) -> float:
 
 
 def capitalize(text: str) -> str:
-    """A sentence begins with a capital; the rest, such as names of columns, stays."""
+    """A sentence begins with a capital; all else, such as names of columns, stays."""
     return text[:1].upper() + text[1:]

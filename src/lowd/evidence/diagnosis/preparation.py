@@ -90,7 +90,7 @@ def prepare_rows(
 def check_noise(
     sample: Sample, hubness: Finding, is_genotypes: bool, is_counts: bool, seed: int
 ) -> Finding | None:
-    """The finding that calls for PCA first, in place of that on hubs; None if there is none.
+    """The finding that calls for PCA first, instead of that on hubs; None if there is none.
 
     Many columns with hubs among the rows, counts, genotypes, or most of the variance in components
     that do not stand out of noise.

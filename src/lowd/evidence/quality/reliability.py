@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...confidence.placement import LeftOutRows
+from ...confidence.calibration import LeftOutRows
 
 N_BINS = 10  # of equal width, as calibration errors are usually reported
 
 
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """Promised confidence of left-out training rows against the share that was well placed.
+    """Promised confidence of left-out training rows against the share that was mapped correctly.
 
     Attributes
     ----------
-    promised, found, counts : mean confidence, share of well placed rows and number of rows of each
-        bin of confidence that has any
+    promised, found, counts : mean confidence, share of correctly mapped rows and number of rows of
+        each bin of confidence that has any
     calibration_error : mean over rows of |promised - found| of their bin
-    auc : how often a well placed row has more confidence than one that is not; NaN if all are alike
+    auc : how often a correctly mapped row has more confidence than another; NaN if all are alike
     """
 
     promised: NDArray[np.float64]
@@ -33,7 +33,7 @@ class Reliability:
 
     @classmethod
     def of(cls, rows: LeftOutRows) -> Reliability:
-        return compute_reliability(rows.promise(), rows.placed)
+        return compute_reliability(rows.promise(), rows.correct)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -57,15 +57,15 @@ class Reliability:
         ]
 
 
-def compute_reliability(promised: NDArray[np.float64], placed: NDArray[np.bool_]) -> Reliability:
+def compute_reliability(promised: NDArray[np.float64], correct: NDArray[np.bool_]) -> Reliability:
     """The reliability of promises in bins of equal width, and their AUC."""
     group = np.minimum((promised * N_BINS).astype(np.int64), N_BINS - 1)
     counts = np.bincount(group, minlength=N_BINS)
     held = np.flatnonzero(counts)
-    means = (np.bincount(group, values, N_BINS)[held] for values in (promised, placed))
+    means = (np.bincount(group, values, N_BINS)[held] for values in (promised, correct))
     mean, share = (total / counts[held] for total in means)
     error = float((counts[held] * np.abs(mean - share)).sum() / len(promised))
-    return Reliability(mean, share, counts[held], error, _compute_auc(promised, placed))
+    return Reliability(mean, share, counts[held], error, _compute_auc(promised, correct))
 
 
 def _compute_auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:

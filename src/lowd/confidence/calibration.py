@@ -1,9 +1,9 @@
-"""Placement of new points: how likely an embedding has them where a fit with them would.
+"""Confidence of new points: how likely a map embeds them where a fit with them would.
 
-A new point is *well placed* if at least a third of its neighbors in the embedding are those that it
-has in a fit that includes it. The probability of that is a logistic function of the *kept share*:
-how much of the weight of its neighbors in the data is near it in the embedding, of what could be.
-The function is learned from training rows that another fit has left out.
+A new point is *mapped correctly* if at least a third of its neighbors in the embedding are those
+that it has in a fit that includes it. The probability of that is a logistic function of the *kept
+share*: how much of the weight of its neighbors in the data is near it in the embedding, of
+what could be. The function is learned from training rows that another fit has left out.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..input.validation import Data
 from ..values import value
 
 N_MAP_NEIGHBORS = 30  # neighbors in the embedding that are compared between two fits
-MIN_SHARED = 1 / 3  # of them that a well placed point has in both
+MIN_SHARED = 1 / 3  # of them that a correctly mapped point has in both
 N_DATA_NEIGHBORS = 10  # of a new point in the sample of the training rows, if its map names none
 # A neighbor is kept if its rank in the embedding is at most so many times the number of neighbors.
 KEPT_RANKS_PER_NEIGHBOR = 2
@@ -40,8 +40,8 @@ class WeightedNeighbors(NamedTuple):
 
 
 @value
-class PlacementCurve:
-    """Probability of being well placed: logit g = intercept + slope · logit(kept share)."""
+class ConfidenceCurve:
+    """Probability of being mapped correctly: logit g = intercept + slope · logit(kept share)."""
 
     intercept: Number
     slope: NonNegative
@@ -50,11 +50,11 @@ class PlacementCurve:
         return _expit(self.intercept + self.slope * _logit(kept))
 
     @classmethod
-    def learn(cls, kept: Float64, placed: NDArray[np.bool_]) -> PlacementCurve:
-        """Logistic regression with Platt's targets, which keep it finite if all are well placed."""
-        n_placed = int(placed.sum())
-        high, low = (n_placed + 1) / (n_placed + 2), 1 / (len(placed) - n_placed + 2)
-        target = np.where(placed, high, low)
+    def learn(cls, kept: Float64, correct: NDArray[np.bool_]) -> ConfidenceCurve:
+        """Logistic regression with Platt's targets, which keep it finite if all are correct."""
+        n_correct = int(correct.sum())
+        high, low = (n_correct + 1) / (n_correct + 2), 1 / (len(correct) - n_correct + 2)
+        target = np.where(correct, high, low)
         A = np.column_stack([np.ones(len(kept)), _logit(kept)])
         a = np.zeros(2)
         for _ in range(MAX_NEWTON_STEPS):
@@ -76,12 +76,12 @@ class LeftOutRows:
     kept: Annotated[Float64, Shape("left_out"), AtLeast(0), AtMost(1)]
     # The bound by the support distance.
     edge: Annotated[Float64, Shape("left_out"), AtLeast(0), AtMost(1)]
-    placed: Annotated[NDArray[np.bool_], Shape("left_out")]
-    curve: PlacementCurve
+    correct: Annotated[NDArray[np.bool_], Shape("left_out")]
+    curve: ConfidenceCurve
 
     @classmethod
-    def of(cls, kept: Float64, edge: Float64, placed: NDArray[np.bool_]) -> LeftOutRows:
-        return cls(kept, edge, placed, PlacementCurve.learn(kept, placed))
+    def of(cls, kept: Float64, edge: Float64, correct: NDArray[np.bool_]) -> LeftOutRows:
+        return cls(kept, edge, correct, ConfidenceCurve.learn(kept, correct))
 
     def promise(self) -> Float64:
         """Confidence of each row, by the curve of the other folds: no row judges itself."""
@@ -89,7 +89,7 @@ class LeftOutRows:
         promised = np.empty(len(self.kept))
         for number in range(N_CURVE_FOLDS):
             own = fold == number
-            curve = PlacementCurve.learn(self.kept[~own], self.placed[~own])
+            curve = ConfidenceCurve.learn(self.kept[~own], self.correct[~own])
             promised[own] = np.minimum(curve.probability(self.kept[own]), self.edge[own])
         return promised
 
@@ -115,7 +115,7 @@ def compute_kept_share(near: WeightedNeighbors, Y: Array, ops: Backend) -> Float
     return np.minimum(kept / most_kept, 1.0)
 
 
-def find_well_placed(
+def find_correctly_mapped(
     training: Array, Y: Array, other_training: Array, other_Y: Array, ops: Backend
 ) -> NDArray[np.bool_]:
     """Which points share a third of their neighbors in two embeddings of the same rows."""
