@@ -85,10 +85,10 @@ def test_joint_probabilities(rng):
     order += np.repeat(rows.indptr[:-1], np.diff(rows.indptr))
     mixed = csr_array((rows.data[order], rows.indices[order], rows.indptr), rows.shape)
     for ops in (PLAIN, FAST):
-        P = ops.symmetrize_probabilities(mixed)
+        P = ops.symmetrize(mixed)
         np.testing.assert_allclose(P.toarray(), (A + A.T) / 140, rtol=1e-14)
         assert P.nnz == np.count_nonzero(A + A.T)
-    parts = [Native(threads=threads).symmetrize_probabilities(mixed) for threads in (1, 5)]
+    parts = [Native(threads=threads).symmetrize(mixed) for threads in (1, 5)]
     same_bits(parts[1].data, parts[0].data)
 
 

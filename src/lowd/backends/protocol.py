@@ -22,6 +22,11 @@ Rows: TypeAlias = Any  # a dense array of floats or a csr_array: scipy's classes
 Ties: TypeAlias = Literal["primary", "secondary"]
 # Cubic splines extend over four nodes.
 MIN_GRID_NODES = 5
+# Of UMAP's descent: the share of a velocity that is kept, and the longest step of a point.
+LAYOUT_MOMENTUM = 0.8
+LAYOUT_MAX_STEP = 4.0
+# Steps of a new point of UMAP; each halves its distance from the end or better.
+NEW_POINT_STEPS = 30
 PatchKind: TypeAlias = Literal["ltsa", "hessian", "modified"]
 
 
@@ -235,6 +240,62 @@ class KLPlan(Protocol):
         """The sum of w over points at Y as a potential, where forces are interpolated."""
 
 
+class LayoutCurve(NamedTuple):
+    """Similarity φ = 1 / (1 + a d^2b) of two points in UMAP's embedding, and what softens forces.
+
+    Of squared distances d² the factors of the forces are g_a = 2ab d^(2b - 2) / (1 + a d^2b) and
+    g_r = 2b / ((ε + d²)(1 + a d^2b)), with ε the softening.
+    """
+
+    a: float
+    b: float
+    softening: float
+
+
+class LayoutPlan(Protocol):
+    """Descent of UMAP's expected forces over all pairs; the graph W stays inside.
+
+    P = W / D is the random walk on the graph (D its degrees; a point without edges has none).
+    """
+
+    def forces(self, Y: Array) -> tuple[Float64, Float64]:
+        """A_i = Σ_j P_ij g_a (y_j - y_i), and R_i = Σ_k g_r (y_i - y_k) / 2n, of any embedding."""
+
+    def repulsion_of(self, Y: Array, rows: NDArray[np.int64]) -> Float64:
+        """R of some rows, by the exact sum."""
+
+    def density_forces(self, Y: Array) -> Float64:
+        """T_i = n/2 · D̄ / D_i · ∂corr/∂y_i, of densMAP; D̄ is the mean degree.
+
+        corr = Σ R r / n / √(var r + shift) with the given radii R of mean 0, variance 1, and
+        r_i = log(Σ_j φ d² / Σ_j φ + 1e-8) over the edges of i.
+        """
+
+    def loss_terms(self, Y: Array) -> tuple[float, float]:
+        """Means over the points i of Σ_j P_ij log(1 + a d^2b), and of Σ_k≠i V(d_ik) / 2n.
+
+        V is the potential of the repulsion: V' = -g_r d, V(∞) = 0.
+        """
+
+    def start(self, Y: Array) -> None:
+        """Set the embedding to descend from, with zero velocity."""
+
+    def advance(self, rates: Float64, repulsions: Float64, densities: Float64 | None) -> float:
+        """Iterate v ← 0.8 v + rate (A + repulsion R + density T), |v| ≤ 4, y ← y + v.
+
+        An iteration per rate; the length of its last step is returned, root mean square.
+        """
+
+    def embedding(self) -> Array:
+        """The present embedding."""
+
+    def uses_interpolation(self, Y: Array) -> bool:
+        """Whether the repulsive forces at Y are not exact sums, but of a grid or of samples."""
+
+    def interpolation_grid(self, Y: Array) -> InterpolationGrid | None:
+        """The potential Σ_k V(|y - y_k|) / 2n of points at Y, where forces are of a grid."""
+
+
 class Backend(Protocol):
     """Where the heavy arithmetic happens.
 
@@ -348,8 +409,12 @@ class Backend(Protocol):
         the largest that changes anything.
         """
 
-    def symmetrize_probabilities(self, rows: csr_array) -> csr_array:
-        """Joint probabilities (A + A') / 2n from the conditional ones A of n rows."""
+    def symmetrize(self, rows: csr_array, union: float | None = None) -> csr_array:
+        """Joint probabilities (A + A') / 2n from the conditional ones A of n rows.
+
+        With a share s of the union: s (A + A' - A∘A') + (1 - s) A∘A', from memberships A of
+        fuzzy sets.
+        """
 
     def kl_plan(self, P: csr_array, kernel: str) -> KLPlan:
         """A plan for descending KL(P || Q), P symmetric with sum 1.
@@ -375,6 +440,54 @@ class Backend(Protocol):
         of the listed coordinates, column by column, which no outlier moves far; or, for
         "student", from one of the 8 heaviest listed points, where sum_j p_j log(1 + d_j²) is
         clearly lower.
+        """
+
+    def fuzzy_memberships(
+        self,
+        indptr: NDArray[np.int64],
+        distances: Float64,
+        local_connectivity: float,
+        mean_distance: float | None,
+    ) -> tuple[Float64, Float64, Float64]:
+        """Memberships exp(-max(0, d - rho) / sigma) over lists of distances; and rho and sigma.
+
+        Lists are nearest first, without the point itself. rho is the distance of neighbor number
+        `local_connectivity` at a positive distance, interpolated; the largest if there are fewer.
+        sigma gives a list of k memberships the sum log2(k + 1), by bisection to 1e-5, and is at
+        least a thousandth of a mean distance, in which the point itself counts with 0: of the
+        list if rho > 0, else `mean_distance` (None: of all lists).
+        """
+
+    def layout_plan(
+        self,
+        W: csr_array,
+        curve: LayoutCurve,
+        seed: int,
+        radii: Float64 | None = None,
+        variance_shift: float = 0.0,
+    ) -> LayoutPlan:
+        """A plan for UMAP's embedding of a symmetric graph of memberships W.
+
+        `radii` and `variance_shift` are those of densMAP. Where repulsion is summed over samples,
+        they are a function of the seed.
+        """
+
+    def layout_new_points(
+        self,
+        near: Ragged,
+        weights: Float64,
+        Y: Array,
+        curve: LayoutCurve,
+        repulsion: float,
+        grid: InterpolationGrid | None,
+        sample: NDArray[np.int64] | None,
+    ) -> Float64:
+        """Coordinates of new points of UMAP, each optimized alone with the embedding Y fixed.
+
+        From the mean of the listed points with their weights, which have the sum 1, a fixed
+        number of steps F / (2 max(1, 2b - 1) Σ p g_a), at most 1 long each, with
+        F = Σ p g_a (y_j - y) + repulsion · R(y). R is minus the slope of the grid's potential;
+        without a grid the sum g_r (y - y_k) / 2m over the m points in `sample` (None: all).
         """
 
 

@@ -269,7 +269,7 @@ def symmetrize_probabilities(
     rows: csr_array, beta: Float64, ops: Backend, per_row: bool
 ) -> JointProbabilities:
     """Joint probabilities from the conditional ones of each row, which have sum 1."""
-    P = ops.symmetrize_probabilities(rows)
+    P = ops.symmetrize(rows)
     if not per_row:
         return JointProbabilities(P, beta)
     return JointProbabilities(P, beta, compute_negative_entropy(rows.data), rows)

@@ -108,7 +108,9 @@ class NativeKL(KLOperations):
         _native.conditional_probabilities(indptr, squares, perplexity, p, beta, self.threads, poll)
         return p, beta
 
-    def symmetrize_probabilities(self, rows: csr_array) -> csr_array:
+    def symmetrize(self, rows: csr_array, union: float | None = None) -> csr_array:
+        if union is not None:
+            return super().symmetrize(rows, union)
         indptr, indices, p = _native.symmetrize_probabilities(*csr_parts(rows), self.threads)
         return csr_array((p, indices, indptr.astype(rows.indptr.dtype)), rows.shape)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from .graphs import GraphOperations
 from .kl import KLOperations
+from .layout import LayoutOperations
 from .linear_algebra import LinearAlgebraOperations
 from .local_fits import LocalFitOperations
 from .neighbors import NeighborOperations
@@ -20,6 +21,7 @@ class Reference(
     LocalFitOperations,
     StressOperations,
     KLOperations,
+    LayoutOperations,
 ):
     """Every operation of the protocol; `threads` is taken and not used."""
 

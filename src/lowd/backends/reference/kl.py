@@ -32,12 +32,17 @@ class KLOperations:
             p[begin:end], beta[i] = _calibrate(squares[begin:end], np.log(perplexity))
         return p, beta
 
-    def symmetrize_probabilities(self, rows: csr_array) -> csr_array:
-        n = rows.shape[0]
-        half = csr_array((rows.data / (2 * n), rows.indices, rows.indptr), rows.shape)
-        P = csr_array(half + half.T)
-        P.sort_indices()
-        return P
+    def symmetrize(self, rows: csr_array, union: float | None = None) -> csr_array:
+        if union is None:
+            scale = 2 * rows.shape[0]
+            half = csr_array((rows.data / scale, rows.indices, rows.indptr), rows.shape)
+            S = csr_array(half + half.T)
+        else:
+            both = rows * rows.T
+            S = csr_array(union * (rows + rows.T - both) + (1 - union) * both)
+            S.eliminate_zeros()
+        S.sort_indices()
+        return S
 
     def kl_plan(self, P: csr_array, kernel: str) -> KLPlan:
         return AllPairsKLPlan(P, kernel)
