@@ -77,8 +77,8 @@ def _stretches(X, Y):
 
 
 def _is_continuous(case):
-    """Affinities alone tell no distance, and counts and words cannot be moved a little."""
-    return case.name != "TSNE-affinity" and case.source not in ("counts", "words")
+    """Counts and words cannot be moved a little."""
+    return case.source not in ("counts", "words")
 
 
 @cases(_is_continuous, float32=first_of_method, other_backends=first_of_method)

@@ -171,3 +171,31 @@ def test_no_jump_in_a_sparse_graph_of_distances():
     moved = cdist(X + 1e-9 * _directions(X), X)
     gaps = np.abs(model.transform(csr_array(np.where(kth >= moved, moved, 0))) - model.embedding_)
     assert gaps.max() < 1e-7 * np.abs(model.embedding_).max()
+
+
+@pytest.mark.parametrize("cls", [lowd.TSNE, lowd.SNE])
+def test_no_jump_beside_precomputed_affinities(cls):
+    """A row of affinities that is nearly a training row's, in which direction ever."""
+    rng = np.random.default_rng(4)
+    W = np.exp(-(cdist(X := rng.normal(size=(50, 3)), X) ** 2))
+    model = cls(2, affinity="precomputed", max_iter=60).fit(W)
+    Y, size = model.transform(W), np.abs(model.embedding_).max()
+    np.testing.assert_array_equal(Y, model.embedding_)
+    np.testing.assert_array_equal(model.transform(2 * W), Y)  # the same probabilities
+    for step in (1e-12, 1e-9, 1e-6):
+        moved = W * (1 + step * rng.uniform(-1, 1, W.shape))
+        assert np.abs(model.transform(moved) - Y).max() < 100 * step * size
+
+
+def test_no_jump_beside_equal_rows_of_affinities_and_rows_without_any():
+    rng = np.random.default_rng(5)
+    W = np.exp(-(cdist(X := rng.normal(size=(40, 3)), X) ** 2))
+    W[:, 1] = W[:, 0]
+    W[1] = W[0]
+    W[7] = W[:, 7] = 0  # alone
+    model = lowd.TSNE(affinity="precomputed", max_iter=60).fit(csr_array(W))
+    Y = model.transform(csr_array(W))
+    np.testing.assert_array_equal(Y[1], Y[0])
+    np.testing.assert_array_equal(model.transform(W), Y)  # dense as sparse
+    moved = model.transform(W * (1 + 1e-9 * rng.uniform(-1, 1, W.shape)))
+    assert np.abs(moved - Y).max() < 1e-7 * np.abs(Y).max()

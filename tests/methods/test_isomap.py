@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -617,3 +618,40 @@ def test_an_infinite_radius_is_classical_scaling(backend):
     classical = lowd.ClassicalMDS(2, backend=backend).fit(X)
     np.testing.assert_allclose(model.embedding_, classical.embedding_, atol=1e-10)
     np.testing.assert_allclose(model.transform(Q), classical.transform(Q), atol=1e-10)
+
+
+@pytest.mark.parametrize("graph", [{"n_neighbors": 7}, {"radius": 4.0}])
+def test_a_changing_list_of_neighbors_moves_geodesics_by_a_detour_at_most(graph):
+    """From one point of a walk to the next: the step, and the detour by the nearest neighbor.
+
+    Between neighbors in the graph the detour is at most twice the distance of the nearest one, so
+    it vanishes at training points.
+    """
+    X, _ = roll(500)
+    model = lowd.Isomap(2, **graph).fit(X)
+    geodesics = model.map_.geodesics
+    G = dijkstra(geodesics.graph, directed=False)
+    changes = 0
+    for a in range(0, 60, 3):
+        b = np.argsort(np.linalg.norm(X - X[a], axis=1))[4]
+        steps = np.linspace(0, 1, 60)[:, None]
+        walk = X[a] * (1 - steps) + X[b] * steps
+        D, near = cdist(walk, X), geodesics.find_neighbors(walk, lowd.backends.resolve("auto", 1))
+        lists = [set(near.indices[s:t]) for s, t in pairwise(near.indptr)]
+        g = np.array([min_plus(d, G, of) for d, of in zip(D, lists, strict=True)])
+        closest = D.argmin(1)
+        for t in range(1, len(walk)):
+            changed, j = list(lists[t] ^ lists[t - 1]), closest[t]
+            detours = D[t, j] + G[j, changed] - D[t, changed]
+            linked = geodesics.graph[[j], :].toarray()[0, changed] > 0
+            assert (detours[linked] <= 2 * D[t, j] + 1e-9).all()
+            bound = 2 * np.linalg.norm(walk[t] - walk[t - 1]) + max(0, *detours, 0)
+            assert np.abs(g[t] - g[t - 1]).max() <= bound + 1e-9
+            changes += len(changed)
+    assert changes > 50
+
+
+def min_plus(d, G, through):
+    """Shortest paths that begin with an edge to one of some points."""
+    through = list(through)
+    return (d[through, None] + G[through]).min(0)

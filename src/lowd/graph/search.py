@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, issparse, vstack
 
 from .. import progress
 from ..backends.protocol import Array, Backend, Neighbors
@@ -88,6 +88,13 @@ def to_csr(near: Neighbors, n: int) -> csr_array:
     m, k = near.indices.shape
     starts = np.arange(0, m * k + 1, k) if k else np.zeros(m + 1, np.int64)
     return csr_array((near.distances.ravel(), near.indices.ravel(), starts), shape=(m, n))
+
+
+def replace_rows(near: csr_array, rows: NDArray[np.int64], by: csr_array) -> csr_array:
+    """Replace some rows of a sparse matrix."""
+    order = np.arange(near.shape[0])
+    order[rows] = near.shape[0] + np.arange(len(rows))
+    return csr_array(csr_array(vstack([near, by]))[order])
 
 
 def find_within(base: DistanceRelation, Q: Items | None, radius: float, ops: Backend) -> csr_array:

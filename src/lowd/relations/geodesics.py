@@ -23,6 +23,7 @@ from ..graph.search import (
     count_points,
     find_nearest,
     find_within,
+    replace_rows,
     to_csr,
 )
 from ..input.sample import Items, take_rows
@@ -139,7 +140,7 @@ class Geodesics:
             near = self._points_to_rows(find_within(self.base, Q, self.radius, ops))
         isolated = np.flatnonzero(np.diff(near.indptr) == 0)
         if len(isolated):  # none within the radius: the nearest one
-            near = _replace_rows(near, isolated, self._find_nearest(take_rows(Q, isolated), 1, ops))
+            near = replace_rows(near, isolated, self._find_nearest(take_rows(Q, isolated), 1, ops))
         return near
 
     def distances_from(self, rows: NDArray[np.int64], ops: Backend) -> Array:
@@ -266,11 +267,4 @@ def find_nearest_with_ties(base: DistanceRelation, Q: Items, k: int, ops: Backen
         indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=int(few.sum())))])
         distances = D[few][row, column].astype(np.float64)
         parts.append(csr_array((distances, column, indptr), shape=(int(few.sum()), n)))
-    return _replace_rows(near, np.concatenate(rows), vstack(parts)) if parts else near
-
-
-def _replace_rows(near: csr_array, rows: NDArray[np.int64], by: csr_array) -> csr_array:
-    """Replace some rows of a sparse matrix."""
-    order = np.arange(near.shape[0])
-    order[rows] = near.shape[0] + np.arange(len(rows))
-    return csr_array(csr_array(vstack([near, by]))[order])
+    return replace_rows(near, np.concatenate(rows), vstack(parts)) if parts else near

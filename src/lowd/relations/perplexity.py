@@ -18,13 +18,14 @@ from ..domains import AtLeast, Count, Facts, Increasing, Index, NotStored, Posit
 from ..errors import DataError, ParameterError, UnsupportedError
 from ..graph.duplicates import DistinctPoints
 from ..graph.given import check_lists_toward, select_listed
-from ..graph.search import count_points, find_nearest, to_csr
+from ..graph.search import count_points, find_nearest, replace_rows, to_csr
 from ..input.row_hash import hash_rows
 from ..input.row_order import invert_order
 from ..input.sample import Items
 from ..values import value
 from .perplexity_neighbors import count_new_neighbors
 from .protocol import NeighborRelation
+from .signatures import Signatures, normalize_rows
 
 TINY = np.finfo(np.float64).tiny  # the smallest probability that a logarithm is taken of
 MAX_SCALED_SQUARE = 1e300  # in units of a radius, which may be tiny; sums of lists stay finite
@@ -193,7 +194,9 @@ class PerplexityProbabilities:
 class PrecomputedProbabilities:
     """Probabilities from precomputed affinities, for training points and for new ones.
 
-    A training row is recognized by a hash of its affinities.
+    A training row is recognized by a hash of its affinities. Affinities tell no distance between
+    samples, so how near a new point is to a training point is told by how much their probabilities
+    differ (`signatures`).
     """
 
     keys: Annotated[NDArray[np.uint64], Shape("n"), Increasing()]  # hashes of the rows
@@ -203,6 +206,8 @@ class PrecomputedProbabilities:
     per_row: bool = False  # as of PerplexityProbabilities
     # Of new rows' affinities, in the order of W's; None: as they are, in models of 0.1.0.
     columns: Annotated[NDArray[np.int64], Shape("n"), Index("n")] | None = None
+    # Of the training rows' probabilities; None in models of 0.1.0: no other row is near to one.
+    signatures: Signatures | None = None
 
     @classmethod
     def of(
@@ -212,7 +217,7 @@ class PrecomputedProbabilities:
         W = csr_array(W[order][:, order])
         keys = hash_rows(W.astype(np.float64))
         rows = np.argsort(keys, kind="stable")
-        return cls(keys[rows], rows, W, per_row, order)
+        return cls(keys[rows], rows, W, per_row, order, Signatures.of(_nonzero_entries(W)))
 
     def among(self, ops: Backend) -> JointProbabilities:
         """Symmetric affinities without their diagonal, divided by their sum."""
@@ -232,27 +237,30 @@ class PrecomputedProbabilities:
         P.data /= P.data.sum() or 1.0
         return JointProbabilities(P, beta)
 
-    def toward(self, Q: csr_array | Array, ops: Backend) -> ConditionalProbabilities:  # noqa: ARG002
-        Q = Q if self.columns is None else Q[:, self.columns]
-        rows = csr_array(Q, dtype=np.float64, copy=True)
-        rows.eliminate_zeros()
-        keys = hash_rows(rows)
-        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        # Affinities tell no distance: a training row is known by its bits, and no other is near.
-        apart = np.where(self.keys[at] == keys, 0.0, 1.0)
-        nearest = Nearest(self.rows[at], apart, apart, csr_array(rows.shape))
+    def toward(self, Q: csr_array | Array, ops: Backend) -> ConditionalProbabilities:
+        rows = _nonzero_entries(Q if self.columns is None else Q[:, self.columns])
+        nearest = self._find_nearest(rows, ops)
         isolated = np.flatnonzero(np.diff(rows.indptr) == 0)
         if len(isolated):  # no affinity at all: the same to all
-            full = np.asarray(csr_array(Q).toarray(), np.float64)
-            full[isolated] = 1
-            rows = csr_array(full)
-        rows.sort_indices()
+            rows = replace_rows(rows, isolated, csr_array(np.ones((len(isolated), rows.shape[1]))))
         indptr = rows.indptr.astype(np.int64)
-        largest = np.maximum.reduceat(rows.data, indptr[:-1])
-        p = rows.data / np.repeat(largest, np.diff(indptr))
-        p /= np.repeat(np.add.reduceat(p, indptr[:-1]), np.diff(indptr))
         neighbors = Ragged(indptr, rows.indices.astype(np.int32))
-        return ConditionalProbabilities(neighbors, p, nearest)
+        return ConditionalProbabilities(neighbors, normalize_rows(rows).data, nearest)
+
+    def _find_nearest(self, rows: csr_array, ops: Backend) -> Nearest:
+        """The training point whose affinities are most alike; at distance 0 if they are equal."""
+        keys = hash_rows(rows)
+        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        known = self.keys[at] == keys
+        if self.signatures is None:
+            apart = np.where(known, 0.0, 1.0)
+            return Nearest(self.rows[at], apart, apart, csr_array(rows.shape))
+        nearest = self.signatures.find_nearest(rows, ops)
+        return nearest._replace(
+            point=np.where(known, self.rows[at], nearest.point),
+            distance=np.where(known, 0.0, nearest.distance),
+            ratio=np.where(known, 0.0, nearest.ratio),
+        )
 
     def from_neighbors(self, near: csr_array, ops: Backend) -> ConditionalProbabilities:  # noqa: ARG002
         raise ParameterError("neighbors= would be ignored: affinity='precomputed' has them.")
@@ -263,6 +271,14 @@ class PrecomputedProbabilities:
     def state_facts(self, facts: Facts) -> None:
         facts.set("input", "affinity")
         facts.equate("n", "d")
+
+
+def _nonzero_entries(W: csr_array | Array) -> csr_array:
+    """A copy in float64, without stored zeros, each row in the order of its columns."""
+    rows = csr_array(W, dtype=np.float64, copy=True)
+    rows.eliminate_zeros()
+    rows.sort_indices()
+    return rows
 
 
 def symmetrize_probabilities(
