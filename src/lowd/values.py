@@ -6,10 +6,11 @@ fitted on one machine loads on any other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
+from scipy.sparse import issparse
 
 VALUE_CLASSES: dict[str, type[Any]] = {}  # by name
 
@@ -29,3 +30,27 @@ def frozen_copy(rows: Any) -> Any:
     copied = rows.copy()
     (copied if isinstance(copied, np.ndarray) else copied.data).setflags(write=False)
     return copied
+
+
+def freeze(learned: Any) -> Any:
+    """Fitted arrays are read-only: nothing a caller does can change the model."""
+    if isinstance(learned, np.ndarray):
+        learned.setflags(write=False)
+    elif issparse(learned):
+        learned.data.setflags(write=False)
+    return learned
+
+
+def freeze_all(held: Any) -> None:
+    """Make every array within a learned attribute read-only, as a fit left them."""
+    if isinstance(held, np.ndarray) or issparse(held):
+        freeze(held)
+    elif isinstance(held, dict):
+        for part in held.values():
+            freeze_all(part)
+    elif isinstance(held, list | tuple):
+        for part in held:
+            freeze_all(part)
+    elif is_dataclass(held):
+        for part in vars(held).values():
+            freeze_all(part)

@@ -15,7 +15,8 @@ from lowd.core.fit import Context
 from lowd.input import ranges
 from lowd.solvers import pca as principal
 from lowd.solvers.canonical import canonical_basis
-from lowd.solvers.pca import CenteredRows, choose_route, solve
+from lowd.solvers.centered_rows import CenteredRows
+from lowd.solvers.pca import choose_route, solve
 from lowd.solvers.thresholds import RITZ_TOLERANCE
 from oracles import angles, exact_axes
 

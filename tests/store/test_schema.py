@@ -14,7 +14,7 @@ import lowd
 from cases import fit, rows_like
 from fuzz import FUZZED, Model
 from lowd.errors import StoreError
-from lowd.store import schema
+from lowd.store import annotations, schema
 from lowd.values import VALUE_CLASSES
 
 # They hold a callable, or the user's own objects: never in a file.
@@ -68,8 +68,8 @@ def test_an_undeclared_field_is_found():
     class Undeclared:
         rows: np.ndarray
 
-    with pytest.raises(schema.NotDeclaredError, match="rows"):
-        schema.declared_fields(Undeclared)
+    with pytest.raises(annotations.NotDeclaredError, match="rows"):
+        annotations.declared_fields(Undeclared)
 
 
 def test_lle_with_more_rows_than_coordinates_is_refused(tmp_path):

@@ -16,6 +16,7 @@ from ..domains import Facts, Positive, Shape
 from ..values import value
 
 Array: TypeAlias = NDArray[np.floating[Any]]
+DType: TypeAlias = np.dtype[Any]  # of entries: mostly float32 or float64
 Float64: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int32]
 Rows: TypeAlias = Any  # a dense array of floats or a csr_array: scipy's classes have no types

@@ -16,7 +16,7 @@ from ..confidence.calibration import (
     find_correctly_mapped,
 )
 from ..confidence.support import RowSupport, Vicinity
-from ..errors import DataError
+from ..errors import DataError, UnsupportedError
 from ..input.sample import take_rows
 from ..input.validation import Data
 from ..maps.kl import NeighborMap
@@ -30,6 +30,7 @@ MIN_CALIBRATED_ROWS = 25  # of which five are left out: fewer say nothing
 MIN_LEFT_OUT_ROWS, MAX_LEFT_OUT_ROWS = 200, 2000
 
 
+@np.errstate(invalid="ignore", over="ignore")  # of rows beyond their type's squares
 def compute_confidence(model: Reducer, data: Data, Y: Array | None, ops: Backend) -> Float64:
     """The probability of being mapped correctly, bounded by what the support distance allows.
 
@@ -44,6 +45,26 @@ def compute_confidence(model: Reducer, data: Data, Y: Array | None, ops: Backend
     near = _weigh_neighbors(model, data, vicinity, ops)
     g = curve.probability(compute_kept_share(near, Y, ops))
     return np.minimum(np.where(near.is_known, 1.0, g), vicinity.edge)
+
+
+def check_support(model: Reducer) -> None:
+    """Raise an error if a model keeps no training rows to compare new points with."""
+    if not hasattr(model, "support_"):
+        raise UnsupportedError(
+            "return_confidence=True needs training rows to compare with, and this model keeps "
+            "none: an earlier version has stored it, or it was fitted to a dask array without "
+            "reading that. Fit it again, on rows in memory."
+        )
+
+
+def describe_basis(model: Reducer) -> str:
+    """What the confidence of new points is calibrated by."""
+    left_out: LeftOutRows | None = getattr(model, "left_out_", None)
+    if left_out is not None:
+        return f"{len(left_out.kept)} training rows left out of one more fit"
+    if model.confidence_curve is None:
+        return "support distance alone; calibrate_confidence learns more"
+    return f"general curve of {type(model).__name__}; calibrate_confidence learns that of X"
 
 
 def leave_rows_out(model: Reducer, data: Data, ops: Backend) -> LeftOutRows:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Annotated, Any, ClassVar, Self, TypeVar, cast, dataclass_transform
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -17,25 +16,25 @@ from sklearn.utils.validation import check_is_fitted
 from .. import progress, random
 from ..backends import Backend, resolve
 from ..backends.planned import with_plans
-from ..backends.protocol import Array
-from ..confidence.calibration import ConfidenceCurve, LeftOutRows
+from ..backends.protocol import Array, DType
+from ..confidence.calibration import ConfidenceCurve
 from ..confidence.support import RowSupport, Support, SupportMetric, build_support
 from ..distances.metrics import data_kind, takes_sparse
-from ..errors import DataError, ParameterError, UnsupportedError
+from ..errors import ParameterError, UnsupportedError
 from ..input import blocks
 from ..input.blocks import DaskArray
-from ..input.ranges import SAFE_RANGE, find_extreme_rows
-from ..input.validation import Data, Kind, check_finite, validate, validate_embedding
+from ..input.validation import Data, Kind, validate, validate_embedding
 from ..threads import single_threaded_blas
+from ..values import freeze, freeze_all
 from . import callbacks, memory
-from .confidence import compute_confidence, leave_rows_out
+from .confidence import check_support, compute_confidence, describe_basis, leave_rows_out
+from .coordinates import apply_map, cast_checked, require_finite
 from .declarations import Conflict, Ignored, LandmarkPolicy
 from .fit import Context, Fit, Map
 from .parameters import AtLeast, Jobs, check_params, checks, domains
 
 C = TypeVar("C")
 
-MAX_NUMPY_ENTRIES = 2**12  # up to here NumPy finds a NaN sooner than a backend is called
 _INPUT_ATTRIBUTES = ("n_features_in_", "feature_names_in_")
 # What scikit-learn keeps on an estimator beside parameters and learned attributes.
 _KEPT = ("_skl", "_parent_callback", "_callback", "_sklearn_output", "_metadata")
@@ -178,12 +177,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     @property
     def confidence_basis_(self) -> str:
         """What the confidence of new points is calibrated by."""
-        left_out: LeftOutRows | None = getattr(self, "left_out_", None)
-        if left_out is not None:
-            return f"{len(left_out.kept)} training rows left out of one more fit"
-        if self.confidence_curve is None:
-            return "support distance alone; calibrate_confidence learns more"
-        return f"general curve of {type(self).__name__}; calibrate_confidence learns that of X"
+        return describe_basis(self)
 
     def inverse_transform(self, X: Any) -> Any:
         """Rows of the original space for points of the embedding, where there is an inverse."""
@@ -196,7 +190,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         ops = with_plans(resolve(self.backend, self.n_jobs), inverse)
         Y = validate_embedding(X, self._n_features_out, ops)
         with self._reporting():
-            return _require_finite(np.asarray(inverse(Y, ops), Y.dtype), ops)
+            return require_finite(np.asarray(inverse(Y, ops), Y.dtype), ops)
 
     def estimate(
         self,
@@ -321,16 +315,10 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _confidence(self, data: Data, ops: Backend, Y: Array | None = None) -> Array:
         """Confidence of rows whose coordinates are Y; None: they are computed if needed."""
-        with np.errstate(invalid="ignore", over="ignore"):  # of rows beyond their type's squares
-            return compute_confidence(self, data, Y, ops)
+        return compute_confidence(self, data, Y, ops)
 
     def _check_support(self) -> None:
-        if not hasattr(self, "support_"):
-            raise UnsupportedError(
-                "return_confidence=True needs training rows to compare with, and this model keeps "
-                "none: an earlier version has stored it, or it was fitted to a dask array without "
-                "reading that. Fit it again, on rows in memory."
-            )
+        check_support(self)
 
     def _fit_blocks(self, X: DaskArray, ctx: Context, **given: Any) -> Fit:  # noqa: ARG002
         raise UnsupportedError(
@@ -347,49 +335,31 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
                 draft.__dict__[name] = held
         return draft
 
-    def _keep(self, fit: Fit, data: Data | None, dtype: np.dtype[Any], seed: int) -> None:
+    def _keep(self, fit: Fit, data: Data | None, dtype: DType, seed: int) -> None:
         self.map_: Any = fit.map
         if fit.inverse is not None:
             self.inverse_ = fit.inverse
         if fit.embedding is not None:
-            self.embedding_ = _freeze(_cast_checked(fit.embedding, dtype))
+            self.embedding_ = freeze(cast_checked(fit.embedding, dtype))
         if hasattr(self, "random_state"):
             self.seed_ = seed
         for name, learned in fit.report.items():
-            setattr(self, f"{name}_", _freeze(learned))
+            setattr(self, f"{name}_", freeze(learned))
         if data is not None and not hasattr(self, "n_samples_"):
             self.n_samples_ = data.shape[0]
         self._n_features_out = int(fit.report["n_components"])
 
     def _keep_support(self, fit: Fit, data: Data | None, earlier: RowSupport | None) -> None:
         """Keep what confidence needs; a dask array that nobody reads leaves nothing."""
+        metric = self._support_metric()
         if data is not None:
-            self.support_: Support = build_support(
-                data, self._kind(), self._support_metric(), earlier
-            )
+            self.support_: Support = build_support(data, self._kind(), metric, earlier)
         elif fit.sample is not None:
-            self.support_ = RowSupport.of(fit.sample, self._support_metric())
+            self.support_ = RowSupport.of(fit.sample, metric)
 
     def _apply_map(self, data: Data, ops: Backend) -> Array:
-        """Apply the map; rows too large for float32 squares go through it alone, in float64."""
-        Q = data.items
-        if data.statistics is None or Q.dtype == data.dtype:
-            with np.errstate(invalid="ignore", over="ignore"):
-                Y = cast_clipped(self.map_(Q, ops), data.dtype)
-            unseen = data.statistics is None and getattr(self.map_, "spreads", False)
-            if not unseen or _finite(Y, ops):
-                return Y if unseen else _require_finite(Y, ops)
-            check_finite(self, Q, ops)  # a bad entry spoils its whole row; else a sum was too large
-            Q = Q.astype(np.float64)
-        rows = Q.astype(data.dtype)
-        if data.statistics is not None and data.statistics.max_abs <= SAFE_RANGE[data.dtype][1]:
-            return _require_finite(cast_clipped(self.map_(rows, ops), data.dtype), ops)
-        far = find_extreme_rows(rows)
-        Y = np.empty((rows.shape[0], self._n_features_out), np.float64)
-        for chosen, part in ((far, Q), (~far, rows)):
-            if chosen.any():
-                Y[chosen] = self.map_(part[chosen], ops)
-        return _require_finite(cast_clipped(Y, data.dtype), ops)
+        """Coordinates of validated rows, in their type and finite."""
+        return apply_map(self, data, ops)
 
     def _reporting(self, *listeners: progress.Listener | None) -> AbstractContextManager[None]:
         """Progress of long work inside goes to the listeners, and is shown if `verbose`."""
@@ -410,7 +380,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         parameters = domains(cast(Hashable, type(self)))
         for name, held in vars(self).items():
             if name.endswith("_") and name not in parameters:
-                _freeze_all(held)
+                freeze_all(held)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -420,66 +390,3 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         tags.input_tags.sparse = self._takes_sparse()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def cast_clipped(Y: Array, dtype: np.dtype[Any]) -> Array:
-    """Coordinates in the type of the data; beyond its range the largest number, not infinity."""
-    if Y.dtype == dtype:
-        return Y
-    limit = np.finfo(dtype).max
-    return np.asarray(np.clip(Y, -limit, limit), dtype)
-
-
-def _finite(Y: Array, ops: Backend) -> bool:
-    """Is every entry finite?"""
-    return (
-        bool(np.isfinite(Y).all())
-        if Y.size <= MAX_NUMPY_ENTRIES
-        else ops.column_statistics(Y).first_nonfinite is None
-    )
-
-
-def _require_finite(Y: Array, ops: Backend) -> Array:
-    """The result of a map, which is finite for any point that the model can hold."""
-    if not _finite(Y, ops):
-        row = int(np.argmin(np.isfinite(Y).all(1)))
-        raise DataError(
-            f"the coordinates of row {row} are beyond the range of {Y.dtype}; look whether the row "
-            "is in the units of the training data, and whether the model is as it was saved."
-        )
-    return Y
-
-
-def _cast_checked(Y: Array, dtype: np.dtype[Any]) -> Array:
-    """The embedding in the type of the data, if that can hold it."""
-    largest = np.abs(Y).max(initial=0)
-    if largest > np.finfo(dtype).max:
-        raise DataError(
-            f"the embedding has coordinates of size {largest:.1e}, beyond {dtype}; "
-            "pass X.astype('float64') or other units."
-        )
-    return np.ascontiguousarray(Y, dtype)
-
-
-def _freeze(learned: Any) -> Any:
-    """Fitted arrays are read-only: nothing a caller does can change the model."""
-    if isinstance(learned, np.ndarray):
-        learned.setflags(write=False)
-    elif issparse(learned):
-        learned.data.setflags(write=False)
-    return learned
-
-
-def _freeze_all(held: Any) -> None:
-    """Make every array within a learned attribute read-only, as a fit left them."""
-    if isinstance(held, np.ndarray) or issparse(held):
-        _freeze(held)
-    elif isinstance(held, dict):
-        for part in held.values():
-            _freeze_all(part)
-    elif isinstance(held, list | tuple):
-        for part in held:
-            _freeze_all(part)
-    elif is_dataclass(held):
-        for part in vars(held).values():
-            _freeze_all(part)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
 from scipy.sparse import csr_array
 
-from ..backends.protocol import Array, Backend, ColumnStatistics
+from ..backends.protocol import Array, Backend, ColumnStatistics, DType
 from ..input.sample import Sample
 from ..maps.protocol import Map as Map
 from ..relations.geodesics import Geodesics
@@ -69,5 +68,5 @@ class Context:
 
     ops: Backend
     seed: int
-    dtype: np.dtype[Any]
+    dtype: DType
     statistics: ColumnStatistics | None = None

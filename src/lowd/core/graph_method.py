@@ -29,8 +29,9 @@ from ..graph.search import count_points
 from ..graph.short_circuits import warn_of_short_circuits
 from ..input.sample import Items
 from ..input.validation import Data
+from .coordinates import cast_clipped
 from .diagnostics import connecting_parameter, warn_of_localized_axes, with_residual_variance
-from .estimator import Reducer, cast_clipped, reducer
+from .estimator import Reducer, reducer
 from .fit import Context, Fit
 from .parameters import check_landmarks, refuse_unused
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ..backends import resolve
-from ..backends.protocol import Array, ColumnStatistics, Moments, Rows
+from ..backends.protocol import Array, ColumnStatistics, DType, Moments, Rows
 from ..errors import DataError
 from .ranges import to_safe_dtype
 from .sample import Sample, max_sample_rows
@@ -28,7 +28,7 @@ def is_dask(X: object) -> bool:
     return type(X).__module__.startswith("dask.array")
 
 
-def result_dtype(X: DaskArray) -> np.dtype[Any]:
+def result_dtype(X: DaskArray) -> DType:
     """float32 for float32 input, else float64."""
     return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
 

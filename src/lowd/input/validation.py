@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import check_array, validate_data
 
-from ..backends.protocol import Array, Backend, ColumnStatistics, Rows
+from ..backends.protocol import Array, Backend, ColumnStatistics, DType, Rows
 from ..errors import ColumnTypeError, DataError, UnsupportedError
 from .entries import refuse_non_numbers
 from .precomputed import (
@@ -43,7 +43,7 @@ class Data(NamedTuple):
     """Validated input; `dtype` is that of the result, `statistics` exists for rows only."""
 
     items: Items
-    dtype: np.dtype[Any]
+    dtype: DType
     statistics: ColumnStatistics | None = None
 
     @property

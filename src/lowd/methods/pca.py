@@ -17,8 +17,9 @@ from ..input import blocks
 from ..input.blocks import DaskArray
 from ..input.validation import Data, validate_weights
 from ..solvers import scree
+from ..solvers.centered_rows import CenteredRows
 from ..solvers.memory_plans import plan_pca
-from ..solvers.pca import CenteredRows, column_scatter, principal_axes
+from ..solvers.pca import column_scatter, principal_axes
 from ..solvers.principal_components import (
     Standardization,
     Table,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends import resolve
-from ..backends.protocol import Array, Backend, Float64, Rows
+from ..backends.protocol import Array, Backend, DType, Float64, Rows
 from ..core.estimator import Reducer, reducer
 from ..core.fit import Context, Fit, Map
 from ..core.memory import Sizes
@@ -49,7 +49,7 @@ class PipelineMap:
     def __call__(self, Q: Rows, ops: Backend) -> Array:  # noqa: ARG002 - the method has its own
         return np.asarray(self.model._transform(self.prepare(Q, np.dtype(Q.dtype))))
 
-    def prepare(self, Q: Rows, dtype: np.dtype[Any], is_new: bool = True) -> Rows:
+    def prepare(self, Q: Rows, dtype: DType, is_new: bool = True) -> Rows:
         """The rows as the method takes them."""
         Z = apply_steps(self.steps, Q, dtype)
         if self.pca is None:

@@ -6,13 +6,13 @@ Every step works row by row, so a new row becomes the same alone or in any batch
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Protocol
+from typing import Annotated, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from ..backends.protocol import Float64, Rows
+from ..backends.protocol import DType, Float64, Rows
 from ..domains import Above, Facts, Index, Positive, Shape
 from ..errors import DataError
 from ..values import value
@@ -218,7 +218,7 @@ def learn_steps(
     return tuple(steps)
 
 
-def apply_steps(steps: Sequence[Step], X: Rows, dtype: np.dtype[Any]) -> Rows:
+def apply_steps(steps: Sequence[Step], X: Rows, dtype: DType) -> Rows:
     """The rows after all steps, in this type."""
     for step in steps:
         X = step.apply(X)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 from scipy.sparse.csgraph import connected_components
 
-from ..backends.protocol import Array, Backend, Float64, GeodesicPlan, Neighbors, Ragged
+from ..backends.protocol import Array, Backend, DType, Float64, GeodesicPlan, Neighbors, Ragged
 from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
 from ..domains import AtLeast, Count, Facts, Index, MayBeNonfinite, Renamed, Shape
@@ -59,7 +59,7 @@ class Geodesics:
         edges: csr_array,
         n_neighbors: int | None,
         radius: float | None,
-        dtype: np.dtype[Any],
+        dtype: DType,
     ) -> Geodesics:
         """Of all rows, along the symmetric edges of a graph."""
         duplicates = len(graph.first_row) < len(graph.point_of_row)
@@ -77,7 +77,7 @@ class Geodesics:
         return replace(self, graph=None, point_of_row=None, landmark_distances=found)
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         entries: Array = self.graph.data if self.graph is not None else self.distances_to_landmarks
         return entries.dtype
 
@@ -97,9 +97,7 @@ class Geodesics:
     def toward(self, Q: Items, ops: Backend) -> Array:
         return self.from_neighbors(self.find_neighbors(Q, ops), ops, getattr(Q, "dtype", None))
 
-    def from_neighbors(
-        self, near: csr_array, ops: Backend, dtype: np.dtype[Any] | None = None
-    ) -> Array:
+    def from_neighbors(self, near: csr_array, ops: Backend, dtype: DType | None = None) -> Array:
         """-(g² - c²)/2, where g is a shortest-path distance and c that to the nearest neighbor.
 
         What is the same for a whole row does not matter to the map, and without c² a far point
@@ -191,7 +189,7 @@ class GeodesicMatrix:
         return self._geodesics.n_rows
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         return self._geodesics.dtype
 
     @cached_property

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..backends.protocol import Array, Backend, Float64
+from ..backends.protocol import Array, Backend, DType, Float64
 
 # Rows that are read for the size of the largest entry, which sets a tolerance only.
 N_PROBED_ROWS = 64
@@ -18,7 +18,7 @@ class SymmetricMatrix(Protocol):
     @property
     def size(self) -> int: ...
     @property
-    def dtype(self) -> np.dtype[Any]: ...
+    def dtype(self) -> DType: ...
     def matmul(self, V: Float64, ops: Backend) -> Float64: ...
     def to_dense(self, ops: Backend) -> DenseMatrix: ...
     def max_abs(self) -> float:
@@ -38,7 +38,7 @@ class DenseMatrix(NamedTuple):
         return len(self.stored)
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         return self.stored.dtype
 
     def matmul(self, V: Float64, ops: Backend) -> Float64:

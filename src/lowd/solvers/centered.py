@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ..backends.protocol import Float64, Rows
+from ..backends.protocol import DType, Float64, Rows
 from ..core.fit import Context, Fit
 from ..core.parameters import check_count as check_count
 from ..errors import ConvergenceWarning, IndefiniteWarning, RankWarning, warn
@@ -18,9 +18,10 @@ from ..maps.linear import LinearMap
 from ..relations.matrices import DenseMatrix, SymmetricMatrix
 from ..relations.protocol import InnerProducts
 from .canonical import canonical_basis, sign_flips
+from .centered_rows import CenteredRows
 from .dense import eigh, eigvalsh
 from .krylov import RitzPairs, basis_memory, block_width, leading_eigenpairs, random_block
-from .pca import CenteredRows, input_noise, principal_axes
+from .pca import input_noise, principal_axes
 from .thresholds import (
     DENSE_SAMPLES_PER_VECTOR,
     EPS,
@@ -265,7 +266,7 @@ def embed_inner_products(X: Rows, k: int | None, ctx: Context) -> Fit:
 
 
 def keep_positive(
-    values: Float64, vectors: Float64, noise: float, k: int | None, dtype: np.dtype[Any]
+    values: Float64, vectors: Float64, noise: float, k: int | None, dtype: DType
 ) -> tuple[Float64, Float64, tuple[tuple[int, ...], ...]]:
     """The k leading pairs with positive eigenvalue, zero beyond them (or only those, for k=None).
 

@@ -26,8 +26,9 @@ from ..relations.matrices import DenseMatrix
 from ..relations.perplexity import Similarities
 from .canonical import sign_flips
 from .centered import decompose_centered, keep_positive
+from .centered_rows import CenteredRows
 from .laplacian import transition_spectrum
-from .pca import CenteredRows, principal_axes
+from .pca import principal_axes
 from .stress import find_missing
 from .thresholds import INITIAL_STD, MAX_INITIAL_COORDINATE, MIN_RELATIVE_STD
 

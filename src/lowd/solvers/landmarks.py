@@ -26,7 +26,8 @@ from ..relations.matrices import DenseMatrix
 from ..relations.protocol import InnerProducts
 from .canonical import sign_flips
 from .centered import decompose_centered, keep_positive, warn_if_indefinite
-from .pca import CenteredRows, input_noise, principal_axes
+from .centered_rows import CenteredRows
+from .pca import input_noise, principal_axes
 
 
 class KernelColumns(Protocol):

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import sqrt
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array, issparse
+from scipy.sparse import diags_array, issparse
 
-from ..backends.protocol import Array, Float64, Moments, Rows
-from ..backends.sparse_rows import center_explicitly
+from ..backends.protocol import Array, DType, Float64, Moments
 from ..core.fit import Context
 from ..core.memory import Sizes
 from ..errors import ConvergenceWarning, warn
 from . import dense
-from .krylov import Operator, basis_memory, block_width, leading_eigenpairs, random_block
+from .centered_rows import CenteredRows, dense_product, normalize_columns, sparse_product
+from .krylov import basis_memory, block_width, leading_eigenpairs, random_block
 from .thresholds import (
     CENTERED_BLOCK_ENTRIES,
     EPS,
@@ -53,38 +53,6 @@ class Axes(NamedTuple):
     route: str
     residual: float
     noise: float  # eigenvalues up to here are rounding, relative to the largest
-
-
-class CenteredRows(NamedTuple):
-    """Rows seen from a center, each with a weight, each column in a unit."""
-
-    X: Rows
-    mean: Float64
-    weights: Float64 | None
-    units: Float64 | None
-
-    def dense(self) -> Float64:
-        """Centered, weighted rows in float64, whose scatter matrix is the wanted one."""
-        rows = self.X.toarray() if issparse(self.X) else self.X
-        out = np.subtract(rows, self.mean, dtype=np.float64)
-        if self.units is not None:
-            out /= self.units
-        if self.weights is not None:
-            out *= np.sqrt(self.weights)[:, None]
-        return np.asarray(out)
-
-    def columns(self, some: slice) -> CenteredRows:
-        units = None if self.units is None else self.units[some]
-        return CenteredRows(self.X[:, some], self.mean[some], self.weights, units)
-
-    @classmethod
-    def of(
-        cls, X: Rows, mean: Float64, weights: Float64 | None = None, units: Float64 | None = None
-    ) -> CenteredRows:
-        """Rows less their mean; of sparse ones the part of it that leaves them their digits."""
-        if issparse(X):
-            X, mean = center_explicitly(X, mean, weights)
-        return cls(X, mean, weights, units)
 
 
 def principal_axes(rows: CenteredRows, k: int | None, ctx: Context) -> Axes:
@@ -179,7 +147,7 @@ def _sparse_axes_memory(s: Sizes, k: int, route: Route) -> dict[str, int]:
     return {**taken, "Gram matrix" if s.n < s.d else "covariance": matrix}
 
 
-def axes_from_moments(moments: Moments, k: int, dtype: np.dtype[Any]) -> Axes:
+def axes_from_moments(moments: Moments, k: int, dtype: DType) -> Axes:
     """The k leading axes from a scatter matrix that was computed with products of this type."""
     values, vectors = dense.eigh(moments.scatter, k)
     total = float(np.trace(moments.scatter))
@@ -244,7 +212,7 @@ def _solve_covariance(rows: CenteredRows, k: int, ctx: Context) -> Axes:
 def _solve_gram(rows: CenteredRows, k: int, ctx: Context) -> Axes:
     G, transposed = _sparse_gram(rows) if issparse(rows.X) else _dense_gram(rows, ctx)
     values, Q = dense.eigh(G.astype(np.float64, copy=False), k)
-    V = _normalize_columns(transposed(Q))
+    V = normalize_columns(transposed(Q))
     noise = max(*rows.X.shape) * EPS if G.dtype == np.float64 else float(np.finfo(G.dtype).eps)
     return Axes(np.maximum(values, 0), V, float(np.trace(G)), "gram", 0.0, noise)
 
@@ -293,7 +261,7 @@ def _solve_krylov(rows: CenteredRows, k: int, ctx: Context) -> Axes:
     n, d = rows.X.shape
     if issparse(rows.X):
         # Products with sparse rows are cheap and bases are not: narrow blocks, rarely checked.
-        product = _sparse_product(rows, ctx)
+        product = sparse_product(rows, ctx)
         found = leading_eigenpairs(
             product.apply,
             random_block(ctx.seed, min(n, d), SPARSE_KRYLOV_BLOCK),
@@ -304,23 +272,12 @@ def _solve_krylov(rows: CenteredRows, k: int, ctx: Context) -> Axes:
             check_every=3,
         )
     else:
-        product = _dense_product(rows, ctx)
+        product = dense_product(rows, ctx)
         start = _presample(rows, random_block(ctx.seed, d, block_width(k)), ctx)
         found = leading_eigenpairs(product.apply, start, k, RITZ_TOLERANCE[ctx.dtype])
     noise = found.residual + max(n, d) * EPS
     V = product.to_axes(found.vectors)
     return Axes(found.values, V, product.trace(), "krylov", found.residual, noise)
-
-
-class ScatterProduct(NamedTuple):
-    """Products with a matrix that has the scatter matrix's eigenvalues, and its trace.
-
-    `to_axes` turns its eigenvectors into those of the scatter matrix.
-    """
-
-    apply: Operator
-    to_axes: Operator
-    trace: Callable[[], float]
 
 
 def _presample(rows: CenteredRows, start: Float64, ctx: Context) -> Float64:
@@ -331,84 +288,12 @@ def _presample(rows: CenteredRows, start: Float64, ctx: Context) -> Float64:
     every = n // PRESAMPLE_SIZE
     weights = None if rows.weights is None else np.ascontiguousarray(rows.weights[::every])
     sample = rows._replace(X=np.ascontiguousarray(rows.X[::every]), weights=weights)
-    product = _dense_product(sample, ctx)
+    product = dense_product(sample, ctx)
     width = start.shape[1]
     found = leading_eigenpairs(product.apply, start, width, PRESAMPLE_TOLERANCE, max_products=4)
     return found.vectors
 
 
-def _dense_product(rows: CenteredRows, ctx: Context) -> ScatterProduct:
-    n, d = rows.X.shape
-    inverse = 1.0 if rows.units is None else 1 / rows.units[:, None]
-    trace: float = 0.0
-
-    def apply(V: Float64) -> Float64:
-        nonlocal trace
-        out, trace = ctx.ops.scatter(rows.X, rows.mean, rows.weights).matmul(V * inverse)
-        return np.asarray(out * inverse)
-
-    def total() -> float:
-        if rows.units is None:
-            return float(trace)
-        weight: float = n if rows.weights is None else rows.weights.sum()
-        return float(weight) * int(d)
-
-    return ScatterProduct(apply, lambda V: V, total)
-
-
-def _sparse_product(rows: CenteredRows, ctx: Context) -> ScatterProduct:
-    """On the shorter side, with implicit centering."""
-    n, d = rows.X.shape
-    A, m = _weight_rows(rows), rows.mean if rows.units is None else rows.mean / rows.units
-    root = np.ones(n) if rows.weights is None else np.sqrt(rows.weights)
-    B = csr_array(A.T)
-    # Centered rows are A - root m'. S is A or A', with rows on the shorter side.
-    S, back, short, long = (A, B, root, m) if n < d else (B, A, m, root)
-    mixed, length = S @ long, long @ long
-
-    def matmul(M: csr_array, V: Float64) -> Float64:
-        return ctx.ops.matmul(M, V)
-
-    def apply(V: Float64) -> Float64:
-        """(S - short long') (S - short long')' V: nothing of the longer side is centered."""
-        out = matmul(S, matmul(back, V))
-        along = short @ V
-        out -= np.outer(mixed, along)
-        out += np.outer(short, length * along - mixed @ V)
-        return out
-
-    def to_axes(V: Float64) -> Float64:
-        if n >= d:
-            return V
-        U = matmul(B, V)
-        U -= np.outer(m, root @ V)
-        return _normalize_columns(U)
-
-    def trace() -> float:
-        return float(A.data @ A.data - 2 * m @ (B @ root) + (root @ root) * (m @ m))
-
-    return ScatterProduct(apply, to_axes, trace)
-
-
-def _weight_rows(rows: CenteredRows) -> csr_array:
-    """Sparse rows, not centered, each times the root of its weight, in the units of columns."""
-    X = rows.X
-    entries = X.data.astype(np.float64)
-    if rows.units is not None:
-        entries /= rows.units[X.indices]
-    if rows.weights is not None:
-        entries *= np.repeat(np.sqrt(rows.weights), np.diff(X.indptr))
-    index = np.int32 if max(X.nnz, *X.shape) < 2**31 else np.int64
-    parts = X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False)
-    return csr_array((entries, *parts), shape=X.shape)
-
-
-def _normalize_columns(V: Float64) -> Float64:
-    length = np.linalg.norm(V, axis=0)
-    V /= np.where(length > 0, length, 1)
-    return V
-
-
-def _scatter_noise(scatter: Float64, dtype: np.dtype[Any]) -> float:
+def _scatter_noise(scatter: Float64, dtype: DType) -> float:
     """float32 products leave errors near their own precision in the scatter matrix."""
     return max(len(scatter) * EPS, float(np.finfo(dtype).eps) if dtype == np.float32 else 0.0)

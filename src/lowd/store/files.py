@@ -25,8 +25,9 @@ from ..core.parameters import check_params
 from ..errors import MissingFileError, StoreError, UnsupportedError, check_folder
 from ..methods import METHODS
 from ..values import VALUE_CLASSES
+from .annotations import declared_fields
 from .migrations import migrate
-from .schema import check_model, declared_fields
+from .schema import check_model
 
 FORMAT = 2  # older ones are read through `migrations`
 # Class -> its module: what can be stored as a model.

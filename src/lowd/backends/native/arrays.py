@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ..protocol import Array, Float64, Ints
-
-DType: TypeAlias = np.dtype[np.floating[Any]]
+from ..protocol import Array, DType, Float64, Ints
 
 # Waking a second thread takes as long as so many multiplications.
 MAX_SERIAL_PRODUCTS = 2**17

@@ -1,0 +1,78 @@
+"""Coordinates that a map or a fit returns: in the type of the data, and finite."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..backends.protocol import Array, Backend, DType
+from ..errors import DataError
+from ..input.ranges import SAFE_RANGE, find_extreme_rows
+from ..input.validation import Data, check_finite
+
+if TYPE_CHECKING:
+    from .estimator import Reducer
+
+MAX_NUMPY_ENTRIES = 2**12  # up to here NumPy finds a NaN sooner than a backend is called
+
+
+def apply_map(model: Reducer, data: Data, ops: Backend) -> Array:
+    """Apply the map; rows too large for float32 squares go through it alone, in float64."""
+    Q = data.items
+    if data.statistics is None or Q.dtype == data.dtype:
+        with np.errstate(invalid="ignore", over="ignore"):
+            Y = cast_clipped(model.map_(Q, ops), data.dtype)
+        unseen = data.statistics is None and getattr(model.map_, "spreads", False)
+        if not unseen or _is_finite(Y, ops):
+            return Y if unseen else require_finite(Y, ops)
+        check_finite(model, Q, ops)  # a bad entry spoils its whole row; else a sum was too large
+        Q = Q.astype(np.float64)
+    rows = Q.astype(data.dtype)
+    if data.statistics is not None and data.statistics.max_abs <= SAFE_RANGE[data.dtype][1]:
+        return require_finite(cast_clipped(model.map_(rows, ops), data.dtype), ops)
+    far = find_extreme_rows(rows)
+    Y = np.empty((rows.shape[0], model._n_features_out), np.float64)
+    for chosen, part in ((far, Q), (~far, rows)):
+        if chosen.any():
+            Y[chosen] = model.map_(part[chosen], ops)
+    return require_finite(cast_clipped(Y, data.dtype), ops)
+
+
+def cast_clipped(Y: Array, dtype: DType) -> Array:
+    """Coordinates in the type of the data; beyond its range the largest number, not infinity."""
+    if Y.dtype == dtype:
+        return Y
+    limit = np.finfo(dtype).max
+    return np.asarray(np.clip(Y, -limit, limit), dtype)
+
+
+def _is_finite(Y: Array, ops: Backend) -> bool:
+    """Is every entry finite?"""
+    return (
+        bool(np.isfinite(Y).all())
+        if Y.size <= MAX_NUMPY_ENTRIES
+        else ops.column_statistics(Y).first_nonfinite is None
+    )
+
+
+def require_finite(Y: Array, ops: Backend) -> Array:
+    """The result of a map, which is finite for any point that the model can hold."""
+    if not _is_finite(Y, ops):
+        row = int(np.argmin(np.isfinite(Y).all(1)))
+        raise DataError(
+            f"the coordinates of row {row} are beyond the range of {Y.dtype}; look whether the row "
+            "is in the units of the training data, and whether the model is as it was saved."
+        )
+    return Y
+
+
+def cast_checked(Y: Array, dtype: DType) -> Array:
+    """The embedding in the type of the data, if that can hold it."""
+    largest = np.abs(Y).max(initial=0)
+    if largest > np.finfo(dtype).max:
+        raise DataError(
+            f"the embedding has coordinates of size {largest:.1e}, beyond {dtype}; "
+            "pass X.astype('float64') or other units."
+        )
+    return np.ascontiguousarray(Y, dtype)

@@ -1,0 +1,131 @@
+"""Rows seen from their mean, and products with their scatter matrix, which is not formed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from ..backends.protocol import Float64, Rows
+from ..backends.sparse_rows import center_explicitly
+from ..core.fit import Context
+from .krylov import Operator
+
+
+class CenteredRows(NamedTuple):
+    """Rows seen from a center, each with a weight, each column in a unit."""
+
+    X: Rows
+    mean: Float64
+    weights: Float64 | None
+    units: Float64 | None
+
+    def dense(self) -> Float64:
+        """Centered, weighted rows in float64, whose scatter matrix is the wanted one."""
+        rows = self.X.toarray() if issparse(self.X) else self.X
+        out = np.subtract(rows, self.mean, dtype=np.float64)
+        if self.units is not None:
+            out /= self.units
+        if self.weights is not None:
+            out *= np.sqrt(self.weights)[:, None]
+        return np.asarray(out)
+
+    def columns(self, some: slice) -> CenteredRows:
+        units = None if self.units is None else self.units[some]
+        return CenteredRows(self.X[:, some], self.mean[some], self.weights, units)
+
+    @classmethod
+    def of(
+        cls, X: Rows, mean: Float64, weights: Float64 | None = None, units: Float64 | None = None
+    ) -> CenteredRows:
+        """Rows less their mean; of sparse ones the part of it that leaves them their digits."""
+        if issparse(X):
+            X, mean = center_explicitly(X, mean, weights)
+        return cls(X, mean, weights, units)
+
+
+class ScatterProduct(NamedTuple):
+    """Products with a matrix that has the scatter matrix's eigenvalues, and its trace.
+
+    `to_axes` turns its eigenvectors into those of the scatter matrix.
+    """
+
+    apply: Operator
+    to_axes: Operator
+    trace: Callable[[], float]
+
+
+def dense_product(rows: CenteredRows, ctx: Context) -> ScatterProduct:
+    """By passes over dense rows, which are centered on the way."""
+    n, d = rows.X.shape
+    inverse = 1.0 if rows.units is None else 1 / rows.units[:, None]
+    trace: float = 0.0
+
+    def apply(V: Float64) -> Float64:
+        nonlocal trace
+        out, trace = ctx.ops.scatter(rows.X, rows.mean, rows.weights).matmul(V * inverse)
+        return np.asarray(out * inverse)
+
+    def total() -> float:
+        if rows.units is None:
+            return float(trace)
+        weight: float = n if rows.weights is None else rows.weights.sum()
+        return float(weight) * int(d)
+
+    return ScatterProduct(apply, lambda V: V, total)
+
+
+def sparse_product(rows: CenteredRows, ctx: Context) -> ScatterProduct:
+    """On the shorter side, with implicit centering."""
+    n, d = rows.X.shape
+    A, m = _weight_rows(rows), rows.mean if rows.units is None else rows.mean / rows.units
+    root = np.ones(n) if rows.weights is None else np.sqrt(rows.weights)
+    B = csr_array(A.T)
+    # Centered rows are A - root m'. S is A or A', with rows on the shorter side.
+    S, back, short, long = (A, B, root, m) if n < d else (B, A, m, root)
+    mixed, length = S @ long, long @ long
+
+    def matmul(M: csr_array, V: Float64) -> Float64:
+        return ctx.ops.matmul(M, V)
+
+    def apply(V: Float64) -> Float64:
+        """(S - short long') (S - short long')' V: nothing of the longer side is centered."""
+        out = matmul(S, matmul(back, V))
+        along = short @ V
+        out -= np.outer(mixed, along)
+        out += np.outer(short, length * along - mixed @ V)
+        return out
+
+    def to_axes(V: Float64) -> Float64:
+        if n >= d:
+            return V
+        U = matmul(B, V)
+        U -= np.outer(m, root @ V)
+        return normalize_columns(U)
+
+    def trace() -> float:
+        return float(A.data @ A.data - 2 * m @ (B @ root) + (root @ root) * (m @ m))
+
+    return ScatterProduct(apply, to_axes, trace)
+
+
+def _weight_rows(rows: CenteredRows) -> csr_array:
+    """Sparse rows, not centered, each times the root of its weight, in the units of columns."""
+    X = rows.X
+    entries = X.data.astype(np.float64)
+    if rows.units is not None:
+        entries /= rows.units[X.indices]
+    if rows.weights is not None:
+        entries *= np.repeat(np.sqrt(rows.weights), np.diff(X.indptr))
+    index = np.int32 if max(X.nnz, *X.shape) < 2**31 else np.int64
+    parts = X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False)
+    return csr_array((entries, *parts), shape=X.shape)
+
+
+def normalize_columns(V: Float64) -> Float64:
+    """Columns of length 1, in place; 0 stays 0."""
+    length = np.linalg.norm(V, axis=0)
+    V /= np.where(length > 0, length, 1)
+    return V
