@@ -9,12 +9,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Embedding: TypeAlias = NDArray[np.floating[Any]]
 
 Listener = Callable[[str, int, int], None]
+Watcher: TypeAlias = "Callable[[Embedding], None]"
 
 REFRESH_SECONDS = 0.1  # faster is not seen, and slows a terminal
 
 _listeners: ContextVar[tuple[Listener, ...]] = ContextVar("lowd_progress", default=())
+_watchers: ContextVar[tuple[Watcher, ...]] = ContextVar("lowd_embeddings", default=())
 
 
 def report(stage: str, done: int, total: int) -> None:
@@ -42,6 +51,37 @@ def listening(*listeners: Listener) -> Iterator[None]:
         yield
     finally:
         _listeners.reset(token)
+
+
+def is_watched() -> bool:
+    """Does anyone want to see embeddings that are not finished?"""
+    return bool(_watchers.get())
+
+
+def report_embedding(Y: Embedding) -> None:
+    """Call every watcher with the coordinates of the training rows as they are now."""
+    for watcher in _watchers.get():
+        watcher(Y)
+
+
+@contextmanager
+def watching(*watchers: Watcher) -> Iterator[None]:
+    """Call each `watcher(embedding)` now and then while a method iterates within the block.
+
+    The embedding has one row for each training row. t-SNE and SNE report it.
+
+    >>> import lowd, numpy as np
+    >>> X, seen = np.random.default_rng(0).normal(size=(40, 3)), []
+    >>> with lowd.progress.watching(lambda Y: seen.append(Y.shape)):
+    ...     model = lowd.TSNE(perplexity=5, max_iter=20).fit(X)
+    >>> seen
+    [(40, 2), (40, 2)]
+    """
+    token = _watchers.set(_watchers.get() + watchers)
+    try:
+        yield
+    finally:
+        _watchers.reset(token)
 
 
 @contextmanager

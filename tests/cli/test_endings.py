@@ -17,7 +17,7 @@ import lowd
 from lowd.cli.background import BackgroundCall
 from lowd.cli.console import to_json
 from lowd.cli.exit_codes import ExitCode, format_error, get_exit_code
-from lowd.cli.flags import get_parameter_texts
+from lowd.methods.descriptions import get_parameter_texts
 
 pytestmark = pytest.mark.usefixtures("folder")
 

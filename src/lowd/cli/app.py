@@ -12,8 +12,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from ..methods.descriptions import get_summary
 from .exit_codes import ExitCode, format_error, get_exit_code
-from .flags import METHOD_COMMANDS, get_summary
+from .flags import METHOD_COMMANDS
 from .options import MESSAGES, METHOD_PANEL, Arguments, Option
 from .registry import COMMANDS, Command, Result, get_command
 

@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, MissingColumnError
 from ..io.options import pluralize, quote_names
+from ..io.preparation import Preparation
 from ..io.table import Column, Data, Table
 from ..methods import METHODS, find_class_name
+from ..methods.descriptions import get_advice, get_summary
 from .console import Console, format_table
 from .files import Outputs
 from .fitting import Run, write_embedding
-from .flags import METHOD_COMMANDS, get_advice, get_summary
+from .flags import METHOD_COMMANDS
 from .options import Arguments
 from .reading import (
-    Preparation,
     apply_typed_steps,
     choose_metric,
     get_classes,

@@ -18,19 +18,18 @@ from .. import progress
 from ..errors import ColumnTypeError, DataError, ParameterError, UnsupportedError
 from ..io.features import MAX_EXTRA_COLUMNS
 from ..io.options import match_columns
+from ..io.preparation import Preparation, prepare
 from ..io.table import Column, Data, Table
 from .console import Console
 from .files import STDOUT, Outputs
 from .flags import METHOD_COMMANDS, build_model
 from .options import DEFAULT_N_NEIGHBORS, FLAGS, Arguments
 from .reading import (
-    Preparation,
     check_steps,
     choose_metric,
     get_classes,
     get_read_options,
     get_steps,
-    prepare,
     read,
     set_metric,
 )

@@ -7,14 +7,11 @@ the entry in the class's docstring.
 from __future__ import annotations
 
 import dataclasses
-import re
-import textwrap
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, get_origin
+from typing import TYPE_CHECKING, Any, TypeAlias, get_origin
 
-from .. import methods
 from ..errors import ParameterError
 from ..methods import METHODS
+from ..methods.descriptions import collect_parameter_texts
 from .options import METHOD_PANEL, Arguments, Option
 
 if TYPE_CHECKING:
@@ -33,44 +30,12 @@ DEFAULT_N_COMPONENTS = 2
 METHOD_COMMANDS = {module.replace("_", "-"): name for name, module in METHODS.items()}
 
 
-def read_docstring(name: str) -> str:
-    """The docstring of a method's class, read from its file: importing all takes a second."""
-    path = Path(methods.__file__).with_name(f"{METHODS[name]}.py")
-    found = re.search(
-        rf'^class {name}\b[^\n]*:\n    """(.*?)"""', path.read_text("utf-8"), re.S | re.M
-    )
-    return textwrap.dedent("    " + found[1]) if found else ""
-
-
-def get_summary(name: str) -> str:
-    """The first line of a method's docstring."""
-    return read_docstring(name).partition("\n")[0]
-
-
-def get_advice(name: str) -> tuple[str, str]:
-    """When to use a method, and what it costs: the text before and after "Cost:"."""
-    text = read_docstring(name).partition("Parameters\n")[0].removeprefix(get_summary(name))
-    use, _, cost = " ".join(text.split()).partition("Cost: ")
-    return use.strip(), re.split(r" New (?:rows|points)", cost)[0]
-
-
-def get_parameter_texts(name: str) -> dict[str, str]:
-    """Parameter -> its description in the method's docstring; entries in a row may share one."""
-    section = read_docstring(name).partition("Parameters\n----------\n")[2].partition("\n\n")[0]
-    found: dict[str, str] = {}
-    for entries, text in re.findall(r"((?:^\w.* : .*\n)+)((?:    .*\n?)+)", section, re.M):
-        for names in re.findall(r"^(\w[\w, ]*) : ", entries, re.M):
-            found |= dict.fromkeys(names.split(", "), " ".join(text.split()))
-    return found
-
-
 def make_flags(name: str) -> list[Option]:
     """One flag per field of the class."""
+    from ..core.parameters import list_literals
+
     cls = get_class(name)
-    texts: dict[str, str] = {}
-    for parent in reversed(cls.__mro__):
-        if parent.__name__ in METHODS:
-            texts |= get_parameter_texts(parent.__name__)
+    texts = collect_parameter_texts(cls)
     options = []
     for field in dataclasses.fields(cls):
         if field.name in _OTHER_FLAGS:
@@ -81,7 +46,7 @@ def make_flags(name: str) -> list[Option]:
             options.append(Option(field.name, help_text, METHOD_PANEL, bool, default))
             continue
         domain = _get_domain(cls, field.name)
-        choices = tuple(_list_literals(domain))
+        choices = tuple(list_literals(domain))
         metavar = "|".join([*choices, *_list_types(domain)]) or "text"
         if len(metavar) > MAX_METAVAR_CHARACTERS:
             help_text, metavar = f"{help_text} One of {', '.join(choices)}.", "name"
@@ -140,30 +105,12 @@ def _get_domain(cls: type, parameter: str) -> Domain:
     return domains(cls)[parameter]
 
 
-def _split_union(domain: Domain) -> list[Domain]:
-    """The alternatives of a union, without their rules."""
-    if _is_literal(domain):
-        return [domain]
-    if hasattr(domain, "__metadata__"):
-        return _split_union(get_args(domain)[0])
-    inner = get_args(domain) if "Union" in str(get_origin(domain)) else ()
-    return [part for option in inner for part in _split_union(option)] if inner else [domain]
-
-
-def _is_literal(domain: Domain) -> bool:
-    origin: object = get_origin(domain)
-    return origin is Literal
-
-
-def _list_literals(domain: Domain) -> list[str]:
-    literals = [part for part in _split_union(domain) if _is_literal(part)]
-    return [word for part in literals for word in get_args(part)]
-
-
 def _list_types(domain: Domain) -> list[str]:
+    from ..core.parameters import split_union
+
     words: dict[object, str] = {int: "int", float: "float", list: "list", dict: "json"}
     words[type(None)] = "none"
-    found = [words.get(get_origin(part) or part) for part in _split_union(domain)]
+    found = [words.get(get_origin(part) or part) for part in split_union(domain)]
     return list(dict.fromkeys(word for word in found if word))
 
 

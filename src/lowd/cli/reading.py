@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import progress
-from ..errors import DataError, ParameterError, UnsupportedError
+from ..errors import ParameterError, UnsupportedError
+from ..io.preparation import prepare
 from ..io.table import Column, Data, Table
 from .console import Console
 from .options import FLAGS, Arguments
@@ -55,107 +54,6 @@ def _parse_size(text: str | None) -> tuple[int, int] | None:
     except ValueError:
         raise ParameterError(f"--size {text!r}: expected WIDTHxHEIGHT, as 64x64.") from None
     return width, height
-
-
-@dataclasses.dataclass(frozen=True)
-class Preparation:
-    """What is between a file and a model, saved with the model for new points.
-
-    `mean` and `scale` are those of 0.1.0; since then the model itself is a pipeline.
-    """
-
-    kind: str
-    columns: tuple[str, ...] = ()
-    reading: Arguments = dataclasses.field(default_factory=dict)
-    mean: NDArray[np.float64] | None = None
-    scale: NDArray[np.float64] | None = None
-    strings: Column | None = None
-    alleles: dict[str, Column] | None = None
-    levels: dict[str, list[str]] = dataclasses.field(default_factory=dict)
-
-    def get_read_options(self) -> Arguments:
-        """Keywords of `lowd.io.read` for new points: the columns are known, text is encoded."""
-        same = ("gower", "dates", "vector", "size", "missing")
-        kept = {n: v for n, v in self.reading.items() if n in same}
-        if self.alleles is not None:
-            from ..io import Alleles
-
-            return kept | {"alleles": Alleles(**self.alleles)}
-        if self.kind not in ("rows", "table") or "vector" in kept or not self.columns:
-            return kept
-        made = {f"{name}={level}" for name, levels in self.levels.items() for level in levels}
-        names = [*(name for name in self.columns if name not in made), *self.levels]
-        return kept | {"columns": names} | ({"encode": self.levels} if self.levels else {})
-
-    def apply(self, table: Table) -> Data:
-        """New points as the model takes them."""
-        if self.strings is not None:
-            from ..io import levenshtein
-
-            words = _get_strings(table)
-            return np.array([[levenshtein(a, str(b)) for b in self.strings] for a in words], float)
-        X = table.X if self.kind in ("distances", "table") else self._select_columns(table)
-        return X if self.mean is None else (X - self.mean) / self.scale
-
-    def _select_columns(self, table: Table) -> Data:
-        """The model's columns in the model's order, whatever else the file holds."""
-        names = list(table.columns or ())
-        if not self.columns or not names or names == list(self.columns):
-            return table.X
-        missing = [name for name in self.columns if name not in names]
-        if missing:
-            raise DataError(
-                f"{table.source}: column {missing[0]!r}, which the model needs, is missing; "
-                f"there are {', '.join(names[:10])}{', ...' if len(names) > 10 else ''}."
-            )
-        return table.X[:, [names.index(name) for name in self.columns]]
-
-    def to_dict(self) -> dict[str, object]:
-        """The fields that are set, as the store takes them."""
-        fields: dict[str, object] = {"kind": self.kind, "mean": self.mean, "scale": self.scale}
-        fields["reading"] = self.reading
-        fields["columns"] = np.array(self.columns, object)
-        fields["strings"], fields["alleles"] = self.strings, self.alleles
-        fields["levels"] = self.levels or None
-        return {name: value for name, value in fields.items() if value is not None}
-
-    @classmethod
-    def of_model(cls, model: Reducer) -> Preparation:
-        """The preparation saved with a model; none if the model was saved from Python."""
-        saved = getattr(model, "prepared_", None)
-        if saved is None:
-            distances = getattr(model, "metric", None) == "precomputed"
-            names = getattr(model, "feature_names_in_", ())
-            return cls("distances" if distances else "rows", tuple(names))
-        return cls(**{**saved, "columns": tuple(saved["columns"])})
-
-
-class Prepared(NamedTuple):
-    """The rows of a file as a model takes them, and how new points become the same."""
-
-    X: Data
-    preparation: Preparation
-
-
-class _Learned(TypedDict):
-    alleles: dict[str, Column] | None
-    levels: dict[str, list[str]]
-
-
-def prepare(table: Table, reading: Arguments) -> Prepared:
-    """The rows of a table as a model takes them: strings become distances."""
-    if table.kind == "strings":
-        from ..io import edit_distances
-
-        words = _get_strings(table)
-        preparation = Preparation("strings", strings=np.array(words, object))
-        return Prepared(edit_distances(words), preparation)
-    columns = tuple(str(name) for name in table.columns or ())
-    learned = _Learned(
-        alleles=None if table.alleles is None else table.alleles.select(columns)._asdict(),
-        levels={name: list(levels) for name, levels in table.levels.items()},
-    )
-    return Prepared(table.X, Preparation(table.kind, columns, reading, **learned))
 
 
 def get_steps(arguments: Arguments) -> Arguments:
@@ -224,9 +122,3 @@ def get_classes(table: Table) -> Column | None:
     if table.labels is None or is_continuous(np.asarray(table.labels), MAX_LABEL_CLASSES):
         return None
     return table.labels
-
-
-def _get_strings(table: Table) -> list[str]:
-    if table.kind != "strings":
-        raise DataError(f"{table.source}: the model was fitted on strings; this file holds none.")
-    return [str(word) for word in table.X]

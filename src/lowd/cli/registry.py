@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .flags import METHOD_COMMANDS, get_summary, make_flags
+from ..methods.descriptions import get_summary
+from .flags import METHOD_COMMANDS, make_flags
 from .options import (
     COMPUTING,
     DATA,

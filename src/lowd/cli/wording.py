@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from functools import cache
 
 from ..methods import METHODS
-from .flags import METHOD_COMMANDS, get_parameter_texts
+from ..methods.descriptions import get_parameter_texts
+from .flags import METHOD_COMMANDS
 from .options import FLAGS, READING, WRITING
 
 _VALUE = r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\([^)]*\)|\{[^}]*\}|\.\.\.|-?\w(?:[\w.+-]*\w)?"

@@ -189,6 +189,30 @@ def describe(domain: object) -> str:
     return "None" if domain is type(None) else getattr(domain, "__name__", str(domain))
 
 
+def split_union(domain: Any) -> list[Any]:
+    """The alternatives of a union, without their rules.
+
+    >>> split_union(Positive | None)
+    [<class 'float'>, <class 'NoneType'>]
+    """
+    origin = get_origin(domain)
+    if origin is Annotated:
+        return split_union(get_args(domain)[0])
+    if origin in (Union, types.UnionType):
+        return [part for option in get_args(domain) for part in split_union(option)]
+    return [domain]
+
+
+def list_literals(domain: Any) -> list[str]:
+    """The words that a domain allows.
+
+    >>> list_literals(Positive | Literal["auto"])
+    ['auto']
+    """
+    literals = (part for part in split_union(domain) if get_origin(part) is Literal)
+    return [word for part in literals for word in get_args(part)]
+
+
 def read(domain: object, text: str) -> Any:
     """Turn what was typed on a command line or in a form into a value of the domain.
 

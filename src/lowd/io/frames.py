@@ -259,6 +259,9 @@ def write(frame: Frame, file: IO[bytes], kind: str) -> None:
         frame.write_parquet(file)
     elif kind == "arrow":
         frame.write_ipc(file)
+    elif kind == "arrow stream":  # in types that every reader of Arrow knows
+        oldest = import_polars().CompatLevel.oldest()
+        frame.write_ipc_stream(file, compression="uncompressed", compat_level=oldest)
     else:
         frame.write_ndjson(file)
 

@@ -7,11 +7,12 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scipy.sparse import issparse
 
 from ..errors import DataError, FileFormatError, MissingFileError, ParameterError
+from . import frames
 from .distances import detect_distances
 from .features import ReadFrame, make_table
 from .layout import looks_like_table
@@ -185,9 +186,45 @@ def read(
             )
         read_files = _import_reader(_MULTI_FILE_READERS[multi_file])
         return _finish(read_files(_find_multi_file(folder, multi_file), options), options)
-    source = Source.from_path(path).decompress()
-    read_file = _import_reader(_READERS[format or _detect_format(source)][0])
-    return detect_distances(_finish(read_file(source, options), options), distances)
+    return _read_source(Source.from_path(path).decompress(), format, options)
+
+
+def read_bytes(
+    data: bytes, name: str, formats: Sequence[str], max_rows: int, **options: Any
+) -> Table:
+    """Read what a stranger has sent: a file of one of these formats, of so many rows at most.
+
+    `name` tells the format and is used in messages; no file of that name is touched. Compressed
+    data are refused, since a few bytes may stand for gigabytes.
+
+    >>> read_bytes(b"a,b\\n1,2\\n3,4\\n", "x.csv", ("csv",), 10).X.tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
+    """
+    if not data:
+        raise FileFormatError(f"{name} is empty.")
+    source = Source(name, data=data)
+    if source.compression is not None:
+        raise FileFormatError(f"{name} is compressed; send it decompressed.")
+    kind = _detect_format(source)
+    if kind not in formats:
+        raise FileFormatError(f"{name}: expected {', '.join(formats)}, not {kind}.")
+    count = (
+        frames.count_rows(source, frames.scan(source, kind))
+        if kind in ("parquet", "arrow")
+        else data.count(b"\n")
+    )
+    if count > max_rows + 1:
+        raise DataError(f"{name} has {count} rows; send {max_rows} at most.")
+    table = _read_source(source, kind, Options(**options))
+    if len(table) > max_rows:
+        raise DataError(f"{name} has {len(table)} rows; send {max_rows} at most.")
+    return table
+
+
+def _read_source(source: Source, kind: str | None, options: Options) -> Table:
+    read_file = _import_reader(_READERS[kind or _detect_format(source)][0])
+    table = _finish(read_file(source, options), options)
+    return detect_distances(table, options.distances)
 
 
 def _finish(found: Table | ReadFrame, options: Options) -> Table:

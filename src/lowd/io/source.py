@@ -90,15 +90,17 @@ class Source:
     def read_all(self) -> bytes:
         return self.data if self.path is None else self.path.read_bytes()
 
+    @property
+    def compression(self) -> str | None:
+        """The suffix of its compression (.gz, ...), by the first bytes; None if there is none."""
+        head = self.read_head(6)
+        found = (kind for magic, kind in _COMPRESSION_MAGIC.items() if head.startswith(magic))
+        return next(found, None)
+
     def decompress(self) -> Source:
         """Itself, or what a gzip, bzip2, xz or zstandard file holds."""
-        head = self.read_head(6)
-        kind = next(
-            (kind for magic, kind in _COMPRESSION_MAGIC.items() if head.startswith(magic)), None
-        )
-        if kind is None:
-            return self
-        return Source(self.name, data=_decompress(self, kind))
+        kind = self.compression
+        return self if kind is None else Source(self.name, data=_decompress(self, kind))
 
 
 def fits_memory(size: int) -> bool:

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from .. import progress
+from ..backends.protocol import Array
 from ..core.estimator import reducer
 from ..core.fit import Context, Fit
 from ..core.graph_method import GraphMethod
@@ -95,8 +97,13 @@ def embed_similarities(
     phases = plan_phases(
         m, how.early_exaggeration, how.exaggeration, how.learning_rate, how.max_iter
     )
-    show = None if callback is None else lambda step, Y: callback(step, Y[as_given])
-    Y, found = descend(plan, start, phases, show)
+
+    def show(step: int, Y: Array) -> object:
+        progress.report_embedding(Y[point_of_row])
+        return None if callback is None else callback(step, Y[as_given])
+
+    is_followed = callback is not None or progress.is_watched()
+    Y, found = descend(plan, start, phases, show if is_followed else None)
     Y = Y.astype(ctx.dtype)
     report |= found | evaluate_embedding(plan, joint, Y, kernel, ctx.seed)
     P = joint.P if joint.conditional is None else joint.conditional

@@ -12,7 +12,7 @@ from ... import random
 from ...backends import Backend, resolve
 from ...backends.protocol import Array, Float64, Neighbors
 from ...core.estimator import reducer
-from ...core.parameters import Count, Seed, check_params
+from ...core.parameters import Count, Metric, MetricParams, Seed, check_params
 from ...distances.metrics import distances_of
 from ...domains import advise_at_most
 from ...errors import DataError, ParameterError
@@ -99,6 +99,16 @@ def validate_input(
     m = count_anchors(params.anchors, n)
     rows = None if m == n else random.subset(seed, "anchors", n, m)
     return EvaluationInput(params, data, embedding, items, Y, codes, rows, seed, ops)
+
+
+def make_data_space(X: Any, metric: Metric, metric_params: MetricParams = None) -> MetricSpace:
+    """Rows with their distances, for neighbors of single rows."""
+    params = EvaluationParameters(metric=metric, metric_params=metric_params)
+    check_params(params)
+    space = _validate_data(params, X, resolve(params.backend, params.n_jobs))[0]
+    if isinstance(space, GraphSpace):
+        raise DataError("a neighbor graph has no distances; pass the rows.")
+    return space
 
 
 def count_anchors(anchors: Anchors, n: int) -> int:
