@@ -100,23 +100,6 @@ def single_threaded_blas() -> Iterator[None]:
             _release()
 
 
-@contextmanager
-def all_threads_of_blas() -> Iterator[None]:
-    """Give BLAS its threads back within the block, for one large decomposition in a fit.
-
-    While other fits run at the same time the limit stays, for their sake.
-    """
-    blocks, _depth.blocks = getattr(_depth, "blocks", 0), 0
-    if blocks:
-        _release()
-    try:
-        yield
-    finally:
-        if blocks:
-            _limit()
-        _depth.blocks = blocks
-
-
 def _limit() -> None:
     global _limiting_threads, _counts_before
     with _lock:

@@ -318,3 +318,22 @@ def test_small_fits_do_not_depend_on_the_threads_of_blas():
             fits.append([fit(lowd.PCA(k), X) for k in (2, 60)])
     for one, two in zip(*fits, strict=True):
         same_bits(one.components_, two.components_)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        lowd.KernelPCA(None, kernel="rbf"),
+        lowd.KernelPCA(60, kernel="rbf"),
+        lowd.LaplacianEigenmaps(200, n_neighbors=10),
+        lowd.ClassicalMDS(metric="manhattan", correction="lingoes"),
+    ],
+    ids=["all", "some", "smallest", "values"],
+)
+def test_large_decompositions_do_not_depend_on_the_threads_of_blas(model):
+    X = rows_like(1_100, 5, seed=2)
+    fits = []
+    for count in (1, 2):
+        with threadpool_limits(count, user_api="blas"):
+            fits.append(fit(clone(model), X).embedding_)
+    same_bits(*fits)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..backends.protocol import Array, Backend, Float64
 from ..domains import Index, NonNegative, Shape
 from ..input.sample import Items
-from ..threads import all_threads_of_blas, run_interruptibly
+from ..threads import run_interruptibly
 from ..values import value
 from .nearest import Nearest, detach, group_duplicates_in_matrix
 from .protocol import DistanceRelation
@@ -92,11 +92,10 @@ def correct_distances(
 
 
 def _decompose(solve: Callable[[Float64], NDArray[Any]], A: Float64) -> NDArray[Any]:
-    """Eigenvalues; of many rows by all threads of BLAS, and so that Ctrl-C is raised at once."""
+    """Eigenvalues; of many rows so that Ctrl-C is raised at once."""
     if len(A) <= MAX_UNINTERRUPTED_SIZE:
         return solve(A)
-    with all_threads_of_blas():
-        return run_interruptibly(lambda: solve(A))
+    return run_interruptibly(lambda: solve(A))
 
 
 def _inner(M: Float64) -> Float64:

@@ -9,8 +9,9 @@ import numpy as np
 import scipy.linalg
 
 from ..backends.protocol import Float64
-from ..threads import all_threads_of_blas, run_interruptibly, single_threaded_blas
-from .thresholds import MAX_NUMPY_EIGH_SIZE, MAX_SINGLE_THREADED_SIZE
+from ..threads import run_interruptibly, single_threaded_blas
+from .lapack import dsyevr
+from .thresholds import MAX_NUMPY_EIGH_SIZE, MAX_UNINTERRUPTED_SIZE
 
 T = TypeVar("T")
 
@@ -30,38 +31,43 @@ def eigh(A: Float64, k: int) -> Eigenpairs:
         if 2 * k > n or n <= MAX_NUMPY_EIGH_SIZE:  # all vectors come sooner than some
             values, vectors = np.linalg.eigh(A)
             return values[n - k :], vectors[:, n - k :]
-        values, vectors = scipy.linalg.eigh(A, subset_by_index=(n - k, n - 1))
-        return values, vectors
+        return _select_eigenpairs(A, n - k, n)
 
     values, vectors = _run(decompose, n)
     return Eigenpairs(values[::-1], vectors[:, ::-1])
 
 
+def smallest_eigh(A: Float64, k: int) -> Eigenpairs:
+    """The k smallest eigenpairs of a symmetric matrix, smallest first."""
+    return Eigenpairs(*_run(lambda: _select_eigenpairs(A, 0, k), len(A)))
+
+
+def _select_eigenpairs(A: Float64, start: int, stop: int) -> tuple[Float64, Float64]:
+    """Eigenpairs start, ..., stop - 1 of those of a symmetric matrix, smallest first."""
+    if len(A) > MAX_UNINTERRUPTED_SIZE:
+        return dsyevr(A, start, stop)
+    values, vectors = scipy.linalg.eigh(A, subset_by_index=(start, stop - 1))
+    return values, vectors
+
+
 def eigvalsh(A: Float64) -> Float64:
     """All eigenvalues of a symmetric matrix, largest first."""
     # NumPy's releases the interpreter lock, so that Ctrl-C is heard meanwhile; SciPy's does not.
-    solve = scipy.linalg.eigvalsh if len(A) <= MAX_SINGLE_THREADED_SIZE else np.linalg.eigvalsh
+    solve = scipy.linalg.eigvalsh if len(A) <= MAX_UNINTERRUPTED_SIZE else np.linalg.eigvalsh
     return np.asarray(_run(lambda: solve(A), len(A))[::-1])
 
 
 def svd(A: Float64) -> tuple[Float64, Float64, Float64]:
     """Thin singular value decomposition U, σ, V'."""
-    return _run(lambda: _decompose_singular(A), min(A.shape))
-
-
-def _decompose_singular(A: Float64) -> tuple[Float64, Float64, Float64]:
-    large = min(A.shape) > MAX_SINGLE_THREADED_SIZE
+    large = min(A.shape) > MAX_UNINTERRUPTED_SIZE
     solve = np.linalg.svd if large else scipy.linalg.svd  # as in `eigvalsh`
-    U, sigma, Vt = solve(A, full_matrices=False)
+    U, sigma, Vt = _run(lambda: solve(A, full_matrices=False), min(A.shape))
     return U, sigma, Vt
 
 
 def _run(decompose: Callable[[], T], n: int) -> T:
-    """Decompose: few rows with one thread of BLAS, many with all of them and interruptibly."""
+    """Decompose with one thread of BLAS, so that bits do not depend on how many it has."""
     if n <= 2 * MAX_NUMPY_EIGH_SIZE:  # not worth the switch
         return decompose()
-    if n <= MAX_SINGLE_THREADED_SIZE:
-        with single_threaded_blas():
-            return decompose()
-    with all_threads_of_blas():
-        return run_interruptibly(decompose)
+    with single_threaded_blas():
+        return decompose() if n <= MAX_UNINTERRUPTED_SIZE else run_interruptibly(decompose)

@@ -27,6 +27,7 @@ from ..errors import ConvergenceWarning, warn
 from ..threads import single_threaded_blas
 from .canonical import Groups, group_consecutive, rotate_groups, sign_flips
 from .chebyshev import solve_chebyshev
+from .dense import smallest_eigh, svd
 from .dense_factor import DenseLU
 from .eigenproblem import Approximation, Eigenproblem, angle_bound
 from .krylov import Operator, basis_memory, block_width, orthonormalize
@@ -245,10 +246,10 @@ def _solve_dense(p: Eigenproblem) -> Approximation:
     count = min(p.k + 8, n - c)
     if p.B is not None:
         lifted = np.vstack([p.B.toarray(), 2 * np.sqrt(p.norm) * p.null.T])
-        _, s, Vt = scipy.linalg.svd(lifted, full_matrices=False)
+        _, s, Vt = svd(lifted)
         return Approximation(s[::-1][:count] ** 2, p.deflate(Vt[::-1][:count].T), 0.0)
     lifted = p.matrix.toarray() + 2 * p.norm * (p.null @ p.null.T)
-    values, V = scipy.linalg.eigh(lifted, subset_by_index=[0, count - 1])
+    values, V = smallest_eigh(lifted, count)
     return Approximation(values, p.deflate(V), 0.0)
 
 

@@ -13,9 +13,8 @@ EPS = float(np.finfo(np.float64).eps)
 
 # Rows up to which numpy.linalg.eigh finds all eigenvectors before scipy.linalg.eigh finds two.
 MAX_NUMPY_EIGH_SIZE = 16
-# Rows up to which a decomposition gains less from BLAS threads than our own threads lose to them:
-# threads of BLAS spin for a while after each call.
-MAX_SINGLE_THREADED_SIZE = 1000
+# Rows up to which a decomposition is over before Ctrl-C would be noticed: half a second.
+MAX_UNINTERRUPTED_SIZE = 1000
 
 # -- block Krylov iteration (krylov.py) ----------------------------------------------------------
 
