@@ -7,8 +7,10 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
+from lowd import random
 from lowd.distances.gower import GowerDistances
 from lowd.input.row_order import hash_objects, invert_order, order_rows
+from lowd.input.row_sorting import rank_rows
 from lowd.input.tables import Table
 
 PERMUTATION = np.random.default_rng(0).permutation
@@ -25,6 +27,23 @@ def test_many_tied_columns_and_duplicates():
     X = np.zeros((200, 90))
     X[:, 80:] = np.random.default_rng(2).integers(0, 2, (200, 10))
     np.testing.assert_array_equal(order_rows(X), np.lexsort(X.T[::-1]))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_that_agree_for_long(seed):
+    """Pixels: mostly one value, some others, duplicates, and a last column that counts."""
+    rng = np.random.default_rng(seed)
+    X = np.where(rng.random((400, 150)) < 0.02, rng.integers(-3, 4, (400, 150)), seed).astype(float)
+    X = np.vstack([X, X[:50], X[:50]])
+    X[-30:, -1] += 1
+    X[:60, :100] = X[0, :100]
+    expected = np.lexsort(X.T[::-1])
+    np.testing.assert_array_equal(order_rows(X), expected)
+    np.testing.assert_array_equal(order_rows(csr_array(X)), expected)
+    np.testing.assert_array_equal(order_rows(X[:, [0] * 40]), np.argsort(X[:, 0], kind="stable"))
+    positions = random.subset(0, "positions", len(X), 40)
+    some = np.argsort(rank_rows(np.zeros(len(X), np.int64), X, positions), kind="stable")
+    np.testing.assert_array_equal(X[some[positions]], X[expected[positions]])
 
 
 def test_units_offsets_and_constant_columns_do_not_matter():

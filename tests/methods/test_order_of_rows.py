@@ -127,3 +127,59 @@ def test_errors_name_rows_as_given():
 
     with pytest.raises(DataError, match=r"objects (3 and 0|0 and 3)"):
         lowd.MDS(metric=broken).fit(["z", "a", "b", "y"])
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"n_neighbors": 8},
+        {"n_neighbors": 8, "map": "regression"},
+        {"radius": 32.0},
+        {"n_neighbors": 8, "metric": "manhattan"},
+    ],
+    ids=["nearest", "regression", "radius", "manhattan"],
+)
+def test_isomap_with_landmarks_does_not_depend_on_the_order_of_the_rows(params):
+    rows = load_digits().data[:600] + np.random.default_rng(12).normal(0, 0.1, (600, 64))
+    order, new = np.random.default_rng(13).permutation(600), rows[:20] + 0.01
+    a, b = both(lowd.Isomap(2, n_landmarks=50, **params), rows, rows[order])
+    same_bits(b.embedding_, a.embedding_[order])
+    same_bits(b.transform(new), a.transform(new))
+    same_bits(b.residual_variance_, a.residual_variance_)
+
+
+MANY, NEW = (np.random.default_rng(seed).normal(size=(n, 5)) for seed, n in ((14, 1300), (15, 60)))
+MANY_ORDER = np.random.default_rng(16).permutation(1300)
+
+
+def confidences(model, Q):
+    return model.transform(Q, return_confidence=True)[1]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [lowd.TSNE(max_iter=30), lowd.KernelPCA(2, kernel="rbf", n_landmarks=40)],
+    ids=["TSNE", "KernelPCA"],
+)
+def test_the_sample_behind_confidence_is_drawn_by_content(model):
+    """Of 1300 rows 512 are kept."""
+    a, b = both(model, MANY, MANY[MANY_ORDER])
+    assert set(MANY_ORDER[b.support_.numbers]) == set(a.support_.numbers)
+    close(confidences(b, NEW), confidences(a, NEW))
+
+
+def test_the_scale_of_confidence_is_that_of_all_rows_of_a_matrix():
+    K, K_new = (np.exp(-cdist(part, MANY, "sqeuclidean") / 9) for part in (MANY, NEW))
+    model = lowd.KernelPCA(2, kernel="precomputed")
+    a, b = both(model, K, K[np.ix_(MANY_ORDER, MANY_ORDER)])
+    close(confidences(b, K_new[:, MANY_ORDER]), confidences(a, K_new))
+
+
+def test_samples_behind_errors_are_drawn_by_content():
+    """1000 rows for the residual variance, 200 left out of the inverse and of another fit."""
+    a, b = both(lowd.Isomap(2, n_neighbors=8), MANY, MANY[MANY_ORDER])
+    close(b.residual_variance_, a.residual_variance_)
+    close(b.reconstruction_error_, a.reconstruction_error_, factor=100)
+    a.calibrate_confidence(MANY)
+    b.calibrate_confidence(MANY[MANY_ORDER])
+    close(np.sort(b.left_out_.kept), np.sort(a.left_out_.kept))

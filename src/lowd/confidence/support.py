@@ -21,12 +21,12 @@ from ..distances.metrics import Distances, distances_of, find_center, normalize_
 from ..distances.protocol import DistanceRelation
 from ..domains import Above, AtLeast, Fact, Index, NonNegative, Shape, Words
 from ..graph.search import find_nearest, find_neighbors
+from ..input.precomputed import MATRIX_KINDS
+from ..input.row_order import draw_samples
 from ..input.sample import (
     MAX_SAMPLE_OBJECTS,
-    MAX_SAMPLE_ROWS,
     Items,
     Sample,
-    choose_rows,
     max_sample_rows,
     n_rows,
 )
@@ -160,9 +160,8 @@ class MatrixSupport:
 
     @classmethod
     def of(cls, A: Rows, kind: str) -> MatrixSupport:
-        rows = choose_rows(np.arange(A.shape[0]), MAX_SAMPLE_ROWS)
         least = 0.0 if kind == "distances" else MIN_RELATIVE_STEP
-        scale = ConfidenceScale.of(_support_distances(A, kind, rows), least)
+        scale = ConfidenceScale.of(_support_distances(A, kind, np.arange(A.shape[0])), least)
         if scale.step == 0:
             entries = (A.data if issparse(A) else A).ravel()
             largest = float(np.fmax.reduce(entries, initial=0))
@@ -184,12 +183,23 @@ Support: TypeAlias = RowSupport | MatrixSupport
 
 
 def build_support(
-    data: Data, kind: Kind, by: SupportMetric, earlier: RowSupport | None = None
+    data: Data,
+    kind: Kind,
+    by: SupportMetric,
+    earlier: RowSupport | None = None,
+    *,
+    by_number: bool,
 ) -> Support:
-    """What a model keeps of its training data to compute support distances of new points."""
-    if kind in ("distances", "kernel", "affinity"):
+    """What a model keeps of its training data to compute support distances of new points.
+
+    Rows are sampled by their content, or `by_number`, which is the same in whichever batches they
+    come.
+    """
+    if kind in MATRIX_KINDS:
         return MatrixSupport.of(data.items, kind)
     most = MAX_SAMPLE_OBJECTS if kind == "objects" else max_sample_rows(data.items)
+    if not by_number:
+        return RowSupport.of(Sample.of(data.items, draw_samples(data.items, most)), by, data.items)
     sample = Sample.draw(data.items, most, 0 if earlier is None else earlier.seen)
     if earlier is not None:
         sample = earlier.sample().merge(sample, most)

@@ -17,6 +17,8 @@ from ..confidence.calibration import (
 )
 from ..confidence.support import RowSupport, Vicinity
 from ..errors import DataError, UnsupportedError
+from ..input.precomputed import MATRIX_KINDS
+from ..input.row_order import order_samples
 from ..input.sample import take_rows
 from ..input.validation import Data
 from ..maps.kl import NeighborMap
@@ -76,7 +78,8 @@ def leave_rows_out(model: Reducer, data: Data, ops: Backend) -> LeftOutRows:
             f"{MIN_CALIBRATED_ROWS}."
         )
     count = min(n // 5, max(n // 10, MIN_LEFT_OUT_ROWS), MAX_LEFT_OUT_ROWS)
-    out = random.subset(0, "left out", n, count)
+    order = order_samples(data.items, model._kind())
+    out = np.sort(order[random.subset(0, "left out", n, count)])
     others = np.setdiff1d(np.arange(n), out)
     other = model._blank()
     for name, held in model.get_params(deep=False).items():
@@ -84,7 +87,7 @@ def leave_rows_out(model: Reducer, data: Data, ops: Backend) -> LeftOutRows:
             part = held[others]
             setattr(other, name, part[:, others] if held.shape == (n, n) else part)
     X, new = (take_rows(data.items, rows) for rows in (others, out))
-    if model._kind() in ("distances", "kernel", "affinity"):
+    if model._kind() in MATRIX_KINDS:
         X, new = X[:, others], new[:, others]
     other._learn(X)
     Y = model._apply_map(data, ops)

@@ -40,12 +40,15 @@ def warn_of_localized_axes(V: Float64, parameter: str = "n_neighbors") -> Float6
     return ratio
 
 
-def with_residual_variance(fit: Fit, ctx: Context) -> Fit:
-    """The fit with 1 - r² between its geodesic distances (to landmarks) and those it shows."""
+def with_residual_variance(fit: Fit, order: NDArray[np.int64], ctx: Context) -> Fit:
+    """The fit with 1 - r² between its geodesic distances (to landmarks) and those it shows.
+
+    Rows are drawn in their canonical `order`.
+    """
     assert fit.geodesics is not None
     Y = np.asarray(fit.embedding, np.float64)
     targets = fit.report.get("landmarks", np.arange(len(Y)))
-    variance = residual_variance(fit.geodesics, targets, Y, ctx.seed, ctx.ops)
+    variance = residual_variance(fit.geodesics, order, targets, Y, ctx.seed, ctx.ops)
     return fit._replace(geodesics=None).with_report(residual_variance=variance)
 
 

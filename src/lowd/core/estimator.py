@@ -23,6 +23,7 @@ from ..distances.metrics import data_kind, takes_sparse
 from ..errors import ParameterError, UnsupportedError
 from ..input import blocks
 from ..input.blocks import DaskArray
+from ..input.precomputed import MATRIX_KINDS
 from ..input.validation import Data, Kind, validate, validate_embedding
 from ..threads import single_threaded_blas
 from ..values import freeze, freeze_all
@@ -78,6 +79,8 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     is_random: ClassVar[bool] = False
     #: Does fitting read no entry of the data? Then a NaN is found where it shows: in the map.
     is_data_independent: ClassVar[bool] = False
+    #: Is it also fitted in batches? Then rows are sampled by their numbers, as batches tell them.
+    takes_batches: ClassVar[bool] = False
     #: May distances be missing (NaN) from a precomputed matrix?
     allows_missing: ClassVar[bool] = False
     #: Does only the order of distances count? Then the triangle inequality need not hold.
@@ -353,7 +356,9 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """Keep what confidence needs; a dask array that nobody reads leaves nothing."""
         metric = self._support_metric()
         if data is not None:
-            self.support_: Support = build_support(data, self._kind(), metric, earlier)
+            self.support_: Support = build_support(
+                data, self._kind(), metric, earlier, by_number=self.takes_batches
+            )
         elif fit.sample is not None:
             self.support_ = RowSupport.of(fit.sample, metric)
 
@@ -385,7 +390,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         kind = self._kind()
-        tags.input_tags.pairwise = kind in ("distances", "kernel", "affinity")
+        tags.input_tags.pairwise = kind in MATRIX_KINDS
         tags.input_tags.positive_only = kind in ("distances", "affinity")
         tags.input_tags.sparse = self._takes_sparse()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]

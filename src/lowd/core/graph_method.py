@@ -27,6 +27,7 @@ from ..graph.given import (
 from ..graph.neighbor_graph import ConnectedGraph, NeighborCount, connect, find_distinct
 from ..graph.search import count_points
 from ..graph.short_circuits import warn_of_short_circuits
+from ..input.row_order import order_samples
 from ..input.sample import Items
 from ..input.validation import Data
 from .coordinates import cast_clipped
@@ -178,7 +179,7 @@ class GraphMethod(Reducer):
     ) -> Fit:
         """Diagnose the axes; where only landmarks were fitted, map all rows."""
         if self.has_residual_variance:
-            fit = with_residual_variance(fit, ctx)
+            fit = with_residual_variance(fit, order_samples(data.items, self._kind()), ctx)
         columns = fit.report.get(self.localized_axes_of, fit.embedding)
         assert columns is not None
         if "participation" not in fit.report:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from .. import random
 from ..backends.protocol import Array, Rows
 from ..input.row_order import order_rows
+from .metrics import Distances
 from .precomputed import NeighborListDistances, PrecomputedDistances
 from .protocol import DistanceRelation
 
@@ -27,6 +29,13 @@ def order_points(
         return order_rows(square=[D, *square], attached=attached)
     items = None if isinstance(base, NeighborListDistances) else base.training_points()
     return order_rows(items, square=square, attached=attached)
+
+
+def center_in_order(base: DistanceRelation) -> DistanceRelation:
+    """The same distances from a center whose rounding does not depend on the order of the rows."""
+    if not isinstance(base, Distances) or base.center is None:
+        return base
+    return replace(base, center=base.take(order_points(base)).center)
 
 
 def draw_landmarks(order: NDArray[np.int64], m: int, seed: int) -> NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -13,6 +13,7 @@ from ..errors import DataError, MetricWarning, warn
 from .ranges import describe_nonfinite, to_safe_dtype
 
 MatrixKind: TypeAlias = Literal["distances", "kernel", "affinity"]
+MATRIX_KINDS: tuple[str, ...] = get_args(MatrixKind)
 
 MAX_ASYMMETRY = 1e-6  # relative; rounding passes, another matrix does not
 SAMPLED_TRIPLES = 2000  # of which the triangle inequality is checked

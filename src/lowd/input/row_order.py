@@ -20,19 +20,20 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from ..backends.protocol import Array, Rows
+from .precomputed import MATRIX_KINDS
 from .row_hash import hash_rows
-from .sample import Items
+from .row_sorting import Ranks, find_unresolved, rank_rows
+from .sample import Items, choose_consecutive, n_rows
 from .tables import Table
+from .validation import Kind
 
 HASHED_ENTRIES = 2**16  # of a matrix at a time: half a megabyte stays in the cache
-COLUMNS_PER_CHECK = 32  # after so many columns duplicates among equal ranks are looked for
 MISSING_WORD = np.uint64(0x7FF8000000000000)  # one pattern of bits for every NaN
 # Rows singled out one after the other among symmetric ones, each for some passes over the matrix;
 # beyond, equal ones keep the given order. Only where most samples are symmetric are there so many.
 MAX_SINGLED_OUT = 32
 _FACTORS = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
-Ranks = NDArray[np.int64]  # of each row: how many are before it and not of equal rank
 Keys = NDArray[np.uint64]
 
 
@@ -50,12 +51,30 @@ def order_rows(
     """
     parts = [] if items is None else [_to_columns(items)]
     parts += [np.reshape(part, (len(part), -1)) for part in attached]
-    ranks = np.zeros(len(parts[0]) if parts else square[0].shape[0], np.int64)
+    ranks = np.zeros((parts or square)[0].shape[0], np.int64)
     for part in parts:
-        ranks = _rank_by_columns(ranks, part)
+        ranks = rank_rows(ranks, part)
     for A in square:
         ranks = _rank_by_matrix(ranks, A)
     return np.argsort(ranks, kind="stable")
+
+
+def order_samples(items: Items, kind: Kind) -> NDArray[np.int64]:
+    """The same of validated input of a kind: rows, or a square matrix of the samples."""
+    return order_rows(square=[items]) if kind in MATRIX_KINDS else order_rows(items)
+
+
+def draw_samples(items: Items, count: int) -> NDArray[np.int64]:
+    """Numbers of some random rows, increasing: the same rows in whichever order they come.
+
+    Rows are drawn by their positions in the canonical order, of which no more is determined.
+    """
+    positions = choose_consecutive(0, n_rows(items), count)
+    if len(positions) == n_rows(items):
+        return positions
+    columns = _to_columns(items)
+    ranks = rank_rows(np.zeros(columns.shape[0], np.int64), columns, positions)
+    return np.sort(np.argsort(ranks, kind="stable")[positions])
 
 
 def invert_order(order: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -73,85 +92,12 @@ def hash_objects(items: Sequence[Any]) -> Keys:
 # -- rows ---------------------------------------------------------------------------------------
 
 
-def _to_columns(items: Items) -> NDArray[Any]:
+def _to_columns(items: Items) -> NDArray[Any] | csr_array:
     """Columns by which samples are sorted, the first one first."""
     if isinstance(items, Table):
         numbers = np.where(np.isnan(items.numbers), np.inf, items.numbers)
         return np.hstack([numbers, items.codes.astype(np.float64)])
-    if issparse(items):
-        return _rank_sparse_rows(items)[:, None]
     return items if hasattr(items, "shape") else hash_objects(items)[:, None]
-
-
-def _rank_by_columns(ranks: Ranks, columns: NDArray[Any]) -> Ranks:
-    """Ranks; equal ones are resolved by the first column that tells them apart."""
-    ranks = ranks.copy()
-    unresolved = _find_unresolved(ranks)
-    for j in range(columns.shape[1]):
-        if j % COLUMNS_PER_CHECK == COLUMNS_PER_CHECK - 1 and len(unresolved):
-            unresolved = _without_duplicates(unresolved, ranks, columns)
-        if not len(unresolved):
-            break
-        values = columns[unresolved, j]
-        if values.min() == values.max():
-            continue
-        order = np.lexsort([values, ranks[unresolved]])
-        unresolved, values = unresolved[order], values[order]
-        old = ranks[unresolved]
-        starts = np.concatenate([[True], old[1:] != old[:-1]])
-        parts = starts | np.concatenate([[True], values[1:] != values[:-1]])
-        number = np.arange(len(unresolved))
-        first_of_group = np.maximum.accumulate(np.where(starts, number, 0))
-        first_of_part = np.maximum.accumulate(np.where(parts, number, 0))
-        ranks[unresolved] = old + first_of_part - first_of_group
-        unresolved = unresolved[_in_groups(first_of_part)]
-    return ranks
-
-
-def _find_unresolved(ranks: Ranks) -> NDArray[np.int64]:
-    """Rows that are not alone with their rank."""
-    return np.flatnonzero(np.bincount(ranks, minlength=len(ranks))[ranks] > 1)
-
-
-def _in_groups(sorted_labels: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which sorted labels have an equal one beside them."""
-    same = sorted_labels[1:] == sorted_labels[:-1]
-    return np.asarray(np.concatenate([[False], same]) | np.concatenate([same, [False]]))
-
-
-def _without_duplicates(
-    unresolved: NDArray[np.int64], ranks: Ranks, columns: NDArray[Any]
-) -> NDArray[np.int64]:
-    """Unresolved rows less those of whose rank all are equal rows, which no column tells apart."""
-    keys = hash_rows(columns[unresolved])
-    order = np.lexsort([keys, ranks[unresolved]])
-    labels, keys = ranks[unresolved][order], keys[order]
-    differs = (labels[1:] == labels[:-1]) & (keys[1:] != keys[:-1])
-    return unresolved[np.isin(ranks[unresolved], labels[1:][differs])]
-
-
-def _rank_sparse_rows(X: csr_array) -> NDArray[np.int64]:
-    """Ranks of sparse rows, in the order of the same rows dense.
-
-    At the first column in which two rows differ, one of them has an entry. An entry above 0 puts
-    its row last, the more so the further left it is, one below 0 first; the end of a row lies
-    between. So written as bytes, rows compare as text does.
-    """
-    positive = X.data > 0
-    tokens = np.empty((X.nnz, 17), np.uint8)
-    tokens[:, 0] = np.where(positive, 2, 0)
-    index = X.indices.astype(np.int64)
-    index = np.where(positive, np.iinfo(np.int64).max - index, index)
-    tokens[:, 1:9] = index.astype(">u8").view(np.uint8).reshape(-1, 8)
-    words = X.data.astype(np.float64).view(np.uint64)
-    words = np.where(positive, words, ~words)
-    tokens[:, 9:] = words.astype(">u8").view(np.uint8).reshape(-1, 8)
-    kept = X.data != 0
-    ends = np.concatenate([[0], np.cumsum(kept)])[X.indptr] * 17
-    text = tokens[kept].tobytes()
-    keys = [text[a:b] + b"\x01" for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
-    number = {key: rank for rank, key in enumerate(sorted(set(keys)))}
-    return np.array([number[key] for key in keys], np.int64)
 
 
 def _hash_object(item: object) -> int:
@@ -182,11 +128,11 @@ def _feed(digest: Any, item: object) -> bool:
 
 def _rank_by_matrix(ranks: Ranks, A: Rows) -> Ranks:
     """Ranks; equal ones are resolved by the rows of a square matrix, in any order."""
-    ranks = _rank_by_statistics(ranks, A) if len(_find_unresolved(ranks)) else ranks
-    if not len(_find_unresolved(ranks)):
+    ranks = _rank_by_statistics(ranks, A) if len(find_unresolved(ranks)) else ranks
+    if not len(find_unresolved(ranks)):
         return ranks
     keys = _refine(_mix(ranks.astype(np.uint64) * _FACTORS[0]), A)
-    return _rank_by_columns(ranks, keys[:, None])
+    return rank_rows(ranks, keys[:, None])
 
 
 def _rank_by_statistics(ranks: Ranks, A: Rows) -> Ranks:
@@ -196,18 +142,18 @@ def _rank_by_statistics(ranks: Ranks, A: Rows) -> Ranks:
         extremes = np.zeros((A.shape[0], 2))
         for column, reduce in enumerate((np.maximum, np.minimum)):
             extremes[full, column] = reduce.reduceat(A.data, A.indptr[full]) if len(full) else 0
-        return _rank_by_columns(ranks, np.column_stack([np.diff(A.indptr), extremes]))
+        return rank_rows(ranks, np.column_stack([np.diff(A.indptr), extremes]))
     extremes = np.column_stack([np.fmax.reduce(A, axis=1), np.fmin.reduce(A, axis=1)])
-    ranks = _rank_by_columns(ranks, extremes)
+    ranks = rank_rows(ranks, extremes)
     medians = np.zeros(A.shape[0])
-    unresolved = _find_unresolved(ranks)
+    unresolved = find_unresolved(ranks)
     step = max(1, HASHED_ENTRIES // A.shape[1])
     for start in range(0, len(unresolved), step):
         rows = unresolved[start : start + step]
         known = np.where(np.isnan(A[rows]), -np.inf, A[rows])
         middle = A.shape[1] // 2
         medians[rows] = np.partition(known, middle, axis=1)[:, middle]
-    return _rank_by_columns(ranks, medians[:, None])
+    return rank_rows(ranks, medians[:, None])
 
 
 def _refine(keys: Keys, A: Rows) -> Keys:

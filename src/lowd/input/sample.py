@@ -56,9 +56,12 @@ class Sample:
     @classmethod
     def draw(cls, items: Items, max_rows: int, start: int = 0) -> Sample:
         """From rows that are numbered from `start`."""
-        n = n_rows(items)
-        rows = _choose_consecutive(start, n, max_rows)
-        return cls(take_rows(items, rows), rows + start, n)
+        return cls.of(items, choose_consecutive(start, n_rows(items), max_rows), start)
+
+    @classmethod
+    def of(cls, items: Items, rows: NDArray[np.int64], start: int = 0) -> Sample:
+        """The given ones of rows that are numbered from `start`."""
+        return cls(take_rows(items, rows), rows + start, n_rows(items))
 
     def merge(self, other: Sample, max_rows: int) -> Sample:
         """The sample of all rows together, those of `self` first."""
@@ -69,7 +72,7 @@ class Sample:
 
 
 @lru_cache(maxsize=16)
-def _choose_consecutive(start: int, n: int, max_rows: int) -> NDArray[np.int64]:
+def choose_consecutive(start: int, n: int, max_rows: int) -> NDArray[np.int64]:
     """`choose_rows` of n rows from `start` on; cached, since fits of as many rows repeat it."""
     rows = choose_rows(np.arange(start, start + n), max_rows)
     rows.setflags(write=False)

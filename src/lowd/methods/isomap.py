@@ -25,6 +25,7 @@ from ..core.parameters import (
     check_count,
     check_landmarks,
 )
+from ..distances.order import center_in_order
 from ..distances.precomputed import NeighborListDistances
 from ..errors import ParameterError, UnsupportedError
 from ..graph.components import OnDisconnected
@@ -186,6 +187,8 @@ class Isomap(GraphMethod):
             check_landmarks(m, self.n_components, n)
         if self.map == "regression" and isinstance(near.base, NeighborListDistances):
             raise UnsupportedError("map='regression' needs the rows, not a sparse graph of them.")
+        if m is not None and near.radius is not None:
+            near = near._replace(base=center_in_order(near.base))
         return super()._graph(near, ctx)
 
     def _embed(self, graph: ConnectedGraph, near: Neighborhoods, ctx: Context) -> Fit:

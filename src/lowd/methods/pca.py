@@ -106,6 +106,7 @@ class PCA(Reducer):
     random_state: Seed = None
 
     accepts_sparse = True
+    takes_batches = True
     memory_plan = plan_pca
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:  # noqa: ARG002

@@ -17,14 +17,20 @@ CACHE_BLOCK_ENTRIES = 2**15  # distances summed at once: 256 KB stay in the cach
 
 
 def residual_variance(
-    geodesics: Geodesics, targets: NDArray[np.int64], Y: Float64, seed: int, ops: Backend
+    geodesics: Geodesics,
+    order: NDArray[np.int64],
+    targets: NDArray[np.int64],
+    Y: Float64,
+    seed: int,
+    ops: Backend,
 ) -> Float64:
     """1 - r² between geodesic distances and those in the first 1, ..., k dimensions of Y.
 
-    From at most 1000 rows to all target rows; a row and itself are no pair, and add to no sum.
+    From at most 1000 rows, drawn in the canonical `order`, to all target rows; a row and itself are
+    no pair, and add to no sum.
     """
     n, k = Y.shape
-    rows = random.subset(seed, "residual variance", n, min(n, MAX_SAMPLED_ROWS))
+    rows = order[random.subset(seed, "residual variance", n, min(n, MAX_SAMPLED_ROWS))]
     pairs = max(1, len(rows) * len(targets) - int(np.isin(targets, rows).sum()))
     target_columns = np.ascontiguousarray(Y[targets].T)
     g, gg = 0.0, 0.0

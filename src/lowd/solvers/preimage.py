@@ -17,6 +17,7 @@ from ..domains import AtLeast, AtMost, Facts, Renamed, Shape
 from ..errors import UnsupportedError
 from ..graph.neighbor_graph import ConnectedGraph
 from ..graph.search import find_nearest
+from ..input.row_order import order_rows
 from ..input.sample import Items
 from ..maps.centered import CenteredMap, GeodesicMap
 from ..maps.linear import to_dense
@@ -138,7 +139,9 @@ def fit_barycentric_inverse(
     k = min(k, len(Y) - 1)
     if k == 0:
         return back, 0.0
-    chosen = random.subset(ctx.seed, "left out", len(Y), min(len(Y), LEFT_OUT_SAMPLE))
+    chosen = np.arange(len(Y))
+    if len(Y) > LEFT_OUT_SAMPLE:
+        chosen = order_rows(rows)[random.subset(ctx.seed, "left out", len(Y), LEFT_OUT_SAMPLE)]
     found = find_nearest(base, Y[chosen], k + 1, ctx.ops).indices
     other = found != chosen[:, None]
     other[other.all(1), -1] = False

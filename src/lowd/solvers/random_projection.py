@@ -65,6 +65,7 @@ class RandomProjection(Reducer):
 
     is_random = True
     accepts_sparse = True
+    takes_batches = True
     memory_plan = plan_random_projection
 
     def _draw(self, n: int, d: int, ctx: Context) -> Fit:

@@ -76,10 +76,7 @@ def with_ridge_map(fit: Fit, base: DistanceRelation, Y: Float64, ctx: Context) -
     is known in closed form from one eigendecomposition per width; the report says its share of Y's
     variance.
     """
-    n = len(Y)
-    chosen = np.arange(n)
-    if n > MAX_REGRESSION_CENTERS:
-        chosen = draw_landmarks(order_points(base), MAX_REGRESSION_CENTERS, ctx.seed)
+    chosen = draw_landmarks(order_points(base), min(len(Y), MAX_REGRESSION_CENTERS), ctx.seed)
     centers = base.take(chosen)
     D2 = np.square(centers.among(ctx.ops), dtype=np.float64)
     offset = Y[chosen].mean(0)
