@@ -86,6 +86,7 @@ Number = Annotated[float, Finite()]
 Positive = Annotated[float, Above(0), Finite()]
 NonNegative = Annotated[float, AtLeast(0), Finite()]
 Share = Annotated[float, Above(0), Below(1)]
+Fraction = Annotated[float, AtLeast(0), AtMost(1)]
 
 
 # -- fields of stored values ----------------------------------------------------------------

@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 from ..errors import ApproximationWarning, ParameterError, warn
-from .parameters import refuse_unused
+from .parameters import check_landmarks, refuse_unused
 
 if TYPE_CHECKING:
     from .estimator import Reducer
@@ -41,9 +43,19 @@ def unless(**values: object) -> Condition:
     return lambda model: not holds(model)
 
 
-def is_radius_given(model: Reducer) -> bool:
-    """The condition that `radius` replaces `n_neighbors`."""
-    return model.radius is not None and model.n_neighbors is not None
+def when_callable(name: str) -> Condition:
+    """The condition that a parameter is a callable."""
+    return lambda model: callable(getattr(model, name))
+
+
+def unless_callable(name: str) -> Condition:
+    """The condition that a parameter is no callable."""
+    return lambda model: not callable(getattr(model, name))
+
+
+def when_array(name: str) -> Condition:
+    """The condition that a parameter holds an array."""
+    return lambda model: isinstance(getattr(model, name), np.ndarray)
 
 
 @dataclass(frozen=True)
@@ -60,6 +72,14 @@ class Ignored:
     def check(self, model: Reducer) -> None:
         if self.when(model):
             refuse_unused(model, self.names, self.why.format(model=model))
+
+
+#: Of every method that has both.
+RADIUS_IS_SET = Ignored(
+    ("n_neighbors",),
+    "radius is set",
+    lambda model: model.radius is not None and model.n_neighbors is not None,
+)
 
 
 @dataclass(frozen=True)
@@ -99,8 +119,15 @@ class LandmarkPolicy:
         asked: int = model.n_landmarks
         return asked
 
-    def warn_if_automatic(self, model: Reducer, n: int, m: int) -> None:
-        """Say that landmarks were taken unasked."""
+    def choose(self, model: Reducer, n: int) -> int | None:
+        """The same, checked against the sizes; a warning says if landmarks are taken unasked."""
+        m = self.count(model, n)
+        if m is not None:
+            check_landmarks(m, model.n_components, n)
+            self._warn_if_automatic(model, n, m)
+        return m
+
+    def _warn_if_automatic(self, model: Reducer, n: int, m: int) -> None:
         if self._is_automatic(model):
             warn(
                 f"{type(model).__name__} of more than {self.automatic_above} rows (here {n}) is "

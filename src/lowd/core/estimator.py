@@ -19,7 +19,7 @@ from ..backends.planned import with_plans
 from ..backends.protocol import Array, DType
 from ..confidence.calibration import ConfidenceCurve
 from ..confidence.support import RowSupport, Support, SupportMetric, build_support
-from ..distances.metrics import data_kind, takes_sparse
+from ..distances.metrics import MetricChoice, data_kind, takes_sparse
 from ..errors import ParameterError, UnsupportedError
 from ..input import blocks
 from ..input.blocks import DaskArray
@@ -104,7 +104,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             return "affinity"
         return data_kind(self._metric()[0])
 
-    def _metric(self) -> tuple[Any, dict[str, Any] | None]:
+    def _metric(self) -> MetricChoice:
         """The metric of the data and its parameters."""
         return getattr(self, "metric", "euclidean"), getattr(self, "metric_params", None)
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from ..backends import resolve
+from ..backends.protocol import DType
 from ..distances.metrics import distances_of
 from ..distances.order import draw_landmarks, order_points
 from ..distances.precomputed import NeighborListDistances
@@ -51,6 +52,11 @@ class Neighborhoods(NamedTuple):
         """The same of all rows in another order."""
         given = None if self.given is None else reorder_listed(self.given, order)
         return self._replace(base=self.base.take(order), given=given)
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the input's entries; of objects and tables float64."""
+        return np.dtype(getattr(self.items, "dtype", np.float64))
 
     @property
     def n_rows(self) -> int:
@@ -213,6 +219,8 @@ class GraphMethod(Reducer):
 
     def _merge_duplicates(self, near: csr_array) -> csr_array:
         """Neighbor lists of rows as lists of the distinct points that the map knows."""
+        if not self.fits_landmarks_only:
+            return near  # the map knows all rows, duplicates too
         if hasattr(self, "landmarks_"):
             raise UnsupportedError(
                 "neighbors= of new points may be any training rows, but with landmarks the map "

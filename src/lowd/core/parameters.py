@@ -23,6 +23,7 @@ from ..domains import AtMost as AtMost
 from ..domains import Below as Below
 from ..domains import Count as Count
 from ..domains import Finite as Finite
+from ..domains import Fraction as Fraction
 from ..domains import NonNegative as NonNegative
 from ..domains import NotZero as NotZero
 from ..domains import Number as Number

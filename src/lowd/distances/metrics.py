@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,8 @@ _METRICS: dict[str, tuple[str, str, tuple[float, ...]]] = {
     "hamming": ("as they are", "hamming", ()),
     "jaccard": ("as they are", "jaccard", ()),
 }
+# A metric by name or as a callable, and its parameters.
+MetricChoice: TypeAlias = tuple[str | Callable[..., Any], dict[str, Any] | None]
 SPARSE_CENTER_BITS = 24  # of float32, from which such a center is subtracted exactly
 _ALLOWED = {"minkowski": {"p"}, "gower": {"weights"}}
 
@@ -44,6 +46,12 @@ def data_kind(metric: str | Callable[..., Any]) -> Kind:
         return "objects"
     named: dict[Any, Kind] = {"precomputed": "distances", "gower": "table"}
     return named.get(metric, "rows")
+
+
+def minkowski_metric(p: float) -> MetricChoice:
+    """The metric of an order, by its own name where it has one, and its parameters."""
+    named = {1: "manhattan", 2: "euclidean", np.inf: "chebyshev"}.get(p)
+    return (named, None) if named else ("minkowski", {"p": p})
 
 
 def takes_sparse(metric: str | Callable[..., Any]) -> bool:

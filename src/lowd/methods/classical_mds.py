@@ -11,7 +11,7 @@ from ..backends.protocol import Array
 from ..core.declarations import Ignored, LandmarkPolicy, unless
 from ..core.estimator import Reducer, reducer
 from ..core.fit import Context, Fit
-from ..core.parameters import Count, Metric, Seed, check_count
+from ..core.parameters import Count, Metric, MetricParams, Seed, check_count
 from ..distances.corrections import correct_distances
 from ..distances.metrics import distances_of
 from ..errors import UnsupportedError
@@ -56,9 +56,8 @@ class ClassicalMDS(Reducer):
 
     Attributes
     ----------
-    embedding_ : ndarray of shape (n_samples, n_components)
+    embedding_, eigenvectors_ : ndarray of shape (n_samples, n_components)
     eigenvalues_ : ndarray of shape (n_components,)
-    eigenvectors_ : ndarray of shape (n_samples, n_components)
     negative_eigenvalue_mass_ : float
         Share of the eigenvalues' size that no Euclidean embedding can show; exact if
         negative_mass_is_exact_, else a quadrature estimate.
@@ -91,7 +90,7 @@ class ClassicalMDS(Reducer):
 
     n_components: Count = 2
     metric: Metric = "euclidean"
-    metric_params: dict[str, Any] | None = None
+    metric_params: MetricParams = None
     n_landmarks: Count | None = None
     correction: Literal["none", "lingoes", "cailliez"] = "none"
     random_state: Seed = None

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
 import numpy as np
 
 from ..core.estimator import reducer
 from ..core.fit import Context, Fit
-from ..core.parameters import AtLeast, AtMost, Count, Metric, NonNegative, Positive, Seed
+from ..core.parameters import Count, Fraction, Metric, MetricParams, NonNegative, Positive, Seed
 from ..graph.components import OnDisconnected
 from ..maps.laplacian import NystroemMap
 from ..relations.affinity_graph import AffinityGraph
@@ -58,11 +56,10 @@ class DiffusionMaps(AffinityMethod):
 
     Attributes
     ----------
-    embedding_ : ndarray of shape (n_samples, n_components)
+    embedding_, psi_ : ndarray of shape (n_samples, n_components)
     eigenvalues_ : ndarray of shape (n_components + 1,)
-        λ descending, with the leading 1.
-    psi_ : ndarray of shape (n_samples, n_components)
-        Eigenvectors ψ of the transition matrix; mean 0, mean square 1 under `stationary_`.
+        Eigenvectors ψ of the transition matrix, of mean 0 and mean square 1 under `stationary_`;
+        its eigenvalues λ, descending, with the leading 1.
     density_, degrees_, stationary_ : ndarray of shape (n_samples,)
         q, the degrees after normalization, and the stationary distribution of the random walk.
     sigma_ : float
@@ -71,16 +68,16 @@ class DiffusionMaps(AffinityMethod):
     scales_, scale_dimensions_ : ndarray of shape (n_scales,)
         Other scales s, and d log Σ exp(-d²/2s²) / d log s, which is the dimension that the rows
         seem to have at that scale.
-    n_graph_components_ : int
+    n_graph_components_, n_distinct_ : int
     graph_components_ : ndarray of shape (n_samples,)
     bridges_ : ndarray of shape (n_bridges, 2)
-    n_distinct_ : int
-        Connected components, bridges between them, and rows that are not duplicates.
-    residuals_ : ndarray of shape (n_components,)
+        Connected components, rows that are not duplicates, the component of each row (0 is the
+        largest), and the pairs of rows that bridges connect.
+    residuals_, participation_ : ndarray of shape (n_components,)
     solver_ : str
     degenerate_axes_ : tuple of tuple of int
-    participation_ : ndarray of shape (n_components,)
     landmarks_ : ndarray of shape (n_landmarks,)
+        Residual norm of each axis, about how many rows it shows, the route, equal eigenvalues.
 
     References
     ----------
@@ -97,12 +94,12 @@ class DiffusionMaps(AffinityMethod):
     """
 
     n_components: Count = 2
-    alpha: Annotated[float, AtLeast(0), AtMost(1)] = 1.0
+    alpha: Fraction = 1.0
     time: NonNegative = 1
     sigma: Positive | None = None
     n_neighbors: Count | None = None
     metric: Metric = "euclidean"
-    metric_params: dict[str, Any] | None = None
+    metric_params: MetricParams = None
     n_landmarks: Count | None = None
     on_disconnected: OnDisconnected = "join"
     random_state: Seed = None

@@ -6,30 +6,22 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from ..confidence.support import SupportMetric
-from ..core.declarations import Ignored, LandmarkPolicy, unless, when
+from ..core.declarations import Ignored, LandmarkPolicy, unless, unless_callable, when
 from ..core.estimator import Reducer, reducer
 from ..core.fit import Context, Fit
 from ..core.parameters import Count, NonNegative, Number, Positive, Seed, check_count
-from ..distances.order import draw_landmarks
-from ..input.row_order import order_rows
 from ..input.validation import Data, Kind
-from ..maps.centered import CenteredMap
-from ..relations.kernels import Kernel, PrecomputedKernel, kernel_of, require_positive
-from ..solvers.centered import embed_centered, embed_inner_products
+from ..relations.kernels import kernel_of
+from ..solvers.centered import embed_inner_products, embed_kernel, with_kernel_means
 from ..solvers.kernel_scale import resolve_gamma, warn_of_large_gamma
-from ..solvers.landmarks import embed_nystroem
+from ..solvers.landmarks import embed_from_landmarks
 from ..solvers.memory_plans import plan_kernel_pca
 from ..solvers.preimage import fit_preimage
 
-_NO_SUCH_PARAMETER = "kernel={model.kernel!r} has no such parameter"
+_UNKNOWN = "kernel={model.kernel!r} has no such parameter"
 _PREIMAGE = ("alpha", "preimage")
 SCALED_KERNELS = ("rbf", "laplacian", "sigmoid", "poly")  # that have a gamma
 KernelName = Literal["linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed"]
-
-
-def is_kernel_named(model: Reducer) -> bool:
-    """The condition that `kernel` is no callable."""
-    return not callable(model.kernel)
 
 
 @reducer
@@ -49,48 +41,40 @@ class KernelPCA(Reducer):
         Dimensions; None keeps every positive eigenvalue.
     kernel : str or callable, default="linear"
         "linear" x·z, "rbf" exp(-γ|x-z|²), "poly" (γ x·z + c)^p, "sigmoid" tanh(γ x·z + c),
-        "cosine", "laplacian" exp(-γ|x-z|₁), "precomputed", or a callable f(a, b) -> number or
-        f(A, B) -> matrix.
+        "cosine", "laplacian" exp(-γ|x-z|₁), "precomputed"; or f(a, b) -> number, f(A, B) -> matrix.
     gamma : float, "median" or None, default=None
-        γ above; None is 1/n_features, "median" is 1/median squared distance. Kept as `gamma_`.
+        γ of the kernel; None is 1/n_features, "median" is 1/median squared distance.
     degree : float, default=3
     coef0 : float, default=1
-        p and c above.
+        p and c of the kernels "poly" and "sigmoid".
     kernel_params : dict or None, default=None
         Keywords for a callable kernel.
     n_landmarks : int or None, default=None
         Approximate the kernel from that many rows; `trace_error_` says how well.
     fit_inverse_transform : bool, default=False
-        Learn pre-images for `inverse_transform`; `reconstruction_error_` says how good they are.
-    alpha : float, default=1.0
-        Ridge of the pre-image regression.
     preimage : {"ridge", "fixed_point"}, default="ridge"
-        "ridge" regression, or for the rbf kernel "fixed_point" iterations from it.
+    alpha : float, default=1.0
+        Learn pre-images for `inverse_transform`, by regression with this ridge, or for the rbf
+        kernel by fixed-point iterations from it; `reconstruction_error_` says how good they are.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the landmarks and of the solver's start. None is 0.
 
     Attributes
     ----------
-    embedding_ : ndarray of shape (n_samples, n_components)
+    embedding_, eigenvectors_, dual_coef_ : ndarray of shape (n_samples, n_components)
+        Dual coefficients are eigenvectors over roots of eigenvalues: the weights of the map.
     eigenvalues_ : ndarray of shape (n_components,)
-    eigenvectors_ : ndarray of shape (n_samples, n_components)
     gamma_ : float or None
+    landmarks_ : ndarray of shape (n_landmarks,)
+    trace_error_, negative_eigenvalue_mass_, residual_, reconstruction_error_ : float
     k_mean_ : ndarray of shape (n_samples,)
     k_grand_mean_ : float
         Means of the kernel, which the map subtracts.
-    dual_coef_ : ndarray of shape (n_samples, n_components)
-        Eigenvectors over the roots of the eigenvalues; the map's weights.
-    landmarks_ : ndarray of shape (n_landmarks,)
-    trace_error_ : float
-        With `n_landmarks`.
-    negative_eigenvalue_mass_, residual_ : float
     degenerate_axes_ : tuple of tuple of int
-    reconstruction_error_ : float
 
     References
     ----------
-    Schölkopf, Smola and Müller (1998), Neural Computation 10; Mika et al. (1999), pre-images;
-    Chen, Epperly, Tropp and Webber (2023), randomly pivoted Cholesky.
+    Schölkopf, Smola and Müller (1998), Neural Computation 10; Mika et al. (1999), pre-images.
 
     Examples
     --------
@@ -114,16 +98,16 @@ class KernelPCA(Reducer):
     random_state: Seed = None
 
     ignored = (
-        Ignored(("gamma",), _NO_SUCH_PARAMETER, unless(kernel=SCALED_KERNELS)),
-        Ignored(("degree",), _NO_SUCH_PARAMETER, unless(kernel="poly")),
-        Ignored(("coef0",), _NO_SUCH_PARAMETER, unless(kernel=("poly", "sigmoid"))),
-        Ignored(("kernel_params",), "only a callable kernel takes them", is_kernel_named),
+        Ignored(("gamma",), _UNKNOWN, unless(kernel=SCALED_KERNELS)),
+        Ignored(("degree",), _UNKNOWN, unless(kernel="poly")),
+        Ignored(("coef0",), _UNKNOWN, unless(kernel=("poly", "sigmoid"))),
+        Ignored(("kernel_params",), "only a callable kernel takes them", unless_callable("kernel")),
         Ignored(_PREIMAGE, "the inverse of kernel='linear' is exact", when(kernel="linear")),
         Ignored(_PREIMAGE, "fit_inverse_transform is False", when(fit_inverse_transform=False)),
     )
     landmark_policy = LandmarkPolicy(
-        1000,
-        2,
+        at_least=1000,
+        per_component=2,
         resets={"fit_inverse_transform": False, "alpha": 1.0, "preimage": "ridge"},
         fills={"n_components": 2},
         possible=lambda model: not callable(model.kernel) and model.kernel != "sigmoid",
@@ -134,29 +118,17 @@ class KernelPCA(Reducer):
     def _fit(self, data: Data, ctx: Context) -> Fit:
         X, n = data.items, data.shape[0]
         check_count(self.n_components, n, f"n_samples={n}")
-        scaled = self.kernel in SCALED_KERNELS
-        gamma = resolve_gamma(self.gamma, X, ctx) if scaled else None
+        gamma = resolve_gamma(self.gamma, X, ctx) if self.kernel in SCALED_KERNELS else None
         if self._is_pca():
             return embed_inner_products(X, self.n_components, ctx).with_report(gamma=gamma)
-        degree, coef0, params = self.degree, self.coef0, self.kernel_params
-        K = kernel_of(data, self.kernel, gamma=gamma, degree=degree, coef0=coef0, params=params)
+        K = kernel_of(data, self.kernel, gamma, self.degree, self.coef0, self.kernel_params)
         if self.n_landmarks is not None:
-            K = require_positive(K)
-            given = isinstance(K, PrecomputedKernel)
-            order = order_rows(square=[X]) if given else order_rows(X)
-            landmarks = draw_landmarks(order, min(n, self.n_landmarks), ctx.seed)
-            K = K.center_at(landmarks)
-            fit = embed_nystroem(K, order, self.n_components, self.n_landmarks, ctx)
-        elif isinstance(K, Kernel):
-            fit = embed_centered(K.shifted(), self.n_components, ctx, psd=K.positive)
+            fit, K = embed_from_landmarks(K, X, self.n_components, self.n_landmarks, ctx)
         else:
-            fit = embed_centered(K, self.n_components, ctx)
-        assert isinstance(fit.map, CenteredMap)
-        means = fit.map.means + (getattr(fit.map.relation, "measure", "") == "rbfm1")
-        learned = {"dual_coef": fit.map.projection, "k_grand_mean": float(means.mean())}
-        fit = fit.with_report(gamma=gamma, k_mean=means, **learned)
+            fit = embed_kernel(K, self.n_components, ctx)
+        fit = with_kernel_means(fit).with_report(gamma=gamma)
         if self.kernel in ("rbf", "laplacian") and self.n_landmarks is None:
-            warn_of_large_gamma(n * means - 1, gamma)
+            warn_of_large_gamma(n * fit.report["k_mean"] - 1, gamma)
         if not self.fit_inverse_transform:
             return fit
         inverse, error = fit_preimage(fit, K, X, self.alpha, self.preimage, ctx)

@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-import numpy as np
 from scipy.sparse import issparse
 
 from ..confidence.calibration import ConfidenceCurve
-from ..core.declarations import Conflict, Ignored, is_radius_given, when
+from ..core.declarations import RADIUS_IS_SET, Conflict, Ignored, when, when_callable
 from ..core.estimator import reducer
 from ..core.fit import Context, Fit
-from ..core.parameters import Count, Metric, Positive, Radius, Seed
+from ..core.parameters import Count, Metric, MetricParams, Positive, Radius, Seed
 from ..graph.components import OnDisconnected
-from ..maps.laplacian import NystroemMap, nystroem_gain
+from ..maps.laplacian import NystroemMap
 from ..relations.affinity_graph import AffinityGraph
 from ..solvers.affinity_method import AffinityMethod
-from ..solvers.canonical import sign_flips
-from ..solvers.laplacian import pad_columns, scale_columns, transition_spectrum
+from ..solvers.laplacian import scale_eigenvectors, transition_spectrum
 
 Affinity = Literal["heat", "rbf", "binary", "nearest_neighbors", "precomputed"] | Callable[..., Any]
 UNWEIGHTED = ("binary", "nearest_neighbors")
+_EDGES = ("n_neighbors", "radius", "sigma", "self_loops", "metric", "metric_params")
 
 
 @reducer
@@ -31,29 +30,24 @@ class LaplacianEigenmaps(AffinityMethod):
     Use it to see clusters and one-dimensional progressions: it preserves local neighborhoods, and
     says nothing about distances. For a manifold whose lengths matter take Isomap or LTSA.
 
-    Cost: nearest neighbors, then a sparse eigenproblem. New points: connected to the graph as
-    training points are, and the eigenvector equation solved for them alone (Nyström):
-    y = mean of the neighbors' y / (1 - λ). Also known as `SpectralEmbedding`.
+    Cost: nearest neighbors, then a sparse eigenproblem. New points: the eigenvector equation,
+    solved for them alone: y = mean of the neighbors' y / (1 - λ) (Nyström).
 
     Parameters
     ----------
     n_components : int, default=2
         Dimension of the embedding.
     n_neighbors : int or None, default=10
-        Neighbors of each sample, itself not counted; an edge where either end has the other. None,
-        without a `radius`: all pairs have an edge (n² memory).
     radius : float or None, default=None
-        All samples within this distance are neighbors instead.
+        An edge joins two samples if either is among the `n_neighbors` nearest of the other, or if
+        they are within the radius instead. Both None: all pairs (n² memory).
     affinity : str or callable, default="heat"
         "heat" (or "rbf") w = exp(-d²/2σ²); "binary" w = 1; "nearest_neighbors" w = 1, or ½ where
-        only one of the two has the other among its neighbors, as in scikit-learn (whose
-        n_neighbors counts the sample itself: one more than here); "precomputed": `fit` takes the
-        square matrix of weights (dense or sparse; its diagonal counts), `transform` weights from
-        new to training rows; or a callable f(A, B) that returns the matrix of weights of two
-        arrays of rows.
+        only one has the other, as in scikit-learn (whose n_neighbors is one more); "precomputed":
+        `fit` takes the square matrix of weights (dense or sparse; its diagonal counts), `transform`
+        those from new to training rows; or f(A, B), the weights between two arrays of rows.
     sigma : float or None, default=None
-        σ of the heat kernel. None is the median distance to the last neighbor; for all pairs, as
-        in DiffusionMaps.
+        σ of "heat". None: median distance to the last neighbor; of all pairs, as in DiffusionMaps.
     normalization : {"random_walk", "symmetric", "none"}, default="random_walk"
         "random_walk" L u = λ D u, "symmetric" its v = D^½ u, "none" L u = λ u.
     self_loops : bool, default=False
@@ -69,8 +63,7 @@ class LaplacianEigenmaps(AffinityMethod):
     map : {"nystroem", "harmonic"}, default="nystroem"
         Map of new points: "nystroem", or "harmonic": the mean of their neighbors.
     on_disconnected : {"join", "error"}, default="join"
-        "join" the connected components of the graph by bridges, with a warning, or raise an
-        "error".
+        "join" connected components by bridges, with a warning, or raise an "error".
     random_state : int, RandomState, Generator or None, default=None
         Seed of the landmarks and of the eigensolver's start. None is 0.
 
@@ -80,24 +73,18 @@ class LaplacianEigenmaps(AffinityMethod):
     eigenvalues_ : ndarray of shape (n_components + 1,)
         Ascending, with the 0 of the constant first.
     fiedler_value_ : float
-    fiedler_vector_ : ndarray of shape (n_samples,)
-        Algebraic connectivity, and the cut that it belongs to.
+    fiedler_vector_, degrees_, neighbor_radii_ : ndarray of shape (n_samples,)
     affinity_ : csr_array of shape (n_distinct, n_distinct)
-    degrees_ : ndarray of shape (n_samples,)
-        Affinities among the distinct rows, and their sum for every row.
     sigma_ : float or None
-    neighbor_radii_ : ndarray of shape (n_samples,)
-        σ, and the distance of each row to its last neighbor.
-    n_graph_components_ : int
+        Algebraic connectivity and its cut; sums and kth distances of the rows; their affinities.
+    n_graph_components_, n_distinct_ : int
     graph_components_ : ndarray of shape (n_samples,)
     bridges_ : ndarray of shape (n_bridges, 2)
-    n_distinct_ : int
-        Connected components, bridges between them, and rows that are not duplicates.
-    residuals_ : ndarray of shape (n_components,)
+    residuals_, participation_ : ndarray of shape (n_components,)
     solver_ : str
     degenerate_axes_ : tuple of tuple of int
-    participation_ : ndarray of shape (n_components,)
     landmarks_ : ndarray of shape (n_landmarks,)
+        As in DiffusionMaps.
 
     References
     ----------
@@ -123,25 +110,17 @@ class LaplacianEigenmaps(AffinityMethod):
     self_loops: bool = False
     scale: Literal["std", "unit", "commute"] = "std"
     metric: Metric = "euclidean"
-    metric_params: dict[str, Any] | None = None
+    metric_params: MetricParams = None
     n_landmarks: Count | None = None
     map: Literal["nystroem", "harmonic"] = "nystroem"
     on_disconnected: OnDisconnected = "join"
     random_state: Seed = None
 
     ignored = (
-        Ignored(
-            ("n_neighbors", "radius", "sigma", "self_loops", "metric", "metric_params"),
-            "affinity='precomputed' is the graph",
-            when(affinity="precomputed"),
-        ),
-        Ignored(("n_neighbors",), "the radius determines the neighbors", is_radius_given),
+        Ignored(_EDGES, "affinity='precomputed' is the graph", when(affinity="precomputed")),
+        Ignored(_EDGES, "a callable affinity weighs all pairs of rows", when_callable("affinity")),
         Ignored(("sigma",), "affinity={model.affinity!r} has no scale", when(affinity=UNWEIGHTED)),
-        Ignored(
-            ("n_neighbors", "radius", "sigma", "self_loops", "metric", "metric_params"),
-            "a callable affinity weighs all pairs of rows",
-            lambda model: callable(model.affinity),
-        ),
+        RADIUS_IS_SET,
     )
     conflicts = (
         Conflict(
@@ -149,45 +128,22 @@ class LaplacianEigenmaps(AffinityMethod):
             when(affinity=UNWEIGHTED, n_neighbors=None, radius=None),
         ),
         Conflict(
-            "scale='commute' needs normalization='random_walk' or 'none': 'symmetric' weighs rows "
-            "by their degrees, so distances are no commute times.",
+            "scale='commute' needs normalization='random_walk' or 'none': 'symmetric' weighs rows.",
             when(scale="commute", normalization="symmetric"),
         ),
     )
     confidence_curve = ConfidenceCurve(2.1, 0.7)
 
-    def _has_self_loops(self) -> bool:
-        return self.self_loops
-
     def _embed_affinities(self, graph: AffinityGraph, ctx: Context) -> Fit:
-        normalized = self.normalization != "none"
-        spectrum = transition_spectrum(graph, self.n_components, ctx, normalized=normalized)
-        lam, degrees, counts = spectrum.values, spectrum.degrees, graph.counts
-        y = spectrum.vectors / np.sqrt(counts)[:, None]  # orthonormal over all rows
-        u = y / np.sqrt(degrees)[:, None] if normalized else y
-        if self.normalization == "random_walk":
-            y = u
-        flips = sign_flips(y)
-        factor = flips * scale_columns(self.scale, y, lam, counts, float(counts @ degrees))
-        k = self.n_components
-        Y = pad_columns(y * factor, k)
-        means = Y if y is u else pad_columns(u * factor, k)
-        gain = np.pad(nystroem_gain(lam) if normalized else lam, (0, k - len(lam)))
+        k, form, counts = self.n_components, self.normalization, graph.counts
+        spectrum = transition_spectrum(graph, k, ctx, normalized=form != "none")
+        axes = scale_eigenvectors(spectrum, counts, k, form, self.scale)
         relation, harmonic = graph.relation.freeze(), self.map == "harmonic"
-        nystroem = NystroemMap(relation, counts, means, Y, self.normalization, gain, harmonic)
-        report = {
-            "n_components": k,
-            "eigenvalues": np.concatenate([[0.0], lam]),
-            "degrees": degrees[graph.point_of_row],
-            **graph.report,
-            **spectrum.report,
-        }
-        if len(lam):
-            report["fiedler_value"] = float(lam[0])
-            report["fiedler_vector"] = (y * flips)[graph.point_of_row, 0]
+        nystroem = NystroemMap(relation, counts, axes.means, axes.Y, form, axes.gain, harmonic)
+        report = axes.report(spectrum, graph)
         if issparse(graph.weights) and self.affinity != "precomputed":
             report["affinity"] = graph.weights
-        return Fit(Y[graph.point_of_row], nystroem, report)
+        return Fit(axes.Y[graph.point_of_row], nystroem, report)
 
 
 SpectralEmbedding = LaplacianEigenmaps  # scikit-learn's name

@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..backends.protocol import Float64, Ties
+from ..backends.protocol import Ties
 from ..confidence.calibration import ConfidenceCurve
-from ..core.declarations import Ignored, LandmarkPolicy
+from ..core.declarations import Ignored, LandmarkPolicy, when_array
 from ..core.estimator import Reducer, reducer
 from ..core.fit import Context, Fit
-from ..core.parameters import Count, Metric, Seed, Share, check_count, check_landmarks
+from ..core.parameters import Count, Metric, MetricParams, Seed, Share, check_count
 from ..distances.metrics import distances_of
-from ..distances.nearest import group_duplicates_in_matrix
 from ..distances.order import draw_landmarks, order_points
-from ..distances.protocol import DistanceRelation
 from ..input.row_order import invert_order
 from ..input.validation import Data
-from ..maps.stress import StressMap
-from ..solvers.initialization import initial_configurations, validate_configuration
+from ..solvers.initialization import validate_configuration
+from ..solvers.majorization import Majorization, minimize_stress
 from ..solvers.memory_plans import plan_mds
-from ..solvers.smacof import run_smacof
-from ..solvers.stress import (
-    check_connected,
-    gower_projection,
-    pair_weights,
-    report_stress,
-    validate_weights,
-)
-
-
-def is_start_given(model: Reducer) -> bool:
-    """The condition that `init` holds coordinates."""
-    return isinstance(model.init, np.ndarray)
+from ..solvers.stress import validate_weights
 
 
 @reducer
@@ -54,18 +39,15 @@ class MDS(Reducer):
     n_components : int, default=2
         Dimension of the embedding.
     metric : str or callable, default="euclidean"
-        A name, a callable on any two objects, or "precomputed" (then `fit` takes a square matrix
-        and `transform` the distances from new to training points; NaN is a missing distance, and 0
-        means the same object).
     metric_params : dict or None, default=None
-        {"p": 3} for "minkowski", {"weights": [...]} for "gower", keywords for a callable.
+        As in ClassicalMDS; of "precomputed" distances NaN is missing, and 0 means the same object.
     weights : "sammon", ndarray or None, default=None
         A symmetric matrix, one number >= 0 per pair; "sammon": 1 / distance, Sammon's mapping;
         None: all alike. A new point's distances weigh 1 each, or 1 / distance for "sammon".
     init : {"classical_mds", "random"} or ndarray, default="classical_mds"
-        "classical_mds", "random", or an array of coordinates.
     n_init : int, default=1
-        Starts, all but a classical one random; the lowest stress is kept.
+        "classical_mds", "random", or an array of coordinates; and the number of starts, all but a
+        classical one random, of which the lowest stress is kept.
     max_iter : int, default=300
     eps : float, default=1e-06
         A path ends after so many steps, or when a step promises less than `eps` of the stress.
@@ -78,19 +60,17 @@ class MDS(Reducer):
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
         Centered, turned to its principal axes.
-    stress_ : float
-        Σ w (δ - d)² over pairs (of landmarks, if there are any), d of the returned points.
-    stress1_ : float
-        √(Σ w (δ - d)² / Σ w d²), Kruskal's Stress-1.
-    normalized_stress_ : float
-        Stress-1 at the best scale of the embedding, √(1 - c²) with c = cos(δ, d).
+    stress_, stress1_, normalized_stress_ : float
+        Σ w (δ - d)² over pairs (of landmarks, if there are any), d of the returned points;
+        √(Σ w (δ - d)² / Σ w d²), Kruskal's Stress-1; and that at the best scale of the embedding,
+        √(1 - c²) with c = cos(δ, d).
     stress_history_ : ndarray of shape (n_iter,)
         Raw stress before every step; it never rises.
     n_iter_ : int
     converged_ : bool
     route_ : str
-        "all pairs" or "landmarks".
     landmarks_ : ndarray of shape (n_landmarks,)
+        The route is "all pairs" or "landmarks".
 
     References
     ----------
@@ -111,7 +91,7 @@ class MDS(Reducer):
 
     n_components: Count = 2
     metric: Metric = "euclidean"
-    metric_params: dict[str, Any] | None = None
+    metric_params: MetricParams = None
     weights: Literal["sammon"] | np.ndarray | None = None
     init: Literal["classical_mds", "random"] | np.ndarray = "classical_mds"
     n_init: Count = 1
@@ -121,7 +101,7 @@ class MDS(Reducer):
     random_state: Seed = None
 
     allows_missing = True
-    ignored = (Ignored(("n_init",), "init is an array of coordinates", is_start_given),)
+    ignored = (Ignored(("n_init",), "init is an array of coordinates", when_array("init")),)
     # Beyond 20,000 rows a step over all pairs takes seconds, and their distances gigabytes.
     landmark_policy = LandmarkPolicy(
         2000, automatic_above=20_000, possible=lambda model: model.weights is None
@@ -136,49 +116,20 @@ class MDS(Reducer):
         init = validate_configuration(self.init, n, self.n_components)
         weights = validate_weights(self.weights, n)
         base = distances_of(data, self.metric, self.metric_params)
-        order = order_points(
-            base,
-            square=[weights] if isinstance(weights, np.ndarray) else [],
-            attached=[init] if isinstance(init, np.ndarray) else [],
+        square = [weights] if isinstance(weights, np.ndarray) else []
+        order = order_points(base, square, [init] if isinstance(init, np.ndarray) else [])
+        m = self.landmark_policy.choose(self, n)
+        rows = order if m is None else draw_landmarks(order, m, ctx.seed)
+        iteration = Majorization(
+            self.n_components, init, self.n_init, self.max_iter, self.eps, weights, self._ties()
         )
-        m = self._count_landmarks(n)
+        fit = minimize_stress(base.take(rows), rows, iteration, ctx)
         if m is None:
-            fit = self._minimize_stress(base, order, init, weights, ctx)
             assert fit.embedding is not None
             Y = fit.embedding[invert_order(order)]
             return fit._replace(embedding=Y).with_report(route="all pairs")
-        self.landmark_policy.warn_if_automatic(self, n, m)
-        check_landmarks(m, self.n_components, n)
-        chosen = draw_landmarks(order, m, ctx.seed)
-        fit = self._minimize_stress(base, chosen, init, weights, ctx)
-        embedding = fit.map(base.training_points(), ctx.ops)
-        return fit._replace(embedding=embedding).with_report(route="landmarks", landmarks=chosen)
-
-    def _minimize_stress(
-        self,
-        base: DistanceRelation,
-        rows: NDArray[np.int64],
-        init: Float64 | str,
-        weights: Float64 | str | None,
-        ctx: Context,
-    ) -> Fit:
-        """The embedding of some rows, or of all of them, in the order of `rows`."""
-        base = base.take(rows)
-        D, k = base.among(ctx.ops), self.n_components
-        W = pair_weights(weights, D, rows)
-        if W is not None:
-            check_connected(W, rows)
-        plan = ctx.ops.stress_plan(D, W, self._ties())
-        starts = initial_configurations(init, self.n_init, D, k, rows, ctx)
-        path = run_smacof(plan, W, len(D), starts, self.max_iter, self.eps)
-        Y = path.Y.astype(ctx.dtype).astype(np.float64)  # as it is returned
-        point_of_row = group_duplicates_in_matrix(D)
-        Y = Y if point_of_row is None else Y[point_of_row]  # duplicates coincide to the last bit
-        curve = plan.disparities(Y)
-        sammon = isinstance(self.weights, str)
-        how = *gower_projection(Y), curve, sammon, self.max_iter, point_of_row
-        report = report_stress(plan.step(Y), path, curve, self.is_ordinal)
-        return Fit(Y, StressMap(base.freeze(), Y, *how), report)
+        Y = fit.map(base.training_points(), ctx.ops)
+        return fit._replace(embedding=Y).with_report(route="landmarks", landmarks=rows)
 
     def _ties(self) -> Ties | None:
         """How disparities treat tied dissimilarities; None: they are the dissimilarities."""

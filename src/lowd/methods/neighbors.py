@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 from scipy.sparse import csr_array
 
@@ -10,16 +10,13 @@ from ..backends import resolve
 from ..backends.protocol import Backend
 from ..core.estimator import Reducer, reducer
 from ..core.fit import Context, Fit
-from ..core.parameters import Count, Metric, check_params
+from ..core.parameters import Count, Metric, MetricParams, check_params
 from ..distances.metrics import distances_of
-from ..distances.protocol import DistanceRelation
-from ..domains import AtMostSize
 from ..graph.given import NeighborGraph as NeighborGraph
-from ..graph.search import check_n_neighbors, count_points, find_nearest, find_neighbors, to_csr
-from ..input.sample import Items
+from ..graph.search import check_n_neighbors, count_points, find_neighbors
 from ..input.validation import Data, validate
+from ..maps.neighbors import NeighborsMap
 from ..solvers.memory_plans import plan_neighbors
-from ..values import value
 
 
 def neighbors(
@@ -27,7 +24,7 @@ def neighbors(
     n_neighbors: int = 15,
     *,
     metric: Any = "euclidean",
-    metric_params: dict[str, Any] | None = None,
+    metric_params: MetricParams = None,
     backend: str = "auto",
     n_jobs: int | None = None,
     verbose: bool = False,
@@ -73,17 +70,6 @@ def neighbors(
     return model._among(X)
 
 
-@value
-class NeighborsMap:
-    """Sparse rows of distances to the nearest training rows."""
-
-    base: DistanceRelation
-    k: Annotated[int, AtMostSize("n")]
-
-    def __call__(self, Q: Items, ops: Backend) -> csr_array:
-        return to_csr(find_nearest(self.base, Q, self.k, ops), count_points(self.base, Q))
-
-
 @reducer
 class NeighborsTransformer(Reducer):
     """Sparse graph of distances to the nearest training rows, for a pipeline.
@@ -121,7 +107,7 @@ class NeighborsTransformer(Reducer):
 
     n_neighbors: Count = 5
     metric: Metric = "euclidean"
-    metric_params: dict[str, Any] | None = None
+    metric_params: MetricParams = None
 
     no_inverse = "distances to neighbors do not determine a row."
     memory_plan = plan_neighbors

@@ -10,29 +10,16 @@ from ..confidence.calibration import ConfidenceCurve
 from ..core.declarations import Conflict, Ignored, unless, when
 from ..core.estimator import reducer
 from ..core.fit import Context, Fit, SortedOnAccess
-from ..core.parameters import (
-    Count,
-    Metric,
-    MetricParams,
-    Positive,
-    Seed,
-    check_count,
-    read_positive,
-)
-from ..distances.order import order_points
-from ..graph.duplicates import DistinctPoints
-from ..input.row_order import order_rows
+from ..core.parameters import Count, Metric, MetricParams, Positive, Seed, check_count
 from ..input.validation import Data
-from ..relations.perplexity import PerplexityProbabilities as Probabilities
-from ..relations.perplexity import PrecomputedProbabilities, Similarities
-from ..relations.perplexity_neighbors import count_needed_neighbors
 from ..solvers.kl import Callback
 from ..solvers.memory_plans import plan_tsne
-from ..solvers.neighbor_embedding import Descent, NeighborEmbedding, embed_similarities
+from ..solvers.neighbor_embedding import Descent, embed_similarities
+from ..solvers.perplexity_method import PerplexityMethod
 
 
 @reducer
-class TSNE(NeighborEmbedding):
+class TSNE(PerplexityMethod):
     """t-SNE: t-distributed stochastic neighbor embedding.
 
     Use it to see clusters and their neighborhoods: it preserves local neighborhoods, while sizes of
@@ -40,67 +27,58 @@ class TSNE(NeighborEmbedding):
     LTSA; where distances count take PCA or MDS.
 
     Cost: 3 · perplexity nearest neighbors, then n operations per iteration in up to three
-    dimensions (particle mesh); n² per iteration with few rows and in more dimensions. New points
-    are optimized with the training embedding held fixed, row by row; a training point returns to
-    its own coordinates.
+    dimensions (particle mesh), n² with few rows and in more dimensions. New points are optimized
+    with the training embedding held fixed, row by row; a training point returns to its own
+    coordinates.
 
     Parameters
     ----------
     n_components : int, default=2
         Dimension of the embedding.
     perplexity : float, list or tuple, default=30.0
-        Effective number of neighbors. A list of several preserves near and far ones: their
-        conditional probabilities are averaged.
+        Effective number of neighbors. Of a list the conditional probabilities are averaged, which
+        preserves near and far neighbors.
     affinity : {"perplexity", "uniform", "precomputed"}, default="perplexity"
-        "perplexity"; "uniform": equal weights of the `n_neighbors` nearest; or "precomputed": `fit`
-        takes the square matrix of affinities (dense or sparse), `transform` those from new to
-        training points.
     n_neighbors : int or None, default=None
-        For affinity="uniform" only, where it must be set.
+        "uniform": equal weights of the `n_neighbors` nearest; "precomputed": `fit` takes the square
+        matrix of affinities (dense or sparse), `transform` those from new to training points.
     early_exaggeration : float, default=12.0
-        Factor of the attractive forces in the first 250 iterations (at most half of all).
     exaggeration : float, default=1.0
-        The same for the iterations that follow; about 4 shows whole clusters of large data.
+        Factors of the attractive forces in the first 250 iterations (at most half of all), and in
+        those that follow, where about 4 shows whole clusters of large data.
     learning_rate : float or "auto", default="auto"
         "auto" is n / exaggeration in each phase, for forces without the gradient's factor 4; it is
         4 times scikit-learn's `learning_rate`.
     max_iter : int, default=750
-        Iterations in all. The descent ends before if nothing moves any more.
+        Iterations in all; fewer if nothing moves any more.
     init : {"pca", "spectral", "random"} or ndarray, default="pca"
         "pca" (of distances without rows: classical MDS), "spectral", "random", each with standard
         deviation 1e-4; or an array of coordinates, taken as it is.
     metric : str or callable, default="euclidean"
     metric_params : dict or None, default=None
-        As in ClassicalMDS: a name, a callable, or "precomputed": a square matrix of distances, or
-        the sparse graph of a KNeighborsTransformer.
+        As in ClassicalMDS; or "precomputed" is the sparse graph of a KNeighborsTransformer.
     random_state : int, RandomState, Generator or None, default=None
         Seed of a random start. None is 0.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-    kl_divergence_ : float
-        KL divergence of the joint probabilities, in nats, over all pairs; comparable for the same
-        data and perplexity only.
-    n_iter_ : int
+    kl_divergence_, force_error_ : float
+        KL divergence of the joint probabilities, in nats, over all pairs, comparable for the same
+        data and perplexity only; relative RMS error of repulsive forces in a sample, 0 if exact.
+    n_iter_, n_distinct_ : int
     converged_ : bool
-        Iterations, and whether the points had stopped moving.
+        Iterations, rows that are not duplicates, and whether the points had stopped moving.
     learning_rate_, early_learning_rate_ : float
     init_used_ : str
-        As used.
     affinity_ : csr_array of shape (n_distinct, n_distinct)
     betas_ : ndarray of shape (n_distinct, n_perplexities)
         Joint probabilities of the distinct rows, and 1/2σ² of each row.
-    force_error_ : float
-        Of the repulsive forces, relative, root mean square over a sample; 0 if exact.
-    n_distinct_ : int
-        Rows that are not duplicates.
 
     References
     ----------
-    van der Maaten and Hinton (2008), JMLR 9; Linderman et al. (2019), Nature Methods 16;
-    Belkina et al. (2019) and Kobak and Berens (2019), Nature Communications 10; Böhm, Berens and
-    Kobak (2022), JMLR 23.
+    van der Maaten and Hinton (2008), JMLR 9; Linderman et al. (2019), Nature Methods 16; Kobak and
+    Berens (2019), Nature Communications 10; Böhm, Berens and Kobak (2022), JMLR 23.
 
     Examples
     --------
@@ -132,11 +110,7 @@ class TSNE(NeighborEmbedding):
         Ignored(
             ("perplexity",), "affinity={model.affinity!r} has none", unless(affinity="perplexity")
         ),
-        Ignored(
-            ("n_neighbors",),
-            "the perplexity determines the number of neighbors",
-            when(affinity="perplexity"),
-        ),
+        Ignored(("n_neighbors",), "the perplexity determines it", when(affinity="perplexity")),
         Ignored(
             ("n_neighbors", "metric", "metric_params"),
             "affinity='precomputed' holds the neighbors",
@@ -158,40 +132,16 @@ class TSNE(NeighborEmbedding):
     ) -> Fit:
         check_count(self.n_components, data.shape[0], f"n_samples={data.shape[0]}")
         P = self._similarities(data, ctx, neighbors)
-        exaggerations = self.early_exaggeration, self.exaggeration
-        rate = None if self.learning_rate == "auto" else self.learning_rate
         descent = Descent(
-            self.n_components, self._kernel(), self.init, *exaggerations, rate, self.max_iter
+            self.n_components,
+            self._kernel(),
+            self.init,
+            self.early_exaggeration,
+            self.exaggeration,
+            None if self.learning_rate == "auto" else self.learning_rate,
+            self.max_iter,
         )
         return embed_similarities(P, data.items, descent, ctx, callback)
 
-    def _similarities(self, data: Data, ctx: Context, neighbors: object) -> Similarities:
-        """Joint probabilities p_ij of the distinct rows, in the canonical order of the rows.
-
-        Rounding grows during the descent; in this order it grows alike however the rows come.
-        """
-        n = data.shape[0]
-        start = [self.init] if isinstance(self.init, np.ndarray) and len(self.init) == n else []
-        perplexities, per_row = self._perplexities(), self._kernel() == "rows"
-        if self._kind() == "affinity":
-            self._refuse_neighbors(neighbors)
-            order = order_rows(square=[data.items], attached=start)
-            affinities = PrecomputedProbabilities.of(data.items, order, per_row)
-            return Similarities.of(affinities, DistinctPoints.unmerged(n), order, ctx.ops)
-        near = self._neighborhoods(data, ctx, neighbors)
-        order = order_points(near.base, [] if near.given is None else [near.given], start)
-        near = near.reorder(order)
-        points = self._points(near, ctx, self._count_neighbors)
-        given = near.given is not None
-        P = Probabilities.of(points, perplexities, self.n_neighbors, per_row, is_given=given)
-        return Similarities.of(P, points, order, ctx.ops)
-
-    def _count_neighbors(self, n: int) -> int:
-        return count_needed_neighbors(n, self._perplexities(), self.n_neighbors)
-
     def _kernel(self) -> str:
         return "student"
-
-    def _perplexities(self) -> tuple[float, ...]:
-        """As numbers; none where the affinities are not those of a perplexity."""
-        return read_positive(self, "perplexity") if self.affinity == "perplexity" else ()

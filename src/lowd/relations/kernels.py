@@ -26,7 +26,6 @@ MAX_ASYMMETRY = 1e-6
 def kernel_of(
     data: Data,
     kernel: str | Callable[..., Any],
-    *,
     gamma: float | None,
     degree: float,
     coef0: float,

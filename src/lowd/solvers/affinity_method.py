@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..core.declarations import LandmarkPolicy
 from ..core.estimator import reducer
 from ..core.fit import Context, Fit
 from ..core.graph_method import GraphMethod
-from ..core.parameters import Count, Metric, Positive, Seed, check_count
+from ..core.parameters import Count, Metric, MetricParams, Positive, Seed, check_count
 from ..graph.components import OnDisconnected
 from ..input.row_order import order_rows
 from ..input.validation import Data
@@ -34,7 +34,7 @@ class AffinityMethod(GraphMethod):
     n_neighbors: Count | None = None
     sigma: Positive | None = None
     metric: Metric = "euclidean"
-    metric_params: dict[str, Any] | None = None
+    metric_params: MetricParams = None
     n_landmarks: Count | None = None
     on_disconnected: OnDisconnected = "join"
     random_state: Seed = None
@@ -47,9 +47,6 @@ class AffinityMethod(GraphMethod):
     def _embed_affinities(self, graph: AffinityGraph, ctx: Context) -> Fit:
         """The embedding of the rows of an affinity graph."""
         raise NotImplementedError
-
-    def _has_self_loops(self) -> bool:
-        return True
 
     def _fit(self, data: Data, ctx: Context, neighbors: object = None) -> Fit:
         n = data.shape[0]
@@ -66,7 +63,7 @@ class AffinityMethod(GraphMethod):
             graph = build_callable_affinities(data.items, affinity, landmarks, ctx.ops)
         else:
             near = self._neighborhoods(data, ctx, neighbors)
-            landmarks, loops = near.landmarks, self._has_self_loops()
+            landmarks, loops = near.landmarks, getattr(self, "self_loops", True)
             if near.n_neighbors is None and near.radius is None:
                 policy: OnDisconnected = self.on_disconnected
                 graph = build_full_affinities(

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ..backends.protocol import Array, Ragged
-from ..core.declarations import Ignored, LandmarkPolicy, is_radius_given
+from ..core.declarations import RADIUS_IS_SET, LandmarkPolicy
 from ..core.estimator import reducer
 from ..core.fit import Context, Fit
 from ..core.graph_method import GraphMethod, Neighborhoods
@@ -49,7 +49,7 @@ class LocallyLinearMethod(GraphMethod):
     on_disconnected: OnDisconnected = "join"
     random_state: Seed = None
 
-    ignored = (Ignored(("n_neighbors",), "radius is set", is_radius_given),)
+    ignored = (RADIUS_IS_SET,)
     landmark_policy = LandmarkPolicy(at_least=20_000)
     warns_of_short_circuits = True
     memory_plan = plan_alignment

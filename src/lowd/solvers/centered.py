@@ -15,6 +15,7 @@ from ..core.parameters import check_count as check_count
 from ..errors import ConvergenceWarning, IndefiniteWarning, RankWarning, warn
 from ..maps.centered import CenteredMap
 from ..maps.linear import LinearMap
+from ..relations.kernels import Kernel, KernelRelation
 from ..relations.matrices import DenseMatrix, SymmetricMatrix
 from ..relations.protocol import InnerProducts
 from .canonical import canonical_basis, sign_flips
@@ -234,6 +235,21 @@ def spectrum_memory(n: int, k: int | None, *, all_values: bool = False) -> int:
         return 10 * n * n * 8
     dense = choose_route(n, k) == "dense" or (all_values and n <= MAX_SPECTRUM_SAMPLES)
     return (5 * n * n * 8 if dense else 0) + basis_memory(n, k)
+
+
+def embed_kernel(K: KernelRelation, k: int | None, ctx: Context) -> Fit:
+    """The same for a kernel, shifted by a constant where that saves digits."""
+    if isinstance(K, Kernel):
+        return embed_centered(K.shifted(), k, ctx, psd=K.positive)
+    return embed_centered(K, k, ctx)
+
+
+def with_kernel_means(fit: Fit) -> Fit:
+    """A fit of a kernel with its means and dual coefficients as learned attributes."""
+    assert isinstance(fit.map, CenteredMap)
+    means = fit.map.means + (getattr(fit.map.relation, "measure", "") == "rbfm1")
+    grand_mean = float(means.mean())
+    return fit.with_report(k_mean=means, k_grand_mean=grand_mean, dual_coef=fit.map.projection)
 
 
 def embed_inner_products(X: Rows, k: int | None, ctx: Context) -> Fit:

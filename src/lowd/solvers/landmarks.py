@@ -18,10 +18,12 @@ from ..distances.order import draw_landmarks, order_points
 from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
 from ..errors import ParameterError
-from ..input.row_order import invert_order
+from ..input.row_order import invert_order, order_rows
+from ..input.sample import Items
 from ..maps.blockwise import blockwise
 from ..maps.centered import CenteredMap
 from ..relations.inner_products import MinusHalfSquare
+from ..relations.kernels import Kernel, KernelRelation, PrecomputedKernel, require_positive
 from ..relations.matrices import DenseMatrix
 from ..relations.protocol import InnerProducts
 from .canonical import sign_flips
@@ -110,6 +112,17 @@ def choose_farthest_points(
 def count_candidates(n: int, m: int) -> int:
     """How many points m landmarks are chosen of: their distances are all computed."""
     return min(n, max(m, min(4 * m, 8192)))
+
+
+def embed_from_landmarks(
+    kernel: KernelRelation, X: Items, k: int | None, m: int, ctx: Context
+) -> tuple[Fit, Kernel | PrecomputedKernel]:
+    """Kernel PCA from m columns of a kernel of the rows X, and that kernel, centered at some."""
+    kernel = require_positive(kernel)
+    is_given = isinstance(kernel, PrecomputedKernel)
+    order = order_rows(square=[X]) if is_given else order_rows(X)
+    kernel = kernel.center_at(draw_landmarks(order, min(len(order), m), ctx.seed))
+    return embed_nystroem(kernel, order, k, m, ctx), kernel
 
 
 def embed_nystroem(

@@ -16,8 +16,9 @@ from scipy.sparse import csr_array, diags_array, issparse
 from ..backends.protocol import Array, Float64
 from ..core.fit import Context
 from ..errors import DataError, ParameterError, RankWarning, warn
+from ..maps.laplacian import nystroem_gain
 from ..relations.affinity_graph import AffinityGraph
-from .canonical import group_consecutive, rotate_groups
+from .canonical import group_consecutive, rotate_groups, sign_flips
 from .dense import eigh
 from .krylov import RitzPairs, basis_memory, block_width, leading_eigenpairs, random_block
 from .smallest import SmallestEigenpairs, cut_groups, smallest_eigenpairs
@@ -139,6 +140,50 @@ def raise_eigenvalues(lam: Float64, time: float, n: int) -> Float64:
     powers = np.zeros(len(lam))
     powers[some] = lam[some] ** time
     return powers
+
+
+class ScaledEigenvectors(NamedTuple):
+    """Eigenvectors as coordinates Y, and what the Nyström extension averages and multiplies by."""
+
+    Y: Float64
+    means: Float64
+    gain: Float64
+    fiedler_vector: Float64  # the first one before scaling; empty if there is none
+
+    def report(self, spectrum: TransitionSpectrum, graph: AffinityGraph) -> dict[str, object]:
+        """Learned attributes of the rows, with those of the graph and of the eigensolver."""
+        report = {
+            "n_components": self.Y.shape[1],
+            "eigenvalues": np.concatenate([[0.0], spectrum.values]),
+            "degrees": spectrum.degrees[graph.point_of_row],
+            **graph.report,
+            **spectrum.report,
+        }
+        if len(spectrum.values):
+            report["fiedler_value"] = float(spectrum.values[0])
+            report["fiedler_vector"] = self.fiedler_vector[graph.point_of_row]
+        return report
+
+
+def scale_eigenvectors(
+    spectrum: TransitionSpectrum,
+    counts: Float64,
+    k: int,
+    normalization: Literal["random_walk", "symmetric", "none"],
+    scale: Literal["std", "unit", "commute"],
+) -> ScaledEigenvectors:
+    """Coordinates of the points from the eigenvectors of a Laplacian, with their signs fixed."""
+    lam, degrees, normalized = spectrum.values, spectrum.degrees, normalization != "none"
+    y = spectrum.vectors / np.sqrt(counts)[:, None]  # orthonormal over all rows
+    u = y / np.sqrt(degrees)[:, None] if normalized else y
+    if normalization == "random_walk":
+        y = u
+    flips = sign_flips(y)
+    factor = flips * scale_columns(scale, y, lam, counts, float(counts @ degrees))
+    Y = pad_columns(y * factor, k)
+    means = Y if y is u else pad_columns(u * factor, k)
+    gain = np.pad(nystroem_gain(lam) if normalized else lam, (0, k - len(lam)))
+    return ScaledEigenvectors(Y, means, gain, (y * flips)[:, 0] if len(lam) else np.empty(0))
 
 
 def scale_columns(
