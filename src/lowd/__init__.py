@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         SparseRandomProjection as SparseRandomProjection,
     )
     from .methods.tsne import TSNE as TSNE
+    from .methods.umap import UMAP as UMAP
     from .pipeline import Pipeline as Pipeline
     from .solvers.random_projection import jl_min_dim as jl_min_dim
     from .store import load as load

@@ -103,3 +103,16 @@ def _has_large_term(shift: Float64, W: Float64) -> NDArray[np.bool_]:
     large = np.empty(terms.shape, bool)
     np.put_along_axis(large, order, sums > MIN_CENTERED_SHARE * sums[-1], 0)
     return np.asarray(large.any(1))
+
+
+def look_up_entries(A: csr_array, pattern: csr_array, absent: float) -> Float64:
+    """Entries of A where the pattern has any, in its order; `absent` where A has none."""
+    keys, wanted = _number_entries(A), _number_entries(pattern)
+    order = np.argsort(keys)
+    at = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)]
+    return np.where(keys[at] == wanted, A.data[at], absent)
+
+
+def _number_entries(A: csr_array) -> NDArray[np.int64]:
+    rows = np.repeat(np.arange(A.shape[0], dtype=np.int64), np.diff(A.indptr))
+    return np.asarray(rows * A.shape[1] + A.indices)

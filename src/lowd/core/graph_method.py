@@ -112,7 +112,7 @@ class GraphMethod(Reducer):
     def _neighborhoods(self, data: Data, ctx: Context, neighbors: object = None) -> Neighborhoods:
         """Distances between the rows that are fitted, and their neighbors if they are given."""
         radius = getattr(self, "radius", None)
-        k = None if radius is not None else self.n_neighbors
+        k = None if radius is not None else self._n_others()
         if issparse(data.items) and self._kind() == "distances":
             if neighbors is not None:
                 raise UnsupportedError("a sparse precomputed graph is the neighbor graph itself.")
@@ -140,10 +140,14 @@ class GraphMethod(Reducer):
         if neighbors is not None:
             raise ParameterError("neighbors= would be ignored: the affinities are precomputed.")
 
-    def _count_neighbors(self, n: int) -> int | None:  # noqa: ARG002 - n rows may decide
-        """Neighbors of each of n rows; None where all pairs count."""
+    def _n_others(self) -> int | None:
+        """The neighbors that `n_neighbors` asks for, a row itself not counted."""
         count: int | None = self.n_neighbors
         return count
+
+    def _count_neighbors(self, n: int) -> int | None:  # noqa: ARG002 - n rows may decide
+        """Neighbors of each of n rows; None where all pairs count."""
+        return self._n_others()
 
     def _distances(self, data: Data) -> DistanceRelation:
         return distances_of(data, *self._metric())

@@ -22,6 +22,7 @@ METHODS = {
     "LTSA": "ltsa",
     "SNE": "sne",
     "TSNE": "tsne",
+    "UMAP": "umap",
 }
 
 

@@ -12,17 +12,16 @@ from scipy.sparse import csr_array
 from ..backends.protocol import Array, Backend, Float64, Ragged
 from ..distances.metrics import Distances
 from ..distances.nearest import Nearest
-from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
 from ..domains import AtLeast, Count, Facts, Increasing, Index, NotStored, Positive, Shape
-from ..errors import DataError, ParameterError, UnsupportedError
+from ..errors import DataError, ParameterError
 from ..graph.duplicates import DistinctPoints
-from ..graph.given import check_lists_toward, select_listed
-from ..graph.search import count_points, find_nearest, replace_rows, to_csr
+from ..graph.search import replace_rows
 from ..input.row_hash import hash_rows
 from ..input.row_order import invert_order
 from ..input.sample import Items
 from ..values import value
+from .new_neighbors import find_new_neighbors
 from .perplexity_neighbors import count_new_neighbors
 from .protocol import NeighborRelation
 from .signatures import Signatures, normalize_rows
@@ -127,19 +126,7 @@ class PerplexityProbabilities:
         return symmetrize_probabilities(rows, beta, ops, self.per_row)
 
     def toward(self, Q: Items, ops: Backend) -> ConditionalProbabilities:
-        # In a sparse precomputed graph a new point is given by its neighbors.
-        if isinstance(self.base, NeighborListDistances):
-            if self.base.count < Q.shape[1]:
-                raise UnsupportedError(
-                    f"this graph of {Q.shape[1]} rows has {self.base.count} distinct ones, so the "
-                    "neighbors of new rows are not known; fit a graph without duplicates."
-                )
-            Q = Q if self.base.rows is None else Q[:, self.base.rows]
-            lists = check_lists_toward(Q, *Q.shape)
-            return self.from_neighbors(select_listed(lists, None, np.inf), ops)
-        count = count_points(self.base, Q)
-        near = find_nearest(self.base, Q, min(self.n_neighbors, count), ops)
-        return self.from_neighbors(to_csr(near, count), ops)
+        return self.from_neighbors(find_new_neighbors(self.base, Q, self.n_neighbors, ops), ops)
 
     def from_neighbors(self, near: csr_array, ops: Backend) -> ConditionalProbabilities:
         indptr = near.indptr.astype(np.int64)

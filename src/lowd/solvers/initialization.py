@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from ..backends.sparse_rows import column_sums
 from ..core.fit import Context
 from ..distances.metrics import Distances
 from ..distances.precomputed import NeighborListDistances
+from ..distances.protocol import DistanceRelation
 from ..errors import DataError, DisconnectedGraphWarning, ParameterError, warn
 from ..input.entries import refuse_non_numbers
 from ..input.sample import Items
@@ -33,6 +34,13 @@ from .stress import find_missing
 from .thresholds import INITIAL_STD, MAX_INITIAL_COORDINATE, MIN_RELATIVE_STD
 
 
+class InitialScores(NamedTuple):
+    """Coordinates of the points to start from, of any size, and how they were found."""
+
+    scores: Array
+    used: str
+
+
 def initialize_embedding(
     init: str | NDArray[Any], X: Items, found: Similarities, k: int, ctx: Context
 ) -> tuple[Float64, str]:
@@ -40,20 +48,37 @@ def initialize_embedding(
 
     They are small, so that the points do not repel each other at first.
     """
-    base, first = found.base, found.first_row
+    first = found.first_row
     assert found.joint is not None
-    P = found.joint.P
     if not isinstance(init, str):
-        return _validate_init(init, k, first, X), "given"
+        return validate_init(init, k, first, X), "given"
+    scores, used = find_initial_scores(init, X, found.joint.P, found.base, first, k, ctx)
+    if used == "random":
+        return INITIAL_STD * scores.astype(np.float64), used
+    return _rescale(scores, k, ctx), used
+
+
+def find_initial_scores(
+    init: str,
+    X: Items,
+    W: csr_array,
+    base: DistanceRelation,
+    first: NDArray[np.int64],
+    k: int,
+    ctx: Context,
+) -> InitialScores:
+    """Scores of the points by name: "spectral" of the graph W, "pca" of the rows, or "random".
+
+    Where there are distances only, "pca" is classical scaling; where there is a graph only,
+    spectral. A graph of several components has no spectral coordinates.
+    """
     m = len(first)
     if init == "spectral" or (init == "pca" and isinstance(base, NeighborListDistances)):
-        components = connected_components(P, directed=False)[0]
+        components = connected_components(W, directed=False)[0]
         if components == 1 and m > k + 1:
-            graph = AffinityGraph(PrecomputedAffinities(W=P), np.arange(m), np.ones(m), {})
+            graph = AffinityGraph(PrecomputedAffinities(W=W), np.arange(m), np.ones(m), {})
             spectrum = transition_spectrum(graph, k, ctx)
-            return _rescale(
-                spectrum.vectors / np.sqrt(spectrum.degrees)[:, None], k, ctx
-            ), "spectral"
+            return InitialScores(spectrum.vectors / np.sqrt(spectrum.degrees)[:, None], "spectral")
         if init == "spectral":
             why = f"{components} connected components" if components > 1 else f"{m} points only"
             warn(
@@ -63,19 +88,18 @@ def initialize_embedding(
             )
         init = "random"
     if init == "random":
-        return INITIAL_STD * random.normals(ctx.seed, "start", (m, k)), "random"
+        return InitialScores(random.normals(ctx.seed, "start", (m, k)), "random")
     if isinstance(base, Distances):
         rows = base.X if base.preparation == "as they are" else X[first]
         sums = column_sums(rows) if issparse(rows) else rows.sum(0, dtype=np.float64)
         mean, most = sums / m, min(*rows.shape, k)
         axes = principal_axes(CenteredRows.of(rows, mean), most, ctx)
-        scores = ctx.ops.project(rows, mean, axes.vectors[:, :most])
-        return _rescale(scores, k, ctx), "pca"
+        return InitialScores(ctx.ops.project(rows, mean, axes.vectors[:, :most]), "pca")
     leading = decompose_centered(
         MinusHalfSquare(base).among(ctx.ops), min(k, m), ctx, initialization=True
     )
     scores = leading.vectors * np.sqrt(np.maximum(leading.values, 0))
-    return _rescale(scores, k, ctx), "classical scaling"
+    return InitialScores(scores, "classical scaling")
 
 
 def _rescale(scores: Array, k: int, ctx: Context) -> Float64:
@@ -89,7 +113,8 @@ def _rescale(scores: Array, k: int, ctx: Context) -> Float64:
     return Y
 
 
-def _validate_init(init: NDArray[Any], k: int, first: NDArray[np.int64], X: Items) -> Float64:
+def validate_init(init: NDArray[Any], k: int, first: NDArray[np.int64], X: Items) -> Float64:
+    """Given coordinates of the rows, checked; those of the points that stand first."""
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     Y = np.asarray(init)
     if Y.shape != (n, k) or Y.dtype.kind not in "fiu" or not np.isfinite(Y).all():

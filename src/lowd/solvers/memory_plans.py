@@ -183,6 +183,19 @@ def plan_tsne(model: Reducer, s: Sizes) -> dict[str, int]:
     }
 
 
+def plan_umap(model: Reducer, s: Sizes) -> dict[str, int]:
+    fitted = s.take(model._count_landmarks(s.n))
+    m, is_graph = fitted.n, s.is_sparse and model._kind() != "rows"
+    k = max(s.degree, 1) if is_graph else min(model.n_neighbors, m)
+    given = model.metric == "precomputed"
+    return {
+        "rows": 4 * s.rows(8) if is_graph else 0 if given else 3 * fitted.rows(8),
+        "neighbors": m * k * 20 + _search_memory(model, fitted),
+        "graph": m * k * 100,
+        "map": 30 * s.n * model.n_components * 8,
+    }
+
+
 def plan_neighbors(model: Reducer, s: Sizes) -> dict[str, int]:
     n, k = s.n, model.n_neighbors + 1
     distances = _search_memory(model, s)

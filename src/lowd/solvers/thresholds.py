@@ -187,6 +187,30 @@ RESCALED_STD = 1e-4
 # A step so much shorter than the embedding's spread, root mean square, is none.
 MAX_CONVERGED_STEP = 1e-9
 
+# -- UMAP (layout.py) ----------------------------------------------------------------------------
+
+# Epochs by default: 100 lose up to 0.005 of recall on five data sets, 400 gain 0.003 at 70,000 rows.
+LAYOUT_EPOCHS = 200
+# The step size at first, for learning_rate=1; it falls to 0. Steps of 1 tear clusters apart.
+LAYOUT_RATE = 0.5
+# Repulsion for repulsion_strength=1, relative to the expected force of umap-learn's sampling, whose
+# noise and overshooting inflate its maps: 1.5 gains 0.005 to 0.02 of recall over 1.
+REPULSION_WEIGHT = 1.5
+# It grows from the first share of its strength over the second share of the epochs.
+RAMP_START = 1 / 15
+RAMP_SHARE = 0.4
+# Added to squared distances of the repulsion, in units of the spread: in place of umap-learn's clip
+# of forces, from which it differs by 4 to 10 % on finished maps (0.001 by 19 to 59 %).
+SOFTENING = 0.02
+# Width of the initial embedding, and noise that parts equal points, both as in umap-learn.
+INITIAL_WIDTH = 10.0
+INITIAL_JITTER = 1e-4
+# Lazy random-walk steps from principal components; and between orthogonalizations.
+DIFFUSION_STEPS = 50
+STEPS_PER_ORTHOGONALIZATION = 10
+# Training points that the repulsion of a new point is summed over where there is no grid.
+MAX_SUMMED_POINTS = 2000
+
 # -- inverse maps and regression (preimage.py, regression.py) ------------------------------------
 
 # Regularization of barycentric weights: 1e-3 and 6 neighbors extrapolate a roll's rim twice as
