@@ -217,6 +217,17 @@ CASES = [
             ("SNE", "-symmetric", {"perplexity": 12, "symmetric": True}, "rows"),
         )
     ),
+    *(
+        Case(f"UMAP{name}", "UMAP", {"n_neighbors": 10, "n_epochs": 60, **params}, source)
+        for name, params, source in (
+            ("", {}, "rows"),
+            ("-space", {"n_components": 3, "min_dist": 0.5, "spread": 2.0}, "rows"),
+            ("-density", {"dens_lambda": 1.0, "init": "spectral", "metric": "manhattan"}, "rows"),
+            ("-landmarks", {"n_landmarks": 40, "set_op_mix_ratio": 0.5}, "rows"),
+            ("-precomputed", {"metric": "precomputed", "local_connectivity": 1.5}, "distances"),
+            ("-words", {"metric": edit_distance}, "words"),
+        )
+    ),
     Case("LLE", "LocallyLinearEmbedding", {"n_neighbors": 12}),
     Case("LLE-radius", "LocallyLinearEmbedding", {"radius": 4.0}),
     Case("LLE-tangent", "LocallyLinearEmbedding", {"n_neighbors": 12, "map": "tangent"}),
@@ -290,7 +301,7 @@ def takes_sparse(case):
 def invertible(case):
     """Cases whose map has an inverse."""
     linear = case.method == "PCA" or case.method.endswith("RandomProjection")
-    local = case.method in ("Isomap", *LLE_METHODS) and case.source == "rows"
+    local = case.method in ("Isomap", "UMAP", *LLE_METHODS) and case.source == "rows"
     named = case.name in ("MDS-euclidean", "KernelPCA-linear")
     return linear or local or named or "fit_inverse_transform" in case.params
 

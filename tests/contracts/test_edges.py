@@ -42,6 +42,7 @@ TRANSLATION_INVARIANT = {
     *("Isomap", "Isomap-radius", "Isomap-manhattan", "Isomap-landmarks"),
     *("LLE", "LLE-radius", "LLE-tangent", "LLE-landmarks", "ModifiedLLE", "HessianLLE"),
     *("LTSA", "LTSA-tangent", "SNE", "SNE-symmetric", "TSNE", "TSNE-scales", "TSNE-uniform"),
+    *("UMAP", "UMAP-space", "UMAP-density"),
 }
 # The embedding of c X is c ** exponent times that of X.
 SCALING_EXPONENT = {
@@ -68,10 +69,10 @@ SCALING_EXPONENT = {
 GRAPH_METHODS = (
     *("Isomap", "LaplacianEigenmaps", "DiffusionMaps"),
     *("LocallyLinearEmbedding", "ModifiedLLE", "HessianLLE", "LTSA"),
-    *("SNE", "TSNE"),
+    *("SNE", "TSNE", "UMAP"),
 )
 # Methods that minimize step by step, where rounding grows.
-ITERATIVE_METHODS = ("MDS", "NonMetricMDS", "SNE", "TSNE")
+ITERATIVE_METHODS = ("MDS", "NonMetricMDS", "SNE", "TSNE", "UMAP")
 
 
 def _has_landmarks(case):

@@ -241,7 +241,7 @@ def test_every_attribute_of_the_docstring_is_there(name):
             learned |= {a for a in vars(fit(case.model(), case.data()[0])) if a.endswith("_")}
     cls = getattr(lowd, name)
     learned |= {a for a in dir(cls) if a.endswith("_") and not a.startswith("_")}
-    learned |= {"moments_"}  # of partial_fit
+    learned |= {"moments_", "target_"}  # of partial_fit, of a supervised fit
     text = cls.__doc__.split("Attributes\n")[1].split("References\n")[0]
     for attribute in re.findall(r"\b[a-z]\w*_(?=\W)", text):
         assert attribute in learned, attribute

@@ -157,6 +157,33 @@ WITNESSES = {
     },
     **{(m, "affinity"): ({"max_iter": 20}, "uniform", "perplexity") for m in ("SNE", "TSNE")},
     ("SNE", "symmetric"): (SHORT, False, True),
+    **{
+        ("UMAP", name): ({"n_neighbors": 9, "n_epochs": 9, **params}, one, other)
+        for name, params, one, other in (
+            ("n_components", {}, 1, 2),
+            ("n_neighbors", {}, 8, 9),
+            ("min_dist", {}, 0.1, 0.2),
+            ("spread", {}, 1.0, 2.0),
+            ("a", {"b": 0.9}, 1.0, 2.0),
+            ("b", {"a": 1.0}, 0.8, 0.9),
+            ("metric", {}, "euclidean", "manhattan"),
+            ("metric_params", {"metric": "minkowski"}, {"p": 1}, {"p": 3}),
+            ("local_connectivity", {}, 1.0, 2.0),
+            ("set_op_mix_ratio", {}, 1.0, 0.5),
+            ("n_epochs", {}, 8, 9),
+            ("learning_rate", {}, 1.0, 0.5),
+            ("init", {}, "pca", "spectral"),
+            ("repulsion_strength", {}, 1.0, 2.0),
+            ("negative_sample_rate", {}, 5, 6),
+            ("target_metric", {}, "categorical", "euclidean"),
+            ("target_weight", {}, 0.5, 0.6),
+            ("dens_lambda", {}, 0.0, 1.0),
+            ("dens_frac", {"dens_lambda": 1.0}, 0.3, 0.6),
+            ("dens_var_shift", {"dens_lambda": 1.0}, 0.1, 0.2),
+            ("n_landmarks", {}, None, 30),
+            ("random_state", {"init": "random"}, 0, 1),
+        )
+    },
     **{(m, "n_components"): ({"n_neighbors": 9}, 1, 2) for m in LOCAL},
     **{(m, "n_neighbors"): ({}, 10, 11) for m in LOCAL},
     **{(m, "radius"): ({}, 6.0, 7.0) for m in LOCAL},
@@ -182,11 +209,12 @@ def test_every_parameter_changes_something(method, name):
     X, Q = rows_like(40, d, seed=1), rows_like(9, d, seed=2)
     if (method, name) == ("PCA", "random_state"):  # only the iterative route draws anything
         X, Q = rows_like(2500, 700, seed=1), rows_like(9, 700, seed=2)
+    target = {"y": np.arange(40) % 3} if name.startswith("target") else {}
     results = []
     for value in (one, other):
         if value == "uniform":
             given = {**given, "n_neighbors": 9}
-        model = fit(getattr(lowd, method)(**{**given, name: value}), X)
+        model = fit(getattr(lowd, method)(**{**given, name: value}), X, **target)
         given.pop("n_neighbors", None) if value == "uniform" else None
         learned = {n: v for n, v in vars(model).items() if n.endswith("_") and n != "seed_"}
         results.append(joblib.hash((model.transform(Q), learned)))
@@ -249,7 +277,18 @@ BAD = {
     "early_exaggeration": (0, -1, np.inf, "auto", None),
     "exaggeration": (0, -1, np.inf, "auto", None),
     "learning_rate": (0, -1, np.inf, "fast", None),
-    **{(m, "init"): ("umap", None, 3) for m in ("SNE", "TSNE")},
+    **{(m, "init"): ("umap", None, 3) for m in ("SNE", "TSNE", "UMAP")},
+    ("UMAP", "learning_rate"): (0, -1, np.inf, "auto", None),
+    **dict.fromkeys(
+        ("min_dist", "repulsion_strength", "dens_lambda"), (-0.1, np.inf, "none", None)
+    ),
+    **dict.fromkeys(("dens_var_shift", "negative_sample_rate"), (-1, np.nan, "few", None)),
+    **dict.fromkeys(("spread", "local_connectivity"), (0, -1, np.nan, "wide", None)),
+    **dict.fromkeys(("a", "b"), (0, -1, np.inf, "fitted")),
+    **dict.fromkeys(("set_op_mix_ratio", "target_weight", "dens_frac"), (-0.1, 1.1, None, "half")),
+    ("UMAP", "n_neighbors"): (1, 0, 2.5, "few", True),
+    "n_epochs": (0, -1, 2.5, "long", True),
+    "target_metric": ("labels", None, 3),
     "symmetric": (1, "yes", None),
     "n_jobs": (0, 1.5, "two", True),
     "verbose": (-1, 0.5, "yes"),
@@ -353,7 +392,8 @@ def test_fields_are_the_constructor(name):
     signature = {p.name: p.default for p in inspect.signature(cls).parameters.values()}
     assert fields == signature
     check_params(cls())  # every default is inside its own domain
-    assert len(set(fields) - SHARED) <= 14
+    # UMAP has those of umap-learn that its users know.
+    assert len(set(fields) - SHARED) <= (22 if name == "UMAP" else 14)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from ..input.row_order import order_samples
 from ..input.sample import take_rows
 from ..input.validation import Data
 from ..maps.kl import NeighborMap
+from ..maps.layout import LayoutMap
 
 if TYPE_CHECKING:
     from .estimator import Reducer
@@ -89,7 +90,9 @@ def leave_rows_out(model: Reducer, data: Data, ops: Backend) -> LeftOutRows:
     X, new = (take_rows(data.items, rows) for rows in (others, out))
     if model._kind() in MATRIX_KINDS:
         X, new = X[:, others], new[:, others]
-    other._learn(X)
+    # A supervised fit has its targets; new points have none.
+    given = {"target": model.target_[others]} if hasattr(model, "target_") else {}
+    other._learn(X, **given)
     Y = model._apply_map(data, ops)
     training, new_data = (other._checked(rows, ops) for rows in (X, new))
     mapped = other._apply_map(new_data, ops)
@@ -105,7 +108,7 @@ def _weigh_neighbors(
     model: Reducer, data: Data, vicinity: Vicinity, ops: Backend
 ) -> WeightedNeighbors:
     """Neighbors of each row in the data: those of its map, or the nearest of the support."""
-    if isinstance(model.map_, NeighborMap):
+    if isinstance(model.map_, NeighborMap | LayoutMap):
         return model.map_.weigh_neighbors(data.items, ops)
     m, k = vicinity.near.indices.shape
     neighbors = Ragged(np.arange(0, m * k + 1, k), vicinity.near.indices.ravel())

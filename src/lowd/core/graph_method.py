@@ -75,6 +75,8 @@ class GraphMethod(Reducer):
 
     #: Parameters that would do nothing where `neighbors=` is given.
     ignored_with_neighbors: ClassVar[tuple[str, ...]] = ("n_neighbors", "radius", "n_landmarks")
+    #: Is a row itself one of its `n_neighbors`?
+    counts_itself: ClassVar[bool] = False
     #: Are all points as near as the last neighbor neighbors too?
     includes_ties: ClassVar[bool] = True
     #: Does metric="precomputed" also take the sparse graph of a KNeighborsTransformer?
@@ -118,7 +120,8 @@ class GraphMethod(Reducer):
                 raise UnsupportedError("a sparse precomputed graph is the neighbor graph itself.")
             n = data.shape[0]
             edges = NeighborGraph.of(data.items).edges()
-            edges = edges if k is None and radius is None else select_listed(edges, k, radius)
+            if k is not None or radius is not None:
+                edges = select_listed(edges, k, radius, self.counts_itself)
             return Neighborhoods(NeighborListDistances(n), data.items, k, radius, edges)
         base = self._distances(data)
         n = count_points(base)
@@ -127,7 +130,7 @@ class GraphMethod(Reducer):
             graph = NeighborGraph.of(neighbors, n)
             edges = graph.edges()
             if k is not None and "n_neighbors" not in self.ignored_with_neighbors:
-                edges = select_listed(edges, k, None)
+                edges = select_listed(edges, k, None, self.counts_itself)
             return Neighborhoods(base, data.items, graph.n_neighbors, None, edges)
         landmarks = self._draw_landmarks(n, lambda: order_points(base), ctx)
         if landmarks is not None:
@@ -143,7 +146,7 @@ class GraphMethod(Reducer):
     def _n_others(self) -> int | None:
         """The neighbors that `n_neighbors` asks for, a row itself not counted."""
         count: int | None = self.n_neighbors
-        return count
+        return count if count is None else count - self.counts_itself
 
     def _count_neighbors(self, n: int) -> int | None:  # noqa: ARG002 - n rows may decide
         """Neighbors of each of n rows; None where all pairs count."""
@@ -187,7 +190,7 @@ class GraphMethod(Reducer):
     def _extend(
         self, fit: Fit, data: Data, landmarks: NDArray[np.int64] | None, ctx: Context
     ) -> Fit:
-        """Diagnose the axes; where only landmarks were fitted, map all rows."""
+        """Diagnose the axes, and map the rows that are no landmarks."""
         if self.has_residual_variance:
             fit = with_residual_variance(fit, order_samples(data.items, self._kind()), ctx)
         columns = fit.report.get(self.localized_axes_of, fit.embedding)
@@ -195,10 +198,17 @@ class GraphMethod(Reducer):
         if "participation" not in fit.report:
             ratio = warn_of_localized_axes(columns, connecting_parameter(self))
             fit = fit.with_report(participation=ratio)
+        return self._map_others(fit, data, landmarks, ctx)
+
+    def _map_others(
+        self, fit: Fit, data: Data, landmarks: NDArray[np.int64] | None, ctx: Context
+    ) -> Fit:
+        """Where only landmarks were fitted, map all rows."""
         if landmarks is None:
             return fit
-        mapped = fit.map(data.items, ctx.ops)
-        return fit._replace(embedding=mapped).with_report(landmarks=landmarks)
+        report = {**fit.report, "landmarks": landmarks}
+        report.pop("distinct", None)  # of landmarks, where the attribute tells of all rows
+        return fit._replace(embedding=fit.map(data.items, ctx.ops), report=report)
 
     # -- transform ------------------------------------------------------------------------------
 

@@ -113,8 +113,13 @@ def check_lists_toward(given: object, m: int, n: int) -> csr_array:
     return lists
 
 
-def select_listed(lists: csr_array, k: int | None, radius: float | None) -> csr_array:
-    """The k nearest of each list, or those within a radius, sorted; every row must have enough."""
+def select_listed(
+    lists: csr_array, k: int | None, radius: float | None, counts_itself: bool = False
+) -> csr_array:
+    """The k nearest of each list, or those within a radius, sorted; every row must have enough.
+
+    `counts_itself`: the parameter n_neighbors is one more than k.
+    """
     rows, cols, data = _sorted(lists)
     if radius is not None:
         kept = data <= radius
@@ -123,9 +128,11 @@ def select_listed(lists: csr_array, k: int | None, radius: float | None) -> csr_
         counts = np.diff(lists.indptr)
         if counts.min(initial=k) < k:
             short = int(counts.argmin())
-            fewer = f"n_neighbors={counts[short]}, or " if counts[short] else ""
+            asked, most = k + counts_itself, int(counts[short]) + counts_itself
+            fewer = f"n_neighbors={most}, or " if counts[short] else ""
+            others = " others, the row itself not counted" if counts_itself else ""
             raise ParameterError(
-                f"n_neighbors={k}, but row {short} of the graph holds {counts[short]}; "
+                f"n_neighbors={asked}, but row {short} of the graph holds {counts[short]}{others}; "
                 f"use {fewer}a graph of more neighbors."
             )
         kept = np.arange(len(rows)) - lists.indptr[rows] < k

@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 
 from ..confidence.calibration import ConfidenceCurve
-from ..core.declarations import Conflict, Ignored, LandmarkPolicy, when
+from ..core.declarations import Conflict, Ignored, LandmarkPolicy, unless, when
 from ..core.estimator import reducer
 from ..core.fit import Context, Fit, SortedOnAccess
+from ..core.graph_method import Neighborhoods
 from ..core.parameters import (
     AtLeast,
     AtMost,
@@ -24,28 +25,129 @@ from ..core.parameters import (
 from ..distances.order import order_points
 from ..domains import advise_at_most
 from ..errors import ParameterError
-from ..input.row_order import invert_order
 from ..input.validation import Data
-from ..relations.fuzzy_sets import FuzzySets
-from ..relations.targets import intersect_with_target, read_target
+from ..relations.fuzzy_sets import FuzzyPoints, FuzzySets
+from ..relations.targets import Target, intersect_with_target, read_target
 from ..solvers.kl import Callback
-from ..solvers.layout import GraphPoints, LayoutDescent, embed_fuzzy_graph, fit_curve, soften
+from ..solvers.layout import LayoutDescent, embed_fuzzy_graph, fit_curve
 from ..solvers.memory_plans import plan_umap
 from ..solvers.neighbor_embedding import NeighborEmbedding
 from ..solvers.thresholds import LAYOUT_EPOCHS
+
+Curve = tuple[float, float]
 
 
 @reducer
 class UMAP(NeighborEmbedding):
     """UMAP: uniform manifold approximation and projection.
 
-    Use it to see clusters and how they are connected, quickly and of many rows: it preserves local
-    neighborhoods, with more white space between clusters than t-SNE and less of each neighborhood.
-    Sizes of clusters and distances between them are not meaningful (sizes are with `dens_lambda`).
+    Use it to see clusters and how they are connected, of many rows in little time: it preserves
+    local neighborhoods, with more empty space between clusters than t-SNE and somewhat less of each
+    neighborhood. Sizes of clusters and distances between them are not meaningful; `dens_lambda`
+    makes sizes show densities. To unroll a manifold take Isomap or LTSA; where distances count take
+    PCA or MDS.
+
+    Cost: `n_neighbors` nearest neighbors, then n operations per epoch. New points are optimized
+    with the training embedding held fixed, row by row; a training point returns to its own
+    coordinates. Names and defaults are those of umap-learn where they mean the same; the forces are
+    what its sampling expects, summed over all pairs, so the same seed gives the same bits on any
+    number of threads.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Dimension of the embedding.
+    n_neighbors : int, default=15
+        Neighbors of each row, itself counted, as in umap-learn: 15 are 14 others. More show larger
+        structure and less detail.
+    min_dist : float, default=0.1
+        Distance up to which points of the embedding count as equally near: small for dense clumps.
+    spread : float, default=1.0
+        Unit of length of the embedding; at least `min_dist`.
+    a, b : float or None, default=None
+        Of the similarity 1 / (1 + a d^2b) in the embedding, in place of `min_dist` and `spread`.
+    metric : str or callable, default="euclidean"
+    metric_params : dict or None, default=None
+        As in ClassicalMDS: a name, a callable, or "precomputed": a square matrix of distances, or
+        the sparse graph of a KNeighborsTransformer.
+    local_connectivity : float, default=1.0
+        Neighbors of each row that surely belong to it, with membership 1.
+    set_op_mix_ratio : float, default=1.0
+        From 1, the fuzzy union of both directions of an edge, to 0, their intersection.
+    n_epochs : int or None, default=None
+        Iterations. None is 200.
+    learning_rate : float, default=1.0
+        Factor of the step size, which falls to 0.
+    init : {"pca", "spectral", "random"} or ndarray, default="pca"
+        "pca": principal components after some steps of the random walk on the graph (of distances
+        without rows: of classical MDS); "spectral"; "random"; or an array of coordinates, taken as
+        it is.
+    repulsion_strength : float, default=1.0
+    negative_sample_rate : float, default=5
+        Their product weighs the repulsion of all pairs against the attraction along edges. It costs
+        no time.
+    target_metric : {"categorical", "euclidean", "manhattan", "chebyshev"}, default="categorical"
+        What `y` of `fit(X, y)` is: classes (-1: not known), or numbers and their distance.
+    target_weight : float, default=0.5
+        From 0, the data decide, to 1, the targets do.
+    dens_lambda : float, default=0.0
+        Weight of densMAP's correlation of local radii, which makes dense clusters small; 2 is
+        umap-learn's default of `densmap=True`.
+    dens_frac : float, default=0.3
+        Share of the epochs, the last, in which it counts.
+    dens_var_shift : float, default=0.1
+        Added to the variance of the embedding's local radii.
+    n_landmarks : int or None, default=None
+        Fit that many random rows, and map the others.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of a random start, of landmarks and of samples. None is 0.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+    graph_ : csr_array of shape (n_distinct, n_distinct)
+        The fuzzy graph: memberships of the edges between distinct rows.
+    a_, b_ : float
+        Of the similarity, as used.
+    loss_ : float
+        The objective: mean attraction of a row along its edges and repulsion from all others.
+    n_iter_ : int
+    init_used_ : str
+        As used.
+    force_error_ : float
+        Of the repulsive forces, relative, root mean square over a sample; 0 if exact.
+    n_graph_components_ : int
+    graph_components_ : ndarray of shape (n_samples,)
+        Connected components of the graph, and that of each row; where these lie beside each other
+        is up to the start.
+    rad_orig_, rad_emb_ : ndarray of shape (n_samples,)
+        With `dens_lambda`: local radii, log mean squared distance to the neighbors in the graph, in
+        the data and in the embedding.
+    target_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        With `y`: classes by number, or numbers.
+    reconstruction_error_ : float
+        Of the inverse (from the nearest points of the embedding), on rows that are left out: share
+        of the rows' variance; dense rows only.
+    n_distinct_ : int
+        Rows that are not duplicates.
+    landmarks_ : ndarray of shape (n_landmarks,)
+
+    References
+    ----------
+    McInnes, Healy and Melville (2018), arXiv:1802.03426; Damrich and Hamprecht (2021), NeurIPS,
+    what its sampling optimizes; Narayan, Berger and Cho (2021), Nature Biotechnology 39, densMAP.
 
     Examples
     --------
     >>> import numpy as np, lowd
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 5)) + 9 * np.repeat([0, 1, 2], 20)[:, None]
+    >>> model = lowd.UMAP(n_neighbors=10).fit(X)
+    >>> model.embedding_.shape, model.n_graph_components_
+    ((60, 2), 3)
+    >>> new = model.transform(X[:20].mean(0)[None])
+    >>> bool(np.abs(new - model.embedding_[:20].mean(0)).max() < 2)
+    True
     """
 
     n_components: Count = 2
@@ -72,7 +174,7 @@ class UMAP(NeighborEmbedding):
     random_state: Seed = None
 
     ignored = (
-        Ignored(("min_dist", "spread"), "a and b are set", lambda model: model.a is not None),
+        Ignored(("min_dist", "spread"), "a and b are set", unless(a=None)),
         Ignored(("dens_frac", "dens_var_shift"), "dens_lambda=0", when(dens_lambda=0)),
     )
     conflicts = (
@@ -81,22 +183,24 @@ class UMAP(NeighborEmbedding):
             lambda model: (model.a is None) != (model.b is None),
         ),
         Conflict(
-            "min_dist is more than spread; points cannot be nearer than they are apart: raise "
-            "spread or lower min_dist.",
-            lambda model: model.a is None and model.min_dist > model.spread,
+            "min_dist exceeds spread, the unit in which similarities fall beyond it; lower min_dist"
+            " or raise spread.",
+            lambda model: model.min_dist > model.spread,
         ),
     )
+    counts_itself = True
     landmark_policy = LandmarkPolicy(20_000)
     memory_plan = plan_umap
+    no_inverse = "distances alone determine no rows; it needs dense rows and a named metric."
     graph_ = SortedOnAccess("graph_ is there after a fit of two distinct rows or more.")
     confidence_curve = ConfidenceCurve(0.3, 1.8)
 
     def fit(
         self, X: Any, y: Any = None, *, neighbors: Any = None, callback: Callback | None = None
     ) -> Self:
-        """Learn the map; with targets y supervised (see `target_metric`).
+        """Learn the map; with targets `y` it is supervised (see `target_metric`).
 
-        `neighbors` and `callback` as in TSNE.
+        `neighbors` and `callback` are as in TSNE.
         """
         self._learn(X, neighbors=neighbors, callback=callback, target=y)
         return self
@@ -117,24 +221,59 @@ class UMAP(NeighborEmbedding):
     ) -> Fit:
         n = data.shape[0]
         check_count(self.n_components, n, f"n_samples={n}")
-        near = self._neighborhoods(data, ctx, neighbors)
         y = None if target is None else read_target(target, n, self.target_metric)
-        rows = np.arange(n) if near.landmarks is None else near.landmarks
-        attached = [] if y is None else [y.take(rows).columns]
-        if isinstance(self.init, np.ndarray) and len(self.init) == n:
+        near = self._neighborhoods(data, ctx, neighbors)
+        points = self._fuzzy_points(near, y, ctx)
+        curve = self._curve()
+        fit = embed_fuzzy_graph(points, data.items, self._descent(curve), ctx, callback)
+        fit = fit.with_report(a=curve[0], b=curve[1])
+        fit = fit if y is None else fit.with_report(target=y.values)
+        return self._map_others(fit, data, near.landmarks, ctx)
+
+    def _fuzzy_points(self, near: Neighborhoods, y: Target | None, ctx: Context) -> FuzzyPoints:
+        """The fuzzy graph of the distinct rows, in the canonical order of the rows.
+
+        Rounding grows during the descent; in this order it grows alike however the rows come.
+        """
+        rows = np.arange(near.n_rows) if near.landmarks is None else near.landmarks
+        y = None if y is None else y.take(rows)
+        attached = [] if y is None else [y.values]
+        if isinstance(self.init, np.ndarray) and len(self.init) > rows.max():
             attached.append(self.init[rows])
         order = order_points(near.base, [] if near.given is None else [near.given], attached)
         points = self._points(near.reorder(order), ctx, self._count_neighbors)
-        y = None if y is None else y.take(rows[order])
-        graph = self._graph_points(points, order, rows, y, ctx)
-        a, b = (self.a, self.b) if self.a is not None else fit_curve(self.min_dist, self.spread)
-        assert a is not None and b is not None
-        unit = self.spread if self.a is None else 1.0
-        descent = LayoutDescent(
+        sets = FuzzySets.of(points, self.local_connectivity, self.set_op_mix_ratio)
+        W, radii = None, None
+        if points.n_points > 1:
+            W = sets.among(ctx.ops)
+            if y is not None:
+                y = y.take(order).merge(points.point_of_row, points.n_points)
+                W = intersect_with_target(W, y, self.target_weight, self.n_neighbors - 1, ctx.ops)
+            radii = sets.log_radii(W) if self.dens_lambda else None
+        return FuzzyPoints.of(sets, W, radii, points, order, rows)
+
+    def _count_neighbors(self, n: int) -> int:
+        if n == 1:
+            return 0
+        if self.n_neighbors > n:
+            raise ParameterError(
+                f"n_neighbors={self.n_neighbors} counts the row itself, so it needs as many "
+                f"distinct rows, but there are {n}; use {advise_at_most('n_neighbors', n)}."
+            )
+        return self.n_neighbors - 1
+
+    def _curve(self) -> Curve:
+        """a and b, given or fitted."""
+        if self.a is None or self.b is None:
+            return fit_curve(self.min_dist, self.spread)
+        return self.a, self.b
+
+    def _descent(self, curve: Curve) -> LayoutDescent:
+        return LayoutDescent(
             self.n_components,
             self.init,
-            unit,
-            soften(a, b, unit),
+            *curve,
+            self.spread if self.a is None else 1.0,
             self.n_epochs or LAYOUT_EPOCHS,
             self.learning_rate,
             self.repulsion_strength * self.negative_sample_rate,
@@ -142,31 +281,3 @@ class UMAP(NeighborEmbedding):
             self.dens_frac,
             self.dens_var_shift,
         )
-        fit = embed_fuzzy_graph(graph, data.items, descent, ctx, callback)
-        fit = fit.with_report(a=a, b=b)
-        return fit
-
-    def _graph_points(self, points, order, rows, y, ctx) -> GraphPoints:
-        sets = FuzzySets.of(points, self.local_connectivity, self.set_op_mix_ratio)
-        W = radii = None
-        if points.n_points > 1:
-            W = sets.among(ctx.ops).W
-            if y is not None:
-                y = y.merge(points.point_of_row, points.n_points)
-                W = intersect_with_target(W, y, self.target_weight, self.n_neighbors - 1, ctx.ops)
-            if self.dens_lambda:
-                radii = sets.log_radii(W)
-        first_row = rows[order[points.first_row]]
-        point_of_row = points.point_of_row[invert_order(order)]
-        return GraphPoints(sets.freeze(), points.base, first_row, point_of_row, W, radii)
-
-    def _n_others(self) -> int:
-        return self.n_neighbors - 1
-
-    def _count_neighbors(self, n: int) -> int:
-        if self.n_neighbors > n:
-            raise ParameterError(
-                f"n_neighbors={self.n_neighbors} counts the row itself, so it needs as many "
-                f"distinct rows, but there are {n}; use {advise_at_most('n_neighbors', n)}."
-            )
-        return self.n_neighbors - 1

@@ -15,23 +15,17 @@ from scipy.sparse import csr_array
 
 from ..backends.protocol import Backend, Float64, Ragged
 from ..backends.sparse_rows import look_up_entries
+from ..distances.metrics import Distances
 from ..distances.nearest import Nearest
 from ..distances.protocol import DistanceRelation
 from ..domains import AtLeast, AtMost, Count, NonNegative, NotStored, Positive
 from ..graph.duplicates import DistinctPoints
 from ..graph.neighbor_graph import symmetrize_edges
+from ..input.row_order import invert_order
 from ..input.sample import Items
 from ..values import value
 from .new_neighbors import find_new_neighbors
 from .perplexity import ConditionalProbabilities
-
-
-class FuzzyGraph(NamedTuple):
-    """Memberships w_ij of the edges between training points, symmetric; and ρ and σ of each."""
-
-    W: csr_array
-    rho: Float64
-    sigma: Float64
 
 
 @value
@@ -39,9 +33,9 @@ class FuzzySets:
     """Memberships exp(-max(0, d - ρ) / σ) of each point's neighbors.
 
     ρ is the distance of the nearest (`local_connectivity`: of a later) neighbor, and σ is such that
-    the memberships of k neighbors have the sum log2(k + 1). Those of the training points are united,
-    w = s (a + a' - a a') + (1 - s) a a' with the share s of the union; those of a new point are
-    divided by their sum, as a step of a random walk on the graph.
+    the memberships of k neighbors have the sum log2(k + 1). Those of the training points are
+    united, w = s (a + a' - a a') + (1 - s) a a' with the share s of the union; those of a new point
+    are divided by their sum, as a step of a random walk on the graph.
     """
 
     base: DistanceRelation  # of the distinct points
@@ -60,13 +54,14 @@ class FuzzySets:
         mean = float(edges.data.sum(dtype=np.float64)) / (edges.nnz + edges.shape[0])
         return cls(points.base, count, float(local_connectivity), float(union), mean, edges)
 
-    def among(self, ops: Backend) -> FuzzyGraph:
+    def among(self, ops: Backend) -> csr_array:
+        """The fuzzy graph: memberships of the edges between training points, symmetric."""
         edges = self.edges
         assert edges is not None
         indptr, d = edges.indptr.astype(np.int64), edges.data.astype(np.float64)
-        a, rho, sigma = ops.fuzzy_memberships(indptr, d, self.local_connectivity, None)
+        a, _, _ = ops.fuzzy_memberships(indptr, d, self.local_connectivity, None)
         directed = csr_array((a, edges.indices, edges.indptr), edges.shape)
-        return FuzzyGraph(ops.symmetrize(directed, self.union), rho, sigma)
+        return ops.symmetrize(directed, self.union)
 
     def log_radii(self, W: csr_array) -> Float64:
         """densMAP's local radii of the training points, over the edges of W with a length."""
@@ -89,6 +84,38 @@ class FuzzySets:
 
     def freeze(self) -> FuzzySets:
         return replace(self, base=self.base.freeze(), edges=None)
+
+
+class FuzzyPoints(NamedTuple):
+    """The fuzzy graph of the distinct points, and the relation that extends it to new ones."""
+
+    relation: FuzzySets  # frozen
+    base: DistanceRelation
+    first_row: NDArray[np.int64]  # of all rows
+    point_of_row: NDArray[np.int64]  # of the rows that are fitted
+    W: csr_array | None  # None of a single point
+    log_radii: Float64 | None  # of densMAP
+
+    @property
+    def n_points(self) -> int:
+        return len(self.first_row)
+
+    @classmethod
+    def of(
+        cls,
+        sets: FuzzySets,
+        W: csr_array | None,
+        log_radii: Float64 | None,
+        points: DistinctPoints,
+        order: NDArray[np.int64],
+        rows: NDArray[np.int64],
+    ) -> FuzzyPoints:
+        """From points of some rows in another order."""
+        frozen, base = sets.freeze(), points.base
+        if isinstance(base, Distances):
+            base = frozen.base  # the rows once, not twice
+        first_row, point_of_row = order[points.first_row], points.point_of_row[invert_order(order)]
+        return cls(frozen, base, rows[first_row], point_of_row, W, log_radii)
 
 
 def compute_log_radii(

@@ -31,11 +31,11 @@ class Target(NamedTuple):
     metric: str
 
     @property
-    def columns(self) -> Float64:
-        """Both kinds as columns of numbers."""
+    def values(self) -> Float64:
+        """Both kinds as floating-point numbers, in one column or several."""
         held = self.labels if self.numbers is None else self.numbers
         assert held is not None
-        return held.reshape(len(held), -1).astype(np.float64)
+        return held.astype(np.float64)
 
     def take(self, rows: NDArray[np.int64]) -> Target:
         labels = None if self.labels is None else self.labels[rows]
@@ -148,14 +148,14 @@ def _relate_numbers(target: Target, n_neighbors: int, ops: Backend) -> csr_array
 
 
 def _intersect_graphs(W: csr_array, A: csr_array, weight: float) -> csr_array:
-    """w^(1 - t) a^t up to a power, the larger exponent 1; absent memberships are tiny."""
+    """w a^(t / (1 - t)), or the same to the power (1 - t) / t; absent memberships are tiny."""
     least_w = max(float(W.data.min()) / 2, MIN_MEMBERSHIP)
     least_a = min(max(float(A.data.min()) / 2, MIN_MEMBERSHIP), MAX_ABSENT_MEMBERSHIP)
     union = csr_array(W + A)
     union.sort_indices()
     w, a = look_up_entries(W, union, least_w), look_up_entries(A, union, least_a)
     if weight < 0.5:
-        data = w * a ** (weight / (1 - weight))
+        a **= weight / (1 - weight)
     else:
-        data = w ** ((1 - weight) / weight) * a
-    return csr_array((data, union.indices, union.indptr), union.shape)
+        w **= (1 - weight) / weight
+    return csr_array((w * a, union.indices, union.indptr), union.shape)

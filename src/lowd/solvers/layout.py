@@ -7,21 +7,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import connected_components
 
 from .. import progress, random
-from ..backends.protocol import Array, Float64, LayoutCurve, LayoutPlan
+from ..backends.protocol import Array, Float64, InterpolationGrid, LayoutCurve, LayoutPlan
 from ..core.fit import Context, Fit
-from ..distances.protocol import DistanceRelation
+from ..distances.metrics import Distances
 from ..errors import RankWarning, warn
 from ..graph.components import rank_by_size
 from ..input.sample import Items
 from ..maps.layout import LayoutMap
-from ..relations.fuzzy_sets import FuzzySets, compute_log_radii
+from ..relations.fuzzy_sets import FuzzyPoints, compute_log_radii
+from ..values import frozen_copy
 from .canonical import sign_flips
 from .initialization import find_initial_scores, validate_init
 from .kl import Callback, center
+from .preimage import fit_barycentric_inverse
 from .thresholds import (
     DIFFUSION_STEPS,
     FORCE_SAMPLE,
@@ -44,8 +46,9 @@ class LayoutDescent(NamedTuple):
 
     n_components: int
     init: str | NDArray[Any]
+    a: float
+    b: float
     unit: float  # the length in which forces are computed: the spread
-    curve: LayoutCurve  # in that unit
     n_epochs: int
     learning_rate: float
     repulsion: float  # negative samples per edge times their weight
@@ -53,16 +56,14 @@ class LayoutDescent(NamedTuple):
     dens_frac: float
     dens_var_shift: float
 
+    @property
+    def curve(self) -> LayoutCurve:
+        """Of distances in units, with repulsion softened at small ones."""
+        return LayoutCurve(self.a * self.unit ** (2 * self.b), self.b, SOFTENING)
 
-class GraphPoints(NamedTuple):
-    """The points of a fuzzy graph, and where they come from."""
-
-    relation: FuzzySets  # frozen
-    base: DistanceRelation
-    first_row: NDArray[np.int64]
-    point_of_row: NDArray[np.int64]
-    W: csr_array | None  # None of a single point
-    log_radii: Float64 | None  # of densMAP
+    @property
+    def repulsion_weight(self) -> float:
+        return REPULSION_WEIGHT * self.repulsion
 
 
 def fit_curve(min_dist: float, spread: float) -> tuple[float, float]:
@@ -82,53 +83,46 @@ def fit_curve(min_dist: float, spread: float) -> tuple[float, float]:
     return float(a), float(b)
 
 
-def soften(a: float, b: float, unit: float) -> LayoutCurve:
-    """The curve in units of a length, with repulsion softened at small distances."""
-    return LayoutCurve(a * unit ** (2 * b), b, SOFTENING)
-
-
 def embed_fuzzy_graph(
-    points: GraphPoints, X: Items, how: LayoutDescent, ctx: Context, callback: Callback | None
+    points: FuzzyPoints, X: Items, how: LayoutDescent, ctx: Context, callback: Callback | None
 ) -> Fit:
     """The embedding of the rows X by descent, and the map that holds it fixed."""
-    k, m, W = how.n_components, len(points.first_row), points.W
+    k, m, W, point_of_row = how.n_components, points.n_points, points.W, points.point_of_row
     report: dict[str, Any] = {"n_components": k, "n_distinct": m}
-    report["distinct"] = points.point_of_row
-    curve, weight = how.curve, REPULSION_WEIGHT * how.repulsion
-    given = points.relation, how.unit, *curve, weight
+    if m < len(point_of_row):
+        report["distinct"] = point_of_row
     if W is None:
         warn("all rows are equal, so the embedding is 0.", RankWarning)
         Y = np.zeros((1, k), ctx.dtype)
-        return Fit(Y[points.point_of_row], _map(Y, given, None, None), report)
+        return Fit(Y[point_of_row], _build_map(points, Y, how, None, ctx), report)
     start, used = _start(points, X, how, ctx)
     radii = None if points.log_radii is None else _standardize(points.log_radii)
-    plan = ctx.ops.layout_plan(W, curve, ctx.seed, radii, how.dens_var_shift)
-    as_given = np.argsort(np.unique(points.point_of_row, return_index=True)[1])
+    plan = ctx.ops.layout_plan(W, how.curve, ctx.seed, radii, how.dens_var_shift)
+    as_given = np.argsort(np.unique(point_of_row, return_index=True)[1])  # points in rows' order
     show = None if callback is None else lambda step, Y: callback(step, how.unit * Y[as_given])
-    Y, n_iter = descend_layout(plan, start, how, weight, show)
+    Y, report["n_iter"] = descend_layout(plan, start, how, show)
     Y = (how.unit * Y).astype(ctx.dtype)
     inside = Y.astype(np.float64) / how.unit
-    report |= {"n_iter": n_iter, "init_used": used}
-    report |= evaluate_layout(plan, inside, weight, ctx.seed)
     components = rank_by_size(connected_components(W, directed=False)[1])
     report |= {
+        "init_used": used,
+        **evaluate_layout(plan, inside, how.repulsion_weight, ctx.seed),
         "graph": csr_array(W[as_given][:, as_given]),
         "n_graph_components": int(components.max()) + 1,
-        "graph_components": components[points.point_of_row],
+        "graph_components": components[point_of_row],
     }
     if points.log_radii is not None:
-        report |= _report_radii(points, W, inside, how)
+        radii = _compute_radii(W, inside, how)
+        report |= {"rad_orig": points.log_radii[point_of_row], "rad_emb": radii[point_of_row]}
     grid = plan.interpolation_grid(inside)
-    summed = grid is not None or m <= MAX_SUMMED_POINTS
-    sample = None if summed else random.subset(ctx.seed, "repulsion", m, MAX_SUMMED_POINTS)
-    return Fit(Y[points.point_of_row], _map(Y, given, grid, sample), report)
+    fit = Fit(Y[point_of_row], _build_map(points, Y, how, grid, ctx), report)
+    return _add_inverse(fit, points, Y, X, ctx)
 
 
 def descend_layout(
     plan: LayoutPlan,
     start: Float64,
     how: LayoutDescent,
-    weight: float,
     callback: Callable[[int, Array], object] | None,
 ) -> tuple[Float64, int]:
     """The centered embedding after all epochs, or when the callback asks to stop; and how many.
@@ -138,7 +132,7 @@ def descend_layout(
     """
     t = np.arange(how.n_epochs) / how.n_epochs
     rates = LAYOUT_RATE * how.learning_rate * (1 - t)
-    repulsions = weight * RAMP_START ** np.maximum(1 - t / RAMP_SHARE, 0)
+    repulsions = how.repulsion_weight * RAMP_START ** np.maximum(1 - t / RAMP_SHARE, 0)
     densities = None
     if how.dens_lambda:
         densities = np.where(t >= 1 - how.dens_frac, how.dens_lambda, 0.0)
@@ -167,7 +161,7 @@ def evaluate_layout(plan: LayoutPlan, Y: Float64, weight: float, seed: int) -> d
     return report
 
 
-def _start(points: GraphPoints, X: Items, how: LayoutDescent, ctx: Context) -> tuple[Float64, str]:
+def _start(points: FuzzyPoints, X: Items, how: LayoutDescent, ctx: Context) -> tuple[Float64, str]:
     """Initial coordinates in units: smooth along the graph, or as given."""
     k, W, first = how.n_components, points.W, points.first_row
     if not isinstance(how.init, str):
@@ -223,11 +217,25 @@ def _orthogonalize(Y: Float64, mass: Float64) -> Float64:
     return Y
 
 
-def _map(
-    Y: Array, given: tuple[Any, ...], grid: Any, sample: NDArray[np.int64] | None
+def _build_map(
+    points: FuzzyPoints, Y: Array, how: LayoutDescent, grid: InterpolationGrid | None, ctx: Context
 ) -> LayoutMap:
-    relation, unit, a, b, softening, weight = given
-    return LayoutMap(relation, Y, unit, a, b, softening, weight, grid, sample)
+    """The map of new points, which repel all training points, or a sample of them."""
+    m, sample = points.n_points, None
+    if grid is None and m > MAX_SUMMED_POINTS:
+        sample = random.subset(ctx.seed, "repulsion", m, MAX_SUMMED_POINTS)
+    weight = how.repulsion_weight
+    return LayoutMap(points.relation, Y, how.unit, *how.curve, weight, grid, sample)
+
+
+def _add_inverse(fit: Fit, points: FuzzyPoints, Y: Array, X: Items, ctx: Context) -> Fit:
+    """The fit with the barycentric inverse, where the points are dense rows."""
+    base = points.base
+    if not isinstance(base, Distances) or issparse(X):
+        return fit
+    rows = base.X if base.preparation == "as they are" else frozen_copy(X[points.first_row])
+    inverse, error = fit_barycentric_inverse(rows, Y, 2 * Y.shape[1] + 2, ctx)
+    return fit._replace(inverse=inverse).with_report(reconstruction_error=error)
 
 
 def _standardize(radii: Float64) -> Float64:
@@ -235,14 +243,9 @@ def _standardize(radii: Float64) -> Float64:
     return np.asarray((radii - radii.mean()) / (std if std > 0 else 1))
 
 
-def _report_radii(
-    points: GraphPoints, W: csr_array, Y: Float64, how: LayoutDescent
-) -> dict[str, Any]:
-    """densMAP's local radii in the data and in the embedding, of each row."""
+def _compute_radii(W: csr_array, Y: Float64, how: LayoutDescent) -> Float64:
+    """densMAP's local radii in the embedding."""
     rows = np.repeat(np.arange(len(Y)), np.diff(W.indptr))
     s = ((Y[rows] - Y[W.indices]) ** 2).sum(1)
     phi = 1 / (1 + how.curve.a * s**how.curve.b)
-    r = compute_log_radii(rows, phi, s * how.unit**2, len(Y))
-    assert points.log_radii is not None
-    of_row = points.point_of_row
-    return {"rad_orig": points.log_radii[of_row], "rad_emb": r[of_row]}
+    return compute_log_radii(rows, phi, s * how.unit**2, len(Y))

@@ -189,7 +189,8 @@ MAX_CONVERGED_STEP = 1e-9
 
 # -- UMAP (layout.py) ----------------------------------------------------------------------------
 
-# Epochs by default: 100 lose up to 0.005 of recall on five data sets, 400 gain 0.003 at 70,000 rows.
+# Epochs by default: 100 lose up to 0.005 of recall on five data sets, 400 gain 0.003 at 70,000
+# rows.
 LAYOUT_EPOCHS = 200
 # The step size at first, for learning_rate=1; it falls to 0. Steps of 1 tear clusters apart.
 LAYOUT_RATE = 0.5

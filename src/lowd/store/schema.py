@@ -60,6 +60,7 @@ LEARNED: dict[str, Domain] = {
     "scale_": Annotated[Float64, Shape("d"), Above(0)],
     "graph_": Annotated[csr_array, Shape("rows", "rows"), AtLeast(0)],
     "landmarks_": Annotated[NDArray[np.int64], Shape("landmarks"), Index("rows")],
+    "target_": Annotated[Float64, Shape("rows")] | Annotated[Float64, Shape("rows", "targets")],
     "distinct_": Annotated[NDArray[np.int64], Shape("rows"), AtLeast(0)],
     "d2_grand_mean_": float,
     "seed_": Annotated[int, AtLeast(0)],
@@ -76,6 +77,7 @@ _MAPS_BY_METHOD: dict[str, dict[str, Domain]] = {
     "SparseRandomProjection": {"components_": Annotated[csr_array, Shape("k", "d")]},
     "GaussianRandomProjection": {"components_": Annotated[Array, Shape("k", "d")]},
     "Pipeline": {"map_": Annotated[Map, OneOf("PipelineMap")]},
+    "UMAP": {"graph_": Annotated[csr_array, Shape("distinct", "distinct"), AtLeast(0)]},
 }
 
 
