@@ -47,7 +47,7 @@ def test_stored_model(path):
 
 def test_there_is_a_file_of_every_method():
     old = [path for path in FILES if path.stem.startswith("0.1.0")]
-    assert {type(lowd.load(path)).__name__ for path in old} == set(METHODS)
+    assert {type(lowd.load(path)).__name__ for path in old} == set(METHODS) - {"UMAP"}  # of 0.2.0
 
 
 def test_files_are_of_the_format_that_they_are_named_after():
