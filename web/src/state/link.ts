@@ -1,0 +1,95 @@
+// The state of the page as text for a link, and back.
+import { batch } from "@preact/signals";
+import type { Camera } from "../render/camera";
+import { MAX_PANELS, type Slot, type Store, type Tab, type ThemeChoice } from "./store";
+
+const PREFIX = "v1=";
+const MAX_LINK_ROWS = 5000; // of a selection; links of more are too long for a browser
+
+interface Saved {
+  slots: { panel: string; axes: [number, number]; spatial: boolean; camera: Camera | null }[];
+  color: string;
+  size: string;
+  labels: string;
+  hidden: [string, number[]][];
+  ranges: [string, [number, number]][];
+  query: string;
+  rows: number[] | null;
+  chosen: number;
+  tab: Tab;
+  theme: ThemeChoice;
+}
+
+export function encodeState(store: Store): string {
+  const selection = store.selection.value;
+  const saved: Saved = {
+    slots: store.slots.value
+      .filter((slot) => !slot.panel.startsWith("live:"))
+      .map(({ id, panel, axes, spatial }) => ({ panel, axes, spatial, camera: store.cameras.get(id) ?? null })),
+    color: store.colorBy.value,
+    size: store.sizeBy.value,
+    labels: store.labelBy.value,
+    hidden: [...store.hidden.value].map(([key, codes]) => [key, [...codes]]),
+    ranges: [...store.ranges.value].map(([key, [low, high]]) => [key, [low, high]]),
+    query: store.query.value,
+    rows: selection && selection.count <= MAX_LINK_ROWS ? store.selectedRows() : null,
+    chosen: store.chosen.value,
+    tab: store.tab.value,
+    theme: store.themeChoice.value,
+  };
+  return PREFIX + toBase64(JSON.stringify(saved));
+}
+
+/** Bring the page into a saved state; what no longer exists is left out. */
+export async function applyState(store: Store, text: string): Promise<void> {
+  const saved = decodeState(text);
+  const view = store.view.value;
+  if (!saved || !view) return;
+  const known = (key: string): boolean => store.column(key) !== undefined;
+  const slots = (saved.slots ?? []).filter((slot) => store.panel(slot.panel)).slice(0, MAX_PANELS);
+  batch(() => {
+    if (slots.length) {
+      store.slots.value = slots.map(({ panel, axes, spatial }, i): Slot => ({ id: -1 - i, panel, axes, spatial }));
+      slots.forEach(({ camera }, i) => { if (camera) store.cameras.set(-1 - i, camera); });
+    }
+    store.themeChoice.value = saved.theme ?? "auto";
+    store.hidden.value = new Map((saved.hidden ?? []).filter(([key]) => known(key)).map(([key, codes]) => [key, new Set(codes)]));
+    store.ranges.value = new Map((saved.ranges ?? []).filter(([key]) => known(key)));
+  });
+  await Promise.all([
+    ...store.slots.value.map((slot) => store.loadPoints(slot.panel)),
+    store.chooseColor(saved.color ?? ""),
+    store.chooseSize(saved.size ?? ""),
+    store.chooseLabels(saved.labels ?? ""),
+    ...[...store.hidden.value.keys(), ...store.ranges.value.keys()].map((key) => store.loadColumn(key)),
+    saved.query ? store.search(saved.query) : undefined,
+  ]);
+  const rows = (saved.rows ?? []).filter((row) => Number.isInteger(row) && row >= 0 && row < view.n);
+  if (rows.length) store.selectRows(rows);
+  if (saved.chosen !== undefined && saved.chosen >= 0 && saved.chosen < view.n) await store.choose(saved.chosen);
+  store.tab.value = saved.tab ?? "explore";
+}
+
+/** Null for a text that is not a state. */
+export function decodeState(text: string): Partial<Saved> | null {
+  const body = text.replace(/^#/, "");
+  if (!body.startsWith(PREFIX)) return null;
+  try {
+    const found: unknown = JSON.parse(fromBase64(body.slice(PREFIX.length)));
+    return typeof found === "object" ? found : null;
+  } catch {
+    return null;
+  }
+}
+
+function toBase64(text: string): string {
+  const bytes = new TextEncoder().encode(text);
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+}
+
+function fromBase64(text: string): string {
+  const binary = atob(text.replace(/-/g, "+").replace(/_/g, "/"));
+  return new TextDecoder().decode(Uint8Array.from(binary, (letter) => letter.charCodeAt(0)));
+}

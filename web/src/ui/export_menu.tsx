@@ -1,0 +1,53 @@
+// Export: rows as CSV or Parquet, pictures as PNG and SVG, the view as a file or a link.
+import type { JSX } from "preact";
+import { useRef } from "preact/hooks";
+import { encodeState } from "../state/link";
+import { count, useShared } from "./context";
+import { Icon } from "./icon";
+import { makePng, makeSvg } from "./pictures";
+import { save } from "./save";
+
+export function ExportMenu(): JSX.Element {
+  const shared = useShared();
+  const { store, views } = shared;
+  const menu = useRef<HTMLDetailsElement>(null);
+  const view = store.view.value!;
+  const selection = store.selection.value;
+  const close = (): void => { if (menu.current) menu.current.open = false; };
+  const act = (action: () => Promise<void>) => (): void => {
+    close();
+    void store.attempt(action);
+  };
+  const rows = (): number[] | null => (selection ? store.selectedRows() : null);
+  const what = selection ? `${count(selection.count)} selected rows` : "all rows";
+  return (
+    <details class="menu" ref={menu} onKeyDown={(event) => { if (event.key === "Escape") close(); }}>
+      <summary><Icon name="save" /> Export</summary>
+      <div class="menu-items">
+        {view.can.export && ["csv", "parquet"].map((format) => (
+          <button key={format} type="button" onClick={act(async () => {
+            save(await store.client.export(rows(), format), `${selection ? "selection" : "rows"}.${format}`);
+          })}>{what} as {format === "csv" ? "CSV" : "Parquet"}</button>
+        ))}
+        <button type="button" onClick={act(async () => { save(await makePng(store, [...views.values()]), "embeddings.png"); })}>Picture as PNG</button>
+        <button type="button" onClick={act(() => { save(makeSvg(store, [...views.values()]), "embeddings.svg"); return Promise.resolve(); })}>Picture as SVG</button>
+        {view.can.export_html && (
+          <button type="button" onClick={act(async () => {
+            save(await store.client.exportHtml(encodeState(store)), "view.html");
+          })}>This view as one HTML file</button>
+        )}
+        {shared.linkable && (
+          <button type="button" onClick={act(async () => {
+            const link = `${location.href.replace(/#.*/, "")}#${encodeState(store)}`;
+            history.replaceState(null, "", link);
+            await navigator.clipboard.writeText(link).then(
+              () => { store.tell("The link to this state is in the clipboard."); },
+              () => { store.tell("The link to this state is in the address line."); },
+            );
+          })}>Copy a link to this state</button>
+        )}
+        <button type="button" onClick={() => { close(); globalThis.print(); }}>Print</button>
+      </div>
+    </details>
+  );
+}

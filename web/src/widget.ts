@@ -1,0 +1,32 @@
+// The explorer in a notebook, by anywidget: the same page with requests to the kernel.
+import { effect } from "@preact/signals";
+import { WidgetTransport, type WidgetModel } from "./data/transport";
+import { mount } from "./mount";
+import style from "./style.css?inline";
+
+const MAX_SYNCED_ROWS = 1_000_000; // of the selection, sent to the kernel as row indices
+
+function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => void {
+  const root = el.attachShadow({ mode: "open" });
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(style);
+  root.adoptedStyleSheets = [sheet];
+  el.style.display = "block";
+  const place = root.appendChild(document.createElement("div"));
+  place.className = "notebook";
+  const transport = new WidgetTransport(model);
+  const { store, close } = mount(place, transport, { state: "", linkable: false });
+  const stop = effect(() => {
+    const selection = store.selection.value;
+    if (!store.view.value || (selection && selection.count > MAX_SYNCED_ROWS)) return;
+    model.set("selection", selection ? store.selectedRows() : []);
+    model.save_changes();
+  });
+  return () => {
+    stop();
+    close();
+    transport.close();
+  };
+}
+
+export default { render };

@@ -1,0 +1,47 @@
+import { readFileSync } from "node:fs";
+import type { Plugin } from "vite";
+import { defineConfig } from "vitest/config";
+
+const OUT = "../src/lowd/explorer/static";
+const BUNDLED = ["preact", "@preact/signals", "@preact/signals-core", "@uwdata/flechette"];
+
+/** The licenses of the libraries in the bundle, as a file beside it. */
+function licenses(): Plugin {
+  return {
+    name: "licenses",
+    generateBundle() {
+      const texts = BUNDLED.map((name) => {
+        const folder = `node_modules/${name}`;
+        const { version } = JSON.parse(readFileSync(`${folder}/package.json`, "utf8")) as { version: string };
+        return `${name} ${version}\n\n${readFileSync(`${folder}/LICENSE`, "utf8").trim()}\n`;
+      });
+      const lead = "The scripts in this folder contain these libraries:\n";
+      this.emitFile({ type: "asset", fileName: "licenses.txt", source: [lead, ...texts].join(`\n${"-".repeat(72)}\n\n`) });
+    },
+  };
+}
+
+// One bundle per call (`vite build` and `vite build --mode widget`): the page is a classic script
+// with its style beside it, the widget an ES module with its style inside.
+export default defineConfig(({ mode }) => ({
+  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+  plugins: mode === "widget" ? [] : [licenses()],
+  server: {
+    proxy: {
+      "/api": { target: "http://127.0.0.1:8765", changeOrigin: true, headers: { Authorization: "Bearer dev" } },
+    },
+  },
+  build: {
+    outDir: OUT,
+    emptyOutDir: false,
+    target: "es2022",
+    modulePreload: false,
+    rolldownOptions: { output: { minify: true } },
+    lib:
+      mode === "widget"
+        ? { entry: "src/widget.ts", formats: ["es"], fileName: () => "widget.js" }
+        : { entry: "src/app.ts", formats: ["iife"], name: "lowdExplorer", fileName: () => "app.js", cssFileName: "app" },
+  },
+  define: { "process.env.NODE_ENV": '"production"' },
+  test: { include: ["tests/**/*.test.ts"] },
+}));
