@@ -19,11 +19,12 @@ _HOME |= dict.fromkeys(("neighbors", "NeighborGraph", "NeighborsTransformer"), "
 _HOME |= {"diagnose": ".evidence.diagnosis", "dimension": ".evidence.dimension"}
 _HOME |= {"evaluate": ".evidence.quality", "Evaluation": ".evidence.quality"}
 _HOME |= {"compare": ".evidence.compare", "Comparison": ".evidence.compare"}
-_MODULES = ("errors", "progress", "datasets", "io", "plot", "demos", "report")
+_MODULES = ("errors", "progress", "datasets", "io", "plot", "demos", "report", "accelerate")
 
 __all__ = [*_HOME, *_MODULES]
 
 if TYPE_CHECKING:
+    from . import accelerate as accelerate
     from . import datasets as datasets
     from . import demos as demos
     from . import errors as errors

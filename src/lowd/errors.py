@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 
@@ -133,10 +136,26 @@ def check_folder(path: str | os.PathLike[str]) -> None:
 
 # Frames of these packages lie between the user's call and the warning.
 _LIBRARY_PACKAGES = ("lowd", "sklearn", "contextlib", "functools")
+_collected: ContextVar[list[LowdWarning] | None] = ContextVar("collected", default=None)
+
+
+@contextmanager
+def collect_warnings() -> Iterator[list[LowdWarning]]:
+    """Collect the library's warnings inside, instead of issuing them; other threads go on."""
+    collected: list[LowdWarning] = []
+    token = _collected.set(collected)
+    try:
+        yield collected
+    finally:
+        _collected.reset(token)
 
 
 def warn(message: str, category: type[LowdWarning]) -> None:
     """Issue a warning at the line of the user's call, not inside the library."""
+    collected = _collected.get()
+    if collected is not None:
+        collected.append(category(message))
+        return
     level, frame = 1, sys._getframe(1)
     while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in _LIBRARY_PACKAGES:
         level, frame = level + 1, frame.f_back

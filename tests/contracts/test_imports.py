@@ -36,11 +36,18 @@ LAYERS = [
     ),
     *({name} for name in ("io", "datasets", "plot", "demos", "report")),
     {"cli", "__main__"},
+    {"accelerate"},
 ]
 NATIVE_ROLES = ("linear_algebra", "neighbors", "row_index", "graphs", "local_fits", "stress", "kl")
 # A package that is not always there, or slow to import, has one file that imports it.
 HOMES = {
-    "sklearn": {"core.estimator", "input.validation", "core.callbacks", "datasets.folder"},
+    "sklearn": {
+        "core.estimator",
+        "input.validation",
+        "core.callbacks",
+        "datasets.folder",
+        "accelerate.originals",
+    },
     "dask": {"input.blocks"},
     "distributed": set(),
     "rich": {"progress", "cli.console"},

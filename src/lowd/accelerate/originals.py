@@ -1,0 +1,102 @@
+"""The parts of scikit-learn that proxies need: validation, and objects that it stores."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, csr_matrix, issparse
+from sklearn import config_context, get_config
+from sklearn.decomposition import KernelPCA
+from sklearn.metrics import euclidean_distances as euclidean_distances
+from sklearn.metrics import pairwise_distances as pairwise_distances
+from sklearn.neighbors import NearestNeighbors
+from sklearn.preprocessing import KernelCenterer
+from sklearn.utils import check_array as check_array
+from sklearn.utils import check_random_state as check_random_state
+from sklearn.utils._param_validation import validate_parameter_constraints
+from sklearn.utils.sparsefuncs import mean_variance_axis
+from sklearn.utils.validation import check_symmetric as check_symmetric
+from sklearn.utils.validation import validate_data
+
+from ..backends.protocol import Array, Ints
+from .refusal import require
+
+FLOATS = [np.float64, np.float32]
+# Within it dense rows are as fast as sparse ones and the solver is exact to rounding.
+MAX_DENSE_BYTES = 2**25
+
+
+def validate(model: Any, X: Any, **how: Any) -> Any:
+    """Check the parameters and the rows as the original does, and keep the names of features."""
+    model._validate_params()
+    require(not hasattr(X, "__array_namespace__") or isinstance(X, np.ndarray), "not a NumPy array")
+    return validate_data(model, X, **how)
+
+
+def validate_arguments(function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+    """Check the arguments as the original function does."""
+    given = inspect.signature(function).bind(*args, **kwargs).arguments
+    constraints = getattr(function, "_skl_parameter_constraints", {})
+    validate_parameter_constraints(constraints, given, caller_name=function.__name__)
+
+
+def return_arrays() -> Any:
+    """The context in which transformers return arrays, whatever `set_output` says globally."""
+    return config_context(transform_output="default")
+
+
+def densify_small(X: Any) -> Any:
+    """Sparse rows as dense ones where that is small: the solver is then a direct one."""
+    small = issparse(X) and X.shape[0] * X.shape[1] * X.dtype.itemsize <= MAX_DENSE_BYTES
+    return X.toarray() if small else X
+
+
+def copy_writable(learned: Any, dtype: Any = None) -> Array:
+    """An array of a lowd model as scikit-learn keeps them: writable, and of the data's type."""
+    return np.array(learned, dtype=dtype)
+
+
+def column_variances(X: Any) -> Array:
+    """Variances of the columns, divided by n."""
+    return np.asarray(mean_variance_axis(X, axis=0)[1] if issparse(X) else np.var(X, axis=0))
+
+
+def read_rows(X: Any) -> Array:
+    """The rows of an array, or of a fitted NearestNeighbors."""
+    return np.asarray(check_array(getattr(X, "_fit_X", X), dtype=FLOATS))
+
+
+def build_csr(weights: Array, indices: Ints, n_columns: int) -> Any:
+    """Neighbors as a sparse matrix, of the interface that scikit-learn is set to."""
+    n, k = indices.shape
+    columns = indices.ravel().astype(np.int64)
+    parts = weights.ravel(), columns, np.arange(0, n * k + 1, k, dtype=np.int64)
+    graph = csr_array(parts, shape=(n, n_columns))
+    return graph if get_config().get("sparse_interface") == "sparray" else csr_matrix(graph)
+
+
+def build_centerer(means: Array, grand_mean: float, n: int) -> Any:
+    """A KernelCenterer that was fitted to a kernel matrix with these means."""
+    centerer = KernelCenterer().set_output(transform="default")
+    centerer.K_fit_rows_ = means
+    centerer.K_fit_all_ = grand_mean
+    centerer.n_features_in_ = n
+    return centerer
+
+
+def build_neighbors(X: Any, **parameters: Any) -> Any:
+    """A fitted NearestNeighbors."""
+    return NearestNeighbors(**parameters).fit(X)
+
+
+def build_kernel_pca(K: Array, eigenvalues: Array, eigenvectors: Array, **parameters: Any) -> Any:
+    """A KernelPCA that was fitted to this precomputed kernel matrix."""
+    fitted = KernelPCA(kernel="precomputed", **parameters).set_output(transform="default")
+    means = K.mean(0)
+    fitted.eigenvalues_, fitted.eigenvectors_ = eigenvalues, eigenvectors
+    fitted._centerer = build_centerer(means, means.mean(), len(K))
+    fitted.gamma_, fitted.X_fit_, fitted.n_features_in_ = 1 / len(K), K, len(K)
+    return fitted

@@ -1,0 +1,203 @@
+"""Classes and functions that stand in for the originals."""
+
+from __future__ import annotations
+
+import copyreg
+import functools
+import sys
+from abc import ABCMeta
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from ..errors import LowdWarning
+from .dispatch import dispatch
+from .originals import validate_arguments
+from .refusal import require
+
+# Attributes of a proxy that the original does not have; a pickle leaves them out.
+LAZY = "_lowd_lazy"
+MODEL = "_lowd_model"
+
+
+@dataclass
+class Learned:
+    """What a fit by lowd leaves: the attributes of the original, and what `fit_transform` returns.
+
+    `lazy` are attributes that are large or slow and computed at their first access; `model` is
+    lowd's, for methods that go on to use it.
+    """
+
+    attributes: dict[str, Any]
+    embedding: Any = None
+    lazy: dict[str, Callable[[], Any]] = field(default_factory=dict)
+    model: Any = None
+
+
+@dataclass(frozen=True)
+class ClassRule:
+    """How a class is served.
+
+    `learn(model, X, embed, **given)` fits, `learn_batch(model, X, **given)` is `partial_fit`;
+    `methods` serve others by name, each as `serve(model, *args, **kwargs)`. All of them raise
+    Refused for what the original should do.
+    """
+
+    learn: Callable[..., Learned] | None = None
+    learn_batch: Callable[..., Learned] | None = None
+    methods: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    harmless: tuple[type[LowdWarning], ...] = ()
+
+
+@dataclass(frozen=True)
+class FunctionRule:
+    """How a function is served: by one that raises Refused for what the original should do."""
+
+    serve: Callable[..., Any]
+    harmless: tuple[type[LowdWarning], ...] = ()
+
+
+class ProxyMeta(ABCMeta):
+    """An instance of the original is one of the proxy, as a script expects of one class."""
+
+    original: type
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return cls.__subclasscheck__(type(instance))
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        if "original" in cls.__dict__:
+            return cls.original in subclass.__mro__
+        return super().__subclasscheck__(subclass)
+
+
+class Proxy:
+    """What every proxy has beside the original's methods: lazy attributes, plain pickles."""
+
+    original: type
+
+    def __getattr__(self, name: str) -> Any:
+        compute = self.__dict__.get(LAZY, {}).get(name)
+        if compute is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        value = compute()
+        self.__dict__[name] = value
+        del self.__dict__[LAZY][name]
+        return value
+
+    def __getstate__(self) -> Any:
+        for name in list(self.__dict__.get(LAZY, {})):
+            getattr(self, name)
+        base: Any = super()
+        state = dict(base.__getstate__())
+        state.pop(LAZY, None)
+        state.pop(MODEL, None)
+        return state
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """As the class that bears the name now: a pickle never needs lowd."""
+        cls = type(self)
+        bound = getattr(sys.modules.get(cls.__module__), cls.__name__, None)
+        if "original" in cls.__dict__ and bound is not cls:
+            made = (cls.original, object, None)
+            return copyreg._reconstructor, made, self.__getstate__()  # type: ignore[attr-defined]
+        return super().__reduce_ex__(protocol)
+
+
+def make_class(original: type, module: str, rule: ClassRule) -> type:
+    """The subclass of the original that tries lowd first."""
+    label = f"{original.__name__}."
+    fits = {
+        "fit": rule.learn and partial(rule.learn, embed=False),
+        "fit_transform": rule.learn and partial(rule.learn, embed=True),
+        "partial_fit": rule.learn_batch,
+    }
+    served: dict[str, Any] = {
+        name: _serve_fit(getattr(original, name), label + name, learn, rule.harmless)
+        for name, learn in fits.items()
+        if learn is not None
+    }
+    served |= {
+        name: _serve_method(getattr(original, name), label + name, serve, rule.harmless)
+        for name, serve in rule.methods.items()
+    }
+    namespace = {
+        "__module__": module,
+        "__qualname__": original.__qualname__,
+        "__doc__": original.__doc__,
+        "original": original,
+        **served,
+    }
+    return ProxyMeta(original.__name__, (Proxy, original), namespace)
+
+
+def make_function(
+    original: Callable[..., Any], module: str, rule: FunctionRule
+) -> Callable[..., Any]:
+    """The function that tries lowd first."""
+
+    @functools.wraps(original)
+    def proxy(*args: Any, **kwargs: Any) -> Any:
+        def ours() -> Any:
+            validate_arguments(original, *args, **kwargs)
+            return rule.serve(*args, **kwargs)
+
+        X = args[0] if args else None
+        label = original.__name__.lstrip("_")
+        return dispatch(label, X, ours, lambda: original(*args, **kwargs), rule.harmless)
+
+    proxy.__module__ = module
+    return proxy
+
+
+def _serve_fit(
+    method: Callable[..., Any],
+    label: str,
+    learn: Callable[..., Learned],
+    harmless: tuple[type[LowdWarning], ...],
+) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def fit(self: Any, X: Any, y: Any = None, **given: Any) -> Any:
+        def ours() -> Learned:
+            _require_own_class(self)
+            return learn(self, X, **given)
+
+        def theirs() -> Any:
+            self.__dict__.pop(LAZY, None)
+            self.__dict__.pop(MODEL, None)
+            return method(self, X, y, **given)
+
+        result = dispatch(label, X, ours, theirs, harmless)
+        if not isinstance(result, Learned):
+            return result
+        for name in result.lazy:
+            self.__dict__.pop(name, None)
+        self.__dict__.update(result.attributes)
+        self.__dict__[LAZY] = result.lazy
+        self.__dict__[MODEL] = result.model
+        return self if result.embedding is None else result.embedding
+
+    return fit
+
+
+def _serve_method(
+    method: Callable[..., Any],
+    label: str,
+    serve: Callable[..., Any],
+    harmless: tuple[type[LowdWarning], ...],
+) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def served(self: Any, *args: Any, **kwargs: Any) -> Any:
+        def ours() -> Any:
+            _require_own_class(self)
+            return serve(self, *args, **kwargs)
+
+        X = args[0] if args else None
+        return dispatch(label, X, ours, lambda: method(self, *args, **kwargs), harmless)
+
+    return served
+
+
+def _require_own_class(model: Any) -> None:
+    require("original" in type(model).__dict__, "a subclass may override parts of the method")

@@ -1,0 +1,82 @@
+"""`python -m lowd.accelerate`, and the notebook extension."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import sklearn.decomposition
+
+import lowd.accelerate
+
+SCRIPT = """
+import sys
+import numpy as np
+from sklearn.decomposition import TruncatedSVD
+from neighbor import factor
+
+X = np.random.default_rng(0).normal(size=(200, 20)) * factor
+model = TruncatedSVD(2).fit(X)
+print(__name__, sys.argv, type(model).__module__, TruncatedSVD.__mro__[1].__name__)
+"""
+
+
+@pytest.fixture
+def script(tmp_path):
+    (tmp_path / "neighbor.py").write_text("factor = 2\n")
+    (tmp_path / "script.py").write_text(SCRIPT)
+    return tmp_path / "script.py"
+
+
+def _run(*arguments, cwd=None):
+    return subprocess.run(
+        [sys.executable, "-m", "lowd.accelerate", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=cwd,
+    )
+
+
+def test_a_script_runs_unchanged(script, tmp_path):
+    made = _run("--profile", script, "a", "-b", cwd=tmp_path.parent)
+    assert made.returncode == 0, made.stderr
+    assert made.stdout.startswith(f"__main__ ['{script}', 'a', '-b'] sklearn.decomposition Proxy")
+    assert "TruncatedSVD.fit" in made.stderr
+    assert "1 of 1 calls ran on lowd" in made.stderr
+
+
+def test_a_module_runs_unchanged(script):
+    made = _run("-m", "script", "--flag", cwd=script.parent)
+    assert made.returncode == 0, made.stderr
+    assert "'--flag'" in made.stdout
+    assert "calls ran on lowd" not in made.stderr
+
+
+def test_usage_and_exit_codes(tmp_path):
+    assert _run("--help").stdout.startswith("usage: python -m lowd.accelerate")
+    for arguments in ((), ("--unknown",), ("-m",)):
+        made = _run(*arguments)
+        assert made.returncode == 2
+        assert "usage" in made.stderr
+    made = _run("nowhere.py")
+    assert made.returncode == 2
+    assert "no file 'nowhere.py'" in made.stderr
+    (tmp_path / "fails.py").write_text("import sys; sys.exit(7)")
+    assert _run(tmp_path / "fails.py").returncode == 7
+    (tmp_path / "raises.py").write_text("raise RuntimeError('as it is')")
+    made = _run(tmp_path / "raises.py")
+    assert made.returncode == 1
+    assert "RuntimeError: as it is" in made.stderr
+
+
+def test_the_notebook_extension():
+    original = sklearn.decomposition.PCA
+    lowd.accelerate.load_ipython_extension(None)
+    model = sklearn.decomposition.PCA(2)
+    assert type(model) is not original
+    lowd.accelerate.unload_ipython_extension(None)
+    assert sklearn.decomposition.PCA is original
+    model.fit(np.random.default_rng(0).normal(size=(50, 4)))
