@@ -85,7 +85,10 @@ def test_the_printed_python_gives_every_number(words, tmp_path, spectra):
     page = (tmp_path / "r.html").read_text()
     made = run_code(page)
     np.testing.assert_allclose(made["Y"], np.load("map.npy"), rtol=1e-9, atol=1e-9)
-    (evaluation,) = made["printed"]
+    evaluation, stability = made["printed"]
+    shown_stability, verdict = re.search(r"<b>Stability ([\d.]+), (\w+):</b>", page).groups()
+    assert shown_stability == f"{stability.subsamples:.3f}"
+    assert stability.verdict.startswith(verdict)
     shown = read_measures(page)
     assert shown == {name: f"{float(one):.3f}" for name, one in evaluation.measures.items()}
     assert ("knn_accuracy" in shown) == ("label" in words)

@@ -37,6 +37,7 @@ from .registry import Result
 
 if TYPE_CHECKING:
     from ..core.estimator import Reducer
+    from ..evidence.compare import Stability
     from ..evidence.diagnosis import Diagnosis
     from ..evidence.quality import Evaluation
     from ..plot.canvas import Axes, Panels
@@ -266,7 +267,15 @@ class Run:
                 table=self.table,
                 command=self.arguments["command"],
                 reading=self.preparation.reading,
+                stability=self._measure_stability(model),
             )
+
+    def _measure_stability(self, model: Reducer) -> Stability | None:
+        """How much the embedding changes with the sample; None of too few rows for another fit."""
+        with contextlib.suppress(DataError, ParameterError, UnsupportedError):
+            stability: Stability = model.measure_stability(self.X)
+            return stability
+        return None
 
     def _calibrate(self, model: Reducer) -> None:
         """Learn the confidence of new points from rows that one more fit leaves out."""

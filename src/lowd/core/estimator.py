@@ -249,6 +249,21 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         # By name, when it is called: evidence stands above the methods and uses them.
         return import_module("lowd.evidence.quality").evaluate_model(self, X, labels, **how)
 
+    def measure_stability(self, X: Any) -> Any:
+        """How much the embedding of the training rows X changes with the sample of the rows.
+
+        Random 80 % of the rows are fitted again, twice, and compared on the rows that both
+        embeddings have: 0 no change, 1 nothing in common. Of more than 1000 rows a random 1000
+        stand for all.
+
+        >>> import lowd, numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(99, 3)) * [9, 3, 1]
+        >>> lowd.PCA(2).fit(X).measure_stability(X).verdict
+        'stable: a sample of the rows gives the same embedding'
+        """
+        self._check_fitted()
+        return import_module("lowd.evidence.compare").measure_stability(self, X)
+
     # -- how -------------------------------------------------------------------------------
 
     @callbacks.with_callbacks

@@ -23,6 +23,7 @@ from .spectrum import Spectrum, choose_spectrum
 
 if TYPE_CHECKING:
     from ..core.estimator import Reducer
+    from ..evidence.compare import Stability
     from ..evidence.diagnosis import Diagnosis
     from ..evidence.quality import Evaluation
     from ..io.table import Column, Data, Table
@@ -43,6 +44,7 @@ def write(
     title: str | None = None,
     reading: Mapping[str, object] | None = None,
     standardized: bool = False,
+    stability: Stability | None = None,
 ) -> None:
     """Write an HTML report of a fitted model; an existing file is replaced at the end.
 
@@ -66,6 +68,8 @@ def write(
     standardized : bool, default=False
         How the table was read (keywords of `lowd.io.read`) and whether its columns were
         standardized before the fit. A `lowd.Pipeline` says itself how it prepares the rows.
+    stability : Stability or None, default=None
+        The result of `model.measure_stability(X)`.
 
     Examples
     --------
@@ -83,10 +87,10 @@ def write(
             f"embedding has shape {Y.shape}: expected one row of coordinates per point."
         )
     spectrum = choose_spectrum(model, X, standardized)
-    code = make_code(model, table, reading or {}, standardized, evaluation, spectrum)
+    code = make_code(model, table, reading or {}, standardized, evaluation, spectrum, stability)
     steps = list_steps(model, standardized)
     text = _make_html(
-        model, X, Y, evaluation, diagnosis, table, command, title, code, spectrum, steps
+        model, X, Y, evaluation, stability, diagnosis, table, command, title, code, spectrum, steps
     )
     write_completely(path, lambda temporary: _write_text(temporary, text))
 
@@ -100,6 +104,7 @@ def _make_html(
     X: Data,
     Y: Column,
     evaluation: Evaluation | None,
+    stability: Stability | None,
     diagnosis: Diagnosis | None,
     table: Table | None,
     command: str | None,
@@ -116,6 +121,7 @@ def _make_html(
     names = [name_axis(model, j) for j in range(Y.shape[1])]
     scatter, points = _make_scatter(Y, names, evaluation, table, f"{title}: {lead}")
     measures = "" if evaluation is None else page.make_quality(evaluation)
+    changes = "" if stability is None else page.make_stability(stability, len(Y))
     columns = None if table is None else table.columns
     findings = "" if diagnosis is None else page.make_diagnosis(diagnosis, steps, columns)
     figures = page.make_figures(_draw_figures(spectrum, evaluation))
@@ -127,7 +133,7 @@ def _make_html(
     }
     sections = [
         page.make_section("map-section", "Embedding", scatter),
-        page.make_section("quality", "Quality", measures, figures),
+        page.make_section("quality", "Quality", measures, changes, figures),
         page.make_section("diagnosis", "Data", findings),
         page.make_section(
             "again",

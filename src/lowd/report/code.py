@@ -12,6 +12,7 @@ from ..core.estimator import Reducer
 from ..pipeline import Pipeline
 
 if TYPE_CHECKING:
+    from ..evidence.compare import Stability
     from ..evidence.quality import Evaluation
     from ..io.table import Table
     from .spectrum import Spectrum
@@ -24,6 +25,7 @@ def make_code(
     standardized: bool,
     evaluation: Evaluation | None = None,
     spectrum: Spectrum | None = None,
+    stability: Stability | None = None,
 ) -> str:
     """The lines of Python that compute the same embedding and the same numbers from the same file.
 
@@ -53,6 +55,8 @@ def make_code(
         "Y = model.fit_transform(X)",
         f"print({_format_evaluation(evaluation, bool(source))})",
     ]
+    if stability is not None:
+        lines += ["print(model.measure_stability(X))"]
     if spectrum is not None:
         lines += [f"spectrum = {spectrum.code}  # of the scree plot"]
     return "\n".join(lines)

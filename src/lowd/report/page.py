@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .. import __version__
+from ..evidence.compare.stability import MAX_STABILITY_ROWS
 from .preparation import Columns, describe_remedy
 
 if TYPE_CHECKING:
+    from ..evidence.compare import Stability
     from ..evidence.diagnosis import Diagnosis, Finding
     from ..evidence.quality import Evaluation, Measure
 
@@ -142,6 +144,19 @@ def make_quality(evaluation: Evaluation) -> str:
         '<div class="wide"><table class="quality"><thead><tr><th>measure</th><th>value</th>'
         '<th class="bar"></th><th class="meaning">what it answers</th></tr></thead>'
         f"<tbody>{rows}</tbody></table></div>{notes}"
+    )
+
+
+def make_stability(stability: Stability, n: int) -> str:
+    """How much the embedding changes with the sample of the rows, in words."""
+    if stability.subsamples is None:
+        return ""
+    of = "the rows" if n <= MAX_STABILITY_ROWS else f"{MAX_STABILITY_ROWS} random rows"
+    name, consequence = stability.verdict.split(": ", 1)
+    return (
+        f"<p><b>Stability {stability.subsamples:.3f}, {escape(name)}:</b> {escape(consequence)}. "
+        f"The share of the embedding's variance that fits to random 80 % of {of} move "
+        "(Procrustes disparity): 0 none, 1 all.</p>"
     )
 
 

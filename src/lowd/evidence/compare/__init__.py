@@ -5,5 +5,6 @@ from .result import CRITERIA as CRITERIA
 from .result import Comparison as Comparison
 from .result import Run as Run
 from .result import Stability as Stability
+from .stability import measure_stability as measure_stability
 
-__all__ = ["CRITERIA", "Comparison", "Run", "Stability", "compare"]
+__all__ = ["CRITERIA", "Comparison", "Run", "Stability", "compare", "measure_stability"]

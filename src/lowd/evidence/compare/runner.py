@@ -71,7 +71,7 @@ class Runner:
         run = Run(candidate.name, candidate.params, candidate.model)
         messages: list[str] = []
         try:
-            with _record_warnings(messages):
+            with record_warnings(messages):
                 _check_input_kind(candidate.model, self.shared.metric)
                 start = time.perf_counter()
                 model, Y = neighbors.fit_transform(candidate.model, self.X)
@@ -110,7 +110,7 @@ class Runner:
         is_square = self.shared.metric == "precomputed"
         X = self.X if rows is None else take_rows(self.X, rows, is_square)
         try:
-            with _record_warnings([]):  # those of the run itself are enough
+            with record_warnings([]):  # those of the run itself are enough
                 again = np.asarray(model.fit_transform(X))
             if rows is None and np.array_equal(Y, again):
                 return None
@@ -141,7 +141,7 @@ def _check_input_kind(model: Transformer, metric: MetricLike) -> None:
 
 
 @contextmanager
-def _record_warnings(messages: list[str]) -> Iterator[None]:
+def record_warnings(messages: list[str]) -> Iterator[None]:
     """Record warnings of this library; all others are issued as usual."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
