@@ -36,6 +36,10 @@ class CenteredRows(NamedTuple):
         units = None if self.units is None else self.units[some]
         return CenteredRows(self.X[:, some], self.mean[some], self.weights, units)
 
+    def standardize(self, n: float, ddof: int) -> CenteredRows:
+        """The same in units of the columns' standard deviations, of rows with total weight n."""
+        return self._replace(units=standard_deviations(column_scatter(self), n, ddof))
+
     @classmethod
     def of(
         cls, X: Rows, mean: Float64, weights: Float64 | None = None, units: Float64 | None = None
@@ -44,6 +48,27 @@ class CenteredRows(NamedTuple):
         if issparse(X):
             X, mean = center_explicitly(X, mean, weights)
         return cls(X, mean, weights, units)
+
+
+def column_scatter(rows: CenteredRows) -> Float64:
+    """Weighted sums of squared deviations of each column, in float64."""
+    X, mean, weights, _ = rows
+    n = X.shape[0]
+    w = np.ones(n) if weights is None else weights
+    if issparse(X):
+        squares = X.astype(np.float64).power(2)
+        out: Float64 = w @ squares - 2 * mean * (w @ X.astype(np.float64)) + w.sum() * mean**2
+        return np.maximum(out, 0)
+    step = max(1, 2**16 // X.shape[1])
+    return np.asarray(
+        sum(w[i : i + step] @ np.square(X[i : i + step] - mean) for i in range(0, n, step))
+    )
+
+
+def standard_deviations(scatter: Float64, n: float, ddof: int) -> Float64:
+    """Standard deviations of columns; 1 for a constant column."""
+    deviation = np.sqrt(scatter / max(n - ddof, 1))
+    return np.where(deviation > 0, deviation, 1.0)
 
 
 class ScatterProduct(NamedTuple):

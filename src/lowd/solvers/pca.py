@@ -173,21 +173,6 @@ def input_noise(
     return (size**2 + shift**2) / float(values[0])
 
 
-def column_scatter(rows: CenteredRows) -> Float64:
-    """Weighted sums of squared deviations of each column, in float64."""
-    X, mean, weights, _ = rows
-    n = X.shape[0]
-    w = np.ones(n) if weights is None else weights
-    if issparse(X):
-        squares = X.astype(np.float64).power(2)
-        out: Float64 = w @ squares - 2 * mean * (w @ X.astype(np.float64)) + w.sum() * mean**2
-        return np.maximum(out, 0)
-    step = max(1, 2**16 // X.shape[1])
-    return np.asarray(
-        sum(w[i : i + step] @ np.square(X[i : i + step] - mean) for i in range(0, n, step))
-    )
-
-
 def _solve_svd(rows: CenteredRows, k: int) -> Axes:
     A = rows.dense()
     noise = max(A.shape) * EPS

@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..backends.protocol import Float64, Moments
+from ..backends.protocol import Float64, Moments, Rows
+from ..core.estimator import Reducer
 from ..core.fit import Context, Fit
 from ..core.parameters import check_count
-from ..errors import DataError, RankWarning, ScaleWarning, warn
+from ..errors import DataError, RankWarning, RestartWarning, ScaleWarning, warn
 from ..maps.linear import AwaitingRows, LinearMap
 from . import scree
 from .canonical import canonical_basis
+from .centered_rows import standard_deviations
 from .pca import Axes, axes_from_moments, input_noise
 from .thresholds import EQUAL_EIGENVALUES
 
@@ -28,6 +31,7 @@ class Standardization(NamedTuple):
     scale: bool
     ddof: int
     whiten: bool
+    column_names: NDArray[np.object_] | None = None
 
     @property
     def known_count(self) -> int | None:
@@ -57,10 +61,14 @@ def total_weight(w: Float64 | None, n: int, ddof: int) -> float:
     return total
 
 
-def standard_deviations(scatter: Float64, n: float, ddof: int) -> Float64:
-    """Standard deviations of columns; 1 for a constant column."""
-    deviation = np.sqrt(scatter / max(n - ddof, 1))
-    return np.where(deviation > 0, deviation, 1.0)
+def average_rows(X: Rows, w: Float64 | None, ddof: int, ctx: Context) -> tuple[Float64, float, int]:
+    """The mean of the rows, their total weight, and how many rows they count as."""
+    n = X.shape[0]
+    total = total_weight(w, n, ddof)
+    known = ctx.statistics if w is None else None
+    sums = (known or ctx.ops.column_statistics(X, w)).sums
+    counted = n if w is None else int(max((w > 0).sum(), np.ceil(total)))
+    return sums / total, total, counted
 
 
 def choose_components(
@@ -78,11 +86,39 @@ def choose_components(
     return min(scree.count_for_variance(values, asked, total), most)
 
 
-def await_rows(moments: Moments, needed: int) -> Fit:
-    """What `partial_fit` keeps while there are fewer rows than components."""
-    waiting = AwaitingRows(moments.weight, needed)
-    report = {"moments": moments, "n_components": needed, "n_samples": moments.weight}
-    return Fit(None, waiting, report, inverse=waiting)
+class Batch(NamedTuple):
+    """A batch of `partial_fit`: the moments of all batches before it, if there are any."""
+
+    so_far: Moments | None
+
+    @classmethod
+    def after(cls, model: Reducer) -> Batch:
+        """The next batch of a model; a warning says if a `fit` of it is lost."""
+        so_far: Moments | None = getattr(model, "moments_", None)
+        if so_far is None and hasattr(model, "map_"):
+            warn(
+                "this PCA was fitted by fit, which keeps no moments to add to; partial_fit begins "
+                "anew. Feed every batch to partial_fit to learn from all of them.",
+                RestartWarning,
+            )
+        return cls(so_far)
+
+    def add(self, new: Moments) -> Moments:
+        """The moments of all batches, of which the last one has these."""
+        return new if self.so_far is None else self.so_far.merge(new)
+
+
+def fit_batches(moments: Moments, how: Standardization, ctx: Context) -> Fit:
+    """Principal components of all batches, whose moments are kept to be continued from.
+
+    While there are fewer rows than components, a map that waits for more.
+    """
+    needed = how.known_count or 1
+    if moments.weight < needed <= len(moments.mean):
+        waiting = AwaitingRows(moments.weight, needed)
+        report = {"moments": moments, "n_components": needed, "n_samples": moments.weight}
+        return Fit(None, waiting, report, inverse=waiting)
+    return fit_moments(moments, how, ctx).with_report(moments=moments)
 
 
 def fit_moments(moments: Moments, how: Standardization, ctx: Context) -> Fit:
@@ -128,13 +164,14 @@ def fit_components(axes: Axes, how: Standardization, table: Table, ctx: Context)
     spread = np.sqrt(variance) if how.whiten else np.ones(k)
     shrink = np.divide(1, spread, out=np.zeros(k), where=spread > 0)
     unexplained = max(axes.total - kept.sum(), 0)
+    ratio = kept / axes.total if axes.total > 0 else kept * 0
     report = {
         "n_components": k,
         "components": np.ascontiguousarray(V.T, ctx.dtype),
         "mean": mean,
         "scale": scale,
         "explained_variance": variance,
-        "explained_variance_ratio": kept / axes.total if axes.total > 0 else kept * 0,
+        "explained_variance_ratio": ratio,
         "singular_values": np.sqrt(kept),
         "scatter_eigenvalues": kept,
         "total_variance": axes.total / freedom if freedom else 0.0,
@@ -150,15 +187,18 @@ def fit_components(axes: Axes, how: Standardization, table: Table, ctx: Context)
         there, back = V / scale[:, None] * shrink, (V * scale[:, None] * spread).T
     forward = LinearMap(mean, np.ascontiguousarray(there, ctx.dtype))
     inverse = LinearMap(None, np.ascontiguousarray(back, ctx.dtype), mean)
+    if not how.scale:
+        _warn_of_dominant_column(V, ratio, how.column_names)
     return Fit(None, forward, report, inverse)
 
 
-def warn_of_dominant_column(fit: Fit, names: Float64 | None) -> None:
+def _warn_of_dominant_column(
+    V: Float64, ratios: Float64, names: NDArray[np.object_] | None
+) -> None:
     """Warn if one column has nearly all of the variance: the first axis is that column."""
-    V, ratios = fit.report["components"].T, fit.report["explained_variance_ratio"]
     if len(V) < 2 or not ratios.any():
         return
-    share = V.astype(np.float64) ** 2 @ ratios
+    share = V**2 @ ratios
     column = int(share.argmax())
     if share[column] > DOMINANT_COLUMN_SHARE:
         name = f"column {column}" if names is None else f"column {names[column]!r}"
