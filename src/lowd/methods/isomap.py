@@ -33,8 +33,8 @@ class Isomap(GraphMethod):
     Use it to unroll a manifold without large holes, sampled densely enough that neighbors in space
     are neighbors on it: distances along it are preserved, those between clusters mean nothing.
 
-    Cost: n² / 2 geodesic distances in memory, about n² log n operations; with m landmarks n·m. New
-    points: shortest paths through their nearest training points, and Gower's formula of MDS.
+    Cost: n² / 2 geodesic distances in memory, about n² log n operations; with m landmarks n·m.
+    New points: shortest paths through their nearest training points, and Gower's formula of MDS.
 
     Parameters
     ----------
