@@ -139,5 +139,6 @@ void bind_stress(nb::module_& m);
 void bind_probabilities(nb::module_& m);
 void bind_descent(nb::module_& m);
 void bind_new_points(nb::module_& m);
+void bind_layout(nb::module_& m);
 
 }  // namespace lowd::python

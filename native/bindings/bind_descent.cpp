@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "bind_potential.hpp"
 #include "bind_ragged.hpp"
 #include "bind_similarity.hpp"
 #include "lowd/descent.hpp"
@@ -146,14 +147,10 @@ void bind_descent(nb::module_& m) {
             [](BoundDescent& self, const Array2<const double>& Y, int threads, nb::object poll) {
                 const auto y = view(Y);
                 require_shape(y, self.n, self.descent->dimensions(), "a row per point");
-                auto* const found = new PotentialGrid;
-                const nb::capsule owner(
-                    found, [](void* p) noexcept { delete static_cast<PotentialGrid*>(p); });
+                PotentialGrid found;
                 self.work(threads, poll,
-                          [&](Job& job) { *found = self.descent->interpolation_grid(y, job); });
-                nb::ndarray<nb::numpy, float, nb::ndim<1>> phi(found->phi.data(),
-                                                               {found->phi.size()}, owner);
-                return std::tuple(phi, found->nodes, found->origin, found->spacing);
+                          [&](Job& job) { found = self.descent->interpolation_grid(y, job); });
+                return grid_of(std::move(found));
             },
             array("Y"), nb::arg("threads"), nb::arg("poll") = nb::none());
 }

@@ -2,6 +2,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include "bind_potential.hpp"
 #include "bind_ragged.hpp"
 #include "bind_similarity.hpp"
 #include "lowd/new_points.hpp"
@@ -23,16 +24,7 @@ void optimize_new_points_of(const Indptr& indptr, const Indices& indices,
     const double* const probabilities = view(p, int64_t(indices.shape(0)), PER_INDEX);
     require_shape(to, near.count(), y.cols,
                   "coordinates must have a row per list, the columns of Y");
-    PotentialView potential;
-    if (phi) {
-        require(y.cols <= 2 && nodes[0] >= 5 && (y.cols == 1 || nodes[1] >= 5), "too small a grid");
-        const int64_t cells = y.cols == 2 ? nodes[0] * nodes[1] : nodes[0];
-        potential = {int(y.cols),
-                     view(*phi, cells, "one entry per node"),
-                     {nodes[0], nodes[1]},
-                     {origin[0], origin[1]},
-                     spacing};
-    }
+    const PotentialView potential = potential_of(phi, int(y.cols), nodes, origin, spacing);
     run(threads, poll, [&](Job& job) {
         optimize_new_points(near, probabilities, y, similarity_of(kernel), potential, from_medians,
                             to, job);

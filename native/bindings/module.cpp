@@ -24,4 +24,5 @@ NB_MODULE(_native, m) {
     bind_probabilities(m);
     bind_descent(m);
     bind_new_points(m);
+    bind_layout(m);
 }

@@ -41,14 +41,14 @@ struct TwiddleTable {
     }
 };
 
-Convolver::Convolver(int k, int size, double h, double cutoff, Job& job)
+Convolver::Convolver(int k, int size, double h, const RadialKernel& kernel, Job& job)
     : k_(k), size_(size), half_(size / 2), twiddles_(new TwiddleTable<float>(size)) {
     const int lanes = level().grid.lanes;
     // Columns are transformed two vectors at a time; a plane has an even number of rows.
     stride_ = k == 1 ? half_ : round_up(half_, k == 2 ? 2 * lanes : lanes);
     // A real plane has half of its lines, the planes of a real space have all of them.
     lines_ = k == 1 ? 1 : round_up(k == 2 ? half_ + 1 : size_, lanes);
-    transform_kernel(h, cutoff, job);
+    transform_kernel(h, kernel, job);
     const int64_t spectrum = k == 1 ? 0 : k == 2 ? lines_ : (half_ + 1) * int64_t(half_);
     if (spectrum) {
         re_ = Buffer<float>(spectrum * stride_, 0.0f);
@@ -110,7 +110,7 @@ void Convolver::convolve_plane(int64_t plane, float* re, float* im, float* tall,
 
 // The transform of the kernel, divided by those of the two splines at the nodes, (1 4 1) / 6: so
 // the grid is exact for points on nodes. In float64, because it spans many magnitudes.
-void Convolver::transform_kernel(double h, double cutoff, Job& job) {
+void Convolver::transform_kernel(double h, const RadialKernel& radial, Job& job) {
     const auto& kernel = level().grid;
     const TwiddleTable<double> twiddles(size_);
     const FftPlan<double> plan = twiddles.view();
@@ -127,11 +127,8 @@ void Convolver::transform_kernel(double h, double cutoff, Job& job) {
         const int64_t first = b * wide, count = std::min(wide, lines - first);
         for (int64_t l = first; l < first + count; l++) {
             const int64_t others = (l / m) * (l / m) + (l % m) * (l % m);
-            for (int64_t c = 0; c < m; c++) {
-                const double s = h * h * double(others + c * c);
-                const double x = std::max(cutoff * cutoff - s, 0.0) / (1 + cutoff * cutoff);
-                grid[l * m + c] = (1 - x * x * x) / (1 + s);
-            }
+            for (int64_t c = 0; c < m; c++)
+                grid[l * m + c] = radial(h * h * double(others + c * c));
         }
         kernel.fft_even_lines(plan, grid.get() + first * m, 1, m, grid.get() + first * m, 1, m,
                               int(count), scratch[worker]);

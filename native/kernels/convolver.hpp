@@ -1,7 +1,7 @@
-// Convolution of a grid with 1 / (1 + r^2), or a smooth part of it, by Fourier transforms, in one,
-// two or three dimensions.
+// Convolution of a grid with a radial kernel by Fourier transforms, in one, two or three dimensions.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "lowd/buffer.hpp"
@@ -12,6 +12,9 @@ namespace lowd {
 // The least 2^a >= need, a >= 2, or 3, 5, 9, 15 or 25 times that: all of them take few passes.
 int good_size(int64_t need);
 
+// A kernel as a function of the squared distance.
+using RadialKernel = std::function<double(double)>;
+
 template <class T>
 struct TwiddleTable;
 
@@ -20,10 +23,8 @@ struct TwiddleTable;
 class Convolver {
 public:
     Convolver() = default;
-    // size: padded nodes on an axis, a good_size; h: their distance. The kernel is smoothed up to
-    // the distance `cutoff`: of 1 / (1 + s) = a (1 + x + x^2 + ...), a = 1 / (1 + cutoff^2), x = a
-    // (cutoff^2 - s), three terms are left. The others are short-range forces, see short_range.inl.
-    Convolver(int k, int size, double h, double cutoff, Job& job);
+    // size: padded nodes on an axis, a good_size; h: their distance.
+    Convolver(int k, int size, double h, const RadialKernel& kernel, Job& job);
 
     int size() const { return size_; }
     int half() const { return half_; }
@@ -35,7 +36,7 @@ public:
     void operator()(const float* in, float* out, Job& job) const;
 
 private:
-    void transform_kernel(double h, double cutoff, Job& job);
+    void transform_kernel(double h, const RadialKernel& radial, Job& job);
     void convolve_plane(int64_t plane, float* re, float* im, float* tall, float* scratch) const;
 
     int k_ = 0, size_ = 0, half_ = 0;

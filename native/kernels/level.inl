@@ -45,6 +45,12 @@ namespace {
 #include "new_points.inl"
 #include "all_pairs.inl"
 #include "packed_edges.inl"
+#include "memberships.inl"
+#include "force_law.inl"
+#include "layout_forces.inl"
+#include "layout_step.inl"
+#include "layout_density.inl"
+#include "layout_points.inl"
 #include "fft.inl"
 #include "grid_fft.inl"
 #include "short_range.inl"
@@ -76,6 +82,7 @@ constexpr Level make_level(const char* name) {
     fill_stress(level.stress);
     fill_forces(level.forces);
     fill_grid(level.grid);
+    fill_layout(level.layout);
     return level;
 }
 

@@ -24,48 +24,62 @@ inline INLINE Vec<float> load_weights(const uint16_t* p) {
 #endif
 }
 
-// f = scale unit_i sum_j weight (y_i - y_j) / (1 + d^2) for points first .. last - 1. Coordinates
-// of neighbors are copied together first: plain loads are faster than gathers.
+// The coordinates of the other ends of sixteen edges, copied together: plain loads are faster than
+// gathers. Points in three dimensions have a fourth coordinate, which is 0.
+template <int K>
+struct EdgeEnds {
+    static constexpr int WIDTH = K == 3 ? 4 : K;
+    alignas(64) float near[WIDTH * PackedEdges::COUNT];
+
+    inline INLINE EdgeEnds(const float* y, const PackedEdges& t) {
+        for (int j = 0; j < PackedEdges::COUNT; j++)
+            __builtin_memcpy(near + WIDTH * j, y + WIDTH * int64_t(t.ends[j]),
+                             WIDTH * sizeof(float));
+    }
+    // y_i - y_j of the edges from number j on.
+    inline INLINE void gaps(const float* me, int j, Vec<float>* gap) const {
+        constexpr int L = W<float>;
+        constexpr auto lanes = std::make_index_sequence<L>();
+        const Vec<float> a = load(near + WIDTH * j);
+        if constexpr (K == 1) {
+            gap[0] = me[0] - a;
+        } else if constexpr (K == 2) {
+            const Vec<float> b = load(near + WIDTH * j + L);
+            gap[0] = me[0] - every_other<0>(a, b, lanes);
+            gap[1] = me[1] - every_other<1>(a, b, lanes);
+        } else {
+            const Vec<float> b = load(near + WIDTH * j + L), c = load(near + WIDTH * j + 2 * L),
+                             d = load(near + WIDTH * j + 3 * L);
+            const Vec<float> even[2] = {every_other<0>(a, b, lanes), every_other<0>(c, d, lanes)};
+            gap[0] = me[0] - every_other<0>(even[0], even[1], lanes);
+            gap[1] = me[1] - every_other<0>(every_other<1>(a, b, lanes),
+                                            every_other<1>(c, d, lanes), lanes);
+            gap[2] = me[2] - every_other<1>(even[0], even[1], lanes);
+        }
+    }
+};
+inline INLINE void prefetch_edges(const PackedEdges* t) {
+    constexpr int DISTANCE = 4096 / sizeof(PackedEdges);
+    __builtin_prefetch(reinterpret_cast<const char*>(t + DISTANCE));
+    __builtin_prefetch(reinterpret_cast<const char*>(t + DISTANCE) + 64);
+}
+
+// f = scale unit_i sum_j weight (y_i - y_j) / (1 + d^2) for points first .. last - 1.
 template <int K>
 inline INLINE void attract_in(const float* y, int64_t first, int64_t last, const int64_t* indptr,
                               const PackedEdges* edges, const float* unit, float scale, float* f) {
-    constexpr int L = W<float>, PREFETCH_DISTANCE = 4096 / sizeof(PackedEdges),
-                  WIDTH = K == 3 ? 4 : K;
-    constexpr auto lanes = std::make_index_sequence<L>();
+    constexpr int WIDTH = EdgeEnds<K>::WIDTH;
     for (int64_t i = first; i < last; i++, f += WIDTH) {
-        const float* const me = y + WIDTH * i;
         Vec<float> sum[K] = {};
         for (const PackedEdges* t = edges + indptr[i]; t < edges + indptr[i + 1]; t++) {
-            __builtin_prefetch(reinterpret_cast<const char*>(t + PREFETCH_DISTANCE));
-            __builtin_prefetch(reinterpret_cast<const char*>(t + PREFETCH_DISTANCE) + 64);
-            alignas(64) float near[WIDTH * PackedEdges::COUNT];
-            for (int j = 0; j < PackedEdges::COUNT; j++)
-                __builtin_memcpy(near + WIDTH * j, y + WIDTH * int64_t(t->ends[j]),
-                                 WIDTH * sizeof(float));
-            for (int j = 0; j < PackedEdges::COUNT; j += L) {
-                const Vec<float> a = load(near + WIDTH * j);
-                const Vec<float> weight = load_weights(t->weights + j);
+            prefetch_edges(t);
+            const EdgeEnds<K> ends(y, *t);
+            for (int j = 0; j < PackedEdges::COUNT; j += W<float>) {
                 Vec<float> gap[K];
-                if constexpr (K == 1) {
-                    gap[0] = me[0] - a;
-                } else if constexpr (K == 2) {
-                    const Vec<float> b = load(near + WIDTH * j + L);
-                    gap[0] = me[0] - every_other<0>(a, b, lanes);
-                    gap[1] = me[1] - every_other<1>(a, b, lanes);
-                } else {
-                    const Vec<float> b = load(near + WIDTH * j + L),
-                                     c = load(near + WIDTH * j + 2 * L),
-                                     d = load(near + WIDTH * j + 3 * L);
-                    const Vec<float> even[2] = {every_other<0>(a, b, lanes),
-                                                every_other<0>(c, d, lanes)};
-                    gap[0] = me[0] - every_other<0>(even[0], even[1], lanes);
-                    gap[1] = me[1] - every_other<0>(every_other<1>(a, b, lanes),
-                                                    every_other<1>(c, d, lanes), lanes);
-                    gap[2] = me[2] - every_other<1>(even[0], even[1], lanes);
-                }
+                ends.gaps(y + WIDTH * i, j, gap);
                 Vec<float> square = 1.0f + gap[0] * gap[0];
                 for (int c = 1; c < K; c++) square += gap[c] * gap[c];
-                const Vec<float> w = weight * inverse_of(square);
+                const Vec<float> w = load_weights(t->weights + j) * inverse_of(square);
                 for (int c = 0; c < K; c++) sum[c] += w * gap[c];
             }
         }

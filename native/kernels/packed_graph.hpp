@@ -1,4 +1,4 @@
-// The edges of P in memory order, packed for the attractive forces: see packed_edges.inl.
+// The edges of a graph in memory order, packed for the attractive forces: see packed_edges.inl.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "blocks.hpp"
 #include "lowd/buffer.hpp"
 #include "lowd/levels.hpp"
 #include "lowd/matrix.hpp"
@@ -17,7 +18,9 @@ namespace lowd {
 
 class PackedGraph {
 public:
-    PackedGraph(Ragged P, const double* values)
+    // Weights of edges are at least `least_weight` 65535ths of the largest of their point: 1, if an
+    // edge of nearly no weight is one all the same.
+    PackedGraph(Ragged P, const double* values, uint16_t least_weight, Job& job)
         : n_(P.count()),
           indptr_(size_t(n_ + 1), 0),
           spare_indptr_(indptr_),
@@ -27,13 +30,23 @@ public:
             indptr_[size_t(i + 1)] = indptr_[size_t(i)] + ceil_div(P.size(i), PackedEdges::COUNT);
         edges_ = Buffer<PackedEdges>(indptr_.back() + SLACK);
         spare_edges_ = Buffer<PackedEdges>(indptr_.back() + SLACK);
-        for (int64_t i = 0; i < n_; i++) pack(i, P.row(i), values + P.indptr[size_t(i)], P.size(i));
+        parallel_blocks(job, n_, POINTS_PER_BLOCK, [&](int64_t first, int64_t last, int) {
+            for (int64_t i = first; i < last; i++)
+                pack(i, P.row(i), values + P.indptr[size_t(i)], P.size(i), least_weight);
+        });
     }
 
     // f = scale times the attractive forces on points first .. last - 1.
     void attract(const float* y, int k, int64_t first, int64_t last, float scale, float* f) const {
         level().forces.attract(y, k, first, last, indptr_.data(), edges_.get(), unit_.data(), scale,
                                f);
+    }
+
+    PackedView view() const { return {indptr_.data(), edges_.get(), unit_.data()}; }
+    // Divides the weights of point i by divisors[i], if that is not 0.
+    void divide(std::span<const double> divisors) {
+        for (size_t i = 0; i < unit_.size(); i++)
+            if (divisors[i] > 0) unit_[i] = float(double(unit_[i]) / divisors[i]);
     }
 
     // Point source[i] becomes point i; slot is the inverse of source.
@@ -60,10 +73,12 @@ public:
     }
 
 private:
+    static constexpr int64_t POINTS_PER_BLOCK = 1024;
     static constexpr int64_t SLACK = 64;  // what is prefetched is there
 
     // The edges of point i; the last sixteen are filled up by edges of weight 0 to itself.
-    void pack(int64_t i, const int32_t* ends, const double* p, int64_t count) {
+    void pack(int64_t i, const int32_t* ends, const double* p, int64_t count,
+              uint16_t least_weight) {
         const double most = count ? *std::max_element(p, p + count) : 0;
         const float scale = most > 0 ? float(65535 / most) : 0;
         unit_[size_t(i)] = float(most / 65535);
@@ -74,7 +89,8 @@ private:
             std::fill_n(some->weights, PackedEdges::COUNT, uint16_t(0));
             std::copy_n(ends + e, full, some->ends);
             for (int j = 0; j < full; j++)
-                some->weights[j] = uint16_t(int32_t(float(p[e + j]) * scale + 0.5f));
+                some->weights[j] = std::max(
+                    least_weight, uint16_t(int32_t(float(p[e + j]) * scale + 0.5f)));
         }
     }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "lowd/levels.hpp"
 #include "lowd/matrix.hpp"
@@ -12,7 +13,7 @@ namespace lowd {
 
 namespace {
 
-constexpr float SPACING = 0.4f;  // of nodes: forces have errors of about 1 %
+constexpr float STUDENT_SPACING = 0.4f;  // forces have errors of about 1 %
 constexpr int MIN_SIZE = 32, MAX_SIZE[3] = {1 << 20, 1 << 13, 384};  // padded nodes on an axis
 constexpr float CUTOFF_NODES = 2.5f;  // pairs within have short-range forces
 constexpr int64_t MAX_SHORT_RANGE_POINTS = 20'000;  // of a plane
@@ -21,28 +22,74 @@ constexpr int64_t MAX_SERIAL_NODES = 1 << 14;
 
 }  // namespace
 
-ParticleMesh::ParticleMesh(int64_t n, int k, int width, int64_t chunks)
+MeshKernel student_kernel() {
+    const auto value = [](double s, double cutoff) {
+        const double x = std::max(cutoff * cutoff - s, 0.0) / (1 + cutoff * cutoff);
+        return (1 - x * x * x) / (1 + s);
+    };
+    return {value, STUDENT_SPACING, true};
+}
+
+ParticleMesh::ParticleMesh(int64_t n, int k, int width, int64_t chunks, MeshKernel kernel)
     : n_(n),
       k_(k),
       width_(width),
       chunks_(chunks),
       tiles_(static_cast<size_t>(chunks)),
-      spacing_(SPACING) {}
+      kernel_(std::move(kernel)),
+      spacing_(kernel_.spacing) {}
 
-double ParticleMesh::update(const float* y, std::span<const Box> boxes, Job& job) {
+void ParticleMesh::update(const float* y, std::span<const Box> boxes, Job& job) {
     const Box box = enclose(boxes, k_);
     fit(box, job);
     Job alone(1);
     Job& some = convolve_.cells() <= MAX_SERIAL_NODES ? alone : job;
     spread(y, boxes, job, some);
     convolve_(rho_.get(), phi_.get(), some);
-    double near = 0;
+    short_range_sum_ = 0;
     if (cutoff_ > 0) {
         short_range_.resize(size_t(n_ * width_));
-        near = short_range_forces(y, n_, k_, box.low, box.widest_side(k_), cutoff_,
+        short_range_sum_ = short_range_forces(y, n_, k_, box.low, box.widest_side(k_), cutoff_,
                                   short_range_.data(), job);
     }
-    return sum_of_phi(some) + near - double(n_);
+}
+
+double ParticleMesh::sum_of_potential(Job& job) const {
+    Job alone(1);
+    return sum_of_phi(convolve_.cells() <= MAX_SERIAL_NODES ? alone : job) + short_range_sum_;
+}
+
+// In one and two dimensions. Of one charge on a node, the potential of the nodes nearby is all that
+// is needed: a point is spread over four nodes on an axis, at most three apart.
+double ParticleMesh::own_potential(const float* y, Job& job) const {
+    constexpr int APART = 4;
+    Buffer<float> charge(convolve_.cells() + 64, 0.0f), phi(convolve_.cells() + 64, 0.0f);
+    const int64_t row = convolve_.rows() / 2, column = convolve_.half() / 2;
+    charge[row * grid_.stride + column] = 1;
+    convolve_(charge.get(), phi.get(), job);
+    std::vector<double> sums(size_t(chunks_), 0.0);
+    job.parallel(chunks_, [&](int64_t c, int) {
+        for (int64_t i = begin(c); i < begin(c + 1); i++) {
+            // Products of the splines of nodes at each distance, by coordinates.
+            double products[2][APART] = {{1}, {1}};
+            for (int a = 0; a < k_; a++) {
+                const double at = double((y[i * width_ + a] - grid_.origin[a]) * grid_.inverse);
+                const double t = at - std::floor(at), u = 1 - t;
+                const double values[APART] = {u * u * u / 6, ((3 * t - 6) * t * t + 4) / 6,
+                                              ((3 * u - 6) * u * u + 4) / 6, t * t * t / 6};
+                for (int d = 0; d < APART; d++) {
+                    products[a][d] = 0;
+                    for (int q = 0; q + d < APART; q++)
+                        products[a][d] += (d ? 2 : 1) * values[q] * values[q + d];
+                }
+            }
+            for (int r = 0; r < (k_ == 2 ? APART : 1); r++)
+                for (int d = 0; d < APART; d++)
+                    sums[size_t(c)] += products[0][d] * products[1][r] *
+                                       double(phi[(row + r) * grid_.stride + column + d]);
+        }
+    });
+    return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
 void ParticleMesh::add_gradient(const float* y, int64_t first, int64_t count, float scale,
@@ -80,7 +127,7 @@ PotentialGrid ParticleMesh::whole_potential(const float* y, std::span<const Box>
 
 void ParticleMesh::reset(bool grid_only) {
     grid_only_ = grid_only;
-    spacing_ = SPACING;
+    spacing_ = kernel_.spacing;
     cutoff_ = 0;
     rho_ = {};
 }
@@ -147,7 +194,8 @@ double ParticleMesh::sum_of_phi(Job& job) const {
 // Is there a coarse grid with short-range forces, if the embedding is large? Not on a line, not for
 // new points, and not where a plane has many points for each node.
 bool ParticleMesh::has_short_range() const {
-    return !grid_only_ && (k_ == 3 || (k_ == 2 && n_ <= MAX_SHORT_RANGE_POINTS));
+    return kernel_.short_range && !grid_only_ &&
+           (k_ == 3 || (k_ == 2 && n_ <= MAX_SHORT_RANGE_POINTS));
 }
 
 // Work grows with the nodes, and with n^2 / nodes by near pairs.
@@ -161,8 +209,8 @@ int ParticleMesh::max_size() const {
 void ParticleMesh::fit(const Box& box, Job& job) {
     const float span = box.widest_side(k_);
     // Of an embedding that has shrunk all pairs would be near.
-    const bool shrunk = cutoff_ > 0 && 4 * span < SPACING * float(max_size());
-    if (shrunk) spacing_ = SPACING, cutoff_ = 0;
+    const bool shrunk = cutoff_ > 0 && 4 * span < kernel_.spacing * float(max_size());
+    if (shrunk) spacing_ = kernel_.spacing, cutoff_ = 0;
     const int64_t need = 2 * (int64_t(span / spacing_) + 8);
     if (!rho_ || shrunk || need > convolve_.size()) {
         // No good size is searched for beyond the largest: it would be sought one by one.
@@ -174,7 +222,8 @@ void ParticleMesh::fit(const Box& box, Job& job) {
             spacing_ = std::max(spacing_, more * span / float(size / 2 - 8));
             if (has_short_range()) cutoff_ = CUTOFF_NODES * spacing_;
         }
-        convolve_ = Convolver(k_, size, double(spacing_), double(cutoff_), job);
+        const auto radial = [this](double s) { return kernel_.value(s, double(cutoff_)); };
+        convolve_ = Convolver(k_, size, double(spacing_), radial, job);
         rho_ = Buffer<float>(convolve_.cells() + 64, 0.0f);
         phi_ = Buffer<float>(convolve_.cells() + 64, 0.0f);
     }

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "../kernels/particle_mesh.hpp"
 #include "check.hpp"
 
 using namespace lowd;
@@ -40,8 +41,9 @@ void check_size(int k, int size, double cutoff) {
                                       {{last, last, last}, 2.0},
                                       {{last, 1, last / 2}, 0.5},
                                       {{last / 3, last / 2, 1}, 1.5}};
+    const auto kernel = [&](double s) { return student_kernel().value(s, cutoff); };
     const auto found = on_any_threads([&](Job& job) {
-        const Convolver convolve(k, size, h, cutoff, job);
+        const Convolver convolve(k, size, h, kernel, job);
         Buffer<float> in(convolve.cells() + 64, 0.0f), out(convolve.cells() + 64, 0.0f);
         for (const Charge& charge : charges)
             around(convolve, k, charge.node,

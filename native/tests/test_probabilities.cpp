@@ -1,5 +1,6 @@
 // Probabilities of pairs, and the terms of the KL divergence.
 #include "lowd/probabilities.hpp"
+#include "lowd/symmetrize.hpp"
 
 #include "embeddings.hpp"
 
@@ -56,7 +57,7 @@ TEST(conditional_probabilities_are_symmetrized) {
         starts.push_back(int64_t(ends.size()));
     }
     on_any_threads([&](Job& job) {
-        const JointProbabilities found = symmetrize_probabilities({starts, ends}, p.data(), job);
+        const SymmetricMatrix found = symmetrize({starts, ends}, p.data(), {}, job);
         Data<double> out(n, n);
         std::fill(out.memory.begin(), out.memory.end(), 0.0);
         for (int64_t i = 0; i < n; i++)

@@ -416,10 +416,72 @@ def pair_sums(
 ) -> None:
     """z, r = exact sums over all others of some rows: of w, and of repulsive forces."""
 
-def symmetrize_probabilities(
-    indptr: Integers, indices: Short, p: Doubles, threads: int
+def symmetrize(
+    indptr: Integers,
+    indices: Short,
+    values: Doubles,
+    union_share: float | None,
+    threads: int,
+    poll: Poll = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    """(A + A') / 2n of the conditional probabilities A of n rows; columns are not sorted."""
+    """(A + A') / 2n of n rows, or with a share s of a union s (A + A' - A∘A') + (1 - s) A∘A'.
+
+    Columns are not sorted: those of A come in their order, then those of A' alone.
+    """
+
+def fuzzy_memberships(
+    indptr: Integers,
+    distances: Doubles,
+    connectivity: float,
+    mean_distance: float | None,
+    memberships: Doubles,
+    rho: Doubles,
+    sigma: Doubles,
+    threads: int,
+    poll: Poll = None,
+) -> None:
+    """Memberships exp(-max(0, d - rho) / sigma) of the sum log2(k + 1) over each list."""
+
+def layout_repulsion(
+    Y: Doubles,
+    curve: Sequence[float],
+    exact: bool,
+    rows: Integers,
+    out: Doubles,
+    threads: int,
+    poll: Poll = None,
+) -> None:
+    """Repulsive forces of UMAP on some rows, by all pairs: in float64, or in float32."""
+
+def attractive_loss(
+    indptr: Integers,
+    indices: Short,
+    values: Doubles,
+    Y: Doubles,
+    curve: Sequence[float],
+    threads: int,
+    poll: Poll = None,
+) -> float:
+    """The mean over points of the sum of p log(1 + a d^2b), p the memberships over their sum."""
+
+def layout_new_points(
+    indptr: Integers,
+    indices: Short,
+    weights: Doubles,
+    Y: Doubles,
+    curve: Sequence[float],
+    repulsion: float,
+    phi: NDArray[np.float32] | None,
+    nodes: Sequence[int],
+    origin: Sequence[float],
+    spacing: float,
+    rows: Integers,
+    steps: int,
+    out: Doubles,
+    threads: int,
+    poll: Poll = None,
+) -> None:
+    """New points of UMAP, each alone; repelled by the grid's potential, or by the listed rows."""
 
 def cross_term(
     indptr: Integers,
@@ -489,3 +551,48 @@ class Descent:
         self, Y: Doubles, threads: int, poll: Poll = None
     ) -> tuple[NDArray[np.float32], list[int], list[float], float]:
         """phi, nodes, origin and spacing of the potential of points at Y on the grid."""
+
+class Layout:
+    """Descent of UMAP, by all pairs in float64, or in float32 by a grid or samples."""
+
+    def __init__(
+        self,
+        indptr: Integers,
+        indices: Short,
+        values: Doubles,
+        k: int,
+        curve: Sequence[float],
+        exact: bool,
+        seed: int,
+        radii: Doubles | None,
+        variance_shift: float,
+        threads: int,
+    ) -> None: ...
+    def start(self, Y: Doubles) -> None: ...
+    def advance(
+        self,
+        rates: Doubles,
+        repulsions: Doubles,
+        densities: Doubles | None,
+        threads: int,
+        poll: Poll = None,
+    ) -> float:
+        """An iteration per rate; returns the sum of the squares of the last steps."""
+
+    def embedding(self, out: Doubles) -> None: ...
+    def forces(
+        self,
+        Y: Doubles,
+        attraction: Doubles,
+        repulsion: Doubles,
+        threads: int,
+        poll: Poll = None,
+    ) -> None: ...
+    def density_forces(self, Y: Doubles, out: Doubles, threads: int, poll: Poll = None) -> None: ...
+    def repulsive_loss(self, Y: Doubles, threads: int, poll: Poll = None) -> float:
+        """The mean over points of the sum of V / 2n over all others."""
+
+    def interpolation_grid(
+        self, Y: Doubles, threads: int, poll: Poll = None
+    ) -> tuple[NDArray[np.float32], list[int], list[float], float]:
+        """phi, nodes, origin and spacing of the sum of V / 2n; no phi where there is no grid."""

@@ -38,7 +38,16 @@ LAYERS = [
     {"cli", "__main__"},
     {"accelerate"},
 ]
-NATIVE_ROLES = ("linear_algebra", "neighbors", "row_index", "graphs", "local_fits", "stress", "kl")
+NATIVE_ROLES = (
+    "linear_algebra",
+    "neighbors",
+    "row_index",
+    "graphs",
+    "local_fits",
+    "stress",
+    "kl",
+    "layout",
+)
 # A package that is not always there, or slow to import, has one file that imports it.
 HOMES = {
     "sklearn": {

@@ -11,6 +11,7 @@
 #include "lowd/levels/checks.hpp"
 #include "lowd/levels/forces.hpp"
 #include "lowd/levels/grid.hpp"
+#include "lowd/levels/layout.hpp"
 #include "lowd/levels/linear.hpp"
 #include "lowd/levels/moments.hpp"
 #include "lowd/levels/pairwise.hpp"
@@ -46,6 +47,7 @@ struct Level {
     StressKernels stress;
     ForceKernels forces;
     GridKernels grid;
+    LayoutKernels layout;
 };
 
 // The level in use: the highest supported one, or the one that the environment variable

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ..reference import Reference
 from .graphs import NativeGraphs
 from .kl import NativeKL
+from .layout import NativeLayout
 from .local_fits import NativeLocalFits
 from .neighbors import NativeNeighbors
 from .stress import NativeStress
@@ -23,6 +24,7 @@ class Native(
     NativeLocalFits,
     NativeStress,
     NativeKL,
+    NativeLayout,
     Reference,
 ):
     """Every operation of the protocol, on `threads` threads."""

@@ -13,7 +13,7 @@ from ... import _native
 from ...progress import step
 from ..protocol import Array, Float64, InterpolationGrid, KLPlan, Ragged
 from ..reference.kl import KLOperations
-from .arrays import as_float64, csr_parts
+from .arrays import as_float64, csr_parts, grid_parts, read_grid
 
 # Up to so many points all pairs are summed in float64.
 MAX_EXACT_POINTS = 500
@@ -72,12 +72,8 @@ class NativeKLPlan:
         few = len(Y) <= MAX_EXACT_TRAINING_POINTS
         if Y.shape[1] > 2 or few or not self.uses_interpolation(Y):
             return None
-        phi, nodes, origin, spacing = self._plan_for(Y).interpolation_grid(
-            as_float64(Y), self.threads
-        )
-        k = Y.shape[1]
-        phi.setflags(write=False)
-        return InterpolationGrid(phi.reshape(nodes[:k]), np.array(origin[:k]), spacing)
+        found = self._plan_for(Y).interpolation_grid(as_float64(Y), self.threads)
+        return read_grid(*found, Y.shape[1])
 
     def uses_interpolation(self, Y: Array) -> bool:
         return self.kernel == "student" and Y.shape[1] <= 3 and len(Y) > MAX_EXACT_POINTS
@@ -109,9 +105,8 @@ class NativeKL(KLOperations):
         return p, beta
 
     def symmetrize(self, rows: csr_array, union: float | None = None) -> csr_array:
-        if union is not None:
-            return super().symmetrize(rows, union)
-        indptr, indices, p = _native.symmetrize_probabilities(*csr_parts(rows), self.threads)
+        poll = step("affinities")
+        indptr, indices, p = _native.symmetrize(*csr_parts(rows), union, self.threads, poll)
         return csr_array((p, indices, indptr.astype(rows.indptr.dtype)), rows.shape)
 
     def kl_plan(self, P: csr_array, kernel: str) -> KLPlan:
@@ -129,11 +124,7 @@ class NativeKL(KLOperations):
         out = np.empty((len(near.indptr) - 1, Y.shape[1]))
         if start is not None:
             out[:] = start
-        phi, nodes, origin, spacing = None, [0, 0], [0.0, 0.0], 1.0
-        if grid is not None:
-            phi, spacing = grid.phi.ravel(), grid.spacing
-            nodes, origin = [*grid.phi.shape, 0][:2], [*grid.origin, 0.0][:2]
-        given = *near, weights, as_float64(Y), _kernel(kernel), phi, nodes, origin, spacing
+        given = *near, weights, as_float64(Y), _kernel(kernel), *grid_parts(grid)
         _native.optimize_new_points(*given, start is None, out, self.threads, step("new points"))
         return out
 

@@ -1,0 +1,133 @@
+#include "lowd/symmetrize.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "lowd/matrix.hpp"
+
+namespace lowd {
+
+namespace {
+
+constexpr int64_t ROWS_PER_BLOCK = 256;
+
+// The entries of each column, by their rows. Every worker reads all entries and keeps those of its
+// own columns: so they are written close together, and in their order.
+struct Transposed {
+    std::vector<int64_t> indptr;
+    Buffer<int32_t> rows;
+    Buffer<double> values;
+
+    Transposed(Ragged A, const double* entries, Job& job)
+        : indptr(A.indptr.size() + 1, 0),
+          rows(int64_t(A.indices.size())),
+          values(int64_t(A.indices.size())) {
+        const int64_t n = A.count(), ranges = std::clamp<int64_t>(n / 4096, 1, 16);
+        const auto for_each_entry = [&](auto&& body) {
+            job.parallel(ranges, [&](int64_t r, int) {
+                const int64_t low = n * r / ranges, count = n * (r + 1) / ranges - low;
+                for (int64_t i = 0; i < n; i++)
+                    for (int64_t e = A.indptr[i]; e < A.indptr[i + 1]; e++)
+                        if (uint64_t(A.indices[e] - low) < uint64_t(count))
+                            body(i, e, size_t(A.indices[e]));
+            });
+        };
+        for_each_entry([&](int64_t, int64_t, size_t j) { indptr[j + 2]++; });
+        std::partial_sum(indptr.begin(), indptr.end(), indptr.begin());
+        for_each_entry(
+            [&](int64_t i, int64_t e, size_t j) {  // begins of columns move to their ends
+                const int64_t to = indptr[j + 1]++;
+                rows[to] = int32_t(i);
+                values[to] = entries[e];
+            });
+    }
+};
+
+// Entries of the result from a_ij = x and a_ji = y; 0 is what is missing.
+struct Mean {
+    static constexpr bool KEEPS_ZEROS = true;
+    double share;
+    double operator()(double x, double y) const { return share * x + share * y; }
+};
+struct FuzzyUnion {
+    static constexpr bool KEEPS_ZEROS = false;
+    double share;
+    double operator()(double x, double y) const {
+        return share * (x + y - x * y) + (1 - share) * (x * y);
+    }
+};
+
+// Row i of the result: the entries of A, then those of A' alone.
+struct Row {
+    std::vector<int32_t> indices, mark;  // mark[j]: where row i of A holds column j, or -1
+    std::vector<double> values, reverse;
+
+    template <class F>
+    int64_t build(Ragged A, const double* entries, const Transposed& transposed, int64_t i,
+                  F combine) {
+        const int64_t count = A.size(i);
+        const double* const own = entries + A.indptr[size_t(i)];
+        indices.clear();
+        values.clear();
+        reverse.assign(size_t(count), 0.0);
+        mark.resize(size_t(A.count()), -1);
+        for (int64_t e = 0; e < count; e++) mark[size_t(A.row(i)[e])] = int32_t(e);
+        const int64_t begin = transposed.indptr[size_t(i)], end = transposed.indptr[size_t(i) + 1];
+        for (int64_t b = begin; b < end; b++)
+            if (const int32_t at = mark[size_t(transposed.rows[b])]; at >= 0)
+                reverse[size_t(at)] = transposed.values[b];
+        const auto add = [&](int32_t j, double value) {
+            if (!F::KEEPS_ZEROS && value == 0) return;
+            indices.push_back(j);
+            values.push_back(value);
+        };
+        for (int64_t e = 0; e < count; e++)
+            add(A.row(i)[e], combine(own[e], reverse[size_t(e)]));
+        for (int64_t b = begin; b < end; b++)
+            if (mark[size_t(transposed.rows[b])] < 0)
+                add(transposed.rows[b], combine(0, transposed.values[b]));
+        for (int64_t e = 0; e < count; e++) mark[size_t(A.row(i)[e])] = -1;
+        return int64_t(indices.size());
+    }
+};
+
+template <class F>
+SymmetricMatrix symmetrize_by(Ragged A, const double* entries, F combine, Job& job) {
+    const int64_t n = A.count();
+    const Transposed transposed(A, entries, job);
+    std::vector<Row> rows(static_cast<size_t>(job.threads()));
+    SymmetricMatrix out;
+    out.indptr.assign(size_t(n) + 1, 0);
+    // Blocks of rows are kept where they were made until it is known where they begin.
+    const int64_t blocks = ceil_div(n, ROWS_PER_BLOCK);
+    std::vector<std::vector<int32_t>> indices(static_cast<size_t>(blocks));
+    std::vector<std::vector<double>> values(static_cast<size_t>(blocks));
+    job.parallel(blocks, [&](int64_t b, int worker) {
+        Row& row = rows[size_t(worker)];
+        for (int64_t i = b * ROWS_PER_BLOCK; i < std::min(n, (b + 1) * ROWS_PER_BLOCK); i++) {
+            out.indptr[size_t(i) + 1] = row.build(A, entries, transposed, i, combine);
+            indices[size_t(b)].insert(indices[size_t(b)].end(), row.indices.begin(),
+                                      row.indices.end());
+            values[size_t(b)].insert(values[size_t(b)].end(), row.values.begin(), row.values.end());
+        }
+    });
+    std::partial_sum(out.indptr.begin(), out.indptr.end(), out.indptr.begin());
+    out.indices = Buffer<int32_t>(out.indptr.back());
+    out.values = Buffer<double>(out.indptr.back());
+    job.parallel(blocks, [&](int64_t b, int) {
+        const int64_t to = out.indptr[size_t(b * ROWS_PER_BLOCK)];
+        std::copy(indices[size_t(b)].begin(), indices[size_t(b)].end(), out.indices.get() + to);
+        std::copy(values[size_t(b)].begin(), values[size_t(b)].end(), out.values.get() + to);
+    });
+    return out;
+}
+
+}  // namespace
+
+SymmetricMatrix symmetrize(Ragged A, const double* values, std::optional<double> union_share,
+                           Job& job) {
+    if (union_share) return symmetrize_by(A, values, FuzzyUnion{*union_share}, job);
+    return symmetrize_by(A, values, Mean{1 / double(2 * A.count())}, job);
+}
+
+}  // namespace lowd
