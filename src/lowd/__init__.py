@@ -19,6 +19,7 @@ _HOME |= dict.fromkeys(("neighbors", "NeighborGraph", "NeighborsTransformer"), "
 _HOME |= {"diagnose": ".evidence.diagnosis", "dimension": ".evidence.dimension"}
 _HOME |= {"evaluate": ".evidence.quality", "Evaluation": ".evidence.quality"}
 _HOME |= {"compare": ".evidence.compare", "Comparison": ".evidence.compare"}
+_HOME |= {"open_blocks": ".io.block_files", "RowBlocks": ".input.blocks"}
 _MODULES = ("errors", "progress", "datasets", "io", "plot", "demos", "report", "accelerate")
 
 __all__ = [*_HOME, *_MODULES]
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from .evidence.estimate import estimate as estimate
     from .evidence.quality import Evaluation as Evaluation
     from .evidence.quality import evaluate as evaluate
+    from .input.blocks import RowBlocks as RowBlocks
+    from .io.block_files import open_blocks as open_blocks
     from .methods.classical_mds import ClassicalMDS as ClassicalMDS
     from .methods.diffusion_maps import DiffusionMaps as DiffusionMaps
     from .methods.gaussian_random_projection import (

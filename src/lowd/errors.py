@@ -67,6 +67,10 @@ class BackendUnavailableError(LowdError, ImportError):
     """The requested backend exists but its package is not installed."""
 
 
+class ClusterError(LowdError, RuntimeError):
+    """A dask cluster is lost, or its workers are; the message says how to go on."""
+
+
 class Cancelled(LowdError, RuntimeError):  # noqa: N818 - it is not a failure
     """A progress callback cancelled the computation; the model is as it was before."""
 

@@ -1,6 +1,8 @@
-"""Dask arrays as a kind of data: lazy maps for all, exact fits in one pass for linear methods."""
+"""Rows in blocks as a kind of data: lazy maps for all, exact fits for linear methods, samples."""
 
 from __future__ import annotations
+
+import pickle
 
 import numpy as np
 import pytest
@@ -15,10 +17,12 @@ from cases import (
     first_of_method,
     fit,
     numeric,
+    of_rows,
     rows_like,
     same_bits,
 )
-from lowd.errors import DataError, ParameterError, UnsupportedError
+from lowd.core import sampled_fit
+from lowd.errors import ApproximationWarning, DataError, ParameterError, UnsupportedError
 
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
 dask = pytest.importorskip("dask")
@@ -176,20 +180,58 @@ def test_nan_is_named_by_its_row_in_the_whole_array(backend):
 def test_nan_in_a_block_of_unknown_size(backend):
     X = rows_like(50, 4)
     X[33, 2] = np.inf
-    with pytest.raises(DataError, match=r"row 5 of a block, column 2"):
+    with pytest.raises(DataError, match=r"inf at row 5 of block 4, column 2"):
         lowd.PCA(1, backend=backend).fit(_unknown(X))
 
 
-@pytest.mark.parametrize("name", ["MDS-manhattan", "MDS-euclidean", "KernelPCA-rbf"])
-def test_methods_that_do_not_stream_say_what_to_do(name):
-    X, _ = BY_NAME[name].data()
-    model = BY_NAME[name].model()
-    with pytest.raises(UnsupportedError, match=r"X\[::step\]\.compute\(\)") as refusal:
-        model.fit(da.from_array(X))
-    assert type(model).__name__ in str(refusal.value)
-    lazy = da.from_array(X, chunks=(10, 7))
-    fit(model, lazy[::2].compute())  # and that works
-    assert model.transform(lazy).compute(scheduler="sync").shape[0] == 60
+@cases(lambda case: of_rows(case) and first_of_method(case) and not streams(case))
+def test_few_rows_are_fitted_as_in_memory(case):
+    X, Q = case.data()
+    lazy = da.from_array(X, chunks=(13, 3))
+    with dask.config.set(scheduler="sync"):
+        model, expected = fit(case.model(), lazy), fit(case.model(), X)
+    same_bits(model.embedding_, expected.embedding_)
+    same_bits(model.transform(Q), expected.transform(Q))
+    found = dask.compute(*model.transform(lazy, return_confidence=True), scheduler="sync")
+    for part, whole in zip(found, expected.transform(X, return_confidence=True), strict=True):
+        same_bits(part, whole)
+
+
+def test_many_rows_are_fitted_by_a_sample_that_is_measured(monkeypatch):
+    """The sample is the same for any blocks, also of unknown length, and says what it is."""
+    monkeypatch.setattr(sampled_fit, "MAX_FITTED_ROWS", 300)
+    monkeypatch.setattr(sampled_fit, "HELD_OUT_ROWS", 100)
+    X = rows_like(1000, 3)
+    rows = []
+    for lazy in (da.from_array(X, chunks=(150, 3)), da.from_array(X, chunks=(77, 2)), _unknown(X)):
+        model = lowd.Isomap(2, n_neighbors=8)
+        with dask.config.set(scheduler="sync"), pytest.warns(ApproximationWarning, match="1000"):
+            coordinates = model.fit_transform(lazy)
+        assert isinstance(coordinates, da.Array)
+        rows.append(model.sampled_rows_)
+        same_bits(model.embedding_, fit(lowd.Isomap(2, n_neighbors=8), X[rows[-1]]).embedding_)
+        same_bits(coordinates.compute(scheduler="sync"), model.transform(X))
+    assert len(rows[0]) == 300
+    assert model.n_rows_ == 1000
+    same_bits(rows[0], rows[1])
+    assert 0.5 < model.extension_recall_ < model.sampled_recall_ + 0.1 <= 1.1
+    loaded = pickle.loads(pickle.dumps(model))
+    assert loaded.extension_recall_ == model.extension_recall_
+
+
+def test_an_extension_that_fails_is_measured_as_such(monkeypatch):
+    """Of noise in many columns a plane keeps no neighbors."""
+    monkeypatch.setattr(sampled_fit, "MAX_FITTED_ROWS", 300)
+    monkeypatch.setattr(sampled_fit, "HELD_OUT_ROWS", 100)
+    X = np.random.default_rng(0).normal(size=(500, 40))
+    with dask.config.set(scheduler="sync"), pytest.warns(ApproximationWarning):
+        model = lowd.ClassicalMDS(2).fit(da.from_array(X, chunks=(99, 40)))
+    assert model.extension_recall_ < 0.4
+
+
+def test_precomputed_matrices_do_not_come_in_blocks():
+    with pytest.raises(UnsupportedError, match="takes distances here, and blocks hold rows"):
+        lowd.MDS(2, metric="precomputed").fit(da.ones((20, 20)))
 
 
 def test_what_is_wrong_is_said_before_anything_is_computed(backend):

@@ -21,18 +21,19 @@ from ..confidence.calibration import ConfidenceCurve
 from ..confidence.support import RowSupport, Support, SupportMetric, build_support
 from ..distances.metrics import MetricChoice, data_kind, takes_sparse
 from ..errors import ParameterError, UnsupportedError
-from ..input import blocks
-from ..input.blocks import DaskArray
+from ..input.blocks import RowBlocks, is_blocks
 from ..input.precomputed import MATRIX_KINDS
 from ..input.validation import Data, Kind, validate, validate_embedding
 from ..threads import single_threaded_blas
 from ..values import freeze, freeze_all
 from . import callbacks, memory
+from .block_maps import invert_blocks, rate_blocks, transform_blocks
 from .confidence import check_support, compute_confidence, describe_basis, leave_rows_out
 from .coordinates import apply_map, cast_checked, require_finite
 from .declarations import Conflict, Ignored, LandmarkPolicy
 from .fit import Context, Fit, Map
 from .parameters import AtLeast, Jobs, check_params, checks, domains
+from .sampled_fit import fit_sample
 
 C = TypeVar("C")
 
@@ -146,15 +147,16 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         self._check_fitted()
         if return_confidence:
             self._check_support()
-        if not blocks.is_dask(X):
+        if not is_blocks(X):
             return self._transform(X, return_confidence)
         chosen = getattr(self, "_sklearn_output_config", get_config()).get("transform")
         if (chosen or get_config()["transform_output"]) != "default":
             raise UnsupportedError(
                 "a lazy dask array cannot come back as a table; set_output(transform='default')."
             )
-        Y = blocks.transform(self, X)
-        return (Y, blocks.confidence(self, X)) if return_confidence else Y
+        rows = RowBlocks.of(X)
+        Y = transform_blocks(self, rows)
+        return (Y, rate_blocks(self, rows)) if return_confidence else Y
 
     def calibrate_confidence(self, X: Any) -> Self:
         """Learn from one more fit how likely new points of these data are mapped correctly.
@@ -188,8 +190,8 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         inverse = self._inverse_map()
         if inverse is None:
             raise UnsupportedError(f"this {type(self).__name__} has no inverse: {self.no_inverse}")
-        if blocks.is_dask(X):
-            return blocks.inverse_transform(self, X)
+        if is_blocks(X):
+            return invert_blocks(self, RowBlocks.of(X))
         ops = with_plans(resolve(self.backend, self.n_jobs), inverse)
         Y = validate_embedding(X, self._n_features_out, ops)
         with self._reporting():
@@ -284,10 +286,12 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         earlier = getattr(self, "support_", None)
         draft = self._blank(*(_INPUT_ATTRIBUTES if continuing else ()))
         with draft._reporting(listener), single_threaded_blas():
-            if blocks.is_dask(X):
-                data = None
-                dtype = blocks.result_dtype(X)
-                fit = draft._fit_blocks(X, Context(ops, seed, dtype), **given)
+            if is_blocks(X):
+                rows = RowBlocks.of(X)
+                dtype = rows.dtype
+                rows.check_width(draft)
+                fit = draft._fit_blocks(rows, Context(ops, seed, dtype), **given)
+                data = fit.fitted
             else:
                 look = not (self.is_data_independent and embed)
                 data = draft._checked(X, ops, fitting=not continuing, look=look)
@@ -298,10 +302,9 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             if not continuing or earlier is not None:
                 draft._keep_support(fit, data, earlier if continuing else None)
             Y = None
-            if embed and fit.embedding is not None:
-                Y = draft.embedding_.copy()
-            elif embed and data is not None:
-                Y = draft._apply_map(data, ops)
+            if embed and data is not None and not is_blocks(X):  # of blocks it is lazy
+                known = fit.embedding is not None
+                Y = draft.embedding_.copy() if known else draft._apply_map(data, ops)
         self.__dict__.clear()
         self.__dict__.update(draft.__dict__)
         callbacks.finished(self)
@@ -338,11 +341,9 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _check_support(self) -> None:
         check_support(self)
 
-    def _fit_blocks(self, X: DaskArray, ctx: Context, **given: Any) -> Fit:  # noqa: ARG002
-        raise UnsupportedError(
-            f"{type(self).__name__} does not fit a dask array in one exact pass; fit a sample that "
-            "fits in memory (X[::step].compute()) and transform the dask array: that is lazy."
-        )
+    def _fit_blocks(self, X: RowBlocks, ctx: Context, **given: Any) -> Fit:
+        """Fit a sample of all rows; methods that can do more with blocks override it."""
+        return fit_sample(self, X, ctx, **given)
 
     def _blank(self, *kept: str) -> Self:
         """This model with its parameters (and callbacks), and nothing learned but `kept`."""
@@ -368,7 +369,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         self._n_features_out = int(fit.report["n_components"])
 
     def _keep_support(self, fit: Fit, data: Data | None, earlier: RowSupport | None) -> None:
-        """Keep what confidence needs; a dask array that nobody reads leaves nothing."""
+        """Keep what confidence needs; blocks that nobody reads leave nothing."""
         metric = self._support_metric()
         if data is not None:
             self.support_: Support = build_support(

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 
 from ..backends.protocol import Array, Backend, ColumnStatistics, DType
 from ..input.sample import Sample
+from ..input.validation import Data
 from ..maps.protocol import Map as Map
 from ..relations.geodesics import Geodesics
 
@@ -26,6 +27,7 @@ class Fit(NamedTuple):
     inverse: Map | None = None
     geodesics: Geodesics | None = None  # that the embedding shows, for diagnostics
     sample: Sample | None = None  # rows that a pass over blocks has kept; else all are in memory
+    fitted: Data | None = None  # of blocks: the rows that were fitted, where these are a sample
 
     def with_report(self, **more: object) -> Fit:
         """The same with more learned attributes."""

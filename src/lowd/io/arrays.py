@@ -18,7 +18,7 @@ from .options import Options, quote_names
 from .source import MAX_COMPRESSION_RATIO, SAFE_BYTES, Source, require_memory
 from .table import Column, Data, Table
 
-_ARRAY_REMEDY = "Read it with numpy.load(..., mmap_mode='r') and pass a part of it, or use dask."
+_ARRAY_REMEDY = "Read it in blocks: lowd.open_blocks(path)."
 _ROW_ARRAYS = ("X", "data", "embeddings", "embedding", "arr_0")
 _LABEL_ARRAYS = ("y", "labels", "label", "target")
 _ID_ARRAYS = ("ids", "id", "names", "words", "sample", "index")

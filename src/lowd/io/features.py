@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 MAX_EXTRA_COLUMNS = 64  # kept beside the features, for coloring a plot
 MAX_ONE_HOT_LEVELS = 1000  # more are hardly categories, and make a sparse matrix dense
 TABLE_REMEDY = (
-    "Read fewer columns (columns=...) or each tenth row (every=10), or read it in blocks by dask "
-    "(dask.dataframe, to_dask_array), which every method transforms and PCA and the random "
-    "projections fit."
+    "Read fewer columns (columns=...) or each tenth row (every=10), or read it in blocks, "
+    "which every method fits and transforms: lowd.open_blocks (Parquet, .npy), dask.dataframe."
 )
 
 

@@ -182,7 +182,7 @@ def read_matrix(
     """
     schema = lazy.collect_schema()
     kind = _choose_dtype([schema[name] for name in names])
-    X = np.empty((rows, len(names)), np.float32 if kind == import_polars().Float32 else np.float64)
+    X = np.empty((rows, len(names)), choose_array_dtype([schema[name] for name in names]))
     step = max(_MIN_PART_COLUMNS, -(-len(names) // MATRIX_PARTS))
     for first in range(0, len(names), step):
         frame = collect_columns(source, lazy, names[first : first + step], every)
@@ -272,6 +272,12 @@ def _choose_dtype(kinds: Sequence[DataType]) -> type[DataType]:
     exact = all(str(kind) in _FLOAT32_TYPES for kind in kinds)
     dtype: type[DataType] = pl.Float32 if exact else pl.Float64
     return dtype
+
+
+def choose_array_dtype(kinds: Sequence[DataType]) -> np.dtype[Any]:
+    """The type of an array of such columns."""
+    single = _choose_dtype(kinds) == import_polars().Float32
+    return np.dtype(np.float32 if single else np.float64)
 
 
 def _get_input(source: Source, glob: bool = False) -> Path | IO[bytes]:

@@ -15,7 +15,7 @@ from ..core.parameters import Count, Metric, MetricParams, Seed, check_count
 from ..distances.corrections import correct_distances
 from ..distances.metrics import distances_of
 from ..errors import UnsupportedError
-from ..input import blocks
+from ..input.blocks import is_blocks
 from ..input.validation import Data
 from ..maps.centered import CenteredMap
 from ..relations.inner_products import MinusHalfSquare
@@ -137,7 +137,7 @@ class ClassicalMDS(Reducer):
         >>> mds.residual(np.sqrt([[6.0, 9.0, 14.0]])).round(6)
         array([4.])
         """
-        if blocks.is_dask(X):
+        if is_blocks(X):
             raise UnsupportedError(
                 "residual takes rows in memory; for dask: X.map_blocks(model.residual)."
             )

@@ -12,7 +12,7 @@ from ..core.estimator import Reducer, reducer
 from ..core.fit import Context, Fit
 from ..core.parameters import AtLeast, AtMost, Count, Seed, Share, check_count
 from ..errors import UnsupportedError
-from ..input import blocks
+from ..input.blocks import RowBlocks
 from ..input.validation import Data, validate_weights
 from ..solvers import scree
 from ..solvers.centered_rows import CenteredRows
@@ -25,8 +25,8 @@ from ..solvers.principal_components import (
     average_rows,
     fit_batches,
     fit_components,
-    fit_moments,
 )
+from ..solvers.streamed_pca import fit_blocks
 
 
 @reducer
@@ -133,14 +133,13 @@ class PCA(Reducer):
         return fit_components(axes, how, table, ctx)
 
     def _fit_blocks(
-        self, X: blocks.DaskArray, ctx: Context, weights: ArrayLike | None = None, **given: object
+        self, X: RowBlocks, ctx: Context, weights: ArrayLike | None = None, **given: object
     ) -> Fit:
         if given:
-            raise UnsupportedError("partial_fit takes batches in memory; fit takes the dask array.")
+            raise UnsupportedError("partial_fit takes batches in memory; fit takes all blocks.")
         if weights is not None:
-            raise UnsupportedError("sample_weight with a dask array: repeat or scale rows instead.")
-        moments, sample = blocks.moments(self, X)
-        return fit_moments(moments, self._standardization(), ctx)._replace(sample=sample)
+            raise UnsupportedError("sample_weight of rows in blocks: repeat or scale rows instead.")
+        return fit_blocks(X, self._standardization(), ctx, self.backend, self.n_jobs)
 
     def _standardization(self) -> Standardization:
         how = self.n_components, self.center, self.scale, self.ddof, self.whiten

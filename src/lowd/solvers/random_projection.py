@@ -11,8 +11,7 @@ from ..core.estimator import Reducer, reducer
 from ..core.fit import Context, Fit
 from ..core.parameters import Count, Seed, Share, refuse_unused
 from ..errors import DimensionWarning, ParameterError, warn
-from ..input import blocks
-from ..input.blocks import DaskArray
+from ..input.blocks import RowBlocks
 from ..input.validation import Data
 from ..maps.linear import LinearMap
 from .memory_plans import plan_random_projection
@@ -74,15 +73,13 @@ class RandomProjection(Reducer):
     def _fit(self, data: Data, ctx: Context) -> Fit:
         return self._draw(*data.shape, ctx)
 
-    def _fit_blocks(self, X: DaskArray, ctx: Context, **given: object) -> Fit:  # noqa: ARG002
-        n = blocks.n_rows(X)
-        if n is None and self.n_components == "auto":
+    def _fit_blocks(self, X: RowBlocks, ctx: Context, **given: object) -> Fit:  # noqa: ARG002
+        if X.n_rows is None and self.n_components == "auto":
             raise ParameterError(
                 "n_components='auto' needs the number of rows; call X.compute_chunk_sizes() first, "
                 "or give a count."
             )
-        X = blocks.validate_width(self, X)
-        return self._draw(n or 1, X.shape[1], ctx)
+        return self._draw(X.n_rows or 1, X.n_features, ctx)
 
     def _dimension(self, n: int, d: int) -> int:
         if self.n_components != "auto":

@@ -18,7 +18,7 @@ from ...distances.metrics import distances_of
 from ...distances.protocol import DistanceRelation
 from ...errors import DataError, ParameterError, UnsupportedError
 from ...graph.search import find_neighbors
-from ...input import blocks
+from ...input.blocks import is_blocks
 from ...input.entries import is_date, is_number, refuse_non_numbers
 from ...input.sample import n_rows, take_rows
 from ...input.tables import Table, column_kinds, is_table, read_number_columns
@@ -184,7 +184,7 @@ def read_data(
     """Read the data of a diagnosis; an error only for what is no data at all."""
     if not accepts(Metric, metric):
         raise ParameterError(f"metric={metric!r}: expected {describe(Metric)}.")
-    if blocks.is_dask(X):
+    if is_blocks(X):
         raise UnsupportedError("a dask array is not in memory; pass a part: X[::step].compute().")
     if metric == "gower":
         table = Table.read(X)
