@@ -16,7 +16,7 @@ dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 
 @pytest.fixture(autouse=True)
 def _wide(monkeypatch):
-    monkeypatch.setattr(streamed_pca, "MAX_SCATTER_FEATURES", 50)
+    monkeypatch.setattr(streamed_pca, "MAX_STREAMED_FEATURES", 50)
     with dask.config.set(scheduler="sync"):
         yield
 

@@ -1,6 +1,6 @@
 """Principal axes of rows in blocks: exact moments in one pass, or products in two.
 
-The scatter matrix of d columns has d² entries. Beyond MAX_SCATTER_FEATURES columns it is not
+The scatter matrix of d columns has d² entries. Beyond MAX_STREAMED_FEATURES columns it is not
 formed: two passes of randomized subspace iteration (Halko, Martinsson and Tropp, 2011) multiply it
 with a few vectors, and the second product gives the residual norm of every axis as well.
 """
@@ -34,7 +34,7 @@ from .principal_components import (
 from .thresholds import EPS
 
 # A scatter matrix of 4096 columns takes 128 MiB, and each task holds some.
-MAX_SCATTER_FEATURES = 4096
+MAX_STREAMED_FEATURES = 4096
 # Vectors beside the wanted ones: the error falls by (λ_l / λ_k)³ in two products.
 OVERSAMPLING, VECTORS_PER_COMPONENT = 20, 2
 MAX_RANDOMIZED_RESIDUAL = 1e-3  # relative to the largest eigenvalue; beyond, it is warned of
@@ -63,7 +63,7 @@ def fit_blocks(
     X: RowBlocks, how: Standardization, ctx: Context, backend: str, n_jobs: int | None
 ) -> Fit:
     """PCA of all blocks, exact in one pass; of wide rows randomized, in two."""
-    if X.n_features > MAX_SCATTER_FEATURES:
+    if X.n_features > MAX_STREAMED_FEATURES:
         return _fit_wide(X, how, ctx, backend, n_jobs)
     moments, sample = X.reduce(_moments_of_block, _merge_moments, "moments", backend, n_jobs)
     _require_rows(moments.weight)
@@ -98,7 +98,7 @@ def _fit_wide(
     if k is None:
         raise UnsupportedError(
             f"PCA(n_components={how.n_components!r}) of blocks needs the scatter matrix of all "
-            f"{d} columns; beyond {MAX_SCATTER_FEATURES} columns give a number of components."
+            f"{d} columns; beyond {MAX_STREAMED_FEATURES} columns give a number of components."
         )
     width = min(d, VECTORS_PER_COMPONENT * k + OVERSAMPLING)
     Q: NDArray[np.float64] = random_block(ctx.seed, d, width)
