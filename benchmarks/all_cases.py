@@ -11,6 +11,7 @@ from mds_cases import MDS_CASES
 from neighbor_cases import NEIGHBOR_CASES
 from quality_cases import QUALITY_CASES
 from small_cases import SMALL_CASES
+from umap_cases import UMAP_CASES
 
 CASES: dict[str, Case | Startup] = BASIC_CASES | NEIGHBOR_CASES | GRAPH_CASES | MDS_CASES
-CASES |= EMBEDDING_CASES | SMALL_CASES | DIAGNOSIS_CASES | QUALITY_CASES
+CASES |= EMBEDDING_CASES | UMAP_CASES | SMALL_CASES | DIAGNOSIS_CASES | QUALITY_CASES

@@ -94,6 +94,21 @@ def components(rows: int) -> Any:
     return (X[:rows] - mean) @ np.linalg.eigh(scatter)[1][:, :-51:-1]
 
 
+def mnist_components(rows: int) -> Any:
+    """The first 50 principal components of MNIST (mnist.npz in the folder LOWD_DATA)."""
+    X = _mnist()["X"] / np.float32(255)
+    mean = X.mean(0, dtype=np.float64)
+    scatter = np.float64(X.T @ X) - len(X) * np.outer(mean, mean)
+    return (X[:rows] - mean) @ np.linalg.eigh(scatter)[1][:, :-51:-1]
+
+
+def _mnist() -> Any:
+    path = Path(os.environ.get("LOWD_DATA", "")) / "mnist.npz"
+    if not path.is_file():
+        raise FileNotFoundError("Set LOWD_DATA to the folder with mnist.npz.")
+    return np.load(path, allow_pickle=False)
+
+
 def clusters(rows: int) -> Any:
     """A thousand curved clusters of five dimensions in fifty, of different sizes, overlapping."""
     rng = np.random.default_rng(0)
@@ -120,6 +135,14 @@ def labels(rows: int) -> Any:
         np.frombuffer(gzip.decompress(path.read_bytes()), np.uint8, offset=8) for path in files
     ]
     return np.concatenate(parts)[:rows]
+
+
+def labels_of(X: Any) -> Any:
+    """Classes of the rows of a data set of 50 components, whichever of the two it is."""
+    n = len(X)
+    if np.array_equal(X[:5], load("components", n)[:5]):
+        return labels(n)
+    return _mnist()["y"][:n]
 
 
 def words(rows: int) -> Any:
@@ -149,7 +172,18 @@ def _cloud(rows: int, columns: int, decay: float) -> Any:
 FROM_IMAGES = ("images", "distances", "components")
 SETS: dict[str, Callable[[int], Any]] = {
     make.__name__: make
-    for make in (images, distances, tall, offset, wide, words, roll, components, clusters)
+    for make in (
+        images,
+        distances,
+        tall,
+        offset,
+        wide,
+        words,
+        roll,
+        components,
+        mnist_components,
+        clusters,
+    )
 }
 
 

@@ -219,6 +219,50 @@ def held_out(X: Any, k: int) -> Score:  # noqa: ARG001
     return score
 
 
+def embedding_quality(X: Any, k: int) -> Score:  # noqa: ARG001
+    """Neighbors lost, trustworthiness, class errors and triplets, as differences from 1."""
+    known = data.labels_of(X)
+
+    def score(found: Arrays) -> dict[str, float]:
+        measures = embedding_scores(X, found["Y"], known)
+        return {f"1 - {name}": 1 - value for name, value in measures.items()}
+
+    return score
+
+
+def embedding_scores(X: Any, Y: Any, known: Any) -> dict[str, float]:
+    """15-NN recall, trustworthiness (15), 10-NN accuracy and random triplets, by samples.
+
+    Recall and accuracy are of 5000 rows among all; trustworthiness is that of these rows alone;
+    of 200,000 triplets the share is counted whose nearer pair is also nearer in the embedding.
+    """
+    from scipy.spatial import cKDTree
+    from sklearn.manifold import trustworthiness as sklearn_trustworthiness
+
+    Y = Y.astype(np.float64)
+    n = len(X)
+    rng = np.random.default_rng(1)
+    rows = rng.permutation(n)[:5000]
+    squares = np.square(X).sum(1)
+    near = np.empty((len(rows), 15), int)
+    for part in np.array_split(np.arange(len(rows)), max(1, len(rows) * n // 2**25)):
+        D = squares - 2 * (X[rows[part]] @ X.T)
+        D[np.arange(len(part)), rows[part]] = np.inf
+        near[part] = np.argpartition(D, 14, axis=1)[:, :15]
+    mapped = cKDTree(Y).query(Y[rows], 16)[1]
+    mapped = np.array([list_[list_ != row][:15] for list_, row in zip(mapped, rows, strict=True)])
+    shared = [len(np.intersect1d(a, b)) for a, b in zip(near, mapped, strict=True)]
+    scores = {"recall": float(np.mean(shared)) / 15}
+    scores["trustworthiness"] = float(sklearn_trustworthiness(X[rows], Y[rows], n_neighbors=15))
+    if known is not None:
+        votes = np.apply_along_axis(np.bincount, 1, known[mapped[:, :10]], minlength=10)
+        scores["accuracy"] = float((votes.argmax(1) == known[rows]).mean())
+    i, j, h = rng.integers(n, size=(3, 200_000))
+    kept = [(np.square(Z[i] - Z[j]).sum(1) < np.square(Z[i] - Z[h]).sum(1)) for Z in (X, Y)]
+    scores["triplets"] = float((kept[0] == kept[1]).mean())
+    return scores
+
+
 def self_reported(X: Any, k: int) -> Score:  # noqa: ARG001
     """Measures that the tool reports, where an evaluator would take longer than the fit."""
 
@@ -339,6 +383,7 @@ EVALUATORS: dict[str, Callable[[Any, int], Score]] = {
         swiss_roll,
         class_errors,
         held_out,
+        embedding_quality,
         self_reported,
         missed_neighbors,
         intrinsic_dimension,

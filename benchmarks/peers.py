@@ -40,6 +40,36 @@ class OpenTSNE:
         return np.asarray(self.embedding.transform(X))
 
 
+class UMAPLearn:
+    """Without a seed it runs on all cores; its first call compiles."""
+
+    def __init__(self, n_components: int = 2, seed: int | None = None) -> None:
+        self.options = {"n_components": n_components, "random_state": seed}
+
+    def fit_transform(self, X: Any) -> Any:
+        from umap import UMAP
+
+        self.model = UMAP(**self.options)
+        return self.model.fit_transform(X)
+
+    def fit(self, X: Any) -> UMAPLearn:
+        self.fit_transform(X)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        return self.model.transform(X)
+
+
+class ScranpyUMAP:
+    """The C++ library umappp with its approximate neighbors, on both cores; columns are samples."""
+
+    def fit_transform(self, X: Any) -> Any:
+        from scranpy import run_umap
+
+        columns = np.ascontiguousarray(X.T, np.float64)
+        return run_umap(columns, num_threads=2, parallel_optimization=True)
+
+
 class FaissPCA:
     def __init__(self, n_components: int) -> None:
         self.n_components = n_components

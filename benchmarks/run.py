@@ -32,7 +32,7 @@ from evaluators import EVALUATORS
 
 HERE = Path(__file__).parent
 PACKAGES = """lowd numpy scipy scikit-learn scikit-learn-intelex tapkee faiss-cpu torch torchdr
-    pynndescent hnswlib openTSNE zadu"""
+    pynndescent hnswlib openTSNE umap-learn scranpy zadu"""
 POOLS = ("LOWD", "OMP", "OPENBLAS", "MKL")
 MAX_PROCESS_SECONDS = 900
 MAX_REPEATED_SECONDS = 5  # of a first call; slower tools run in one process only
