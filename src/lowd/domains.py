@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Numbers: TypeAlias = float | NDArray[Any]
+# An annotation: a class, a union, Annotated[...], for all of which typing has no class.
+Domain: TypeAlias = Any
 Truth: TypeAlias = bool | np.bool_ | NDArray[np.bool_]
 
 

@@ -7,7 +7,7 @@ fitted on one machine loads on any other.
 from __future__ import annotations
 
 from dataclasses import dataclass, is_dataclass
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, TypeAlias, TypeVar, cast, dataclass_transform
 
 import numpy as np
 from scipy.sparse import issparse
@@ -15,6 +15,7 @@ from scipy.sparse import issparse
 VALUE_CLASSES: dict[str, type[Any]] = {}  # by name
 
 C = TypeVar("C")
+Copied: TypeAlias = Any  # an array or a sparse matrix: scipy's classes have no types
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)
@@ -25,23 +26,23 @@ def value(cls: type[C]) -> type[C]:
     return cls
 
 
-def frozen_copy(rows: Any) -> Any:
+def frozen_copy(rows: Copied) -> Copied:
     """A read-only copy: what the caller does to the data afterwards cannot change the model."""
     copied = rows.copy()
     (copied if isinstance(copied, np.ndarray) else copied.data).setflags(write=False)
     return copied
 
 
-def freeze(learned: Any) -> Any:
+def freeze(learned: C) -> C:
     """Fitted arrays are read-only: nothing a caller does can change the model."""
     if isinstance(learned, np.ndarray):
         learned.setflags(write=False)
     elif issparse(learned):
-        learned.data.setflags(write=False)
+        cast(Copied, learned).data.setflags(write=False)
     return learned
 
 
-def freeze_all(held: Any) -> None:
+def freeze_all(held: object) -> None:
     """Make every array within a learned attribute read-only, as a fit left them."""
     if isinstance(held, np.ndarray) or issparse(held):
         freeze(held)

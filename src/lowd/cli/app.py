@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable
 from contextlib import nullcontext
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 from typer.core import TyperGroup
@@ -18,6 +18,9 @@ from .flags import METHOD_COMMANDS
 from .options import MESSAGES, METHOD_PANEL, Arguments, Option
 from .registry import COMMANDS, Command, Result, get_command
 
+ClickContext: TypeAlias = Any  # of click, or of the copy of it that newer versions of typer hold
+ResolvedCommand: TypeAlias = Any  # of the same
+
 
 def _escape_markup(text: str) -> str:
     """Square brackets are markup to rich."""
@@ -27,7 +30,7 @@ def _escape_markup(text: str) -> str:
 class _LazyGroup(TyperGroup):
     """Commands are listed by their help alone, and built when one is called."""
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+    def resolve_command(self, ctx: ClickContext, args: list[str]) -> ResolvedCommand:
         word = args[0].lower().replace("_", "-") if args else ""
         if word in COMMANDS or word in METHOD_COMMANDS:
             single = typer.Typer(add_completion=False, rich_markup_mode="rich")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import GenericAlias
 from typing import Any, TypeAlias
 
 # Option -> the value that was typed, as its kind has it, or its default.
@@ -18,7 +19,7 @@ class Option:
     name: str
     help: str
     panel: str = ""
-    kind: Any = str  # a type that typer knows, such as list[str]
+    kind: type | GenericAlias = str  # that typer knows, such as list[str]
     default: object = None
     short: str = ""
     metavar: str | None = None

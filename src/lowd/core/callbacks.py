@@ -25,7 +25,7 @@ except ImportError:  # pragma: no cover - older scikit-learn
 __all__ = ["Support", "listener", "with_callbacks"]
 
 
-def listener(model: Any) -> Listener | None:
+def listener(model: Support) -> Listener | None:
     """Tells the model's callbacks of each step of a fit; None if it has none.
 
     Each report is one finished subtask of the task "fit". A callback that asks to stop

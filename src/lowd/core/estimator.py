@@ -6,11 +6,13 @@ from collections.abc import Hashable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Annotated, Any, ClassVar, Self, TypeVar, cast, dataclass_transform
+from typing import Annotated, Any, ClassVar, Self, TypeAlias, TypeVar, cast, dataclass_transform
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from .. import progress, random
@@ -21,6 +23,7 @@ from ..confidence.calibration import ConfidenceCurve
 from ..confidence.support import RowSupport, Support, SupportMetric, build_support
 from ..distances.metrics import MetricChoice, data_kind, takes_sparse
 from ..errors import ParameterError, UnsupportedError
+from ..input.arguments import Input, Output
 from ..input.blocks import RowBlocks, is_blocks
 from ..input.precomputed import MATRIX_KINDS
 from ..input.validation import Data, Kind, validate, validate_embedding
@@ -32,10 +35,12 @@ from .confidence import check_support, compute_confidence, describe_basis, leave
 from .coordinates import apply_map, cast_checked, require_finite
 from .declarations import Conflict, Ignored, LandmarkPolicy
 from .fit import Context, Fit, Map
-from .parameters import AtLeast, Jobs, check_params, checks, domains
+from .parameters import AtLeast, Jobs, Seed, check_params, checks, domains
 from .sampled_fit import fit_sample
 
 C = TypeVar("C")
+LearnedMap: TypeAlias = Any  # a Map; a method knows of which class
+Evaluation: TypeAlias = Any  # of `lowd.evidence`, which is above this package
 
 _INPUT_ATTRIBUTES = ("n_features_in_", "feature_names_in_")
 # What scikit-learn keeps on an estimator beside parameters and learned attributes.
@@ -127,16 +132,16 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     # -- the public face ------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
+    def fit(self, X: Input, y: object = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
         """Learn the map from the rows of X."""
         self._learn(X)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:  # noqa: ARG002
+    def fit_transform(self, X: Input, y: object = None) -> Output:  # noqa: ARG002
         """Learn the map and return the embedding of the training rows."""
         return self._learn(X, embed=True)
 
-    def transform(self, X: Any, *, return_confidence: bool = False) -> Any:
+    def transform(self, X: Input, *, return_confidence: bool = False) -> Output:
         """Coordinates of new points, row by row: the same alone or in any batch.
 
         With `return_confidence` also one number per row between 0 and 1: the probability that the
@@ -158,7 +163,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         Y = transform_blocks(self, rows)
         return (Y, rate_blocks(self, rows)) if return_confidence else Y
 
-    def calibrate_confidence(self, X: Any) -> Self:
+    def calibrate_confidence(self, X: Input) -> Self:
         """Learn from one more fit how likely new points of these data are mapped correctly.
 
         A part of the training rows X is left out of a fit of the others, mapped as new points and
@@ -184,7 +189,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """What the confidence of new points is calibrated by."""
         return describe_basis(self)
 
-    def inverse_transform(self, X: Any) -> Any:
+    def inverse_transform(self, X: Input) -> Output:
         """Rows of the original space for points of the embedding, where there is an inverse."""
         self._check_fitted()
         inverse = self._inverse_map()
@@ -201,7 +206,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         self,
         n_samples: int,
         n_features: int,
-        dtype: Any = np.float64,
+        dtype: DTypeLike = np.float64,
         *,
         n_entries: int | None = None,
     ) -> memory.Plan:
@@ -227,14 +232,14 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def evaluate(
         self,
-        X: Any,
-        labels: Any = None,
+        X: Input,
+        labels: ArrayLike | None = None,
         *,
         n_neighbors: int = 15,
-        anchors: Any = None,
-        random_state: Any = None,
+        anchors: ArrayLike | None = None,
+        random_state: Seed = None,
         verbose: bool | None = None,
-    ) -> Any:
+    ) -> Evaluation:
         """Quality measures of the embedding of X, training rows or others: a `lowd.evaluate`.
 
         Distances in the data are those of this model's metric. The answer also holds what the model
@@ -269,7 +274,9 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     # -- how -------------------------------------------------------------------------------
 
     @callbacks.with_callbacks
-    def _learn(self, X: Any, *, embed: bool = False, continuing: bool = False, **given: Any) -> Any:
+    def _learn(
+        self, X: Input, *, embed: bool = False, continuing: bool = False, **given: Any
+    ) -> Output:
         """Validate, then `_fit`; the model changes only when all of it has succeeded.
 
         Returns the embedding of the training rows if `embed`. `continuing` keeps the names and the
@@ -315,7 +322,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         state = getattr(self, "random_state", None)
         return 0 if state is None and not self.is_random else random.as_seed(state)
 
-    def _transform(self, X: Any, confident: bool = False) -> Any:
+    def _transform(self, X: Input, confident: bool = False) -> Output:
         """`transform` of rows in memory, as a plain array."""
         ops = with_plans(resolve(self.backend, self.n_jobs), self.map_)
         with self._reporting():
@@ -327,7 +334,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if not hasattr(self, "map_"):
             check_is_fitted(self)  # says so; of a fitted model it takes 5 µs to say nothing
 
-    def _checked(self, X: Any, ops: Backend, fitting: bool = False, look: bool = True) -> Data:
+    def _checked(self, X: Input, ops: Backend, fitting: bool = False, look: bool = True) -> Data:
         """Validated data of the kind that this method takes."""
         sparse = self._takes_sparse()
         return validate(
@@ -355,7 +362,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return draft
 
     def _keep(self, fit: Fit, data: Data | None, dtype: DType, seed: int) -> None:
-        self.map_: Any = fit.map
+        self.map_: LearnedMap = fit.map
         if fit.inverse is not None:
             self.inverse_ = fit.inverse
         if fit.embedding is not None:
@@ -403,7 +410,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             if name.endswith("_") and name not in parameters:
                 freeze_all(held)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         kind = self._kind()
         tags.input_tags.pairwise = kind in MATRIX_KINDS

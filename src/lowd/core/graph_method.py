@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from ..graph.given import (
 from ..graph.neighbor_graph import ConnectedGraph, NeighborCount, connect, find_distinct
 from ..graph.search import count_points
 from ..graph.short_circuits import warn_of_short_circuits
+from ..input.arguments import Input, Output
 from ..input.row_order import order_samples
 from ..input.sample import Items
 from ..input.validation import Data
@@ -96,12 +97,12 @@ class GraphMethod(Reducer):
 
     # -- fit ----------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, *, neighbors: Any = None) -> Self:  # noqa: ARG002
+    def fit(self, X: Input, y: object = None, *, neighbors: object = None) -> Self:  # noqa: ARG002
         """Learn the map; `neighbors` is a neighbor graph of these rows (see `lowd.neighbors`)."""
         self._learn(X, neighbors=neighbors)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, *, neighbors: Any = None) -> Any:  # noqa: ARG002
+    def fit_transform(self, X: Input, y: object = None, *, neighbors: object = None) -> Output:  # noqa: ARG002
         """Learn the map and return the embedding of the training rows."""
         return self._learn(X, embed=True, neighbors=neighbors)
 
@@ -212,7 +213,9 @@ class GraphMethod(Reducer):
 
     # -- transform ------------------------------------------------------------------------------
 
-    def transform(self, X: Any, *, neighbors: Any = None, return_confidence: bool = False) -> Any:
+    def transform(
+        self, X: Input, *, neighbors: object = None, return_confidence: bool = False
+    ) -> Output:
         """Coordinates of new points; `neighbors` are their (indices, distances) of training rows.
 
         Row by row: the same alone or in any batch.

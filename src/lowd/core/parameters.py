@@ -13,7 +13,17 @@ import types
 from collections.abc import Callable, Hashable, Iterable
 from functools import cache
 from numbers import Integral, Real
-from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    TypeAlias,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 
@@ -22,6 +32,7 @@ from ..domains import AtLeast as AtLeast
 from ..domains import AtMost as AtMost
 from ..domains import Below as Below
 from ..domains import Count as Count
+from ..domains import Domain as Domain
 from ..domains import Finite as Finite
 from ..domains import Fraction as Fraction
 from ..domains import NonNegative as NonNegative
@@ -32,6 +43,7 @@ from ..domains import Share as Share
 from ..errors import ParameterError
 
 Check = Callable[[object], bool]
+ParameterValue: TypeAlias = Any  # of the type that its domain says
 
 Radius = Annotated[float, Above(0)]  # infinite: every row is a neighbor of every other
 Jobs = Annotated[int, AtLeast(-1024), NotZero()]
@@ -56,7 +68,7 @@ MetricParams = dict[str, Any] | None
 
 
 @cache
-def domains(cls: type) -> dict[str, Any]:
+def domains(cls: type) -> dict[str, Domain]:
     """Parameter name -> declared domain."""
     hints = get_type_hints(cls, include_extras=True)
     return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
@@ -123,7 +135,7 @@ def accepts(domain: object, value: object) -> bool:
 
 
 @cache
-def _check(domain: Any) -> Check:
+def _check(domain: object) -> Check:
     """The test of a domain, made once: to take an annotation apart takes longer than to ask."""
     origin = get_origin(domain)
     if origin is Annotated:
@@ -137,7 +149,7 @@ def _check(domain: Any) -> Check:
         return lambda value: isinstance(value, str) and value in words
     if origin is collections.abc.Callable:
         return callable
-    return _PLAIN.get(domain) or (lambda value: isinstance(value, origin or domain))
+    return _PLAIN.get(domain) or (lambda value: isinstance(value, cast(type, origin or domain)))
 
 
 def _all_of(tests: tuple[Check, ...]) -> Check:
@@ -161,7 +173,7 @@ def _any_of(tests: tuple[Check, ...]) -> Check:
 
 
 # The classes that numbers mostly have come first: the others take 0.1 ms to decide once.
-_PLAIN: dict[Any, Check] = {
+_PLAIN: dict[Domain, Check] = {
     Any: lambda _: True,
     type(None): lambda value: value is None,
     bool: lambda value: isinstance(value, (bool, np.bool_)),
@@ -190,7 +202,7 @@ def describe(domain: object) -> str:
     return "None" if domain is type(None) else getattr(domain, "__name__", str(domain))
 
 
-def split_union(domain: Any) -> list[Any]:
+def split_union(domain: object) -> list[Domain]:
     """The alternatives of a union, without their rules.
 
     >>> split_union(Positive | None)
@@ -204,17 +216,17 @@ def split_union(domain: Any) -> list[Any]:
     return [domain]
 
 
-def list_literals(domain: Any) -> list[str]:
+def list_literals(domain: object) -> list[str]:
     """The words that a domain allows.
 
     >>> list_literals(Positive | Literal["auto"])
     ['auto']
     """
-    literals = (part for part in split_union(domain) if get_origin(part) is Literal)
+    literals = (part for part in split_union(domain) if get_origin(cast(object, part)) is Literal)
     return [word for part in literals for word in get_args(part)]
 
 
-def read(domain: object, text: str) -> Any:
+def read(domain: object, text: str) -> ParameterValue:
     """Turn what was typed on a command line or in a form into a value of the domain.
 
     >>> read(Positive | list[Any], "10,50"), read(dict[str, Any] | None, '{"p": 3}')

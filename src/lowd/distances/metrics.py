@@ -34,13 +34,14 @@ _METRICS: dict[str, tuple[str, str, tuple[float, ...]]] = {
     "hamming": ("as they are", "hamming", ()),
     "jaccard": ("as they are", "jaccard", ()),
 }
-# A metric by name or as a callable, and its parameters.
-MetricChoice: TypeAlias = tuple[str | Callable[..., Any], dict[str, Any] | None]
+MetricLike: TypeAlias = str | Callable[..., Any]  # before its name is validated
+MetricParams: TypeAlias = dict[str, Any] | None  # keywords of a metric
+MetricChoice: TypeAlias = tuple[MetricLike, MetricParams]
 SPARSE_CENTER_BITS = 24  # of float32, from which such a center is subtracted exactly
 _ALLOWED = {"minkowski": {"p"}, "gower": {"weights"}}
 
 
-def data_kind(metric: str | Callable[..., Any]) -> Kind:
+def data_kind(metric: MetricLike) -> Kind:
     """Which kind of input a metric needs."""
     if callable(metric):
         return "objects"
@@ -54,7 +55,7 @@ def minkowski_metric(p: float) -> MetricChoice:
     return (named, None) if named else ("minkowski", {"p": p})
 
 
-def takes_sparse(metric: str | Callable[..., Any]) -> bool:
+def takes_sparse(metric: MetricLike) -> bool:
     """Can the metric honestly use sparse rows?"""
     if metric not in _METRICS:
         return False
@@ -62,14 +63,12 @@ def takes_sparse(metric: str | Callable[..., Any]) -> bool:
     return MEASURES[measure] == "square" and not preparation.startswith("centered")
 
 
-def is_indexed(metric: str | Callable[..., Any]) -> bool:
+def is_indexed(metric: MetricLike) -> bool:
     """Are nearest neighbors found by an index of the (dense) rows, not from all distances?"""
     return metric in _METRICS and _METRICS[metric][1] in INDEXED_MEASURES
 
 
-def distances_of(
-    data: Data, metric: str | Callable[..., Any], params: dict[str, Any] | None
-) -> DistanceRelation:
+def distances_of(data: Data, metric: MetricLike, params: MetricParams) -> DistanceRelation:
     """Distances of the training data under a `metric` and its parameters."""
     params = dict(params or {})
     if callable(metric):

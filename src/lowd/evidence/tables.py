@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from html import escape
 from importlib import import_module
-from typing import Any
 
 from ..errors import MissingPackageError
+from ..input.arguments import DataFrame
 
 
-def to_data_frame(records: Iterable[Mapping[str, object]], index: str) -> Any:
+def to_data_frame(records: Iterable[Mapping[str, object]], index: str) -> DataFrame:
     """A pandas DataFrame with one row per record; `index` is the column that names them."""
     try:
         pandas = import_module("pandas")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias
 
 from ..backends.protocol import Rows
+from ..distances.metrics import MetricLike as MetricLike
+from ..distances.metrics import MetricParams as MetricParams
+from ..input.arguments import Input, Output
 from ..input.tables import Table
 
 Items: TypeAlias = Rows | Table | Sequence[Any]  # rows, distances, a table, or objects
-MetricLike: TypeAlias = str | Callable[..., Any]  # before its name is validated
-MetricParams: TypeAlias = dict[str, Any] | None  # keyword arguments of a metric
+Figure: TypeAlias = Any  # axes of matplotlib, which is optional
 
 
 class Transformer(Protocol):
@@ -19,5 +21,5 @@ class Transformer(Protocol):
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters of the constructor by name."""
 
-    def fit_transform(self, X: Any) -> Any:
+    def fit_transform(self, X: Input) -> Output:
         """Fit, and return the embedding of X."""

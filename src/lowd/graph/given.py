@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Any
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
 from ..backends.protocol import Float64, Ints
@@ -178,9 +178,11 @@ def _lists(given: object, n: int | None = None) -> csr_array:
     return lists
 
 
-def _of_pair(given: Any, n: int | None) -> csr_array:
+def _of_pair(given: object, n: int | None) -> csr_array:
     try:
-        indices, distances = (np.asarray(part) for part in tuple(given)[:2])
+        indices, distances = (
+            np.asarray(part) for part in tuple(cast(Iterable[ArrayLike], given))[:2]
+        )
     except (TypeError, ValueError):
         raise DataError(
             "neighbors must be a NeighborGraph, a sparse matrix of distances or a pair (indices, "

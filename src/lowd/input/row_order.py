@@ -105,7 +105,7 @@ def _hash_object(item: object) -> int:
     return int.from_bytes(digest.digest(), "little") if _feed(digest, item) else 0
 
 
-def _feed(digest: Any, item: object) -> bool:
+def _feed(digest: hashlib.blake2b, item: object) -> bool:
     """Add the content of an object; False where it is not known."""
     if isinstance(item, list | tuple):
         digest.update(f"[{len(item)}".encode())

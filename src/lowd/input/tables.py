@@ -18,6 +18,7 @@ from .entries import DURATIONS, POINTS_IN_TIME
 ColumnKind: TypeAlias = Literal["number", "date", "duration", "order", "category"]
 Frame: TypeAlias = Any  # of pandas, polars or pyarrow, which are optional; or rows of objects
 Column: TypeAlias = Any  # of such a frame
+Entry: TypeAlias = Any  # of such a column
 _TIMES: dict[str, tuple[type, ...]] = {"date": POINTS_IN_TIME, "duration": DURATIONS}
 _FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "Table"}
 MISSING, UNSEEN = -1, -2  # codes of no category, and of one that training rows do not have
@@ -243,7 +244,7 @@ def _days(name: str, column: Column, kind: ColumnKind) -> NDArray[np.float64]:
     return np.asarray(days / np.timedelta64(1, "D"))
 
 
-def _in_utc(entry: Any) -> Any:
+def _in_utc(entry: Entry) -> Entry:
     """A date that knows its time zone, in UTC: NumPy has none."""
     zone = getattr(entry, "tzinfo", None)
     return entry if zone is None else entry.astimezone(datetime.UTC).replace(tzinfo=None)

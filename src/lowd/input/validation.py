@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from ..backends.protocol import Array, Backend, ColumnStatistics, DType, Rows
 from ..errors import ColumnTypeError, DataError, UnsupportedError
+from ..input.arguments import Input
 from .entries import refuse_non_numbers
 from .precomputed import (
     check_triangle_inequality,
@@ -54,7 +55,7 @@ class Data(NamedTuple):
 
 def validate(
     model: Estimator,
-    X: Any,
+    X: Input,
     kind: Kind,
     *,
     fitting: bool,
@@ -98,7 +99,7 @@ def check_finite(model: Estimator, rows: Rows, ops: Backend) -> ColumnStatistics
     return statistics
 
 
-def validate_embedding(Y: Any, k: int, ops: Backend) -> Array:
+def validate_embedding(Y: Input, k: int, ops: Backend) -> Array:
     """Valid coordinates in the embedding, for an inverse transform."""
     if not _is_plain_array(Y):
         refuse_non_numbers(Y, "inverse_transform")
@@ -128,7 +129,7 @@ def validate_weights(weights: ArrayLike | None, n: int) -> NDArray[np.float64] |
     return w
 
 
-def _validate_rows(model: Estimator, X: Any, fitting: bool, sparse: bool) -> Rows:
+def _validate_rows(model: Estimator, X: Input, fitting: bool, sparse: bool) -> Rows:
     name = type(model).__name__
     if issparse(X) and not sparse:
         raise UnsupportedError(
@@ -181,7 +182,7 @@ def to_canonical_csr(A: csr_array, name: str) -> csr_array:
     return A
 
 
-def _is_valid_already(model: Estimator, X: Any, fitting: bool) -> bool:
+def _is_valid_already(model: Estimator, X: Input, fitting: bool) -> bool:
     """Whether scikit-learn's checks, which take 100 µs, would return X as it is."""
     return (
         _is_plain_array(X)
@@ -211,7 +212,7 @@ def _validate_table(model: Estimator, X: Frame, fitting: bool) -> Data:
     return Data(table, np.dtype(np.float64))
 
 
-def _validate_objects(model: Estimator, X: Any) -> Data:
+def _validate_objects(model: Estimator, X: Input) -> Data:
     if not isinstance(X, Sequence | np.ndarray) and not hasattr(X, "__len__"):
         raise DataError(
             f"{type(model).__name__} needs a sequence of objects, got {type(X).__name__}."
@@ -273,7 +274,7 @@ def _refuse_large_integers(X: NDArray[Any]) -> None:
         )
 
 
-def _raise_explained(name: str, X: Any, error: Exception) -> NoReturn:
+def _raise_explained(name: str, X: Input, error: Exception) -> NoReturn:
     """Raise an error that names the entry that is not a number, or scikit-learn's own message."""
     if isinstance(X, dict):
         raise DataError(f"{name} needs rows, but got a dict; pass pandas.DataFrame(X).") from None

@@ -6,7 +6,7 @@ import os
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +20,7 @@ from .table import Column, Data, Table
 if TYPE_CHECKING:
     from anndata import AnnData
 
+HDF5Object: TypeAlias = Any  # a group or a dataset of h5py, which is optional
 _LABEL_ANNOTATIONS = ("cell_type", "celltype", "label", "labels")
 # Computed from the same cells, so they are no independent truth.
 _CLUSTERINGS = ("louvain", "leiden", "cluster", "clusters", "seurat_clusters", "kmeans")
@@ -101,7 +102,7 @@ def _check_claimed_size(source: Source) -> None:
     import_anndata()
     h5py, total = import_module("h5py"), 0
 
-    def add(_: str, item: Any) -> None:
+    def add(_: str, item: HDF5Object) -> None:
         nonlocal total
         if isinstance(item, h5py.Dataset):
             total += int(item.size or 0) * int(item.dtype.itemsize)

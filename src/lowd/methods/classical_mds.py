@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ..core.parameters import Count, Metric, MetricParams, Seed, check_count
 from ..distances.corrections import correct_distances
 from ..distances.metrics import distances_of
 from ..errors import UnsupportedError
+from ..input.arguments import Input
 from ..input.blocks import is_blocks
 from ..input.validation import Data
 from ..maps.centered import CenteredMap
@@ -128,7 +129,7 @@ class ClassicalMDS(Reducer):
         """Classical MDS of Euclidean distances between rows is PCA, and computed as that."""
         return self.metric == "euclidean" and not self.metric_params and self.n_landmarks is None
 
-    def residual(self, X: Any) -> Array:
+    def residual(self, X: Input) -> Array:
         """Squared distance of each new point from the space that the embedding spans.
 
         >>> import numpy as np, lowd

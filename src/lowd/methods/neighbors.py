@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import cast
 
 from scipy.sparse import csr_array
 
@@ -11,19 +11,20 @@ from ..backends.protocol import Backend
 from ..core.estimator import Reducer, reducer
 from ..core.fit import Context, Fit
 from ..core.parameters import Count, Metric, MetricParams, check_params
-from ..distances.metrics import distances_of
+from ..distances.metrics import MetricLike, distances_of
 from ..graph.given import NeighborGraph as NeighborGraph
 from ..graph.search import check_n_neighbors, count_points, find_neighbors
+from ..input.arguments import Input
 from ..input.validation import Data, validate
 from ..maps.neighbors import NeighborsMap
 from ..solvers.memory_plans import plan_neighbors
 
 
 def neighbors(
-    X: Any,
+    X: Input,
     n_neighbors: int = 15,
     *,
-    metric: Any = "euclidean",
+    metric: MetricLike = "euclidean",
     metric_params: MetricParams = None,
     backend: str = "auto",
     n_jobs: int | None = None,
@@ -61,7 +62,7 @@ def neighbors(
     """
     model = NeighborsTransformer(
         n_neighbors=n_neighbors,
-        metric=metric,
+        metric=cast(Metric, metric),
         metric_params=metric_params,
         backend=backend,
         n_jobs=n_jobs,
@@ -119,12 +120,12 @@ class NeighborsTransformer(Reducer):
         found = NeighborsMap(base.freeze(), self.n_neighbors + 1)
         return Fit(None, found, {"n_components": n, "n_samples_fit": n})
 
-    def _apply_map(self, data: Data, ops: Backend) -> Any:
+    def _apply_map(self, data: Data, ops: Backend) -> csr_array:
         found: csr_array = self.map_(data.items, ops)
         # Not csr_array.astype, which would sort the neighbors by number.
         return csr_array((found.data.astype(data.dtype), found.indices, found.indptr), found.shape)
 
-    def _among(self, X: Any) -> NeighborGraph:
+    def _among(self, X: Input) -> NeighborGraph:
         check_params(self)
         ops = resolve(self.backend, self.n_jobs)
         with self._reporting():

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..confidence.support import SupportMetric
 from ..core.estimator import Reducer, reducer
 from ..core.fit import Context, Fit
 from ..core.parameters import AtLeast, AtMost, Count, Seed, Share, check_count
 from ..errors import UnsupportedError
+from ..input.arguments import Input, Output, Weights
 from ..input.blocks import RowBlocks
 from ..input.validation import Data, validate_weights
 from ..solvers import scree
@@ -100,23 +100,23 @@ class PCA(Reducer):
     takes_batches = True
     memory_plan = plan_pca
 
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:  # noqa: ARG002
+    def fit(self, X: Input, y: object = None, sample_weight: Weights = None) -> Self:  # noqa: ARG002
         """Learn the axes; `sample_weight` counts a row that many times."""
         self._learn(X, weights=sample_weight)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Any:  # noqa: ARG002
+    def fit_transform(self, X: Input, y: object = None, sample_weight: Weights = None) -> Output:  # noqa: ARG002
         """Learn the axes and return the coordinates of the rows on them."""
         return self._learn(X, embed=True, weights=sample_weight)
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:  # noqa: ARG002
+    def partial_fit(self, X: Input, y: object = None, sample_weight: Weights = None) -> Self:  # noqa: ARG002
         """Add a batch of rows: as one fit to all batches, once they have `n_components` rows."""
         batch = Batch.after(self)
         self._learn(X, continuing=batch.so_far is not None, weights=sample_weight, batch=batch)
         return self
 
     def _fit(
-        self, data: Data, ctx: Context, weights: ArrayLike | None = None, batch: Batch | None = None
+        self, data: Data, ctx: Context, weights: Weights = None, batch: Batch | None = None
     ) -> Fit:
         X, (n, d), how = data.items, data.shape, self._standardization()
         w = validate_weights(weights, n)
@@ -133,7 +133,7 @@ class PCA(Reducer):
         return fit_components(axes, how, table, ctx)
 
     def _fit_blocks(
-        self, X: RowBlocks, ctx: Context, weights: ArrayLike | None = None, **given: object
+        self, X: RowBlocks, ctx: Context, weights: Weights = None, **given: object
     ) -> Fit:
         if given:
             raise UnsupportedError("partial_fit takes batches in memory; fit takes all blocks.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from ..core.parameters import (
 from ..distances.order import order_points
 from ..domains import advise_at_most
 from ..errors import ParameterError
+from ..input.arguments import Input, Output
 from ..input.validation import Data
 from ..relations.fuzzy_sets import FuzzyPoints, FuzzySets
 from ..relations.targets import Target, intersect_with_target, read_target
@@ -196,7 +197,12 @@ class UMAP(NeighborEmbedding):
     confidence_curve = ConfidenceCurve(0.3, 1.8)
 
     def fit(
-        self, X: Any, y: Any = None, *, neighbors: Any = None, callback: Callback | None = None
+        self,
+        X: Input,
+        y: object = None,
+        *,
+        neighbors: object = None,
+        callback: Callback | None = None,
     ) -> Self:
         """Learn the map; with targets `y` it is supervised (see `target_metric`).
 
@@ -206,8 +212,13 @@ class UMAP(NeighborEmbedding):
         return self
 
     def fit_transform(
-        self, X: Any, y: Any = None, *, neighbors: Any = None, callback: Callback | None = None
-    ) -> Any:
+        self,
+        X: Input,
+        y: object = None,
+        *,
+        neighbors: object = None,
+        callback: Callback | None = None,
+    ) -> Output:
         """Learn the map, as `fit` does, and return the embedding of the training rows."""
         return self._learn(X, embed=True, neighbors=neighbors, callback=callback, target=y)
 
@@ -217,7 +228,7 @@ class UMAP(NeighborEmbedding):
         ctx: Context,
         neighbors: object = None,
         callback: Callback | None = None,
-        target: Any = None,
+        target: object = None,
     ) -> Fit:
         n = data.shape[0]
         check_count(self.n_components, n, f"n_samples={n}")

@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..backends import resolve
 from ..backends.protocol import Array, Backend, DType, Float64, Rows
@@ -16,6 +16,7 @@ from ..core.memory import Sizes
 from ..core.parameters import Count, check_count
 from ..domains import Facts, Renamed, Shape
 from ..errors import DataError, ParameterError, UnsupportedError
+from ..input.arguments import Input, Output
 from ..input.tables import column_kinds, drop_columns, is_table
 from ..input.validation import Data, describe_entry
 from ..methods.pca import PCA
@@ -172,7 +173,7 @@ class Pipeline(Reducer):
         steps: tuple[Step, ...] = self.map_.steps
         return steps
 
-    def prepare(self, X: Any, *, training: bool = False) -> Any:
+    def prepare(self, X: Input, *, training: bool = False) -> Output:
         """The rows as the method takes them: after all steps, before the method.
 
         `training` leaves out the correction for shrinkage, which is for new points.
@@ -182,7 +183,7 @@ class Pipeline(Reducer):
         data = self._checked(X, ops)
         return self.map_.prepare(_as_dtype(data), data.dtype, is_new=not training)
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
         """The names of the method's coordinates: tsne0, tsne1."""
         self._check_fitted()
         names: NDArray[np.object_] = self.method_.get_feature_names_out(input_features)
@@ -208,7 +209,7 @@ class Pipeline(Reducer):
     def _has_steps(self) -> bool:
         return bool(self.drop or self.impute or self.normalize or self.log1p or self.scale)
 
-    def _checked(self, X: Any, ops: Backend, fitting: bool = False, look: bool = True) -> Data:
+    def _checked(self, X: Input, ops: Backend, fitting: bool = False, look: bool = True) -> Data:
         if fitting:  # text can be left out, too, but not validated as rows
             kinds = column_kinds(X) if is_table(X) and self.drop else {}
             text = (name for name in self.drop or () if kinds.get(name, "number") != "number")
@@ -268,7 +269,7 @@ class Pipeline(Reducer):
             scale=self.scale,
         )
 
-    def _transform(self, X: Any, confident: bool = False) -> Any:
+    def _transform(self, X: Input, confident: bool = False) -> Output:
         ops = resolve(self.backend, self.n_jobs)
         with self._reporting():
             data = self._checked(X, ops)
@@ -280,7 +281,7 @@ class Pipeline(Reducer):
         rows = self.map_.prepare(_as_dtype(data), data.dtype)
         return np.asarray(self.method_._transform(rows, True)[1])
 
-    def calibrate_confidence(self, X: Any) -> Self:
+    def calibrate_confidence(self, X: Input) -> Self:
         """As of the method, on the prepared rows: the steps stay as they are."""
         self._check_fitted()
         ops = resolve(self.backend, self.n_jobs)
@@ -293,7 +294,7 @@ class Pipeline(Reducer):
         """What the confidence of new points is calibrated by."""
         return self.method_.confidence_basis_
 
-    def _keep_support(self, *_: Any) -> None:
+    def _keep_support(self, *_: object) -> None:
         """Confidence is the method's, among the prepared rows."""
 
     def _check_support(self) -> None:

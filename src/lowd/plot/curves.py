@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,14 +22,17 @@ from .canvas import (
 )
 
 if TYPE_CHECKING:
+    from ..evidence.quality import Evaluation
     from .canvas import Axes, Colormap
 
 MIN_DRAWN_ROWS = 10  # the share of fewer rows says nothing
+# One of `lowd.evaluate`, several by name, a comparison; or a curve itself.
+Evaluations: TypeAlias = Any
 LINE_STYLES = ("-", "--", "-.", ":")  # one more for every ten curves
 
 
 def shepard(
-    evaluation: Any,
+    evaluation: Evaluation | ArrayLike,
     d: ArrayLike | None = None,
     *,
     title: str | None = None,
@@ -83,7 +86,7 @@ def shepard(
 
 
 def _get_distances(
-    evaluation: Any, d: ArrayLike | None
+    evaluation: Evaluation | ArrayLike, d: ArrayLike | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     pair = evaluation.shepard if hasattr(evaluation, "shepard") else (evaluation, d)
     if pair is None or pair[1] is None:
@@ -124,7 +127,7 @@ def _make_colormap() -> Colormap:
     return load_matplotlib().colors.ListedColormap(blues)
 
 
-def rnx(evaluations: Any, *, title: str | None = None, ax: Axes | None = None) -> Axes:
+def rnx(evaluations: Evaluations, *, title: str | None = None, ax: Axes | None = None) -> Axes:
     """R_NX curve: neighborhood preservation for every neighborhood size, rescaled by chance.
 
     1 is perfect, 0 is a random embedding. The number of neighbors is on a logarithmic axis: left
@@ -168,7 +171,9 @@ def rnx(evaluations: Any, *, title: str | None = None, ax: Axes | None = None) -
     return ax
 
 
-def reliability(evaluations: Any, *, title: str | None = None, ax: Axes | None = None) -> Axes:
+def reliability(
+    evaluations: Evaluations, *, title: str | None = None, ax: Axes | None = None
+) -> Axes:
     """Reliability diagram: the share of correctly mapped new points against their confidence.
 
     On the diagonal, confidence is a probability; below it, too much is promised. Areas of the
@@ -220,7 +225,7 @@ class _Curve(NamedTuple):
     area: float | None
 
 
-def _get_curves(evaluations: Any) -> dict[str, _Curve]:
+def _get_curves(evaluations: Evaluations) -> dict[str, _Curve]:
     """R_NX curves by name."""
     if hasattr(evaluations, "runs"):
         done = [run for run in evaluations.runs if run.evaluation is not None]

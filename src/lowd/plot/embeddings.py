@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import random
 from ..errors import DataError, ParameterError
+from ..input.arguments import Input
 from .aliases import accept_aliases
 from .annotations import draw_thumbnails, draw_words
 from .canvas import (
@@ -34,6 +35,7 @@ from .colors import Classes, Coloring, Values, choose_coloring
 from .density import MAX_DRAWN_POINTS, compute_opacity, draw_density
 
 if TYPE_CHECKING:
+    from ..core.estimator import Reducer
     from .canvas import Axes, AxesInput, Panels, ScalarMappable
 
 STRIP_BINS = 300  # of histograms: about two pixels each in a plot of usual size
@@ -42,7 +44,7 @@ MAX_NAMED_POINTS = 50  # whose names are written beside them unasked: more do no
 
 @accept_aliases(image_colors="cmap")
 def scatter(
-    Y: Any,
+    Y: Input,
     labels: ArrayLike | None = None,
     *,
     images: ArrayLike | None = None,
@@ -53,7 +55,7 @@ def scatter(
     size: float | None = None,
     legend: bool | str = True,
     cmap: str = "gray",
-    model: Any = None,
+    model: Reducer | None = None,
     ax: AxesInput = None,
 ) -> Axes | Panels:
     """Scatter plot of an embedding in one, two or three dimensions (three: each pair of axes).
@@ -131,7 +133,9 @@ def scatter(
     return _draw_pairs(P, names, colors, title, size, legend, ax)
 
 
-def check_coordinates(Y: Any, model: Any = None) -> tuple[NDArray[np.float64], list[str]]:
+def check_coordinates(
+    Y: Input, model: Reducer | None = None
+) -> tuple[NDArray[np.float64], list[str]]:
     """Validate an embedding (an array, a table or a model): coordinates and names of the axes."""
     if hasattr(Y, "fit") and not hasattr(Y, "embedding_"):
         raise DataError(
@@ -155,7 +159,7 @@ def check_coordinates(Y: Any, model: Any = None) -> tuple[NDArray[np.float64], l
     return P, names or [f"axis {j + 1}" for j in range(P.shape[1])]
 
 
-def name_axis(model: Any, j: int) -> str:
+def name_axis(model: Reducer | None, j: int) -> str:
     """The name of a coordinate: "PC1 (36 %)" of PCA, "Isomap 1" of other methods."""
     method = getattr(model, "method_", model)
     share = getattr(method, "explained_variance_ratio_", None)
@@ -164,7 +168,7 @@ def name_axis(model: Any, j: int) -> str:
     return f"PC{j + 1} ({100 * share[j]:.0f} %)" if j < len(share) else f"PC{j + 1}"
 
 
-def _describe_model(Y: Any, model: Any, n: int) -> str | None:
+def _describe_model(Y: Input, model: Reducer | None, n: int) -> str | None:
     """The title of a model's embedding: the method, and how large the data are."""
     model = Y if hasattr(Y, "embedding_") else model
     if model is None:
@@ -177,7 +181,7 @@ def _describe_model(Y: Any, model: Any, n: int) -> str | None:
 
 
 def _choose_names(
-    Y: Any, labels: ArrayLike | None, n: int
+    Y: Input, labels: ArrayLike | None, n: int
 ) -> tuple[Sequence[str] | None, ArrayLike | None]:
     """Names to write beside few points, and the labels that are left to color them by."""
     if n > MAX_NAMED_POINTS:

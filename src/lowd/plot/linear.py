@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import DataError, ParameterError
+from ..input.arguments import Input
 from .aliases import accept_aliases
 from .annotations import draw_words
 from .canvas import (
@@ -28,6 +29,7 @@ from .colors import Coloring, choose_coloring
 from .embeddings import add_color_key, check_coordinates, draw_points
 
 if TYPE_CHECKING:
+    from ..core.estimator import Reducer
     from .canvas import Axes
 
 MAX_LOADING_ROWS = 25  # features in a plot of loadings: more lines do not fit on a page
@@ -37,7 +39,7 @@ ARROW_OBSTACLES, MAX_OBSTACLES = 20, 5000  # points that names of arrows do not 
 
 @accept_aliases(n_axes="n_components")
 def loadings(
-    model: Any,
+    model: Reducer,
     names: Sequence[str] | None = None,
     *,
     n_components: int | None = None,
@@ -96,7 +98,7 @@ def loadings(
 
 
 def _get_components(
-    model: Any, names: Sequence[str] | None
+    model: Reducer, names: Sequence[str] | None
 ) -> tuple[NDArray[np.float64], list[str]]:
     V = np.asarray(getattr(model, "components_", model))
     if V.ndim != 2 or V.dtype.kind not in "iuf":
@@ -110,14 +112,14 @@ def _get_components(
     return V.astype(np.float64), [str(name) for name in names]
 
 
-def _format_axis(model: Any, j: int) -> str:
+def _format_axis(model: Reducer, j: int) -> str:
     share = getattr(model, "explained_variance_ratio_", None)
     return f"PC{j + 1}" if share is None else f"PC{j + 1}\n{100 * share[j]:.0f} %"
 
 
 def biplot(
-    model: Any,
-    X: Any,
+    model: Reducer,
+    X: Input,
     labels: ArrayLike | None = None,
     *,
     names: Sequence[str] | None = None,
@@ -187,7 +189,7 @@ def biplot(
     return ax
 
 
-def _title_biplot(model: Any, n: int, n_features: int) -> str:
+def _title_biplot(model: Reducer, n: int, n_features: int) -> str:
     return f"{type(model).__name__} of {n} rows, {n_features} columns"
 
 
@@ -208,7 +210,7 @@ def _add_biplot_key(ax: Axes, n_arrows: int, n_features: int) -> None:
 
 
 def eigenimages(
-    model: Any,
+    model: Reducer,
     shape: tuple[int, ...],
     *,
     n_images: int = 11,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.parameters import Metric
 from ..errors import DataError, ParameterError
+from ..input.arguments import Input
 from ..methods.neighbors import NeighborGraph, NeighborsTransformer
 from .annotations import draw_lines
 from .canvas import (
@@ -38,10 +40,13 @@ MEASURE_MEANINGS = {
     "neighbor_recall": "few neighbors are preserved",
 }
 
+# The result of `lowd.evaluate`, or one number per point.
+PointQuality: TypeAlias = Any
+
 
 def quality(
-    Y: Any,
-    evaluation: Any,
+    Y: Input,
+    evaluation: PointQuality,
     measure: str = "trustworthiness",
     *,
     dims: tuple[int, int] = (0, 1),
@@ -105,7 +110,7 @@ def quality(
 
 
 def _get_pointwise(
-    evaluation: Any, measure: str, n: int
+    evaluation: PointQuality, measure: str, n: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], bool]:
     """Rows, their numbers, and whether a low number is a bad one."""
     if not hasattr(evaluation, "pointwise"):
@@ -127,12 +132,12 @@ def _get_pointwise(
 
 
 def neighbors(
-    X: Any,
-    Y: Any,
+    X: Input,
+    Y: Input,
     point: int,
     n_neighbors: int = 10,
     *,
-    metric: Any = "euclidean",
+    metric: Metric = "euclidean",
     metric_params: dict[str, Any] | None = None,
     dims: tuple[int, int] = (0, 1),
     title: str | None = None,
@@ -197,7 +202,7 @@ def neighbors(
 
 
 def _find_neighbors(
-    X: Any, point: int, k: int, metric: Any, metric_params: dict[str, Any] | None
+    X: Input, point: int, k: int, metric: Metric, metric_params: dict[str, Any] | None
 ) -> NDArray[np.int64]:
     if isinstance(X, NeighborGraph):
         listed = X.indices[point]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,10 +32,13 @@ if TYPE_CHECKING:
     from ..evidence.quality import Evaluation
     from .canvas import AxesInput, Panels
 
+# Coordinates by name, a sequence of them, or the result of `lowd.compare`.
+Embeddings: TypeAlias = Any
+
 
 @accept_aliases(maps="embeddings")
 def compare(
-    embeddings: Any,
+    embeddings: Embeddings,
     labels: ArrayLike | None = None,
     *,
     kind: Coloring = "auto",
@@ -89,7 +92,7 @@ def compare(
 
 
 def _collect_embeddings(
-    embeddings: Any,
+    embeddings: Embeddings,
 ) -> tuple[dict[str, NDArray[np.float64]], dict[str, str]]:
     """Coordinates by name, and a note for below each."""
     notes: dict[str, str] = {}

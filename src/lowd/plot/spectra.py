@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,11 +52,13 @@ RULE_NAMES = {
     "two_nn": "two nearest neighbors",
     "local_pca": "local PCA",
 }
+# A fitted model, the result of `lowd.dimension`, or eigenvalues.
+Spectrum: TypeAlias = Any
 MAX_SCREE_AXES = 30  # beyond, bars are too thin to be distinguished
 
 
 def scree(
-    spectrum: Any,
+    spectrum: Spectrum,
     rules: dict[str, int] | None = None,
     *,
     title: str | None = None,
@@ -106,7 +108,7 @@ def scree(
     return ax
 
 
-def _compute_shares(spectrum: Any) -> NDArray[np.float64]:
+def _compute_shares(spectrum: Spectrum) -> NDArray[np.float64]:
     if hasattr(spectrum, "explained_variance_ratio_"):
         return np.asarray(spectrum.explained_variance_ratio_, np.float64)
     values = np.asarray(getattr(spectrum, "eigenvalues_", spectrum))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, ParameterError
+from ..input.arguments import Input
 from ..methods.pca import PCA
 from .annotations import draw_lines
 from .canvas import COLORS, FONT_SIZE, MUTED_COLOR, PALE_COLOR, TEXT_COLOR, format_chart, get_panels
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def pca_steps(
-    X: Any,
+    X: Input,
     columns: tuple[int, int] = (0, 1),
     *,
     scale: bool = True,
@@ -79,7 +80,7 @@ def pca_steps(
 
 
 def _select_columns(
-    X: Any, columns: tuple[int, int], names: Sequence[str] | None
+    X: Input, columns: tuple[int, int], names: Sequence[str] | None
 ) -> tuple[NDArray[np.float64], list[str]]:
     if names is None:
         names = [str(name) for name in getattr(X, "columns", ())]

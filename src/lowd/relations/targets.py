@@ -56,7 +56,7 @@ class Target(NamedTuple):
         return Target(np.where(least == most, most, UNKNOWN), None, self.metric)
 
 
-def read_target(y: Any, n: int, metric: str) -> Target:
+def read_target(y: object, n: int, metric: str) -> Target:
     """Targets of n rows, checked: classes of any type, or finite numbers."""
     given = np.asarray(y)
     if given.ndim == 0 or len(given) != n:

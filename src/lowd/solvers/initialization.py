@@ -129,7 +129,7 @@ def validate_init(init: NDArray[Any], k: int, first: NDArray[np.int64], X: Items
     return Y[first].astype(np.float64)
 
 
-def validate_configuration(init: Any, n: int, k: int) -> Float64 | str:
+def validate_configuration(init: Float64 | str, n: int, k: int) -> Float64 | str:
     """Valid initial coordinates of n samples; a name as it is."""
     if isinstance(init, str):
         return init

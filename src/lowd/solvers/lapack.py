@@ -7,8 +7,9 @@ routine is taken from the table of C functions by which SciPy offers LAPACK to c
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.linalg
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..backends.protocol import Float64
 
+Held: TypeAlias = Any  # an array or a number of ctypes, which have no class in common
 N_ARGUMENTS = 21  # of dsyevr, all of them pointers
 
 
@@ -46,7 +48,7 @@ def dsyevr(A: Float64, start: int, stop: int) -> tuple[Float64, Float64]:
 
 def _call(*arguments: bytes | int | float | NDArray[Any]) -> int:
     """Call the routine with references to its arguments; the last one is LAPACK's `info`."""
-    held: list[Any] = [_hold(argument) for argument in arguments]
+    held = [_hold(argument) for argument in arguments]
     references = [
         one.ctypes.data_as(ctypes.c_void_p) if isinstance(one, np.ndarray) else ctypes.byref(one)
         for one in held
@@ -55,7 +57,7 @@ def _call(*arguments: bytes | int | float | NDArray[Any]) -> int:
     return int(held[-1].value)
 
 
-def _hold(argument: bytes | int | float | NDArray[Any]) -> Any:
+def _hold(argument: bytes | int | float | NDArray[Any]) -> Held:
     """The argument in memory, as C has it."""
     if isinstance(argument, np.ndarray):
         return argument
@@ -65,7 +67,7 @@ def _hold(argument: bytes | int | float | NDArray[Any]) -> Any:
 
 
 @cache
-def _find_routine() -> Any:
+def _find_routine() -> Callable[..., None]:
     capsule = scipy.linalg.cython_lapack.__pyx_capi__["dsyevr"]
     api = ctypes.pythonapi
     name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))

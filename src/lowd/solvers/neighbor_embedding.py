@@ -14,6 +14,7 @@ from ..core.estimator import reducer
 from ..core.fit import Context, Fit
 from ..core.graph_method import GraphMethod
 from ..errors import RankWarning, warn
+from ..input.arguments import Input, Output
 from ..input.sample import Items
 from ..maps.kl import NeighborMap
 from ..relations.perplexity import Similarities
@@ -46,10 +47,10 @@ class NeighborEmbedding(GraphMethod):
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,  # noqa: ARG002 - scikit-learn's signature
+        X: Input,
+        y: object = None,  # noqa: ARG002 - scikit-learn's signature
         *,
-        neighbors: Any = None,
+        neighbors: object = None,
         callback: Callback | None = None,
     ) -> Self:
         """Learn the map.
@@ -64,12 +65,12 @@ class NeighborEmbedding(GraphMethod):
 
     def fit_transform(
         self,
-        X: Any,
-        y: Any = None,  # noqa: ARG002
+        X: Input,
+        y: object = None,  # noqa: ARG002
         *,
-        neighbors: Any = None,
+        neighbors: object = None,
         callback: Callback | None = None,
-    ) -> Any:
+    ) -> Output:
         """Learn the map and return the embedding of the training rows."""
         return self._learn(X, embed=True, neighbors=neighbors, callback=callback)
 

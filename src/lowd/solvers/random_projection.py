@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..backends.protocol import Array
 from ..core.estimator import Reducer, reducer
@@ -17,7 +18,9 @@ from ..maps.linear import LinearMap
 from .memory_plans import plan_random_projection
 
 
-def jl_min_dim(n_samples: Any, eps: Any = 0.1, rule: Literal["tight", "classic"] = "tight") -> Any:
+def jl_min_dim(
+    n_samples: ArrayLike, eps: ArrayLike = 0.1, rule: Literal["tight", "classic"] = "tight"
+) -> int | NDArray[np.int64]:
     """Dimensions in which n points can keep all squared distances within 1 ± eps.
 
     "tight": floor(4 ln n / (eps²/2 - eps³/3)), for 0 < eps < 1. "classic": ceil(20 ln n / eps²),

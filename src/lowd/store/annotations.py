@@ -23,11 +23,20 @@ from scipy.sparse import csr_array
 
 from ..backends.protocol import DType
 from ..core.estimator import Reducer
-from ..domains import Above, AtLeast, AtMost, Below, Finite, NotStored, NotZero, OneOf, Shape
+from ..domains import (
+    Above,
+    AtLeast,
+    AtMost,
+    Below,
+    Domain,
+    Finite,
+    NotStored,
+    NotZero,
+    OneOf,
+    Shape,
+)
 from ..values import VALUE_CLASSES
 
-# An annotation of a field: a class, a union, Annotated[...]; typing has no class for all.
-Domain: TypeAlias = Any
 Rules: TypeAlias = tuple[object, ...]  # in Annotated
 RANGE_RULES = (AtLeast, AtMost, Above, Below, Finite, NotZero)
 

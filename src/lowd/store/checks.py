@@ -14,6 +14,7 @@ from ..backends.protocol import Rows
 from ..core.estimator import Reducer
 from ..domains import (
     AtMostSize,
+    Domain,
     Fact,
     Finite,
     Increasing,
@@ -28,7 +29,6 @@ from ..errors import StoreError
 from ..values import VALUE_CLASSES
 from .annotations import (
     RANGE_RULES,
-    Domain,
     Rules,
     declared_fields,
     describe,

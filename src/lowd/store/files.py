@@ -26,7 +26,8 @@ from ..errors import MissingFileError, StoreError, UnsupportedError, check_folde
 from ..methods import METHODS
 from ..values import VALUE_CLASSES
 from .annotations import declared_fields
-from .migrations import migrate
+from .checks import Item
+from .migrations import Tree, migrate
 from .schema import check_model
 
 FORMAT = 2  # older ones are read through `migrations`
@@ -42,7 +43,7 @@ _BROKEN = (
 )
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save(model: Reducer, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to one file; an existing file is replaced only when all is written.
 
     Parameters
@@ -196,7 +197,7 @@ def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray[Any, A
     return array.reshape(shape)
 
 
-def _pack(item: Any, arrays: dict[int, np.ndarray[Any, Any]]) -> Any:
+def _pack(item: Item, arrays: dict[int, np.ndarray[Any, Any]]) -> Tree:
     if item is None or isinstance(item, bool | int | float | str):
         return item
     if isinstance(item, np.generic):
@@ -225,7 +226,7 @@ def _pack(item: Any, arrays: dict[int, np.ndarray[Any, Any]]) -> Any:
     )
 
 
-def _unpack(part: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
+def _unpack(part: Tree, arrays: dict[str, np.ndarray[Any, Any]]) -> Item:
     if not isinstance(part, dict):
         if isinstance(part, list):
             raise StoreError("a bare list in the tree.")

@@ -20,12 +20,12 @@ from ..backends.protocol import Array, Float64, Moments, Rows
 from ..confidence.calibration import LeftOutRows
 from ..confidence.support import MatrixSupport, RowSupport
 from ..core.estimator import Reducer
-from ..domains import Above, AtLeast, Count, Fact, Index, OneOf, Positive, Renamed, Shape
+from ..domains import Above, AtLeast, Count, Domain, Fact, Index, OneOf, Positive, Renamed, Shape
 from ..errors import StoreError
 from ..input.tables import Table
 from ..maps.protocol import Map
 from ..values import VALUE_CLASSES
-from .annotations import Domain, NotDeclaredError, declared_fields
+from .annotations import NotDeclaredError, declared_fields
 from .checks import check_fields, show
 from .facts import state_model_facts
 

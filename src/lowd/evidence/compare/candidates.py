@@ -44,7 +44,7 @@ class SharedParams:
 
 
 def collect_candidates(
-    methods: Any, grid: Mapping[str, Any], shared: SharedParams
+    methods: object, grid: Mapping[str, Any], shared: SharedParams
 ) -> list[Candidate]:
     """All methods and combinations of parameters, each validated before anything is run."""
     named = _name_methods(methods)
@@ -70,7 +70,7 @@ def clone(model: Transformer, **changes: Any) -> Transformer:
     return make(**(model.get_params(deep=False) | changes))
 
 
-def _name_methods(methods: Any) -> list[tuple[str, object]]:
+def _name_methods(methods: object) -> list[tuple[str, object]]:
     if isinstance(methods, dict):
         return [(str(name), model) for name, model in methods.items()]
     if isinstance(methods, str | type) or not isinstance(methods, Iterable):

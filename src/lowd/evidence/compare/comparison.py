@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from ... import progress, random
 from ...core.parameters import Seed
 from ...errors import DataError, ParameterError
+from ...input.arguments import Input
 from ..quality.label_measures import encode_labels
 from ..types import MetricLike, MetricParams
 from .candidates import SharedParams, collect_candidates
@@ -25,13 +26,13 @@ MIN_SAMPLES = 3  # rows with a neighborhood to compare
 
 
 def compare(
-    X: Any,
-    methods: Any = DEFAULT_METHODS,
+    X: Input,
+    methods: object = DEFAULT_METHODS,
     grid: Mapping[str, Any] | None = None,
     *,
     n_components: int = 2,
     labels: ArrayLike | None = None,
-    truth: Any = None,
+    truth: ArrayLike | None = None,
     metric: MetricLike = "euclidean",
     metric_params: MetricParams = None,
     n_neighbors: int = 15,
@@ -110,8 +111,8 @@ def compare(
     check_criteria(criteria, labels is not None)
     if labels is not None:
         encode_labels(labels, n)
-    if truth is not None and len(truth) != n:
-        raise DataError(f"truth has {len(truth)} rows, but X has {n}; give one per row.")
+    if truth is not None and (found := _count_rows(truth)) != n:
+        raise DataError(f"truth has {found} rows, but X has {n}; give one per row.")
     if not 0 < n_neighbors <= n - 2:
         raise ParameterError(
             f"n_neighbors={n_neighbors}: expected from 1 to {n - 2}, since there are {n} rows."
@@ -148,7 +149,7 @@ def compare(
     )
 
 
-def _count_rows(X: Any) -> int:
+def _count_rows(X: Input) -> int:
     n = int(X.shape[0]) if hasattr(X, "shape") else len(X)
     if n < MIN_SAMPLES:
         raise DataError(f"{n} rows: a comparison of embeddings needs at least {MIN_SAMPLES}.")

@@ -14,12 +14,13 @@ from scipy.stats import rankdata
 
 from ...backends.protocol import Array
 from ...errors import DataError, ParameterError
+from ...input.arguments import DataFrame
 from ..quality import Evaluation, Measure
 from ..quality.column_scale import DOMINANT_COLUMN_CONSEQUENCE
 from ..quality.measures import DEFINITIONS
 from ..quality.result import MEASURE_GROUPS
 from ..tables import html_list, html_row, to_data_frame
-from ..types import Transformer
+from ..types import Figure, Transformer
 
 # Neighborhoods of all sizes; false and missing neighbors; distances.
 CRITERIA = ("rnx_auc", "trustworthiness", "continuity", "scale_normalized_stress")
@@ -149,7 +150,7 @@ class Comparison:
             "measures": {} if found is None else found.to_dict()["measures"],
         }
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> DataFrame:
         """One row per run, the best first and failed ones last, as a pandas DataFrame."""
         return to_data_frame((self._row(run) for run in self._ordered()), "run")
 
@@ -166,7 +167,7 @@ class Comparison:
         row |= {"stability_seeds": stable.seeds, "stability_subsamples": stable.subsamples}
         return row | {"seconds": run.seconds, "error": run.error}
 
-    def plot(self, labels: ArrayLike | None = None, **options: Any) -> Any:
+    def plot(self, labels: ArrayLike | None = None, **options: Any) -> Figure:
         """All embeddings side by side, the best first (`lowd.plot.compare`)."""
         # Imported by name: plots are a higher layer, and need matplotlib.
         return import_module("lowd.plot").compare(self, labels, **options)

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +15,7 @@ from ... import progress, random
 from ...backends.protocol import Array
 from ...core.estimator import Reducer
 from ...errors import LowdWarning, UnsupportedError
+from ...input.arguments import Input
 from ..procrustes import disparity
 from ..quality import Evaluation, evaluate
 from ..types import MetricLike, Transformer
@@ -30,8 +30,8 @@ SUBSAMPLE_SHARE = 0.8  # of the rows: few enough to differ, enough to have the s
 class Reference:
     """What embeddings are evaluated against: the data, or the true coordinates."""
 
-    X: Any
-    truth: Any
+    X: Input
+    truth: ArrayLike | None
     labels: ArrayLike | None
     n_neighbors: int
     shared: SharedParams
@@ -59,7 +59,7 @@ class Reference:
 class Runner:
     """Runs candidates on the same rows, one by one."""
 
-    X: Any
+    X: Input
     n: int
     shared: SharedParams
     seeds: int
@@ -166,7 +166,7 @@ def is_cancellation(error: BaseException) -> bool:
     return False
 
 
-def take_rows(X: Any, rows: NDArray[np.int64], is_square: bool = False) -> Any:
+def take_rows(X: Input, rows: NDArray[np.int64], is_square: bool = False) -> Input:
     """Some rows of an array, a table, a sparse matrix or a list; of distances the columns too."""
     if hasattr(X, "iloc"):
         X = X.iloc[rows]

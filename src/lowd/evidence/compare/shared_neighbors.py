@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any
+from typing import cast
 
 import numpy as np
 from scipy.sparse import issparse
 
 from ...backends.protocol import Array
 from ...core.estimator import Reducer
+from ...core.graph_method import GraphMethod
 from ...graph.search import TIE_TOLERANCE
+from ...input.arguments import Input
 from ...methods.neighbors import NeighborGraph, neighbors
 from ...relations.perplexity_neighbors import MAX_FULL_POINTS, NEIGHBORS_PER_PERPLEXITY
 from ..types import Transformer
@@ -29,7 +31,7 @@ class SharedNeighbors:
     graph: NeighborGraph | None
     shared: SharedParams
 
-    def fit_transform(self, model: Transformer, X: Any) -> tuple[Transformer, Array]:
+    def fit_transform(self, model: Transformer, X: Input) -> tuple[Transformer, Array]:
         """A fitted clone of the model, and the embedding."""
         part = self.select(model)
         if part is None:
@@ -38,7 +40,9 @@ class SharedNeighbors:
         # With a given graph, its width is n_neighbors; beside it the parameter is refused.
         by_width = getattr(model, "affinity", None) not in ("perplexity", "uniform")
         default = type(model)().get_params(deep=False)["n_neighbors"]
-        graph_model: Any = clone(model, **({"n_neighbors": default} if by_width else {}))
+        graph_model = cast(
+            GraphMethod, clone(model, **({"n_neighbors": default} if by_width else {}))
+        )
         Y = graph_model.fit_transform(X, neighbors=part)
         graph_model.n_neighbors = model.get_params(deep=False)["n_neighbors"]
         return graph_model, np.asarray(Y)
@@ -65,7 +69,7 @@ class SharedNeighbors:
 
 
 def search_shared_neighbors(
-    X: Any, n: int, candidates: list[Candidate], shared: SharedParams
+    X: Input, n: int, candidates: list[Candidate], shared: SharedParams
 ) -> SharedNeighbors:
     """Search once if two or more candidates need neighbors."""
     is_graph = issparse(X) and shared.metric == "precomputed"

@@ -13,6 +13,7 @@ from ...backends import resolve
 from ...backends.protocol import Backend, Neighbors
 from ...core.parameters import Seed
 from ...errors import DataError, ParameterError
+from ...input.arguments import Input
 from ...pipeline.pipeline import STEP_PARAMETERS
 from ...threads import single_threaded_blas
 from ..types import MetricLike, MetricParams
@@ -46,7 +47,7 @@ DIMENSION_NAMES = {
 
 
 def diagnose(
-    X: Any,
+    X: Input,
     *,
     metric: MetricLike = "euclidean",
     metric_params: MetricParams = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from ...distances.metrics import distances_of
 from ...distances.protocol import DistanceRelation
 from ...errors import DataError, ParameterError, UnsupportedError
 from ...graph.search import find_neighbors
+from ...input.arguments import Input
 from ...input.blocks import is_blocks
 from ...input.entries import is_date, is_number, refuse_non_numbers
 from ...input.sample import n_rows, take_rows
@@ -176,7 +177,7 @@ class Sample:
 
 
 def read_data(
-    X: Any,
+    X: Input,
     metric: MetricLike = "euclidean",
     metric_params: MetricParams = None,
     columns: Sequence[object] | None = None,
@@ -242,7 +243,7 @@ def rescale(X: Rows) -> Rows:
     return X * 2.0 ** -np.frexp(largest)[1]
 
 
-def _as_square(X: Any) -> Float64:
+def _as_square(X: Input) -> Float64:
     if issparse(X):
         raise UnsupportedError(
             "a sparse graph holds distances to neighbors only; pass the rows or a full matrix."
@@ -257,7 +258,7 @@ def _as_square(X: Any) -> Float64:
     return D
 
 
-def _as_numbers(X: Any) -> tuple[Rows | None, list[int], list[int]]:
+def _as_numbers(X: Input) -> tuple[Rows | None, list[int], list[int]]:
     """Columns of numbers, and the indices of the others and of dates; None for objects."""
     if issparse(X):
         return _sum_duplicates(csr_array(X)), [], []

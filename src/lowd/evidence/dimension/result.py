@@ -11,6 +11,7 @@ import numpy as np
 
 from ...backends.protocol import Float64
 from ..tables import html_paragraphs
+from ..types import Figure
 
 # Rule -> description, for tables and plots.
 RULES = {
@@ -129,7 +130,7 @@ class Dimensions:
             "notes": list(self.notes),
         }
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Figure = None) -> Figure:
         """The curves with the suggestions on them: `lowd.plot.dimension`."""
         # Imported by name: plots are a higher layer, and need matplotlib.
         return import_module("lowd.plot").dimension(self, ax=ax)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from ...backends import resolve
 from ...backends.protocol import Backend, Float64
 from ...core.parameters import Seed
 from ...errors import ColumnTypeError, DataError, ParameterError
+from ...input.arguments import Input
 from ...solvers import scree
 from ...threads import single_threaded_blas
 from ..diagnosis.column_findings import check_scale
@@ -47,7 +47,7 @@ KAISER_MARGIN = 1e-12  # rounding of an eigenvalue that is exactly 1
 
 
 def dimension(
-    X: Any,
+    X: Input,
     *,
     scale: bool = False,
     n_neighbors: int = 15,
@@ -111,7 +111,7 @@ def dimension(
     return found
 
 
-def _validate(X: Any) -> tuple[RawData, ColumnSummary]:
+def _validate(X: Input) -> tuple[RawData, ColumnSummary]:
     """Numeric data without missing values, since every rule needs all entries."""
     data = read_data(X)
     if data.non_numeric:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.sparse import diags_array, issparse
 
 from ...backends.protocol import Rows
 from ...core.estimator import Reducer
+from ...input.arguments import Input
 from .validation import EvaluationInput
 
 DOMINANT_DISTANCE_SHARE = 0.99  # of the variance in one column, as in PCA's warning
@@ -40,7 +39,7 @@ def standardizes(model: Reducer) -> bool:
     return getattr(model, "scale", False) is True
 
 
-def scale_columns(model: Any, X: Any) -> Rows:
+def scale_columns(model: Reducer, X: Input) -> Rows:
     """X in the units in which the model compares rows: divided by its `scale_`, if it has one."""
     if not standardizes(model):
         return X

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from numpy.typing import ArrayLike
 
@@ -11,6 +11,7 @@ from ...backends.protocol import Float64, Neighbors
 from ...core.estimator import Reducer
 from ...core.parameters import Metric, Seed
 from ...errors import ParameterError
+from ...input.arguments import Input
 from ..types import MetricLike, MetricParams
 from .column_scale import note_dominant_column
 from .distance_measures import (
@@ -37,8 +38,8 @@ MIN_NOTED_TIES = 0.05  # share of rows with ties below which ranks hardly depend
 
 
 def evaluate(
-    X: Any,
-    Y: Any,
+    X: Input,
+    Y: Input,
     *,
     labels: ArrayLike | None = None,
     metric: MetricLike = "euclidean",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +14,7 @@ from ...backends.protocol import Array, Float64
 from ...core.estimator import Reducer
 from ...core.parameters import Seed
 from ...errors import UnsupportedError
+from ...input.arguments import Input
 from ...maps.protocol import RememberingMap
 from ...pipeline import Pipeline
 from ..types import MetricLike, MetricParams
@@ -32,7 +32,7 @@ LEARNED_VALUES = ("kl_divergence", "reconstruction_error", "stress", "force_erro
 
 def evaluate_model(
     model: Reducer,
-    X: Any,
+    X: Input,
     labels: ArrayLike | None,
     *,
     n_neighbors: int = 15,
@@ -92,7 +92,7 @@ def evaluate_model(
     return replace(found, model=values, notes=notes, reliability=reliability)
 
 
-def _embed(model: Reducer, X: Any) -> Array:
+def _embed(model: Reducer, X: Input) -> Array:
     """The map of X, and of the training points the embedding itself.
 
     A map of distances does not remember them, and other last digits break ties in another way.
@@ -105,7 +105,7 @@ def _embed(model: Reducer, X: Any) -> Array:
     return embedding if np.allclose(Y, embedding, rtol=0, atol=tolerance) else Y
 
 
-def _prepare_rows(model: Pipeline, X: Any) -> Any:
+def _prepare_rows(model: Pipeline, X: Input) -> Input:
     """Rows as the method takes them; training rows as they were fitted, without the correction."""
     rows = model.prepare(X, training=True)
     if not model.correct_shrinkage:
@@ -131,7 +131,7 @@ def collect_learned_values(model: Reducer) -> dict[str, float]:
     return values
 
 
-def compute_self_map_error(model: Reducer, X: Any, Y: Array) -> float | None:
+def compute_self_map_error(model: Reducer, X: Input, Y: Array) -> float | None:
     """Error of the out-of-sample extension at the training points, which it may not remember.
 
     A training point with other last digits is a new point, and maps that correct the extension

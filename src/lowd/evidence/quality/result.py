@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...input.arguments import DataFrame
 from ..tables import html_list, html_row, to_data_frame
+from ..types import Figure
 from .measures import DEFINITIONS, Measure
 from .reliability import Reliability
 from .verdict import give_verdict
@@ -132,7 +134,7 @@ class Evaluation:
             "notes": self.notes,
         }
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> DataFrame:
         """One row per measure, as a pandas DataFrame."""
         records = [
             {
@@ -148,7 +150,7 @@ class Evaluation:
         ]
         return to_data_frame(records, "measure")
 
-    def plot(self, **options: Any) -> Any:
+    def plot(self, **options: Any) -> Figure:
         """The R_NX curve (`lowd.plot.rnx`); see also `lowd.plot.shepard` and `quality`."""
         # Imported by name: plots are a higher layer, and need matplotlib.
         return import_module("lowd.plot").rnx(self, **options)

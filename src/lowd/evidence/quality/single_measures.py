@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from ...input.arguments import Input
 from .measures import Measure
 from .rank_measures import Ranks
 from .validation import EvaluationParameters, validate_input
 
 
-def trustworthiness(X: Any, Y: Any, *, n_neighbors: int = 15, **options: Any) -> Measure:
+def trustworthiness(X: Input, Y: Input, *, n_neighbors: int = 15, **options: Any) -> Measure:
     """Trustworthiness: are the neighbors in the embedding neighbors in the data? 1 is best.
 
     From all rows, unless `anchors` says how many; other options as in `lowd.evaluate`.
@@ -21,7 +22,7 @@ def trustworthiness(X: Any, Y: Any, *, n_neighbors: int = 15, **options: Any) ->
     return _compute("trustworthiness", X, Y, n_neighbors, options)
 
 
-def continuity(X: Any, Y: Any, *, n_neighbors: int = 15, **options: Any) -> Measure:
+def continuity(X: Input, Y: Input, *, n_neighbors: int = 15, **options: Any) -> Measure:
     """Continuity: are the neighbors in the data neighbors in the embedding? 1 is best.
 
     >>> from lowd.evidence.quality import continuity
@@ -33,8 +34,8 @@ def continuity(X: Any, Y: Any, *, n_neighbors: int = 15, **options: Any) -> Meas
 
 def _compute(
     name: Literal["trustworthiness", "continuity"],
-    X: Any,
-    Y: Any,
+    X: Input,
+    Y: Input,
     k: int,
     options: dict[str, Any],
 ) -> Measure:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,7 @@ from ...distances.metrics import distances_of
 from ...domains import advise_at_most
 from ...errors import DataError, ParameterError
 from ...graph.given import NeighborGraph
+from ...input.arguments import Input
 from ...input.validation import validate
 from ...methods.neighbors import NeighborsTransformer
 from ..types import Items
@@ -81,7 +82,7 @@ class EvaluationInput(NamedTuple):
 
 
 def validate_input(
-    params: EvaluationParameters, X: Any, Y: Any, labels: ArrayLike | None
+    params: EvaluationParameters, X: Input, Y: Input, labels: ArrayLike | None
 ) -> EvaluationInput:
     """Check parameters, data, embedding and labels against each other."""
     check_params(params)
@@ -101,7 +102,7 @@ def validate_input(
     return EvaluationInput(params, data, embedding, items, Y, codes, rows, seed, ops)
 
 
-def make_data_space(X: Any, metric: Metric, metric_params: MetricParams = None) -> MetricSpace:
+def make_data_space(X: Input, metric: Metric, metric_params: MetricParams = None) -> MetricSpace:
     """Rows with their distances, for neighbors of single rows."""
     params = EvaluationParameters(metric=metric, metric_params=metric_params)
     check_params(params)
@@ -129,7 +130,7 @@ def _count_full_rows(n: int) -> int:
 
 
 def _validate_data(
-    params: EvaluationParameters, X: Any, ops: Backend
+    params: EvaluationParameters, X: Input, ops: Backend
 ) -> tuple[MetricSpace | GraphSpace, Items | None]:
     if isinstance(X, NeighborGraph) or (params.metric == "precomputed" and issparse(X)):
         return GraphSpace(NeighborGraph.of(X)), None
@@ -139,7 +140,7 @@ def _validate_data(
     return make_space(relation, ops), data.items
 
 
-def _validate_embedding(Y: Any, n: int, ops: Backend) -> tuple[Array, MetricSpace]:
+def _validate_embedding(Y: Input, n: int, ops: Backend) -> tuple[Array, MetricSpace]:
     if getattr(Y, "ndim", 2) == 1:
         Y = np.asarray(Y)[:, None]
     try:
