@@ -53,6 +53,13 @@ def listening(*listeners: Listener) -> Iterator[None]:
         _listeners.reset(token)
 
 
+@contextmanager
+def showing(*listeners: Listener) -> Iterator[None]:
+    """The same, with a progress bar as one more listener."""
+    with bar() as shown, listening(*listeners, shown):
+        yield
+
+
 def is_watched() -> bool:
     """Does anyone want to see embeddings that are not finished?"""
     return bool(_watchers.get())

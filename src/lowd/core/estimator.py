@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from collections.abc import Hashable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Annotated, Any, ClassVar, Self, TypeAlias, TypeVar, cast, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
-from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -22,11 +21,11 @@ from ..backends.protocol import Array, DType
 from ..confidence.calibration import ConfidenceCurve
 from ..confidence.support import RowSupport, Support, SupportMetric, build_support
 from ..distances.metrics import MetricChoice, data_kind, takes_sparse
-from ..errors import ParameterError, UnsupportedError
+from ..errors import UnsupportedError
 from ..input.arguments import Input, Output
 from ..input.blocks import RowBlocks, is_blocks
 from ..input.precomputed import MATRIX_KINDS
-from ..input.validation import Data, Kind, validate, validate_embedding
+from ..input.validation import Data, Kind, refuse_table_output, validate, validate_embedding
 from ..threads import single_threaded_blas
 from ..values import freeze, freeze_all
 from . import callbacks, memory
@@ -40,7 +39,7 @@ from .sampled_fit import fit_sample
 
 C = TypeVar("C")
 LearnedMap: TypeAlias = Any  # a Map; a method knows of which class
-Evaluation: TypeAlias = Any  # of `lowd.evidence`, which is above this package
+Evaluation: TypeAlias = Any  # a result of `lowd.evidence`, which is above this package
 
 _INPUT_ATTRIBUTES = ("n_features_in_", "feature_names_in_")
 # What scikit-learn keeps on an estimator beside parameters and learned attributes.
@@ -154,11 +153,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             self._check_support()
         if not is_blocks(X):
             return self._transform(X, return_confidence)
-        chosen = getattr(self, "_sklearn_output_config", get_config()).get("transform")
-        if (chosen or get_config()["transform_output"]) != "default":
-            raise UnsupportedError(
-                "a lazy dask array cannot come back as a table; set_output(transform='default')."
-            )
+        refuse_table_output(self)
         rows = RowBlocks.of(X)
         Y = transform_blocks(self, rows)
         return (Y, rate_blocks(self, rows)) if return_confidence else Y
@@ -218,11 +213,8 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         >>> lowd.ClassicalMDS(metric="manhattan").estimate(10_000, 50).bytes >= 10_000**2 * 8
         True
         """
-        for name, size in (("n_samples", n_samples), ("n_features", n_features)):
-            if size < 1:
-                raise ParameterError(f"{name}={size}: expected a whole number >= 1.")
         check_params(self)
-        sizes = memory.Sizes(n_samples, n_features, np.dtype(dtype).itemsize, n_entries)
+        sizes = memory.Sizes.of(n_samples, n_features, dtype, n_entries)
         return memory.plan_fit(self, sizes)
 
     @property
@@ -256,7 +248,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         # By name, when it is called: evidence stands above the methods and uses them.
         return import_module("lowd.evidence.quality").evaluate_model(self, X, labels, **how)
 
-    def measure_stability(self, X: Any) -> Any:
+    def measure_stability(self, X: Input) -> Evaluation:
         """How much the embedding of the training rows X changes with the sample of the rows.
 
         Random 80 % of the rows are fitted again, twice, and compared on the rows that both
@@ -392,15 +384,9 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _reporting(self, *listeners: progress.Listener | None) -> AbstractContextManager[None]:
         """Progress of long work inside goes to the listeners, and is shown if `verbose`."""
         present = [listener for listener in listeners if listener is not None]
-        return self._listening(present) if present or self.verbose else nullcontext()
-
-    @contextmanager
-    def _listening(self, listeners: list[progress.Listener]) -> Iterator[None]:
-        with ExitStack() as stack:
-            if self.verbose:
-                listeners.append(stack.enter_context(progress.bar()))
-            stack.enter_context(progress.listening(*listeners))
-            yield
+        if not present and not self.verbose:
+            return nullcontext()
+        return progress.showing(*present) if self.verbose else progress.listening(*present)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a pickled or copied model; its arrays are read-only, as those of a fitted one."""

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+from numpy.typing import DTypeLike
 from scipy.sparse import issparse
 
-from ..errors import NotEnoughMemoryError
+from ..errors import NotEnoughMemoryError, ParameterError
 from ..input.ranges import MAX_WIDENED_ROWS
 
 if TYPE_CHECKING:
@@ -31,6 +33,14 @@ class Sizes(NamedTuple):
     d: int  # columns
     itemsize: int  # bytes of an entry
     n_entries: int | None = None  # stored ones of sparse input; None: dense
+
+    @classmethod
+    def of(cls, n: int, d: int, dtype: DTypeLike, n_entries: int | None = None) -> Sizes:
+        """Sizes that a user gives, checked."""
+        for name, size in (("n_samples", n), ("n_features", d)):
+            if size < 1:
+                raise ParameterError(f"{name}={size}: expected a whole number >= 1.")
+        return cls(n, d, np.dtype(dtype).itemsize, n_entries)
 
     @property
     def is_sparse(self) -> bool:

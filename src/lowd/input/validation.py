@@ -13,11 +13,12 @@ from typing import Any, Literal, NamedTuple, NoReturn, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
+from sklearn import get_config
 from sklearn.utils.validation import check_array, validate_data
 
 from ..backends.protocol import Array, Backend, ColumnStatistics, DType, Rows
 from ..errors import ColumnTypeError, DataError, UnsupportedError
-from ..input.arguments import Input
+from .arguments import Input
 from .entries import refuse_non_numbers
 from .precomputed import (
     check_triangle_inequality,
@@ -97,6 +98,15 @@ def check_finite(model: Estimator, rows: Rows, ops: Backend) -> ColumnStatistics
     if statistics.first_nonfinite is not None:
         raise DataError(describe_entry(model, rows, statistics.first_nonfinite))
     return statistics
+
+
+def refuse_table_output(model: Estimator) -> None:
+    """Raise an error where `set_output` asks for tables, which lazy arrays cannot become."""
+    chosen = getattr(model, "_sklearn_output_config", get_config()).get("transform")
+    if (chosen or get_config()["transform_output"]) != "default":
+        raise UnsupportedError(
+            "a lazy dask array cannot come back as a table; set_output(transform='default')."
+        )
 
 
 def validate_embedding(Y: Input, k: int, ops: Backend) -> Array:

@@ -10,6 +10,7 @@ from ... import random
 from ...backends.protocol import Array
 from ...core.estimator import Reducer
 from ...errors import DataError
+from ...input.arguments import Input
 from ...input.precomputed import MATRIX_KINDS
 from ...input.row_order import order_rows
 from ..procrustes import disparity
@@ -24,7 +25,7 @@ N_SUBSAMPLES = 2
 MIN_STABILITY_ROWS = 10  # eight of which are a sample
 
 
-def measure_stability(model: Reducer, X: Any) -> Stability:
+def measure_stability(model: Reducer, X: Input) -> Stability:
     """Mean disparity between embeddings of the rows and of random 80 % of them.
 
     Of more than 1000 rows a random 1000 are fitted instead of all.
@@ -48,7 +49,7 @@ def measure_stability(model: Reducer, X: Any) -> Stability:
     return Stability(None, float(np.mean(found)))
 
 
-def _fit_again(model: Reducer, X: Any) -> Array:
+def _fit_again(model: Reducer, X: Input) -> Array:
     """The embedding of other rows with the same parameters and seed."""
     return np.asarray(_blank(model).fit_transform(X))
 
