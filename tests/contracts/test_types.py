@@ -1,4 +1,4 @@
-"""`Any` stands at the border only: behind a named alias that says what it is, or in **options."""
+"""`Any` stands behind a named alias that says what it is, or in *given and **options."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def list_annotations(tree, owner=()):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             arguments = node.args
             listed = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-            found = [(one.arg, one.annotation) for one in [*listed, arguments.vararg] if one]
+            found = [(one.arg, one.annotation) for one in listed]
             yield from ((".".join(inner), *one) for one in [*found, ("return", node.returns)])
         elif isinstance(node, ast.AnnAssign):
             yield ".".join(inner), ast.unparse(node.target), node.annotation

@@ -214,13 +214,9 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         True
         """
         check_params(self)
-        sizes = memory.Sizes.of(n_samples, n_features, dtype, n_entries)
-        return memory.plan_fit(self, sizes)
+        return memory.plan_fit(self, memory.Sizes.of(n_samples, n_features, dtype, n_entries))
 
-    @property
-    def reach_(self) -> Support:
-        """The name of `support_` in 0.1.0."""
-        return self.support_
+    reach_ = property(lambda self: self.support_, doc="The name of `support_` in 0.1.0.")
 
     def evaluate(
         self,
@@ -275,10 +271,8 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         width of earlier batches, which the new one must then have.
         """
         check_params(self)
-        for ignored in self.ignored:
-            ignored.check(self)
-        for conflict in self.conflicts:
-            conflict.check(self)
+        for declared in (*self.ignored, *self.conflicts):
+            declared.check(self)
         ops = resolve(self.backend, self.n_jobs)
         seed = self._seed()
         listener = callbacks.listener(self)

@@ -12,6 +12,7 @@ from ..backends.protocol import Backend, Ints
 from ..distances.metrics import distances_of
 from ..errors import ApproximationWarning, UnsupportedError, warn
 from ..graph.search import find_nearest
+from ..input.arguments import Input
 from ..input.blocks import RowBlocks
 from ..input.sample import take_rows
 from ..input.validation import Data
@@ -63,7 +64,7 @@ def fit_sample(model: Reducer, X: RowBlocks, ctx: Context, **given: Any) -> Fit:
     )
 
 
-def _fit_rows(model: Reducer, rows: Any, ctx: Context) -> Fit:
+def _fit_rows(model: Reducer, rows: Input, ctx: Context) -> Fit:
     data = model._checked(rows, ctx.ops, fitting=True)
     memory.check_fit(model, data)
     return model._fit(data, Context(ctx.ops, ctx.seed, data.dtype, data.statistics))._replace(
@@ -71,7 +72,7 @@ def _fit_rows(model: Reducer, rows: Any, ctx: Context) -> Fit:
     )
 
 
-def _measure_extension(model: Reducer, fit: Fit, held: Any, ops: Backend) -> tuple[float, float]:
+def _measure_extension(model: Reducer, fit: Fit, held: Input, ops: Backend) -> tuple[float, float]:
     """Shares of the nearest fitted rows that are nearest in the embedding too.
 
     Of held-out rows, which the map extends to, and of the fitted rows themselves.

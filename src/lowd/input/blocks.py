@@ -20,13 +20,16 @@ from .. import progress
 from ..backends import resolve
 from ..backends.protocol import Array, Backend, DType, Rows
 from ..errors import ClusterError, DataError, LowdError, MissingPackageError
+from .arguments import Input
 from .ranges import to_safe_dtype
 from .sample import Sample
 from .validation import to_canonical_csr
 
 DaskArray: TypeAlias = Any  # dask has no types
-Delayed: TypeAlias = Any
-Client: TypeAlias = Any
+Dask: TypeAlias = Any  # the package
+Delayed: TypeAlias = Any  # a task of dask
+Client: TypeAlias = Any  # of a cluster
+BlockResult: TypeAlias = Any  # of a function of a block, whichever that is
 Model: TypeAlias = Any  # an estimator, whose module imports this one
 BlockInfo: TypeAlias = Any  # what dask tells a function of the block it is given
 Sampled: TypeAlias = tuple[Sample, tuple[tuple[int, int], ...]]  # and the lengths of blocks
@@ -75,7 +78,7 @@ class Where(NamedTuple):
 class BlockFunction(Protocol):
     """What is computed of one block: a function of a module, so that it can travel."""
 
-    def __call__(self, rows: Rows, where: Where, /, *given: Any) -> Any: ...
+    def __call__(self, rows: Rows, where: Where, /, *given: Any) -> BlockResult: ...
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,7 @@ class RowBlocks:
         self.names, self.sources = names, sources
 
     @classmethod
-    def of(cls, X: Any) -> RowBlocks:
+    def of(cls, X: Input) -> RowBlocks:
         """The blocks of a dask array, the partitions of a dask data frame, or X itself."""
         if isinstance(X, RowBlocks):
             return X
@@ -334,7 +337,7 @@ def _map_block(block: Rows, job: _Job, block_info: BlockInfo = None) -> Array:
     return np.asarray(_apply_job(block, job, where))
 
 
-def _apply_job(block: Rows, job: _Job, where: Where) -> Any:
+def _apply_job(block: Rows, job: _Job, where: Where) -> BlockResult:
     """The job's function of one block, whose errors name the block."""
     try:
         return job.function(block, where, *job.given)
@@ -375,7 +378,7 @@ def _number_rows(indices: NDArray[np.int64], lengths: dict[int, int]) -> NDArray
 # -- dask -------------------------------------------------------------------------------------
 
 
-def _import_dask() -> Any:
+def _import_dask() -> Dask:
     try:
         import dask
         import dask._task_spec
@@ -390,7 +393,7 @@ def _share(job: _Job) -> Delayed:
     return _import_dask().delayed(job, traverse=False, pure=False)
 
 
-def compute(leaves: list[Delayed], root: Delayed, stage: str) -> Any:
+def compute(leaves: list[Delayed], root: Delayed, stage: str) -> BlockResult:
     """Compute `root`; every one of its `leaves` that is done is reported as progress."""
     dask = _import_dask()
     client = _find_client(dask)
@@ -413,13 +416,15 @@ def compute(leaves: list[Delayed], root: Delayed, stage: str) -> Any:
     return found
 
 
-def _find_client(dask: Any) -> Client | None:
+def _find_client(dask: Dask) -> Client | None:
     """The client of a cluster, where dask computes on one."""
     owner = getattr(dask.base.get_scheduler(), "__self__", None)
     return owner if type(owner).__module__.startswith("distributed") else None
 
 
-def _compute_on_cluster(client: Client, leaves: list[Delayed], root: Delayed, stage: str) -> Any:
+def _compute_on_cluster(
+    client: Client, leaves: list[Delayed], root: Delayed, stage: str
+) -> BlockResult:
     from distributed import as_completed
 
     total = len(leaves)

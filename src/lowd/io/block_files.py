@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.protocol import DType, Rows
 from ..errors import DataError, MissingFileError, MissingPackageError, ParameterError
+from ..input.arguments import Input
 from ..input.blocks import Piece, RowBlocks, is_blocks
 from ..threads import available as count_cpus
 from . import frames
@@ -24,6 +25,8 @@ from .options import match_columns, quote_names
 from .roles import get_column_kind
 from .source import Source
 
+StoredArray: TypeAlias = Any  # of NumPy, mapped or not, Zarr or HDF5
+BlockSequence: TypeAlias = Any  # of arrays: a sequence, or what can be iterated again
 BLOCK_BYTES = 2**26  # of a block, unless a limit of memory asks for smaller ones
 MIN_BLOCK_BYTES = 2**20  # smaller ones are nothing but overhead
 PROGRAM_BYTES = 400 * 2**20  # Python with dask and polars, before any row is read
@@ -34,7 +37,7 @@ UNITS |= {f"{unit}i": 2 ** (10 * power) for power, unit in enumerate("kmgt", 1)}
 
 
 def open_blocks(
-    source: Any,
+    source: Input,
     *,
     columns: Sequence[str] | None = None,
     block_rows: int | None = None,
@@ -154,7 +157,7 @@ class MappedRows:
 class _ReadSlice:
     """Some rows of an array that is on disk."""
 
-    array: Any
+    array: StoredArray
     start: int
     stop: int
 
@@ -162,7 +165,7 @@ class _ReadSlice:
         return np.asarray(self.array[self.start : self.stop])
 
 
-def _open_array(array: Any, name: str, size: BlockSize) -> RowBlocks:
+def _open_array(array: StoredArray, name: str, size: BlockSize) -> RowBlocks:
     _check_rows(array)
     n, d = array.shape
     stored = getattr(array, "chunks", None)  # of a Zarr array: rows that are compressed together
@@ -174,7 +177,7 @@ def _open_array(array: Any, name: str, size: BlockSize) -> RowBlocks:
     return RowBlocks.from_pieces(pieces, d, np.dtype(array.dtype))
 
 
-def _check_rows(array: Any) -> None:
+def _check_rows(array: StoredArray) -> None:
     if len(array.shape) != 2:
         raise DataError(f"blocks hold rows of numbers; got an array of shape {array.shape}.")
 
@@ -193,7 +196,7 @@ class _Held:
 class _ReadItem:
     """One block of what can be indexed, or iterated again."""
 
-    blocks: Any
+    blocks: BlockSequence
     number: int
 
     def __call__(self) -> Rows:
@@ -202,13 +205,13 @@ class _ReadItem:
         return _as_block(next(islice(iter(self.blocks), self.number, None)))
 
 
-def _as_block(block: Any) -> Rows:
+def _as_block(block: Input) -> Rows:
     rows: Rows = block if hasattr(block, "shape") else np.asarray(block)
     _check_rows(rows)
     return rows
 
 
-def _open_iterable(source: Any, size: BlockSize) -> RowBlocks:
+def _open_iterable(source: BlockSequence, size: BlockSize) -> RowBlocks:
     """Blocks of an iterable, whose sizes one pass over it finds."""
     if isinstance(source, np.ndarray):
         return _open_array(source, "", size)
