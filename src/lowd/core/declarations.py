@@ -94,6 +94,14 @@ class Conflict:
             raise ParameterError(self.message)
 
 
+def check_declarations(model: Reducer) -> None:
+    """Raise an error if a parameter of the model would do nothing, or contradicts another."""
+    for ignored in model.ignored:
+        ignored.check(model)
+    for conflict in model.conflicts:
+        conflict.check(model)
+
+
 @dataclass(frozen=True)
 class LandmarkPolicy:
     """How many landmarks a method takes unasked, and how many a smaller variant would take.

@@ -32,7 +32,7 @@ from . import callbacks, memory
 from .block_maps import invert_blocks, rate_blocks, transform_blocks
 from .confidence import check_support, compute_confidence, describe_basis, leave_rows_out
 from .coordinates import apply_map, cast_checked, require_finite
-from .declarations import Conflict, Ignored, LandmarkPolicy
+from .declarations import Conflict, Ignored, LandmarkPolicy, check_declarations
 from .fit import Context, Fit, Map
 from .parameters import AtLeast, Jobs, Seed, check_params, checks, domains
 from .sampled_fit import fit_sample
@@ -271,8 +271,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         width of earlier batches, which the new one must then have.
         """
         check_params(self)
-        for declared in (*self.ignored, *self.conflicts):
-            declared.check(self)
+        check_declarations(self)
         ops = resolve(self.backend, self.n_jobs)
         seed = self._seed()
         listener = callbacks.listener(self)
