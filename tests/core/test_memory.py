@@ -226,8 +226,8 @@ def test_estimates_of_nothing_or_nobody():
         lowd.estimate("PCA", 0, 5)
     with pytest.raises(ParameterError, match="n_features=-1"):
         lowd.estimate("PCA", 5, -1)
-    with pytest.raises(ParameterError, match="'UMAP'"):
-        lowd.estimate("UMAP", 5, 5)
+    with pytest.raises(ParameterError, match="'PHATE'"):
+        lowd.estimate("PHATE", 5, 5)
     with pytest.raises(ParameterError, match="whiten"):
         lowd.PCA(whiten="yes").estimate(5, 5)
 
