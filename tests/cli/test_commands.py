@@ -104,8 +104,8 @@ def test_names_of_methods():
     assert find_class_name("kernel_pca") == "KernelPCA"
     assert find_class_name("t-SNE") == "TSNE"
     assert find_class_name("spectral embedding") == "LaplacianEigenmaps"
-    with pytest.raises(lowd.errors.ParameterError, match="no method 'umap'; there are pca"):
-        find_class_name("umap")
+    with pytest.raises(lowd.errors.ParameterError, match="no method 'phate'; there are pca"):
+        find_class_name("phate")
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "tsv", "jsonl", "feather", "csv.gz"])
