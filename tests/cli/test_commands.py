@@ -266,7 +266,7 @@ def test_compare(lowd_command):
     assert ended.code == 0, ended.err
     assert {"PCA", "LocallyLinearEmbedding"} <= set(re.findall(r"\w+", ended.out))
     assert Path("c.png").read_bytes()[1:4] == b"PNG"
-    assert lowd_command("compare", "data.csv", "--methods", "pca,umap").code == 2
+    assert lowd_command("compare", "data.csv", "--methods", "pca,phate").code == 2
 
 
 def test_dimension(lowd_command):
