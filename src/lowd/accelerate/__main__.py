@@ -18,27 +18,27 @@ Run a script or a module with the classes of scikit-learn that lowd computes fas
 def main(arguments: list[str]) -> int:
     """Run what the arguments name, as `python` would."""
     shows_profile = arguments[:1] == ["--profile"]
-    rest = arguments[1:] if shows_profile else arguments
-    is_module = rest[:1] == ["-m"]
-    rest = rest[1:] if is_module else rest
+    command = arguments[1:] if shows_profile else arguments
+    is_module = command[:1] == ["-m"]
+    command = command[1:] if is_module else command
     if arguments[:1] in (["-h"], ["--help"]):
         print(USAGE)
         return 0
-    if not rest or rest[0].startswith("-"):
+    if not command or command[0].startswith("-"):
         print(USAGE, file=sys.stderr)
         return 2
-    if not is_module and not Path(rest[0]).exists():
-        print(f"python -m lowd.accelerate: there is no file {rest[0]!r}.", file=sys.stderr)
+    if not is_module and not Path(command[0]).exists():
+        print(f"python -m lowd.accelerate: there is no file {command[0]!r}.", file=sys.stderr)
         return 2
     install()
-    sys.argv = rest
+    sys.argv = command
     try:
         if is_module:
             sys.path.insert(0, "")
-            runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+            runpy.run_module(command[0], run_name="__main__", alter_sys=True)
         else:
-            sys.path.insert(0, str(Path(rest[0]).resolve().parent))
-            runpy.run_path(rest[0], run_name="__main__")
+            sys.path.insert(0, str(Path(command[0]).resolve().parent))
+            runpy.run_path(command[0], run_name="__main__")
     finally:
         if shows_profile:
             print(profile(), file=sys.stderr)

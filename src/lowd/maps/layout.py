@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from ..backends.protocol import Array, Backend, InterpolationGrid, LayoutCurve
-from ..confidence.calibration import WeightedNeighbors
 from ..domains import Index, NonNegative, OneOf, Positive, Shape
-from ..input.sample import Items
 from ..relations.fuzzy_sets import FuzzySets
 from ..relations.perplexity import ConditionalProbabilities
 from ..values import value
+from .optimized import OptimizedMap
 from .remember import approach
 
 
 @value
-class LayoutMap:
+class LayoutMap(OptimizedMap):
     """New points of UMAP, optimized one by one with the training embedding held fixed.
 
     Near a training point they approach its coordinates (`remember.approach`). Forces are computed
@@ -37,24 +35,8 @@ class LayoutMap:
     # The training points that it is summed over; None: by the grid, or over all.
     sample: Annotated[NDArray[np.int64], Shape("sample"), Index("n")] | None
 
-    remembers: ClassVar[bool] = True
-
-    def __call__(self, Q: Items, ops: Backend, *, remember: bool = True) -> Array:
-        return self._optimize(self.relation.toward(Q, ops), ops, remember)
-
-    def weigh_neighbors(self, Q: Items, ops: Backend) -> WeightedNeighbors:
-        """The training points that new points are near to, with their memberships."""
-        neighbors, p, nearest = self.relation.toward(Q, ops)
-        return WeightedNeighbors(neighbors, p, self.Y, nearest.ratio == 0)
-
-    def from_neighbors(self, Q: Items, near: csr_array, ops: Backend) -> Array:  # noqa: ARG002
-        """Coordinates of points with the given distances to neighbors, nearest first."""
-        return self._optimize(self.relation.from_neighbors(near, ops), ops, True)
-
-    def _optimize(
-        self, memberships: ConditionalProbabilities, ops: Backend, remember: bool
-    ) -> Array:
-        neighbors, p, nearest = memberships
+    def _optimize(self, near: ConditionalProbabilities, ops: Backend, remember: bool) -> Array:
+        neighbors, p, nearest = near
         curve = LayoutCurve(self.a, self.b, self.softening)
         training = self.Y if self.unit == 1 else self.Y / self.Y.dtype.type(self.unit)
         how = curve, self.repulsion, self.grid, self.sample

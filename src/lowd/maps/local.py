@@ -20,8 +20,32 @@ from .blockwise import BLOCK_BYTES
 MIN_EIGENVALUE_RATIO = 1e-10
 
 
+class LocalMap:
+    """What maps of a new point's neighborhood share: how its neighbors are found."""
+
+    base: Distances
+    n_neighbors: int | None
+    radius: float | None
+
+    def state_facts(self, facts: Facts) -> None:
+        one = (self.n_neighbors is None) != (self.radius is None)
+        facts.require(one, "n_neighbors", "given, or radius, but not both")
+        facts.require(not issparse(self.base.X), "base", "of dense rows")
+
+    def __call__(self, Q: Array, ops: Backend) -> Array:
+        return self.from_neighbors(Q, self.find_neighbors(Q, ops), ops)
+
+    def find_neighbors(self, Q: Array, ops: Backend) -> csr_array:
+        """Distances of new points to the training points of their neighborhoods."""
+        return find_neighborhoods(self.base, Q, self.n_neighbors, self.radius, ops)
+
+    def from_neighbors(self, Q: Array, near: csr_array, ops: Backend) -> Array:
+        """Coordinates of points whose neighbors are known."""
+        raise NotImplementedError
+
+
 @value
-class BarycentricMap:
+class BarycentricMap(LocalMap):
     """Barycentric weights that rebuild a row from its neighbors, applied to their coordinates."""
 
     base: Distances
@@ -29,16 +53,6 @@ class BarycentricMap:
     n_neighbors: Annotated[int, AtMostSize("n")] | None
     radius: Annotated[float, AtLeast(0), MayBeNonfinite()] | None
     reg: NonNegative
-
-    def state_facts(self, facts: Facts) -> None:
-        _require_neighborhoods(self, facts)
-
-    def __call__(self, Q: Array, ops: Backend) -> Array:
-        return self.from_neighbors(Q, self.find_neighbors(Q, ops), ops)
-
-    def find_neighbors(self, Q: Array, ops: Backend) -> csr_array:
-        """Distances of new points to the training points that rebuild them."""
-        return find_neighborhoods(self.base, Q, self.n_neighbors, self.radius, ops)
 
     def from_neighbors(self, Q: Array, near: csr_array, ops: Backend) -> Array:
         """Coordinates of points whose neighbors are known."""
@@ -49,7 +63,7 @@ class BarycentricMap:
 
 
 @value
-class TangentMap:
+class TangentMap(LocalMap):
     """Local linear regression of coordinates on the neighbors' tangent coordinates.
 
     With neighbors less their mean Z = U S V' and their coordinates less the mean T, those of x are
@@ -60,16 +74,6 @@ class TangentMap:
     Y: Annotated[Array, Shape("n", "k")]
     n_neighbors: Annotated[int, AtMostSize("n")] | None
     radius: Annotated[float, AtLeast(0), MayBeNonfinite()] | None
-
-    def state_facts(self, facts: Facts) -> None:
-        _require_neighborhoods(self, facts)
-
-    def __call__(self, Q: Array, ops: Backend) -> Array:
-        return self.from_neighbors(Q, self.find_neighbors(Q, ops), ops)
-
-    def find_neighbors(self, Q: Array, ops: Backend) -> csr_array:
-        """Distances of new points to the training points of their tangent spaces."""
-        return find_neighborhoods(self.base, Q, self.n_neighbors, self.radius, ops)
 
     def from_neighbors(self, Q: Array, near: csr_array, ops: Backend) -> Array:  # noqa: ARG002
         """Coordinates of points whose neighbors are known."""
@@ -102,12 +106,6 @@ class TangentMap:
         products = (Z @ (Q[:, :, None] - row_means.transpose(0, 2, 1))).transpose(0, 2, 1)
         slopes = U.transpose(0, 2, 1) @ T
         return np.asarray((coordinate_means + ((products @ U) * inverse) @ slopes)[:, 0])
-
-
-def _require_neighborhoods(local: BarycentricMap | TangentMap, facts: Facts) -> None:
-    one = (local.n_neighbors is None) != (local.radius is None)
-    facts.require(one, "n_neighbors", "given, or radius, but not both")
-    facts.require(not issparse(local.base.X), "base", "of dense rows")
 
 
 def find_neighborhoods(

@@ -198,21 +198,21 @@ def diffuse(W: csr_array, Y: Float64, ctx: Context) -> Float64:
     degrees = np.bincount(np.repeat(np.arange(len(Y)), np.diff(W.indptr)), W.data, len(Y))
     walk = W.data / np.repeat(np.where(degrees > 0, degrees, 1), np.diff(W.indptr))
     P = csr_array((walk, W.indices, W.indptr), W.shape)
-    mass = degrees / degrees.sum()
+    stationary = degrees / degrees.sum()
     for step in range(1, DIFFUSION_STEPS + 1):
         Y = ctx.ops.matmul(P, Y, alpha=0.5, beta=0.5)
         if step % STEPS_PER_ORTHOGONALIZATION == 0:
-            Y = _orthogonalize(Y - mass @ Y, mass)
+            Y = _orthogonalize(Y - stationary @ Y, stationary)
     return Y
 
 
-def _orthogonalize(Y: Float64, mass: Float64) -> Float64:
+def _orthogonalize(Y: Float64, stationary: Float64) -> Float64:
     """Gram-Schmidt with weights; a column that others explain keeps its rounding only."""
     Y = Y.copy()
     for c in range(Y.shape[1]):
         for earlier in Y.T[:c]:
-            Y[:, c] -= (mass * earlier) @ Y[:, c] * earlier
-        length = np.sqrt(mass @ Y[:, c] ** 2)
+            Y[:, c] -= (stationary * earlier) @ Y[:, c] * earlier
+        length = np.sqrt(stationary @ Y[:, c] ** 2)
         Y[:, c] /= length if length > 0 else 1
     return Y
 
