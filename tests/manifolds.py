@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.spatial import procrustes
 
 
 def roll(n, seed=0):
@@ -56,3 +57,8 @@ def same_space(Y, Z):
     """Sine of the largest angle between the columns' spaces."""
     Q, R = np.linalg.qr(Y)[0], np.linalg.qr(Z)[0]
     return np.linalg.norm(Q - R @ (R.T @ Q), 2)
+
+
+def disparity(truth, Y):
+    """Procrustes: share of the truth's spread that no motion and scaling of Y can match."""
+    return procrustes(truth, Y)[2]

@@ -1,0 +1,242 @@
+"""Sparse rows, precomputed matrices, metrics and callables as input of every method."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix
+
+import lowd
+from cases import (
+    cases,
+    close,
+    edit_distance,
+    first_of_method,
+    fit,
+    manhattan_distance,
+    of_rows,
+    rows_like,
+    same_bits,
+    takes_sparse,
+)
+from lowd.errors import DataError, ParameterError, UnsupportedError
+
+
+def _with_zeros(case, dtype):
+    """Training and new rows, about half of whose entries are zero."""
+    X, Q = (np.where(A > 2, A, 0).astype(dtype) for A in case.data(dtype))
+    return X[X.any(1)], Q[Q.any(1)]
+
+
+@cases(takes_sparse, other_float32=True)
+def test_sparse_equals_dense(case, backend, dtype):
+    X, Q = _with_zeros(case, dtype)
+    model = case.model(backend)
+    dense = fit(case.model(backend), X)
+    for kind in (csr_array, csc_array, coo_array, csr_matrix):
+        given = kind(X)
+        fit(model, given)
+        assert given.nnz == csr_array(X).nnz  # the input is as it was
+        Y = model.transform(kind(Q))
+        assert isinstance(Y, np.ndarray)
+        assert Y.dtype == dtype
+        close(Y, dense.transform(Q), dtype, 5)
+    close(model.transform(Q), dense.transform(Q), dtype, 5)
+    close(dense.transform(csr_array(Q)), dense.transform(Q), dtype, 5)
+
+
+@cases(
+    lambda case: of_rows(case) and case.source == "rows" and not takes_sparse(case),
+    other_backends=first_of_method,
+)
+def test_sparse_is_refused_with_advice(case, backend):
+    X, Q = _with_zeros(case, np.float64)
+    model = case.model(backend)
+    with pytest.raises(UnsupportedError, match="toarray"):
+        model.fit(csr_array(X))
+    with pytest.raises(UnsupportedError, match="toarray"):
+        fit(model, X).transform(csr_array(Q))
+
+
+@cases(takes_sparse, other_backends=first_of_method)
+def test_sparse_input_is_never_rearranged(case, backend, dtype):
+    """Columns of a row in any order: the same answer, and the input untouched."""
+    X = csr_array(_with_zeros(case, dtype)[0])
+    expected = fit(case.model(backend), X.toarray()).transform(X.toarray())
+    for row, end in zip(X.indptr, X.indptr[1:], strict=False):
+        X.indices[row:end], X.data[row:end] = X.indices[row:end][::-1], X.data[row:end][::-1]
+    X.has_sorted_indices = False
+    before = [part.copy() for part in (X.data, X.indices, X.indptr)]
+    model = fit(case.model(backend), X)
+    close(model.transform(X), expected, dtype, 5)
+    close(model.transform(X), expected, dtype, 5)
+    for part, was in zip((X.data, X.indices, X.indptr), before, strict=True):
+        same_bits(part, was)
+
+
+def test_sparse_duplicates_add_up(backend):
+    entries, at = np.array([1.0, 2, 4, 3, 1]), ([0, 0, 1, 2, 3], [0, 0, 1, 1, 0])
+    X = coo_array((entries, at), shape=(4, 2))
+    close(
+        lowd.PCA(2, backend=backend).fit_transform(X),
+        lowd.PCA(2, backend=backend).fit_transform(X.toarray()),
+    )
+
+
+def test_broken_sparse_matrices_are_refused(backend):
+    X = csr_array(rows_like(6, 4))
+    X.indices[3] = 99  # products would read beyond their arrays
+    with pytest.raises(DataError, match="the sparse matrix is broken"):
+        lowd.PCA(2, backend=backend).fit(X)
+    spare = csr_array(rows_like(6, 4))
+    spare.data, spare.indices = np.append(spare.data, 5.0), np.append(spare.indices, 2)
+    coordinates = lowd.PCA(2, backend=backend).fit_transform(spare)
+    close(coordinates, lowd.PCA(2, backend=backend).fit_transform(rows_like(6, 4)))
+
+
+def test_precomputed_is_checked(backend):
+    """Each defect of a matrix of distances is named, with its row and column."""
+    X = rows_like(12, 3)
+    D = np.linalg.norm(X[:, None] - X, axis=2)
+
+    def spoiled(row, column, by, mirror=False):
+        A = D.copy()
+        A[row, column] += by
+        if mirror:
+            A[column, row] += by
+        return A
+
+    model = lowd.ClassicalMDS(2, metric="precomputed", backend=backend)
+    with pytest.raises(DataError, match=r"symmetric.*\((2, 5|5, 2)\)"):
+        model.fit(spoiled(2, 5, 0.5))
+    with pytest.raises(DataError, match=r"row 4 to itself is 0\.5"):
+        model.fit(spoiled(4, 4, 0.5))
+    with pytest.raises(DataError, match=r"row [36], column [36]"):
+        model.fit(spoiled(3, 6, -9.0, mirror=True))
+    with pytest.raises(DataError, match="row 1, column 2"):
+        model.fit(D).transform(spoiled(1, 2, -9.0)[:2])
+    # A similarity (largest on the diagonal) is not a distance.
+    with pytest.raises(DataError, match=r"similarit"):
+        model.fit(np.exp(-D))
+
+
+def test_float_noise_in_distances_passes(backend):
+    X = rows_like(30, 3)
+    D = np.linalg.norm(X[:, None] - X, axis=2)
+    noisy = D * (1 + 1e-7 * np.random.default_rng(0).normal(size=D.shape))
+    expected = lowd.ClassicalMDS(2, metric="precomputed", backend=backend).fit(D)
+    model = lowd.ClassicalMDS(2, metric="precomputed", backend=backend).fit(noisy)
+    close(model.embedding_, expected.embedding_, np.float32)
+
+
+def test_squared_distances_are_noticed(backend):
+    X = rows_like(40, 3)
+    D = np.linalg.norm(X[:, None] - X, axis=2)
+    with pytest.warns(lowd.errors.MetricWarning, match="triangle"):
+        fit(lowd.ClassicalMDS(2, metric="precomputed", backend=backend), D**2)
+
+
+def test_asymmetric_kernel(backend):
+    K = np.eye(5) + 0.1
+    K[1, 3] = 0.7
+    with pytest.raises(DataError, match="symmetric"):
+        lowd.KernelPCA(2, kernel="precomputed", backend=backend).fit(K)
+
+
+def test_rows_without_direction_are_named(backend):
+    X = rows_like(20, 4)
+    X[[3, 8]] = 0
+    with pytest.raises(DataError, match=r"row 3, 8 has no direction"):
+        lowd.ClassicalMDS(metric="cosine", backend=backend).fit(X)
+    model = fit(lowd.ClassicalMDS(metric="cosine", backend=backend), rows_like(20, 4))
+    with pytest.raises(DataError, match="row 3, 8"):
+        model.transform(X)
+    X[[3, 8]] = 5
+    with pytest.raises(DataError, match="all equal"):
+        lowd.ClassicalMDS(metric="correlation", backend=backend).fit(X)
+
+
+SET_METHODS = {
+    "ClassicalMDS": {},
+    "MDS": {},
+    "NonMetricMDS": {},
+    "Isomap": {},
+    "LaplacianEigenmaps": {},
+    "DiffusionMaps": {},
+    "TSNE": {"perplexity": 5},
+    "SNE": {"perplexity": 5},
+    "NeighborsTransformer": {"n_neighbors": 3},
+}
+
+
+@pytest.mark.parametrize("method", SET_METHODS)
+def test_empty_sets_are_named(method, backend):
+    """At distance 1 from all others, one would be everybody's neighbor and a short circuit."""
+    X = np.array([[float(i <= j < i + 10) for j in range(40)] for i in range(30)])
+    holed = X.copy()
+    holed[[3, 8]] = 0
+    model = getattr(lowd, method)(metric="jaccard", backend=backend, **SET_METHODS[method])
+    with pytest.raises(DataError, match=r"row 3, 8 is an empty set.*'hamming'"):
+        model.fit(holed)
+    fit(model, X)
+    with pytest.raises(DataError, match="row 3, 8 is an empty set"):
+        model.transform(holed)
+
+
+def _skewed(a, b):
+    """Farther uphill than downhill."""
+    return manhattan_distance(a, b) + max(0.0, float(a[0] - b[0]))
+
+
+@cases(lambda case: case.params.get("metric") in (manhattan_distance, edit_distance))
+def test_a_callable_metric_must_be_a_distance(case, backend):
+    X = rows_like(60)
+
+    def similarity(a, b):
+        return 1 / (1 + manhattan_distance(a, b))
+
+    refused = {
+        r"_skewed is not symmetric: [\d.]+ for objects \((\d+), (\d+)\) but": _skewed,
+        r"similarity gives 1 for object \d+ and itself, not 0": similarity,
+        r"gave -1.0 for objects \d+ and \d+": lambda *_: -1.0,
+        r"gave nan for objects \d+ and \d+": lambda *_: float("nan"),
+        r"<lambda> gave None for objects \d+ and \d+": lambda *_: None,
+    }
+    for words, metric in refused.items():
+        model = case.model(backend, metric=metric, metric_params=None)
+        with pytest.raises(DataError, match=words):
+            model.fit(X)
+
+
+def test_an_error_of_a_callable_names_it(backend):
+    def divide(a, b):
+        return 1 / (len(a) - len(b))
+
+    for model, words in (
+        (lowd.ClassicalMDS(metric=divide, backend=backend), "raised by metric=.*divide, objects 1"),
+        (lowd.KernelPCA(kernel=divide, backend=backend), "raised by kernel=.*divide"),
+    ):
+        with pytest.raises(ZeroDivisionError) as failure:
+            model.fit([[1, 2], [3, 4]])
+        assert re.search(words, failure.value.__notes__[0])
+
+
+def test_metric_and_kernel_parameters_that_do_not_exist():
+    X = rows_like(20)
+    for metric, params, word in (
+        ("manhattan", {"p": 3}, "'p'"),
+        ("minkowski", {"q": 3}, "'q'"),
+        ("minkowski", {"p": 0.5}, ">= 1"),
+        ("minkowski", {"p": np.inf}, "chebyshev"),
+        ("euclidean", {"p": 3}, "'p'"),
+        ("gower", {"weights": [1, 2]}, "7 numbers"),
+        ("gower", {"weights": [-1] * 7}, ">= 0"),
+    ):
+        with pytest.raises(ParameterError, match=word):
+            lowd.ClassicalMDS(metric=metric, metric_params=params).fit(X)
+    with pytest.raises(ParameterError, match="only a callable"):
+        lowd.KernelPCA(2, kernel="rbf", kernel_params={"gamma": 1}).fit(X)
+    with pytest.raises(ParameterError, match="only a callable"):
+        lowd.KernelPCA(2, kernel="linear", kernel_params={"gamma": 1}).fit(X)

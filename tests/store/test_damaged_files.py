@@ -1,0 +1,400 @@
+"""Model files that are damaged, foreign or hostile are refused."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import pickle
+import struct
+import tracemalloc
+import zipfile
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import lowd
+from cases import rows_like, same_bits
+from lowd import store
+from lowd.errors import StoreError
+
+relaxed = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def _refused_or_the_same(path, model, Q):
+    """A damaged file is refused with its name in the sentence, or the damage was of no matter."""
+    try:
+        twin = lowd.load(path)
+    except StoreError as error:
+        return str(path) in str(error)
+    return np.array_equal(twin.transform(Q), model.transform(Q))
+
+
+def _rewritten(data, change):
+    """The bytes of a file whose tree was changed, all else in order."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    tree = json.loads(members["model.json"])
+    changed = change(tree)
+    members["model.json"] = json.dumps(tree if changed is None else changed).encode()
+    return _zipped(members)
+
+
+def _zipped(members, compression=zipfile.ZIP_STORED):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", compression) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+def test_truncated_files(stored, tmp_path):
+    _, _, path = stored
+    data = path.read_bytes()
+    cut = tmp_path / "cut"
+    for length in sorted({*range(40), *np.linspace(0, len(data) - 1, 60, dtype=int)}):
+        cut.write_bytes(data[:length])
+        with pytest.raises(StoreError, match="cut"):
+            lowd.load(cut)
+
+
+def test_every_flipped_byte_of_a_small_file(saved):
+    model, data, path = saved
+    Q = rows_like(3, 3)
+    for position in range(0, len(data), max(1, len(data) // 700)):
+        damaged = bytearray(data)
+        damaged[position] ^= 1 << (position % 8)
+        path.write_bytes(damaged)
+        assert _refused_or_the_same(path, model, Q), position
+
+
+def test_flipped_bytes(stored, tmp_path):
+    model, Q, path = stored
+    data = path.read_bytes()
+    for position in np.random.default_rng(0).integers(0, len(data), 60):
+        damaged = bytearray(data)
+        damaged[position] ^= 0x55
+        (tmp_path / "flipped").write_bytes(damaged)
+        assert _refused_or_the_same(tmp_path / "flipped", model, Q), position
+
+
+@relaxed
+@given(st.binary(max_size=300))
+def test_any_bytes(tmp_path, content):
+    for data in (content, b"PK\x03\x04" + content, _zipped({"model.json": content})):
+        (tmp_path / "any").write_bytes(data)
+        with pytest.raises(StoreError):
+            lowd.load(tmp_path / "any")
+
+
+@relaxed
+@given(st.data())
+def test_spliced_bytes(saved, data):
+    """Parts of a file repeated, dropped or replaced."""
+    model, content, path = saved
+    start = data.draw(st.integers(0, len(content)))
+    end = data.draw(st.integers(start, min(len(content), start + 200)))
+    part = data.draw(st.one_of(st.binary(max_size=60), st.just(content[start:end] * 2)))
+    path.write_bytes(content[:start] + part + content[end:])
+    assert _refused_or_the_same(path, model, rows_like(3, 3))
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from(["0.npy", "PCA", "LinearMap", "map_", "__class__", "array", "value"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["array", "value", "fields", "tuple", "dict", "csr", "shape", "names", "W", "x"]
+            ),
+            inner,
+            max_size=3,
+        )
+    ),
+    max_leaves=8,
+)
+
+
+def _paths(tree, path=()):
+    yield path
+    if isinstance(tree, dict):
+        for key, part in tree.items():
+            yield from _paths(part, (*path, key))
+    elif isinstance(tree, list):
+        for index, part in enumerate(tree):
+            yield from _paths(part, (*path, index))
+
+
+@settings(parent=relaxed, max_examples=200)
+@given(st.data())
+def test_any_tree(saved, data):
+    """Whatever stands in the tree: a refusal, or a model of a known class."""
+    _, content, path = saved
+
+    def change(tree):
+        key_path = data.draw(st.sampled_from(sorted(_paths(tree), key=str)))
+        branch = tree
+        for key in key_path[:-1]:
+            branch = branch[key]
+        new = data.draw(JSON)
+        if not key_path:
+            return new
+        if data.draw(st.booleans()):
+            branch[key_path[-1]] = new
+        elif isinstance(branch, dict):
+            branch[data.draw(st.sampled_from(["extra", "extra_", "__dict__", "fit", "map_"]))] = new
+        else:
+            del branch[key_path[-1]]
+        return None
+
+    path.write_bytes(_rewritten(content, change))
+    with contextlib.suppress(StoreError):
+        model = lowd.load(path)
+        assert isinstance(model, lowd.PCA)
+        assert callable(model.fit)
+
+
+def test_files_of_others(tmp_path):
+    path = tmp_path / "other"
+    for content in (
+        b"",
+        b"not a model",
+        b"\x80\x04K\x01.",
+        b"\x89HDF\r\n\x1a\n" + bytes(100),
+        _zipped({}),
+        _zipped({"word/document.xml": b"<a/>"}),
+        _zipped({"model.json": b"{}"}),
+        _zipped({"model.json": b"[" * 100_000}),
+        _zipped({"model.json": b"[]"}),
+        _zipped({"model.json": b"\xff\xfe"}),
+        _zipped(
+            {"model.json": b'{"format": 1, "class": "os.system", "params": {}, "learned": {}}'}
+        ),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(StoreError, match="other"):
+            lowd.load(path)
+    np.savez(path.with_suffix(".npz"), a=np.ones(3))
+    with pytest.raises(StoreError, match="not a lowd model"):
+        lowd.load(path.with_suffix(".npz"))
+
+
+def test_a_newer_format_says_upgrade(saved):
+    _, data, path = saved
+
+    def newer(tree):
+        tree.update(format=store.FORMAT + 1, lowd="9.9")
+
+    path.write_bytes(_rewritten(data, newer))
+    with pytest.raises(StoreError, match=r"lowd 9\.9.*upgrade"):
+        lowd.load(path)
+
+
+@pytest.mark.parametrize("number", ["1", None, -1, 0, [1], 1.5, True])
+def test_a_format_that_never_was(saved, number):
+    _, data, path = saved
+    path.write_bytes(_rewritten(data, lambda tree: tree.update(format=number)))
+    with pytest.raises(StoreError):
+        lowd.load(path)
+
+
+@pytest.mark.parametrize("name", ["fit", "__class__", "__dict__", "__reduce__"])
+def test_attributes_that_are_not_learned(saved, name):
+    _, data, path = saved
+    path.write_bytes(_rewritten(data, lambda tree: tree["learned"].update({name: 1})))
+    with pytest.raises(StoreError, match=name):
+        lowd.load(path)
+
+
+def test_parameters_that_do_not_exist_or_fit(saved):
+    _, data, path = saved
+    for bad in ({"speed": 3}, {"n_components": "many"}, {"n_components": -1}, {"backend": 7}):
+        path.write_bytes(_rewritten(data, lambda tree, bad=bad: tree["params"].update(bad)))
+        with pytest.raises(StoreError):
+            lowd.load(path)
+
+
+class _Payload:
+    """Leaves a trace when unpickled."""
+
+    def __init__(self, trace):
+        self.trace = trace
+
+    def __reduce__(self):
+        return (open, (str(self.trace), "w"))
+
+
+def test_no_code_is_ever_run(tmp_path, saved):
+    _, data, path = saved
+    trace = tmp_path / "trace"
+    payload = pickle.dumps(_Payload(trace))
+    objects = io.BytesIO()
+    np.save(objects, np.array([_Payload(trace)], object), allow_pickle=True)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    for content in (
+        payload,
+        objects.getvalue(),
+        _zipped({**members, "0.npy": objects.getvalue()}),
+        _zipped({**members, "0.npy": payload}),
+        _zipped({**members, "model.json": payload}),
+        _zipped({**members, "more.pkl": payload}),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(StoreError):
+            lowd.load(path)
+        assert not trace.exists()
+    pickle.loads(payload).close()
+    assert trace.exists()  # the payload would have worked
+
+
+def _header(shape, descr="<f8"):
+    text = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode()
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        _header((10**12,)),
+        _header((10**12,)) + bytes(800),
+        _header((2**62, 2**62)),
+        _header((-1, -8)) + bytes(64),
+        _header((3,)),
+        _header((3,), "|O") + bytes(24),
+        _header((3,), "|S8") + bytes(24),
+        _header((10**9,), "<f0"),
+        _header("(1,) * 10**9"),
+        _header("__import__('os').getpid()"),
+        b"\x93NUMPY\x03\x00" + b"\xff" * 200,
+        b"\x93NUMPY\x02\x00\xff\xff\xff\xff",
+    ],
+    ids=lambda member: str(member[10:80]),
+)
+def test_claims_of_arrays(saved, member):
+    """A header may claim anything; what is allocated is what the file holds."""
+    _, data, path = saved
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    path.write_bytes(_zipped({**members, "0.npy": member}))
+    _refused_within(path, 2**20)
+
+
+def _refused_within(path, limit):
+    lowd.PCA(1).fit(np.ones((2, 2)) * [[1], [2]])  # imports are done
+    tracemalloc.start()
+    try:
+        with pytest.raises(StoreError):
+            lowd.load(path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < limit
+
+
+def test_compressed_claims(saved):
+    """A bomb: a kilobyte that would unpack to a hundred megabytes."""
+    _, data, path = saved
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    content = _header((10**8,)) + bytes(10**8)
+    path.write_bytes(_zipped({**members, "0.npy": content}, zipfile.ZIP_DEFLATED))
+    del content
+    _refused_within(path, 2**20)
+    members["model.json"] = b'{"format": 1, "x": "' + b" " * 10**8 + b'"}'
+    path.write_bytes(_zipped(members, zipfile.ZIP_DEFLATED))
+    members.clear()
+    _refused_within(path, 2**20)
+
+
+def test_overlapping_members(saved):
+    """Five hundred members that share one megabyte would be half a gigabyte.
+
+    Each local header skips the following ones as its 'extra field', so all have the same content.
+    """
+    _, data, path = saved
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        tree = archive.read("model.json")
+    content = _header((2**17,)) + bytes(2**20)
+    names = [f"{i:04d}.npy".encode() for i in range(500)]
+    sizes = _sizes(content)
+    start, step = len(_local(b"model.json", 0, _sizes(tree))) + len(tree), 30 + 8
+    local, directory = [_local(b"model.json", 0, _sizes(tree)) + tree], []
+    directory.append(_central(b"model.json", 0, _sizes(tree)))
+    for i, name in enumerate(names):
+        local.append(_local(name, (len(names) - 1 - i) * step, sizes))
+        directory.append(_central(name, start + i * step, sizes))
+    body, entries = b"".join(local) + content, b"".join(directory)
+    count = len(directory)
+    end = struct.pack("<4s4HIIH", b"PK\5\6", 0, 0, count, count, len(entries), len(body), 0)
+    path.write_bytes(body + entries + end)
+    with zipfile.ZipFile(path) as archive:
+        assert len(archive.namelist()) == count
+    _refused_within(path, 2**25)
+
+
+def _sizes(content):
+    return struct.pack("<III", zlib.crc32(content), len(content), len(content))
+
+
+def _local(name, extra, sizes):
+    return (
+        struct.pack("<4s5H", b"PK\3\4", 20, 0, 0, 0, 0)
+        + sizes
+        + struct.pack("<HH", len(name), extra)
+        + name
+    )
+
+
+def _central(name, offset, sizes):
+    head = struct.pack("<4s6H", b"PK\1\2", 20, 20, 0, 0, 0, 0) + sizes
+    return head + struct.pack("<5H2I", len(name), 0, 0, 0, 0, 0, offset) + name
+
+
+def test_sparse_arrays_that_point_outside(tmp_path):
+    """Indices are checked before native code may follow them."""
+    model = lowd.SparseRandomProjection(3, density=0.9, random_state=0).fit(rows_like(9, 5))
+    lowd.save(model, tmp_path / "model")
+    with zipfile.ZipFile(tmp_path / "model") as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+        tree = json.loads(members["model.json"])
+    indices = tree["learned"]["map_"]["fields"]["C"]["csr"][1]["array"]
+    for bad in (10**6, -5, 5):
+        array = np.load(io.BytesIO(members[indices])).copy()
+        array[2] = bad
+        out = io.BytesIO()
+        np.save(out, array)
+        (tmp_path / "bad").write_bytes(_zipped({**members, indices: out.getvalue()}))
+        with pytest.raises(StoreError):
+            lowd.load(tmp_path / "bad")
+
+
+def test_save_names_the_folder_that_is_missing(tmp_path):
+    model = lowd.PCA(1).fit([[1.0, 2.0], [3.0, 5.0], [4.0, 4.0]])
+    with pytest.raises(lowd.errors.MissingFileError, match=r"the folder .*none is not there"):
+        lowd.save(model, tmp_path / "none" / "m.lowd")
+    with pytest.raises(lowd.errors.MissingFileError, match="no model file"):
+        lowd.load(tmp_path / "m.lowd")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [lowd.LaplacianEigenmaps(n_landmarks=70), lowd.UMAP(n_landmarks=70, n_neighbors=8, n_epochs=9)],
+    ids=["LaplacianEigenmaps", "UMAP"],
+)
+def test_models_with_duplicates_among_their_landmarks_load(model, tmp_path):
+    X = np.tile(rows_like(40, 4), (2, 1))
+    lowd.save(model.fit(X), tmp_path / "model.lowd")
+    same_bits(
+        lowd.load(tmp_path / "model.lowd").transform(X[:9] + 0.1), model.transform(X[:9] + 0.1)
+    )
