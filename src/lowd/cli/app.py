@@ -117,8 +117,9 @@ def _run_command(word: str, command: Command, arguments: Arguments) -> ExitCode:
     from .console import Console
     from .interrupt import kill_on_interrupt
 
-    typed = {"command": _Invocation.line, "method": METHOD_COMMANDS.get(word)}
-    console = Console(arguments, [option.name for option in command.options], typed["method"])
+    method = METHOD_COMMANDS.get(word)
+    typed = {"command": _Invocation.line, "method": method or arguments.get("method")}
+    console = Console(arguments, [option.name for option in command.options], method)
     arguments = {**arguments, **typed}
     module, name = command.function.split(":")
     outputs = None
@@ -135,8 +136,10 @@ def _run_command(word: str, command: Command, arguments: Arguments) -> ExitCode:
                 return result
 
         alone = _Invocation.owns_process
-        with kill_on_interrupt(outputs.folders) if alone else nullcontext():
-            result = BackgroundCall(work).wait(console.shows_bar, outputs.discard, alone)
+        stopped = outputs.stopped
+        with kill_on_interrupt(outputs.folders, stopped) if alone else nullcontext():
+            call = BackgroundCall(work)
+            result = call.wait(console.shows_bar, outputs.discard, alone, stopped)
         outputs.publish()
         console.print_result(*result, piped="-" in outputs.paths.values())
     except BaseException as error:

@@ -18,6 +18,7 @@ from typing import Generic, TypeVar
 from .. import progress
 from ..errors import Cancelled
 from .exit_codes import ExitCode
+from .files import NOTHING_WRITTEN
 
 BAR_AFTER_SECONDS = 1.0  # shorter work needs no progress bar
 CANCEL_SECONDS = 0.4  # that a cancelled call gets to end by itself
@@ -38,7 +39,13 @@ class BackgroundCall(Generic[T]):
         context = contextvars.copy_context()
         self._thread = threading.Thread(target=context.run, args=(self._run,), daemon=True)
 
-    def wait(self, show_bar: bool, discard: Callable[[], None], owns_process: bool = False) -> T:
+    def wait(
+        self,
+        show_bar: bool,
+        discard: Callable[[], None],
+        owns_process: bool = False,
+        stopped: str = NOTHING_WRITTEN,
+    ) -> T:
         """Wait for the returned value. On Ctrl-C `discard` cleans up, even if the call goes on.
 
         `owns_process`: the process is for this call only, and may end with it.
@@ -53,7 +60,7 @@ class BackgroundCall(Generic[T]):
             if owns_process or self._thread.is_alive():
                 # Either the call cannot be interrupted, or there is nothing left to do; Python's
                 # regular shutdown would free gigabytes one array at a time.
-                sys.stderr.write("\nlowd: stopped; nothing was written.\n")
+                sys.stderr.write(f"\nlowd: {stopped}\n")
                 sys.stderr.flush()
                 os._exit(ExitCode.INTERRUPTED)
             raise

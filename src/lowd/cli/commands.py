@@ -18,7 +18,7 @@ from .console import Console, format_table
 from .files import Outputs
 from .fitting import Run, write_embedding
 from .flags import METHOD_COMMANDS
-from .options import Arguments
+from .options import Arguments, is_streamed
 from .reading import (
     apply_typed_steps,
     choose_metric,
@@ -39,6 +39,10 @@ MAX_SHOWN_ENTRIES = 4  # of an array that `lowd info` shows by value
 
 def transform(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
     """`lowd transform new --model FILE`: embed new points."""
+    if is_streamed(arguments):
+        from .streaming import transform_blocks
+
+        return transform_blocks(arguments)
     from ..store import load
 
     model = load(arguments["model"])

@@ -10,9 +10,11 @@ from pathlib import Path
 
 from ..errors import ParameterError
 from .interrupt import TEMPORARY_PREFIX
-from .options import Arguments
+from .options import Arguments, is_streamed
 
 STDOUT = "-"
+NOTHING_WRITTEN = "stopped; nothing was written."
+STREAM_STOPPED = "stopped; complete files are kept, and the same command continues."
 
 
 def plan_outputs(arguments: Arguments, word: str, roles: tuple[str, ...]) -> Outputs:
@@ -21,6 +23,8 @@ def plan_outputs(arguments: Arguments, word: str, roles: tuple[str, ...]) -> Out
     Without -o an embedding goes to NAME-METHOD.csv, or to standard output if the data come from
     standard input.
     """
+    if is_streamed(arguments):  # into a folder that can be continued, with the model in it
+        return Outputs({}, bool(arguments.get("force")), STREAM_STOPPED)
     paths = {role: arguments.get(role) for role in roles}
     if "output" in roles and paths["output"] is None:
         name = Path(arguments["data"]).name.partition(".")[0] or "map"
@@ -50,7 +54,10 @@ class Outputs:
     ['map.csv']
     """
 
-    def __init__(self, paths: dict[str, str | None], force: bool) -> None:
+    def __init__(
+        self, paths: dict[str, str | None], force: bool, stopped: str = NOTHING_WRITTEN
+    ) -> None:
+        self.stopped = stopped  # what Ctrl-C leaves
         self.paths = {role: path for role, path in paths.items() if path is not None}
         self._force = force
         self._temporary_folders: dict[Path, Path] = {}

@@ -20,10 +20,11 @@ from ..io.features import MAX_EXTRA_COLUMNS
 from ..io.options import match_columns
 from ..io.preparation import Preparation, prepare
 from ..io.table import Column, Data, Table
+from ..methods import find_class_name
 from .console import Console
 from .files import STDOUT, Outputs
-from .flags import METHOD_COMMANDS, build_model
-from .options import DEFAULT_N_NEIGHBORS, FLAGS, Arguments
+from .flags import build_model, get_method_word
+from .options import DEFAULT_N_NEIGHBORS, FLAGS, Arguments, is_streamed
 from .reading import (
     check_steps,
     choose_metric,
@@ -50,6 +51,11 @@ def fit(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
     """`lowd METHOD data`."""
     # A wrong flag is found before a large file is read.
     model, steps = build_model(arguments["method"], arguments), get_steps(arguments)
+    if is_streamed(arguments):
+        from .streaming import fit_blocks
+
+        word = get_method_word(arguments["method"])
+        return fit_blocks(_add_steps(model, steps), arguments, console, word)
     run = Run.start(arguments, console, outputs)
     check_steps(run.table, steps)
     return run.embed(_add_steps(model, steps))
@@ -57,6 +63,10 @@ def fit(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
 
 def choose(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
     """`lowd map data`: diagnose, act on what is found, take the best method, say why."""
+    if arguments["method"] is not None:
+        return fit({**arguments, "method": find_class_name(arguments["method"])}, console, outputs)
+    if is_streamed(arguments):
+        raise ParameterError("--memory and --cluster need the name of a method: -m pca.")
     run = Run.start_unasked(arguments, console, outputs)
     found = run.diagnosis
     for finding in found.findings:
@@ -292,7 +302,7 @@ class Run:
     def _format(self, document: Mapping[str, object], evaluation: Evaluation | None) -> str:
         """The result as text."""
         name = document["method"]
-        word = next(word for word, method in METHOD_COMMANDS.items() if method == name)
+        word = get_method_word(str(name))
         lines = [
             f"{name} ({word}): {document['n_samples']} rows of {document['n_features']} columns in "
             f"{document['n_components']} dimensions, {document['seconds']:.2g} s"

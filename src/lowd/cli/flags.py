@@ -30,6 +30,11 @@ DEFAULT_N_COMPONENTS = 2
 METHOD_COMMANDS = {module.replace("_", "-"): name for name, module in METHODS.items()}
 
 
+def get_method_word(name: str) -> str:
+    """The command of a class."""
+    return next(word for word, method in METHOD_COMMANDS.items() if method == name)
+
+
 def make_flags(name: str) -> list[Option]:
     """One flag per field of the class."""
     from ..core.parameters import list_literals

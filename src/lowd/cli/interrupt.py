@@ -20,7 +20,7 @@ TEMPORARY_PREFIX = f".lowd-{os.getpid()}-"  # of the hidden folders with unfinis
 
 _WATCHDOG = """
 import os, select, shutil, signal, sys
-parent, seconds, prefix, *folders = sys.argv[1:]
+parent, seconds, prefix, stopped, *folders = sys.argv[1:]
 byte = os.read(0, 1)
 while byte and byte[0] not in (signal.SIGINT, signal.SIGTERM):
     byte = os.read(0, 1)
@@ -32,17 +32,17 @@ while byte:
                 if name.startswith(prefix):
                     shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
         cursor = "\\x1b[?25h" if sys.stderr.isatty() else ""
-        sys.stderr.write(cursor + "\\nlowd: stopped; nothing was written.\\n")
+        sys.stderr.write(cursor + "\\nlowd: " + stopped + "\\n")
         break
     byte = os.read(0, 1)
 """
 
 
 @contextmanager
-def kill_on_interrupt(folders: Iterable[Path]) -> Iterator[None]:
+def kill_on_interrupt(folders: Iterable[Path], stopped: str) -> Iterator[None]:
     """Within the block, Ctrl-C ends the process even if Python cannot react to it.
 
-    Unfinished files in `folders` are removed too.
+    Unfinished files in `folders` are removed too; `stopped` says what is left.
     """
     if os.name != "posix":
         yield
@@ -51,7 +51,7 @@ def kill_on_interrupt(folders: Iterable[Path]) -> Iterator[None]:
     os.set_blocking(write_end, False)
     # In a session of its own the watchdog does not get the terminal's Ctrl-C itself.
     script = [sys.executable, "-I", "-S", "-c", _WATCHDOG]
-    settings = [str(os.getpid()), str(KILL_AFTER_SECONDS), TEMPORARY_PREFIX]
+    settings = [str(os.getpid()), str(KILL_AFTER_SECONDS), TEMPORARY_PREFIX, stopped]
     watchdog = subprocess.Popen(
         [*script, *settings, *(str(folder) for folder in folders)],
         stdin=read_end,

@@ -32,6 +32,11 @@ class Option:
         return "--" + self.name.replace("_", "-")
 
 
+def is_streamed(arguments: Arguments) -> bool:
+    """Are the data read, fitted and written in blocks?"""
+    return arguments.get("memory") is not None or arguments.get("cluster") is not None
+
+
 def make_argument(name: str, text: str, required: bool = True, metavar: str = "") -> Option:
     return Option(name, text, argument=True, required=required, metavar=metavar or name.upper())
 
@@ -144,6 +149,23 @@ COMPUTING = (
     SEED,
     Option("backend", "'auto', 'native' or 'reference'. Default: auto.", METHOD_PANEL),
     Option("n_jobs", "Threads; -1 is all. Default: all that are free.", METHOD_PANEL, int),
+)
+
+METHOD = Option("method", "The method; without it, the best is chosen.", METHOD_PANEL, short="-m")
+BLOCKS = (
+    Option(
+        "memory",
+        "Data larger than memory: read, fit and write them in blocks within this limit (2GB). The "
+        "embedding is a folder of Parquet files; run again, it continues.",
+        INPUT_PANEL,
+        metavar="SIZE",
+    ),
+    Option(
+        "cluster",
+        "Compute the blocks on a dask cluster: tcp://HOST:PORT, or the scheduler's file.",
+        INPUT_PANEL,
+        metavar="ADDRESS",
+    ),
 )
 
 MESSAGES = (

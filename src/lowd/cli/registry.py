@@ -8,12 +8,14 @@ from typing import NamedTuple
 from ..methods.descriptions import get_summary
 from .flags import METHOD_COMMANDS, make_flags
 from .options import (
+    BLOCKS,
     COMPUTING,
     DATA,
     EMBEDDING_FILE,
     FORCE,
     INPUT_PANEL,
     KEEP,
+    METHOD,
     METHOD_PANEL,
     N_NEIGHBORS,
     OUTPUT_PANEL,
@@ -52,7 +54,7 @@ COMMANDS = {
     "map": Command(
         "Diagnose the data, prepare them, choose a method and its parameters, and embed them.",
         "fitting:choose",
-        (DATA, *WRITING, *READING, KEEP, *PREPARING, *COMPUTING),
+        (DATA, METHOD, *WRITING, *READING, *BLOCKS, KEEP, *PREPARING, *COMPUTING),
         _WRITTEN_BY_FIT,
     ),
     "transform": Command(
@@ -73,6 +75,7 @@ COMMANDS = {
             ),
             FORCE,
             *READING,
+            *BLOCKS,
         ),
         ("output",),
     ),
@@ -145,5 +148,5 @@ def get_command(word: str) -> Command:
     if word in COMMANDS:
         return COMMANDS[word]
     name = METHOD_COMMANDS[word]
-    options = (DATA, *WRITING, *READING, *PREPARING, *make_flags(name), *COMPUTING)
+    options = (DATA, *WRITING, *READING, *BLOCKS, *PREPARING, *make_flags(name), *COMPUTING)
     return Command(get_summary(name), "fitting:fit", options, _WRITTEN_BY_FIT)

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 def transform_blocks(model: Reducer, X: RowBlocks) -> DaskArray:
     """The embedding of every block, lazily: nothing is computed here."""
     X.check_width(model)
-    return X.map(_transform_block, model._n_features_out, X.dtype, _without_names(model))
+    return X.map(transform_block, model._n_features_out, X.dtype, without_names(model))
 
 
 def rate_blocks(model: Reducer, X: RowBlocks) -> DaskArray:
     """The confidence of every block's rows, lazily."""
     X.check_width(model)
-    return X.map(_rate_block, None, np.dtype(np.float64), _without_names(model))
+    return X.map(rate_block, None, np.dtype(np.float64), without_names(model))
 
 
 def invert_blocks(model: Reducer, Y: RowBlocks) -> DaskArray:
@@ -37,13 +37,13 @@ def invert_blocks(model: Reducer, Y: RowBlocks) -> DaskArray:
     return Y.map(_invert_block, model.n_features_in_, Y.dtype, model)
 
 
-def _transform_block(rows: Rows, where: Where, model: Reducer) -> Array:
+def transform_block(rows: Rows, where: Where, model: Reducer) -> Array:
     if not rows.shape[0]:
         return np.empty((0, model._n_features_out), rows.dtype)
     return _locate_errors(as_rows(rows), model._transform, where)
 
 
-def _rate_block(rows: Rows, where: Where, model: Reducer) -> Array:
+def rate_block(rows: Rows, where: Where, model: Reducer) -> Array:
     if not rows.shape[0]:
         return np.empty(0)
     ops = resolve(model.backend, model.n_jobs)
@@ -71,7 +71,7 @@ def _locate_errors(rows: Rows, apply: Callable[[Rows], Array], where: Where) -> 
         raise DataError(describe_nonfinite_entry(rows, position, where)) from error
 
 
-def _without_names(model: Reducer) -> Reducer:
+def without_names(model: Reducer) -> Reducer:
     """The model without names of columns: blocks have none, and theirs are compared before."""
     if not hasattr(model, "feature_names_in_"):
         return model

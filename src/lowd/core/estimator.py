@@ -283,6 +283,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
                 dtype = rows.dtype
                 rows.check_width(draft)
                 fit = draft._fit_blocks(rows, Context(ops, seed, dtype), **given)
+                rows.name_columns(draft)  # which a validation of plain rows removes
                 data = fit.fitted
             else:
                 look = not (self.is_data_independent and embed)

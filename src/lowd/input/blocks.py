@@ -85,7 +85,7 @@ class BlockFunction(Protocol):
 class _Job:
     """What all tasks of one computation share; sent to each worker once."""
 
-    function: BlockFunction
+    function: Callable[..., Any]
     given: tuple[Any, ...]
     sources: tuple[tuple[str, int], ...] | None
 
@@ -117,6 +117,7 @@ class RowBlocks:
         array: DaskArray,
         names: tuple[str, ...] | None = None,
         sources: tuple[tuple[str, int], ...] | None = None,
+        pieces: tuple[Piece, ...] = (),
     ) -> None:
         if array.ndim != 2:
             raise DataError(f"a dask array needs 2 dimensions, got {array.ndim}; reshape it.")
@@ -131,6 +132,7 @@ class RowBlocks:
             raise DataError("the number of columns is unknown; call X.compute_chunk_sizes() first.")
         self.array = array.rechunk({1: -1}) if len(array.chunks[1]) > 1 else array
         self.names, self.sources = names, sources
+        self.pieces = pieces  # the blocks as what reads them, where that is known
 
     @classmethod
     def of(cls, X: Input) -> RowBlocks:
@@ -171,7 +173,8 @@ class RowBlocks:
         # Not by from_delayed and concatenate, which leaves empty blocks out, and then the numbers
         # of blocks would not be those of the user.
         array = dask.array.Array(tasks, name, (lengths, (n_features,)), dtype)
-        return cls(array, names, tuple((piece.source, piece.first_row) for piece in pieces))
+        sources = tuple((piece.source, piece.first_row) for piece in pieces)
+        return cls(array, names, sources, tuple(pieces))
 
     # -- sizes ------------------------------------------------------------------------------
 
@@ -207,13 +210,17 @@ class RowBlocks:
             for number, (start, source) in enumerate(zip(starts, sources, strict=True))
         ]
 
+    def name_columns(self, model: Model) -> None:
+        """Set the names of the columns on a model that is fitted."""
+        if self.names is not None:
+            model.feature_names_in_ = np.array(self.names, object)
+
     def check_width(self, model: Model) -> None:
         """Compare n_features_in_ and the names of columns, or set them when fitting."""
         known = getattr(model, "n_features_in_", None)
         if known is None:
             model.n_features_in_ = self.n_features
-            if self.names is not None:
-                model.feature_names_in_ = np.array(self.names, object)
+            self.name_columns(model)
         elif known != self.n_features:
             raise DataError(
                 f"X has {self.n_features} features, but {type(model).__name__} was fitted on "
@@ -256,9 +263,16 @@ class RowBlocks:
         found: T = compute(leaves, level[0], stage)
         return found
 
-    def collect(self, function: BlockFunction, stage: str, *given: Any) -> list[Any]:
-        """`function` of every block, as a list: for results that are small."""
+    def collect(
+        self,
+        function: BlockFunction,
+        stage: str,
+        *given: Any,
+        numbers: Sequence[int] | None = None,
+    ) -> list[Any]:
+        """`function` of every block, or of some, as a list: for results that are small."""
         leaves = self._tasks(function, given)
+        leaves = leaves if numbers is None else [leaves[number] for number in numbers]
         gather = _import_dask().delayed(_gather, pure=False)
         found: list[Any] = compute(leaves, gather(leaves), stage)
         return found
@@ -269,13 +283,42 @@ class RowBlocks:
         blocks = self.array.to_delayed()[:, 0]
         return [apply(b, job, where) for b, where in zip(blocks, self.where(), strict=True)]
 
-    def draw(self, max_rows: int) -> Sample:
+    def collect_pairs(self, function: Callable[..., T], stage: str, *given: Any) -> list[T]:
+        """`function(rows, where, others, there, so_far, ...)` of all pairs of blocks.
+
+        For each block one after the other: `so_far` is its result up to the block before. Blocks
+        that are read by functions are read in each task; none is held for the others.
+        """
+        job = _share(_Job(function, given, None))
+        compare = _import_dask().delayed(_compare_pair, pure=False)
+        blocks = self.pieces or tuple(self.array.to_delayed()[:, 0])
+        where, tasks, ends = self.where(), [], []
+        for block, here in zip(blocks, where, strict=True):
+            so_far: Delayed | None = None
+            for other, there in zip(blocks, where, strict=True):
+                so_far = compare(block, here, other, there, so_far, job)
+                tasks.append(so_far)
+            ends.append(so_far)
+        gather = _import_dask().delayed(_gather, pure=False)
+        found: list[T] = compute(tasks, gather(ends), stage)
+        return found
+
+    def with_known_lengths(self) -> RowBlocks:
+        """The same blocks; where their lengths are unknown, one pass counts the rows."""
+        if self.n_rows is not None:
+            return self
+        lengths = self.collect(_count_rows, "rows")
+        array = self.array.copy()
+        array._chunks = (tuple(lengths), self.array.chunks[1])
+        return RowBlocks(array, self.names, self.sources)
+
+    def draw(self, max_rows: int, *, finite: bool = True) -> Sample:
         """A random sample of all rows in one pass: the same rows whatever the blocks.
 
-        Its row indices are those of the whole data.
+        Its row indices are those of the whole data. With `finite` an entry that is not is an error.
         """
         found: Sampled = self.reduce(
-            _sample_block, partial(_merge_samples, max_rows), "sample", max_rows
+            _sample_block, partial(_merge_samples, max_rows), "sample", max_rows, finite
         )
         sample, lengths = found
         if self.n_rows is None:
@@ -358,8 +401,30 @@ def describe_nonfinite_entry(rows: Rows, position: tuple[int, int], where: Where
     return f"{word} at {where.describe(row, column)}; drop or fill such rows."
 
 
-def _sample_block(rows: Rows, where: Where, max_rows: int) -> Sampled:
-    rows, _ = validate_block(rows, where, resolve("auto", 1), fitting=False)
+def _compare_pair(
+    block: Piece | Rows,
+    here: Where,
+    other: Piece | Rows,
+    there: Where,
+    so_far: Any,
+    job: _Job,
+) -> Any:
+    rows, others = (
+        _read_piece(part, where.number) if isinstance(part, Piece) else part
+        for part, where in ((block, here), (other, there))
+    )
+    return job.function(rows, here, others, there, so_far, *job.given)
+
+
+def _count_rows(rows: Rows, where: Where) -> int:  # noqa: ARG001 - a block function's signature
+    return int(rows.shape[0])
+
+
+def _sample_block(rows: Rows, where: Where, max_rows: int, finite: bool) -> Sampled:
+    if finite:
+        rows, _ = validate_block(rows, where, resolve("auto", 1), fitting=False)
+    else:
+        rows = as_rows(rows)
     return Sample.draw(rows, max_rows, where.first_index), ((where.number, rows.shape[0]),)
 
 
@@ -439,9 +504,9 @@ def _compute_on_cluster(
             progress.report(stage, done, total)
             del future
         return last.result()
-    except BaseException:
-        client.cancel([last, *waiting.futures], force=True)
-        raise
+    finally:  # what nobody waits for any longer is not computed
+        waiting.clear()
+        last.release()
 
 
 @contextmanager

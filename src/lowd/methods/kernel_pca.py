@@ -10,6 +10,7 @@ from ..core.declarations import Ignored, LandmarkPolicy, unless, unless_callable
 from ..core.estimator import Reducer, reducer
 from ..core.fit import Context, Fit
 from ..core.parameters import Count, NonNegative, Number, Positive, Seed, check_count
+from ..input.blocks import RowBlocks
 from ..input.validation import Data, Kind
 from ..relations.kernels import kernel_of
 from ..solvers.centered import embed_inner_products, embed_kernel, with_kernel_means
@@ -17,6 +18,7 @@ from ..solvers.kernel_scale import resolve_gamma, warn_of_large_gamma
 from ..solvers.landmarks import embed_from_landmarks
 from ..solvers.memory_plans import plan_kernel_pca
 from ..solvers.preimage import fit_preimage
+from ..solvers.streamed_kernel import count_candidates, embed_blocks
 
 _UNKNOWN = "kernel={model.kernel!r} has no such parameter"
 _PREIMAGE = ("alpha", "preimage")
@@ -118,7 +120,7 @@ class KernelPCA(Reducer):
     def _fit(self, data: Data, ctx: Context) -> Fit:
         X, n = data.items, data.shape[0]
         check_count(self.n_components, n, f"n_samples={n}")
-        gamma = resolve_gamma(self.gamma, X, ctx) if self.kernel in SCALED_KERNELS else None
+        gamma = resolve_gamma(self.gamma, X, ctx) if self._is_scaled() else None
         if self._is_pca():
             return embed_inner_products(X, self.n_components, ctx).with_report(gamma=gamma)
         K = kernel_of(data, self.kernel, gamma, self.degree, self.coef0, self.kernel_params)
@@ -133,6 +135,23 @@ class KernelPCA(Reducer):
             return fit
         inverse, error = fit_preimage(fit, K, X, self.alpha, self.preimage, ctx)
         return fit.with_report(reconstruction_error=error)._replace(inverse=inverse)
+
+    def _fit_blocks(self, X: RowBlocks, ctx: Context, **given: Any) -> Fit:
+        """With landmarks by two passes over all rows; else a sample is fitted."""
+        m = self.n_landmarks
+        if m is None or self.fit_inverse_transform or self._kind() != "rows":
+            return super()._fit_blocks(X, ctx, **given)
+        sample = X.draw(count_candidates(m))
+        data = self._checked(sample.items, ctx.ops, fitting=True)
+        gamma = resolve_gamma(self.gamma, data.items, ctx) if self._is_scaled() else None
+        K = kernel_of(data, self.kernel, gamma, self.degree, self.coef0, self.kernel_params)
+        inner = Context(ctx.ops, ctx.seed, data.dtype, data.statistics)
+        k = self.n_components
+        fit = embed_blocks(X, sample, K, k, m, inner, self.backend, self.n_jobs)
+        return with_kernel_means(fit).with_report(gamma=gamma)
+
+    def _is_scaled(self) -> bool:
+        return self.kernel in SCALED_KERNELS
 
     def _is_pca(self) -> bool:
         """Kernel PCA of inner products is PCA, and computed as that."""

@@ -12,9 +12,12 @@ from ..core.estimator import Reducer, reducer
 from ..core.fit import Context, Fit
 from ..core.parameters import Count, Metric, MetricParams, check_params
 from ..distances.metrics import MetricLike, distances_of
+from ..errors import UnsupportedError
+from ..graph.block_neighbors import Search, find_block_neighbors
 from ..graph.given import NeighborGraph as NeighborGraph
 from ..graph.search import check_n_neighbors, count_points, find_neighbors
 from ..input.arguments import Input
+from ..input.blocks import RowBlocks, is_blocks
 from ..input.validation import Data, validate
 from ..maps.neighbors import NeighborsMap
 from ..solvers.memory_plans import plan_neighbors
@@ -38,7 +41,8 @@ def neighbors(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
+    X : array-like of shape (n_samples, n_features), or RowBlocks
+        Of rows in blocks, blocks are compared with blocks, also on a cluster.
     n_neighbors : int, default=15
     metric : str or callable, default="euclidean"
     metric_params : dict or None, default=None
@@ -128,6 +132,8 @@ class NeighborsTransformer(Reducer):
     def _among(self, X: Input) -> NeighborGraph:
         check_params(self)
         ops = resolve(self.backend, self.n_jobs)
+        if is_blocks(X):
+            return self._among_blocks(RowBlocks.of(X))
         with self._reporting():
             data = validate(
                 self, X, self._kind(), fitting=True, sparse=self._takes_sparse(), ops=ops
@@ -135,3 +141,15 @@ class NeighborsTransformer(Reducer):
             base = distances_of(data, self.metric, self.metric_params)
             found = find_neighbors(base, self.n_neighbors, ops)
         return NeighborGraph(found.indices, found.distances, found.recall)
+
+    def _among_blocks(self, X: RowBlocks) -> NeighborGraph:
+        if self._kind() != "rows":
+            raise UnsupportedError(
+                f"neighbors of rows in blocks need a metric of rows of numbers, not {self.metric!r}"
+                "; compute the blocks if they fit in memory."
+            )
+        search = Search(
+            self.n_neighbors, self.metric, self.metric_params, self.backend, self.n_jobs
+        )
+        with self._reporting():
+            return find_block_neighbors(X, search)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from ...backends.protocol import Backend, Neighbors
 from ...core.parameters import Seed
 from ...errors import DataError, ParameterError
 from ...input.arguments import Input
+from ...input.blocks import RowBlocks, is_blocks
 from ...pipeline.pipeline import STEP_PARAMETERS
 from ...threads import single_threaded_blas
 from ..types import MetricLike, MetricParams
@@ -39,6 +41,7 @@ from .shape import Shape, check_shape
 
 N_SEARCHED_NEIGHBORS = 40  # of each row, among which the number that connects the graph is sought
 N_STAGES = 4  # of progress
+MAX_DIAGNOSED_ROWS = 20_000  # of rows in blocks, which are held in memory
 DIMENSION_NAMES = {
     "two_nn": "two-NN",
     "maximum_likelihood": "maximum likelihood",
@@ -74,7 +77,8 @@ def diagnose(
     ----------
     X : array-like of shape (n_samples, n_features)
         Rows of numbers (array, table, sparse), a table with text, or with metric="precomputed"
-        a square matrix of distances, or with a callable metric a list of anything.
+        a square matrix of distances, or with a callable metric a list of anything. Of rows in
+        blocks (`lowd.open_blocks`, dask) a sample of 20,000 is diagnosed.
     metric : str or callable, default="euclidean"
     metric_params : dict or None, default=None
         The distance that an embedding is to preserve, as in ClassicalMDS.
@@ -112,6 +116,26 @@ def diagnose(
     for name, count in (("n_neighbors", n_neighbors), ("max_samples", max_samples)):
         if count is not None and count < 1:
             raise ParameterError(f"{name}={count}: expected a whole number >= 1.")
+    if is_blocks(X):
+        rows = RowBlocks.of(X)
+        sample = rows.draw(MAX_DIAGNOSED_ROWS, finite=False)
+        found = diagnose(
+            sample.items,
+            metric=metric,
+            metric_params=metric_params,
+            n_neighbors=n_neighbors,
+            columns=rows.names if columns is None else columns,
+            steps=steps,
+            keep=keep,
+            max_samples=max_samples,
+            random_state=random_state,
+            backend=backend,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        drawn = len(sample.row_indices)
+        note = f"{drawn} of {sample.n_seen} rows in blocks are diagnosed; costs are of these."
+        return replace(found, notes=[note, *found.notes])
     ops = resolve(backend, n_jobs)
     seed = 0 if random_state is None else random.as_seed(random_state)
     data = read_data(X, metric, metric_params, columns)

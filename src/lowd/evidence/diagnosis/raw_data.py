@@ -19,7 +19,6 @@ from ...distances.protocol import DistanceRelation
 from ...errors import DataError, ParameterError, UnsupportedError
 from ...graph.search import find_neighbors
 from ...input.arguments import Input
-from ...input.blocks import is_blocks
 from ...input.entries import is_date, is_number, refuse_non_numbers
 from ...input.sample import n_rows, take_rows
 from ...input.tables import Table, column_kinds, is_table, read_number_columns
@@ -185,8 +184,6 @@ def read_data(
     """Read the data of a diagnosis; an error only for what is no data at all."""
     if not accepts(Metric, metric):
         raise ParameterError(f"metric={metric!r}: expected {describe(Metric)}.")
-    if is_blocks(X):
-        raise UnsupportedError("a dask array is not in memory; pass a part: X[::step].compute().")
     if metric == "gower":
         table = Table.read(X)
         kinds = zip(table.names, table.kinds, strict=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import NamedTuple, cast
 
 from numpy.typing import ArrayLike
@@ -12,7 +13,9 @@ from ...core.estimator import Reducer
 from ...core.parameters import Metric, Seed
 from ...errors import ParameterError
 from ...input.arguments import Input
+from ...input.blocks import RowBlocks, is_blocks
 from ..types import MetricLike, MetricParams
+from .block_sample import draw_sample
 from .column_scale import note_dominant_column
 from .distance_measures import (
     PairStatistics,
@@ -57,7 +60,8 @@ def evaluate(
     ----------
     X : array-like of shape (n_samples, n_features)
         The data: rows, a sparse matrix, a table, distances (metric="precomputed"), or a
-        `NeighborGraph`; of the last only neighbors are compared.
+        `NeighborGraph`; of the last only neighbors are compared. Of rows in blocks
+        (`lowd.open_blocks`, dask) a sample of 10,000 is evaluated.
     Y : array-like of shape (n_samples, n_components), or a fitted model
         The embedding of these rows, or a fitted model, which then transforms X.
     labels : array-like of shape (n_samples,) or None, default=None
@@ -100,6 +104,22 @@ def evaluate(
             verbose=verbose,
         )
         return found
+    if is_blocks(X):
+        sample = draw_sample(RowBlocks.of(X), Y, labels, anchors)
+        found = evaluate(
+            sample.X,
+            sample.Y,
+            labels=sample.labels,
+            metric=metric,
+            metric_params=metric_params,
+            n_neighbors=n_neighbors,
+            anchors=sample.anchors,
+            random_state=random_state,
+            backend=backend,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        return replace(found, notes=[sample.note, *found.notes])
     begin = time.perf_counter()
     params = EvaluationParameters(
         n_neighbors=n_neighbors,

@@ -11,13 +11,16 @@ from scipy.sparse import issparse
 from ... import random
 from ...backends import resolve
 from ...backends.protocol import Array, Float64
+from ...core.block_maps import without_names
 from ...core.estimator import Reducer
 from ...core.parameters import Seed
 from ...errors import UnsupportedError
 from ...input.arguments import Input
+from ...input.blocks import RowBlocks, is_blocks
 from ...maps.protocol import RememberingMap
 from ...pipeline import Pipeline
 from ..types import MetricLike, MetricParams
+from .block_sample import draw_sample
 from .column_scale import scale_columns, standardizes
 from .evaluation import evaluate
 from .reliability import Reliability
@@ -45,6 +48,18 @@ def evaluate_model(
     The result also holds the model's own values (`.model`). Of a pipeline, the method is evaluated
     on the rows as the pipeline prepares them.
     """
+    if is_blocks(X):
+        sample = draw_sample(RowBlocks.of(X), None, labels, anchors)
+        found = evaluate_model(
+            without_names(model),
+            sample.X,
+            sample.labels,
+            n_neighbors=n_neighbors,
+            anchors=sample.anchors,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        return replace(found, notes=[sample.note, *found.notes])
     if isinstance(model, Pipeline):
         found = evaluate_model(
             model.method_,

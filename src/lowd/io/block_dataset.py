@@ -1,0 +1,128 @@
+"""A Parquet dataset that is written block by block, and continued after it was interrupted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..backends.protocol import Rows
+from ..core.block_maps import rate_block, transform_block, without_names
+from ..errors import ExistingFileError, FileFormatError, check_folder
+from ..input.blocks import RowBlocks, Where
+from .writing import write, write_completely
+
+if TYPE_CHECKING:
+    from ..core.estimator import Reducer
+
+MANIFEST, MODEL, VERSION = "manifest.json", "model.lowd", 1
+
+
+@dataclass(frozen=True)
+class BlockDataset:
+    """A folder with a manifest, the fitted model, and one Parquet file for each block of rows.
+
+    Files appear by renaming, so that those that are there are whole. The manifest says of what the
+    dataset is made: the same run again continues it, another one is refused.
+    """
+
+    folder: Path
+    run: dict[str, Any]
+
+    @classmethod
+    def start(cls, folder: Path, run: dict[str, Any], force: bool) -> BlockDataset:
+        """Begin a dataset, or continue one of the same run."""
+        dataset = cls(folder, json.loads(json.dumps(run, default=str)))
+        known = dataset._read_manifest()
+        if known is None:
+            if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+                raise ExistingFileError(
+                    f"{folder} is there already and holds no {MANIFEST} of lowd; name a new folder."
+                )
+        elif known["run"] != dataset.run:
+            changed = [name for name in dataset.run if known["run"].get(name) != dataset.run[name]]
+            if not force:
+                raise ExistingFileError(
+                    f"{folder} holds the embedding of another run ({', '.join(changed)} differ); "
+                    "name another folder, or replace it with force=True."
+                )
+            dataset._remove()
+        check_folder(folder)
+        folder.mkdir(exist_ok=True)
+        for left in folder.glob(".*.parquet"):  # of a process that was killed while it wrote
+            left.unlink()
+        dataset._write_manifest(is_complete=False)
+        return dataset
+
+    @property
+    def model_path(self) -> Path:
+        return self.folder / MODEL
+
+    def part(self, number: int) -> Path:
+        """The file of a block."""
+        return self.folder / f"part-{number:06d}.parquet"
+
+    def list_missing(self, n_blocks: int) -> list[int]:
+        """Blocks that are not written yet."""
+        return [number for number in range(n_blocks) if not self.part(number).exists()]
+
+    def write(self, X: RowBlocks, model: Reducer, confidence: bool = False) -> int:
+        """Embed and write the blocks that are missing; returns how many these were."""
+        X.check_width(model)
+        missing = self.list_missing(X.n_blocks)
+        if missing:
+            given = without_names(model), str(self.folder.absolute()), confidence
+            X.collect(_write_block, "write", *given, numbers=missing)
+        self._write_manifest(is_complete=True)
+        return len(missing)
+
+    def _remove(self) -> None:
+        for path in self._list_own_files():
+            path.unlink(missing_ok=True)
+
+    def _list_own_files(self) -> Iterator[Path]:
+        yield from self.folder.glob("part-*.parquet")
+        yield self.model_path
+        yield self.folder / MANIFEST
+
+    def _read_manifest(self) -> dict[str, Any] | None:
+        path = self.folder / MANIFEST
+        if not path.is_file():
+            return None
+        try:
+            known = json.loads(path.read_text(encoding="utf-8"))
+            if known["version"] != VERSION or not isinstance(known["run"], dict):
+                raise ValueError(f"version {known['version']}")
+        except (ValueError, KeyError, TypeError) as error:
+            raise FileFormatError(
+                f"{path} is damaged, or of another version ({error}); name a new folder."
+            ) from None
+        return dict(known)
+
+    def _write_manifest(self, *, is_complete: bool) -> None:
+        text = json.dumps(
+            {"version": VERSION, "complete": is_complete, "run": self.run}, indent=1, default=str
+        )
+
+        def write_file(path: Path) -> None:
+            path.write_text(text, encoding="utf-8")
+
+        write_completely(self.folder / MANIFEST, write_file)
+
+
+def _write_block(rows: Rows, where: Where, model: Reducer, folder: str, confidence: bool) -> int:
+    """Write the coordinates of a block, with the numbers of its rows; a task of a worker."""
+    Y = transform_block(rows, where, model)
+    columns: dict[str, Any] = {}
+    if where.start is not None:
+        columns["row"] = np.arange(where.start, where.start + len(Y))
+    names = model.get_feature_names_out()
+    columns |= {str(name): np.ascontiguousarray(y) for name, y in zip(names, Y.T, strict=True)}
+    if confidence:
+        columns["confidence"] = rate_block(rows, where, model)
+    write(Path(folder) / f"part-{where.number:06d}.parquet", columns, force=True)
+    return len(Y)

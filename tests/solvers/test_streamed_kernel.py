@@ -1,0 +1,77 @@
+"""Kernel PCA of rows in blocks: landmarks of one pass, moments of their features of another."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import lowd
+from cases import close, rows_like, same_bits
+from lowd.errors import ParameterError
+from lowd.solvers import streamed_kernel
+
+dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
+X = rows_like(400, 5)
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    with dask.config.set(scheduler="sync"):
+        yield
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"kernel": "rbf", "gamma": 0.1},
+        {"kernel": "rbf", "gamma": "median"},
+        {"kernel": "poly", "degree": 2},
+        {"kernel": "cosine"},
+        {"kernel": "laplacian", "gamma": 0.1},
+    ],
+    ids=lambda how: how["kernel"],
+)
+def test_all_rows_as_candidates_give_the_fit_of_memory(how, backend):
+    params = {"n_landmarks": 10, "backend": backend, **how}
+    model = lowd.KernelPCA(2, **params).fit(lowd.open_blocks([X[:150], X[150:150], X[150:]]))
+    expected = lowd.KernelPCA(2, **params).fit(X)
+    same_bits(np.sort(model.landmarks_), np.sort(expected.landmarks_))
+    for name in ("eigenvalues_", "trace_error_", "gamma_", "k_grand_mean_"):
+        found = getattr(model, name)
+        if found is not None:
+            np.testing.assert_allclose(found, getattr(expected, name), rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(model.transform(X), expected.transform(X), atol=1e-7)
+    assert model.n_samples_ == 400
+
+
+def test_sparse_blocks_and_confidence():
+    model = lowd.KernelPCA(2, kernel="rbf", gamma=0.1, n_landmarks=30)
+    model.fit(lowd.open_blocks([csr_array(X[:200]), csr_array(X[200:])]))
+    expected = lowd.KernelPCA(2, kernel="rbf", gamma=0.1, n_landmarks=30).fit(X)
+    close(model.eigenvalues_, expected.eigenvalues_, factor=1e4)
+    Y, confidence = model.transform(X[:50], return_confidence=True)
+    assert Y.shape == (50, 2)
+    assert (confidence > 0.5).mean() > 0.9
+
+
+def test_axes_are_those_of_all_rows_not_of_the_candidates(monkeypatch, tmp_path):
+    """The variances of features of all rows, though landmarks come from a few."""
+    monkeypatch.setattr(streamed_kernel, "N_CANDIDATES", 60)
+    monkeypatch.setattr(streamed_kernel, "CANDIDATES_PER_LANDMARK", 2)
+    model = lowd.KernelPCA(2, kernel="rbf", gamma=0.01, n_landmarks=30)
+    model.fit(lowd.open_blocks(np.array_split(X, 5)))
+    exact = lowd.KernelPCA(2, kernel="rbf", gamma=0.01).fit(X)
+    np.testing.assert_allclose(model.eigenvalues_, exact.eigenvalues_, rtol=1e-3)
+    assert 0 < model.trace_error_ < 0.05
+    assert len(model.landmarks_) == 30
+    Y = model.transform(X)
+    np.testing.assert_allclose((Y**2).sum(0), model.eigenvalues_, rtol=1e-8)
+    path = tmp_path / "model.lowd"
+    lowd.save(model, path)
+    same_bits(lowd.load(path).transform(X), Y)
+
+
+def test_too_many_landmarks():
+    with pytest.raises(ParameterError, match="n_landmarks=500"):
+        lowd.KernelPCA(2, kernel="rbf", n_landmarks=500).fit(lowd.open_blocks([X]))
