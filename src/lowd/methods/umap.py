@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -10,7 +10,6 @@ from ..confidence.calibration import ConfidenceCurve
 from ..core.declarations import Conflict, Ignored, LandmarkPolicy, unless, when
 from ..core.estimator import reducer
 from ..core.fit import Context, Fit, SortedOnAccess
-from ..core.graph_method import Neighborhoods
 from ..core.parameters import (
     AtLeast,
     AtMost,
@@ -22,24 +21,16 @@ from ..core.parameters import (
     Seed,
     check_count,
 )
-from ..distances.order import order_points
-from ..domains import advise_at_most
-from ..errors import ParameterError
-from ..input.arguments import Input, Output
 from ..input.validation import Data
-from ..relations.fuzzy_sets import FuzzyPoints, FuzzySets
-from ..relations.targets import Target, intersect_with_target, read_target
+from ..relations.targets import read_target
+from ..solvers.fuzzy_method import FuzzyMethod
 from ..solvers.kl import Callback
-from ..solvers.layout import LayoutDescent, embed_fuzzy_graph, fit_curve
+from ..solvers.layout import embed_fuzzy_graph
 from ..solvers.memory_plans import plan_umap
-from ..solvers.neighbor_embedding import NeighborEmbedding
-from ..solvers.thresholds import LAYOUT_EPOCHS
-
-Curve = tuple[float, float]
 
 
 @reducer
-class UMAP(NeighborEmbedding):
+class UMAP(FuzzyMethod):
     """UMAP: uniform manifold approximation and projection.
 
     Use it to see clusters and how they are connected, of many rows in little time: it preserves
@@ -196,32 +187,6 @@ class UMAP(NeighborEmbedding):
     graph_ = SortedOnAccess("graph_ is there after a fit of two distinct rows or more.")
     confidence_curve = ConfidenceCurve(0.3, 1.8)
 
-    def fit(
-        self,
-        X: Input,
-        y: object = None,
-        *,
-        neighbors: object = None,
-        callback: Callback | None = None,
-    ) -> Self:
-        """Learn the map; with targets `y` it is supervised (see `target_metric`).
-
-        `neighbors` and `callback` are as in TSNE.
-        """
-        self._learn(X, neighbors=neighbors, callback=callback, target=y)
-        return self
-
-    def fit_transform(
-        self,
-        X: Input,
-        y: object = None,
-        *,
-        neighbors: object = None,
-        callback: Callback | None = None,
-    ) -> Output:
-        """Learn the map, as `fit` does, and return the embedding of the training rows."""
-        return self._learn(X, embed=True, neighbors=neighbors, callback=callback, target=y)
-
     def _fit(
         self,
         data: Data,
@@ -240,55 +205,3 @@ class UMAP(NeighborEmbedding):
         fit = fit.with_report(a=curve[0], b=curve[1])
         fit = fit if y is None else fit.with_report(target=y.values)
         return self._map_others(fit, data, near.landmarks, ctx)
-
-    def _fuzzy_points(self, near: Neighborhoods, y: Target | None, ctx: Context) -> FuzzyPoints:
-        """The fuzzy graph of the distinct rows, in the canonical order of the rows.
-
-        Rounding grows during the descent; in this order it grows alike however the rows come.
-        """
-        rows = np.arange(near.n_rows) if near.landmarks is None else near.landmarks
-        y = None if y is None else y.take(rows)
-        attached = [] if y is None else [y.values]
-        if isinstance(self.init, np.ndarray) and len(self.init) > rows.max():
-            attached.append(self.init[rows])
-        order = order_points(near.base, [] if near.given is None else [near.given], attached)
-        points = self._points(near.reorder(order), ctx, self._count_neighbors)
-        sets = FuzzySets.of(points, self.local_connectivity, self.set_op_mix_ratio)
-        W, radii = None, None
-        if points.n_points > 1:
-            W = sets.among(ctx.ops)
-            if y is not None:
-                y = y.take(order).merge(points.point_of_row, points.n_points)
-                W = intersect_with_target(W, y, self.target_weight, self.n_neighbors - 1, ctx.ops)
-            radii = sets.log_radii(W) if self.dens_lambda else None
-        return FuzzyPoints.of(sets, W, radii, points, order, rows)
-
-    def _count_neighbors(self, n: int) -> int:
-        if n == 1:
-            return 0
-        if self.n_neighbors > n:
-            raise ParameterError(
-                f"n_neighbors={self.n_neighbors} counts the row itself, so it needs as many "
-                f"distinct rows, but there are {n}; use {advise_at_most('n_neighbors', n)}."
-            )
-        return self.n_neighbors - 1
-
-    def _curve(self) -> Curve:
-        """a and b, given or fitted."""
-        if self.a is None or self.b is None:
-            return fit_curve(self.min_dist, self.spread)
-        return self.a, self.b
-
-    def _descent(self, curve: Curve) -> LayoutDescent:
-        return LayoutDescent(
-            self.n_components,
-            self.init,
-            *curve,
-            self.spread if self.a is None else 1.0,
-            self.n_epochs or LAYOUT_EPOCHS,
-            self.learning_rate,
-            self.repulsion_strength * self.negative_sample_rate,
-            self.dens_lambda,
-            self.dens_frac,
-            self.dens_var_shift,
-        )
