@@ -406,9 +406,9 @@ def _compare_pair(
     here: Where,
     other: Piece | Rows,
     there: Where,
-    so_far: Any,
+    so_far: BlockResult,
     job: _Job,
-) -> Any:
+) -> BlockResult:
     rows, others = (
         _read_piece(part, where.number) if isinstance(part, Piece) else part
         for part, where in ((block, here), (other, there))

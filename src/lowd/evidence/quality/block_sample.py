@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ...errors import DataError
+from ...input.arguments import Input
 from ...input.blocks import RowBlocks, is_blocks
 from .validation import Anchors
 
@@ -18,14 +19,14 @@ N_BLOCK_ANCHORS = 2000  # of these, as of many rows in memory: estimates have in
 class BlockSample(NamedTuple):
     """Rows of the data and of the embedding, their labels, and what to say about them."""
 
-    X: Any
-    Y: Any
-    labels: Any
+    X: Input
+    Y: Input
+    labels: Input
     anchors: Anchors
     note: str
 
 
-def draw_sample(X: RowBlocks, Y: Any, labels: ArrayLike | None, anchors: Anchors) -> BlockSample:
+def draw_sample(X: RowBlocks, Y: Input, labels: ArrayLike | None, anchors: Anchors) -> BlockSample:
     """The same random rows of X, of its embedding Y (if that is given) and of the labels."""
     sample = X.draw(MAX_EVALUATED_ROWS)
     rows, n = sample.row_indices, sample.n_seen
@@ -37,7 +38,7 @@ def draw_sample(X: RowBlocks, Y: Any, labels: ArrayLike | None, anchors: Anchors
     return BlockSample(sample.items, given, classes, anchors, note)
 
 
-def _take(Y: Any, rows: Any, n: int, name: str) -> Any:
+def _take(Y: Input, rows: NDArray[np.int64], n: int, name: str) -> Input:
     """Some rows of an array, or of a lazy one, of which only their blocks are computed."""
     if is_blocks(Y):
         blocks = RowBlocks.of(Y).with_known_lengths()
