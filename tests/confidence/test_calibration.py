@@ -30,14 +30,45 @@ def _clusters(n, seed, spread=0.9):
 
 
 def _is_correct(model, whole, X, Q):
-    """By the definition: a third of 30 neighbors are those in a fit of X and Q."""
+    """By the definition: half as many common neighbors as the training points around have."""
+    n = len(X)
+    Y, Z = np.asarray(model.transform(X)), np.asarray(whole.transform(X))
+    Y_new, Z_new = model.transform(Q), whole.embedding_[n:]
+
+    def near(points, y):
+        return np.argsort(np.linalg.norm(points - y, axis=1), kind="stable")
+
+    def shared(a, b):
+        return len(set(a[:30]) & set(b[:30]))
+
+    usual = np.array([shared(near(Y, Y[i])[1:], near(Z, Z[i])[1:]) for i in range(n)])
     found = []
-    Y = model.transform(Q)
-    for one, other in zip(Y, whole.embedding_[len(X) :], strict=True):
-        near = np.argsort(np.linalg.norm(model.embedding_ - one, axis=1))[:30]
-        wanted = np.argsort(np.linalg.norm(whole.embedding_[: len(X)] - other, axis=1))[:30]
-        found.append(np.isin(near, wanted).mean() >= 1 / 3)
+    for y, z in zip(Y_new, Z_new, strict=True):
+        around = near(Z, z)
+        least = max(usual[around[:10]].mean() / 2, 900 / n)
+        found.append(shared(near(Y, y), around) >= least)
     return np.array(found)
+
+
+def test_an_embedding_that_changes_as_a_whole_is_no_fault_of_the_map():
+    """Three axes of equal length: fits without a fifth of the rows turn the plane of two, for all.
+
+    A row that is added to a fit of the others is still where it was.
+    """
+    X = np.random.default_rng(3).normal(size=(600, 8)) * [3, 3, 3, 1, 1, 1, 1, 1]
+    model = lowd.PCA(2).fit(X).calibrate_confidence(X)
+    assert model.left_out_.correct.mean() > 0.9
+    alone = []
+    for row in range(20):
+        with_row, without = np.roll(X, -row, axis=0), np.roll(X, -row, axis=0)[1:]
+        bare = lowd.PCA(2).fit(without)
+        near = [
+            set(np.argsort(np.linalg.norm(one.transform(without) - y, axis=1))[:30])
+            for one in (bare, lowd.PCA(2).fit(with_row))
+            for y in one.transform(X[[row]])
+        ]
+        alone.append(len(near[0] & near[1]))
+    assert min(alone) > 15
 
 
 @native_only
@@ -162,9 +193,10 @@ def test_promises_on_real_data(method):
         found.append(_is_correct(model, whole, X, Q))
     result = compute_reliability(np.concatenate(promised), np.concatenate(found))
     full = result.counts >= 40
-    gap = np.abs(result.promised - result.found)[full]
+    excess = (result.promised - result.found)[full]
     chance = np.sqrt(result.promised * (1 - result.promised) / result.counts)[full]
-    # The eigenmaps of one set change with the rows of the fit as a whole, more than any row shows.
-    assert (gap < (0.1 if method == "TSNE" else 0.15) + 2 * chance).all()
+    assert (excess < 0.1 + 2 * chance).all()
+    # Promises are rather low: the fit that learns them has fewer rows.
+    assert (-excess < 0.15 + 2 * chance).all()
     assert result.calibration_error < 0.08
     assert result.auc > 0.75

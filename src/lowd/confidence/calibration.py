@@ -1,9 +1,11 @@
 """Confidence of new points: how likely a map embeds them where a fit with them would.
 
-A new point is *mapped correctly* if at least a third of its neighbors in the embedding are those
-that it has in a fit that includes it. The probability of that is a logistic function of the *kept
-share*: how much of the weight of its neighbors in the data is near it in the embedding, of
-what could be. The function is learned from training rows that another fit has left out.
+A new point is *mapped correctly* if between the embedding and that of a fit that includes it, it
+has at least half as many neighbors in common as the training points around it have. So an embedding
+that changes as a whole with the rows of the fit is no fault of the map. The probability of that is
+a logistic function of the *kept share*: how much of the weight of its neighbors in the data is near
+it in the embedding, of what could be. The function is learned from training rows that another fit
+has left out.
 """
 
 from __future__ import annotations
@@ -16,12 +18,14 @@ from numpy.typing import NDArray
 from ..backends.protocol import Array, Backend, Float64, Ragged
 from ..distances.metrics import distances_of
 from ..domains import AtLeast, AtMost, NonNegative, Number, Shape
-from ..graph.search import TIE_TOLERANCE, find_nearest
+from ..graph.search import TIE_TOLERANCE, find_nearest, find_neighbors
 from ..input.validation import Data
 from ..values import value
 
 N_MAP_NEIGHBORS = 30  # neighbors in the embedding that are compared between two fits
-MIN_SHARED = 1 / 3  # of them that a correctly mapped point has in both
+# A correctly mapped point has so many of them in both, as a share of what training points have.
+MIN_SHARED = 1 / 2
+N_POINTS_AROUND = 10  # training points, the nearest in the embedding, that tell what is usual
 N_DATA_NEIGHBORS = 10  # of a new point in the sample of the training rows, if its map names none
 # A neighbor is kept if its rank in the embedding is at most so many times the number of neighbors.
 KEPT_RANKS_PER_NEIGHBOR = 2
@@ -118,15 +122,27 @@ def compute_kept_share(near: WeightedNeighbors, Y: Array, ops: Backend) -> Float
 def find_correctly_mapped(
     training: Array, Y: Array, other_training: Array, other_Y: Array, ops: Backend
 ) -> NDArray[np.bool_]:
-    """Which points share a third of their neighbors in two embeddings of the same rows."""
-    k = min(N_MAP_NEIGHBORS, max(1, len(training) // MAX_KEPT_PART))
-    lists = []
+    """Which points have as many neighbors in two embeddings as training points around them have.
+
+    Half as many are enough, if they are more than two random lists have in common.
+    """
+    n = len(training)
+    k = min(N_MAP_NEIGHBORS, max(1, n // MAX_KEPT_PART))
+    lists, own_lists = [], []
     for points, new in ((training, Y), (other_training, other_Y)):
         rows = np.asarray(points, np.float64)
         base = distances_of(Data(rows, rows.dtype), "euclidean", None)
         lists.append(find_nearest(base, np.asarray(new, np.float64), k, ops).indices)
-    shared = [len(np.intersect1d(a, b)) for a, b in zip(*lists, strict=True)]
-    return np.asarray(shared) >= MIN_SHARED * k
+        own_lists.append(find_neighbors(base, k, ops).indices)
+    around = lists[1][:, :N_POINTS_AROUND]
+    usual = _count_shared(*own_lists)[around].mean(1)
+    return np.asarray(_count_shared(*lists) >= np.maximum(MIN_SHARED * usual, k * k / n))
+
+
+def _count_shared(A: NDArray[np.int32], B: NDArray[np.int32]) -> NDArray[np.int64]:
+    """How many numbers each two lists, of distinct numbers, have in common."""
+    both = np.sort(np.hstack([A, B]), axis=1)
+    return np.asarray((np.diff(both, axis=1) == 0).sum(1))
 
 
 def _logit(share: Float64) -> Float64:

@@ -84,7 +84,7 @@ class HessianLLE(LocallyLinearMethod):
     True
     """
 
-    confidence_curve = ConfidenceCurve(0.6, 1.1)
+    confidence_curve = ConfidenceCurve(2.2, 0.5)
 
     def _align(self, X: Array, graph: ConnectedGraph, ctx: Context) -> Alignment:
         k = self.n_components

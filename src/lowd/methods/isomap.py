@@ -122,7 +122,7 @@ class Isomap(GraphMethod):
     has_residual_variance = True
     memory_plan = plan_isomap
     no_inverse = "distances alone determine no rows; it needs dense rows and a named metric."
-    confidence_curve = ConfidenceCurve(1.1, 0.5)
+    confidence_curve = ConfidenceCurve(2.6, 0.5)
 
     @property
     def geodesic_distances_(self) -> Array:

@@ -132,7 +132,7 @@ class LaplacianEigenmaps(AffinityMethod):
             when(scale="commute", normalization="symmetric"),
         ),
     )
-    confidence_curve = ConfidenceCurve(2.1, 0.7)
+    confidence_curve = ConfidenceCurve(2.9, 0.6)
 
     def _embed_affinities(self, graph: AffinityGraph, ctx: Context) -> Fit:
         k, form, counts = self.n_components, self.normalization, graph.counts

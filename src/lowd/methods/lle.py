@@ -90,7 +90,7 @@ class LocallyLinearEmbedding(LocallyLinearMethod):
 
     aligns_tangent_spaces = False
     has_square_root = True
-    confidence_curve = ConfidenceCurve(0.1, 0.3)
+    confidence_curve = ConfidenceCurve(2.3, 0.5)
 
     def _align(self, X: Array, graph: ConnectedGraph, ctx: Context) -> Alignment:
         near, n = graph.neighbor_lists(), len(X)

@@ -80,7 +80,7 @@ class LTSA(LocallyLinearMethod):
     True
     """
 
-    confidence_curve = ConfidenceCurve(1.2, 0.8)
+    confidence_curve = ConfidenceCurve(2.2, 0.6)
 
     def _align(self, X: Array, graph: ConnectedGraph, ctx: Context) -> Alignment:
         near, k = patches(graph), self.n_components

@@ -108,7 +108,7 @@ class MDS(Reducer):
     )
     no_inverse = "distances alone do not determine rows."
     memory_plan = plan_mds
-    confidence_curve = ConfidenceCurve(2.5, 0.1)
+    confidence_curve = ConfidenceCurve(3.7, 0.6)
 
     def _fit(self, data: Data, ctx: Context) -> Fit:
         n = data.shape[0]

@@ -81,7 +81,7 @@ class ModifiedLLE(LocallyLinearMethod):
     """
 
     aligns_tangent_spaces = False
-    confidence_curve = ConfidenceCurve(1.3, 0.8)
+    confidence_curve = ConfidenceCurve(2.2, 0.6)
 
     def _align(self, X: Array, graph: ConnectedGraph, ctx: Context) -> Alignment:
         near, k = graph.neighbor_lists(), self.n_components

@@ -78,7 +78,7 @@ class NonMetricMDS(MDS):
 
     is_ordinal = True
     memory_plan = plan_nonmetric_mds
-    confidence_curve = ConfidenceCurve(2.8, 0.0)
+    confidence_curve = ConfidenceCurve(4.3, 0.6)
 
     def _ties(self) -> Ties:
         return self.ties

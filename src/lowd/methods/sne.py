@@ -70,7 +70,7 @@ class SNE(TSNE):
 
     early_exaggeration: Positive = 4.0
     symmetric: bool = False
-    confidence_curve = ConfidenceCurve(0.8, 1.5)
+    confidence_curve = ConfidenceCurve(2.2, 1.1)
 
     def _kernel(self) -> str:
         return "gauss" if self.symmetric else "rows"

@@ -125,7 +125,7 @@ class TSNE(PerplexityMethod):
     )
     memory_plan = plan_tsne
     affinity_ = SortedOnAccess("affinity_ is there after a fit of two distinct rows or more.")
-    confidence_curve = ConfidenceCurve(0.3, 1.8)
+    confidence_curve = ConfidenceCurve(0.8, 1.7)
 
     def _fit(
         self, data: Data, ctx: Context, neighbors: object = None, callback: Callback | None = None
