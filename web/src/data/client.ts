@@ -92,7 +92,7 @@ export class Client {
       metric: "",
       rows: this.table.rows.slice(0, k).map((ranks) => ranks[row]!),
       distances: this.table.distances.slice(0, k).map((ranks) => ranks[row]!),
-      panels: {},
+      panels: {}, // the page finds them among the coordinates it has
     };
   }
 

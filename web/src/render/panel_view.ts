@@ -239,7 +239,8 @@ export class PanelView {
       canvas.width = width;
       canvas.height = height;
     }
-    if (this.camera && this.canvas.dataset.drawn !== undefined)
+    const slot = this.slot();
+    if (this.camera && slot && this.store.cameras.has(slot.id))
       this.camera = { ...this.camera, scale: this.camera.scale * Math.min(width / oldWidth, height / oldHeight) };
     else this.camera = null;
     // At once and not in the next frame: a resized canvas is blank until then.

@@ -12,7 +12,7 @@ const LEVELS = 100; // of a continuous scale
 const MISSING_CODE = 120;
 export const FADED = 128;
 export const HIDDEN = 255;
-const FADED_WEIGHT = 0.12;
+const FADED_WEIGHT = 0.16;
 
 export type Legend =
   | { kind: "none" }

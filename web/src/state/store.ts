@@ -417,8 +417,22 @@ export class Store {
     if (row < 0 || this.view.value?.can.neighbors === "none") return;
     await this.attempt(async () => {
       const found = await this.client.getNeighbors(row, N_NEIGHBORS);
-      if (this.chosen.value === row) this.neighbors.value = found;
+      if (this.chosen.value !== row) return;
+      // A static file does not tell who is near in the panels: that is in their coordinates.
+      const here = Object.keys(found.panels).length ? found.panels : this.findNearRows(row, found.rows.length);
+      this.neighbors.value = { ...found, panels: here };
     });
+  }
+
+  private findNearRows(row: number, k: number): Record<string, number[]> {
+    const near: Record<string, number[]> = {};
+    for (const [key, axes] of this.points) {
+      if (Number.isNaN(axes[0]![row]!)) continue;
+      const far = axes[0]!.map((_, i) => axes.reduce((sum, axis) => sum + (axis[i]! - axis[row]!) ** 2, 0));
+      const others = [...far.keys()].filter((i) => i !== row && !Number.isNaN(far[i]!));
+      near[key] = others.sort((i, j) => far[i]! - far[j]!).slice(0, k);
+    }
+    return near;
   }
 
   // ---- new points ----------------------------------------------------------------------------

@@ -74,7 +74,8 @@ function Added({ points }: { points: NewPoints }): JSX.Element {
         ))}
         <button type="button" onClick={() => void store.removeAdded(points.key)}>Remove</button>
       </div>
-      <table>
+      <h3>Confidence in each panel</h3>
+      <table class="fixed">
         <thead><tr><th scope="col">point</th>{panels.map(([key]) => <th scope="col" key={key}>{store.panel(key)?.name ?? key}</th>)}</tr></thead>
         <tbody>
           {rows.map((row) => (
@@ -82,7 +83,7 @@ function Added({ points }: { points: NewPoints }): JSX.Element {
               <th scope="row">{points.ids?.[row] ?? `new ${row}`}</th>
               {panels.map(([key, placed]) => {
                 const confidence = placed.confidence?.[row];
-                return <td key={key}>{confidence == null ? "placed" : confidence < DOUBTFUL_CONFIDENCE ? `doubtful (${confidence.toFixed(2)})` : `confidence ${confidence.toFixed(2)}`}</td>;
+                return <td key={key}>{confidence == null ? "–" : confidence < DOUBTFUL_CONFIDENCE ? `${confidence.toFixed(2)} (doubtful)` : confidence.toFixed(2)}</td>;
               })}
             </tr>
           ))}

@@ -40,7 +40,7 @@ function Computing({ panel }: { panel: string }): JSX.Element {
 function ScaleLegend({ legend, theme }: { legend: Legend & { kind: "scale" }; theme: Theme }): JSX.Element {
   return (
     <div class="legend">
-      <h3>{legend.title}</h3>
+      <h2>{legend.title}</h2>
       <Ramp scale={legend.scale} theme={theme} />
       <div class="ends"><span>{formatNumber(legend.low)}</span><span>{formatNumber(legend.high)}</span></div>
       {legend.missing > 0 && <p class="soft"><Swatch color={MISSING[theme]} shape={0} /> missing: {count(legend.missing)}</p>}
@@ -78,7 +78,7 @@ function ClassLegend({ column, theme }: { column: CategoryColumn; theme: Theme }
   const largest = Math.max(1, ...entries.map((entry) => entry.n));
   return (
     <div class="legend">
-      <h3>{column.name}</h3>
+      <h2>{column.name}</h2>
       <ul>
         {entries.map(({ name, code, n }) => {
           const plain = code < 0 || code >= MAX_CLASS_COLORS;

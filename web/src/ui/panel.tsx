@@ -41,13 +41,10 @@ export function Panel({ slot, index }: { slot: Slot; index: number }): JSX.Eleme
         {info && info.dimensions > 2 && (
           <>
             {!slot.spatial && <AxisChoice slot={slot} names={info.axes} />}
-            <button type="button" class="icon" aria-pressed={slot.spatial} title="Show three dimensions"
-              aria-label="three dimensions" onClick={() => void store.changeSlot(slot.id, { spatial: !slot.spatial })}>3-D</button>
+            <button type="button" class="icon" aria-pressed={slot.spatial}
+              title="three dimensions" onClick={() => void store.changeSlot(slot.id, { spatial: !slot.spatial })}>3-D</button>
           </>
         )}
-        <button type="button" class="icon" aria-label="zoom in" title="Zoom in (+)" onClick={() => view?.zoom(1.5)}><Icon name="plus" /></button>
-        <button type="button" class="icon" aria-label="zoom out" title="Zoom out (−)" onClick={() => view?.zoom(1 / 1.5)}><Icon name="minus" /></button>
-        <button type="button" class="icon" aria-label="show all points" title="Show all points (0)" onClick={() => view?.showAll()}><Icon name="fit" /></button>
         {store.slots.value.length > 1 && (
           <button type="button" class="icon" aria-label={`close panel ${name}`} title="Close this panel"
             onClick={() => { store.removeSlot(slot.id); }}><Icon name="close" /></button>
@@ -57,6 +54,11 @@ export function Panel({ slot, index }: { slot: Slot; index: number }): JSX.Eleme
         <canvas ref={base} class="points" aria-hidden="true" data-panel={slot.panel} />
         <canvas ref={overlay} class={`overlay ${store.tool.value}`} tabIndex={0} role="application"
           aria-label={`${name}: scatter plot of ${plural(info?.rows ?? store.view.value?.n ?? 0, "point")}. Arrow keys move, plus and minus zoom, 0 shows all, Enter chooses the point in the middle, N its nearest neighbor, Escape clears.`} />
+        <div class="zooms">
+          <button type="button" class="icon" aria-label="zoom in" title="Zoom in (+)" onClick={() => view?.zoom(1.5)}><Icon name="plus" /></button>
+          <button type="button" class="icon" aria-label="zoom out" title="Zoom out (−)" onClick={() => view?.zoom(1 / 1.5)}><Icon name="minus" /></button>
+          <button type="button" class="icon" aria-label="show all points" title="Show all points (0)" onClick={() => view?.showAll()}><Icon name="fit" /></button>
+        </div>
         {view && <Tip view={view} />}
         {!store.points.has(slot.panel) && <p class="waiting">Loading coordinates…</p>}
         {view && <Moves view={view} />}
@@ -103,6 +105,7 @@ function AxisChoice({ slot, names }: { slot: Slot; names: string[] }): JSX.Eleme
 }
 
 const TIP_WIDTH = 190;
+const TIP_HEIGHT = 130;
 const MAX_TIP_CHARACTERS = 160;
 
 function Tip({ view }: { view: PanelView }): JSX.Element | null {
@@ -111,12 +114,12 @@ function Tip({ view }: { view: PanelView }): JSX.Element | null {
   if (!at) return null;
   void store.columnsVersion.value;
   const lines = store.view.value!.columns
-    .filter((column) => store.values.has(column.key) && (column.role === "label" || column.key === store.colorBy.value || column.kind === "text"))
+    .filter((column) => store.values.has(column.key) && column.role !== "id" && (column.role === "label" || column.key === store.colorBy.value || column.kind === "text"))
     .slice(0, 4);
   const stage = view.canvasSize();
   const style = {
-    left: Math.max(4, Math.min(at.x + 14, stage.width - TIP_WIDTH)),
-    top: at.y + 14 > stage.height - 110 ? Math.max(4, at.y - 110) : at.y + 14,
+    left: `${Math.max(4, Math.min(at.x + 14, stage.width - TIP_WIDTH))}px`,
+    top: `${at.y + 14 > stage.height - TIP_HEIGHT ? Math.max(4, at.y - TIP_HEIGHT) : at.y + 14}px`,
   };
   return (
     <div class="tip" role="status" style={style}>

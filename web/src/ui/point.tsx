@@ -88,15 +88,16 @@ function NeighborList(): JSX.Element | null {
   const kept = (panel: string): Set<number> => new Set(neighbors.panels[panel]);
   return (
     <section class="box">
-      <h2>True neighbors <small>{neighbors.metric && `${neighbors.metric} distance in the data`}</small></h2>
-      <table class="neighbors">
+      <h2>True neighbors</h2>
+      <p class="soft">Nearest rows in the data{neighbors.metric && ` (${neighbors.metric} distance)`}; ✓ where a panel keeps them near.</p>
+      <table class="neighbors fixed">
         <thead>
           <tr>
-            <th scope="col">row</th><th scope="col">distance</th>
+            <th scope="col" class="wide">row</th><th scope="col">distance</th>
             {shown.map((slot) => {
               const here = kept(slot.panel);
               const n = neighbors.rows.filter((row) => here.has(row)).length;
-              return <th scope="col" key={slot.id} title="How many are neighbors in this panel too">{store.panel(slot.panel)?.name} <small>{n}/{neighbors.rows.length}</small></th>;
+              return <th scope="col" key={slot.id} title={`${store.panel(slot.panel)?.name ?? ""}: ${n} of ${neighbors.rows.length} are neighbors there too`}>{store.panel(slot.panel)?.name} <small>{n}/{neighbors.rows.length}</small></th>;
             })}
           </tr>
         </thead>
@@ -110,7 +111,7 @@ function NeighborList(): JSX.Element | null {
               </th>
               <td>{formatNumber(neighbors.distances[i]!)}</td>
               {shown.map((slot) => (
-                <td key={slot.id}>{kept(slot.panel).has(row) ? <span class="good">kept</span> : <span class="missed">moved away</span>}</td>
+                <td key={slot.id}><Kept is={kept(slot.panel).has(row)} /></td>
               ))}
             </tr>
           ))}
@@ -118,6 +119,11 @@ function NeighborList(): JSX.Element | null {
       </table>
     </section>
   );
+}
+
+function Kept({ is }: { is: boolean }): JSX.Element {
+  const text = is ? "a neighbor in this panel too" : "moved away in this panel";
+  return <span class={is ? "good" : "missed"} role="img" aria-label={text} title={text}>{is ? "✓" : "✗"}</span>;
 }
 
 const MAX_SLIDERS = 8;

@@ -20,7 +20,7 @@ export function Thumbnail({ row, size }: { row: number; size: number }): JSX.Ele
   if (!shape) return null;
   const zoom = Math.max(1, Math.round(size / shape.height));
   const [width, height] = [shape.width * zoom, shape.height * zoom];
-  const style: CSSProperties = { width, height };
+  const style: CSSProperties = { width: `${width}px`, height: `${height}px` };
   if (found) {
     style.backgroundImage = `url(${found.url})`;
     style.backgroundSize = found.at ? `${(shape.across ?? 1) * width}px auto` : `${width}px ${height}px`;
