@@ -27,6 +27,19 @@ MEASURE = HERE.parent / "web" / "bench" / "measure.mjs"
 N_CLASSES = 10
 MAX_SECONDS = 90  # of one page
 
+TEXT = """# The explorer's page
+
+Headless Chromium, software rendering, 1280×800 pixels, {machine}; median of {repeats} fresh browsers;
+the bar in brackets. Made by `benchmarks/explorer.py`. *Paint*: from the navigation until the colored
+points of all panels are on the screen. *Frames*: pictures per second while every frame brings a wheel
+or pointer event; while it moves, a picture of many points shows a sample of them. *Lasso*: from the
+release of the button until the counts and the faded points are shown. *Memory*: private and shared
+memory of the page's process.
+
+| points | panels | paint | frames/s zoom / pan | lasso | memory | all hold |
+|--:|--:|--:|--:|--:|--:|---|
+"""
+
 
 class Case(NamedTuple):
     """A page and its bars: seconds, frames per second, seconds, megabytes."""
@@ -115,18 +128,7 @@ def main() -> None:
             print(row, flush=True)
             rows.append(row)
             fine &= holds
-    text = f"""# The explorer's page
-
-Headless Chromium, software rendering, 1280×800 pixels, {platform.machine()}; median of
-{arguments.repeats} fresh browsers; the bar in brackets. Made by `benchmarks/explorer.py`. *Paint*: from
-the navigation until the colored points of all panels are on the screen. *Frames*: pictures per second
-while every frame brings a wheel or pointer event; while it moves, a picture of many points shows a
-sample of them. *Lasso*: from the release of the button until the counts and the faded points are
-shown. *Memory*: private and shared memory of the page's process.
-
-| points | panels | paint | frames/s zoom / pan | lasso | memory | all hold |
-|--:|--:|--:|--:|--:|--:|---|
-"""
+    text = TEXT.format(machine=platform.machine(), repeats=arguments.repeats)
     (HERE / "EXPLORER.md").write_text(text + "\n".join(rows) + "\n", "utf-8")
     sys.exit(0 if fine else 1)
 
