@@ -3,8 +3,8 @@
     python benchmarks/explorer.py            # needs Node.js, Chromium, `make web`, lowd[view]
 
 Each case starts the server in this process, then opens the page in a fresh browser of 1280x800
-pixels (web/bench/measure.mjs). The table goes to EXPLORER.md, with the bars that must hold; the exit
-status is 1 where one does not.
+pixels (web/bench/measure.mjs). The table goes to EXPLORER.md, with the bars that must hold; the
+exit status is 1 where one does not.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ MAX_SECONDS = 90  # of one page
 
 TEXT = """# The explorer's page
 
-Headless Chromium, software rendering, 1280×800 pixels, {machine}; median of {repeats} fresh browsers;
-the bar in brackets. Made by `benchmarks/explorer.py`. *Paint*: from the navigation until the colored
-points of all panels are on the screen. *Frames*: pictures per second while every frame brings a wheel
-or pointer event; while it moves, a picture of many points shows a sample of them. *Lasso*: from the
-release of the button until the counts and the faded points are shown. *Memory*: private and shared
-memory of the page's process.
+Headless Chromium, software rendering, 1280×800 pixels, {machine}; median of {repeats} fresh
+browsers; the bar in brackets. Made by `benchmarks/explorer.py`. *Paint*: from the navigation until
+the colored points of all panels are on the screen. *Frames*: pictures per second while every frame
+brings a wheel or pointer event; while it moves, a picture of many points shows a sample of them.
+*Lasso*: from the release of the button until the counts and the faded points are shown. *Memory*:
+private and shared memory of the page's process.
 
 | points | panels | paint | frames/s zoom / pan | lasso | memory | all hold |
 |--:|--:|--:|--:|--:|--:|---|
