@@ -42,13 +42,18 @@ def page(tmp_path_factory):
     return path, Y
 
 
+def element(selector):
+    """JavaScript for an element of the plot, which is in a shadow tree."""
+    return f"document.getElementById('lowd').shadowRoot.querySelector({selector!r})"
+
+
 def spot(chromium, Y, row):
     """Where a row is when all points are shown: centered, on 90 % of the window."""
     box = json.loads(
-        chromium("JSON.stringify(document.getElementById('map').getBoundingClientRect())")
+        chromium(f"JSON.stringify({element('canvas.points')}.getBoundingClientRect())")
     )
     low, high = Y.min(0), Y.max(0)
-    scale = 0.9 * min((box["width"] - 2) / (high - low)[0], (box["height"] - 2) / (high - low)[1])
+    scale = 0.9 * min(box["width"] / (high - low)[0], box["height"] / (high - low)[1])
     middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     shift = (Y[row] - (low + high) / 2) * scale
     return middle[0] + shift[0], middle[1] - shift[1]
@@ -56,7 +61,7 @@ def spot(chromium, Y, row):
 
 def pixel(chromium, x, y):
     return chromium(
-        "(() => { const c = document.getElementById('map'), b = c.getBoundingClientRect();"
+        f"(() => {{ const c = {element('canvas.points')}, b = c.getBoundingClientRect();"
         "return [...c.getContext('2d').getImageData("
         f"{x} - b.left, {y} - b.top, 1, 1).data].slice(0, 3).join() }})()"
     )
@@ -64,7 +69,7 @@ def pixel(chromium, x, y):
 
 def drawn(chromium):
     chromium.frame()
-    return int(chromium("document.getElementById('map').dataset.drawn"))
+    return int(chromium(f"{element('canvas.points')}.dataset.drawn"))
 
 
 def test_the_axes_are_named(chromium, page):
@@ -72,9 +77,9 @@ def test_the_axes_are_named(chromium, page):
     chromium.open(page[0])
     chromium.frame()
     count = (
-        "(() => { const c = document.getElementById('map'), x = c.getContext('2d');"
+        f"(() => {{ const c = {element('canvas.overlay')}, x = c.getContext('2d');"
         "const ink = x.getImageData(c.width * FROM, c.height - 20, c.width / 5, 19).data;"
-        "return ink.filter((value, i) => i % 4 === 0 && value < 180).length })()"
+        "return ink.filter((value, i) => i % 4 === 3 && value > 80).length })()"
     )
     assert chromium(count.replace("FROM", "0.4")) > 30
     assert chromium(count.replace("FROM", "0.1")) == 0
@@ -106,11 +111,11 @@ def test_pointing_and_clicking_tell_what_a_point_is(chromium, page):
     chromium.open(path)
     chromium.mouse("mouseMoved", *spot(chromium, Y, 4))
     chromium.frame()
-    tip = chromium("document.getElementById('tip').textContent")
+    tip = chromium(f"{element('.tip')}.textContent")
     assert tip.startswith(f"row4{EVIL}")
     assert "label: two" in tip
     chromium.click(*spot(chromium, Y, 5))
-    facts = chromium("document.getElementById('point').innerText")
+    facts = chromium(f"{element('.tab-body')}.innerText")
     assert f"row5{EVIL}" in facts
     assert "trustworthiness" in facts
     assert chromium("window.hacked") is None
@@ -119,7 +124,7 @@ def test_pointing_and_clicking_tell_what_a_point_is(chromium, page):
 def test_the_legend_hides_classes(chromium, page):
     path, _ = page
     chromium.open(path)
-    first = "document.querySelector('#legend button')"
+    first = element(".legend li button")
     assert chromium(f"{first}.getAttribute('aria-pressed')") == "true"
     hidden = chromium(f"{first}.textContent")
     chromium(f"{first}.click()")
@@ -134,16 +139,16 @@ def test_color_follows_the_chosen_column(chromium, page):
     chromium.open(path)
     before = [pixel(chromium, *spot(chromium, Y, row)) for row in (0, 3, 1, 2)]
     chromium(
-        "(() => { const m = document.getElementById('color');"
+        f"(() => {{ const m = {element('.toolbar select')};"
         "m.value = [...m.options].find(o => o.text === 'up').value;"
-        "m.dispatchEvent(new Event('change')) })()"
+        "m.dispatchEvent(new Event('change', {bubbles: true})) })()"
     )
     chromium.frame()
     up = [pixel(chromium, *spot(chromium, Y, row)) for row in (0, 3, 1, 2)]
     assert up[0] == up[1]
     assert not set(up) & set(before)
     assert len(set(up)) == 3
-    assert "ramp" in chromium("document.getElementById('legend').innerHTML")
+    assert chromium(f"{element('.legend .ramp')} !== null")
 
 
 def test_wheel_drag_and_keys_move_the_map(chromium, page):
@@ -153,12 +158,12 @@ def test_wheel_drag_and_keys_move_the_map(chromium, page):
     chromium.mouse("mouseWheel", *there, deltaX=0, deltaY=-600)
     assert drawn(chromium) < 9
     assert pixel(chromium, *there) != "255,255,255"  # the point under the mouse stays
-    chromium("document.getElementById('whole').click()")
+    chromium(f"{element('.zooms button:last-child')}.click()")
     assert drawn(chromium) == 9
     chromium.drag((there[0] + 20, there[1] + 20), (there[0] + 80, there[1] + 60))
     assert pixel(chromium, *there) == "255,255,255"
     assert pixel(chromium, there[0] + 60, there[1] + 40) != "255,255,255"
-    chromium("document.getElementById('map').focus()")
+    chromium(f"{element('canvas.overlay')}.focus()")
     chromium.call("Input.dispatchKeyEvent", type="keyDown", key="0")
     chromium.frame()
     assert pixel(chromium, *there) != "255,255,255"
@@ -183,3 +188,43 @@ def test_a_hundred_thousand_points(chromium, tmp_path, rng):
     assert drawn(chromium) == 100_000
     chromium.mouse("mouseWheel", 400, 400, deltaX=0, deltaY=-900)
     assert 0 < drawn(chromium) < 100_000
+
+
+def test_lasso_and_search(chromium, page):
+    """Around the first column of the lattice, then by a name."""
+    path, Y = page
+    chromium.open(path)
+    chromium(f"{element('.toolbar .group button:last-child')}.click()")
+    left, right = (
+        np.array([spot(chromium, Y, row) for row in rows]) for rows in ((0, 1, 2), (3, 4, 5))
+    )
+    step = (right - left)[0] / 2
+    corners = [left[0] - step, left[0] + step, left[2] + step, left[2] - step]
+    along = (left[0] - left[2]) / 30
+    corners = [c + (along if i < 2 else -along) for i, c in enumerate(corners)]
+    chromium.mouse("mousePressed", *corners[0], button="left", clickCount=1)
+    for corner in corners[1:]:
+        chromium.mouse("mouseMoved", *corner, button="left", buttons=1)
+    chromium.mouse("mouseReleased", *corners[-1], button="left", clickCount=1)
+    chromium.frame()
+    count = element(".toolbar [data-selected]")
+    assert chromium(f"{count}.dataset.selected") == "3"
+    chromium(
+        f"(() => {{ const s = {element('.search input')}; s.value = 'row7';"
+        "s.dispatchEvent(new Event('input', {bubbles: true})) })()"
+    )
+    chromium("new Promise(done => setTimeout(done, 400))")
+    assert drawn(chromium) == 1
+
+
+def test_it_follows_the_dark_theme(chromium, page):
+    path, Y = page
+    features = [{"name": "prefers-color-scheme", "value": "dark"}]
+    chromium.call("Emulation.setEmulatedMedia", features=features)
+    try:
+        chromium.open(path)
+        between = np.mean([spot(chromium, Y, 0), spot(chromium, Y, 4)], 0)
+        assert pixel(chromium, *between) == "20,23,28"
+        assert chromium("getComputedStyle(document.body).backgroundColor") == "rgb(14, 16, 19)"
+    finally:
+        chromium.call("Emulation.setEmulatedMedia", features=[])

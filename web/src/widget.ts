@@ -1,5 +1,6 @@
 // The explorer in a notebook, by anywidget: the same page with requests to the kernel.
 import { effect } from "@preact/signals";
+import { Client } from "./data/client";
 import { WidgetTransport, type WidgetModel } from "./data/transport";
 import { mount } from "./mount";
 import style from "./style.css?inline";
@@ -15,7 +16,7 @@ function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => v
   const place = root.appendChild(document.createElement("div"));
   place.className = "notebook";
   const transport = new WidgetTransport(model);
-  const { store, close } = mount(place, transport, { state: "", linkable: false });
+  const { store, close } = mount(place, new Client(transport), { state: "", linkable: false, embedded: false });
   const stop = effect(() => {
     const selection = store.selection.value;
     if (!store.view.value || (selection && selection.count > MAX_SYNCED_ROWS)) return;

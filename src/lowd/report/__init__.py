@@ -78,8 +78,8 @@ def write(
     >>> X = [[0.0, 1.0], [1.0, 3.0], [2.0, 2.0], [4.0, 4.0]]
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "report.html"
     >>> report.write(path, model=lowd.PCA(2).fit(X), embedding=lowd.PCA(2).fit_transform(X))
-    >>> "<canvas" in path.read_text()
-    True
+    >>> 'id="quality"' in path.read_text()
+    False
     """
     Y = np.asarray(getattr(model, "embedding_", None) if embedding is None else embedding)
     if Y.ndim != 2 or not len(Y):
@@ -119,7 +119,8 @@ def _make_html(
     width = f" of {X.shape[1]} columns" if hasattr(X, "shape") else ""
     lead = f"{len(Y)} rows{width} in {Y.shape[1]} dimensions.{describe_steps(steps)}"
     names = [name_axis(model, j) for j in range(Y.shape[1])]
-    scatter, points = _make_scatter(Y, names, evaluation, table, f"{title}: {lead}")
+    name = type(method).__name__
+    scatter, points = _make_scatter(Y, name, names, evaluation, table, f"{title}: {lead}")
     measures = "" if evaluation is None else page.make_quality(evaluation)
     changes = "" if stability is None else page.make_stability(stability, len(Y))
     columns = None if table is None else table.columns
@@ -148,6 +149,7 @@ def _make_html(
 
 def _make_scatter(
     Y: Column,
+    name: str,
     names: list[str],
     evaluation: Evaluation | None,
     table: Table | None,
@@ -162,7 +164,7 @@ def _make_scatter(
         return page.make_image(figures.draw_density(Y, labels), description, caption), None
     points, notes = encode_points(Y, names, evaluation, table)
     paragraphs = "".join(f"<p>{escape(note)}</p>" for note in notes)
-    return page.make_canvas(len(Y), Y.shape[1] == 1, description) + paragraphs, points
+    return page.make_plot(len(Y), name, Y.shape[1] == 1) + paragraphs, points
 
 
 def _draw_figures(spectrum: Spectrum | None, evaluation: Evaluation | None) -> list[page.Figure]:

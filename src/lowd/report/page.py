@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import __version__
 from ..evidence.compare.stability import MAX_STABILITY_ROWS
+from .points import encode_json
 from .preparation import Columns, describe_remedy
 
 if TYPE_CHECKING:
@@ -23,10 +24,12 @@ if TYPE_CHECKING:
     from ..evidence.quality import Evaluation, Measure
 
 _FOLDER = Path(__file__).parent
+_BUNDLE = _FOLDER.parent / "explorer" / "static"  # built from web/
 _DIRECTIONS = {"higher": "higher is better", "lower": "lower is better"}
 _HELP = (
     "Drag to move, scroll or pinch to zoom, point at a dot to see its values, click it to keep "
-    "them. With the keyboard: arrows, + and -, 0 for all points."
+    "them, draw around points with Shift to select them. With the keyboard: arrows, + and -, 0 for "
+    "all points."
 )
 MAX_TABLE_ENTRIES = 8  # of an array among the parameters
 MAX_SHOWN_CHARACTERS = 300  # of a parameter
@@ -35,12 +38,15 @@ MAX_SHOWN_CHARACTERS = 300  # of a parameter
 def make_page(title: str, lead: str, sections: Iterable[str], points: str | None) -> str:
     """The whole document. Its security policy runs only the script below and loads nothing."""
     style = (_FOLDER / "page.css").read_text("utf-8")
-    script = (_FOLDER / "map.js").read_text("utf-8") if points is not None else ""
-    data = f'<script type="application/json" id="points">{points}</script>' if points else ""
-    run = f"<script>{script}</script>" if script else ""
-    policy = f"default-src 'none'; img-src data:; style-src '{_hash_source(style)}'" + (
-        f"; script-src '{_hash_source(script)}'" if script else ""
-    )
+    policy = f"default-src 'none'; img-src data: blob:; style-src '{_hash_source(style)}'"
+    data = run = ""
+    if points is not None:
+        script = _read_bundle("app.js").replace("</script", "<\\/script").replace("<!--", "<\\!--")
+        data = _make_json("points", points) + _make_json(
+            "lowd-style", encode_json(_read_bundle("app.css"))
+        )
+        run = f"<script>{script}</script>"
+        policy += f"; script-src '{_hash_source(script)}'"
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -71,33 +77,28 @@ def _hash_source(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"
 
 
+def _read_bundle(name: str) -> str:
+    """A file of the explorer's page, whose panel is the plot of the report."""
+    return (_BUNDLE / name).read_text("utf-8")
+
+
+def _make_json(name: str, text: str) -> str:
+    return f'<script type="application/json" id="{name}">{text}</script>'
+
+
 def make_section(name: str, title: str, *parts: str) -> str:
     body = "".join(parts)
     return f'<section id="{name}"><h2>{escape(title)}</h2>\n{body}</section>\n' if body else ""
 
 
-def make_canvas(n: int, one_dimension: bool, description: str) -> str:
-    """The interactive scatter plot with its controls, which the script fills."""
+def make_plot(n: int, name: str, one_dimension: bool) -> str:
+    """The place of the interactive scatter plot, which the script fills."""
     scale = (
         "The embedding has one dimension: the height is arbitrary and spreads the points."
         if one_dimension
         else "Both axes have the same scale."
     )
-    return f"""<div class="tools">
-<label>color <select id="color"></select></label>
-<label>x axis <select id="first"></select></label>
-<label>y axis <select id="second"></select></label>
-<span><button type="button" id="closer" aria-label="zoom in">+</button>
-<button type="button" id="farther" aria-label="zoom out">−</button>
-<button type="button" id="whole">all points</button></span>
-</div>
-<div class="stage">
-<div class="picture">
-<canvas id="map" tabindex="0" role="img" aria-label="{escape(description)}"></canvas>
-<div id="tip" role="status" hidden></div>
-</div>
-<div class="side"><div id="legend"></div><div id="point" aria-live="polite" hidden></div></div>
-</div>
+    return f"""<div id="lowd" data-name="{escape(name)}"></div>
 <p class="soft">{n} points. {escape(_HELP)} {scale}</p>
 <noscript><p>The plot needs JavaScript; the measures below do not.</p></noscript>
 """

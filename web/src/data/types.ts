@@ -11,7 +11,7 @@ export interface PanelInfo {
   name: string;
   method: string | null;
   parameters: Record<string, unknown>;
-  dimensions: 1 | 2 | 3;
+  dimensions: number;
   axes: string[];
   extent: [number, number][];
   /** How many rows it holds; null: all. */
@@ -30,6 +30,8 @@ export interface CategoryColumn extends ColumnBase {
   categories: string[];
   counts: number[];
   missing: number;
+  /** The last category gathers all that have no color of their own. */
+  rest?: boolean;
 }
 export interface NumberColumn extends ColumnBase {
   kind: "number";

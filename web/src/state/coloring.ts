@@ -33,9 +33,10 @@ export function colorByColumn(column: Column, values: Values): Coloring {
   const codes = new Uint8Array(n);
   if (column.kind === "category") {
     const classes = values as Int16Array;
+    const colored = Math.min(MAX_CLASS_COLORS, column.rest ? column.categories.length - 1 : MAX_CLASS_COLORS);
     for (let i = 0; i < n; i++) {
       const value = classes[i]!;
-      codes[i] = value < 0 || value >= MAX_CLASS_COLORS ? MISSING_CODE : value;
+      codes[i] = value < 0 || value >= colored ? MISSING_CODE : value;
     }
     const { categories: names, counts, missing } = column;
     return { codes, legend: { kind: "classes", column: column.key, names, counts, missing } };

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Fault } from "../data/types";
 import type { Tab } from "../state/store";
 import { AddTab, takeFile } from "./add";
-import { type Shared, SharedContext, useStore } from "./context";
+import { type Shared, SharedContext, useShared, useStore } from "./context";
 import { EvidenceTab } from "./evidence";
 import { ExploreTab } from "./explore";
 import { Panel } from "./panel";
@@ -87,10 +87,10 @@ const TABS: { name: Tab; title: string; body: () => JSX.Element }[] = [
 ];
 
 function Sidebar(): JSX.Element {
-  const store = useStore();
+  const { store, embedded } = useShared();
   const { can } = store.view.value!;
   const list = useRef<HTMLDivElement>(null);
-  const tabs = TABS.filter(({ name }) => (name !== "add" || can.new_points || can.run) && (name !== "run" || can.run));
+  const tabs = TABS.filter(({ name }) => (name !== "add" || can.new_points || can.run) && (name !== "run" || can.run) && (name !== "evidence" || !embedded));
   const current = tabs.find(({ name }) => name === store.tab.value) ?? tabs[0]!;
   const turn = (event: KeyboardEvent): void => {
     const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;

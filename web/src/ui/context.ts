@@ -9,6 +9,8 @@ export interface Shared {
   views: Map<number, PanelView>;
   /** Where dialogs and downloads happen; a notebook has no link of its own. */
   linkable: boolean;
+  /** Part of a page with its own title, theme and evidence: a report. */
+  embedded: boolean;
 }
 
 export const SharedContext = createContext<Shared | null>(null);

@@ -81,7 +81,7 @@ function ClassLegend({ column, theme }: { column: CategoryColumn; theme: Theme }
       <h2>{column.name}</h2>
       <ul>
         {entries.map(({ name, code, n }) => {
-          const plain = code < 0 || code >= MAX_CLASS_COLORS;
+          const plain = code < 0 || code >= MAX_CLASS_COLORS || (column.rest === true && code === column.categories.length - 1);
           const chosen = selectedCounts?.[code < 0 ? column.categories.length : code];
           return (
             <li key={code}>

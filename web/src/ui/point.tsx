@@ -29,7 +29,7 @@ export function PointTab(): JSX.Element {
       </section>
       <NeighborList />
       {store.view.value!.can.move && <Sliders row={row} />}
-      <section class="box"><h2>Values</h2><Values row={row} /></section>
+      <section class="box"><h2>Values</h2><Values row={row} /><Coordinates row={row} /></section>
     </>
   );
 }
@@ -75,6 +75,21 @@ function Values({ row }: { row: number }): JSX.Element {
         <dt key={column}>{name}</dt>,
         <dd key={`${column}-value`}>{value === null ? "missing" : typeof value === "number" ? formatNumber(value) : value}</dd>,
       ])}
+    </dl>
+  );
+}
+
+/** Coordinates of a row in the panels on show. */
+function Coordinates({ row }: { row: number }): JSX.Element {
+  const store = useStore();
+  void store.pointsVersion.value;
+  const keys = [...new Set(store.slots.value.map((slot) => slot.panel))];
+  return (
+    <dl class="values">
+      {keys.flatMap((key) => (store.points.get(key) ?? []).slice(0, store.panel(key)?.dimensions).map((axis, j) => [
+        <dt key={`${key}-${j}`}>{store.panel(key)?.axes[j]}</dt>,
+        <dd key={`${key}-${j}-value`}>{formatNumber(axis[row]!)}</dd>,
+      ]))}
     </dl>
   );
 }

@@ -3,18 +3,18 @@ import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { EVIDENCE_TITLES } from "../state/coloring";
 import { MAX_PANELS, type ThemeChoice } from "../state/store";
-import { count, plural, useStore } from "./context";
+import { count, plural, useShared, useStore } from "./context";
 import { ExportMenu } from "./export_menu";
 import { HelpDialog } from "./help";
 import { Icon } from "./icon";
 
 export function Toolbar(): JSX.Element {
-  const store = useStore();
+  const { store, embedded } = useShared();
   const view = store.view.value!;
   return (
     <header class="toolbar">
       <div class="name">
-        <h1>{view.title}</h1>
+        {!embedded && <h1>{view.title}</h1>}
         <Counts />
       </div>
       <ColorChoice />
@@ -26,7 +26,7 @@ export function Toolbar(): JSX.Element {
       <PanelAdder />
       <span class="spring" />
       <ExportMenu />
-      <ThemeButton />
+      {!embedded && <ThemeButton />}
       <HelpDialog />
     </header>
   );
