@@ -76,3 +76,15 @@ def test_several_perplexities_are_averaged():
         lowd.TSNE(perplexity=p, max_iter=1).fit(X).affinity_.toarray() for p in (3, 20, [3, 20])
     )
     np.testing.assert_allclose(both, (one + two) / 2, atol=1e-15)
+
+
+def test_more_candidates_are_searched_where_there_are_hubs():
+    """Rows of unequal noise have hubs, in which the nearest in units of radii are not listed."""
+    rng = np.random.default_rng(0)
+    plain = rng.normal(size=(700, 3))
+    noisy = rng.normal(size=(700, 400)) * (0.6 + 1.2 * rng.random((700, 1)))
+    counts = [
+        lowd.TSNE(perplexity=10, max_iter=5).fit(X).map_.relation.n_neighbors
+        for X in (plain, noisy)
+    ]
+    assert counts == [30, 60]
