@@ -20,6 +20,7 @@ _HOME |= {"diagnose": ".evidence.diagnosis", "dimension": ".evidence.dimension"}
 _HOME |= {"evaluate": ".evidence.quality", "Evaluation": ".evidence.quality"}
 _HOME |= {"compare": ".evidence.compare", "Comparison": ".evidence.compare"}
 _HOME |= {"open_blocks": ".io.block_files", "RowBlocks": ".input.blocks"}
+_HOME |= {"view": ".explorer"}
 _MODULES = ("errors", "progress", "datasets", "io", "plot", "demos", "report", "accelerate")
 
 __all__ = [*_HOME, *_MODULES]
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from .evidence.estimate import estimate as estimate
     from .evidence.quality import Evaluation as Evaluation
     from .evidence.quality import evaluate as evaluate
+    from .explorer import view as view
     from .input.blocks import RowBlocks as RowBlocks
     from .io.block_files import open_blocks as open_blocks
     from .methods.classical_mds import ClassicalMDS as ClassicalMDS

@@ -112,7 +112,7 @@ def show_bar(verbose: bool) -> Iterator[None]:
         yield
 
 
-class _Clock:
+class Clock:
     """The remaining time of each stage, at the mean speed since it began.
 
     Stages may be nested, so that reports of an outer one come between those of inner ones. A stage
@@ -151,7 +151,7 @@ class _RichBar:
         columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()
         left = TextColumn("{task.fields[left]}")
         self._progress = Progress(*columns, left, console=Console(stderr=True))
-        self._clock = _Clock()
+        self._clock = Clock()
         self._tasks: dict[str, int] = {}
         self._stage, self._total = "", 0
         self._progress.start()
@@ -178,7 +178,7 @@ class _PlainBar:
     """One line per stage, rewritten every `REFRESH_SECONDS` at most."""
 
     def __init__(self) -> None:
-        self._clock = _Clock()
+        self._clock = Clock()
         self._stage, self._total, self._shown = "", 0, 0.0
 
     def __call__(self, stage: str, done: int, total: int) -> None:

@@ -34,7 +34,7 @@ LAYERS = [
             "quality",
         )
     ),
-    *({name} for name in ("io", "datasets", "plot", "demos", "report")),
+    *({name} for name in ("io", "datasets", "plot", "demos", "report", "explorer")),
     {"cli", "__main__"},
     {"accelerate"},
 ]
@@ -69,6 +69,9 @@ HOMES = {
     "PIL": {"io.images"},
     "pyarrow": set(),
     "joblib": set(),
+    "starlette": {"explorer.server"},
+    "uvicorn": {"explorer.server"},
+    "anywidget": {"explorer.widget"},
     "matplotlib": {"plot.canvas"},
     "lowd._native": {f"backends.native.{role}" for role in NATIVE_ROLES},
 }

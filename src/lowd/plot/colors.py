@@ -137,13 +137,13 @@ def _sort_labels(given: Column) -> tuple[list[str | float], NDArray[np.int64]]:
     names = keys.tolist()
     if words.dtype.kind not in "US":
         return names, codes.astype(np.int64)
-    order = sorted(range(len(names)), key=lambda i: _natural_sort_key(names[i]))
+    order = sorted(range(len(names)), key=lambda i: natural_sort_key(names[i]))
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     return [names[i] for i in order], rank[codes]
 
 
-def _natural_sort_key(name: str) -> list[tuple[int, int, str]]:
+def natural_sort_key(name: str) -> list[tuple[int, int, str]]:
     """So that "day 9" comes before "day 10"."""
     parts = re.split(r"(\d+)", str(name))
     return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts]

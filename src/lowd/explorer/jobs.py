@@ -1,0 +1,246 @@
+"""Jobs: fits in processes of their own, with progress, unfinished embeddings, and cancellation."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..input.sample import take_rows
+from ..pipeline import Pipeline
+from ..progress import Clock
+from . import worker
+from .faults import Fault, RequestError, describe_error
+from .forms import build_model
+from .session import Session, to_coordinates
+
+if TYPE_CHECKING:
+    from ..core.estimator import Reducer
+
+State: TypeAlias = Literal["queued", "running", "done", "failed", "cancelled"]
+
+MAX_RUNNING_JOBS = 1  # a fit takes all cores
+MAX_WAITING_JOBS = 16
+MAX_KEPT_JOBS = 100  # finished ones that the page can still ask for
+MIN_JOB_ROWS = 4
+_COMMAND = [sys.executable, "-P", "-c", "from lowd.explorer.worker import main; main()"]
+
+
+class Job:
+    """One fit. Fields are read by the threads that answer the page."""
+
+    def __init__(self, key: str, name: str, model: Reducer, rows: NDArray[np.int64] | None) -> None:
+        self.key, self.name, self.model, self.rows = key, name, model, rows
+        self.method = type(model.method if isinstance(model, Pipeline) else model).__name__
+        self.state: State = "queued"
+        self.stage, self.done, self.total = "waiting", 0, 1
+        self.seconds_left: float | None = None
+        self.started: float | None = None
+        self.seconds = 0.0
+        self.frame = 0
+        self.coordinates: NDArray[np.float32] | None = None
+        self.panel: str | None = None
+        self.fault: Fault | None = None
+        self.process: subprocess.Popen[bytes] | None = None
+        self.is_cancelled = False
+
+    def describe(self) -> dict[str, object]:
+        running = self.started is not None and self.state == "running"
+        seconds = time.monotonic() - (self.started or 0) if running else self.seconds
+        return {
+            "id": self.key,
+            "method": self.method,
+            "name": self.name,
+            "state": self.state,
+            "stage": self.stage,
+            "done": self.done,
+            "total": self.total,
+            "seconds": seconds,
+            "seconds_left": self.seconds_left,
+            "frame": self.frame,
+            "panel": self.panel,
+            "fault": None if self.fault is None else self.fault._asdict(),
+        }
+
+
+class Jobs:
+    """The jobs of a session; one runs, others wait."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._jobs: dict[str, Job] = {}
+        self._numbers = itertools.count()
+        self._lock, self._turn = threading.Lock(), threading.Semaphore(MAX_RUNNING_JOBS)
+
+    def start(self, asked: Mapping[str, Any]) -> Job:
+        """Start what a form asks for: a method, its parameters, and the rows if not all."""
+        session = self._session
+        if session.X is None:
+            raise RequestError(
+                409,
+                "unavailable",
+                "only coordinates are known, not the data.",
+                "Start with the data: lowd view DATA.",
+            )
+        method = build_model(asked.get("method"), asked.get("parameters") or {})
+        rows = None
+        if asked.get("rows") is not None:
+            rows = session.check_rows(asked["rows"], MIN_JOB_ROWS)
+        name = str(asked.get("name") or "")[:80] or type(method).__name__
+        if not asked.get("name") and rows is not None:
+            name += f" of {len(rows)} rows"
+        model = add_steps(_set_metric(method, session), session.steps)
+        with self._lock:
+            waiting = [job for job in self._jobs.values() if job.state in ("queued", "running")]
+            if len(waiting) > MAX_WAITING_JOBS:
+                raise RequestError(
+                    409, "conflict", f"{len(waiting)} jobs wait already.", "Wait, or cancel some."
+                )
+            job = Job(f"j{next(self._numbers)}", name, model, rows)
+            self._jobs[job.key] = job
+            finished = [key for key, one in self._jobs.items() if one not in waiting]
+            for key in finished[: -MAX_KEPT_JOBS or None]:
+                del self._jobs[key]
+        threading.Thread(target=self._run, args=(job,), daemon=True).start()
+        return job
+
+    def list(self) -> list[Job]:
+        return list(self._jobs.values())
+
+    def get(self, key: str) -> Job:
+        if key not in self._jobs:
+            raise RequestError(404, "not_found", f"there is no job {key!r}.")
+        return self._jobs[key]
+
+    def cancel(self, key: str) -> Job:
+        """End the process of a job; a finished one stays as it is."""
+        job = self.get(key)
+        with self._lock:
+            job.is_cancelled = True
+            if job.state == "queued":
+                job.state = "cancelled"
+            if job.process is not None:
+                job.process.kill()
+        return job
+
+    def close(self) -> None:
+        for job in self.list():
+            self.cancel(job.key)
+
+    def _run(self, job: Job) -> None:
+        with self._turn:
+            with self._lock:
+                if job.is_cancelled:
+                    job.state = "cancelled"
+                    return
+                job.state, job.started = "running", time.monotonic()
+                job.process = subprocess.Popen(
+                    _COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_get_environment()
+                )
+            try:
+                self._follow(job, job.process)
+            except Exception as error:
+                job.fault = describe_error(error)[1]
+            finally:
+                job.process.kill()
+                job.process.communicate()
+            job.seconds = time.monotonic() - job.started
+            if job.is_cancelled and job.panel is None:
+                job.fault = Fault("cancelled", f"{job.name} was cancelled.")
+                job.state = "cancelled"
+            else:
+                job.state = "failed" if job.panel is None else "done"
+            job.process = None
+
+    def _follow(self, job: Job, process: subprocess.Popen[bytes]) -> None:
+        """Send the model and the rows; take what comes until the model or an error does."""
+        assert process.stdin is not None
+        assert process.stdout is not None
+        X = self._session.X
+        if job.rows is not None:
+            X = _select_rows(self._session, job.rows)
+        clock = Clock()
+        try:
+            worker.send(process.stdin, (job.model, X))
+            process.stdin.close()
+            while True:
+                kind, content = worker.receive(process.stdout)
+                if kind == "progress":
+                    stage, done, total = content
+                    job.stage, job.done, job.total = stage, done, total
+                    job.seconds_left = clock.seconds_left(stage, done, total, time.monotonic())
+                elif kind == "embedding":
+                    job.coordinates = self._session.spread(
+                        to_coordinates(content, job.name), job.rows
+                    )
+                    job.frame += 1
+                elif kind == "error":
+                    job.fault = describe_error(content)[1]
+                    return
+                else:
+                    model, Y, notes = content
+                    job.panel = self._session.add_panel(
+                        job.name, Y, model=model, rows=job.rows, notes=notes
+                    ).key
+                    return
+        except (EOFError, OSError):
+            if not job.is_cancelled:
+                job.fault = _describe_crash(process.wait())
+
+
+def _describe_crash(code: int) -> Fault:
+    """Why a process ended without a result."""
+    if code < 0:
+        name = signal.Signals(-code).name
+        cause = "; there may be too little memory" if name == "SIGKILL" else ""
+        return Fault(
+            "crashed",
+            f"the process of the job was ended by {name}{cause}.",
+            "The other panels are as they were. Take fewer rows, or another method.",
+        )
+    return Fault(
+        "crashed",
+        f"the process of the job ended with code {code}.",
+        "The other panels are as they were; the terminal shows why.",
+    )
+
+
+def _get_environment() -> dict[str, str]:
+    """The process finds the package that this one uses, wherever it was imported from."""
+    home = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    paths = [home, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def _select_rows(session: Session, rows: NDArray[np.int64]) -> Any:
+    if session.metric == "precomputed":
+        return session.X[np.ix_(rows, rows)]
+    return take_rows(session.X, rows)
+
+
+def add_steps(model: Reducer, steps: Mapping[str, Any]) -> Reducer:
+    """The model, in a pipeline if there are steps before it."""
+    return Pipeline(model, **steps) if steps else model
+
+
+def _set_metric(model: Reducer, session: Session) -> Reducer:
+    """The method with the metric of the data, where they are no rows of numbers."""
+    if session.metric in ("precomputed", "gower"):
+        if not hasattr(model, "metric"):
+            raise RequestError(
+                422,
+                "bad_request",
+                f"{type(model).__name__} takes rows, and these are distances.",
+                "Take a method of distances: ClassicalMDS, MDS, Isomap, TSNE.",
+            )
+        model.set_params(metric=session.metric)
+    return model

@@ -1,0 +1,254 @@
+"""What an explorer shows: rows with their columns, the data behind them, and embeddings."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import DataError
+from ..evidence.quality.metric_spaces import MetricSpace
+from ..evidence.quality.validation import make_data_space
+from ..io.preparation import Preparation
+from ..io.table import Column, Data, Table
+from ..pipeline import Pipeline
+from ..plot.embeddings import name_axis
+from .columns import PageColumn, list_features, make_column
+from .faults import RequestError
+
+if TYPE_CHECKING:
+    from ..core.estimator import Reducer
+
+MAX_PANEL_DIMENSIONS = 3
+MAX_PANELS = 32  # one million points of three dimensions take 12 MB each
+MAX_THUMBNAIL_SIDE = 128  # pixels; larger images are thinned out
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """An embedding of the rows, or of some of them; the others have NaN coordinates."""
+
+    key: str
+    name: str
+    coordinates: NDArray[np.float32]
+    axes: tuple[str, ...]
+    model: Reducer | None = None
+    rows: NDArray[np.int64] | None = None  # None: all
+    preparation: Preparation | None = None  # of new points, where it is not the session's
+    notes: tuple[str, ...] = ()
+
+    @property
+    def held_rows(self) -> NDArray[np.int64]:
+        """Indices of the rows that it shows."""
+        return np.arange(len(self.coordinates)) if self.rows is None else self.rows
+
+    def describe(self) -> dict[str, object]:
+        """Its entry in the list of panels."""
+        held = self.coordinates[self.held_rows]
+        low, high = held.min(0), held.max(0)
+        method = get_method(self.model)
+        return {
+            "key": self.key,
+            "name": self.name,
+            "method": None if method is None else type(method).__name__,
+            "parameters": {} if method is None else list_parameters(method),
+            "dimensions": self.coordinates.shape[1],
+            "axes": list(self.axes),
+            "extent": [[float(a), float(b)] for a, b in zip(low, high, strict=True)],
+            "rows": None if self.rows is None else len(self.rows),
+            "has_model": self.model is not None,
+            "notes": list(self.notes),
+        }
+
+
+class Session:
+    """Rows, columns, data, panels. Panels may come and go while others read.
+
+    `X` are the rows as models take them; `compared` are those between which distances are computed,
+    after the steps of a pipeline. Jobs fit on X with the same `steps`.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        *,
+        X: Data = None,
+        compared: Data = None,
+        metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        steps: Mapping[str, Any] | None = None,
+        preparation: Preparation | None = None,
+        title: str = "",
+        features: bool = True,
+    ) -> None:
+        self.n = len(table)
+        if not self.n:
+            raise DataError("there are no rows to show.")
+        self.title = title or "lowd"
+        self.X, self.metric, self.metric_params = X, metric, metric_params
+        self.compared = X if compared is None else compared
+        self.steps = {name: value for name, value in (steps or {}).items() if value}
+        self.preparation = preparation
+        self.feature_names = tuple(map(str, table.columns)) if X is not None else ()
+        self.columns = _make_columns(table, X if features else None, self.feature_names)
+        self.labels = table.labels
+        self.thumbnails = to_thumbnails(table.thumbnails, self.n)
+        self.panels: dict[str, Panel] = {}
+        self.selection: NDArray[np.int64] = np.empty(0, np.int64)
+        self.revision = 0
+        self.lock = threading.RLock()
+        self._count = 0
+
+    def add_panel(
+        self,
+        name: str,
+        Y: ArrayLike,
+        *,
+        model: Reducer | None = None,
+        rows: NDArray[np.int64] | None = None,
+        preparation: Preparation | None = None,
+        axes: Sequence[str] = (),
+        notes: Sequence[str] = (),
+    ) -> Panel:
+        """Add an embedding of all rows, or of `rows`."""
+        coordinates = self.spread(to_coordinates(Y, name), rows)
+        k = coordinates.shape[1]
+        names = list(axes)[:k] or [f"{name} {j + 1}" for j in range(k)]
+        if model is not None and not axes:
+            names = [name_axis(model, j) for j in range(k)]
+        with self.lock:
+            if len(self.panels) >= MAX_PANELS:
+                raise RequestError(
+                    409, "conflict", f"there are {MAX_PANELS} panels already.", "Close some."
+                )
+            key = f"p{self._count}"
+            self._count += 1
+            panel = Panel(
+                key, name, coordinates, tuple(names), model, rows, preparation, tuple(notes)
+            )
+            self.panels[key] = panel
+            self.revision += 1
+        return panel
+
+    def spread(self, Y: NDArray[np.float32], rows: NDArray[np.int64] | None) -> NDArray[np.float32]:
+        """Coordinates of some rows among all; the others are NaN."""
+        count = self.n if rows is None else len(rows)
+        if len(Y) != count:
+            raise DataError(f"an embedding has {len(Y)} rows, but there are {count}.")
+        if rows is None:
+            return Y
+        spread = np.full((self.n, Y.shape[1]), np.nan, np.float32)
+        spread[rows] = Y
+        return spread
+
+    def remove_panel(self, key: str) -> None:
+        with self.lock:
+            self.get_panel(key)
+            del self.panels[key]
+            self.revision += 1
+
+    def get_panel(self, key: str) -> Panel:
+        panel = self.panels.get(key)
+        if panel is None:
+            raise RequestError(404, "not_found", f"there is no panel {key!r}.", "Reload the page.")
+        return panel
+
+    def get_column(self, key: str) -> PageColumn:
+        found = next((column for column in self.columns if column.key == key), None)
+        if found is None:
+            raise RequestError(404, "not_found", f"there is no column {key!r}.", "Reload the page.")
+        return found
+
+    @cached_property
+    def space(self) -> MetricSpace | None:
+        """The data with their distances; None where only coordinates are known."""
+        if self.compared is None:
+            return None
+        return make_data_space(self.compared, self.metric, self.metric_params)
+
+    def check_rows(self, given: object, least: int = 1) -> NDArray[np.int64]:
+        """Row numbers of a request: sorted, each once."""
+        if not isinstance(given, list) or not all(type(row) is int for row in given):
+            raise RequestError(422, "bad_request", "rows: expected a list of row numbers.")
+        rows = np.unique(np.array(given, np.int64))
+        if len(rows) < least:
+            raise RequestError(
+                422, "bad_request", f"{len(rows)} rows are selected.", f"Select {least} or more."
+            )
+        if len(rows) and (rows[0] < 0 or rows[-1] >= self.n):
+            raise RequestError(422, "bad_request", f"rows: expected 0 to {self.n - 1}.")
+        return rows
+
+
+def get_method(model: Reducer | None) -> Reducer | None:
+    """The method itself, without the steps of a pipeline before it."""
+    return model.method_ if isinstance(model, Pipeline) else model
+
+
+def list_parameters(method: Reducer) -> dict[str, object]:
+    """Parameters that can be shown: numbers and words."""
+    shown = method.get_params(deep=False)
+    hidden = ("verbose", "n_jobs", "backend")
+    return {
+        name: value
+        for name, value in shown.items()
+        if name not in hidden and isinstance(value, bool | int | float | str | None)
+    }
+
+
+def to_coordinates(Y: ArrayLike, name: str) -> NDArray[np.float32]:
+    """Coordinates as the page gets them: up to three columns of float32."""
+    full = np.asarray(Y, np.float64)
+    full = full[:, None] if full.ndim == 1 else full
+    if full.ndim != 2 or not full.shape[1]:
+        raise DataError(
+            f"the embedding {name!r} has shape {full.shape}: expected (n_samples, 1 to 3)."
+        )
+    held = full[:, :MAX_PANEL_DIMENSIONS]
+    if not np.isfinite(held).all():
+        raise DataError(f"the embedding {name!r} holds NaN or infinity; leave out such rows.")
+    with np.errstate(over="ignore"):
+        coordinates = np.ascontiguousarray(held, np.float32)
+    if not np.isfinite(coordinates).all():
+        raise DataError(f"the embedding {name!r} has coordinates beyond float32; divide them.")
+    return coordinates
+
+
+def to_thumbnails(images: ArrayLike | None, n: int) -> NDArray[np.uint8] | None:
+    """Images as bytes of shape (n, height, width, 1, 3 or 4); floats are scaled to 0..255."""
+    if images is None:
+        return None
+    given = np.asarray(images)
+    given = given[..., None] if given.ndim == 3 else given
+    if given.ndim != 4 or len(given) != n or given.shape[3] not in (1, 3, 4):
+        raise DataError(
+            f"images have shape {np.shape(images)}: expected ({n}, height, width), or with 3 or 4 "
+            "colors."
+        )
+    step = -(-max(given.shape[1:3]) // MAX_THUMBNAIL_SIDE)
+    given = given[:, ::step, ::step]
+    if given.dtype == np.uint8:
+        return given
+    low, high = float(given.min()), float(given.max())
+    scaled = (given - low) * (255 / (high - low) if high > low else 0)
+    return np.asarray(scaled, np.uint8)
+
+
+def _make_columns(table: Table, X: Data, names: Sequence[str]) -> list[PageColumn]:
+    """Label first, then identifiers, other columns and features."""
+    found: list[tuple[str, Any, Column]] = []
+    if table.labels is not None:
+        found.append((table.label_name, "label", table.labels))
+    if table.ids is not None:
+        found.append((table.id_name, "id", table.ids))
+    found += [(name, "other", np.asarray(values)) for name, values in table.extra.items()]
+    found += [(name, "feature", values) for name, values in list_features(X, names)]
+    return [
+        make_column(f"c{number}", str(name), role, values)
+        for number, (name, role, values) in enumerate(found)
+    ]

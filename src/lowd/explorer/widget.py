@@ -1,0 +1,44 @@
+"""The explorer as a widget of a notebook: the same routes, by messages instead of HTTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import MissingPackageError
+from .routes import Request, Routes
+from .shell import read_static
+
+try:
+    import anywidget
+    import traitlets
+except ImportError as error:  # pragma: no cover - the extra is part of the tests
+    raise MissingPackageError(
+        f"the explorer in a notebook needs {error.name}: pip install 'lowd[view]'."
+    ) from None
+
+
+class ExplorerWidget(anywidget.AnyWidget):  # type: ignore[misc]
+    """Shows the page in a cell; `selection` holds the selected rows."""
+
+    selection = traitlets.List(traitlets.Int()).tag(sync=True)
+
+
+def make_widget(routes: Routes) -> ExplorerWidget:
+    """A widget that answers the requests of its page."""
+
+    def answer(_: object, content: dict[str, Any], buffers: list[memoryview]) -> None:
+        body = bytes(buffers[0]) if buffers else str(content.get("body") or "").encode("utf-8")
+        request = Request.parse(str(content["method"]), str(content["path"]), body)
+        reply = routes.answer(request)
+        about = {"id": content["id"], "status": reply.status, "type": reply.type}
+        widget.send({**about, "headers": dict(reply.headers)}, buffers=[reply.body])
+
+    def select(change: dict[str, Any]) -> None:
+        routes.session.selection = np.unique(np.array(change["new"], np.int64))
+
+    widget = ExplorerWidget(_esm=read_static("widget.js").decode("utf-8"))
+    widget.on_msg(answer)
+    widget.observe(select, names="selection")
+    return widget

@@ -1,0 +1,84 @@
+"""A small session with data, columns, images and two models, and a client of its server."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+pytest.importorskip("starlette", reason="the extra 'view' is not installed")
+
+from starlette.testclient import TestClient
+
+import lowd
+from explorers import BASE, PORT, TOKEN
+from lowd.explorer.api import make_session
+from lowd.explorer.routes import Request, Routes
+from lowd.explorer.server import make_app
+
+
+class Data(NamedTuple):
+    X: NDArray[np.float64]
+    group: NDArray[np.str_]
+    images: NDArray[np.uint8]
+
+
+@pytest.fixture(scope="session")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4)) + 6 * np.eye(3, 4)[np.arange(60) % 3]
+    images = rng.integers(0, 255, (60, 6, 5)).astype(np.uint8)
+    return Data(X, np.array(["red", "green", "blue"])[np.arange(60) % 3], images)
+
+
+@pytest.fixture(scope="session")
+def models(data):
+    return {"PCA": lowd.PCA(2).fit(data.X), "t-SNE": lowd.TSNE(2, perplexity=8).fit(data.X)}
+
+
+@pytest.fixture
+def session(data, models):
+    return make_session(
+        data.X,
+        models,
+        labels=data.group,
+        ids=np.array([f"row-{i}" for i in range(60)]),
+        columns={
+            "text": np.array([f"a long text about {i}" for i in range(60)]),
+            "age": np.arange(60.0),
+        },
+        images=data.images,
+        feature_names=["w", "x", "y", "z"],
+        title="sixty <rows>",
+    )
+
+
+@pytest.fixture
+def routes(session):
+    found = Routes(session)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def ask(routes):
+    """Ask a route without a server; the reply's content if it is JSON."""
+    import json
+
+    def call(method, target, body=b"", status=200):
+        body = json.dumps(body).encode() if isinstance(body, dict) else body
+        reply = routes.answer(Request.parse(method, target, body))
+        assert reply.status == status, reply.body[:500]
+        return json.loads(reply.body) if reply.type == "application/json" else reply
+
+    return call
+
+
+@pytest.fixture
+def client(routes):
+    app = make_app(routes, TOKEN, "127.0.0.1", PORT)
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    with TestClient(app, base_url=BASE, headers=headers, follow_redirects=False) as found:
+        yield found
