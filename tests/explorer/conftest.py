@@ -80,5 +80,4 @@ def ask(routes):
 def client(routes):
     app = make_app(routes, TOKEN, "127.0.0.1", PORT)
     headers = {"Authorization": f"Bearer {TOKEN}"}
-    with TestClient(app, base_url=BASE, headers=headers, follow_redirects=False) as found:
-        yield found
+    return TestClient(app, base_url=BASE, headers=headers, follow_redirects=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import signal
@@ -151,8 +152,7 @@ class Jobs:
             except Exception as error:
                 job.fault = describe_error(error)[1]
             finally:
-                job.process.kill()
-                job.process.communicate()
+                _end(job.process)
             job.seconds = time.monotonic() - job.started
             if job.is_cancelled and job.panel is None:
                 job.fault = Fault("cancelled", f"{job.name} was cancelled.")
@@ -195,6 +195,16 @@ class Jobs:
         except (EOFError, OSError):
             if not job.is_cancelled:
                 job.fault = _describe_crash(process.wait())
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process if it is not over, and close what led to it."""
+    process.kill()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with contextlib.suppress(OSError):  # what was not sent has nowhere to go
+                pipe.close()
+    process.wait()
 
 
 def _describe_crash(code: int) -> Fault:

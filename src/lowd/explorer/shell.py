@@ -11,7 +11,11 @@ from importlib.resources import files
 
 from ..report.points import encode_json
 
-STATIC_TYPES = {"app.js": "text/javascript; charset=utf-8", "app.css": "text/css; charset=utf-8"}
+STATIC_TYPES = {
+    "app.js": "text/javascript; charset=utf-8",
+    "app.css": "text/css; charset=utf-8",
+    "licenses.txt": "text/plain; charset=utf-8",
+}
 
 # Nothing is loaded from elsewhere, nothing inline runs, no other page may frame this one.
 CONTENT_SECURITY_POLICY = "; ".join(
