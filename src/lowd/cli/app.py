@@ -141,7 +141,10 @@ def _run_command(word: str, command: Command, arguments: Arguments) -> ExitCode:
             call = BackgroundCall(work)
             result = call.wait(console.shows_bar, outputs.discard, alone, stopped)
         outputs.publish()
-        console.print_result(*result, piped="-" in outputs.paths.values())
+        piped = "-" in outputs.paths.values()
+        console.print_result(result.document, result.text, piped=piped)
+        if result.then is not None:
+            result.then()
     except BaseException as error:
         if isinstance(error, SystemExit | GeneratorExit):
             raise

@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import DataError, MissingColumnError
 from ..io.options import pluralize, quote_names
@@ -24,6 +23,7 @@ from .reading import (
     choose_metric,
     get_classes,
     get_read_options,
+    match_rows,
     read,
 )
 from .registry import Result
@@ -109,7 +109,7 @@ def evaluate(arguments: Arguments, console: Console, _: Outputs) -> Result:
             f"{arguments['map']} has {len(Y)} rows and {arguments['data']} has {X.shape[0]}; "
             "an embedding has one row for each row of the data."
         )
-    Y = Y[_match_rows(table, embedding)]
+    Y = Y[match_rows(table, embedding)]
     evaluation = evaluate(
         X,
         Y,
@@ -130,20 +130,6 @@ def get_coordinates(embedding: Table) -> Data:
         if (found := re.fullmatch(r"(.*?)\d+", str(name))) and found[1] in stems
     ]
     return embedding.X[:, chosen] if chosen else embedding.X
-
-
-def _match_rows(table: Table, embedding: Table) -> NDArray[np.intp] | slice:
-    """The embedding's row for each row of the data: by identifier where both have one."""
-    if table.ids is None or embedding.ids is None:
-        return slice(None)
-    row_of_id = {str(name): number for number, name in enumerate(embedding.ids)}
-    names = [str(name) for name in table.ids]
-    if len(row_of_id) != len(names):
-        return slice(None)
-    missing = [name for name in names if name not in row_of_id]
-    if missing:
-        raise DataError(f"{embedding.source}: there is no row for the identifier {missing[0]!r}.")
-    return np.array([row_of_id[name] for name in names])
 
 
 def compare(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
@@ -243,6 +229,11 @@ def demo(arguments: Arguments, console: Console, _: Outputs) -> Result:
     if not arguments["name"]:
         rows = list(demos.DEMOS.items())
         return Result({"demos": dict(rows)}, format_table(("demo", "what it shows"), rows))
+    if arguments["view"]:
+        from . import viewing
+
+        viewing.check_packages()
+        return viewing.serve(viewing.view_demo(arguments["name"], arguments["data"]), {})
     folder = arguments["output"] or f"lowd-{arguments['name']}"
     console.print(f"the plots go to {folder}")
     result = demos.run(arguments["name"], folder, arguments["data"], force=arguments["force"])

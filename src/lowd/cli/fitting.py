@@ -196,6 +196,11 @@ class Run:
         model = set_metric(model, self.table)
         from ..pipeline import Pipeline
 
+        if self.arguments.get("view"):
+            from . import viewing
+
+            viewing.check_packages()
+
         steps = model.get_steps() if isinstance(model, Pipeline) else {}
         reduced = not isinstance(self.X, np.ndarray) or "pca" in steps
         self.console.columns = () if reduced else self.preparation.columns
@@ -223,7 +228,14 @@ class Run:
             "quality": evaluation.to_dict() if evaluation is not None else None,
             "files": dict(self.outputs.paths),
         }
-        return Result(document, self._format(document, evaluation))
+        result = Result(document, self._format(document, evaluation))
+        if not self.arguments.get("view"):
+            return result
+        from . import viewing
+
+        session = viewing.make_session(self.table, self.X, model, self.preparation, steps)
+        session.add_panel(type(method).__name__, Y, model=model)
+        return viewing.serve(session, self.arguments, result)
 
     def _evaluate(self, model: Reducer, X: Data, Y: NDArray[np.floating]) -> Evaluation | None:
         """Quality measures of the embedding; with few rows there are none, which is no error."""

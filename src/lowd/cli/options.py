@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 Arguments: TypeAlias = dict[str, Any]
 
 INPUT_PANEL, OUTPUT_PANEL, METHOD_PANEL, MESSAGES_PANEL = "Input", "Output", "Method", "Messages"
+SERVER_PANEL = "Server"
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,8 @@ WRITING = (
     ),
     FORCE,
 )
+
+VIEW = make_switch("view", "Then open the explorer in a browser; Ctrl-C ends it.", OUTPUT_PANEL)
 
 SEED = Option("seed", "Seed of everything random. Default: 0.", METHOD_PANEL, int)
 COMPUTING = (

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import progress
-from ..errors import ParameterError, UnsupportedError
+from ..errors import DataError, ParameterError, UnsupportedError
 from ..io.preparation import prepare
 from ..io.table import Column, Data, Table
 from .console import Console
@@ -122,3 +123,17 @@ def get_classes(table: Table) -> Column | None:
     if table.labels is None or is_continuous(np.asarray(table.labels), MAX_LABEL_CLASSES):
         return None
     return table.labels
+
+
+def match_rows(table: Table, embedding: Table) -> NDArray[np.intp] | slice:
+    """The embedding's row for each row of the data: by identifier where both have one."""
+    if table.ids is None or embedding.ids is None:
+        return slice(None)
+    row_of_id = {str(name): number for number, name in enumerate(embedding.ids)}
+    names = [str(name) for name in table.ids]
+    if len(row_of_id) != len(names):
+        return slice(None)
+    missing = [name for name in names if name not in row_of_id]
+    if missing:
+        raise DataError(f"{embedding.source}: there is no row for the identifier {missing[0]!r}.")
+    return np.array([row_of_id[name] for name in names])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,7 +24,9 @@ from .options import (
     PREPARING,
     READING,
     SEED,
+    SERVER_PANEL,
     STANDARDIZE,
+    VIEW,
     WRITING,
     Option,
     make_argument,
@@ -38,6 +41,7 @@ class Result(NamedTuple):
 
     document: dict[str, object]
     text: str
+    then: Callable[[], None] | None = None  # what goes on after the result is printed
 
 
 @dataclass(frozen=True)
@@ -50,11 +54,22 @@ class Command:
     writes: tuple[str, ...] = ()  # those of its options that name a file to be written
 
 
+SERVING = (
+    Option(
+        "host",
+        "The address to listen on. Default: 127.0.0.1, this machine only; others need --token.",
+        SERVER_PANEL,
+    ),
+    Option("port", "The port. Default: any that is free.", SERVER_PANEL, int),
+    Option("token", "The secret in the link. Default: a random one.", SERVER_PANEL),
+    Option("browser", "Open a browser (default), or do not.", SERVER_PANEL, bool, True),
+)
+
 COMMANDS = {
     "map": Command(
         "Diagnose the data, prepare them, choose a method and its parameters, and embed them.",
         "fitting:choose",
-        (DATA, METHOD, *WRITING, *READING, *BLOCKS, KEEP, *PREPARING, *COMPUTING),
+        (DATA, METHOD, *WRITING, VIEW, *READING, *BLOCKS, KEEP, *PREPARING, *COMPUTING),
         _WRITTEN_BY_FIT,
     ),
     "transform": Command(
@@ -124,6 +139,38 @@ COMMANDS = {
         (DATA, *READING, STANDARDIZE, SEED, PLOT, FORCE),
         ("plot",),
     ),
+    "view": Command(
+        "Explore embeddings in a browser: evidence, true neighbors, new points, other methods.",
+        "viewing:view",
+        (
+            make_argument("file", "An embedding, data to embed, or a model as --model saved it."),
+            Option(
+                "methods",
+                "Embed the data by these first, by commas: pca,isomap,tsne.",
+                METHOD_PANEL,
+                short="-m",
+            ),
+            Option("data", "The data of an embedding or of a model.", INPUT_PANEL, metavar="FILE"),
+            Option(
+                "coordinates",
+                "The columns of an embedding, where they are not recognized.",
+                INPUT_PANEL,
+            ),
+            Option("metric", "The metric in the data. Default: euclidean.", METHOD_PANEL),
+            Option(
+                "html",
+                "Write the view as one HTML file that works offline, and open nothing.",
+                OUTPUT_PANEL,
+                metavar="FILE",
+            ),
+            FORCE,
+            *SERVING,
+            *READING,
+            *PREPARING,
+            SEED,
+        ),
+        ("html",),
+    ),
     "methods": Command("List the methods: when to use which, cost.", "commands:methods", ()),
     "info": Command(
         "Show what is in a model file.",
@@ -138,6 +185,9 @@ COMMANDS = {
             Option("output", "The folder for the plots.", OUTPUT_PANEL, short="-o", metavar="DIR"),
             Option("data", "The folder of the data sets; or set LOWD_DATA.", INPUT_PANEL),
             FORCE,
+            make_switch(
+                "view", "Open its data in the explorer instead of drawing plots.", OUTPUT_PANEL
+            ),
         ),
     ),
 }
@@ -148,5 +198,5 @@ def get_command(word: str) -> Command:
     if word in COMMANDS:
         return COMMANDS[word]
     name = METHOD_COMMANDS[word]
-    options = (DATA, *WRITING, *READING, *BLOCKS, *PREPARING, *make_flags(name), *COMPUTING)
+    options = (DATA, *WRITING, VIEW, *READING, *BLOCKS, *PREPARING, *make_flags(name), *COMPUTING)
     return Command(get_summary(name), "fitting:fit", options, _WRITTEN_BY_FIT)

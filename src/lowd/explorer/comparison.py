@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from .columns import PageColumn
 from .session import Session
 
-MAX_LISTED_COLUMNS = 50
+MAX_COMPARED_COLUMNS = 50
 MAX_COMPARED_ROWS = 200_000  # of each side: a standard error of 0.002 standard deviations
 
 
@@ -32,7 +32,7 @@ def compare_selection(session: Session, rows: NDArray[np.int64]) -> dict[str, ob
     return {
         "selected": len(rows),
         "rest": len(others),
-        "columns": found[:MAX_LISTED_COLUMNS],
+        "columns": found[:MAX_COMPARED_COLUMNS],
     }
 
 

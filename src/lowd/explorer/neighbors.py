@@ -9,7 +9,7 @@ from .arrow import encode_columns, list_or_none
 from .faults import RequestError
 from .session import Session
 
-MAX_LISTED_NEIGHBORS = 200
+MAX_SHOWN_NEIGHBORS = 200
 TABLE_NEIGHBORS = 10  # of each row, in a page without a server
 MAX_TABLE_ROWS = 20_000  # in such a page: 1.6 MB; all neighbors of more take minutes to find
 
@@ -23,7 +23,7 @@ def find_neighbors(session: Session, row: int, k: int) -> dict[str, object]:
             "only coordinates are known, not the data.",
             "Start with the data: lowd view MAP --data FILE.",
         )
-    k = min(k, session.n - 1, MAX_LISTED_NEIGHBORS)
+    k = min(k, session.n - 1, MAX_SHOWN_NEIGHBORS)
     found = session.space.nearest(np.array([row], np.int64), k) if k else None
     in_panels = {
         key: find_in_panel(panel.coordinates, row, k)

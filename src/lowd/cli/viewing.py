@@ -1,0 +1,337 @@
+"""`lowd view`, and `--view` of other commands: open the explorer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import progress
+from ..errors import DataError, ParameterError
+from ..io.options import match_columns
+from ..io.preparation import Preparation, prepare
+from ..io.table import Column, Data, Table
+from ..methods import METHODS, find_class_name
+from ..pipeline import Pipeline
+from .console import Console
+from .files import Outputs
+from .flags import build_model
+from .options import Arguments
+from .reading import (
+    choose_metric,
+    get_read_options,
+    get_steps,
+    match_rows,
+    read,
+    set_metric,
+)
+from .registry import Result
+
+if TYPE_CHECKING:
+    from ..core.estimator import Reducer
+    from ..datasets import Dataset
+    from ..explorer.session import Session
+
+# Demonstrations that have rows: their data set and the methods shown side by side.
+DEMO_VIEWS = {
+    "swiss-roll": ("swiss_roll", ("PCA", "Isomap", "LTSA")),
+    "digits": ("digits", ("PCA", "Isomap", "TSNE")),
+    "face-pose": ("isomap_faces", ("PCA", "Isomap")),
+    "face-expression": ("frey_faces", ("PCA", "LocallyLinearEmbedding")),
+    "eigenfaces": ("olivetti_faces", ("PCA", "TSNE")),
+    "words": ("glove", ("PCA", "TSNE")),
+}
+MAX_COORDINATE_COLUMNS = 3  # a table of so few numbers is an embedding
+SWISS_ROLL_ROWS = 1500
+DEFAULT_METHODS = ("PCA",)  # more can be run in the page
+_STEMS = {name.lower() for name in METHODS} | {"umap", "dim", "component"}
+
+
+def view(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
+    """`lowd view FILE`: an embedding, data to embed, or a saved model with data."""
+    check_packages()
+    if Path(arguments["file"]).suffix == ".lowd":
+        session = view_model(arguments, console)
+    else:
+        session = view_table(arguments, console)
+    if "html" in outputs:
+        from ..explorer import Explorer
+
+        Explorer(session).save(outputs.temporary("html"))
+        files = dict(outputs.paths)
+        text = f"{session.n} rows, {len(session.panels)} panels: {files['html']}"
+        return Result({"n_samples": session.n, "files": files}, text)
+    return serve(session, arguments)
+
+
+def check_packages() -> None:
+    """Raise now what would go wrong after the fit."""
+    from ..explorer import server  # noqa: F401
+
+
+def serve(session: Session, arguments: Arguments, result: Result | None = None) -> Result:
+    """Start the explorer; the result of the command, with the link, and then wait for Ctrl-C."""
+    from ..explorer import Explorer
+
+    explorer = Explorer(session)
+    host = arguments.get("host") or "127.0.0.1"
+    explorer.serve(host, arguments.get("port") or 0, arguments.get("token"))
+    if arguments.get("browser", True):
+        explorer.open_browser()
+    document: dict[str, object] = {"n_samples": session.n, "panels": len(session.panels)}
+    text = ""
+    if result is not None:
+        document, text = result.document, f"{result.text}\n"
+    document = {**document, "url": explorer.url}
+    return Result(document, f"{text}{explorer.url}\nCtrl-C ends the explorer.", explorer.wait)
+
+
+def view_table(arguments: Arguments, console: Console) -> Session:
+    """A file of coordinates, with or without the data; or data that are embedded first."""
+    more: Arguments = {"text": "beside"} if not arguments["gower"] else {}
+    if arguments["missing"] in (None, "mean"):
+        more["missing"] = "keep"
+    if arguments["encode"]:
+        more.pop("text")
+    table = read(arguments, console, arguments["file"], **more)
+    found: dict[str, list[int]] = {}
+    if not arguments["methods"]:
+        found = find_coordinates(table, arguments["coordinates"])
+    if not found:
+        if arguments["data"]:
+            raise ParameterError(
+                f"{arguments['file']} has no columns of coordinates; name them by --coordinates, "
+                "or leave out --data."
+            )
+        return embed_table(table, arguments, console, get_read_options(arguments) | more)
+    return view_map(table, found, arguments, console)
+
+
+def find_coordinates(table: Table, named: str | None) -> dict[str, list[int]]:
+    """Embeddings in a table: name -> numbers of its columns.
+
+    Those that are named; else columns as `tsne0` and `tsne1`, or x and y; else all of a table of
+    up to three columns of numbers.
+    """
+    columns = [str(name) for name in table.columns]
+    if named:
+        wanted = match_columns(named, columns, str(table.source), "coordinates")
+        return {"embedding": [columns.index(name) for name in wanted]}
+    groups: dict[str, list[int]] = {}
+    for number, name in enumerate(columns):
+        stem = re.fullmatch(r"(.*?)[ _-]?\d+", name.lower())
+        if stem and re.sub(r"[\W_]", "", stem[1]) in _STEMS:
+            groups.setdefault(stem[1], []).append(number)
+    if groups:
+        return groups
+    lower = [name.lower() for name in columns]
+    if {"x", "y"} <= set(lower):
+        return {"embedding": [lower.index(name) for name in "xyz" if name in lower]}
+    if table.kind == "rows" and 0 < len(columns) <= MAX_COORDINATE_COLUMNS:
+        return {"embedding": list(range(len(columns)))}
+    return {}
+
+
+def view_map(
+    table: Table, found: dict[str, list[int]], arguments: Arguments, console: Console
+) -> Session:
+    """Coordinates of a file; other columns of numbers are shown beside them."""
+    from ..explorer.session import Session
+
+    used = {number for numbers in found.values() for number in numbers}
+    Y = np.asarray(table.X)
+    beside = {
+        str(name): Y[:, number]
+        for number, name in enumerate(table.columns)
+        if number not in used and str(name) not in table.extra
+    }
+    shown = replace(table, columns=(), extra={**table.extra, **beside}, kind="rows")
+    title = Path(str(table.source)).name
+    if arguments["data"] is None:
+        session = Session(replace(shown, X=np.empty((len(table), 0))), title=title)
+        rows: NDArray[np.intp] | slice = slice(None)
+    else:
+        data = read({}, console, arguments["data"], text="beside", missing="keep")
+        if len(data) != len(table):
+            raise DataError(
+                f"{arguments['file']} has {len(table)} rows and {arguments['data']} has "
+                f"{len(data)}; an embedding has one row for each row of the data."
+            )
+        rows = match_rows(data, table)
+        extra = {name: np.asarray(column)[rows] for name, column in shown.extra.items()}
+        merged = replace(
+            data,
+            labels=data.labels if table.labels is None else table.labels[rows],
+            label_name=data.label_name if table.labels is None else table.label_name,
+            ids=data.ids if table.ids is None else table.ids[rows],
+            extra={**data.extra, **extra},
+        )
+        X, preparation = prepare(data, {})
+        compared = _fill_missing(X)
+        session = Session(
+            merged,
+            X=X,
+            compared=compared,
+            metric=arguments["metric"] or choose_metric(data),
+            preparation=preparation,
+            steps={} if compared is X else {"impute": "mean"},
+            title=title,
+        )
+    for name, numbers in found.items():
+        axes = [str(table.columns[number]) for number in numbers]
+        session.add_panel(name, Y[:, numbers][rows], axes=axes)
+    return session
+
+
+def _fill_missing(X: Data) -> Data:
+    """Rows without NaN: missing values are the mean of their column."""
+    if not isinstance(X, np.ndarray) or X.dtype.kind != "f" or np.isfinite(X).all():
+        return X
+    from ..pipeline.steps import apply_steps, learn_steps
+
+    return apply_steps(learn_steps(X, impute="mean"), X, X.dtype)
+
+
+def embed_table(
+    table: Table, arguments: Arguments, console: Console, reading: Arguments
+) -> Session:
+    """Fit methods to data, one panel each."""
+    words = arguments["methods"].split(",") if arguments["methods"] else DEFAULT_METHODS
+    names = [find_class_name(word.strip()) for word in words]
+    steps = {name: value for name, value in get_steps(arguments).items() if value}
+    X, preparation = prepare(table, reading)
+    if _fill_missing(X) is not X:
+        steps = {"impute": "mean", **steps}
+        console.note("Missing values are filled with the mean of their column.")
+    models = [build_model(name, {"seed": arguments["seed"]}) for name in names]
+    return fit_session(table, X, preparation, models, steps, arguments["metric"])
+
+
+def fit_session(
+    table: Table,
+    X: Data,
+    preparation: Preparation | None,
+    models: Sequence[Reducer],
+    steps: Arguments,
+    metric: str | None = None,
+) -> Session:
+    """A session with one panel per fitted method."""
+    fitted = []
+    for number, method in enumerate(models):
+        progress.report("methods", number, len(models))
+        chosen = set_metric(method, table)
+        if metric is not None and "metric" in chosen.get_params():
+            chosen.set_params(metric=metric)
+        model: Reducer = Pipeline(chosen, **steps) if steps else chosen
+        fitted.append((type(method).__name__, model, np.asarray(model.fit_transform(X))))
+    progress.report("methods", len(models), len(models))
+    session = make_session(table, X, fitted[0][1], preparation, steps, metric)
+    for name, model, Y in fitted:
+        session.add_panel(name, Y, model=model)
+    return session
+
+
+def make_session(
+    table: Table,
+    X: Data,
+    model: Reducer,
+    preparation: Preparation | None,
+    steps: Arguments,
+    metric: str | None = None,
+) -> Session:
+    """A session without panels, whose distances are those that the model has."""
+    from ..explorer.session import Session
+
+    compared, method = X, model
+    if isinstance(model, Pipeline):
+        compared, method = model.prepare(X, training=True), model.method_
+    own, params = method._metric()
+    return Session(
+        table,
+        X=X,
+        compared=compared,
+        metric=metric or own,
+        metric_params=None if metric else params,
+        steps=steps,
+        preparation=preparation,
+        title=Path(str(table.source)).name,
+    )
+
+
+def view_model(arguments: Arguments, console: Console) -> Session:
+    """A saved model and the data that it was fitted on, or others."""
+    from ..store import load
+
+    if arguments["data"] is None:
+        raise ParameterError(f"{arguments['file']} is a model; name its data: --data FILE.")
+    model = load(arguments["file"])
+    preparation = Preparation.of_model(model)
+    options = preparation.get_read_options() | get_read_options(arguments)
+    if getattr(model, "impute", None) is not None:
+        options["missing"] = "keep"
+    table = read(arguments, console, arguments["data"], **options)
+    X = preparation.apply(table)
+    if isinstance(X, np.ndarray):
+        table = replace(table, X=X, columns=preparation.columns or table.columns)
+    steps = model.get_steps() if isinstance(model, Pipeline) else {}
+    session = make_session(table, X, model, preparation, steps)
+    Y = getattr(model, "embedding_", None)
+    if Y is None or len(Y) != len(table):
+        Y = model.transform(X)
+    name = type(model.method_ if isinstance(model, Pipeline) else model).__name__
+    session.add_panel(name, Y, model=model)
+    return session
+
+
+def view_demo(name: str, folder: str | None) -> Session:
+    """The data of a demonstration, embedded by some methods."""
+    if name not in DEMO_VIEWS:
+        raise ParameterError(
+            f"demo {name} has no rows to explore; those with --view are {', '.join(DEMO_VIEWS)}."
+        )
+    from .. import datasets
+
+    source, methods = DEMO_VIEWS[name]
+    data = (
+        datasets.swiss_roll(SWISS_ROLL_ROWS)
+        if source == "swiss_roll"
+        else datasets.load(source, folder)
+    )
+    table = _to_table(data)
+    models = [build_model(method, {}) for method in methods]
+    preparation = Preparation("rows", table.columns)
+    return fit_session(table, np.asarray(data.X, np.float64), preparation, models, {})
+
+
+def _to_table(data: Dataset) -> Table:
+    """A data set as a table, with images where it says their shape."""
+    X, images = np.asarray(data.X, np.float64), None
+    n, d = X.shape
+    shape = data.extra.get("image_shape")
+    if shape is None and data.name == "isomap_faces":
+        shape = np.array([32, 32])
+    if shape is not None:
+        images = _scale_images(X.reshape(n, *map(int, shape)))
+    extra: dict[str, Column] = {}
+    if data.color is not None:
+        extra["color"] = np.asarray(data.color)
+    words: Any = data.extra.get("words")
+    return Table(
+        X,
+        columns=tuple(f"pixel {j}" if images is not None else f"x{j}" for j in range(d)),
+        ids=None if words is None else np.asarray(words),
+        labels=data.labels,
+        extra=extra if data.labels is None else {},
+        thumbnails=images,
+        source=data.name,
+    )
+
+
+def _scale_images(images: NDArray[np.float64]) -> NDArray[np.uint8]:
+    low, high = images.min(), images.max()
+    return np.asarray((images - low) * (255 / (high - low)), np.uint8)
