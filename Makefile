@@ -31,7 +31,7 @@ $(VENV)/.packages: pyproject.toml
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.packages $(NATIVE)
-	$(BIN)/pip install -q --no-build-isolation -e '.[app,dask,view]'
+	$(BIN)/pip install -q --no-build-isolation -e '.[app,dask,notebook,view]'
 	@touch $@
 
 demo: $(VENV)/.installed

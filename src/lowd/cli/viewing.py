@@ -48,7 +48,7 @@ DEMO_VIEWS = {
 }
 MAX_COORDINATE_COLUMNS = 3  # a table of so few numbers is an embedding
 SWISS_ROLL_ROWS = 1500
-DEFAULT_METHODS = ("PCA",)  # more can be run in the page
+FIRST_METHODS = ("PCA",)  # more can be run in the page
 _STEMS = {name.lower() for name in METHODS} | {"umap", "dim", "component"}
 
 
@@ -201,7 +201,7 @@ def embed_table(
     table: Table, arguments: Arguments, console: Console, reading: Arguments
 ) -> Session:
     """Fit methods to data, one panel each."""
-    words = arguments["methods"].split(",") if arguments["methods"] else DEFAULT_METHODS
+    words = arguments["methods"].split(",") if arguments["methods"] else FIRST_METHODS
     names = [find_class_name(word.strip()) for word in words]
     steps = {name: value for name, value in get_steps(arguments).items() if value}
     X, preparation = prepare(table, reading)

@@ -65,7 +65,7 @@ class Evaluations:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._found: dict[str, Evidence] = {}
-        self._waiting: queue.Queue[Panel] = queue.Queue()
+        self._waiting: queue.Queue[Panel | None] = queue.Queue()  # None: the end
         self._lock, self._closed = threading.Lock(), threading.Event()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -101,12 +101,15 @@ class Evaluations:
     def close(self) -> None:
         """Stop at the next progress report."""
         self._closed.set()
+        self._waiting.put(None)
         with self._changed:
             self._changed.notify_all()
 
     def _work(self) -> None:
         while not self._closed.is_set():
             panel = self._waiting.get()
+            if panel is None:
+                return
             evidence = self._found[panel.key]
 
             def record(stage: str, done: int, total: int, state: Evidence = evidence) -> None:

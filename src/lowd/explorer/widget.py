@@ -15,7 +15,7 @@ try:
     import traitlets
 except ImportError as error:  # pragma: no cover - the extra is part of the tests
     raise MissingPackageError(
-        f"the explorer in a notebook needs {error.name}: pip install 'lowd[view]'."
+        f"the explorer in a notebook needs {error.name}: pip install 'lowd[notebook]'."
     ) from None
 
 
