@@ -129,6 +129,11 @@ export class Client {
     return this.json("POST", "/api/compare", { rows });
   }
 
+  /** Tell the Python side what is selected. */
+  async sendSelection(rows: number[]): Promise<void> {
+    await this.send("POST", "/api/selection", JSON.stringify({ rows }));
+  }
+
   async getFeatures(row: number): Promise<Feature[]> {
     return (await this.json<{ features: Feature[] }>("GET", `/api/features?row=${row}`)).features;
   }
