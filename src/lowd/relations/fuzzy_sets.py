@@ -7,7 +7,7 @@ neighbors belong to the point's neighborhood with a membership between 0 and 1.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from ..backends.sparse_rows import look_up_entries
 from ..distances.metrics import Distances
 from ..distances.nearest import Nearest
 from ..distances.protocol import DistanceRelation
-from ..domains import AtLeast, AtMost, Count, NonNegative, NotStored, Positive
+from ..domains import AtLeast, AtMost, Count, NonNegative, NotStored, Positive, Shape
 from ..graph.duplicates import DistinctPoints
 from ..graph.neighbor_graph import symmetrize_edges
 from ..input.row_order import invert_order
@@ -27,6 +27,19 @@ from ..values import value
 from .new_neighbors import find_new_neighbors
 from .perplexity import ConditionalProbabilities
 
+# A new point has more candidates than neighbors, since those that it is near to in their own scale
+# count as well: in rows of unequal noise twice as many gain 0.03 of accuracy, and more no more.
+CANDIDATES_PER_NEIGHBOR = 2
+# Of the distances of a list, the farthest, over which weights fall to 0.
+FADING_SHARE = 0.25
+
+
+class FuzzyGraph(NamedTuple):
+    """Memberships w_ij of the edges between training points, symmetric; and scales of the sets."""
+
+    W: csr_array
+    scales: Float64
+
 
 @value
 class FuzzySets:
@@ -34,34 +47,42 @@ class FuzzySets:
 
     ρ is the distance of the nearest (`local_connectivity`: of a later) neighbor, and σ is such that
     the memberships of k neighbors have the sum log2(k + 1). Those of the training points are
-    united, w = s (a + a' - a a') + (1 - s) a a' with the share s of the union; those of a new point
-    are divided by their sum, as a step of a random walk on the graph.
+    united, w = s (a + a' - a a') + (1 - s) a a' with the share s of the union.
+
+    A new point's weights are the mean of two distributions: its own memberships of its k nearest
+    training points, and the memberships of the new point in the sets of its 2k nearest ones. Where
+    rows differ in the size of their noise, its own distances rank training points by their noise;
+    ρ and σ of these hold the same noise, and it cancels (as in `PerplexityProbabilities`).
     """
 
     base: DistanceRelation  # of the distinct points
-    n_neighbors: Count  # of a new point
+    n_neighbors: Count
     local_connectivity: Positive
     union: Annotated[float, AtLeast(0), AtMost(1)]
     mean_distance: NonNegative  # of the neighbors, for the least σ of a new point
     # Of the training points, nearest first; None once frozen.
     edges: Annotated[csr_array | None, NotStored()] = None
+    # Of each training point: ρ, σ and the distance of its last neighbor; None until frozen.
+    scales: Annotated[Float64, Shape("n", 3), AtLeast(0)] | None = None
 
     @classmethod
     def of(cls, points: DistinctPoints, local_connectivity: float, union: float) -> FuzzySets:
-        """Of the distinct points and their neighbors, of which a new point has as many."""
+        """Of the distinct points and their neighbors."""
         edges = points.edges
         count = max(1, int(np.diff(edges.indptr).max()))
         mean = float(edges.data.sum(dtype=np.float64)) / (edges.nnz + edges.shape[0])
         return cls(points.base, count, float(local_connectivity), float(union), mean, edges)
 
-    def among(self, ops: Backend) -> csr_array:
-        """The fuzzy graph: memberships of the edges between training points, symmetric."""
+    def among(self, ops: Backend) -> FuzzyGraph:
+        """The fuzzy graph of the training points, and the scales of their sets."""
         edges = self.edges
         assert edges is not None
         indptr, d = edges.indptr.astype(np.int64), edges.data.astype(np.float64)
-        a, _, _ = ops.fuzzy_memberships(indptr, d, self.local_connectivity, None)
+        a, rho, sigma = ops.fuzzy_memberships(indptr, d, self.local_connectivity, None)
         directed = csr_array((a, edges.indices, edges.indptr), edges.shape)
-        return ops.symmetrize(directed, self.union)
+        last = d[np.maximum(indptr[1:] - 1, 0)] if len(d) else np.zeros(len(rho))
+        scales = np.stack([rho, sigma, np.where(np.diff(indptr) > 0, last, 0.0)], axis=1)
+        return FuzzyGraph(ops.symmetrize(directed, self.union), scales)
 
     def log_radii(self, W: csr_array) -> Float64:
         """densMAP's local radii of the training points, over the edges of W with a length."""
@@ -72,18 +93,60 @@ class FuzzySets:
         return compute_log_radii(rows[held], W.data[held], lengths[held] ** 2, W.shape[0])
 
     def toward(self, Q: Items, ops: Backend) -> ConditionalProbabilities:
-        return self.from_neighbors(find_new_neighbors(self.base, Q, self.n_neighbors, ops), ops)
+        count = CANDIDATES_PER_NEIGHBOR * self.n_neighbors
+        return self.from_neighbors(find_new_neighbors(self.base, Q, count, ops), ops)
 
     def from_neighbors(self, near: csr_array, ops: Backend) -> ConditionalProbabilities:
-        indptr, d = near.indptr.astype(np.int64), near.data.astype(np.float64)
-        a, _, _ = ops.fuzzy_memberships(indptr, d, self.local_connectivity, self.mean_distance)
-        total = np.add.reduceat(a, indptr[:-1])
+        near = _cut_lists(near, CANDIDATES_PER_NEIGHBOR * self.n_neighbors)
+        indptr, counts = near.indptr.astype(np.int64), np.diff(near.indptr)
+        p = np.empty(near.nnz)
+        for count in np.unique(counts):  # mostly one
+            rows = np.flatnonzero(counts == count)
+            at = indptr[rows, None] + np.arange(count)
+            p[at] = self._weigh(near.data[at].astype(np.float64), near.indices[at], ops)
         neighbors = Ragged(indptr, near.indices.astype(np.int32))
-        p = a / np.repeat(total, np.diff(indptr))
         return ConditionalProbabilities(neighbors, p, Nearest.in_lists(near))
 
-    def freeze(self) -> FuzzySets:
-        return replace(self, base=self.base.freeze(), edges=None)
+    def _weigh(self, d: Float64, indices: NDArray[np.integer[Any]], ops: Backend) -> Float64:
+        """Weights of listed training points at distances d; rows have the sum 1."""
+        rows, count = d.shape
+        k = min(self.n_neighbors, count)
+        own, indptr = np.ascontiguousarray(d[:, :k]), np.arange(0, rows * k + 1, k)
+        L, mean = self.local_connectivity, self.mean_distance
+        a = ops.fuzzy_memberships(indptr, own.ravel(), L, mean)[0].reshape(own.shape)
+        if count > k:
+            a *= _fade(own, d[:, k])
+        p = np.zeros(d.shape)
+        p[:, :k] = a / a.sum(1, keepdims=True)
+        if self.scales is None:
+            return p
+        rho, sigma, radius = np.moveaxis(self.scales[indices], -1, 0)
+        excess = np.partition(d - radius, k // 2, axis=1)[:, k // 2, None]
+        u = np.maximum(d - np.maximum(excess, 0) - rho, 0) / sigma
+        b = np.exp(u.min(1, keepdims=True) - u)
+        if count == CANDIDATES_PER_NEIGHBOR * self.n_neighbors:
+            b *= _fade(d, d[:, -1])
+        return np.asarray((p + b / b.sum(1, keepdims=True)) / 2)
+
+    def freeze(self, scales: Float64 | None = None) -> FuzzySets:
+        return replace(self, base=self.base.freeze(), edges=None, scales=scales)
+
+
+def _cut_lists(near: csr_array, most: int) -> csr_array:
+    """Lists of at most so many nearest."""
+    counts = np.diff(near.indptr)
+    if counts.max(initial=0) <= most:
+        return near
+    kept = np.arange(near.nnz) - np.repeat(near.indptr[:-1], counts) < most
+    indptr = np.concatenate([[0], np.cumsum(np.minimum(counts, most))])
+    return csr_array((near.data[kept], near.indices[kept], indptr), near.shape)
+
+
+def _fade(d: Float64, end: Float64) -> Float64:
+    """1, falling to 0 at the distance where a list ends: a neighbor does not enter with a jump."""
+    width = FADING_SHARE * (end - d[:, 0])[:, None]
+    left = end[:, None] - d
+    return np.minimum(np.divide(left, width, out=np.ones(d.shape), where=width > 0), 1)
 
 
 class FuzzyPoints(NamedTuple):
@@ -103,7 +166,7 @@ class FuzzyPoints(NamedTuple):
     @classmethod
     def of(
         cls,
-        sets: FuzzySets,
+        relation: FuzzySets,
         W: csr_array | None,
         log_radii: Float64 | None,
         points: DistinctPoints,
@@ -111,11 +174,9 @@ class FuzzyPoints(NamedTuple):
         rows: NDArray[np.int64],
     ) -> FuzzyPoints:
         """From points of some rows in another order."""
-        frozen, base = sets.freeze(), points.base
-        if isinstance(base, Distances):
-            base = frozen.base  # the rows once, not twice
+        base = relation.base if isinstance(points.base, Distances) else points.base  # once
         first_row, point_of_row = order[points.first_row], points.point_of_row[invert_order(order)]
-        return cls(frozen, base, rows[first_row], point_of_row, W, log_radii)
+        return cls(relation, base, rows[first_row], point_of_row, W, log_radii)
 
 
 def compute_log_radii(

@@ -66,14 +66,14 @@ class FuzzyMethod(NeighborEmbedding):
         order = order_points(near.base, [] if near.given is None else [near.given], attached)
         points = self._points(near.reorder(order), ctx, self._count_neighbors)
         sets = FuzzySets.of(points, self.local_connectivity, self.set_op_mix_ratio)
-        W, radii = None, None
+        W, radii, scales = None, None, None
         if points.n_points > 1:
-            W = sets.among(ctx.ops)
+            W, scales = sets.among(ctx.ops)
             if y is not None:
                 y = y.take(order).merge(points.point_of_row, points.n_points)
                 W = intersect_with_target(W, y, self.target_weight, self.n_neighbors - 1, ctx.ops)
             radii = sets.log_radii(W) if self.dens_lambda else None
-        return FuzzyPoints.of(sets, W, radii, points, order, rows)
+        return FuzzyPoints.of(sets.freeze(scales), W, radii, points, order, rows)
 
     def _count_neighbors(self, n: int) -> int:
         if n == 1:
