@@ -50,6 +50,10 @@ LARGE = {
     "TSNE on a line": (lowd.TSNE(1, perplexity=10, max_iter=30), (3_000, 33)),
     "TSNE in space": (lowd.TSNE(3, perplexity=10, max_iter=30), (2_000, 33)),
     "SNE": (lowd.SNE(perplexity=10, max_iter=20), (800, 33)),
+    "UMAP by all pairs": (lowd.UMAP(n_epochs=30), (400, 33)),
+    "UMAP by a mesh": (lowd.UMAP(n_epochs=30, dens_lambda=2.0), (3_000, 33)),
+    "UMAP on a line": (lowd.UMAP(1, n_epochs=30), (3_000, 33)),
+    "UMAP by samples": (lowd.UMAP(3, n_epochs=30), (3_000, 33)),
     "pre-images": (lowd.KernelPCA(3, **RBF, **BACK), (300, 33)),
 }
 

@@ -73,6 +73,9 @@ LARGE = {
     "LTSA": (lowd.LTSA(2), 3_000, 10),
     "TSNE": (lowd.TSNE(max_iter=20), 5_000, 10),
     "SNE": (lowd.SNE(max_iter=10), 2_000, 10),
+    "UMAP": (lowd.UMAP(n_epochs=20), 5_000, 10),
+    "UMAP in space": (lowd.UMAP(3, n_epochs=20, dens_lambda=2.0), 5_000, 10),
+    "UMAP landmarks": (lowd.UMAP(n_epochs=20, n_landmarks=300), 20_000, 10),
 }
 
 
@@ -137,6 +140,8 @@ SPARSE = {
     "TSNE graph": (lowd.TSNE(**GIVEN, perplexity=10, max_iter=10), 5_000, 5_000, 40),
     "TSNE affinity": (lowd.TSNE(affinity="precomputed", max_iter=10), 5_000, 5_000, 40),
     "SNE": (lowd.SNE(max_iter=5), 1_200, 2**16, 20),
+    "UMAP": (lowd.UMAP(n_epochs=10), 1_500, 2**17, 20),
+    "UMAP graph": (lowd.UMAP(**GIVEN, n_epochs=10), 5_000, 5_000, 40),
 }
 
 

@@ -11,11 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import umap
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.neighbors import NearestNeighbors
-from umap import umap_
 
 N_NEIGHBORS = 15
 CURVES = ((0.1, 1.0), (0.0, 1.0), (0.5, 1.0), (0.99, 1.0), (0.001, 0.5), (0.3, 3.0), (1.0, 1.0))
@@ -53,6 +51,9 @@ def record(kept: dict[str, Any], name: str, W: Any) -> None:
 
 
 def main() -> None:
+    import umap
+    from umap import umap_
+
     kept: dict[str, Any] = {"curves": np.array(CURVES)}
     kept["ab"] = np.array([umap_.find_ab_params(spread, near) for near, spread in CURVES])
     rows = make_rows()

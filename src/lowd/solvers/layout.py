@@ -73,14 +73,14 @@ def fit_curve(min_dist: float, spread: float) -> tuple[float, float]:
     """
     from scipy.optimize import curve_fit  # 0.1 s to import
 
-    d = np.linspace(0, 3 * spread, 300)
-    wanted = np.where(d < min_dist, 1.0, np.exp(-(d - min_dist) / spread))
+    d, near = np.linspace(0, 3, 300), min_dist / spread  # in spreads: the fit starts at a = b = 1
+    wanted = np.where(d < near, 1.0, np.exp(near - d))
 
     def similarity(d: Float64, a: float, b: float) -> Float64:
         return np.asarray(1.0 / (1.0 + a * d ** (2 * b)))
 
     (a, b), _ = curve_fit(similarity, d, wanted)
-    return float(a), float(b)
+    return float(a * spread ** (-2 * b)), float(b)
 
 
 def embed_fuzzy_graph(

@@ -38,7 +38,7 @@ class SharedNeighbors:
             fitted = clone(model)
             return fitted, np.asarray(fitted.fit_transform(X))
         # With a given graph, its width is n_neighbors; beside it the parameter is refused.
-        by_width = getattr(model, "affinity", None) not in ("perplexity", "uniform")
+        by_width = "n_neighbors" in getattr(model, "ignored_with_neighbors", ())
         default = type(model)().get_params(deep=False)["n_neighbors"]
         graph_model = cast(
             GraphMethod, clone(model, **({"n_neighbors": default} if by_width else {}))
@@ -104,6 +104,8 @@ def count_neighbors(model: Transformer, n: int, shared: SharedParams) -> int | N
     if not same or special or params.get("n_landmarks") != landmarks:
         return None
     k = params.get("n_neighbors")
+    if k is not None and getattr(model, "counts_itself", False):
+        k -= 1
     if params.get("affinity") == "perplexity":
         perplexity = float(np.max(params["perplexity"]))
         k = None if n <= MAX_FULL_POINTS else math.ceil(NEIGHBORS_PER_PERPLEXITY * perplexity)
