@@ -75,7 +75,7 @@ def report_embedding(Y: Embedding) -> None:
 def watching(*watchers: Watcher) -> Iterator[None]:
     """Call each `watcher(embedding)` now and then while a method iterates within the block.
 
-    The embedding has one row for each training row. t-SNE and SNE report it.
+    The embedding has one row for each training row. t-SNE, SNE and UMAP report it.
 
     >>> import lowd, numpy as np
     >>> X, seen = np.random.default_rng(0).normal(size=(40, 3)), []

@@ -99,8 +99,13 @@ def embed_fuzzy_graph(
     radii = None if points.log_radii is None else _standardize(points.log_radii)
     plan = ctx.ops.layout_plan(W, how.curve, ctx.seed, radii, how.dens_var_shift)
     as_given = np.argsort(np.unique(point_of_row, return_index=True)[1])  # points in rows' order
-    show = None if callback is None else lambda step, Y: callback(step, how.unit * Y[as_given])
-    Y, report["n_iter"] = descend_layout(plan, start, how, show)
+
+    def show(step: int, Y: Array) -> object:
+        progress.report_embedding(how.unit * Y[point_of_row])
+        return None if callback is None else callback(step, how.unit * Y[as_given])
+
+    is_followed = callback is not None or progress.is_watched()
+    Y, report["n_iter"] = descend_layout(plan, start, how, show if is_followed else None)
     Y = (how.unit * Y).astype(ctx.dtype)
     inside = Y.astype(np.float64) / how.unit
     components = rank_by_size(connected_components(W, directed=False)[1])
