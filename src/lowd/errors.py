@@ -19,6 +19,10 @@ class ParameterError(LowdError, ValueError):
     """A parameter is outside its declared domain, or does not fit the data."""
 
 
+class UnknownParameterError(LowdError, TypeError):
+    """A method has no parameter of that name; the message says what it does instead."""
+
+
 class DataError(LowdError, ValueError):
     """The data cannot be used as they are."""
 

@@ -18,6 +18,7 @@ MIN_ENTRIES = 2**17
 MIN_BATCHED_ENTRIES = 1000
 # Beyond it the products of all pairs of columns take longer than the SVD of a batch.
 MAX_BATCH_FEATURES = 500
+FULL_SOLVERS = ("full", "covariance_eigh")
 AXES = (
     "components_",
     "mean_",
@@ -142,8 +143,10 @@ def _count_components(asked: Any, solver: str, shape: tuple[int, int]) -> Any:
     limit = min(shape) - (solver == "arpack")
     if asked is None:
         return limit if solver == "arpack" else None
-    require(asked != "mle", "n_components='mle'")
+    if asked == "mle":
+        require(shape[0] >= shape[1] and solver in FULL_SOLVERS, "'mle' of wide rows")
+        return asked
     is_share = 0 < asked < 1
-    require(not is_share or solver in ("full", "covariance_eigh"), "a share with this solver")
+    require(not is_share or solver in FULL_SOLVERS, "a share with this solver")
     require(is_share or 1 <= asked <= limit, "n_components outside 1 ... min(X.shape)")
     return asked if is_share else int(asked)

@@ -36,6 +36,7 @@ from .declarations import Conflict, Ignored, LandmarkPolicy, check_declarations
 from .fit import Context, Fit, Map
 from .parameters import AtLeast, Jobs, Seed, check_params, checks, domains
 from .sampled_fit import fit_sample
+from .unknown_parameters import explaining
 
 C = TypeVar("C")
 LearnedMap: TypeAlias = Any  # a Map; a method knows of which class
@@ -52,6 +53,8 @@ def reducer(cls: type[C]) -> type[C]:
     if "n_components" in cls.__annotations__:
         cls.n_components = field(default=cls.n_components, kw_only=False)  # type: ignore[attr-defined]
     made = dataclass(kw_only=True, eq=False, repr=False)(cls)
+    known = list(domains(cast(Hashable, made)))
+    cast(Any, made).__init__ = explaining(cast(Any, made).__init__, known)
     checks(cast(Hashable, made))  # made now: the first fit takes no longer than the second
     return made
 

@@ -7,7 +7,7 @@ from typing import Annotated, Self
 import numpy as np
 
 from ..confidence.support import SupportMetric
-from ..core.estimator import Reducer, reducer
+from ..core.estimator import reducer
 from ..core.fit import Context, Fit
 from ..core.parameters import AtLeast, AtMost, Count, Seed, Share, check_count
 from ..errors import UnsupportedError
@@ -26,11 +26,12 @@ from ..solvers.principal_components import (
     fit_batches,
     fit_components,
 )
+from ..solvers.probabilistic_pca import ProbabilisticPCA
 from ..solvers.streamed_pca import fit_blocks
 
 
 @reducer
-class PCA(Reducer):
+class PCA(ProbabilisticPCA):
     """Principal component analysis: the orthogonal directions of largest variance.
 
     Use it first on any numeric table: it is fast, exact, linear and invertible. It cannot unfold
@@ -44,7 +45,7 @@ class PCA(Reducer):
     n_components : int, float, str or None, default=None
         How many axes: a count, a share of the variance to keep (0.95), None for all, or a rule for
         the whole spectrum, which keeps one axis at least: "kaiser", "broken_stick", "elbow",
-        "profile_likelihood", "gavish_donoho" (see `lowd.dimension`).
+        "profile_likelihood", "gavish_donoho" (see `lowd.dimension`), "mle" (Minka, 2000).
     whiten : bool, default=False
         Divide each coordinate by its standard deviation, so that all axes count the same.
     scale : bool, default=False

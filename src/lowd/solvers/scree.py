@@ -9,13 +9,17 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from ..backends.protocol import Float64
+from ..errors import ParameterError
 from .thresholds import MARCHENKO_PASTUR_ANGLES
 
 TRACY_WIDOM_QUANTILE = 0.9793  # 95 %, of the largest eigenvalue of real matrices
 
-Rule: TypeAlias = Literal["kaiser", "broken_stick", "elbow", "profile_likelihood", "gavish_donoho"]
+Rule: TypeAlias = Literal[
+    "kaiser", "broken_stick", "elbow", "profile_likelihood", "gavish_donoho", "mle"
+]
 
 
 def choose_by_rule(rule: Rule, values: Float64, n: float, d: int) -> int:
@@ -28,6 +32,8 @@ def choose_by_rule(rule: Rule, values: Float64, n: float, d: int) -> int:
         return elbow(values)
     if rule == "profile_likelihood":
         return profile_likelihood(values)[0]
+    if rule == "mle":
+        return minka_dimension(values, n, d)
     return count_above_noise(values, max(int(n) - 1, 1), d)[0]
 
 
@@ -94,6 +100,44 @@ def profile_likelihood(values: Float64) -> tuple[int, Float64]:
     variance = np.maximum(inner + outer, 1e-15) / max(p - 2, 1)
     likelihood = -p / 2 * np.log(2 * np.pi * variance) - (p - 2) / 2
     return int(np.argmax(likelihood)) + 1, likelihood
+
+
+def minka_dimension(values: Float64, n: float, d: int) -> int:
+    """The most likely dimension of probabilistic PCA, by Laplace's method (Minka, 2000).
+
+    From all d eigenvalues of the scatter matrix of n rows; the answer is between 1 and d - 1.
+    """
+    if n < d:
+        raise ParameterError(
+            f"n_components='mle' needs n_samples >= n_features, got {n:g} < {d}; take a count, a "
+            "share of the variance, or another rule such as 'gavish_donoho'."
+        )
+    if d < 2:
+        return d
+    s = np.maximum(values / values[0], 1e-30)  # units do not matter
+    k = np.arange(1, d)
+    # The mean of the eigenvalues beyond the first k; rounding errors are no evidence.
+    v = np.maximum((s.sum() - np.cumsum(s)[:-1]) / (d - k), 1e-15)
+    sides = d - np.arange(d - 1)
+    volume = np.cumsum(gammaln(sides / 2) - np.log(np.pi) * sides / 2) - k * np.log(2)
+    fit = -n / 2 * (np.cumsum(np.log(s))[:-1] + (d - k) * np.log(v))
+    m = d * k - k * (k + 1) / 2
+    # log |A|, the curvature of the likelihood: pairs (i, j) with i <= k and j > i.
+    upper = np.triu(np.ones((d, d), bool), 1)
+    gaps = np.where(upper, _log_gaps(s, s, n), 0)
+    inner = np.where(upper, gaps - np.log(s[:, None] * s), 0)
+    pairs = np.cumsum(gaps.sum(1))[:-1] + np.cumsum(inner.sum(0))[:-1]
+    outer = np.cumsum(_log_gaps(s, v, n) - np.log(s[:, None] * v), axis=0)[k - 1, k - 1]
+    curvature = pairs + (d - k) * outer + m * np.log(n)
+    evidence = volume + fit + np.log(2 * np.pi) * (m + k) / 2 - curvature / 2 - k * np.log(n) / 2
+    evidence[s[:-1] < 1e-15] = -np.inf
+    return int(k[np.argmax(evidence)])
+
+
+def _log_gaps(s: Float64, t: Float64, n: float) -> Float64:
+    """Logarithms of s_i - t_j; of equal ones, of what n rows tell apart."""
+    gaps = s[:, None] - t
+    return np.asarray(np.log(np.where(gaps > 1e-12, gaps, s[:, None] * np.sqrt(2 / n))))
 
 
 def marchenko_pastur_median(beta: float) -> float:
