@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from .imports import AfterImport
 from .table import REPLACEMENTS, Replacement
+
+UMAP_MODULE = "umap"
 
 _originals: dict[tuple[str, str], Any] = {}
 _proxies: dict[tuple[str, str], Any] = {}
@@ -14,14 +18,22 @@ _proxies: dict[tuple[str, str], Any] = {}
 
 def bind() -> None:
     """Replace every name of the table; what a module has no name of is left out."""
+    now = [one for one in REPLACEMENTS if one.module != UMAP_MODULE]
     # All are imported before the first is replaced: what they import of each other stays original.
-    modules = {one.module: import_module(one.module) for one in REPLACEMENTS}
-    for one in REPLACEMENTS:
+    modules = {one.module: import_module(one.module) for one in now}
+    for one in now:
         _replace(modules[one.module], one)
+    # umap-learn takes seconds to import, and may not be there: it is replaced when it is imported.
+    if UMAP_MODULE in sys.modules:
+        _replace_umap(sys.modules[UMAP_MODULE])
+    elif _after_umap not in sys.meta_path:
+        sys.meta_path.insert(0, _after_umap)
 
 
 def unbind() -> None:
     """Put the originals back."""
+    if _after_umap in sys.meta_path:
+        sys.meta_path.remove(_after_umap)
     for (module, name), original in _originals.items():
         setattr(import_module(module), name, original)
     _originals.clear()
@@ -37,6 +49,12 @@ def replaced() -> dict[tuple[str, str], Any]:
     return dict(_originals)
 
 
+def _replace_umap(module: ModuleType) -> None:
+    for one in REPLACEMENTS:
+        if one.module == UMAP_MODULE:
+            _replace(module, one)
+
+
 def _replace(module: ModuleType, one: Replacement) -> None:
     key = one.module, one.name
     original = getattr(module, one.name, None)
@@ -46,3 +64,6 @@ def _replace(module: ModuleType, one: Replacement) -> None:
         _proxies[key] = one.make_proxy(original)
     _originals[key] = original
     setattr(module, one.name, _proxies[key])
+
+
+_after_umap = AfterImport(UMAP_MODULE, _replace_umap)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copyreg
 import functools
+import inspect
 import sys
 from abc import ABCMeta
 from collections.abc import Callable, Mapping
@@ -48,6 +49,7 @@ class ClassRule:
     learn_batch: Callable[..., Learned] | None = None
     methods: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     harmless: tuple[type[LowdWarning], ...] = ()
+    leaves_targets: bool = False  # a fit with y is the original's; others ignore it
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ def make_class(original: type, module: str, rule: ClassRule) -> type:
         "partial_fit": rule.learn_batch,
     }
     served: dict[str, Any] = {
-        name: _serve_fit(getattr(original, name), label + name, learn, rule.harmless)
+        name: _serve_fit(getattr(original, name), label + name, learn, rule)
         for name, learn in fits.items()
         if learn is not None
     }
@@ -155,12 +157,17 @@ def _serve_fit(
     method: Callable[..., Any],
     label: str,
     learn: Callable[..., Learned],
-    harmless: tuple[type[LowdWarning], ...],
+    rule: ClassRule,
 ) -> Callable[..., Any]:
+    further = list(inspect.signature(method).parameters)[3:]  # after self, X and y
+
     @functools.wraps(method)
-    def fit(self: Any, X: Any, y: Any = None, **given: Any) -> Any:
+    def fit(self: Any, X: Any, y: Any = None, *args: Any, **kwargs: Any) -> Any:
+        given = {**dict(zip(further, args, strict=False)), **kwargs}
+
         def ours() -> Learned:
             _require_own_class(self)
+            require(y is None or not rule.leaves_targets, "fitted to targets")
             return learn(self, X, **given)
 
         def theirs() -> Any:
@@ -168,7 +175,7 @@ def _serve_fit(
             self.__dict__.pop(MODEL, None)
             return method(self, X, y, **given)
 
-        result = dispatch(label, X, ours, theirs, harmless)
+        result = dispatch(label, X, ours, theirs, rule.harmless)
         if not isinstance(result, Learned):
             return result
         for name in result.lazy:

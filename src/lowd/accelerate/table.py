@@ -6,7 +6,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import DimensionWarning, ScaleWarning
-from . import geodesic, kernel, linear, local, neighbors, projection, spectral, stress, tsne
+from . import (
+    geodesic,
+    kernel,
+    linear,
+    local,
+    manifold_umap,
+    neighbors,
+    projection,
+    spectral,
+    stress,
+    tsne,
+)
 from .proxy import ClassRule, FunctionRule, make_class, make_function
 
 
@@ -46,6 +57,12 @@ ISOMAP = ClassRule(
 )
 TSNE = ClassRule(tsne.learn_tsne, harmless=tsne.TSNE_WARNINGS)
 GRAPH = ClassRule(methods={"transform": neighbors.transform_to_graph})
+UMAP = ClassRule(
+    manifold_umap.learn_umap,
+    methods={"transform": manifold_umap.transform_umap},
+    harmless=manifold_umap.UMAP_WARNINGS,
+    leaves_targets=True,
+)
 SPARSE_PROJECTION = ClassRule(methods={"transform": projection.transform_sparsely})
 SMACOF = FunctionRule(stress.serve_smacof, stress.STRESS_WARNINGS)
 SPECTRAL_CLASS = ClassRule(spectral.learn_spectral_embedding, harmless=spectral.SPECTRAL_WARNINGS)
@@ -68,6 +85,7 @@ REPLACEMENTS = (
     Replacement("sklearn.random_projection", "SparseRandomProjection", SPARSE_PROJECTION),
     Replacement(MANIFOLD, "SpectralEmbedding", SPECTRAL_CLASS),
     Replacement(MANIFOLD, "spectral_embedding", SPECTRAL),
+    Replacement("umap", "UMAP", UMAP),
     # MDS and LocallyLinearEmbedding are thin around a function, which is what is replaced.
     Replacement(MANIFOLD, "smacof", SMACOF),
     Replacement(f"{MANIFOLD}._mds", "smacof", SMACOF),
