@@ -75,15 +75,15 @@ def learn_umap(model: Any, X: Any, embed: bool, ensure_all_finite: Any = True) -
     require(model.precomputed_knn[0] is None, "precomputed_knn")
     require(model.disconnection_distance is None, "disconnection_distance")
     require(model.n_epochs is None or np.isscalar(model.n_epochs), "several n_epochs")
-    by_name = isinstance(model.init, str)
-    require(not by_name or model.init in ("spectral", "random", "pca"), "init")
+    starts = ("spectral", "random", "pca")
+    require(not isinstance(model.init, str) or model.init in starts, "init")
     rows = check_array(X, dtype=np.float32, order="C")
     shared = {name: getattr(model, name) for name in SHARED}
     if shared["a"] is not None and shared["b"] is not None:
         del shared["min_dist"], shared["spread"]  # which a and b take the place of
     ours = UMAP(
         model.n_components,
-        init=model.init if by_name else np.asarray(model.init, np.float64),
+        init=_translate_start(model.init),
         random_state=model.random_state,
         n_jobs=model.n_jobs,
         verbose=bool(model.verbose),
@@ -97,6 +97,13 @@ def learn_umap(model: Any, X: Any, embed: bool, ensure_all_finite: Any = True) -
         _complete_later(model, rows),
         ours,
     )
+
+
+def _translate_start(init: Any) -> Any:
+    """lowd's start: for the spectral one that of its own default, good for graphs in components."""
+    if isinstance(init, str):
+        return "random" if init == "random" else "pca"
+    return np.asarray(init, np.float64)
 
 
 def transform_umap(model: Any, X: Any, ensure_all_finite: Any = True) -> Any:
