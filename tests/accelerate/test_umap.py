@@ -113,6 +113,7 @@ def test_umap_learn_itself(tmp_path):
     """Trustworthy as the original, whose transform, inverse and pickles go on to work."""
     stored = tmp_path / "model.pickle"
     script = f"""{CHECK}
+import pickle
 from sklearn.manifold import trustworthiness
 plain = original(n_neighbors=10, random_state=0).fit(X)
 assert trustworthiness(X, Y) > trustworthiness(X, plain.embedding_) - 0.01

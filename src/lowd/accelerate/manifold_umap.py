@@ -58,6 +58,8 @@ KEPT = (
     "_rhos",
     "_supervised",
     "_input_hash",
+    "_knn_indices",
+    "_knn_dists",
     "_knn_search_index",
 )
 
@@ -123,6 +125,6 @@ def _complete_later(model: Any, rows: Any) -> dict[str, Callable[[], Any]]:
         return model.original(**parameters).fit(rows)
 
     def read(name: str) -> Any:
-        return getattr(scratch(), name, None)
+        return getattr(scratch(), name)  # an AttributeError where umap-learn has none
 
     return {name: partial(read, name) for name in KEPT}

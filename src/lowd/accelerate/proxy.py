@@ -90,7 +90,7 @@ class Proxy:
 
     def __getstate__(self) -> Any:
         for name in list(self.__dict__.get(LAZY, {})):
-            getattr(self, name)
+            getattr(self, name, None)
         base: Any = super()
         state = dict(base.__getstate__())
         state.pop(LAZY, None)
