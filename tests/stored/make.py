@@ -27,6 +27,7 @@ CHOSEN = (
         "Eigenmaps",
         "Eigenmaps-affinity",
         "Diffusion",
+        "UMAP",
     ),
 )
 HERE = Path(__file__).parent

@@ -185,7 +185,7 @@ class UMAP(FuzzyMethod):
     memory_plan = plan_umap
     no_inverse = "distances alone determine no rows; it needs dense rows and a named metric."
     graph_ = SortedOnAccess("graph_ is there after a fit of two distinct rows or more.")
-    confidence_curve = ConfidenceCurve(0.8, 1.7)
+    confidence_curve = ConfidenceCurve(2.4, 0.9)
 
     def _fit(
         self,
