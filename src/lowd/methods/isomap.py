@@ -112,7 +112,9 @@ class Isomap(GraphMethod):
         Ignored(("p",), "metric={model.metric!r} has no order", unless(metric=ORDERED_METRICS)),
         Ignored(("metric_params",), "p is set", unless(p=None)),
     )
-    conflicts = (Conflict("n_neighbors=None needs a radius: set one of the two.", when(n_neighbors=None, radius=None)),)
+    conflicts = (
+        Conflict("n_neighbors=None needs a radius; set one.", when(n_neighbors=None, radius=None)),
+    )
     ignored_with_neighbors = ("n_neighbors", "radius")
     # Geodesic distances of 20,000 rows take 1.6 GB in float64, each pair once.
     landmark_policy = LandmarkPolicy(1000, 10, automatic_above=20_000, automatic_value="auto")
