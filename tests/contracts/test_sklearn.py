@@ -73,6 +73,8 @@ _PARAMS = [
     ("TSNE", {"n_components": 1, "perplexity": 2, "max_iter": 20}),
     ("TSNE", {"n_components": 1, "perplexity": 2, "max_iter": 20, "metric": "precomputed"}),
     ("SNE", {"n_components": 1, "max_iter": 20, "affinity": "precomputed"}),
+    ("UMAP", {"n_components": 1, "n_neighbors": 3, "n_epochs": 20}),
+    ("UMAP", {"n_components": 1, "n_neighbors": 3, "n_epochs": 20, "metric": "precomputed"}),
 ]
 _FIRST = dict(reversed(_PARAMS))  # the first of each method
 MODELS = [getattr(lowd, name)(**params) for name, params in _FIRST.items()]
