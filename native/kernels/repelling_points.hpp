@@ -1,6 +1,7 @@
 // Points that others are repelled by, as columns.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
