@@ -26,7 +26,7 @@ done
 echo "sdist      holds the sources of the package and of its native core"
 
 "$python" -m zipfile -l "$wheel" | awk '{print $1}' | sort >"$work/wheel"
-for pattern in 'lowd/_native\..*' 'lowd/_native.pyi' 'lowd/py.typed' 'lowd/methods/pca.py' 'lowd/report/map.js' 'lowd/report/page.css' '.*/LICENSE'; do
+for pattern in 'lowd/_native\..*' 'lowd/_native.pyi' 'lowd/py.typed' 'lowd/methods/pca.py' 'lowd/explorer/static/app.js' 'lowd/explorer/static/licenses.txt' 'lowd/report/page.css' '.*/LICENSE'; do
     grep -qx "$pattern" "$work/wheel" || { echo "the wheel lacks $pattern" >&2; exit 1; }
 done
 if grep -qvE '^(File|lowd/|lowd-[^/]*\.dist-info/)' "$work/wheel"; then
