@@ -43,14 +43,14 @@ class OpenTSNE:
 class UMAPLearn:
     """Without a seed it runs on all cores; its first call compiles."""
 
-    def __init__(self, n_components: int = 2, seed: int | None = None) -> None:
-        self.options = {"n_components": n_components, "random_state": seed}
+    def __init__(self, seed: int | None = None, **options: Any) -> None:
+        self.options = {"random_state": seed, **options}
 
-    def fit_transform(self, X: Any) -> Any:
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
         from umap import UMAP
 
         self.model = UMAP(**self.options)
-        return self.model.fit_transform(X)
+        return self.model.fit_transform(X, y)
 
     def fit(self, X: Any) -> UMAPLearn:
         self.fit_transform(X)

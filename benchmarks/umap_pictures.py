@@ -15,9 +15,9 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
-from umap import UMAP as UMAPLearn
 
 import lowd
+from peers import UMAPLearn
 
 # parameter -> values, and what umap-learn calls it (and needs beside it) if that differs
 PARAMETERS: dict[str, list[Any]] = {

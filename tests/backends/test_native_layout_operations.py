@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import signal
 import threading
 
 import numpy as np
@@ -190,6 +191,15 @@ def test_isolated_and_equal_points_are_finite(n):
     assert np.isfinite(plan.loss_terms(Y)).all()
 
 
+@pytest.fixture
+def heard_interrupts():
+    """Ctrl-C raises, also where the tests run in the background and the shell has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard_interrupts")
 def test_interrupt_ends_a_descent(rng):
     Y = clusters(3000, 2, rng)
     W, _, _ = neighbor_graph(Y)

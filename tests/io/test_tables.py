@@ -359,7 +359,7 @@ def test_a_file_beyond_memory_is_refused_early(tmp_path, monkeypatch, kind):
         getattr(frame, f"write_{kind}")(path)
     monkeypatch.setattr(memory, "NEGLIGIBLE", 0)
     monkeypatch.setattr(memory, "available", lambda: 50_000)
-    with pytest.raises(NotEnoughMemoryError, match=r"48\.8 KiB are available.*(dask|mmap)"):
+    with pytest.raises(NotEnoughMemoryError, match=r"48\.8 KiB are available.*(dask|open_blocks)"):
         lowd.io.read(path)
     if kind != "npy":
         assert lowd.io.read(path, columns="c0").X.shape == (1000, 1)

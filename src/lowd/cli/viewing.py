@@ -6,13 +6,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import progress
 from ..errors import DataError, ParameterError
+from ..input.arguments import Foreign
 from ..io.options import match_columns
 from ..io.preparation import Preparation, prepare
 from ..io.table import Column, Data, Table
@@ -320,7 +321,7 @@ def _to_table(data: Dataset) -> Table:
     extra: dict[str, Column] = {}
     if data.color is not None:
         extra["color"] = np.asarray(data.color)
-    words: Any = data.extra.get("words")
+    words: Foreign = data.extra.get("words")
     return Table(
         X,
         columns=tuple(f"pixel {j}" if images is not None else f"x{j}" for j in range(d)),

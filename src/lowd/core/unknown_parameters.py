@@ -84,7 +84,7 @@ def explaining(init: Callable[..., None], known: Collection[str]) -> Callable[..
     """The constructor, with an explanation of parameters that it does not have."""
 
     @functools.wraps(init)
-    def construct(self: Any, *args: Any, **given: Any) -> None:
+    def construct(self: object, *args: Any, **given: Any) -> None:
         try:
             init(self, *args, **given)
         except TypeError:

@@ -13,6 +13,7 @@ from scipy.sparse import issparse
 
 from ..core.estimator import Reducer
 from ..errors import DataError, MissingPackageError, ParameterError
+from ..input.arguments import Embeddings, Foreign, Input, MetricName
 from ..io.preparation import Preparation
 from ..io.table import Data, Table
 from ..io.writing import write_completely
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 
 def view(
-    X: Any = None,
-    embeddings: Any = None,
+    X: Input = None,
+    embeddings: Embeddings = None,
     *,
     labels: ArrayLike | None = None,
     ids: ArrayLike | None = None,
@@ -36,7 +37,7 @@ def view(
     images: ArrayLike | None = None,
     models: Mapping[str, Reducer] | None = None,
     feature_names: Sequence[str] | None = None,
-    metric: Any = "euclidean",
+    metric: MetricName = "euclidean",
     metric_params: dict[str, Any] | None = None,
     title: str = "",
     host: str = "127.0.0.1",
@@ -137,7 +138,7 @@ class Explorer:
         self.session = session
         self._routes = Routes(session)
         self._server: Server | None = None
-        self._widget: Any = None
+        self._widget: Foreign = None
 
     @property
     def url(self) -> str | None:
@@ -174,7 +175,7 @@ class Explorer:
         self._routes.mode = "widget"
         self._widget = make_widget(self._routes)
 
-    def _repr_mimebundle_(self, **options: Any) -> Any:
+    def _repr_mimebundle_(self, **options: Any) -> Foreign:
         """What a notebook shows."""
         if self._widget is None:
             return {"text/plain": repr(self)}
@@ -206,8 +207,8 @@ class Explorer:
 
 
 def make_session(
-    X: Any,
-    embeddings: Any,
+    X: Input,
+    embeddings: Embeddings,
     *,
     labels: ArrayLike | None = None,
     ids: ArrayLike | None = None,
@@ -215,7 +216,7 @@ def make_session(
     images: ArrayLike | None = None,
     models: Mapping[str, Reducer] | None = None,
     feature_names: Sequence[str] | None = None,
-    metric: Any = "euclidean",
+    metric: MetricName = "euclidean",
     metric_params: dict[str, Any] | None = None,
     title: str = "",
 ) -> Session:
@@ -257,7 +258,7 @@ def make_session(
     return session
 
 
-def _to_rows(X: Any, names: Sequence[str] | None) -> tuple[Data, tuple[str, ...]]:
+def _to_rows(X: Input, names: Sequence[str] | None) -> tuple[Data, tuple[str, ...]]:
     """The rows as an array or a sparse matrix, and the names of their columns."""
     if X is None:
         return None, ()
@@ -281,7 +282,7 @@ def _to_rows(X: Any, names: Sequence[str] | None) -> tuple[Data, tuple[str, ...]
 
 
 def _list_panels(
-    X: Data, embeddings: Any, models: Mapping[str, Reducer]
+    X: Data, embeddings: Embeddings, models: Mapping[str, Reducer]
 ) -> dict[str, tuple[Any, Reducer | None]]:
     """Name -> coordinates and model."""
     given = embeddings
@@ -306,7 +307,7 @@ def _list_panels(
     return panels
 
 
-def _get_embedding(model: Reducer, X: Data, name: str) -> Any:
+def _get_embedding(model: Reducer, X: Data, name: str) -> Foreign:
     """The coordinates of the training rows, or of X where these are others."""
     Y = getattr(model, "embedding_", None)
     if Y is not None and (X is None or len(Y) == X.shape[0]):

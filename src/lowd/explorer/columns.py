@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from ..input.arguments import Input
 from ..io.table import Column, Data
 from ..plot.colors import is_continuous, natural_sort_key
 
@@ -144,6 +145,6 @@ def list_features(X: Data, names: Sequence[str]) -> Iterator[tuple[str, Column]]
         yield name, read_feature(columns, j)
 
 
-def read_feature(X: Any, j: int) -> Column:
+def read_feature(X: Input, j: int) -> Column:
     """One column of a dense or sparse matrix."""
     return np.asarray(X[:, [j]].toarray()).ravel() if issparse(X) else np.asarray(X[:, j])

@@ -20,6 +20,7 @@ from ..core.parameters import (
     split_union,
 )
 from ..errors import ParameterError
+from ..input.arguments import Foreign
 from ..methods import METHODS
 from ..methods.descriptions import collect_parameter_texts, get_advice, get_summary
 from ..solvers.neighbor_embedding import NeighborEmbedding
@@ -95,14 +96,15 @@ def describe_field(
     }
 
 
-def get_limits(domain: Any) -> Limits:
+def get_limits(domain: Foreign) -> Limits:
     """The limits of the first number in a domain.
 
     >>> from lowd.core.parameters import Share
     >>> get_limits(Share | None)
     Limits(low=0, high=1, low_open=True, high_open=True)
     """
-    if get_origin(domain) is not Annotated:
+    origin: object = get_origin(domain)
+    if origin is not Annotated:
         found = [get_limits(part) for part in get_args(domain)]
         return next((limits for limits in found if limits != Limits()), Limits())
     limits = Limits()
@@ -114,7 +116,7 @@ def get_limits(domain: Any) -> Limits:
     return limits
 
 
-def build_model(name: object, parameters: object) -> Any:
+def build_model(name: object, parameters: object) -> Foreign:
     """The unfitted model of a filled form; an error names the parameter."""
     if not isinstance(name, str) or name not in METHODS:
         raise ParameterError(f"there is no method {name!r}.")

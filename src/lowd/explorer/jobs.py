@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ..input.arguments import Foreign
 from ..input.sample import take_rows
 from ..pipeline import Pipeline
 from ..progress import Clock
@@ -231,7 +232,7 @@ def _get_environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
-def _select_rows(session: Session, rows: NDArray[np.int64]) -> Any:
+def _select_rows(session: Session, rows: NDArray[np.int64]) -> Foreign:
     if session.metric == "precomputed":
         return session.X[np.ix_(rows, rows)]
     return take_rows(session.X, rows)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import DataError
 from ..evidence.quality.metric_spaces import MetricSpace
 from ..evidence.quality.validation import make_data_space
+from ..input.arguments import MetricName
 from ..io.preparation import Preparation
 from ..io.table import Column, Data, Table
 from ..pipeline import Pipeline
@@ -79,7 +80,7 @@ class Session:
         *,
         X: Data = None,
         compared: Data = None,
-        metric: Any = "euclidean",
+        metric: MetricName = "euclidean",
         metric_params: dict[str, Any] | None = None,
         steps: Mapping[str, Any] | None = None,
         preparation: Preparation | None = None,

@@ -18,6 +18,7 @@ import numpy as np
 
 from .. import progress
 from ..errors import LowdError, LowdWarning
+from ..input.arguments import Foreign
 
 # What a worker sends: progress (stage, done, total), an unfinished embedding, the fitted model with
 # its warnings, or an error.
@@ -36,7 +37,7 @@ def send(file: IO[bytes], message: object) -> None:
     file.flush()
 
 
-def receive(file: IO[bytes]) -> Any:
+def receive(file: IO[bytes]) -> Foreign:
     """Read one message; EOFError where the other process is gone."""
     head = file.read(_SIZE.size)
     if len(head) < _SIZE.size:

@@ -12,5 +12,11 @@ Input: TypeAlias = Any
 Output: TypeAlias = Any
 # One number per row: how often it counts.
 Weights: TypeAlias = ArrayLike | None
+# Embeddings to look at: an array, or arrays and models by name.
+Embeddings: TypeAlias = Any
+# A metric by its name, or a callable.
+MetricName: TypeAlias = Any
+# What another library or another process hands over.
+Foreign: TypeAlias = Any
 # A table of pandas, which is optional.
 DataFrame: TypeAlias = Any

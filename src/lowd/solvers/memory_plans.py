@@ -188,11 +188,13 @@ def plan_umap(model: Reducer, s: Sizes) -> dict[str, int]:
     m, is_graph = fitted.n, s.is_sparse and model._kind() != "rows"
     k = max(s.degree, 1) if is_graph else min(model.n_neighbors, m)
     given = model.metric == "precomputed"
+    # Rows that are no landmarks are mapped by 2k candidates each, with both of their memberships.
+    candidates = (s.n - m) * 2 * k
     return {
         "rows": 4 * s.rows(8) if is_graph else 0 if given else 3 * fitted.rows(8),
         "neighbors": m * k * 20 + _search_memory(model, fitted),
         "graph": m * k * 100,
-        "map": 30 * s.n * model.n_components * 8,
+        "map": 30 * s.n * model.n_components * 8 + candidates * 140,
     }
 
 

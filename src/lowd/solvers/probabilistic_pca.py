@@ -6,7 +6,7 @@ other directions (Tipping and Bishop, 1999).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ..backends import resolve
 from ..backends.protocol import Float64, Rows
 from ..core.estimator import Reducer, reducer
 from ..errors import UnsupportedError
+from ..input.arguments import Input
 from ..input.sample import Items
 from ..maps.blockwise import blockwise
 from ..maps.linear import to_dense
@@ -77,13 +78,13 @@ class GaussianDensity(NamedTuple):
 class ProbabilisticPCA(Reducer):
     """What PCA is as a density: covariance, precision and likelihood of rows."""
 
-    def score_samples(self, X: Any) -> Float64:
+    def score_samples(self, X: Input) -> Float64:
         """Log-likelihood of each row under the density of the model (probabilistic PCA)."""
         self._check_fitted()
         ops = resolve(self.backend, self.n_jobs)
         return self._density().log_likelihoods(self._checked(X, ops).items)
 
-    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002 - scikit-learn's signature
+    def score(self, X: Input, y: Input = None) -> float:  # noqa: ARG002 - scikit-learn's signature
         """Mean log-likelihood of the rows."""
         return float(self.score_samples(X).mean())
 
