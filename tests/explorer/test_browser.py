@@ -257,8 +257,10 @@ def test_the_link_of_a_state_opens_it_again(page, context):
     again = context.new_page()
     again.goto(page.url)
     wait_until_drawn(again, 2)
-    chosen = again.locator(".toolbar select").first.evaluate("one => one.selectedOptions[0].label")
-    assert chosen == "x3"
+    # The state is read after the first drawing.
+    again.wait_for_function(
+        "() => document.querySelector('.toolbar select').selectedOptions[0].label === 'x3'"
+    )
 
 
 def test_the_saved_page_works_offline(page, context, tmp_path, rows, maps):
