@@ -46,7 +46,7 @@ def main() -> None:
             check(model, train, new, Path(folder) / "model.lowd")
         page = Path(folder) / "report.html"
         lowd.report.write(page, model=MODELS[0], X=train, embedding=MODELS[0].transform(train))
-        assert "<canvas" in page.read_text("utf-8"), "the report has no map"
+        assert 'id="points"' in page.read_text("utf-8"), "the report has no embedding"
     print(f"lowd {lowd.__version__}: {len(MODELS)} methods fit, map, save and load ({backend}).")
 
 
