@@ -36,6 +36,7 @@ def page(record: Entry) -> str:
     cases = {key: record["cases"][key] for key in keys}
     present = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
     absent = ", ".join(name for name, version in versions.items() if not version)
+    days = sorted(entry["when"][:10] for entry in cases.values())
     behind = [line for key, entry in cases.items() for line in _behind(key, entry)]
     lines = [
         "# Results",
@@ -46,7 +47,7 @@ def page(record: Entry) -> str:
         f"{machine['system']}; matrix product {rates['flops'] / 1e9:.0f} GFLOP/s, "
         f"read {rates['bytes'] / 1e9:.0f} GB/s",
         f"- {present}" + (f"; not installed: {absent}" if absent else ""),
-        f"- images: {record['images']}; {max(entry['when'] for entry in cases.values())[:10]}",
+        f"- images: {record['images']}; measured {days[0]} to {days[-1]}",
         "",
         HEAD,
         *(row for key, entry in cases.items() for row in rows(key, entry, rates)),

@@ -1,7 +1,7 @@
 """Compare lowd with its peers in time, memory and quality.
 
 Every tool runs in fresh processes, in turn with the others, on the same data, dtype and threads.
-Results go to results/<date>.json case by case, and the table of that file to RESULTS.md.
+results/latest.json keeps the last result of each case; RESULTS.md is its table.
 """
 
 from __future__ import annotations
@@ -48,8 +48,7 @@ def main() -> None:
         print(f"{data.ADVICE} Using {data.source()[0]}.", file=sys.stderr)
     if os.getloadavg()[0] > 0.5 and not options.quick:
         print("This machine is busy: the times are not reliable.", file=sys.stderr)
-    today = HERE / "results" / f"{datetime.date.today()}.json"
-    path = data.FOLDER / "quick.json" if options.quick else today
+    path = data.FOLDER / "quick.json" if options.quick else HERE / "results" / "latest.json"
     path.parent.mkdir(exist_ok=True)
     record = json.loads(path.read_text()) if path.exists() else {"cases": {}}
     record |= {"machine": _machine(), "versions": _versions(), "images": data.source()[0]}
