@@ -6,7 +6,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from lowd.backends import resolve
-from lowd.backends.protocol import Ragged
+from lowd.backends.protocol import Perplexity, Ragged
 
 
 def exact_axes(X, k):
@@ -39,8 +39,8 @@ def conditional_probabilities(perplexity, X):
     n = len(X)
     D = cdist(X, X, "sqeuclidean")
     off = ~np.eye(n, dtype=bool)
-    p, beta = ops.conditional_probabilities(
-        np.arange(0, n * (n - 1) + 1, n - 1), D[off], perplexity
+    p, beta, _ = ops.calibrate_rows(
+        np.arange(0, n * (n - 1) + 1, n - 1), D[off], Perplexity(perplexity)
     )
     full = np.zeros((n, n))
     full[off] = p

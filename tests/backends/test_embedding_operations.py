@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from cases import same_bits
-from lowd.backends.protocol import Ragged
+from lowd.backends.protocol import Perplexity, Ragged
 from lowd.backends.reference import Reference
 
 _native = pytest.importorskip("lowd._native", reason="the native core is not built")
@@ -38,7 +38,8 @@ def likeness(n, rng, kernel):
 @pytest.mark.parametrize("target", [3.0, 5.0, 12.0])
 def test_perplexity_of_every_row(ops, target, rng):
     starts, squares = squares_of(300, rng)
-    p, beta = ops.conditional_probabilities(starts, squares, target)
+    p, beta, offsets = ops.calibrate_rows(starts, squares, Perplexity(target))
+    assert not offsets.any()
     rows = p.reshape(300, -1)
     np.testing.assert_allclose(rows.sum(1), 1, atol=1e-12)
     np.testing.assert_allclose(np.exp(-(rows * np.log(rows + 1e-300)).sum(1)), target, rtol=1e-9)
@@ -49,7 +50,7 @@ def test_perplexity_of_every_row(ops, target, rng):
 def test_perplexity_of_ties():
     starts = np.array([0, 4], np.int64)
     for ops in (PLAIN, FAST):
-        p, _ = ops.conditional_probabilities(starts, np.full(4, 2.0), 3.0)
+        p = ops.calibrate_rows(starts, np.full(4, 2.0), Perplexity(3.0)).affinities
         np.testing.assert_allclose(p, 0.25, atol=1e-12)
 
 
@@ -67,7 +68,7 @@ def test_forces_are_a_quarter_of_the_gradient(ops, kernel, rng):
         return -(W[W > 0] * np.log(q[W > 0])).sum()
 
     # What pulls a pair together is the sum of both directions, so plans take the symmetric part.
-    pull, push = ops.kl_plan(csr_array((P + P.T) / 2), kernel).forces(Y)
+    pull, push = ops.kl_objective(kernel).plan(csr_array((P + P.T) / 2)).forces(Y)
     for at in [(0, 0), (7, 1), (24, 0)]:
         step = np.zeros_like(Y)
         step[at] = 1e-5
@@ -95,7 +96,7 @@ def test_joint_probabilities(rng):
 @kernels
 def test_forces_and_sums_agree(kernel, rng):
     P, Y = likeness(400, rng, kernel), 3 * rng.normal(size=(400, 2))
-    plain, fast = PLAIN.kl_plan(P, kernel), FAST.kl_plan(P, kernel)
+    plain, fast = PLAIN.kl_objective(kernel).plan(P), FAST.kl_objective(kernel).plan(P)
     for slow, quick in zip(plain.forces(Y), fast.forces(Y), strict=True):
         np.testing.assert_allclose(quick, slow, atol=1e-10 * np.abs(slow).max())
     rows = np.arange(0, 400, 7)
@@ -114,7 +115,7 @@ def test_descents_have_the_same_bits_for_any_number_of_threads(kernel, rng):
     P, Y = likeness(2500, rng, kernel), 1e-4 * rng.normal(size=(2500, 2))
     ends = []
     for threads in (1, 2, 5):
-        plan = Native(threads=threads).kl_plan(P, kernel)
+        plan = Native(threads=threads).kl_objective(kernel).plan(P)
         plan.start(Y)
         plan.advance(30, 4.0, 0.5, 200.0)
         ends.append(plan.embedding())
@@ -130,13 +131,13 @@ def test_new_points_are_optimized_alone_as_in_a_batch(kernel, rng):
     near = Ragged(np.arange(0, 41, 5, dtype=np.int64), rng.integers(60, size=40).astype(np.int32))
     weights = np.full(40, 0.2)
     start = Y[near.indices].reshape(8, 5, 2).mean(1)
-    from_medians = [
-        ops.optimize_new_points(near, weights, Y, kernel, None) for ops in (PLAIN, FAST)
-    ]
+    plain, fast = PLAIN.kl_objective(kernel), FAST.kl_objective(kernel)
+    given = near, weights, Y, None
+    from_medians = [objective.optimize_new_points(*given) for objective in (plain, fast)]
     np.testing.assert_allclose(from_medians[1], from_medians[0], atol=1e-6)
-    ends = [ops.optimize_new_points(near, weights, Y, kernel, None, start) for ops in (PLAIN, FAST)]
+    ends = [objective.optimize_new_points(*given, start) for objective in (plain, fast)]
     np.testing.assert_allclose(ends[1], ends[0], atol=1e-6)
     for i in range(8):
         one = Ragged(np.array([0, 5], np.int64), near.indices[5 * i : 5 * i + 5])
-        alone = FAST.optimize_new_points(one, weights[:5], Y, kernel, None, start[i : i + 1])
+        alone = fast.optimize_new_points(one, weights[:5], Y, None, start[i : i + 1])
         same_bits(alone[0], ends[1][i])

@@ -101,7 +101,9 @@ def test_paths_after_a_first_step(ops, kind, rng):
     D = ops.geodesics(graph).distances(near, steps)
     assert D.dtype == kind
     G = PLAIN.geodesics(graph).distances(Ragged.singletons(np.arange(n)))
-    np.testing.assert_allclose(D, PLAIN.min_plus(near, steps, G), rtol=100 * np.finfo(kind).eps)
+    np.testing.assert_allclose(
+        D, PLAIN.geodesics(G).distances(near, steps), rtol=100 * np.finfo(kind).eps
+    )
     assert np.isinf(D[2]).all()
     alone = ops.geodesics(graph).distances(
         Ragged(near.indptr[3:5] - 4, near.indices[4:13]), steps[4:13]
@@ -126,19 +128,24 @@ def test_products_with_geodesic_distances(ops, kind, n, rng):
 
 @both
 @typed
-def test_relax(ops, kind, rng):
+def test_paths_that_end_in_a_table_of_distances(ops, kind, rng):
     G = rng.random((30, 137)).astype(kind)
     near = lists([rng.permutation(30)[:k] for k in (3, 1, 0, 7, 30)])
     lengths = rng.random(len(near.indices))
-    out = ops.min_plus(near, lengths, G)
+    out = ops.geodesics(G).distances(near, lengths)
     assert out.dtype == kind
-    same_bits(out, PLAIN.min_plus(near, lengths, G))
+    same_bits(out, PLAIN.geodesics(G).distances(near, lengths))
     assert np.isinf(out[2]).all()
     np.testing.assert_allclose(
         out[3], (lengths[4:11, None] + G[near.indices[4:11]]).min(0), rtol=1e-6
     )
-    alone = ops.min_plus(Ragged(near.indptr[3:5] - 4, near.indices[4:11]), lengths[4:11], G)
-    same_bits(alone, out[3:4])
+    one = Ragged(near.indptr[3:5] - 4, near.indices[4:11])
+    same_bits(ops.geodesics(G).distances(one, lengths[4:11]), out[3:4])
+    at_once = ops.geodesics(G).distances(one)
+    same_bits(at_once, G[near.indices[4:11]].min(0)[None])
+    V = rng.normal(size=(137, 3))
+    product = ops.geodesics(G).half_square_matmul(V)
+    np.testing.assert_allclose(product, -0.5 * G.astype(np.float64) ** 2 @ V, atol=1e-12)
 
 
 @pytest.mark.parametrize("width", [1, 3, 8, 13, 40])
@@ -274,7 +281,7 @@ def test_the_same_bits_for_any_number_of_threads(kind, rng):
     def all_of(ops):
         yield ops.geodesics(A).distances(Ragged.singletons(np.arange(0, n, 9)))
         yield ops.geodesics(A).half_square_matmul(X)
-        yield ops.min_plus(near, np.ones(len(near.indices)), X)
+        yield ops.geodesics(X).distances(near, np.ones(len(near.indices)))
         yield ops.matmul(A.astype(np.float64), V, alpha=2.0, beta=-1.0, gamma=0.5, U=V)
         yield ops.barycentric_weights(X, X, near, 1e-3)
         for how in ("ltsa", "hessian", "modified"):

@@ -8,17 +8,17 @@ from scipy.integrate import quad
 from scipy.sparse import csr_array
 
 from lowd.backends import resolve
-from lowd.backends.protocol import LayoutCurve, LayoutPlan, Ragged
+from lowd.backends.protocol import FuzzySum, LayoutCurve, LayoutPlan, Ragged
 from lowd.backends.reference.layout import tabulate_potential
 
 CURVE = LayoutCurve(1.5769, 0.8951, 0.02)
 BACKENDS = ("native", "reference")
 
 
-def ring(n: int, reach: int, rng: np.random.Generator) -> csr_array:
+def ring(n: int, width: int, rng: np.random.Generator) -> csr_array:
     """A graph in which each point has the same degree, with unequal weights."""
     W = np.zeros((n, n))
-    for step in range(1, reach + 1):
+    for step in range(1, width + 1):
         W[np.arange(n), (np.arange(n) + step) % n] = rng.uniform(0.2, 1)
     return csr_array(W + W.T)
 
@@ -45,9 +45,9 @@ def differentiate(f, Y, step=1e-5):
 def test_forces_are_minus_the_gradient_of_the_loss_where_degrees_are_equal(backend, k):
     rng = np.random.default_rng(0)
     W, Y = ring(12, 3, rng), rng.normal(size=(12, k))
-    plan: LayoutPlan = resolve(backend, 1).layout_plan(W, CURVE, 0)
+    plan: LayoutPlan = resolve(backend, 1).layout_objective(CURVE).plan(W, 0)
     A, R = plan.forces(Y)
-    exact: LayoutPlan = resolve("reference", 1).layout_plan(W, CURVE, 0)
+    exact: LayoutPlan = resolve("reference", 1).layout_objective(CURVE).plan(W, 0)
     slope = differentiate(lambda Z: exact.loss_terms(Z)[0], Y)
     np.testing.assert_allclose(2 * A, -12 * slope, atol=1e-5)
     slope = differentiate(lambda Z: exact.loss_terms(Z)[1], Y)
@@ -85,7 +85,7 @@ def test_density_forces_are_the_gradient_of_the_correlation_of_radii(backend):
         r = np.log(np.bincount(rows, phi * s, n) / np.bincount(rows, phi, n) + 1e-8)
         return radii @ r / n / np.sqrt(r.var() + 0.1)
 
-    T = resolve(backend, 1).layout_plan(W, CURVE, 0, radii, 0.1).density_forces(Y)
+    T = resolve(backend, 1).layout_objective(CURVE).plan(W, 0, radii, 0.1).density_forces(Y)
     degrees = W.sum(1)
     slope = differentiate(correlation, Y) * n / 2 * (degrees.mean() / degrees)[:, None]
     np.testing.assert_allclose(T, slope, atol=1e-5 * np.abs(slope).max())
@@ -95,11 +95,11 @@ def test_density_forces_are_the_gradient_of_the_correlation_of_radii(backend):
 def test_descent_by_hand(backend):
     rng = np.random.default_rng(2)
     W, Y = random_graph(20, 5, rng), rng.normal(size=(20, 2))
-    plan = resolve(backend, 1).layout_plan(W, CURVE, 0)
+    plan = resolve(backend, 1).layout_objective(CURVE).plan(W, 0)
     plan.start(Y)
     moved = plan.advance(np.array([0.5, 0.25]), np.array([1.0, 7.5]), None)
     v, expected = np.zeros(Y.shape), Y.copy()
-    exact = resolve("reference", 1).layout_plan(W, CURVE, 0)
+    exact = resolve("reference", 1).layout_objective(CURVE).plan(W, 0)
     for rate, repulsion in ((0.5, 1.0), (0.25, 7.5)):
         A, R = exact.forces(expected)
         v = 0.8 * v + rate * (A + repulsion * R)
@@ -116,7 +116,7 @@ def test_memberships_have_the_sum_that_the_number_of_neighbors_asks(backend, sca
     lengths = np.array([1, 2, 14, 30])
     indptr = np.concatenate([[0], np.cumsum(lengths)])
     d = np.concatenate([np.sort(rng.gamma(3, size=k)) for k in lengths]) * scale
-    w, rho, sigma = resolve(backend, 1).fuzzy_memberships(indptr, d, 1.0, None)
+    w, sigma, rho = resolve(backend, 1).calibrate_rows(indptr, d, FuzzySum(1.0))
     for i, k in enumerate(lengths):
         part = slice(indptr[i], indptr[i + 1])
         assert rho[i] == d[indptr[i]]
@@ -143,8 +143,8 @@ def test_new_points_end_where_their_force_is_zero(backend, k):
     p = rng.random(near.shape)
     p /= p.sum(1, keepdims=True)
     lists = Ragged(np.arange(0, 91, 10), near.ravel())
-    ops = resolve(backend, 1)
-    out = ops.layout_new_points(lists, p.ravel(), Y, CURVE, 7.5, None, None)
+    objective = resolve(backend, 1).layout_objective(CURVE)
+    out = objective.optimize_new_points(lists, p.ravel(), Y, 7.5, None, None)
     for i in range(len(out)):
         gap, away = Y[near[i]] - out[i], out[i] - Y
         s, t = (gap**2).sum(1), (away**2).sum(1)
@@ -154,9 +154,7 @@ def test_new_points_end_where_their_force_is_zero(backend, k):
         force = pull @ gap + 7.5 * push @ away
         assert np.abs(force).max() < 0.02 * np.abs(pull[:, None] * gap).sum()
     alone = [
-        ops.layout_new_points(Ragged(np.array([0, 10]), near[i]), p[i], Y, CURVE, 7.5, None, None)[
-            0
-        ]
-        for i in range(len(out))
+        objective.optimize_new_points(one, p[i], Y, 7.5, None, None)[0]
+        for i, one in enumerate(Ragged(np.array([0, 10]), row) for row in near)
     ]
     np.testing.assert_array_equal(alone, out)

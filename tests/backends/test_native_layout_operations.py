@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from lowd.backends import resolve
 from lowd.backends.native.layout import MAX_EXACT_POINTS
-from lowd.backends.protocol import LayoutCurve, Ragged
+from lowd.backends.protocol import FuzzySum, LayoutCurve, Ragged
 
 CURVE = LayoutCurve(1.5769, 0.8951, 0.02)
 PLAIN = resolve("reference", 1)
@@ -26,7 +26,7 @@ def neighbor_graph(X, k=8):
     near = PLAIN.index(X, "euclidean", (1.0,), None).others(k)
     indptr = np.arange(0, k * len(X) + 1, k)
     d = near.distances.ravel()
-    memberships, _, _ = PLAIN.fuzzy_memberships(indptr, d, 1.0, None)
+    memberships = PLAIN.calibrate_rows(indptr, d, FuzzySum(1.0)).affinities
     A = csr_array((memberships, near.indices.ravel(), indptr), (len(X), len(X)))
     return PLAIN.symmetrize(A, 1.0), A, d
 
@@ -52,8 +52,8 @@ def test_memberships_are_those_of_the_reference(connectivity, mean, rng):
     listed = np.concatenate([row[:length] for row, length in zip(d, lengths, strict=True)])
     ops = resolve("native", 2)
     for fast, plain in zip(
-        ops.fuzzy_memberships(indptr, listed, connectivity, mean),
-        PLAIN.fuzzy_memberships(indptr, listed, connectivity, mean),
+        ops.calibrate_rows(indptr, listed, FuzzySum(connectivity, mean)),
+        PLAIN.calibrate_rows(indptr, listed, FuzzySum(connectivity, mean)),
         strict=True,
     ):
         np.testing.assert_allclose(fast, plain, rtol=1e-9, atol=1e-300)
@@ -75,7 +75,7 @@ def test_few_points_have_exact_forces(n, k, rng):
     Y = clusters(n, k, rng)
     W, _, _ = neighbor_graph(Y, min(8, n - 1))
     radii = rng.normal(size=n)
-    fast, plain = (b.layout_plan(W, CURVE, 0, radii, 0.1) for b in (ops, PLAIN))
+    fast, plain = (b.layout_objective(CURVE).plan(W, 0, radii, 0.1) for b in (ops, PLAIN))
     for found, expected in zip(
         (
             *fast.forces(Y),
@@ -105,7 +105,9 @@ def test_forces_of_a_grid_are_within_four_percent(k, rng):
     ops = resolve("native", 2)
     Y = clusters(MANY, k, rng)
     W, _, _ = neighbor_graph(Y)
-    fast, plain = (b.layout_plan(W, CURVE, 0, rng.normal(size=MANY), 0.1) for b in (ops, PLAIN))
+    fast, plain = (
+        b.layout_objective(CURVE).plan(W, 0, rng.normal(size=MANY), 0.1) for b in (ops, PLAIN)
+    )
     (A, R), (exact_A, exact_R) = fast.forces(Y), plain.forces(Y)
     assert relative(A, exact_A) < 3e-5
     assert relative(R, exact_R) < 0.04
@@ -118,17 +120,23 @@ def test_the_grid_is_the_potential_of_all_points(rng):
     ops = resolve("native", 2)
     Y = clusters(MANY, 2, rng)
     W, _, _ = neighbor_graph(Y)
-    grid = ops.layout_plan(W, CURVE, 0).interpolation_grid(Y)
+    grid = ops.layout_objective(CURVE).plan(W, 0).interpolation_grid(Y)
     near = PLAIN.index(Y, "euclidean", (1.0,), None).others(8)
     given = Ragged(np.arange(0, 8 * 50 + 1, 8), near.indices[:50].ravel()), np.full(400, 1 / 8), Y
-    by_grid = ops.layout_new_points(*given, CURVE, 7.5, grid, None)
-    np.testing.assert_allclose(by_grid, PLAIN.layout_new_points(*given, CURVE, 7.5, grid, None))
-    by_pairs = ops.layout_new_points(*given, CURVE, 7.5, None, None)
-    np.testing.assert_allclose(by_pairs, PLAIN.layout_new_points(*given, CURVE, 7.5, None, None))
+    by_grid = ops.layout_objective(CURVE).optimize_new_points(*given, 7.5, grid, None)
+    np.testing.assert_allclose(
+        by_grid, PLAIN.layout_objective(CURVE).optimize_new_points(*given, 7.5, grid, None)
+    )
+    by_pairs = ops.layout_objective(CURVE).optimize_new_points(*given, 7.5, None, None)
+    np.testing.assert_allclose(
+        by_pairs, PLAIN.layout_objective(CURVE).optimize_new_points(*given, 7.5, None, None)
+    )
     assert np.median(np.abs(by_grid - by_pairs)) < 0.01
     some = rng.choice(MANY, 600, replace=False)
-    sampled = ops.layout_new_points(*given, CURVE, 7.5, None, some)
-    np.testing.assert_allclose(sampled, PLAIN.layout_new_points(*given, CURVE, 7.5, None, some))
+    sampled = ops.layout_objective(CURVE).optimize_new_points(*given, 7.5, None, some)
+    np.testing.assert_allclose(
+        sampled, PLAIN.layout_objective(CURVE).optimize_new_points(*given, 7.5, None, some)
+    )
 
 
 @pytest.mark.parametrize("k", [3, 4])
@@ -136,8 +144,8 @@ def test_sampled_forces_have_the_exact_mean(k, rng):
     ops = resolve("native", 2)
     Y = clusters(600, k, rng)
     W, _, _ = neighbor_graph(Y)
-    A, R = PLAIN.layout_plan(W, CURVE, 0).forces(Y)
-    drawn = [ops.layout_plan(W, CURVE, seed).forces(Y) for seed in range(100)]
+    A, R = PLAIN.layout_objective(CURVE).plan(W, 0).forces(Y)
+    drawn = [ops.layout_objective(CURVE).plan(W, seed).forces(Y) for seed in range(100)]
     assert relative(drawn[0][0], A) < 3e-5
     noise = relative(drawn[0][1], R)
     assert relative(np.mean([r for _, r in drawn], axis=0), R) < 2 * noise / np.sqrt(100)
@@ -152,7 +160,9 @@ def test_threads_do_not_matter(n, k, rng):
     W = csr_array((np.tile([0.9, 0.4, 0.9, 0.4], n), ring.ravel().astype(np.int32), indptr))
     found = []
     for threads in (1, 2, 3, 7):
-        plan = resolve("native", threads).layout_plan(W, CURVE, 7, np.cos(np.arange(n)), 0.1)
+        plan = (
+            resolve("native", threads).layout_objective(CURVE).plan(W, 7, np.cos(np.arange(n)), 0.1)
+        )
         plan.start(Y)
         plan.advance(RATES, STRENGTHS, np.where(np.arange(70) > 60, 1.0, 0.0))
         terms = plan.loss_terms(Y)
@@ -171,7 +181,7 @@ def test_far_components_are_finite(far, rng):
     Y = clusters(MANY, 2, rng)
     W, _, _ = neighbor_graph(Y)
     Y[: MANY // 2] += far
-    plan = resolve("native", 2).layout_plan(W, CURVE, 0)
+    plan = resolve("native", 2).layout_objective(CURVE).plan(W, 0)
     plan.start(Y)
     assert np.isfinite(plan.advance(RATES, STRENGTHS, None))
     assert np.isfinite(plan.embedding()).all()
@@ -184,7 +194,7 @@ def test_isolated_and_equal_points_are_finite(n):
     Y = np.zeros((n, 2))
     Y[n // 2 :] = 1
     W = csr_array((np.ones(2), ([0, 1], [1, 0])), (n, n))
-    plan = resolve("native", 2).layout_plan(W, CURVE, 0, np.arange(n) * 1.0, 0.1)
+    plan = resolve("native", 2).layout_objective(CURVE).plan(W, 0, np.arange(n) * 1.0, 0.1)
     plan.start(Y)
     assert np.isfinite(plan.advance(RATES, STRENGTHS, np.full(70, 2.0)))
     assert np.isfinite(plan.embedding()).all()
@@ -192,18 +202,18 @@ def test_isolated_and_equal_points_are_finite(n):
 
 
 @pytest.fixture
-def heard_interrupts():
+def handled_interrupts():
     """Ctrl-C raises, also where the tests run in the background and the shell has it ignored."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.usefixtures("heard_interrupts")
+@pytest.mark.usefixtures("handled_interrupts")
 def test_interrupt_ends_a_descent(rng):
     Y = clusters(3000, 2, rng)
     W, _, _ = neighbor_graph(Y)
-    plan = resolve("native", 2).layout_plan(W, CURVE, 0)
+    plan = resolve("native", 2).layout_objective(CURVE).plan(W, 0)
     plan.start(Y)
     threading.Timer(0.2, _thread.interrupt_main).start()
     steps = 10_000_000

@@ -39,6 +39,7 @@ LAYERS = [
     {"accelerate"},
 ]
 NATIVE_ROLES = (
+    "affinities",
     "linear_algebra",
     "neighbors",
     "row_index",

@@ -86,7 +86,7 @@ def test_neighbors_in_several_clusters_draw_a_new_row_to_the_most_of_them(backen
     listed = np.argsort(cdist(middles, Y), axis=1)[:, :20].astype(np.int32).ravel()
     p = np.repeat([0.32, 0.36, 0.32], 20) / 20
     near = Ragged(np.array([0, 60]), listed)
-    found = resolve(backend, 1).optimize_new_points(near, p, Y, "student", None)[0]
+    found = resolve(backend, 1).kl_objective("student").optimize_new_points(near, p, Y, None)[0]
     assert np.linalg.norm(found - middles[1]) < 2
 
 
@@ -151,7 +151,7 @@ def test_rates_are_those_of_the_first_programs():
     model = lowd.TSNE(perplexity=5, max_iter=1, init=start).fit(X)
     assert model.learning_rate_ == 50
     assert model.early_learning_rate_ == pytest.approx(50 / 12)
-    A, R = resolve("reference", 1).kl_plan(model.affinity_, "student").forces(start)
+    A, R = resolve("reference", 1).kl_objective("student").plan(model.affinity_).forces(start)
     expected = start - 50 * 1.2 * (A - R)
     np.testing.assert_allclose(model.embedding_, expected - expected.mean(0), atol=1e-12)
 

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 import lowd
 from cases import BACKENDS
 from lowd.backends import resolve
+from lowd.backends.protocol import Perplexity
 
 many = settings(max_examples=60, deadline=None)
 backends = st.sampled_from(BACKENDS)
@@ -34,7 +35,9 @@ def test_conditional_probabilities_sum_to_one_and_have_their_perplexity(lists, b
     counts = np.array([len(one) for one in lists])
     indptr = np.concatenate([[0], np.cumsum(counts)])
     target = 1 + share * (counts.min() - 1)
-    p, beta = resolve(backend, 1).conditional_probabilities(indptr, np.concatenate(lists), target)
+    p, beta, _ = resolve(backend, 1).calibrate_rows(
+        indptr, np.concatenate(lists), Perplexity(target)
+    )
     assert (p >= 0).all()
     assert (beta >= 0).all()
     np.testing.assert_allclose(np.add.reduceat(p, indptr[:-1]), 1, rtol=1e-12)
@@ -48,7 +51,11 @@ def test_conditional_probabilities_sum_to_one_and_have_their_perplexity(lists, b
 @given(st.lists(LISTS, min_size=1, max_size=6), backends)
 def test_nearer_neighbors_are_more_probable(lists, backend):
     indptr = np.concatenate([[0], np.cumsum([len(one) for one in lists])])
-    p, _ = resolve(backend, 1).conditional_probabilities(indptr, np.concatenate(lists), 1.5)
+    p = (
+        resolve(backend, 1)
+        .calibrate_rows(indptr, np.concatenate(lists), Perplexity(1.5))
+        .affinities
+    )
     for begin, end in itertools.pairwise(indptr):
         assert (np.diff(p[begin:end]) <= 1e-15).all()
 

@@ -13,6 +13,7 @@ from sklearn.datasets import load_digits
 import lowd
 from cases import BACKENDS
 from lowd.backends import resolve
+from lowd.backends.protocol import FuzzySum
 from lowd.errors import DataError
 from lowd.relations.targets import intersect_with_target, read_target
 from lowd.solvers.layout import fit_curve
@@ -39,7 +40,7 @@ def unite(peer, name, L, mix, ops):
     indices, d = peer[f"{name}-neighbors"][:, 1:], peer[f"{name}-distances"][:, 1:]
     n, k = indices.shape
     indptr = np.arange(0, n * k + 1, k)
-    a, rho, sigma = ops.fuzzy_memberships(indptr, d.astype(np.float64).ravel(), L, None)
+    a, sigma, rho = ops.calibrate_rows(indptr, d.astype(np.float64).ravel(), FuzzySum(L))
     A = csr_array((a, indices.astype(np.int32).ravel(), indptr), (n, n))
     return csr_array(ops.symmetrize(A, mix)), rho, sigma
 
@@ -103,7 +104,8 @@ def test_graph_of_a_model_is_that_of_umap_learn(peer):
 def test_memberships_are_1_of_the_nearest_and_fall_with_distance(backend, rng):
     d = np.sort(rng.gamma(2, size=(50, 9)), axis=1)
     indptr = np.arange(0, 451, 9)
-    a = resolve(backend, 1).fuzzy_memberships(indptr, d.ravel(), 1.0, None)[0].reshape(d.shape)
+    rows = resolve(backend, 1).calibrate_rows(indptr, d.ravel(), FuzzySum(1.0))
+    a = rows.affinities.reshape(d.shape)
     assert (a[:, 0] == 1).all()
     assert (np.diff(a, axis=1) <= 0).all()
     assert (a > 0).all()

@@ -8,6 +8,7 @@ import pytest
 import lowd
 from cases import rows_like
 from lowd.backends import resolve
+from lowd.backends.protocol import Perplexity
 from lowd.errors import (
     RankWarning,
 )
@@ -35,8 +36,8 @@ def test_every_row_has_its_perplexity(backend, target):
     n, k = 3000 if backend == "native" else 200, 90
     squares = np.sort(rng.gamma(2.0, 1.0, (n, k)) * rng.lognormal(0, 8, (n, 1)), axis=1)
     squares[: n // 3, :2] += rng.random((n // 3, 1)) * 1e6 * squares[: n // 3, -1:]  # far from all
-    p, _ = resolve(backend, 2).conditional_probabilities(
-        np.arange(0, n * k + 1, k), squares.ravel(), target
+    p, _, _ = resolve(backend, 2).calibrate_rows(
+        np.arange(0, n * k + 1, k), squares.ravel(), Perplexity(target)
     )
     p = p.reshape(n, k)
     np.testing.assert_allclose(p.sum(1), 1, atol=1e-12)
@@ -46,8 +47,8 @@ def test_every_row_has_its_perplexity(backend, target):
 
 def test_perplexities_that_ties_make_unattainable(backend):
     """Three nearest at one distance: no fewer than three count, and nothing is not a number."""
-    p, beta = resolve(backend, 1).conditional_probabilities(
-        np.array([0, 5]), np.array([1.0, 1, 1, 2, 9]), 2.0
+    p, beta, _ = resolve(backend, 1).calibrate_rows(
+        np.array([0, 5]), np.array([1.0, 1, 1, 2, 9]), Perplexity(2.0)
     )
     np.testing.assert_allclose(p, [1 / 3, 1 / 3, 1 / 3, 0, 0], atol=1e-6)
     assert np.isfinite(beta).all()

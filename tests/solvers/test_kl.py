@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 import lowd
 from cases import native_only, rows_like
 from lowd.backends import resolve
-from lowd.backends.protocol import Ragged
+from lowd.backends.protocol import Perplexity, Ragged
 from lowd.backends.reference.new_points import interpolate
 from oracles import conditional_probabilities, divergence
 
@@ -29,7 +29,7 @@ EMBEDDING = np.array([[0.0, 0], [1, 0], [0, 1], [1, 2]])
 def test_worked_example_of_gradients(backend, kernel, value, first):
     rows, _ = conditional_probabilities(2, LINE)
     P = (rows + rows.T) / 8
-    A, R = resolve(backend, 1).kl_plan(csr_array(P), kernel).forces(EMBEDDING)
+    A, R = resolve(backend, 1).kl_objective(kernel).plan(csr_array(P)).forces(EMBEDDING)
     scale = 4 if kernel == "rows" else 1  # the sum over four rows, not their mean
     np.testing.assert_allclose(4 * scale * (A - R)[0], first, atol=1e-6)
     assert np.abs((A - R).sum(0)).max() < 1e-15
@@ -43,12 +43,12 @@ def test_worked_example_of_gradients(backend, kernel, value, first):
 def test_worked_example_of_a_new_point(backend, kernel, coordinates):
     ops = resolve(backend, 1)
     starts = np.array([0, 4])
-    p, beta = ops.conditional_probabilities(starts, np.array([4.0, 1, 1, 25]), 2.5)
+    p, beta, _ = ops.calibrate_rows(starts, np.array([4.0, 1, 1, 25]), Perplexity(2.5))
     assert beta[0] == pytest.approx(0.583532, abs=1e-6)
     np.testing.assert_allclose(p, [0.079897, 0.460051, 0.460051, 0], atol=1e-6)
     near = Ragged(starts, np.arange(4, dtype=np.int32))
     start = np.array([p @ EMBEDDING])
-    found = ops.optimize_new_points(near, p, EMBEDDING, kernel, None, start)
+    found = ops.kl_objective(kernel).optimize_new_points(near, p, EMBEDDING, None, start)
     np.testing.assert_allclose(found[0], coordinates, atol=1e-4)
 
 
@@ -58,7 +58,7 @@ def test_gradients_are_finite_differences(backend, kernel, k):
     rng = np.random.default_rng(k)
     rows, _ = conditional_probabilities(4, rng.normal(size=(12, 3)))
     P, Y = (rows + rows.T) / 24, rng.normal(size=(12, k))
-    A, R = resolve(backend, 2).kl_plan(csr_array(P), kernel).forces(Y)
+    A, R = resolve(backend, 2).kl_objective(kernel).plan(csr_array(P)).forces(Y)
     target = rows / 12 if kernel == "rows" else P
     for i, c in ((0, 0), (5, k - 1), (11, 0)):
         step = np.zeros_like(Y)
@@ -76,7 +76,7 @@ def test_divergence_and_gradient_are_those_of_scikit_learn():
     P = _t_sne._joint_probabilities(squares, 12, 0)
     value, slope = _t_sne._kl_divergence(model.embedding_.ravel(), P, 1, 150, 2)
     assert model.kl_divergence_ == pytest.approx(value, abs=1e-4)
-    A, R = resolve("auto", 1).kl_plan(model.affinity_, "student").forces(model.embedding_)
+    A, R = resolve("auto", 1).kl_objective("student").plan(model.affinity_).forces(model.embedding_)
     np.testing.assert_allclose(4 * (A - R).ravel(), slope, atol=1e-6)
 
 
@@ -92,7 +92,7 @@ def test_the_interpolation_grid_is_right(spread, k):
     rows = np.arange(n)
     P = csr_array((np.full(n, 1 / n), (rows, np.roll(rows, 1))), shape=(n, n))
     P = csr_array(0.5 * (P + P.T))
-    fast, slow = native.kl_plan(P, "student"), plain.kl_plan(P, "student")
+    fast, slow = native.kl_objective("student").plan(P), plain.kl_objective("student").plan(P)
     assert fast.uses_interpolation(Y)
     (A, R), (A0, R0) = fast.forces(Y), slow.forces(Y)
     np.testing.assert_allclose(A, A0, atol=2e-5 * np.abs(A0).max())

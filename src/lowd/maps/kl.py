@@ -29,7 +29,6 @@ class NeighborMap(OptimizedMap):
 
     def _optimize(self, near: ConditionalProbabilities, ops: Backend, remember: bool) -> Array:
         neighbors, p, nearest = near
-        Y = ops.optimize_new_points(
-            neighbors, self.exaggeration * p, self.Y, self.kernel, self.grid
-        )
+        objective, weights = ops.kl_objective(self.kernel), self.exaggeration * p
+        Y = objective.optimize_new_points(neighbors, weights, self.Y, self.grid)
         return approach(Y, nearest, self.Y) if remember else Y

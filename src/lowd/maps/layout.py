@@ -37,8 +37,8 @@ class LayoutMap(OptimizedMap):
 
     def _optimize(self, near: ConditionalProbabilities, ops: Backend, remember: bool) -> Array:
         neighbors, p, nearest = near
-        curve = LayoutCurve(self.a, self.b, self.softening)
+        objective = ops.layout_objective(LayoutCurve(self.a, self.b, self.softening))
         training = self.Y if self.unit == 1 else self.Y / self.Y.dtype.type(self.unit)
-        how = curve, self.repulsion, self.grid, self.sample
-        Y = self.unit * ops.layout_new_points(neighbors, p, training, *how)
+        how = self.repulsion, self.grid, self.sample
+        Y = self.unit * objective.optimize_new_points(neighbors, p, training, *how)
         return approach(Y, nearest, self.Y) if remember else Y

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ..backends.protocol import Backend, Float64, Ragged
+from ..backends.protocol import Backend, Float64, FuzzySum, Ragged
 from ..backends.sparse_rows import look_up_entries
 from ..distances.metrics import Distances
 from ..distances.nearest import Nearest
@@ -78,7 +78,7 @@ class FuzzySets:
         edges = self.edges
         assert edges is not None
         indptr, d = edges.indptr.astype(np.int64), edges.data.astype(np.float64)
-        a, rho, sigma = ops.fuzzy_memberships(indptr, d, self.local_connectivity, None)
+        a, sigma, rho = ops.calibrate_rows(indptr, d, FuzzySum(self.local_connectivity))
         directed = csr_array((a, edges.indices, edges.indptr), edges.shape)
         last = d[np.maximum(indptr[1:] - 1, 0)] if len(d) else np.zeros(len(rho))
         scales = np.stack([rho, sigma, np.where(np.diff(indptr) > 0, last, 0.0)], axis=1)
@@ -112,8 +112,8 @@ class FuzzySets:
         rows, count = d.shape
         k = min(self.n_neighbors, count)
         own, indptr = np.ascontiguousarray(d[:, :k]), np.arange(0, rows * k + 1, k)
-        L, mean = self.local_connectivity, self.mean_distance
-        a = ops.fuzzy_memberships(indptr, own.ravel(), L, mean)[0].reshape(own.shape)
+        rule = FuzzySum(self.local_connectivity, self.mean_distance)
+        a = ops.calibrate_rows(indptr, own.ravel(), rule).affinities.reshape(own.shape)
         if count > k:
             a *= _fade(own, d[:, k])
         p = np.zeros(d.shape)

@@ -157,7 +157,7 @@ class Geodesics:
     def _path_lengths(self, near: Ragged, detours: Float64, ops: Backend) -> Array:
         """Shortest paths from new points that begin with one of the given edges."""
         if self.graph is None:
-            return ops.min_plus(near, detours, self.distances_to_landmarks)
+            return ops.geodesics(self.distances_to_landmarks).distances(near, detours)
         points = near.indices if self.point_of_row is None else self.point_of_row[near.indices]
         starts = Ragged(near.indptr, points.astype(np.int32))
         return self._columns_to_rows(ops.geodesics(self.graph).distances(starts, detours))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ..backends.protocol import Array, Backend, Float64, Ragged
+from ..backends.protocol import Array, Backend, Float64, Perplexity, Ragged
 from ..distances.metrics import Distances
 from ..distances.nearest import Nearest
 from ..distances.protocol import DistanceRelation
@@ -182,8 +182,8 @@ class PrecomputedProbabilities:
     """Probabilities from precomputed affinities, for training points and for new ones.
 
     A training row is recognized by a hash of its affinities. Affinities tell no distance between
-    samples, so how near a new point is to a training point is told by how much their probabilities
-    differ (`signatures`).
+    samples, so how near a new point is to a training point is measured by how much their
+    probabilities differ (`signatures`).
     """
 
     keys: Annotated[NDArray[np.uint64], Shape("n"), Increasing()]  # hashes of the rows
@@ -309,11 +309,12 @@ def _fit_perplexity(
     indptr: NDArray[np.int64], squares: Float64, target: float, ops: Backend
 ) -> tuple[Float64, Float64]:
     """Conditional probabilities; a list shorter than the target has its length as target."""
-    p, beta = ops.conditional_probabilities(indptr, squares, target)
+    p, beta, _ = ops.calibrate_rows(indptr, squares, Perplexity(target))
     counts = np.diff(indptr)
     for count in np.unique(counts[counts < target]):
         rows = np.flatnonzero(counts == count)
         entries = (indptr[rows, None] + np.arange(count)).ravel()
         own = np.arange(0, len(entries) + 1, count)
-        p[entries], beta[rows] = ops.conditional_probabilities(own, squares[entries], float(count))
+        rule = Perplexity(float(count))
+        p[entries], beta[rows], _ = ops.calibrate_rows(own, squares[entries], rule)
     return p, beta

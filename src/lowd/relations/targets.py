@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ..backends.protocol import Backend, Float64
+from ..backends.protocol import Backend, Float64, FuzzySum
 from ..backends.sparse_rows import look_up_entries
 from ..distances.metrics import distances_of
 from ..errors import DataError
@@ -141,7 +141,7 @@ def _relate_numbers(target: Target, n_neighbors: int, ops: Backend) -> csr_array
     near = find_neighbors(base, min(n_neighbors, n - 1), ops)
     k = near.indices.shape[1]
     indptr = np.arange(0, n * k + 1, k)
-    a, _, _ = ops.fuzzy_memberships(indptr, near.distances.ravel().astype(float), 1.0, None)
+    a = ops.calibrate_rows(indptr, near.distances.ravel(), FuzzySum(1.0)).affinities
     A = csr_array((a, near.indices.ravel(), indptr), (n, n))
     A.eliminate_zeros()
     return A

@@ -97,7 +97,7 @@ def embed_fuzzy_graph(
         return Fit(Y[point_of_row], _build_map(points, Y, how, None, ctx), report)
     start, used = _start(points, X, how, ctx)
     radii = None if points.log_radii is None else _standardize(points.log_radii)
-    plan = ctx.ops.layout_plan(W, how.curve, ctx.seed, radii, how.dens_var_shift)
+    plan = ctx.ops.layout_objective(how.curve).plan(W, ctx.seed, radii, how.dens_var_shift)
     as_given = np.argsort(np.unique(point_of_row, return_index=True)[1])  # points in rows' order
 
     def show(step: int, Y: Array) -> object:

@@ -26,7 +26,7 @@ class Descent(NamedTuple):
     """How the KL divergence is minimized; fields as the parameters of t-SNE."""
 
     n_components: int
-    kernel: str  # of the similarities in the embedding, as of `Backend.kl_plan`
+    kernel: str  # of the similarities in the embedding, as of `Backend.kl_objective`
     init: str | NDArray[Any]
     early_exaggeration: float
     exaggeration: float
@@ -94,7 +94,7 @@ def embed_similarities(
         return Fit(Y[point_of_row], NeighborMap(relation, Y, kernel, None), report)
     start, used = initialize_embedding(how.init, X, similarities, k, ctx)
     warn_of_long_work(kernel, k, m, how.max_iter)
-    plan = ctx.ops.kl_plan(joint.P, kernel)
+    plan = ctx.ops.kl_objective(kernel).plan(joint.P)
     phases = plan_phases(
         m, how.early_exaggeration, how.exaggeration, how.learning_rate, how.max_iter
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..reference import Reference
+from .affinities import NativeAffinities
 from .graphs import NativeGraphs
 from .kl import NativeKL
 from .layout import NativeLayout
@@ -23,6 +24,7 @@ class Native(
     NativeGraphs,
     NativeLocalFits,
     NativeStress,
+    NativeAffinities,
     NativeKL,
     NativeLayout,
     Reference,

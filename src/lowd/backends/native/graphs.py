@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from ... import _native
 from ...progress import step
 from ..protocol import Array, Float64, GeodesicPlan, Ragged
-from ..reference.graphs import GraphOperations
+from ..reference.graphs import GraphOperations, TablePlan
 from .arrays import as_rows, csr_parts
 
 
@@ -45,17 +45,27 @@ class NativeGeodesicPlan:
         return half
 
 
+@dataclass(frozen=True)
+class NativeTablePlan(TablePlan):
+    """The (min, +) product by the core."""
+
+    threads: int
+
+    def distances(self, sources: Ragged, offsets: Float64 | None = None) -> Array:
+        G = as_rows(self.G, self.G.dtype)
+        out = np.empty((len(sources.indptr) - 1, G.shape[1]), G.dtype)
+        given = np.zeros(len(sources.indices)) if offsets is None else offsets
+        first: Array = given.astype(G.dtype)
+        _native.min_plus(*sources, first, G, out, self.threads, step("shortest paths"))
+        return out
+
+
 class NativeGraphs(GraphOperations):
     """Geodesic distances in a graph, and from outside it."""
 
     threads: int
 
-    def geodesics(self, graph: csr_array) -> GeodesicPlan:
-        return NativeGeodesicPlan(graph, self.threads)
-
-    def min_plus(self, near: Ragged, lengths: Float64, G: Array) -> Array:
-        G = as_rows(G, G.dtype)
-        out = np.empty((len(near.indptr) - 1, G.shape[1]), G.dtype)
-        first: Array = lengths.astype(G.dtype)
-        _native.min_plus(*near, first, G, out, self.threads, step("shortest paths"))
-        return out
+    def geodesics(self, graph: csr_array | Array) -> GeodesicPlan:
+        if issparse(graph):
+            return NativeGeodesicPlan(graph, self.threads)
+        return NativeTablePlan(graph, self.threads)

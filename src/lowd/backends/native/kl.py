@@ -1,4 +1,4 @@
-"""Native operations of SNE and t-SNE: probabilities, forces and gradient descent."""
+"""Native operations of SNE and t-SNE: forces and gradient descent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from ... import _native
 from ...progress import step
-from ..protocol import Array, Float64, InterpolationGrid, KLPlan, Ragged
+from ..protocol import Array, Float64, InterpolationGrid, KLObjective, KLPlan, Ragged
 from ..reference.kl import KLOperations
 from .arrays import as_float64, csr_parts, grid_parts, read_grid
 
@@ -91,42 +91,39 @@ class NativeKLPlan:
         return "float32" if len(Y) <= MAX_FLOAT32_POINTS[Y.shape[1] - 1] else "grid"
 
 
-class NativeKL(KLOperations):
-    """Probabilities of a given perplexity, and the embeddings whose similarities match them."""
+@dataclass(frozen=True)
+class NativeKLObjective:
+    """KL divergence of similarities by one kernel, in the core."""
 
+    kernel: str
     threads: int
 
-    def conditional_probabilities(
-        self, indptr: NDArray[np.int64], squares: Float64, perplexity: float
-    ) -> tuple[Float64, Float64]:
-        p, beta = np.empty(len(squares)), np.empty(len(indptr) - 1)
-        poll = step("affinities")
-        _native.conditional_probabilities(indptr, squares, perplexity, p, beta, self.threads, poll)
-        return p, beta
-
-    def symmetrize(self, rows: csr_array, union: float | None = None) -> csr_array:
-        poll = step("affinities")
-        indptr, indices, p = _native.symmetrize(*csr_parts(rows), union, self.threads, poll)
-        return csr_array((p, indices, indptr.astype(rows.indptr.dtype)), rows.shape)
-
-    def kl_plan(self, P: csr_array, kernel: str) -> KLPlan:
-        return NativeKLPlan(P, kernel, self.threads)
+    def plan(self, P: csr_array) -> KLPlan:
+        return NativeKLPlan(P, self.kernel, self.threads)
 
     def optimize_new_points(
         self,
         near: Ragged,
         weights: Float64,
         Y: Array,
-        kernel: str,
         grid: InterpolationGrid | None,
         start: Float64 | None = None,
     ) -> Float64:
         out = np.empty((len(near.indptr) - 1, Y.shape[1]))
         if start is not None:
             out[:] = start
-        given = *near, weights, as_float64(Y), _kernel(kernel), *grid_parts(grid)
+        given = *near, weights, as_float64(Y), _kernel(self.kernel), *grid_parts(grid)
         _native.optimize_new_points(*given, start is None, out, self.threads, step("new points"))
         return out
+
+
+class NativeKL(KLOperations):
+    """The objective of SNE and t-SNE."""
+
+    threads: int
+
+    def kl_objective(self, kernel: str) -> KLObjective:
+        return NativeKLObjective(kernel, self.threads)
 
 
 def _kernel(name: str) -> _native.Similarity:

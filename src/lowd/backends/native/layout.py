@@ -1,4 +1,4 @@
-"""Native operations of UMAP: fuzzy memberships, forces, descent, and new points."""
+"""Native operations of UMAP: forces, descent, and new points."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from scipy.sparse import csr_array
 from ... import _native
 from ...progress import step
 from ..protocol import (
-    NEW_POINT_STEPS,
     Array,
     Float64,
     InterpolationGrid,
     LayoutCurve,
+    LayoutObjective,
     LayoutPlan,
     Ragged,
 )
-from ..reference.layout import LayoutOperations
+from ..reference.layout import NEW_POINT_STEPS, LayoutOperations
 from .arrays import as_float64, csr_parts, grid_parts, read_grid
 
 # Up to so many points all pairs are summed in float64, which takes no longer than a grid.
@@ -98,41 +98,28 @@ class NativeLayoutPlan:
         return self.plan
 
 
-class NativeLayout(LayoutOperations):
-    """Memberships of neighbors, and the embeddings that keep neighbors together as UMAP does."""
+@dataclass(frozen=True)
+class NativeLayoutObjective:
+    """Forces of one similarity, by the core."""
 
+    curve: LayoutCurve
     threads: int
 
-    def fuzzy_memberships(
-        self,
-        indptr: NDArray[np.int64],
-        distances: Float64,
-        local_connectivity: float,
-        mean_distance: float | None,
-    ) -> tuple[Float64, Float64, Float64]:
-        n = len(indptr) - 1
-        out = np.empty(len(distances)), np.empty(n), np.empty(n)
-        given = indptr, distances, local_connectivity, mean_distance
-        _native.fuzzy_memberships(*given, *out, self.threads, step("memberships"))
-        return out
-
-    def layout_plan(
+    def plan(
         self,
         W: csr_array,
-        curve: LayoutCurve,
         seed: int,
         radii: Float64 | None = None,
         variance_shift: float = 0.0,
     ) -> LayoutPlan:
         W = W.astype(np.float64, copy=False)
-        return NativeLayoutPlan(W, curve, seed, radii, variance_shift, self.threads)
+        return NativeLayoutPlan(W, self.curve, seed, radii, variance_shift, self.threads)
 
-    def layout_new_points(
+    def optimize_new_points(
         self,
         near: Ragged,
         weights: Float64,
         Y: Array,
-        curve: LayoutCurve,
         repulsion: float,
         grid: InterpolationGrid | None,
         sample: NDArray[np.int64] | None,
@@ -140,7 +127,16 @@ class NativeLayout(LayoutOperations):
         rows = np.arange(0 if grid is not None else len(Y)) if sample is None else sample
         out = np.empty((len(near.indptr) - 1, Y.shape[1]))
         lists = near.indptr, np.ascontiguousarray(near.indices), weights
-        given = *lists, as_float64(Y), curve, repulsion, *grid_parts(grid)
+        given = *lists, as_float64(Y), self.curve, repulsion, *grid_parts(grid)
         how = rows.astype(np.int64, copy=False), NEW_POINT_STEPS
         _native.layout_new_points(*given, *how, out, self.threads, step("new points"))
         return out
+
+
+class NativeLayout(LayoutOperations):
+    """The objective of UMAP."""
+
+    threads: int
+
+    def layout_objective(self, curve: LayoutCurve) -> LayoutObjective:
+        return NativeLayoutObjective(curve, self.threads)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .affinities import AffinityOperations
 from .graphs import GraphOperations
 from .kl import KLOperations
 from .layout import LayoutOperations
@@ -20,6 +21,7 @@ class Reference(
     GraphOperations,
     LocalFitOperations,
     StressOperations,
+    AffinityOperations,
     KLOperations,
     LayoutOperations,
 ):

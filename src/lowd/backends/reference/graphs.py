@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import dijkstra
 
 from ..protocol import Array, Float64, GeodesicPlan, Ragged
@@ -43,16 +44,28 @@ class DijkstraPlan:
         return np.asarray(-0.5 * symmetric * symmetric)
 
 
+@dataclass(frozen=True)
+class TablePlan:
+    """Shortest paths that end with a known geodesic distance: the (min, +) product."""
+
+    G: Array  # nodes x landmarks
+
+    def distances(self, sources: Ragged, offsets: Float64 | None = None) -> Array:
+        G, m = self.G, len(sources.indptr) - 1
+        first = np.zeros(len(sources.indices)) if offsets is None else offsets
+        out, first = np.full((m, G.shape[1]), np.inf, G.dtype), first.astype(G.dtype)
+        for i, (begin, end) in enumerate(pairwise(sources.indptr)):
+            for e in range(begin, end):
+                out[i] = np.minimum(out[i], first[e] + G[sources.indices[e]])
+        return out
+
+    def half_square_matmul(self, V: Float64) -> Float64:
+        G = self.G.astype(np.float64)
+        return np.asarray((-0.5 * G * G) @ V)
+
+
 class GraphOperations:
     """Geodesic distances in a graph, and from outside it."""
 
-    def geodesics(self, graph: csr_array) -> GeodesicPlan:
-        return DijkstraPlan(graph)
-
-    def min_plus(self, near: Ragged, lengths: Float64, G: Array) -> Array:
-        out = np.full((len(near.indptr) - 1, G.shape[1]), np.inf, G.dtype)
-        lengths = lengths.astype(G.dtype)
-        for i, (begin, end) in enumerate(zip(near.indptr, near.indptr[1:], strict=False)):
-            for e in range(begin, end):
-                out[i] = np.minimum(out[i], lengths[e] + G[near.indices[e]])
-        return out
+    def geodesics(self, graph: csr_array | Array) -> GeodesicPlan:
+        return DijkstraPlan(graph) if issparse(graph) else TablePlan(graph)

@@ -1,9 +1,9 @@
-"""Reference operations of UMAP: fuzzy memberships, forces, descent, and new points."""
+"""Reference operations of UMAP: forces, descent, and new points."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -11,71 +11,57 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ..protocol import (
-    LAYOUT_MAX_STEP,
-    LAYOUT_MOMENTUM,
-    NEW_POINT_STEPS,
     Array,
     Float64,
     InterpolationGrid,
     LayoutCurve,
+    LayoutObjective,
     LayoutPlan,
     Ragged,
 )
+from .descent import AllPairsDescent, pair_blocks
 from .new_points import interpolate
 
-SIGMA_TOL = 1e-5  # of the sum of memberships, and
-MAX_SIGMA_STEPS = 64  # steps of bisection, both as in umap-learn
-MIN_SIGMA_SHARE = 1e-3  # of a mean distance: the least sigma
-PAIR_BLOCK_ENTRIES = 2**20  # pairs in memory at a time
+LAYOUT_MOMENTUM = 0.8  # the share of a velocity that is kept
+LAYOUT_MAX_STEP = 4.0  # of a point
+NEW_POINT_STEPS = 30  # each halves the distance of a new point from the end or better
 MIN_SQUARE = 1e-12  # below it the attraction's d^(2b - 2), b < 1, counts as there
 MIN_RADIUS = 1e-8  # added to densMAP's mean squared distances before the logarithm
 POTENTIAL_STEP = 0.02  # of log d², at which the repulsive potential is tabulated
 
 
 class LayoutOperations:
-    """Memberships of neighbors, and the embeddings that keep neighbors together as UMAP does."""
+    """The objective of UMAP."""
 
-    def fuzzy_memberships(
-        self,
-        indptr: NDArray[np.int64],
-        distances: Float64,
-        local_connectivity: float,
-        mean_distance: float | None,
-    ) -> tuple[Float64, Float64, Float64]:
-        n = len(indptr) - 1
-        if mean_distance is None:
-            mean_distance = float(distances.sum() / max(len(distances) + n, 1))
-        memberships, rho, sigma = np.empty(len(distances)), np.zeros(n), np.ones(n)
-        for i, (begin, end) in enumerate(pairwise(indptr)):
-            d = distances[begin:end]
-            if not len(d):
-                continue
-            rho[i] = _connected_distance(d, local_connectivity)
-            sigma[i] = _bandwidth(d, rho[i], mean_distance)
-            memberships[begin:end] = np.exp(-np.maximum(d - rho[i], 0) / sigma[i])
-        return memberships, rho, sigma
+    def layout_objective(self, curve: LayoutCurve) -> LayoutObjective:
+        return AllPairsLayout(curve)
 
-    def layout_plan(
+
+@dataclass(frozen=True)
+class AllPairsLayout:
+    """Forces of one similarity, summed over all pairs."""
+
+    curve: LayoutCurve
+
+    def plan(
         self,
         W: csr_array,
-        curve: LayoutCurve,
         seed: int,  # noqa: ARG002 - all pairs need no samples
         radii: Float64 | None = None,
         variance_shift: float = 0.0,
     ) -> LayoutPlan:
-        return AllPairsLayoutPlan(W, curve, radii, variance_shift)
+        return AllPairsLayoutPlan(W, self.curve, radii, variance_shift)
 
-    def layout_new_points(
+    def optimize_new_points(
         self,
         near: Ragged,
         weights: Float64,
         Y: Array,
-        curve: LayoutCurve,
         repulsion: float,
         grid: InterpolationGrid | None,
         sample: NDArray[np.int64] | None,
     ) -> Float64:
-        training = Y.astype(np.float64)
+        curve, training = self.curve, Y.astype(np.float64)
         repelling = training if sample is None else training[sample]
         out = np.empty((len(near.indptr) - 1, Y.shape[1]))
         for i, (begin, end) in enumerate(pairwise(near.indptr)):
@@ -95,40 +81,6 @@ class LayoutOperations:
                 y = y + step / max(length, 1.0)
             out[i] = y
         return out
-
-
-def _connected_distance(d: Float64, local_connectivity: float) -> float:
-    """rho: the distance of the L-th neighbor that is apart; a fraction of L interpolates."""
-    apart = d[d > 0]
-    if not len(apart):
-        return 0.0
-    if len(apart) < local_connectivity:
-        return float(apart[-1])
-    whole = int(local_connectivity)
-    share = local_connectivity - whole
-    below = float(apart[whole - 1]) if whole else 0.0
-    if share <= SIGMA_TOL:
-        return below
-    return below + share * (float(apart[min(whole, len(apart) - 1)]) - below)
-
-
-def _bandwidth(d: Float64, rho: float, mean_distance: float) -> float:
-    """sigma: the memberships have the sum log2(k + 1), by bisection; and no less than a floor.
-
-    The bracket is found from a power of two near the distances: the same numbers as from 1, as in
-    umap-learn, for distances of any size.
-    """
-    target, mean = np.log2(len(d) + 1), d.sum() / (len(d) + 1)
-    low, high = 0.0, np.inf
-    sigma = 2.0 ** np.floor(np.log2(mean)) if mean > 0 else 1.0
-    for _ in range(MAX_SIGMA_STEPS):
-        excess = np.exp(-np.maximum(d - rho, 0) / sigma).sum() - target
-        if abs(excess) < SIGMA_TOL:
-            break
-        low, high = (low, sigma) if excess > 0 else (sigma, high)
-        sigma = (low + high) / 2 if high < np.inf else 2 * sigma
-    least = MIN_SIGMA_SHARE * (mean if rho > 0 else mean_distance)
-    return float(max(sigma, least)) or 1.0
 
 
 def attraction(s: Float64, curve: LayoutCurve) -> Float64:
@@ -168,15 +120,13 @@ def tabulate_potential(curve: LayoutCurve) -> Callable[[Float64], Float64]:
 
 
 @dataclass
-class AllPairsLayoutPlan:
+class AllPairsLayoutPlan(AllPairsDescent):
     """Exact forces by all pairs, a block of rows at a time."""
 
     W: csr_array
     curve: LayoutCurve
     radii: Float64 | None
     variance_shift: float
-    Y: Float64 = field(default_factory=lambda: np.empty((0, 0)))
-    velocity: Float64 = field(default_factory=lambda: np.empty((0, 0)))
 
     def __post_init__(self) -> None:
         self.W = self.W.astype(np.float64)
@@ -194,7 +144,7 @@ class AllPairsLayoutPlan:
     def repulsion_of(self, Y: Array, rows: NDArray[np.int64]) -> Float64:
         Y = Y.astype(np.float64)
         R = np.empty((len(rows), Y.shape[1]))
-        for part, i, s in _pair_blocks(Y, rows):
+        for part, i, s in pair_blocks(Y, rows):
             g = repulsion_factor(s, self.curve)
             R[part] = g.sum(1)[:, None] * Y[i] - g @ Y
         return R / (2 * len(Y))
@@ -226,15 +176,11 @@ class AllPairsLayoutPlan:
         n, (a, b, _) = len(Y), self.curve
         attractive = float(self._P @ np.log1p(a * self._gaps(Y)[1] ** b)) / n
         V, repulsive = tabulate_potential(self.curve), 0.0
-        for _, i, s in _pair_blocks(Y, np.arange(n)):
+        for _, i, s in pair_blocks(Y, np.arange(n)):
             potential = V(s)
             potential[np.arange(len(i)), i] = 0
             repulsive += float(potential.sum())
         return attractive, repulsive / (2 * n * n)
-
-    def start(self, Y: Array) -> None:
-        self.Y = Y.astype(np.float64)
-        self.velocity = np.zeros(Y.shape)
 
     def advance(self, rates: Float64, repulsions: Float64, densities: Float64 | None) -> float:
         v = self.velocity
@@ -250,15 +196,6 @@ class AllPairsLayoutPlan:
         self.velocity = v
         return float(np.sqrt((v**2).sum(1).mean()))
 
-    def embedding(self) -> Float64:
-        return self.Y.copy()
-
-    def uses_interpolation(self, Y: Array) -> bool:  # noqa: ARG002 - the protocol's signature
-        return False
-
-    def interpolation_grid(self, Y: Array) -> None:  # noqa: ARG002 - the protocol's signature
-        return None
-
     def _gaps(self, Y: Array) -> tuple[Float64, Float64]:
         """y_j - y_i over the edges, and its squared length."""
         gap = Y[self.W.indices] - Y[self._rows]
@@ -267,16 +204,3 @@ class AllPairsLayoutPlan:
     def _sum_edges(self, forces: Float64) -> Float64:
         columns = [np.bincount(self._rows, f, self.W.shape[0]) for f in forces.T]
         return np.stack(columns, axis=1)
-
-
-def _pair_blocks(
-    Y: Array, rows: NDArray[np.int64]
-) -> Iterator[tuple[slice, NDArray[np.int64], Float64]]:
-    """Blocks of rows, and their squared distances to all points."""
-    step = max(1, PAIR_BLOCK_ENTRIES // len(Y))
-    for begin in range(0, len(rows), step):
-        i = rows[begin : begin + step]
-        s = np.zeros((len(i), len(Y)))
-        for c in range(Y.shape[1]):
-            s += (Y[i, c, None] - Y[:, c]) ** 2
-        yield slice(begin, begin + len(i)), i, s
