@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 import re
 
 import pytest
 
 import lowd
+from lowd.core.docstrings import TEXTS, complete_docstring
 from lowd.methods import METHODS
 
 # They mean the same everywhere, and are described in docs/how-it-works.
@@ -55,6 +57,27 @@ def test_every_attribute_has_its_type(name):
     types = r"(ndarray|csr_array) of shape \(.+\)|float|int|bool|str|tuple|Reducer|PCA|Moments"
     for attribute, kind in entries.items():
         assert re.match(types, kind), f"{attribute} : {kind}"
+
+
+@pytest.mark.parametrize("section", ["Parameters", "Attributes"])
+@pytest.mark.parametrize("name", METHODS)
+def test_shared_texts_are_filled_in(name, section):
+    """Entries in a row may have one text, below the last of them, unless they have a shared one."""
+    text = inspect.cleandoc(getattr(lowd, name).__doc__)
+    lines = text.partition(f"{section}\n----------\n")[2].partition("\n\n")[0].splitlines()
+    assert lines[-1].startswith("    ")
+    for line, below in itertools.pairwise(lines):
+        names = line.partition(" : ")[0].split(", ")
+        if all(one in TEXTS for one in names):
+            assert below.startswith("    "), line
+
+
+def test_a_text_of_its_own_is_kept():
+    own = "Parameters\n----------\nmetric : str\n    Of strings.\nrandom_state : int\nx : int\n"
+    found = complete_docstring(own)
+    assert found.count("Of strings.") == 1
+    assert TEXTS["metric"] not in found
+    assert f"random_state : int\n    {TEXTS['random_state']}\nx : int\n" in found
 
 
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if name != "save"])

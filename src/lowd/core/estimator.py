@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Annotated, Any, ClassVar, Self, TypeAlias, TypeVar, cast, dataclass_transform
+from typing import Annotated, Any, Self, TypeAlias, TypeVar, cast, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -18,22 +18,22 @@ from .. import progress, random
 from ..backends import Backend, resolve
 from ..backends.planned import with_plans
 from ..backends.protocol import Array, DType
-from ..confidence.calibration import ConfidenceCurve
-from ..confidence.support import RowSupport, Support, SupportMetric, build_support
-from ..distances.metrics import MetricChoice, data_kind, takes_sparse
+from ..confidence.support import RowSupport, Support, build_support
 from ..errors import UnsupportedError
 from ..input.arguments import Input, Output
 from ..input.blocks import RowBlocks, is_blocks
 from ..input.precomputed import MATRIX_KINDS
-from ..input.validation import Data, Kind, refuse_table_output, validate, validate_embedding
+from ..input.validation import Data, refuse_table_output, validate, validate_embedding
 from ..threads import single_threaded_blas
 from ..values import freeze, freeze_all
 from . import callbacks, memory
 from .block_maps import invert_blocks, rate_blocks, transform_blocks
 from .confidence import check_support, compute_confidence, describe_basis, leave_rows_out
 from .coordinates import apply_map, cast_checked, require_finite
-from .declarations import Conflict, Ignored, LandmarkPolicy, check_declarations
-from .fit import Context, Fit, Map
+from .declarations import check_declarations
+from .docstrings import complete_docstring
+from .fit import Context, Fit
+from .method import Method
 from .parameters import AtLeast, Jobs, Seed, check_params, checks, domains
 from .sampled_fit import fit_sample
 from .unknown_parameters import explaining
@@ -55,84 +55,25 @@ def reducer(cls: type[C]) -> type[C]:
     made = dataclass(kw_only=True, eq=False, repr=False)(cls)
     known = list(domains(cast(Hashable, made)))
     cast(Any, made).__init__ = explaining(cast(Any, made).__init__, known)
+    if made.__doc__ is not None:
+        made.__doc__ = complete_docstring(made.__doc__)
     checks(cast(Hashable, made))  # made now: the first fit takes no longer than the second
     return made
 
 
 @reducer
-class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Reducer(
+    Method, callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Base of every method: validates parameters and data, fits, and maps new points.
 
     A method is a subclass under `@reducer`: annotated fields are its parameters, class variables
-    declare what it needs, and `_fit` returns the embedding, the map and the learned attributes.
+    declare what it needs (`Method`), and `_fit` returns the embedding, the map and what is learned.
     """
 
     backend: str = "auto"
     n_jobs: Jobs | None = None
     verbose: bool | Annotated[int, AtLeast(0)] = False
-
-    # -- what a method declares -------------------------------------------------------------
-
-    #: Parameters that would do nothing, and when; setting one is an error.
-    ignored: ClassVar[tuple[Ignored, ...]] = ()
-    #: Parameters that contradict each other.
-    conflicts: ClassVar[tuple[Conflict, ...]] = ()
-    #: What `n_landmarks` does, for methods that have it.
-    landmark_policy: ClassVar[LandmarkPolicy | None] = None
-    #: Why there is no `inverse_transform`.
-    no_inverse: ClassVar[str] = "a point of the embedding does not determine a row of the data."
-    #: Are sparse rows accepted whatever the metric?
-    accepts_sparse: ClassVar[bool] = False
-    #: Is a random draw the method itself, rather than a help to a solver?
-    is_random: ClassVar[bool] = False
-    #: Does fitting read no entry of the data? Then a NaN is found where it shows: in the map.
-    is_data_independent: ClassVar[bool] = False
-    #: Is it also fitted in batches? Then rows are sampled by their numbers, as batches tell them.
-    takes_batches: ClassVar[bool] = False
-    #: May distances be missing (NaN) from a precomputed matrix?
-    allows_missing: ClassVar[bool] = False
-    #: Does only the order of distances count? Then the triangle inequality need not hold.
-    is_ordinal: ClassVar[bool] = False
-    #: How likely a new point is mapped correctly, by its kept share, unless `calibrate_confidence`
-    #: has learned it. None: a new point has the coordinates that it would have in the fit.
-    confidence_curve: ClassVar[ConfidenceCurve | None] = None
-
-    def memory_plan(self, sizes: memory.Sizes, /) -> dict[str, int]:
-        """Bytes of each large array of a fit beside the input, by name."""
-        raise NotImplementedError
-
-    # -- what a method defines --------------------------------------------------------------
-
-    def _fit(self, data: Data, ctx: Context) -> Fit:
-        raise NotImplementedError
-
-    def _kind(self) -> Kind:
-        """The kind of input: named by the metric, or given affinities."""
-        if getattr(self, "affinity", None) == "precomputed":
-            return "affinity"
-        return data_kind(self._metric()[0])
-
-    def _metric(self) -> MetricChoice:
-        """The metric of the data and its parameters."""
-        return getattr(self, "metric", "euclidean"), getattr(self, "metric_params", None)
-
-    def _takes_sparse(self) -> bool:
-        if self.accepts_sparse or self._kind() == "affinity":
-            return True
-        return hasattr(self, "metric") and takes_sparse(self._metric()[0])
-
-    def _inverse_map(self) -> Map | None:
-        return getattr(self, "inverse_", None)
-
-    def _support_metric(self) -> SupportMetric:
-        """The metric of the support distance: from new points to the training points."""
-        return SupportMetric(*self._metric())
-
-    def _count_landmarks(self, n: int) -> int | None:
-        """Landmarks of a fit of n rows; None fits all of them."""
-        return self.landmark_policy.count(self, n) if self.landmark_policy else None
-
-    # -- the public face ------------------------------------------------------------------
 
     def fit(self, X: Input, y: object = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
         """Learn the map from the rows of X."""
@@ -289,8 +230,8 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
                 rows.name_columns(draft)  # which a validation of plain rows removes
                 data = fit.fitted
             else:
-                look = not (self.is_data_independent and embed)
-                data = draft._checked(X, ops, fitting=not continuing, look=look)
+                check_values = not (self.is_data_independent and embed)
+                data = draft._checked(X, ops, fitting=not continuing, check_values=check_values)
                 dtype = data.dtype
                 memory.check_fit(draft, data)
                 fit = draft._fit(data, Context(ops, seed, dtype, data.statistics), **given)
@@ -315,7 +256,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """`transform` of rows in memory, as a plain array."""
         ops = with_plans(resolve(self.backend, self.n_jobs), self.map_)
         with self._reporting():
-            data = self._checked(X, ops, look=not getattr(self.map_, "spreads", False))
+            data = self._checked(X, ops, check_values=not getattr(self.map_, "spreads", False))
             Y = self._apply_map(data, ops)
             return (Y, self._confidence(data, ops, Y)) if confident else Y
 
@@ -323,12 +264,13 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if not hasattr(self, "map_"):
             check_is_fitted(self)  # says so; of a fitted model it takes 5 µs to say nothing
 
-    def _checked(self, X: Input, ops: Backend, fitting: bool = False, look: bool = True) -> Data:
+    def _checked(
+        self, X: Input, ops: Backend, fitting: bool = False, check_values: bool = True
+    ) -> Data:
         """Validated data of the kind that this method takes."""
-        sparse = self._takes_sparse()
-        return validate(
-            self, X, self._kind(), fitting=fitting, sparse=sparse, ops=ops, check_values=look
-        )
+        sparse, kind = self._takes_sparse(), self._kind()
+        how = {"fitting": fitting, "sparse": sparse, "check_values": check_values}
+        return validate(self, X, kind, ops=ops, **how)
 
     def _confidence(self, data: Data, ops: Backend, Y: Array | None = None) -> Array:
         """Confidence of rows whose coordinates are Y; None: they are computed if needed."""

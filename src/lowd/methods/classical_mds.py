@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-import numpy as np
-
-from ..backends import resolve
 from ..backends.protocol import Array
 from ..core.declarations import Ignored, LandmarkPolicy, unless
 from ..core.estimator import Reducer, reducer
@@ -14,14 +11,11 @@ from ..core.fit import Context, Fit
 from ..core.parameters import Count, Metric, MetricParams, Seed, check_count
 from ..distances.corrections import correct_distances
 from ..distances.metrics import distances_of
-from ..errors import UnsupportedError
 from ..input.arguments import Input
-from ..input.blocks import is_blocks
 from ..input.validation import Data
-from ..maps.centered import CenteredMap
 from ..relations.inner_products import MinusHalfSquare
 from ..solvers.centered import embed_centered, embed_inner_products
-from ..solvers.classical_scaling import goodness_of_fit, mean_squared_distances, squares_to_mean
+from ..solvers.classical_scaling import compute_residuals, mean_squared_distances, report_scaling
 from ..solvers.landmarks import scale_landmarks
 from ..solvers.memory_plans import plan_classical_mds
 
@@ -41,27 +35,21 @@ class ClassicalMDS(Reducer):
     Parameters
     ----------
     n_components : int, default=2
-        Dimension of the embedding.
     metric : str or callable, default="euclidean"
-        A name, a callable on any two objects, or "precomputed" (then `fit` takes a square matrix
-        and `transform` the distances from new to training points).
     metric_params : dict or None, default=None
-        {"p": 3} for "minkowski", {"weights": [...]} for "gower", keywords for a callable.
     n_landmarks : int or None, default=None
         Embed that many landmarks exactly and map the others: linear cost in n (landmark MDS).
     correction : {"none", "lingoes", "cailliez"}, default="none"
         For distances that are not Euclidean: add the smallest constant that makes them so, to
         squared ("lingoes") or plain ("cailliez") distances. Costs n³.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the landmarks and of the eigensolver's start. None is 0.
 
     Attributes
     ----------
     embedding_, eigenvectors_ : ndarray of shape (n_samples, n_components)
     eigenvalues_ : ndarray of shape (n_components,)
     negative_eigenvalue_mass_ : float
-        Share of the eigenvalues' size that no Euclidean embedding can show; exact if
-        negative_mass_is_exact_, else a quadrature estimate.
+    negative_mass_is_exact_ : bool
     gof_ : tuple of float
         Kept eigenvalues over all |eigenvalues|, and over the positive ones (exact spectra only).
     n_positive_, n_negative_ : int
@@ -116,14 +104,7 @@ class ClassicalMDS(Reducer):
             return scale_landmarks(base, n, self.n_components, self.n_landmarks, ctx)
         base, constant = correct_distances(base, self.correction, ctx.ops)
         fit = embed_centered(MinusHalfSquare(base), self.n_components, ctx, all_values=True)
-        assert isinstance(fit.map, CenteredMap)
-        means = -2 * fit.map.means
-        return fit.with_report(
-            d2_mean=means,
-            d2_grand_mean=float(means.mean()),
-            correction_constant=constant,
-            **goodness_of_fit(fit.report),
-        )
+        return fit.with_report(correction_constant=constant, **report_scaling(fit))
 
     def _is_pca(self) -> bool:
         """Classical MDS of Euclidean distances between rows is PCA, and computed as that."""
@@ -138,12 +119,4 @@ class ClassicalMDS(Reducer):
         >>> mds.residual(np.sqrt([[6.0, 9.0, 14.0]])).round(6)
         array([4.])
         """
-        if is_blocks(X):
-            raise UnsupportedError(
-                "residual takes rows in memory; for dask: X.map_blocks(model.residual)."
-            )
-        Y = np.asarray(self._transform(X), np.float64)
-        ops = resolve(self.backend, self.n_jobs)
-        data = self._checked(X, ops)
-        to_mean = squares_to_mean(self.map_, data.items, self.d2_grand_mean_, ops)
-        return np.asarray(np.maximum(to_mean - (Y**2).sum(1), 0))
+        return compute_residuals(self, X)

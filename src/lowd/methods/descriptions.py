@@ -6,6 +6,7 @@ import re
 import textwrap
 from pathlib import Path
 
+from ..core.docstrings import complete_docstring
 from . import METHODS
 
 
@@ -15,7 +16,7 @@ def read_docstring(name: str) -> str:
     found = re.search(
         rf'^class {name}\b[^\n]*:\n    """(.*?)"""', path.read_text("utf-8"), re.S | re.M
     )
-    return textwrap.dedent("    " + found[1]) if found else ""
+    return complete_docstring(textwrap.dedent("    " + found[1])) if found else ""
 
 
 def get_summary(name: str) -> str:

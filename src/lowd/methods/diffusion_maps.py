@@ -32,7 +32,6 @@ class DiffusionMaps(AffinityMethod):
     Parameters
     ----------
     n_components : int, default=2
-        Dimension of the embedding.
     alpha : float, default=1.0
         How much of the sampling density is divided out: 0 nothing (random walk on the graph),
         ½ Fokker-Planck, 1 all of it (Laplace-Beltrami, the geometry alone).
@@ -46,13 +45,9 @@ class DiffusionMaps(AffinityMethod):
         neighbors beyond (`n_neighbors_` says which).
     metric : str or callable, default="euclidean"
     metric_params : dict or None, default=None
-        As in ClassicalMDS: names, callables, "precomputed" distances.
     n_landmarks : int or None, default=None
-        Fit that many random samples, and map the others.
     on_disconnected : {"join", "error"}, default="join"
-        "join" the connected components by bridges, with a warning, or raise an "error".
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the landmarks and of the eigensolver's start. None is 0.
 
     Attributes
     ----------
@@ -71,13 +66,10 @@ class DiffusionMaps(AffinityMethod):
     n_graph_components_, n_distinct_ : int
     graph_components_ : ndarray of shape (n_samples,)
     bridges_ : ndarray of shape (n_bridges, 2)
-        Connected components, rows that are not duplicates, the component of each row (0 is the
-        largest), and the pairs of rows that bridges connect.
     residuals_, participation_ : ndarray of shape (n_components,)
     solver_ : str
     degenerate_axes_ : tuple of tuple of int
     landmarks_ : ndarray of shape (n_landmarks,)
-        Residual norm of each axis, about how many rows it shows, the route, equal eigenvalues.
 
     References
     ----------

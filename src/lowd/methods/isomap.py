@@ -12,16 +12,13 @@ from ..core.fit import Context, Fit
 from ..core.graph_method import GraphMethod, Neighborhoods
 from ..core.parameters import AtLeast, Count, Metric, MetricParams, Radius, Seed, check_count
 from ..distances.metrics import MetricChoice, minkowski_metric
-from ..distances.order import center_in_order
-from ..distances.precomputed import NeighborListDistances
-from ..errors import UnsupportedError
 from ..graph.components import OnDisconnected
 from ..graph.neighbor_graph import ConnectedGraph
 from ..relations.geodesics import Geodesics
-from ..solvers.geodesic_scaling import compute_geodesic_distances, scale_geodesics
+from ..solvers.geodesic_scaling import compute_geodesic_distances, order_sums, scale_geodesics
 from ..solvers.memory_plans import plan_isomap
 from ..solvers.preimage import with_barycentric_inverse
-from ..solvers.regression import with_ridge_map
+from ..solvers.regression import require_rows, with_ridge_map
 
 ORDERED_METRICS = ("euclidean", "minkowski")  # of which p is the order
 
@@ -39,13 +36,12 @@ class Isomap(GraphMethod):
     Parameters
     ----------
     n_components : int, default=2
-        Dimension of the embedding.
     n_neighbors : int or None, default=5
     radius : float or None, default=None
         Edges lead from each sample to so many nearest others, or instead to all within a radius.
     metric : str or callable, default="euclidean"
-    metric_params : dict or None, default=None
         As in ClassicalMDS; or "precomputed" is the sparse graph of a KNeighborsTransformer.
+    metric_params : dict or None, default=None
     p : float or None, default=None
         Order of the Minkowski distance, as in scikit-learn: 1 is the city-block distance.
     n_landmarks : int, "auto" or None, default="auto"
@@ -54,16 +50,15 @@ class Isomap(GraphMethod):
     map : {"geodesic", "regression"}, default="geodesic"
         "geodesic" as above; "regression" is kernel ridge regression, smoother and without a graph.
     on_disconnected : {"join", "error"}, default="join"
-        "join" connected components by bridges, with a warning, or raise an "error".
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the landmarks, of samples and of the eigensolver's start. None is 0.
 
     Attributes
     ----------
     embedding_, eigenvectors_ : ndarray of shape (n_samples, n_components)
-    eigenvalues_, residual_variance_, participation_ : ndarray of shape (n_components,)
-        1 - r² between geodesic distances and those in the first 1, 2, ... dimensions (where it
-        stops falling is the dimension of the data); about how many rows each axis shows.
+    participation_ : ndarray of shape (n_components,)
+    eigenvalues_, residual_variance_ : ndarray of shape (n_components,)
+        1 - r² between geodesic distances and those in the first 1, 2, ... dimensions: where it
+        stops falling is the dimension of the data.
     graph_ : csr_array of shape (n_samples, n_samples)
     geodesic_distances_ : ndarray of shape (n_samples, n_samples)
         Edge lengths between rows, from a duplicate to its first row 0; and, without landmarks,
@@ -72,11 +67,8 @@ class Isomap(GraphMethod):
     n_graph_components_, n_distinct_ : int
     graph_components_ : ndarray of shape (n_samples,)
     bridges_ : ndarray of shape (n_bridges, 2)
-        Connected components, distinct rows, the component of each row, rows that bridges connect.
     knn_recall_, residual_, negative_eigenvalue_mass_ : float
     negative_mass_is_exact_ : bool
-        Share of true neighbors found; residual norm of the eigenpairs; share of the eigenvalues'
-        size that no Euclidean embedding can show, some of which is normal here.
     degenerate_axes_ : tuple of tuple of int
     reconstruction_error_, regression_error_, regression_gamma_, regression_ridge_ : float
         Share of the variance that the inverse and map="regression" miss on samples left out.
@@ -136,11 +128,9 @@ class Isomap(GraphMethod):
 
     def _graph(self, near: Neighborhoods, ctx: Context) -> ConnectedGraph:
         check_count(self.n_components, near.n_rows, f"n_samples={near.n_rows}")
-        if self.map == "regression" and isinstance(near.base, NeighborListDistances):
-            raise UnsupportedError("map='regression' needs the rows, not a sparse graph of them.")
-        if self.landmark_policy.choose(self, near.n_rows) and near.radius is not None:
-            near = near._replace(base=center_in_order(near.base))
-        return super()._graph(near, ctx)
+        require_rows(near, self.map)
+        m = self.landmark_policy.choose(self, near.n_rows)
+        return super()._graph(near if m is None else order_sums(near), ctx)
 
     def _embed(self, graph: ConnectedGraph, near: Neighborhoods, ctx: Context) -> Fit:
         edges, m = graph.symmetric_edges(), self._count_landmarks(graph.n_rows)

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal
 
-from ..confidence.support import SupportMetric
-from ..core.declarations import Ignored, LandmarkPolicy, unless, unless_callable, when
-from ..core.estimator import Reducer, reducer
+from ..core.declarations import LandmarkPolicy
+from ..core.estimator import reducer
 from ..core.fit import Context, Fit
 from ..core.parameters import Count, NonNegative, Number, Positive, Seed, check_count
-from ..input.blocks import RowBlocks
-from ..input.validation import Data, Kind
-from ..relations.kernels import kernel_of
+from ..input.validation import Data
 from ..solvers.centered import embed_inner_products, embed_kernel, with_kernel_means
-from ..solvers.kernel_scale import resolve_gamma, warn_of_large_gamma
+from ..solvers.kernel_method import KernelChoice, KernelMethod
+from ..solvers.kernel_scale import warn_of_large_gamma
 from ..solvers.landmarks import embed_from_landmarks
 from ..solvers.memory_plans import plan_kernel_pca
 from ..solvers.preimage import fit_preimage
-from ..solvers.streamed_kernel import count_candidates, embed_blocks
-
-_UNKNOWN = "kernel={model.kernel!r} has no such parameter"
-_PREIMAGE = ("alpha", "preimage")
-SCALED_KERNELS = ("rbf", "laplacian", "sigmoid", "poly")  # that have a gamma
-KernelName = Literal["linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed"]
 
 
 @reducer
-class KernelPCA(Reducer):
+class KernelPCA(KernelMethod):
     """Kernel PCA: principal components in the feature space of a kernel.
 
     Use it when linear axes fail but a similarity between rows is known: the rbf kernel with a good
@@ -59,7 +50,6 @@ class KernelPCA(Reducer):
         Learn pre-images for `inverse_transform`, by regression with this ridge, or for the rbf
         kernel by fixed-point iterations from it; `reconstruction_error_` says how good they are.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the landmarks and of the solver's start. None is 0.
 
     Attributes
     ----------
@@ -88,7 +78,7 @@ class KernelPCA(Reducer):
     """
 
     n_components: Count | None = None
-    kernel: KernelName | Callable[..., Any] = "linear"
+    kernel: KernelChoice = "linear"
     gamma: Positive | Literal["median"] | None = None
     degree: NonNegative = 3
     coef0: Number = 1
@@ -99,14 +89,6 @@ class KernelPCA(Reducer):
     preimage: Literal["ridge", "fixed_point"] = "ridge"
     random_state: Seed = None
 
-    ignored = (
-        Ignored(("gamma",), _UNKNOWN, unless(kernel=SCALED_KERNELS)),
-        Ignored(("degree",), _UNKNOWN, unless(kernel="poly")),
-        Ignored(("coef0",), _UNKNOWN, unless(kernel=("poly", "sigmoid"))),
-        Ignored(("kernel_params",), "only a callable kernel takes them", unless_callable("kernel")),
-        Ignored(_PREIMAGE, "the inverse of kernel='linear' is exact", when(kernel="linear")),
-        Ignored(_PREIMAGE, "fit_inverse_transform is False", when(fit_inverse_transform=False)),
-    )
     landmark_policy = LandmarkPolicy(
         at_least=1000,
         per_component=2,
@@ -120,10 +102,10 @@ class KernelPCA(Reducer):
     def _fit(self, data: Data, ctx: Context) -> Fit:
         X, n = data.items, data.shape[0]
         check_count(self.n_components, n, f"n_samples={n}")
-        gamma = resolve_gamma(self.gamma, X, ctx) if self._is_scaled() else None
+        gamma = self._gamma(data, ctx)
         if self._is_pca():
             return embed_inner_products(X, self.n_components, ctx).with_report(gamma=gamma)
-        K = kernel_of(data, self.kernel, gamma, self.degree, self.coef0, self.kernel_params)
+        K = self._kernel(data, gamma)
         if self.n_landmarks is not None:
             fit, K = embed_from_landmarks(K, X, self.n_components, self.n_landmarks, ctx)
         else:
@@ -135,35 +117,3 @@ class KernelPCA(Reducer):
             return fit
         inverse, error = fit_preimage(fit, K, X, self.alpha, self.preimage, ctx)
         return fit.with_report(reconstruction_error=error)._replace(inverse=inverse)
-
-    def _fit_blocks(self, X: RowBlocks, ctx: Context, **given: Any) -> Fit:
-        """With landmarks by two passes over all rows; else a sample is fitted."""
-        m = self.n_landmarks
-        if m is None or self.fit_inverse_transform or self._kind() != "rows":
-            return super()._fit_blocks(X, ctx, **given)
-        sample = X.draw(count_candidates(m))
-        data = self._checked(sample.items, ctx.ops, fitting=True)
-        gamma = resolve_gamma(self.gamma, data.items, ctx) if self._is_scaled() else None
-        K = kernel_of(data, self.kernel, gamma, self.degree, self.coef0, self.kernel_params)
-        inner = Context(ctx.ops, ctx.seed, data.dtype, data.statistics)
-        k = self.n_components
-        fit = embed_blocks(X, sample, K, k, m, inner, self.backend, self.n_jobs)
-        return with_kernel_means(fit).with_report(gamma=gamma)
-
-    def _is_scaled(self) -> bool:
-        return self.kernel in SCALED_KERNELS
-
-    def _is_pca(self) -> bool:
-        """Kernel PCA of inner products is PCA, and computed as that."""
-        return self.kernel == "linear" and self.n_landmarks is None
-
-    def _kind(self) -> Kind:
-        if callable(self.kernel):
-            return "objects"
-        return "kernel" if self.kernel == "precomputed" else "rows"
-
-    def _support_metric(self) -> SupportMetric:
-        return SupportMetric.of_kernel(self.kernel, self.kernel_params)
-
-    def _takes_sparse(self) -> bool:
-        return not callable(self.kernel) and self.kernel not in ("precomputed", "laplacian")

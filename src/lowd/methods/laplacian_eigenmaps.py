@@ -36,7 +36,6 @@ class LaplacianEigenmaps(AffinityMethod):
     Parameters
     ----------
     n_components : int, default=2
-        Dimension of the embedding.
     n_neighbors : int or None, default=10
     radius : float or None, default=None
         An edge joins two samples if either is among the `n_neighbors` nearest of the other, or if
@@ -57,15 +56,11 @@ class LaplacianEigenmaps(AffinityMethod):
         "commute": squared distances in all n - 1 dimensions are commute times of the random walk.
     metric : str or callable, default="euclidean"
     metric_params : dict or None, default=None
-        As in ClassicalMDS: names, callables, "precomputed" distances.
     n_landmarks : int or None, default=None
-        Fit that many random samples, and map the others.
     map : {"nystroem", "harmonic"}, default="nystroem"
         Map of new points: "nystroem", or "harmonic": the mean of their neighbors.
     on_disconnected : {"join", "error"}, default="join"
-        "join" connected components by bridges, with a warning, or raise an "error".
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the landmarks and of the eigensolver's start. None is 0.
 
     Attributes
     ----------
@@ -84,7 +79,6 @@ class LaplacianEigenmaps(AffinityMethod):
     solver_ : str
     degenerate_axes_ : tuple of tuple of int
     landmarks_ : ndarray of shape (n_landmarks,)
-        As in DiffusionMaps.
 
     References
     ----------

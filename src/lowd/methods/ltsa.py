@@ -24,7 +24,6 @@ class LTSA(LocallyLinearMethod):
     Parameters
     ----------
     n_components : int, default=2
-        Dimension of the embedding.
     n_neighbors : int, default=10
         Neighbors of each sample, itself not counted; all as near as the last one count.
         More than n_components are needed. A patch is a point and its neighbors.
@@ -36,12 +35,8 @@ class LTSA(LocallyLinearMethod):
         Map of new points: "barycentric" weights of their nearest training points, or the
         "tangent" space of these.
     n_landmarks : int or None, default=None
-        Fit that many random samples, and map the others.
     on_disconnected : {"join", "error"}, default="join"
-        "join" the connected components of the neighbor graph by bridges, with a warning, or raise
-        an "error".
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the landmarks and of the eigensolver's start. None is 0.
 
     Attributes
     ----------
@@ -53,9 +48,7 @@ class LTSA(LocallyLinearMethod):
     residuals_ : ndarray of shape (n_components,)
     solver_ : str
     degenerate_axes_ : tuple of tuple of int
-        |M v - λ v| per axis, the route, equal eigenvalues.
     participation_ : ndarray of shape (n_components,)
-        Participation ratio, about how many rows each axis shows.
     n_graph_components_ : int
     graph_components_ : ndarray of shape (n_samples,)
     bridges_ : ndarray of shape (n_bridges, 2)

@@ -37,10 +37,9 @@ class MDS(Reducer):
     Parameters
     ----------
     n_components : int, default=2
-        Dimension of the embedding.
     metric : str or callable, default="euclidean"
-    metric_params : dict or None, default=None
         As in ClassicalMDS; of "precomputed" distances NaN is missing, and 0 means the same object.
+    metric_params : dict or None, default=None
     weights : "sammon", ndarray or None, default=None
         A symmetric matrix, one number >= 0 per pair; "sammon": 1 / distance, Sammon's mapping;
         None: all alike. A new point's distances weigh 1 each, or 1 / distance for "sammon".
@@ -52,9 +51,7 @@ class MDS(Reducer):
     eps : float, default=1e-06
         A path ends after so many steps, or when a step promises less than `eps` of the stress.
     n_landmarks : int or None, default=None
-        Embed that many random samples and map the others.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of starts and landmarks. None is 0.
 
     Attributes
     ----------
@@ -68,9 +65,9 @@ class MDS(Reducer):
         Raw stress before every step; it never rises.
     n_iter_ : int
     converged_ : bool
-    route_ : str
     landmarks_ : ndarray of shape (n_landmarks,)
-        The route is "all pairs" or "landmarks".
+    route_ : str
+        "all pairs" or "landmarks".
 
     References
     ----------

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import numpy as np
-
 from ..confidence.calibration import ConfidenceCurve
-from ..core.declarations import Conflict, Ignored, unless, when
 from ..core.estimator import reducer
 from ..core.fit import Context, Fit, SortedOnAccess
 from ..core.parameters import Count, Metric, MetricParams, Positive, Seed, check_count
 from ..input.validation import Data
+from ..solvers.initialization import Init
 from ..solvers.kl import Callback
 from ..solvers.memory_plans import plan_tsne
 from ..solvers.neighbor_embedding import Descent, embed_similarities
@@ -34,7 +32,6 @@ class TSNE(PerplexityMethod):
     Parameters
     ----------
     n_components : int, default=2
-        Dimension of the embedding.
     perplexity : float, list or tuple, default=30.0
         Effective number of neighbors. Of a list the conditional probabilities are averaged, which
         preserves near and far neighbors.
@@ -55,10 +52,9 @@ class TSNE(PerplexityMethod):
         "pca" (of distances without rows: classical MDS), "spectral", "random", each with standard
         deviation 1e-4; or an array of coordinates, taken as it is.
     metric : str or callable, default="euclidean"
-    metric_params : dict or None, default=None
         As in ClassicalMDS; or "precomputed" is the sparse graph of a KNeighborsTransformer.
+    metric_params : dict or None, default=None
     random_state : int, RandomState, Generator or None, default=None
-        Seed of a random start. None is 0.
 
     Attributes
     ----------
@@ -68,7 +64,6 @@ class TSNE(PerplexityMethod):
         data and perplexity only; relative RMS error of repulsive forces in a sample, 0 if exact.
     n_iter_, n_distinct_ : int
     converged_ : bool
-        Iterations, rows that are not duplicates, and whether the points had stopped moving.
     learning_rate_, early_learning_rate_ : float
     init_used_ : str
     affinity_ : csr_array of shape (n_distinct, n_distinct)
@@ -101,28 +96,11 @@ class TSNE(PerplexityMethod):
     exaggeration: Positive = 1.0
     learning_rate: Positive | Literal["auto"] = "auto"
     max_iter: Count = 750
-    init: Literal["pca", "spectral", "random"] | np.ndarray = "pca"
+    init: Init = "pca"
     metric: Metric = "euclidean"
     metric_params: MetricParams = None
     random_state: Seed = None
 
-    ignored = (
-        Ignored(
-            ("perplexity",), "affinity={model.affinity!r} has none", unless(affinity="perplexity")
-        ),
-        Ignored(("n_neighbors",), "the perplexity determines it", when(affinity="perplexity")),
-        Ignored(
-            ("n_neighbors", "metric", "metric_params"),
-            "affinity='precomputed' holds the neighbors",
-            when(affinity="precomputed"),
-        ),
-    )
-    conflicts = (
-        Conflict(
-            "affinity='uniform' needs n_neighbors; 15 is a good start.",
-            when(affinity="uniform", n_neighbors=None),
-        ),
-    )
     memory_plan = plan_tsne
     affinity_ = SortedOnAccess("affinity_ is there after a fit of two distinct rows or more.")
     confidence_curve = ConfidenceCurve(0.8, 1.7)

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-import numpy as np
+from typing import Literal
 
 from ..confidence.calibration import ConfidenceCurve
-from ..core.declarations import Conflict, Ignored, LandmarkPolicy, unless, when
+from ..core.declarations import LandmarkPolicy
 from ..core.estimator import reducer
 from ..core.fit import Context, Fit, SortedOnAccess
-from ..core.parameters import (
-    AtLeast,
-    AtMost,
-    Count,
-    Metric,
-    MetricParams,
-    NonNegative,
-    Positive,
-    Seed,
-    check_count,
-)
+from ..core.parameters import Count, Fraction, Metric, MetricParams, NonNegative, Positive, Seed
 from ..input.validation import Data
-from ..relations.targets import read_target
-from ..solvers.fuzzy_method import FuzzyMethod
+from ..solvers.fuzzy_method import FuzzyMethod, NeighborsAndItself
+from ..solvers.initialization import Init
 from ..solvers.kl import Callback
 from ..solvers.layout import embed_fuzzy_graph
 from ..solvers.memory_plans import plan_umap
@@ -34,34 +22,27 @@ class UMAP(FuzzyMethod):
     """UMAP: uniform manifold approximation and projection.
 
     Use it to see clusters and how they are connected, of many rows in little time: it preserves
-    local neighborhoods, with more empty space between clusters than t-SNE and somewhat less of each
-    neighborhood. Sizes of clusters and distances between them are not meaningful; `dens_lambda`
-    makes sizes show densities. To unroll a manifold take Isomap or LTSA; where distances count take
-    PCA or MDS.
+    local neighborhoods, with more empty space between clusters than t-SNE. Sizes of clusters and
+    distances between them are not meaningful; `dens_lambda` makes sizes show densities. To unroll a
+    manifold take Isomap or LTSA; where distances count take PCA or MDS.
 
     Cost: `n_neighbors` nearest neighbors, then n operations per epoch. New points are optimized
-    with the training embedding held fixed, row by row; a training point returns to its own
-    coordinates. Names and defaults are those of umap-learn where they mean the same; the forces are
-    what its sampling expects, summed over all pairs, so the same seed gives the same bits on any
-    number of threads.
+    with the training embedding held fixed, row by row. Names and defaults are those of umap-learn
+    where they mean the same; the forces are what its sampling expects, summed over all pairs.
 
     Parameters
     ----------
     n_components : int, default=2
-        Dimension of the embedding.
     n_neighbors : int, default=15
-        Neighbors of each row, itself counted, as in umap-learn: 15 are 14 others. More show larger
-        structure and less detail.
+        Neighbors of each row, itself counted, as in umap-learn. More show larger structure.
     min_dist : float, default=0.1
-        Distance up to which points of the embedding count as equally near: small for dense clumps.
     spread : float, default=1.0
-        Unit of length of the embedding; at least `min_dist`.
+        Distance up to which points of the embedding count as equally near, and its unit of length.
     a, b : float or None, default=None
-        Of the similarity 1 / (1 + a d^2b) in the embedding, in place of `min_dist` and `spread`.
+        Of the similarity 1 / (1 + a d^2b) in the embedding, instead of `min_dist` and `spread`.
     metric : str or callable, default="euclidean"
+        As in ClassicalMDS; or "precomputed" is the sparse graph of a KNeighborsTransformer.
     metric_params : dict or None, default=None
-        As in ClassicalMDS: a name, a callable, or "precomputed": a square matrix of distances, or
-        the sparse graph of a KNeighborsTransformer.
     local_connectivity : float, default=1.0
         Neighbors of each row that surely belong to it, with membership 1.
     set_op_mix_ratio : float, default=1.0
@@ -71,57 +52,41 @@ class UMAP(FuzzyMethod):
     learning_rate : float, default=1.0
         Factor of the step size, which falls to 0.
     init : {"pca", "spectral", "random"} or ndarray, default="pca"
-        "pca": principal components after some steps of the random walk on the graph (of distances
-        without rows: of classical MDS); "spectral"; "random"; or an array of coordinates, taken as
-        it is.
+        "pca" (of distances: classical MDS) after some steps of the random walk on the graph,
+        "spectral", "random"; or an array of coordinates, taken as it is.
     repulsion_strength : float, default=1.0
     negative_sample_rate : float, default=5
-        Their product weighs the repulsion of all pairs against the attraction along edges. It costs
-        no time.
+        Their product weighs the repulsion of all pairs against the attraction along edges.
     target_metric : {"categorical", "euclidean", "manhattan", "chebyshev"}, default="categorical"
         What `y` of `fit(X, y)` is: classes (-1: not known), or numbers and their distance.
     target_weight : float, default=0.5
         From 0, the data decide, to 1, the targets do.
     dens_lambda : float, default=0.0
-        Weight of densMAP's correlation of local radii, which makes dense clusters small; 2 is
-        umap-learn's default of `densmap=True`.
     dens_frac : float, default=0.3
-        Share of the epochs, the last, in which it counts.
     dens_var_shift : float, default=0.1
-        Added to the variance of the embedding's local radii.
+        densMAP: weight of the correlation of local radii, which makes dense clusters small (2 is
+        umap-learn's default of `densmap=True`); the share of the epochs, the last, in which it
+        counts; what is added to the variance of the embedding's radii.
     n_landmarks : int or None, default=None
-        Fit that many random rows, and map the others.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of a random start, of landmarks and of samples. None is 0.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
     graph_ : csr_array of shape (n_distinct, n_distinct)
         The fuzzy graph: memberships of the edges between distinct rows.
-    a_, b_ : float
-        Of the similarity, as used.
-    loss_ : float
-        The objective: mean attraction of a row along its edges and repulsion from all others.
-    n_iter_ : int
+    a_, b_, loss_, force_error_ : float
+        Of the similarity, as used; mean attraction of a row along its edges plus its repulsion;
+        relative error of the repulsive forces, root mean square over a sample, 0 if exact.
+    n_iter_, n_distinct_, n_graph_components_ : int
     init_used_ : str
-        As used.
-    force_error_ : float
-        Of the repulsive forces, relative, root mean square over a sample; 0 if exact.
-    n_graph_components_ : int
     graph_components_ : ndarray of shape (n_samples,)
-        Connected components of the graph, and that of each row; where these lie beside each other
-        is up to the start.
     rad_orig_, rad_emb_ : ndarray of shape (n_samples,)
-        With `dens_lambda`: local radii, log mean squared distance to the neighbors in the graph, in
-        the data and in the embedding.
+        With `dens_lambda`: log mean squared distance to the neighbors, in the data and embedding.
     target_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
         With `y`: classes by number, or numbers.
     reconstruction_error_ : float
-        Of the inverse (from the nearest points of the embedding), on rows that are left out: share
-        of the rows' variance; dense rows only.
-    n_distinct_ : int
-        Rows that are not duplicates.
+        Share of the variance that the inverse misses on samples left out; dense rows only.
     landmarks_ : ndarray of shape (n_landmarks,)
 
     References
@@ -143,7 +108,7 @@ class UMAP(FuzzyMethod):
     """
 
     n_components: Count = 2
-    n_neighbors: Annotated[int, AtLeast(2)] = 15
+    n_neighbors: NeighborsAndItself = 15
     min_dist: NonNegative = 0.1
     spread: Positive = 1.0
     a: Positive | None = None
@@ -151,36 +116,20 @@ class UMAP(FuzzyMethod):
     metric: Metric = "euclidean"
     metric_params: MetricParams = None
     local_connectivity: Positive = 1.0
-    set_op_mix_ratio: Annotated[float, AtLeast(0), AtMost(1)] = 1.0
+    set_op_mix_ratio: Fraction = 1.0
     n_epochs: Count | None = None
     learning_rate: Positive = 1.0
-    init: Literal["pca", "spectral", "random"] | np.ndarray = "pca"
+    init: Init = "pca"
     repulsion_strength: NonNegative = 1.0
     negative_sample_rate: NonNegative = 5
     target_metric: Literal["categorical", "euclidean", "manhattan", "chebyshev"] = "categorical"
-    target_weight: Annotated[float, AtLeast(0), AtMost(1)] = 0.5
+    target_weight: Fraction = 0.5
     dens_lambda: NonNegative = 0.0
-    dens_frac: Annotated[float, AtLeast(0), AtMost(1)] = 0.3
+    dens_frac: Fraction = 0.3
     dens_var_shift: NonNegative = 0.1
     n_landmarks: Count | None = None
     random_state: Seed = None
 
-    ignored = (
-        Ignored(("min_dist", "spread"), "a and b are set", unless(a=None)),
-        Ignored(("dens_frac", "dens_var_shift"), "dens_lambda=0", when(dens_lambda=0)),
-    )
-    conflicts = (
-        Conflict(
-            "a and b go together: set both, or neither and min_dist and spread.",
-            lambda model: (model.a is None) != (model.b is None),
-        ),
-        Conflict(
-            "min_dist exceeds spread, the unit in which similarities fall beyond it; lower min_dist"
-            " or raise spread.",
-            lambda model: model.min_dist > model.spread,
-        ),
-    )
-    counts_itself = True
     landmark_policy = LandmarkPolicy(20_000)
     memory_plan = plan_umap
     no_inverse = "distances alone determine no rows; it needs dense rows and a named metric."
@@ -195,13 +144,10 @@ class UMAP(FuzzyMethod):
         callback: Callback | None = None,
         target: object = None,
     ) -> Fit:
-        n = data.shape[0]
-        check_count(self.n_components, n, f"n_samples={n}")
-        y = None if target is None else read_target(target, n, self.target_metric)
+        y, how = self._read_target(target, data.shape[0]), self._descent()
         near = self._neighborhoods(data, ctx, neighbors)
         points = self._fuzzy_points(near, y, ctx)
-        curve = self._curve()
-        fit = embed_fuzzy_graph(points, data.items, self._descent(curve), ctx, callback)
-        fit = fit.with_report(a=curve[0], b=curve[1])
-        fit = fit if y is None else fit.with_report(target=y.values)
+        fit = embed_fuzzy_graph(points, data.items, how, ctx, callback)
+        targets = {} if y is None else {"target": y.values}
+        fit = fit.with_report(a=how.a, b=how.b, **targets)
         return self._map_others(fit, data, near.landmarks, ctx)

@@ -209,14 +209,16 @@ class Pipeline(Reducer):
     def _has_steps(self) -> bool:
         return bool(self.drop or self.impute or self.normalize or self.log1p or self.scale)
 
-    def _checked(self, X: Input, ops: Backend, fitting: bool = False, look: bool = True) -> Data:
+    def _checked(
+        self, X: Input, ops: Backend, fitting: bool = False, check_values: bool = True
+    ) -> Data:
         if fitting:  # text can be left out, too, but not validated as rows
             kinds = column_kinds(X) if is_table(X) and self.drop else {}
             text = (name for name in self.drop or () if kinds.get(name, "number") != "number")
             self.text_columns_ = tuple(text)
         if is_table(X):
             X = drop_columns(X, self.text_columns_)
-        data = super()._checked(X, ops, fitting, look and self.impute is None)
+        data = super()._checked(X, ops, fitting, check_values and self.impute is None)
         if self.impute is not None:
             infinite = np.isinf(data.items)
             if infinite.any():

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..backends import resolve
 from ..backends.protocol import Backend, Float64, Rows
-from ..core.fit import Context
+from ..core.fit import Context, Fit
+from ..errors import UnsupportedError
+from ..input.arguments import Input
+from ..input.blocks import is_blocks
 from ..input.sample import Items
 from ..maps.centered import CenteredMap
 from ..maps.linear import LinearMap, to_dense
+
+if TYPE_CHECKING:
+    from ..core.estimator import Reducer
 
 
 def mean_squared_distances(X: Rows, ctx: Context) -> dict[str, Any]:
@@ -27,22 +34,37 @@ def mean_squared_distances(X: Rows, ctx: Context) -> dict[str, Any]:
     return {"d2_mean": norms + norms.mean(), "d2_grand_mean": 2 * float(norms.mean())}
 
 
-def goodness_of_fit(report: dict[str, Any]) -> dict[str, Any]:
-    """Shares and signs of the eigenvalues, where the whole spectrum is known."""
-    spectrum = report.get("spectrum")
+def report_scaling(fit: Fit) -> dict[str, Any]:
+    """Means of the squared distances; shares and signs of the eigenvalues, where all are known."""
+    assert isinstance(fit.map, CenteredMap)
+    means, spectrum = -2 * fit.map.means, fit.report.get("spectrum")
+    report = {"d2_mean": means, "d2_grand_mean": float(means.mean())}
     if spectrum is None:
-        return {}
-    kept, positive = report["eigenvalues"].sum(), spectrum[spectrum > 0].sum()
+        return report
+    kept, positive = fit.report["eigenvalues"].sum(), spectrum[spectrum > 0].sum()
     size = np.abs(spectrum).sum()
     tolerance = len(spectrum) * np.finfo(float).eps * np.abs(spectrum).max(initial=0)
-    return {
+    return report | {
         "gof": (float(kept / size), float(kept / positive)) if positive > 0 else (0.0, 0.0),
         "n_positive": int((spectrum > tolerance).sum()),
         "n_negative": int((spectrum < -tolerance).sum()),
     }
 
 
-def squares_to_mean(
+def compute_residuals(model: Reducer, X: Input) -> Float64:
+    """Squared distance of each new point from the space that the embedding spans."""
+    if is_blocks(X):
+        raise UnsupportedError(
+            "residual takes rows in memory; for dask: X.map_blocks(model.residual)."
+        )
+    Y = np.asarray(model._transform(X), np.float64)
+    ops = resolve(model.backend, model.n_jobs)
+    items = model._checked(X, ops).items
+    to_mean = _squares_to_mean(model.map_, items, model.d2_grand_mean_, ops)
+    return np.asarray(np.maximum(to_mean - (Y**2).sum(1), 0))
+
+
+def _squares_to_mean(
     extension: CenteredMap | LinearMap, Q: Items, grand_mean: float, ops: Backend
 ) -> Float64:
     """Squared distances of new points to the mean of the training points.

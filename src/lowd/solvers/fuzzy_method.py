@@ -2,30 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
 
+from ..core.declarations import Conflict, Ignored, unless, when
 from ..core.estimator import reducer
 from ..core.fit import Context
 from ..core.graph_method import Neighborhoods
+from ..core.parameters import check_count
 from ..distances.order import order_points
-from ..domains import advise_at_most
+from ..domains import AtLeast, advise_at_most
 from ..errors import ParameterError
 from ..input.arguments import Input, Output
 from ..relations.fuzzy_sets import FuzzyPoints, FuzzySets
-from ..relations.targets import Target, intersect_with_target
+from ..relations.targets import Target, intersect_with_target, read_target
 from .kl import Callback
 from .layout import LayoutDescent, fit_curve
 from .neighbor_embedding import NeighborEmbedding
 from .thresholds import LAYOUT_EPOCHS
 
-Curve = tuple[float, float]
+#: Neighbors of a row, of which it is itself the first.
+NeighborsAndItself = Annotated[int, AtLeast(2)]
 
 
 @reducer
 class FuzzyMethod(NeighborEmbedding):
     """Base of UMAP: a fuzzy neighbor graph, whose points targets may draw together."""
+
+    ignored = (
+        Ignored(("min_dist", "spread"), "a and b are set", unless(a=None)),
+        Ignored(("dens_frac", "dens_var_shift"), "dens_lambda=0", when(dens_lambda=0)),
+    )
+    conflicts = (
+        Conflict(
+            "a and b go together: set both, or neither and min_dist and spread.",
+            lambda model: (model.a is None) != (model.b is None),
+        ),
+        Conflict(
+            "min_dist exceeds spread, the unit in which similarities fall beyond it; lower min_dist"
+            " or raise spread.",
+            lambda model: model.min_dist > model.spread,
+        ),
+    )
+    counts_itself = True
 
     def fit(
         self,
@@ -86,17 +106,18 @@ class FuzzyMethod(NeighborEmbedding):
         others: int = self.n_neighbors - 1
         return others
 
-    def _curve(self) -> Curve:
-        """a and b, given or fitted."""
-        if self.a is None or self.b is None:
-            return fit_curve(self.min_dist, self.spread)
-        return self.a, self.b
+    def _read_target(self, target: object, n: int) -> Target | None:
+        check_count(self.n_components, n, f"n_samples={n}")
+        return None if target is None else read_target(target, n, self.target_metric)
 
-    def _descent(self, curve: Curve) -> LayoutDescent:
+    def _descent(self) -> LayoutDescent:
+        given = self.a is not None and self.b is not None
+        a, b = (self.a, self.b) if given else fit_curve(self.min_dist, self.spread)
         return LayoutDescent(
             self.n_components,
             self.init,
-            *curve,
+            a,
+            b,
             self.spread if self.a is None else 1.0,
             self.n_epochs or LAYOUT_EPOCHS,
             self.learning_rate,

@@ -10,6 +10,8 @@ from ..backends import resolve
 from ..backends.protocol import Array, Float64
 from ..core import memory
 from ..core.fit import Context, Fit
+from ..core.graph_method import Neighborhoods
+from ..distances.order import center_in_order
 from ..graph.neighbor_graph import ConnectedGraph
 from ..input.ranges import MAX_WIDENED_ROWS
 from ..maps.centered import CenteredMap, GeodesicMap
@@ -36,6 +38,16 @@ def scale_geodesics(
     points_Y = np.asarray(fit.embedding, np.float64)[graph.first_row]
     Y = points_Y[graph.point_of_row]  # duplicates coincide to the last bit
     return fit._replace(embedding=Y, map=GeodesicMap(fit.map), geodesics=geodesics), points_Y
+
+
+def order_sums(near: Neighborhoods) -> Neighborhoods:
+    """Neighborhoods by a radius with sums over rows in canonical order.
+
+    Else rounding, which depends on the order of the rows, could decide who is within the radius.
+    """
+    if near.radius is None:
+        return near
+    return near._replace(base=center_in_order(near.base))
 
 
 def compute_geodesic_distances(model: Reducer) -> Array:

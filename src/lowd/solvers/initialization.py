@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,9 @@ from .laplacian import transition_spectrum
 from .pca import principal_axes
 from .stress import find_missing
 from .thresholds import INITIAL_STD, MAX_INITIAL_COORDINATE, MIN_RELATIVE_STD
+
+#: Of a neighbor embedding: a rule, or an array of coordinates.
+Init = Literal["pca", "spectral", "random"] | np.ndarray
 
 
 class InitialScores(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..core.declarations import Conflict, Ignored, unless, when
 from ..core.estimator import reducer
 from ..core.fit import Context
 from ..core.parameters import read_positive
@@ -21,8 +22,26 @@ from .neighbor_embedding import NeighborEmbedding
 class PerplexityMethod(NeighborEmbedding):
     """Base of t-SNE and SNE: neighbor probabilities by perplexity, uniform or precomputed."""
 
+    ignored = (
+        Ignored(
+            ("perplexity",), "affinity={model.affinity!r} has none", unless(affinity="perplexity")
+        ),
+        Ignored(("n_neighbors",), "the perplexity determines it", when(affinity="perplexity")),
+        Ignored(
+            ("n_neighbors", "metric", "metric_params"),
+            "affinity='precomputed' holds the neighbors",
+            when(affinity="precomputed"),
+        ),
+    )
+    conflicts = (
+        Conflict(
+            "affinity='uniform' needs n_neighbors; 15 is a good start.",
+            when(affinity="uniform", n_neighbors=None),
+        ),
+    )
+
     def _kernel(self) -> str:
-        """The kernel of the similarities in the embedding, as of `Backend.kl_plan`."""
+        """The kernel of the similarities in the embedding, as of `Backend.kl_objective`."""
         raise NotImplementedError
 
     def _similarities(self, data: Data, ctx: Context, neighbors: object) -> Similarities:

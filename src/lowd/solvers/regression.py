@@ -9,10 +9,13 @@ import numpy as np
 from .. import progress
 from ..backends.protocol import Array, Backend, Float64
 from ..core.fit import Context, Fit
+from ..core.graph_method import Neighborhoods
 from ..distances.nearest import Nearest
 from ..distances.order import draw_landmarks, order_points
+from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
 from ..domains import NonNegative, Renamed, Shape
+from ..errors import UnsupportedError
 from ..graph.search import count_points, find_nearest, to_csr
 from ..input.sample import Items
 from ..maps.blockwise import blockwise
@@ -28,6 +31,12 @@ from .thresholds import (
     RIDGES,
     SAME_POINT_DISTANCE,
 )
+
+
+def require_rows(near: Neighborhoods, map_name: str) -> None:
+    """Raise an error if regression is asked for and there are no distances to all points."""
+    if map_name == "regression" and isinstance(near.base, NeighborListDistances):
+        raise UnsupportedError("map='regression' needs the rows, not a sparse graph of them.")
 
 
 @value
