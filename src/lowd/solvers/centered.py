@@ -32,6 +32,7 @@ from .thresholds import (
     MAX_DENSE_SAMPLES,
     MAX_NEGATIVE_SHARE,
     MAX_SPECTRUM_SAMPLES,
+    MIN_MULTIPLIED_SHARE,
     RITZ_TOLERANCE,
 )
 
@@ -219,7 +220,7 @@ def _multiply_once(matrix: SymmetricMatrix, found: RitzPairs, ctx: Context) -> F
     """One more product: duplicates have the same row of the matrix, so they get the same row."""
     V = found.vectors - found.vectors.mean(0)
     product = matrix.matmul(V, ctx.ops)
-    large = found.values > 1e-3 * found.values[0]  # smaller ones would be lost in the others
+    large = found.values > MIN_MULTIPLIED_SHARE * found.values[0]
     product = (product - product.mean(0)) / np.where(large, found.values, 1)
     return np.asarray(np.where(large, product, V))
 

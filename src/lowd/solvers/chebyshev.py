@@ -14,11 +14,13 @@ from ..backends.protocol import Float64
 from .eigenproblem import Approximation, Eigenproblem, angle_bound, reorder
 from .krylov import block_width, orthonormalize
 from .thresholds import (
+    BOUND_STEPS,
     EPS,
     FILTER_FLOPS,
     FILTER_PRODUCTS,
     MAX_FILTER_DEGREE,
     MAX_FILTER_GROWTH,
+    MIN_LANCZOS_LENGTH,
     WANTED_ANGLE,
 )
 
@@ -83,15 +85,15 @@ def _orthonormal_block(p: Eigenproblem, X: Float64) -> Float64:
 
 
 def _estimate_norm(p: Eigenproblem) -> float:
-    """A bound of the largest eigenvalue from twelve steps of Lanczos (Zhou and Li, 2011)."""
+    """A bound of the largest eigenvalue from a few steps of Lanczos (Zhou and Li, 2011)."""
     v = p.random_block(1)
     Q: list[Float64] = []
     alpha, beta = [], []
-    for _ in range(min(12, len(v) - 1)):
+    for _ in range(min(BOUND_STEPS, len(v) - 1)):
         length = float(np.linalg.norm(v))
         if Q:
             beta.append(length)
-        if length <= 1e-12 * p.norm:
+        if length <= MIN_LANCZOS_LENGTH * p.norm:
             return p.norm
         Q.append(v / length)
         w = p.matmul(Q[-1])

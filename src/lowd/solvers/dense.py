@@ -52,7 +52,7 @@ def _select_eigenpairs(A: Float64, start: int, stop: int) -> tuple[Float64, Floa
 
 def eigvalsh(A: Float64) -> Float64:
     """All eigenvalues of a symmetric matrix, largest first."""
-    # NumPy's releases the interpreter lock, so that Ctrl-C is heard meanwhile; SciPy's does not.
+    # NumPy's releases the interpreter lock, so that Ctrl-C is handled meanwhile; SciPy's does not.
     solve = scipy.linalg.eigvalsh if len(A) <= MAX_UNINTERRUPTED_SIZE else np.linalg.eigvalsh
     return np.asarray(_run(lambda: solve(A), len(A))[::-1])
 

@@ -10,7 +10,13 @@ import numpy as np
 from .. import progress, random
 from ..backends.protocol import Float64
 from ..threads import single_threaded_blas
-from .thresholds import MAX_KRYLOV_BLOCKS, MAX_KRYLOV_PRODUCTS, MIN_KRYLOV_BLOCK
+from .thresholds import (
+    MAX_KRYLOV_BLOCKS,
+    MAX_KRYLOV_PRODUCTS,
+    MIN_INDEPENDENT_LENGTH,
+    MIN_KRYLOV_BLOCK,
+    MIN_NEW_DIRECTION,
+)
 
 #: Multiplies a block of vectors by the operator.
 Operator: TypeAlias = Callable[[Float64], Float64]
@@ -121,7 +127,7 @@ def _new_directions(
     normalized: twice is enough (Parlett, 1980).
     """
     outside = product - Q @ inside
-    B = _nearly_orthonormalize(outside, 1e-13 * scale)
+    B = _nearly_orthonormalize(outside, MIN_NEW_DIRECTION * scale)
     B = _nearly_orthonormalize(B - Q @ _inner_products(Q, B), 0.5)
     return B[:, : Q.shape[0] - Q.shape[1]], outside
 
@@ -144,7 +150,7 @@ def _nearly_orthonormalize(B: Float64, floor: float) -> Float64:
     """Once: what is left of the angles is the square of how dependent the columns were."""
     values, U = np.linalg.eigh(B.T @ B)
     length = np.sqrt(np.maximum(values, 0))
-    new = length > max(floor, 1e-7 * length.max(initial=0))
+    new = length > max(floor, MIN_INDEPENDENT_LENGTH * length.max(initial=0))
     return np.asarray(B @ (U[:, new] / length[new]))
 
 

@@ -28,6 +28,7 @@ from .thresholds import (
     MAX_KERNEL_PRODUCTS,
     MIN_KERNEL_PRODUCTS,
     RITZ_TOLERANCE,
+    ROUNDING_SHARE,
     SAMPLES_PER_KERNEL_PRODUCT,
 )
 
@@ -249,7 +250,9 @@ def _smallest_eigenpairs_dense(L: _DenseLaplacian, k: int) -> SmallestEigenpairs
         values = -values
     values = np.maximum(values, 0)
     gaps = np.diff(values)
-    groups = group_consecutive(gaps <= EQUAL_SMALLEST_EIGENVALUES * values[1:] + 1e-14 * L.norm)
+    groups = group_consecutive(
+        gaps <= EQUAL_SMALLEST_EIGENVALUES * values[1:] + ROUNDING_SHARE * L.norm
+    )
     V, values = rotate_groups(V, groups)[:, :k], values[:k]
     residuals = np.linalg.norm((L.norm - values) * V - L.matmul_complement(V), axis=0)
     return SmallestEigenpairs(values, V, residuals, solver, cut_groups(groups, k))

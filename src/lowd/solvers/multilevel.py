@@ -22,12 +22,15 @@ from ..backends.protocol import Backend, Float64
 from .eigenproblem import Approximation, Eigenproblem, angle_bound, reorder
 from .krylov import block_width
 from .thresholds import (
+    EDGE_WEIGHT_JITTER,
     EPS,
     JACOBI_DAMPING,
     MAX_COARSE_STEPS,
     MAX_COARSEST_NODES,
     MAX_FINEST_STEPS,
     MAX_STALLED_STEPS,
+    MIN_GRAM_EIGENVALUE,
+    ROUNDING_SHARE,
     WANTED_ANGLE,
 )
 
@@ -54,7 +57,7 @@ class Hierarchy(NamedTuple):
     def precondition(self, R: Float64, level: int) -> Float64:
         """About A^-1 R by one cycle: symmetric and positive, as a preconditioner must be."""
         if level == len(self.levels):
-            large = self.values > 1e-14 * self.values[-1]
+            large = self.values > ROUNDING_SHARE * self.values[-1]
             U = self.vectors[:, large]
             return np.asarray(U @ ((U.T @ R) / self.values[large, None]))
         at = self.levels[level]
@@ -132,7 +135,7 @@ def _aggregate(A: csr_array) -> tuple[NDArray[np.int32], int]:
     row = np.repeat(np.arange(n), np.diff(A.indptr))
     u = random.uniforms(0, "groups", np.arange(n))
     weight = np.where(A.indices == row, -np.inf, -A.data)
-    weight *= 1 + 1e-3 * ((u[row] + u[A.indices]) % 1)
+    weight *= 1 + EDGE_WEIGHT_JITTER * ((u[row] + u[A.indices]) % 1)
     strongest = np.flatnonzero(weight == np.maximum.reduceat(weight, A.indptr[:-1])[row])
     strongest = strongest[np.searchsorted(row[strongest], np.arange(n))]
     links = csr_array((np.ones(n), A.indices[strongest], np.arange(n + 1)), (n, n))
@@ -180,7 +183,7 @@ def _smallest_ritz_pairs(S: Float64, AS: Float64, width: int) -> tuple[Float64, 
     G, H = S.T @ S, S.T @ AS
     scale = 1 / np.sqrt(np.maximum(np.diagonal(G), np.finfo(float).tiny))
     e, U = scipy.linalg.eigh(G * scale * scale[:, None])
-    kept = e > 1e-9 * e[-1]
+    kept = e > MIN_GRAM_EIGENVALUE * e[-1]
     B = scale[:, None] * U[:, kept] / np.sqrt(e[kept])
     H = B.T @ H @ B
     theta, Z = scipy.linalg.eigh((H + H.T) / 2)

@@ -38,6 +38,7 @@ from .thresholds import (
     EPS,
     EQUAL_SMALLEST_EIGENVALUES,
     FACTOR_SHIFT,
+    INVERSE_ANGLE_SHARE,
     MAX_DENSE_FALLBACK_SAMPLES,
     MAX_DENSE_ROOT_SAMPLES,
     MAX_DENSE_SPARSE_SAMPLES,
@@ -46,6 +47,7 @@ from .thresholds import (
     MAX_INVERSE_BASIS,
     MAX_INVERSE_BLOCKS,
     MAX_NARROW_WIDTH,
+    MIN_NEW_DIRECTION,
     MIN_RELATIVE_GAP,
     WANTED_ANGLE,
 )
@@ -277,11 +279,11 @@ def _solve_shift_invert(p: Eigenproblem) -> Approximation | None:
         gap = theta[k - 1] - theta[k]
         gap = max(gap, MIN_RELATIVE_GAP * abs(theta[k - 1]), np.finfo(float).tiny)
         progress.report("eigenvectors", blocks + 1, MAX_INVERSE_BLOCKS)
-        if residual <= max(1e-2 * WANTED_ANGLE * gap, 2 * np.abs(T - T.T).max()):
+        if residual <= max(INVERSE_ANGLE_SHARE * WANTED_ANGLE * gap, 2 * np.abs(T - T.T).max()):
             break
         for _ in range(2):  # twice is enough (Parlett, 1980)
             product = product - Q @ (Q.T @ product)
-        block = orthonormalize(product, 1e-13 * theta[0])
+        block = orthonormalize(product, MIN_NEW_DIRECTION * theta[0])
         if not block.shape[1]:
             break
         if Q.shape[1] > MAX_INVERSE_BASIS * width:  # restart; the block is orthogonal to the best

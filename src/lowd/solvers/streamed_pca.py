@@ -31,13 +31,13 @@ from .principal_components import (
     fit_components,
     fit_moments,
 )
-from .thresholds import EPS
-
-# A scatter matrix of 4096 columns takes 128 MiB, and each task holds some.
-MAX_STREAMED_FEATURES = 4096
-# Vectors beside the wanted ones: the error falls by (λ_l / λ_k)³ in two products.
-OVERSAMPLING, VECTORS_PER_COMPONENT = 20, 2
-MAX_RANDOMIZED_RESIDUAL = 1e-3  # relative to the largest eigenvalue; beyond, it is warned of
+from .thresholds import (
+    EPS,
+    MAX_RANDOMIZED_RESIDUAL,
+    MAX_STREAMED_FEATURES,
+    OVERSAMPLING,
+    VECTORS_PER_COMPONENT,
+)
 
 
 class Product(NamedTuple):

@@ -27,6 +27,10 @@ MIN_KRYLOV_BLOCK = 8
 MAX_KRYLOV_BLOCKS = 12
 # Products with a block before the iteration gives up: then the spectrum is nearly flat.
 MAX_KRYLOV_PRODUCTS = 60
+# Length of what a product adds to the basis, relative to the norm of the matrix: less is rounding.
+MIN_NEW_DIRECTION = 1e-13
+# Directions of a block that are shorter, relative to its longest, are rounding of its Gram matrix.
+MIN_INDEPENDENT_LENGTH = 1e-7
 
 # -- leading eigenpairs of doubly centered matrices (centered.py) --------------------------------
 
@@ -42,6 +46,9 @@ MAX_SPECTRUM_SAMPLES = 1000
 MAX_CACHED_MATRIX_SAMPLES = 1000
 # Residual norm that is good enough for an initialization.
 INITIALIZATION_TOLERANCE = 2e-6
+# Eigenvectors below this share of the largest eigenvalue are not multiplied once more: what is left
+# of the leading ones in them would grow a thousandfold.
+MIN_MULTIPLIED_SHARE = 1e-3
 # Share of negative eigenvalues that is worth a warning: printed as 0.1 %, not as 0.0 %, and
 # beyond rounding of float32 distances.
 MAX_NEGATIVE_SHARE = 5e-4
@@ -81,6 +88,16 @@ MIN_PRESAMPLED_SAMPLES = 40_000
 PRESAMPLE_SIZE = 2048
 PRESAMPLE_TOLERANCE = 1e-3
 
+# -- principal axes of rows in blocks (streamed_pca.py) ------------------------------------------
+
+# A scatter matrix of 4096 columns takes 128 MiB, and each task holds some.
+MAX_STREAMED_FEATURES = 4096
+# Vectors beside the wanted ones: the error falls by (λ_l / λ_k)³ in two products.
+OVERSAMPLING = 20
+VECTORS_PER_COMPONENT = 2
+# Residual norm relative to the largest eigenvalue; beyond, it is warned of.
+MAX_RANDOMIZED_RESIDUAL = 1e-3
+
 # -- where an iteration has not converged --------------------------------------------------------
 
 # Rows (or columns) up to which a dense decomposition is affordable instead: 10 s at 4000.
@@ -110,6 +127,8 @@ ACCEPTED_ANGLE = 1e-3
 MIN_RELATIVE_GAP = 1e-3
 # Relative difference of eigenvalues of a sparse matrix that are taken for the same.
 EQUAL_SMALLEST_EIGENVALUES = 1e-8
+# Eigenvalues and gaps up to this share of the norm are rounding.
+ROUNDING_SHARE = 1e-14
 # Shift that makes a singular matrix invertible, relative to its norm; next to rounding.
 FACTOR_SHIFT = 1e-13
 # Columns that a dense factorization eliminates at a time: a fraction of a second at 20,000 rows.
@@ -122,15 +141,25 @@ LONG_FACTOR_SECONDS = 60
 # Blocks of shift-invert Lanczos, at most; and blocks in its basis before a restart.
 MAX_INVERSE_BLOCKS = 40
 MAX_INVERSE_BASIS = 15
+# Share of the wanted angle at which it stops, so that it is not what limits the angle.
+INVERSE_ANGLE_SHARE = 1e-2
 # Multiplications of a Chebyshev filter in all, and its products with a block: at least, at most.
 FILTER_FLOPS = 4e12
 FILTER_PRODUCTS = (1000, 20000)
+# Steps of Lanczos that bound the largest eigenvalue (Zhou and Li, 2011), and the length, relative
+# to the norm, at which they have found all there is.
+BOUND_STEPS = 12
+MIN_LANCZOS_LENGTH = 1e-12
 # Degree of one sweep beyond which the filter gives up where another route is left.
 MAX_FILTER_DEGREE = 600
 # Growth of an isolated vector over the others in one sweep, which rounding lets survive.
 MAX_FILTER_GROWTH = 1e7
 # Nodes of the coarsest level, whose dense eigenproblem takes a fraction of a second.
 MAX_COARSEST_NODES = 1500
+# Share of an edge weight by which a random number decides between edges of about the same weight.
+EDGE_WEIGHT_JITTER = 1e-3
+# Directions of a Gram matrix, relative to its largest, that others nearly span.
+MIN_GRAM_EIGENVALUE = 1e-9
 # Damping of Jacobi smoothing; eigenvalues of D^-1 A are at most 2.
 JACOBI_DAMPING = 2 / 3
 # Steps of LOBPCG on each coarse level and on the finest, and steps in which a residual must halve.
@@ -200,7 +229,7 @@ REPULSION_WEIGHT = 1.5
 # It grows from the first share of its strength over the second share of the epochs.
 RAMP_START = 1 / 15
 RAMP_SHARE = 0.4
-# Added to squared distances of the repulsion, in units of the spread: in place of umap-learn's clip
+# Added to squared distances of the repulsion, in units of the spread: instead of umap-learn's clip
 # of forces, from which it differs by 4 to 10 % on finished maps (0.001 by 19 to 59 %).
 SOFTENING = 0.02
 # Width of the initial embedding, and noise that parts equal points, both as in umap-learn.
@@ -231,7 +260,7 @@ MIN_RIDGE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-4}
 # Distance up to which a new point is a training point, as a share of the typical distance: a row
 # that comes in another type is a little off.
 SAME_POINT_DISTANCE = 1e-12
-# Training points by which the stretch of the embedding is told, near one of them.
+# Training points by which the stretch of the embedding is estimated, near one of them.
 N_STRETCH_NEIGHBORS = 6
 
 # -- number of components (scree.py) -------------------------------------------------------------
