@@ -1,0 +1,150 @@
+"""Bits of native calls: for any threads, batch and strides; and what they refuse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cases import same_bits
+from lowd.backends.protocol import MEASURES, HadamardMatrix
+from operands import FAST, PARAMS, Native, data, sparse, typed
+
+_native = pytest.importorskip("lowd._native", reason="the native core is not built")
+
+
+def _calls(X, rng):
+    """One call of each native function that cuts its work into blocks: name -> bits."""
+    kind, (n, d) = X.dtype, X.shape
+    mean, weights = X.mean(0, dtype=np.float64), rng.random(n)
+    V, wide = (rng.normal(size=(d, k)).astype(kind) for k in (8, 70))
+    padded = 1 << (d - 1).bit_length()
+    rows, signs = np.arange(0, padded, 2), np.ones(d, kind)
+    C = sparse((30, d), 0.1, kind, rng)
+
+    def all_of(ops):
+        yield "column_statistics", ops.column_statistics(X, weights).sums
+        yield "moments", ops.scatter(X, mean, weights).moments().scatter
+        yield "scatter_matmul", ops.scatter(X, mean, weights).matmul(V)[0]
+        yield "trace", np.array(ops.scatter(X, mean, weights).matmul(V)[1])
+        yield "project", ops.project(X, mean, wide)
+        yield "thin project", ops.project(X, mean, V)
+        yield "sparse project", ops.project(X, None, C)
+        yield "hadamard", ops.project(X, None, HadamardMatrix(signs, rows, padded, 1.0))
+        A = X[:1100]
+        yield (
+            "symmetry",
+            np.array(ops.check_symmetry(A[:, :300] if d >= 1100 else A @ A.T).asymmetry),
+        )
+        for measure in MEASURES:
+            yield measure, ops.pairwise(X[:500], X[:700], measure, PARAMS.get(measure, ()), None)
+        K = ops.pairwise(A, A, "euclidean", (1.0,), mean)
+        yield "euclidean, symmetric", K
+        yield "times", ops.matmul(K, np.ascontiguousarray(K[:, :5]), half_square=True)
+
+    return all_of
+
+
+@typed
+def test_the_same_bits_for_any_number_of_threads(kind, rng):
+    all_of = _calls(data(4000, 130, kind), rng)
+    one = dict(all_of(Native(threads=1)))
+    for threads in (2, 5, 13):
+        for name, bits in all_of(Native(threads=threads)):
+            np.testing.assert_array_equal(bits, one[name], err_msg=name)
+
+
+@typed
+@pytest.mark.parametrize("d", [1, 7, 33, 130])
+def test_a_rows_bits_do_not_depend_on_its_batch(kind, d, rng):
+    X = data(67, d, kind)
+    mean = X.mean(0, dtype=np.float64)
+    padded = 1 << (d - 1).bit_length()
+    rows, signs = np.arange(padded), np.ones(d, kind)
+    C = sparse((30, d), 0.3, kind, rng)
+    Ws = [rng.normal(size=(d, k)).astype(kind) for k in (1, 2, 8, 16, 17, 70)]
+    targets = data(45, d, kind, 5)
+    maps = [
+        *(lambda Q, W=W: FAST.project(Q, mean, W) for W in Ws),
+        lambda Q: FAST.project(Q, None, C),
+        lambda Q: FAST.project(Q, None, HadamardMatrix(signs, rows, padded, 0.5)),
+        *(
+            lambda Q, m=m: FAST.pairwise(Q, targets, m, PARAMS.get(m, ()), None)
+            for m in MEASURES
+            if m != "poly"
+        ),
+    ]
+    for apply in maps:
+        whole = apply(X)
+        for cut in (slice(0, 1), slice(66, 67), slice(3, 5), slice(10, 43), slice(1, 67)):
+            same_bits(apply(np.ascontiguousarray(X[cut])), whole[cut])
+
+
+@typed
+def test_rows_may_be_apart_and_read_only(kind, rng):
+    """Rows with any distance between them; nothing is written but `out`."""
+    wide = data(50, 40, kind)
+    apart = wide[::2, 3:20]
+    apart.setflags(write=False)
+    tight = np.ascontiguousarray(apart)
+    W = rng.normal(size=(17, 3)).astype(kind)
+    W.setflags(write=False)
+    found = []
+    for X in (apart, tight):
+        out, sums, D = np.empty((25, 3), kind), np.empty(17), np.empty((25, 25), kind)
+        _native.project(X, None, W, None, out, 2)
+        _native.column_sums(X, None, sums, 2)
+        _native.pairwise(X, X, "rbf", (0.1,), None, False, D, 2)
+        found.append((out, sums, D))
+    for a, b in zip(*found, strict=True):
+        same_bits(a, b)
+    box = np.zeros((25, 10), kind)
+    _native.project(apart, None, W, None, box[:, 2:5], 2)  # an output may be part of an array
+    same_bits(box[:, 2:5], found[0][0])
+    assert (box[:, :2] == 0).all()
+    assert (box[:, 5:] == 0).all()
+
+
+def test_wrong_types_and_shapes_are_refused_not_converted():
+    X, W, out = np.ones((4, 3)), np.ones((3, 2)), np.zeros((4, 2))
+    _native.project(X, None, W, None, out, 1)
+    for bad in (X.astype(np.float32), X.astype(int), X.tolist(), X[0]):
+        with pytest.raises(TypeError):
+            _native.project(bad, None, W, None, out, 1)
+    with pytest.raises(TypeError):
+        _native.project(X, None, W, None, out.astype(np.float32), 1)
+    for bad in (np.asfortranarray(np.ones((4, 3))), np.ones((4, 6))[:, ::2]):
+        with pytest.raises(ValueError, match="contiguous"):
+            _native.project(bad, None, W, None, out, 1)
+    for arguments in (
+        (np.ones((4, 5)), None, W, None, out),
+        (X, np.ones(2), W, None, out),
+        (X, None, W, np.ones(3), out),
+        (X, None, W, None, np.zeros((3, 2))),
+    ):
+        with pytest.raises(ValueError, match=r"must|expected"):
+            _native.project(*arguments, 1)
+    with pytest.raises(ValueError, match="measure"):
+        _native.pairwise(X, X, "taxicab", (), None, False, np.zeros((4, 4)), 1)
+    read_only = np.zeros((4, 2))
+    read_only.setflags(write=False)
+    with pytest.raises((TypeError, ValueError)):
+        _native.project(X, None, W, None, read_only, 1)
+
+
+@typed
+def test_whole_numbers_among_parameters_are_numbers(kind):
+    """(gamma, 1, 2) once left the output unwritten: the arrays had been converted on the way."""
+    X = data(20, 4, kind)
+    expected, found = (np.full((20, 20), np.nan, kind) for _ in range(2))
+    _native.pairwise(X, X, "poly", (0.5, 1.0, 2.0), None, False, expected, 1)
+    _native.pairwise(X, X, "poly", (0.5, 1, 2), None, False, found, 1)
+    same_bits(found, expected)
+    out, doubled = np.full((20, 4), np.nan, kind), np.full((20, 4), np.nan, kind)
+    rows, signs = np.arange(4), np.ones(4, kind)
+    _native.hadamard(X, signs, rows, 4, 2.0, out, 1)
+    _native.hadamard(X, signs, rows, 4, 2, doubled, 1)
+    same_bits(doubled, out)
+    scatter, again = np.full((4, 4), np.nan), np.full((4, 4), np.nan)
+    _native.scatter(X, None, np.zeros(4), 1.0, scatter, 1)
+    _native.scatter(X, None, np.zeros(4), 1, again, 1)
+    same_bits(again, scatter)
