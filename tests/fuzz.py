@@ -317,7 +317,7 @@ def rename_class(model, rng):
 
 
 def graft_own(model, rng):
-    """A part of the tree stands in another place too."""
+    """A part of the tree stands elsewhere too."""
     (container, key), (source, name) = (_choose(rng, model.entries()) for _ in range(2))
     container[key] = copy.deepcopy(source[name])
     return f"{key} = {name}"

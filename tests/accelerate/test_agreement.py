@@ -129,11 +129,11 @@ def _classes(name):
 
 def _data(name):
     X = DATA["factors"]
-    rest = {
+    others = {
         "integers": lambda: X.astype(int),
         "duplicates": lambda: np.repeat(X[:40], 2, axis=0),
     }
-    return DATA[name] if name in DATA else rest[name]()
+    return DATA[name] if name in DATA else others[name]()
 
 
 def _fit_original(cls, params, X):

@@ -194,9 +194,9 @@ def test_promises_on_real_data(method):
     result = compute_reliability(np.concatenate(promised), np.concatenate(found))
     full = result.counts >= 40
     excess = (result.promised - result.found)[full]
-    chance = np.sqrt(result.promised * (1 - result.promised) / result.counts)[full]
-    assert (excess < 0.1 + 2 * chance).all()
+    error = np.sqrt(result.promised * (1 - result.promised) / result.counts)[full]
+    assert (excess < 0.1 + 2 * error).all()
     # Promises are rather low: the fit that learns them has fewer rows.
-    assert (-excess < 0.15 + 2 * chance).all()
+    assert (-excess < 0.15 + 2 * error).all()
     assert result.calibration_error < 0.08
     assert result.auc > 0.75

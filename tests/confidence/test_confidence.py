@@ -78,7 +78,7 @@ def _bound(X, Q, metric="euclidean"):
 
 
 @pytest.mark.parametrize("name", ["LLE", "SMACOF-manhattan"])
-def test_the_probability_of_being_well_placed(name, backend):
+def test_the_probability_of_being_mapped_correctly(name, backend):
     """A logistic curve of the share of ten neighbors that are among the nearest twenty."""
     case = BY_NAME[name]
     X, Q = case.data()

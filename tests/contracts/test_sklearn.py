@@ -230,7 +230,7 @@ def _writable(held, path="model"):
 
 
 @cases(other_backends=lambda _: False, float32=lambda _: False)
-def test_copies_are_as_read_only_as_the_model(case, backend):
+def test_a_copy_is_as_read_only_as_the_model(case, backend):
     model = fitted(case, backend)
     for made in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
         for name, learned in vars(made).items():

@@ -67,7 +67,7 @@ def test_messages():
 
 @pytest.mark.parametrize("name", METHODS)
 def test_no_parameter_is_explained_away(name):
-    """What a class has is not looked up, and its signature is that of its fields."""
+    """What a class has is not searched for, and its signature is that of its fields."""
     cls = getattr(lowd, name)
     assert list(inspect.signature(cls).parameters) == list(cls().get_params(deep=False)) or set(
         inspect.signature(cls).parameters

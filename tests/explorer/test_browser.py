@@ -182,8 +182,8 @@ def test_a_slider_moves_the_point(page, rows, maps):
     changed = rows[row].copy()
     for index, value in asked["changes"].items():
         changed[int(index)] = value
-    placed = answer.value.json()["panels"]["p0"]["coordinates"]
-    np.testing.assert_allclose(placed, maps["PCA"].transform(changed[None]))
+    mapped = answer.value.json()["panels"]["p0"]["coordinates"]
+    np.testing.assert_allclose(mapped, maps["PCA"].transform(changed[None]))
     assert changed.tolist() != rows[row].tolist()
 
 
@@ -195,8 +195,8 @@ def test_pasted_points_land_where_transform_puts_them(page, rows, maps):
     with page.expect_response("**/api/new-points*") as answer:
         page.get_by_role("button", name="Add pasted rows").click()
     for key, name in (("p0", "PCA"), ("p1", "t-SNE")):
-        placed = answer.value.json()["panels"][key]["coordinates"]
-        np.testing.assert_allclose(placed, maps[name].transform(Q))
+        mapped = answer.value.json()["panels"][key]["coordinates"]
+        np.testing.assert_allclose(mapped, maps[name].transform(Q))
     page.wait_for_selector(".added tbody tr")
     assert page.locator(".added tbody tr").count() == 2
 

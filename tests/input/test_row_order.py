@@ -105,7 +105,7 @@ def test_tables_with_missing_values():
     assert GowerDistances.of(Table.read(rows), None).take(ours).table.numbers[0, 0] == 0.5
 
 
-def test_objects_are_told_apart_by_content():
+def test_objects_are_distinguished_by_content():
     words = ["b", "a", "b", ("a", 1), ("a", 2.0), {"x", "y"}, np.arange(3), None, 5]
     keys = hash_objects(words)
     assert keys[0] == keys[2]

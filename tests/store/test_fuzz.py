@@ -73,7 +73,7 @@ def test_whatever_loads_maps_without_a_crash(worker):
         f"{name} {seed}: {what} after {how}" for name, seed, what, how in faults
     )
     outcomes = {answer[2] for answer in found}
-    assert {"refused", "same", "changed"} <= outcomes  # else the mutations reach nothing
+    assert {"refused", "same", "changed"} <= outcomes  # else the mutations change nothing
 
 
 def test_a_mutation_that_json_cannot_write_is_skipped(tmp_path, monkeypatch):

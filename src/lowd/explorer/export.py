@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..io.table import Column
-from ..report.points import encode_png
+from ..report.points import encode_png, tile_images
 from .arrow import ARROW_TYPE, encode_columns, encode_points
 from .faults import RequestError
 from .neighbors import encode_table
@@ -79,8 +79,10 @@ def make_page(routes: Routes, state: str = "") -> str:
     table = encode_table(session)
     if table is not None:
         add("/api/neighbors", ARROW_TYPE, table)
-    sheet = _make_sheet(session.thumbnails)
-    if sheet is not None:
+    images = session.thumbnails
+    sheet = None
+    if images is not None and images.size <= MAX_SHEET_PIXELS:
+        sheet = tile_images(images)
         add("/api/thumbnails", "image/png", encode_png(sheet[0]))
     shown = {panel.key for panel in panels}
     view |= {
@@ -96,16 +98,3 @@ def make_page(routes: Routes, state: str = "") -> str:
     }
     data["GET /api/view"] = {"type": "application/json", "json": json.loads(json.dumps(view))}
     return make_offline_page(session.title, data, state)
-
-
-def _make_sheet(images: NDArray[np.uint8] | None) -> tuple[NDArray[np.uint8], int] | None:
-    """All thumbnails in one picture, in reading order, and how many are in a line."""
-    if images is None or images.size > MAX_SHEET_PIXELS:
-        return None
-    n, height, width, depth = images.shape
-    across = int(np.ceil(np.sqrt(n * height / width)))
-    down = -(-n // across)
-    sheet = np.zeros((down * across, height, width, depth), np.uint8)
-    sheet[:n] = images
-    lines = sheet.reshape(down, across, height, width, depth).swapaxes(1, 2)
-    return lines.reshape(down * height, across * width, depth), across

@@ -28,7 +28,7 @@ from .faults import RequestError, describe_error
 from .forms import list_methods
 from .jobs import Jobs
 from .neighbors import find_neighbors
-from .placement import MAX_NEW_ROWS, Uploads, list_sliders, move_row
+from .new_points import MAX_NEW_ROWS, Uploads, list_sliders, move_row
 from .quality import Evaluations
 from .session import Session
 

@@ -54,12 +54,12 @@ class Reports:
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
-        self._told = self._shown = 0.0
+        self._reported = self._shown = 0.0
 
     def tell(self, stage: str, done: int, total: int) -> None:
         now = time.monotonic()
-        if now - self._told >= PROGRESS_SECONDS or done >= total:
-            self._told = now
+        if now - self._reported >= PROGRESS_SECONDS or done >= total:
+            self._reported = now
             send(self._file, ("progress", (stage, done, total)))
 
     def show(self, Y: np.ndarray[Any, Any]) -> None:

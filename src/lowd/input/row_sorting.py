@@ -2,7 +2,7 @@
 
 Every row is compared with one reference row. Where it first differs from that, and by what, decides
 between most rows at once; ties are decided by where they differ from it next. Of sparse rows the
-reference is 0, so only stored entries are looked at, and the order is that of the same rows dense.
+reference is 0, so only stored entries are compared, and the order is that of the same rows dense.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def _in_groups(sorted_labels: NDArray[np.int64]) -> NDArray[np.bool_]:
 def _contain(
     ranks: Ranks, number: Ranks, first_of_part: Ranks, wanted: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Which rows are unresolved with as many as reach up to a wanted position, or beyond it."""
+    """Which rows are unresolved with as many as extend up to a wanted position, or beyond it."""
     size = np.bincount(first_of_part, minlength=len(number))[first_of_part]
     following = np.searchsorted(wanted, ranks)
     inside = np.append(wanted, np.iinfo(np.int64).max)[following]

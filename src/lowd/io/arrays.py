@@ -125,7 +125,7 @@ def _read_header(file: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.
     try:
         version = np.lib.format.read_magic(file)
         shape, fortran, dtype = readers[version](file)
-    except Exception as error:  # NumPy tokenizes the header, which fails in many ways
+    except Exception as error:  # NumPy tokenizes the header, which fails with many errors
         raise FileFormatError(f"{name} is damaged, or no .npy file ({error}).") from None
     if any(extent < 0 for extent in shape):
         raise FileFormatError(f"{name} is damaged: it claims the shape {shape}.")

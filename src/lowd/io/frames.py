@@ -51,7 +51,7 @@ _DATE_TEXT = re.compile(
 )
 _DATE_FORMATS = (
     *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y"),
-    *("%m/%d/%Y", "%d/%m/%Y", "%m-%d-%Y", "%d-%m-%Y"),  # may be read in two ways
+    *("%m/%d/%Y", "%d/%m/%Y", "%m-%d-%Y", "%d-%m-%Y"),  # ambiguous where both match
 )
 MICROSECONDS_PER_DAY = 86_400_000_000
 

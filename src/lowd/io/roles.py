@@ -95,7 +95,7 @@ def _describe_dates(aside: list[str], uses_dates: bool) -> str:
 def _check_dates(
     names: list[str], dates: dict[str, list[Series]], uses_dates: bool, where: str
 ) -> None:
-    """Refuse dates as features that nobody said how to use, or that can be read in two ways."""
+    """Refuse dates as features that nobody said how to use, or that are ambiguous."""
     for name in names:
         if not uses_dates:
             raise ColumnTypeError(

@@ -82,7 +82,7 @@ def _divide_lengths(A: Array, B: Float64, apart: Array) -> Float64:
 class Remember:
     """A local map corrected around the training points, whose coordinates it remembers.
 
-    A training row is looked up by a hash of its bits and then compared, so other rows of the batch
+    A training row is found by a hash of its bits and then compared, so other rows of the batch
     do not matter.
     """
 

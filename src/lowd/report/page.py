@@ -92,7 +92,7 @@ def make_section(name: str, title: str, *parts: str) -> str:
 
 
 def make_plot(n: int, name: str, one_dimension: bool) -> str:
-    """The place of the interactive scatter plot, which the script fills."""
+    """The container of the interactive scatter plot, which the script fills."""
     scale = (
         "The embedding has one dimension: the height is arbitrary and spreads the points."
         if one_dimension

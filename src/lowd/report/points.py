@@ -144,19 +144,28 @@ def _encode_thumbnails(table: Table | None, n: int) -> dict[str, object] | None:
     images = np.asarray(images, np.uint8)
     if images.ndim == 3:
         images = images[..., None]
-    _, height, width, depth = images.shape
+    image, across = tile_images(images)
+    return {
+        "width": images.shape[2],
+        "height": images.shape[1],
+        "across": across,
+        "sheet": f"data:image/png;base64,{base64.b64encode(encode_png(image)).decode('ascii')}",
+    }
+
+
+def tile_images(images: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], int]:
+    """All images in one, in reading order, and how many are in a line.
+
+    >>> tile_images(np.zeros((5, 8, 8, 1), np.uint8))[0].shape
+    (16, 24, 1)
+    """
+    n, height, width, depth = images.shape
     across = int(np.ceil(np.sqrt(n * height / width)))
     down = -(-n // across)
     sheet = np.zeros((down * across, height, width, depth), np.uint8)
     sheet[:n] = images
-    rows = sheet.reshape(down, across, height, width, depth).swapaxes(1, 2)
-    image = rows.reshape(down * height, across * width, depth)
-    return {
-        "width": width,
-        "height": height,
-        "across": across,
-        "sheet": f"data:image/png;base64,{base64.b64encode(encode_png(image)).decode('ascii')}",
-    }
+    lines = sheet.reshape(down, across, height, width, depth).swapaxes(1, 2)
+    return lines.reshape(down * height, across * width, depth), across
 
 
 def encode_png(image: NDArray[np.uint8]) -> bytes:

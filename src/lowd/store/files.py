@@ -1,8 +1,8 @@
 """Files of fitted estimators: arrays and one JSON tree in a zip archive. No pickle, no code.
 
 A file is read defensively: members are stored uncompressed, so nothing can claim to be larger
-than the file itself; every array's header must match its member's size; classes are looked up in
-the list of methods and among registered values, never by import path.
+than the file itself; every array's header must match its member's size; classes are those
+of the list of methods and registered values, never an import path.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ MAX_NEW_ROWS = 20_000
 MAX_UPLOADS = 20  # kept for export; the oldest is forgotten
 MAX_SLIDERS = 2000
 
-Placed: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64] | None]
+Mapped: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64] | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,13 +38,13 @@ class NewPoints:
 
     key: str
     table: Table
-    placed: Mapping[str, Placed]
+    mapped: Mapping[str, Mapped]
 
     def make_columns(self, session: Session) -> dict[str, Column]:
         """Identifiers, coordinates and confidence, for a file."""
         names = self.table.ids
         columns: dict[str, Column] = {"id": np.arange(len(self.table)) if names is None else names}
-        for key, (Y, confidence) in self.placed.items():
+        for key, (Y, confidence) in self.mapped.items():
             panel = session.panels.get(key)
             name = f"{panel.name if panel else key} ({key})"
             columns |= {f"{name} {j + 1}": Y[:, j] for j in range(Y.shape[1])}
@@ -61,7 +61,7 @@ class Uploads:
         self._lock = threading.Lock()
 
     def add(self, data: bytes, name: str) -> dict[str, object]:
-        """Read rows that were sent and place them."""
+        """Read rows that were sent and map them."""
         tables: dict[int, Table] = {}
 
         def read(panel: Panel) -> Data:
@@ -72,10 +72,10 @@ class Uploads:
                 tables[id(preparation)] = read_table(data, name, preparation, panel.model)
             return preparation.apply(tables[id(preparation)])
 
-        placed, failed = _place(self._session, read)
-        if not placed and failed:
+        mapped, failed = _map_rows(self._session, read)
+        if not mapped and failed:
             raise failed[0][1]
-        if not placed:
+        if not mapped:
             raise RequestError(
                 409,
                 "unavailable",
@@ -84,7 +84,7 @@ class Uploads:
             )
         table = next(iter(tables.values()))
         with self._lock:
-            points = NewPoints(f"q{secrets.token_hex(4)}", table, placed)
+            points = NewPoints(f"q{secrets.token_hex(4)}", table, mapped)
             self._kept[points.key] = points
             while len(self._kept) > MAX_UPLOADS:
                 self._kept.pop(next(iter(self._kept)))
@@ -93,7 +93,7 @@ class Uploads:
             "n": len(table),
             "ids": None if table.ids is None else [str(name) for name in table.ids],
             "notes": list(table.notes),
-            **_describe(placed, failed),
+            **_describe(mapped, failed),
         }
 
     def get(self, key: str) -> NewPoints:
@@ -146,7 +146,7 @@ def move_row(session: Session, row: int, changes: Mapping[str, object]) -> dict[
             raise RequestError(422, "bad_request", f"feature {index}: expected a finite number.")
         changed[int(index)] = value
     Q = changed[None].astype(X.dtype)
-    return _describe(*_place(session, lambda _: Q))
+    return _describe(*_map_rows(session, lambda _: Q))
 
 
 def _get_rows(session: Session) -> NDArray[np.floating]:
@@ -179,23 +179,23 @@ def _get_ranges(session: Session) -> tuple[NDArray[np.float64], NDArray[np.float
 Failures: TypeAlias = list[tuple[str, Exception]]
 
 
-def _place(
+def _map_rows(
     session: Session, get_rows: Callable[[Panel], Data]
-) -> tuple[dict[str, Placed], Failures]:
+) -> tuple[dict[str, Mapped], Failures]:
     """Coordinates and confidence of rows in every panel with a model."""
-    placed: dict[str, Placed] = {}
+    mapped: dict[str, Mapped] = {}
     failed: Failures = []
     for key, panel in list(session.panels.items()):
         if panel.model is None:
             continue
         try:
-            placed[key] = transform(panel.model, get_rows(panel))
+            mapped[key] = transform(panel.model, get_rows(panel))
         except (LowdError, ValueError) as error:
             failed.append((key, error))
-    return placed, failed
+    return mapped, failed
 
 
-def transform(model: Reducer, Q: Data) -> Placed:
+def transform(model: Reducer, Q: Data) -> Mapped:
     """Coordinates of new points, and their confidence where the model knows it."""
     confidence: NDArray[np.float64] | None = None
     try:
@@ -205,14 +205,14 @@ def transform(model: Reducer, Q: Data) -> Placed:
     return np.asarray(Y, np.float64)[:, :MAX_PANEL_DIMENSIONS], confidence
 
 
-def _describe(placed: Mapping[str, Placed], failed: Failures) -> dict[str, object]:
+def _describe(mapped: Mapping[str, Mapped], failed: Failures) -> dict[str, object]:
     return {
         "panels": {
             key: {
                 "coordinates": [list_or_none(y) for y in Y],
                 "confidence": None if confidence is None else list_or_none(confidence),
             }
-            for key, (Y, confidence) in placed.items()
+            for key, (Y, confidence) in mapped.items()
         },
         "failed": [
             {"panel": key, "fault": describe_error(error)[1]._asdict()} for key, error in failed
