@@ -1,8 +1,10 @@
 import { effect } from "@preact/signals";
 import { render } from "preact";
 import type { Client } from "./data/client";
-import { Store } from "./state/store";
 import { applyState } from "./state/link";
+import { selectedRows } from "./state/selection";
+import { load } from "./state/start";
+import { Store } from "./state/store";
 import { App } from "./ui/app";
 import type { Shared } from "./ui/context";
 
@@ -19,7 +21,7 @@ function shareSelection(store: Store): () => void {
     timer = setTimeout(() => {
       sent = true;
       // Only Python would miss it: the page goes on without a message.
-      store.client.sendSelection(store.selectedRows()).catch(() => undefined);
+      store.client.sendSelection(selectedRows(store)).catch(() => undefined);
     }, SELECTION_DELAY);
   });
 }
@@ -35,7 +37,7 @@ export function mount(
   dark.addEventListener("change", follow);
   const shared: Shared = { store, views: new Map(), linkable: options.linkable, embedded: options.embedded };
   render(<App shared={shared} />, target);
-  void store.load().then(() => (options.state ? store.attempt(() => applyState(store, options.state)) : undefined));
+  void load(store).then(() => (options.state ? store.attempt(() => applyState(store, options.state)) : undefined));
   const stop = shareSelection(store);
   return {
     store,

@@ -3,6 +3,7 @@ import { effect } from "@preact/signals";
 import { Client } from "./data/client";
 import { WidgetTransport, type WidgetModel } from "./data/transport";
 import { mount } from "./mount";
+import { selectedRows } from "./state/selection";
 import style from "./style.css?inline";
 
 const MAX_SYNCED_ROWS = 1_000_000; // of the selection, sent to the kernel as row indices
@@ -20,7 +21,7 @@ function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => v
   const stop = effect(() => {
     const selection = store.selection.value;
     if (!store.view.value || (selection && selection.count > MAX_SYNCED_ROWS)) return;
-    model.set("selection", selection ? store.selectedRows() : []);
+    model.set("selection", selection ? selectedRows(store) : []);
     model.save_changes();
   });
   return () => {

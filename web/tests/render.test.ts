@@ -1,9 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { boundsOf, fit, panBy, project, zoomAt } from "../src/render/camera";
+import { boundsFrom, boundsOf, fit, panBy, project, zoomAt } from "../src/render/camera";
+import { radiusOf, sampleStep, shadeOf } from "../src/render/detail";
+import { pressKey } from "../src/render/keyboard";
 import { findAnchors, takeBox } from "../src/render/labels";
 import { findNearest, selectInside, type Pixel } from "../src/render/lasso";
 import { findMoves, superimpose } from "../src/render/morph";
+import type { PanelView } from "../src/render/panel_view";
 import { type Drawing, type Look, Raster, type Scene, shuffledOrder } from "../src/render/raster";
+import { findTopics } from "../src/render/topics";
+import { Transition } from "../src/render/transition";
 
 function makeRandom(seed: number): () => number {
   let state = seed;
@@ -201,7 +206,7 @@ describe("animation", () => {
 describe("labels", () => {
   it("lie on a point of their class, the largest class first", () => {
     const axes = [Float32Array.of(0, 1, 2, 50, 51, NaN), Float32Array.of(0, 0, 0, 9, 9, 0)];
-    const anchors = findAnchors(axes, Int16Array.of(1, 1, 1, 0, 0, -1), 2);
+    const anchors = findAnchors(axes, Int16Array.of(1, 1, 1, 0, 0, -1), ["a", "b"]);
     expect(anchors.map((anchor) => anchor.code)).toEqual([1, 0]);
     expect([anchors[0]!.x, anchors[0]!.y]).toEqual([1, 0]);
   });
@@ -211,5 +216,99 @@ describe("labels", () => {
     expect(takeBox(taken, { left: 5, top: 5, right: 15, bottom: 15 })).toBe(false);
     expect(takeBox(taken, { left: 11, top: 0, right: 15, bottom: 5 })).toBe(true);
     expect(taken).toHaveLength(2);
+  });
+});
+
+describe("topics", () => {
+  it("are the words that a crowded region has and others have not", () => {
+    const random = makeRandom(5);
+    const [x, y] = [new Float32Array(300), new Float32Array(300)];
+    const texts = Array.from({ length: 300 }, (_, i) => {
+      [x[i], y[i]] = [(i % 3) * 10 + random(), ((i % 3) % 2) * 10 + random()];
+      return `the ${["River", "mountain", "city"][i % 3]!} by the sea`;
+    });
+    const found = findTopics([x, y], texts);
+    expect(found.map((anchor) => anchor.text).sort()).toEqual(["city", "mountain", "river"]);
+    const river = found.find((anchor) => anchor.text === "river")!;
+    expect(river.count).toBe(100);
+    expect(Math.abs(river.x - 0.5) + Math.abs(river.y - 0.5)).toBeLessThan(0.3);
+  });
+
+  it("are none where all rows say the same", () => {
+    const axis = Float32Array.from({ length: 50 }, (_, i) => i % 7);
+    expect(findTopics([axis, axis], Array.from({ length: 50 }, () => "same words"))).toEqual([]);
+  });
+});
+
+describe("detail", () => {
+  it("draws a sample only where a frame would take too long", () => {
+    expect(sampleStep(1000, 40)).toBe(1);
+    expect(sampleStep(5_000_000, 40)).toBe(9); // 200 ms of points in frames of 24 ms
+  });
+
+  it("makes points smaller with their number and larger with closeness, within limits", () => {
+    const far = [1000, 10_000, 100_000, 1_000_000].map((n) => radiusOf(n, 600_000, 1));
+    expect([...far].sort((a, b) => b - a)).toEqual(far);
+    expect(radiusOf(1000, 600_000, 3)).toBeGreaterThan(far[0]!);
+    expect(radiusOf(1000, 600_000, 1e6)).toBe(6);
+    expect(radiusOf(1_000_000, 100, 0.1)).toBe(0.6);
+  });
+
+  it("shades less where points are crowded", () => {
+    expect(shadeOf(100, 1e6)).toBe(1.2);
+    expect(shadeOf(1e6, 1e5)).toBe(0.12);
+  });
+});
+
+describe("a transition", () => {
+  it("goes from the first embedding to the second and leaves both as they are", () => {
+    const [from, to] = [[Float32Array.of(0, 0)], [Float32Array.of(2, 4)]];
+    const way = new Transition(from, to, 1000);
+    expect([...way.axes[0]!]).toEqual([0, 0]);
+    expect(way.advance(1450)).toBe(true);
+    expect([...way.axes[0]!]).toEqual([1, 2]);
+    expect(way.advance(5000)).toBe(false);
+    expect([...way.axes[0]!]).toEqual([2, 4]);
+    expect([...from[0]!, ...to[0]!]).toEqual([0, 0, 2, 4]);
+  });
+});
+
+describe("bounds", () => {
+  const axes = [Float32Array.of(1, 2), Float32Array.of(3, 5)];
+
+  it("come with the embedding, for the axes that are shown", () => {
+    expect(boundsFrom([[0, 9], [1, 8], [2, 7]], [2, 0], axes)).toEqual({ low: [2, 0, 0], high: [7, 9, 0] });
+  });
+
+  it("hold all points from every side in three dimensions", () => {
+    const solid = [Float32Array.of(-1, 1, 1, 0), Float32Array.of(-1, 1, 0, 0), Float32Array.of(-1, 1, 0, NaN)];
+    const bounds = boundsFrom([[-1, 1], [-1, 1], [-1, 1]], [0, 1], solid);
+    expect(bounds.radius).toBeCloseTo(Math.sqrt(3));
+    for (const yaw of [0, 0.6, 1.2, 2]) {
+      const p = project({ ...fit(bounds, 100, 100, 3), yaw, pitch: 0.8 }, bounds, 100, 100, 3);
+      for (let i = 0; i < 3; i++) {
+        const [x, y, z] = solid.map((axis) => axis[i]!) as [number, number, number];
+        expect(Math.hypot(p.xx * x + p.xz * z + p.x0 - 50, p.yx * x + p.yy * y + p.yz * z + p.y0 - 50)).toBeLessThanOrEqual(45.01);
+      }
+    }
+  });
+
+  it("are those of the points where no extent is known", () => {
+    expect(boundsFrom([], [0, 1], axes)).toEqual(boundsOf(axes));
+  });
+});
+
+describe("keys", () => {
+  it("move and zoom, and leave others to the page", () => {
+    const done: unknown[] = [];
+    const camera = { x: 0, y: 0, scale: 1, yaw: 0, pitch: 0 };
+    const view = {
+      ratio: 1, store: {}, currentCamera: () => camera,
+      move: (to: { x: number }) => done.push(to.x), zoom: (by: number) => done.push(by),
+      showAll: () => done.push("all"), chooseMiddle: () => done.push("middle"),
+    } as unknown as PanelView;
+    const panned = panBy(camera, 40, 0).x;
+    expect(["ArrowLeft", "+", "0", "Enter", "x"].map((key) => pressKey(view, key))).toEqual([true, true, true, true, false]);
+    expect(done).toEqual([panned, 1.3, "all", "middle"]);
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ReportClient, type ReportData } from "../src/data/report";
 import { colorByColumn } from "../src/state/coloring";
+import { load } from "../src/state/start";
 import { Store } from "../src/state/store";
 
 const base64 = (values: Float32Array | Uint16Array): string =>
@@ -21,7 +22,7 @@ const data: ReportData = {
 describe("a report", () => {
   it("holds one embedding of all axes, colored by the first column of classes or numbers", async () => {
     const store = new Store(new ReportClient(data, "PCA"));
-    await store.load();
+    await load(store);
     expect(store.fault.value).toBeNull();
     expect(store.panels.value[0]).toMatchObject({ name: "PCA", dimensions: 4, axes: ["PC1", "PC2", "PC3", "PC4"] });
     expect([...store.points.get("p0")![3]!]).toEqual([3, 4, 5]);

@@ -1,11 +1,18 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { Client } from "../src/data/client";
 import type { CategoryColumn, Job, NumberColumn, Parameter } from "../src/data/types";
+import { chooseColor, clearFilters, search, setRange, toggleClass } from "../src/state/choices";
 import { FADED, HIDDEN, makeLooks } from "../src/state/coloring";
-import { countBins, countClasses } from "../src/state/filters";
+import { applyFilters, countBins, countClasses } from "../src/state/filters";
+import { formatDuration, formatNumber } from "../src/state/format";
+import { startJob } from "../src/state/jobs";
+import { removeSlot } from "../src/state/layout";
 import { applyState, decodeState, encodeState } from "../src/state/link";
+import { loadColumn } from "../src/state/loading";
 import { parseParameter } from "../src/state/parameters";
-import { formatNumber, Store } from "../src/state/store";
+import { choose, compareSelection, select, selectRows, selectedRows } from "../src/state/selection";
+import { load } from "../src/state/start";
+import { Store } from "../src/state/store";
 import { MockTransport } from "./mock";
 
 let transport: MockTransport;
@@ -14,7 +21,7 @@ let store: Store;
 beforeEach(async () => {
   transport = new MockTransport();
   store = new Store(new Client(transport));
-  await store.load();
+  await load(store);
 });
 
 describe("loading", () => {
@@ -33,7 +40,7 @@ describe("loading", () => {
 
   it("keeps what went wrong, with its remedy", async () => {
     const broken = new Store(new Client({ request: () => Promise.reject(new Error("no wire")) }));
-    await broken.load();
+    await load(broken);
     expect(broken.fault.value?.message).toBe("no wire");
     await store.attempt(async () => { await store.client.getRow(3); });
     expect(store.toast.value).toEqual({ text: "no /api/rows/3", remedy: "Reload.", bad: true });
@@ -44,28 +51,38 @@ describe("filters", () => {
   const label = (): CategoryColumn => store.column("c0") as CategoryColumn;
 
   it("hide classes, one by one or all but one", () => {
-    store.toggleClass(label(), 1, false);
+    toggleClass(store, label(), 1, false);
     expect([...store.visible.value!]).toEqual([1, 0, 1, 1, 0, 1, 1]);
-    store.toggleClass(label(), 1, false);
+    toggleClass(store, label(), 1, false);
     expect(store.visible.value).toBeNull();
-    store.toggleClass(label(), 2, true);
+    toggleClass(store, label(), 2, true);
     expect([...store.visible.value!]).toEqual([0, 0, 1, 0, 0, 1, 0]);
-    store.toggleClass(label(), 2, true);
+    toggleClass(store, label(), 2, true);
     expect(store.visible.value).toBeNull();
   });
 
   it("keep ranges, without missing values, and combine with a search", async () => {
-    await store.setRange("c2", [10, 40]);
+    await setRange(store, "c2", [10, 40]);
     expect([...store.visible.value!]).toEqual([0, 1, 1, 1, 1, 0, 0]);
-    await store.search("c");
+    await search(store, "c");
     expect([...store.visible.value!]).toEqual([0, 0, 1, 0, 0, 0, 0]);
     expect(store.visibleCount.value).toBe(1);
-    store.clearFilters();
+    clearFilters(store);
     expect(store.visibleCount.value).toBe(7);
   });
 
+  it("keep the ends of a range, which are rounded like the values", () => {
+    const values = Float32Array.of(0.1, 0.2, 0.7);
+    const ranges = new Map<string, readonly [number, number]>();
+    for (const [key, range] of [["c", [0.1, 0.2]], ["c", [0.7, 0.8]]] as [string, [number, number]][]) {
+      ranges.set(key, range);
+      const kept = applyFilters(3, { hidden: new Map(), ranges, matches: null }, new Map([["c", values]]))!;
+      expect([...kept]).toEqual([0.1, 0.2, 0.7].map((value) => Number(value >= range[0] && value <= range[1])));
+    }
+  });
+
   it("count classes and bins of a selection", async () => {
-    await store.loadColumn("c2");
+    await loadColumn(store, "c2");
     const mask = Uint8Array.of(1, 1, 0, 1, 0, 0, 1);
     expect([...countClasses(store.values.get("c0") as Int16Array, 3, mask)]).toEqual([2, 1, 0, 1]);
     expect([...countBins(store.column("c2") as NumberColumn, store.values.get("c2") as Float32Array, mask)]).toEqual([2, 1]);
@@ -73,15 +90,15 @@ describe("filters", () => {
 
   it("search the page itself where the source cannot", async () => {
     store.view.value = { ...store.view.value!, can: { ...store.view.value!.can, search: false } };
-    await store.search("THREE");
+    await search(store, "THREE");
     expect([...store.matches.value!]).toEqual([0, 0, 1, 0, 0, 1, 0]);
   });
 });
 
 describe("colors", () => {
   it("fade what is not selected and hide what is filtered", () => {
-    store.selectRows([0, 2]);
-    store.toggleClass(store.column("c0") as CategoryColumn, 2, false);
+    selectRows(store, [0, 2]);
+    toggleClass(store, store.column("c0") as CategoryColumn, 2, false);
     const { codes, legend } = store.coloringOf("p0");
     expect(codes[0]).toBe(0);
     expect(codes[1]).toBe(1 | FADED);
@@ -92,7 +109,7 @@ describe("colors", () => {
   });
 
   it("spread numbers over the scale, missing ones apart", async () => {
-    await store.chooseColor("c2");
+    await chooseColor(store, "c2");
     const { codes } = store.coloringOf("p0");
     expect([codes[0], codes[5]]).toEqual([0, 99]);
     expect(codes[6]).toBe(120);
@@ -100,7 +117,7 @@ describe("colors", () => {
 
   it("are each panel's own for evidence", async () => {
     transport.answers["GET /api/panels/p0/quality"] = () => ({ state: "failed", fault: { code: "failed", message: "too few rows", remedy: "" } });
-    await store.chooseColor("evidence:stretch");
+    await chooseColor(store, "evidence:stretch");
     expect(store.quality.value.p0).toMatchObject({ state: "failed" });
     expect(store.coloringOf("p0").legend.kind).toBe("none");
   });
@@ -108,19 +125,19 @@ describe("colors", () => {
 
 describe("points", () => {
   it("chosen show their true neighbors, of the last choice only", async () => {
-    const first = store.choose(3);
-    const second = store.choose(5);
+    const first = choose(store, 3);
+    const second = choose(store, 5);
     await Promise.all([first, second]);
     expect(store.neighbors.value?.row).toBe(5);
-    await store.choose(-1);
+    await choose(store, -1);
     expect(store.neighbors.value).toBeNull();
   });
 
   it("selected can be compared, none when the selection is empty", async () => {
-    store.selectRows([1, 4]);
-    await store.compareSelection();
+    selectRows(store, [1, 4]);
+    await compareSelection(store);
     expect(store.comparison.value?.selected).toBe(2);
-    store.select(new Uint8Array(7));
+    select(store, new Uint8Array(7));
     expect(store.selection.value).toBeNull();
     expect(store.comparison.value).toBeNull();
   });
@@ -138,7 +155,7 @@ describe("jobs", () => {
       transport.jobs = [job({})];
       return transport.jobs[0];
     };
-    await store.run({ method: "TSNE", parameters: {} });
+    await startJob(store, { method: "TSNE", parameters: {} });
     await vi.advanceTimersByTimeAsync(400);
     expect(store.slots.value.map((slot) => slot.panel)).toEqual(["p0", "p1", "live:j0"]);
     transport.view.panels.push({ ...transport.view.panels[1]!, key: "p2", name: "new" });
@@ -155,7 +172,7 @@ describe("jobs", () => {
       transport.jobs = [job({})];
       return transport.jobs[0];
     };
-    await store.run({ method: "TSNE", parameters: {} });
+    await startJob(store, { method: "TSNE", parameters: {} });
     await vi.advanceTimersByTimeAsync(400);
     transport.jobs = [job({ state: "cancelled" })];
     await vi.advanceTimersByTimeAsync(1000);
@@ -167,19 +184,19 @@ describe("jobs", () => {
 
 describe("the link", () => {
   it("brings the state back", async () => {
-    store.selectRows([1, 2]);
-    await store.setRange("c2", [5, 45]);
-    store.toggleClass(store.column("c0") as CategoryColumn, 0, false);
-    store.removeSlot(store.slots.value[0]!.id);
+    selectRows(store, [1, 2]);
+    await setRange(store, "c2", [5, 45]);
+    toggleClass(store, store.column("c0") as CategoryColumn, 0, false);
+    removeSlot(store, store.slots.value[0]!.id);
     store.themeChoice.value = "dark";
-    await store.choose(2);
+    await choose(store, 2);
     const text = encodeState(store);
     expect(text).toMatch(/^v1=[\w-]+$/);
     const again = new Store(new Client(new MockTransport()));
-    await again.load();
+    await load(again);
     await applyState(again, `#${text}`);
     expect(again.slots.value.map((slot) => slot.panel)).toEqual(["p1"]);
-    expect(again.selectedRows()).toEqual([1, 2]);
+    expect(selectedRows(again)).toEqual([1, 2]);
     expect(again.themeChoice.value).toBe("dark");
     expect([...again.visible.value!]).toEqual([...store.visible.value!]);
     expect(again.chosen.value).toBe(2);
@@ -221,4 +238,5 @@ describe("parameters", () => {
 it("writes numbers shortly", () => {
   expect(formatNumber(-1.234567)).toBe("−1.235");
   expect(formatNumber(NaN)).toBe("–");
+  expect([9.96, 45.2, 600].map(formatDuration)).toEqual(["10 s", "45 s", "10 min"]);
 });

@@ -155,13 +155,6 @@ class Explorer:
         self._server = Server(self._routes, host, port, token)
         self._server.start()
 
-    def run(self, host: str, port: int, token: str | None, browser: bool) -> None:
-        """Serve until Ctrl-C, in this thread."""
-        self.serve(host, port, token)
-        if browser:
-            self.open_browser()
-        self.wait()
-
     def open_browser(self) -> None:
         from .server import open_browser
 

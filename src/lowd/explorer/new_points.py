@@ -46,7 +46,8 @@ class NewPoints:
         columns: dict[str, Column] = {"id": np.arange(len(self.table)) if names is None else names}
         for key, (Y, confidence) in self.mapped.items():
             panel = session.panels.get(key)
-            name = f"{panel.name if panel else key} ({key})"
+            name = panel.name if panel else key
+            name = name if f"{name} 1" not in columns else f"{name} ({key})"
             columns |= {f"{name} {j + 1}": Y[:, j] for j in range(Y.shape[1])}
             if confidence is not None:
                 columns[f"{name} confidence"] = confidence

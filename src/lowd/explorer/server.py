@@ -6,6 +6,7 @@ server, and, if it has an Origin, this one.
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import secrets
 import socket
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 DEFAULT_HOST = "127.0.0.1"
 MIN_TOKEN_CHARACTERS = 8  # of a token for other machines
+MAX_CLOSING_SECONDS = 1.0  # for requests under way, when the server ends
 HEADERS = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -48,8 +50,10 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 _EXPIRED = (
-    "<!DOCTYPE html><html lang='en'><meta charset='utf-8'><title>lowd</title><p>This page needs "
-    "the link that the terminal shows: it holds the token of this explorer.</p></html>"
+    "<!DOCTYPE html><html lang='en'><meta charset='utf-8'><title>lowd</title>"
+    "<meta name='viewport' content='width=device-width'>"
+    "<meta name='color-scheme' content='light dark'><main><h1>The token is missing</h1>"
+    "<p>This page needs the link that the terminal shows, with its token.</p></main></html>"
 )
 
 
@@ -177,7 +181,10 @@ def make_app(routes: Routes, token: str, host: str, port: int) -> ASGIApp:
             )
             return to_response(refusal)
         asked = Request(request.method, path, dict(request.query_params), body)
-        return to_response(await run_in_threadpool(routes.answer, asked))
+        try:
+            return to_response(await run_in_threadpool(routes.answer, asked))
+        except asyncio.CancelledError:  # the server ends, and does not wait for long answers
+            return to_response(_refuse(503, "closed", "the explorer was closed."))
 
     async def refuse_path(_: HTTPRequest) -> Response:
         return to_response(_refuse(404, "not_found", "there is no such page.", "Reload the page."))
@@ -230,7 +237,6 @@ class Server:
             date_header=False,
             lifespan="off",
             ws="none",
-            timeout_graceful_shutdown=1,
         )
         self._server = uvicorn.Server(config)
         self._thread: threading.Thread | None = None
@@ -243,15 +249,6 @@ class Server:
             name = socket.gethostname()
         name = f"[{name}]" if ":" in name else name
         return f"http://{name}:{self.port}/?token={self.token}"
-
-    def run(self) -> None:
-        """Serve until Ctrl-C."""
-        try:
-            self._server.run(sockets=[self._socket])
-        except KeyboardInterrupt:
-            pass
-        finally:
-            self.close()
 
     def start(self) -> None:
         """Serve in a thread."""
@@ -273,7 +270,10 @@ class Server:
         self.routes.close()
         self._server.should_exit = True
         if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(5)
+            self._thread.join(MAX_CLOSING_SECONDS)
+            # uvicorn's own limit of this time would print an error for each request under way.
+            self._server.force_exit = True
+            self._thread.join(MAX_CLOSING_SECONDS)
         self._socket.close()
 
 

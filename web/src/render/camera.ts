@@ -13,6 +13,8 @@ export interface Camera {
 export interface Bounds {
   low: [number, number, number];
   high: [number, number, number];
+  /** In three dimensions: of the sphere about their middle that holds all points. */
+  radius?: number;
 }
 
 /** screen x = xx X + xy Y + xz Z + x0 and the same for y; Z is ignored in two dimensions. */
@@ -52,7 +54,7 @@ export function boundsOf(axes: readonly Float32Array[]): Bounds {
 /** The camera that shows all points. In three dimensions it fits their bounding sphere. */
 export function fit(bounds: Bounds, width: number, height: number, dims: number): Camera {
   const spans = [0, 1, 2].map((j) => bounds.high[j]! - bounds.low[j]!);
-  const wide = dims === 3 ? Math.hypot(spans[0]!, spans[1]!, spans[2]!) * 0.8 : spans[0]!;
+  const wide = dims === 3 ? (bounds.radius === undefined ? Math.hypot(...spans) : 2 * bounds.radius) : spans[0]!;
   const tall = dims === 3 ? wide : spans[1]!;
   const scale = MARGIN_SHARE * Math.min(wide ? width / wide : Infinity, tall ? height / tall : Infinity);
   return {
@@ -101,4 +103,30 @@ export function zoomAt(camera: Camera, factor: number, px: number, py: number, w
 /** The camera after moving the picture by (dx, dy) pixels. */
 export function panBy(camera: Camera, dx: number, dy: number): Camera {
   return { ...camera, x: camera.x - dx / camera.scale, y: camera.y + dy / camera.scale };
+}
+
+/** Bounds of the axes on the screen: from the extent that came with the embedding, or else from the
+ * coordinates, of which perhaps not all are there yet. */
+export function boundsFrom(
+  extent: readonly [number, number][], shown: readonly [number, number], axes: readonly Float32Array[],
+): Bounds {
+  if (!extent.length || axes.length > extent.length) return boundsOf(axes);
+  const spatial = axes.length === 3;
+  const chosen = spatial ? [0, 1, 2] : shown;
+  const pick = (end: 0 | 1): [number, number, number] => [
+    extent[chosen[0]]![end], extent[chosen[1]]![end], spatial ? extent[2]![end] : 0,
+  ];
+  const bounds: Bounds = { low: pick(0), high: pick(1) };
+  return spatial ? { ...bounds, radius: radiusAbout(bounds, axes) } : bounds;
+}
+
+function radiusAbout({ low, high }: Bounds, axes: readonly Float32Array[]): number {
+  const [x, y, z] = axes as [Float32Array, Float32Array, Float32Array];
+  const [cx, cy, cz] = [0, 1, 2].map((j) => (low[j]! + high[j]!) / 2) as [number, number, number];
+  let farthest = 0;
+  for (let i = 0; i < x.length; i++) {
+    const far = (x[i]! - cx) ** 2 + (y[i]! - cy) ** 2 + (z[i]! - cz) ** 2;
+    if (far > farthest) farthest = far;
+  }
+  return Math.sqrt(farthest);
 }

@@ -3,7 +3,9 @@
 const MAX_SAMPLE = 1500; // points per class for its median: enough for a label
 
 export interface Anchor {
+  /** The class, whose name is the text; -1 where the text does not come from a class. */
   code: number;
+  text: string;
   x: number;
   y: number;
   z: number;
@@ -11,7 +13,8 @@ export interface Anchor {
 }
 
 /** The point of each class nearest to its coordinate-wise median, so that a label lies on points. */
-export function findAnchors(axes: readonly Float32Array[], values: Int16Array, nClasses: number): Anchor[] {
+export function findAnchors(axes: readonly Float32Array[], values: Int16Array, names: readonly string[]): Anchor[] {
+  const nClasses = names.length;
   const counts = new Uint32Array(nClasses);
   for (const code of values) if (code >= 0) counts[code]!++;
   const rows = Array.from({ length: nClasses }, () => [] as number[]);
@@ -32,7 +35,7 @@ export function findAnchors(axes: readonly Float32Array[], values: Int16Array, n
       const far = axes.reduce((sum, axis, j) => sum + (axis[i]! - middle[j]!) ** 2, 0);
       if (far < least) [best, least] = [i, far];
     }
-    anchors.push({ code, x: axes[0]![best]!, y: axes[1]![best]!, z: axes[2]?.[best] ?? 0, count: counts[code]! });
+    anchors.push({ code, text: names[code]!, x: axes[0]![best]!, y: axes[1]![best]!, z: axes[2]?.[best] ?? 0, count: counts[code]! });
   });
   return anchors.sort((a, b) => b.count - a.count);
 }

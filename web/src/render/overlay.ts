@@ -11,9 +11,9 @@ export const DOUBTFUL_CONFIDENCE = 0.05;
 const LABEL_CHARACTERS = 24;
 const MAX_LABELS = 30;
 
-const INK: Record<Theme, { text: string; soft: string; halo: string; near: string; missed: string; fresh: string; selection: string }> = {
-  light: { text: "#16191d", soft: "#5b6470", halo: "rgba(255,255,255,.85)", near: "#0b62a8", missed: "#c0480b", fresh: "#c2185b", selection: "rgba(11,98,168,.14)" },
-  dark: { text: "#f0f3f6", soft: "#9aa4b0", halo: "rgba(20,23,28,.85)", near: "#6db8ff", missed: "#ff9d5c", fresh: "#ff7eb3", selection: "rgba(109,184,255,.18)" },
+const INK: Record<Theme, { text: string; soft: string; halo: string; veil: string; near: string; missed: string; fresh: string; selection: string }> = {
+  light: { text: "#16191d", soft: "#5b6470", halo: "rgba(255,255,255,.85)", veil: "rgba(255,255,255,.6)", near: "#0b62a8", missed: "#c0480b", fresh: "#c2185b", selection: "rgba(11,98,168,.14)" },
+  dark: { text: "#f0f3f6", soft: "#9aa4b0", halo: "rgba(20,23,28,.85)", veil: "rgba(20,23,28,.6)", near: "#6db8ff", missed: "#ff9d5c", fresh: "#ff7eb3", selection: "rgba(109,184,255,.18)" },
 };
 
 export function drawOverlay(view: PanelView, g: CanvasRenderingContext2D): void {
@@ -23,9 +23,9 @@ export function drawOverlay(view: PanelView, g: CanvasRenderingContext2D): void 
   if (!slot || !view.axes.length || !width) return;
   const ink = INK[view.store.theme.peek()];
   const p = view.projection();
-  nameAxes(view, g, ink.soft);
-  drawMoves(view, g, p, ink);
   drawNeighbors(view, g, p, slot.panel, ink);
+  nameAxes(view, g, ink);
+  drawMoves(view, g, p, ink);
   drawLabels(view, g, p, ink);
   for (const points of view.store.added.peek()) drawAdded(view, g, p, slot.panel, points, ink);
   drawMoved(view, g, p, slot.panel, ink);
@@ -37,21 +37,28 @@ export function drawOverlay(view: PanelView, g: CanvasRenderingContext2D): void 
 
 type Ink = (typeof INK)["light"];
 
-function nameAxes(view: PanelView, g: CanvasRenderingContext2D, color: string): void {
+function nameAxes(view: PanelView, g: CanvasRenderingContext2D, ink: Ink): void {
   const slot = view.slot()!;
   const info = view.store.panel(slot.panel);
   if (!info || view.dims === 3) return;
   const { width, height } = g.canvas;
-  g.fillStyle = color;
+  g.fillStyle = ink.soft;
+  g.strokeStyle = ink.halo;
+  g.lineWidth = 3 * view.ratio;
+  g.lineJoin = "round";
   g.font = `${11 * view.ratio}px system-ui, sans-serif`;
   g.textAlign = "center";
   g.textBaseline = "alphabetic";
-  g.fillText(info.axes[slot.axes[0]] ?? "", width / 2, height - 6 * view.ratio);
+  const write = (text: string, x: number, y: number): void => {
+    g.strokeText(text, x, y);
+    g.fillText(text, x, y);
+  };
+  write(info.axes[slot.axes[0]] ?? "", width / 2, height - 6 * view.ratio);
   if (info.dimensions < 2) return;
   g.save();
   g.translate(13 * view.ratio, height / 2);
   g.rotate(-Math.PI / 2);
-  g.fillText(info.axes[slot.axes[1]] ?? "", 0, 0);
+  write(info.axes[slot.axes[1]] ?? "", 0, 0);
   g.restore();
 }
 
@@ -79,6 +86,9 @@ function drawNeighbors(view: PanelView, g: CanvasRenderingContext2D, p: Projecti
   const row = view.store.chosen.peek();
   const from = neighbors && row >= 0 ? view.pixelOfRow(row, p) : null;
   if (!neighbors || !from) return;
+  // A veil over the other points: among thousands of them the lines would not be seen.
+  g.fillStyle = ink.veil;
+  g.fillRect(0, 0, g.canvas.width, g.canvas.height);
   const here = neighbors.panels[panel] ? new Set(neighbors.panels[panel]) : null;
   for (const other of neighbors.rows) {
     const to = view.pixelOfRow(other, p);
@@ -92,14 +102,12 @@ function drawNeighbors(view: PanelView, g: CanvasRenderingContext2D, p: Projecti
     g.lineWidth = 1.4 * view.ratio;
     g.stroke();
     g.setLineDash([]);
-    dot(g, to, (view.radius() + 1.5 * view.ratio), missed ? ink.missed : ink.near, false, view.ratio);
+    dot(g, to, view.radius() + view.ratio, missed ? ink.missed : ink.near, true, view.ratio);
   }
 }
 
 function drawLabels(view: PanelView, g: CanvasRenderingContext2D, p: Projection, ink: Ink): void {
-  const column = view.store.column(view.store.labelBy.peek());
-  if (column?.kind !== "category") return;
-  const hidden = view.store.hidden.peek().get(column.key);
+  const hidden = view.store.hidden.peek().get(view.store.labelBy.peek());
   const size = 12 * view.ratio;
   g.font = `600 ${size}px system-ui, sans-serif`;
   g.textAlign = "center";
@@ -111,7 +119,7 @@ function drawLabels(view: PanelView, g: CanvasRenderingContext2D, p: Projection,
     if (drawn >= MAX_LABELS) break;
     const at = view.pixelAt([anchor.x, anchor.y, anchor.z], p);
     if (!(at.x > 0 && at.y > 0 && at.x < g.canvas.width && at.y < g.canvas.height)) continue;
-    const text = shorten(column.categories[anchor.code] ?? "");
+    const text = shorten(anchor.text);
     const half = g.measureText(text).width / 2 + 3 * view.ratio;
     if (!takeBox(taken, { left: at.x - half, right: at.x + half, top: at.y - size * 0.7, bottom: at.y + size * 0.7 })) continue;
     g.lineWidth = 4 * view.ratio;

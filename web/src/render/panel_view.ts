@@ -1,23 +1,22 @@
 // One panel: points on a canvas, and above it another for labels, lines, rings and the lasso, so
 // that pointing at a point does not draw all points again.
 import { effect, signal } from "@preact/signals";
-import type { Slot, Store } from "../state/store";
 import { makeLooks } from "../state/coloring";
-import { boundsOf, type Bounds, type Camera, fit, panBy, project, type Projection, zoomAt } from "./camera";
+import type { Slot, Store } from "../state/store";
+import { boundsFrom, type Bounds, type Camera, fit, project, type Projection, zoomAt } from "./camera";
 import { BACKGROUND, css, type Theme } from "./colors";
+import { radiusOf, sampleStep, shadeOf } from "./detail";
+import { pressKey } from "./keyboard";
 import { type Anchor, findAnchors } from "./labels";
-import { findNearest, type Pixel, selectInside } from "./lasso";
+import type { Pixel } from "./lasso";
 import { findMoves, type Move, superimpose } from "./morph";
 import { drawOverlay } from "./overlay";
+import { Pointer } from "./pointer";
 import { type Drawing, MAX_DENSITY_RADIUS, Raster, type Scene } from "./raster";
+import { findTopics } from "./topics";
+import { Transition } from "./transition";
 
-const FRAME_BUDGET = 24; // milliseconds for points while moving: 30 frames/s with the rest
 const REST_MILLISECONDS = 140; // without movement, before everything is drawn in full
-const MAX_RADIUS = 6;
-const CLICK_PIXELS = 4; // a shorter drag is a click
-const HOVER_REACH = 10;
-const MORPH_MILLISECONDS = 900;
-const MIN_LASSO_PIXELS = 3; // between two corners
 
 export interface FrameStats {
   frames: number;
@@ -43,11 +42,12 @@ export class PanelView {
   private dirty = false;
   private overlayDirty = false;
   private frame = 0;
-  private moving = false;
+  moving = false;
   private restTimer: ReturnType<typeof setTimeout> | undefined;
   /** Points that moved most in the last change of embedding, from where they were. */
   readonly moves = signal<Move[] | null>(null);
-  private morph: { from: Float32Array[]; to: Float32Array[]; start: number } | null = null;
+  private transition: Transition | null = null;
+  private readonly pointer: Pointer;
   private readonly stops: (() => void)[] = [];
   private fitted = "";
 
@@ -60,7 +60,13 @@ export class PanelView {
     this.context = canvas.getContext("2d", { alpha: false })!;
     this.overlayContext = overlay.getContext("2d")!;
     this.raster = new Raster((width, height) => this.context.createImageData(width, height));
-    this.listen();
+    this.pointer = new Pointer(this, overlay);
+    const press = (event: KeyboardEvent): void => {
+      if (!event.ctrlKey && !event.metaKey && pressKey(this, event.key)) event.preventDefault();
+    };
+    overlay.addEventListener("keydown", press);
+    this.stops.push(() => { overlay.removeEventListener("keydown", press); });
+    this.stops.push(() => { this.pointer.close(); });
     const observer = new ResizeObserver(() => { this.resize(); });
     observer.observe(canvas);
     this.stops.push(() => { observer.disconnect(); });
@@ -94,9 +100,10 @@ export class PanelView {
     const all = slot && this.store.points.get(slot.panel);
     if (!slot || !all) return;
     const chosen = slot.spatial && all.length > 2 ? all.slice(0, 3) : slot.axes.map((j) => all[j] ?? all[0]!);
+    this.transition = null;
     this.axes = chosen;
     const info = this.store.panel(slot.panel);
-    this.bounds = boundsFrom(info?.extent, slot, chosen, slot.panel.startsWith("live:"));
+    this.bounds = boundsFrom(slot.panel.startsWith("live:") ? [] : (info?.extent ?? []), slot.axes, chosen);
     const key = `${slot.panel}/${slot.axes.join()}/${String(slot.spatial)}`;
     if (key !== this.fitted || slot.panel.startsWith("live:")) {
       this.fitted = key;
@@ -111,10 +118,11 @@ export class PanelView {
     void store.columnsVersion.value;
     const column = store.column(store.labelBy.value);
     const values = column && store.values.get(column.key);
-    this.anchors =
-      column?.kind === "category" && values && this.axes.length
-        ? findAnchors(this.axes, values as Int16Array, column.categories.length)
-        : [];
+    this.anchors = [];
+    if (values && this.axes.length) {
+      if (column.kind === "category") this.anchors = findAnchors(this.axes, values as Int16Array, column.categories);
+      if (column.kind === "text") this.anchors = findTopics(this.axes, values);
+    }
     this.redrawOverlay();
   }
 
@@ -123,7 +131,7 @@ export class PanelView {
   }
 
   /** The current camera; at first it shows all points. */
-  view(): Camera {
+  currentCamera(): Camera {
     if (!this.camera) {
       this.camera = fit(this.bounds, this.canvas.width, this.canvas.height, this.dims);
     }
@@ -131,7 +139,7 @@ export class PanelView {
   }
 
   projection(): Projection {
-    return project(this.view(), this.bounds, this.canvas.width, this.canvas.height, this.dims);
+    return project(this.currentCamera(), this.bounds, this.canvas.width, this.canvas.height, this.dims);
   }
 
   get ratio(): number {
@@ -140,14 +148,12 @@ export class PanelView {
 
   /** How much closer than at first. */
   private closeness(): number {
-    return this.view().scale / fit(this.bounds, this.canvas.width, this.canvas.height, this.dims).scale;
+    return this.currentCamera().scale / fit(this.bounds, this.canvas.width, this.canvas.height, this.dims).scale;
   }
 
   radius(): number {
-    const n = this.store.view.value?.n ?? 0;
-    const base = n <= 2000 ? 3.5 : n <= 20_000 ? 2.2 : n <= 200_000 ? 1.3 : 0.7;
-    const small = Math.min(1, Math.sqrt((this.canvas.clientWidth * this.canvas.clientHeight) / 600_000));
-    return Math.min(MAX_RADIUS, Math.max(0.6, base * Math.max(0.6, small)) * Math.max(1, this.closeness()) ** 0.35) * this.ratio;
+    const area = this.canvas.clientWidth * this.canvas.clientHeight;
+    return radiusOf(this.store.view.value?.n ?? 0, area, this.closeness()) * this.ratio;
   }
 
   // ---- drawing -------------------------------------------------------------------------------
@@ -166,13 +172,13 @@ export class PanelView {
     if (this.frame) return;
     this.frame = requestAnimationFrame(() => {
       this.frame = 0;
-      this.advanceMorph();
+      this.advanceTransition();
       if (this.dirty) this.draw();
       if (this.overlayDirty) {
         this.overlayDirty = false;
         drawOverlay(this, this.overlayContext);
       }
-      if (this.morph) this.redraw();
+      if (this.transition) this.redraw();
     });
   }
 
@@ -216,16 +222,13 @@ export class PanelView {
     const { width, height } = this.canvas;
     const n = scene.x.length;
     const radius = this.radius();
-    const full = (this.nanosPerPoint * n) / 1e6;
-    const step = this.moving || this.morph ? Math.max(1, Math.ceil(full / FRAME_BUDGET)) : 1;
-    const [sx, sy] = [0, 1].map((j) => (this.bounds.high[j]! - this.bounds.low[j]!) * this.view().scale);
-    const perPixel = n / Math.max(1, (sx ?? 1) * (sy ?? 1));
+    const sides = [0, 1].map((j) => (this.bounds.high[j]! - this.bounds.low[j]!) * this.currentCamera().scale);
     return {
-      width, height, radius, step,
+      width, height, radius,
+      step: this.moving || this.transition ? sampleStep(n, this.nanosPerPoint) : 1,
       opacity: n > 20_000 ? 0.6 : 0.85,
       background: BACKGROUND[theme],
-      // One point of a crowded map shades a pixel a little, one of a sparse map visibly.
-      gain: radius <= MAX_DENSITY_RADIUS ? Math.max(0.12, Math.min(1.2, 1 / (0.4 + 1.5 * perPixel))) : 1,
+      gain: radius <= MAX_DENSITY_RADIUS ? shadeOf(n, sides[0]! * sides[1]!) : 1,
     };
   }
 
@@ -272,7 +275,7 @@ export class PanelView {
   }
 
   zoom(factor: number, at: Pixel = { x: this.canvas.width / 2, y: this.canvas.height / 2 }): void {
-    this.move(zoomAt(this.view(), factor, at.x, at.y, this.canvas.width, this.canvas.height));
+    this.move(zoomAt(this.currentCamera(), factor, at.x, at.y, this.canvas.width, this.canvas.height));
   }
 
   /** Move the points from other coordinates (superimposed by Procrustes) to the present ones. */
@@ -286,26 +289,22 @@ export class PanelView {
       this.redrawOverlay();
       return;
     }
-    this.morph = { from: aligned, to, start: performance.now() };
-    this.axes = aligned.map((axis) => axis.slice());
+    this.transition = new Transition(aligned, to, performance.now());
+    this.axes = this.transition.axes;
     this.redraw();
   }
 
-  private advanceMorph(): void {
-    if (!this.morph) return;
-    const { from, to, start } = this.morph;
-    const linear = Math.min(1, (performance.now() - start) / MORPH_MILLISECONDS);
-    const share = linear * linear * (3 - 2 * linear);
+  private advanceTransition(): void {
+    if (!this.transition) return;
     this.dirty = true;
-    if (linear >= 1) {
-      this.morph = null;
-      this.axes = to;
-      return;
-    }
-    to.forEach((target, j) => {
-      const [source, out] = [from[j]!, this.axes[j]!];
-      for (let i = 0; i < target.length; i++) out[i] = source[i]! + (target[i]! - source[i]!) * share;
-    });
+    if (this.transition.advance(performance.now())) return;
+    this.axes = this.transition.to;
+    this.transition = null;
+  }
+
+  /** Choose the point in the middle of the panel. */
+  chooseMiddle(): void {
+    this.pointer.click({ x: this.canvas.width / 2, y: this.canvas.height / 2 });
   }
 
   /** The canvases, from below to above. */
@@ -315,145 +314,6 @@ export class PanelView {
 
   canvasSize(): { width: number; height: number } {
     return { width: this.canvas.clientWidth, height: this.canvas.clientHeight };
-  }
-
-  // ---- hands ---------------------------------------------------------------------------------
-
-  private pixelOf(event: { clientX: number; clientY: number }): Pixel {
-    const box = this.overlay.getBoundingClientRect();
-    return { x: (event.clientX - box.left) * this.ratio, y: (event.clientY - box.top) * this.ratio };
-  }
-
-  private listen(): void {
-    const { overlay } = this;
-    const fingers = new Map<number, Pixel>();
-    let travel = 0;
-    const apart = (): number => {
-      const [a, b] = [...fingers.values()];
-      return a && b ? Math.hypot(a.x - b.x, a.y - b.y) : 0;
-    };
-    const on = <K extends keyof HTMLElementEventMap>(
-      name: K, listener: (event: HTMLElementEventMap[K]) => void, options?: AddEventListenerOptions,
-    ): void => {
-      overlay.addEventListener(name, listener, options);
-      this.stops.push(() => { overlay.removeEventListener(name, listener); });
-    };
-    on("pointerdown", (event) => {
-      if (event.button > 1) return;
-      const at = this.pixelOf(event);
-      fingers.set(event.pointerId, at);
-      overlay.setPointerCapture(event.pointerId);
-      travel = 0;
-      const wanted = this.store.tool.value === "lasso" || event.shiftKey;
-      this.lasso = wanted && fingers.size === 1 ? [at] : null;
-    });
-    on("pointermove", (event) => {
-      const at = this.pixelOf(event);
-      const before = fingers.get(event.pointerId);
-      if (!before) {
-        this.hover(at);
-        return;
-      }
-      const span = apart();
-      fingers.set(event.pointerId, at);
-      travel += Math.hypot(at.x - before.x, at.y - before.y);
-      if (fingers.size === 2) {
-        this.lasso = null;
-        this.zoom(apart() / (span || 1), at);
-      } else if (this.lasso) this.extendLasso(at);
-      else if (this.dims === 3 && !event.altKey) {
-        const camera = this.view();
-        const turn = 0.008 / this.ratio;
-        this.move({ ...camera, yaw: camera.yaw + (at.x - before.x) * turn, pitch: camera.pitch + (at.y - before.y) * turn });
-      } else this.move(panBy(this.view(), at.x - before.x, at.y - before.y));
-    });
-    on("pointerup", (event) => {
-      fingers.delete(event.pointerId);
-      const polygon = this.lasso;
-      this.lasso = null;
-      if (travel < CLICK_PIXELS * this.ratio) this.click(this.pixelOf(event));
-      else if (polygon) this.finishLasso(polygon, event);
-      this.redrawOverlay();
-    });
-    on("pointercancel", (event) => {
-      fingers.delete(event.pointerId);
-      this.lasso = null;
-      this.redrawOverlay();
-    });
-    on("pointerleave", () => { this.hover(null); });
-    on("wheel", (event) => {
-      event.preventDefault();
-      this.zoom(Math.exp(-event.deltaY / 500), this.pixelOf(event));
-    }, { passive: false });
-    on("dblclick", () => { this.showAll(); });
-    on("keydown", (event) => { this.press(event); });
-  }
-
-  private extendLasso(at: Pixel): void {
-    const last = this.lasso!.at(-1)!;
-    if (Math.hypot(at.x - last.x, at.y - last.y) < MIN_LASSO_PIXELS * this.ratio) return;
-    this.lasso!.push(at);
-    this.redrawOverlay();
-  }
-
-  private finishLasso(polygon: Pixel[], event: { ctrlKey: boolean; metaKey: boolean; altKey: boolean }): void {
-    const { store } = this;
-    const inside = new Uint8Array(store.view.value!.n);
-    selectInside(polygon, this.axes, this.projection(), store.visible.value, inside);
-    const before = store.selection.value?.mask;
-    if (before && (event.ctrlKey || event.metaKey)) for (let i = 0; i < inside.length; i++) inside[i] = inside[i]! | before[i]!;
-    if (before && event.altKey) for (let i = 0; i < inside.length; i++) inside[i] = before[i]! & (1 - inside[i]!);
-    store.select(inside);
-  }
-
-  private nearest(at: Pixel): number {
-    if (!this.axes.length) return -1;
-    const reach = this.radius() + HOVER_REACH * this.ratio;
-    return findNearest(at, reach, this.axes, this.projection(), this.store.visible.value);
-  }
-
-  private hover(at: Pixel | null): void {
-    const row = at && !this.moving ? this.nearest(at) : -1;
-    this.store.hovered.value = row;
-    this.tip.value = row < 0 || !at ? null : { row, x: at.x / this.ratio, y: at.y / this.ratio };
-  }
-
-  private click(at: Pixel): void {
-    const row = this.nearest(at);
-    if (row < 0 && this.store.chosen.value < 0) this.store.select(null);
-    void this.store.choose(row);
-  }
-
-  private press(event: KeyboardEvent): void {
-    if (event.ctrlKey || event.metaKey) return;
-    const step = 40 * this.ratio;
-    const shift = (dx: number, dy: number) => (): void => { this.move(panBy(this.view(), dx, dy)); };
-    const keys: Record<string, () => void> = {
-      ArrowLeft: shift(step, 0),
-      ArrowRight: shift(-step, 0),
-      ArrowUp: shift(0, step),
-      ArrowDown: shift(0, -step),
-      "+": () => { this.zoom(1.3); },
-      "=": () => { this.zoom(1.3); },
-      "-": () => { this.zoom(1 / 1.3); },
-      "0": () => { this.showAll(); },
-      Enter: () => { this.click({ x: this.canvas.width / 2, y: this.canvas.height / 2 }); },
-      n: () => { this.nextNeighbor(); },
-      Escape: () => {
-        if (this.store.chosen.value >= 0) void this.store.choose(-1);
-        else this.store.select(null);
-      },
-    };
-    const action = keys[event.key];
-    if (!action) return;
-    event.preventDefault();
-    action();
-  }
-
-  /** From the chosen point to its nearest true neighbor. */
-  private nextNeighbor(): void {
-    const next = this.store.neighbors.value?.rows[0];
-    if (next !== undefined) void this.store.choose(next);
   }
 
   /** Pixel of a row, null where the panel does not hold it. */
@@ -471,15 +331,4 @@ export class PanelView {
       ? { x: p.xx * x + p.xz * z + p.x0, y: p.yx * x + p.yy * y + p.yz * z + p.y0 }
       : { x: p.xx * x + p.x0, y: p.yy * y + p.y0 };
   }
-}
-
-function boundsFrom(
-  extent: [number, number][] | undefined, slot: Slot, axes: readonly Float32Array[], live: boolean,
-): Bounds {
-  if (live || !extent?.length || axes.length > extent.length) return boundsOf(axes);
-  const chosen = axes.length === 3 ? [0, 1, 2] : slot.axes;
-  const pick = (end: 0 | 1): [number, number, number] => [
-    extent[chosen[0]!]![end], extent[chosen[1]!]![end], axes.length === 3 ? extent[2]![end] : 0,
-  ];
-  return { low: pick(0), high: pick(1) };
 }

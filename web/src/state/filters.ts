@@ -25,7 +25,9 @@ export function applyFilters(n: number, filters: Filters, columns: ReadonlyMap<s
     for (const code of codes) kept[code + 1] = 0;
     for (let i = 0; i < n; i++) visible[i] = visible[i]! & kept[values[i]! + 1]!;
   }
-  for (const [key, [low, high]] of spans) {
+  for (const [key, range] of spans) {
+    // The values are rounded to 32 bits; so are the ends, or the largest value could lie beyond its own.
+    const [low, high] = range.map(Math.fround) as [number, number];
     const values = columns.get(key) as Float32Array;
     for (let i = 0; i < n; i++) {
       const value = values[i]!;

@@ -1,6 +1,9 @@
 // The state of the page as text for a link, and back.
 import { batch } from "@preact/signals";
 import type { Camera } from "../render/camera";
+import { chooseColor, chooseLabels, chooseSize, search } from "./choices";
+import { loadColumn, loadPoints } from "./loading";
+import { choose, selectRows, selectedRows } from "./selection";
 import { MAX_PANELS, type Slot, type Store, type Tab, type ThemeChoice } from "./store";
 
 const PREFIX = "v1=";
@@ -32,7 +35,7 @@ export function encodeState(store: Store): string {
     hidden: [...store.hidden.value].map(([key, codes]) => [key, [...codes]]),
     ranges: [...store.ranges.value].map(([key, [low, high]]) => [key, [low, high]]),
     query: store.query.value,
-    rows: selection && selection.count <= MAX_LINK_ROWS ? store.selectedRows() : null,
+    rows: selection && selection.count <= MAX_LINK_ROWS ? selectedRows(store) : null,
     chosen: store.chosen.value,
     tab: store.tab.value,
     theme: store.themeChoice.value,
@@ -57,16 +60,16 @@ export async function applyState(store: Store, text: string): Promise<void> {
     store.ranges.value = new Map((saved.ranges ?? []).filter(([key]) => known(key)));
   });
   await Promise.all([
-    ...store.slots.value.map((slot) => store.loadPoints(slot.panel)),
-    store.chooseColor(saved.color ?? ""),
-    store.chooseSize(saved.size ?? ""),
-    store.chooseLabels(saved.labels ?? ""),
-    ...[...store.hidden.value.keys(), ...store.ranges.value.keys()].map((key) => store.loadColumn(key)),
-    saved.query ? store.search(saved.query) : undefined,
+    ...store.slots.value.map((slot) => loadPoints(store, slot.panel)),
+    chooseColor(store, saved.color ?? ""),
+    chooseSize(store, saved.size ?? ""),
+    chooseLabels(store, saved.labels ?? ""),
+    ...[...store.hidden.value.keys(), ...store.ranges.value.keys()].map((key) => loadColumn(store, key)),
+    saved.query ? search(store, saved.query) : undefined,
   ]);
   const rows = (saved.rows ?? []).filter((row) => Number.isInteger(row) && row >= 0 && row < view.n);
-  if (rows.length) store.selectRows(rows);
-  if (saved.chosen !== undefined && saved.chosen >= 0 && saved.chosen < view.n) await store.choose(saved.chosen);
+  if (rows.length) selectRows(store, rows);
+  if (saved.chosen !== undefined && saved.chosen >= 0 && saved.chosen < view.n) await choose(store, saved.chosen);
   store.tab.value = saved.tab ?? "explore";
 }
 

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { NewPoints } from "../data/types";
 import { DOUBTFUL_CONFIDENCE } from "../render/overlay";
+import { addPoints, removeAdded } from "../state/new_points";
 import { plural, useStore } from "./context";
 import { save } from "./save";
 
@@ -12,7 +13,7 @@ export async function takeFile(store: ReturnType<typeof useStore>, file: File): 
     store.tell(`${file.name} is larger than ${Math.floor(limit / 2 ** 20)} MiB.`, "Split the file, or transform it with `lowd transform`.", true);
     return;
   }
-  await store.addPoints(file.name, new Uint8Array(await file.arrayBuffer()));
+  await addPoints(store, file.name, new Uint8Array(await file.arrayBuffer()));
 }
 
 export function AddTab(): JSX.Element {
@@ -46,7 +47,7 @@ export function AddTab(): JSX.Element {
           <textarea rows={4} value={text} spellcheck={false} onInput={(event) => { setText(event.currentTarget.value); }} />
         </label>
         <button type="button" class="primary" disabled={!text.trim()}
-          onClick={() => void store.addPoints("pasted.csv", text).then(() => { setText(""); })}>Add pasted rows</button>
+          onClick={() => void addPoints(store, "pasted.csv", text).then(() => { setText(""); })}>Add pasted rows</button>
       </section>
       {store.added.value.map((points) => <Added key={points.key} points={points} />)}
     </>
@@ -72,7 +73,7 @@ function Added({ points }: { points: NewPoints }): JSX.Element {
             save(await store.client.getPointsFile(points.key, format), `new_points.${format}`);
           })}>Save as {format === "csv" ? "CSV" : "Parquet"}</button>
         ))}
-        <button type="button" onClick={() => void store.removeAdded(points.key)}>Remove</button>
+        <button type="button" onClick={() => void removeAdded(store, points.key)}>Remove</button>
       </div>
       <h3>Confidence in each panel</h3>
       <table class="fixed">

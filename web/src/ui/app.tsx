@@ -25,7 +25,7 @@ export function App({ shared }: { shared: Shared }): JSX.Element {
 
 function Loading(): JSX.Element {
   const what = useStore().loading.value;
-  return <main class="message"><div class="spinner" aria-hidden="true" /><p role="status">Loading {what}…</p></main>;
+  return <main class="message"><h1>{document.title}</h1><div class="spinner" aria-hidden="true" /><p role="status">Loading {what}…</p></main>;
 }
 
 function Failure({ fault }: { fault: Fault }): JSX.Element {

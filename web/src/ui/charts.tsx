@@ -1,6 +1,6 @@
 // Small charts of the evidence, as SVG: R_NX curves, Shepard diagram, scree.
 import type { ComponentChildren, JSX } from "preact";
-import { formatNumber } from "../state/store";
+import { formatNumber } from "../state/format";
 
 const WIDTH = 320;
 const HEIGHT = 200;

@@ -3,7 +3,9 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import type { Measure, ReadyQuality } from "../data/types";
 import { classColor, css } from "../render/colors";
+import { chooseColor } from "../state/choices";
 import { EVIDENCE_TITLES } from "../state/coloring";
+import { loadQuality } from "../state/loading";
 import { Bar } from "./bar";
 import { RnxChart, ScreeChart, ShepardChart } from "./charts";
 import { count, useStore } from "./context";
@@ -16,7 +18,7 @@ export function EvidenceTab(): JSX.Element {
   useEffect(() => {
     // One after another: each takes all cores.
     void (async () => {
-      for (const key of keys) await store.loadQuality(key);
+      for (const key of keys) await loadQuality(store, key);
     })();
   }, [keys.join()]);
   if (!view.can.quality)
@@ -84,7 +86,7 @@ function Overlays(): JSX.Element {
         const choice = `evidence:${name}`;
         const on = store.colorBy.value === choice;
         const back = store.view.value!.columns.find((column) => column.role === "label")?.key ?? "";
-        return <button key={name} type="button" aria-pressed={on} onClick={() => void store.chooseColor(on ? back : choice)}>{title}</button>;
+        return <button key={name} type="button" aria-pressed={on} onClick={() => void chooseColor(store, on ? back : choice)}>{title}</button>;
       })}
     </div>
   );

@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { encodeState } from "../state/link";
+import { selectedRows } from "../state/selection";
 import { count, useShared } from "./context";
 import { Icon } from "./icon";
 import { makePng, makeSvg } from "./pictures";
@@ -18,7 +19,7 @@ export function ExportMenu(): JSX.Element {
     close();
     void store.attempt(action);
   };
-  const rows = (): number[] | null => (selection ? store.selectedRows() : null);
+  const rows = (): number[] | null => (selection ? selectedRows(store) : null);
   const what = selection ? `${count(selection.count)} selected rows` : "all rows";
   return (
     <details class="menu" ref={menu} onKeyDown={(event) => { if (event.key === "Escape") close(); }}>

@@ -1,10 +1,12 @@
 // Ranges of number columns with their histograms.
-import type { JSX } from "preact";
 import { useComputed, useSignal } from "@preact/signals";
+import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import type { NumberColumn } from "../data/types";
+import { clearFilters, setRange } from "../state/choices";
 import { countBins } from "../state/filters";
-import { formatNumber } from "../state/store";
+import { formatNumber } from "../state/format";
+import { loadColumn } from "../state/loading";
 import { useStore } from "./context";
 
 const MAX_OPEN_FILTERS = 6; // histograms on show at once: more would not be read
@@ -21,21 +23,21 @@ export function FilterBox(): JSX.Element | null {
       {columns.filter((column) => open.value.includes(column.key)).map((column) => (
         <RangeFilter key={column.key} column={column} close={() => {
           open.value = open.value.filter((key) => key !== column.key);
-          void store.setRange(column.key, null);
+          void setRange(store, column.key, null);
         }} />
       ))}
       {free.length > 0 && open.value.length < MAX_OPEN_FILTERS && (
         <select aria-label="add a filter" value="" onChange={(event) => {
           const key = event.currentTarget.value;
           event.currentTarget.value = "";
-          void store.loadColumn(key).then(() => { open.value = [...open.value, key]; });
+          void loadColumn(store, key).then(() => { open.value = [...open.value, key]; });
         }}>
           <option value="">+ Filter by a column</option>
           {free.map((column) => <option key={column.key} value={column.key}>{column.name}</option>)}
         </select>
       )}
       {(store.hidden.value.size > 0 || store.ranges.value.size > 0 || store.matches.value) && (
-        <button type="button" class="quiet" onClick={() => { store.clearFilters(); }}>Clear all filters</button>
+        <button type="button" class="quiet clear" onClick={() => { clearFilters(store); }}>Clear all filters</button>
       )}
     </section>
   );
@@ -50,12 +52,12 @@ function RangeFilter({ column, close }: { column: NumberColumn; close: () => voi
     const mask = store.selection.value?.mask ?? null;
     return values && mask ? countBins(column, values, mask) : null;
   }).value;
-  useEffect(() => void store.loadColumn(column.key), [column.key]);
+  useEffect(() => void loadColumn(store, column.key), [column.key]);
   const change = (from: number, to: number): void => {
     const whole = from <= column.low && to >= column.high;
-    void store.setRange(column.key, whole ? null : [Math.min(from, to), Math.max(from, to)]);
+    void setRange(store, column.key, whole ? null : [Math.min(from, to), Math.max(from, to)]);
   };
-  const step = column.integer ? 1 : (column.high - column.low) / 200 || 1;
+  const step = column.integer ? 1 : "any";
   return (
     <fieldset class="filter">
       <legend>{column.name}</legend>

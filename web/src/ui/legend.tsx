@@ -1,13 +1,14 @@
-import type { JSX } from "preact";
 import { useComputed } from "@preact/signals";
+import type { JSX } from "preact";
+import type { CategoryColumn } from "../data/types";
 import { classColor, classShape, css, MISSING, shade, type ScaleName, type Theme } from "../render/colors";
+import { toggleClass } from "../state/choices";
 import { type Legend, MAX_CLASS_COLORS } from "../state/coloring";
 import { countClasses } from "../state/filters";
-import { formatNumber } from "../state/store";
+import { formatNumber } from "../state/format";
 import { Bar } from "./bar";
 import { count, useStore } from "./context";
 import { Swatch } from "./swatch";
-import type { CategoryColumn } from "../data/types";
 
 const MAX_LEGEND_CLASSES = 200; // more are searched for, not clicked
 
@@ -87,7 +88,7 @@ function ClassLegend({ column, theme }: { column: CategoryColumn; theme: Theme }
             <li key={code}>
               <button type="button" aria-pressed={!hidden?.has(code)}
                 title="Click: hide or show. Alt + click: only this."
-                onClick={(event) => { store.toggleClass(column, code, event.altKey); }}>
+                onClick={(event) => { toggleClass(store, column, code, event.altKey); }}>
                 <Swatch color={plain ? MISSING[theme] : classColor(theme, code)} shape={plain ? 0 : classShape(code)} />
                 <span class="label">{name}</span>
                 <Bar share={(chosen ?? n) / (chosen === undefined ? largest : Math.max(1, n))} />

@@ -2,6 +2,8 @@
 import type { JSX, TargetedEvent } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { PanelView } from "../render/panel_view";
+import { changeSlot, removeSlot } from "../state/layout";
+import { selectRows } from "../state/selection";
 import type { Slot } from "../state/store";
 import { plural, useShared, useStore } from "./context";
 import { Icon } from "./icon";
@@ -42,12 +44,12 @@ export function Panel({ slot, index }: { slot: Slot; index: number }): JSX.Eleme
           <>
             {!slot.spatial && <AxisChoice slot={slot} names={info.axes} />}
             <button type="button" class="icon" aria-pressed={slot.spatial}
-              title="three dimensions" onClick={() => void store.changeSlot(slot.id, { spatial: !slot.spatial })}>3-D</button>
+              title="three dimensions" onClick={() => void changeSlot(store, slot.id, { spatial: !slot.spatial })}>3-D</button>
           </>
         )}
         {store.slots.value.length > 1 && (
           <button type="button" class="icon" aria-label={`close panel ${name}`} title="Close this panel"
-            onClick={() => { store.removeSlot(slot.id); }}><Icon name="close" /></button>
+            onClick={() => { removeSlot(store, slot.id); }}><Icon name="close" /></button>
         )}
       </header>
       <div class="stage">
@@ -76,7 +78,7 @@ function PanelChoice({ slot, view }: { slot: Slot; view: PanelView | null }): JS
   const store = useStore();
   const change = (key: string): void => {
     const from = view?.axes.map((axis) => axis) ?? [];
-    void store.changeSlot(slot.id, { panel: key }).then(() => view?.animateFrom(from));
+    void changeSlot(store, slot.id, { panel: key }).then(() => view?.animateFrom(from));
   };
   return (
     <select class="title" aria-label="embedding of this panel" value={slot.panel}
@@ -91,35 +93,36 @@ function AxisChoice({ slot, names }: { slot: Slot; names: string[] }): JSX.Eleme
   const pick = (which: 0 | 1) => (event: TargetedEvent<HTMLSelectElement>): void => {
     const axes: [number, number] = [...slot.axes];
     axes[which] = Number(event.currentTarget.value);
-    void store.changeSlot(slot.id, { axes });
+    void changeSlot(store, slot.id, { axes });
   };
   return (
     <span class="axes">
       {([0, 1] as const).map((which) => (
         <select key={which} aria-label={which ? "y axis" : "x axis"} value={slot.axes[which]} onChange={pick(which)}>
-          {names.map((name, j) => <option key={j} value={j}>{name}</option>)}
+          {names.map((name, j) => <option key={j} value={j}>{name.replace(/ \(.*\)$/, "")}</option>)}
         </select>
       ))}
     </span>
   );
 }
 
-const TIP_WIDTH = 190;
-const TIP_HEIGHT = 130;
+const TIP_GAP = 14; // pixels from the point
 const MAX_TIP_CHARACTERS = 160;
 
 function Tip({ view }: { view: PanelView }): JSX.Element | null {
   const store = useStore();
   const at = view.tip.value;
-  if (!at) return null;
+  // What is known of the chosen point is in its tab; here it would cover the lines to its neighbors.
+  if (!at || at.row === store.chosen.value) return null;
   void store.columnsVersion.value;
   const lines = store.view.value!.columns
     .filter((column) => store.values.has(column.key) && column.role !== "id" && (column.role === "label" || column.key === store.colorBy.value || column.kind === "text"))
     .slice(0, 4);
   const stage = view.canvasSize();
+  // Toward the middle, where there is room whatever the tip says.
   const style = {
-    left: `${Math.max(4, Math.min(at.x + 14, stage.width - TIP_WIDTH))}px`,
-    top: `${at.y + 14 > stage.height - TIP_HEIGHT ? Math.max(4, at.y - TIP_HEIGHT) : at.y + 14}px`,
+    ...(at.x < stage.width / 2 ? { left: `${at.x + TIP_GAP}px` } : { right: `${stage.width - at.x + TIP_GAP}px` }),
+    ...(at.y < stage.height / 2 ? { top: `${at.y + TIP_GAP}px` } : { bottom: `${stage.height - at.y + TIP_GAP}px` }),
   };
   return (
     <div class="tip" role="status" style={style}>
@@ -140,7 +143,7 @@ function Moves({ view }: { view: PanelView }): JSX.Element | null {
   return (
     <div class="moves" role="status">
       <span>Lines: the {moves.length} points that moved most.</span>
-      <button type="button" onClick={() => { store.selectRows(moves.map((move) => move.row)); }}>Select them</button>
+      <button type="button" onClick={() => { selectRows(store, moves.map((move) => move.row)); }}>Select them</button>
       <button type="button" class="icon" aria-label="hide the lines" onClick={() => { view.moves.value = null; }}><Icon name="close" /></button>
     </div>
   );

@@ -1,8 +1,9 @@
 // The panels as one picture, with names and legend: PNG of what the canvases show, SVG of shapes.
-import type { PanelView } from "../render/panel_view";
 import { BACKGROUND, css } from "../render/colors";
+import type { PanelView } from "../render/panel_view";
 import { makeLooks, type Legend } from "../state/coloring";
-import { formatNumber, type Store } from "../state/store";
+import { formatNumber } from "../state/format";
+import { type Store } from "../state/store";
 
 const GAP = 12;
 const HEAD = 26; // pixels for the name of a panel

@@ -1,9 +1,11 @@
 // The chosen point: values, true neighbors and whether each panel keeps them, sliders of features.
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Feature, RowValue } from "../data/types";
 import { faultOf } from "../data/transport";
-import { formatNumber } from "../state/store";
+import type { Feature, RowValue } from "../data/types";
+import { formatNumber } from "../state/format";
+import { loadColumn } from "../state/loading";
+import { choose } from "../state/selection";
 import { useStore } from "./context";
 import { Thumbnail } from "./thumbnail";
 
@@ -23,7 +25,7 @@ export function PointTab(): JSX.Element {
         <div class="head">
           <Thumbnail row={row} size={72} />
           <h2>{store.title(row)}</h2>
-          <button type="button" class="icon corner" aria-label="forget this point" onClick={() => void store.choose(-1)}>×</button>
+          <button type="button" class="icon corner" aria-label="forget this point" onClick={() => void choose(store, -1)}>×</button>
         </div>
         <NewCoordinates />
       </section>
@@ -65,7 +67,7 @@ function Values({ row }: { row: number }): JSX.Element {
     return () => { current = false; };
   }, [row]);
   async function collect(): Promise<RowValue[]> {
-    await Promise.all(view.columns.map((column) => store.loadColumn(column.key)));
+    await Promise.all(view.columns.map((column) => loadColumn(store, column.key)));
     return view.columns.map((column) => ({ column: column.key, name: column.name, value: store.textOf(column, row) }));
   }
   if (!values) return <p class="soft">Loading…</p>;
@@ -120,7 +122,7 @@ function NeighborList(): JSX.Element | null {
           {neighbors.rows.map((row, i) => (
             <tr key={row} onPointerEnter={() => { store.hovered.value = row; }} onPointerLeave={() => { store.hovered.value = -1; }}>
               <th scope="row">
-                <button type="button" class="link" onClick={() => void store.choose(row)}>
+                <button type="button" class="link" onClick={() => void choose(store, row)}>
                   <Thumbnail row={row} size={20} /> {store.title(row)}
                 </button>
               </th>

@@ -1,8 +1,11 @@
 // Run a method: a form made from its declared parameters, progress, cancel.
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Job, Method, Parameter } from "../data/types";
+import { cancelJob, startJob } from "../state/jobs";
+import { formatDuration } from "../state/format";
 import { parseParameter } from "../state/parameters";
+import { selectedRows } from "../state/selection";
 import { plural, useStore } from "./context";
 
 export function RunTab(): JSX.Element {
@@ -27,6 +30,7 @@ export function RunTab(): JSX.Element {
   const method = methods.find((other) => other.name === name);
   return (
     <>
+      <Jobs />
       <section class="box">
         <h2>Run a method</h2>
         <label class="field"><span>Method</span>
@@ -37,7 +41,6 @@ export function RunTab(): JSX.Element {
         {method && <p class="soft">{method.summary}{method.live && " Its embedding can be watched while it iterates."}</p>}
         {method && <MethodForm key={method.name} method={method} />}
       </section>
-      <Jobs />
     </>
   );
 }
@@ -48,6 +51,7 @@ function MethodForm({ method }: { method: Method }): JSX.Element {
   const [errors, setErrors] = useState<Record<string, string>>({});
   const [only, setOnly] = useState(true);
   const selected = store.selection.value?.count ?? 0;
+  const form = useRef<HTMLFormElement>(null);
   const submit = (event: Event): void => {
     event.preventDefault();
     const parameters: Record<string, unknown> = {};
@@ -60,8 +64,14 @@ function MethodForm({ method }: { method: Method }): JSX.Element {
       else parameters[parameter.name] = parsed.value;
     }
     setErrors(problems);
-    if (Object.keys(problems).length) return;
-    void store.run({ method: method.name, parameters, ...(selected && only ? { rows: store.selectedRows() } : {}) });
+    const wrong = Object.keys(problems)[0];
+    if (wrong !== undefined) {
+      form.current?.querySelector<HTMLElement>(`#parameter-${wrong}`)?.focus();
+      return;
+    }
+    void startJob(store, { method: method.name, parameters, ...(selected && only ? { rows: selectedRows(store) } : {}) });
+    // The list of jobs is above the form.
+    form.current?.closest(".tab-body")?.scrollTo({ top: 0 });
   };
   const field = (parameter: Parameter): JSX.Element => (
     <ParameterField key={parameter.name} parameter={parameter} text={texts[parameter.name]} error={errors[parameter.name]}
@@ -69,7 +79,7 @@ function MethodForm({ method }: { method: Method }): JSX.Element {
   );
   const advanced = method.parameters.filter((parameter) => parameter.advanced);
   return (
-    <form class="method" onSubmit={submit} noValidate>
+    <form class="method" ref={form} onSubmit={submit} noValidate>
       {method.parameters.filter((parameter) => !parameter.advanced).map(field)}
       {advanced.length > 0 && <details><summary>More parameters</summary>{advanced.map(field)}</details>}
       {selected > 0 && (
@@ -110,34 +120,43 @@ function ParameterField({ parameter, text, error, change }: {
       {parameter.choices && !listed && (
         <datalist id={`${id}-words`}>{parameter.choices.map((word) => <option key={word} value={word} />)}</datalist>
       )}
-      <small id={`${id}-help`}>{error !== undefined ? <span class="bad">{error}</span> : parameter.help}</small>
+      <small id={`${id}-help`}>{error !== undefined ? <span class="bad">{error}</span> : <Prose text={parameter.help} />}</small>
     </div>
   );
 }
 
+/** Text with names of code between backticks. */
+function Prose({ text }: { text: string }): JSX.Element {
+  return <>{text.split("`").map((part, i) => (i % 2 ? <code key={i}>{part}</code> : part))}</>;
+}
+
 const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+
+const MAX_ENDED = 3; // jobs that are still listed: the form is below them
+const isBusy = (job: Job): boolean => job.state === "queued" || job.state === "running";
 
 function Jobs(): JSX.Element | null {
   const store = useStore();
-  if (!store.jobs.value.length) return null;
+  const jobs = [...store.jobs.value].reverse();
+  const ended = jobs.filter((job) => !isBusy(job)).slice(0, MAX_ENDED);
+  if (!jobs.length) return null;
   return (
     <section class="box" aria-label="jobs">
       <h2>Jobs</h2>
-      <ul class="jobs">{[...store.jobs.value].reverse().map((job) => <JobItem key={job.id} job={job} />)}</ul>
+      <ul class="jobs">{jobs.filter((job) => isBusy(job) || ended.includes(job)).map((job) => <JobItem key={job.id} job={job} />)}</ul>
     </section>
   );
 }
 
 function JobItem({ job }: { job: Job }): JSX.Element {
   const store = useStore();
-  const busy = job.state === "queued" || job.state === "running";
   return (
     <li class={job.state}>
       <b>{job.name}</b> <span class="soft">{describe(job)}</span>
-      {busy && (
+      {isBusy(job) && (
         <div class="progress">
           <progress value={job.total > 0 ? job.done / job.total : undefined} aria-label={`progress of ${job.name}`} />
-          <button type="button" onClick={() => void store.cancel(job.id)}>Cancel</button>
+          <button type="button" onClick={() => void cancelJob(store, job.id)}>Cancel</button>
         </div>
       )}
       {job.fault && job.state === "failed" && <p class="bad">{job.fault.message} {job.fault.remedy}</p>}
@@ -146,8 +165,8 @@ function JobItem({ job }: { job: Job }): JSX.Element {
 }
 
 function describe(job: Job): string {
-  const seconds = `${job.seconds < 10 ? job.seconds.toFixed(1) : Math.round(job.seconds)} s`;
+  const seconds = formatDuration(job.seconds);
   if (job.state === "running")
-    return `${job.stage}, ${seconds}${job.seconds_left === null ? "" : `, about ${Math.ceil(job.seconds_left)} s left`}`;
+    return `${job.stage}, ${seconds}${job.seconds_left === null ? "" : `, about ${formatDuration(Math.ceil(job.seconds_left))} left`}`;
   return job.state === "queued" ? "waiting" : `${job.state}, ${seconds}`;
 }

@@ -1,12 +1,14 @@
 // The selected rows: pictures, comparison with the remaining rows, what can be done with them.
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { formatNumber } from "../state/store";
+import { formatNumber } from "../state/format";
+import { choose, compareSelection, select, selectedRows } from "../state/selection";
 import { Bar } from "./bar";
 import { count, plural, useStore } from "./context";
 import { Thumbnail } from "./thumbnail";
 
 const MAX_PICTURES = 18;
+const MAX_TEXTS = 6;
 const MAX_COMPARED = 12;
 const MAX_COMPARE_ROWS = 500_000; // more would make the request larger than the server takes
 
@@ -16,7 +18,7 @@ export function SelectionBox(): JSX.Element | null {
   const view = store.view.value!;
   useEffect(() => {
     if (selection && view.can.compare && selection.count < view.n && selection.count <= MAX_COMPARE_ROWS)
-      void store.compareSelection();
+      void compareSelection(store);
   }, [selection]);
   if (!selection) return null;
   const share = ((100 * selection.count) / view.n).toFixed(1);
@@ -24,11 +26,11 @@ export function SelectionBox(): JSX.Element | null {
     <section class="box selection">
       <h2>{plural(selection.count, "selected row")} <small>{share} %</small></h2>
       <div class="actions">
-        <button type="button" onClick={() => { store.select(null); }}>Clear</button>
+        <button type="button" onClick={() => { select(store, null); }}>Clear</button>
         <button type="button" onClick={() => { store.matches.value = selection.mask.slice(); }}>Show only these</button>
-        {view.can.run && <button type="button" onClick={() => { store.tab.value = "run"; }}>Embed only these…</button>}
+        {view.can.run && <button type="button" onClick={() => { store.tab.value = "run"; }}>Embed these…</button>}
       </div>
-      {view.thumbnails && <Pictures />}
+      {view.thumbnails ? <Pictures /> : <Texts />}
       <ComparisonTable />
     </section>
   );
@@ -36,18 +38,37 @@ export function SelectionBox(): JSX.Element | null {
 
 function Pictures(): JSX.Element {
   const store = useStore();
-  const rows = store.selectedRows();
-  const stride = Math.max(1, Math.floor(rows.length / MAX_PICTURES));
-  const some = rows.filter((_, i) => i % stride === 0).slice(0, MAX_PICTURES);
+  const some = spreadOver(selectedRows(store), MAX_PICTURES);
   return (
     <div class="pictures">
       {some.map((row) => (
-        <button key={row} type="button" aria-label={`choose ${store.title(row)}`} onClick={() => void store.choose(row)}>
+        <button key={row} type="button" aria-label={`choose ${store.title(row)}`} onClick={() => void choose(store, row)}>
           <Thumbnail row={row} size={32} />
         </button>
       ))}
     </div>
   );
+}
+
+/** What some of the selected rows say, where there is a column of text and it is loaded. */
+function Texts(): JSX.Element | null {
+  const store = useStore();
+  void store.columnsVersion.value;
+  const column = store.view.value!.columns.find((other) => other.kind === "text" && other.role !== "id");
+  if (!column || !store.values.has(column.key)) return null;
+  return (
+    <ul class="texts" aria-label={column.name}>
+      {spreadOver(selectedRows(store), MAX_TEXTS).map((row) => (
+        <li key={row}><button type="button" class="link" onClick={() => void choose(store, row)}>{store.textOf(column, row)}</button></li>
+      ))}
+    </ul>
+  );
+}
+
+/** So many of the rows, from the first to the last. */
+function spreadOver(rows: readonly number[], most: number): number[] {
+  const stride = Math.max(1, Math.floor(rows.length / most));
+  return rows.filter((_, i) => i % stride === 0).slice(0, most);
 }
 
 function ComparisonTable(): JSX.Element | null {
@@ -60,7 +81,7 @@ function ComparisonTable(): JSX.Element | null {
   const largest = Math.max(...columns.map((column) => Math.abs(column.effect)), 1e-9);
   return (
     <>
-      <h3>Differs most from the remaining rows</h3>
+      <h3>Differs most from the rest</h3>
       <table class="compare">
         <thead><tr><th scope="col">column</th><th scope="col">here</th><th scope="col">rest</th><th scope="col">effect</th></tr></thead>
         <tbody>

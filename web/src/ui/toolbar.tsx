@@ -1,7 +1,9 @@
 // The line above the panels: what is shown, colors, tools, search, export, theme, help.
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
+import { chooseColor, search } from "../state/choices";
 import { EVIDENCE_TITLES } from "../state/coloring";
+import { addSlot } from "../state/layout";
 import { MAX_PANELS, type ThemeChoice } from "../state/store";
 import { count, plural, useShared, useStore } from "./context";
 import { ExportMenu } from "./export_menu";
@@ -52,7 +54,7 @@ function ColorChoice(): JSX.Element {
   return (
     <label class="field">
       <span>Color</span>
-      <select value={store.colorBy.value} onChange={(event) => void store.chooseColor(event.currentTarget.value)}>
+      <select value={store.colorBy.value} onChange={(event) => void chooseColor(store, event.currentTarget.value)}>
         <option value="">one color</option>
         {columns.length > 0 && (
           <optgroup label="Columns">
@@ -85,7 +87,7 @@ function SearchBox(): JSX.Element {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const type = (text: string): void => {
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => void store.search(text), text ? SEARCH_DELAY : 0);
+    timer.current = setTimeout(() => void search(store, text), text ? SEARCH_DELAY : 0);
   };
   return (
     <label class="search">
@@ -106,7 +108,7 @@ function PanelAdder(): JSX.Element | null {
       onChange={(event) => {
         const key = event.currentTarget.value;
         event.currentTarget.value = "";
-        void store.addSlot(key);
+        void addSlot(store, key);
       }}>
       <option value="">+ Panel</option>
       {others.map((panel) => <option key={panel.key} value={panel.key}>{panel.name}</option>)}
