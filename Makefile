@@ -38,6 +38,8 @@ demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py demo
 
 test: $(VENV)/.installed
+	@command -v chromium chromium-browser google-chrome chrome >/dev/null \
+	  || echo "No Chromium is installed: tests of pages skip (on Debian: apt-get install chromium)."
 	$(BIN)/python -m pytest -n auto
 
 lint: $(VENV)/.installed

@@ -1,4 +1,4 @@
-"""A headless Chromium, driven over its debugging pipe with the standard library alone."""
+"""A headless Chromium, driven over its debugging pipe without other packages."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+
+import pytest
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = [
@@ -31,6 +33,13 @@ FLAGS = [
 
 def found():
     return next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+# CI installs a browser: there its tests fail without one, and do not skip.
+needed = pytest.mark.skipif(
+    found() is None and not os.environ.get("CI"),
+    reason="no Chromium is installed (on Debian: apt-get install chromium)",
+)
 
 
 class Browser:

@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).parent))  # the tests share `cases`, which is no package
 
+import browser
 from cases import Case, Selection
 
 # The matrices are small: BLAS threads would spend the suite's time waiting for each other.
@@ -49,3 +50,13 @@ def _id(value):
 @pytest.fixture
 def rng():
     return np.random.default_rng(0)
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """A browser, driven by Playwright."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=browser.found(), args=["--no-sandbox"])
+        yield found
+        found.close()

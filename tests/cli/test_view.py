@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+import browser
 import lowd
 
 pytest.importorskip("starlette", reason="the extra 'view' is not installed")
@@ -148,6 +149,43 @@ def test_demos_open_their_data(lowd_command, opened):
     ended = lowd_command("demo", "colors", "--view")
     assert ended.code == 2
     assert "digits" in ended.err
+
+
+@browser.needed
+@pytest.mark.parametrize(
+    ("arguments", "panels"),
+    [
+        (["view", "map.csv"], 1),
+        (["view", "data.csv", "-m", "pca,isomap"], 2),
+        (["view", "m.lowd", "--data", "data.csv"], 1),
+        (["pca", "data.csv", "-o", "again.csv", "--view"], 1),
+    ],
+)
+def test_a_browser_draws_what_each_way_in_opens(
+    lowd_command, monkeypatch, chromium, arguments, panels
+):
+    from lowd.explorer import api, server
+
+    ended = lowd_command("pca", "data.csv", "-o", "map.csv", "--model", "m.lowd")
+    assert ended.code == 0, ended.err
+    drawn = []
+
+    def wait(self):
+        with chromium.new_page() as tab:
+            tab.goto(self.url)
+            tab.wait_for_function(
+                "n => document.querySelectorAll('canvas.points[data-complete]').length === n",
+                arg=panels,
+            )
+            canvases = tab.locator("canvas.points")
+            drawn.extend(canvases.evaluate_all("all => all.map(one => one.dataset.drawn)"))
+        self.close()
+
+    monkeypatch.setattr(api.Explorer, "wait", wait)
+    monkeypatch.setattr(server.webbrowser, "open", lambda _: None)
+    ended = lowd_command(*arguments)
+    assert ended.code == 0, ended.err
+    assert drawn == ["90"] * panels
 
 
 def test_one_offline_file(lowd_command, opened, tmp_path):

@@ -4,133 +4,32 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from io import BytesIO
+from xml.etree import ElementTree
 
 import numpy as np
 import polars as pl
 import pytest
+from PIL import Image
+from scipy.spatial import procrustes
 from scipy.spatial.distance import cdist
 
 import browser
 import lowd
-
-playwright = pytest.importorskip("playwright.sync_api")
-pytestmark = pytest.mark.skipif(
-    browser.found() is None,
-    reason="no Chromium is installed (on Debian: apt-get install chromium)",
+from explorers import (
+    export,
+    find_lonely,
+    get_paths,
+    get_spots,
+    open_tab,
+    run_method,
+    select_left_half,
+    wait_until_drawn,
 )
-SIZE = {"width": 1280, "height": 800}
-SECONDS = 1000
 
-
-@pytest.fixture(scope="module")
-def chromium():
-    with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=browser.found(), args=["--no-sandbox"])
-        yield found
-        found.close()
-
-
-@pytest.fixture(scope="module")
-def rows():
-    rng = np.random.default_rng(0)
-    return rng.normal(size=(90, 5)) + 6 * np.eye(3, 5)[np.arange(90) % 3]
-
-
-@pytest.fixture(scope="module")
-def maps(rows):
-    return {"PCA": lowd.PCA(2).fit(rows), "t-SNE": lowd.TSNE(2, perplexity=8).fit(rows)}
-
-
-@pytest.fixture
-def explorer(rows, maps):
-    found = lowd.view(
-        rows,
-        maps,
-        labels=np.array(["red", "green", "blue"])[np.arange(90) % 3],
-        ids=[f"row-{i}" for i in range(90)],
-        title="ninety rows",
-        browser=False,
-        block=False,
-        inline=False,
-    )
-    yield found
-    found.close()
-
-
-@pytest.fixture
-def context(chromium):
-    with chromium.new_context(viewport=SIZE, accept_downloads=True) as found:
-        found.set_default_timeout(40 * SECONDS)
-        yield found
-
-
-@pytest.fixture
-def page(context, explorer):
-    """The page, drawn; at the end it must not have complained, nor asked anyone else."""
-    tab = context.new_page()
-    errors, urls = [], []
-    tab.on("pageerror", lambda error: errors.append(str(error)))
-    tab.on("console", lambda message: message.type == "error" and errors.append(message.text))
-    tab.on("request", lambda request: urls.append(request.url))
-    tab.goto(explorer.url)
-    wait_until_drawn(tab, 2)
-    yield tab
-    home = explorer.url.partition("?")[0]
-    assert [url for url in urls if not url.startswith((home, "blob:", "data:"))] == []
-    refused = "Failed to load resource: the server responded"  # what tests of refusals provoke
-    assert [error for error in errors if not error.startswith(refused)] == []
-
-
-def wait_until_drawn(page, panels):
-    page.wait_for_function(
-        "n => document.querySelectorAll('canvas.points[data-complete]').length === n", arg=panels
-    )
-
-
-def get_spots(page, panel, Y):
-    """Where each row is on the screen while a panel shows all points."""
-    box = page.locator(f"canvas.points[data-panel={panel}]").bounding_box()
-    low, high = Y.min(0), Y.max(0)
-    scale = 0.9 * min(box["width"] / (high - low)[0], box["height"] / (high - low)[1])
-    middle = np.array([box["x"] + box["width"] / 2, box["y"] + box["height"] / 2])
-    return middle + (Y - (low + high) / 2) * scale * [1, -1]
-
-
-def lasso(page, corners):
-    page.get_by_role("button", name="Lasso").click()
-    page.mouse.move(*corners[0])
-    page.mouse.down()
-    for corner in [*corners[1:], corners[0]]:
-        page.mouse.move(*corner, steps=8)
-    page.mouse.up()
-
-
-def select_left_half(page, Y):
-    """Lasso what is left of a gap in the first panel; the rows that lie there."""
-    x = np.sort(Y[:, 0])
-    middle = slice(len(x) // 4, 3 * len(x) // 4)
-    gap = int(np.argmax(np.diff(x)[middle])) + len(x) // 4
-    edge = (x[gap] + x[gap + 1]) / 2
-    spots = get_spots(page, "p0", Y)
-    inside = np.flatnonzero(Y[:, 0] < edge)
-    right = (spots[inside, 0].max() + spots[Y[:, 0] > edge, 0].min()) / 2
-    left, top, bottom = spots[:, 0].min() - 8, spots[:, 1].min() - 8, spots[:, 1].max() + 8
-    lasso(page, [(left, top), (right, top), (right, bottom), (left, bottom)])
-    page.wait_for_selector(f"[data-selected='{len(inside)}']")
-    return inside
-
-
-def open_tab(page, name):
-    page.locator(f".tabs [data-tab={name}]").click()
-
-
-def export(page, name):
-    page.locator("details.menu summary").click()
-    with page.expect_download() as download:
-        page.get_by_role("button", name=name).click()
-    return download.value.path().read_bytes()
+pytestmark = browser.needed
 
 
 def test_all_points_of_both_panels_are_drawn(page):
@@ -140,8 +39,29 @@ def test_all_points_of_both_panels_are_drawn(page):
     assert "token" not in page.url
 
 
-def test_a_lasso_selects_its_rows_everywhere_and_the_files_hold_them(page, rows, maps):
+def get_saturation(page, panel, spots):
+    """How colored the points at some places are, 0 to 255."""
+    box = page.locator(f"canvas.points[data-panel={panel}]").bounding_box()
+    places = np.rint(spots - [box["x"], box["y"]]).astype(int).tolist()
+    colors = page.locator(f"canvas.points[data-panel={panel}]").evaluate(
+        "(canvas, places) => places.map(([x, y]) =>"
+        " [...canvas.getContext('2d').getImageData(x, y, 1, 1).data].slice(0, 3))",
+        places,
+    )
+    return np.ptp(np.array(colors, int), axis=1)
+
+
+def test_a_lasso_selects_its_rows_in_all_panels_and_the_files_hold_them(page, explorer, rows, maps):
     inside = select_left_half(page, maps["PCA"].transform(rows))
+    selected = np.isin(np.arange(90), inside)
+    page.wait_for_timeout(50)  # the next frame, which fades the other points
+    for key, Y in (("p0", maps["PCA"].transform(rows)), ("p1", maps["t-SNE"].embedding_)):
+        spots = get_spots(page, key, Y)
+        gaps = cdist(spots, spots) + 1e9 * np.eye(90)
+        free = gaps.min(1) > 9  # pixels: no other point covers it
+        colored = get_saturation(page, key, spots)
+        assert min(free[selected].sum(), free[~selected].sum()) > 4
+        assert colored[selected & free].min() > 2 * colored[~selected & free].max()
     csv = pl.read_csv(BytesIO(export(page, "selected rows as CSV")))
     assert csv["row"].to_list() == inside.tolist()
     assert csv["id"].to_list() == [f"row-{i}" for i in inside]
@@ -149,56 +69,259 @@ def test_a_lasso_selects_its_rows_everywhere_and_the_files_hold_them(page, rows,
     known = maps["t-SNE"].embedding_[inside]
     np.testing.assert_allclose(parquet.select("t-SNE 1", "t-SNE 2").to_numpy(), known, rtol=1e-6)
     np.testing.assert_array_equal(parquet.select("x0", "x4").to_numpy(), rows[inside][:, [0, 4]])
+    assert explorer.selection.tolist() == inside.tolist()
 
 
-def test_a_click_in_the_legend_filters_a_class(page):
+def test_legend_search_and_ranges_filter(page, rows):
     page.locator(".legend li button").filter(has_text="green").click()
-    page.wait_for_selector("[data-shown='30'], [data-shown='60']")
+    page.wait_for_selector("[data-shown='60']")
+    page.get_by_label("search rows").fill("row-1")
+    page.wait_for_selector("[data-shown='6']")  # of row-1 and row-10 to row-19, two thirds
+    page.get_by_role("button", name="Clear all filters").click()
+    page.wait_for_selector("[data-shown='90']")
+    page.get_by_label("add a filter").select_option(label="x0")
+    low = page.get_by_label("x0 from")
+    low.evaluate("e => { e.value = 2; e.dispatchEvent(new Event('input', { bubbles: true })); }")
+    count = int((rows[:, 0] >= float(low.input_value())).sum())
+    page.wait_for_selector(f"[data-shown='{count}']")
+    assert 0 < count < 90
 
 
 def test_a_chosen_point_shows_its_true_neighbors(page, rows, maps):
-    spots = get_spots(page, "p1", maps["t-SNE"].embedding_)
-    D = cdist(spots, spots) + 1e9 * np.eye(len(spots))
-    row = int(D.min(1).argmax())  # the loneliest point, which no other covers
-    page.mouse.click(*spots[row])
-    open_tab(page, "point")
+    embeddings = {"p0": maps["PCA"].transform(rows), "p1": maps["t-SNE"].embedding_}
+    spots = {key: get_spots(page, key, Y) for key, Y in embeddings.items()}
+    row = find_lonely(spots["p1"])
+    page.mouse.click(*spots["p1"][row])
     page.wait_for_selector("table.neighbors tbody tr")
     assert f"row-{row}" in page.locator("#point h2").inner_text()
-    order = np.argsort(cdist(rows[[row]], rows)[0])
+    order = np.argsort(cdist(rows[[row]], rows)[0])[1:]
     names = page.locator("table.neighbors tbody button").all_inner_texts()
-    assert [name.strip() for name in names] == [f"row-{i}" for i in order[1 : len(names) + 1]]
+    near = order[: len(names)]
+    assert [name.strip() for name in names] == [f"row-{i}" for i in near]
     assert len(names) >= 10
+    page.wait_for_function(
+        "n => [...document.querySelectorAll('canvas.overlay')].every("
+        "canvas => canvas.paths.filter(path => path.corners.length === 2).length === n)",
+        arg=len(near),
+    )
+    for key, Y in embeddings.items():
+        lines, dashed = get_paths(page, key, 2)
+        np.testing.assert_allclose(lines[:, 0], spots[key][[row] * len(near)], atol=0.6)
+        np.testing.assert_allclose(lines[:, 1], spots[key][near], atol=0.6)
+        here = np.argsort(cdist(Y[[row]], Y)[0])[1 : len(near) + 1]
+        assert dashed.tolist() == (~np.isin(near, here)).tolist()
 
 
 def test_a_slider_moves_the_point(page, rows, maps):
     spots = get_spots(page, "p0", maps["PCA"].transform(rows))
-    D = cdist(spots, spots) + 1e9 * np.eye(len(spots))
-    row = int(D.min(1).argmax())
+    row = find_lonely(spots)
     page.mouse.click(*spots[row])
-    open_tab(page, "point")
     with page.expect_response("**/api/move") as answer:
         page.locator(".slider input").nth(1).fill("0.25")
     asked = json.loads(answer.value.request.post_data)
     changed = rows[row].copy()
     for index, value in asked["changes"].items():
         changed[int(index)] = value
-    mapped = answer.value.json()["panels"]["p0"]["coordinates"]
-    np.testing.assert_allclose(mapped, maps["PCA"].transform(changed[None]))
     assert changed.tolist() != rows[row].tolist()
-
-
-def test_pasted_points_land_where_transform_puts_them(page, rows, maps):
-    Q = rows[:2] + 0.05
-    text = "x0,x1,x2,x3,x4\n" + "\n".join(",".join(map(repr, row.tolist())) for row in Q)
-    open_tab(page, "add")
-    page.locator("textarea").fill(text)
-    with page.expect_response("**/api/new-points*") as answer:
-        page.get_by_role("button", name="Add pasted rows").click()
+    page.wait_for_function("() => document.querySelector('#point .notes')")
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('canvas.overlay')].every("
+        "canvas => canvas.paths.some(path => path.corners.length === 4))"
+    )
     for key, name in (("p0", "PCA"), ("p1", "t-SNE")):
-        mapped = answer.value.json()["panels"][key]["coordinates"]
-        np.testing.assert_allclose(mapped, maps[name].transform(Q))
+        drawn = get_paths(page, key, 4)[0].mean(1)
+        known = maps[name].transform(changed[None])
+        Y = maps[name].transform(rows) if key == "p0" else maps[name].embedding_
+        np.testing.assert_allclose(drawn, get_spots(page, key, Y, known), atol=0.6)
+
+
+DROP = """
+(target, { name, bytes }) => {
+  const data = new DataTransfer();
+  data.items.add(new File([Uint8Array.from(bytes)], name));
+  for (const kind of ['dragenter', 'dragover', 'drop'])
+    target.dispatchEvent(
+      new DragEvent(kind, { bubbles: true, cancelable: true, dataTransfer: data }));
+}
+"""
+
+
+@pytest.mark.parametrize("way", ["dropped", "chosen", "pasted"])
+def test_new_points_land_where_transform_puts_them(page, rows, maps, way):
+    """The last of them is unlike all training points, and drawn hollow."""
+    Q = np.vstack([rows[:2] + 0.05, np.full(5, 60.0)])
+    frame = pl.DataFrame(Q, [f"x{j}" for j in range(5)])
+    if way == "dropped":
+        content = list(frame.write_csv().encode())
+        page.locator(".explorer").evaluate(DROP, {"name": "new.csv", "bytes": content})
+    elif way == "chosen":
+        with BytesIO() as file:
+            frame.write_parquet(file)
+            sent = {"name": "q.parquet", "mimeType": "", "buffer": file.getvalue()}
+        open_tab(page, "add")
+        page.locator("input[type=file]").set_input_files(sent)
+    else:
+        open_tab(page, "add")
+        page.locator("textarea").fill(frame.write_csv())
+        page.get_by_role("button", name="Add pasted rows").click()
     page.wait_for_selector(".added tbody tr")
-    assert page.locator(".added tbody tr").count() == 2
+    assert page.locator(".added tbody tr").count() == 3
+    assert page.locator(".added tr.doubtful").count() == 1
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('canvas.overlay')].every("
+        "canvas => canvas.paths.filter(path => path.corners.length === 4).length === 3)"
+    )
+    mapped = {}
+    for key, name in (("p0", "PCA"), ("p1", "t-SNE")):
+        mapped[name] = maps[name].transform(Q)
+        Y = maps[name].transform(rows) if key == "p0" else maps[name].embedding_
+        drawn = get_paths(page, key, 4)[0].mean(1)
+        np.testing.assert_allclose(drawn, get_spots(page, key, Y, mapped[name]), atol=0.6)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as CSV").click()
+    saved = pl.read_csv(download.value.path())
+    for name, Y in mapped.items():
+        found = saved.select(f"{name} 1", f"{name} 2").to_numpy()
+        np.testing.assert_allclose(found, Y, rtol=1e-5, atol=1e-6)
+
+
+def test_a_method_unfolds_while_it_runs_and_is_cancelled(page, explorer):
+    run_method(page, "TSNE", max_iter=1_000_000, perplexity=8)
+    page.wait_for_selector("ul.jobs li.running progress[value]")
+    live = page.locator("canvas.points[data-panel^=live]")
+    live.wait_for()
+    page.wait_for_selector("canvas.points[data-panel^=live][data-complete]")
+    first = live.evaluate("canvas => canvas.toDataURL()")
+    page.wait_for_function(
+        "before => document.querySelector('canvas[data-panel^=live]')?.toDataURL() !== before",
+        arg=first,
+    )
+    page.get_by_role("button", name="Cancel").click()
+    page.wait_for_selector("ul.jobs li.cancelled")
+    live.wait_for(state="detached")
+    assert list(explorer.session.panels) == ["p0", "p1"]
+
+
+def test_a_selection_is_embedded_alone(page, explorer, rows, maps):
+    inside = select_left_half(page, maps["PCA"].transform(rows))
+    page.get_by_role("button", name="Embed these").click()
+    run_method(page, "PCA")
+    page.wait_for_selector("ul.jobs li.done")
+    wait_until_drawn(page, 3)
+    page.wait_for_selector(f"canvas.points[data-panel=p2][data-drawn='{len(inside)}']")
+    found = explorer.session.panels["p2"].coordinates
+    np.testing.assert_allclose(found[inside], lowd.PCA(2).fit_transform(rows[inside]), rtol=1e-5)
+    assert np.isnan(np.delete(found, inside, 0)).all()
+
+
+def test_a_change_of_embedding_shows_what_moved_most(page, rows, maps):
+    page.get_by_label("embedding of this panel").first.select_option(label="t-SNE")
+    page.get_by_role("button", name="Select them").click()
+    page.wait_for_selector("[data-selected='50']")
+    csv = pl.read_csv(BytesIO(export(page, "50 selected rows as CSV")))
+    one, other, _ = procrustes(maps["t-SNE"].embedding_, maps["PCA"].transform(rows))
+    far = np.linalg.norm(one - other, axis=1)
+    assert csv["row"].to_list() == sorted(np.argsort(-far)[:50].tolist())
+
+
+def test_pictures_show_the_points_where_they_are(page, rows, maps):
+    spots = get_spots(page, "p0", maps["PCA"].transform(rows))
+    box = page.locator("canvas.points[data-panel=p0]").bounding_box()
+    row = find_lonely(spots)
+    x, y = np.rint(spots[row] - [box["x"], box["y"]]).astype(int).tolist()
+    seen = page.locator("canvas.points[data-panel=p0]").evaluate(
+        "(canvas, [x, y]) => [...canvas.getContext('2d').getImageData(x, y, 1, 1).data]", [x, y]
+    )
+    svg = ElementTree.fromstring(export(page, "Picture as SVG"))
+    circles = svg.findall(".//{*}circle")
+    assert len(circles) == 180
+    places = np.array([[float(circle.get("cx")), float(circle.get("cy"))] for circle in circles])
+    gaps = cdist(spots - [box["x"], box["y"]], places)
+    assert gaps.min(1).max() < 0.5  # pixels
+    words = [text.text for text in svg.findall(".//{*}text")]
+    assert {"PCA", "t-SNE", "red", "green", "blue"} <= set(words)
+    picture = Image.open(BytesIO(export(page, "Picture as PNG"))).convert("RGB")
+    assert picture.size == (int(float(svg.get("width"))), int(float(svg.get("height"))))
+    shift = re.search(r"translate\((\S+) (\S+)\)", svg.find("{*}g").get("transform"))
+    inner = svg.find("{*}g").find("{*}g").get("transform")
+    below = float(re.search(r"translate\(0 (\S+)\)", inner)[1])
+    at = int(float(shift[1]) + x), int(float(shift[2]) + below + y)
+    assert picture.getpixel(at) == tuple(seen[:3])
+
+
+def test_the_link_of_a_state_opens_it_again(page, context, rows, maps):
+    inside = select_left_half(page, maps["PCA"].transform(rows))
+    page.locator(".toolbar select").first.select_option(label="x3")
+    page.get_by_label("search rows").fill("row-2")
+    page.wait_for_selector("[data-shown='11']")
+    page.get_by_label("close panel t-SNE").click()
+    page.locator("details.menu summary").click()
+    page.get_by_role("button", name="Copy a link").click()
+    page.wait_for_function("() => location.hash.length > 4")
+    again = context.new_page()
+    again.goto(page.url)
+    # The state is read after the first drawing.
+    again.wait_for_function(
+        "() => document.querySelector('.toolbar select')?.selectedOptions[0].label === 'x3'"
+    )
+    again.wait_for_selector(f"[data-shown='11'][data-selected='{len(inside)}']")
+    assert again.locator("canvas.points").evaluate_all("all => all.map(c => c.dataset.panel)") == [
+        "p0"
+    ]
+
+
+def test_the_saved_page_works_offline(page, context, tmp_path, rows, maps):
+    path = tmp_path / "view.html"
+    path.write_bytes(export(page, "one HTML file"))
+    tab, urls, errors = context.new_page(), [], []
+    context.set_offline(True)
+    tab.on("request", lambda request: urls.append(request.url))
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.on("console", lambda message: message.type == "error" and errors.append(message.text))
+    tab.goto(path.as_uri())
+    wait_until_drawn(tab, 2)
+    Y = maps["PCA"].transform(rows)
+    assert len(select_left_half(tab, Y))
+    tab.get_by_role("button", name="Clear", exact=True).click()
+    spots = get_spots(tab, "p0", Y)
+    row = find_lonely(spots)
+    tab.get_by_role("button", name="Move", exact=True).click()
+    tab.mouse.click(*spots[row])
+    tab.wait_for_selector("table.neighbors tbody tr")
+    names = tab.locator("table.neighbors tbody button").all_inner_texts()
+    order = np.argsort(cdist(rows[[row]], rows)[0])[1 : len(names) + 1]
+    assert [name.strip() for name in names] == [f"row-{i}" for i in order]
+    open_tab(tab, "evidence")
+    verdict = lowd.evaluate(rows, Y.astype(np.float32)).verdict
+    tab.wait_for_function("text => document.body.innerText.includes(text)", arg=verdict[:60])
+    tab.get_by_label("search rows").fill("row-1")
+    tab.wait_for_selector("[data-shown='11']")
+    assert [url for url in urls if not url.startswith(("file:", "blob:", "data:"))] == []
+    assert errors == []
+
+
+def test_three_dimensions_turn(context, rows):
+    explorer = lowd.view(
+        rows, {"PCA": lowd.PCA(3).fit(rows)}, browser=False, block=False, inline=False
+    )
+    try:
+        tab = context.new_page()
+        tab.goto(explorer.url)
+        wait_until_drawn(tab, 1)
+        tab.get_by_role("button", name="3-D").click()
+        tab.wait_for_selector("canvas.points[data-drawn='90']")
+        canvas = tab.locator("canvas.points")
+        before, box = canvas.evaluate("canvas => canvas.toDataURL()"), canvas.bounding_box()
+        tab.mouse.move(box["x"] + 200, box["y"] + 200)
+        tab.mouse.down()
+        tab.mouse.move(box["x"] + 300, box["y"] + 230, steps=4)
+        tab.mouse.up()
+        tab.wait_for_function(
+            "before => document.querySelector('canvas.points').toDataURL() !== before", arg=before
+        )
+        assert canvas.get_attribute("data-drawn") == "90"
+    finally:
+        explorer.close()
 
 
 def test_a_dropped_file_that_cannot_be_read_says_why(page):
@@ -207,29 +330,6 @@ def test_a_dropped_file_that_cannot_be_read_says_why(page):
     page.locator("input[type=file]").set_input_files(file)
     page.wait_for_selector(".toast")
     assert "x0" in page.locator(".toast").first.inner_text()
-
-
-def run_method(page, name, **parameters):
-    open_tab(page, "run")
-    page.locator(".box select").first.select_option(name)
-    page.wait_for_selector("form.method")
-    for parameter, value in parameters.items():
-        field = page.locator(f"#parameter-{parameter}")
-        if not field.is_visible():
-            page.locator("form.method details summary").click()
-        field.fill(str(value))
-    page.locator("form.method button[type=submit]").click()
-
-
-def test_a_method_runs_is_cancelled_and_becomes_a_panel(page, explorer):
-    run_method(page, "TSNE", max_iter=1_000_000, perplexity=8)
-    page.wait_for_selector("ul.jobs li.running")
-    page.get_by_role("button", name="Cancel").click()
-    page.wait_for_selector("ul.jobs li.cancelled")
-    run_method(page, "PCA")
-    page.wait_for_selector("ul.jobs li.done")
-    wait_until_drawn(page, 3)
-    assert list(explorer.session.panels) == ["p0", "p1", "p2"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
@@ -247,37 +347,6 @@ def test_evidence_is_shown_with_its_verdict(page, rows, maps):
     open_tab(page, "evidence")
     verdict = lowd.evaluate(rows, maps["PCA"].transform(rows).astype(np.float32)).verdict
     page.wait_for_function("text => document.body.innerText.includes(text)", arg=verdict[:60])
-
-
-def test_the_link_of_a_state_opens_it_again(page, context):
-    page.locator(".toolbar select").first.select_option(label="x3")
-    page.locator("details.menu summary").click()
-    page.get_by_role("button", name="Copy a link").click()
-    page.wait_for_function("() => location.hash.length > 4")
-    again = context.new_page()
-    again.goto(page.url)
-    wait_until_drawn(again, 2)
-    # The state is read after the first drawing.
-    again.wait_for_function(
-        "() => document.querySelector('.toolbar select').selectedOptions[0].label === 'x3'"
-    )
-
-
-def test_the_saved_page_works_offline(page, context, tmp_path, rows, maps):
-    path = tmp_path / "view.html"
-    path.write_bytes(export(page, "one HTML file"))
-    tab, urls, errors = context.new_page(), [], []
-    context.set_offline(True)
-    tab.on("request", lambda request: urls.append(request.url))
-    tab.on("pageerror", lambda error: errors.append(str(error)))
-    tab.on("console", lambda message: message.type == "error" and errors.append(message.text))
-    tab.goto(path.as_uri())
-    wait_until_drawn(tab, 2)
-    inside = select_left_half(tab, maps["PCA"].transform(rows))
-    assert len(inside)
-    tab.keyboard.press("Escape")
-    assert [url for url in urls if not url.startswith(("file:", "blob:", "data:"))] == []
-    assert errors == []
 
 
 def test_without_the_token_there_is_no_page(context, explorer):
@@ -301,19 +370,6 @@ def test_another_page_cannot_read_the_data(context, explorer):
         assert tab.evaluate(fetched, f"{home}api/view") == "refused"
     finally:
         other.close()
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_page_is_accessible(chromium, explorer, theme):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    with chromium.new_context(viewport=SIZE, color_scheme=theme) as context:
-        tab = context.new_page()
-        tab.goto(explorer.url)
-        wait_until_drawn(tab, 2)
-        for name in ("explore", "evidence", "add", "run"):
-            open_tab(tab, name)
-            found = axe.run(tab)
-            assert found.violations_count == 0, found.generate_report()
 
 
 def test_a_phone_shows_it_without_scrolling_sideways(chromium, explorer):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from io import BytesIO
 
 import numpy as np
@@ -73,8 +74,23 @@ def test_columns_as_the_list_describes_them(ask, data):
     assert words.tolist() == ["a long text about 3", "a long text about 4"]
 
 
-def test_quality_is_that_of_evaluate(ask, data, models):
+def test_evidence_is_refused_until_it_is_computed(ask, monkeypatch):
+    from lowd.explorer import quality
+
+    may_end, evaluate = threading.Event(), quality.evaluate
+
+    def wait_and_evaluate(*args, **options):
+        may_end.wait(60)
+        return evaluate(*args, **options)
+
+    monkeypatch.setattr(quality, "evaluate", wait_and_evaluate)
     assert ask("GET", "/api/panels/p1/evidence", status=409)["code"] == "not_ready"
+    may_end.set()
+    wait_for(ask, "/api/panels/p1/quality")
+    assert ask("GET", "/api/panels/p1/evidence").status == 200
+
+
+def test_quality_is_that_of_evaluate(ask, data, models):
     found = wait_for(ask, "/api/panels/p1/quality")
     known = lowd.evaluate(data.X, models["t-SNE"].embedding_.astype(np.float32), labels=data.group)
     assert found["verdict"] == known.verdict
@@ -179,7 +195,7 @@ def test_new_points_land_where_transform_puts_them(ask, data, models):
         np.testing.assert_allclose(found["panels"][key]["confidence"], confidence)
     reply = ask("GET", f"/api/new-points/{found['key']}/file?format=csv")
     frame = pl.read_csv(BytesIO(reply.body))
-    np.testing.assert_allclose(frame["PCA (p0) 1"], models["PCA"].transform(Q)[:, 0])
+    np.testing.assert_allclose(frame["PCA 1"], models["PCA"].transform(Q)[:, 0])
     ask("DELETE", f"/api/new-points/{found['key']}")
     ask("GET", f"/api/new-points/{found['key']}/file", status=404)
 

@@ -223,36 +223,101 @@ def test_a_port_that_is_taken_is_named(server):
         Server(server.routes, port=server.port)
 
 
-def test_twenty_clients_lose_nothing(server):
-    """1,000 requests of 20 clients at once, each answered in full."""
+SERVE = """
+import sys, numpy as np, lowd
+X = np.random.default_rng(0).normal(size=(20_000, 3))
+ids = [f"row-{i}" for i in range(len(X))]
+explorer = lowd.view(X, {"map": X[:, :2]}, ids=ids, browser=False, block=False)
+print(explorer.url, flush=True)
+sys.stdin.read()
+explorer.close()
+"""
+ANSWERS = {
+    "/api/view": lambda reply: reply.json()["n"] == 20_000,
+    "/api/panels/p0/points": lambda reply: len(reply.content) > 20_000 * 8,
+    "/api/columns/c0": lambda reply: len(reply.content) > 20_000 * 5,
+    "/api/neighbors?row=3&k=7": lambda reply: len(reply.json()["rows"]) == 7,
+    "/api/rows/5": lambda reply: reply.json()["row"] == 5,
+    "/api/search?q=row-1999": lambda reply: reply.json()["total"] == 11,
+}
+
+
+def read_megabytes(pid):
+    """Resident memory of a process."""
+    with open(f"/proc/{pid}/status") as file:
+        found = next(line for line in file if line.startswith("VmRSS"))
+    return int(found.split()[1]) / 1024
+
+
+def ask_as_clients(home, token, rounds):
+    """Twenty clients at once, each asking for everything in every round; how many good answers."""
     import httpx2
 
-    expected = {
-        "/api/view": lambda reply: reply.json()["n"] == 60,
-        "/api/panels/p1/points": lambda reply: len(reply.content) > 60 * 8,
-        "/api/neighbors?row=3&k=7": lambda reply: len(reply.json()["rows"]) == 7,
-        "/api/rows/5": lambda reply: reply.json()["row"] == 5,
-        "/api/search?q=row-1": lambda reply: reply.json()["total"] == 11,
-    }
     good, lock = [], threading.Lock()
 
     def ask():
-        headers = {"Authorization": f"Bearer {TOKEN}"}
-        with httpx2.Client(base_url=f"http://127.0.0.1:{server.port}", headers=headers) as client:
-            found = 0
-            for number in range(50):
-                path = list(expected)[number % len(expected)]
-                reply = client.get(path, timeout=60)
-                found += reply.status_code == 200 and expected[path](reply)
-        with lock:
-            good.append(found)
+        headers = {"Authorization": f"Bearer {token}"}
+        with httpx2.Client(base_url=home, headers=headers, timeout=60) as client:
+            for _ in range(rounds):
+                for path, is_whole in ANSWERS.items():
+                    reply = client.get(path)
+                    with lock:
+                        good.append(reply.status_code == 200 and is_whole(reply))
 
     threads = [threading.Thread(target=ask) for _ in range(20)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert good == [50] * 20
+    return sum(good)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_twenty_clients_lose_nothing_and_memory_is_bounded():
+    """1,080 requests, 60 MB of answers: each is whole, and the server keeps none of them."""
+    command = [sys.executable, "-c", SERVE]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        home, _, token = process.stdout.readline().strip().partition("?token=")
+        assert ask_as_clients(home, token, 1) == 120  # first requests bring threads and imports
+        before = read_megabytes(process.pid)
+        assert ask_as_clients(home, token, 9) == 1080
+        grown = read_megabytes(process.pid) - before
+        process.stdin.close()
+    assert grown < 25
+
+
+def test_closing_does_not_wait_for_long_answers(routes, capfd, monkeypatch):
+    """Nor does it print what became of them."""
+    import httpx2
+
+    begun, end = threading.Event(), threading.Event()
+
+    def take_long(_):
+        begun.set()
+        end.wait(60)
+        raise AssertionError("nobody waits for this")
+
+    monkeypatch.setattr(routes, "answer", take_long)
+    running = Server(routes, token=TOKEN)
+    running.start()
+    codes = []
+
+    def ask():
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        reply = httpx2.get(f"http://127.0.0.1:{running.port}/api/view", headers=headers)
+        codes.append(reply.status_code)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    assert begun.wait(30)
+    running.close()
+    assert not running._thread.is_alive()
+    asking.join(30)
+    end.set()
+    assert codes == [503]
+    assert capfd.readouterr().err == ""
 
 
 def test_an_unfinished_request_does_not_stop_the_server(server):

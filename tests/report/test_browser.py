@@ -12,7 +12,7 @@ import lowd
 from lowd import report
 from lowd.io import Table
 
-pytestmark = pytest.mark.skipif(browser.found() is None, reason="no Chromium is installed")
+pytestmark = browser.needed
 EVIL = '</script><img src=x onerror="window.hacked=1">'
 
 
