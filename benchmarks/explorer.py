@@ -14,11 +14,13 @@ import json
 import platform
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
 import numpy as np
+from packaging.requirements import Requirement
 
 import lowd
 
@@ -26,6 +28,7 @@ HERE = Path(__file__).parent
 MEASURE = HERE.parent / "web" / "bench" / "measure.mjs"
 N_CLASSES = 10
 MAX_SECONDS = 90  # of one page
+MAX_ADDED_MEGABYTES = 30  # of lowd[view] over lowd[app]
 
 TEXT = """# The explorer's page
 
@@ -38,6 +41,12 @@ private and shared memory of the page's process.
 
 | points | panels | paint | frames/s zoom / pan | lasso | memory | all hold |
 |--:|--:|--:|--:|--:|--:|---|
+"""
+
+
+INSTALLED = """
+Installing `lowd[view]` adds {added:.1f} MB to `lowd[app]` (≤ {bar}): {packages}, and the page
+with its server ({own:.1f} MB, part of lowd itself).
 """
 
 
@@ -98,6 +107,40 @@ def measure(case: Case, repeats: int) -> dict[str, float]:
     return {name: median(run[name] for run in runs) for name in names}
 
 
+def list_packages(extra: str) -> set[str]:
+    """Names of the installed packages that lowd with an extra needs, directly or not."""
+    found: set[tuple[str, str]] = set()
+    open_ = [("lowd", extra)]
+    while open_:
+        name, extra = open_.pop()
+        if (name, extra) in found:
+            continue
+        found.add((name, extra))
+        for line in metadata.requires(name) or []:
+            need = Requirement(line)
+            if need.marker is None or need.marker.evaluate({"extra": extra}):
+                open_ += [(need.name.lower(), more) for more in ("", *need.extras)]
+    return {name for name, _ in found}
+
+
+def measure_installed() -> str:
+    """What the explorer adds to an installation, in words; an error where it is too much."""
+    packages = sorted(list_packages("view") - list_packages("app"))
+    sizes = {
+        name: sum(file.locate().stat().st_size for file in metadata.files(name) or [])
+        for name in packages
+    }
+    folder = Path(lowd.__file__).parent / "explorer"
+    own = sum(file.stat().st_size for file in folder.rglob("*") if file.suffix != ".pyc")
+    added = (sum(sizes.values()) + own) / 1e6
+    named = ", ".join(f"{name} ({size / 1e6:.1f} MB)" for name, size in sizes.items())
+    text = INSTALLED.format(added=added, bar=MAX_ADDED_MEGABYTES, packages=named, own=own / 1e6)
+    print(text)
+    if added > MAX_ADDED_MEGABYTES:
+        raise SystemExit("lowd[view] is too large")
+    return text
+
+
 def make_row(case: Case, found: dict[str, float]) -> tuple[str, bool]:
     paint, lasso = found["firstPaint"] / 1000, found["lasso"] / 1000
     frames = min(found["zoom"], found["pan"])
@@ -121,6 +164,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--largest", type=int, default=5_000_000, help="rows of the largest case")
     arguments = parser.parse_args()
+    installed = measure_installed()
     rows, fine = [], True
     for case in CASES:
         if case.n <= arguments.largest:
@@ -129,7 +173,7 @@ def main() -> None:
             rows.append(row)
             fine &= holds
     text = TEXT.format(machine=platform.machine(), repeats=arguments.repeats)
-    (HERE / "EXPLORER.md").write_text(text + "\n".join(rows) + "\n", "utf-8")
+    (HERE / "EXPLORER.md").write_text(text + "\n".join(rows) + "\n" + installed, "utf-8")
     sys.exit(0 if fine else 1)
 
 
