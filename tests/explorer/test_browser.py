@@ -349,6 +349,21 @@ def test_evidence_is_shown_with_its_verdict(page, rows, maps):
     page.wait_for_function("text => document.body.innerText.includes(text)", arg=verdict[:60])
 
 
+def test_a_dark_page_prints_light(chromium, explorer):
+    with chromium.new_context(color_scheme="dark") as context:
+        tab = context.new_page()
+        tab.goto(explorer.url)
+        wait_until_drawn(tab, 2)
+        look = "canvas => [...canvas.getContext('2d').getImageData(2, 2, 1, 1).data].slice(0, 3)"
+        assert max(tab.locator("canvas.points").first.evaluate(look)) < 60
+        tab.emulate_media(media="print", color_scheme="dark")
+        tab.wait_for_function(
+            f"() => Math.min(...({look})(document.querySelector('canvas'))) > 200"
+        )
+        assert not tab.get_by_role("button", name="help").is_visible()
+        assert tab.locator("h1").is_visible()
+
+
 def test_without_the_token_there_is_no_page(context, explorer):
     tab = context.new_page()
     for url in (explorer.url.partition("?")[0], explorer.url + "x"):

@@ -168,6 +168,13 @@ export class PanelView {
     this.schedule();
   }
 
+  /** At once and not in the next frame: a resized canvas is blank until then, and paper does not wait. */
+  drawNow(): void {
+    this.draw();
+    this.overlayDirty = false;
+    drawOverlay(this, this.overlayContext);
+  }
+
   private schedule(): void {
     if (this.frame) return;
     this.frame = requestAnimationFrame(() => {
@@ -246,10 +253,7 @@ export class PanelView {
     if (this.camera && slot && this.store.cameras.has(slot.id))
       this.camera = { ...this.camera, scale: this.camera.scale * Math.min(width / oldWidth, height / oldHeight) };
     else this.camera = null;
-    // At once and not in the next frame: a resized canvas is blank until then.
-    this.draw();
-    this.overlayDirty = false;
-    drawOverlay(this, this.overlayContext);
+    this.drawNow();
   }
 
   // ---- movement ------------------------------------------------------------------------------

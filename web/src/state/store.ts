@@ -79,9 +79,12 @@ export class Store {
   readonly focus = signal(0); // index of the slot the evidence tab describes
   readonly themeChoice = signal<ThemeChoice>("auto");
   readonly systemDark = signal(false);
-  readonly theme: ReadonlySignal<Theme> = computed(() =>
-    this.themeChoice.value === "auto" ? (this.systemDark.value ? "dark" : "light") : this.themeChoice.value,
-  );
+  /** Paper is light. */
+  readonly printing = signal(false);
+  readonly theme: ReadonlySignal<Theme> = computed(() => {
+    if (this.printing.value) return "light";
+    return this.themeChoice.value === "auto" ? (this.systemDark.value ? "dark" : "light") : this.themeChoice.value;
+  });
 
   /** Order in which points are drawn. */
   order: Uint32Array = new Uint32Array(0);
