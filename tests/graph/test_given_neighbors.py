@@ -54,6 +54,22 @@ def test_given_neighbors_of_new_rows(name, backend):
     assert np.abs(model.transform(Q, neighbors=far) - model.transform(Q)).max() > 1e-6
 
 
+LONGER = METHODS | {
+    "Isomap radius": (lowd.Isomap(2, n_neighbors=None, radius=9.0), 8),
+    "TSNE uniform": (lowd.TSNE(2, affinity="uniform", n_neighbors=15, max_iter=60), 15),
+    "UMAP": (lowd.UMAP(2, n_neighbors=8, n_epochs=30), 16),
+}
+
+
+@pytest.mark.parametrize("name", LONGER)
+@pytest.mark.parametrize("copies", [0, 60])
+def test_more_neighbors_than_the_map_takes_change_nothing(name, copies):
+    X, Q = roll(ALL)[0], roll(ALL + 20)[0][ALL:]
+    X = np.vstack([X, X[:copies]])
+    model = clone(LONGER[name][0]).fit(X)
+    close(model.transform(Q, neighbors=lists(Q, X, len(X))), model.transform(Q))
+
+
 @each
 def test_duplicates_among_given_neighbors_are_one(name):
     model, k = METHODS[name]

@@ -236,15 +236,19 @@ class GraphMethod(Reducer):
 
     def _merge_duplicates(self, near: csr_array) -> csr_array:
         """Neighbor lists of rows as lists of the distinct points that the map knows."""
-        if not self.fits_landmarks_only:
-            return near  # the map knows all rows, duplicates too
-        if hasattr(self, "landmarks_"):
+        if self.fits_landmarks_only and hasattr(self, "landmarks_"):
             raise UnsupportedError(
                 "neighbors= of new points may be any training rows, but with landmarks the map "
                 "knows no others; leave it out, or fit without landmarks."
             )
         point_of_row = getattr(self, "distinct_", None)
-        return near if point_of_row is None else merge_listed_duplicates(near, point_of_row)
+        if point_of_row is None:
+            return near
+        points = merge_listed_duplicates(near, point_of_row)
+        if self.fits_landmarks_only:
+            return points
+        first_row = np.unique(point_of_row, return_index=True)[1]  # the map knows all rows
+        return csr_array((points.data, first_row[points.indices], points.indptr), near.shape)
 
     def _takes_sparse(self) -> bool:
         graph = self.accepts_sparse_graph and self._kind() == "distances"

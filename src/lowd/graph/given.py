@@ -139,6 +139,29 @@ def select_listed(
     return _made(rows[kept], cols[kept], data[kept], lists.shape)
 
 
+def cut_listed(
+    lists: csr_array, k: int | None, radius: float | None = None, tolerance: float | None = None
+) -> csr_array:
+    """The k nearest of sorted lists, or those within a radius but at least one; short ones stay.
+
+    `tolerance`: those farther by so much of the radius, or of the k-th distance, count as well.
+    """
+    counts = np.diff(lists.indptr)
+    rank = np.arange(lists.nnz) - np.repeat(lists.indptr[:-1], counts)
+    if radius is not None:
+        kept = (lists.data <= radius * (1 + (tolerance or 0))) | (rank == 0)
+    else:
+        assert k is not None
+        if counts.max(initial=0) <= k:
+            return lists
+        kept = rank < k
+        if tolerance is not None:
+            last = lists.data[lists.indptr[:-1] + np.minimum(counts, k) - 1]
+            kept |= lists.data <= np.repeat(last * (1 + tolerance), counts)
+    indptr = np.concatenate([[0], np.cumsum(kept)])[lists.indptr]
+    return csr_array((lists.data[kept], lists.indices[kept], indptr), lists.shape)
+
+
 def reorder_listed(lists: csr_array, order: NDArray[np.int64]) -> csr_array:
     """The lists of the rows in another order, which also numbers their neighbors."""
     some = csr_array(lists[order])

@@ -10,6 +10,8 @@ from scipy.sparse import csr_array
 from ..backends.protocol import Array, Backend, Float64
 from ..distances.protocol import DistanceRelation
 from ..domains import Facts, OneOf, Shape
+from ..graph.given import cut_listed
+from ..graph.search import TIE_TOLERANCE
 from ..input.sample import Items
 from ..relations.geodesics import Geodesics
 from ..relations.protocol import InnerProducts
@@ -71,10 +73,17 @@ class GeodesicMap:
         return self.geodesics.base
 
     def __call__(self, Q: Items, ops: Backend) -> Array:
-        return self.from_neighbors(Q, self.geodesics.find_neighbors(Q, ops), ops)
+        return self._embed(Q, self.geodesics.find_neighbors(Q, ops), ops)
 
     def from_neighbors(self, Q: Items, near: csr_array, ops: Backend) -> Array:
-        """Coordinates of points with the given distances to training rows, their neighbors."""
+        """Coordinates of points with the given distances to training rows, nearest first.
+
+        Of these as many count as the map itself would find.
+        """
+        k, radius = self.geodesics.n_neighbors, self.geodesics.radius
+        return self._embed(Q, cut_listed(near, k, radius, TIE_TOLERANCE[near.dtype]), ops)
+
+    def _embed(self, Q: Items, near: csr_array, ops: Backend) -> Array:
         dtype = getattr(Q, "dtype", None)
 
         def embed(part: csr_array) -> Array:

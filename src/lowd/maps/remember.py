@@ -17,6 +17,8 @@ from scipy.sparse import csr_array
 from ..backends.protocol import Array, Backend, Float64
 from ..distances.nearest import Nearest, detach
 from ..domains import Facts, Increasing, Index, Shape
+from ..graph.given import cut_listed
+from ..graph.search import TIE_TOLERANCE
 from ..input.row_hash import hash_rows
 from ..values import value
 from .local import BarycentricMap, TangentMap
@@ -109,7 +111,12 @@ class Remember:
         return self._look_up(Q, lambda new: self.then.find_neighbors(Q[new], ops), ops)
 
     def from_neighbors(self, Q: Array, near: csr_array, ops: Backend) -> Array:
-        """Coordinates of points with the given distances to neighbors, nearest first."""
+        """Coordinates of points with the given distances to neighbors, nearest first.
+
+        Of these as many count as the map itself would find.
+        """
+        k, radius = self.then.n_neighbors, self.then.radius
+        near = cut_listed(near, k, radius, None if radius is None else TIE_TOLERANCE[near.dtype])
         return self._look_up(Q, lambda new: csr_array(near[new]), ops)
 
     def _look_up(

@@ -20,6 +20,7 @@ from ..distances.nearest import Nearest
 from ..distances.protocol import DistanceRelation
 from ..domains import AtLeast, AtMost, Count, NonNegative, NotStored, Positive, Shape
 from ..graph.duplicates import DistinctPoints
+from ..graph.given import cut_listed
 from ..graph.neighbor_graph import symmetrize_edges
 from ..input.row_order import invert_order
 from ..input.sample import Items
@@ -97,7 +98,7 @@ class FuzzySets:
         return self.from_neighbors(find_new_neighbors(self.base, Q, count, ops), ops)
 
     def from_neighbors(self, near: csr_array, ops: Backend) -> ConditionalProbabilities:
-        near = _cut_lists(near, CANDIDATES_PER_NEIGHBOR * self.n_neighbors)
+        near = cut_listed(near, CANDIDATES_PER_NEIGHBOR * self.n_neighbors)
         indptr, counts = near.indptr.astype(np.int64), np.diff(near.indptr)
         p = np.empty(near.nnz)
         for count in np.unique(counts):  # mostly one
@@ -130,16 +131,6 @@ class FuzzySets:
 
     def freeze(self, scales: Float64 | None = None) -> FuzzySets:
         return replace(self, base=self.base.freeze(), edges=None, scales=scales)
-
-
-def _cut_lists(near: csr_array, most: int) -> csr_array:
-    """Lists of at most so many nearest."""
-    counts = np.diff(near.indptr)
-    if counts.max(initial=0) <= most:
-        return near
-    kept = np.arange(near.nnz) - np.repeat(near.indptr[:-1], counts) < most
-    indptr = np.concatenate([[0], np.cumsum(np.minimum(counts, most))])
-    return csr_array((near.data[kept], near.indices[kept], indptr), near.shape)
 
 
 def _fade(d: Float64, end: Float64) -> Float64:

@@ -17,7 +17,7 @@ from ..input.sample import Items
 def find_new_neighbors(base: DistanceRelation, Q: Items, k: int, ops: Backend) -> csr_array:
     """Distances of new points to their k nearest training points, nearest first.
 
-    In a sparse precomputed graph a new point is given by its neighbors, all of which count.
+    In a sparse precomputed graph a new point is given by its neighbors, of which all are returned.
     """
     if isinstance(base, NeighborListDistances):
         if base.count < Q.shape[1]:

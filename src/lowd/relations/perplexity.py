@@ -16,6 +16,7 @@ from ..distances.protocol import DistanceRelation
 from ..domains import AtLeast, Count, Facts, Increasing, Index, NotStored, Positive, Shape
 from ..errors import DataError, ParameterError
 from ..graph.duplicates import DistinctPoints
+from ..graph.given import cut_listed
 from ..graph.search import replace_rows
 from ..input.row_hash import hash_rows
 from ..input.row_order import invert_order
@@ -129,6 +130,7 @@ class PerplexityProbabilities:
         return self.from_neighbors(find_new_neighbors(self.base, Q, self.n_neighbors, ops), ops)
 
     def from_neighbors(self, near: csr_array, ops: Backend) -> ConditionalProbabilities:
+        near = cut_listed(near, self.n_neighbors)
         indptr = near.indptr.astype(np.int64)
         p, _ = self._conditional(near, ops)
         if self.radii is not None:

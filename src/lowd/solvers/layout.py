@@ -89,8 +89,7 @@ def embed_fuzzy_graph(
     """The embedding of the rows X by descent, and the map that holds it fixed."""
     k, m, W, point_of_row = how.n_components, points.n_points, points.W, points.point_of_row
     report: dict[str, Any] = {"n_components": k, "n_distinct": m}
-    if m < len(point_of_row):
-        report["distinct"] = point_of_row
+    report["distinct"] = point_of_row  # also without duplicates: points are in canonical order
     if W is None:
         warn("all rows are equal, so the embedding is 0.", RankWarning)
         Y = np.zeros((1, k), ctx.dtype)
