@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 from .. import random
 from ..backends.protocol import Array, Rows
 
-MAX_BLOCK_BYTES = 2**26  # of temporary arrays while hashing
+MAX_BLOCK_BYTES = 2**22  # of temporary arrays while hashing: they stay in the cache
 
 
 def hash_rows(X: Rows) -> NDArray[np.uint64]:

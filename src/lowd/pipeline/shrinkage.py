@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import random
 from ..backends.protocol import Float64, Rows
+from ..input.row_order import order_rows
 from ..methods.pca import PCA
 
 N_FOLDS_SHRINKAGE = 10  # left out in turn: nine tenths of the rows shrink nearly as all do
@@ -25,7 +26,7 @@ def estimate_slopes(X: Rows, pca: PCA) -> Float64:
     """
     n, k = X.shape[0], int(pca.n_components_)
     scores = np.asarray(pca._transform(X), np.float64)
-    order = random.bits(0, "shrinkage", np.arange(n)).argsort()
+    order = order_rows(X)[random.bits(0, "shrinkage", np.arange(n)).argsort()]
     covered = np.zeros(k)
     for fold in range(min(N_FOLDS_SHRINKAGE, n)):
         left_out = np.sort(order[fold::N_FOLDS_SHRINKAGE])

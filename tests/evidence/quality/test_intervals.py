@@ -90,7 +90,9 @@ def test_intervals_of_all_triplets(data):
         anchors = "all" if seed % 2 else 50
         params = EvaluationParameters(anchors=anchors, random_state=seed)
         given = validate_input(params, X, Y, None)
-        found, _ = score_random_triplets(given.data, given.embedding, given.sampled_rows, seed)
+        found, _ = score_random_triplets(
+            given.data, given.embedding, given.sampled_rows, given.order, seed
+        )
         low, high = found.interval
         held.append(low <= value <= high)
     assert 0.90 <= np.mean(held) <= 0.99

@@ -18,6 +18,7 @@ from scipy.stats import t as student
 from ... import progress, random
 from ...backends.protocol import Array, Backend, Float64
 from ...errors import DataError
+from ...input.row_order import invert_order
 from .measures import Measure, estimate_measure, standard_error
 from .metric_spaces import MAX_BLOCK_DISTANCES, MetricSpace
 
@@ -40,6 +41,7 @@ class PairStatistics(NamedTuple):
     sums: Float64  # m x 6: of δ, d, δ², d², δ d, (δ - d)²
     pairs: tuple[Float64, Float64]  # δ, d of the Shepard diagram
     group: NDArray[np.int64] | None  # of each pair, by its row; None: all pairs are there
+    group_of_row: NDArray[np.int64]
     class_sums: Float64 | None  # m x classes: sums of d
 
 
@@ -47,17 +49,24 @@ def compute_pair_statistics(
     data: MetricSpace,
     embedding: MetricSpace,
     rows: NDArray[np.int64],
+    order: NDArray[np.int64],
     seed: int,
     codes: NDArray[np.int64] | None,
     ops: Backend,
 ) -> PairStatistics:
-    """One pass over the distances from the rows to all others."""
+    """One pass over the distances from the rows to all others.
+
+    `order` is the canonical one of all rows, by positions in which pairs are drawn.
+    """
     n, m = data.n, len(rows)
     weights = compute_auc_weights(n)
     counts, auc, sums = np.zeros(n, np.int64), np.empty(m), np.empty((m, 6))
     members = None if codes is None else csr_array((np.ones(n), (codes, np.arange(n))))
     class_sums = None if members is None else np.empty((m, members.shape[0]))
-    partners = None if m == n <= MAX_SHEPARD_SAMPLES else _draw_partners(rows, n, seed)
+    positions = invert_order(order)
+    partners = None
+    if not m == n <= MAX_SHEPARD_SAMPLES:
+        partners = order[_draw_partners(positions[rows], n, seed)]
     kept: list[tuple[Array, Array]] = []
     step = max(MIN_BLOCK_ROWS, MAX_BLOCK_DISTANCES // n)
     for i in range(0, m, step):
@@ -82,8 +91,9 @@ def compute_pair_statistics(
     harmonic = (1 / np.arange(1, n - 1)).sum()
     auc = (auc - harmonic) / harmonic  # the sum of 1 / (n - 1 - K) is the same sum backward
     pairs = np.concatenate([a for a, _ in kept]), np.concatenate([b for _, b in kept])
-    group = None if partners is None else np.repeat(_assign_groups(m), partners.shape[1])
-    return PairStatistics(rows, n, counts, auc, sums, pairs, group, class_sums)
+    groups = _assign_groups(positions[rows], seed)
+    group = None if partners is None else np.repeat(groups, partners.shape[1])
+    return PairStatistics(rows, n, counts, auc, sums, pairs, group, groups, class_sums)
 
 
 def _slices(rows: int, n: int) -> Iterator[slice]:
@@ -161,20 +171,25 @@ def _sum_rows(D: Float64, E: Float64) -> Float64:
     return np.stack([D.sum(1), E.sum(1), *squares], axis=1)
 
 
-def _draw_partners(rows: NDArray[np.int64], n: int, seed: int) -> NDArray[np.int64]:
-    """Some other rows of each row, for the Shepard diagram."""
-    count = -(-N_SHEPARD_PAIRS // len(rows))
+def _draw_partners(positions: NDArray[np.int64], n: int, seed: int) -> NDArray[np.int64]:
+    """Some others of each row, for the Shepard diagram."""
+    count = -(-N_SHEPARD_PAIRS // len(positions))
     if count >= n - 1:
         every = np.arange(n - 1)
-        return every + (every >= rows[:, None])
-    at = rows[:, None] * count + np.arange(count)
+        return every + (every >= positions[:, None])
+    at = positions[:, None] * count + np.arange(count)
     other = (random.bits(seed, "pairs", at.ravel()) % np.uint64(n - 1)).astype(np.int64)
     other = other.reshape(at.shape)
-    return other + (other >= rows[:, None])
+    return other + (other >= positions[:, None])
 
 
-def _assign_groups(m: int) -> NDArray[np.int64]:
-    return np.arange(m) % min(N_GROUPS, m)
+def _assign_groups(positions: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
+    """Of each row its group: random ones, of equal sizes.
+
+    Every N_GROUPS-th row of the canonical order would be more alike than random rows are.
+    """
+    shuffled = np.argsort(random.bits(seed, "groups", positions), kind="stable")
+    return invert_order(shuffled) % min(N_GROUPS, len(positions))
 
 
 def _estimate_root_ratio(name: str, above: Float64, below: Float64, n: int) -> Measure:
@@ -209,7 +224,7 @@ def _compute_correlations(found: PairStatistics) -> dict[str, Measure]:
     value = _pearson(found.sums, n)
     if m == n:
         return {"pearson": estimate_measure("pearson", value, None), **measures}
-    groups = [_assign_groups(m) == g for g in range(min(N_GROUPS, m))]
+    groups = [found.group_of_row == g for g in range(min(N_GROUPS, m))]
     of_groups = [_pearson(found.sums[part], n) for part in groups]
     return {"pearson": _estimate_by_groups("pearson", value, of_groups, m / n), **measures}
 

@@ -192,11 +192,11 @@ def _compute_scores(given: EvaluationInput) -> Scores:
     pairs = None
     if not isinstance(given.data, GraphSpace):
         measures["triplet_accuracy"], pointwise["triplet_accuracy"] = score_random_triplets(
-            given.data, given.embedding, given.sampled_rows, given.seed
+            given.data, given.embedding, given.sampled_rows, given.order, given.seed
         )
         rows = given.full_rows
         pairs = compute_pair_statistics(
-            given.data, given.embedding, rows, given.seed, given.codes, given.ops
+            given.data, given.embedding, rows, given.order, given.seed, given.codes, given.ops
         )
         measures |= compute_global_measures(pairs)
         if len(rows) == len(given.sampled_rows):

@@ -17,6 +17,7 @@ from ...core.parameters import Seed
 from ...errors import UnsupportedError
 from ...input.arguments import Input
 from ...input.blocks import RowBlocks, is_blocks
+from ...input.row_order import order_rows
 from ...maps.protocol import RememberingMap
 from ...pipeline import Pipeline
 from ..types import MetricLike, MetricParams
@@ -159,8 +160,9 @@ def compute_self_map_error(model: Reducer, X: Input, Y: Array) -> float | None:
         return None
     if not np.array_equal(embedding, Y):
         return None
-    rows = random.subset(0, "self map", len(Y), min(len(Y), SELF_MAP_SAMPLES))
     points = np.asarray(X, np.float64)
+    chosen = random.subset(0, "self map", len(Y), min(len(Y), SELF_MAP_SAMPLES))
+    rows = order_rows(points)[chosen]
     # The name of a random stream is part of the result.
     noise = random.normals(0, "nudge", (len(rows), points.shape[1]))
     near = points[rows] + PERTURBATION * points.std(0) * noise

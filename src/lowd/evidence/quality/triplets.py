@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ... import random
 from ...backends.protocol import Array, Float64
 from ...errors import DataError
+from ...input.row_order import invert_order
 from .measures import Measure, estimate_measure
 from .metric_spaces import MetricSpace
 
@@ -16,25 +17,31 @@ MAX_DRAWS = 20  # of a triplet whose two distances in the data are equal
 
 
 def score_random_triplets(
-    data: MetricSpace, embedding: MetricSpace, rows: NDArray[np.int64], seed: int
+    data: MetricSpace,
+    embedding: MetricSpace,
+    rows: NDArray[np.int64],
+    order: NDArray[np.int64],
+    seed: int,
 ) -> tuple[Measure, Float64]:
     """Share of random triplets whose order is preserved, with its error, and that of each row.
+
+    `order` is the canonical one of all rows, by positions in which triplets are drawn.
 
     Triplets tied in the data are drawn again, and those tied in the embedding count one half. A
     row without any triplet has NaN.
     """
-    i = np.repeat(rows, TRIPLETS_PER_ROW)
+    i = np.repeat(invert_order(order)[rows], TRIPLETS_PER_ROW)
     score = np.full(len(i), np.nan)
     pending = np.arange(len(i))
     for draw in range(MAX_DRAWS):
         at = pending % TRIPLETS_PER_ROW + TRIPLETS_PER_ROW * (i[pending] + data.n * draw)
-        j, k = _draw_others(i[pending], data.n, seed, at)
-        order = np.sign(data.pair_distances(i[pending], j) - data.pair_distances(i[pending], k))
-        untied = order != 0
-        some = pending[untied]
-        gap = embedding.pair_distances(i[some], j[untied])
-        gap -= embedding.pair_distances(i[some], k[untied])
-        score[some] = 0.5 + 0.5 * order[untied] * np.sign(gap)
+        others = _draw_others(i[pending], data.n, seed, at)
+        own, j, k = (order[positions] for positions in (i[pending], *others))
+        sign = np.sign(data.pair_distances(own, j) - data.pair_distances(own, k))
+        untied = sign != 0
+        own, j, k = own[untied], j[untied], k[untied]
+        gap = embedding.pair_distances(own, j) - embedding.pair_distances(own, k)
+        score[pending[untied]] = 0.5 + 0.5 * sign[untied] * np.sign(gap)
         pending = pending[~untied]
         if not len(pending):
             break

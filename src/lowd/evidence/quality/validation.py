@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, TypeAlias
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +20,8 @@ from ...domains import advise_at_most
 from ...errors import DataError, ParameterError
 from ...graph.given import NeighborGraph
 from ...input.arguments import Input
+from ...input.precomputed import MATRIX_KINDS
+from ...input.row_order import invert_order, order_rows
 from ...input.validation import validate
 from ...methods.neighbors import NeighborsTransformer
 from ..types import Items
@@ -41,8 +45,13 @@ class EvaluationParameters(NeighborsTransformer):
     random_state: Seed = None
 
 
-class EvaluationInput(NamedTuple):
-    """Validated data and embedding, and the rows to evaluate."""
+@dataclass(frozen=True)
+class EvaluationInput:
+    """Validated data and embedding, and the rows to evaluate.
+
+    Random rows are drawn by their positions in the canonical order: the same ones in whichever
+    order they come.
+    """
 
     params: EvaluationParameters
     data: MetricSpace | GraphSpace
@@ -50,13 +59,28 @@ class EvaluationInput(NamedTuple):
     items: Items | None  # the data as rows, distances or objects; None for a neighbor graph
     Y: Array
     codes: NDArray[np.int64] | None  # integer classes of the rows
-    rows: RowSelection
+    n_sampled: int  # rows to evaluate
     seed: int
     ops: Backend
 
     @property
     def n(self) -> int:
         return self.data.n
+
+    @cached_property
+    def order(self) -> NDArray[np.int64]:
+        """The canonical order of the rows; of duplicates, by their embedding."""
+        if isinstance(self.data, GraphSpace):
+            return order_rows(square=[self.data.graph.edges()])
+        if self.params._kind() in MATRIX_KINDS:
+            return order_rows(square=[self.items])
+        return order_rows(self.items, attached=[self.Y])
+
+    @cached_property
+    def rows(self) -> RowSelection:
+        if self.n_sampled == self.n:
+            return None
+        return np.sort(self.order[random.subset(self.seed, "anchors", self.n, self.n_sampled)])
 
     @property
     def k(self) -> int:
@@ -74,8 +98,10 @@ class EvaluationInput(NamedTuple):
         sampled = self.sampled_rows
         if limit >= len(sampled):
             return sampled
+        positions = np.sort(invert_order(self.order)[sampled])
         # The name of a random stream is part of the result: another one would sample other rows.
-        return np.asarray(sampled[random.subset(self.seed, "whole rows", len(sampled), limit)])
+        chosen = positions[random.subset(self.seed, "whole rows", len(sampled), limit)]
+        return np.sort(self.order[chosen])
 
     def average(self, name: str, pointwise: Float64) -> Measure:
         return average_rows(name, pointwise, self.n, self.k)
@@ -98,8 +124,7 @@ def validate_input(
     codes = None if labels is None else encode_labels(labels, n)
     seed = 0 if params.random_state is None else random.as_seed(params.random_state)
     m = count_anchors(params.anchors, n)
-    rows = None if m == n else random.subset(seed, "anchors", n, m)
-    return EvaluationInput(params, data, embedding, items, Y, codes, rows, seed, ops)
+    return EvaluationInput(params, data, embedding, items, Y, codes, m, seed, ops)
 
 
 def make_data_space(X: Input, metric: Metric, metric_params: MetricParams = None) -> MetricSpace:
