@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from anndata import AnnData
 from scipy import io as scipy_io
 from scipy import sparse
 
@@ -41,7 +42,7 @@ def semicolons():
 
 
 def anndata():
-    made = pytest.importorskip("anndata").AnnData(ROWS)
+    made = AnnData(ROWS)
     made.write_h5ad("f.h5ad")
     return "f.h5ad", ROWS
 

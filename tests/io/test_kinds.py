@@ -7,6 +7,7 @@ import itertools
 import sys
 import zipfile
 
+import anndata
 import numpy as np
 import pandas as pd
 import pytest
@@ -331,7 +332,6 @@ def test_bad_plink_files(tmp_path, rng):
 
 
 def test_anndata_comes_and_goes(tmp_path, rng):
-    anndata = pytest.importorskip("anndata")
     path = tmp_path / "cells.h5ad"
     adata = anndata.AnnData(sparse.csr_matrix(rng.poisson(1.0, (8, 5)).astype(np.float32)))
     adata.obs["cell_type"] = ["B", "T"] * 4
@@ -351,29 +351,31 @@ def test_anndata_comes_and_goes(tmp_path, rng):
     assert back.X.shape == (8, 5)
 
 
-def test_clusterings_of_cells_are_no_labels(tmp_path, rng, monkeypatch):
+def test_clusterings_of_cells_are_no_labels(tmp_path, rng):
     """What was computed from the cells is named, and colors nothing unasked."""
-    from types import SimpleNamespace
-
-    from lowd.io import h5ad
-
-    (tmp_path / "cells.h5ad").write_bytes(b"\x89HDF")
-    obs = pd.DataFrame({"leiden": ["0", "1"] * 4, "n_genes": np.arange(8)})
-    cells = SimpleNamespace(
-        X=rng.poisson(1.0, (8, 5)).astype(np.float32),
-        obs=obs,
-        obs_names=[f"c{i}" for i in range(8)],
-        var_names=[f"g{j}" for j in range(5)],
-        obsm={"X_pca": rng.normal(size=(8, 3))},
-    )
-    monkeypatch.setattr(h5ad, "_read_anndata", lambda *_: cells)
-    monkeypatch.setattr(h5ad, "_check_claimed_size", lambda *_: None)
+    cells = anndata.AnnData(sparse.csr_matrix(rng.poisson(1.0, (8, 5)).astype(np.float32)))
+    cells.obs["leiden"] = pd.Categorical(["0", "1"] * 4)
+    cells.obs["n_genes"] = np.arange(8)
+    cells.obsm["X_pca"] = rng.normal(size=(8, 3))
+    cells.write_h5ad(tmp_path / "cells.h5ad")
     table = lowd.io.read(tmp_path / "cells.h5ad")
     assert table.labels is None
     notes = " ".join(table.notes)
     assert "Clusterings of these cells, no labels: 'leiden'" in notes
     assert "'X_pca'" in notes
     assert lowd.io.read(tmp_path / "cells.h5ad", label="leiden").labels.tolist() == ["0", "1"] * 4
+
+
+def test_rows_of_pixels_are_images_where_their_shape_is_known(tmp_path, rng):
+    X, path = rng.integers(0, 50, (6, 100 * 60)).astype(np.uint8), tmp_path / "faces.npz"
+    np.savez(path, X=X, image_shape=[100, 60])
+    images = lowd.io.read(path).thumbnails
+    assert images.shape == (6, 34, 20)  # every third pixel
+    assert images.dtype == np.uint8
+    assert (images.min(), images.max()) == (0, 255)
+    for shape in ([60, 60], [-100, -60], ["a", "b"], [100, 60, 1]):
+        np.savez(path, X=X, image_shape=shape)
+        assert lowd.io.read(path).thumbnails is None
 
 
 def test_missing_packages_are_named(tmp_path, monkeypatch):

@@ -9,6 +9,7 @@ import tracemalloc
 import zipfile
 from contextlib import suppress
 
+import h5py
 import numpy as np
 import polars as pl
 import pytest
@@ -199,8 +200,6 @@ def test_very_many_columns_have_no_names(tmp_path):
 
 
 def test_cells_that_are_claimed_but_not_written_are_refused(tmp_path):
-    h5py = pytest.importorskip("h5py", reason="the extra 'anndata' is not installed")
-    pytest.importorskip("anndata", reason="the extra 'anndata' is not installed")
     path = tmp_path / "t.h5ad"
     with h5py.File(path, "w") as file:
         file.create_dataset("X", (10**6, 10**6), "f4", chunks=(100, 100))

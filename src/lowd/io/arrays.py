@@ -10,10 +10,12 @@ import zipfile
 from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array, csr_array
 
 from ..errors import ColumnTypeError, DataError, FileFormatError, NotEnoughMemoryError
 from .genotypes import MAX_ALLELE_COUNT, MISSING_GENOTYPE
+from .images import THUMBNAIL_PIXELS
 from .options import Options, quote_names
 from .source import MAX_COMPRESSION_RATIO, SAFE_BYTES, Source, require_memory
 from .table import Column, Data, Table
@@ -165,11 +167,27 @@ def _make_table(X: Data, others: dict[str, Column], options: Options, where: str
         None if ids is None else per_row[ids],
         None if label is None else _name_labels(per_row[label], others.get("label_names")),
         {name: a for name, a in per_row.items() if name not in (label, ids)},
+        thumbnails=_make_thumbnails(X, others.get("image_shape")),
         source=where,
         notes=tuple(notes),
         id_name=ids or "id",
         label_name=label or "label",
     )
+
+
+def _make_thumbnails(X: Data, shape: Column | None) -> NDArray[np.uint8] | None:
+    """Rows of pixels as small gray images, where an array `image_shape` says how high and wide."""
+    if shape is None or shape.shape != (2,) or shape.dtype.kind not in "iu":
+        return None
+    if not isinstance(X, np.ndarray):
+        return None
+    height, width = map(int, shape)
+    if X.ndim != 2 or height < 1 or X.shape[1] != height * width or not np.isfinite(X).all():
+        return None
+    step = -(-max(height, width) // THUMBNAIL_PIXELS)
+    images = X.reshape(-1, height, width)[:, ::step, ::step].astype(np.float64)
+    low, extent = images.min(initial=np.inf), np.ptp(images) if images.size else 0.0
+    return np.asarray((images - low) * (255 / (extent or 1.0)), np.uint8)
 
 
 def _mark_missing_genotypes(X: Data, where: str, notes: list[str]) -> Data:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".pgm", ".ppm", ".webp")
 _GRAY_MODES = ("1", "L", "LA", "I;16", "I")
 _MAX_IMAGE_PIXELS = 5 * 10**7  # more are a decompression bomb, or no row for a method
-_THUMBNAIL_PIXELS = 48  # of the longer side, as plots and reports show them
+THUMBNAIL_PIXELS = 48  # of the longer side, as plots and reports show them
 _IMAGE_REMEDY = "Make the images smaller (size=(width, height)) or use fewer of them."
 
 
@@ -39,7 +39,7 @@ def read(folder: Path, options: Options) -> Table:
     size, size_notes = _choose_size(found, options, str(folder))
     gray = all(image.gray for image in found) if options.color is None else not options.color
     channels = 1 if gray else 3
-    scale = min(1.0, _THUMBNAIL_PIXELS / max(size))
+    scale = min(1.0, THUMBNAIL_PIXELS / max(size))
     small = max(1, round(size[0] * scale)), max(1, round(size[1] * scale))
     pixels = len(found) * size[0] * size[1] * channels
     needs = {"pixels": 4 * pixels, "thumbnails": len(found) * small[0] * small[1] * channels}
