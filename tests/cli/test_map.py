@@ -73,6 +73,18 @@ def test_customers_are_not_mapped_by_their_zip_code(lowd_command):
     assert np.linalg.norm(means[0] - means[1]) > 1.5 * within
 
 
+def test_rows_are_not_to_be_dropped_if_most_have_a_missing_value(lowd_command):
+    table, _ = customers()
+    row = np.arange(len(table["age"]))
+    for part, name in enumerate(("age", "visits", "years")):
+        table[name] = np.where(row % 4 == part, np.nan, table[name])
+    write("customers.csv", table)
+    assert "--missing error undoes it" in run_map(lowd_command, "customers.csv")[1]
+    ended = lowd_command("pca", "customers.csv", "-o", "map.csv", "--force")
+    assert "Fill them with the column's mean (--missing mean)" in ended.err
+    assert "--missing drop" not in ended.err
+
+
 def test_the_saved_chain_takes_raw_rows(lowd_command):
     table, _ = customers()
     table["age"][3] = np.nan

@@ -256,7 +256,7 @@ def test_dates_are_kept_beside_the_rows_or_count_in_days(read, forms, days):
     table = read("t.csv", text)
     assert table.columns == ("a",)
     assert list(table.extra["when"]) == list(forms)
-    assert "'when', which hold dates" in table.notes[-1]
+    assert "'when', which holds dates" in table.notes[-1]
     used = read("t.csv", text, dates=True, missing="mean")
     assert used.columns == ("when", "a")
     np.testing.assert_allclose(used.X[:2, 0], days[:2])
@@ -380,3 +380,11 @@ def test_a_file_beyond_memory_is_refused_early(tmp_path, monkeypatch, kind):
 def test_impossible_options(read, options):
     with pytest.raises(ParameterError, match="read"):
         read("t.csv", FLOWERS, **options)
+
+
+def test_a_word_that_is_read_as_missing_does_not_hide_the_names(read):
+    words = [f"word{i}" for i in range(150)] + ["null"]
+    table = read("t.csv", "word,a\n" + "".join(f"{w},{i}\n" for i, w in enumerate(words)))
+    assert list(table.ids[:2]) == ["word0", "word1"]
+    text = "word,a\n" + "".join(f"w{i % 140},{i}\n" for i in range(150))
+    assert read("t.csv", text, text="beside").ids is None

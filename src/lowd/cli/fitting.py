@@ -164,7 +164,9 @@ class Run:
                 names = ",".join(self.preparation.columns[j] for j in value)
                 flags.append(f"--keep {shlex.quote(names)}")
             elif name == "impute":
-                flags.append("--missing drop")
+                # Dropped rows are no alternative where most rows have a missing value.
+                complete = int(np.isfinite(self.X).all(1).sum())
+                flags.append("--missing " + ("drop" if 2 * complete > len(self.X) else "error"))
             else:
                 flags.append("--pca none" if name == "pca" else f"--no-{FLAGS[name]}")
         return " ".join(flags)

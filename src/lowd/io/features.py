@@ -113,9 +113,10 @@ def make_table(loaded: ReadFrame, options: Options) -> Table:
         if options.encode is not True and (other := [n for n in text if n not in options.levels]):
             if options.text == "error" or len(other) == len(roles.features):
                 _refuse_text(loaded.name, other, roles.label is None)
+            hold = "holds" if len(other) == 1 else "hold"
             notes.append(
-                f"Kept beside the rows, not in them: {quote_names(other)}, which hold text (to use "
-                "them: encode=True or gower=True)."
+                f"Kept beside the rows, not in them: {quote_names(other)}, which {hold} text (to "
+                "use text: encode=True or gower=True)."
             )
             text = [name for name in text if name not in other]
             roles = roles._replace(

@@ -24,6 +24,7 @@ _LABEL_COLUMNS = (
     *("label", "labels", "class", "classes", "target", "species", "category", "cell_type"),
     *("celltype", "population", "cluster", "group", "digit", "y"),
 )
+MAX_UNNAMED_SHARE = 0.01  # of the rows of a column that names them
 # Quality columns of an embedding that lowd wrote.
 QUALITY_COLUMNS = ("trust", "trustworthiness", "continuity", "confidence")
 
@@ -89,7 +90,8 @@ def _describe_dates(aside: list[str], uses_dates: bool) -> str:
         if uses_dates
         else "(to use them, in days: dates=True)"
     )
-    return f"Kept beside the rows, not in them: {quote_names(aside)}, which hold dates {why}."
+    hold = "holds" if len(aside) == 1 else "hold"
+    return f"Kept beside the rows, not in them: {quote_names(aside)}, which {hold} dates {why}."
 
 
 def _check_dates(
@@ -158,7 +160,7 @@ def _find_id(frame: Frame, names: list[str], notes: list[str]) -> str | None:
             notes.append(f"Column {name!r} was taken as the identifier (another one: id=...).")
             return name
     for name in names:
-        if str(frame[name].dtype) == "String" and len(frame) > 1 and _is_unique(frame[name]):
+        if str(frame[name].dtype) == "String" and _has_different_texts(frame[name]):
             if _is_mostly_numbers(frame[name]):
                 continue
             notes.append(
@@ -208,6 +210,13 @@ def _find_vector(frame: Frame, names: list[str], options: Options, notes: list[s
     if others := [n for n in names if n != lists[0]]:
         notes.append(f"Columns {quote_names(others)} are kept beside them.")
     return lists[0]
+
+
+def _has_different_texts(column: Series) -> bool:
+    """In every row but a few without any: words such as "null" are read as missing."""
+    known = column.drop_nulls()
+    enough = len(column) - len(known) <= MAX_UNNAMED_SHARE * len(column)
+    return bool(len(known) > 1 and enough and known.n_unique() == len(known))
 
 
 def _is_unique(column: Series) -> bool:
