@@ -196,7 +196,7 @@ def test_tables_models_and_given_axes():
 
 
 def test_a_model_names_the_plot_and_its_axes():
-    X = np.random.default_rng(0).normal(size=(30, 4)) * [9, 5, 1, 1]
+    X = np.random.default_rng(0).normal(size=(30, 4)) * [9, 5, 5, 5]
     pca = lowd.PCA(3).fit(X)
     ax = plot.scatter(pca.transform(X), model=pca, dims=(0, 2))
     first, third = 100 * pca.explained_variance_ratio_[[0, 2]]
@@ -209,6 +209,8 @@ def test_a_model_names_the_plot_and_its_axes():
     assert plot.scatter(chain, title="mine").get_title() == "mine"
     assert plot.scatter(chain).get_title() == "PCA of 30 rows, 4 columns"
     assert plot.scatter(chain).get_xlabel().startswith("PC1 (")
+    reduced = lowd.Pipeline(lowd.PCA(2), pca=3).fit(X)  # a share of the data, not of 3 components
+    assert plot.scatter(reduced).get_xlabel() == f"PC1 ({first:.0f} %)"
     with pytest.raises(DataError, match="PCA keeps no embedding_"):
         plot.scatter(pca)
 

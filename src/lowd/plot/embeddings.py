@@ -160,11 +160,17 @@ def check_coordinates(
 
 
 def name_axis(model: Reducer | None, j: int) -> str:
-    """The name of a coordinate: "PC1 (36 %)" of PCA, "Isomap 1" of other methods."""
+    """The name of a coordinate: "PC1 (36 %)" of PCA, "Isomap 1" of other methods.
+
+    The share is that of the variance of the data, also where components were chosen before.
+    """
     method = getattr(model, "method_", model)
     share = getattr(method, "explained_variance_ratio_", None)
     if share is None:
         return f"{type(method).__name__} {j + 1}"
+    before = getattr(model, "pca_", None)
+    if before is not None:
+        share = share * before.explained_variance_ratio_.sum()
     return f"PC{j + 1} ({100 * share[j]:.0f} %)" if j < len(share) else f"PC{j + 1}"
 
 

@@ -104,7 +104,8 @@ def scree(
     ax.xaxis.set_major_locator(load_matplotlib().MaxNLocator(integer=True, nbins=12))
     more = f" (first {shown} of {len(share)})" if shown < len(share) else ""
     format_chart(ax, f"component{more}", "% of variance explained", title)
-    add_legend(ax, [*handles, *_draw_rule_marks(ax, rules, shown)])
+    handles += _draw_rule_marks(ax, rules, shown)
+    add_legend(ax, handles, below=len(handles) == 2)  # few take no width from the axes
     return ax
 
 

@@ -55,7 +55,8 @@ def write(
     X : array-like or None, default=None
         The training data as `model.fit` took them, for the scree plot.
     embedding : array-like of shape (n_samples, n_components) or None, default=None
-        The model's `embedding_` if it is not given.
+        The model's `embedding_` if it is not given; of linear methods, which keep none, the
+        coordinates of X.
     evaluation : Evaluation or None, default=None
     diagnosis : Diagnosis or None, default=None
         The results of `lowd.evaluate(X, model)` and `lowd.diagnose`; without them their sections
@@ -77,11 +78,17 @@ def write(
     >>> from lowd import report
     >>> X = [[0.0, 1.0], [1.0, 3.0], [2.0, 2.0], [4.0, 4.0]]
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "report.html"
-    >>> report.write(path, model=lowd.PCA(2).fit(X), embedding=lowd.PCA(2).fit_transform(X))
+    >>> report.write(path, model=lowd.PCA(2).fit(X), X=X)
     >>> 'id="quality"' in path.read_text()
     False
     """
-    Y = np.asarray(getattr(model, "embedding_", None) if embedding is None else embedding)
+    if embedding is None:
+        embedding = getattr(model, "embedding_", None)
+    if embedding is None:
+        if X is None:
+            raise DataError(f"{type(model).__name__} keeps no embedding; pass embedding=, or X=.")
+        embedding = model.transform(X)
+    Y = np.asarray(embedding)
     if Y.ndim != 2 or not len(Y):
         raise DataError(
             f"embedding has shape {Y.shape}: expected one row of coordinates per point."
