@@ -32,6 +32,7 @@ MAX_ROWS, MAX_COLUMNS, MIN_BIN_ROWS = 1200, 50, 20
 CLASSIFIED = ("digits", "mnist", "olivetti", "cells", "genotypes")
 METHODS = {
     "TSNE": lambda: lowd.TSNE(2),
+    "UMAP": lambda: lowd.UMAP(2),
     "SNE": lambda: lowd.SNE(2),
     "LaplacianEigenmaps": lambda: lowd.LaplacianEigenmaps(2),
     "Isomap": lambda: lowd.Isomap(2, n_neighbors=10),
@@ -42,8 +43,10 @@ METHODS = {
     "MDS": lambda: lowd.MDS(2),
     "NonMetricMDS": lambda: lowd.NonMetricMDS(2),
     "PCA": lambda: lowd.PCA(2),
+    "ClassicalMDS": lambda: lowd.ClassicalMDS(2),
     "KernelPCA": lambda: lowd.KernelPCA(2, kernel="rbf", gamma="median"),
     "DiffusionMaps": lambda: lowd.DiffusionMaps(2),
+    "GaussianRandomProjection": lambda: lowd.GaussianRandomProjection(2, random_state=0),
 }
 FILES = {
     "mnist": "mnist",
