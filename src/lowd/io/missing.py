@@ -31,12 +31,12 @@ def handle_missing(
     if missing == "error":
         row, column = map(int, np.argwhere(~good)[0])
         what = "the value is missing" if np.isnan(X[row, column]) else "infinity"
-        complete = int(good.all(1).sum())  # none of the advice to drop rows if few would stay
-        drop = "Drop such rows (missing='drop'), fill them" if 2 * complete > len(X) else "Fill them"
+        can_drop = 2 * int(good.all(1).sum()) > len(X)  # else few rows would be left
+        remedy = "Drop such rows (missing='drop'), fill them" if can_drop else "Fill them"
         raise DataError(
             f"{where}, {locate(row)}, column {columns[column]!r}: {what} "
             f"({pluralize(count, 'such value')} in "
-            f"{pluralize(within, 'column')}). {drop} with the "
+            f"{pluralize(within, 'column')}). {remedy} with the "
             f"column's mean (missing='mean'), or leave the column out "
             f"(drop={columns[column]!r})."
         )
