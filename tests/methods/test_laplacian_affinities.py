@@ -132,6 +132,22 @@ def test_a_callable_affinity_is_its_matrix(backend):
         lowd.LaplacianEigenmaps(2, affinity=rbf_kernel, sigma=1.0).fit(X)
 
 
+def test_a_callable_may_take_all_rows_at_once_as_in_scikit_learn(backend):
+    X, Q = rows_like(40, 3), rows_like(5, 3, seed=1)
+
+    def weigh(A):
+        return rbf_kernel(A, gamma=0.3)
+
+    model = lowd.LaplacianEigenmaps(2, affinity=weigh, backend=backend).fit(X)
+    given = lowd.LaplacianEigenmaps(2, affinity="precomputed", backend=backend).fit(weigh(X))
+    np.testing.assert_allclose(model.embedding_, given.embedding_, atol=1e-12)
+    wanted = given.transform(rbf_kernel(Q, X, gamma=0.3))
+    np.testing.assert_allclose(model.transform(Q), wanted, atol=1e-9)
+    same_bits(model.transform(Q)[2:3], model.transform(Q[2:3]))
+    with pytest.raises(DataError, match=r"affinity=.*lambda.* gave numbers of shape \(40,\)"):
+        lowd.LaplacianEigenmaps(2, affinity=lambda A: A.sum(1)).fit(X)
+
+
 def test_rbf_is_scikit_learns_name_of_the_heat_kernel():
     X = rows_like(60, 3)
     same_bits(

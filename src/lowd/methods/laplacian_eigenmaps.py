@@ -44,7 +44,8 @@ class LaplacianEigenmaps(AffinityMethod):
         "heat" (or "rbf") w = exp(-d²/2σ²); "binary" w = 1; "nearest_neighbors" w = 1, or ½ where
         only one has the other, as in scikit-learn (whose n_neighbors is one more); "precomputed":
         `fit` takes the square matrix of weights (dense or sparse; its diagonal counts), `transform`
-        those from new to training rows; or f(A, B), the weights between two arrays of rows.
+        those from new to training rows; or f(A, B), the weights between two arrays of rows, or
+        scikit-learn's f(X), those among all rows of one.
     sigma : float or None, default=None
         σ of "heat". None: median distance to the last neighbor; of all pairs, as in DiffusionMaps.
     normalization : {"random_walk", "symmetric", "none"}, default="random_walk"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from inspect import signature
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -174,9 +175,47 @@ def _kth_smallest(near: csr_array, k: int, coincides: NDArray[np.bool_]) -> Floa
     return np.asarray(in_order[np.minimum(last, near.indptr[1:] - 1)])
 
 
+@dataclass(frozen=True, repr=False)
+class AffinityOfAllRows:
+    """f(A, B) by scikit-learn's f(X), which returns the affinities among all rows of an array."""
+
+    function: Callable[[Array], Array]
+
+    def __repr__(self) -> str:
+        return name_callable(self.function)
+
+    def __call__(self, A: Array, B: Array) -> Array:
+        if A is B:
+            return self._compute(B)
+        return np.stack([self._compute(np.vstack([B, a]))[-1, :-1] for a in A])
+
+    def _compute(self, X: Array) -> Array:
+        W = np.asarray(self.function(X))
+        if W.shape != (len(X), len(X)):
+            raise DataError(
+                f"affinity={self} gave numbers of shape {W.shape} for {len(X)} rows; expected "
+                f"{(len(X), len(X))}, one per pair."
+            )
+        return W
+
+
+def _takes_all_rows(function: Callable[..., Any]) -> bool:
+    """Is it a function of one array, not of two?"""
+    try:
+        parameters = signature(function)
+        parameters.bind(None)
+    except (TypeError, ValueError):  # it needs more, or does not tell
+        return False
+    try:
+        parameters.bind(None, None)
+    except TypeError:
+        return True
+    return False
+
+
 @value
 class CallableAffinities:
-    """Affinities by a callable: f(A, B) -> matrix of rows, or f(a, b) -> number."""
+    """Affinities by a callable: f(A, B) -> matrix of rows, f(a, b) -> number, or f(X) -> matrix."""
 
     base: CallableKernel
     # Among the training points; None once frozen.
@@ -184,7 +223,10 @@ class CallableAffinities:
 
     @classmethod
     def of(cls, items: Items, function: Callable[..., Any], ops: Backend) -> CallableAffinities:
-        base = CallableKernel.of(items, function, {}, "affinity")
+        if _takes_all_rows(function):
+            base = CallableKernel(items, AffinityOfAllRows(function), {}, True, "affinity")
+        else:
+            base = CallableKernel.of(items, function, {}, "affinity")
         return cls(base, _check_nonnegative(base, base.among(ops).stored))
 
     def among(self, ops: Backend) -> AffinityMatrix:  # noqa: ARG002 - a relation's signature
