@@ -131,6 +131,10 @@ class LongWorkWarning(LowdWarning):
     """The cost grows faster than the data: the fit will take minutes or hours."""
 
 
+class ClusterWarning(LowdWarning):
+    """A dask cluster has no worker, or does not answer; the computation waits for it."""
+
+
 class DimensionWarning(LowdWarning):
     """`n_components` is at least the number of features."""
 

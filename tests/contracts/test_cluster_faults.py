@@ -1,18 +1,25 @@
-"""Faults on a cluster of processes: killed workers, blocks that raise, little memory."""
+"""Faults on a cluster of processes: killed workers and schedulers, blocks that raise."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import lowd
-from cases import rows_like, same_bits
-from lowd.errors import ClusterError, DataError
-from lowd.input import blocks as row_blocks
+from cases import close, rows_like, same_bits
+from lowd import progress
+from lowd.errors import Cancelled, ClusterError, ClusterWarning, DataError
+from lowd.graph import block_neighbors
+from lowd.input import dask_engine
+from lowd.input.blocks import RowBlocks
 from lowd.io.block_dataset import BlockDataset
 
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
@@ -72,7 +79,7 @@ def test_a_worker_that_is_killed_changes_nothing(tmp_path):
 
 @pytest.mark.usefixtures("cluster")
 def test_a_worker_that_is_killed_while_it_writes(tmp_path):
-    blocks = row_blocks.RowBlocks.of(_killing(tmp_path / "write"))
+    blocks = RowBlocks.of(_killing(tmp_path / "write"))
     model = lowd.PCA(2).fit(X)
     dataset = BlockDataset.start(tmp_path / "out", {}, force=False)
     assert dataset.write(blocks, model) == 12
@@ -87,6 +94,17 @@ def test_neighbors_of_blocks_on_workers(tmp_path):
     expected = lowd.neighbors(X, 6)
     found = lowd.neighbors(lowd.open_blocks(tmp_path / "x.npy", block_rows=400), 6)
     same_bits(found.indices, expected.indices)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_cells_of_neighbors_on_workers_one_of_which_is_killed(tmp_path, monkeypatch):
+    monkeypatch.setattr(block_neighbors, "MAX_EXACT_ROWS", 500)
+    with dask.config.set(scheduler="sync"):
+        expected = lowd.neighbors(da.from_array(X, chunks=(100, 5)), 6)
+    found = lowd.neighbors(_killing(tmp_path / "neighbors"), 6)
+    assert (tmp_path / "neighbors").exists()
+    same_bits(found.indices, expected.indices)
+    same_bits(found.distances, expected.distances)
 
 
 @pytest.mark.usefixtures("cluster")
@@ -115,8 +133,175 @@ def test_data_larger_than_the_memory_of_all_workers():
     np.testing.assert_allclose(model.explained_variance_, [variance], rtol=1e-10)
 
 
-def test_no_scheduler_at_an_address(monkeypatch):
-    monkeypatch.setattr(row_blocks, "CONNECT_SECONDS", 1)
-    refused = pytest.raises(ClusterError, match=r"no scheduler at tcp://127.0.0.1:9")
-    with refused, row_blocks.connect("tcp://127.0.0.1:9"):
-        pass
+# -- the command line -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def command(capfd):
+    """Run `lowd ...` in this process; its scheduler and workers are others."""
+    from lowd.cli import main
+
+    def run(*args):
+        capfd.readouterr()
+        code = main([str(arg) for arg in args])
+        return code, capfd.readouterr()
+
+    return run
+
+
+@pytest.mark.parametrize("how", ["address", "host and port", "scheduler file"])
+def test_a_command_on_an_existing_cluster(cluster, command, tmp_path, how):
+    """As `lowd map --cluster`: the files and numbers of a run without it."""
+    address = cluster.scheduler.address
+    if how == "scheduler file":
+        address = str(tmp_path / "scheduler.json")
+        Path(address).write_text(json.dumps({"address": cluster.scheduler.address}))
+    elif how == "host and port":
+        address = address.removeprefix("tcp://")
+    pl.DataFrame(dict(zip("abcde", X.T, strict=True))).write_parquet(tmp_path / "x.parquet")
+    out = tmp_path / "out"
+    code, said = command(
+        *("map", tmp_path / "x.parquet", "-m", "pca", "--cluster", address, "-o", out, "--json")
+    )
+    assert code == 0, said.err
+    assert json.loads(said.out)["n_written"] == 1
+    found = pl.read_parquet(out / "part-000000.parquet").select("pca0", "pca1").to_numpy()
+    close(found, lowd.PCA(2).fit_transform(X))
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("nowhere.json", "there is no scheduler file nowhere.json"),
+        ("x.npy", "is no scheduler file"),
+        ("tcp://127.0.0.1:9", "no scheduler at tcp://127.0.0.1:9"),
+        ("127.0.0.1:9", "no scheduler at 127.0.0.1:9"),
+    ],
+)
+def test_what_is_no_cluster_is_said_at_once(command, tmp_path, monkeypatch, address, message):
+    """distributed waits for ever for a scheduler file that is not there."""
+    monkeypatch.setattr(dask_engine, "CONNECT_SECONDS", 1)
+    monkeypatch.chdir(tmp_path)
+    np.save("x.npy", X)
+    code, said = command("map", "x.npy", "-m", "pca", "--cluster", address, "-o", "out")
+    assert code != 0
+    assert message in said.err
+
+
+def test_a_cluster_without_workers_is_said(monkeypatch):
+    monkeypatch.setattr(dask_engine, "SILENT_SECONDS", 0.3)
+    monkeypatch.setattr(dask_engine, "MAX_SILENT_SECONDS", 0.5)
+    how = {"n_workers": 0, "processes": False, "dashboard_address": ":0"}
+    with distributed.LocalCluster(**how) as nobody, distributed.Client(nobody):
+        lazy = da.from_array(X, chunks=(300, 5))
+        with (
+            pytest.warns(ClusterWarning, match="no worker; start some"),
+            pytest.raises(ClusterError, match="computes nothing: it has no worker"),
+        ):
+            lowd.PCA(2).fit(lazy)
+
+
+# -- a scheduler that goes away ---------------------------------------------------------------
+
+
+@pytest.fixture
+def scheduler(tmp_path):
+    """A scheduler with a worker, each a process of its own; yields (process, its file)."""
+    file, started = tmp_path / "scheduler.json", []
+
+    def start(*args):
+        run = [sys.executable, "-m", "distributed.cli.dask_" + args[0], *args[1:], "--no-dashboard"]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        started.append(subprocess.Popen(run, **quiet))
+        return started[-1]
+
+    try:
+        process = start("scheduler", "--port", "0", "--scheduler-file", str(file))
+        start("worker", "--scheduler-file", str(file), "--nthreads", "1", "--no-nanny")
+        while not (file.exists() and file.stat().st_size):
+            assert process.poll() is None
+            time.sleep(0.01)
+        yield process, str(file)
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+def _gated(gate):
+    """The rows in blocks, the tenth of which waits for a file."""
+
+    def read(rows, block_info=None):
+        if block_info and block_info[0]["chunk-location"][0] == 9:
+            while not os.path.exists(gate):
+                time.sleep(0.01)
+        return rows
+
+    lazy = da.from_array(X, chunks=(100, 5)).map_blocks(read, meta=np.empty((0, 0)))
+    return RowBlocks.of(lazy)
+
+
+def _check_part_of_a_run(out):
+    """Whole files and a manifest; how many files.
+
+    A worker that was writing when nobody waited any longer may still be: names with a dot.
+    """
+    written = sorted(out.glob("part-*.parquet"))
+    visible = {file.name for file in out.iterdir() if not file.name.startswith(".")}
+    assert visible <= {"manifest.json", *(f"part-{i:06d}.parquet" for i in range(12))}
+    assert {len(pl.read_parquet(file)) for file in written} == {100}
+    assert "part-000009.parquet" not in visible
+    assert not json.loads((out / "manifest.json").read_text())["complete"]
+    return len(written)
+
+
+def _finish(out, gate, model, most):
+    """The same run again, in this process: the blocks that are missing, and the same bits."""
+    gate.touch()
+    with dask.config.set(scheduler="sync"):
+        dataset = BlockDataset.start(out, {"rows": 1200}, force=False)
+        assert 1 <= dataset.write(_gated(gate), model) <= most
+    assert json.loads((out / "manifest.json").read_text())["complete"]
+    whole = pl.concat([pl.read_parquet(dataset.part(i)) for i in range(12)])
+    same_bits(whole.select("pca0", "pca1").to_numpy(), model.transform(X))
+
+
+def test_a_scheduler_that_goes_away(scheduler, tmp_path):
+    """An error that says so, whole files, and a run that is continued."""
+    process, file = scheduler
+    gate, out, model = tmp_path / "gate", tmp_path / "out", lowd.PCA(2).fit(X)
+
+    def end(stage, _done, _total):
+        if stage == "write" and process.poll() is None:
+            process.kill()
+            process.wait()
+
+    with dask_engine.connect(file):
+        dataset = BlockDataset.start(out, {"rows": 1200}, force=False)
+        with (
+            progress.listening(end),
+            pytest.raises(ClusterError, match=r"scheduler .* was lost.*run the\s+same again"),
+        ):
+            dataset.write(_gated(gate), model)
+        # And so does whatever is computed next, without waiting for it.
+        with pytest.raises(ClusterError, match="was lost"):
+            lowd.PCA(2).fit(da.from_array(X, chunks=(100, 5)))
+    n_written = _check_part_of_a_run(out)
+    assert n_written >= 1
+    _finish(out, gate, model, 12 - n_written)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_run_on_a_cluster_that_is_cancelled(tmp_path):
+    gate, out, model = tmp_path / "gate", tmp_path / "out", lowd.PCA(2).fit(X)
+
+    def cancel(stage, _done, _total):
+        if stage == "write":
+            raise Cancelled("enough")
+
+    dataset = BlockDataset.start(out, {"rows": 1200}, force=False)
+    with progress.listening(cancel), pytest.raises(Cancelled):
+        dataset.write(_gated(gate), model)
+    n_written = _check_part_of_a_run(out)
+    assert n_written >= 1
+    _finish(out, gate, model, 12 - n_written)

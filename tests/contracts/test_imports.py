@@ -58,8 +58,8 @@ HOMES = {
         "datasets.folder",
         "accelerate.originals",
     },
-    "dask": {"input.blocks"},
-    "distributed": {"input.blocks"},
+    "dask": {"input.dask_engine"},
+    "distributed": {"input.dask_engine"},
     "zarr": {"io.block_files"},
     "rich": {"progress", "cli.console"},
     "typer": {"cli.app"},
@@ -160,7 +160,7 @@ def test_the_test_itself_sees_imports():
     assert "lowd.errors.ParameterError" in set(_imports("core.parameters"))
     assert "lowd.backends.protocol.Array" in set(_imports("relations.kernels"))
     assert "lowd.threads" in set(_imports("backends"))
-    assert "dask" in set(_imports("input.blocks"))
+    assert "dask" in set(_imports("input.dask_engine"))
 
 
 def _fresh(script):

@@ -10,7 +10,8 @@ from scipy.sparse import csr_array
 
 import lowd
 from cases import close, fit, rows_like, same_bits
-from lowd.errors import DataError, ParameterError, UnsupportedError
+from lowd.errors import ApproximationWarning, DataError, ParameterError, UnsupportedError
+from lowd.graph import block_neighbors
 
 dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 
@@ -58,6 +59,54 @@ def test_files_and_unknown_lengths(tmp_path):
         found = lowd.neighbors(source, 4)
         same_bits(found.indices, expected.indices)
         close(found.distances, expected.distances)
+
+
+@pytest.fixture
+def _cells(monkeypatch):
+    """A partition of few rows, in cells of some hundreds."""
+    monkeypatch.setattr(block_neighbors, "MAX_EXACT_ROWS", 500)
+    monkeypatch.setattr(block_neighbors, "MIN_CELL_ROWS", 100)
+    monkeypatch.setattr(block_neighbors, "MAX_CELL_ROWS", 200)
+    monkeypatch.setattr(block_neighbors, "CENTERS_PER_CELL", 16)
+
+
+def _measure(found, expected):
+    same = [np.isin(a, b).mean() for a, b in zip(found.indices, expected.indices, strict=True)]
+    return np.mean(same)
+
+
+@pytest.mark.usefixtures("_cells")
+def test_cells_of_a_partition_find_nearly_all(dtype):
+    """The same neighbors for any blocks, and the recall that is measured is that of all rows."""
+    X = rows_like(3000, 6, dtype=dtype)
+    X[-4:] = X[0]
+    expected = lowd.neighbors(X, 10)
+    blocks = lowd.open_blocks(np.split(X, [700, 700, 701, 2500]))
+    found = lowd.neighbors(blocks, 10)
+    assert 0.99 <= found.recall <= 1
+    assert abs(found.recall - _measure(found, expected)) < 0.005
+    assert (np.diff(found.distances, axis=1) >= 0).all()
+    assert (found.indices != np.arange(3000)[:, None]).all()
+    assert all(len(set(row)) == 10 for row in found.indices)
+    right = found.indices == expected.indices
+    close(found.distances[right], expected.distances[right], dtype)
+    again = lowd.neighbors(lowd.open_blocks(X, block_rows=450), 10)
+    same_bits(again.indices, found.indices)
+
+
+@pytest.mark.usefixtures("_cells")
+def test_partitions_are_added_until_enough_neighbors_are_found(monkeypatch):
+    """Noise in many columns has neighbors across many borders."""
+    X = np.random.default_rng(0).normal(size=(2000, 30))
+    blocks, expected = lowd.open_blocks(np.array_split(X, 3)), lowd.neighbors(X, 10)
+    monkeypatch.setattr(block_neighbors, "NEAREST_CENTERS", 2)
+    several = lowd.neighbors(blocks, 10)
+    assert several.recall >= 0.99
+    monkeypatch.setattr(block_neighbors, "MAX_PARTITIONS", 1)
+    with pytest.warns(ApproximationWarning, match=r"% of the nearest neighbors"):
+        one = lowd.neighbors(blocks, 10)
+    assert one.recall < 0.9
+    assert abs(one.recall - _measure(one, expected)) < 0.03
 
 
 def _connect(found):

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ExistingFileError, ParameterError, UnsupportedError
-from ..input.blocks import RowBlocks, connect
+from ..input.blocks import RowBlocks
+from ..input.dask_engine import connect
 from ..io.block_dataset import BlockDataset
 from ..io.block_files import open_blocks
 from .console import Console

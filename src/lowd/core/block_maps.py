@@ -10,7 +10,9 @@ import numpy as np
 from ..backends import resolve
 from ..backends.protocol import Array, Rows
 from ..errors import DataError
-from ..input.blocks import DaskArray, RowBlocks, Where, as_rows, describe_nonfinite_entry
+from ..input.block_reader import Where
+from ..input.blocks import RowBlocks, as_rows, describe_nonfinite_entry
+from ..input.dask_engine import DaskArray
 
 if TYPE_CHECKING:
     from .estimator import Reducer

@@ -1,102 +1,42 @@
-"""Rows in blocks: data that no memory holds at once, and what dask computes of them.
-
-The only file that imports dask and distributed.
-"""
+"""Rows in blocks: data that no memory holds at once, and what is computed of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
-from uuid import uuid4
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from .. import progress
 from ..backends import resolve
 from ..backends.protocol import Array, Backend, DType, Rows
-from ..errors import ClusterError, DataError, LowdError, MissingPackageError
+from ..errors import DataError
+from . import dask_engine as engine
 from .arguments import Input
+from .block_reader import (
+    UNKNOWN_LENGTH_BITS,
+    BlockFunction,
+    BlockReader,
+    BlockResult,
+    Job,
+    Where,
+)
+from .dask_engine import DaskArray, Delayed, is_of
 from .ranges import to_safe_dtype
 from .sample import Sample
 from .validation import to_canonical_csr
 
-DaskArray: TypeAlias = Any  # dask has no types
-Dask: TypeAlias = Any  # the package
-Delayed: TypeAlias = Any  # a task of dask
-Client: TypeAlias = Any  # of a cluster
-BlockResult: TypeAlias = Any  # of a function of a block, whichever that is
 Model: TypeAlias = Any  # an estimator, whose module imports this one
 BlockInfo: TypeAlias = Any  # what dask tells a function of the block it is given
 Sampled: TypeAlias = tuple[Sample, tuple[tuple[int, int], ...]]  # and the lengths of blocks
 T = TypeVar("T")
 
-CONNECT_SECONDS = 20  # for the first answer of a scheduler; one that runs answers within one
-UNKNOWN_LENGTH_BITS = 32  # a row of a block is numbered by (block, row) where lengths are unknown
-
-
-class Piece(NamedTuple):
-    """A block that is read when it is needed, by whichever process computes with it."""
-
-    read: Callable[[], Rows]
-    n_rows: int | None  # None: not known before it is read
-    source: str = ""  # the file that it is of
-    first_row: int = 0  # of it, in that file
-
-
-class Where(NamedTuple):
-    """Which rows of the whole data a block holds."""
-
-    number: int
-    start: int | None  # the number of its first row, where all lengths before it are known
-    source: str = ""
-    first_row: int = 0  # in that source
-
-    def describe(self, row: int, column: int | None = None) -> str:
-        """A row of the block, and an entry of it, by all names that it has."""
-        known = self.start is not None
-        name = f"row {self.start + row}" if self.start is not None else f"row {row}"
-        name += "" if known else f" of block {self.number}"
-        name += "" if column is None else f", column {column}"
-        parts = [f"block {self.number}"] if known else []
-        parts += [f"row {self.first_row + row} of {self.source}"] if self.source else []
-        return f"{name} ({', '.join(parts)})" if parts else name
-
-    def __str__(self) -> str:
-        return f"block {self.number}" + (f" ({self.source})" if self.source else "")
-
-    @property
-    def first_index(self) -> int:
-        """Number of the first row; where lengths are unknown, the block's number must do."""
-        return self.number << UNKNOWN_LENGTH_BITS if self.start is None else self.start
-
-
-class BlockFunction(Protocol):
-    """What is computed of one block: a function of a module, so that it can travel."""
-
-    def __call__(self, rows: Rows, where: Where, /, *given: Any) -> BlockResult: ...
-
-
-@dataclass(frozen=True)
-class _Job:
-    """What all tasks of one computation share; sent to each worker once."""
-
-    function: Callable[..., Any]
-    given: tuple[Any, ...]
-    sources: tuple[tuple[str, int], ...] | None
-
 
 def is_blocks(X: object) -> bool:
     """Whether X is data in blocks: `RowBlocks`, or an array or a data frame of dask."""
-    return isinstance(X, RowBlocks) or _is_of(X, "array") or _is_of(X, "dataframe")
-
-
-def _is_of(X: object, part: str) -> bool:
-    return type(X).__module__.startswith(f"dask.{part}")
+    return isinstance(X, RowBlocks) or is_of(X, "array") or is_of(X, "dataframe")
 
 
 class RowBlocks:
@@ -117,7 +57,7 @@ class RowBlocks:
         array: DaskArray,
         names: tuple[str, ...] | None = None,
         sources: tuple[tuple[str, int], ...] | None = None,
-        pieces: tuple[Piece, ...] = (),
+        readers: tuple[BlockReader, ...] = (),
     ) -> None:
         if array.ndim != 2:
             raise DataError(f"a dask array needs 2 dimensions, got {array.ndim}; reshape it.")
@@ -132,14 +72,14 @@ class RowBlocks:
             raise DataError("the number of columns is unknown; call X.compute_chunk_sizes() first.")
         self.array = array.rechunk({1: -1}) if len(array.chunks[1]) > 1 else array
         self.names, self.sources = names, sources
-        self.pieces = pieces  # the blocks as what reads them, where that is known
+        self.readers = readers  # the blocks as what reads them, where that is known
 
     @classmethod
     def of(cls, X: Input) -> RowBlocks:
         """The blocks of a dask array, the partitions of a dask data frame, or X itself."""
         if isinstance(X, RowBlocks):
             return X
-        if not _is_of(X, "dataframe"):
+        if not is_of(X, "dataframe"):
             return cls(X)
         if X.ndim != 2:
             raise DataError("a dask series is one column; pass a data frame: X.to_frame().")
@@ -153,28 +93,19 @@ class RowBlocks:
         return cls(X.to_dask_array(), names)
 
     @classmethod
-    def from_pieces(
+    def from_readers(
         cls,
-        pieces: Sequence[Piece],
+        readers: Sequence[BlockReader],
         n_features: int,
         dtype: DType,
         names: tuple[str, ...] | None = None,
     ) -> RowBlocks:
         """Blocks that are read by functions, each with its length where that is known."""
-        dask = _import_dask()
-        if not pieces:
+        if not readers:
             raise DataError("there is no block of rows; name at least one.")
-        name = f"lowd-rows-{uuid4().hex}"
-        tasks = {
-            (name, number, 0): dask._task_spec.Task((name, number, 0), _read_piece, piece, number)
-            for number, piece in enumerate(pieces)
-        }
-        lengths = tuple(np.nan if piece.n_rows is None else piece.n_rows for piece in pieces)
-        # Not by from_delayed and concatenate, which leaves empty blocks out, and then the numbers
-        # of blocks would not be those of the user.
-        array = dask.array.Array(tasks, name, (lengths, (n_features,)), dtype)
-        sources = tuple((piece.source, piece.first_row) for piece in pieces)
-        return cls(array, names, sources, tuple(pieces))
+        array = engine.make_array(readers, n_features, dtype)
+        sources = tuple((reader.source, reader.first_row) for reader in readers)
+        return cls(array, names, sources, tuple(readers))
 
     # -- sizes ------------------------------------------------------------------------------
 
@@ -246,21 +177,20 @@ class RowBlocks:
             how["drop_axis"] = 1
         else:
             how["chunks"] = (self.array.chunks[0], (width,))
-        job = _share(_Job(function, given, self.sources))
+        job = engine.share(Job(function, given, self.sources))
         return self.array.map_blocks(_map_block, job=job, **how)
 
     def reduce(
         self, function: BlockFunction, merge: Callable[[T, T], T], stage: str, *given: Any
     ) -> T:
         """`function` of every block, merged in a tree of a fixed shape: the same bits anywhere."""
-        dask = _import_dask()
         leaves = self._tasks(function, given)
-        join = dask.delayed(merge, pure=False)
+        join = engine.make_task(merge)
         level = leaves
         while len(level) > 1:
             pairs = [join(a, b) for a, b in zip(level[::2], level[1::2], strict=False)]
             level = pairs + level[len(level) // 2 * 2 :]
-        found: T = compute(leaves, level[0], stage)
+        found: T = engine.compute(leaves, level[0], stage)
         return found
 
     def collect(
@@ -273,35 +203,54 @@ class RowBlocks:
         """`function` of every block, or of some, as a list: for results that are small."""
         leaves = self._tasks(function, given)
         leaves = leaves if numbers is None else [leaves[number] for number in numbers]
-        gather = _import_dask().delayed(_gather, pure=False)
-        found: list[Any] = compute(leaves, gather(leaves), stage)
+        gather = engine.make_task(_gather)
+        found: list[Any] = engine.compute(leaves, gather(leaves), stage)
         return found
 
     def _tasks(self, function: BlockFunction, given: tuple[Any, ...]) -> list[Delayed]:
-        job = _share(_Job(function, given, None))
-        apply = _import_dask().delayed(_apply_job, pure=False)
-        blocks = self.array.to_delayed()[:, 0]
-        return [apply(b, job, where) for b, where in zip(blocks, self.where(), strict=True)]
+        job = engine.share(Job(function, given, None))
+        apply = engine.make_task(_apply_job)
+        return [apply(b, job, where) for b, where in zip(self._blocks(), self.where(), strict=True)]
 
-    def collect_pairs(self, function: Callable[..., T], stage: str, *given: Any) -> list[T]:
-        """`function(rows, where, others, there, so_far, ...)` of all pairs of blocks.
+    def _blocks(self) -> list[Delayed]:
+        return list(self.array.to_delayed()[:, 0])
 
-        For each block one after the other: `so_far` is its result up to the block before. Blocks
-        that are read by functions are read in each task; none is held for the others.
+    def iterate_groups(
+        self,
+        function: Callable[..., T],
+        groups: Sequence[Sequence[int]],
+        stage: str,
+        *given: Any,
+    ) -> Iterator[T]:
+        """`function(parts, ...)` of groups of blocks, each part (rows, where), as they are done."""
+        search = engine.make_task(_apply_to_parts)
+        job = engine.share(Job(function, given, None))
+        parts = list(zip(self._blocks(), self.where(), strict=True))
+        leaves = [search([parts[number] for number in group], job) for group in groups]
+        for _, found in engine.iterate(leaves, stage):
+            yield found
+
+    def iterate_partition(
+        self,
+        assign: BlockFunction,
+        function: Callable[..., T],
+        n_cells: int,
+        stage: str,
+        *given: Any,
+    ) -> Iterator[T]:
+        """`function(parts, ...)` of the cells of a partition of all rows, as they are done.
+
+        `assign(rows, where, ...)` lists the rows of a block for each cell, a row may be in several;
+        a part is (rows, their numbers in the whole data). On a cluster each block is read once and
+        its parts move to where their cell is; this process reads the blocks for each cell again.
         """
-        job = _share(_Job(function, given, None))
-        compare = _import_dask().delayed(_compare_pair, pure=False)
-        blocks = self.pieces or tuple(self.array.to_delayed()[:, 0])
-        where, tasks, ends = self.where(), [], []
-        for block, here in zip(blocks, where, strict=True):
-            so_far: Delayed | None = None
-            for other, there in zip(blocks, where, strict=True):
-                so_far = compare(block, here, other, there, so_far, job)
-                tasks.append(so_far)
-            ends.append(so_far)
-        gather = _import_dask().delayed(_gather, pure=False)
-        found: list[T] = compute(tasks, gather(ends), stage)
-        return found
+        chosen = engine.keep(self._tasks(assign, given), "partition")
+        take, apply = engine.make_task(_take_part), engine.make_task(_apply_to_parts)
+        job = engine.share(Job(function, given, None))
+        blocks = list(zip(self._blocks(), self.where(), chosen, strict=True))
+        leaves = [apply([take(*block, cell) for block in blocks], job) for cell in range(n_cells)]
+        for _, found in engine.iterate(leaves, stage):
+            yield found
 
     def with_known_lengths(self) -> RowBlocks:
         """The same blocks; where their lengths are unknown, one pass counts the rows."""
@@ -361,34 +310,30 @@ def as_rows(block: Rows) -> Rows:
 # -- tasks: functions of a block, which run wherever dask runs them ---------------------------
 
 
-def _read_piece(piece: Piece, number: int) -> Rows:
-    try:
-        return piece.read()
-    except Exception as error:
-        where = Where(number, None, piece.source)
-        raise DataError(f"{where} cannot be read: {type(error).__name__}: {error}") from error
-
-
-def _map_block(block: Rows, job: _Job, block_info: BlockInfo = None) -> Array:
+def _map_block(block: Rows, job: Job, block_info: BlockInfo = None) -> Array:
     """A block of `RowBlocks.map`; dask tells where it is, and tries an empty one beforehand."""
     if block_info is None or 0 not in block_info:
-        return np.asarray(_apply_job(block, job, Where(0, 0)))
+        return np.asarray(job.apply(block, Where(0, 0)))
     number = int(block_info[0]["chunk-location"][0])
     start = block_info[0]["array-location"][0][0]
     source = ("", 0) if job.sources is None else job.sources[number]
     where = Where(number, None if np.isnan(start) else int(start), *source)
-    return np.asarray(_apply_job(block, job, where))
+    return np.asarray(job.apply(block, where))
 
 
-def _apply_job(block: Rows, job: _Job, where: Where) -> BlockResult:
-    """The job's function of one block, whose errors name the block."""
-    try:
-        return job.function(block, where, *job.given)
-    except LowdError:
-        raise
-    except Exception as error:
-        error.add_note(f"in {where}")
-        raise
+def _apply_job(block: Rows, job: Job, where: Where) -> BlockResult:
+    return job.apply(block, where)
+
+
+def _apply_to_parts(parts: list[tuple[Rows, Any]], job: Job) -> BlockResult:
+    return job.function(parts, *job.given)
+
+
+def _take_part(
+    rows: Rows, where: Where, chosen: Sequence[NDArray[np.int32]], cell: int
+) -> tuple[Rows, NDArray[np.int64]]:
+    assert where.start is not None
+    return as_rows(rows)[chosen[cell]], chosen[cell] + np.int64(where.start)
 
 
 def _gather(found: list[T]) -> list[T]:
@@ -399,21 +344,6 @@ def describe_nonfinite_entry(rows: Rows, position: tuple[int, int], where: Where
     row, column = position
     word = "NaN" if np.isnan(rows[row, column]) else str(rows[row, column])
     return f"{word} at {where.describe(row, column)}; drop or fill such rows."
-
-
-def _compare_pair(
-    block: Piece | Rows,
-    here: Where,
-    other: Piece | Rows,
-    there: Where,
-    so_far: BlockResult,
-    job: _Job,
-) -> BlockResult:
-    rows, others = (
-        _read_piece(part, where.number) if isinstance(part, Piece) else part
-        for part, where in ((block, here), (other, there))
-    )
-    return job.function(rows, here, others, there, so_far, *job.given)
 
 
 def _count_rows(rows: Rows, where: Where) -> int:  # noqa: ARG001 - a block function's signature
@@ -438,118 +368,3 @@ def _number_rows(indices: NDArray[np.int64], lengths: dict[int, int]) -> NDArray
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
     number = indices >> UNKNOWN_LENGTH_BITS
     return np.asarray(starts[number] + (indices & (2**UNKNOWN_LENGTH_BITS - 1)), np.int64)
-
-
-# -- dask -------------------------------------------------------------------------------------
-
-
-def _import_dask() -> Dask:
-    try:
-        import dask
-        import dask._task_spec
-        import dask.array
-    except ImportError:
-        raise MissingPackageError("rows in blocks need dask: pip install 'lowd[dask]'.") from None
-    return dask
-
-
-def _share(job: _Job) -> Delayed:
-    """The job as a task of its own, so that a model travels once to each worker."""
-    return _import_dask().delayed(job, traverse=False, pure=False)
-
-
-def compute(leaves: list[Delayed], root: Delayed, stage: str) -> BlockResult:
-    """Compute `root`; every one of its `leaves` that is done is reported as progress."""
-    dask = _import_dask()
-    client = _find_client(dask)
-    if client is not None:
-        with _explain_lost_cluster():
-            return _compute_on_cluster(client, leaves, root, stage)
-    keys, total, done = {leaf.key for leaf in leaves}, len(leaves), 0
-
-    def report(key: object, *_: object) -> None:
-        nonlocal done
-        if key in keys:
-            done += 1
-            progress.report(stage, done, total)
-
-    from dask.callbacks import Callback
-
-    with Callback(posttask=report):
-        # The names of leaves are watched: they must not be fused into others.
-        (found,) = dask.compute(root, optimize_graph=False)
-    return found
-
-
-def _find_client(dask: Dask) -> Client | None:
-    """The client of a cluster, where dask computes on one."""
-    owner = getattr(dask.base.get_scheduler(), "__self__", None)
-    return owner if type(owner).__module__.startswith("distributed") else None
-
-
-def _compute_on_cluster(
-    client: Client, leaves: list[Delayed], root: Delayed, stage: str
-) -> BlockResult:
-    from distributed import as_completed
-
-    total = len(leaves)
-    futures = client.compute([*leaves, root], optimize_graph=False)
-    last = futures.pop()
-    waiting = as_completed(futures)
-    futures.clear()  # a result that is used lies nowhere any longer
-    try:
-        for done, future in enumerate(waiting, 1):
-            if future.status == "error":
-                future.result()
-            progress.report(stage, done, total)
-            del future
-        return last.result()
-    finally:  # what nobody waits for any longer is not computed
-        waiting.clear()
-        last.release()
-
-
-@contextmanager
-def _explain_lost_cluster() -> Iterator[None]:
-    """Errors of the cluster itself, with what to do."""
-    from concurrent.futures import CancelledError as Cancelled
-
-    from distributed import CancelledError, KilledWorker
-
-    try:
-        yield
-    except KilledWorker as error:
-        raise ClusterError(
-            f"a task ended {error.allowed_failures + 1} workers, one after the other, most likely "
-            "by their memory limit; use smaller blocks, or workers with more memory."
-        ) from error
-    except (CancelledError, Cancelled, OSError, TimeoutError) as error:
-        if isinstance(error, LowdError):
-            raise
-        raise ClusterError(
-            f"the connection to the scheduler of the cluster was lost ({error}); start it again, "
-            "and run the same again: files that are complete are kept."
-        ) from error
-
-
-@contextmanager
-def connect(address: str | None) -> Iterator[None]:
-    """Compute on the cluster of a scheduler: its address, or the file that it has written."""
-    if address is None:
-        yield
-        return
-    try:
-        from distributed import Client
-    except ImportError:
-        raise MissingPackageError(
-            "a cluster needs distributed: pip install 'lowd[dask]'."
-        ) from None
-    how = {"address": address} if "://" in address else {"scheduler_file": address}
-    try:
-        client = Client(**how, timeout=CONNECT_SECONDS)
-    except (OSError, TimeoutError, ValueError) as error:
-        raise ClusterError(
-            f"there is no scheduler at {address} ({error}); start one: dask scheduler."
-        ) from error
-    with client:
-        yield

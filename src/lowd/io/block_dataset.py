@@ -13,7 +13,8 @@ import numpy as np
 from ..backends.protocol import Rows
 from ..core.block_maps import rate_block, transform_block, without_names
 from ..errors import ExistingFileError, FileFormatError, check_folder
-from ..input.blocks import RowBlocks, Where
+from ..input.block_reader import Where
+from ..input.blocks import RowBlocks
 from .writing import write, write_completely
 
 if TYPE_CHECKING:

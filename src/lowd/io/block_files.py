@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from ..backends.protocol import DType, Rows
 from ..errors import DataError, MissingFileError, MissingPackageError, ParameterError
 from ..input.arguments import Input
-from ..input.blocks import Piece, RowBlocks, is_blocks
+from ..input.block_reader import BlockReader
+from ..input.blocks import RowBlocks, is_blocks
 from ..threads import available as count_cpus
 from . import frames
 from .options import match_columns, quote_names
@@ -170,11 +171,13 @@ def _open_array(array: StoredArray, name: str, size: BlockSize) -> RowBlocks:
     n, d = array.shape
     stored = getattr(array, "chunks", None)  # of a Zarr array: rows that are compressed together
     step = size.count(d, array.dtype.itemsize, stored[0] if stored else 1)
-    pieces = [
-        Piece(_ReadSlice(array, start, min(start + step, n)), min(step, n - start), name, start)
+    readers = [
+        BlockReader(
+            _ReadSlice(array, start, min(start + step, n)), min(step, n - start), name, start
+        )
         for start in range(0, n, step)
     ]
-    return RowBlocks.from_pieces(pieces, d, np.dtype(array.dtype))
+    return RowBlocks.from_readers(readers, d, np.dtype(array.dtype))
 
 
 def _check_rows(array: StoredArray) -> None:
@@ -242,11 +245,11 @@ def _open_iterable(source: BlockSequence, size: BlockSize) -> RowBlocks:
             "blocks are rows of one table. Blocks of columns are joined first: numpy.hstack."
         )
     held = isinstance(source, list | tuple)  # of which a task takes its own block along
-    pieces = [
-        Piece(_Held(_as_block(source[i])) if held else _ReadItem(source, i), shape[0])
+    readers = [
+        BlockReader(_Held(_as_block(source[i])) if held else _ReadItem(source, i), shape[0])
         for i, shape in enumerate(shapes)
     ]
-    return RowBlocks.from_pieces(pieces, shapes[0][1], np.result_type(*types))
+    return RowBlocks.from_readers(readers, shapes[0][1], np.result_type(*types))
 
 
 # -- files ------------------------------------------------------------------------------------
@@ -301,7 +304,7 @@ def open_parquet(files: Sequence[str], columns: Sequence[str] | None, size: Bloc
     """Blocks of the rows of Parquet files; of the files only the schemas are read."""
     names, dtype = _choose_columns(files[0], columns)
     step = size.count(len(names), dtype.itemsize)
-    pieces = []
+    readers = []
     for path in files:
         source = Source.from_path(path)
         lazy = frames.scan(source, "parquet")
@@ -315,8 +318,8 @@ def open_parquet(files: Sequence[str], columns: Sequence[str] | None, size: Bloc
         for start in range(0, n, step):
             rows = min(step, n - start)
             read = ReadParquet(str(Path(path).absolute()), names, start, rows, dtype)
-            pieces.append(Piece(read, rows, path, start))
-    return RowBlocks.from_pieces(pieces, len(names), dtype, names)
+            readers.append(BlockReader(read, rows, path, start))
+    return RowBlocks.from_readers(readers, len(names), dtype, names)
 
 
 def _choose_columns(path: str, columns: Sequence[str] | None) -> tuple[tuple[str, ...], DType]:

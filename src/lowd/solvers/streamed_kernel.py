@@ -14,7 +14,8 @@ from ..core.fit import Context, Fit
 from ..distances.metrics import normalize_rows
 from ..distances.order import draw_landmarks
 from ..errors import ParameterError
-from ..input.blocks import RowBlocks, Where, validate_block
+from ..input.block_reader import Where
+from ..input.blocks import RowBlocks, validate_block
 from ..input.row_order import order_rows
 from ..input.sample import Sample, max_sample_rows
 from ..maps.centered import CenteredMap

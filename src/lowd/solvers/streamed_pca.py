@@ -19,7 +19,8 @@ from ..backends.protocol import Float64, Moments, Rows
 from ..core.fit import Context, Fit
 from ..core.parameters import check_count
 from ..errors import ConvergenceWarning, DataError, UnsupportedError, warn
-from ..input.blocks import RowBlocks, Where, validate_block
+from ..input.block_reader import Where
+from ..input.blocks import RowBlocks, validate_block
 from ..input.sample import Sample, max_sample_rows
 from . import dense
 from .centered_rows import CenteredRows, column_scatter, standard_deviations
