@@ -31,9 +31,9 @@ from .search import check_n_neighbors, find_nearest, find_neighbors
 
 MAX_EXACT_ROWS = 200_000  # as in memory: more are searched approximately, and it is measured
 RUN_BYTES = 2**26  # of the blocks that are a run: a pair of runs is compared in memory
-# Rows of a cell before its overlap with others: an index of them takes some 300 bytes a row.
+# Rows of a cell before its overlap with others, which makes it three to four times as large: cells
+# of fewer rows than 200,000 would be searched exactly, which takes longer.
 MIN_CELL_ROWS, MAX_CELL_ROWS, MAX_CELL_BYTES = 1000, 125_000, 2**26
-MIN_CELLS = 8  # for a few workers to share
 CENTERS_PER_CELL = 64
 # Whose cells a row belongs to: pairs of neighbors that share a cell, 4: 0.992, 8: 0.9999 of all (50
 # columns in clusters, 8 cells), for 2.9 and 4.6 times as many rows to search.
@@ -233,7 +233,7 @@ def _count_cells(X: RowBlocks) -> int:
     assert X.n_rows is not None
     by_bytes = MAX_CELL_BYTES // (X.n_features * X.array.dtype.itemsize)
     rows = max(MIN_CELL_ROWS, min(MAX_CELL_ROWS, by_bytes))
-    return max(MIN_CELLS, 1 << max(0, ceil(log2(X.n_rows / rows))))
+    return 1 << max(1, ceil(log2(X.n_rows / rows)))
 
 
 def assign_block(
