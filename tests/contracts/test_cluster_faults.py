@@ -51,6 +51,12 @@ def cluster():
         yield client
 
 
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch):
+    """No warning of workers that start again slowly, on a busy machine."""
+    monkeypatch.setattr(dask_engine, "SILENT_SECONDS", 600)
+
+
 def _killing(mark):
     """The rows in blocks, one of which kills the worker that reads it for the first time."""
 

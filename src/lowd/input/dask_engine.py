@@ -29,7 +29,7 @@ Future: TypeAlias = Any  # a result on a cluster
 
 CONNECT_SECONDS = 20  # for the first answer of a scheduler; one that runs answers within one
 POLL_SECONDS = 0.01  # between looks at what is done
-SILENT_SECONDS = 5.0  # nothing is done for so long: are the scheduler and its workers there?
+SILENT_SECONDS = 10.0  # nothing is done for so long: are the scheduler and its workers there?
 MAX_SILENT_SECONDS = 120.0  # without a worker, or an answer: workers of a queue may start late
 NOISY_LOGGERS = ("distributed.client", "distributed.core", "distributed.batched")
 
