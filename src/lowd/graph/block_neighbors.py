@@ -33,7 +33,7 @@ MAX_EXACT_ROWS = 200_000  # as in memory: more are searched approximately, and i
 RUN_BYTES = 2**26  # of the blocks that are a run: a pair of runs is compared in memory
 # Rows of a cell before its overlap with others, which makes it three to four times as large: cells
 # of fewer rows than 200,000 would be searched exactly, which takes longer.
-MIN_CELL_ROWS, MAX_CELL_ROWS, MAX_CELL_BYTES = 1000, 125_000, 2**26
+MIN_CELL_ROWS, MAX_CELL_ROWS, MAX_CELL_BYTES = 1000, 250_000, 2**27
 CENTERS_PER_CELL = 64
 # Whose cells a row belongs to: pairs of neighbors that share a cell, 4: 0.992, 8: 0.9999 of all (50
 # columns in clusters, 8 cells), for 2.9 and 4.6 times as many rows to search.
