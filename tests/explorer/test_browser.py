@@ -356,10 +356,14 @@ def test_a_dark_page_prints_light(chromium, explorer):
         wait_until_drawn(tab, 2)
         look = "canvas => [...canvas.getContext('2d').getImageData(2, 2, 1, 1).data].slice(0, 3)"
         assert max(tab.locator("canvas.points").first.evaluate(look)) < 60
+        seen = f"({look})(document.querySelector('canvas.points'))"
+        tab.evaluate(f"() => {{ window.print = () => {{ window.printed = {seen}; }}; }}")
+        tab.locator("details.menu summary").click()
+        tab.get_by_role("button", name="Print").click()
+        tab.wait_for_function("() => window.printed")
+        assert min(tab.evaluate("window.printed")) > 200
+        tab.wait_for_function(f"() => Math.max(...{seen}) < 60")  # afterward it is dark again
         tab.emulate_media(media="print", color_scheme="dark")
-        tab.wait_for_function(
-            f"() => Math.min(...({look})(document.querySelector('canvas'))) > 200"
-        )
         assert not tab.get_by_role("button", name="help").is_visible()
         assert tab.locator("h1").is_visible()
 

@@ -36,12 +36,6 @@ export function mount(
   follow();
   dark.addEventListener("change", follow);
   const shared: Shared = { store, views: new Map(), linkable: options.linkable, embedded: options.embedded };
-  const paper = globalThis.matchMedia("print");
-  const print = (): void => {
-    store.printing.value = paper.matches;
-    for (const view of shared.views.values()) view.drawNow();
-  };
-  paper.addEventListener("change", print);
   render(<App shared={shared} />, target);
   void load(store).then(() => (options.state ? store.attempt(() => applyState(store, options.state)) : undefined));
   const stop = shareSelection(store);
@@ -50,7 +44,6 @@ export function mount(
     close: () => {
       stop();
       dark.removeEventListener("change", follow);
-      paper.removeEventListener("change", print);
       render(null, target);
     },
   };

@@ -168,8 +168,8 @@ export class PanelView {
     this.schedule();
   }
 
-  /** At once and not in the next frame: a resized canvas is blank until then, and paper does not wait. */
-  drawNow(): void {
+  /** At once and not in the next frame: a resized canvas is blank until then. */
+  private drawNow(): void {
     this.draw();
     this.overlayDirty = false;
     drawOverlay(this, this.overlayContext);

@@ -3,10 +3,20 @@ import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { encodeState } from "../state/link";
 import { selectedRows } from "../state/selection";
+import type { Store } from "../state/store";
 import { count, useShared } from "./context";
 import { Icon } from "./icon";
 import { makePng, makeSvg } from "./pictures";
 import { save } from "./save";
+
+/** Paper is light: the panels are drawn so before, since while it prints a browser takes no new pixels. */
+function print(store: Store): void {
+  store.printing.value = true;
+  requestAnimationFrame(() => requestAnimationFrame(() => {
+    globalThis.print();
+    store.printing.value = false;
+  }));
+}
 
 export function ExportMenu(): JSX.Element {
   const shared = useShared();
@@ -47,7 +57,7 @@ export function ExportMenu(): JSX.Element {
             );
           })}>Copy a link to this state</button>
         )}
-        <button type="button" onClick={() => { close(); globalThis.print(); }}>Print</button>
+        <button type="button" onClick={() => { close(); print(store); }}>Print</button>
       </div>
     </details>
   );
