@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 
 import numpy as np
@@ -16,6 +17,12 @@ from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import rbf_kernel
 
 from lowd.accelerate import binding
+from lowd.accelerate.originals import VERSION
+
+# scikit-learn 1.8 has ClassicalMDS, by which MDS may begin, and other names of MDS's parameters.
+HAS_CLASSICAL_MDS = hasattr(manifold, "ClassicalMDS")
+IS_METRIC = "metric_mds" if HAS_CLASSICAL_MDS else "metric"
+START = {"init": "random"} if HAS_CLASSICAL_MDS else {}
 
 
 def _factors(n=150, d=12):
@@ -34,6 +41,7 @@ DATA = {
     "float32": _factors().astype(np.float32),
     "sparse": csr_matrix(np.where(np.abs(_factors()) > 2, _factors(), 0)),
     "roll": ROLL,
+    "noisy roll": np.hstack([ROLL, np.random.default_rng(0).normal(size=(300, 15))]),
     "distances": pairwise_distances(ROLL),
     "kernel": rbf_kernel(_factors(), gamma=1e-3),
     "graph": 0.5 * (GRAPH + GRAPH.T),
@@ -74,9 +82,15 @@ SERVED = [
     ],
     ("KernelPCA", {"n_components": 3, "kernel": "precomputed"}, "kernel"),
     ("KernelPCA", {"n_components": 2, "kernel": "rbf", "gamma": 1e-3}, "sparse"),
-    ("ClassicalMDS", {"n_components": 2}, "factors"),
-    ("ClassicalMDS", {"n_components": 2, "metric": "cityblock"}, "factors"),
-    ("ClassicalMDS", {"n_components": 2, "metric": "precomputed"}, "distances"),
+    *[
+        ("ClassicalMDS", {"n_components": 2, **params}, data)
+        for params, data in (
+            ({}, "factors"),
+            ({"metric": "cityblock"}, "factors"),
+            ({"metric": "precomputed"}, "distances"),
+        )
+        if HAS_CLASSICAL_MDS
+    ],
     *[
         ("Isomap", {"n_neighbors": 8, **params}, "roll")
         for params in (
@@ -92,6 +106,15 @@ SERVED = [
     ("Isomap", {"n_neighbors": 8, "metric": "precomputed"}, "distances"),
     ("LocallyLinearEmbedding", {"n_neighbors": 9, "eigen_solver": "dense"}, "roll"),
     ("LocallyLinearEmbedding", {"n_neighbors": 9, "reg": 0.01, "eigen_solver": "dense"}, "roll"),
+    *[
+        (
+            "LocallyLinearEmbedding",
+            {"n_neighbors": 12, "method": method, "eigen_solver": "dense", **more},
+            data,
+        )
+        for method in ("ltsa", "hessian", "modified")
+        for more, data in (({}, "roll"), ({"n_components": 1}, "roll"), ({}, "noisy roll"))
+    ],
     ("SpectralEmbedding", {"n_neighbors": 10}, "roll"),
     ("SpectralEmbedding", {"affinity": "rbf", "gamma": 0.1}, "roll"),
     ("SpectralEmbedding", {"affinity": "precomputed", "n_components": 3}, "graph"),
@@ -104,20 +127,27 @@ LEFT = [
     ("Isomap", {"metric": "canberra"}, "factors", "metric='canberra'"),
     ("Isomap", {"metric_params": {"w": [1.0] * 12}}, "factors", "metric_params"),
     ("Isomap", {}, "duplicates", "duplicate rows"),
-    *[
-        (
-            "LocallyLinearEmbedding",
-            {"n_neighbors": 9, "method": method, "random_state": 0},
-            "roll",
-            f"method={method!r}",
-        )
-        for method in ("ltsa", "modified", "hessian")
-    ],
+    (
+        "LocallyLinearEmbedding",
+        {"n_neighbors": 6, "method": "ltsa", "eigen_solver": "dense"},
+        "factors",
+        "no other's neighbor",
+    ),
     ("TSNE", {"n_components": 3, "max_iter": 250}, "factors", "n_components > 2"),
     ("TSNE", {"max_iter": 300}, "factors", "max_iter < 500"),
     ("TSNE", {"max_iter": 500, "min_grad_norm": 1e-3}, "factors", "stopping rule"),
-    ("MDS", {"init": "random", "max_iter": 10, "random_state": 0}, "factors", "max_iter < 20"),
-    ("MDS", {"init": "random", "random_state": 0, "metric_mds": False}, "duplicates", "missing"),
+    *[
+        ("MDS", {"n_init": 1, "random_state": 0, **START, **params}, data, reason)
+        for params, data, reason in (
+            ({"max_iter": 10}, "factors", "max_iter < 20"),
+            ({IS_METRIC: False}, "duplicates", "missing"),
+        )
+        if VERSION >= (1, 7)
+    ],
+    *[
+        ("MDS", {"random_state": 0, "n_init": 1}, "factors", "another stopping rule")
+        for _ in range(VERSION < (1, 7))
+    ],
 ]
 
 
@@ -196,6 +226,7 @@ def test_left_to_scikit_learn_with_a_reason(case, accelerated):
     "params",
     [
         {},
+        {"max_iter": "default"},
         {"init": "random"},
         {"method": "exact"},
         {"learning_rate": 100.0},
@@ -207,6 +238,7 @@ def test_left_to_scikit_learn_with_a_reason(case, accelerated):
 def test_tsne_minimizes_as_well(params, accelerated):
     X = load_digits().data[:300]
     params = {"max_iter": 500, "random_state": 0, **params}
+    params = {name: value for name, value in params.items() if value != "default"}
     model = manifold.TSNE(**params).fit(X)
     assert accelerated.profile().by_original == 0
     plain = _fit_original(manifold.TSNE.original, params, X)[0]
@@ -217,18 +249,21 @@ def test_tsne_minimizes_as_well(params, accelerated):
     assert model.learning_rate_ == plain.learning_rate_
 
 
+MDS_STARTS = [START, {"init": "classical_mds"}] if HAS_CLASSICAL_MDS else [START]
+
+
 @pytest.mark.parametrize("metric", [True, False])
-@pytest.mark.parametrize("init", ["random", "classical_mds"])
-def test_mds_minimizes_as_well(metric, init, accelerated):
+@pytest.mark.parametrize("start", MDS_STARTS if VERSION >= (1, 7) else [], ids=str)
+def test_mds_minimizes_as_well(metric, start, accelerated):
     X = DATA["factors"][:80]
-    params = {"metric_mds": metric, "init": init, "random_state": 0, "n_init": 1 + metric}
-    params["n_init"] = 1 if init == "classical_mds" else params["n_init"]
+    is_random = start == START
+    params = {IS_METRIC: metric, "random_state": 0, "n_init": 1 + (metric and is_random), **start}
     model = manifold.MDS(**params).fit(X)
     assert accelerated.profile(reset=True).by_original == 0
     plain = _fit_original(manifold.MDS, params, X)[0]
     assert model.stress_ < 1.01 * plain.stress_
     assert model.dissimilarity_matrix_.shape == (80, 80)
-    if metric and init == "classical_mds":
+    if metric and not is_random:
         scale = np.abs(plain.embedding_).max()
         np.testing.assert_allclose(model.embedding_, plain.embedding_, atol=0.05 * scale)
 
@@ -287,6 +322,65 @@ def test_neighbor_graphs(mode, include_self, accelerated):
         assert type(ours) is type(theirs)
 
 
+@pytest.mark.parametrize("method", ["standard", "ltsa", "hessian", "modified"])
+def test_locally_linear_embedding(method, accelerated):
+    given = {"n_neighbors": 12, "n_components": 2, "method": method, "eigen_solver": "dense"}
+    Y, error = manifold.locally_linear_embedding(ROLL, **given)
+    assert accelerated.profile().by_original == 0
+    binding.unbind()
+    expected, expected_error = manifold.locally_linear_embedding(ROLL, **given)
+    np.testing.assert_allclose(np.abs((Y * expected).sum(0)), 1, atol=1e-8)  # of length 1 both
+    assert error == pytest.approx(expected_error, rel=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("wrong", [{"n_neighbors": 5}, {"n_neighbors": 9, "hessian_tol": 0.0}])
+def test_hessian_eigenmaps_that_scikit_learn_does_otherwise(wrong, accelerated):
+    """Too few neighbors are an error there, and no tolerance divides by rounding errors."""
+    with contextlib.suppress(ValueError):
+        manifold.LocallyLinearEmbedding(method="hessian", eigen_solver="dense", **wrong).fit(ROLL)
+    (call,) = accelerated.profile().calls
+    assert (call.ran, "hessian" in call.reason) == ("original", True)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    "params", [{}, {"n_components": 30}, {"compute_inverse_components": True}], ids=str
+)
+def test_gaussian_random_projections_draw_the_same_numbers(params, dtype, accelerated):
+    X = np.random.default_rng(0).normal(size=(40, 500)).astype(dtype)
+    params = {"random_state": 0, "eps": 0.5, **params}
+    model = random_projection.GaussianRandomProjection(**params)
+    Y = model.fit_transform(X)
+    assert accelerated.profile().by_original == 0
+    plain = type(model).original(**params).fit(X)
+    np.testing.assert_array_equal(model.components_, plain.components_)
+    assert {name: type(value) for name, value in vars(plain).items()}.items() <= {
+        name: type(value) for name, value in vars(model).items()
+    }.items()
+    expected = plain.transform(X)
+    assert (Y.dtype, Y.shape) == (expected.dtype, expected.shape)
+    tolerance = 1e-12 if dtype == np.float64 else 2e-5
+    np.testing.assert_allclose(Y, expected, atol=tolerance * np.abs(expected).max())
+    back = plain.inverse_transform(expected)
+    np.testing.assert_allclose(model.inverse_transform(Y), back, atol=tolerance * 10)
+    np.testing.assert_array_equal(model.transform(X), expected)  # as fast by the original
+    sparse = csr_matrix(X)
+    np.testing.assert_allclose(type(model)(**params).fit_transform(sparse), expected, rtol=1e-3)
+    assert accelerated.profile().calls[-1].reason == "sparse input"
+
+
+def test_a_seed_drawn_from_goes_on(accelerated):
+    """A RandomState is drawn from once, as scikit-learn does: the next estimator's draw is its."""
+    X = np.random.default_rng(0).normal(size=(40, 50))
+    drawn = np.random.RandomState(0)
+    random_projection.GaussianRandomProjection(5, random_state=drawn).fit_transform(X)
+    assert accelerated.profile().by_lowd == 1
+    expected = np.random.RandomState(0)
+    expected.normal(size=(5, 50))
+    assert drawn.uniform() == expected.uniform()
+
+
 def test_sparse_random_projections_draw_the_same_numbers(accelerated):
     X = np.random.default_rng(0).normal(size=(40, 500))
     model = random_projection.SparseRandomProjection(30, random_state=0).fit(X)
@@ -297,11 +391,16 @@ def test_sparse_random_projections_draw_the_same_numbers(accelerated):
     np.testing.assert_allclose(Y, plain.transform(X), atol=1e-10)
 
 
-def test_smacof_returns_what_it_returns(accelerated):
+# Before 1.9 the default of n_init is about to change, which scikit-learn warns of.
+N_INIT = [{"n_init": 1}] * (VERSION >= (1, 7)) + [{}] * (VERSION >= (1, 9))
+
+
+@pytest.mark.parametrize("how", N_INIT, ids=str)
+def test_smacof_returns_what_it_returns(how, accelerated):
     D = DATA["distances"][:60, :60]
-    Y, stress, n_iter = manifold.smacof(D, random_state=0, return_n_iter=True)
+    Y, stress, n_iter = manifold.smacof(D, random_state=0, return_n_iter=True, **how)
     assert accelerated.profile().by_original == 0
     assert (Y.shape, n_iter > 1) == ((60, 2), True)
     assert stress == pytest.approx(((pairwise_distances(Y) - D) ** 2).sum() / 2)
-    relative = manifold.smacof(D, random_state=0, normalized_stress=True)[1]
+    relative = manifold.smacof(D, random_state=0, normalized_stress=True, **how)[1]
     assert relative == pytest.approx(np.sqrt(stress / ((pairwise_distances(Y) ** 2).sum() / 2)))

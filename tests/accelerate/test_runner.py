@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -55,6 +56,17 @@ def test_a_module_runs_unchanged(script):
     assert "calls ran on lowd" not in made.stderr
 
 
+def test_python_looks_for_modules_where_it_did(tmp_path):
+    folder = tmp_path / "there"
+    folder.mkdir()
+    (folder / "shown.py").write_text("import sys; print(sys.path, sys.argv, __name__, __file__)")
+    for arguments, cwd in (((folder / "shown.py", "a"), tmp_path), (("-m", "shown", "b"), folder)):
+        plain = subprocess.run(
+            [sys.executable, *arguments], capture_output=True, text=True, cwd=cwd, check=True
+        )
+        assert _run(*arguments, cwd=cwd).stdout == plain.stdout
+
+
 def test_usage_and_exit_codes(tmp_path):
     assert _run("--help").stdout.startswith("usage: python -m lowd.accelerate")
     for arguments in ((), ("--unknown",), ("-m",)):
@@ -70,6 +82,33 @@ def test_usage_and_exit_codes(tmp_path):
     made = _run(tmp_path / "raises.py")
     assert made.returncode == 1
     assert "RuntimeError: as it is" in made.stderr
+
+
+NOTEBOOK = """
+%load_ext lowd.accelerate
+import lowd.accelerate
+import numpy as np
+from sklearn.decomposition import TruncatedSVD
+TruncatedSVD(2).fit(np.random.default_rng(0).normal(size=(200, 20)))
+print([(call.name, call.ran) for call in lowd.accelerate.profile().calls])
+%unload_ext lowd.accelerate
+from sklearn.decomposition import TruncatedSVD as Plain
+print(Plain is TruncatedSVD.original)
+"""
+
+
+def test_the_extension_of_ipython(tmp_path):
+    """As the cells of a notebook run it."""
+    (tmp_path / "cells.ipy").write_text(NOTEBOOK)
+    made = subprocess.run(
+        [sys.executable, "-m", "IPython", "--quick", "--colors=NoColor", "cells.ipy"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=tmp_path,
+        env={**os.environ, "IPYTHONDIR": str(tmp_path)},
+    )
+    assert made.stdout.splitlines() == ["[('TruncatedSVD.fit', 'lowd')]", "True"], made.stderr
 
 
 def test_the_notebook_extension():

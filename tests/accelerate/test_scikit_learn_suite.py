@@ -56,7 +56,12 @@ SERVED = {
     ),
     "neighbors": (
         0.5,
-        {"KNeighborsTransformer.transform", "kneighbors_graph", "SparseRandomProjection.transform"},
+        {
+            "KNeighborsTransformer.transform",
+            "kneighbors_graph",
+            "SparseRandomProjection.transform",
+            "GaussianRandomProjection.fit_transform",
+        },
     ),
 }
 # Tests that fail with acceleration on purpose.

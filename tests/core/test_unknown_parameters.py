@@ -3,54 +3,90 @@
 from __future__ import annotations
 
 import inspect
+import re
 
 import pytest
 import sklearn.decomposition
 import sklearn.manifold
+import sklearn.neighbors
 import sklearn.random_projection
+from cases import LLE_METHODS, fit
 
 import lowd
 from lowd.core.parameters import domains
-from lowd.core.unknown_parameters import INSTEAD
+from lowd.core.unknown_parameters import INSTEAD, explain_unknown
 from lowd.errors import LowdError, UnknownParameterError
 from lowd.methods import METHODS
 
-PEERS = {
-    "PCA": sklearn.decomposition.PCA,
-    "KernelPCA": sklearn.decomposition.KernelPCA,
-    "Isomap": sklearn.manifold.Isomap,
-    "LocallyLinearEmbedding": sklearn.manifold.LocallyLinearEmbedding,
-    "MDS": sklearn.manifold.MDS,
-    "TSNE": sklearn.manifold.TSNE,
-    "LaplacianEigenmaps": sklearn.manifold.SpectralEmbedding,
-    "GaussianRandomProjection": sklearn.random_projection.GaussianRandomProjection,
-    "SparseRandomProjection": sklearn.random_projection.SparseRandomProjection,
-}
+#: A class of lowd, and those of scikit-learn that people come from.
+PEERS = [
+    ("PCA", sklearn.decomposition.PCA),
+    ("PCA", sklearn.decomposition.IncrementalPCA),
+    ("PCA", sklearn.decomposition.TruncatedSVD),
+    ("KernelPCA", sklearn.decomposition.KernelPCA),
+    ("Isomap", sklearn.manifold.Isomap),
+    *[(name, sklearn.manifold.LocallyLinearEmbedding) for name in LLE_METHODS],
+    ("MDS", sklearn.manifold.MDS),
+    ("NonMetricMDS", sklearn.manifold.MDS),
+    ("TSNE", sklearn.manifold.TSNE),
+    ("LaplacianEigenmaps", sklearn.manifold.SpectralEmbedding),
+    ("GaussianRandomProjection", sklearn.random_projection.GaussianRandomProjection),
+    ("SparseRandomProjection", sklearn.random_projection.SparseRandomProjection),
+    ("NeighborsTransformer", sklearn.neighbors.KNeighborsTransformer),
+]
+if hasattr(sklearn.manifold, "ClassicalMDS"):  # new in scikit-learn 1.8
+    PEERS.append(("ClassicalMDS", sklearn.manifold.ClassicalMDS))
+# All of openTSNE.TSNE (1.0) and umap.UMAP (0.5), which need not be installed.
 OPEN_TSNE = """
-    n_iter early_exaggeration_iter initialization theta negative_gradient_method dof
-    n_interpolation_points min_num_intervals ints_in_interval initial_momentum final_momentum
-    max_grad_norm max_step_norm callbacks callbacks_every_iters neighbors
+    n_components perplexity learning_rate early_exaggeration_iter early_exaggeration n_iter
+    exaggeration dof theta n_interpolation_points min_num_intervals ints_in_interval initialization
+    metric metric_params initial_momentum final_momentum max_grad_norm max_step_norm n_jobs
+    neighbors knn_kwargs negative_gradient_method callbacks callbacks_every_iters random_state
+    verbose
 """
 UMAP_LEARN = """
-    metric_kwds output_metric output_metric_kwds low_memory transform_queue_size angular_rp_forest
-    target_n_neighbors target_metric_kwds transform_seed transform_mode tqdm_kwds unique densmap
-    force_approximation_algorithm output_dens disconnection_distance precomputed_knn
+    n_neighbors n_components metric metric_kwds output_metric output_metric_kwds n_epochs
+    learning_rate init min_dist spread low_memory n_jobs set_op_mix_ratio local_connectivity
+    repulsion_strength negative_sample_rate transform_queue_size a b random_state angular_rp_forest
+    target_n_neighbors target_metric target_metric_kwds target_weight transform_seed transform_mode
+    force_approximation_algorithm verbose tqdm_kwds unique densmap dens_lambda dens_frac
+    dens_var_shift output_dens disconnection_distance precomputed_knn
 """
 
 
-def _foreign(name, peer):
-    return set(inspect.signature(peer).parameters) - set(domains(getattr(lowd, name)))
+def _foreign():
+    """Class, and a parameter that its peers have and it has not."""
+    named = [(name, set(inspect.signature(peer).parameters)) for name, peer in PEERS]
+    named += [("TSNE", set(OPEN_TSNE.split())), ("UMAP", set(UMAP_LEARN.split()))]
+    pairs = {(name, one) for name, names in named for one in names}
+    return sorted(pair for pair in pairs if pair[1] not in domains(getattr(lowd, pair[0])))
 
 
-@pytest.mark.parametrize(
-    ("name", "parameter"),
-    [(name, one) for name, peer in PEERS.items() for one in sorted(_foreign(name, peer))]
-    + [("TSNE", one) for one in OPEN_TSNE.split()]
-    + [("UMAP", one) for one in UMAP_LEARN.split()],
-)
+@pytest.mark.parametrize(("name", "parameter"), _foreign())
 def test_every_parameter_of_a_peer_is_explained(name, parameter):
     with pytest.raises(UnknownParameterError, match=f"^{name} has no parameter '{parameter}': "):
         getattr(lowd, name)(**{parameter: 1})
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _ in _foreign()}))
+def test_explanations_name_what_the_class_has(name, rng):
+    """Learned attributes and parameters that an explanation points to are there."""
+    cls = getattr(lowd, name)
+    given = {"n_components": 2} if "n_components" in domains(cls) else {}
+    model = fit(cls(**given), rng.normal(size=(60, 7)))
+    # Of densMAP, which is asked for by dens_lambda.
+    elsewhere = {"rad_orig_", "rad_emb_"}
+    for parameter in (parameter for other, parameter in _foreign() if other == name):
+        message = explain_unknown(parameter, name, list(domains(cls)))
+        for attribute in set(re.findall(r"\b[a-z]\w*_\b", message)) - elsewhere:
+            assert hasattr(model, attribute), message
+        for field in re.findall(r"\b([a-z_]+)=", message.partition(": ")[2]):
+            assert field in {*domains(cls), "neighbors", "callback"}, message
+
+
+def test_foreign_names_are_all_that_umap_learn_has():
+    umap = pytest.importorskip("umap")
+    assert set(inspect.signature(umap.UMAP.__init__).parameters) == {"self", *UMAP_LEARN.split()}
 
 
 def test_messages():

@@ -15,7 +15,8 @@ from lowd.core.fit import Context
 from lowd.input import ranges
 from lowd.solvers import pca as principal
 from lowd.solvers.canonical import canonical_basis
-from lowd.solvers.centered_rows import CenteredRows
+from lowd.solvers.centered_rows import CenteredRows, dense_product
+from lowd.solvers.krylov import products_left
 from lowd.solvers.pca import choose_route, solve
 from lowd.solvers.thresholds import RITZ_TOLERANCE
 from oracles import angles, exact_axes
@@ -136,6 +137,37 @@ def test_a_spectrum_too_flat_for_products_is_solved_otherwise(rng):
     left = np.linalg.norm(C @ V - V * model.explained_variance_, axis=0)
     assert left.max() < 1e-9 * model.explained_variance_[0]
     np.testing.assert_allclose(model.explained_variance_, np.linalg.eigvalsh(C)[::-1][:3])
+
+
+@pytest.mark.parametrize("shape", [(3000, 600), (700, 3000)])
+def test_rows_without_structure_take_few_products(shape, rng, monkeypatch):
+    """The residual norms of the first ones say that the matrix would be quicker."""
+    made = []
+
+    def counting(rows, ctx):
+        product = dense_product(rows, ctx)
+        return product._replace(apply=lambda V: made.append(V.shape) or product.apply(V))
+
+    monkeypatch.setattr(principal, "dense_product", counting)
+    X = rng.normal(size=shape)
+    assert choose_route(*shape, 2, sparse=False) == "krylov"
+    model = lowd.PCA(2).fit(X)
+    assert model.solver_ == ("covariance" if shape[0] > shape[1] else "gram")
+    assert 0 < len(made) <= 8
+    made.clear()
+    structured = X * np.arange(1, shape[1] + 1) ** -0.25
+    assert lowd.PCA(2).fit(structured).solver_ == "krylov"
+    assert 8 < len(made) < 20
+
+
+def test_products_that_are_left():
+    """A residual norm that halves needs seven more for a hundredth; one that rises never ends."""
+    halving = [(p, 0.5**p) for p in range(1, 9)]
+    assert products_left(halving, 0.5**8 / 100) == pytest.approx(np.log2(100))
+    assert products_left(halving[:4], 1e-10) == 0  # too early to say
+    assert products_left([(p, 2.0**p) for p in range(1, 9)], 1e-10) == np.inf
+    assert products_left(halving, 1.0) == 0
+    assert products_left([(3, 1.0), (6, 1e-3), (9, 1e-6)], 1e-10) == pytest.approx(4)
 
 
 @pytest.mark.parametrize("shape", [(300, 12), (12, 300)])

@@ -34,10 +34,11 @@ def main(arguments: list[str]) -> int:
     sys.argv = command
     try:
         if is_module:
-            sys.path.insert(0, "")
             runpy.run_module(command[0], run_name="__main__", alter_sys=True)
         else:
-            sys.path.insert(0, str(Path(command[0]).resolve().parent))
+            if not sys.flags.safe_path:
+                # In place of the working directory, which `python -m` has put there.
+                sys.path[0] = str(Path(command[0]).resolve().parent)
             runpy.run_path(command[0], run_name="__main__")
     finally:
         if shows_profile:

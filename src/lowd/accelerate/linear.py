@@ -9,7 +9,14 @@ from scipy.sparse import issparse
 
 from ..backends.protocol import Array
 from ..methods.pca import PCA
-from .originals import FLOATS, column_variances, copy_writable, densify_small, validate
+from .originals import (
+    FLOATS,
+    column_variances,
+    copy_writable,
+    count_seen,
+    densify_small,
+    validate,
+)
 from .proxy import MODEL, Learned
 from .refusal import require, require_gain
 
@@ -117,7 +124,7 @@ def _read_batches(ours: PCA, dtype: Any, variances: Array, n: int) -> dict[str, 
         **_read_axes(ours, dtype),
         "noise_variance_": float(ours.noise_variance_),
         "var_": variances.astype(dtype),
-        "n_samples_seen_": np.float64(n),
+        "n_samples_seen_": count_seen(n),
     }
 
 

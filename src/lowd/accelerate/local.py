@@ -1,20 +1,35 @@
-"""`locally_linear_embedding`, and by it LocallyLinearEmbedding, by lowd's class of that name."""
+"""`locally_linear_embedding`, and by it LocallyLinearEmbedding, by lowd's four classes.
+
+Each variant takes scikit-learn's alignment matrix, which for three of them is not lowd's
+(docs/differences.md); what is lowd's are the neighbors, the sum over neighborhoods and the
+eigenvectors.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from scipy.sparse import coo_array, csr_array
 
-from ..backends.protocol import Array
+from ..backends.protocol import Array, Float64, Ints
+from ..core.fit import Context
 from ..errors import LocalizedAxisWarning, ScaleWarning, ShortcutWarning
+from ..graph.neighbor_graph import ConnectedGraph
 from ..methods.lle import LocallyLinearEmbedding
+from ..methods.ltsa import LTSA
+from ..methods.modified_lle import ModifiedLLE
 from ..methods.neighbors import neighbors
+from ..solvers.alignment import Alignment, LocallyLinearMethod
 from .originals import read_rows
 from .refusal import require, require_gain
 
 MIN_LOCAL_ROWS = 300
 LOCAL_WARNINGS = (LocalizedAxisWarning, ScaleWarning, ShortcutWarning)
+# What scikit-learn takes in method="modified", whatever `reg` says.
+MODIFIED_REGULARIZATION = 1e-3
+# Columns that sum to 0, up to rounding, are left as they are by any tolerance above it.
+MIN_HESSIAN_TOLERANCE = 1e-10
 
 
 def serve_locally_linear_embedding(
@@ -24,23 +39,92 @@ def serve_locally_linear_embedding(
     n_components: int,
     reg: float = 1e-3,
     method: str = "standard",
+    hessian_tol: float = 1e-4,
     n_jobs: int | None = None,
     **solver: Any,  # noqa: ARG001 - eigen_solver, tol, max_iter, ..., of the original's solvers
 ) -> tuple[Array, float]:
-    """`sklearn.manifold.locally_linear_embedding`, for method="standard".
-
-    The other three differ in what they compute: neighborhoods with or without the point itself,
-    columns of the Hessian, weights (docs/differences.md).
-    """
-    require(method == "standard", f"method={method!r}: lowd's class computes something else")
+    """`sklearn.manifold.locally_linear_embedding`."""
     rows = read_rows(X)
     n, d = rows.shape
+    k = n_components
     require_gain(n >= MIN_LOCAL_ROWS)
-    require(n_components <= d and n_neighbors < n, "n_components or n_neighbors too large")
+    require(k <= d and n_neighbors < n, "n_components or n_neighbors too large")
+    if method == "hessian":
+        require(n_neighbors > k * (k + 3) // 2, "n_neighbors too small for method='hessian'")
+        require(hessian_tol >= MIN_HESSIAN_TOLERANCE, "hessian_tol near 0")
     given = neighbors(rows, n_neighbors, n_jobs=n_jobs)
     require(given.recall == 1, "approximate neighbors of many rows")
-    ours = LocallyLinearEmbedding(n_components, reg=reg, n_jobs=n_jobs).fit(rows, neighbors=given)
+    ours = VARIANTS[method](k, reg=reg, n_jobs=n_jobs)
+    ours.fit(rows, neighbors=given)
     require(ours.n_distinct_ == n, "duplicate rows")
     require(not ours.degenerate_axes_, "equal eigenvalues, of which any basis is an answer")
     Y = np.array(ours.embedding_ / np.sqrt(n), np.float64)  # columns of length 1 there
     return Y, float(ours.reconstruction_error_)
+
+
+class NeighborPatches(LTSA):
+    """LTSA of patches without the point itself, as scikit-learn takes them.
+
+    That is its Hessian LLE, too: it takes all columns beyond the tangent coordinates, not the
+    quadratic ones only, and divides those by their sums that are not 0, of which there are none.
+    """
+
+    def _align(self, X: Array, graph: ConnectedGraph, ctx: Context) -> Alignment:
+        near, k = graph.neighbor_lists(), self.n_components
+        listed = np.bincount(near.indices, minlength=len(X))
+        require(listed.min() > 0, "a point that is no other's neighbor is free to be anywhere")
+        return Alignment(ctx.ops.alignment_matrix(X, near, "ltsa", k, self.reg, graph.counts))
+
+
+class ManyWeights(ModifiedLLE):
+    """Modified LLE with up to n_neighbors - 1 weight vectors per point, as scikit-learn has it."""
+
+    def _align(self, X: Array, graph: ConnectedGraph, ctx: Context) -> Alignment:  # noqa: ARG002
+        near = graph.neighbor_lists().indices.reshape(len(X), -1)
+        return Alignment(align_many_weights(np.asarray(X, np.float64), near, self.n_components))
+
+
+def align_many_weights(X: Float64, near: Ints, k: int) -> csr_array:
+    """The sum of W W' over the points, W the weight vectors of a point less the point itself.
+
+    With the projector P on the s directions of least extent of a neighborhood, the regularized
+    weights w and a² s = 1'P1, the s weight vectors of Zhang and Wang (2007) have the products
+    P + (1 - a)/a (P1 w' + w 1'P) + (1 - a)² s w w' and the sum P1 / a + (1 - a) s w.
+    """
+    n, m = near.shape
+    rank = min(m, X.shape[1])
+    Z = X[near] - X[:, None]
+    values, V = np.linalg.eigh(Z @ Z.transpose(0, 2, 1))
+    values, V = np.maximum(values[:, ::-1], 0), V[:, :, ::-1]
+    values[:, rank:] = 0
+    ridge = MODIFIED_REGULARIZATION * values.sum(1)[:, None]
+    w = (V @ ((V.sum(1) / (values + ridge))[:, :, None]))[:, :, 0]
+    w /= w.sum(1)[:, None]
+
+    head = values[:, :rank].cumsum(1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.median(head[:, -1] / head[:, k - 1] - 1)
+        s = m - rank + (head[:, -1:] / head[:, :-1] - 1 < share).sum(1)
+    V = np.where(np.arange(m) >= (m - s)[:, None, None], V, 0)
+    P = V @ V.transpose(0, 2, 1)
+    one = P.sum(2)
+    a = np.sqrt(one.sum(1) / s)
+    require(np.isfinite(a).all() and a.min() > np.sqrt(np.finfo(float).eps), "weights of sum 0")
+    a, s = a[:, None], s[:, None]
+    once = one[:, :, None] * w[:, None]
+    F = np.empty((n, m + 1, m + 1))
+    F[:, 1:, 1:] = P + ((1 - a) / a)[:, :, None] * (once + once.transpose(0, 2, 1))
+    F[:, 1:, 1:] += ((1 - a) ** 2 * s)[:, :, None] * (w[:, :, None] * w[:, None])
+    F[:, 0, 1:] = F[:, 1:, 0] = -(one / a + (1 - a) * s * w)
+    F[:, 0, 0] = s[:, 0]
+    members = np.column_stack([np.arange(n), near])
+    places = np.repeat(members, m + 1, axis=1).ravel(), np.tile(members, m + 1).ravel()
+    return csr_array(coo_array((F.ravel(), places), shape=(n, n)))
+
+
+VARIANTS: dict[str, type[LocallyLinearMethod]] = {
+    "standard": LocallyLinearEmbedding,
+    "ltsa": NeighborPatches,
+    "hessian": NeighborPatches,
+    "modified": ManyWeights,
+}

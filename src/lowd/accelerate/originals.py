@@ -7,13 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.linalg import pinv
 from scipy.sparse import csr_array, csr_matrix, issparse
+from sklearn import __version__ as sklearn_version
 from sklearn import config_context, get_config
 from sklearn.decomposition import KernelPCA
 from sklearn.metrics import euclidean_distances as euclidean_distances
 from sklearn.metrics import pairwise_distances as pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import KernelCenterer
+from sklearn.random_projection import johnson_lindenstrauss_min_dim
 from sklearn.utils import check_array as check_array
 from sklearn.utils import check_random_state as check_random_state
 from sklearn.utils._param_validation import validate_parameter_constraints
@@ -25,6 +28,8 @@ from ..backends.protocol import Array, Ints
 from .refusal import require
 
 FLOATS = [np.float64, np.float32]
+# Two numbers are enough to tell releases apart.
+VERSION = tuple(int(number) for number in sklearn_version.split(".")[:2])
 # Within it dense rows are as fast as sparse ones and the solver is exact to rounding.
 MAX_DENSE_BYTES = 2**25
 
@@ -36,11 +41,13 @@ def validate(model: Any, X: Any, **how: Any) -> Any:
     return validate_data(model, X, **how)
 
 
-def validate_arguments(function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
-    """Check the arguments as the original function does."""
-    given = inspect.signature(function).bind(*args, **kwargs).arguments
+def read_arguments(function: Callable[..., Any], *args: Any, **kwargs: Any) -> dict[str, Any]:
+    """All arguments by name, the defaults too, checked as the original function does."""
+    bound = inspect.signature(function).bind(*args, **kwargs)
     constraints = getattr(function, "_skl_parameter_constraints", {})
-    validate_parameter_constraints(constraints, given, caller_name=function.__name__)
+    validate_parameter_constraints(constraints, bound.arguments, caller_name=function.__name__)
+    bound.apply_defaults()
+    return bound.arguments
 
 
 def return_arrays() -> Any:
@@ -64,6 +71,11 @@ def column_variances(X: Any) -> Array:
     return np.asarray(mean_variance_axis(X, axis=0)[1] if issparse(X) else np.var(X, axis=0))
 
 
+def count_seen(n: int) -> Any:
+    """Rows that IncrementalPCA has seen: a float since scikit-learn 1.8."""
+    return np.float64(n) if VERSION >= (1, 8) else np.int64(n)
+
+
 def read_rows(X: Any) -> Array:
     """The rows of an array, or of a fitted NearestNeighbors."""
     return np.asarray(check_array(getattr(X, "_fit_X", X), dtype=FLOATS))
@@ -76,6 +88,18 @@ def build_csr(weights: Array, indices: Ints, n_columns: int) -> Any:
     parts = weights.ravel(), columns, np.arange(0, n * k + 1, k, dtype=np.int64)
     graph = csr_array(parts, shape=(n, n_columns))
     return graph if get_config().get("sparse_interface") == "sparray" else csr_matrix(graph)
+
+
+def count_projected(model: Any, n: int) -> Any:
+    """The dimension that a random projection of n rows asks for."""
+    if model.n_components != "auto":
+        return model.n_components
+    return johnson_lindenstrauss_min_dim(n_samples=n, eps=model.eps)
+
+
+def invert_components(C: Array) -> Array:
+    """The pseudo-inverse of the components, as a random projection keeps it."""
+    return np.asarray(pinv(C, check_finite=False))
 
 
 def build_centerer(means: Array, grand_mean: float, n: int) -> Any:

@@ -1,4 +1,4 @@
-"""SparseRandomProjection: the same draw, multiplied by lowd's kernel."""
+"""Random projections: the same draw, multiplied by lowd's kernels."""
 
 from __future__ import annotations
 
@@ -8,16 +8,32 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from ..backends import resolve
-from ..maps.linear import SparseLinearMap
-from .originals import FLOATS, validate
-from .refusal import require
+from ..maps.linear import LinearMap, SparseLinearMap
+from .originals import FLOATS, count_projected, invert_components, validate
+from .proxy import Learned
+from .refusal import require, require_gain
+
+
+def learn_gaussian(model: Any, X: Any, embed: bool) -> Learned:
+    """`sklearn.random_projection.GaussianRandomProjection.fit_transform` of dense rows."""
+    require_gain(embed, "a fit is a draw, which is the original's")
+    require(not issparse(X), "sparse input")
+    X = validate(model, X, dtype=FLOATS)
+    n, d = X.shape
+    k = count_projected(model, n)
+    require(0 < k <= d, "n_components outside 1 ... n_features")
+    C = model._make_random_matrix(k, d).astype(X.dtype, copy=False)
+    # What names features is the parameter there, "auto" or not.
+    learned = {"n_components_": k, "components_": C, "_n_features_out": model.n_components}
+    if model.compute_inverse_components:
+        learned["inverse_components_"] = invert_components(C)
+    return Learned(learned, _project(X, C))
 
 
 def transform_sparsely(model: Any, X: Any) -> Any:
     """`sklearn.random_projection.SparseRandomProjection.transform` of dense rows.
 
-    Sparse rows give a sparse result there, and dense matrices (density=1, Gaussian projections) are
-    products of BLAS, which lowd does not do sooner.
+    Sparse rows give a sparse result there, and dense matrices (density=1) are products of BLAS.
     """
     require(not issparse(X), "sparse input")
     require(hasattr(model, "components_"), "not fitted")
@@ -25,3 +41,8 @@ def transform_sparsely(model: Any, X: Any) -> Any:
     X = validate(model, X, dtype=FLOATS, reset=False)
     C = csr_array(model.components_).astype(X.dtype)
     return np.asarray(SparseLinearMap(C)(X, resolve("auto", None)))
+
+
+def _project(X: Any, C: Any) -> Any:
+    W = np.ascontiguousarray(C.T, X.dtype)
+    return np.asarray(LinearMap(None, W)(X, resolve("auto", None)))

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..errors import LowdWarning
 from .dispatch import dispatch
-from .originals import validate_arguments
+from .originals import read_arguments
 from .refusal import require
 
 # Attributes of a proxy that the original does not have; a pickle leaves them out.
@@ -142,8 +142,8 @@ def make_function(
     @functools.wraps(original)
     def proxy(*args: Any, **kwargs: Any) -> Any:
         def ours() -> Any:
-            validate_arguments(original, *args, **kwargs)
-            return rule.serve(*args, **kwargs)
+            # With the original's defaults, which releases change.
+            return rule.serve(**read_arguments(original, *args, **kwargs))
 
         X = args[0] if args else None
         label = original.__name__.lstrip("_")

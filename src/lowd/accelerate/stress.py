@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,13 @@ from ..backends.protocol import Array
 from ..errors import ConvergenceWarning, MetricWarning
 from ..methods.mds import MDS
 from ..methods.nonmetric_mds import NonMetricMDS
-from .originals import check_array, check_random_state, check_symmetric, euclidean_distances
+from .originals import (
+    VERSION,
+    check_array,
+    check_random_state,
+    check_symmetric,
+    euclidean_distances,
+)
 from .refusal import require
 
 MIN_STRESS_ROWS = 20
@@ -36,6 +43,8 @@ def serve_smacof(
     normalized_stress: bool | str = "auto",
 ) -> Any:
     """`sklearn.manifold.smacof` from the same starting points."""
+    require(VERSION >= (1, 7), "before scikit-learn 1.7 SMACOF has another stopping rule and scale")
+    require(isinstance(n_init, Integral), "n_init is left to a default that will change")
     D = check_symmetric(check_array(dissimilarities), raise_exception=True).astype(np.float64)
     require(len(D) >= MIN_STRESS_ROWS, "so few rows are embedded up to rounding errors")
     require(not verbose, "verbose prints the original's iterations")

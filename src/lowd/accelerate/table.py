@@ -37,7 +37,7 @@ class Replacement:
 
 
 DECOMPOSITION, MANIFOLD = "sklearn.decomposition", "sklearn.manifold"
-NEIGHBORS = "sklearn.neighbors"
+NEIGHBORS, PROJECTION = "sklearn.neighbors", "sklearn.random_projection"
 # Of variance in one column, and of as many components as columns, scikit-learn says nothing.
 QUIET = (ScaleWarning, DimensionWarning)
 
@@ -63,6 +63,7 @@ UMAP = ClassRule(
     harmless=manifold_umap.UMAP_WARNINGS,
     leaves_targets=True,
 )
+GAUSSIAN_PROJECTION = ClassRule(projection.learn_gaussian)
 SPARSE_PROJECTION = ClassRule(methods={"transform": projection.transform_sparsely})
 SMACOF = FunctionRule(stress.serve_smacof, stress.STRESS_WARNINGS)
 SPECTRAL_CLASS = ClassRule(spectral.learn_spectral_embedding, harmless=spectral.SPECTRAL_WARNINGS)
@@ -82,7 +83,8 @@ REPLACEMENTS = (
     Replacement(MANIFOLD, "trustworthiness", TRUSTWORTHINESS),
     Replacement(NEIGHBORS, "KNeighborsTransformer", GRAPH),
     Replacement(NEIGHBORS, "kneighbors_graph", KNEIGHBORS),
-    Replacement("sklearn.random_projection", "SparseRandomProjection", SPARSE_PROJECTION),
+    Replacement(PROJECTION, "GaussianRandomProjection", GAUSSIAN_PROJECTION),
+    Replacement(PROJECTION, "SparseRandomProjection", SPARSE_PROJECTION),
     Replacement(MANIFOLD, "SpectralEmbedding", SPECTRAL_CLASS),
     Replacement(MANIFOLD, "spectral_embedding", SPECTRAL),
     Replacement("umap", "UMAP", UMAP),

@@ -12,13 +12,15 @@ from ..errors import ConvergenceWarning, ScaleWarning
 from ..methods.pca import PCA
 from ..methods.tsne import TSNE
 from .metrics import translate_metric
-from .originals import check_random_state, copy_writable, validate
+from .originals import VERSION, check_random_state, copy_writable, validate
 from .proxy import Learned
 from .refusal import require
 
 TSNE_WARNINGS = (ConvergenceWarning, ScaleWarning)
 # scikit-learn exaggerates in the first 250 iterations, lowd in at most half of them.
 MIN_TSNE_ITERATIONS = 500
+# Until 1.7 the default of scikit-learn is None, which means this, and is resolved in a fit.
+DEFAULT_ITERATIONS = 1000
 DEFAULT_MIN_GRADIENT_NORM = 1e-7
 INITIAL_DEVIATION = 1e-4
 
@@ -30,7 +32,9 @@ def learn_tsne(model: Any, X: Any, embed: bool) -> Learned:
     n, k = X.shape[0], model.n_components
     require(model.perplexity < n, "perplexity of n_samples or more")
     require(k <= 2, "n_components > 2: Student's t with other degrees of freedom there")
-    require(model.max_iter >= MIN_TSNE_ITERATIONS, f"max_iter < {MIN_TSNE_ITERATIONS}")
+    require(getattr(model, "n_iter", "deprecated") == "deprecated", "n_iter was renamed")
+    max_iter = DEFAULT_ITERATIONS if model.max_iter is None else model.max_iter
+    require(max_iter >= MIN_TSNE_ITERATIONS, f"max_iter < {MIN_TSNE_ITERATIONS}")
     require(model.verbose < 2, "verbose=2 prints the original's iterations")
     require(
         model.min_grad_norm == DEFAULT_MIN_GRADIENT_NORM and model.n_iter_without_progress >= 300,
@@ -51,7 +55,7 @@ def learn_tsne(model: Any, X: Any, embed: bool) -> Learned:
         perplexity=model.perplexity,
         early_exaggeration=model.early_exaggeration,
         learning_rate="auto" if automatic else 4 * rate,  # scikit-learn's gradient has a factor 4
-        max_iter=model.max_iter,
+        max_iter=max_iter,
         init=start.astype(np.float64),
         n_jobs=model.n_jobs,
         verbose=bool(model.verbose),
@@ -65,6 +69,8 @@ def learn_tsne(model: Any, X: Any, embed: bool) -> Learned:
         "learning_rate_": rate,
         "n_iter_": ours.n_iter_ - 1,  # there the number of the last iteration, from 0
     }
+    if VERSION < (1, 7):
+        learned["_max_iter"] = max_iter
     return Learned(learned, Y if embed else None)
 
 

@@ -9,11 +9,10 @@ from typing import Any
 
 from ..errors import UnknownParameterError
 
-_SOLVER = (
-    "the solver is chosen by cost and iterates to a residual norm (learned: solver_, residual_)"
-)
+_SOLVER = "the solver is chosen by cost and iterates to a residual norm"
 _FORCES = "repulsive forces are exact, or by an interpolation grid (learned: force_error_)"
 _STOP = "the descent ends when no point moves any more, or after max_iter iterations"
+_INDEX = "the search for neighbors is chosen by the data"
 _SEARCH = "the search is chosen by the data; fit(X, neighbors=...) takes neighbors found elsewhere"
 _MOMENTUM = "it is 0.5 during early exaggeration and 0.8 after it"
 _VARIANTS = "the variants are classes: LocallyLinearEmbedding, ModifiedLLE, HessianLLE and LTSA"
@@ -25,7 +24,7 @@ INSTEAD: dict[str, str] = {
     **dict.fromkeys(("svd_solver", "eigen_solver", "eigen_tol", "tol", "iterated_power"), _SOLVER),
     **dict.fromkeys(("n_oversamples", "power_iteration_normalizer", "algorithm"), _SOLVER),
     **dict.fromkeys(("copy", "copy_X"), "input arrays are never written to"),
-    **dict.fromkeys(("neighbors_algorithm", "neighbors", "angular_rp_forest"), _SEARCH),
+    **dict.fromkeys(("neighbors_algorithm", "neighbors", "knn_kwargs"), _SEARCH),
     "path_method": "shortest paths are by Dijkstra's algorithm from every point, in parallel",
     **dict.fromkeys(("angle", "theta", "negative_gradient_method", "method"), _FORCES),
     **dict.fromkeys(("n_interpolation_points", "min_num_intervals", "ints_in_interval"), _FORCES),
@@ -50,6 +49,7 @@ INSTEAD: dict[str, str] = {
     "precomputed_knn": _GRAPH,
     **dict.fromkeys(("transform_seed", "transform_queue_size", "transform_mode"), _ROW_BY_ROW),
     **dict.fromkeys(("low_memory", "force_approximation_algorithm"), _SEARCH),
+    "angular_rp_forest": _SEARCH,
     "unique": "duplicate rows always share their coordinates",
     "tqdm_kwds": "verbose=True shows a progress bar, and lowd.progress takes listeners",
     **dict.fromkeys(("output_metric", "output_metric_kwds"), "the embedding is Euclidean"),
@@ -60,9 +60,14 @@ INSTEAD: dict[str, str] = {
     "norm_laplacian": "that is normalization='none' or 'random_walk'",
     "max_iter": _SOLVER,
 }
+_LOCALLY_LINEAR = ("LocallyLinearEmbedding", "ModifiedLLE", "HessianLLE", "LTSA")
+_NEIGHBORS = "NeighborsTransformer"
 BY_CLASS: dict[tuple[str, str], str] = {
-    ("LocallyLinearEmbedding", "method"): _VARIANTS,
+    **dict.fromkeys(((name, "method") for name in _LOCALLY_LINEAR), _VARIANTS),
     ("PCA", "n_iter"): _SOLVER,
+    **dict.fromkeys(((_NEIGHBORS, name) for name in ("algorithm", "leaf_size")), _INDEX),
+    (_NEIGHBORS, "mode"): "the graph holds distances; those that are stored are the neighbors",
+    (_NEIGHBORS, "p"): "that is metric='minkowski' with metric_params={'p': ...}",
 }
 
 

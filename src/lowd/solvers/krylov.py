@@ -11,8 +11,10 @@ from .. import progress, random
 from ..backends.protocol import Float64
 from ..threads import single_threaded_blas
 from .thresholds import (
+    FORECAST_PRODUCTS,
     MAX_KRYLOV_BLOCKS,
     MAX_KRYLOV_PRODUCTS,
+    MIN_FORECAST_PRODUCTS,
     MIN_INDEPENDENT_LENGTH,
     MIN_KRYLOV_BLOCK,
     MIN_NEW_DIRECTION,
@@ -56,13 +58,16 @@ def leading_eigenpairs(
     max_products: int = MAX_KRYLOV_PRODUCTS,
     basis_size: int | None = None,
     check_every: int = 1,
+    patience: float | None = None,
 ) -> RitzPairs:
     """The k leading eigenpairs by block Lanczos with full reorthogonalization and thick restarts.
 
     Each step is one product of the operator with a block; the basis is restarted from its best
     Ritz vectors when it holds `basis_size` vectors (default: 12 blocks). Convergence is checked
-    after every `check_every` products. Every decision is made in float64 on the Rayleigh quotient,
-    so a rounded product costs accuracy but never convergence to a wrong pair.
+    after every `check_every` products. Where another route would cost as much as `patience`
+    products, the iteration gives up once it is expected to need more. Every decision is made in
+    float64 on the Rayleigh quotient, so a rounded product costs accuracy but never convergence to a
+    wrong pair.
     """
     n, width = start.shape
     room = basis_size or MAX_KRYLOV_BLOCKS * width
@@ -70,6 +75,7 @@ def leading_eigenpairs(
     rayleigh, T = np.empty((room + width, room + width)), np.empty((0, 0))
     block, m, restarted = orthonormalize(start, 0.0), 0, False
     quadrature: tuple[Float64, Float64] | None = None
+    history: list[tuple[int, float]] = []
     for products in range(1, max_products + 1):
         product = apply(block)
         last = block.shape[1]
@@ -96,7 +102,9 @@ def leading_eigenpairs(
         # Only the last product leaves the basis: what it leaves behind is nearly all of the
         # residual, and tells when the whole of it is worth computing.
         residual = float(np.linalg.norm(outside @ Y[m - last :, :k], axis=0).max() / scale)
-        ended = final or block.shape[1] == 0
+        history.append((products, residual))
+        is_hopeless = patience is not None and products_left(history, tolerance) > patience
+        ended = final or is_hopeless or block.shape[1] == 0
         if residual <= tolerance or ended:
             R = AQ[:, :m] @ Y[:, :k] - Q[:, :m] @ (Y[:, :k] * values[:k])
             residual = float(np.linalg.norm(R, axis=0).max() / scale)
@@ -112,6 +120,19 @@ def leading_eigenpairs(
             rayleigh[:m, :m] = np.diag(values[:m])
     assert quadrature is not None
     return RitzPairs(values[:k], Q[:, :m] @ Y[:, :k], residual, converged, quadrature)
+
+
+def products_left(history: list[tuple[int, float]], tolerance: float) -> float:
+    """Products until the residual norm is down to the tolerance, if it goes on to fall as it did.
+
+    The first ones say little: residuals rise until the block has found its directions.
+    """
+    recent = [check for check in history if check[0] >= history[-1][0] - FORECAST_PRODUCTS]
+    (first, before), (last, now) = recent[0], recent[-1]
+    if last < MIN_FORECAST_PRODUCTS or last == first or now <= tolerance:
+        return 0.0
+    fall = np.log(before / now) / (last - first)
+    return float(np.log(now / tolerance) / fall) if fall > 0 else np.inf
 
 
 def _size(T: Float64) -> float:

@@ -25,6 +25,7 @@ from .thresholds import (
     CENTERED_BLOCK_ENTRIES,
     EPS,
     KRYLOV_OVERHEAD_FLOPS,
+    KRYLOV_PRODUCT_COST,
     MAX_DENSE_FALLBACK_SAMPLES,
     MAX_DIRECT_SVD_FLOPS,
     MAX_FLOAT64_FLOPS,
@@ -60,7 +61,7 @@ def principal_axes(rows: CenteredRows, k: int | None, ctx: Context) -> Axes:
     n, d = rows.X.shape
     kept = k or min(n, d)
     route = choose_route(n, d, k, sparse=issparse(rows.X))
-    axes = solve(rows, kept, ctx, route)
+    axes = solve(rows, kept, ctx, route, _krylov_patience(n, d, kept))
     if route != "svd" and _svd_is_affordable(n, d) and not issparse(rows.X):
         # Squares have half the digits of the rows: enough, unless an axis is that short.
         short = axes.values[-1] <= MIN_SQUARED_RATIO * axes.values[0]
@@ -82,25 +83,37 @@ def choose_route(n: int, d: int, k: int | None, *, sparse: bool) -> Route:
     small = min(n, d)
     if n * d * small <= MAX_DIRECT_SVD_FLOPS and not sparse:
         return "svd"
-    costs: dict[Route, float] = {
-        "covariance": n * d * d + 4 * d**3,
-        "gram": n * n * d + 4 * n**3,
-    }
+    costs: dict[Route, float] = {"covariance": _matrix_flops(n, d), "gram": _matrix_flops(d, n)}
     if k is not None and block_width(k) * 3 <= small:
         overhead = 0 if sparse else KRYLOV_OVERHEAD_FLOPS
         costs["krylov"] = (32 * n * d + overhead) * block_width(k)
     return min(costs, key=costs.__getitem__)
 
 
-def solve(rows: CenteredRows, k: int, ctx: Context, route: Route) -> Axes:
-    """The k leading axes by one route."""
+def _matrix_flops(n: int, d: int) -> float:
+    """Multiplications for the d x d matrix of n rows and its eigenvectors."""
+    return n * d * d + 4 * d**3
+
+
+def _krylov_patience(n: int, d: int, k: int) -> float | None:
+    """Products with a block that take as long as the eigenvectors of the smaller matrix."""
+    if min(n, d) > MAX_DENSE_FALLBACK_SAMPLES:
+        return None
+    product = (KRYLOV_PRODUCT_COST * 2 * n * d + KRYLOV_OVERHEAD_FLOPS / 16) * block_width(k)
+    return min(_matrix_flops(n, d), _matrix_flops(d, n)) / product
+
+
+def solve(
+    rows: CenteredRows, k: int, ctx: Context, route: Route, patience: float | None = None
+) -> Axes:
+    """The k leading axes by one route; an iteration that has `patience` may give up."""
     if route == "svd":
         return _solve_svd(rows, k)
     if route == "covariance":
         return _solve_covariance(rows, k, ctx)
     if route == "gram":
         return _solve_gram(rows, k, ctx)
-    return _solve_krylov(rows, k, ctx)
+    return _solve_krylov(rows, k, ctx, patience)
 
 
 def _svd_is_affordable(n: int, d: int) -> bool:
@@ -241,7 +254,7 @@ def _sparse_gram(rows: CenteredRows) -> tuple[Array, Callable[[Array], Float64]]
     return G, transposed
 
 
-def _solve_krylov(rows: CenteredRows, k: int, ctx: Context) -> Axes:
+def _solve_krylov(rows: CenteredRows, k: int, ctx: Context, patience: float | None) -> Axes:
     """By products with the scatter matrix A'A, or with A A' of sparse rows with more columns."""
     n, d = rows.X.shape
     if issparse(rows.X):
@@ -259,7 +272,8 @@ def _solve_krylov(rows: CenteredRows, k: int, ctx: Context) -> Axes:
     else:
         product = dense_product(rows, ctx)
         start = _presample(rows, random_block(ctx.seed, d, block_width(k)), ctx)
-        found = leading_eigenpairs(product.apply, start, k, RITZ_TOLERANCE[ctx.dtype])
+        tolerance = RITZ_TOLERANCE[ctx.dtype]
+        found = leading_eigenpairs(product.apply, start, k, tolerance, patience=patience)
     noise = found.residual + max(n, d) * EPS
     V = product.to_axes(found.vectors)
     return Axes(found.values, V, product.trace(), "krylov", found.residual, noise)

@@ -31,6 +31,10 @@ MAX_KRYLOV_PRODUCTS = 60
 MIN_NEW_DIRECTION = 1e-13
 # Directions of a block that are shorter, relative to its longest, are rounding of its Gram matrix.
 MIN_INDEPENDENT_LENGTH = 1e-7
+# Where another route is known, the residual norms of the last products forecast how many are left;
+# before so many products they may still rise.
+FORECAST_PRODUCTS = 3
+MIN_FORECAST_PRODUCTS = 5
 
 # -- leading eigenpairs of doubly centered matrices (centered.py) --------------------------------
 
@@ -78,6 +82,8 @@ MAX_FLOAT64_GRAM_FLOPS = 5e9
 CENTERED_BLOCK_ENTRIES = 2**17
 # What a Krylov iteration costs beside its products, for each vector of a block.
 KRYLOV_OVERHEAD_FLOPS = 60_000_000
+# A multiplication of a product with a block, bound by memory, in those of a scatter matrix.
+KRYLOV_PRODUCT_COST = 2.5
 # Products with sparse rows are cheap and bases are not: narrow blocks, many products.
 SPARSE_KRYLOV_BLOCK = 8
 MAX_SPARSE_KRYLOV_PRODUCTS = 400
