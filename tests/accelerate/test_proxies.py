@@ -28,8 +28,8 @@ from lowd.accelerate import binding
 from lowd.accelerate.proxy import ClassRule
 from lowd.accelerate.table import REPLACEMENTS
 
-# test_umap.py has the tests of umap-learn, which takes seconds to import. ClassicalMDS is there from
-# scikit-learn 1.8 on.
+# test_umap.py has the tests of umap-learn, which takes seconds to import; ClassicalMDS is new in
+# scikit-learn 1.8.
 NAMES = [
     one
     for one in REPLACEMENTS

@@ -10,9 +10,9 @@ import sklearn.decomposition
 import sklearn.manifold
 import sklearn.neighbors
 import sklearn.random_projection
-from cases import LLE_METHODS, fit
 
 import lowd
+from cases import LLE_METHODS, fit
 from lowd.core.parameters import domains
 from lowd.core.unknown_parameters import INSTEAD, explain_unknown
 from lowd.errors import LowdError, UnknownParameterError
