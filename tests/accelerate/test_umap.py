@@ -1,4 +1,7 @@
-"""`umap.UMAP` on lowd: with umap-learn where it is installed, and with a module of that name."""
+"""`umap.UMAP` on lowd: with a module of that name, and with umap-learn where it is installed.
+
+umap-learn brings 200 MB of compilers, and compiles for longer than all other tests here take.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ class UMAP(BaseEstimator):
                 setattr(self, name, given[name])
 
     def fit(self, X, y=None, ensure_all_finite=True, **kwargs):
-        self.fitted_by = "the original"
+        self.graph_ = self.transform_mode, X.shape
         return self
 
     def fit_transform(self, X, y=None, ensure_all_finite=True, **kwargs):
@@ -77,9 +80,19 @@ def _run(script, *arguments, path=None):
 
 
 def test_a_module_imported_later_is_replaced(tmp_path):
-    """Served, left alone with targets and densities, and put back."""
+    """Served, completed and pickled as umap-learn's, left alone with targets, and put back."""
+    stored = tmp_path / "model.pickle"
     (tmp_path / "umap.py").write_text(STAND_IN)
     script = f"""{CHECK}
+import pickle
+from sklearn.base import clone
+assert "graph_" not in vars(model) and model.graph_ == ("graph", (120, 5))
+assert type(clone(model)) is UMAP and clone(model).get_params() == model.get_params()
+again = pickle.loads(pickle.dumps(model))
+assert type(again) is UMAP and (again.embedding_ == Y).all()
+assert again.transform(X) == "the original"  # by umap-learn's attributes, which it has
+lowd.accelerate.profile(reset=True)
+pickle.dump(model, open({str(stored)!r}, "wb"))
 assert UMAP().fit_transform(X, [0] * 120) == "the original"
 assert UMAP(densmap=True).fit_transform(X) == "the original"
 assert UMAP(metric="haversine").fit_transform(X) == "the original"
@@ -93,6 +106,13 @@ lowd.accelerate.uninstall()
 assert type(sys.meta_path[0]).__name__ != "AfterImport"
 """
     _run(script, "pca", path=tmp_path)
+    plain = f"""
+import pickle, sys
+model = pickle.load(open({str(stored)!r}, "rb"))
+assert "lowd" not in sys.modules and type(model).__mro__[1].__name__ == "BaseEstimator"
+assert model.embedding_.shape == (120, 2) and model.graph_ == ("graph", (120, 5))
+"""
+    _run(plain, path=tmp_path)
 
 
 def test_install_without_umap_changes_nothing():

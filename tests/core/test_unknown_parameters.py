@@ -84,11 +84,6 @@ def test_explanations_name_what_the_class_has(name, rng):
             assert field in {*domains(cls), "neighbors", "callback"}, message
 
 
-def test_foreign_names_are_all_that_umap_learn_has():
-    umap = pytest.importorskip("umap")
-    assert set(inspect.signature(umap.UMAP.__init__).parameters) == {"self", *UMAP_LEARN.split()}
-
-
 def test_messages():
     with pytest.raises(TypeError, match="LTSA"):
         lowd.LocallyLinearEmbedding(method="ltsa")

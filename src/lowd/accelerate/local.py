@@ -25,6 +25,8 @@ from .originals import read_rows
 from .refusal import require, require_gain
 
 MIN_LOCAL_ROWS = 300
+# Of the other variants, which scikit-learn sums point by point: ten times as fast at 150 rows.
+MIN_VARIANT_ROWS = 100
 LOCAL_WARNINGS = (LocalizedAxisWarning, ScaleWarning, ShortcutWarning)
 # What scikit-learn takes in method="modified", whatever `reg` says.
 MODIFIED_REGULARIZATION = 1e-3
@@ -47,7 +49,7 @@ def serve_locally_linear_embedding(
     rows = read_rows(X)
     n, d = rows.shape
     k = n_components
-    require_gain(n >= MIN_LOCAL_ROWS)
+    require_gain(n >= (MIN_LOCAL_ROWS if method == "standard" else MIN_VARIANT_ROWS))
     require(k <= d and n_neighbors < n, "n_components or n_neighbors too large")
     if method == "hessian":
         require(n_neighbors > k * (k + 3) // 2, "n_neighbors too small for method='hessian'")

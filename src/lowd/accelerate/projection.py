@@ -13,6 +13,11 @@ from .originals import FLOATS, count_projected, invert_components, validate
 from .proxy import Learned
 from .refusal import require, require_gain
 
+# Entries of X from which on lowd is faster, and where the columns are many (decision 038).
+MIN_PROJECTED_ENTRIES = 2**21
+MIN_WIDE_ENTRIES = 2**19
+MIN_WIDE_FEATURES = 500
+
 
 def learn_gaussian(model: Any, X: Any, embed: bool) -> Learned:
     """`sklearn.random_projection.GaussianRandomProjection.fit_transform` of dense rows."""
@@ -20,6 +25,7 @@ def learn_gaussian(model: Any, X: Any, embed: bool) -> Learned:
     require(not issparse(X), "sparse input")
     X = validate(model, X, dtype=FLOATS)
     n, d = X.shape
+    require_gain(n * d >= (MIN_WIDE_ENTRIES if d >= MIN_WIDE_FEATURES else MIN_PROJECTED_ENTRIES))
     k = count_projected(model, n)
     require(0 < k <= d, "n_components outside 1 ... n_features")
     C = model._make_random_matrix(k, d).astype(X.dtype, copy=False)

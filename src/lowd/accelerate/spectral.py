@@ -30,7 +30,6 @@ def learn_spectral_embedding(model: Any, X: Any, embed: bool) -> Learned:
         A = serve_kneighbors_graph(X, k, include_self=True, n_jobs=model.n_jobs)
         scratch.n_neighbors_, scratch.affinity_matrix_ = k, 0.5 * (A + A.T)
     else:
-        require_gain(issparse(X), "the original is faster on dense affinities")
         scratch._get_affinity_matrix(X)
     Y = serve_spectral_embedding(
         scratch.affinity_matrix_,
@@ -54,7 +53,6 @@ def serve_spectral_embedding(
 ) -> Array:
     """`sklearn.manifold.spectral_embedding`."""
     require(eigen_solver != "amg", "eigen_solver='amg'")
-    require_gain(issparse(adjacency), "the original is faster on dense affinities")
     require_gain(adjacency.shape[0] >= MIN_SPECTRAL_ROWS)
     W = _remove_diagonal(check_symmetric(adjacency, raise_exception=True))
     n, k = W.shape[0], n_components - (not drop_first)
