@@ -21,7 +21,7 @@ from sklearn.decomposition import PCA, IncrementalPCA, KernelPCA, TruncatedSVD
 from sklearn.manifold import (
     MDS, TSNE, ClassicalMDS, Isomap, LocallyLinearEmbedding, SpectralEmbedding, trustworthiness,
 )
-from sklearn.random_projection import SparseRandomProjection
+from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
 
 warnings.simplefilter("ignore")
 X = load_digits().data
@@ -32,10 +32,12 @@ methods = {
     "IncrementalPCA(10)": (IncrementalPCA(10, batch_size=200), X),
     "TruncatedSVD(50)": (TruncatedSVD(50, random_state=0), wide),
     "KernelPCA(2, rbf)": (KernelPCA(2, kernel="rbf", gamma=1e-3), X),
+    "GaussianRandomProjection(50)": (GaussianRandomProjection(50, random_state=0), wide),
     "SparseRandomProjection(50)": (SparseRandomProjection(50, random_state=0), wide),
     "ClassicalMDS": (ClassicalMDS(2), X),
     "Isomap": (Isomap(n_neighbors=30), X),
     "LLE": (LocallyLinearEmbedding(n_neighbors=30), X),
+    "LLE, modified": (LocallyLinearEmbedding(n_neighbors=30, method="modified"), X),
     "MDS": (MDS(2, n_init=1, max_iter=120, init="random", random_state=0), X),
     "SpectralEmbedding": (SpectralEmbedding(2, n_neighbors=30, random_state=0), X),
     "TSNE": (TSNE(2, max_iter=500, random_state=0), X),

@@ -21,11 +21,11 @@ MIN_WIDE_FEATURES = 500
 
 def learn_gaussian(model: Any, X: Any, embed: bool) -> Learned:
     """`sklearn.random_projection.GaussianRandomProjection.fit_transform` of dense rows."""
-    require_gain(embed, "a fit is a draw, which is the original's")
+    require(embed, "a fit is a draw, which is the original's")
     require(not issparse(X), "sparse input")
     X = validate(model, X, dtype=FLOATS)
     n, d = X.shape
-    require_gain(n * d >= (MIN_WIDE_ENTRIES if d >= MIN_WIDE_FEATURES else MIN_PROJECTED_ENTRIES))
+    _require_entries(n, d)
     k = count_projected(model, n)
     require(0 < k <= d, "n_components outside 1 ... n_features")
     C = model._make_random_matrix(k, d).astype(X.dtype, copy=False)
@@ -34,6 +34,15 @@ def learn_gaussian(model: Any, X: Any, embed: bool) -> Learned:
     if model.compute_inverse_components:
         learned["inverse_components_"] = invert_components(C)
     return Learned(learned, _project(X, C))
+
+
+def transform_gaussian(model: Any, X: Any) -> Any:
+    """`sklearn.random_projection.GaussianRandomProjection.transform`, by the same product."""
+    require(not issparse(X), "sparse input")
+    require(hasattr(model, "components_"), "not fitted")
+    X = validate(model, X, dtype=FLOATS, reset=False)
+    _require_entries(*X.shape)
+    return _project(X, model.components_)
 
 
 def transform_sparsely(model: Any, X: Any) -> Any:
@@ -47,6 +56,10 @@ def transform_sparsely(model: Any, X: Any) -> Any:
     X = validate(model, X, dtype=FLOATS, reset=False)
     C = csr_array(model.components_).astype(X.dtype)
     return np.asarray(SparseLinearMap(C)(X, resolve("auto", None)))
+
+
+def _require_entries(n: int, d: int) -> None:
+    require_gain(n * d >= (MIN_WIDE_ENTRIES if d >= MIN_WIDE_FEATURES else MIN_PROJECTED_ENTRIES))
 
 
 def _project(X: Any, C: Any) -> Any:

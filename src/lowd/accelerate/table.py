@@ -63,7 +63,9 @@ UMAP = ClassRule(
     harmless=manifold_umap.UMAP_WARNINGS,
     leaves_targets=True,
 )
-GAUSSIAN_PROJECTION = ClassRule(projection.learn_gaussian)
+GAUSSIAN_PROJECTION = ClassRule(
+    projection.learn_gaussian, methods={"transform": projection.transform_gaussian}
+)
 SPARSE_PROJECTION = ClassRule(methods={"transform": projection.transform_sparsely})
 SMACOF = FunctionRule(stress.serve_smacof, stress.STRESS_WARNINGS)
 SPECTRAL_CLASS = ClassRule(spectral.learn_spectral_embedding, harmless=spectral.SPECTRAL_WARNINGS)
