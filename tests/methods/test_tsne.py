@@ -234,7 +234,7 @@ def test_starts_are_named():
     apart = np.vstack([X, X + 1e4])
     with pytest.warns(DisconnectedGraphWarning, match="2 connected components"):
         model = lowd.TSNE(affinity="uniform", n_neighbors=5, max_iter=5, init="spectral").fit(apart)
-    assert model.init_used_ == "random"
+    assert model.init_used_ == "pca"
 
 
 def test_given_graphs_and_affinities():

@@ -73,23 +73,25 @@ def find_initial_scores(
     """Scores of the points by name: "spectral" of the graph W, "pca" of the rows, or "random".
 
     Where there are distances only, "pca" is classical scaling; where there is a graph only,
-    spectral. A graph of several components has no spectral coordinates.
+    spectral. The spectral coordinates of a graph of several components tell only these apart, so
+    "pca" takes their place, or "random" where there is a graph only.
     """
-    m = len(first)
-    if init == "spectral" or (init == "pca" and isinstance(base, NeighborListDistances)):
+    m, is_graph = len(first), isinstance(base, NeighborListDistances)
+    if init == "spectral" or (init == "pca" and is_graph):
         components = connected_components(W, directed=False)[0]
         if components == 1 and m > k + 1:
             graph = AffinityGraph(PrecomputedAffinities(W=W), np.arange(m), np.ones(m), {})
             spectrum = transition_spectrum(graph, k, ctx)
             return InitialScores(spectrum.vectors / np.sqrt(spectrum.degrees)[:, None], "spectral")
+        instead = "random" if is_graph else "pca"
         if init == "spectral":
             why = f"{components} connected components" if components > 1 else f"{m} points only"
             warn(
                 f"init='spectral': the neighbor graph has {why}, so its smallest eigenvectors tell "
-                "nothing; the start is random instead.",
+                f"nothing; the start is that of init='{instead}' instead.",
                 DisconnectedGraphWarning,
             )
-        init = "random"
+        init = instead
     if init == "random":
         return InitialScores(random.normals(ctx.seed, "start", (m, k)), "random")
     if isinstance(base, Distances):
