@@ -189,14 +189,14 @@ void bind_layout(nb::module_& m) {
             array("Y"), array("attraction"), array("repulsion"), threads, poll)
         .def(
             "density_forces",
-            [](BoundLayout& self, const Array2<const double>& Y, const Array2<double>& out,
-               int threads, nb::object poll) {
+            [](BoundLayout& self, const Array2<const double>& Y, double density,
+               const Array2<double>& out, int threads, nb::object poll) {
                 const auto y = self.rows(Y);
                 const auto to = self.rows(out);
                 self.work(threads, poll,
-                          [&](Job& job) { self.layout->density_forces(y, to, job); });
+                          [&](Job& job) { self.layout->density_forces(y, density, to, job); });
             },
-            array("Y"), array("out"), threads, poll)
+            array("Y"), nb::arg("density"), array("out"), threads, poll)
         .def(
             "repulsive_loss",
             [](BoundLayout& self, const Array2<const double>& Y, int threads, nb::object poll) {

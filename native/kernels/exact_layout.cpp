@@ -38,17 +38,18 @@ public:
         velocity_.assign(y_.size(), 0.0);
     }
     double advance(const LayoutSchedule& schedule, Job& job) override {
-        std::vector<double> a(y_.size()), r(y_.size()), t(y_.size(), 0.0);
+        std::vector<double> a(y_.size()), r(y_.size()), t(y_.size());
         double moved = 0;
         for (size_t s = 0; s < schedule.rates.size(); s++) {
             const double density = schedule.densities.empty() ? 0 : schedule.densities[s];
             sums(y_, a.data(), r.data(), job);
-            if (density != 0) add_density(y_, t.data());
+            std::fill(t.begin(), t.end(), 0.0);
+            if (density != 0) add_density(y_, density, t.data());
             moved = 0;
             for (int64_t i = 0; i < n_; i++) {
                 double square = 0;
                 for (auto e = size_t(i * k_); e < size_t((i + 1) * k_); e++) {
-                    const double f = a[e] + schedule.repulsions[s] * r[e] + density * t[e];
+                    const double f = a[e] + schedule.repulsions[s] * r[e] + t[e];
                     velocity_[e] = LAYOUT_MOMENTUM * velocity_[e] + schedule.rates[s] * f;
                     square += velocity_[e] * velocity_[e];
                 }
@@ -69,9 +70,10 @@ public:
         store(a, attraction);
         store(r, repulsion);
     }
-    void density_forces(Matrix<const double> Y, Matrix<double> out, Job&) override {
-        std::vector<double> t(size_t(n_ * k_));
-        add_density(load(Y), t.data());
+    void density_forces(Matrix<const double> Y, double density, Matrix<double> out,
+                        Job&) override {
+        std::vector<double> t(size_t(n_ * k_), 0.0);
+        add_density(load(Y), density, t.data());
         store(t, out);
     }
     PotentialGrid interpolation_grid(Matrix<const double>, Job&) override { return {}; }
@@ -117,8 +119,8 @@ private:
         });
     }
 
-    // t = the density term: see layout_density.inl.
-    void add_density(const std::vector<double>& y, double* t) const {
+    // t += the density term: see layout_density.inl.
+    void add_density(const std::vector<double>& y, double strength, double* t) const {
         constexpr double MIN_SQUARE = 1e-12;
         const auto n = double(n_);
         std::vector<double> s(p_.size()), phi(p_.size()), total(size_t(n_), 0.0),
@@ -146,7 +148,6 @@ private:
                             (std::sqrt(variance) * total[i]);
         const double mean_degree = std::accumulate(degrees_.begin(), degrees_.end(), 0.0) / n;
         for (int64_t i = 0; i < n_; i++) {
-            std::fill_n(t + i * k_, k_, 0.0);
             for (auto e = size_t(begin(i)); e < size_t(begin(i + 1)); e++) {
                 const auto j = size_t(ends_[e]);
                 const double inner = 1 - law_.b * (1 - phi[e]);
@@ -154,9 +155,12 @@ private:
                 const double through =
                     phi[e] * (weight[size_t(i)] * (inner / mean_square[size_t(i)] + slope) +
                               weight[j] * (inner / mean_square[j] + slope));
+                const double most = MAX_DENSITY_FORCE * p_[e] / std::sqrt(s[e]);
+                const double force = std::clamp(
+                    strength * mean_degree / degrees_[size_t(i)] * through, -most, most);
                 for (int c = 0; c < k_; c++)
-                    t[i * k_ + c] += mean_degree / degrees_[size_t(i)] * through *
-                                     (y[size_t(i * k_ + c)] - y[j * size_t(k_) + size_t(c)]);
+                    t[i * k_ + c] +=
+                        force * (y[size_t(i * k_ + c)] - y[j * size_t(k_) + size_t(c)]);
             }
         }
     }

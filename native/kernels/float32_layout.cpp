@@ -105,11 +105,12 @@ public:
         points_.store(r.data(), repulsion);
     }
 
-    void density_forces(Matrix<const double> Y, Matrix<double> out, Job& job) override {
+    void density_forces(Matrix<const double> Y, double density, Matrix<double> out,
+                        Job& job) override {
         start(Y);
         sort_points(job);
         std::vector<float> f(y_.size(), 0.0f);
-        prepare_density(1.0f, job);
+        prepare_density(float(std::min(density, MAX_FACTOR)), job);
         for_each_part(job, [&](int64_t, int64_t first, int64_t last, int) {
             add_density(first, last, &f[size_t(first * width_)]);
         });

@@ -1,7 +1,8 @@
 // The density term of UMAP (densMAP; Narayan, Berger and Cho, 2021): the correlation of the
 // logarithms of local radii in the data and in the embedding, r_i = log(sum phi s / sum phi) over
 // the edges of i. With w_i the derivative of the correlation by r_i, up to a factor, that by s_ij is
-// w_i dr_i + w_j dr_j, dr_i = phi ((1 - b (1 - phi)) exp(-r_i) + a b s^(b - 1) phi) / sum phi.
+// w_i dr_i + w_j dr_j, dr_i = phi ((1 - b (1 - phi)) exp(-r_i) + a b s^(b - 1) phi) / sum phi. The
+// force of each edge is limited.
 
 // Padding has the weight 0 and is no edge.
 template <int K>
@@ -32,7 +33,7 @@ void density_sums(const ForceLaw& law, const PackedView& graph, const float* y, 
              : density_sums_in<0>(law, graph, y, k, first, last, squares, similarity);
 }
 
-// strength_i: D / D_i over unit_i, with the mean degree D.
+// strength_i: the term's strength times D / D_i over unit_i, with the mean degree D.
 template <int K>
 inline INLINE void density_in(const ForceLaw& given, const PackedView& graph, const float* y, int k,
                               int width, const DensityFactors* factors, const float* strength,
@@ -56,7 +57,9 @@ inline INLINE void density_in(const ForceLaw& given, const PackedView& graph, co
                 const Vec<float> force = -strength[i] * phi *
                                          (inner * (mine.by_square + by_square) +
                                           slope * (mine.by_slope + by_slope));
-                return weight > 0.0f ? force : Vec<float>{};
+                const Vec<float> most =  // 0 of padding
+                    float(MAX_DENSITY_FORCE) * weight * reciprocal<float>(roots_of<float>(s));
+                return larger(smaller(force, most), -most);
             });
     }
 }

@@ -153,7 +153,7 @@ TEST(points_without_edges_are_repelled_only) {
         const Data<double> Y = spread_out(4, 2, 1);
         Data<double> a(4, 2), r(4, 2), t(4, 2);
         plan->forces(Y.in(), a.out(), r.out(), job);
-        plan->density_forces(Y.in(), t.out(), job);
+        plan->density_forces(Y.in(), 1, t.out(), job);
         for (int64_t c = 0; c < 2; c++) {
             CHECK(a(0, c) != 0 && a(0, c) == -a(1, c) && a(2, c) == 0 && a(3, c) == 0);
             CHECK(r(2, c) != 0 && t(2, c) == 0 && t(3, c) == 0 && std::isfinite(t(0, c)));
@@ -174,7 +174,7 @@ TEST(equal_points_have_finite_forces) {
             Job job(1);
             const auto plan = layout_of(graph, 2, exact, job, 0, standard_radii(n));
             plan->forces(Y.in(), a.out(), r.out(), job);
-            plan->density_forces(Y.in(), t.out(), job);
+            plan->density_forces(Y.in(), 1, t.out(), job);
             for (int64_t i = 0; i < n; i++)
                 for (int64_t c = 0; c < 2; c++)
                     CHECK(std::isfinite(a(i, c)) && std::isfinite(r(i, c)) &&
@@ -187,15 +187,37 @@ TEST(density_forces_in_float32_are_those_in_float64) {
         const int64_t n = 700;
         const CircleGraph graph(n, 9);
         const Data<double> Y = spread_out(n, k, 2);
-        const auto forces = [&](bool exact) {
+        const auto forces = [&](bool exact, double strength) {
             return on_any_threads([&](Job& job) {
                 Data<double> t(n, k);
                 layout_of(graph, k, exact, job, 0, standard_radii(n))
-                    ->density_forces(Y.in(), t.out(), job);
+                    ->density_forces(Y.in(), strength, t.out(), job);
                 return t;
             });
         };
-        CHECK(error_of(forces(false), 0, forces(true)) < 1e-4);
+        for (double strength : {1e-3, 1.0, 1e6})  // of none, some and nearly all edges limited
+            CHECK(error_of(forces(false, strength), 0, forces(true, strength)) < 1e-4);
+    }
+}
+
+// Twice the strength moves points twice as far until edges reach their limit, in sum 4.
+TEST(density_forces_are_limited) {
+    const int64_t n = 60;
+    const CircleGraph graph(n, 4);
+    const Data<double> Y = spread_out(n, 2, 1e-3);  // small radii: large gradients
+    for (bool exact : {true, false}) {
+        Job job(1);
+        const auto plan = layout_of(graph, 2, exact, job, 0, standard_radii(n));
+        const auto longest = [&](double strength) {
+            Data<double> t(n, 2);
+            plan->density_forces(Y.in(), strength, t.out(), job);
+            double square = 0;
+            for (int64_t i = 0; i < n; i++)
+                square = std::max(square, t(i, 0) * t(i, 0) + t(i, 1) * t(i, 1));
+            return std::sqrt(square);
+        };
+        CHECK(close(longest(2e-6), 2 * longest(1e-6), 1e-5));
+        CHECK(longest(1e-6) > 0 && longest(10) > 1 && longest(1e30) < 4.001);
     }
 }
 
@@ -311,15 +333,15 @@ TEST(a_layout_step_follows_the_forces) {
             const auto plan = layout_of(graph, k, exact, job, 5, standard_radii(n));
             Data<double> a(n, k), r(n, k), t(n, k), moved(n, k);
             plan->forces(Y.in(), a.out(), r.out(), job);
-            plan->density_forces(Y.in(), t.out(), job);
-            const std::vector<double> rates{0.25}, repulsions{7.5}, densities{0.1};
+            plan->density_forces(Y.in(), 2, t.out(), job);
+            const std::vector<double> rates{0.25}, repulsions{7.5}, densities{2};
             plan->start(Y.in());
             plan->advance({rates, repulsions, densities}, job);
             plan->embedding(moved.out());
             double worst = 0;
             for (int64_t i = 0; i < n; i++)
                 for (int64_t c = 0; c < k; c++) {
-                    const double step = 0.25 * (a(i, c) + 7.5 * r(i, c) + 0.1 * t(i, c));
+                    const double step = 0.25 * (a(i, c) + 7.5 * r(i, c) + t(i, c));
                     worst = std::max(worst, std::abs(moved(i, c) - Y(i, c) - step));
                 }
             CHECK(worst < (exact ? 1e-12 : 1e-5));

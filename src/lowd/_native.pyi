@@ -588,7 +588,9 @@ class Layout:
         threads: int,
         poll: Poll = None,
     ) -> None: ...
-    def density_forces(self, Y: Doubles, out: Doubles, threads: int, poll: Poll = None) -> None: ...
+    def density_forces(
+        self, Y: Doubles, density: float, out: Doubles, threads: int, poll: Poll = None
+    ) -> None: ...
     def repulsive_loss(self, Y: Doubles, threads: int, poll: Poll = None) -> float:
         """The mean over points of the sum of V / 2n over all others."""
 

@@ -85,10 +85,23 @@ def test_density_forces_are_the_gradient_of_the_correlation_of_radii(backend):
         r = np.log(np.bincount(rows, phi * s, n) / np.bincount(rows, phi, n) + 1e-8)
         return radii @ r / n / np.sqrt(r.var() + 0.1)
 
-    T = resolve(backend, 1).layout_objective(CURVE).plan(W, 0, radii, 0.1).density_forces(Y)
+    plan = resolve(backend, 1).layout_objective(CURVE).plan(W, 0, radii, 0.1)
     degrees = W.sum(1)
     slope = differentiate(correlation, Y) * n / 2 * (degrees.mean() / degrees)[:, None]
+    T = plan.density_forces(Y, 1e-3) / 1e-3  # so weak that no edge is at its limit
     np.testing.assert_allclose(T, slope, atol=1e-5 * np.abs(slope).max())
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_density_forces_of_an_edge_are_limited(backend):
+    """Two points and one edge of weight P = 1: at most 4, along the edge."""
+    W = csr_array(np.array([[0, 0.3], [0.3, 0]]))
+    Y, radii = np.array([[0.0, 0.0], [3.0, 4.0]]) * 0.01, np.array([1.0, 3.0])
+    plan = resolve(backend, 1).layout_objective(CURVE).plan(W, 0, radii, 0.1)
+    weak, strong = plan.density_forces(Y, 1e-6), plan.density_forces(Y, 1e3)
+    np.testing.assert_allclose(strong[1], 4 * weak[1] / np.linalg.norm(weak[1]))
+    np.testing.assert_allclose(strong[0], -strong[1])
+    np.testing.assert_allclose(plan.density_forces(Y, 2e-6), 2 * weak)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -24,7 +24,8 @@ struct LayoutSchedule {
 // Logarithms of the local radii in the data, of mean 0 and variance 1, for the density term: T_i is
 // n / 2 times the mean degree over D_i times the gradient of corr = sum R r / n / sqrt(var r +
 // shift), r_i = log(sum phi d^2 / sum phi + 1e-8) over the edges of i (densMAP; Narayan, Berger and
-// Cho, 2021).
+// Cho, 2021). The part of an edge in density T_i is at most 4 P_ij long, as in UMAP's first
+// implementation: without a limit points of small radii, whose gradient grows as 1 / r, overshoot.
 struct Radii {
     std::span<const double> values;  // empty: there is no density term
     double variance_shift;
@@ -35,13 +36,15 @@ public:
     virtual ~Layout() = default;
     virtual int dimensions() const = 0;
     virtual void start(Matrix<const double> Y) = 0;
-    // v = 0.8 v + rate (A + repulsion R + density T), |v| <= 4, y = y + v. Returns the sum of the
-    // squares of the last steps. A cancelled job leaves whole iterations.
+    // v = 0.8 v + rate (A + repulsion R + density T), |v| <= 4, y = y + v, the last term limited.
+    // Returns the sum of the squares of the last steps. A cancelled job leaves whole iterations.
     virtual double advance(const LayoutSchedule& schedule, Job& job) = 0;
     virtual void embedding(Matrix<double> out) const = 0;
     virtual void forces(Matrix<const double> Y, Matrix<double> attraction, Matrix<double> repulsion,
                         Job& job) = 0;
-    virtual void density_forces(Matrix<const double> Y, Matrix<double> out, Job& job) = 0;
+    // density T, limited.
+    virtual void density_forces(Matrix<const double> Y, double density, Matrix<double> out,
+                                Job& job) = 0;
     // The sum of V / 2n over points at Y, V' = -g_r d, V(infinity) = 0; no nodes where forces are not
     // those of a grid.
     virtual PotentialGrid interpolation_grid(Matrix<const double> Y, Job& job) = 0;

@@ -168,11 +168,12 @@ class LayoutPlan(DescentPlan, Protocol):
     def repulsion_of(self, Y: Array, rows: NDArray[np.int64]) -> Float64:
         """R of some rows, by the exact sum."""
 
-    def density_forces(self, Y: Array) -> Float64:
-        """T_i = n/2 · D̄ / D_i · ∂corr/∂y_i, of densMAP; D̄ is the mean degree.
+    def density_forces(self, Y: Array, density: float) -> Float64:
+        """density · T_i, T_i = n/2 · D̄ / D_i · ∂corr/∂y_i, of densMAP; D̄ is the mean degree.
 
         corr = Σ R r / n / √(var r + shift) with the given radii R of mean 0, variance 1, and
-        r_i = log(Σ_j φ d² / Σ_j φ + 1e-8) over the edges of i.
+        r_i = log(Σ_j φ d² / Σ_j φ + 1e-8) over the edges of i. The part of an edge is at most
+        4 P_ij long.
         """
 
     def loss_terms(self, Y: Array) -> tuple[float, float]:
@@ -184,7 +185,8 @@ class LayoutPlan(DescentPlan, Protocol):
     def advance(self, rates: Float64, repulsions: Float64, densities: Float64 | None) -> float:
         """Iterate v ← 0.8 v + rate (A + repulsion R + density T), |v| ≤ 4, y ← y + v.
 
-        An iteration per rate; the length of its last step is returned, root mean square.
+        The density term is limited as in `density_forces`. An iteration per rate; the length of
+        its last step is returned, root mean square.
         """
 
 

@@ -25,6 +25,8 @@ struct RepellingPoints {
     int64_t stride, count;  // count: a multiple of the lanes
 };
 
+// The longest density force along an edge, in units of P_ij.
+inline constexpr double MAX_DENSITY_FORCE = 4;
 // What the density term of a point is made of; see layout_density.inl.
 struct DensityFactors {
     float by_square, by_slope;

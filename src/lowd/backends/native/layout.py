@@ -52,11 +52,11 @@ class NativeLayoutPlan:
         _native.layout_repulsion(*given, R, self.threads, step("forces"))
         return R
 
-    def density_forces(self, Y: Array) -> Float64:
+    def density_forces(self, Y: Array, density: float) -> Float64:
         assert self.radii is not None
         Y = as_float64(Y)
         T = np.empty(Y.shape)
-        self._plan_for(Y).density_forces(Y, T, self.threads)
+        self._plan_for(Y).density_forces(Y, density, T, self.threads)
         return T
 
     def loss_terms(self, Y: Array) -> tuple[float, float]:

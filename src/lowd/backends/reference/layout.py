@@ -24,6 +24,9 @@ from .new_points import interpolate
 
 LAYOUT_MOMENTUM = 0.8  # the share of a velocity that is kept
 LAYOUT_MAX_STEP = 4.0  # of a point
+# The longest density force along an edge, in units of P_ij: umap-learn clips it to ±4. Gradients
+# grow as the reciprocal of a point's radius: without a limit points of small radii overshoot.
+MAX_DENSITY_FORCE = 4.0
 NEW_POINT_STEPS = 30  # each halves the distance of a new point from the end or better
 MIN_SQUARE = 1e-12  # below it the attraction's d^(2b - 2), b < 1, counts as there
 MIN_RADIUS = 1e-8  # added to densMAP's mean squared distances before the logarithm
@@ -149,7 +152,7 @@ class AllPairsLayoutPlan(AllPairsDescent):
             R[part] = g.sum(1)[:, None] * Y[i] - g @ Y
         return R / (2 * len(Y))
 
-    def density_forces(self, Y: Array) -> Float64:
+    def density_forces(self, Y: Array, density: float) -> Float64:
         """n/2 times the gradient of the correlation of radii, in units of the mean degree."""
         assert self.radii is not None
         Y = Y.astype(np.float64)
@@ -167,9 +170,10 @@ class AllPairsLayoutPlan(AllPairsDescent):
         slope = b * (1 - phi) / s
         through_i = weight[i] / total[i] * ((1 - b * (1 - phi)) / mean_square[i] + slope)
         through_j = weight[j] / total[j] * ((1 - b * (1 - phi)) / mean_square[j] + slope)
-        T = self._sum_edges(-(phi * (through_i + through_j))[:, None] * gap)
-        present = np.maximum(self._degrees, np.finfo(np.float64).tiny)
-        return np.asarray(T * (self._degrees.mean() / present)[:, None])
+        share = self._degrees.mean() / self._degrees[i]
+        most = MAX_DENSITY_FORCE * self._P / np.sqrt(s)
+        force = np.clip(density * share * phi * (through_i + through_j), -most, most)
+        return self._sum_edges(-force[:, None] * gap)
 
     def loss_terms(self, Y: Array) -> tuple[float, float]:
         Y = Y.astype(np.float64)
@@ -188,7 +192,7 @@ class AllPairsLayoutPlan(AllPairsDescent):
             A, R = self.forces(self.Y)
             F = A + repulsion * R
             if densities is not None and densities[step]:
-                F += densities[step] * self.density_forces(self.Y)
+                F += self.density_forces(self.Y, densities[step])
             v = LAYOUT_MOMENTUM * v + rate * F
             length = np.sqrt((v**2).sum(1, keepdims=True))
             v *= LAYOUT_MAX_STEP / np.maximum(length, LAYOUT_MAX_STEP)
