@@ -243,7 +243,7 @@ SOFTENING = 0.02
 INITIAL_WIDTH = 10.0
 INITIAL_JITTER = 1e-4
 # Lazy random-walk steps from principal components; and between orthogonalizations.
-DIFFUSION_STEPS = 50
+DIFFUSION_STEPS = 80
 STEPS_PER_ORTHOGONALIZATION = 10
 # Training points that the repulsion of a new point is summed over where there is no grid.
 MAX_SUMMED_POINTS = 2000
