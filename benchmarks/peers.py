@@ -70,6 +70,15 @@ class ScranpyUMAP:
         return run_umap(columns, num_threads=2, parallel_optimization=True)
 
 
+class FastUMAP:
+    """Rust kernels; exact neighbors, above 16,384 rows those of faiss if it is there."""
+
+    def fit_transform(self, X: Any) -> Any:
+        from fastumap import umap_project
+
+        return umap_project(X)
+
+
 class FaissPCA:
     def __init__(self, n_components: int) -> None:
         self.n_components = n_components

@@ -1,7 +1,7 @@
 """Cases of UMAP with its defaults. Times include the neighbor search and the initialization.
 
 umap-learn is compared twice: without a seed it runs on all cores, with one on a single core.
-embedding-atlas computes its maps by umap-learn, so it has no row of its own.
+embedding-atlas (0.26) calls umap-learn from Python; its own implementation runs in browsers only.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ def peers() -> dict[str, Tool]:
         "umap-learn, all cores": Tool("peers:UMAPLearn", {}, "umap", compiles=True),
         "umap-learn, seeded": Tool("peers:UMAPLearn", {"seed": 0}, "umap", compiles=True),
         "scranpy": Tool("peers:ScranpyUMAP", {}, "scranpy"),
+        "fastumap": Tool("peers:FastUMAP", {}, "fastumap"),
     }
 
 
