@@ -120,8 +120,10 @@ def test_a_failing_report_takes_the_map_with_it(lowd_command, monkeypatch):
     assert os.listdir() == ["data.csv"]
 
 
+# A background job of a shell begins with Ctrl-C ignored; a command in a terminal does not.
 STUCK = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from lowd.methods.pca import PCA
 from lowd import progress
 def fit(*_, **__):
