@@ -174,7 +174,8 @@ def test_a_browser_draws_what_each_way_in_opens(
         with chromium.new_page() as tab:
             tab.goto(self.url)
             tab.wait_for_function(
-                "n => document.querySelectorAll('canvas.points[data-complete]').length === n",
+                "n => [...document.querySelectorAll('canvas.points[data-complete]')]"
+                ".filter(one => one.dataset.drawn !== '0').length === n",  # the points have come
                 arg=panels,
             )
             canvases = tab.locator("canvas.points")
