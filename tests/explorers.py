@@ -52,8 +52,11 @@ def wait_for(ask, target, states=("ready", "failed")):
 
 
 def wait_until_drawn(page, panels):
+    """Wait for a complete picture in each panel; the first may come before the points do."""
     page.wait_for_function(
-        "n => document.querySelectorAll('canvas.points[data-complete]').length === n", arg=panels
+        "n => [...document.querySelectorAll('canvas.points[data-complete]')]"
+        ".filter(one => one.dataset.drawn !== '0').length === n",
+        arg=panels,
     )
 
 

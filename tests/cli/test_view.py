@@ -11,6 +11,7 @@ import pytest
 
 import browser
 import lowd
+from explorers import wait_until_drawn
 
 pytest.importorskip("starlette", reason="the extra 'view' is not installed")
 httpx2 = pytest.importorskip("httpx2")
@@ -173,11 +174,7 @@ def test_a_browser_draws_what_each_way_in_opens(
     def wait(self):
         with chromium.new_page() as tab:
             tab.goto(self.url)
-            tab.wait_for_function(
-                "n => [...document.querySelectorAll('canvas.points[data-complete]')]"
-                ".filter(one => one.dataset.drawn !== '0').length === n",  # the points have come
-                arg=panels,
-            )
+            wait_until_drawn(tab, panels)
             canvases = tab.locator("canvas.points")
             drawn.extend(canvases.evaluate_all("all => all.map(one => one.dataset.drawn)"))
         self.close()
