@@ -74,6 +74,7 @@ HOMES = {
     "uvicorn": {"explorer.server"},
     "anywidget": {"explorer.widget"},
     "matplotlib": {"plot.canvas"},
+    "torch": {"backends.torch.library"},
     "lowd._native": {f"backends.native.{role}" for role in NATIVE_ROLES},
 }
 MODULES = {

@@ -18,7 +18,10 @@ __all__ = ["Backend", "available", "resolve"]
 _REGISTRY = {
     "native": (".native", "Native", ("lowd._native",)),
     "reference": (".reference", "Reference", ()),
+    "torch": (".torch", "Torch", ("torch", "lowd._native")),
 }
+
+_EXTRAS = {"torch": " (pip install 'lowd[gpu]')"}
 
 
 @cache
@@ -45,7 +48,7 @@ def _class(name: str) -> Callable[..., Backend]:
     if not _installed(name):
         raise BackendUnavailableError(
             f"backend={name!r} needs {', '.join(_missing(name))}; "
-            f"install it, or set backend='auto' to use {available()[0]!r}."
+            f"install it{_EXTRAS.get(name, '')}, or set backend='auto' to use {available()[0]!r}."
         )
     module, cls, _ = _REGISTRY[name]
     return cast(Callable[..., Backend], getattr(import_module(module, __package__), cls))

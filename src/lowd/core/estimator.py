@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from contextlib import AbstractContextManager, nullcontext
+from copy import copy
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Annotated, Any, Self, TypeAlias, TypeVar, cast, dataclass_transform
@@ -22,6 +23,7 @@ from ..confidence.support import RowSupport, Support, build_support
 from ..errors import UnsupportedError
 from ..input.arguments import Input, Output
 from ..input.blocks import RowBlocks, is_blocks
+from ..input.exchange import choose_backend, receive
 from ..input.precomputed import MATRIX_KINDS
 from ..input.validation import Data, refuse_table_output, validate, validate_embedding
 from ..threads import single_threaded_blas
@@ -96,7 +98,9 @@ class Reducer(
         if return_confidence:
             self._check_support()
         if not is_blocks(X):
-            return self._transform(X, return_confidence)
+            held, back = receive(X)
+            found = self._computing_where(X)._transform(held, return_confidence)
+            return (back(found[0]), back(found[1])) if return_confidence else back(found)
         refuse_table_output(self)
         rows = RowBlocks.of(X)
         Y = transform_blocks(self, rows)
@@ -136,10 +140,11 @@ class Reducer(
             raise UnsupportedError(f"this {type(self).__name__} has no inverse: {self.no_inverse}")
         if is_blocks(X):
             return invert_blocks(self, RowBlocks.of(X))
-        ops = with_plans(resolve(self.backend, self.n_jobs), inverse)
+        ops = with_plans(resolve(choose_backend(self.backend, X), self.n_jobs), inverse)
+        X, back = receive(X)
         Y = validate_embedding(X, self._n_features_out, ops)
         with self._reporting():
-            return require_finite(np.asarray(inverse(Y, ops), Y.dtype), ops)
+            return back(require_finite(np.asarray(inverse(Y, ops), Y.dtype), ops))
 
     def estimate(
         self,
@@ -216,7 +221,8 @@ class Reducer(
         """
         check_params(self)
         check_declarations(self)
-        ops = resolve(self.backend, self.n_jobs)
+        ops = resolve(choose_backend(self.backend, X), self.n_jobs)
+        X, back = receive(X)
         seed = self._seed()
         listener = callbacks.listener(self)
         earlier = getattr(self, "support_", None)
@@ -245,12 +251,21 @@ class Reducer(
         self.__dict__.clear()
         self.__dict__.update(draft.__dict__)
         callbacks.finished(self)
-        return self.transform(X) if embed and Y is None else Y
+        return back(self.transform(X) if embed and Y is None else Y)
 
     def _seed(self) -> int:
         """No seed given: a fixed one, unless the draw itself is the method."""
         state = getattr(self, "random_state", None)
         return 0 if state is None and not self.is_random else random.as_seed(state)
+
+    def _computing_where(self, X: Input) -> Self:
+        """This model, or a shallow copy with the backend that computes where X is."""
+        backend = choose_backend(self.backend, X)
+        if backend == self.backend:
+            return self
+        other = copy(self)
+        other.backend = backend
+        return other
 
     def _transform(self, X: Input, confident: bool = False) -> Output:
         """`transform` of rows in memory, as a plain array."""

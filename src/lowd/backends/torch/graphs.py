@@ -1,0 +1,150 @@
+"""Operations of graphs on a device: geodesic distances from many sources at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+
+from ... import progress
+from ..native.graphs import NativeGeodesicPlan, NativeGraphs
+from ..protocol import Array, Float64, GeodesicPlan, Ragged
+from .arrays import explaining_memory, free_bytes, has_kernels, rows_per_block, to_device, to_numpy
+from .library import Device, Tensor, torch
+
+SOURCES_PER_SWEEP = 1024
+SWEEPS_PER_CHECK = 8  # between the host's looks whether anything has changed
+MIN_DEVICE_NODES = 4096  # below, the core is done before a device has begun
+
+
+@dataclass(frozen=True)
+class DeviceGeodesicPlan:
+    """Shortest paths by relaxing edges, and products with all of them, which stay on the device."""
+
+    graph: csr_array
+    device: Device
+    core: NativeGeodesicPlan
+
+    def distances(self, sources: Ragged, offsets: Float64 | None = None) -> Array:
+        n, m = self.graph.shape[0], len(sources.indptr) - 1
+        out = np.empty((m, n), self.graph.dtype)
+        counts = np.diff(sources.indptr)
+        of_list = np.repeat(np.arange(m), counts)
+        first = np.zeros(len(of_list)) if offsets is None else offsets
+        with explaining_memory(f"geodesic distances of {n} nodes", self.device):
+            for i in range(0, m, SOURCES_PER_SWEEP):
+                stop = min(i + SOURCES_PER_SWEEP, m)
+                entries = slice(sources.indptr[i], sources.indptr[stop])
+                columns = of_list[entries] - i
+                found = self._relax(sources.indices[entries], columns, first[entries], stop - i)
+                out[i:stop] = to_numpy(found[:, : stop - i].T.contiguous())
+                progress.report("shortest paths", stop, m)
+        return out
+
+    def half_square_matmul(self, V: Float64) -> Float64:
+        n = self.graph.shape[0]
+        free = free_bytes(self.device)
+        if "_all" not in self.__dict__ and free is not None:
+            need = n * n * self.graph.dtype.itemsize + 8 * n * SOURCES_PER_SWEEP * 4
+            if need > free:
+                return self.core.half_square_matmul(V)
+        v = to_device(V, self.device, torch.float64)
+        out = torch.empty(n, V.shape[1], dtype=torch.float64, device=self.device)
+        step = rows_per_block(4 * n, self.device)
+        for i in range(0, n, step):
+            out[i : i + step] = -0.5 * (self._all[i : i + step].double().square() @ v)
+        found: Float64 = to_numpy(out)
+        return found
+
+    @cached_property
+    def _all(self) -> Tensor:
+        """The distances between all nodes, of both directions the smaller."""
+        n = self.graph.shape[0]
+        G = torch.empty(n, n, dtype=self._length.dtype, device=self.device)
+        with explaining_memory(f"geodesic distances between {n} nodes", self.device):
+            for i in range(0, n, SOURCES_PER_SWEEP):
+                nodes = np.arange(i, min(i + SOURCES_PER_SWEEP, n))
+                found = self._relax(nodes, nodes - i, np.zeros(len(nodes)), len(nodes))
+                G[i : i + len(nodes)] = found[:, : len(nodes)].T
+                progress.report("shortest paths", i + len(nodes), n)
+            for i in range(0, n, SOURCES_PER_SWEEP):
+                for j in range(i, n, SOURCES_PER_SWEEP):
+                    rows, columns = slice(i, i + SOURCES_PER_SWEEP), slice(j, j + SOURCES_PER_SWEEP)
+                    least = torch.minimum(G[rows, columns], G[columns, rows].T)
+                    G[rows, columns] = least
+                    G[columns, rows] = least.T
+        return G
+
+    @cached_property
+    def _start(self) -> Tensor:
+        return to_device(self.graph.indptr, self.device, torch.int64)
+
+    @cached_property
+    def _column(self) -> Tensor:
+        return to_device(self.graph.indices, self.device, torch.int32)
+
+    @cached_property
+    def _length(self) -> Tensor:
+        return to_device(self.graph.data, self.device)
+
+    def _relax(
+        self, nodes: NDArray[Any], columns: NDArray[Any], first: Float64, count: int
+    ) -> Tensor:
+        """Distances (nodes x sources) from some nodes, each of a source, after its offset."""
+        n = self.graph.shape[0]
+        width = max(128, 1 << (count - 1).bit_length())
+        dist = torch.full((n, width), torch.inf, dtype=self._length.dtype, device=self.device)
+        at = to_device(np.asarray(nodes, np.int64), self.device)
+        source = to_device(np.asarray(columns, np.int64), self.device)
+        offset = to_device(first, self.device).to(dist.dtype)
+        flat = at * width + source
+        dist.view(-1).scatter_reduce_(0, flat, offset, "amin")
+        now = torch.zeros(n, dtype=torch.int32, device=self.device)
+        now[at] = 1
+        sweep = 0
+        while True:
+            later = torch.zeros_like(now)
+            if has_kernels(self.device):
+                self._launch(dist, now, later, width)
+            else:
+                dist = self._sweep(dist, later)
+            now, sweep = later, sweep + 1
+            plain = not has_kernels(self.device)
+            if (plain or sweep % SWEEPS_PER_CHECK == 0) and not bool(now.any()):
+                return dist
+
+    def _launch(self, dist: Tensor, now: Tensor, later: Tensor, width: int) -> None:
+        from .kernels.graphs import relax
+
+        block = min(width, 1024)
+        relax[(len(now), width // block)](
+            self._start, self._column, self._length, dist, now, later, width, block, num_warps=4
+        )
+
+    def _sweep(self, dist: Tensor, later: Tensor) -> Tensor:
+        """All edges at once: the least of each node's own and its neighbors' with the edge."""
+        reach = dist[self._column.long()] + self._length[:, None]
+        counts = self._start[1:] - self._start[:-1]
+        rows = torch.repeat_interleave(torch.arange(len(counts), device=self.device), counts)
+        new = dist.clone()
+        new.scatter_reduce_(0, rows[:, None].expand_as(reach), reach, "amin")
+        later.copy_((new < dist).any(1).int())
+        return new
+
+
+class DeviceGraphs(NativeGraphs):
+    """Geodesic distances in a graph, and from outside it."""
+
+    device: Device
+
+    def geodesics(self, graph: csr_array | Array) -> GeodesicPlan:
+        if not issparse(graph):
+            return super().geodesics(graph)
+        few = self.device.type == "cuda" and graph.shape[0] < MIN_DEVICE_NODES
+        if few:
+            return super().geodesics(graph)
+        return DeviceGeodesicPlan(graph, self.device, NativeGeodesicPlan(graph, self.threads))

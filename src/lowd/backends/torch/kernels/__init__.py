@@ -1,0 +1,1 @@
+"""Triton kernels: imported only where torch has Triton and a GPU."""

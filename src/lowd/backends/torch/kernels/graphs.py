@@ -1,0 +1,25 @@
+"""Kernel of shortest paths from many sources: edges are relaxed until nothing changes."""
+
+from __future__ import annotations
+
+from ..library import tl, triton
+
+
+@triton.jit
+def relax(start, col, length, dist, now, later, S: tl.constexpr, B: tl.constexpr):
+    """Shorten the paths to a node over those neighbors that changed in the last sweep, in place.
+
+    A value may be read before or after its own change: the end is the same, the least sums that
+    no edge shortens.
+    """
+    i = tl.program_id(0).to(tl.int64)
+    s = tl.program_id(1) * B + tl.arange(0, B)
+    old = tl.load(dist + i * S + s)
+    new = old
+    for e in range(tl.load(start + i), tl.load(start + i + 1)):
+        j = tl.load(col + e).to(tl.int64)
+        if tl.load(now + j) != 0:
+            new = tl.minimum(new, tl.load(dist + j * S + s) + tl.load(length + e))
+    if tl.max((new < old).to(tl.int32), 0) != 0:
+        tl.store(dist + i * S + s, new)
+        tl.store(later + i, 1)

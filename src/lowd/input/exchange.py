@@ -1,0 +1,55 @@
+"""Arrays of other libraries (torch, CuPy, JAX): rows come to the host, results go back to them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import TypeAlias
+
+import numpy as np
+
+from ..backends import available
+from .arguments import Foreign, Input, Output
+
+CUDA_DEVICES = (2, 13)  # DLPack's numbers of memory of a GPU, and of managed memory
+# From a result on the host to an array of the library that the rows came from, on their device.
+Back: TypeAlias = Callable[[Output], Output]
+
+
+def receive(X: Input) -> tuple[Input, Back]:
+    """The rows on the host and the way back; what is no matrix of another library, as it is."""
+    if not _is_foreign(X):
+        return X, lambda Y: Y
+    return _to_host(X), lambda Y: _send(Y, X) if isinstance(Y, np.ndarray) else Y
+
+
+def choose_backend(name: str, X: Input) -> str:
+    """The backend for these rows: of "auto", the one that computes where they are."""
+    if name != "auto" or not _is_foreign(X) or "torch" not in available():
+        return name
+    return "torch" if X.__dlpack_device__()[0] in CUDA_DEVICES else name
+
+
+def _is_foreign(X: Input) -> bool:
+    """A matrix with DLPack's protocol that is not NumPy's own."""
+    plain = isinstance(X, np.ndarray | np.generic) or not hasattr(type(X), "__dlpack__")
+    return not plain and getattr(X, "ndim", None) == 2
+
+
+def _to_host(X: Foreign) -> Input:
+    if _is_of_torch(X):
+        return X.detach().cpu().numpy()
+    return X.get() if hasattr(X, "get") else np.asarray(X)
+
+
+def _send(Y: Output, X: Foreign) -> Foreign:
+    if _is_of_torch(X):
+        return sys.modules["torch"].from_numpy(Y if Y.flags.writeable else Y.copy()).to(X.device)
+    library = X.__array_namespace__()
+    with X.device if hasattr(X.device, "__enter__") else nullcontext():
+        return library.asarray(Y)
+
+
+def _is_of_torch(X: Foreign) -> bool:
+    return type(X).__module__.partition(".")[0] == "torch"

@@ -1,0 +1,123 @@
+"""Contracts of the torch backend: the embeddings of the core, arrays of torch in and out, files.
+
+On a GPU or on torch's CPU build; a selection, since most of what a fit does is not the backend's.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed (pip install 'lowd[gpu]')")
+
+import torch
+
+import lowd
+from cases import (
+    CASES,
+    ROUNDING,
+    close,
+    first_of_method,
+    fit,
+    fitted,
+    numeric,
+    rows_like,
+    same_bits,
+)
+from lowd.backends.torch import default_device, graphs, linear_algebra, neighbors, stress
+from lowd.errors import NotEnoughMemoryError
+
+FIRST = [case for case in CASES if first_of_method(case) and numeric(case)]
+# Their descents take the rounding of every step to the next.
+ITERATED = ("TSNE", "SNE", "UMAP", "MDS", "NonMetricMDS")
+each = pytest.mark.parametrize("case", FIRST, ids=lambda case: case.name)
+
+
+@pytest.fixture(autouse=True)
+def _all_sizes_on_the_device(monkeypatch):
+    """Also few rows, which the core would take."""
+    monkeypatch.setattr(neighbors, "MIN_DEVICE_PAIRS", 0)
+    monkeypatch.setattr(linear_algebra, "MIN_DEVICE_PRODUCTS", 0)
+    monkeypatch.setattr(graphs, "MIN_DEVICE_NODES", 0)
+    monkeypatch.setattr(stress, "MIN_DEVICE_SAMPLES", 0)
+
+
+@each
+def test_embeddings_and_maps_are_those_of_the_core(case):
+    X, new = case.data()
+    ours, theirs = fit(case.model("torch"), X), fitted(case, "native")
+    factor = 1e6 if case.method in ITERATED else 1e3
+    if hasattr(theirs, "embedding_"):
+        close(ours.embedding_, theirs.embedding_, factor=factor)
+    close(ours.transform(new), theirs.transform(new), factor=factor)
+    assert ROUNDING[np.dtype(np.float64)] * factor <= 1e-4
+
+
+@each
+def test_torch_in_torch_out(case):
+    X, new = (torch.from_numpy(np.array(part)).to(default_device()) for part in case.data())
+    model = case.model("torch")
+    Y = fit(model, X).transform(new)
+    assert isinstance(Y, torch.Tensor)
+    assert Y.device == X.device
+    assert Y.dtype == X.dtype
+    same_bits(Y.cpu().numpy(), model.transform(new.cpu().numpy()))
+    if hasattr(model, "embedding_"):
+        assert isinstance(model.embedding_, np.ndarray)
+
+
+def test_auto_computes_where_the_rows_are():
+    X = torch.from_numpy(rows_like(80))
+    model = lowd.PCA(2)
+    Y = model.fit_transform(X)
+    assert isinstance(Y, torch.Tensor)
+    same_bits(Y.numpy(), lowd.PCA(2, backend="native").fit_transform(X.numpy()))
+    back = model.inverse_transform(Y)
+    assert isinstance(back, torch.Tensor)
+    _, confidence = model.transform(X, return_confidence=True)
+    assert isinstance(confidence, torch.Tensor)
+    assert model.backend == "auto"
+
+
+def test_rows_that_need_gradients_and_integers_are_taken():
+    X = rows_like(60)
+    expected = lowd.PCA(2).fit_transform(X)
+    same_bits(lowd.PCA(2).fit_transform(torch.tensor(X, requires_grad=True)).numpy(), expected)
+    Y = lowd.PCA(2).fit_transform(torch.arange(60).reshape(20, 3) ** 2)
+    assert Y.dtype == torch.float64
+
+
+def test_a_model_of_the_device_maps_without_torch(tmp_path):
+    X = np.vstack([rows_like(300), rows_like(300, seed=1) + 9])
+    model = lowd.TSNE(max_iter=50, backend="torch").fit(X)
+    lowd.save(model, tmp_path / "model.lowd")
+    np.save(tmp_path / "new.npy", X[:5] + 0.01)
+    script = """
+import sys
+from importlib import util
+find = util.find_spec
+util.find_spec = lambda name, *where: None if name == "torch" else find(name, *where)
+import numpy as np, lowd
+model = lowd.load("model.lowd").set_params(backend="auto")
+np.save("found.npy", model.transform(np.load("new.npy")))
+assert "torch" not in sys.modules
+assert lowd.backends.available() == ["native", "reference"]
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=120, cwd=tmp_path)
+    found = np.load(tmp_path / "found.npy")
+    close(found, model.transform(X[:5] + 0.01), factor=1e4)
+
+
+def test_too_little_memory_leaves_the_model_as_it_was(monkeypatch):
+    from lowd.backends.torch import arrays
+
+    X = rows_like(900)
+    model = lowd.TSNE(max_iter=20, backend="torch").fit(X)
+    before = model.embedding_
+    monkeypatch.setattr(arrays, "free_bytes", lambda _: 2**16)
+    with pytest.raises(NotEnoughMemoryError, match="backend='native' computes it"):
+        model.fit(X)
+    assert model.embedding_ is before
