@@ -6,11 +6,12 @@ BIN := $(VENV)/bin
 NATIVE := CMakeLists.txt $(shell find native -name '*.[chi]*pp' -o -name '*.inl')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo web test lint format bench native-test sanitize wheel-test clean
+.PHONY: help demo docs web test lint format bench native-test sanitize wheel-test clean
 
 help:
 	@echo "make demo         maps of the handwritten digits and a Swiss roll, into demo/"
 	@echo "make test         the whole test suite"
+	@echo "make docs         the documentation as a site, into build/site/"
 	@echo "make web          lint, test and build the explorer's page into src/lowd/explorer/static/"
 	@echo "make lint         ruff and mypy --strict"
 	@echo "make bench        lowd and its peers side by side, into benchmarks/results/"
@@ -41,6 +42,15 @@ test: $(VENV)/.installed
 	@command -v chromium chromium-browser google-chrome chrome >/dev/null \
 	  || echo "No Chromium is installed: tests of pages skip (on Debian: apt-get install chromium)."
 	$(BIN)/python -m pytest -n auto
+
+$(VENV)/.docs: $(VENV)/.installed
+	$(BIN)/pip install -q --group docs
+	@touch $@
+
+# Warnings are errors; then every page is checked: links, names of the reference, no other hosts.
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -b html -j auto -q -W --keep-going docs build/site
+	$(BIN)/python docs/check_site.py build/site
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
@@ -86,4 +96,4 @@ wheel-test: $(VENV)/.installed
 	@tests/wheel.sh $(BIN)/python
 
 clean:
-	rm -rf $(VENV) web/node_modules benchmarks/.venv build dist demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) docs/reference/generated web/node_modules benchmarks/.venv build dist demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -147,7 +147,7 @@ class RowBlocks:
             model.feature_names_in_ = np.array(self.names, object)
 
     def check_width(self, model: Model) -> None:
-        """Compare n_features_in_ and the names of columns, or set them when fitting."""
+        """Compare `n_features_in_` and the names of columns, or set them when fitting."""
         known = getattr(model, "n_features_in_", None)
         if known is None:
             model.n_features_in_ = self.n_features
