@@ -214,7 +214,7 @@ def test_new_points_of_other_formats(ask, data, models, kind):
 @pytest.mark.parametrize(
     ("name", "body", "words"),
     [
-        ("new.csv", b"w,x,y\n1,2,3\n4,5,6\n", "z"),
+        ("new.csv", b"w,x,y\n1,2,3\n4,5,6\n", "1 column that the model needs is missing: 'z'"),
         ("new.csv", b"", "empty"),
         ("new.pkl", b"\x80\x04.", "pickle"),
         ("new.parquet", b"PAR1 no", "damaged"),

@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 
 from lowd import random
 from lowd.distances.gower import GowerDistances
-from lowd.input.row_order import hash_objects, invert_order, order_rows
+from lowd.input.row_order import draw_samples, hash_objects, invert_order, order_rows
 from lowd.input.row_sorting import rank_rows
 from lowd.input.tables import Table
 
@@ -44,6 +44,27 @@ def test_rows_that_agree_for_long(seed):
     positions = random.subset(0, "positions", len(X), 40)
     some = np.argsort(rank_rows(np.zeros(len(X), np.int64), X, positions), kind="stable")
     np.testing.assert_array_equal(X[some[positions]], X[expected[positions]])
+
+
+@pytest.mark.parametrize("kind", ["continuous", "pixels", "alike", "wide", "duplicates"])
+def test_drawn_samples_are_the_same_in_any_order_and_dense_or_sparse(kind):
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(500, 100))
+    if kind == "pixels":
+        X = np.where(rng.random(X.shape) < 0.1, X.round(), 0)
+    if kind == "alike":  # but for columns that are looked at last
+        X[:, 3:] = np.where(np.arange(97) < 95, 0, X[:, 3:].round())
+        X[:, :3] = 1
+    if kind == "wide":
+        X = np.where(rng.random((500, 3000)) < 0.001, 1.0, 0)
+    if kind == "duplicates":
+        X = X[rng.integers(0, 100, 500)]
+    drawn = X[draw_samples(X, 60)]
+    assert drawn.shape[0] == 60
+    order = rng.permutation(len(X))
+    again = X[order][draw_samples(X[order], 60)]
+    np.testing.assert_array_equal(np.sort(again, axis=0), np.sort(drawn, axis=0))
+    np.testing.assert_array_equal(draw_samples(csr_array(X), 60), draw_samples(X, 60))
 
 
 def test_units_offsets_and_constant_columns_do_not_matter():

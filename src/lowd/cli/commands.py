@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import DataError, MissingColumnError
-from ..io.options import pluralize, quote_names
+from ..io.options import name_missing_features
 from ..io.preparation import Preparation
 from ..io.table import Column, Data, Table
 from ..methods import METHODS, find_class_name
@@ -55,12 +55,7 @@ def transform(arguments: Arguments, console: Console, outputs: Outputs) -> Resul
     except MissingColumnError as error:
         if arguments["columns"] or not error.names:
             raise
-        needed = pluralize(len(error.names), "column")
-        raise DataError(
-            f"{arguments['data']}: {needed} that the model needs "
-            f"{'is' if len(error.names) == 1 else 'are'} missing: {quote_names(error.names)}; "
-            f"{error.hint}."
-        ) from None
+        raise name_missing_features(error, str(arguments["data"])) from None
     Q = preparation.apply(table)
     columns: dict[str, Column] = {}
     if arguments["confidence"]:

@@ -41,9 +41,7 @@ FULL_QUANTILE, STEP_QUANTILE = 0.90, 0.50
 # The least halving step, as a share of the distance (absolute for logarithms of similarities):
 # evenly spaced training points would else make confidence a step function.
 MIN_RELATIVE_STEP = 0.05
-SUPPORT_BLOCK_ENTRIES = (
-    2**15
-)  # entries of a precomputed matrix read together: they stay in the cache
+SUPPORT_BLOCK_ROWS = 256  # of a precomputed matrix at a time
 
 # Divides columns (an array), scales rows to unit length (a text), or does nothing.
 Scaling: TypeAlias = Float64 | str | None
@@ -161,7 +159,7 @@ class MatrixSupport:
     @classmethod
     def of(cls, A: Rows, kind: str) -> MatrixSupport:
         least = 0.0 if kind == "distances" else MIN_RELATIVE_STEP
-        scale = ConfidenceScale.of(_support_distances(A, kind, np.arange(A.shape[0])), least)
+        scale = ConfidenceScale.of(_support_distances(A, kind, among=True), least)
         if scale.step == 0:
             entries = (A.data if issparse(A) else A).ravel()
             largest = float(np.fmax.reduce(entries, initial=0))
@@ -170,7 +168,7 @@ class MatrixSupport:
 
     def locate(self, Q: Items, k: int, ops: Backend) -> Vicinity:  # noqa: ARG002 - as of RowSupport
         """As of RowSupport; the neighbors are those of all training points."""
-        distances = _support_distances(Q, self.kind, None)
+        distances = _support_distances(Q, self.kind, among=False)
         edge = ConfidenceScale(self.inside, self.step).confidence(distances)
         rows = (Q[[i]].toarray()[0] if issparse(Q) else Q[i] for i in range(Q.shape[0]))
         nearest = [_nearest_columns(row, self.kind, issparse(Q), k) for row in rows]
@@ -225,29 +223,28 @@ def _match_rows(relation: Distances, scaling: Scaling, Q: Rows) -> Distances:
     return replace(relation, X=X, center=center)
 
 
-def _support_distances(A: Rows, kind: str, own: NDArray[np.int64] | None) -> Float64:
-    """Distance to the nearest of each row; of the training points `own`, themselves left out."""
-    rows = np.arange(A.shape[0]) if own is None else own
-    step = max(1, SUPPORT_BLOCK_ENTRIES // max(1, A.shape[1]))
-    parts = (rows[i : i + step] for i in range(0, len(rows), step))
-    return np.concatenate([_block_minima(A[part], kind, part, own is not None) for part in parts])
-
-
-def _block_minima(A: Rows, kind: str, rows: NDArray[np.int64], others_only: bool) -> Float64:
+def _support_distances(A: Rows, kind: str, *, among: bool) -> Float64:
+    """Distance to the nearest of each row; `among` the training points, themselves left out."""
     if issparse(A):
         row_of_entry = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
         distances = _as_distance(A.data, kind)
-        if others_only:
-            distances = np.where(A.indices == rows[row_of_entry], np.inf, distances)
+        if among:
+            distances = np.where(A.indices == row_of_entry, np.inf, distances)
         least = np.full(A.shape[0], np.inf)
         np.minimum.at(least, row_of_entry, distances)
         return least
-    entries = A.astype(np.float64)
-    distances = np.where(np.isnan(entries), np.inf, entries) if kind == "distances" else -entries
-    if others_only:
-        distances[np.arange(len(distances)), rows] = np.inf
-    minima: Float64 = distances.min(1, initial=np.inf)
-    return minima if kind == "distances" else _as_distance(-minima, kind)
+    # Missing entries do not count.
+    reduce, worst = (np.fmin, np.inf) if kind == "distances" else (np.fmax, -np.inf)
+    nearest = np.empty(A.shape[0])
+    for start in range(0, len(A), SUPPORT_BLOCK_ROWS):
+        rows = slice(start, min(start + SUPPORT_BLOCK_ROWS, len(A)))
+        parts = [A[rows]]
+        if among:
+            square = A[rows, rows].copy()
+            np.fill_diagonal(square, worst)
+            parts = [A[rows, : rows.start], square, A[rows, rows.stop :]]
+        nearest[rows] = reduce.reduce([reduce.reduce(B, axis=1, initial=worst) for B in parts])
+    return nearest if kind == "distances" else _as_distance(nearest, kind)
 
 
 def _nearest_columns(row: Array, kind: str, is_sparse: bool, k: int) -> NDArray[np.int64]:

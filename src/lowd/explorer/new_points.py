@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from ..errors import LowdError, UnsupportedError
+from ..errors import LowdError, MissingColumnError, UnsupportedError
+from ..io.options import name_missing_features
 from ..io.preparation import Preparation
 from ..io.reading import read_bytes
 from ..io.table import Column, Data, Table
@@ -114,7 +115,10 @@ def read_table(data: bytes, name: str, preparation: Preparation, model: Reducer 
     options = preparation.get_read_options()
     if getattr(model, "impute", None) is not None:  # by the training rows, not by these
         options["missing"] = "keep"
-    return read_bytes(data, name, UPLOAD_FORMATS, MAX_NEW_ROWS, **options)
+    try:
+        return read_bytes(data, name, UPLOAD_FORMATS, MAX_NEW_ROWS, **options)
+    except MissingColumnError as error:
+        raise name_missing_features(error, name) if error.names else error from None
 
 
 def list_sliders(session: Session, row: int) -> list[dict[str, object]]:

@@ -32,15 +32,6 @@ MAX_NEIGHBORS = 15  # of the measures, as in `lowd.evaluate`
 MAX_CURVE_POINTS = 512  # of R_NX; a panel is not wider
 MAX_SHEPARD_PAIRS = 2000
 MAX_SCREE_VALUES = 50
-TITLES = {  # of measures whose name is an abbreviation
-    "lcmc": "LCMC",
-    "mrre_false": "MRRE, false neighbors",
-    "mrre_missing": "MRRE, missing neighbors",
-    "bnx": "B_NX",
-    "rnx_auc": "R_NX, area",
-    "knn_accuracy": "k-NN accuracy",
-    "knn_accuracy_data": "k-NN accuracy in the data",
-}
 ESTIMATE_NEIGHBORS = 3  # evaluated rows whose mean stands for a row that is not
 
 
@@ -208,7 +199,7 @@ def describe_quality(session: Session, panel: Panel, found: Evaluation) -> dict[
     measures = [
         {
             "name": name,
-            "title": TITLES.get(name, name.replace("_", " ")),
+            "title": value.title,
             "value": float(value),
             "interval": None if value.interval is None else list_or_none(value.interval),
             "better": value.better,

@@ -22,7 +22,7 @@ from scipy.sparse import csr_array, issparse
 from ..backends.protocol import Array, Rows
 from .precomputed import MATRIX_KINDS
 from .row_hash import hash_rows
-from .row_sorting import Ranks, find_unresolved, rank_rows
+from .row_sorting import Ranks, find_rows_at, find_unresolved, rank_rows
 from .sample import Items, choose_consecutive, n_rows
 from .tables import Table
 from .validation import Kind
@@ -67,14 +67,12 @@ def order_samples(items: Items, kind: Kind) -> NDArray[np.int64]:
 def draw_samples(items: Items, count: int) -> NDArray[np.int64]:
     """Numbers of some random rows, increasing: the same rows in whichever order they come.
 
-    Rows are drawn by their positions in the canonical order, of which no more is determined.
+    Rows are drawn by their positions in an order by content, of which no more is determined.
     """
     positions = choose_consecutive(0, n_rows(items), count)
     if len(positions) == n_rows(items):
         return positions
-    columns = _to_columns(items)
-    ranks = rank_rows(np.zeros(columns.shape[0], np.int64), columns, positions)
-    return np.sort(np.argsort(ranks, kind="stable")[positions])
+    return find_rows_at(_to_columns(items), positions)
 
 
 def invert_order(order: NDArray[np.int64]) -> NDArray[np.int64]:

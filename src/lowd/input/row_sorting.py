@@ -7,6 +7,8 @@ reference is 0, so only stored entries are compared, and the order is that of th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from math import gcd
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -20,6 +22,8 @@ N_REFERENCE_ROWS = 31  # whose median is the reference: the value of most rows, 
 MIN_SEARCHED_COLUMNS, MAX_SEARCHED_COLUMNS = 2, 32
 # From one search for duplicates, where a round has resolved nothing, to the next.
 ROUNDS_PER_CHECK = 32
+MAX_SPREAD_COLUMNS = 64  # by which few rows are found, before all columns
+SPARSE_COLUMNS_AT_ONCE = 8  # each time in a pass over all entries
 COMPARED_ENTRIES = 2**18  # of rows compared as a whole at a time
 
 Ranks = NDArray[np.int64]  # of each row: how many are before it and not unresolved with it
@@ -51,34 +55,86 @@ def rank_rows(
     """
     source: _Rows = _SparseRows(X) if issparse(X) else _DenseRows(X)
     ranks = ranks.copy()
-    unresolved = find_unresolved(ranks)
+    unresolved = find_unresolved(ranks, wanted)
     start = np.zeros(len(unresolved), np.int64)
     rounds, next_check = 0, 1
     while len(unresolved):
         found = source.find(unresolved, start)
-        group = ranks[unresolved] * (2 * X.shape[1] + 1) + found.key
-        order = np.lexsort([found.value, group])
-        unresolved, key, value = unresolved[order], found.key[order], found.value[order]
-        old, start = ranks[unresolved], found.following[order]
-        starts = np.concatenate([[True], old[1:] != old[:-1]])
-        parts = starts | np.concatenate([[True], (key[1:] != key[:-1]) | (value[1:] != value[:-1])])
-        number = np.arange(len(unresolved))
-        first_of_group = np.maximum.accumulate(np.where(starts, number, 0))
-        first_of_part = np.maximum.accumulate(np.where(parts, number, 0))
-        ranks[unresolved] = old + first_of_part - first_of_group
-        kept = (key != 0) & _in_groups(first_of_part)  # without a difference: duplicates
-        if wanted is not None:
-            kept &= _contain(ranks[unresolved], number, first_of_part, wanted)
+        order, first, kept = _split(ranks, unresolved, found.key, found.value, wanted)
+        unresolved, start = unresolved[order], found.following[order]
+        kept &= found.key[order] != 0  # without a difference: duplicates
         if kept.all() and rounds >= next_check:  # nothing was resolved
-            kept = ~_are_duplicates(unresolved, first_of_part, source)
+            kept = ~_are_duplicates(unresolved, first, source)
             next_check = rounds + ROUNDS_PER_CHECK
         unresolved, start, rounds = unresolved[kept], start[kept], rounds + 1
     return ranks
 
 
-def find_unresolved(ranks: Ranks) -> NDArray[np.int64]:
-    """Rows that are not alone with their rank."""
-    return np.flatnonzero(np.bincount(ranks, minlength=len(ranks))[ranks] > 1)
+def find_rows_at(X: NDArray[Any] | csr_array, wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The rows at some positions of an order that the content of the rows determines.
+
+    Columns far from each other come first: neighboring pixels, counts and codes are equal in most
+    rows, so that few of these columns tell all rows apart.
+    """
+    ranks = np.zeros(X.shape[0], np.int64)
+    unresolved = find_unresolved(ranks, wanted)
+    for column in _spread_columns(X):
+        if not len(unresolved):
+            break
+        order, _, kept = _split(ranks, unresolved, None, column[unresolved], wanted)
+        unresolved = unresolved[order][kept]
+    ranks = rank_rows(ranks, X, wanted)
+    return np.sort(np.argsort(ranks, kind="stable")[wanted])
+
+
+def _spread_columns(X: NDArray[Any] | csr_array) -> Iterator[NDArray[Any]]:
+    """Some columns, each far from the ones before it: steps of the golden section."""
+    d = X.shape[1]
+    step = max(1, round(d * (5**0.5 - 1) / 2))
+    while gcd(step, d) > 1:
+        step += 1
+    numbers = (step // 2 + step * np.arange(min(d, MAX_SPREAD_COLUMNS))) % d
+    at_once = SPARSE_COLUMNS_AT_ONCE if issparse(X) else 1
+    for start in range(0, len(numbers), at_once):
+        part = X[:, numbers[start : start + at_once]]
+        yield from (part.toarray() if issparse(part) else part).T
+
+
+def _split(
+    ranks: Ranks,
+    unresolved: NDArray[np.int64],
+    key: NDArray[np.int64] | None,
+    value: NDArray[Any],
+    wanted: NDArray[np.int64] | None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Break ties of the ranks of unresolved rows by a key and a value of each.
+
+    Returns the rows' order and, in it, the first position with the same rank and which are still
+    unresolved.
+    """
+    keys = [value] if key is None else [value, key]
+    order = np.lexsort([*keys, ranks[unresolved]])
+    old, number = ranks[unresolved[order]], np.arange(len(order))
+    group = np.concatenate([[True], old[1:] != old[:-1]])[: len(order)]
+    part = group.copy()
+    for one in keys:
+        part[1:] |= one[order[1:]] != one[order[:-1]]
+    first_of_group, first_of_part = (
+        np.maximum.accumulate(np.where(first, number, 0)) for first in (group, part)
+    )
+    new = ranks[unresolved[order]] = old + first_of_part - first_of_group
+    kept = _in_groups(first_of_part)
+    if wanted is not None:
+        size = np.bincount(first_of_part, minlength=len(number))[first_of_part]
+        kept &= _contain(new, size, wanted)
+    return order, first_of_part, kept
+
+
+def find_unresolved(ranks: Ranks, wanted: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+    """Rows that are not alone with their rank, and may be at a wanted position."""
+    size = np.bincount(ranks, minlength=len(ranks))[ranks]
+    alike = size > 1
+    return np.flatnonzero(alike if wanted is None else alike & _contain(ranks, size, wanted))
 
 
 class _DenseRows:
@@ -150,11 +206,8 @@ def _in_groups(sorted_labels: NDArray[np.int64]) -> NDArray[np.bool_]:
     return np.asarray(np.concatenate([[False], same]) | np.concatenate([same, [False]]))
 
 
-def _contain(
-    ranks: Ranks, number: Ranks, first_of_part: Ranks, wanted: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    """Which rows are unresolved with as many as extend up to a wanted position, or beyond it."""
-    size = np.bincount(first_of_part, minlength=len(number))[first_of_part]
+def _contain(ranks: Ranks, size: Ranks, wanted: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which rows are among so many of equal rank that these extend to a wanted position."""
     following = np.searchsorted(wanted, ranks)
     inside = np.append(wanted, np.iinfo(np.int64).max)[following]
     return np.asarray(inside < ranks + size)

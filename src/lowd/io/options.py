@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
-from ..errors import MissingColumnError, ParameterError
+from ..errors import DataError, MissingColumnError, ParameterError
 
 if TYPE_CHECKING:
     from .genotypes import Alleles
@@ -91,6 +91,15 @@ def match_columns(names: Names, among: Sequence[str], where: str, what: str) -> 
             f"{where}: {what}={missing[0]!r} matches no column; {hint}.", tuple(missing), hint
         )
     return [name for name in among if name in found]
+
+
+def name_missing_features(error: MissingColumnError, source: str) -> DataError:
+    """The error of a file of new points that lacks columns which the model was fitted to."""
+    names = error.names
+    return DataError(
+        f"{source}: {pluralize(len(names), 'column')} that the model needs "
+        f"{'is' if len(names) == 1 else 'are'} missing: {quote_names(names)}; {error.hint}."
+    )
 
 
 def check_column(name: str, among: Sequence[str], where: str, what: str) -> str:

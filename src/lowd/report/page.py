@@ -132,7 +132,7 @@ def make_figures(figures: Sequence[Figure]) -> str:
 
 def make_quality(evaluation: Evaluation) -> str:
     """Table of measures with value, interval, direction and the question each answers."""
-    rows = "".join(_make_measure(name, value) for name, value in evaluation.measures.items())
+    rows = "".join(_make_measure(value) for value in evaluation.measures.values())
     how = (
         "Over all rows."
         if evaluation.exact
@@ -161,7 +161,7 @@ def make_stability(stability: Stability, n: int) -> str:
     )
 
 
-def _make_measure(name: str, value: Measure) -> str:
+def _make_measure(value: Measure) -> str:
     number = float(value)
     interval = getattr(value, "interval", None)
     span = f" <small>{interval[0]:.3f} to {interval[1]:.3f}</small>" if interval else ""
@@ -176,7 +176,7 @@ def _make_measure(name: str, value: Measure) -> str:
     question = question[:1].upper() + question[1:]
     direction = _DIRECTIONS.get(better, better)
     return (
-        f'<tr><td>{escape(name.replace("_", " "))}</td><td class="number">{number:.3f}{span}</td>'
+        f'<tr><td>{escape(value.title)}</td><td class="number">{number:.3f}{span}</td>'
         f'<td class="bar">{bar}</td><td class="meaning">{escape(question)} '
         f"<small>{escape(direction)}</small></td></tr>\n"
     )

@@ -106,9 +106,12 @@ function drawNeighbors(view: PanelView, g: CanvasRenderingContext2D, p: Projecti
   }
 }
 
+/** Pixels of a cluster's name: 12 in a small panel, up to 20 in one that fills a projector. */
+const labelSize = (width: number): number => Math.min(20, Math.max(12, width / 75));
+
 function drawLabels(view: PanelView, g: CanvasRenderingContext2D, p: Projection, ink: Ink): void {
   const hidden = view.store.hidden.peek().get(view.store.labelBy.peek());
-  const size = 12 * view.ratio;
+  const size = labelSize(g.canvas.width / view.ratio) * view.ratio;
   g.font = `600 ${size}px system-ui, sans-serif`;
   g.textAlign = "center";
   g.textBaseline = "middle";

@@ -212,7 +212,7 @@ export class PanelView {
       frames: this.stats.frames + 1, lastMilliseconds: spent, drawn: drawn * drawing.step, step: drawing.step,
     });
     this.canvas.dataset.drawn = String(drawn);
-    if (!this.moving) this.canvas.dataset.complete = String(this.stats.frames);
+    if (!this.moving && !this.store.arriving.has(slot.panel)) this.canvas.dataset.complete = String(this.stats.frames);
   }
 
   private scene(slot: Slot, theme: Theme): Scene {

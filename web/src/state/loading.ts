@@ -10,8 +10,10 @@ export async function loadPoints(store: Store, key: string): Promise<void> {
   const n = store.view.value!.n;
   const axes = Array.from({ length: Math.max(2, panel.dimensions) }, () => new Float32Array(n).fill(NaN));
   store.points.set(key, axes);
+  store.arriving.add(key);
   await store.client.getPoints(panel, () => store.bumpPoints(), axes);
   if (panel.dimensions === 1) spreadHeights(axes[1]!, panel.extent[0]);
+  store.arriving.delete(key);
   store.bumpPoints();
 }
 

@@ -48,6 +48,8 @@ export class Store {
   readonly slots = signal<Slot[]>([]);
   readonly cameras = new Map<number, Camera>();
   /** Bumped when coordinates of any panel arrive. */
+  /** Panels whose points are not all there yet. */
+  readonly arriving = new Set<string>();
   readonly pointsVersion = signal(0);
   readonly points = new Map<string, Float32Array[]>();
   readonly columnsVersion = signal(0);

@@ -1,6 +1,6 @@
 // Export: rows as CSV or Parquet, pictures as PNG and SVG, the view as a file or a link.
 import type { JSX } from "preact";
-import { useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { encodeState } from "../state/link";
 import { selectedRows } from "../state/selection";
 import type { Store } from "../state/store";
@@ -24,6 +24,16 @@ export function ExportMenu(): JSX.Element {
   const menu = useRef<HTMLDetailsElement>(null);
   const view = store.view.value!;
   const selection = store.selection.value;
+  // The browser's own command would print the dark panels of a dark page.
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      if ((!event.ctrlKey && !event.metaKey) || event.key !== "p" || store.theme.value === "light") return;
+      event.preventDefault();
+      print(store);
+    };
+    globalThis.addEventListener("keydown", press);
+    return () => { globalThis.removeEventListener("keydown", press); };
+  }, []);
   const close = (): void => { if (menu.current) menu.current.open = false; };
   const act = (action: () => Promise<void>) => (): void => {
     close();

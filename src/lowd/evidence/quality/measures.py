@@ -129,6 +129,16 @@ DEFINITIONS = {
     ),
 }
 
+TITLES = {  # of measures whose name is an abbreviation
+    "lcmc": "LCMC",
+    "mrre_false": "MRRE, false neighbors",
+    "mrre_missing": "MRRE, missing neighbors",
+    "bnx": "B_NX",
+    "rnx_auc": "R_NX, area",
+    "knn_accuracy": "k-NN accuracy",
+    "knn_accuracy_data": "k-NN accuracy in the data",
+}
+
 
 class Measure(float):
     """A float that knows its name, definition, direction and 95 % interval (None: exact)."""
@@ -154,6 +164,10 @@ class Measure(float):
     @property
     def formula(self) -> str:
         return DEFINITIONS[self.name].formula
+
+    @property
+    def title(self) -> str:
+        return TITLES.get(self.name, self.name.replace("_", " "))
 
     @property
     def question(self) -> str:
