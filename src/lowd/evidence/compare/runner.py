@@ -16,6 +16,7 @@ from ...backends.protocol import Array
 from ...core.estimator import Reducer
 from ...errors import LowdWarning, UnsupportedError
 from ...input.arguments import Input
+from ...input.row_order import order_rows
 from ..procrustes import disparity
 from ..quality import Evaluation, evaluate
 from ..types import MetricLike, Transformer
@@ -95,7 +96,11 @@ class Runner:
             for s in (range(1, self.seeds) if seeded else ())
         ]
         size = max(2, round(SUBSAMPLE_SHARE * n))
-        parts = [random.subset(seed, f"subsample {i}", n, size) for i in range(self.subsamples)]
+        order = order_rows(Y)  # the same rows are drawn in whichever order they come
+        parts = [
+            np.sort(order[random.subset(seed, f"subsample {i}", n, size)])
+            for i in range(self.subsamples)
+        ]
         by_part = [self._refit(clone(model), rows, Y, messages) for rows in parts]
         return Stability(_average(by_seed), _average(by_part))
 

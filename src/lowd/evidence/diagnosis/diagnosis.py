@@ -230,18 +230,18 @@ def _check_rows(
         )
         keys, complete = compute_row_keys(data), np.ones(len(data), bool)
     distinct, duplicates = find_distinct_rows(keys, complete)
-    rows = sample_rows(data, distinct, max_samples, seed)
+    rows = sample_rows(data, distinct, keys, max_samples, seed)
     sample = data.take(rows) if len(rows) else None
     if summary is not None:
         gaps = not complete.all() and not data.is_sparse
         everyone = find_distinct_rows(keys, np.ones(len(data), bool)) if gaps else None
         filled = sample
         if everyone is not None:  # few rows may be complete, and they may be like no others
-            filled = data.take_filled(sample_rows(data, everyone.rows, max_samples, seed))
+            filled = data.take_filled(sample_rows(data, everyone.rows, keys, max_samples, seed))
         found += decided.limit(check_columns(data, summary, filled), data)
         if everyone is not None and "impute" in decided.merge(found):
             distinct, duplicates = everyone
-            rows = sample_rows(data, distinct, max_samples, seed)
+            rows = sample_rows(data, distinct, keys, max_samples, seed)
             sample = data.take_raw(rows)
         elif not complete.all():
             incomplete = int((~complete).sum())

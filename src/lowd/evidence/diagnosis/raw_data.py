@@ -20,6 +20,7 @@ from ...errors import DataError, ParameterError, UnsupportedError
 from ...graph.search import find_neighbors
 from ...input.arguments import Input
 from ...input.entries import is_date, is_number, refuse_non_numbers
+from ...input.row_order import invert_order, order_rows
 from ...input.sample import n_rows, take_rows
 from ...input.tables import Table, column_kinds, is_table, read_number_columns
 from ...input.validation import Data
@@ -216,9 +217,17 @@ def read_data(
 
 
 def sample_rows(
-    data: RawData, candidates: NDArray[np.int64], max_samples: int | None, seed: int
+    data: RawData,
+    candidates: NDArray[np.int64],
+    keys: NDArray[np.uint64],
+    max_samples: int | None,
+    seed: int,
 ) -> NDArray[np.int64]:
-    """The candidates, or a seeded sample of them where there are many."""
+    """The candidates, or a seeded sample of them where there are many.
+
+    In an order by content (of `keys`), so that in whichever order the rows come the same are drawn,
+    here and from this sample.
+    """
     limit = len(candidates) if max_samples is None else max_samples
     if callable(data.metric) or data.kind == "table":
         limit = min(limit, MAX_CALLABLE_SAMPLES)
@@ -226,6 +235,10 @@ def sample_rows(
         limit = min(limit, MAX_SPARSE_SAMPLES)
     elif max_samples is not None and data.n_features:
         limit = min(limit, max(MIN_WIDE_SAMPLES, MAX_DIAGNOSED_ENTRIES // data.n_features))
+    rank = keys
+    if data.kind == "distances":  # whose rows change with the order of the others
+        rank = invert_order(order_rows(square=[data.X]))
+    candidates = candidates[np.argsort(rank[candidates], kind="stable")]
     if len(candidates) <= limit:
         return candidates
     return candidates[random.subset(seed, "diagnosis", len(candidates), limit)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ... import progress, random
 from ...backends import resolve
@@ -166,10 +167,10 @@ def _apply_rules(
     ops: Backend,
 ) -> Dimensions:
     distinct, duplicates = find_distinct_rows(summary.keys, summary.complete)
-    sample = data.take(sample_rows(data, distinct, max_samples, seed))
+    sample = data.take(sample_rows(data, distinct, summary.keys, max_samples, seed))
     draft = Draft()
     _apply_spectrum_rules(draft, data, summary, seed, ops)
-    _apply_resampling_rules(draft, data, n_permutations, seed)
+    _apply_resampling_rules(draft, data, summary, n_permutations, seed)
     _apply_neighbor_rules(draft, sample, k, seed, ops)
     if duplicates.severity != "fine":
         draft.notes.append(f"{duplicates.sentence} Neighbors are searched without duplicates.")
@@ -189,7 +190,7 @@ def _apply_spectrum_rules(
 ) -> None:
     """Rules that need eigenvalues alone."""
     if min(len(data), data.n_features) > MAX_SPECTRUM_SIDE:
-        rows = random.subset(seed, "spectrum", len(data), MAX_SPECTRUM_SIDE)
+        rows = _draw_rows(summary, seed, "spectrum", MAX_SPECTRUM_SIDE)
         note = f"The eigenvalues are those of {MAX_SPECTRUM_SIDE} rows drawn at random."
         draft.notes.append(note)
         X = data.take(rows).X
@@ -217,17 +218,25 @@ def _apply_spectrum_rules(
     draft.suggestions["elbow"] = scree.elbow(values)
 
 
-def _apply_resampling_rules(draft: Draft, data: RawData, n_permutations: int, seed: int) -> None:
+def _draw_rows(summary: ColumnSummary, seed: int, stream: str, count: int) -> NDArray[np.int64]:
+    """Some rows, the same in whichever order they come."""
+    order = np.argsort(summary.keys, kind="stable")
+    return order[random.subset(seed, stream, len(order), count)]
+
+
+def _apply_resampling_rules(
+    draft: Draft, data: RawData, summary: ColumnSummary, n_permutations: int, seed: int
+) -> None:
     """Rules that need many spectra, of few rows and columns."""
     if data.n_features < 2:
         return
-    n, columns = len(data), None
+    columns = None
     if data.n_features > MAX_RESAMPLED_COLUMNS:
         columns = random.subset(seed, "columns", data.n_features, MAX_RESAMPLED_COLUMNS)
         draft.notes.append(
             f"Parallel analysis and cross-validation use {MAX_RESAMPLED_COLUMNS} columns."
         )
-    rows = random.subset(seed, "shuffled", n, min(n, PARALLEL_SAMPLES))
+    rows = _draw_rows(summary, seed, "shuffled", min(len(data), PARALLEL_SAMPLES))
     X = data.take(rows).take_dense(columns)
     draft.suggestions["parallel"], observed, limit = analyze_parallel(X, n_permutations, seed)
     draft.curves.update(parallel_observed=observed, parallel=limit)
