@@ -4,7 +4,9 @@ Usage: python benchmarks/versions.py PYTHON [CASE ...]
 
 PYTHON is the interpreter of an environment where the other version is installed. Fresh processes
 of both run in turn on the same data and threads; the ratio is that of the medians of warm calls,
-this version to the other. Without CASEs, those that the other version has, below a million rows.
+this version to the other. Without CASEs, those of less than a million rows; cases that the other
+version does not have are left out. results/versions.json keeps the last result of each case;
+VERSIONS.md is its table.
 """
 
 from __future__ import annotations
@@ -25,6 +27,15 @@ HERE = Path(__file__).parent
 ROUNDS, THREADS, N_CALLS = 3, 2, 3
 MAX_SECONDS = 20.0  # of one call, after which a tool runs in one process only
 MAX_DEFAULT_ROWS = 200_000
+FOUND, TABLE = HERE / "results" / "versions.json", HERE / "VERSIONS.md"
+TEXT = f"""# This version beside the last release
+
+Milliseconds of a warm call of lowd 0.1.0 and of this version, medians over {ROUNDS} fresh processes
+of each, in turn, on {THREADS} threads. Made by `benchmarks/versions.py`.
+
+| Case | 0.1.0 | this | ratio |
+|---|---|---|---|
+"""
 
 
 def main(other: str, *names: str) -> None:
@@ -37,8 +48,23 @@ def main(other: str, *names: str) -> None:
             for python, warm in times.items():
                 if max(warm, default=0) < MAX_SECONDS:
                     warm += run(python, name, case.rows)
-        this, that = (median(warm) if warm else float("nan") for warm in times.values())
-        print(f"{name:24}{that:10.4f} s {this:10.4f} s {this / that:8.2f}", flush=True)
+        if all(times.values()):
+            keep(name, *(median(warm) for warm in times.values()))
+
+
+def keep(name: str, this: float, that: float) -> None:
+    """Print a result, and write it and those of other cases to the table."""
+    print(f"{name:24}{that:10.4f} s {this:10.4f} s {this / that:8.2f}", flush=True)
+    found = json.loads(FOUND.read_text()) if FOUND.exists() else {}
+    found[name] = {"this": this, "that": that}
+    FOUND.write_text(json.dumps(found, indent=1) + "\n")
+    rows = "".join(
+        f"| {CASES[name].task} | {1e3 * t['that']:.3g} | {1e3 * t['this']:.3g} "
+        f"| {t['this'] / t['that']:.2f} |\n"
+        for name, t in found.items()
+        if name in CASES
+    )
+    TABLE.write_text(TEXT + rows)
 
 
 def default_cases() -> list[str]:
