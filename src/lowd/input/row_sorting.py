@@ -97,7 +97,7 @@ def _spread_columns(X: NDArray[Any] | csr_array) -> Iterator[NDArray[Any]]:
     at_once = SPARSE_COLUMNS_AT_ONCE if issparse(X) else 1
     for start in range(0, len(numbers), at_once):
         part = X[:, numbers[start : start + at_once]]
-        yield from (part.toarray() if issparse(part) else part).T
+        yield from csr_array(part).toarray().T if issparse(part) else part.T
 
 
 def _split(

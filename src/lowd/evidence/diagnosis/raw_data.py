@@ -235,7 +235,7 @@ def sample_rows(
         limit = min(limit, MAX_SPARSE_SAMPLES)
     elif max_samples is not None and data.n_features:
         limit = min(limit, max(MIN_WIDE_SAMPLES, MAX_DIAGNOSED_ENTRIES // data.n_features))
-    rank = keys
+    rank: NDArray[np.uint64] | NDArray[np.int64] = keys
     if data.kind == "distances":  # whose rows change with the order of the others
         rank = invert_order(order_rows(square=[data.X]))
     candidates = candidates[np.argsort(rank[candidates], kind="stable")]
