@@ -11,6 +11,7 @@ import pytest
 import lowd
 from lowd import report
 from lowd.cli import main
+from lowd.evidence.quality.measures import TITLES
 from lowd.report import figures
 from lowd.report.spectrum import choose_spectrum
 
@@ -61,7 +62,8 @@ def run_code(page, **names):
 
 def read_measures(page):
     rows = re.findall(r'<tr><td>([^<]*)</td><td class="number">(-?[\d.]+)', page)
-    return {name.replace(" ", "_"): value for name, value in rows}
+    names = {title: name for name, title in TITLES.items()}
+    return {names.get(title, title.replace(" ", "_")): value for title, value in rows}
 
 
 @pytest.mark.parametrize(
