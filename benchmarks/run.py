@@ -1,7 +1,8 @@
 """Compare lowd with its peers in time, memory and quality.
 
 Every tool runs in fresh processes, in turn with the others, on the same data, dtype and threads.
-results/latest.json keeps the last result of each case; RESULTS.md is its table.
+results/latest.json keeps the last result of each case; RESULTS.md is its table, and
+docs/images/benchmarks holds its charts.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+import charts
 import data
 import report
 from all_cases import CASES
@@ -60,6 +62,7 @@ def main() -> None:
             print(*report.rows(key, entry, record["ceilings"]), sep="\n", flush=True)
     if not options.quick:
         (HERE / "RESULTS.md").write_text(report.page(record))
+        charts.main(HERE.parent / "docs" / "images" / "benchmarks")
 
 
 def _options() -> argparse.Namespace:

@@ -45,6 +45,7 @@ autosummary_context = {"list_own_methods": list_own_methods}
 autosummary_ignore_module_all = False
 autodoc_typehints = "none"  # the types stand in the sections of numpydoc
 autodoc_preserve_defaults = True
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 viewcode_line_numbers = True
 copybutton_prompt_text = r">>> |\.\.\. |\$ "

@@ -7,8 +7,8 @@ import re
 from importlib import import_module
 from typing import Any
 
-# scikit-learn adds them to every estimator; they configure its metadata routing.
-REQUESTS = ("set_fit_request", "set_transform_request")
+# What scikit-learn adds to every estimator for its metadata routing, and what a method declares.
+LEFT_OUT = ("set_fit_request", "set_transform_request", "memory_plan")
 # |x| is a norm and px* a pattern in docstrings, but substitutions and emphasis to Sphinx.
 MARKUP = re.compile(r"(`[^`]*`)|(?<!^)([|*])")
 
@@ -21,7 +21,7 @@ def list_own_methods(module: str, name: str) -> list[str]:
     found = []
     for member in sorted(dir(owner)):
         home = next((base for base in owner.__mro__ if member in vars(base)), None)
-        if member.startswith("_") or member in REQUESTS or home is None:
+        if member.startswith("_") or member in LEFT_OUT or home is None:
             continue
         value = inspect.getattr_static(owner, member)
         callable_or_property = isinstance(value, property | classmethod | staticmethod)
