@@ -52,16 +52,19 @@ def to_device(A: NDArray[Any], device: Device, dtype: TensorType | None = None) 
     return found.to(dtype=dtype)
 
 
-def to_numpy(T: Tensor) -> NDArray[Any]:
-    """An array of its own on the host."""
+def to_numpy(T: Tensor, out: NDArray[Any] | None = None) -> NDArray[Any]:
+    """An array of its own on the host, or a contiguous one of the same type that is given."""
     T = T.detach()
     found: NDArray[Any]
     size = T.numel() * T.element_size()
     if T.device.type != "cuda" or size < STAGING_BYTES:
         found = T.cpu().numpy()
-        return found
+        if out is None:
+            return found
+        out[...] = found
+        return out
     T = T.contiguous()
-    found = np.empty(tuple(T.shape), str(T.dtype).removeprefix("torch."))
+    found = np.empty(tuple(T.shape), str(T.dtype).removeprefix("torch.")) if out is None else out
     flat, bytes_of = T.view(-1).view(torch.uint8), found.reshape(-1).view(np.uint8)
     staging, page = _staging()
     for i in range(0, size, STAGING_BYTES):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from ... import progress
 from ..native.graphs import NativeGeodesicPlan, NativeGraphs
@@ -17,7 +18,7 @@ from .arrays import explaining_memory, free_bytes, has_kernels, rows_per_block, 
 from .library import Device, Tensor, torch
 
 SOURCES_PER_SWEEP = 1024
-SWEEPS_PER_CHECK = 8  # between the host's looks whether anything has changed
+SWEEPS_PER_CHECK = 4  # between the host's looks whether anything has changed
 MIN_DEVICE_NODES = 4096  # below, the core is done before a device has begun
 
 
@@ -67,29 +68,54 @@ class DeviceGeodesicPlan:
         G = torch.empty(n, n, dtype=self._length.dtype, device=self.device)
         with explaining_memory(f"geodesic distances between {n} nodes", self.device):
             for i in range(0, n, SOURCES_PER_SWEEP):
-                nodes = np.arange(i, min(i + SOURCES_PER_SWEEP, n))
-                found = self._relax(nodes, nodes - i, np.zeros(len(nodes)), len(nodes))
-                G[i : i + len(nodes)] = found[:, : len(nodes)].T
+                nodes = self._order[i : i + SOURCES_PER_SWEEP]
+                columns = np.arange(len(nodes))
+                found = self._relax(nodes, columns, np.zeros(len(nodes)), len(nodes))
+                G[to_device(nodes, self.device)] = found[:, : len(nodes)].T
                 progress.report("shortest paths", i + len(nodes), n)
             for i in range(0, n, SOURCES_PER_SWEEP):
                 for j in range(i, n, SOURCES_PER_SWEEP):
-                    rows, columns = slice(i, i + SOURCES_PER_SWEEP), slice(j, j + SOURCES_PER_SWEEP)
-                    least = torch.minimum(G[rows, columns], G[columns, rows].T)
-                    G[rows, columns] = least
-                    G[columns, rows] = least.T
+                    a, b = slice(i, i + SOURCES_PER_SWEEP), slice(j, j + SOURCES_PER_SWEEP)
+                    least = torch.minimum(G[a, b], G[b, a].T)
+                    G[a, b] = least
+                    G[b, a] = least.T
         return G
 
     @cached_property
+    def _order(self) -> NDArray[np.int64]:
+        """Nodes in an order in which neighbors are near: paths are shortened along it at once."""
+        lists = (np.ascontiguousarray(part) for part in (self.graph.indices, self.graph.indptr))
+        graph = csr_array((np.ones(self.graph.nnz), *lists), self.graph.shape)
+        order = reverse_cuthill_mckee(graph, symmetric_mode=True)
+        return np.asarray(order, np.int64)
+
+    @cached_property
+    def _slot(self) -> Tensor:
+        slot = np.empty_like(self._order)
+        slot[self._order] = np.arange(len(slot))
+        return to_device(slot, self.device)
+
+    @cached_property
+    def _entries(self) -> NDArray[np.int64]:
+        """Of the graph in the order of the nodes: where each stored edge was."""
+        counts = np.diff(self.graph.indptr)[self._order]
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        first = np.repeat(self.graph.indptr[:-1][self._order] - starts[:-1], counts)
+        return np.asarray(first + np.arange(self.graph.nnz), np.int64)
+
+    @cached_property
     def _start(self) -> Tensor:
-        return to_device(self.graph.indptr, self.device, torch.int64)
+        counts = np.diff(self.graph.indptr)[self._order]
+        return to_device(np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), self.device)
 
     @cached_property
     def _column(self) -> Tensor:
-        return to_device(self.graph.indices, self.device, torch.int32)
+        nodes = to_device(self.graph.indices[self._entries], self.device, torch.int64)
+        return self._slot[nodes].int()
 
     @cached_property
     def _length(self) -> Tensor:
-        return to_device(self.graph.data, self.device)
+        return to_device(self.graph.data[self._entries], self.device)
 
     def _relax(
         self, nodes: NDArray[Any], columns: NDArray[Any], first: Float64, count: int
@@ -98,7 +124,7 @@ class DeviceGeodesicPlan:
         n = self.graph.shape[0]
         width = max(128, 1 << (count - 1).bit_length())
         dist = torch.full((n, width), torch.inf, dtype=self._length.dtype, device=self.device)
-        at = to_device(np.asarray(nodes, np.int64), self.device)
+        at = self._slot[to_device(np.asarray(nodes, np.int64), self.device)]
         source = to_device(np.asarray(columns, np.int64), self.device)
         offset = to_device(first, self.device).to(dist.dtype)
         flat = at * width + source
@@ -115,7 +141,7 @@ class DeviceGeodesicPlan:
             now, sweep = later, sweep + 1
             plain = not has_kernels(self.device)
             if (plain or sweep % SWEEPS_PER_CHECK == 0) and not bool(now.any()):
-                return dist
+                return dist[self._slot]
 
     def _launch(self, dist: Tensor, now: Tensor, later: Tensor, width: int) -> None:
         from .kernels.graphs import relax

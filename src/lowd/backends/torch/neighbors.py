@@ -41,13 +41,14 @@ class DeviceNeighbors(DeviceLinearAlgebra, NativeNeighbors):
             return super().pairwise(Q, X, measure, params, center)
         dtype = np.result_type(Q.dtype, X.dtype)
         out = np.empty((len(Q), len(X)), dtype)
+        narrow = torch.float32 if dtype == np.float32 else torch.float64
         with explaining_memory(f"distances of {len(Q)} x {len(X)} rows", self.device):
             x = self.resident.get(X, self.device)
             q = x if Q is X else self.resident.get(Q, self.device)
             block = PairwiseBlock(x, measure, params, center)
             step = rows_per_block(8 * len(X), self.device)
             for i in range(0, len(Q), step):
-                out[i : i + step] = to_numpy(block.compute(q[i : i + step]))
+                to_numpy(block.compute(q[i : i + step]).to(narrow), out[i : i + step])
         return out
 
     def index(self, X: Rows, measure: str, params: Params, center: Float64 | None) -> Index:

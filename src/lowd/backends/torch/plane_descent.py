@@ -19,7 +19,7 @@ from .mesh import FIXED_POINT, MESH_SIZES, Mesh, Radial, mesh_size
 
 PLANE_SORT_INTERVAL = 100  # iterations between two sortings of the points
 STEPS_PER_CHECK = 50  # iterations at most, after which the host looks whether the mesh holds all
-FIRST_MARGIN, LATER_MARGIN = 2.0, 1.15  # of the span: the embedding jumps when a phase begins
+FIRST_MARGIN, LATER_MARGIN = 2.0, 1.08  # of the span: the embedding jumps when a phase begins
 FIRST_STEPS = 50
 POTENTIAL_PARTS = 1024  # of the sum of the potential
 POINTS_PER_PROGRAM = 256

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from ... import progress
 from ..protocol import Array, Float64, Ints, Neighbors
-from .arrays import explaining_memory, has_kernels, rows_per_block, to_device, to_numpy
+from .arrays import explaining_memory, free_bytes, has_kernels, rows_per_block, to_device, to_numpy
 from .library import Device, Tensor, TensorDescriptor, torch, triton
 
 FLOAT64_ROUNDING = 2.0**-53
@@ -41,6 +41,7 @@ FAR_COLUMN = 60000.0  # the squared norm of columns that only fill up the last t
 # Rows in a block: their minima over groups, 4 bytes each, are 1 GB at most.
 ROWS_PER_SEARCH = 2**18
 MAX_GROUPS = 1024  # of columns
+RANK_PARTS, RANK_BLOCK = 8, 128  # parts of the columns in which nearer ones are counted
 MAX_SAFE_EXPONENT = 300  # squares of numbers up to 2^300 and from 2^-300 on need no scaling
 
 
@@ -129,10 +130,13 @@ class DeviceRowIndex:
         columns = to_device(listed, self.device, torch.int64)
         ranks = torch.empty_like(columns, dtype=torch.int32)
         with explaining_memory(f"ranks of {n} rows", self.device):
-            for i in range(0, len(asked), step):
-                part = slice(i, i + step)
-                ranks[part] = self._rank(asked[part], columns[part])
-                progress.report("ranks", min(i + step, len(asked)), len(asked))
+            left = torch.arange(len(asked), device=self.device)
+            if has_kernels(self.device) and listed.size:
+                left = self._rank_most(asked, columns, ranks)
+            for i in range(0, len(left), step):
+                some = left[i : i + step]
+                ranks[some] = self._rank(asked[some], columns[some])
+                progress.report("ranks", min(i + step, len(left)), len(left))
         found: Ints = to_numpy(ranks)
         return found
 
@@ -232,6 +236,46 @@ class DeviceRowIndex:
         if self.measure == "euclidean":
             return self.factor * (squares.sqrt() / units)
         return self.factor * (squares / units / units)
+
+    def _rank_most(self, rows: Tensor, columns: Tensor, ranks: Tensor) -> Tensor:
+        """Ranks of lists without doubt; the numbers of the others.
+
+        Doubt is where more than the listed row itself is within the slack of its own distance.
+        """
+        from .kernels.search import count_below
+
+        n, count = len(self.rows), columns.shape[1]
+        width = max(16, triton.next_power_of_2(count))
+        step, parts = max(1, (free_bytes(self.device) or 0) // (32 * n)), RANK_PARTS
+        span = -(-n // (parts * RANK_BLOCK)) * RANK_BLOCK
+        left = []
+        for i in range(0, len(rows), step):
+            own, listed = rows[i : i + step], columns[i : i + step]
+            m, line = len(own), torch.arange(len(own), device=self.device)
+            q = self._centered[own]
+            product = q @ self._centered.T
+            product[line, own] = -torch.inf  # then the row itself is beyond all
+            at = listed.clamp_min(0)
+            middle = self._squares[at] - 2 * torch.gather(product, 1, at)
+            size = self._squares[own].sqrt() + self._squares.max().sqrt()
+            slack = 4 * (q.shape[1] + 8) * FLOAT64_ROUNDING * size.square()
+            low = torch.full((m, width), -torch.inf, dtype=torch.float64, device=self.device)
+            high = low.clone()
+            low[:, :count] = middle - slack[:, None]
+            high[:, :count] = middle + slack[:, None]
+            below = torch.empty(m, parts, width, dtype=torch.int32, device=self.device)
+            within = torch.empty_like(below)
+            count_below[(m, parts)](
+                product, self._squares, low, high, below, within, n, span, width, RANK_BLOCK,
+                num_warps=4,
+            )  # fmt: skip
+            less, most = below.sum(1)[:, :count], within.sum(1)[:, :count]
+            listed_ones = listed >= 0
+            ranks[i : i + step] = torch.where(listed_ones, less + 1, 0).int()
+            doubtful = ((most - less != 1) & listed_ones).any(1) | ~torch.isfinite(slack)
+            left.append(i + torch.nonzero(doubtful)[:, 0])
+            progress.report("ranks", i + m, len(rows))
+        return torch.cat(left)
 
     def _rank(self, rows: Tensor, columns: Tensor) -> Tensor:
         """1 + the number of other rows that are nearer than each listed one, or tie before it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -32,8 +33,19 @@ class DeviceStressPlan:
             sums = self._launch(y)
         else:
             sums = self._sum(y)
-        stress, eta, rho = (float(part.sum()) / 2 for part in sums[:3])
-        return GuttmanStep(stress, eta, rho, to_numpy(sums[3:].T.contiguous()))
+        stress, eta = (float(part.sum()) / 2 for part in sums[:2])
+        rho = (self._sum_of_squares + eta - stress) / 2  # from w (δ - d)² = w δ² - 2 w δ d + w d²
+        return GuttmanStep(stress, eta, rho, to_numpy(sums[2:].T.contiguous()))
+
+    @cached_property
+    def _sum_of_squares(self) -> float:
+        """Of w δ² over the pairs."""
+        n, total = len(self.D), 0.0
+        step = rows_per_block(8 * n, self.D.device)
+        for i in range(0, n, step):
+            delta, w = self._known(slice(i, i + step))
+            total += float((w * delta.square()).sum())
+        return total / 2
 
     def disparities(self, Y: Float64) -> None:  # noqa: ARG002 - the protocol's signature
         return None
@@ -45,24 +57,21 @@ class DeviceStressPlan:
         rows, columns = STRESS_TILE
         # Differences of float32 keep their digits around the center.
         flat = (y - y.mean(0)).T.float().contiguous()
-        out = torch.empty(STRESS_PARTS, k + 3, n, dtype=torch.float64, device=y.device)
+        out = torch.empty(STRESS_PARTS, k + 2, n, dtype=torch.float64, device=y.device)
         span = -(-n // (STRESS_PARTS * columns)) * columns
         weights = self.D if self.W is None else self.W
         guttman[(-(-n // rows), STRESS_PARTS)](
-            self.D, weights, flat, out, n, k, span, self.W is not None, rows, columns, num_warps=4
+            self.D, weights, flat, out, n, span, k, self.W is not None, rows, columns, num_warps=4
         )
         return out.sum(0)
 
     def _sum(self, y: Tensor) -> Tensor:
         n, k = y.shape
-        out = torch.empty(k + 3, n, dtype=torch.float64, device=y.device)
+        out = torch.empty(k + 2, n, dtype=torch.float64, device=y.device)
         step = rows_per_block(8 * n, y.device)
         for i in range(0, n, step):
             part = slice(i, i + step)
-            delta, here = self.D[part].double(), y[part]
-            known = ~torch.isnan(delta)
-            w = known.double() if self.W is None else torch.where(known, self.W[part].double(), 0.0)
-            delta = torch.where(known, delta, 0.0)
+            (delta, w), here = self._known(part), y[part]
             square = torch.zeros_like(delta)
             for c in range(k):
                 square += (here[:, c, None] - y[:, c]).square()
@@ -70,9 +79,15 @@ class DeviceStressPlan:
             ratio = torch.where(d > 0, w * delta / d, 0.0)
             out[0, part] = (w * (delta - d).square()).sum(1)
             out[1, part] = (w * square).sum(1)
-            out[2, part] = (w * delta * d).sum(1)
-            out[3:, part] = (ratio.sum(1)[:, None] * here - ratio @ y).T
+            out[2:, part] = (ratio.sum(1)[:, None] * here - ratio @ y).T
         return out
+
+    def _known(self, part: slice) -> tuple[Tensor, Tensor]:
+        """Dissimilarities and weights of some rows in float64; of a missing pair both are 0."""
+        delta = self.D[part].double()
+        known = ~torch.isnan(delta)
+        w = known.double() if self.W is None else torch.where(known, self.W[part].double(), 0.0)
+        return torch.where(known, delta, 0.0), w
 
 
 class DeviceStress(NativeStress):
