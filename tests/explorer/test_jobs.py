@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
 import time
 
 import numpy as np
@@ -12,6 +13,8 @@ import pytest
 
 import lowd
 from explorers import read_arrow, wait_for
+from lowd import progress
+from lowd.explorer import quality
 from lowd.explorer.api import make_session
 from lowd.explorer.routes import Request, Routes
 
@@ -154,3 +157,24 @@ def test_closing_ends_the_jobs(slow):
     process = routes.jobs.get(job.rpartition("/")[2]).process
     routes.close()
     assert process.wait(20) is not None
+
+
+def test_closing_waits_until_the_evaluation_has_stopped(session, monkeypatch):
+    """Python must not end while a thread is inside native code."""
+    begun, ended = threading.Event(), []
+
+    def evaluate(*_):
+        try:
+            while True:
+                begun.set()
+                time.sleep(0.2)
+                progress.report("neighbors", 0, 1)
+        finally:
+            ended.append(True)
+
+    monkeypatch.setattr(quality, "_evaluate", evaluate)
+    routes = Routes(session)
+    routes.evaluations.get(next(iter(session.panels)))
+    begun.wait()
+    routes.close()
+    assert ended

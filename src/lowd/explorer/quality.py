@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 MAX_NEIGHBORS = 15  # of the measures, as in `lowd.evaluate`
 MAX_CURVE_POINTS = 512  # of R_NX; a panel is not wider
 MAX_SHEPARD_PAIRS = 2000
+MAX_REPORT_SECONDS = 30  # until a progress report; mostly a fraction of a second
 MAX_SCREE_VALUES = 50
 ESTIMATE_NEIGHBORS = 3  # evaluated rows whose mean stands for a row that is not
 
@@ -99,11 +100,16 @@ class Evaluations:
         return evidence
 
     def close(self) -> None:
-        """Stop at the next progress report."""
+        """Stop at the next progress report, and wait for it.
+
+        A thread that is inside native code while Python ends would abort the process.
+        """
         self._closed.set()
         self._waiting.put(None)
         with self._changed:
             self._changed.notify_all()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(MAX_REPORT_SECONDS)
 
     def _work(self) -> None:
         while not self._closed.is_set():
