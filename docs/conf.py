@@ -56,6 +56,7 @@ html_title = f"lowd {release}"
 html_static_path = ["_site/static"]
 html_css_files = ["lowd.css"]
 html_logo = html_favicon = "_site/static/logo.svg"
+html_search_scorer = str(Path(__file__).parent / "_site" / "scorer.js")
 html_show_sourcelink = False
 html_sidebars = {page: [] for page in ("start", "which-method", "reading-a-map")}  # without parts
 html_theme_options = {
