@@ -67,7 +67,7 @@ def main(out: Path) -> None:
     record = json.loads((HERE / "results" / "latest.json").read_text())
     out.mkdir(parents=True, exist_ok=True)
     for name, draw in (("time", draw_growth), ("quality", draw_quality)):
-        draw(record["cases"]).savefig(out / f"{name}.svg")
+        draw(record["cases"]).savefig(out / f"{name}.svg", metadata={"Date": None})
     plt.close("all")
 
 
