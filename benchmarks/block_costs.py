@@ -3,10 +3,12 @@
     python benchmarks/block_costs.py                # measures here, then goes to 1,000 workers
     python benchmarks/block_costs.py --check 1.0    # and runs a pass over so many GB by 1 and 2
 
-The costs of one task (read, reduce, merge, embed and write a block) and of one decision of the
-scheduler are measured on this machine. The formula says which of four resources is the bottleneck;
-the simulation runs every task of the pass through a queue of the scheduler, a worker, the storage
-and the network, as dask does. Bandwidths of a cluster cannot be measured here: they are options.
+The costs of one task (read, reduce, merge, embed and write a block), of one decision of the
+scheduler, and of a pass over next to nothing (building its graph, first contact with the workers,
+the eigenproblem) are measured on this machine, on files in the page cache. The formula says which
+of three resources is the bottleneck; the simulation runs every task of the pass through a queue of
+the scheduler, a worker, the storage and the network, as dask does. Bandwidths of a cluster cannot
+be measured here: they are options.
 """
 
 from __future__ import annotations
@@ -29,10 +31,11 @@ N_COMPONENTS = 2
 class Costs(NamedTuple):
     """Seconds of one task on one core, and bytes that move."""
 
-    reduce: float  # a block to its moments
+    reduce: float  # a block of a file to its moments
     merge: float  # of two moments
     embed: float  # a block, and writing its file
     schedule: float  # a task, by the scheduler
+    start: float  # of a pass, whatever its rows
     moments_bytes: float
     block_bytes: float
     rows: int
@@ -68,37 +71,46 @@ def measure() -> Costs:
     where = Where(0, 0)
     moments = _moments_of_block(X, where, "auto", 1)
     model = lowd.PCA(N_COMPONENTS, n_jobs=1).fit(X[:5000])
+    schedule, start = measure_cluster(X[:1000])
     with tempfile.TemporaryDirectory() as folder:
+        np.save(f"{folder}/x.npy", X)
+        read = lowd.open_blocks(f"{folder}/x.npy", block_rows=rows).readers[0].read
 
         def embed():
-            Y = transform_block(X, where, model)
+            Y = transform_block(read(), where, model)
             columns = {"row": np.arange(rows), "a": Y[:, 0], "b": Y[:, 1]}
             write(Path(folder) / "part.parquet", columns, force=True)
 
         embed()
         return Costs(
-            best(lambda: _moments_of_block(X, where, "auto", 1)),
+            best(lambda: _moments_of_block(read(), where, "auto", 1)),
             best(lambda: _merge_moments(moments, moments)),
             best(embed),
-            measure_scheduler(),
+            schedule,
+            start,
             moments[0].scatter.nbytes,
             float(X.nbytes),
             rows,
         )
 
 
-def measure_scheduler(n_tasks: int = 2000) -> float:
-    """Seconds of a task that does nothing, by a scheduler and two workers."""
+def measure_cluster(X: np.ndarray, n_tasks: int = 2000) -> tuple[float, float]:
+    """Seconds of a task that does nothing, by a scheduler and two workers; of a fit of few rows."""
     import dask
     from distributed import Client, LocalCluster
 
+    import lowd
+
     how = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     nothing = dask.delayed(abs, pure=False)
+    few = lowd.open_blocks([X[:500], X[500:]])
     with LocalCluster(**how) as cluster, Client(cluster):
         dask.compute(*[nothing(1) for _ in range(100)])
+        lowd.PCA(N_COMPONENTS, n_jobs=1).fit(few)  # workers import
         start = time.perf_counter()
         dask.compute(*[nothing(1) for _ in range(n_tasks)])
-        return (time.perf_counter() - start) / n_tasks
+        schedule = (time.perf_counter() - start) / n_tasks
+        return schedule, best(lambda: lowd.PCA(N_COMPONENTS, n_jobs=1).fit(few))
 
 
 # -- the formula --------------------------------------------------------------------------------
@@ -107,16 +119,17 @@ def measure_scheduler(n_tasks: int = 2000) -> float:
 def predict(
     n_blocks: int, task: float, costs: Costs, on: Cluster, merges: bool
 ) -> dict[str, float]:
-    """Seconds that a pass would take if only one resource were limited."""
+    """Seconds that a pass would take if only one resource were limited, its start included."""
     n_tasks = n_blocks * (2 if merges else 1)
     merge_seconds = (costs.merge + costs.moments_bytes / on.network) if merges else 0.0
     read = costs.block_bytes / on.disk
-    return {
+    parts = {
         "workers": math.ceil(n_blocks / on.workers) * (task + read)
         + merge_seconds * (n_blocks / on.workers + math.log2(max(on.workers, 2))),
         "storage": n_blocks * costs.block_bytes / on.storage,
         "scheduler": n_tasks * costs.schedule,
     }
+    return {name: costs.start + seconds for name, seconds in parts.items()}
 
 
 # -- the simulation -----------------------------------------------------------------------------
@@ -143,7 +156,7 @@ def simulate(n_blocks: int, task: float, costs: Costs, on: Cluster, merges: bool
                 done = max(storage, scheduler + costs.block_bytes / on.disk) + task
             heapq.heappush(running, (done, level, number))
         if not running:
-            return now
+            return now + costs.start
         now, level, number = heapq.heappop(running)
         idle += 1
         # A node without a partner moves up the tree as it is.
@@ -210,7 +223,7 @@ def main() -> None:
         f"a block of {costs.rows} x {COLUMNS} float32 ({costs.block_bytes / 2**20:.0f} MiB): "
         f"moments {costs.reduce:.3f} s, merge {costs.merge * 1e3:.1f} ms "
         f"({costs.moments_bytes / 2**20:.1f} MiB), embed and write {costs.embed:.3f} s; "
-        f"a task of the scheduler {costs.schedule * 1e3:.2f} ms"
+        f"a task of the scheduler {costs.schedule * 1e3:.2f} ms, a pass {costs.start:.2f} s"
     )
     n_blocks = math.ceil(given.rows / costs.rows)
     print(

@@ -139,6 +139,7 @@ def compare_pca(path: str, tools: list[str], dask_ml: str) -> None:
     exact = np.load(f"{path}.exact.npy")
     print(f"PCA of {np.load(path, mmap_mode='r').shape} float32, {N_COMPONENTS} components")
     for tool in tools:
+        fill_page_cache(path)  # the first tool would read the file from disk for all others
         python = dask_ml if tool.startswith("dask-ml") else sys.executable
         found = run_alone(python, "pca-tool", path, "--tools", tool)
         if "error" in found:
@@ -149,6 +150,13 @@ def compare_pca(path: str, tools: list[str], dask_ml: str) -> None:
             f"{tool:32s} {found['seconds']:8.2f} s {found['peak_mib']:8.0f} MiB  {error:.1e}",
             flush=True,
         )
+
+
+def fill_page_cache(path: str) -> None:
+    """Read the file once, so that every tool finds it as far as memory holds it."""
+    with open(path, "rb", buffering=0) as file:
+        while file.read(2**24):
+            pass
 
 
 # -- neighbors ----------------------------------------------------------------------------------
@@ -170,8 +178,8 @@ def search_neighbors(path: str, n_workers: int, save: str | None) -> None:
             seconds = time.perf_counter() - start
     n = len(found.indices)
     print(
-        f"neighbors of {n} rows, {n_workers} workers: {seconds:.1f} s, recall {found.recall:.4f}, "
-        f"together {resident.peak_mib:.0f} MiB"
+        f"neighbors of {n} rows, {n_workers} worker processes of one thread: {seconds:.1f} s, "
+        f"recall {found.recall:.4f}, all processes together {resident.peak_mib:.0f} MiB"
     )
     if save:
         np.savez(save, indices=found.indices, distances=found.distances)
@@ -222,29 +230,33 @@ def fit_on_graph(method: str, path: str, graph: str) -> dict[str, float]:
         blocks = lowd.open_blocks(path)
         Y = np.asarray(model.fit(blocks).transform(blocks).compute())
     else:
-        with np.load(graph) as stored:
-            found = lowd.NeighborGraph(stored["indices"], stored["distances"])
-        Y = fit_lists(method, found)
+        Y = fit_lists(method, path, graph)
     seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     quality = measure(path, Y)
     return {"seconds": seconds, "peak_mib": peak, **quality}
 
 
-def fit_lists(method: str, found: object) -> np.ndarray:
+def fit_lists(method: str, path: str, graph: str) -> np.ndarray:
+    """Of the graph alone where it need not be connected; else rows say how components are near."""
     import lowd
 
-    if method == "LaplacianEigenmaps":
-        edges = found.edges()
-        edges.data[:] = 1
-        model = lowd.LaplacianEigenmaps(2, affinity="precomputed")
-        return model.fit_transform(edges.maximum(edges.T).tocsr())
+    with np.load(graph) as stored:
+        found = lowd.NeighborGraph(stored["indices"], stored["distances"])
+    if method in ("LaplacianEigenmaps", "Isomap"):
+        how = {"n_landmarks": 100, "on_disconnected": "join"} if method == "Isomap" else {}
+        rows = np.load(path, mmap_mode="r")
+        return getattr(lowd, method)(2, **how).fit_transform(rows, neighbors=found)
+    blocks = lowd.open_blocks(path)
+    scores = np.asarray(lowd.PCA(2).fit(blocks).transform(blocks).compute())
+    how = {"metric": "precomputed", "init": scores, "random_state": 0}
     models = {
-        "Isomap": lowd.Isomap(2, metric="precomputed", n_neighbors=10, n_landmarks=200),
-        "TSNE": lowd.TSNE(2, metric="precomputed", perplexity=5, random_state=0),
-        "UMAP": lowd.UMAP(2, metric="precomputed", n_neighbors=15, random_state=0),
+        "TSNE": lowd.TSNE(2, perplexity=5, **how),
+        "UMAP": lowd.UMAP(2, n_neighbors=15, **how),
     }
-    return models[method].fit_transform(found.graph())
+    lists = found.graph()
+    del found
+    return models[method].fit_transform(lists)
 
 
 def measure(path: str, Y: np.ndarray) -> dict[str, float]:

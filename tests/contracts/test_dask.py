@@ -21,8 +21,10 @@ from cases import (
     rows_like,
     same_bits,
 )
-from lowd.core import sampled_fit
+from lowd.core import block_maps, sampled_fit
 from lowd.errors import ApproximationWarning, DataError, ParameterError, UnsupportedError
+from lowd.input.block_reader import Where
+from lowd.maps.linear import LinearMap
 
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
 dask = pytest.importorskip("dask")
@@ -67,6 +69,27 @@ def test_transform_is_the_map_of_every_block(case, backend, dtype):
         assert lazy.dtype == dtype
         same(lazy.compute(scheduler="sync"), expected)
     same(model.transform(_unknown(Q)).compute(scheduler="sync"), expected)
+
+
+@cases(lambda case: numeric(case) and first_of_method(case) and not streams(case))
+def test_a_block_is_mapped_by_parts(case, monkeypatch):
+    """Few rows are compared with the training points at a time, and the bits are the same."""
+    X, Q = case.data()
+    model = fit(case.model(), X)
+    expected, sizes = model.transform(Q), []
+
+    def transform(rows):
+        sizes.append(len(rows))
+        return type(model)._transform(model, rows)
+
+    monkeypatch.setattr(model, "_transform", transform, raising=False)
+    monkeypatch.setattr(block_maps, "COMPARED_BYTES", 8 * 7 * len(X))
+    same_bits(block_maps.transform_block(Q, Where(0, 0), model), expected)
+    assert len(sizes) > 1 or isinstance(model.map_, LinearMap)
+    Q = Q.copy()
+    Q[-1, 0] = np.inf
+    with pytest.raises(DataError, match=f"row {40 + len(Q) - 1}, column 0"):
+        block_maps.transform_block(Q, Where(1, 40), model)
 
 
 @cases(lambda case: numeric(case) and first_of_method(case))

@@ -12,6 +12,7 @@ import lowd
 from cases import close, fit, rows_like, same_bits
 from lowd.errors import ApproximationWarning, DataError, ParameterError, UnsupportedError
 from lowd.graph import block_neighbors
+from lowd.input import block_partition
 
 dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 
@@ -67,7 +68,8 @@ def _cells(monkeypatch):
     monkeypatch.setattr(block_neighbors, "MAX_EXACT_ROWS", 500)
     monkeypatch.setattr(block_neighbors, "MIN_CELL_ROWS", 100)
     monkeypatch.setattr(block_neighbors, "MAX_CELL_ROWS", 200)
-    monkeypatch.setattr(block_neighbors, "CENTERS_PER_CELL", 16)
+    monkeypatch.setattr(block_neighbors, "MIN_CENTERS_PER_CELL", 16)
+    monkeypatch.setattr(block_neighbors, "MANY_CENTERS", 0)
 
 
 def _measure(found, expected):
@@ -95,11 +97,40 @@ def test_cells_of_a_partition_find_nearly_all(dtype):
 
 
 @pytest.mark.usefixtures("_cells")
+@pytest.mark.parametrize("dtype", ["float32", "int16"])
+def test_cells_of_files_are_those_of_rows_in_memory(dtype, tmp_path, monkeypatch):
+    """Blocks of files are read again for each cell, others move to it."""
+    X = (100 * rows_like(1500, 5)).astype(dtype)
+    np.save(tmp_path / "x.npy", X)
+    moved = lowd.neighbors(lowd.open_blocks(np.split(X, [400, 400, 1100])), 6)
+    files = lowd.open_blocks(tmp_path / "x.npy", block_rows=300)
+    again = lowd.neighbors(files, 6)
+    monkeypatch.setattr(block_partition, "MAX_REREAD_CELLS", 0)
+    for found in (again, lowd.neighbors(files, 6)):
+        same_bits(found.indices, moved.indices)
+        same_bits(found.distances, moved.distances)
+
+
+def test_cells_overlap_as_much_as_neighbors_need():
+    """Two centers of one cell each, far apart: only rows between them need both."""
+    search = block_neighbors.Search(1, "euclidean", None, "auto", 1)
+    centers = np.array([[0.0], [1.0], [10.0], [11.0]])
+    partition = block_neighbors.Partition(centers, np.array([0, 0, 1, 1]))
+    inside = np.array([[0.2], [9.9], [0.4]])
+    found = partition.with_least_overlap(inside, inside + 0.1, search)
+    assert found.n_nearest == 1
+    across = np.array([[5.4]])  # 5.6 is nearest to the other cell
+    found = partition.with_least_overlap(across, across + 0.2, search)
+    assert found.n_nearest == 2
+    assert sorted(found.find_cells(across, search)[0]) == [0, 1]
+
+
+@pytest.mark.usefixtures("_cells")
 def test_partitions_are_added_until_enough_neighbors_are_found(monkeypatch):
     """Noise in many columns has neighbors across many borders."""
     X = np.random.default_rng(0).normal(size=(2000, 30))
     blocks, expected = lowd.open_blocks(np.array_split(X, 3)), lowd.neighbors(X, 10)
-    monkeypatch.setattr(block_neighbors, "NEAREST_CENTERS", 2)
+    monkeypatch.setattr(block_neighbors, "MIN_SHARED", 0.6)
     several = lowd.neighbors(blocks, 10)
     assert several.recall >= 0.99
     monkeypatch.setattr(block_neighbors, "MAX_PARTITIONS", 1)

@@ -9,6 +9,7 @@ import weakref
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.neighbors import kneighbors_graph
@@ -17,6 +18,13 @@ import lowd
 from cases import close, same_bits
 from lowd.backends import planned
 from lowd.errors import DataError, DisconnectedGraphWarning, ParameterError, UnsupportedError
+from lowd.graph import given
+from lowd.graph.given import (
+    cut_listed,
+    merge_listed_duplicates,
+    reorder_listed,
+    select_listed,
+)
 from manifolds import roll
 
 ALL = 150  # as many as there are
@@ -185,3 +193,33 @@ def test_no_neighbors_at_all_is_no_advice(model, rng):
 def test_two_rows_are_not_advised_to_have_less_than_one_neighbor(model):
     with pytest.raises(ParameterError, match=r"use (n_neighbors|perplexity)=1[.,]"):
         model.fit([[0.0, 1.0], [1.0, 3.0]])
+
+
+def test_long_lists_are_sorted_some_rows_at_a_time(monkeypatch):
+    """Also rows without entries, rows longer than a run, and rows that count themselves or not."""
+    rng = np.random.default_rng(0)
+    D = np.where(rng.random((60, 60)) < 0.2, rng.integers(1, 5, (60, 60)), 0).astype(float)
+    D[[0, 31, 59]] = 0
+    D[7] = 3
+    given_lists = csr_array(D)
+    far = select_listed(given_lists, None, 3.0)
+    order = rng.permutation(60)
+
+    def find():
+        graph = lowd.NeighborGraph.of(given_lists)
+        near = reorder_listed(select_listed(given_lists, None, np.inf), order)
+        cut = cut_listed(near, 4)
+        merged = merge_listed_duplicates(far, np.arange(60) // 2)
+        lists = (near, far, cut, merged)
+        return [graph.indices, graph.distances] + [
+            part for some in lists for part in (some.data, some.indices, some.indptr)
+        ]
+
+    expected = find()
+    for row in range(60):
+        others = [(D[row, j], j) for j in np.flatnonzero(D[row]) if j != row]
+        near = [j for _, j in sorted(others)]
+        assert expected[0][row].tolist() == near + [-1] * (expected[0].shape[1] - len(near))
+    monkeypatch.setattr(given, "RUN_ENTRIES", 23)
+    for part, whole in zip(find(), expected, strict=True):
+        same_bits(part, whole)

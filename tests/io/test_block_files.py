@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import zarr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
@@ -62,7 +63,6 @@ def _parquet(folder):
 
 
 def _zarr(folder):
-    zarr = pytest.importorskip("zarr", reason="zarr is not installed")
     zarr.create_array(folder / "x.zarr", data=X, chunks=(8, 2))
     return folder / "x.zarr"
 

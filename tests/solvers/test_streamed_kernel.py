@@ -45,6 +45,16 @@ def test_all_rows_as_candidates_give_the_fit_of_memory(how, backend):
     assert model.n_samples_ == 400
 
 
+def test_features_of_a_block_are_summed_by_parts(monkeypatch):
+    blocks = lowd.open_blocks([X[:250], X[250:]])
+    how = {"kernel": "rbf", "gamma": 0.1, "n_landmarks": 30}
+    whole = lowd.KernelPCA(2, **how).fit(blocks)
+    monkeypatch.setattr(streamed_kernel, "FEATURE_BYTES", 7 * 30 * 8)
+    parts = lowd.KernelPCA(2, **how).fit(blocks)
+    np.testing.assert_allclose(parts.eigenvalues_, whole.eigenvalues_, rtol=1e-9)
+    np.testing.assert_allclose(parts.transform(X), whole.transform(X), atol=1e-9)
+
+
 def test_sparse_blocks_and_confidence():
     model = lowd.KernelPCA(2, kernel="rbf", gamma=0.1, n_landmarks=30)
     model.fit(lowd.open_blocks([csr_array(X[:200]), csr_array(X[200:])]))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..core.block_memory import plan_blocks, plan_map
 from ..errors import ExistingFileError, ParameterError, UnsupportedError
 from ..input.blocks import RowBlocks
 from ..input.dask_engine import connect
 from ..io.block_dataset import BlockDataset
-from ..io.block_files import open_blocks
+from ..io.block_files import BlockSize, MemoryPlan, open_sized, parse_bytes
 from .console import Console
 from .options import READING, Arguments
 from .registry import Result
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 def fit_blocks(model: Reducer, arguments: Arguments, console: Console, word: str) -> Result:
     """Fit a model to the blocks of a source, and write the embedding of each."""
-    X = _open(arguments)
+    X = _open(arguments, partial(plan_blocks, model))
     params = {n: v for n, v in model.get_params(deep=False).items() if n != "verbose"}
     method = type(model).__name__
     run = {"method": method, "parameters": params, **_describe(X, arguments)}
@@ -49,7 +51,7 @@ def transform_blocks(arguments: Arguments) -> Result:
 
     model = load(arguments["model"])
     names = list(getattr(model, "feature_names_in_", ())) or None
-    X = _open({**arguments, "columns": arguments.get("columns") or names})
+    X = _open({**arguments, "columns": arguments.get("columns") or names}, partial(plan_map, model))
     file = Path(arguments["model"])
     run = {
         "model": str(file.absolute()),
@@ -65,7 +67,7 @@ def transform_blocks(arguments: Arguments) -> Result:
     return _summarize(model, X, dataset, n_written, time.perf_counter() - start, None)
 
 
-def _open(arguments: Arguments) -> RowBlocks:
+def _open(arguments: Arguments, plan: MemoryPlan) -> RowBlocks:
     for option in READING:
         typed = arguments.get(option.name)
         if option.name != "columns" and typed not in (None, [], option.default):
@@ -81,7 +83,8 @@ def _open(arguments: Arguments) -> RowBlocks:
             )
     columns = [name for typed in arguments.get("columns") or () for name in typed.split(",")]
     memory = arguments.get("memory")
-    X = open_blocks(arguments["data"], columns=columns or None, memory=memory)
+    size = BlockSize(None, None if memory is None else parse_bytes(memory), plan)
+    X = open_sized(arguments["data"], columns or None, size)
     if X.n_rows is None:
         raise UnsupportedError(f"{arguments['data']}: the number of rows is unknown.")
     return X

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from dataclasses import is_dataclass
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 
 from ..backends import resolve
 from ..backends.protocol import Array, Rows
@@ -13,9 +15,12 @@ from ..errors import DataError
 from ..input.block_reader import Where
 from ..input.blocks import RowBlocks, as_rows, describe_nonfinite_entry
 from ..input.dask_engine import DaskArray
+from ..maps.linear import HadamardMap, LinearMap, SparseLinearMap
 
 if TYPE_CHECKING:
     from .estimator import Reducer
+
+COMPARED_BYTES = 2**24  # float64 of new rows against training points; a map holds a few such arrays
 
 
 def transform_blocks(model: Reducer, X: RowBlocks) -> DaskArray:
@@ -42,7 +47,7 @@ def invert_blocks(model: Reducer, Y: RowBlocks) -> DaskArray:
 def transform_block(rows: Rows, where: Where, model: Reducer) -> Array:
     if not rows.shape[0]:
         return np.empty((0, model._n_features_out), rows.dtype)
-    return _locate_errors(as_rows(rows), model._transform, where)
+    return _locate_errors(as_rows(rows), _apply_by_parts(model._transform, model), where)
 
 
 def rate_block(rows: Rows, where: Where, model: Reducer) -> Array:
@@ -53,13 +58,45 @@ def rate_block(rows: Rows, where: Where, model: Reducer) -> Array:
     def rate(rows: Rows) -> Array:
         return model._confidence(model._checked(rows, ops), ops)
 
-    return _locate_errors(as_rows(rows), rate, where)
+    return _locate_errors(as_rows(rows), _apply_by_parts(rate, model), where)
 
 
 def _invert_block(rows: Rows, where: Where, model: Reducer) -> Array:
     if not rows.shape[0]:
         return np.empty((0, model.n_features_in_), rows.dtype)
     return _locate_errors(as_rows(rows), model.inverse_transform, where)
+
+
+def _apply_by_parts(apply: Callable[[Rows], Array], model: Reducer) -> Callable[[Rows], Array]:
+    """The function of some rows at a time, so that what they are compared with is held for few.
+
+    The result is the same, since a map works row by row.
+    """
+    if isinstance(model.map_, LinearMap | SparseLinearMap | HadamardMap):
+        return apply
+    step = max(1, COMPARED_BYTES // (8 * max(1, _count_points(model.map_))))
+
+    def apply_to_parts(rows: Rows) -> Array:
+        if rows.shape[0] <= step:
+            return apply(rows)
+        try:
+            parts = [apply(rows[i : i + step]) for i in range(0, rows.shape[0], step)]
+        except DataError:
+            return apply(rows)  # which raises it with the row of the block
+        return np.concatenate(parts)
+
+    return apply_to_parts
+
+
+def _count_points(held: object) -> int:
+    """The most rows of any array that a map holds: its training points, or landmarks."""
+    if isinstance(held, np.ndarray):
+        return len(held) if held.ndim else 0
+    if issparse(held):
+        return int(cast(csr_array, held).shape[0])
+    if is_dataclass(held):
+        return max(map(_count_points, vars(held).values()), default=0)
+    return 0
 
 
 def _locate_errors(rows: Rows, apply: Callable[[Rows], Array], where: Where) -> Array:

@@ -30,6 +30,7 @@ from ..threads import single_threaded_blas
 from ..values import freeze, freeze_all
 from . import callbacks, memory
 from .block_maps import invert_blocks, rate_blocks, transform_blocks
+from .block_memory import plan_sample
 from .confidence import check_support, compute_confidence, describe_basis, leave_rows_out
 from .coordinates import apply_map, cast_checked, require_finite
 from .declarations import check_declarations
@@ -37,7 +38,7 @@ from .docstrings import complete_docstring
 from .fit import Context, Fit
 from .method import Method
 from .parameters import AtLeast, Jobs, Seed, check_params, checks, domains
-from .sampled_fit import fit_sample
+from .sampled_fit import HELD_OUT_ROWS, fit_sample
 from .unknown_parameters import explaining
 
 C = TypeVar("C")
@@ -297,6 +298,11 @@ class Reducer(
     def _fit_blocks(self, X: RowBlocks, ctx: Context, **given: Any) -> Fit:
         """Fit a sample of all rows; methods that can do more with blocks override it."""
         return fit_sample(self, X, ctx, **given)
+
+    def _plan_blocks(self, sizes: memory.Sizes, n_threads: int) -> dict[str, int]:  # noqa: ARG002
+        """Bytes of a fit of blocks, beside those of the blocks; `sizes` are of a sample."""
+        sample = plan_sample(sizes, sizes.n + HELD_OUT_ROWS)
+        return {"sample": sample, **memory.plan_fit(self, sizes).parts}
 
     def _blank(self, *kept: str) -> Self:
         """This model with its parameters (and callbacks), and nothing learned but `kept`."""

@@ -2,26 +2,28 @@
 
 Up to MAX_EXACT_ROWS rows the groups are all pairs of runs of blocks, and the search is exact.
 Beyond, they are the overlapping cells of a partition: a row belongs to the cells of its nearest
-centers, so that it is compared with rows across the borders that it is near to. The recall is
+centers, so that it is compared with rows across the borders that it is near to. Of how many centers
+the true neighbors of a sample tell, so that cells overlap no more than needed. The recall is
 measured against all rows; while it is too low, one more partition adds its candidates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from math import ceil, log2
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse, vstack
+from scipy.sparse import issparse
 
 from .. import random
 from ..backends import resolve
 from ..backends.protocol import Array, Float64, Ints, Rows
 from ..distances.metrics import distances_of, is_indexed
 from ..errors import ApproximationWarning, warn
+from ..input.block_partition import iterate_partition, stack_rows, take_numbered
 from ..input.block_reader import Where
 from ..input.blocks import RowBlocks, validate_block
 from ..input.sample import take_rows
@@ -31,13 +33,17 @@ from .search import check_n_neighbors, find_nearest, find_neighbors
 
 MAX_EXACT_ROWS = 200_000  # as in memory: more are searched approximately, and it is measured
 RUN_BYTES = 2**26  # of the blocks that are a run: a pair of runs is compared in memory
-# Rows of a cell before its overlap with others, which makes it three to four times as large: cells
-# of fewer rows than 200,000 would be searched exactly, which takes longer.
+# Rows of a cell before its overlap with others, which doubles it: cells of fewer rows than 200,000
+# would be searched exactly, which takes longer.
 MIN_CELL_ROWS, MAX_CELL_ROWS, MAX_CELL_BYTES = 1000, 250_000, 2**27
-CENTERS_PER_CELL = 64
-# Whose cells a row belongs to: pairs of neighbors that share a cell, 4: 0.992, 8: 0.9999 of all (50
-# columns in clusters, 8 cells), for 2.9 and 4.6 times as many rows to search.
-NEAREST_CENTERS = 5
+# Random rows as centers of cells. Of many, cells overlap less (50 columns in clusters, 8 cells,
+# 0.995 of the pairs of neighbors in a common cell: 64 centers for each 2.9 times as many rows to
+# search, 1024 2.1 times), but it takes as long to find the nearest as is gained.
+MIN_CENTERS_PER_CELL, MAX_CENTERS_PER_CELL, MANY_CENTERS = 64, 512, 4096
+# Pairs of neighbors that share a cell. A row belongs to the cells of as many nearest centers as
+# that needs. The search in a cell finds 0.997 of what is in it.
+MIN_SHARED, MAX_NEAREST_CENTERS = 0.994, 16
+MAX_COMPARED_BYTES = 2**26  # of neighbors by which the overlap is chosen
 MIN_RECALL = 0.99
 MAX_PARTITIONS = 3
 RECALL_SAMPLE = 768  # rows on which the recall is measured: standard error 0.001
@@ -90,14 +96,18 @@ class _Lists:
         for start in range(0, len(found.rows), MERGED_ROWS):
             part = slice(start, start + MERGED_ROWS)
             rows, indices, distances = found.rows[part], found.indices[part], found.distances[part]
-            known = self.indices[rows]
+            known, width = self.indices[rows], indices.shape[1]  # less than k in a small group
             if (known[:, 0] >= 0).any():
+                # Rows far from the borders of a cell have found the same before.
+                other = np.flatnonzero((known[:, :width] != indices).any(1))
+                rows, known = rows[other], known[other]
+                indices, distances = indices[other], distances[other]
                 again = (indices[:, :, None] == known[:, None, :]).any(2)
                 indices, distances = _merge(
                     (known, np.where(again, np.int32(-1), indices)),
                     (self.distances[rows], np.where(again, np.inf, distances)),
                 )
-            width = indices.shape[1]  # of a small group it is less than k
+                width = indices.shape[1]
             self.indices[rows, :width] = indices
             self.distances[rows, :width] = distances
 
@@ -139,23 +149,17 @@ def search_blocks(parts: list[tuple[Rows, Where]], search: Search) -> Nearest:
         assert where.start is not None
         rows.append(validate_block(block, where, ops)[0])
         numbers.append(np.arange(where.start, where.start + block.shape[0]))
-    return _search(rows, numbers, search)
+    return _search(stack_rows(rows), np.concatenate(numbers), search)
 
 
-def _search(parts: Sequence[Rows], numbers: Sequence[NDArray[np.int64]], search: Search) -> Nearest:
-    rows, ids = _stack(parts), np.concatenate(numbers)
-    k = min(search.k, len(ids) - 1)
+def _search(rows: Rows, numbers: NDArray[np.int64], search: Search) -> Nearest:
+    k = min(search.k, len(numbers) - 1)
     if k < 1:
-        return Nearest(ids, np.empty((len(ids), 0), np.int32), np.empty((len(ids), 0)))
+        return Nearest(numbers, np.empty((len(numbers), 0), np.int32), np.empty((len(numbers), 0)))
     base = distances_of(Data(rows, np.dtype(rows.dtype)), search.metric, search.params)
     near = find_neighbors(base, k, resolve(search.backend, search.n_jobs))
-    return Nearest(ids, ids[near.indices].astype(np.int32), near.distances.astype(np.float64))
-
-
-def _stack(parts: Sequence[Rows]) -> Rows:
-    if all(issparse(part) for part in parts):
-        return csr_array(vstack(parts))
-    return np.concatenate([part.toarray() if issparse(part) else part for part in parts])
+    indices = numbers.astype(np.int32)[near.indices]
+    return Nearest(numbers, indices, near.distances.astype(np.float64, copy=False))
 
 
 # -- approximate: overlapping cells of a partition ----------------------------------------------
@@ -167,10 +171,10 @@ class Partition:
 
     centers: Rows
     cell_of_center: NDArray[np.int64]
-    n_nearest: int
+    n_nearest: int = MAX_NEAREST_CENTERS
 
     @classmethod
-    def of(cls, centers: Rows, n_cells: int, n_nearest: int, seed: int) -> Partition:
+    def of(cls, centers: Rows, n_cells: int, seed: int) -> Partition:
         """Cells of equally many of random rows, by halving them across a direction."""
         dense = centers.toarray() if issparse(centers) else centers
         cells = np.zeros(len(dense), np.int64)
@@ -179,7 +183,33 @@ class Partition:
             halves = [part for half in halves for part in _halve(dense, half, seed)]
         for cell, half in enumerate(halves):
             cells[half] = cell
-        return cls(centers, cells, n_nearest)
+        return cls(centers, cells)
+
+    def find_cells(self, rows: Rows, search: Search) -> NDArray[np.int64]:
+        """The cells of the nearest centers of each row, nearest first."""
+        ops = resolve(search.backend, search.n_jobs)
+        data = Data(self.centers, np.dtype(self.centers.dtype))
+        base = distances_of(data, search.metric, search.params)
+        k = min(self.n_nearest, len(self.cell_of_center))
+        return self.cell_of_center[find_nearest(base, rows, k, ops).indices]
+
+    def with_least_overlap(self, Q: Rows, neighbors: Rows, search: Search) -> Partition:
+        """The fewest nearest centers by which rows share a cell with their neighbors."""
+        mine = self.find_cells(Q, search)
+        theirs = self.find_cells(neighbors, search).reshape(len(mine), -1, mine.shape[1])
+        ranks = np.arange(1, mine.shape[1] + 1)
+        needed = np.full(theirs.shape[:2], MAX_NEAREST_CENTERS)  # centers of both, for each pair
+        for rank, cell in zip(ranks, mine.T, strict=True):
+            shared = np.where(
+                theirs == cell[:, None, None], np.maximum(rank, ranks), needed[..., None]
+            )
+            needed = np.minimum(needed, shared.min(2))
+        n_nearest = int(np.quantile(needed, MIN_SHARED, method="higher"))
+        return replace(self, n_nearest=n_nearest)
+
+    def with_overlap_times(self, factor: int) -> Partition:
+        """The cells of so many times as many nearest centers."""
+        return replace(self, n_nearest=min(factor * self.n_nearest, MAX_NEAREST_CENTERS))
 
 
 def _halve(
@@ -200,7 +230,9 @@ def _halve(
 def _search_cells(X: RowBlocks, search: Search) -> NeighborGraph:
     assert X.n_rows is not None
     n_cells = _count_cells(X)
-    n_centers = n_cells * CENTERS_PER_CELL
+    n_centers = max(
+        n_cells * MIN_CENTERS_PER_CELL, min(n_cells * MAX_CENTERS_PER_CELL, MANY_CENTERS)
+    )
     drawn = X.draw(RECALL_SAMPLE + MAX_PARTITIONS * n_centers)
     order = np.argsort(random.bits(0, "centers", drawn.row_indices))
     tested, *centers = np.split(
@@ -208,13 +240,19 @@ def _search_cells(X: RowBlocks, search: Search) -> NeighborGraph:
     )
     sample = drawn.row_indices[tested]
     truth = _find_truth(X, take_rows(drawn.items, tested), sample, search)
+    row_bytes = X.n_features * X.dtype.itemsize
+    some = slice(max(1, MAX_COMPARED_BYTES // (search.k * row_bytes)))
+    near, _ = validate_block(
+        take_numbered(X, truth[some].ravel()), Where(0, 0), resolve(search.backend, search.n_jobs)
+    )
     lists = _Lists(X.n_rows, search.k)
     for seed, chosen in enumerate(centers):
-        overlap = NEAREST_CENTERS << seed  # while it is not enough
-        partition = Partition.of(take_rows(drawn.items, chosen), n_cells, overlap, seed)
-        given = partition, search
-        cells = X.iterate_partition(assign_block, search_cell, n_cells, "neighbors", *given)
-        for found in cells:
+        partition = Partition.of(take_rows(drawn.items, chosen), n_cells, seed)
+        partition = partition.with_least_overlap(
+            take_rows(drawn.items, tested[some]), near, search
+        ).with_overlap_times(2**seed)  # while it is not enough
+        given = assign_block, search_cell, n_cells, "neighbors", partition, search
+        for found in iterate_partition(X, *given):
             lists.merge(found)
         recall = _measure_recall(truth, lists.indices[sample])
         if recall >= MIN_RECALL:
@@ -243,24 +281,21 @@ def assign_block(
     search: Search,
 ) -> list[NDArray[np.int32]]:
     """The rows of a block that belong to each cell."""
-    ops = resolve(search.backend, search.n_jobs)
-    rows, _ = validate_block(rows, where, ops)
-    base = distances_of(
-        Data(partition.centers, np.dtype(partition.centers.dtype)), search.metric, search.params
-    )
-    near = find_nearest(base, rows, partition.n_nearest, ops).indices
-    cells = partition.cell_of_center[near]
+    rows, _ = validate_block(rows, where, resolve(search.backend, search.n_jobs))
+    cells = partition.find_cells(rows, search)
     n_cells = int(partition.cell_of_center.max()) + 1
     return [np.flatnonzero((cells == cell).any(1)).astype(np.int32) for cell in range(n_cells)]
 
 
 def search_cell(
-    parts: list[tuple[Rows, NDArray[np.int64]]],
+    rows: Rows,
+    numbers: NDArray[np.int64],
     partition: Partition,  # noqa: ARG001 - a cell has its rows already
     search: Search,
 ) -> Nearest:
     """Neighbors among the rows of a cell."""
-    return _search([rows for rows, _ in parts], [numbers for _, numbers in parts], search)
+    rows, _ = validate_block(rows, Where(0, 0), resolve(search.backend, search.n_jobs))
+    return _search(rows, numbers, search)
 
 
 def _find_truth(X: RowBlocks, Q: Rows, sample: NDArray[np.int64], search: Search) -> Ints:

@@ -15,6 +15,8 @@ from ..errors import DataError, ParameterError
 from ..input.row_order import invert_order
 from ..values import value
 
+RUN_ENTRIES = 2**22  # entries of a graph that are sorted or counted at a time
+
 
 @value
 class NeighborGraph:
@@ -120,23 +122,21 @@ def select_listed(
 
     `counts_itself`: the parameter n_neighbors is one more than k.
     """
-    rows, cols, data = _sorted(lists)
+    lists = _sort_lists(lists)
     if radius is not None:
-        kept = data <= radius
-    else:
-        assert k is not None
-        counts = np.diff(lists.indptr)
-        if counts.min(initial=k) < k:
-            short = int(counts.argmin())
-            asked, most = k + counts_itself, int(counts[short]) + counts_itself
-            fewer = f"n_neighbors={most}, or " if counts[short] else ""
-            others = " others, the row itself not counted" if counts_itself else ""
-            raise ParameterError(
-                f"n_neighbors={asked}, but row {short} of the graph holds {counts[short]}{others}; "
-                f"use {fewer}a graph of more neighbors."
-            )
-        kept = np.arange(len(rows)) - lists.indptr[rows] < k
-    return _made(rows[kept], cols[kept], data[kept], lists.shape)
+        return _keep(lists, lists.data <= radius)
+    assert k is not None
+    counts = np.diff(lists.indptr)
+    if counts.min(initial=k) < k:
+        short = int(counts.argmin())
+        asked, most = k + counts_itself, int(counts[short]) + counts_itself
+        fewer = f"n_neighbors={most}, or " if counts[short] else ""
+        others = " others, the row itself not counted" if counts_itself else ""
+        raise ParameterError(
+            f"n_neighbors={asked}, but row {short} of the graph holds {counts[short]}{others}; "
+            f"use {fewer}a graph of more neighbors."
+        )
+    return lists if counts.max(initial=k) == k else _keep(lists, _rank_entries(lists) < k)
 
 
 def cut_listed(
@@ -147,37 +147,35 @@ def cut_listed(
     `tolerance`: those farther by so much of the radius, or of the k-th distance, count as well.
     """
     counts = np.diff(lists.indptr)
-    rank = np.arange(lists.nnz) - np.repeat(lists.indptr[:-1], counts)
     if radius is not None:
-        kept = (lists.data <= radius * (1 + (tolerance or 0))) | (rank == 0)
+        kept = (lists.data <= radius * (1 + (tolerance or 0))) | (_rank_entries(lists) == 0)
     else:
         assert k is not None
         if counts.max(initial=0) <= k:
             return lists
-        kept = rank < k
+        kept = _rank_entries(lists) < k
         if tolerance is not None:
             last = lists.data[lists.indptr[:-1] + np.minimum(counts, k) - 1]
             kept |= lists.data <= np.repeat(last * (1 + tolerance), counts)
-    indptr = np.concatenate([[0], np.cumsum(kept)])[lists.indptr]
-    return csr_array((lists.data[kept], lists.indices[kept], indptr), lists.shape)
+    return _keep(lists, kept)
 
 
 def reorder_listed(lists: csr_array, order: NDArray[np.int64]) -> csr_array:
     """The lists of the rows in another order, which also numbers their neighbors."""
     some = csr_array(lists[order])
-    some = csr_array((some.data, invert_order(order)[some.indices], some.indptr), some.shape)
-    rows, cols, data = _sorted(some)
-    return _made(rows, cols, data, lists.shape)
+    number = invert_order(order).astype(np.int32)
+    return _sort_lists(csr_array((some.data, number[some.indices], some.indptr), some.shape))
 
 
 def merge_listed_duplicates(lists: csr_array, point_of_row: NDArray[np.int64]) -> csr_array:
     """Ragged of rows as lists of the distinct points that they are, each once, nearest first."""
     shape = lists.shape[0], int(point_of_row.max()) + 1
     points = point_of_row[lists.indices].astype(np.int32)
-    rows, cols, data = _sorted(csr_array((lists.data, points, lists.indptr), shape))
-    first = np.unique(rows * shape[1] + cols, return_index=True)[1]
-    first.sort()
-    return _made(rows[first], cols[first], data[first], shape)
+    lists = _sort_lists(csr_array((lists.data, points, lists.indptr), shape))
+    rows = np.repeat(np.arange(shape[0]), np.diff(lists.indptr))
+    first = np.zeros(lists.nnz, bool)
+    first[np.unique(rows * shape[1] + lists.indices, return_index=True)[1]] = True
+    return _keep(lists, first)
 
 
 def _lists(given: object, n: int | None = None) -> csr_array:
@@ -237,29 +235,70 @@ def _without_self(lists: csr_array, *, ragged: bool) -> tuple[Ints, Float64]:
     In a pair that counts the row itself, duplicates may stand instead of it: such a row loses its
     farthest neighbor, so that all keep equally many.
     """
-    rows, cols, data = _sorted(lists)
-    other = rows != cols
-    held = np.bincount(rows[other], minlength=lists.shape[0])
-    most = int(held.max(initial=0))
-    if not ragged and not other.all():
-        most = int(np.diff(lists.indptr).max()) - 1
+    lists, n = _sort_lists(lists), lists.shape[0]
+    longest = int(np.diff(lists.indptr).max(initial=0))
+    other = np.empty(lists.nnz, bool)
+    for part, rows in _runs_of_rows(lists.indptr):
+        other[part] = lists.indices[part] != rows
+    has_self = not other.all()
+    lists = _keep(lists, other) if has_self else lists
+    held = np.diff(lists.indptr)
+    most = longest - 1 if has_self and not ragged else int(held.max(initial=0))
     if most == 0:
         raise DataError("neighbors: no row has a neighbor other than itself.")
-    rows, cols, data = rows[other], cols[other], data[other]
-    starts = np.concatenate([[0], np.cumsum(held)])
-    at = np.arange(len(rows)) - starts[rows]
-    kept = at < most
-    indices = np.full((lists.shape[0], most), -1, np.int32)
-    distances = np.full(indices.shape, np.inf)
-    indices[rows[kept], at[kept]], distances[rows[kept], at[kept]] = cols[kept], data[kept]
+    if (held == most).all():
+        return lists.indices.astype(np.int32, copy=False).reshape(n, most), lists.data.reshape(
+            n, most
+        )
+    indices, distances = np.full((n, most), -1, np.int32), np.full((n, most), np.inf)
+    for part, rows in _runs_of_rows(lists.indptr):
+        at = np.arange(part.start, part.stop) - lists.indptr[rows]
+        kept = at < most
+        rows, at = rows[kept], at[kept]
+        indices[rows, at] = lists.indices[part][kept]
+        distances[rows, at] = lists.data[part][kept]
     return indices, distances
 
 
-def _sorted(lists: csr_array) -> tuple[NDArray[np.int64], Ints, Float64]:
-    """Row, column and distance of every entry: by row, then distance, then column."""
-    rows = np.repeat(np.arange(lists.shape[0]), np.diff(lists.indptr))
-    order = np.lexsort([lists.indices, lists.data, rows])
-    return rows, lists.indices[order], lists.data[order]
+def _sort_lists(lists: csr_array) -> csr_array:
+    """Each row by distance, then column."""
+    indices, data = np.empty_like(lists.indices), np.empty_like(lists.data)
+    for part, rows in _runs_of_rows(lists.indptr):
+        columns, distances = lists.indices[part], lists.data[part]
+        order = np.lexsort([columns, distances, rows])
+        indices[part], data[part] = columns[order], distances[order]
+    return csr_array((data, indices, lists.indptr), shape=lists.shape)
+
+
+def _keep(lists: csr_array, kept: NDArray[np.bool_]) -> csr_array:
+    """Some entries of each row."""
+    counts = np.zeros(lists.shape[0] + 1, np.int64)
+    for part, rows in _runs_of_rows(lists.indptr):
+        if len(rows):
+            some = np.bincount(rows[kept[part]] - rows[0])
+            counts[1 + rows[0] : 1 + rows[0] + len(some)] = some
+    return csr_array((lists.data[kept], lists.indices[kept], np.cumsum(counts)), shape=lists.shape)
+
+
+def _rank_entries(lists: csr_array) -> NDArray[np.int64]:
+    """Of each entry, how many of its row come before it."""
+    return np.asarray(
+        np.arange(lists.nnz) - np.repeat(lists.indptr[:-1], np.diff(lists.indptr)), np.int64
+    )
+
+
+def _runs_of_rows(indptr: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.int64]]]:
+    """Entries of whole rows, some at a time, and the row of each.
+
+    The numbers of the rows of all entries would be as large as the graph itself.
+    """
+    first, n = 0, len(indptr) - 1
+    while first < n:
+        end = int(np.searchsorted(indptr, indptr[first] + RUN_ENTRIES, side="right")) - 1
+        last = max(first + 1, min(end, n))
+        rows = np.repeat(np.arange(first, last), np.diff(indptr[first : last + 1]))
+        yield slice(int(indptr[first]), int(indptr[last])), rows
+        first = last
 
 
 def _sparse(indices: NDArray[Any], distances: Float64, n: int) -> csr_array:
@@ -269,8 +308,3 @@ def _sparse(indices: NDArray[Any], distances: Float64, n: int) -> csr_array:
     return csr_array(
         (distances[there], indices[there].astype(np.int32), starts), shape=(len(indices), n)
     )
-
-
-def _made(rows: NDArray[np.int64], cols: Ints, data: Float64, shape: tuple[int, int]) -> csr_array:
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=shape[0]))])
-    return csr_array((data, cols, starts), shape=shape)

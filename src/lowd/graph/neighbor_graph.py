@@ -145,11 +145,12 @@ def connect(
 def symmetrize_edges(edges: csr_array) -> csr_array:
     """The symmetric graph with an edge where either end has it; stored zeros stay edges."""
     # Indices of the edges are combined instead of their lengths, of which some may be 0.
-    numbers = np.arange(1, edges.nnz + 1, dtype=np.float64)
+    small = edges.nnz < np.iinfo(np.int32).max
+    numbers = np.arange(1, edges.nnz + 1, dtype=np.int32 if small else np.int64)
     one_way = csr_array((numbers, edges.indices, edges.indptr), edges.shape, copy=True)
     one_way.sort_indices()
     both = csr_array(one_way.maximum(csr_array(one_way.T)))
-    lengths = edges.data[both.data.astype(np.int64) - 1]
+    lengths = edges.data[both.data - 1]
     return csr_array((lengths, both.indices, both.indptr), edges.shape)
 
 

@@ -184,7 +184,7 @@ class RowBlocks:
         self, function: BlockFunction, merge: Callable[[T, T], T], stage: str, *given: Any
     ) -> T:
         """`function` of every block, merged in a tree of a fixed shape: the same bits anywhere."""
-        leaves = self._tasks(function, given)
+        leaves = self.tasks(function, given)
         join = engine.make_task(merge)
         level = leaves
         while len(level) > 1:
@@ -201,18 +201,20 @@ class RowBlocks:
         numbers: Sequence[int] | None = None,
     ) -> list[Any]:
         """`function` of every block, or of some, as a list: for results that are small."""
-        leaves = self._tasks(function, given)
+        leaves = self.tasks(function, given)
         leaves = leaves if numbers is None else [leaves[number] for number in numbers]
         gather = engine.make_task(_gather)
         found: list[Any] = engine.compute(leaves, gather(leaves), stage)
         return found
 
-    def _tasks(self, function: BlockFunction, given: tuple[Any, ...]) -> list[Delayed]:
+    def tasks(self, function: BlockFunction, given: tuple[Any, ...]) -> list[Delayed]:
+        """`function` of every block as tasks."""
         job = engine.share(Job(function, given, None))
         apply = engine.make_task(_apply_job)
-        return [apply(b, job, where) for b, where in zip(self._blocks(), self.where(), strict=True)]
+        return [apply(b, job, where) for b, where in zip(self.blocks(), self.where(), strict=True)]
 
-    def _blocks(self) -> list[Delayed]:
+    def blocks(self) -> list[Delayed]:
+        """Every block as a task."""
         return list(self.array.to_delayed()[:, 0])
 
     def iterate_groups(
@@ -225,30 +227,8 @@ class RowBlocks:
         """`function(parts, ...)` of groups of blocks, each part (rows, where), as they are done."""
         search = engine.make_task(_apply_to_parts)
         job = engine.share(Job(function, given, None))
-        parts = list(zip(self._blocks(), self.where(), strict=True))
+        parts = list(zip(self.blocks(), self.where(), strict=True))
         leaves = [search([parts[number] for number in group], job) for group in groups]
-        for _, found in engine.iterate(leaves, stage):
-            yield found
-
-    def iterate_partition(
-        self,
-        assign: BlockFunction,
-        function: Callable[..., T],
-        n_cells: int,
-        stage: str,
-        *given: Any,
-    ) -> Iterator[T]:
-        """`function(parts, ...)` of the cells of a partition of all rows, as they are done.
-
-        `assign(rows, where, ...)` lists the rows of a block for each cell, a row may be in several;
-        a part is (rows, their numbers in the whole data). On a cluster each block is read once and
-        its parts move to where their cell is; this process reads the blocks for each cell again.
-        """
-        chosen = engine.keep(self._tasks(assign, given), "partition")
-        take, apply = engine.make_task(_take_part), engine.make_task(_apply_to_parts)
-        job = engine.share(Job(function, given, None))
-        blocks = list(zip(self._blocks(), self.where(), chosen, strict=True))
-        leaves = [apply([take(*block, cell) for block in blocks], job) for cell in range(n_cells)]
         for _, found in engine.iterate(leaves, stage):
             yield found
 
@@ -327,13 +307,6 @@ def _apply_job(block: Rows, job: Job, where: Where) -> BlockResult:
 
 def _apply_to_parts(parts: list[tuple[Rows, Any]], job: Job) -> BlockResult:
     return job.function(parts, *job.given)
-
-
-def _take_part(
-    rows: Rows, where: Where, chosen: Sequence[NDArray[np.int32]], cell: int
-) -> tuple[Rows, NDArray[np.int64]]:
-    assert where.start is not None
-    return as_rows(rows)[chosen[cell]], chosen[cell] + np.int64(where.start)
 
 
 def _gather(found: list[T]) -> list[T]:

@@ -6,7 +6,7 @@ import glob
 import mmap
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -28,6 +28,7 @@ from .source import Source
 
 StoredArray: TypeAlias = Any  # of NumPy, mapped or not, Zarr or HDF5
 BlockSequence: TypeAlias = Any  # of arrays: a sequence, or what can be iterated again
+MemoryPlan: TypeAlias = Callable[[int, int, int], dict[str, int]]  # of columns, itemsize, threads
 BLOCK_BYTES = 2**26  # of a block, unless a limit of memory asks for smaller ones
 MIN_BLOCK_BYTES = 2**20  # smaller ones are nothing but overhead
 PROGRAM_BYTES = 400 * 2**20  # Python with dask and polars, before any row is read
@@ -74,7 +75,13 @@ def open_blocks(
     """
     if block_rows is not None and block_rows < 1:
         raise ParameterError(f"block_rows={block_rows}: expected a whole number >= 1.")
-    size = BlockSize(block_rows, None if memory is None else parse_bytes(memory))
+    return open_sized(
+        source, columns, BlockSize(block_rows, None if memory is None else parse_bytes(memory))
+    )
+
+
+def open_sized(source: Input, columns: Sequence[str] | None, size: BlockSize) -> RowBlocks:
+    """`open_blocks`, with blocks of that size."""
     if isinstance(source, str | os.PathLike):
         return _open_path(os.fspath(source), columns, size)
     if columns is not None:
@@ -106,6 +113,7 @@ class BlockSize:
 
     rows: int | None
     memory: int | None
+    plan: MemoryPlan | None = None  # what is needed beside the blocks
 
     def count(self, n_features: int, itemsize: int, multiple: int = 1) -> int:
         """Rows of a block; a multiple of what is stored together, where that is not more."""
@@ -113,14 +121,18 @@ class BlockSize:
             return self.rows
         n_bytes = BLOCK_BYTES
         if self.memory is not None:
-            free = (self.memory - PROGRAM_BYTES) // (BLOCKS_PER_TASK * count_cpus())
-            if free < MIN_BLOCK_BYTES:
-                least = PROGRAM_BYTES + BLOCKS_PER_TASK * count_cpus() * MIN_BLOCK_BYTES
+            n_tasks, needed = count_cpus(), {"Python and its packages": PROGRAM_BYTES}
+            needed |= self.plan(n_features, itemsize, n_tasks) if self.plan is not None else {}
+            n_bytes = (self.memory - sum(needed.values())) // (BLOCKS_PER_TASK * n_tasks)
+            n_bytes = min(BLOCK_BYTES, n_bytes)
+            least = max(MIN_BLOCK_BYTES, n_features * itemsize)
+            if n_bytes < least:
+                needed["blocks"] = BLOCKS_PER_TASK * n_tasks * least
+                parts = ", ".join(f"{name} {size / 1e6:.0f} MB" for name, size in needed.items())
                 raise ParameterError(
-                    f"memory={self.memory} bytes is too little: Python and its packages take most "
-                    f"of it; at least {least} bytes are needed."
+                    f"memory={self.memory / 1e6:.0f}MB is too little, at least "
+                    f"{sum(needed.values()) / 1e6 + 1:.0f}MB are needed: {parts}."
                 )
-            n_bytes = min(n_bytes, free)
         rows = max(1, n_bytes // (itemsize * max(n_features, 1)))
         return rows // multiple * multiple if rows > multiple else rows
 
@@ -258,7 +270,7 @@ def _open_iterable(source: BlockSequence, size: BlockSize) -> RowBlocks:
 def _open_path(path: str, columns: Sequence[str] | None, size: BlockSize) -> RowBlocks:
     if path.endswith(".npy"):
         Source.from_path(path)  # which says what is wrong with it
-        return open_blocks(np.load(path, mmap_mode="r"), block_rows=size.rows, memory=size.memory)
+        return open_sized(np.load(path, mmap_mode="r"), None, size)
     if path.rstrip("/").endswith(".zarr"):
         try:
             import zarr

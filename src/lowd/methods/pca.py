@@ -9,6 +9,7 @@ import numpy as np
 from ..confidence.support import SupportMetric
 from ..core.estimator import reducer
 from ..core.fit import Context, Fit
+from ..core.memory import Sizes
 from ..core.parameters import AtLeast, AtMost, Count, Seed, Share, check_count
 from ..errors import UnsupportedError
 from ..input.arguments import Input, Output, Weights
@@ -27,7 +28,7 @@ from ..solvers.principal_components import (
     fit_components,
 )
 from ..solvers.probabilistic_pca import ProbabilisticPCA
-from ..solvers.streamed_pca import fit_blocks
+from ..solvers.streamed_pca import fit_blocks, plan_streamed
 
 
 @reducer
@@ -141,6 +142,9 @@ class PCA(ProbabilisticPCA):
         if weights is not None:
             raise UnsupportedError("sample_weight of rows in blocks: repeat or scale rows instead.")
         return fit_blocks(X, self._standardization(), ctx, self.backend, self.n_jobs)
+
+    def _plan_blocks(self, sizes: Sizes, n_threads: int) -> dict[str, int]:
+        return plan_streamed(self._standardization(), sizes, n_threads)
 
     def _standardization(self) -> Standardization:
         how = self.n_components, self.center, self.scale, self.ddof, self.whiten

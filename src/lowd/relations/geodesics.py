@@ -30,6 +30,7 @@ from ..input.sample import Items, take_rows
 from ..values import value
 from .matrices import N_PROBED_ROWS, DenseMatrix
 
+MIN_LANDMARKS, LANDMARK_ENTRIES = 32, 2**24  # of which distances are computed at a time
 TILE_ROWS = 512  # a square tile of a matrix and its mirror image fit in the cache
 
 
@@ -69,9 +70,16 @@ class Geodesics:
 
     def to_landmarks(self, landmarks: NDArray[np.int64], ops: Backend) -> Geodesics:
         """The same to some distinct points only, whose distances are computed now."""
-        found = np.ascontiguousarray(
-            ops.geodesics(self.graph).distances(Ragged.singletons(landmarks)).T
-        )
+        assert self.graph is not None
+        plan, found = ops.geodesics(self.graph), None
+        step = max(MIN_LANDMARKS, LANDMARK_ENTRIES // self.graph.shape[0])
+        for i in range(0, len(landmarks), step):  # not a second array of all
+            some = landmarks[i : i + step]
+            D = plan.distances(Ragged.singletons(some))
+            if found is None:
+                found = np.empty((D.shape[1], len(landmarks)), D.dtype)
+            found[:, i : i + len(some)] = D.T
+        assert found is not None
         if self.point_of_row is not None:  # duplicates have the distances of their first row
             found = found[self.point_of_row]
         return replace(self, graph=None, point_of_row=None, landmark_distances=found)

@@ -9,12 +9,13 @@ from ..confidence.support import SupportMetric
 from ..core.declarations import Ignored, unless, unless_callable, when
 from ..core.estimator import Reducer, reducer
 from ..core.fit import Context, Fit
+from ..core.memory import Sizes
 from ..input.blocks import RowBlocks
 from ..input.validation import Data, Kind
 from ..relations.kernels import KernelRelation, kernel_of
 from .centered import with_kernel_means
 from .kernel_scale import resolve_gamma
-from .streamed_kernel import count_candidates, embed_blocks
+from .streamed_kernel import count_candidates, embed_blocks, plan_streamed
 
 KernelName = Literal["linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed"]
 KernelChoice = KernelName | Callable[..., Any]
@@ -56,6 +57,11 @@ class KernelMethod(Reducer):
         kernel = self._kernel(data, gamma)
         fit = embed_blocks(X, sample, kernel, k, m, inner, self.backend, self.n_jobs)
         return with_kernel_means(fit).with_report(gamma=gamma)
+
+    def _plan_blocks(self, sizes: Sizes, n_threads: int) -> dict[str, int]:
+        if self.n_landmarks is None or self.fit_inverse_transform or self._kind() != "rows":
+            return super()._plan_blocks(sizes, n_threads)
+        return plan_streamed(self.n_landmarks, sizes, n_threads)
 
     def _is_pca(self) -> bool:
         """Kernel PCA of inner products is PCA, and computed as that."""

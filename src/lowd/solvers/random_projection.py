@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..backends.protocol import Array
 from ..core.estimator import Reducer, reducer
 from ..core.fit import Context, Fit
+from ..core.memory import Sizes, plan_fit
 from ..core.parameters import Count, Seed, Share, refuse_unused
 from ..errors import DimensionWarning, ParameterError, warn
 from ..input.blocks import RowBlocks
@@ -83,6 +84,9 @@ class RandomProjection(Reducer):
                 "or give a count."
             )
         return self._draw(X.n_rows or 1, X.n_features, ctx)
+
+    def _plan_blocks(self, sizes: Sizes, n_threads: int) -> dict[str, int]:  # noqa: ARG002
+        return plan_fit(self, sizes._replace(n=1)).parts
 
     def _dimension(self, n: int, d: int) -> int:
         if self.n_components != "auto":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,9 @@ import scipy.linalg
 
 from ..backends import resolve
 from ..backends.protocol import Array, Backend, Float64, Moments, Rows
+from ..core.block_memory import plan_merges, plan_sample
 from ..core.fit import Context, Fit
+from ..core.memory import Sizes
 from ..distances.metrics import normalize_rows
 from ..distances.order import draw_landmarks
 from ..errors import ParameterError
@@ -27,6 +30,8 @@ from .pca import axes_from_moments, input_noise
 
 # Rows that landmarks are chosen of: their kernel with all landmarks is held.
 N_CANDIDATES, CANDIDATES_PER_LANDMARK = 10_000, 4
+# Features of a block that are held at a time: a block of few columns has many more features.
+FEATURE_BYTES = 2**24
 
 
 class Features(NamedTuple):
@@ -37,7 +42,8 @@ class Features(NamedTuple):
 
     def of(self, rows: Rows, ops: Backend) -> Array:
         K = self.kernel.toward(rows, ops).astype(np.float64)
-        return np.ascontiguousarray(scipy.linalg.solve_triangular(self.L, K.T, lower=True).T)
+        F = scipy.linalg.solve_triangular(self.L, K.T, lower=True, overwrite_b=True)
+        return np.ascontiguousarray(F.T)
 
 
 class FeatureMoments(NamedTuple):
@@ -56,6 +62,17 @@ class FeatureMoments(NamedTuple):
 def count_candidates(m: int) -> int:
     """How many rows m landmarks are chosen of."""
     return max(N_CANDIDATES, CANDIDATES_PER_LANDMARK * m)
+
+
+def plan_streamed(m: int, s: Sizes, n_threads: int) -> dict[str, int]:
+    """Bytes of the choice of landmarks, of features, and of their moments while they are merged."""
+    n = count_candidates(m)
+    return {
+        "sample": plan_sample(s, n),
+        "kernel columns": 3 * n * m * 8,
+        "features": 4 * n_threads * FEATURE_BYTES,
+        "moments": plan_merges(m * m * 8, n_threads),
+    }
 
 
 def embed_blocks(
@@ -117,8 +134,10 @@ def _feature_moments(
     m = len(features.L)
     if not rows.shape[0]:
         return FeatureMoments(Moments(0.0, np.zeros(m), np.zeros((m, m))), 0.0, sample)
-    F = features.of(rows, ops)
+    step = max(1, FEATURE_BYTES // (8 * m))
+    parts = (features.of(rows[i : i + step], ops) for i in range(0, rows.shape[0], step))
+    moments = reduce(Moments.merge, (ops.scatter(F, F.mean(0), None).moments() for F in parts))
     kernel = features.kernel
     own = normalize_rows(rows, None) if kernel.unit_length else rows
     trace = float(replace(kernel, X=own).diagonal().sum())
-    return FeatureMoments(ops.scatter(F, F.mean(0), None).moments(), trace, sample)
+    return FeatureMoments(moments, trace, sample)

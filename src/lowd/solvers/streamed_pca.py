@@ -16,7 +16,9 @@ from scipy.sparse import issparse
 
 from ..backends import resolve
 from ..backends.protocol import Float64, Moments, Rows
+from ..core.block_memory import plan_merges
 from ..core.fit import Context, Fit
+from ..core.memory import Sizes
 from ..core.parameters import check_count
 from ..errors import ConvergenceWarning, DataError, UnsupportedError, warn
 from ..input.block_reader import Where
@@ -69,6 +71,14 @@ def fit_blocks(
     moments, sample = X.reduce(_moments_of_block, _merge_moments, "moments", backend, n_jobs)
     _require_rows(moments.weight)
     return fit_moments(moments, how, ctx)._replace(sample=sample)
+
+
+def plan_streamed(how: Standardization, s: Sizes, n_threads: int) -> dict[str, int]:
+    """Bytes of moments, or of products, of blocks while they are merged."""
+    width, k = s.d, how.known_count
+    if s.d > MAX_STREAMED_FEATURES and k is not None:
+        width = min(s.d, VECTORS_PER_COMPONENT * k + OVERSAMPLING)
+    return {"moments": plan_merges(s.d * width * 8, n_threads)}
 
 
 def _require_rows(weight: float) -> None:
