@@ -31,6 +31,7 @@ import numpy as np
 N_COMPONENTS = 10
 BLOCK_ROWS = 20_000
 N_NEIGHBORS = 15
+FEW_NEIGHBORS = 6  # of Laplacian eigenmaps and Isomap
 N_WORKERS = 2  # threads of every tool
 QUALITY_ROWS = 2000  # of which the neighbors are compared, among all rows
 
@@ -238,25 +239,22 @@ def fit_on_graph(method: str, path: str, graph: str) -> dict[str, float]:
 
 
 def fit_lists(method: str, path: str, graph: str) -> np.ndarray:
-    """Of the graph alone where it need not be connected; else rows say how components are near."""
+    """Of the graph; the rows, which stay on disk, say where to start and what bridges are short."""
     import lowd
 
-    with np.load(graph) as stored:
-        found = lowd.NeighborGraph(stored["indices"], stored["distances"])
-    if method in ("LaplacianEigenmaps", "Isomap"):
-        how = {"n_landmarks": 100, "on_disconnected": "join"} if method == "Isomap" else {}
-        rows = np.load(path, mmap_mode="r")
-        return getattr(lowd, method)(2, **how).fit_transform(rows, neighbors=found)
-    blocks = lowd.open_blocks(path)
-    scores = np.asarray(lowd.PCA(2).fit(blocks).transform(blocks).compute())
-    how = {"metric": "precomputed", "init": scores, "random_state": 0}
     models = {
-        "TSNE": lowd.TSNE(2, perplexity=5, **how),
-        "UMAP": lowd.UMAP(2, n_neighbors=15, **how),
+        "LaplacianEigenmaps": lowd.LaplacianEigenmaps(2, random_state=0),
+        "Isomap": lowd.Isomap(2, n_landmarks=100),
+        "TSNE": lowd.TSNE(2, perplexity=5, random_state=0),
+        "UMAP": lowd.UMAP(2, n_neighbors=16, random_state=0),
     }
-    lists = found.graph()
-    del found
-    return models[method].fit_transform(lists)
+    with np.load(graph) as stored:
+        few = slice(FEW_NEIGHBORS if method in ("LaplacianEigenmaps", "Isomap") else None)
+        found = lowd.NeighborGraph(
+            np.ascontiguousarray(stored["indices"][:, few]),
+            np.ascontiguousarray(stored["distances"][:, few]),
+        )
+    return models[method].fit_transform(np.load(path, mmap_mode="r"), neighbors=found)
 
 
 def measure(path: str, Y: np.ndarray) -> dict[str, float]:

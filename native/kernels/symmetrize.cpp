@@ -63,8 +63,8 @@ struct Row {
     std::vector<double> values, reverse;
 
     template <class F>
-    int64_t build(Ragged A, const double* entries, const Transposed& transposed, int64_t i,
-                  F combine) {
+    void build(Ragged A, const double* entries, const Transposed& transposed, int64_t i,
+               F combine) {
         const int64_t count = A.size(i);
         const double* const own = entries + A.indptr[size_t(i)];
         indices.clear();
@@ -87,7 +87,6 @@ struct Row {
             if (mark[size_t(transposed.rows[b])] < 0)
                 add(transposed.rows[b], combine(0, transposed.values[b]));
         for (int64_t e = 0; e < count; e++) mark[size_t(A.row(i)[e])] = -1;
-        return int64_t(indices.size());
     }
 };
 
@@ -98,26 +97,23 @@ SymmetricMatrix symmetrize_by(Ragged A, const double* entries, F combine, Job& j
     std::vector<Row> rows(static_cast<size_t>(job.threads()));
     SymmetricMatrix out;
     out.indptr.assign(size_t(n) + 1, 0);
-    // Blocks of rows are kept where they were made until it is known where they begin.
-    const int64_t blocks = ceil_div(n, ROWS_PER_BLOCK);
-    std::vector<std::vector<int32_t>> indices(static_cast<size_t>(blocks));
-    std::vector<std::vector<double>> values(static_cast<size_t>(blocks));
-    job.parallel(blocks, [&](int64_t b, int worker) {
-        Row& row = rows[size_t(worker)];
-        for (int64_t i = b * ROWS_PER_BLOCK; i < std::min(n, (b + 1) * ROWS_PER_BLOCK); i++) {
-            out.indptr[size_t(i) + 1] = row.build(A, entries, transposed, i, combine);
-            indices[size_t(b)].insert(indices[size_t(b)].end(), row.indices.begin(),
-                                      row.indices.end());
-            values[size_t(b)].insert(values[size_t(b)].end(), row.values.begin(), row.values.end());
-        }
-    });
+    const auto for_each_row = [&](auto&& body) {
+        job.parallel(ceil_div(n, ROWS_PER_BLOCK), [&](int64_t b, int worker) {
+            Row& row = rows[size_t(worker)];
+            for (int64_t i = b * ROWS_PER_BLOCK; i < std::min(n, (b + 1) * ROWS_PER_BLOCK); i++) {
+                row.build(A, entries, transposed, i, combine);
+                body(size_t(i), row);
+            }
+        });
+    };
+    // Every row is built twice, to count and to write: to keep the first would double the memory.
+    for_each_row([&](size_t i, const Row& row) { out.indptr[i + 1] = int64_t(row.indices.size()); });
     std::partial_sum(out.indptr.begin(), out.indptr.end(), out.indptr.begin());
     out.indices = Buffer<int32_t>(out.indptr.back());
     out.values = Buffer<double>(out.indptr.back());
-    job.parallel(blocks, [&](int64_t b, int) {
-        const int64_t to = out.indptr[size_t(b * ROWS_PER_BLOCK)];
-        std::copy(indices[size_t(b)].begin(), indices[size_t(b)].end(), out.indices.get() + to);
-        std::copy(values[size_t(b)].begin(), values[size_t(b)].end(), out.values.get() + to);
+    for_each_row([&](size_t i, const Row& row) {
+        std::copy(row.indices.begin(), row.indices.end(), out.indices.get() + out.indptr[i]);
+        std::copy(row.values.begin(), row.values.end(), out.values.get() + out.indptr[i]);
     });
     return out;
 }

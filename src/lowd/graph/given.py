@@ -261,13 +261,23 @@ def _without_self(lists: csr_array, *, ragged: bool) -> tuple[Ints, Float64]:
 
 
 def _sort_lists(lists: csr_array) -> csr_array:
-    """Each row by distance, then column."""
+    """Each row by distance, then column; the lists themselves if they are."""
+    if all(_is_sorted(lists, part, rows) for part, rows in _runs_of_rows(lists.indptr)):
+        return lists
     indices, data = np.empty_like(lists.indices), np.empty_like(lists.data)
     for part, rows in _runs_of_rows(lists.indptr):
         columns, distances = lists.indices[part], lists.data[part]
         order = np.lexsort([columns, distances, rows])
         indices[part], data[part] = columns[order], distances[order]
     return csr_array((data, indices, lists.indptr), shape=lists.shape)
+
+
+def _is_sorted(lists: csr_array, part: slice, rows: NDArray[np.int64]) -> bool:
+    columns, distances = lists.indices[part], lists.data[part]
+    ahead = distances[1:] > distances[:-1]
+    ahead |= (distances[1:] == distances[:-1]) & (columns[1:] > columns[:-1])
+    ahead |= rows[1:] != rows[:-1]
+    return bool(ahead.all())
 
 
 def _keep(lists: csr_array, kept: NDArray[np.bool_]) -> csr_array:

@@ -19,6 +19,7 @@ import numpy as np
 from .. import progress
 from ..backends.protocol import DType, Rows
 from ..errors import ClusterError, ClusterWarning, LowdError, MissingPackageError, warn
+from ..threads import sharing_among_tasks
 from .block_reader import BlockReader, BlockResult
 
 DaskArray: TypeAlias = Any  # dask has no types
@@ -89,7 +90,7 @@ def keep(tasks: list[Delayed], stage: str) -> list[Delayed]:
     dask = import_dask()
     if _find_client(dask) is not None:
         return tasks
-    with _report_tasks(tasks, stage):
+    with _report_tasks(tasks, stage), sharing_among_tasks(len(tasks)):
         kept: tuple[Delayed, ...] = dask.persist(*tasks, optimize_graph=False)
     return list(kept)
 
@@ -99,7 +100,7 @@ def compute(leaves: list[Delayed], root: Delayed, stage: str) -> BlockResult:
     dask = import_dask()
     client = _find_client(dask)
     if client is None:
-        with _report_tasks(leaves, stage):
+        with _report_tasks(leaves, stage), sharing_among_tasks(len(leaves)):
             # The names of leaves are watched: they must not be fused into others.
             (found,) = dask.compute(root, optimize_graph=False)
         return found

@@ -31,7 +31,7 @@ BlockSequence: TypeAlias = Any  # of arrays: a sequence, or what can be iterated
 MemoryPlan: TypeAlias = Callable[[int, int, int], dict[str, int]]  # of columns, itemsize, threads
 BLOCK_BYTES = 2**26  # of a block, unless a limit of memory asks for smaller ones
 MIN_BLOCK_BYTES = 2**20  # smaller ones are nothing but overhead
-PROGRAM_BYTES = 400 * 2**20  # Python with dask and polars, before any row is read
+PROGRAM_BYTES = 320 * 2**20  # Python with dask and polars, before any row is read
 # A task holds the block as it is read and as it is computed with, and the next one is on its way.
 BLOCKS_PER_TASK = 4
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}

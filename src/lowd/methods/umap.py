@@ -145,9 +145,8 @@ class UMAP(FuzzyMethod):
         target: object = None,
     ) -> Fit:
         y, how = self._read_target(target, data.shape[0]), self._descent()
-        near = self._neighborhoods(data, ctx, neighbors)
-        points = self._fuzzy_points(near, y, ctx)
+        points, landmarks = self._fuzzy_points(self._neighborhoods(data, ctx, neighbors), y, ctx)
         fit = embed_fuzzy_graph(points, data.items, how, ctx, callback)
         targets = {} if y is None else {"target": y.values}
         fit = fit.with_report(a=how.a, b=how.b, **targets)
-        return self._map_others(fit, data, near.landmarks, ctx)
+        return self._map_others(fit, data, landmarks, ctx)

@@ -78,7 +78,7 @@ class FuzzySets:
         """The fuzzy graph of the training points, and the scales of their sets."""
         edges = self.edges
         assert edges is not None
-        indptr, d = edges.indptr.astype(np.int64), edges.data.astype(np.float64)
+        indptr, d = edges.indptr.astype(np.int64), edges.data.astype(np.float64, copy=False)
         a, sigma, rho = ops.calibrate_rows(indptr, d, FuzzySum(self.local_connectivity))
         directed = csr_array((a, edges.indices, edges.indptr), edges.shape)
         last = d[np.maximum(indptr[1:] - 1, 0)] if len(d) else np.zeros(len(rho))

@@ -30,7 +30,7 @@ from ..input.sample import Items, take_rows
 from ..values import value
 from .matrices import N_PROBED_ROWS, DenseMatrix
 
-MIN_LANDMARKS, LANDMARK_ENTRIES = 32, 2**24  # of which distances are computed at a time
+MIN_LANDMARKS, LANDMARK_ENTRIES = 16, 2**24  # of which distances are computed at a time
 TILE_ROWS = 512  # a square tile of a matrix and its mirror image fit in the cache
 
 

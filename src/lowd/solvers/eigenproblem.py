@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from .. import random
 from ..backends.protocol import Array, Float64
 from ..core.fit import Context
+from ..input.row_order import permute_graph
 from .thresholds import MIN_RELATIVE_GAP
 
 
@@ -73,7 +74,7 @@ def reorder(p: Eigenproblem) -> tuple[Eigenproblem, NDArray[np.int32]]:
     """
     A = p.matrix
     order = reverse_cuthill_mckee(A, symmetric_mode=True)
-    A = csr_array(A[order][:, order])
+    A = permute_graph(A, order.astype(np.int64))
     A.sort_indices()
     if A.nnz < 2**31:  # what is read per entry is what a product costs
         A = csr_array((A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32)), A.shape)

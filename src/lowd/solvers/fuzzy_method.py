@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core.declarations import Conflict, Ignored, unless, when
 from ..core.estimator import reducer
@@ -73,8 +74,10 @@ class FuzzyMethod(NeighborEmbedding):
         """Learn the map, as `fit` does, and return the embedding of the training rows."""
         return self._learn(X, embed=True, neighbors=neighbors, callback=callback, target=y)
 
-    def _fuzzy_points(self, near: Neighborhoods, y: Target | None, ctx: Context) -> FuzzyPoints:
-        """The fuzzy graph of the distinct rows, in the canonical order of the rows.
+    def _fuzzy_points(
+        self, near: Neighborhoods, y: Target | None, ctx: Context
+    ) -> tuple[FuzzyPoints, NDArray[np.int64] | None]:
+        """The fuzzy graph of the distinct rows, in the canonical order of the rows; landmarks.
 
         Rounding grows during the descent; in this order it grows alike however the rows come.
         """
@@ -84,7 +87,8 @@ class FuzzyMethod(NeighborEmbedding):
         if isinstance(self.init, np.ndarray) and len(self.init) > rows.max():
             attached.append(self.init[rows])
         order = order_points(near.base, [] if near.given is None else [near.given], attached)
-        points = self._points(near.reorder(order), ctx, self._count_neighbors)
+        near = near.reorder(order)  # a given graph is not held in both orders
+        points = self._points(near, ctx, self._count_neighbors)
         sets = FuzzySets.of(points, self.local_connectivity, self.set_op_mix_ratio)
         W, radii, scales = None, None, None
         if points.n_points > 1:
@@ -93,7 +97,8 @@ class FuzzyMethod(NeighborEmbedding):
                 y = y.take(order).merge(points.point_of_row, points.n_points)
                 W = intersect_with_target(W, y, self.target_weight, self.n_neighbors - 1, ctx.ops)
             radii = sets.log_radii(W) if self.dens_lambda else None
-        return FuzzyPoints.of(sets.freeze(scales), W, radii, points, order, rows)
+        found = FuzzyPoints.of(sets.freeze(scales), W, radii, points, order, rows)
+        return found, near.landmarks
 
     def _count_neighbors(self, n: int) -> int:
         if n == 1:

@@ -105,8 +105,7 @@ def transition_spectrum(
         diagonal = degrees
     null = (null / np.linalg.norm(null))[:, None]
     if issparse(W):
-        scaled = csr_array(diags_array(root) @ W @ diags_array(root))
-        L = csr_array(diags_array(diagonal) - scaled)
+        L = csr_array(diags_array(diagonal) - diags_array(root) @ W @ diags_array(root))
         return _with_degrees(smallest_eigenpairs(L, null, k, ctx, norm=norm), degrees)
     dense = _DenseLaplacian(W, root, diagonal, null, norm, ctx)
     return _with_degrees(_smallest_eigenpairs_dense(dense, k), degrees)

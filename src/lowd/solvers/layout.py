@@ -16,6 +16,7 @@ from ..core.fit import Context, Fit
 from ..distances.metrics import Distances
 from ..errors import RankWarning, warn
 from ..graph.components import rank_by_size
+from ..input.row_order import permute_graph
 from ..input.sample import Items
 from ..maps.layout import LayoutMap
 from ..relations.fuzzy_sets import FuzzyPoints, compute_log_radii
@@ -107,18 +108,20 @@ def embed_fuzzy_graph(
     Y, report["n_iter"] = descend_layout(plan, start, how, show if is_followed else None)
     Y = (how.unit * Y).astype(ctx.dtype)
     inside = Y.astype(np.float64) / how.unit
-    components = rank_by_size(connected_components(W, directed=False)[1])
+    # Of a symmetric graph the same as the weak ones, without a transpose of it.
+    components = rank_by_size(connected_components(W, connection="strong")[1])
+    report |= evaluate_layout(plan, inside, how.repulsion_weight, ctx.seed)
+    grid = plan.interpolation_grid(inside)
+    del plan  # whose graph is as large as the one that is kept
     report |= {
         "init_used": used,
-        **evaluate_layout(plan, inside, how.repulsion_weight, ctx.seed),
-        "graph": csr_array(W[as_given][:, as_given]),
+        "graph": permute_graph(W, as_given),
         "n_graph_components": int(components.max()) + 1,
         "graph_components": components[point_of_row],
     }
     if points.log_radii is not None:
         radii = _compute_radii(W, inside, how)
         report |= {"rad_orig": points.log_radii[point_of_row], "rad_emb": radii[point_of_row]}
-    grid = plan.interpolation_grid(inside)
     fit = Fit(Y[point_of_row], _build_map(points, Y, how, grid, ctx), report)
     return _add_inverse(fit, points, Y, X, ctx)
 

@@ -158,6 +158,7 @@ def _refine(p: Eigenproblem, hierarchy: Hierarchy, level: int, X: Float64) -> Ap
         if len(theta) <= k:
             return Approximation(theta, S @ Y, np.inf)
         X, AX, last_step = S @ Y, AS @ Y, (S[:, width:] @ Y[width:], AS[:, width:] @ Y[width:])
+        S = AS = np.empty((0, 0))  # the largest arrays of all, while the others are computed
         R = AX - X * theta
         residuals.append(float(np.linalg.norm(R[:, :k], axis=0).max()))
         angle = angle_bound(residuals[-1], theta, k, EPS * p.norm)
@@ -170,8 +171,11 @@ def _refine(p: Eigenproblem, hierarchy: Hierarchy, level: int, X: Float64) -> Ap
         if angle <= WANTED_ANGLE or step == steps or stalled or X.shape[1] < width:
             break
         T = deflate(hierarchy.precondition(R, level))
+        AT = R = hierarchy.matmul(T, level)
         S = np.hstack([X, T, last_step[0]])
-        AS = np.hstack([AX, hierarchy.matmul(T, level), last_step[1]])
+        X = T = S[:, :width]  # views: the parts are not held beside the whole
+        last_step = X, last_step[1]
+        AS = np.hstack([AX, AT, last_step[1]])
     return Approximation(theta, X, angle)
 
 

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from .. import progress
 from ..backends.protocol import Array
@@ -15,6 +14,7 @@ from ..core.fit import Context, Fit
 from ..core.graph_method import GraphMethod
 from ..errors import RankWarning, warn
 from ..input.arguments import Input, Output
+from ..input.row_order import permute_graph
 from ..input.sample import Items
 from ..maps.kl import NeighborMap
 from ..relations.perplexity import Similarities
@@ -107,10 +107,11 @@ def embed_similarities(
     Y, found = descend(plan, start, phases, show if is_followed else None)
     Y = Y.astype(ctx.dtype)
     report |= found | evaluate_embedding(plan, joint, Y, kernel, ctx.seed)
+    grid = plan.interpolation_grid(Y)
+    del plan  # whose graph is as large as the one that is kept
     P = joint.P if joint.conditional is None else joint.conditional
-    affinity = csr_array(P[as_given][:, as_given])
+    affinity = permute_graph(P, as_given)
     report |= {"init_used": used, "affinity": affinity, "betas": joint.beta[point_of_row]}
     # With Gaussian tails a new point's own partition function leaves no room for exaggeration.
     exaggeration = float(how.exaggeration) if kernel == "student" else 1.0
-    grid = plan.interpolation_grid(Y)
     return Fit(Y[point_of_row], NeighborMap(relation, Y, kernel, grid, exaggeration), report)

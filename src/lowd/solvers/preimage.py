@@ -147,7 +147,9 @@ def fit_barycentric_inverse(
     other[other.all(1), -1] = False
     near = Ragged(np.arange(0, len(chosen) * k + 1, k), found[other])
     weights = ctx.ops.barycentric_weights(Y[chosen], Y, near, PREIMAGE_REGULARIZATION)
-    rebuilt = csr_array((weights, near.indices, near.indptr), (len(chosen), len(Y))) @ rows
+    # Of the rows that are used: scipy's product would first make all of them float64.
+    used, at = np.unique(near.indices, return_inverse=True)
+    rebuilt = csr_array((weights, at, near.indptr), (len(chosen), len(used))) @ rows[used]
     missed = np.square(rows[chosen] - rebuilt, dtype=np.float64).sum()
     spread = np.square(rows[chosen] - rows.mean(0, dtype=np.float64), dtype=np.float64).sum()
     return back, float(missed / spread) if spread > 0 else 0.0
