@@ -6,9 +6,11 @@ import dataclasses
 import io
 import re
 import zipfile
+from typing import Annotated, TypeVar
 
 import numpy as np
 import pytest
+import typing_extensions
 
 import lowd
 from cases import fit, rows_like
@@ -168,3 +170,15 @@ def test_a_header_that_claims_a_huge_array(tmp_path, shape):
     path.write_bytes(out.getvalue())
     with pytest.raises(StoreError, match=r"model\.lowd"):
         lowd.load(path)
+
+
+def test_type_aliases_are_what_they_stand_for(monkeypatch):
+    """NumPy 2.5 writes NDArray as a type alias of Python 3.12."""
+    scalar = TypeVar("scalar", bound=np.generic)
+    array = np.ndarray[tuple[int, ...], np.dtype[scalar]]
+    alias = typing_extensions.TypeAliasType("alias", array, type_params=(scalar,))
+    monkeypatch.setattr(annotations, "TYPE_ALIASES", (typing_extensions.TypeAliasType,))
+    domain, rules = annotations.split_rules(Annotated[alias[np.float32], "rule"])
+    assert annotations.find_kind(domain) == "array"
+    assert annotations.list_dtypes(domain) == {np.dtype(np.float32)}
+    assert rules == ("rule",)

@@ -45,8 +45,12 @@ def smallest_eigh(A: Float64, k: int) -> Eigenpairs:
 def _select_eigenpairs(A: Float64, start: int, stop: int) -> tuple[Float64, Float64]:
     """Eigenpairs start, ..., stop - 1 of those of a symmetric matrix, smallest first."""
     if len(A) > MAX_UNINTERRUPTED_SIZE:
-        return dsyevr(A, start, stop)
-    values, vectors = scipy.linalg.eigh(A, subset_by_index=(start, stop - 1))
+        values, vectors = dsyevr(A, start, stop)
+    else:
+        values, vectors = scipy.linalg.eigh(A, subset_by_index=(start, stop - 1))
+    if len(values) < stop - start:  # of equal eigenvalues LAPACK's dsyevr may find fewer than asked
+        values, vectors = np.linalg.eigh(A)
+        return values[start:stop], vectors[:, start:stop]
     return values, vectors
 
 

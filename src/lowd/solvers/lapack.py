@@ -24,16 +24,17 @@ N_ARGUMENTS = 21  # of dsyevr, all of them pointers
 def dsyevr(A: Float64, start: int, stop: int) -> tuple[Float64, Float64]:
     """Eigenpairs start, ..., stop - 1 of those of a symmetric matrix, smallest first.
 
-    The same bits as of `scipy.linalg.eigh`.
+    The same bits as of `scipy.linalg.eigh`, and like there fewer where LAPACK finds no more among
+    equal eigenvalues.
     """
     n, k = len(A), stop - start
     a = np.array(A, np.float64, order="F")  # is overwritten
     values, vectors = np.empty(n), np.empty((n, k), order="F")
-    support = np.empty(2 * n, np.int32)
+    support, found = np.empty(2 * n, np.int32), np.zeros(1, np.int32)
 
     def solve(work: Float64, lwork: int, iwork: NDArray[np.int32], liwork: int) -> None:
         info = _call(
-            b"V", b"I", b"L", n, a, n, 0.0, 0.0, start + 1, stop, 0.0, 0, values, vectors, n,
+            b"V", b"I", b"L", n, a, n, 0.0, 0.0, start + 1, stop, 0.0, found, values, vectors, n,
             support, work, lwork, iwork, liwork, 0,
         )  # fmt: skip
         if info:
@@ -43,7 +44,7 @@ def dsyevr(A: Float64, start: int, stop: int) -> tuple[Float64, Float64]:
     solve(asked, -1, also_asked, -1)  # a query of how much work space it needs
     work, iwork = np.empty(int(asked[0])), np.empty(int(also_asked[0]), np.int32)
     solve(work, len(work), iwork, len(iwork))
-    return values[:k], vectors
+    return values[: found[0]], vectors[:, : found[0]]
 
 
 def _call(*arguments: bytes | int | float | NDArray[Any]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import types
+import typing
 from collections.abc import Hashable
 from functools import cache
 from typing import (
@@ -38,6 +39,8 @@ from ..domains import (
 from ..values import VALUE_CLASSES
 
 Rules: TypeAlias = tuple[object, ...]  # in Annotated
+# Of `type X = ...`, which Python has from 3.12 on.
+TYPE_ALIASES: tuple[Any, ...] = tuple(filter(None, [getattr(typing, "TypeAliasType", None)]))
 RANGE_RULES = (AtLeast, AtMost, Above, Below, Finite, NotZero)
 
 
@@ -80,10 +83,16 @@ def _require_declared(domain: object, rules: Rules, where: str) -> None:
 
 def split_rules(domain: object, rules: Rules = ()) -> tuple[Domain, Rules]:
     """The class of an annotation, and its rules with those of the annotations around it."""
-    while get_origin(domain) is Annotated:
-        domain, *more = get_args(domain)
-        rules = (*rules, *more)
-    return domain, rules
+    while True:
+        origin = get_origin(domain) or domain
+        if isinstance(origin, TYPE_ALIASES):  # NumPy's NDArray from 2.5 on
+            given = get_args(domain)
+            domain = origin.__value__[given] if given else origin.__value__
+        elif origin is Annotated:
+            domain, *more = get_args(domain)
+            rules = (*rules, *more)
+        else:
+            return domain, rules
 
 
 def list_options(domain: object) -> tuple[Domain, ...]:
