@@ -146,7 +146,7 @@ def plan_affinity_method(model: Reducer, s: Sizes) -> dict[str, int]:
     }
     if degree is None or (model._kind() == "affinity" and not s.is_sparse):
         return {**taken, "weights": m * m * (wide + 24), **laplacian_memory(m, k)}
-    graph = 12 * m * min(degree, m) * 12
+    graph = 9 * m * min(degree, m) * 12  # copies of indices and values
     return {**taken, "graph": graph, **smallest_memory(m, k, "laplacian", degree, s.d)}
 
 
