@@ -223,7 +223,8 @@ def scheduler(tmp_path):
 
     try:
         process = start("scheduler", "--port", "0", "--scheduler-file", str(file))
-        start("worker", "--scheduler-file", str(file), "--nthreads", "1", "--no-nanny")
+        # One thread may be the one that waits for the gate of `_gated`.
+        start("worker", "--scheduler-file", str(file), "--nthreads", "2", "--no-nanny")
         while not (file.exists() and file.stat().st_size):
             assert process.poll() is None
             time.sleep(0.01)
