@@ -6,8 +6,11 @@ import math
 import os
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
 
@@ -91,6 +94,34 @@ def _read_container_quota() -> int:
         return UNLIMITED_CPUS if quota in ("max", "-1") else math.ceil(int(quota) / int(period))
     except (OSError, ValueError):
         return UNLIMITED_CPUS
+
+
+_granted: ContextVar[int] = ContextVar("granted", default=1)  # to the present fit
+
+
+@contextmanager
+def granting(n_threads: int) -> Iterator[None]:
+    """Let `run_parts` have so many threads within the block."""
+    token = _granted.set(n_threads)
+    try:
+        yield
+    finally:
+        _granted.reset(token)
+
+
+def run_parts(call: Callable[[slice], object], n: int, *, least: int = 1) -> None:
+    """call(part) of slices that make up range(n), each of `least` or more, beside each other.
+
+    For NumPy's functions that release the interpreter while they copy or add.
+    """
+    parts = max(1, min(_granted.get(), n // least))
+    ends = [n * i // parts for i in range(parts + 1)]
+    slices = [slice(*pair) for pair in pairwise(ends)]
+    if parts == 1:
+        call(slices[0])
+        return
+    with ThreadPoolExecutor(parts) as pool:
+        list(pool.map(call, slices))
 
 
 _lock = threading.Lock()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from contextlib import AbstractContextManager, nullcontext
-from copy import copy
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Annotated, Any, Self, TypeAlias, TypeVar, cast, dataclass_transform
@@ -26,7 +25,8 @@ from ..input.blocks import RowBlocks, is_blocks
 from ..input.exchange import choose_backend, receive
 from ..input.precomputed import MATRIX_KINDS
 from ..input.validation import Data, refuse_table_output, validate, validate_embedding
-from ..threads import single_threaded_blas
+from ..threads import count as count_threads
+from ..threads import granting, single_threaded_blas
 from ..values import freeze, freeze_all
 from . import callbacks, memory
 from .block_maps import invert_blocks, rate_blocks, transform_blocks
@@ -35,7 +35,7 @@ from .confidence import check_support, compute_confidence, describe_basis, leave
 from .coordinates import apply_map, cast_checked, require_finite
 from .declarations import check_declarations
 from .docstrings import complete_docstring
-from .fit import Context, Fit
+from .fit import Context, Fit, PointGraph
 from .method import Method
 from .parameters import AtLeast, Jobs, Seed, check_params, checks, domains
 from .sampled_fit import HELD_OUT_ROWS, fit_sample
@@ -228,7 +228,8 @@ class Reducer(
         listener = callbacks.listener(self)
         earlier = getattr(self, "support_", None)
         draft = self._blank(*(_INPUT_ATTRIBUTES if continuing else ()))
-        with draft._reporting(listener), single_threaded_blas():
+        granted = granting(count_threads(self.n_jobs))
+        with draft._reporting(listener), single_threaded_blas(), granted:
             if is_blocks(X):
                 rows = RowBlocks.of(X)
                 dtype = rows.dtype
@@ -264,8 +265,8 @@ class Reducer(
         backend = choose_backend(self.backend, X)
         if backend == self.backend:
             return self
-        other = copy(self)
-        other.backend = backend
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, backend=backend)
         return other
 
     def _transform(self, X: Input, confident: bool = False) -> Output:
@@ -347,6 +348,12 @@ class Reducer(
         if not present and not self.verbose:
             return nullcontext()
         return progress.showing(*present) if self.verbose else progress.listening(*present)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is stored, pickled and copied: graphs are in the order of the rows."""
+        state: dict[str, Any] = super().__getstate__()
+        arranged = {n: getattr(self, n) for n, v in state.items() if isinstance(v, PointGraph)}
+        return {**state, **arranged}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a pickled or copied model; its arrays are read-only, as those of a fitted one."""

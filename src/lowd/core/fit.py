@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ..backends.protocol import Array, Backend, ColumnStatistics, DType
+from ..input.row_order import permute_graph
 from ..input.sample import Sample
 from ..input.validation import Data
 from ..maps.protocol import Map as Map
 from ..relations.geodesics import Geodesics
+from ..values import freeze
 
 
 class Fit(NamedTuple):
@@ -34,8 +38,28 @@ class Fit(NamedTuple):
         return self._replace(report={**self.report, **more})
 
 
-class SortedOnAccess:
-    """A learned sparse matrix whose columns are sorted at the first access.
+@dataclass(frozen=True)
+class PointGraph:
+    """A sparse matrix of the distinct points, in the order in which they were fitted.
+
+    The model shows it in the order of the rows. Permuting a million rows of neighbors takes longer
+    than a descent on a GPU, and few look at it: it is done at the first access.
+    """
+
+    W: csr_array
+    point_of_row: NDArray[np.int64]
+
+    def in_order_of_rows(self) -> csr_array:
+        return permute_graph(self.W, order_by_rows(self.point_of_row))
+
+
+def order_by_rows(point_of_row: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The distinct points in the order in which their rows come."""
+    return np.argsort(np.unique(point_of_row, return_index=True)[1])
+
+
+class ArrangedOnAccess:
+    """A learned sparse matrix that is in the order of the rows, with sorted columns, when read.
 
     The fit does not need that, but SciPy would sort in place, in a read-only array.
     """
@@ -49,15 +73,17 @@ class SortedOnAccess:
     def __get__(self, model: object | None, owner: type | None = None) -> csr_array:
         if model is None:
             return self
-        W = vars(model).get(self.name)
-        if W is None:
+        held = vars(model).get(self.name)
+        if held is None:
             raise AttributeError(self.absent)
+        W = held.in_order_of_rows() if isinstance(held, PointGraph) else held
         if not W.has_sorted_indices:
-            vars(model)[self.name] = W = W.sorted_indices()
-            W.data.setflags(write=False)
+            W = W.sorted_indices()
+        if W is not held:
+            vars(model)[self.name] = freeze(W)
         return W
 
-    def __set__(self, model: object, learned: csr_array) -> None:
+    def __set__(self, model: object, learned: csr_array | PointGraph) -> None:
         vars(model)[self.name] = learned
 
     def __delete__(self, model: object) -> None:

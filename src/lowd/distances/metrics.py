@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,9 @@ from ..backends.protocol import INDEXED_MEASURES, MEASURES, Array, Backend, Floa
 from ..backends.sparse_rows import column_sums, explicit_center
 from ..domains import Facts, Shape
 from ..errors import DataError, ParameterError, UnsupportedError
+from ..input.sample import sum_columns, take_rows
 from ..input.validation import Data, Kind
-from ..values import frozen_copy, value
+from ..values import freeze, frozen_copy, value
 from .callables import CallableDistances
 from .gower import GowerDistances
 from .precomputed import PrecomputedDistances
@@ -100,7 +101,7 @@ def find_center(X: Rows, sums: Float64 | None = None) -> Float64 | None:
     if issparse(X):
         center = explicit_center(X, (column_sums(X) if sums is None else sums) / X.shape[0])
         return round_center(center, SPARSE_CENTER_BITS) if center.any() else None
-    return np.asarray((X.sum(0, dtype=np.float64) if sums is None else sums) / len(X))
+    return np.asarray((sum_columns(X) if sums is None else sums) / len(X))
 
 
 def round_center(center: Float64, bits: int) -> Float64:
@@ -119,6 +120,9 @@ class Distances:
     params: tuple[float, ...]
     # Near the mean; differences are computed from there.
     center: Annotated[Float64, Shape("d")] | None
+    # Are the rows a copy that nobody else has? No field: another value of the same rows is asked
+    # again.
+    _is_own: ClassVar[bool] = False
 
     def among(self, ops: Backend) -> Array:
         return ops.pairwise(self.X, self.X, self.measure, self.params, self.center)
@@ -134,12 +138,18 @@ class Distances:
         return prepare_rows(Q, self.preparation)
 
     def freeze(self) -> Distances:
+        if self._is_own:
+            freeze(self.X)
+            return self
         return replace(self, X=frozen_copy(self.X))
 
     def take(self, rows: NDArray[np.int64]) -> Distances:
         # The rows' own center: that of all rows has the rounding of the order in which they came.
-        X = self.X[rows]
-        return replace(self, X=X, center=None if self.center is None else find_center(X))
+        X = take_rows(self.X, rows)
+        center = None if self.center is None else find_center(X)
+        taken = replace(self, X=X, center=center)
+        object.__setattr__(taken, "_is_own", True)
+        return taken
 
     def training_points(self) -> Rows:
         return self.X

@@ -75,7 +75,8 @@ def group_duplicates(edges: csr_array) -> tuple[NDArray[np.int64], NDArray[np.in
     the groups.
     """
     n = edges.shape[0]
-    if edges.data.all():
+    nearest = edges.data[edges.indptr[:-1][np.diff(edges.indptr) > 0]]
+    if nearest.all():
         return np.arange(n), np.arange(n)
     zero = edges.data == 0
     rows = np.repeat(np.arange(n), np.diff(edges.indptr))[zero]

@@ -57,7 +57,14 @@ def order_rows(
         ranks = rank_rows(ranks, part)
     for A in square:
         ranks = _rank_by_matrix(ranks, A)
-    return np.argsort(ranks, kind="stable")
+    return _sort_ranks(ranks)
+
+
+def _sort_ranks(ranks: Ranks) -> NDArray[np.int64]:
+    """Rows by rank; equal ones keep their order."""
+    order = np.full(len(ranks), -1)
+    order[ranks] = np.arange(len(ranks))
+    return np.argsort(ranks, kind="stable") if (order < 0).any() else order
 
 
 def order_samples(items: Items, kind: Kind) -> NDArray[np.int64]:

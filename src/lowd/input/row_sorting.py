@@ -54,9 +54,13 @@ def rank_rows(
     `wanted` are positions in the order: only of these it is determined which row is there.
     """
     source: _Rows = _SparseRows(X) if issparse(X) else _DenseRows(X)
-    ranks = ranks.copy()
+    ranks, first_column = ranks.copy(), 0
     unresolved = find_unresolved(ranks, wanted)
-    start = np.zeros(len(unresolved), np.int64)
+    if len(unresolved) == len(ranks) and not issparse(X) and not ranks.any():
+        # Of most data the first column alone tells nearly all rows apart.
+        order, _, kept = _split(ranks, unresolved, None, X[:, 0], wanted)
+        unresolved, first_column = unresolved[order][kept], 1
+    start = np.full(len(unresolved), first_column)
     rounds, next_check = 0, 1
     while len(unresolved):
         found = source.find(unresolved, start)
@@ -84,7 +88,12 @@ def find_rows_at(X: NDArray[Any] | csr_array, wanted: NDArray[np.int64]) -> NDAr
         order, _, kept = _split(ranks, unresolved, None, column[unresolved], wanted)
         unresolved = unresolved[order][kept]
     ranks = rank_rows(ranks, X, wanted)
-    return np.sort(np.argsort(ranks, kind="stable")[wanted])
+    size = np.bincount(ranks, minlength=len(ranks))[ranks]
+    there = np.flatnonzero(_contain(ranks, size, wanted))
+    there = there[np.argsort(ranks[there], kind="stable")]
+    found, number = ranks[there], np.arange(len(there))
+    first = np.searchsorted(found, found)  # of those with the same rank, which are duplicates
+    return np.sort(there[np.isin(found + number - first, wanted)])
 
 
 def _spread_columns(X: NDArray[Any] | csr_array) -> Iterator[NDArray[Any]]:
@@ -112,9 +121,10 @@ def _split(
     Returns the rows' order and, in it, the first position with the same rank and which are still
     unresolved.
     """
-    keys = [value] if key is None else [value, key]
-    order = np.lexsort([*keys, ranks[unresolved]])
-    old, number = ranks[unresolved[order]], np.arange(len(order))
+    keys, old = [value] if key is None else [value, key], ranks[unresolved]
+    is_one_group = bool((old == old[:1]).all())
+    order = np.argsort(value) if key is None and is_one_group else np.lexsort([*keys, old])
+    old, number = old[order], np.arange(len(order))
     group = np.concatenate([[True], old[1:] != old[:-1]])[: len(order)]
     part = group.copy()
     for one in keys:

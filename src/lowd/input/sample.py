@@ -11,6 +11,7 @@ from scipy.sparse import csr_array, issparse, vstack
 
 from .. import random
 from ..backends.protocol import Rows
+from ..threads import run_parts
 from ..values import value
 from .tables import Table
 
@@ -20,6 +21,8 @@ Items: TypeAlias = Any
 # A sample is kept with the model and new rows are compared with all of it.
 MAX_SAMPLE_ROWS, MIN_SAMPLE_ROWS = 512, 32
 MAX_SAMPLE_ENTRIES = 100_000  # of wide rows fewer are kept
+GATHERED_BYTES = 2**21  # of rows that a thread copies or adds at least
+ADDED_COLUMNS = 8  # that a thread adds at least
 MAX_SAMPLE_OBJECTS = 64  # that a callable compares, pair by pair
 
 
@@ -32,9 +35,39 @@ def take_rows(items: Items, rows: NDArray[np.int64]) -> Items:
     """Some rows of any kind of data."""
     if isinstance(items, Table):
         return items.take(rows)
+    if isinstance(items, np.ndarray) and items.ndim == 2:
+        return gather_rows(items, rows)
     if hasattr(items, "shape"):
         return items[rows]
     return [items[i] for i in rows]
+
+
+def gather_rows(X: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
+    """X[rows] by the threads of the fit, where it is large."""
+    least = GATHERED_BYTES // max(1, X.shape[1] * X.itemsize) + 1
+    if len(rows) < 2 * least:
+        return X[rows]
+    taken = np.empty((len(rows), X.shape[1]), X.dtype)
+
+    def copy(part: slice) -> None:
+        np.take(X, rows[part], axis=0, out=taken[part], mode="clip")  # "raise" would buffer
+
+    run_parts(copy, len(rows), least=least)
+    return taken
+
+
+def sum_columns(X: NDArray[Any]) -> NDArray[np.float64]:
+    """Sums of the columns in float64, the same bits on any number of threads."""
+    if X.nbytes < 2 * GATHERED_BYTES or not X.flags.c_contiguous:
+        return np.asarray(X.sum(0, dtype=np.float64))
+    sums = np.empty(X.shape[1])
+
+    def add(part: slice) -> None:
+        X[:, part].sum(0, dtype=np.float64, out=sums[part])
+
+    # NumPy adds rows one after the other; of a single column it would add pairs.
+    run_parts(add, X.shape[1], least=ADDED_COLUMNS)
+    return sums
 
 
 def max_sample_rows(items: Items) -> int:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from ..confidence.calibration import ConfidenceCurve
 from ..core.estimator import reducer
-from ..core.fit import Context, Fit, SortedOnAccess
+from ..core.fit import ArrangedOnAccess, Context, Fit
 from ..core.parameters import Count, Metric, MetricParams, Positive, Seed, check_count
 from ..input.validation import Data
 from ..solvers.initialization import Init
@@ -102,7 +102,7 @@ class TSNE(PerplexityMethod):
     random_state: Seed = None
 
     memory_plan = plan_tsne
-    affinity_ = SortedOnAccess("affinity_ is there after a fit of two distinct rows or more.")
+    affinity_ = ArrangedOnAccess("affinity_ is there after a fit of two distinct rows or more.")
     confidence_curve = ConfidenceCurve(0.8, 1.7)
 
     def _fit(

@@ -7,7 +7,7 @@ from typing import Literal
 from ..confidence.calibration import ConfidenceCurve
 from ..core.declarations import LandmarkPolicy
 from ..core.estimator import reducer
-from ..core.fit import Context, Fit, SortedOnAccess
+from ..core.fit import ArrangedOnAccess, Context, Fit
 from ..core.parameters import Count, Fraction, Metric, MetricParams, NonNegative, Positive, Seed
 from ..input.validation import Data
 from ..solvers.fuzzy_method import FuzzyMethod, NeighborsAndItself
@@ -133,7 +133,7 @@ class UMAP(FuzzyMethod):
     landmark_policy = LandmarkPolicy(20_000)
     memory_plan = plan_umap
     no_inverse = "distances alone determine no rows; it needs dense rows and a named metric."
-    graph_ = SortedOnAccess("graph_ is there after a fit of two distinct rows or more.")
+    graph_ = ArrangedOnAccess("graph_ is there after a fit of two distinct rows or more.")
     confidence_curve = ConfidenceCurve(2.4, 0.9)
 
     def _fit(

@@ -19,7 +19,7 @@ from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
 from ..errors import DataError, DisconnectedGraphWarning, ParameterError, warn
 from ..input.entries import refuse_non_numbers
-from ..input.sample import Items
+from ..input.sample import Items, sum_columns
 from ..relations.affinities import PrecomputedAffinities
 from ..relations.affinity_graph import AffinityGraph
 from ..relations.inner_products import MinusHalfSquare
@@ -96,8 +96,13 @@ def find_initial_scores(
         return InitialScores(random.normals(ctx.seed, "start", (m, k)), "random")
     if isinstance(base, Distances):
         rows = base.X if base.preparation == "as they are" else X[first]
-        sums = column_sums(rows) if issparse(rows) else rows.sum(0, dtype=np.float64)
-        mean, most = sums / m, min(*rows.shape, k)
+        if issparse(rows):
+            mean = column_sums(rows) / m
+        elif rows is base.X and base.center is not None:
+            mean = base.center
+        else:
+            mean = sum_columns(rows) / m
+        most = min(*rows.shape, k)
         axes = principal_axes(CenteredRows.of(rows, mean), most, ctx)
         return InitialScores(ctx.ops.project(rows, mean, axes.vectors[:, :most]), "pca")
     leading = decompose_centered(
@@ -109,9 +114,11 @@ def find_initial_scores(
 
 def _rescale(scores: Array, k: int, ctx: Context) -> Float64:
     """k columns of the initial size; those that the data do not have are random."""
-    Y = INITIAL_STD / 10 * random.normals(ctx.seed, "start", (len(scores), k))
     spread = scores.std(0, dtype=np.float64)
     real = np.flatnonzero(spread > MIN_RELATIVE_STD * spread.max(initial=0))
+    Y = np.empty((len(scores), k))
+    if len(real) < k:
+        Y[:] = INITIAL_STD / 10 * random.normals(ctx.seed, "start", (len(scores), k))
     if len(real):
         held = scores[:, real].astype(np.float64)
         Y[:, real] = (held - held.mean(0)) * sign_flips(held) * (INITIAL_STD / spread[real[0]])

@@ -12,11 +12,10 @@ from scipy.sparse.csgraph import connected_components
 
 from .. import progress, random
 from ..backends.protocol import Array, Float64, InterpolationGrid, LayoutCurve, LayoutPlan
-from ..core.fit import Context, Fit
+from ..core.fit import Context, Fit, PointGraph, order_by_rows
 from ..distances.metrics import Distances
 from ..errors import RankWarning, warn
 from ..graph.components import rank_by_size
-from ..input.row_order import permute_graph
 from ..input.sample import Items
 from ..maps.layout import LayoutMap
 from ..relations.fuzzy_sets import FuzzyPoints, compute_log_radii
@@ -98,7 +97,7 @@ def embed_fuzzy_graph(
     start, used = _start(points, X, how, ctx)
     radii = None if points.log_radii is None else _standardize(points.log_radii)
     plan = ctx.ops.layout_objective(how.curve).plan(W, ctx.seed, radii, how.dens_var_shift)
-    as_given = np.argsort(np.unique(point_of_row, return_index=True)[1])  # points in rows' order
+    as_given = None if callback is None else order_by_rows(point_of_row)
 
     def show(step: int, Y: Array) -> object:
         progress.report_embedding(how.unit * Y[point_of_row])
@@ -115,7 +114,7 @@ def embed_fuzzy_graph(
     del plan  # whose graph is as large as the one that is kept
     report |= {
         "init_used": used,
-        "graph": permute_graph(W, as_given),
+        "graph": PointGraph(W, point_of_row),
         "n_graph_components": int(components.max()) + 1,
         "graph_components": components[point_of_row],
     }
@@ -188,9 +187,11 @@ def _start(points: FuzzyPoints, X: Items, how: LayoutDescent, ctx: Context) -> t
 
 def _fill_columns(scores: Array, k: int, ctx: Context) -> Float64:
     """k columns of deviation 1 with canonical signs; those that the data do not have are random."""
-    Y = random.normals(ctx.seed, "start", (len(scores), k))
     spread = scores.std(0, dtype=np.float64)
     real = np.flatnonzero(spread > MIN_RELATIVE_STD * spread.max(initial=0))
+    Y = np.empty((len(scores), k))
+    if len(real) < k:
+        Y[:] = random.normals(ctx.seed, "start", Y.shape)
     if len(real):
         held = scores[:, real].astype(np.float64)
         Y[:, real] = (held - held.mean(0)) * (sign_flips(held) / spread[real])

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from .. import progress
 from ..backends.protocol import Array
 from ..core.estimator import reducer
-from ..core.fit import Context, Fit
+from ..core.fit import Context, Fit, PointGraph, order_by_rows
 from ..core.graph_method import GraphMethod
 from ..errors import RankWarning, warn
 from ..input.arguments import Input, Output
-from ..input.row_order import permute_graph
 from ..input.sample import Items
 from ..maps.kl import NeighborMap
 from ..relations.perplexity import Similarities
@@ -87,7 +86,6 @@ def embed_similarities(
     k, kernel, m = how.n_components, how.kernel, len(first_row)
     report: dict[str, Any] = {"n_components": k, "n_distinct": m}
     report["distinct"] = point_of_row
-    as_given = np.argsort(np.unique(point_of_row, return_index=True)[1])  # points in rows' order
     if joint is None:
         warn("all rows are equal, so the embedding is 0.", RankWarning)
         Y = np.zeros((1, k), ctx.dtype)
@@ -98,6 +96,7 @@ def embed_similarities(
     phases = plan_phases(
         m, how.early_exaggeration, how.exaggeration, how.learning_rate, how.max_iter
     )
+    as_given = None if callback is None else order_by_rows(point_of_row)
 
     def show(step: int, Y: Array) -> object:
         progress.report_embedding(Y[point_of_row])
@@ -110,7 +109,7 @@ def embed_similarities(
     grid = plan.interpolation_grid(Y)
     del plan  # whose graph is as large as the one that is kept
     P = joint.P if joint.conditional is None else joint.conditional
-    affinity = permute_graph(P, as_given)
+    affinity = PointGraph(P, point_of_row)
     report |= {"init_used": used, "affinity": affinity, "betas": joint.beta[point_of_row]}
     # With Gaussian tails a new point's own partition function leaves no room for exaggeration.
     exaggeration = float(how.exaggeration) if kernel == "student" else 1.0

@@ -151,7 +151,8 @@ def _pack_model(model: Reducer, arrays: dict[int, np.ndarray[Any, Any]]) -> dict
     if "random_state" in params and not isinstance(params["random_state"], int | None):
         # A generator's state is not part of the model; what it drew is.
         params["random_state"] = getattr(model, "seed_", None)
-    learned = {n: v for n, v in vars(model).items() if n.endswith("_") or n in _PRIVATE_ATTRIBUTES}
+    state = model.__getstate__()
+    learned = {n: v for n, v in state.items() if n.endswith("_") or n in _PRIVATE_ATTRIBUTES}
     return {
         "class": type(model).__name__,
         "params": {name: _pack(value, arrays) for name, value in params.items()},
