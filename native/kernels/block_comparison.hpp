@@ -19,6 +19,11 @@ struct Workspace {
     std::vector<uint32_t> pairs = std::vector<uint32_t>(size_t(P) * BLOCK);
     std::vector<double> square = std::vector<double>(size_t(P) * BLOCK);
     alignas(64) float limit_a[P], difference_limit_a[P], limit_b[BLOCK], difference_limit_b[BLOCK];
+
+    Workspace() {  // for rows that need no neighbors
+        std::fill_n(limit_b, BLOCK, NO_LIMIT);
+        std::fill_n(difference_limit_b, BLOCK, -1.0f);
+    }
 };
 
 using Masks = std::array<uint16_t, PANELS>;  // one bit per panel of the other block
@@ -69,7 +74,7 @@ public:
     void strip(int64_t i, int p, int64_t j, uint32_t panels, const Schedule& schedule,
                Workspace& space) const {
         const Strip s = make_strip(i, p, j, panels, schedule, space);
-        if (!s.live) return;
+        if (std::ranges::all_of(s.live, [](uint32_t of_group) { return of_group == 0; })) return;
         const int64_t row = i * BLOCK + p * P, col = j * BLOCK, m = bounds_.features;
         uint32_t* const pairs = space.pairs.data();
         int count = search_kernels().strip(s, pairs);
@@ -97,8 +102,9 @@ public:
             all.checks++;
         }
         const Strip s = make_strip(i, p, j, panels, all, space);
-        const int tiles = P / search_kernels().tile_rows * (P / search_kernels().tile_columns);
-        counts.compared += int64_t(__builtin_popcount(s.live)) * tiles;
+        const int tiles = GROUP / search_kernels().tile_rows * (P / search_kernels().tile_columns);
+        for (const uint32_t panels_of_group : s.live)
+            counts.compared += int64_t(__builtin_popcount(panels_of_group)) * tiles;
         search_kernels().count_survivors(s, counts.tiles.data(), counts.pairs.data());
     }
 
@@ -121,9 +127,6 @@ private:
             const std::scoped_lock lock(b_.lists->lock(j));
             b_.lists->copy_limits(j, col, BLOCK, a_.rows.least[size_t(i)], space.limit_b,
                                   space.difference_limit_b);
-        } else {
-            std::fill_n(space.limit_b, BLOCK, NO_LIMIT);
-            std::fill_n(space.difference_limit_b, BLOCK, -1.0f);
         }
         Strip s{};
         s.a = a_.rows.panel(row, m), s.b = b_.rows.panel(col, m);
@@ -136,41 +139,14 @@ private:
             s.tail_b[s.checks] = &b_.rows.tail[step][col];
         }
         s.features = m;
-        s.live = panels & live_panels(i, p, j, space);
+        search_kernels().near_boxes(
+            {&a_.rows.group_box[row / GROUP * 2 * BOX_FEATURES],
+             &b_.rows.box[j * 2 * BOX_FEATURES * BOX_LANES], space.difference_limit_a,
+             b_.lists ? space.difference_limit_b : nullptr},
+            s.live);
+        for (uint32_t& of_group : s.live) of_group &= panels;
         s.differences = bounds_.differences;
         return s;
-    }
-
-    // The panels of block j whose boxes do not prune all pairs with panel p of block i.
-    uint32_t live_panels(int64_t i, int p, int64_t j, const Workspace& space) const {
-        const float *const lo = &a_.rows.box[i * 2 * BOX_FEATURES * PANELS],
-                           *const hi = lo + BOX_FEATURES * PANELS,
-                           *const lo_b = &b_.rows.box[j * 2 * BOX_FEATURES * PANELS],
-                           *const hi_b = lo_b + BOX_FEATURES * PANELS;
-        float square[PANELS] = {}, limit[PANELS];
-        for (int q = 0; q < BOX_FEATURES; q++) {
-            const float from = lo[q * PANELS + p], to = hi[q * PANELS + p];
-            for (int r = 0; r < PANELS; r++) {
-                const float up = lo_b[q * PANELS + r] - to, down = from - hi_b[q * PANELS + r];
-                float gap = up > down ? up : down;
-                gap = gap > 0 ? gap : 0;
-                square[r] += gap * gap;
-            }
-        }
-        const float own = *std::max_element(space.difference_limit_a, space.difference_limit_a + P);
-        uint32_t live = 0;
-        for (int r = 0; r < PANELS; r++) {
-            float most[8];
-            std::copy_n(space.difference_limit_b + r * P, 8, most);
-            for (int c = 8; c < P; c += 8)
-                for (int l = 0; l < 8; l++) {
-                    const float v = space.difference_limit_b[r * P + c + l];
-                    most[l] = most[l] > v ? most[l] : v;
-                }
-            limit[r] = std::max(own, *std::max_element(most, most + 8));
-            live |= uint32_t(square[r] <= limit[r]) << r;
-        }
-        return live;
     }
 
     // Float64 squares of the pairs that are left; those above both limits are dropped. A filter by

@@ -23,6 +23,41 @@ struct MinusSquare {
     }
 };
 
+inline void near_boxes(const Boxes& boxes, uint32_t* live) {
+    constexpr int VECTORS = BOX_LANES / W<float>, PANELS = SEARCH_BLOCK / PANEL<float>;
+    alignas(64) float of_panel[BOX_LANES];
+    for (int p = 0; p < BOX_LANES; p++) of_panel[p] = -1;
+    if (boxes.limit_b)
+        for (int p = 0; p < PANELS; p++) {
+            Vec<float> most = load(boxes.limit_b + p * PANEL<float>);
+            for (int c = W<float>; c < PANEL<float>; c += W<float>)
+                most = larger(most, load(boxes.limit_b + p * PANEL<float> + c));
+            for (int l = 0; l < W<float>; l++)
+                of_panel[p] = most[l] > of_panel[p] ? most[l] : of_panel[p];
+        }
+    const float *const low_b = boxes.b, *const high_b = boxes.b + BOX_FEATURES * BOX_LANES;
+    for (int g = 0; g < PANEL<float> / SEARCH_GROUP; g++) {
+        const float *const low = boxes.a + g * 2 * BOX_FEATURES, *const high = low + BOX_FEATURES;
+        float own = boxes.limit_a[g * SEARCH_GROUP];
+        for (int r = 1; r < SEARCH_GROUP; r++)
+            own = own > boxes.limit_a[g * SEARCH_GROUP + r] ? own
+                                                            : boxes.limit_a[g * SEARCH_GROUP + r];
+        live[g] = 0;
+        for (int v = 0; v < VECTORS; v++) {
+            Vec<float> square = {};
+            for (int q = 0; q < BOX_FEATURES; q++) {
+                const int at = q * BOX_LANES + v * W<float>;
+                const Vec<float> gap =
+                    larger(Vec<float>{}, larger(load(low_b + at) - spread(high[q]),
+                                                spread(low[q]) - load(high_b + at)));
+                square += gap * gap;
+            }
+            const Vec<float> limit = larger(spread(own), load(of_panel + v * W<float>));
+            live[g] |= at_least(limit, square) << v * W<float>;
+        }
+    }
+}
+
 constexpr int TILE_COLUMNS = NV * W<float>;
 
 // The tile of rows i .. of panel a and columns j .. of the strip; b points at those columns.
@@ -105,12 +140,15 @@ inline INLINE void each_tile(const Strip& s, F f) {
         loosest[i / MR] = s.limit_a[i];
         for (int r = 1; r < MR; r++) loosest[i / MR] = least(loosest[i / MR], s.limit_a[i + r]);
     }
-    for (uint32_t live = s.live; live; live &= live - 1) {
-        const int p = __builtin_ctz(live);
+    uint32_t any = 0;
+    for (const uint32_t panels : s.live) any |= panels;
+    for (; any; any &= any - 1) {
+        const int p = __builtin_ctz(any);
         const float* const b = s.b + p * s.features * PANEL<float>;
         for (int j = 0; j < PANEL<float>; j += TILE_COLUMNS)
             for (int i = 0; i < PANEL<float>; i += MR)
-                f(TileAt{s.a + i, b + j, i, p * PANEL<float> + j}, loosest[i / MR]);
+                if (s.live[i / SEARCH_GROUP] >> p & 1)
+                    f(TileAt{s.a + i, b + j, i, p * PANEL<float> + j}, loosest[i / MR]);
     }
 }
 
@@ -175,6 +213,18 @@ inline float gap(const float* a, const float* b, int64_t features, float scale, 
     return gap_within(a, b, features, scale, 0, limit);
 }
 
+inline void panel_gaps(const float* z, const float* panel, int64_t features, float* out) {
+    constexpr int VECTORS = PANEL<float> / W<float>;
+    Vec<float> sum[VECTORS] = {};
+    for (int64_t k = 0; k < features; k++, panel += PANEL<float>)
+#pragma GCC unroll 8
+        for (int v = 0; v < VECTORS; v++) {
+            const Vec<float> u = load(panel + v * W<float>) - spread(z[k]);
+            sum[v] += u * u;
+        }
+    for (int v = 0; v < VECTORS; v++) store(out + v * W<float>, sum[v]);
+}
+
 inline int refine(const float* a, const float* b, int64_t features, const float* const low[2],
                   const float* const high[2], const float* limit_a, const float* limit_b,
                   uint32_t* pairs, int count) {
@@ -213,12 +263,14 @@ inline void project_on(const float* z, int64_t stride, const int32_t* rows, int6
 }
 
 constexpr void fill_search(SearchKernels& table) {
+    table.near_boxes = near_boxes;
     table.strip = strip;
     table.count_survivors = count_survivors;
     table.tile_rows = MR;
     table.tile_columns = TILE_COLUMNS;
     table.refine = refine;
     table.gap = gap;
+    table.panel_gaps = panel_gaps;
     table.insert_sorted = insert_sorted;
     table.project_on = project_on;
 }

@@ -30,6 +30,8 @@ public:
     }
     const T* operator[](int64_t r) const { return copy_ ? &copy_[r * X_.cols] : X_.row(order_[r]); }
 
+    int64_t cols() const { return X_.cols; }
+
 private:
     Matrix<const T> X_;
     const int32_t* order_;

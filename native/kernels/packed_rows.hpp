@@ -17,7 +17,7 @@ struct PackedRows {
     Buffer<int32_t> order;
     Buffer<float> panels, half, slack, low, high, rows;
     std::vector<Buffer<float>> tail;  // per step of the ladder
-    Buffer<float> box, block_box, centroid, panel_centroid;
+    Buffer<float> group_box, box, block_box, centroid, panel_centroid;
     std::vector<int32_t> least;  // index in a block
 
     template <class T>
@@ -32,7 +32,8 @@ struct PackedRows {
           low(with_rows ? blocks * BLOCK : 0),
           high(with_rows ? blocks * BLOCK : 0),
           rows(with_rows ? blocks * BLOCK * Z.cols : 0),
-          box(blocks * 2 * BOX_FEATURES * PANELS),
+          group_box(blocks * 2 * BOX_FEATURES * PANELS * GROUPS),
+          box(blocks * 2 * BOX_FEATURES * BOX_LANES),
           block_box(blocks * 2 * BOX_FEATURES),
           centroid(blocks * ORDER_FEATURES),
           panel_centroid(blocks * PANELS * ORDER_FEATURES),
@@ -86,25 +87,33 @@ private:
     void enclose(int64_t b, Matrix<const float> Z) {
         const int sides = int(std::min<int64_t>(BOX_FEATURES, Z.cols));
         const int64_t first = b * BLOCK, end = first + size(b);
-        float *const lo = &box[b * 2 * BOX_FEATURES * PANELS],
-                     *const hi = lo + BOX_FEATURES * PANELS,
+        float *const lo = &box[b * 2 * BOX_FEATURES * BOX_LANES],
+                     *const hi = lo + BOX_FEATURES * BOX_LANES,
                      *const all = &block_box[b * 2 * BOX_FEATURES];
         // Boxes of panels without rows stay inverted: infinitely far from all others.
-        std::fill_n(lo, BOX_FEATURES * PANELS, NO_LIMIT / 1e19f);
-        std::fill_n(hi, BOX_FEATURES * PANELS, -NO_LIMIT / 1e19f);
+        std::fill_n(lo, BOX_FEATURES * BOX_LANES, NO_LIMIT / 1e19f);
+        std::fill_n(hi, BOX_FEATURES * BOX_LANES, -NO_LIMIT / 1e19f);
         for (int q = sides; q < BOX_FEATURES; q++)
-            for (int p = 0; p < PANELS; p++) lo[q * PANELS + p] = hi[q * PANELS + p] = 0;
+            for (int p = 0; p < PANELS; p++) lo[q * BOX_LANES + p] = hi[q * BOX_LANES + p] = 0;
+        float* const groups = &group_box[b * 2 * BOX_FEATURES * PANELS * GROUPS];
+        std::fill_n(groups, 2 * BOX_FEATURES * PANELS * GROUPS, 0.0f);
         for (int64_t r = first; r < end; r++) {
             const float* const z = Z.row(order[r]);
+            float *const from = groups + (r - first) / GROUP * 2 * BOX_FEATURES,
+                         *const to = from + BOX_FEATURES;
             for (int q = 0; q < sides; q++) {
-                float &l = lo[q * PANELS + (r - first) / P], &h = hi[q * PANELS + (r - first) / P];
+                const int64_t at = q * BOX_LANES + (r - first) / P;
+                float &l = lo[at], &h = hi[at];
                 l = std::min(l, z[q]);
                 h = std::max(h, z[q]);
+                from[q] = (r - first) % GROUP ? std::min(from[q], z[q]) : z[q];
+                to[q] = (r - first) % GROUP ? std::max(to[q], z[q]) : z[q];
             }
         }
         for (int q = 0; q < BOX_FEATURES; q++) {
-            all[q] = *std::min_element(lo + q * PANELS, lo + (q + 1) * PANELS);
-            all[BOX_FEATURES + q] = *std::max_element(hi + q * PANELS, hi + (q + 1) * PANELS);
+            const float *const l = lo + q * BOX_LANES, *const h = hi + q * BOX_LANES;
+            all[q] = *std::min_element(l, l + PANELS);
+            all[BOX_FEATURES + q] = *std::max_element(h, h + PANELS);
         }
         const int features = int(std::min<int64_t>(ORDER_FEATURES, Z.cols));
         float *const mean = &centroid[b * ORDER_FEATURES],

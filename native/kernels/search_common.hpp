@@ -10,8 +10,8 @@
 namespace lowd::search {
 
 constexpr int P = PANEL<float>, BLOCK = SEARCH_BLOCK, PANELS = BLOCK / P;
+constexpr int GROUP = SEARCH_GROUP, GROUPS = P / GROUP;  // of a panel
 constexpr int ORDER_FEATURES = 32;  // leading features that decide on the order of rows
-constexpr int BOX_FEATURES = 8;  // leading features that bounding boxes have
 // Squares are far below it (entries are scaled to 2^30): the limit of a row whose list is not full.
 constexpr float NO_LIMIT = 1e37f;
 constexpr float PADDING =

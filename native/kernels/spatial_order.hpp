@@ -58,7 +58,7 @@ inline void direction(Matrix<const float> Z, int features, const int32_t* rows, 
     }
 }
 
-// Halves are split again, down to panels; only the last block may be short.
+// Halves are split again, down to groups; only the last of them may be short.
 inline Buffer<int32_t> spatial_order(Matrix<const float> Z, Job& job) {
     struct Node {
         int64_t first, end;
@@ -66,14 +66,16 @@ inline Buffer<int32_t> spatial_order(Matrix<const float> Z, Job& job) {
     const int features = int(std::min<int64_t>(Z.cols, ORDER_FEATURES));
     Buffer<int32_t> order(Z.rows);
     std::iota(order.get(), order.get() + Z.rows, 0);
+    // Whole blocks, panels and groups are split from each other.
+    const auto unit_of = [](int64_t n) { return n > BLOCK ? BLOCK : n > P ? P : GROUP; };
     std::vector<Node> nodes{{0, Z.rows}}, next;
     while (!nodes.empty()) {
         job.parallel(
             int64_t(nodes.size()),
             [&](int64_t i, int) {
                 const auto [first, end] = nodes[size_t(i)];
-                const int64_t count = end - first, unit = count > BLOCK ? BLOCK : P;
-                if (count <= P) return;
+                const int64_t count = end - first;
+                if (count <= GROUP) return;
                 alignas(64) float v[ORDER_FEATURES];
                 int32_t* const rows = order.get() + first;
                 direction(Z, features, rows, count, v);
@@ -83,15 +85,16 @@ inline Buffer<int32_t> spatial_order(Matrix<const float> Z, Job& job) {
                 search_kernels().project_on(Z.data, Z.stride, rows, count, features, v,
                                             along.data());
                 for (int64_t r = 0; r < count; r++) key[r] = {along[r], rows[r]};
-                std::nth_element(key.begin(), key.begin() + round_up(count / 2, unit), key.end());
+                std::nth_element(key.begin(), key.begin() + round_up(count / 2, unit_of(count)),
+                                 key.end());
                 for (int64_t r = 0; r < count; r++) rows[r] = key[r].second;
             },
             0);
         next.clear();
         for (const auto [first, end] : nodes) {
-            const int64_t count = end - first, unit = count > BLOCK ? BLOCK : P;
-            if (count <= P) continue;
-            const int64_t middle = first + round_up(count / 2, unit);
+            const int64_t count = end - first;
+            if (count <= GROUP) continue;
+            const int64_t middle = first + round_up(count / 2, unit_of(count));
             next.push_back({first, middle});
             if (middle < end) next.push_back({middle, end});
         }

@@ -4,10 +4,15 @@
 
 #include <cstdint>
 
+#include "lowd/matrix.hpp"
+
 namespace lowd {
 
-// Rows of a block, the unit of work, and the most check points along the features.
-inline constexpr int SEARCH_BLOCK = 384, MAX_CHECKS = 16;
+// Rows of a block, the unit of work; rows of a group, the least that is pruned at once by its
+// bounding box; and the most check points along the features.
+inline constexpr int SEARCH_BLOCK = 384, SEARCH_GROUP = 8, MAX_CHECKS = 16;
+// Leading features that bounding boxes have, and panels of a block, rounded up to whole vectors.
+inline constexpr int BOX_FEATURES = 8, BOX_LANES = 16;
 
 // A short list of neighbors is kept in whole vectors: lanes in front of it, at least one, hold
 // -inf.
@@ -27,12 +32,20 @@ struct Strip {
     int at[MAX_CHECKS];  // check points: so many features, increasing
     int checks;
     int64_t features;  // of a packed row
-    uint32_t live;  // panels of b to compare with, one bit each
+    uint32_t live[PANEL<float> / SEARCH_GROUP];  // panels of b, one bit each, per group of a
     bool differences;
+};
+
+// The bounding boxes of the groups of a panel (a: [group][low, high][side]) and of the panels of a
+// block (b: [low, high][side][panel]), with the limits of their rows (limit_b may be null).
+struct Boxes {
+    const float *a, *b, *limit_a, *limit_b;
 };
 
 // A pair of a strip is (row of a) << 16 | (row of b).
 struct SearchKernels {
+    // Per group of a, the panels of b whose boxes are no farther than the limits: one bit each.
+    void (*near_boxes)(const Boxes& boxes, uint32_t* live);
     // Writes the pairs that survive the last check point; returns how many.
     int (*strip)(const Strip& s, uint32_t* pairs);
     // Adds, per check point, how many tiles and how many pairs survive there.
@@ -45,6 +58,8 @@ struct SearchKernels {
                   uint32_t* pairs, int count);
     // |a - b|^2 scale^2; above `limit` it may be a part of the sum.
     float (*gap)(const float* a, const float* b, int64_t features, float scale, float limit);
+    // |z - b|^2 for the rows b of a packed panel.
+    void (*panel_gaps)(const float* z, const float* panel, int64_t features, float* out);
     // Inserts (distance, id) into a list of k sorted by both; the last entry is dropped. False: it
     // is there already, or beyond the last. See list_front.
     bool (*insert_sorted)(double* distances, int32_t* ids, int64_t k, double distance, int32_t id);
