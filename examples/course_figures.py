@@ -6,14 +6,10 @@ Usage: python examples/course_figures.py docs/images/course [NAME ...]
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.sparse.csgraph import shortest_path
@@ -21,21 +17,9 @@ from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.datasets import make_circles
 
 import lowd
-from demo import GRAY, INDIGO, OCHRE, ROSE, TEAL, bare, save_small
+from drawing import GRAY, INDIGO, OCHRE, ROSE, TEAL, bare, save_figures
 from figures import CITIES, MILES
 from lowd import datasets
-
-
-def main(out: Path, names: list[str]) -> None:
-    plt.rcParams |= {"axes.spines.top": False, "axes.spines.right": False, "figure.dpi": 110}
-    out.mkdir(parents=True, exist_ok=True)
-    for name in names or FIGURES:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", lowd.errors.LowdWarning)
-            figure = FIGURES[name]()
-        save_small(figure, out / f"{name}.png")
-        plt.close("all")
-        print(name)
 
 
 def panels(count: int, height: float = 3.2) -> Any:
@@ -226,4 +210,4 @@ FIGURES: dict[str, Callable[[], Any]] = {
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2:])
+    save_figures(FIGURES, Path(sys.argv[1]), sys.argv[2:])

@@ -19,7 +19,7 @@ from scipy.spatial.distance import pdist
 from sklearn.datasets import load_digits, make_circles, make_moons, make_swiss_roll
 
 import lowd
-from demo import COLORS, GRAY, INDIGO, OCHRE, ROSE, TEAL, bare, save_small
+from drawing import COLORS, GRAY, INDIGO, OCHRE, ROSE, TEAL, bare, save_small
 from gallery import PLOTS, figure_of
 
 # Miles by air between ten cities of the USA: R's `UScitiesD`, the upper triangle row by row.

@@ -6,14 +6,10 @@ Usage: python examples/site_figures.py docs/images/site [NAME ...]
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.spatial.distance import pdist
@@ -21,20 +17,8 @@ from scipy.stats import spearmanr
 from sklearn.datasets import load_wine, make_circles
 
 import lowd
-from demo import bare, save_small
+from drawing import bare, save_figures
 from lowd import datasets, plot
-
-
-def main(out: Path, names: list[str]) -> None:
-    plt.rcParams |= {"axes.spines.top": False, "axes.spines.right": False, "figure.dpi": 110}
-    out.mkdir(parents=True, exist_ok=True)
-    for name in names or FIGURES:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", lowd.errors.LowdWarning)
-            figure = FIGURES[name]()
-        save_small(figure, out / f"{name}.png")
-        plt.close("all")
-        print(name)
 
 
 def panels(count: int) -> Any:
@@ -258,4 +242,4 @@ FIGURES: dict[str, Callable[[], Any]] = {
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2:])
+    save_figures(FIGURES, Path(sys.argv[1]), sys.argv[2:])

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     Embedding: TypeAlias = NDArray[np.floating[Any]]
 
+__all__ = ["bar", "listening", "report", "showing", "watching"]
+
 Listener = Callable[[str, int, int], None]
 Watcher: TypeAlias = "Callable[[Embedding], None]"
 

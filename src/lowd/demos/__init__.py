@@ -11,6 +11,9 @@ from ..plot.canvas import hide_figures
 from .result import Demonstration as Demonstration
 from .result import Number as Number
 
+__all__ = ["DEMOS", "Demonstration", "Number", "run"]
+
+#: What each demonstration shows, by the name that `run` takes.
 DEMOS = {
     "swiss-roll": "the Swiss roll by every method, side by side",
     "digits": "handwritten digits by t-SNE, LLE, Isomap and PCA",
