@@ -5,11 +5,13 @@ Usage: python docs/check_site.py SITE
 - Every link within the site leads to a page, and to an anchor that is there.
 - Every public name of `lowd` and of its public modules has an entry in the reference.
 - No page, style or script makes a browser ask another host for anything.
+- What new users type into the search has an entry of the index, which is ranked first.
 """
 
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -36,6 +38,17 @@ FETCHED = {
 }
 # Relations of <link> that fetch nothing.
 PASSIVE = {"author", "canonical", "help", "index", "license", "next", "prev", "search", "up"}
+# What was typed into the search by people who knew scikit-learn -> the page that they looked for.
+SEARCHES = {
+    "map new points with t-SNE": "methods/tsne",
+    "trustworthiness": "how-it-works/evidence",
+    "dask cluster": "how-it-works/dask",
+    "TSNE": "methods/tsne",
+    "quality measures": "how-it-works/evidence",
+    "umap": "methods/umap",
+    "spectral embedding": "methods/laplacian_eigenmaps",
+    "save a model": "how-it-works/saving",
+}
 STYLE_ADDRESS = re.compile(r"""(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s;]+)""")
 
 
@@ -69,6 +82,7 @@ def main(site: Path) -> int:
         *find_foreign(site, pages),
         *find_broken(site, pages),
         *find_missing(list_names(), pages),
+        *find_unanswered(site, SEARCHES),
     ]
     print(*problems, sep="\n", end="\n" if problems else "")
     print(f"{len(pages)} pages of the site, {len(problems)} problems")
@@ -113,6 +127,16 @@ def find_missing(names: list[str], pages: dict[Path, Page]) -> Iterator[str]:
     for name in names:
         if name not in described:
             yield f"reference: {name} has no entry"
+
+
+def find_unanswered(site: Path, searches: dict[str, str]) -> Iterator[str]:
+    """Searches that no main entry of the index answers with their page."""
+    text = (site / "searchindex.js").read_text(encoding="utf-8")
+    index = json.loads(text.removeprefix("Search.setIndex(").removesuffix(")"))
+    for query, page in searches.items():
+        entries = index["indexentries"].get(query.lower(), [])
+        if page not in [index["docnames"][number] for number, _, is_main in entries if is_main]:
+            yield f"search: {query!r} does not lead to {page}"
 
 
 def list_names() -> list[str]:

@@ -28,6 +28,7 @@ extensions = [
     "api_pages",
     "mathml",
     "outside_links",
+    "search_words",
 ]
 root_doc = "index"
 exclude_patterns = ["_site"]

@@ -1,10 +1,13 @@
-// Order of search results: answers and methods first, records of decisions and changes last.
+// Order of search results. Entries of the index (search_words.py) and titles that hold the whole
+// query come first, then pages that hold its words: methods and explanations before the rest, records
+// of decisions and changes last.
 var Scorer = {
-  score: ([page, , , , score]) => {
-    if (/^(decisions\/|changes$|contributing$|benchmarks)/.test(page)) return score - 40;
-    if (/^(questions|start|which-method|reading-a-map)$/.test(page)) return score + 12;
-    if (/^(methods|how-it-works|tutorials)\//.test(page)) return score + 6;
-    return score;
+  score: ([page, , , , score, , kind]) => {
+    const about = kind === "index" || kind === "title" ? 40 : 0;
+    if (/^(decisions\/|changes$|contributing$|benchmarks)/.test(page)) return score + about - 40;
+    if (/^(methods|how-it-works)\//.test(page)) return score + about + 6;
+    if (/^(questions|start|which-method|reading-a-map|tutorials\/.*)$/.test(page)) return score + about + 4;
+    return score + about;
   },
   // What follows are Sphinx's own values.
   objNameMatch: 11,

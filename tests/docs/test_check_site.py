@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 
 import pytest
 
 import lowd
+from scripts import ROOT, load_script
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-
-
-def load_script(path):
-    spec = spec_from_file_location(path.stem, path)
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+DOCS = ROOT / "docs"
 
 
-check_site = load_script(DOCS / "check_site.py")
+check_site = load_script("docs/check_site.py")
 
 
 def make_site(folder, **pages):
@@ -82,6 +75,15 @@ def test_a_name_without_an_entry_is_found(tmp_path):
     pages = make_site(tmp_path / "reference", index='<dt id="lowd.PCA">PCA</dt>')
     missing = list(check_site.find_missing(["lowd.PCA", "lowd.TSNE"], pages))
     assert missing == ["reference: lowd.TSNE has no entry"]
+
+
+def test_a_search_without_an_answer_is_found(tmp_path):
+    index = {"docnames": ["a", "b"], "indexentries": {"umap": [[0, "", True], [1, "", False]]}}
+    (tmp_path / "searchindex.js").write_text(f"Search.setIndex({json.dumps(index)})")
+    assert list(check_site.find_unanswered(tmp_path, {"UMAP": "a"})) == []
+    for query, page in (("UMAP", "b"), ("t-SNE", "a")):  # not a main entry; no entry at all
+        missing = list(check_site.find_unanswered(tmp_path, {query: page}))
+        assert missing == [f"search: {query!r} does not lead to {page}"]
 
 
 def test_the_reference_lists_every_public_name():

@@ -1,0 +1,53 @@
+"""Every parameter that changes an embedding is shown on the page of its method."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import lowd
+from lowd.methods import METHODS
+from scripts import ROOT, load_script
+
+figures = load_script("examples/parameter_figures.py")
+PAGES = ROOT / "docs" / "methods"
+PICTURES = ROOT / "docs" / "images" / "parameters"
+
+
+def page_of(method):
+    name = "locally_linear_embedding" if METHODS[method] == "lle" else METHODS[method]
+    return (PAGES / f"{name}.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_parameter_is_drawn_or_said_to_change_nothing(method):
+    drawn = {row.parameter for row in figures.ROWS if row.method == method}
+    drawn |= set(figures.DRAWN_ELSEWHERE.get(method, ()))
+    said = {name for name in figures.NOT_DRAWN if "." not in name}
+    said |= {name.partition(".")[2] for name in figures.NOT_DRAWN if name.startswith(f"{method}.")}
+    parameters = set(getattr(lowd, method)().get_params())
+    assert parameters - drawn - said == set()
+    assert drawn - parameters == set()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_picture_is_on_the_page_of_its_method(method):
+    module = METHODS[method]
+    wanted = {name for name in figures.FIGURES if name.rpartition("-")[0] == module}
+    assert f"{module}-fails" in wanted
+    assert set(re.findall(r"images/parameters/([\w-]+)\.png", page_of(method))) == wanted
+    for parameter in figures.DRAWN_ELSEWHERE.get(method, ()):
+        assert f"images/{module}/{module}-{parameter}.png" in page_of(method)
+
+
+def test_every_picture_is_drawn_and_every_file_shown():
+    assert {path.stem for path in PICTURES.glob("*.png")} == set(figures.FIGURES)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_page_names_the_method_in_other_libraries(method):
+    table = page_of(method).partition("## In other libraries\n\n")[2].partition("\n\n")[0]
+    for library in ("scikit-learn", "openTSNE", "umap-learn", "scanpy", "R"):
+        assert re.search(rf"^\|[^|]*\b{library}\b", table, re.MULTILINE), library
+    assert "## References" in page_of(method)
