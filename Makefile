@@ -13,7 +13,7 @@ help:
 	@echo "make test         the whole test suite"
 	@echo "make docs         the documentation as a site, into build/site/"
 	@echo "make web          lint, test and build the explorer's page into src/lowd/explorer/static/"
-	@echo "make lint         ruff and mypy --strict"
+	@echo "make lint         ruff, codespell and mypy --strict"
 	@echo "make bench        lowd and its peers side by side, into benchmarks/results/"
 	@echo "make native-test  the C++ tests; make sanitize runs them under the sanitizers"
 	@echo "make wheel-test   build wheel and sdist, and try the wheel in an empty environment"
@@ -55,6 +55,7 @@ docs: $(VENV)/.docs
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 	$(BIN)/mypy
 
 format: $(VENV)/.installed
