@@ -20,6 +20,7 @@ from ..maps.laplacian import nystroem_gain
 from ..relations.affinity_graph import AffinityGraph
 from .canonical import group_consecutive, rotate_groups, sign_flips
 from .dense import eigh
+from .eigenproblem import narrow_indices
 from .krylov import RitzPairs, basis_memory, block_width, leading_eigenpairs, random_block
 from .smallest import SmallestEigenpairs, cut_groups, smallest_eigenpairs
 from .thresholds import (
@@ -105,7 +106,8 @@ def transition_spectrum(
         diagonal = degrees
     null = (null / np.linalg.norm(null))[:, None]
     if issparse(W):
-        L = csr_array(diags_array(diagonal) - diags_array(root) @ W @ diags_array(root))
+        S = diags_array(root)
+        L = narrow_indices(csr_array(diags_array(diagonal) - S @ W @ S))
         return _with_degrees(smallest_eigenpairs(L, null, k, ctx, norm=norm), degrees)
     dense = _DenseLaplacian(W, root, diagonal, null, norm, ctx)
     return _with_degrees(_smallest_eigenpairs_dense(dense, k), degrees)

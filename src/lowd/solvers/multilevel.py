@@ -69,7 +69,10 @@ class Hierarchy(NamedTuple):
         for _ in range(1 if level == 0 else 2):  # coarse levels cost little, and are rough
             coarse = at.restriction @ residual(X)
             X += self.prolongate(self.precondition(coarse, level + 1), level)
-        return np.asarray(X + at.smoothing * residual(X))
+        correction = residual(X)
+        correction *= at.smoothing
+        correction += X
+        return correction
 
     def matmul(self, V: Float64, level: int) -> Float64:
         A = self.levels[level].A
@@ -78,7 +81,9 @@ class Hierarchy(NamedTuple):
     def prolongate(self, E: Float64, level: int) -> Float64:
         """From the aggregates of a level to its nodes."""
         at = self.levels[level]
-        return at.share * E[at.aggregate]
+        fine = E[at.aggregate]
+        fine *= at.share
+        return fine
 
 
 def is_laplacian(p: Eigenproblem) -> bool:
@@ -132,10 +137,16 @@ def _aggregate(A: csr_array) -> tuple[NDArray[np.int32], int]:
     lattice would be one aggregate.
     """
     n = A.shape[0]
-    row = np.repeat(np.arange(n), np.diff(A.indptr))
+    row = np.repeat(np.arange(n, dtype=A.indices.dtype), np.diff(A.indptr))
     u = random.uniforms(0, "groups", np.arange(n))
-    weight = np.where(A.indices == row, -np.inf, -A.data)
-    weight *= 1 + EDGE_WEIGHT_JITTER * ((u[row] + u[A.indices]) % 1)
+    jitter = u[row]  # in place: one array of numbers per entry at a time
+    jitter += u[A.indices]
+    jitter %= 1
+    jitter *= EDGE_WEIGHT_JITTER
+    jitter += 1
+    weight = np.multiply(A.data, jitter, out=jitter)
+    np.negative(weight, out=weight)
+    weight[A.indices == row] = -np.inf
     strongest = np.flatnonzero(weight == np.maximum.reduceat(weight, A.indptr[:-1])[row])
     strongest = strongest[np.searchsorted(row[strongest], np.arange(n))]
     links = csr_array((np.ones(n), A.indices[strongest], np.arange(n + 1)), (n, n))
@@ -149,7 +160,8 @@ def _refine(p: Eigenproblem, hierarchy: Hierarchy, level: int, X: Float64) -> Ap
     null, steps = hierarchy.levels[level].null, MAX_FINEST_STEPS if finest else MAX_COARSE_STEPS
 
     def deflate(V: Float64) -> Float64:
-        return np.asarray(V - null @ (null.T @ V))
+        parallel = null @ (null.T @ V)
+        return np.subtract(V, parallel, out=parallel)
 
     S = deflate(X)
     AS, residuals = hierarchy.matmul(S, level), []
@@ -157,8 +169,11 @@ def _refine(p: Eigenproblem, hierarchy: Hierarchy, level: int, X: Float64) -> Ap
         theta, Y = _smallest_ritz_pairs(S, AS, width)
         if len(theta) <= k:
             return Approximation(theta, S @ Y, np.inf)
-        X, AX, last_step = S @ Y, AS @ Y, (S[:, width:] @ Y[width:], AS[:, width:] @ Y[width:])
-        S = AS = np.empty((0, 0))  # the largest arrays of all, while the others are computed
+        # S and A S are the largest arrays of all: each ends with its last use.
+        X, last_X = S @ Y, S[:, width:] @ Y[width:]
+        S = np.empty((0, 0))
+        AX, last_AX = AS @ Y, AS[:, width:] @ Y[width:]
+        AS = np.empty((0, 0))
         R = AX - X * theta
         residuals.append(float(np.linalg.norm(R[:, :k], axis=0).max()))
         angle = angle_bound(residuals[-1], theta, k, EPS * p.norm)
@@ -172,10 +187,9 @@ def _refine(p: Eigenproblem, hierarchy: Hierarchy, level: int, X: Float64) -> Ap
             break
         T = deflate(hierarchy.precondition(R, level))
         AT = R = hierarchy.matmul(T, level)
-        S = np.hstack([X, T, last_step[0]])
-        X = T = S[:, :width]  # views: the parts are not held beside the whole
-        last_step = X, last_step[1]
-        AS = np.hstack([AX, AT, last_step[1]])
+        S = np.hstack([X, T, last_X])
+        X = T = last_X = S[:, :width]  # views: the parts are not held beside the whole
+        AS = np.hstack([AX, AT, last_AX])
     return Approximation(theta, X, angle)
 
 
