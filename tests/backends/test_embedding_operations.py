@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from cases import same_bits
-from lowd.backends.protocol import Perplexity, Ragged
+from lowd.backends.protocol import FuzzySum, Perplexity, Ragged, to_csr
 from lowd.backends.reference import Reference
 
 _native = pytest.importorskip("lowd._native", reason="the native core is not built")
@@ -141,3 +141,32 @@ def test_new_points_are_optimized_alone_as_in_a_batch(kernel, rng):
         one = Ragged(np.array([0, 5], np.int64), near.indices[5 * i : 5 * i + 5])
         alone = fast.optimize_new_points(one, weights[:5], Y, None, start[i : i + 1])
         same_bits(alone[0], ends[1][i])
+
+
+@both
+@pytest.mark.parametrize(
+    ("rule", "union"), [(Perplexity(5.0), None), (FuzzySum(1.0), 1.0), (FuzzySum(1.0), 0.3)]
+)
+def test_a_graph_of_similarities_is_calibrated_and_then_symmetric(ops, rule, union, rng):
+    starts, squares = squares_of(120, rng)
+    columns = rng.permuted(np.tile(np.arange(119, dtype=np.int32), (120, 1)), axis=1)[:, :20]
+    edges = csr_array((np.sqrt(squares), columns.ravel(), starts), (120, 120))
+    found = ops.similarity_graph(edges, rule, union)
+    given = edges.data * edges.data if union is None else edges.data
+    a, scales, offsets = ops.calibrate_rows(starts, given, rule)
+    W = ops.symmetrize(csr_array((a, edges.indices, edges.indptr), edges.shape), union)
+    same_bits(to_csr(found.graph).toarray(), W.toarray())
+    same_bits(found.scales, scales)
+    same_bits(found.offsets, offsets)
+    same_bits(ops.in_degrees(edges), (edges.toarray() > 0).sum(0))
+
+
+@both
+def test_a_random_walk_keeps_its_stationary_mean(ops, rng):
+    W = likeness(60, rng, "student")
+    walk, Y = ops.random_walk(W), rng.normal(size=(60, 2))
+    np.testing.assert_allclose(walk.degrees, W.sum(1), rtol=1e-12)
+    P = W.toarray() / W.sum(1)[:, None]
+    lazy = np.linalg.matrix_power((np.eye(60) + P) / 2, 3)
+    np.testing.assert_allclose(walk.advance(Y, 3), lazy @ Y, atol=1e-12)
+    same_bits(walk.advance(Y, 0), Y)

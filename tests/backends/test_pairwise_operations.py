@@ -7,7 +7,7 @@ import pytest
 
 from cases import same_bits
 from lowd.backends.protocol import MEASURES
-from operands import EPS, FAST, PLAIN, data, measured, typed
+from operands import EPS, FAST, PLAIN, data, measured, near, typed
 
 
 def check_pairwise(measure, params, kind, shape):
@@ -100,3 +100,15 @@ def test_exponentials_are_good_to_the_last_digits(kind):
         assert error.max() < (180 if measure == "rbf" else 8) * EPS[kind]
         assert (found[~keep] <= 4 * tiny).all()
         assert found[0] == function(0.0)
+
+
+@typed
+def test_products_with_the_matrix_of_a_kernel(kind, rng):
+    X, V = data(70, 5, kind), rng.normal(size=(70, 3))
+    for ops in (PLAIN, FAST):
+        plan = ops.pairwise_plan(X, "rbf", (0.3,), None)
+        K = PLAIN.pairwise(X, X, "rbf", (0.3,), None).astype(np.float64)
+        assert (plan.size, plan.dtype) == (70, np.dtype(kind))
+        near(plan.matmul(V), K @ V, kind)
+        near(plan.rows(4), K[:4], kind)
+        near(plan.diagonal(), np.ones(70), kind)

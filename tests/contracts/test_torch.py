@@ -36,6 +36,9 @@ ITERATED = ("TSNE", "SNE", "UMAP", "MDS", "NonMetricMDS")
 each = pytest.mark.parametrize("case", FIRST, ids=lambda case: case.name)
 
 
+on_a_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+
+
 @pytest.fixture(autouse=True)
 def _all_sizes_on_the_device(monkeypatch):
     """Also few rows, which the core would take."""
@@ -82,6 +85,20 @@ def test_auto_computes_where_the_rows_are():
     assert model.backend == "auto"
 
 
+@on_a_gpu
+@pytest.mark.parametrize("method", [lowd.PCA, lowd.TSNE, lowd.UMAP])
+def test_auto_computes_on_the_gpu_where_a_tensor_is(method):
+    X = torch.from_numpy(rows_like(2000).astype(np.float32)).cuda()
+    model = method(2)
+    Y = model.fit_transform(X)
+    assert Y.device == X.device
+    assert model.transform(X[:5]).device == X.device
+    assert model.backend == "auto"
+    expected = method(2, backend="torch").fit_transform(X.cpu().numpy())
+    same_bits(Y.cpu().numpy(), expected)
+    assert isinstance(method(2).fit_transform(X.cpu().numpy()), np.ndarray)
+
+
 def test_rows_that_need_gradients_and_integers_are_taken():
     X = rows_like(60)
     expected = lowd.PCA(2).fit_transform(X)
@@ -121,3 +138,21 @@ def test_too_little_memory_leaves_the_model_as_it_was(monkeypatch):
     with pytest.raises(NotEnoughMemoryError, match="backend='native' computes it"):
         model.fit(X)
     assert model.embedding_ is before
+
+
+@on_a_gpu
+@pytest.mark.parametrize("method", [lowd.TSNE, lowd.UMAP, lowd.Isomap])
+def test_a_gpu_that_is_full(method):
+    """Its allocator refuses more while an operation runs: an error that says what to do."""
+    X = rows_like(20_000).astype(np.float32)
+    model = method(2, backend="torch")
+    torch.cuda.empty_cache()
+    total = torch.cuda.get_device_properties(0).total_memory
+    torch.cuda.set_per_process_memory_fraction(2**24 / total)
+    try:
+        with pytest.raises(NotEnoughMemoryError, match="backend='native' computes it"):
+            model.fit(X)
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
+    assert not hasattr(model, "embedding_")
+    assert np.isfinite(model.fit(X[:3000]).embedding_).all()

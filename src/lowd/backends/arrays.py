@@ -135,6 +135,17 @@ class CalibratedRows(NamedTuple):
     offsets: Float64
 
 
+# A distance beyond counts as this: its square is still a number.
+MAX_SQUARED_DISTANCE_ROOT = 1e150
+
+
+def square_distances(distances: Array) -> Float64:
+    """Squares in float64, all of them finite."""
+    squares = np.minimum(distances, MAX_SQUARED_DISTANCE_ROOT, dtype=np.float64)
+    squares *= squares
+    return squares
+
+
 @value
 class Moments:
     """Weight, mean and centered scatter matrix of some rows, in float64."""

@@ -6,14 +6,15 @@ backend computes.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from .arrays import (
     Array,
+    DType,
     Float64,
     GuttmanStep,
     InterpolationGrid,
@@ -23,6 +24,59 @@ from .arrays import (
     Ragged,
     Rows,
 )
+
+
+class HeldGraph(Protocol):
+    """A sparse matrix that stays where the backend computes."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+    def to_csr(self) -> csr_array:
+        """The same on the host, copied once."""
+
+
+Graph: TypeAlias = csr_array | HeldGraph
+
+
+def to_csr(graph: Graph) -> csr_array:
+    """A graph on the host, where it may be already."""
+    return graph if issparse(graph) else graph.to_csr()
+
+
+class SimilarityGraph(NamedTuple):
+    """A symmetric graph of similarities, and of each list a scale and an offset."""
+
+    graph: Graph
+    scales: Float64
+    offsets: Float64
+
+
+class WalkPlan(Protocol):
+    """The random walk P = D^-1 W on a symmetric graph; a point without edges stays."""
+
+    @property
+    def degrees(self) -> Float64: ...
+
+    def advance(self, Y: Float64, steps: int) -> Float64:
+        """Y after lazy steps (I + P) / 2."""
+
+
+class PairwisePlan(Protocol):
+    """A measure between all rows, kept where the backend computes."""
+
+    @property
+    def size(self) -> int: ...
+    @property
+    def dtype(self) -> DType: ...
+
+    def matmul(self, V: Float64) -> Float64:
+        """The product of the symmetric matrix with V."""
+
+    def rows(self, count: int) -> Array:
+        """The first rows of the matrix."""
+
+    def diagonal(self) -> Array: ...
 
 
 class ScatterPlan(Protocol):
@@ -125,6 +179,9 @@ class KLPlan(DescentPlan, Protocol):
     def partition_function(self, Y: Array) -> float:
         """Z: the exact sum of w over all ordered pairs."""
 
+    def variances(self) -> Float64:
+        """Of the present embedding, along each axis."""
+
     def advance(self, steps: int, exaggeration: float, momentum: float, rate: float) -> float:
         """Take gradient steps with gains (Jacobs, 1988); return the last one's RMS length."""
 
@@ -136,7 +193,7 @@ class KLObjective(Protocol):
     over the pairs of each row, and the divergence is the mean over rows.
     """
 
-    def plan(self, P: csr_array) -> KLPlan:
+    def plan(self, P: Graph) -> KLPlan:
         """A plan for descending it, P symmetric with sum 1."""
 
     def optimize_new_points(
@@ -195,7 +252,7 @@ class LayoutObjective(Protocol):
 
     def plan(
         self,
-        W: csr_array,
+        W: Graph,
         seed: int,
         radii: Float64 | None = None,
         variance_shift: float = 0.0,

@@ -33,18 +33,25 @@ from .arrays import (
     Rows,
     Symmetry,
     Ties,
+    square_distances,
 )
 from .plans import (
     DescentPlan,
     DistanceIndex,
     GeodesicPlan,
+    Graph,
+    HeldGraph,
     Index,
     KLObjective,
     KLPlan,
     LayoutObjective,
     LayoutPlan,
+    PairwisePlan,
     ScatterPlan,
+    SimilarityGraph,
     StressPlan,
+    WalkPlan,
+    to_csr,
 )
 
 __all__ = [
@@ -60,8 +67,10 @@ __all__ = [
     "Float64",
     "FuzzySum",
     "GeodesicPlan",
+    "Graph",
     "GuttmanStep",
     "HadamardMatrix",
+    "HeldGraph",
     "Index",
     "InterpolationGrid",
     "Ints",
@@ -72,14 +81,19 @@ __all__ = [
     "LayoutPlan",
     "Moments",
     "Neighbors",
+    "PairwisePlan",
     "PatchKind",
     "Perplexity",
     "Ragged",
     "Rows",
     "ScatterPlan",
+    "SimilarityGraph",
     "StressPlan",
     "Symmetry",
     "Ties",
+    "WalkPlan",
+    "square_distances",
+    "to_csr",
 ]
 
 
@@ -117,6 +131,11 @@ class Backend(Protocol):
         is a point near the rows, which saves digits. Of sparse rows, columns in which it is not 0
         are filled up.
         """
+
+    def pairwise_plan(
+        self, X: Rows, measure: str, params: tuple[float, ...], center: Float64 | None
+    ) -> PairwisePlan:
+        """A plan for products with the matrix of a symmetric measure between all rows."""
 
     def matmul(
         self,
@@ -195,6 +214,17 @@ class Backend(Protocol):
         With a share s of the union: s (A + A' - A∘A') + (1 - s) A∘A', from memberships A of
         fuzzy sets.
         """
+
+    def similarity_graph(
+        self, edges: csr_array, rule: Perplexity | FuzzySum, union: float | None = None
+    ) -> SimilarityGraph:
+        """`calibrate_rows` of distances to neighbors, nearest first, and then `symmetrize`."""
+
+    def in_degrees(self, edges: csr_array) -> NDArray[np.int64]:
+        """How many rows have each point among their neighbors."""
+
+    def random_walk(self, W: Graph) -> WalkPlan:
+        """A plan for steps of the random walk on a symmetric graph."""
 
     def kl_objective(self, kernel: str) -> KLObjective:
         """The KL divergence that SNE and t-SNE minimize: "student", "gauss" or "rows"."""

@@ -170,7 +170,9 @@ def _find_edges(
     more = 1 if include_ties and k < n - 1 else 0
     near = find_neighbors(base, k + more, ops)
     indices, distances = near.indices, near.distances
-    indptr = np.arange(0, n * k + 1, k)
+    # Of the type of the indices: SciPy would search and convert both.
+    kind = np.int32 if n * k < np.iinfo(np.int32).max else np.int64
+    indptr = np.arange(0, n * k + 1, k, dtype=kind)
     edges = csr_array((distances[:, :k].ravel(), indices[:, :k].ravel(), indptr), shape=(n, n))
     if more:
         radii = distances[:, k - 1]

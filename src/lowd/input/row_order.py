@@ -23,6 +23,7 @@ from ..backends.protocol import Array, Rows
 from .precomputed import MATRIX_KINDS
 from .row_hash import hash_rows
 from .row_sorting import Ranks, find_rows_at, find_unresolved, rank_rows
+from .row_sorting import invert_order as invert_order
 from .sample import Items, choose_consecutive, n_rows
 from .tables import Table
 from .validation import Kind
@@ -81,13 +82,6 @@ def draw_samples(items: Items, count: int) -> NDArray[np.int64]:
     if len(positions) == n_rows(items):
         return positions
     return find_rows_at(_to_columns(items), positions)
-
-
-def invert_order(order: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The position of each row in an order: `Y[invert_order(order)]` undoes `X[order]`."""
-    position = np.empty_like(order)
-    position[order] = np.arange(len(order))
-    return position
 
 
 def permute_graph(A: csr_array, order: NDArray[np.int64]) -> csr_array:

@@ -46,25 +46,20 @@ class _Rows(Protocol):
     def are_equal(self, A: NDArray[np.int64], B: NDArray[np.int64]) -> NDArray[np.bool_]: ...
 
 
-def rank_rows(
-    ranks: Ranks, X: NDArray[Any] | csr_array, wanted: NDArray[np.int64] | None = None
-) -> Ranks:
-    """Ranks whose ties are broken by the rows of X, column after column.
-
-    `wanted` are positions in the order: only of these it is determined which row is there.
-    """
+def rank_rows(ranks: Ranks, X: NDArray[Any] | csr_array) -> Ranks:
+    """Ranks whose ties are broken by the rows of X, column after column."""
     source: _Rows = _SparseRows(X) if issparse(X) else _DenseRows(X)
-    ranks, first_column = ranks.copy(), 0
-    unresolved = find_unresolved(ranks, wanted)
-    if len(unresolved) == len(ranks) and not issparse(X) and not ranks.any():
+    if len(ranks) > 1 and not issparse(X) and not ranks.any():
         # Of most data the first column alone tells nearly all rows apart.
-        order, _, kept = _split(ranks, unresolved, None, X[:, 0], wanted)
-        unresolved, first_column = unresolved[order][kept], 1
-    start = np.full(len(unresolved), first_column)
+        ranks, unresolved = _rank_values(X[:, 0])
+        start = np.ones(len(unresolved), np.int64)
+    else:
+        ranks, unresolved = ranks.copy(), find_unresolved(ranks)
+        start = np.zeros(len(unresolved), np.int64)
     rounds, next_check = 0, 1
     while len(unresolved):
         found = source.find(unresolved, start)
-        order, first, kept = _split(ranks, unresolved, found.key, found.value, wanted)
+        order, first, kept = _split(ranks, unresolved, found.key, found.value)
         unresolved, start = unresolved[order], found.following[order]
         kept &= found.key[order] != 0  # without a difference: duplicates
         if kept.all() and rounds >= next_check:  # nothing was resolved
@@ -80,20 +75,48 @@ def find_rows_at(X: NDArray[Any] | csr_array, wanted: NDArray[np.int64]) -> NDAr
     Columns far from each other come first: neighboring pixels, counts and codes are equal in most
     rows, so that few of these columns tell all rows apart.
     """
-    ranks = np.zeros(X.shape[0], np.int64)
-    unresolved = find_unresolved(ranks, wanted)
+    n = X.shape[0]
+    before = np.zeros(n + 1, np.int64)  # wanted positions before each
+    before[wanted + 1] = 1
+    np.cumsum(before, out=before)
+    rows, ranks, found = np.arange(n), np.zeros(n, np.int64), []
     for column in _spread_columns(X):
-        if not len(unresolved):
+        value = column[rows]
+        is_one_group = bool((ranks == ranks[:1]).all())
+        order = np.argsort(value) if is_one_group else np.lexsort([value, ranks])
+        value, old = value[order], ranks[order]
+        differs = (value[1:] != value[:-1]) | (old[1:] != old[:-1])
+        first = np.flatnonzero(np.concatenate([[True], differs]))  # of equal ones
+        size, rank = np.diff(np.append(first, len(order))), old[first]
+        rank = rank + first - (0 if is_one_group else first[np.searchsorted(rank, rank)])
+        holds = before[rank + size] > before[rank]
+        found.append(rows[order[first[holds & (size == 1)]]])
+        kept = np.flatnonzero(holds & (size > 1))
+        at = np.concatenate([np.arange(first[i], first[i] + size[i]) for i in kept] or [first[:0]])
+        rows, ranks = rows[order[at]], np.repeat(rank[kept], size[kept])
+        if not len(rows):
             break
-        order, _, kept = _split(ranks, unresolved, None, column[unresolved], wanted)
-        unresolved = unresolved[order][kept]
-    ranks = rank_rows(ranks, X, wanted)
-    size = np.bincount(ranks, minlength=len(ranks))[ranks]
-    there = np.flatnonzero(_contain(ranks, size, wanted))
-    there = there[np.argsort(ranks[there], kind="stable")]
-    found, number = ranks[there], np.arange(len(there))
-    first = np.searchsorted(found, found)  # of those with the same rank, which are duplicates
-    return np.sort(there[np.isin(found + number - first, wanted)])
+    else:
+        found.append(_find_among(X, rows, ranks, wanted))
+    return np.sort(np.concatenate(found))
+
+
+def _find_among(
+    X: NDArray[Any] | csr_array, rows: NDArray[np.int64], ranks: Ranks, wanted: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Those of some rows, in groups of equal rank, that are at wanted positions by all columns."""
+    order = np.lexsort([rows, ranks])
+    rows, ranks = rows[order], ranks[order]
+    local = np.searchsorted(ranks, ranks)  # ranks among these rows alone
+    sorted_rows = rows[np.argsort(rank_rows(local, X[rows]), kind="stable")]
+    return sorted_rows[np.isin(ranks + np.arange(len(rows)) - local, wanted)]
+
+
+def invert_order(order: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The position of each row in an order: `Y[invert_order(order)]` undoes `X[order]`."""
+    position = np.empty_like(order)
+    position[order] = np.arange(len(order))
+    return position
 
 
 def _spread_columns(X: NDArray[Any] | csr_array) -> Iterator[NDArray[Any]]:
@@ -112,39 +135,40 @@ def _spread_columns(X: NDArray[Any] | csr_array) -> Iterator[NDArray[Any]]:
 def _split(
     ranks: Ranks,
     unresolved: NDArray[np.int64],
-    key: NDArray[np.int64] | None,
+    key: NDArray[np.int64],
     value: NDArray[Any],
-    wanted: NDArray[np.int64] | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """Break ties of the ranks of unresolved rows by a key and a value of each.
 
     Returns the rows' order and, in it, the first position with the same rank and which are still
     unresolved.
     """
-    keys, old = [value] if key is None else [value, key], ranks[unresolved]
-    is_one_group = bool((old == old[:1]).all())
-    order = np.argsort(value) if key is None and is_one_group else np.lexsort([*keys, old])
-    old, number = old[order], np.arange(len(order))
+    order = np.lexsort([value, key, ranks[unresolved]])
+    old, number = ranks[unresolved[order]], np.arange(len(order))
     group = np.concatenate([[True], old[1:] != old[:-1]])[: len(order)]
     part = group.copy()
-    for one in keys:
+    for one in (value, key):
         part[1:] |= one[order[1:]] != one[order[:-1]]
     first_of_group, first_of_part = (
         np.maximum.accumulate(np.where(first, number, 0)) for first in (group, part)
     )
-    new = ranks[unresolved[order]] = old + first_of_part - first_of_group
-    kept = _in_groups(first_of_part)
-    if wanted is not None:
-        size = np.bincount(first_of_part, minlength=len(number))[first_of_part]
-        kept &= _contain(new, size, wanted)
-    return order, first_of_part, kept
+    ranks[unresolved[order]] = old + first_of_part - first_of_group
+    return order, first_of_part, _in_groups(first_of_part)
 
 
-def find_unresolved(ranks: Ranks, wanted: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-    """Rows that are not alone with their rank, and may be at a wanted position."""
-    size = np.bincount(ranks, minlength=len(ranks))[ranks]
-    alike = size > 1
-    return np.flatnonzero(alike if wanted is None else alike & _contain(ranks, size, wanted))
+def _rank_values(values: NDArray[Any]) -> tuple[Ranks, NDArray[np.int64]]:
+    """Ranks by one number of each row, and the rows that others are equal to."""
+    order = np.argsort(values)
+    sorted_values, number = values[order], np.arange(len(order))
+    differs = np.concatenate([[True], sorted_values[1:] != sorted_values[:-1], [True]])
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.maximum.accumulate(np.where(differs[:-1], number, 0))
+    return ranks, order[~(differs[:-1] & differs[1:])]
+
+
+def find_unresolved(ranks: Ranks) -> NDArray[np.int64]:
+    """Rows that are not alone with their rank."""
+    return np.flatnonzero(np.bincount(ranks, minlength=len(ranks))[ranks] > 1)
 
 
 class _DenseRows:
@@ -214,13 +238,6 @@ def _in_groups(sorted_labels: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which sorted labels have an equal one beside them."""
     same = sorted_labels[1:] == sorted_labels[:-1]
     return np.asarray(np.concatenate([[False], same]) | np.concatenate([same, [False]]))
-
-
-def _contain(ranks: Ranks, size: Ranks, wanted: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which rows are among so many of equal rank that these extend to a wanted position."""
-    following = np.searchsorted(wanted, ranks)
-    inside = np.append(wanted, np.iinfo(np.int64).max)[following]
-    return np.asarray(inside < ranks + size)
 
 
 def _are_duplicates(rows: NDArray[np.int64], first: Ranks, source: _Rows) -> NDArray[np.bool_]:

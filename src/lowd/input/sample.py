@@ -22,7 +22,7 @@ Items: TypeAlias = Any
 MAX_SAMPLE_ROWS, MIN_SAMPLE_ROWS = 512, 32
 MAX_SAMPLE_ENTRIES = 100_000  # of wide rows fewer are kept
 GATHERED_BYTES = 2**21  # of rows that a thread copies or adds at least
-ADDED_COLUMNS = 8  # that a thread adds at least
+ADDED_COLUMNS = 64  # that a thread adds at least: whole lines of the cache
 MAX_SAMPLE_OBJECTS = 64  # that a callable compares, pair by pair
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ..backends.protocol import Backend, Float64, FuzzySum, Ragged
+from ..backends.protocol import Backend, Float64, FuzzySum, Graph, Ragged
 from ..backends.sparse_rows import look_up_entries
 from ..distances.metrics import Distances
 from ..distances.nearest import Nearest
@@ -38,7 +38,7 @@ FADING_SHARE = 0.25
 class FuzzyGraph(NamedTuple):
     """Memberships w_ij of the edges between training points, symmetric; and scales of the sets."""
 
-    W: csr_array
+    W: Graph
     scales: Float64
 
 
@@ -79,11 +79,11 @@ class FuzzySets:
         edges = self.edges
         assert edges is not None
         indptr, d = edges.indptr.astype(np.int64), edges.data.astype(np.float64, copy=False)
-        a, sigma, rho = ops.calibrate_rows(indptr, d, FuzzySum(self.local_connectivity))
-        directed = csr_array((a, edges.indices, edges.indptr), edges.shape)
+        rule = FuzzySum(self.local_connectivity)
+        W, sigma, rho = ops.similarity_graph(edges, rule, self.union)
         last = d[np.maximum(indptr[1:] - 1, 0)] if len(d) else np.zeros(len(rho))
         scales = np.stack([rho, sigma, np.where(np.diff(indptr) > 0, last, 0.0)], axis=1)
-        return FuzzyGraph(ops.symmetrize(directed, self.union), scales)
+        return FuzzyGraph(W, scales)
 
     def log_radii(self, W: csr_array) -> Float64:
         """densMAP's local radii of the training points, over the edges of W with a length."""
@@ -147,7 +147,7 @@ class FuzzyPoints(NamedTuple):
     base: DistanceRelation
     first_row: NDArray[np.int64]  # of all rows
     point_of_row: NDArray[np.int64]  # of the rows that are fitted
-    W: csr_array | None  # None of a single point
+    W: Graph | None  # None of a single point
     log_radii: Float64 | None  # of densMAP
 
     @property
@@ -158,7 +158,7 @@ class FuzzyPoints(NamedTuple):
     def of(
         cls,
         relation: FuzzySets,
-        W: csr_array | None,
+        W: Graph | None,
         log_radii: Float64 | None,
         points: DistinctPoints,
         order: NDArray[np.int64],

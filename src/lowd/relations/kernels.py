@@ -17,7 +17,7 @@ from ..domains import Facts, Index, NotStored, Shape
 from ..errors import DataError, UnsupportedError
 from ..input.validation import Data
 from ..values import frozen_copy, value
-from .matrices import DenseMatrix
+from .matrices import DenseMatrix, PlannedMatrix
 
 # Of a callable kernel, relative to its largest value: rounding of float32 passes.
 MAX_ASYMMETRY = 1e-6
@@ -62,8 +62,8 @@ class Kernel:
     params: tuple[float, ...]
     center: Annotated[Float64, Shape("d")] | None
 
-    def among(self, ops: Backend) -> DenseMatrix:
-        return DenseMatrix(ops.pairwise(self.X, self.X, self.measure, self.params, self.center))
+    def among(self, ops: Backend) -> PlannedMatrix:
+        return PlannedMatrix(ops.pairwise_plan(self.X, self.measure, self.params, self.center))
 
     def toward(self, Q: Rows, ops: Backend) -> Array:
         Q = normalize_rows(Q, None) if self.unit_length else Q

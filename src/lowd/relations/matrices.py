@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..backends.protocol import Array, Backend, DType, Float64
+from ..backends.protocol import Array, Backend, DType, Float64, PairwisePlan
 
 # Rows that are read for the size of the largest entry, which sets a tolerance only.
 N_PROBED_ROWS = 64
@@ -25,6 +25,32 @@ class SymmetricMatrix(Protocol):
         """The size of the largest entry, or of one like it."""
 
     def trace(self) -> float: ...
+
+
+class PlannedMatrix(NamedTuple):
+    """A symmetric matrix where the backend computes."""
+
+    plan: PairwisePlan
+
+    @property
+    def size(self) -> int:
+        return self.plan.size
+
+    @property
+    def dtype(self) -> DType:
+        return self.plan.dtype
+
+    def matmul(self, V: Float64, ops: Backend) -> Float64:  # noqa: ARG002 - the plan has its own
+        return self.plan.matmul(V)
+
+    def to_dense(self, ops: Backend) -> DenseMatrix:  # noqa: ARG002
+        return DenseMatrix(self.plan.rows(self.size))
+
+    def max_abs(self) -> float:
+        return float(np.abs(self.plan.rows(N_PROBED_ROWS)).max(initial=0))
+
+    def trace(self) -> float:
+        return float(self.plan.diagonal().astype(np.float64).sum())
 
 
 class DenseMatrix(NamedTuple):

@@ -9,7 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ..backends.protocol import Array, Backend, Float64, Perplexity, Ragged
+from ..backends.protocol import (
+    Array,
+    Backend,
+    Float64,
+    Graph,
+    Perplexity,
+    Ragged,
+    square_distances,
+)
 from ..distances.metrics import Distances
 from ..distances.nearest import Nearest
 from ..distances.protocol import DistanceRelation
@@ -29,7 +37,6 @@ from .signatures import Signatures, normalize_rows
 
 TINY = np.finfo(np.float64).tiny  # the smallest probability that a logarithm is taken of
 MAX_SCALED_SQUARE = 1e300  # in units of a radius, which may be tiny; sums of lists stay finite
-MAX_SQUARED_DISTANCE_ROOT = 1e150  # a distance beyond counts as this: its square is still a number
 
 
 class ConditionalProbabilities(NamedTuple):
@@ -46,7 +53,7 @@ class JointProbabilities(NamedTuple):
     SNE also needs the conditional probabilities p_j|i and Σ p log p, their negative entropy.
     """
 
-    P: csr_array
+    P: Graph
     beta: Float64
     negative_entropy: float = 0.0
     conditional: csr_array | None = None  # where each row has its own distribution
@@ -114,14 +121,18 @@ class PerplexityProbabilities:
         perplexities: tuple[float, ...],
         n_neighbors: int | None,
         per_row: bool,
+        ops: Backend,
         is_given: bool,
     ) -> PerplexityProbabilities:
         """Of the distinct points and their neighbors, which may be `n_neighbors` or given."""
-        count = count_new_neighbors(points, perplexities, n_neighbors, is_given)
+        count = count_new_neighbors(points, perplexities, n_neighbors, ops, is_given)
         return cls(points.base, perplexities, count, points.edges, per_row)
 
     def among(self, ops: Backend) -> JointProbabilities:
         assert self.edges is not None
+        if not self.per_row and self._has_one_target(self.edges):
+            P, beta, _ = ops.similarity_graph(self.edges, Perplexity(self.perplexities[0]))
+            return JointProbabilities(P, beta[:, None])
         p, beta = self._conditional(self.edges, ops)
         rows = csr_array((p, self.edges.indices, self.edges.indptr), self.edges.shape)
         return symmetrize_probabilities(rows, beta, ops, self.per_row)
@@ -142,13 +153,18 @@ class PerplexityProbabilities:
         radii = self.radii if self.edges is None else self._radii(self.edges)
         return replace(self, base=self.base.freeze(), edges=None, radii=radii)
 
+    def _has_one_target(self, edges: csr_array) -> bool:
+        """Is there one perplexity, and are all lists as long?"""
+        targets, counts = self.perplexities, np.diff(edges.indptr)
+        return len(targets) == 1 and len(counts) > 0 and bool(counts.min() >= targets[0])
+
     def _conditional(self, edges: csr_array, ops: Backend) -> tuple[Float64, Float64]:
         """Probabilities of each row's neighbors, and β of each row and perplexity."""
         indptr = edges.indptr.astype(np.int64)
         if not self.perplexities:
             count = np.diff(indptr)
             return np.repeat(1 / np.maximum(count, 1), count), np.zeros((len(count), 0))
-        squares = _square(edges.data)
+        squares = square_distances(edges.data)
         found = [_fit_perplexity(indptr, squares, target, ops) for target in self.perplexities]
         p = np.mean([one for one, _ in found], axis=0) if found[1:] else found[0][0]
         return p, np.stack([beta for _, beta in found], axis=1)
@@ -169,9 +185,9 @@ class PerplexityProbabilities:
         """
         assert self.radii is not None
         indptr, counts = near.indptr.astype(np.int64), np.diff(near.indptr)
-        squares, p = _square(near.data), np.zeros(len(near.data))
+        squares, p = square_distances(near.data), np.zeros(len(near.data))
         for u, radii in zip(self.perplexities, self.radii.T, strict=True):
-            squared_radii = np.maximum(_square(radii[near.indices]), TINY)
+            squared_radii = np.maximum(square_distances(radii[near.indices]), TINY)
             excess = _select_ranked(squares - squared_radii, indptr, _ranks(counts, u))
             a = np.repeat(np.maximum(excess, 0), counts)
             scaled = np.clip((squares - a) / squared_radii, -MAX_SCALED_SQUARE, MAX_SCALED_SQUARE)
@@ -283,12 +299,6 @@ def symmetrize_probabilities(
 def compute_negative_entropy(p: Float64) -> float:
     """Σ p log p."""
     return float((p * np.log(np.maximum(p, TINY))).sum())
-
-
-def _square(distances: Array) -> Float64:
-    squares = np.minimum(distances, MAX_SQUARED_DISTANCE_ROOT, dtype=np.float64)
-    squares *= squares
-    return squares
 
 
 def _ranks(counts: NDArray[np.int64], perplexity: float) -> NDArray[np.int64]:

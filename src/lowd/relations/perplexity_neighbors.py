@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..backends.protocol import Backend
 from ..domains import advise_at_most
 from ..errors import ParameterError, RankWarning, warn
 from ..graph.duplicates import DistinctPoints
@@ -32,7 +33,11 @@ def count_needed_neighbors(n: int, perplexities: tuple[float, ...], k: int | Non
 
 
 def count_new_neighbors(
-    points: DistinctPoints, perplexities: tuple[float, ...], k: int | None, is_given: bool
+    points: DistinctPoints,
+    perplexities: tuple[float, ...],
+    k: int | None,
+    ops: Backend,
+    is_given: bool,
 ) -> int:
     """Neighbors of a new point, after a check that the points have enough for the perplexities.
 
@@ -50,11 +55,11 @@ def count_new_neighbors(
             f"the best embedding is one point; use less, such as perplexity={max(1, m // 3)}.",
             RankWarning,
         )
-    return max(1, _count_candidates(points, perplexities, k))
+    return max(1, _count_candidates(points, perplexities, k, ops))
 
 
 def _count_candidates(
-    points: DistinctPoints, perplexities: tuple[float, ...], k: int | None
+    points: DistinctPoints, perplexities: tuple[float, ...], k: int | None, ops: Backend
 ) -> int:
     """How many training points a new point may have as neighbors."""
     n = points.n_points
@@ -62,13 +67,13 @@ def _count_candidates(
         return k if n > 1 else 0
     if n <= MAX_FULL_POINTS:
         return n
-    factor = CANDIDATES_PER_PERPLEXITY if _has_hubs(points) else NEIGHBORS_PER_PERPLEXITY
+    factor = CANDIDATES_PER_PERPLEXITY if _has_hubs(points, ops) else NEIGHBORS_PER_PERPLEXITY
     return min(n, int(np.ceil(factor * max(perplexities))))
 
 
-def _has_hubs(points: DistinctPoints) -> bool:
+def _has_hubs(points: DistinctPoints, ops: Backend) -> bool:
     """Whether some points are among the neighbors of very many others."""
-    in_degrees = np.bincount(points.edges.indices, minlength=points.n_points)
+    in_degrees = ops.in_degrees(points.edges)
     return bool(in_degrees.std() > MIN_HUB_DEVIATION * in_degrees.mean())
 
 

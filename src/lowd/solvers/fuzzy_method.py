@@ -7,6 +7,7 @@ from typing import Annotated, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..backends.protocol import to_csr
 from ..core.declarations import Conflict, Ignored, unless, when
 from ..core.estimator import reducer
 from ..core.fit import Context
@@ -95,8 +96,10 @@ class FuzzyMethod(NeighborEmbedding):
             W, scales = sets.among(ctx.ops)
             if y is not None:
                 y = y.take(order).merge(points.point_of_row, points.n_points)
-                W = intersect_with_target(W, y, self.target_weight, self.n_neighbors - 1, ctx.ops)
-            radii = sets.log_radii(W) if self.dens_lambda else None
+                W = intersect_with_target(
+                    to_csr(W), y, self.target_weight, self.n_neighbors - 1, ctx.ops
+                )
+            radii = sets.log_radii(to_csr(W)) if self.dens_lambda else None
         found = FuzzyPoints.of(sets.freeze(scales), W, radii, points, order, rows)
         return found, near.landmarks
 

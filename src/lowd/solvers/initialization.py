@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import connected_components
 
 from .. import random
-from ..backends.protocol import Array, Float64, Ragged
+from ..backends.protocol import Array, Float64, Graph, Ragged, to_csr
 from ..backends.sparse_rows import column_sums
 from ..core.fit import Context
 from ..distances.metrics import Distances
@@ -64,7 +64,7 @@ def initialize_embedding(
 def find_initial_scores(
     init: str,
     X: Items,
-    W: csr_array,
+    W: Graph,
     base: DistanceRelation,
     first: NDArray[np.int64],
     k: int,
@@ -78,6 +78,7 @@ def find_initial_scores(
     """
     m, is_graph = len(first), isinstance(base, NeighborListDistances)
     if init == "spectral" or (init == "pca" and is_graph):
+        W = to_csr(W)
         components = connected_components(W, directed=False)[0]
         if components == 1 and m > k + 1:
             graph = AffinityGraph(PrecomputedAffinities(W=W), np.arange(m), np.ones(m), {})

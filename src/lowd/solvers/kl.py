@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import progress, random
-from ..backends.protocol import Array, Float64, KLPlan
+from ..backends.protocol import Array, Float64, KLPlan, to_csr
 from ..errors import LongWorkWarning, warn
 from ..relations.perplexity import TINY, JointProbabilities, compute_negative_entropy
 from .thresholds import (
@@ -93,7 +93,7 @@ def descend(
             if number + 1 < len(plan):
                 _rescale_collapsed(forces)
             if number + 1 == len(plan) and left % STEPS_PER_CONVERGENCE_CHECK == 0:
-                converged = moved <= MAX_CONVERGED_STEP * _spread(forces.embedding())
+                converged = moved <= MAX_CONVERGED_STEP * float(np.sqrt(forces.variances().sum()))
             progress.report("descent", done, total)
             if callback is not None:
                 stopped = callback(done, center(forces.embedding())) is True
@@ -113,12 +113,11 @@ def _rescale_collapsed(forces: KLPlan) -> None:
     any time without another effect (as a power iteration is normalized). 60 rows of digits
     collapsed to one point within 250 steps.
     """
-    Y = _columns(forces.embedding())
-    width = Y.std(1, keepdims=True)
+    width = np.sqrt(forces.variances())
     collapsed = (width > 0) & (width < MIN_EMBEDDING_STD)
     if collapsed.any():
-        rescaled = Y * np.where(collapsed, RESCALED_STD / np.where(collapsed, width, 1), 1)
-        forces.start(np.ascontiguousarray(rescaled.T))
+        factors = np.where(collapsed, RESCALED_STD / np.where(collapsed, width, 1), 1)
+        forces.start(center(forces.embedding()) * factors)
 
 
 def evaluate_embedding(
@@ -129,7 +128,7 @@ def evaluate_embedding(
     if kernel == "rows":
         Z, _ = forces.pair_sums(Y, np.arange(n))
         # P holds joint probabilities; the divergence is that of the conditional ones.
-        change = joint.negative_entropy / n - compute_negative_entropy(joint.P.data)
+        change = joint.negative_entropy / n - compute_negative_entropy(to_csr(joint.P).data)
         mean = float(np.log(np.maximum(Z, TINY)).mean()) + forces.cross_term(Y) + change
         return {"kl_divergence": n * mean, "force_error": 0.0}
     total = forces.partition_function(Y)
@@ -144,14 +143,6 @@ def evaluate_embedding(
 
 
 def center(Y: Array) -> Float64:
-    return np.ascontiguousarray(_columns(Y).T)
-
-
-def _spread(Y: Array) -> float:
-    return float(np.sqrt(_columns(Y).var(1).sum()))
-
-
-def _columns(Y: Array) -> Float64:
-    """Axes as rows, centered: sums along contiguous numbers are ten times as fast."""
+    """Points around their mean; sums along contiguous numbers are ten times as fast."""
     Z = np.array(Y.T, np.float64, order="C")
-    return np.asarray(Z - Z.mean(1, keepdims=True))
+    return np.ascontiguousarray((Z - Z.mean(1, keepdims=True)).T)

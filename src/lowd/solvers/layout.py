@@ -11,7 +11,15 @@ from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import connected_components
 
 from .. import progress, random
-from ..backends.protocol import Array, Float64, InterpolationGrid, LayoutCurve, LayoutPlan
+from ..backends.protocol import (
+    Array,
+    Float64,
+    Graph,
+    InterpolationGrid,
+    LayoutCurve,
+    LayoutPlan,
+    to_csr,
+)
 from ..core.fit import Context, Fit, PointGraph, order_by_rows
 from ..distances.metrics import Distances
 from ..errors import RankWarning, warn
@@ -108,6 +116,7 @@ def embed_fuzzy_graph(
     Y = (how.unit * Y).astype(ctx.dtype)
     inside = Y.astype(np.float64) / how.unit
     # Of a symmetric graph the same as the weak ones, without a transpose of it.
+    W = to_csr(W)
     components = rank_by_size(connected_components(W, connection="strong")[1])
     report |= evaluate_layout(plan, inside, how.repulsion_weight, ctx.seed)
     grid = plan.interpolation_grid(inside)
@@ -198,20 +207,17 @@ def _fill_columns(scores: Array, k: int, ctx: Context) -> Float64:
     return Y
 
 
-def diffuse(W: csr_array, Y: Float64, ctx: Context) -> Float64:
+def diffuse(W: Graph, Y: Float64, ctx: Context) -> Float64:
     """Coordinates after some lazy steps of the random walk, (I + P) / 2, kept orthogonal.
 
     Power iterations toward the spectral embedding, which stop while the start still shows.
     """
-    degrees = np.bincount(np.repeat(np.arange(len(Y)), np.diff(W.indptr)), W.data, len(Y))
-    walk = W.data / np.repeat(np.where(degrees > 0, degrees, 1), np.diff(W.indptr))
-    P = csr_array((walk, W.indices, W.indptr), W.shape)
-    stationary = degrees / degrees.sum()
-    for step in range(1, DIFFUSION_STEPS + 1):
-        Y = ctx.ops.matmul(P, Y, alpha=0.5, beta=0.5)
-        if step % STEPS_PER_ORTHOGONALIZATION == 0:
-            Y = _orthogonalize(Y - stationary @ Y, stationary)
-    return Y
+    walk = ctx.ops.random_walk(W)
+    stationary = walk.degrees / walk.degrees.sum()
+    for _ in range(DIFFUSION_STEPS // STEPS_PER_ORTHOGONALIZATION):
+        Y = walk.advance(Y, STEPS_PER_ORTHOGONALIZATION)
+        Y = _orthogonalize(Y - stationary @ Y, stationary)
+    return walk.advance(Y, DIFFUSION_STEPS % STEPS_PER_ORTHOGONALIZATION)
 
 
 def _orthogonalize(Y: Float64, stationary: Float64) -> Float64:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import progress
-from ..backends.protocol import Array
+from ..backends.protocol import Array, to_csr
 from ..core.estimator import reducer
 from ..core.fit import Context, Fit, PointGraph, order_by_rows
 from ..core.graph_method import GraphMethod
@@ -109,7 +109,7 @@ def embed_similarities(
     grid = plan.interpolation_grid(Y)
     del plan  # whose graph is as large as the one that is kept
     P = joint.P if joint.conditional is None else joint.conditional
-    affinity = PointGraph(P, point_of_row)
+    affinity = PointGraph(to_csr(P), point_of_row)
     report |= {"init_used": used, "affinity": affinity, "betas": joint.beta[point_of_row]}
     # With Gaussian tails a new point's own partition function leaves no room for exaggeration.
     exaggeration = float(how.exaggeration) if kernel == "student" else 1.0

@@ -62,7 +62,8 @@ class PerplexityMethod(NeighborEmbedding):
         near = near.reorder(order)
         points = self._points(near, ctx, self._count_neighbors)
         given = near.given is not None
-        P = Probabilities.of(points, perplexities, self.n_neighbors, per_row, is_given=given)
+        k = self.n_neighbors
+        P = Probabilities.of(points, perplexities, k, per_row, ctx.ops, is_given=given)
         return Similarities.of(P, points, order, ctx.ops)
 
     def _count_neighbors(self, n: int) -> int:

@@ -83,7 +83,7 @@ def fit_preimage(
     spread = float(np.mean(np.var(Y.astype(np.float64), axis=0)))
     gamma = 1 / (2 * spread * Y.shape[1]) if spread > 0 else 1.0
     rbf = Kernel(centers, False, "rbf", (gamma,), centers.mean(0, dtype=np.float64))
-    K = rbf.among(ctx.ops).stored.astype(np.float64)
+    K = rbf.among(ctx.ops).to_dense(ctx.ops).stored.astype(np.float64)
     K[np.diag_indices_from(K)] += alpha
     weights = scipy.linalg.solve(K, rows[chosen].astype(np.float64), assume_a="pos")
     ridge = RidgePreimage(rbf.freeze(), weights.astype(rows.dtype))

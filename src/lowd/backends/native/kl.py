@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from ... import _native
 from ...progress import step
 from ..protocol import Array, Float64, InterpolationGrid, KLObjective, KLPlan, Ragged
+from ..reference.descent import axis_variances
 from ..reference.kl import KLOperations
 from .arrays import as_float64, csr_parts, grid_parts, read_grid
 
@@ -67,6 +68,9 @@ class NativeKLPlan:
         out = np.empty((self.P.shape[0], self.k))
         self.plan.embedding(out)
         return out
+
+    def variances(self) -> Float64:
+        return axis_variances(self.embedding())
 
     def interpolation_grid(self, Y: Array) -> InterpolationGrid | None:
         few = len(Y) <= MAX_EXACT_TRAINING_POINTS

@@ -8,7 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ..protocol import CalibratedRows, Float64, FuzzySum, Perplexity
+from ..protocol import (
+    CalibratedRows,
+    Float64,
+    FuzzySum,
+    Perplexity,
+    SimilarityGraph,
+    square_distances,
+)
 
 PERPLEXITY_TOL = 1e-12  # of the log perplexity, and of log β
 MAX_BISECTIONS = 200
@@ -37,6 +44,18 @@ class AffinityOperations:
             else:
                 a[begin:end], scales[i], offsets[i] = _fit_sum(d, rule)
         return CalibratedRows(a, scales, offsets)
+
+    def similarity_graph(
+        self, edges: csr_array, rule: Perplexity | FuzzySum, union: float | None = None
+    ) -> SimilarityGraph:
+        near = isinstance(rule, Perplexity)
+        d = square_distances(edges.data) if near else edges.data.astype(np.float64, copy=False)
+        found = self.calibrate_rows(edges.indptr.astype(np.int64), d, rule)
+        rows = csr_array((found.affinities, edges.indices, edges.indptr), edges.shape)
+        return SimilarityGraph(self.symmetrize(rows, union), found.scales, found.offsets)
+
+    def in_degrees(self, edges: csr_array) -> NDArray[np.int64]:
+        return np.bincount(edges.indices, minlength=edges.shape[1])
 
     def symmetrize(self, rows: csr_array, union: float | None = None) -> csr_array:
         if union is None:

@@ -33,6 +33,12 @@ class AllPairsDescent:
         return None
 
 
+def axis_variances(Y: Array) -> Float64:
+    """Of the points along each axis; sums along contiguous numbers are ten times as fast."""
+    Z = np.array(Y.T, np.float64, order="C")
+    return np.asarray((Z - Z.mean(1, keepdims=True)).var(1))
+
+
 def pair_blocks(
     Y: Array, rows: NDArray[np.int64]
 ) -> Iterator[tuple[slice, NDArray[np.int64], Float64]]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ..protocol import Array, Float64, InterpolationGrid, KLObjective, KLPlan, Ragged
-from .descent import AllPairsDescent, pair_blocks
+from .descent import AllPairsDescent, axis_variances, pair_blocks
 from .new_points import NewPoint, minimize
 
 MAX_COORDINATE_STEP = 1e15  # before a step is shortened: its square must not overflow
@@ -112,6 +112,9 @@ class AllPairsKLPlan(AllPairsDescent):
     def start(self, Y: Array) -> None:
         super().start(Y)
         self.gain = np.ones(Y.shape)
+
+    def variances(self) -> Float64:
+        return axis_variances(self.Y)
 
     def advance(self, steps: int, exaggeration: float, momentum: float, rate: float) -> float:
         v = self.velocity

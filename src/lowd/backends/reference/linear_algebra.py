@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import diags_array, issparse
+from scipy.sparse import csr_array, diags_array, issparse
 
 from ..protocol import (
     Array,
     ColumnStatistics,
+    DType,
     Float64,
+    Graph,
     HadamardMatrix,
     Moments,
     Rows,
     ScatterPlan,
     Symmetry,
+    WalkPlan,
+    to_csr,
 )
 from ..sparse_rows import center_explicitly, column_sums, project_sparse
 
@@ -54,6 +59,54 @@ class ReferenceScatterPlan:
 
     def _weights(self) -> Float64:
         return np.ones(self.X.shape[0]) if self.weights is None else self.weights
+
+
+@dataclass(frozen=True)
+class WalkByProducts:
+    """A random walk on a graph on the host, step by step."""
+
+    P: csr_array
+    degrees: Float64
+    matmul: Callable[..., Float64]
+
+    @classmethod
+    def of(cls, graph: Graph, matmul: Callable[..., Float64]) -> WalkByProducts:
+        W = to_csr(graph)
+        counts = np.diff(W.indptr)
+        rows = np.repeat(np.arange(len(counts)), counts)
+        degrees: Float64 = np.bincount(rows, W.data, len(counts)).astype(np.float64, copy=False)
+        steps = W.data / np.repeat(np.where(degrees > 0, degrees, 1), counts)
+        return cls(csr_array((steps, W.indices, W.indptr), W.shape), degrees, matmul)
+
+    def advance(self, Y: Float64, steps: int) -> Float64:
+        for _ in range(steps):
+            Y = self.matmul(self.P, Y, alpha=0.5, beta=0.5)
+        return Y
+
+
+@dataclass(frozen=True)
+class StoredMatrix:
+    """A matrix on the host."""
+
+    stored: Array
+    product: Callable[..., Float64]
+
+    @property
+    def size(self) -> int:
+        return len(self.stored)
+
+    @property
+    def dtype(self) -> DType:
+        return self.stored.dtype
+
+    def matmul(self, V: Float64) -> Float64:
+        return self.product(self.stored, V)
+
+    def rows(self, count: int) -> Array:
+        return self.stored[:count]
+
+    def diagonal(self) -> Array:
+        return np.diagonal(self.stored)
 
 
 class LinearAlgebraOperations:
@@ -112,6 +165,9 @@ class LinearAlgebraOperations:
         else:
             Y = (X.astype(np.float64) - (0 if shift is None else shift)) @ W + offset
         return np.ascontiguousarray(Y, dtype)
+
+    def random_walk(self, W: Graph) -> WalkPlan:
+        return WalkByProducts.of(W, self.matmul)
 
     def matmul(
         self,

@@ -16,7 +16,7 @@ from .kl import DeviceKL
 from .layout import DeviceLayout
 from .library import Device
 from .neighbors import DeviceNeighbors
-from .resident import ResidentRows
+from .resident import ResidentArrays
 from .stress import DeviceStress
 
 
@@ -33,4 +33,4 @@ class Torch(
     """Every operation of the protocol; arrays come from the host and go back to it."""
 
     device: Device = field(default_factory=default_device)
-    resident: ResidentRows = field(default_factory=ResidentRows, compare=False, repr=False)
+    resident: ResidentArrays = field(default_factory=ResidentArrays, compare=False, repr=False)

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from ..arrays import MAX_SQUARED_DISTANCE_ROOT
 from ..native.affinities import NativeAffinities
-from ..protocol import CalibratedRows, Float64, FuzzySum, Perplexity
+from ..protocol import CalibratedRows, Float64, FuzzySum, Perplexity, SimilarityGraph
 from ..reference.affinities import (
     MAX_BISECTIONS,
     MAX_LOG_BETA,
@@ -20,7 +21,10 @@ from ..reference.affinities import (
 )
 from .arrays import explaining_memory, has_kernels, to_device, to_numpy
 from .library import Device, Tensor, torch
+from .resident import ResidentArrays
+from .sparse import DeviceGraph, Parts, count_columns, parts_of
 
+MIN_DEVICE_EDGES = 2**18  # below, the host has counted before a device has begun
 MAX_REGISTER_LIST = 1024  # neighbors of a row that a program holds in registers
 
 
@@ -28,6 +32,7 @@ class DeviceAffinities(NativeAffinities):
     """Conditional probabilities and fuzzy memberships of neighbors, and both directions in one."""
 
     device: Device
+    resident: ResidentArrays
 
     def calibrate_rows(
         self, indptr: NDArray[np.int64], distances: Float64, rule: Perplexity | FuzzySum
@@ -45,19 +50,38 @@ class DeviceAffinities(NativeAffinities):
                 p, scales, offsets = fit_fuzzy_sums(D, rule)
             return CalibratedRows(to_numpy(p).ravel(), to_numpy(scales), to_numpy(offsets))
 
+    def similarity_graph(
+        self, edges: csr_array, rule: Perplexity | FuzzySum, union: float | None = None
+    ) -> SimilarityGraph:
+        counts = np.diff(edges.indptr)
+        if not edges.nnz or (counts != counts[0]).any():
+            return super().similarity_graph(edges, rule, union)
+        n, k = len(counts), int(counts[0])
+        with explaining_memory(f"affinities of {edges.nnz} neighbors", self.device):
+            D = self.resident.get(edges.data, self.device).double().reshape(n, k)
+            if isinstance(rule, Perplexity):
+                squares = D.clamp_max(MAX_SQUARED_DISTANCE_ROOT).square()
+                a, scales = fit_perplexities(squares, rule.perplexity)
+                offsets = torch.zeros_like(scales)
+            else:
+                a, scales, offsets = fit_fuzzy_sums(D, rule)
+            starts = torch.arange(0, n * k + 1, k, device=self.device)
+            columns = self.resident.get(edges.indices, self.device)
+            graph = DeviceGraph(symmetrize_rows(starts, columns, a.reshape(-1), union))
+            return SimilarityGraph(graph, to_numpy(scales), to_numpy(offsets))
+
+    def in_degrees(self, edges: csr_array) -> NDArray[np.int64]:
+        if self.device.type == "cuda" and edges.nnz < MIN_DEVICE_EDGES:
+            return super().in_degrees(edges)
+        columns = self.resident.get(edges.indices, self.device)
+        return count_columns(columns, edges.shape[1])
+
     def symmetrize(self, rows: csr_array, union: float | None = None) -> csr_array:
         if not rows.nnz:
             return super().symmetrize(rows, union)
         with explaining_memory(f"affinities of {rows.nnz} pairs", self.device):
-            indptr = to_device(rows.indptr, self.device, torch.int64)
-            indices = to_device(rows.indices, self.device, torch.int64)
-            data = to_device(rows.data, self.device, torch.float64)
-            parts = symmetrize_rows(indptr, indices, data, union)
-        starts, columns, values = map(to_numpy, parts)
-        found = values, columns, starts.astype(rows.indptr.dtype)
-        P = csr_array(found, rows.shape)
-        P.has_sorted_indices = True
-        return P
+            graph = DeviceGraph(symmetrize_rows(*parts_of(rows, self.device), union))
+        return graph.to_csr()
 
 
 def fit_perplexities(squares: Tensor, perplexity: float) -> tuple[Tensor, Tensor]:
@@ -171,14 +195,13 @@ def _connected_distances(D: Tensor, whole: int, share: float, connectivity: floa
     return torch.where(apart > 0, rho, 0.0)
 
 
-def symmetrize_rows(
-    indptr: Tensor, indices: Tensor, data: Tensor, union: float | None
-) -> tuple[Tensor, Tensor, Tensor]:
+def symmetrize_rows(indptr: Tensor, indices: Tensor, data: Tensor, union: float | None) -> Parts:
     """Both directions of sparse rows in one, as CSR with sorted columns.
 
     A pair occurs at most twice, and the sum of two terms has no order: bits are the same always.
     """
     n, device = len(indptr) - 1, data.device
+    indices = indices.long()
     rows = torch.repeat_interleave(torch.arange(n, device=device), indptr[1:] - indptr[:-1])
     keys = torch.cat([rows * n + indices, indices * n + rows])
     del rows
@@ -201,4 +224,4 @@ def symmetrize_rows(
     if not kept.all():
         values, keys = values[kept], keys[kept]
     starts = torch.searchsorted(keys, torch.arange(n + 1, device=device) * n)
-    return starts, (keys % n).int(), values
+    return Parts(starts, (keys % n).int(), values)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from ..native.kl import MAX_EXACT_TRAINING_POINTS, NativeKL, NativeKLObjective
-from ..protocol import Array, Float64, InterpolationGrid, KLObjective, KLPlan
+from ..protocol import Array, Float64, Graph, InterpolationGrid, KLObjective, KLPlan, to_csr
+from ..reference.descent import axis_variances
 from ..reference.kl import MAX_COORDINATE_STEP, MAX_STEP
 from .arrays import explaining_memory, has_kernels, rows_per_block, to_device, to_numpy
 from .library import Device, Tensor, torch
-from .plane_descent import Forces, PlaneDescent, sum_pairs
+from .plane_descent import Forces, PlaneDescent
+from .plane_sums import sum_cross_terms, sum_similarities
+from .sparse import Parts, parts_of
 
 STUDENT_NODE_SPACING = 0.35  # forces have errors below 1 %: nodes cost little here
 # Up to so many points all pairs are summed in every step: on a GPU that takes no longer than a
@@ -38,7 +41,7 @@ class DeviceKLObjective(NativeKLObjective):
 
     device: Device
 
-    def plan(self, P: csr_array) -> KLPlan:
+    def plan(self, P: Graph) -> KLPlan:
         return DeviceKLPlan(P, self.kernel, self.threads, self.device)
 
 
@@ -46,13 +49,12 @@ class DeviceKLObjective(NativeKLObjective):
 class DeviceKLPlan:
     """Descent in the plane on the device, or of all pairs in float64; what is left, by the core."""
 
-    P: csr_array
+    P: Graph
     kernel: str
     threads: int
     device: Device
     inner: PlaneDescent | AllPairs | KLPlan | None = None
     k: int = 0
-    _edges: tuple[Tensor, Tensor, Tensor] | None = field(default=None, repr=False)
 
     def forces(self, Y: Array) -> tuple[Float64, Float64]:
         plan = self._plan_for(Y)
@@ -68,13 +70,19 @@ class DeviceKLPlan:
         Z, R = pair_sums(y, self.kernel, to_device(rows, self.device, torch.int64))
         return to_numpy(Z), to_numpy(R)
 
+    @cached_property
+    def _edges(self) -> Parts:
+        return parts_of(self.P, self.device)
+
     def cross_term(self, Y: Array) -> float:
-        rows, columns, p = self._rows()
         y = to_device(Y, self.device, torch.float64)
+        if self.kernel == "student" and y.shape[1] == 2 and has_kernels(self.device):
+            return sum_cross_terms(self._edges, y)
+        rows, (_, columns, p) = self._edges.row_numbers(), self._edges
         total = torch.zeros((), dtype=torch.float64, device=self.device)
         for i in range(0, len(p), 2**24):
             part = slice(i, i + 2**24)
-            s = (y[rows[part]] - y[columns[part].long()]).square().sum(1)
+            s = (y[rows[part].long()] - y[columns[part].long()]).square().sum(1)
             far = torch.log1p(s) if self.kernel == "student" else s
             some = p[part]
             total += (some * (some.clamp_min(torch.finfo(torch.float64).tiny).log() + far)).sum()
@@ -83,7 +91,7 @@ class DeviceKLPlan:
     def partition_function(self, Y: Array) -> float:
         y = to_device(Y, self.device)
         if self.kernel == "student" and y.shape[1] == 2 and len(y) > MAX_FLOAT64_POINTS:
-            return float(sum_pairs(y.float())[1])
+            return sum_similarities(y.float())
         everyone = torch.arange(len(y), device=self.device)
         return float(pair_sums(y.double(), self.kernel, everyone)[0].sum())
 
@@ -101,6 +109,11 @@ class DeviceKLPlan:
     def embedding(self) -> Float64:
         assert self.inner is not None
         return np.asarray(self.inner.embedding(), np.float64)
+
+    def variances(self) -> Float64:
+        if isinstance(self.inner, PlaneDescent):
+            return self.inner.variances()
+        return axis_variances(self.embedding())
 
     def uses_interpolation(self, Y: Array) -> bool:
         plan = self._plan_for(Y)
@@ -127,34 +140,20 @@ class DeviceKLPlan:
     def _make(self, n: int) -> PlaneDescent | AllPairs | KLPlan:
         few = n <= MAX_FLOAT64_POINTS
         if self.kernel != "student" or few or self.k > 3:
-            return AllPairs(self.P, self.kernel, self.device)
+            return AllPairs(self._edges, self.kernel)
         if self.k != 2:  # a mesh on a line and in space: by the core
-            return NativeKLObjective(self.kernel, self.threads).plan(self.P)
+            return NativeKLObjective(self.kernel, self.threads).plan(to_csr(self.P))
         use_mesh = n > MAX_SUMMED_PAIRS_POINTS[has_kernels(self.device)]
         forces = Forces(lambda s: 1 / (1 + s), STUDENT_NODE_SPACING, None, -0.5)
-        return PlaneDescent(self.P, forces, use_mesh, self.device)
-
-    def _rows(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Rows, columns and values of P."""
-        if self._edges is None:
-            counts = to_device(np.diff(self.P.indptr), self.device, torch.int64)
-            rows = torch.arange(len(counts), dtype=torch.int32, device=self.device)
-            columns = to_device(self.P.indices, self.device, torch.int32)
-            values = to_device(self.P.data, self.device, torch.float64)
-            self._edges = torch.repeat_interleave(rows, counts), columns, values
-        return self._edges
+        return PlaneDescent(self._edges, forces, use_mesh, self.device)
 
 
 class AllPairs:
     """Descent by exact forces of all pairs in float64, a block of rows at a time."""
 
-    def __init__(self, P: csr_array, kernel: str, device: Device) -> None:
-        self.kernel, self.device, self.n = kernel, device, P.shape[0]
-        indptr = to_device(P.indptr, device, torch.int64)
-        self.indptr, counts = indptr, indptr[1:] - indptr[:-1]
-        self.rows = torch.repeat_interleave(torch.arange(self.n, device=device), counts)
-        self.columns = to_device(P.indices, device, torch.int64)
-        self.p = to_device(P.data, device, torch.float64)
+    def __init__(self, edges: Parts, kernel: str) -> None:
+        self.kernel, self.device, self.edges = kernel, edges.values.device, edges
+        self.rows, self.columns = edges.row_numbers().long(), edges.columns.long()
 
     def start(self, Y: Array) -> None:
         self.y = to_device(Y, self.device, torch.float64).clone()
@@ -183,12 +182,10 @@ class AllPairs:
 
     def _forces(self, y: Tensor) -> tuple[Tensor, Tensor]:
         gap = y[self.rows] - y[self.columns]
-        weights = self.p
+        weights = self.edges.values
         if self.kernel == "student":
             weights = weights / (1 + gap.square().sum(1))
-        A = torch.segment_reduce(
-            weights[:, None] * gap, "sum", offsets=self.indptr, axis=0, initial=0
-        )
+        A = self.edges.sum_rows(weights[:, None] * gap)
         everyone = torch.arange(len(y), device=y.device)
         Z, R = pair_sums(y, self.kernel, everyone)
         if self.kernel != "rows":

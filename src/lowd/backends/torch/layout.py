@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from ..native.layout import (
     MAX_EXACT_POINTS,
@@ -14,12 +14,22 @@ from ..native.layout import (
     NativeLayoutObjective,
     NativeLayoutPlan,
 )
-from ..protocol import Array, Float64, InterpolationGrid, LayoutCurve, LayoutObjective, LayoutPlan
+from ..protocol import (
+    Array,
+    Float64,
+    Graph,
+    InterpolationGrid,
+    LayoutCurve,
+    LayoutObjective,
+    LayoutPlan,
+    to_csr,
+)
 from ..reference.layout import POTENTIAL_STEP, tabulate_potential
 from .arrays import explaining_memory, rows_per_block, to_device, to_numpy
 from .library import Device, Tensor, torch
 from .mesh import Radial
 from .plane_descent import Forces, PlaneDescent
+from .sparse import DeviceWalk, Parts, parts_of
 
 # Distance of nodes in square roots of the softening, which rounds off the kernel.
 NODE_SPACING_SHARE = 0.7071
@@ -42,28 +52,43 @@ class DeviceLayoutObjective(NativeLayoutObjective):
 
     def plan(
         self,
-        W: csr_array,
+        W: Graph,
         seed: int,
         radii: Float64 | None = None,
         variance_shift: float = 0.0,
     ) -> LayoutPlan:
         if radii is not None or W.shape[0] <= MAX_EXACT_POINTS:
-            return super().plan(W, seed, radii, variance_shift)
-        W = W.astype(np.float64, copy=False)
-        core = NativeLayoutPlan(W, self.curve, seed, None, variance_shift, self.threads)
-        return DeviceLayoutPlan(W, self.curve, self.device, core)
+            return super().plan(to_csr(W), seed, radii, variance_shift)
+        return DeviceLayoutPlan(W, self.curve, self.device, seed, variance_shift, self.threads)
 
 
 @dataclass
 class DeviceLayoutPlan:
     """Descent in the plane on the device; in other dimensions by the core."""
 
-    W: csr_array
+    W: Graph
     curve: LayoutCurve
     device: Device
-    core: NativeLayoutPlan
+    seed: int
+    variance_shift: float
+    threads: int
     plane: PlaneDescent | None = None
     is_plane: bool = True
+
+    @cached_property
+    def core(self) -> NativeLayoutPlan:
+        W = to_csr(self.W).astype(np.float64, copy=False)
+        how = self.curve, self.seed, None, self.variance_shift, self.threads
+        return NativeLayoutPlan(W, *how)
+
+    @cached_property
+    def _edges(self) -> Parts:
+        return parts_of(self.W, self.device)
+
+    @cached_property
+    def _steps(self) -> Parts:
+        """Of the random walk on the graph."""
+        return self._edges._replace(values=DeviceWalk.on(self._edges).chances)
 
     def forces(self, Y: Array) -> tuple[Float64, Float64]:
         if not self._in_plane(Y):
@@ -110,7 +135,7 @@ class DeviceLayoutPlan:
     def advance(self, rates: Float64, repulsions: Float64, densities: Float64 | None) -> float:
         if not self.is_plane:
             return self.core.advance(rates, repulsions, densities)
-        with explaining_memory(f"a descent of {self.W.shape[0]} points", self.device):
+        with explaining_memory(f"a descent of {self._edges.size} points", self.device):
             return self._plane().advance(np.stack([rates, repulsions], axis=1))
 
     def embedding(self) -> Float64:
@@ -132,27 +157,17 @@ class DeviceLayoutPlan:
 
     def _plane(self) -> PlaneDescent:
         if self.plane is None:
-            n = self.W.shape[0]
+            n = self._edges.size
             with explaining_memory(f"a descent of {n} points", self.device):
-                degrees = np.bincount(self._rows(), self.W.data, n)
-                P = self.W.data / degrees[self._rows()]
-                walk = csr_array((P, self.W.indices, self.W.indptr), self.W.shape)
                 spacing = NODE_SPACING_SHARE * float(np.sqrt(self.curve.softening))
                 forces = Forces(radial_potential(self.curve), spacing, self.curve, -0.5 / n)
-                self.plane = PlaneDescent(walk, forces, True, self.device)
+                self.plane = PlaneDescent(self._steps, forces, True, self.device)
         return self.plane
 
-    def _rows(self) -> NDArray[np.int64]:
-        return np.repeat(np.arange(self.W.shape[0]), np.diff(self.W.indptr))
-
     def _attractive_loss(self, y: Tensor) -> float:
-        rows = to_device(self._rows(), self.device, torch.int64)
-        columns = to_device(self.W.indices, self.device, torch.int64)
-        w = to_device(self.W.data, self.device, torch.float64)
-        indptr = to_device(self.W.indptr, self.device, torch.int64)
-        degrees = torch.segment_reduce(w, "sum", offsets=indptr, initial=0)
+        rows, columns = self._steps.row_numbers().long(), self._steps.columns.long()
         s = (y[rows] - y[columns]).square().sum(1)
-        losses = w / degrees[rows] * torch.log1p(self.curve.a * s**self.curve.b)
+        losses = self._steps.values * torch.log1p(self.curve.a * s**self.curve.b)
         return float(losses.sum() / len(y))
 
 

@@ -13,10 +13,11 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ..native.linear_algebra import NativeLinearAlgebra
-from ..protocol import Array, Float64, HadamardMatrix, Moments, Rows, ScatterPlan
+from ..protocol import Array, Float64, Graph, HadamardMatrix, Moments, Rows, ScatterPlan, WalkPlan
 from .arrays import explaining_memory, rows_per_block, to_device, to_numpy
 from .library import Device, Tensor, torch
-from .resident import ResidentRows
+from .resident import ResidentArrays
+from .sparse import DeviceGraph, DeviceWalk
 
 # Multiplications below which a copy to the device takes longer than the core.
 MIN_DEVICE_PRODUCTS = 2**26
@@ -62,13 +63,19 @@ class DeviceLinearAlgebra(NativeLinearAlgebra):
     """Scatter matrices and projections of many dense rows."""
 
     device: Device
-    resident: ResidentRows
+    resident: ResidentArrays
 
     def scatter(self, X: Rows, mean: Float64, weights: Float64 | None) -> ScatterPlan:
         if issparse(X) or X.size * X.shape[1] < self._min_products():
             return super().scatter(X, mean, weights)
         with explaining_memory(f"the scatter matrix of rows of shape {X.shape}", self.device):
             return DeviceScatterPlan(self.resident.get(X, self.device), mean, weights)
+
+    def random_walk(self, W: Graph) -> WalkPlan:
+        if not isinstance(W, DeviceGraph):
+            return super().random_walk(W)
+        with explaining_memory(f"a random walk on {W.shape[0]} points", self.device):
+            return DeviceWalk.on(W.parts)
 
     def project(
         self,

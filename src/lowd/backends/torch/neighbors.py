@@ -2,30 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from ... import progress
 from ..native.neighbors import NativeNeighbors
 from ..protocol import (
     INDEXED_MEASURES,
     MEASURES,
     Array,
     DistanceIndex,
+    DType,
     Float64,
     Index,
     Ints,
     Neighbors,
+    PairwisePlan,
     Rows,
 )
 from ..reference.neighbors import MAX_CLOSE_PAIRS, Params
-from .arrays import explaining_memory, require_memory, rows_per_block, to_device, to_numpy
+from .arrays import (
+    explaining_memory,
+    free_bytes,
+    require_memory,
+    rows_per_block,
+    to_device,
+    to_numpy,
+)
 from .library import Device, Tensor, torch
 from .linear_algebra import DeviceLinearAlgebra
-from .row_index import DeviceRowIndex, fold_sum
+from .row_geometry import fold_sum
+from .row_index import DeviceRowIndex
 
 # Pairs below which the core is done before a device has begun.
 MIN_DEVICE_PAIRS = 2**22
+MAX_MATRIX_SHARE = 0.8  # of the free memory of a device that a matrix of all pairs may take
 # Squared distances below this share of the norms are computed again from differences: of others a
 # product loses 4 of 16 digits at most.
 MIN_PRODUCT_SHARE = 1e-4
@@ -51,6 +65,24 @@ class DeviceNeighbors(DeviceLinearAlgebra, NativeNeighbors):
                 to_numpy(block.compute(q[i : i + step]).to(narrow), out[i : i + step])
         return out
 
+    def pairwise_plan(
+        self, X: Rows, measure: str, params: Params, center: Float64 | None
+    ) -> PairwisePlan:
+        free = free_bytes(self.device)
+        if issparse(X) or X.shape[0] ** 2 < self._min_pairs():
+            return super().pairwise_plan(X, measure, params, center)
+        if free is not None and X.shape[0] ** 2 * X.itemsize > MAX_MATRIX_SHARE * free:
+            return super().pairwise_plan(X, measure, params, center)
+        with explaining_memory(f"a matrix of {len(X)} x {len(X)} rows", self.device):
+            x = self.resident.get(X, self.device)
+            block = PairwiseBlock(x, measure, params, center)
+            A = torch.empty(len(X), len(X), dtype=x.dtype, device=self.device)
+            step = rows_per_block(8 * len(X), self.device)
+            for i in range(0, len(X), step):
+                A[i : i + step] = block.compute(x[i : i + step])
+                progress.report("kernel", min(i + step, len(X)), len(X))
+            return DeviceMatrix(A)
+
     def index(self, X: Rows, measure: str, params: Params, center: Float64 | None) -> Index:
         plain = issparse(X) or measure not in INDEXED_MEASURES or not params[0] > 0
         if plain or X.shape[0] ** 2 < self._min_pairs():
@@ -59,7 +91,7 @@ class DeviceNeighbors(DeviceLinearAlgebra, NativeNeighbors):
         require_memory(need, f"neighbors of rows of shape {X.shape}", self.device)
         with explaining_memory(f"rows of shape {X.shape}", self.device):
             rows = self.resident.get(X, self.device)
-        return DeviceRowIndex(rows, measure, params[0], center)
+        return DeviceRowIndex(rows, measure, params[0], center, self.resident)
 
     def distance_index(self, D: Array, own: NDArray[np.int64] | None = None) -> DistanceIndex:
         if self.device.type == "cuda":  # given distances are on the host, and are read once
@@ -68,6 +100,36 @@ class DeviceNeighbors(DeviceLinearAlgebra, NativeNeighbors):
 
     def _min_pairs(self) -> int:
         return MIN_DEVICE_PAIRS if self.device.type == "cuda" else 0
+
+
+@dataclass(frozen=True)
+class DeviceMatrix:
+    """A symmetric matrix on the device, multiplied in float64."""
+
+    A: Tensor
+
+    @property
+    def size(self) -> int:
+        return len(self.A)
+
+    @property
+    def dtype(self) -> DType:
+        return np.dtype(np.float32 if self.A.dtype == torch.float32 else np.float64)
+
+    def matmul(self, V: Float64) -> Float64:
+        v = to_device(V, self.A.device, torch.float64)
+        out = torch.empty(len(self.A), v.shape[1], dtype=torch.float64, device=self.A.device)
+        step = rows_per_block(4 * len(self.A), self.A.device)
+        for i in range(0, len(self.A), step):
+            out[i : i + step] = self.A[i : i + step].double() @ v
+        found: Float64 = to_numpy(out)
+        return found
+
+    def rows(self, count: int) -> Array:
+        return to_numpy(self.A[:count])
+
+    def diagonal(self) -> Array:
+        return to_numpy(self.A.diagonal())
 
 
 class DeviceDistanceIndex:

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from ..protocol import Array, Float64, InterpolationGrid, LayoutCurve
 from .arrays import has_kernels, require_memory, to_device, to_numpy
 from .library import Device, OfTriton, Tensor, torch
 from .mesh import FIXED_POINT, MESH_SIZES, Mesh, Radial, mesh_size
+from .plane_sums import sum_pairs
+from .sparse import Parts
 
 PLANE_SORT_INTERVAL = 100  # iterations between two sortings of the points
 STEPS_PER_CHECK = 50  # iterations at most, after which the host looks whether the mesh holds all
@@ -23,8 +24,6 @@ FIRST_MARGIN, LATER_MARGIN = 2.0, 1.08  # of the span: the embedding jumps when 
 FIRST_STEPS = 50
 POTENTIAL_PARTS = 1024  # of the sum of the potential
 POINTS_PER_PROGRAM = 256
-FAR_POINT = 1e18  # a coordinate of points that only fill up the last tile: no forces
-EXACT_TILE, EXACT_PARTS = (64, 32), 8  # targets and sources; sources in parts
 
 
 @dataclass
@@ -41,7 +40,7 @@ class Forces:
 class PlaneDescent:
     """Points, velocities, gains and edges on the device, in slots; `order` has their numbers."""
 
-    edges: csr_array
+    edges: Parts
     forces: Forces
     use_mesh: bool
     device: Device
@@ -49,13 +48,13 @@ class PlaneDescent:
     graphs: dict[Any, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        n, nnz = self.edges.shape[0], self.edges.nnz
+        n, nnz = self.edges.size, len(self.edges.values)
         need = 40 * nnz + 200 * n
         require_memory(need, f"a descent of {n} points with {nnz} edges", self.device)
         self.n, self.kernels = n, has_kernels(self.device)
-        self.start_of = to_device(self.edges.indptr, self.device, torch.int64).clone()
-        self.col = to_device(self.edges.indices, self.device, torch.int32).clone()
-        self.val = to_device(self.edges.data, self.device).float()
+        # Copies: they are sorted in place.
+        self.start_of, self.col = self.edges.starts.clone(), self.edges.columns.clone()
+        self.val = self.edges.values.float()
         self.order = torch.arange(n, device=self.device)
         self.y = torch.zeros(n, 2, device=self.device)
         self.velocity, self.gain = torch.zeros_like(self.y), torch.ones_like(self.y)
@@ -67,7 +66,7 @@ class PlaneDescent:
         self.schedule = torch.zeros(STEPS_PER_CHECK, 3, device=self.device)
         self.zpart = torch.zeros(POTENTIAL_PARTS, dtype=torch.float64, device=self.device)
         self.repel = torch.zeros(2, n, device=self.device)
-        degree = self.edges.nnz / max(n, 1)
+        degree = nnz / max(n, 1)
         self.lanes = 32 if degree <= 40 else 64 if degree <= 200 else 128
         self.steps = self.steps_in_phase = 0
         self.phase: tuple[float, ...] = ()  # settings that change when a phase begins
@@ -81,6 +80,10 @@ class PlaneDescent:
 
     def embedding(self) -> Float64:
         return self._unsort(self.y)
+
+    def variances(self) -> Float64:
+        found: Float64 = to_numpy(self.y.double().var(0, correction=0))
+        return found
 
     def advance(self, settings: Float64, phase: tuple[float, ...] = ()) -> float:
         """A step for each row of the settings; the last one's RMS length."""
@@ -188,11 +191,10 @@ class PlaneDescent:
         if self.kernels:
             given = self.start_of, self.col, self.val, self.y.view(torch.int64), self.force
             warps = max(1, self.lanes // 64)
-            if curve is None:
-                self._kernels.attract_student[(self.n,)](*given, self.lanes, num_warps=warps)
-            else:
-                law = float(curve.a), float(curve.b)
-                self._kernels.attract_layout[(self.n,)](*given, *law, self.lanes, num_warps=warps)
+            law = (0.0, 0.0) if curve is None else (float(curve.a), float(curve.b))
+            self._kernels.attract[(self.n,)](
+                *given, *law, curve is None, self.lanes, num_warps=warps
+            )
             return
         counts = self.start_of[1:] - self.start_of[:-1]
         rows = torch.repeat_interleave(torch.arange(self.n, device=self.device), counts)
@@ -342,35 +344,6 @@ class PlaneDescent:
         from .kernels import descent
 
         return descent
-
-
-def sum_pairs(y: Tensor) -> tuple[Tensor, Tensor]:
-    """Sums over all others of w² (y - y_j) as (2, n), and of w over all ordered pairs.
-
-    w = 1 / (1 + d²); in float32, sums of sums in float64.
-    """
-    n, device = len(y), y.device
-    if not has_kernels(device):
-        repel, total = torch.empty(2, n, device=device), torch.zeros((), dtype=torch.float64)
-        for i in range(0, n, 1024):
-            gap = y[i : i + 1024, None, :] - y
-            w = 1 / (1 + gap.square().sum(2))
-            total += w.sum(dtype=torch.float64).cpu()
-            repel[:, i : i + 1024] = (w.square()[:, :, None] * gap).sum(1).T
-        return repel, total - n
-    from .kernels import descent
-
-    rows, columns = EXACT_TILE
-    pad = -(-n // rows) * rows
-    xy = torch.full((2, pad), FAR_POINT, device=device)
-    xy[:, :n] = y.T
-    span = -(-pad // (EXACT_PARTS * columns)) * columns
-    out = torch.empty(EXACT_PARTS, 3, pad, device=device)
-    descent.repel_exactly[(pad // rows, EXACT_PARTS)](
-        xy[0], xy[1], out, pad, span, rows, columns, num_warps=4
-    )
-    total = out.sum(0)[:, :n]
-    return total[:2], total[2].sum(dtype=torch.float64) - n
 
 
 def _spread_bits(v: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Kernels of a step of t-SNE or UMAP in the plane: charges, attraction, exact repulsion, steps.
+"""Kernels of a step of t-SNE or UMAP in the plane: charges, attraction, steps.
 
 Every sum has a fixed order or is taken in integers, so a descent repeats bit by bit.
 """
@@ -6,13 +6,7 @@ Every sum has a fixed order or is taken in integers, so a descent repeats bit by
 from __future__ import annotations
 
 from ..library import tl, triton
-
-
-@triton.jit
-def _reciprocal(d):  # one instruction, within an ulp; a division takes several
-    return tl.inline_asm_elementwise(
-        "rcp.approx.ftz.f32 $0, $1;", "=f,f", [d], dtype=tl.float32, is_pure=True, pack=1
-    )
+from .plane_sums import reciprocal
 
 
 @triton.jit
@@ -35,29 +29,6 @@ def _slope(s):
     a = tl.abs(s)
     far = tl.maximum(2.0 - a, 0.0)
     return tl.where(a < 1.0, s * (1.5 * a - 2.0), tl.where(s > 0, -0.5, 0.5) * far * far)
-
-
-@triton.jit
-def repel_exactly(x, y, out, pad, span, BM: tl.constexpr, BN: tl.constexpr):
-    """Sums over a part of all points j of w and w² (y - y_j), w = 1 / (1 + d²), in registers."""
-    i = tl.program_id(0) * BM + tl.arange(0, BM)
-    xi, yi = tl.load(x + i)[:, None], tl.load(y + i)[:, None]
-    first = tl.program_id(1) * span
-    fx = tl.zeros([BM, BN], tl.float32)
-    fy = tl.zeros([BM, BN], tl.float32)
-    z = tl.zeros([BM, BN], tl.float32)
-    for j0 in range(first, tl.minimum(first + span, pad), BN):
-        j = j0 + tl.arange(0, BN)
-        dx, dy = xi - tl.load(x + j)[None, :], yi - tl.load(y + j)[None, :]
-        w = _reciprocal(1.0 + dx * dx + dy * dy)
-        z += w
-        w = w * w
-        fx += w * dx
-        fy += w * dy
-    at = out + tl.program_id(1) * 3 * pad + i
-    tl.store(at, tl.sum(fx, 1))
-    tl.store(at + pad, tl.sum(fy, 1))
-    tl.store(at + 2 * pad, tl.sum(z, 1))
 
 
 @triton.jit(do_not_specialize=["half", "copies"])
@@ -109,8 +80,8 @@ def multiply_grids(a, b, out, half, size, stride: tl.constexpr, B: tl.constexpr)
 
 
 @triton.jit
-def attract_student(start, col, val, both, f, LANES: tl.constexpr):
-    """Sums over the edges of a point of p w (y - y_j)."""
+def attract(start, col, val, both, f, a, b, STUDENT: tl.constexpr, LANES: tl.constexpr):
+    """Sums over the edges of a point of p w (y - y_j) of t-SNE, or of P g_a (y_j - y) of UMAP."""
     i = tl.program_id(0).to(tl.int64)
     first, last = tl.load(start + i), tl.load(start + i + 1)
     x, y = _pair(tl.load(both + i))
@@ -122,30 +93,13 @@ def attract_student(start, col, val, both, f, LANES: tl.constexpr):
         p = tl.load(val + e, inside, other=0.0)
         xj, yj = _pair(tl.load(both + tl.load(col + e, inside, other=0), inside, other=0))
         dx, dy = x - xj, y - yj
-        w = p * _reciprocal(1.0 + dx * dx + dy * dy)
-        fx += w * dx
-        fy += w * dy
-    tl.store(f + 2 * i, tl.sum(fx, 0))
-    tl.store(f + 2 * i + 1, tl.sum(fy, 0))
-
-
-@triton.jit
-def attract_layout(start, col, val, both, f, a, b, LANES: tl.constexpr):
-    """Sums over the edges of a point of P g_a (y_j - y)."""
-    i = tl.program_id(0).to(tl.int64)
-    first, last = tl.load(start + i), tl.load(start + i + 1)
-    x, y = _pair(tl.load(both + i))
-    fx = tl.zeros([LANES], tl.float32)
-    fy = tl.zeros([LANES], tl.float32)
-    for k in range(first, last, LANES):
-        e = k + tl.arange(0, LANES)
-        inside = e < last
-        p = tl.load(val + e, inside, other=0.0)
-        xj, yj = _pair(tl.load(both + tl.load(col + e, inside, other=0), inside, other=0))
-        dx, dy = xj - x, yj - y
-        s = tl.minimum(tl.maximum(dx * dx + dy * dy, 1e-12), 1e12)
-        odds = a * tl.exp2(b * tl.log2(s))
-        w = p * 2.0 * b * odds * _reciprocal(s * (1.0 + odds))
+        s = dx * dx + dy * dy
+        if STUDENT:
+            w = p * reciprocal(1.0 + s)
+        else:
+            s = tl.minimum(tl.maximum(s, 1e-12), 1e12)
+            odds = a * tl.exp2(b * tl.log2(s))
+            w = -p * 2.0 * b * odds * reciprocal(s * (1.0 + odds))
         fx += w * dx
         fy += w * dy
     tl.store(f + 2 * i, tl.sum(fx, 0))

@@ -1,4 +1,4 @@
-"""Kernel of shortest paths from many sources: edges are relaxed until nothing changes."""
+"""Kernels of graphs: shortest paths from many sources, and steps of a random walk."""
 
 from __future__ import annotations
 
@@ -23,3 +23,17 @@ def relax(start, col, length, dist, now, later, S: tl.constexpr, B: tl.constexpr
     if tl.max((new < old).to(tl.int32), 0) != 0:
         tl.store(dist + i * S + s, new)
         tl.store(later + i, 1)
+
+
+@triton.jit
+def walk(start, col, chance, y, out, k, LANES: tl.constexpr):
+    """A lazy step of the random walk: the mean of a point and of its neighbors, in float64."""
+    i, c = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    total = tl.zeros([LANES], tl.float64)
+    last = tl.load(start + i + 1)
+    for first in range(tl.load(start + i), last, LANES):
+        e = first + tl.arange(0, LANES)
+        inside = e < last
+        j = tl.load(col + e, inside, other=0).to(tl.int64)
+        total += tl.load(chance + e, inside, other=0.0) * tl.load(y + j * k + c, inside, other=0.0)
+    tl.store(out + i * k + c, 0.5 * tl.sum(total, 0) + 0.5 * tl.load(y + i * k + c))

@@ -170,27 +170,36 @@ def rank_candidates(values, found, count, out_i, out_v, k, CAP: tl.constexpr):
 
 @triton.jit
 def count_below(
-    product, squares, low, high, below, within, n, span, C: tl.constexpr, B: tl.constexpr
+    product,
+    squares,
+    low,
+    high,
+    below,
+    within,
+    n,
+    span,
+    C: tl.constexpr,
+    B: tl.constexpr,
+    STAGES: tl.constexpr,
 ):
     """How many columns of a row are below each of C limits, and up to each of C others.
 
     A column counts by |x|² - 2 q x, from products q x. Parts of the columns have counts of their
-    own: (rows, parts, C).
+    own: (rows, parts, C). Both counts of a lane are halves of one integer: a part has fewer than
+    2^16 blocks.
     """
     i = tl.program_id(0).to(tl.int64)
     first = tl.program_id(1) * span
     c = tl.arange(0, C)
     lower = tl.load(low + i * C + c)[:, None]
     upper = tl.load(high + i * C + c)[:, None]
-    less = tl.zeros([C, B], tl.int32)
-    most = tl.zeros([C, B], tl.int32)
-    for j0 in range(first, tl.minimum(first + span, n), B):
+    both = tl.zeros([C, B], tl.int32)
+    for j0 in tl.range(first, tl.minimum(first + span, n), B, num_stages=STAGES):
         j = j0 + tl.arange(0, B)
         ok = j < n
         g = tl.load(squares + j, ok, other=float("inf"))
         g = (g - 2.0 * tl.load(product + i * n + j, ok, other=0.0))[None, :]
-        less += (g < lower).to(tl.int32)
-        most += (g <= upper).to(tl.int32)
+        both += (g < lower).to(tl.int32) + ((g <= upper).to(tl.int32) << 16)
     at = (i * tl.num_programs(1) + tl.program_id(1)) * C + c
-    tl.store(below + at, tl.sum(less, 1))
-    tl.store(within + at, tl.sum(most, 1))
+    tl.store(below + at, tl.sum(both & 0xFFFF, 1))
+    tl.store(within + at, tl.sum(both >> 16, 1))

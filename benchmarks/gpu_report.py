@@ -1,0 +1,79 @@
+"""GPU.md from the results of the other benchmarks of a GPU."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from gpu_data import HERE, RESULTS
+
+EXPLANATION = """\
+Medians of warm calls, the first call of a process beside them."""
+
+
+PEERS = """\
+Warm calls on the same GPU in the same run."""
+
+
+def report() -> None:
+    held = json.loads(RESULTS.read_text())
+    lines = ["# The torch backend on a GPU", "", f"{held['machine']}. Made by `benchmarks/gpu.py`."]
+    lines += ["", EXPLANATION, "", *speed_table(held.get("speed", {}))]
+    lines += ["", "## Beside other libraries", "", PEERS, "", *peer_table(held.get("peers", {}))]
+    lines += ["", "## Agreement with the CPU", "", *parity_table(held.get("parity", {}))]
+    (HERE / "GPU.md").write_text("\n".join(lines) + "\n")
+
+
+def speed_table(rows: dict[str, Any]) -> list[str]:
+    lines = [
+        "| work | bar | time | holds | first call | also |",
+        "|---|--:|--:|---|--:|---|",
+    ]
+    for name, row in rows.items():
+        bar, seconds = row.get("bar"), row.get("seconds")
+        skipped = ("bar", "seconds", "first", "calls")
+        also = "; ".join(f"{k} {_short(v)}" for k, v in row.items() if k not in skipped)
+        holds = "" if bar is None or seconds is None else "yes" if seconds <= bar else "**no**"
+        if "error" in row:
+            holds = "failed"
+        cells = [name, _time(bar), _time(seconds), holds, _time(row.get("first")), also]
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def peer_table(rows: dict[str, Any]) -> list[str]:
+    lines = [
+        "| work | lowd | first call | peer | first call | times as fast | also |",
+        "|---|--:|--:|--:|--:|--:|---|",
+    ]
+    for name, row in rows.items():
+        skipped = ("bar", "seconds", "first", "peer", "peer first")
+        also = "; ".join(f"{k} {_short(v)}" for k, v in row.items() if k not in skipped)
+        ours, peer = row.get("seconds"), row.get("peer")
+        factor = f"{peer / ours:.3g}" if ours and peer else ""
+        times = [_time(row.get(part)) for part in ("seconds", "first", "peer", "peer first")]
+        lines.append("| " + " | ".join([name, *times, factor, also]) + " |")
+    return lines
+
+
+def parity_table(rows: dict[str, Any]) -> list[str]:
+    lines = ["| method | rows | Procrustes | CPU | GPU |", "|---|--:|--:|---|---|"]
+    for name, row in rows.items():
+        sides = [
+            ", ".join(f"{k.removesuffix(' ' + b)} {_short(v)}" for k, v in row.items()
+                      if k.endswith(" " + b))
+            for b in ("native", "torch")
+        ]  # fmt: skip
+        cells = [name, str(row.get("rows", "")), _short(row.get("Procrustes", "")), *sides]
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def _time(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    return f"{seconds * 1000:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

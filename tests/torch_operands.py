@@ -1,0 +1,72 @@
+"""Rows and expectations by which operations of the torch backend are tested."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+pytest.importorskip("torch", reason="torch is not installed (pip install 'lowd[gpu]')")
+
+from lowd.backends.torch import Torch, affinities, graphs, linear_algebra, neighbors, stress
+
+FAST = Torch(threads=2)
+
+
+@pytest.fixture
+def all_sizes_on_the_device(monkeypatch):
+    """Also few rows, which the core would take."""
+    monkeypatch.setattr(neighbors, "MIN_DEVICE_PAIRS", 0)
+    monkeypatch.setattr(linear_algebra, "MIN_DEVICE_PRODUCTS", 0)
+    monkeypatch.setattr(graphs, "MIN_DEVICE_NODES", 0)
+    monkeypatch.setattr(stress, "MIN_DEVICE_SAMPLES", 0)
+    monkeypatch.setattr(affinities, "MIN_DEVICE_EDGES", 0)
+
+
+def brute(Q, X, k, own=False, measure="euclidean", factor=1.0):
+    D = factor * cdist(Q.astype(np.float64), X.astype(np.float64), measure)
+    if own:
+        np.fill_diagonal(D, np.inf)
+    order = np.argsort(D, axis=1, kind="stable")[:, :k]
+    return order, np.take_along_axis(D, order, 1)
+
+
+def agree(found, expected):
+    np.testing.assert_allclose(found.distances, expected[1], rtol=1e-12)
+    np.testing.assert_array_equal(found.indices, expected[0])
+
+
+def index(X, measure="euclidean", factor=1.0):
+    return FAST.index(X, measure, (factor,), None)
+
+
+def gaussian(n, d, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, d))
+
+
+def clusters(n, d, tight, seed=0):
+    rng = np.random.default_rng(seed)
+    return 5 * rng.standard_normal((7, d))[rng.integers(0, 7, n)] + tight * gaussian(n, d, seed + 1)
+
+
+def on_a_sphere(n, d):
+    X = gaussian(n, d)
+    return X / np.sqrt((X**2).sum(1, keepdims=True))
+
+
+# What a bound must not miss: nearly equal distances, large norms, ties and duplicates.
+SETS = {
+    "line": lambda n: gaussian(n, 1),
+    "ball": lambda n: gaussian(n, 30),
+    "many features": lambda n: gaussian(n, 200),
+    "sphere": lambda n: on_a_sphere(n, 120),
+    "far from the origin": lambda n: gaussian(n, 20) + 1e6,
+    "outlier": lambda n: np.vstack([gaussian(n - 1, 30), np.full((1, 30), 1e6)]),
+    "duplicates": lambda n: np.repeat(gaussian(n // 50, 20), 50, axis=0),
+    "pairs": lambda n: np.repeat(gaussian(n // 2, 20), 2, axis=0),
+    "all equal": lambda n: np.full((n, 8), 0.1),
+    "integers": lambda n: np.random.default_rng(1).integers(0, 3, (n, 6)).astype(float),
+    "tight clusters": lambda n: clusters(n, 12, 1e-4),
+    "very tight clusters": lambda n: clusters(n, 12, 1e-7),
+}
+each_set = pytest.mark.parametrize("name", SETS)
