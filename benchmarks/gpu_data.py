@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from gpu_report import RESULTS
 from lowd.backends.torch import arrays
 
-HERE = Path(__file__).parent
-RESULTS = HERE / "results" / "gpu.json"
 DEVICE = arrays.default_device()
 SMALL = DEVICE.type == "cpu"  # for trying
 N, M = (3000, 6000) if SMALL else (70_000, 1_000_000)

@@ -100,6 +100,9 @@ __all__ = [
 class Backend(Protocol):
     """Where the heavy arithmetic happens.
 
+    `pairwise_plan`, `similarity_graph`, `in_degrees` and `random_walk` are made of the others; a
+    backend that holds arrays elsewhere replaces them.
+
     `X`, `Q` hold rows (dense or CSR), `V`, `W` thin matrices, results are dense. Matrix products
     of data keep the data's dtype; sums over rows come back in float64.
     """

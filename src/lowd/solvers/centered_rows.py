@@ -86,11 +86,11 @@ def dense_product(rows: CenteredRows, ctx: Context) -> ScatterProduct:
     """By passes over dense rows, which are centered on the way."""
     n, d = rows.X.shape
     inverse = 1.0 if rows.units is None else 1 / rows.units[:, None]
-    trace: float = 0.0
+    plan, trace = ctx.ops.scatter(rows.X, rows.mean, rows.weights), 0.0
 
     def apply(V: Float64) -> Float64:
         nonlocal trace
-        out, trace = ctx.ops.scatter(rows.X, rows.mean, rows.weights).matmul(V * inverse)
+        out, trace = plan.matmul(V * inverse)
         return np.asarray(out * inverse)
 
     def total() -> float:

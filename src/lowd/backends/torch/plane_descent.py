@@ -68,6 +68,9 @@ class PlaneDescent:
         self.repel = torch.zeros(2, n, device=self.device)
         degree = nnz / max(n, 1)
         self.lanes = 32 if degree <= 40 else 64 if degree <= 200 else 128
+        self.scheduled = np.full((STEPS_PER_CHECK, 3), np.nan, np.float32)
+        self.span = 0.0  # of the points, and the mesh that is placed around them
+        self.placed: Mesh | None = None
         self.steps = self.steps_in_phase = 0
         self.phase: tuple[float, ...] = ()  # settings that change when a phase begins
 
@@ -77,6 +80,7 @@ class PlaneDescent:
         self.gain.fill_(1)
         self.steps = self.steps_in_phase = 0
         self._measure()
+        self.span, self.placed = float(self.box[2]), None
 
     def embedding(self) -> Float64:
         return self._unsort(self.y)
@@ -89,35 +93,45 @@ class PlaneDescent:
         """A step for each row of the settings; the last one's RMS length."""
         if phase != self.phase:
             self.phase, self.steps_in_phase = phase, 0
-        done, reached = 0, 0.0
+        done, reached, moved = 0, 0.0, 0.0
         while done < len(settings):
             if self.steps % PLANE_SORT_INTERVAL == 0:
                 self.sort_points()
             until_sort = PLANE_SORT_INTERVAL - self.steps % PLANE_SORT_INTERVAL
             count = min(STEPS_PER_CHECK, len(settings) - done, until_sort)
             margin = FIRST_MARGIN if self.steps_in_phase < FIRST_STEPS else LATER_MARGIN
-            mesh = self._mesh_for(max(margin * float(self.box[2]), reached), 1.0)
-            if mesh is not None:
+            mesh = self._mesh_for(max(margin * self.span, reached), 1.0)
+            if mesh is not self.placed and mesh is not None:
                 self._place(mesh)
+            self.placed = mesh
             before = self.y.clone(), self.velocity.clone(), self.gain.clone()
-            given = np.zeros((count, 3), np.float32)
-            given[:, : settings.shape[1]] = np.clip(settings[done : done + count], -1e30, 1e30)
-            self.schedule[:count] = to_device(given, self.device)
+            self._set_schedule(settings[done : done + count])
             self.counter.zero_()
-            self.box[3] = 0
+            self.box[3:].zero_()
             self._run(mesh, count)
-            most = float(self.box[3])
+            # One look at the device for all that the host needs to know.
+            moved = self.velocity.double().square().sum() / self.n
+            self.span, most, moved = torch.cat([self.box[2:].double(), moved[None]]).tolist()
             if mesh is not None and not most <= mesh.capacity:
                 # Points have left the mesh: these steps are taken again, on a larger one.
                 for held, old in zip((self.y, self.velocity, self.gain), before, strict=True):
                     held.copy_(old)
                 self._measure()
+                self.span, self.placed = float(self.box[2]), None
                 reached = max(1.2 * most if np.isfinite(most) else 0.0, 1.5 * mesh.capacity)
                 continue
             done, reached = done + count, 0.0
             self.steps += count
             self.steps_in_phase += count
-        return float((self.velocity.double().square().sum() / self.n).sqrt())
+        return float(np.sqrt(moved))
+
+    def _set_schedule(self, settings: Float64) -> None:
+        """Settings of the next steps; mostly those of the last ones."""
+        given = np.zeros((len(settings), 3), np.float32)
+        given[:, : settings.shape[1]] = np.clip(settings, -1e30, 1e30)
+        if not np.array_equal(given, self.scheduled[: len(given)]):
+            self.schedule[: len(given)] = to_device(given, self.device)
+            self.scheduled[: len(given)] = given
 
     def attraction(self) -> Float64:
         self._attract()
@@ -290,7 +304,7 @@ class PlaneDescent:
             self.box[:2] = (low + high) / 2 - mesh.spacing * (mesh.half // 2)
 
     def _place(self, mesh: Mesh) -> None:
-        middle = (self.y.amin(0) + self.y.amax(0)) / 2
+        middle, self.placed = (self.y.amin(0) + self.y.amax(0)) / 2, None
         self.box[:2] = middle - mesh.spacing * (mesh.half // 2)
 
     def _mesh_for(self, span: float, margin: float, always: bool = False) -> Mesh | None:
