@@ -213,6 +213,19 @@ def test_batches_do_not_matter():
         close(_confidence(model, Q), _confidence(whole, Q), factor=1e3)
 
 
+def test_the_order_of_the_rows_does_not_matter():
+    """PCA keeps rows by their content, which is all that permuted batches share."""
+    X = rows_like(3000, 5)
+    order = np.random.default_rng(0).permutation(len(X))
+    X[order[-100:]] = X[order[0]]  # duplicates, in other batches
+    kept = lowd.PCA(2).fit(X).support_.relation.X
+    batches = lowd.PCA(2)
+    for part in np.array_split(X[order], 7):
+        batches.partial_fit(part)
+    for model in (batches, lowd.PCA(2).fit(X[order]), lowd.PCA(2).fit(csr_array(X[order]))):
+        same_bits(X[order][model.support_.numbers], kept)
+
+
 def test_dask_is_lazy():
     da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
     model = lowd.PCA(2).fit(FIELD)

@@ -186,21 +186,21 @@ def build_support(
     by: SupportMetric,
     earlier: RowSupport | None = None,
     *,
-    by_number: bool,
+    in_batches: bool,
 ) -> Support:
     """What a model keeps of its training data to compute support distances of new points.
 
-    Rows are sampled by their content, or `by_number`, which is the same in whichever batches they
-    come.
+    Rows are sampled by their content: at random positions of an order by it, which units do not
+    change, or, of methods that are fitted `in_batches`, by hashes.
     """
     if kind in MATRIX_KINDS:
         return MatrixSupport.of(data.items, kind)
     most = MAX_SAMPLE_OBJECTS if kind == "objects" else max_sample_rows(data.items)
-    if not by_number:
+    if not in_batches:
         return RowSupport.of(Sample.of(data.items, draw_samples(data.items, most)), by, data.items)
-    sample = Sample.draw(data.items, most, 0 if earlier is None else earlier.seen)
+    sample = Sample.draw_distinct(data.items, most, 0 if earlier is None else earlier.seen)
     if earlier is not None:
-        sample = earlier.sample().merge(sample, most)
+        sample = earlier.sample().merge_distinct(sample, most)
     return RowSupport.of(sample, by, data.items)
 
 

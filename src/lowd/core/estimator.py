@@ -333,7 +333,7 @@ class Reducer(
         metric = self._support_metric()
         if data is not None:
             self.support_: Support = build_support(
-                data, self._kind(), metric, earlier, by_number=self.takes_batches
+                data, self._kind(), metric, earlier, in_batches=self.takes_batches
             )
         elif fit.sample is not None:
             self.support_ = RowSupport.of(fit.sample, metric)

@@ -17,24 +17,24 @@ def hash_rows(X: Rows) -> NDArray[np.uint64]:
 
     The type does not matter, nor whether rows are dense or sparse: a zero adds nothing.
     """
-    multipliers = _column_multipliers(X.shape[1])
+    multipliers = column_multipliers(np.arange(X.shape[1]))
     if issparse(X):
-        bits = _mix_bits(X.data) * multipliers[X.indices]
+        bits = mix_bits(X.data) * multipliers[X.indices]
         sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(bits, dtype=np.uint64)])
         return np.asarray(sums[X.indptr[1:]] - sums[X.indptr[:-1]])
     hashes = np.empty(len(X), np.uint64)
     step = max(1, MAX_BLOCK_BYTES // (32 * X.shape[1]))
     for i in range(0, len(X), step):
-        hashes[i : i + step] = (_mix_bits(X[i : i + step]) * multipliers).sum(1, dtype=np.uint64)
+        hashes[i : i + step] = (mix_bits(X[i : i + step]) * multipliers).sum(1, dtype=np.uint64)
     return hashes
 
 
-def _column_multipliers(n_features: int) -> NDArray[np.uint64]:
+def column_multipliers(columns: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Odd factors of the columns' bits, which are then added up."""
-    return random.bits(0, "columns", np.arange(n_features)) | np.uint64(1)
+    return random.bits(0, "columns", columns) | np.uint64(1)
 
 
-def _mix_bits(entries: Array) -> NDArray[np.uint64]:
+def mix_bits(entries: Array) -> NDArray[np.uint64]:
     """The bits of numbers, with the high half (all that round numbers have) mixed into the low."""
     words = (entries.astype(np.float64) + 0.0).view(np.uint64)  # -0 is 0
     return np.asarray(words ^ (words >> np.uint64(32)))

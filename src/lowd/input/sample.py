@@ -1,4 +1,4 @@
-"""A random sample of the training rows, the same in whichever batches they come."""
+"""Random samples of the training rows, the same in whichever batches they come."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from .. import random
 from ..backends.protocol import Rows
 from ..threads import run_parts
 from ..values import value
+from .row_priority import choose_smallest, draw_priorities
 from .tables import Table
 
 # Rows, a Table, or a list of objects, as the kind of data says.
@@ -80,7 +81,7 @@ def max_sample_rows(items: Items) -> int:
 
 @value
 class Sample:
-    """The rows whose indices have the smallest random bits, so samples of parts can be merged."""
+    """Some rows, by random bits of their indices or of their content: samples can be merged."""
 
     items: Items
     row_indices: NDArray[np.int64]
@@ -88,8 +89,18 @@ class Sample:
 
     @classmethod
     def draw(cls, items: Items, max_rows: int, start: int = 0) -> Sample:
-        """From rows that are numbered from `start`."""
+        """By the indices of rows, which are numbered from `start`."""
         return cls.of(items, choose_consecutive(start, n_rows(items), max_rows), start)
+
+    @classmethod
+    def draw_distinct(cls, items: Rows, max_rows: int, start: int = 0) -> Sample:
+        """By the content of the rows, in an order by it; of duplicates one. Few rows are all kept.
+
+        Of duplicates either all or none would be drawn, which may be most of a sample.
+        """
+        if items.shape[0] <= max_rows:
+            return cls.of(items, np.arange(items.shape[0]), start)
+        return cls.of(items, choose_smallest(draw_priorities(items), max_rows), start)
 
     @classmethod
     def of(cls, items: Items, rows: NDArray[np.int64], start: int = 0) -> Sample:
@@ -97,11 +108,21 @@ class Sample:
         return cls(take_rows(items, rows), rows + start, n_rows(items))
 
     def merge(self, other: Sample, max_rows: int) -> Sample:
-        """The sample of all rows together, those of `self` first."""
+        """The sample by indices of all rows together, those of `self` first."""
         row_indices = np.concatenate([self.row_indices, other.row_indices])
         kept = choose_rows(row_indices, max_rows)
         rows = _stack(self.items, other.items)[kept]
         return Sample(rows, row_indices[kept], self.n_seen + other.n_seen)
+
+    def merge_distinct(self, other: Sample, max_rows: int) -> Sample:
+        """The sample by content of all rows together, those of `self` first."""
+        rows = _stack(self.items, other.items)
+        row_indices = np.concatenate([self.row_indices, other.row_indices])
+        n_seen = self.n_seen + other.n_seen
+        if n_seen > max_rows:
+            kept = choose_smallest(draw_priorities(rows), max_rows)
+            rows, row_indices = rows[kept], row_indices[kept]
+        return Sample(rows, row_indices, n_seen)
 
 
 @lru_cache(maxsize=16)

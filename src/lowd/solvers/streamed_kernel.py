@@ -55,7 +55,7 @@ class FeatureMoments(NamedTuple):
 
     @staticmethod
     def merge(a: FeatureMoments, b: FeatureMoments) -> FeatureMoments:
-        sample = a.sample.merge(b.sample, max_sample_rows(a.sample.items))
+        sample = a.sample.merge_distinct(b.sample, max_sample_rows(a.sample.items))
         return FeatureMoments(a.moments.merge(b.moments), a.trace + b.trace, sample)
 
 
@@ -130,7 +130,7 @@ def _feature_moments(
 ) -> FeatureMoments:
     ops = resolve(backend, n_jobs)
     rows, _ = validate_block(rows, where, ops)
-    sample = Sample.draw(rows, max_sample_rows(rows), where.first_index)
+    sample = Sample.draw_distinct(rows, max_sample_rows(rows), where.first_index)
     m = len(features.L)
     if not rows.shape[0]:
         return FeatureMoments(Moments(0.0, np.zeros(m), np.zeros((m, m))), 0.0, sample)

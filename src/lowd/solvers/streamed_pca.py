@@ -91,7 +91,7 @@ def _moments_of_block(
 ) -> tuple[Moments, Sample]:
     ops = resolve(backend, n_jobs)
     rows, sums = validate_block(rows, where, ops)
-    sample = Sample.draw(rows, max_sample_rows(rows), where.first_index)
+    sample = Sample.draw_distinct(rows, max_sample_rows(rows), where.first_index)
     n, d = rows.shape
     if not n:
         return Moments(0.0, np.zeros(d), np.zeros((d, d))), sample
@@ -99,7 +99,7 @@ def _moments_of_block(
 
 
 def _merge_moments(a: tuple[Moments, Sample], b: tuple[Moments, Sample]) -> tuple[Moments, Sample]:
-    return a[0].merge(b[0]), a[1].merge(b[1], max_sample_rows(a[1].items))
+    return a[0].merge(b[0]), a[1].merge_distinct(b[1], max_sample_rows(a[1].items))
 
 
 def _fit_wide(
@@ -165,7 +165,7 @@ def _product_of_block(
 ) -> tuple[Product, Sample]:
     ops = resolve(backend, n_jobs)
     rows, sums = validate_block(rows, where, ops)
-    sample = Sample.draw(rows, max_sample_rows(rows), where.first_index)
+    sample = Sample.draw_distinct(rows, max_sample_rows(rows), where.first_index)
     n, d = rows.shape
     if not n:
         return Product(0.0, np.zeros(d), np.zeros(V.shape), np.zeros(d)), sample
@@ -186,4 +186,4 @@ def _product_of_block(
 def _merge_products(
     V: Float64, a: tuple[Product, Sample], b: tuple[Product, Sample]
 ) -> tuple[Product, Sample]:
-    return a[0].merge(V, b[0]), a[1].merge(b[1], max_sample_rows(a[1].items))
+    return a[0].merge(V, b[0]), a[1].merge_distinct(b[1], max_sample_rows(a[1].items))
