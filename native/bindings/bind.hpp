@@ -55,23 +55,28 @@ void require_shape(const Matrix<T>& a, int64_t rows, int64_t cols, const char* w
     require(a.rows == rows && a.cols == cols, what);
 }
 
+// work(), which asks for the GIL. A daemon thread that does so while Python shuts down is ended by
+// pthread_exit, whose unwinding would abort the process at the first noexcept frame, or where all
+// exceptions are caught. So it sleeps here until the process is gone, as it does from Python 3.14 on.
+template <class F>
+void outlast_python(F work) {
+#if defined(__GLIBCXX__) && defined(__linux__)
+    try {
+        work();
+    } catch (const abi::__forced_unwind&) {
+        for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+    }
+#else
+    work();
+#endif
+}
+
 // The GIL of a calling thread, released for the duration of a job.
 class Gil {
 public:
     void release() { state_ = PyEval_SaveThread(); }
-    // A daemon thread that asks for the GIL while Python shuts down is ended by pthread_exit, whose
-    // unwinding would abort the process at the first noexcept frame. So it sleeps here until the
-    // process is gone, as it does from Python 3.14 on.
     void acquire() {
-#if defined(__GLIBCXX__) && defined(__linux__)
-        try {
-            PyEval_RestoreThread(state_);
-        } catch (const abi::__forced_unwind&) {
-            for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
-        }
-#else
-        PyEval_RestoreThread(state_);
-#endif
+        outlast_python([this] { PyEval_RestoreThread(state_); });
     }
 
 private:
@@ -86,8 +91,11 @@ public:
     bool proceed(int64_t done, int64_t total) override {
         gil_.acquire();
         try {
-            if (PyErr_CheckSignals() != 0) throw nb::python_error();
-            if (!poll_.is_none()) poll_(done, total);
+            // What is called may release the GIL and ask for it again.
+            outlast_python([&] {
+                if (PyErr_CheckSignals() != 0) throw nb::python_error();
+                if (!poll_.is_none()) poll_(done, total);
+            });
         } catch (...) {
             error_ = std::current_exception();
         }

@@ -126,14 +126,12 @@ class Clock:
         self._count: dict[str, int] = {}
 
     def seconds_left(self, stage: str, done: int, total: int, now: float) -> float | None:
-        """None where one report tells no speed yet."""
+        """None where one report tells no speed yet, or the stage is done and another may follow."""
         if stage not in self._began or done < self._count[stage]:
             self._began[stage] = now, done
         self._count[stage] = done
         since, first = self._began[stage]
-        if done >= total:
-            return 0.0
-        return (now - since) * (total - done) / (done - first) if done > first else None
+        return (now - since) * (total - done) / (done - first) if first < done < total else None
 
 
 def _readable_time(seconds: float | None) -> str:
@@ -197,7 +195,7 @@ class _PlainBar:
 
     def finish(self) -> None:
         if self._stage:
-            self._write(self._total, 0)
+            self._write(self._total, None)
         self.close()
 
     def close(self) -> None:
