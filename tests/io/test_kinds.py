@@ -46,6 +46,14 @@ def test_blocks_become_rows(tmp_path):
     np.testing.assert_array_equal(table.X, np.arange(24).reshape(2, 12))
 
 
+def test_images_beside_their_labels(tmp_path):
+    path = tmp_path / "faces.npz"
+    np.savez(path, X=np.arange(36).reshape(4, 3, 3), y=[0, 1, 0, 1])
+    table = lowd.io.read(path)
+    np.testing.assert_array_equal(table.X, np.arange(36).reshape(4, 9))
+    assert len(table.labels) == 4
+
+
 def test_npz_with_labels(tmp_path, rng):
     X = rng.normal(size=(4, 2))
     path = tmp_path / "t.npz"

@@ -135,8 +135,10 @@ def _read_header(file: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.
 
 
 def _find_rows(arrays: dict[str, Column], where: str) -> str:
-    """The array that holds the rows: by its name, else the only matrix of numbers."""
-    matrices = [name for name, a in arrays.items() if a.ndim == 2 and a.dtype.kind in "fiub"]
+    """The array that holds the rows: by its name, else the only matrix of numbers, or images."""
+    numbers = {name: a.ndim for name, a in arrays.items() if a.dtype.kind in "fiub"}
+    matrices = [name for name, ndim in numbers.items() if ndim == 2]
+    matrices = matrices or [name for name, ndim in numbers.items() if ndim > 2]
     for name in _ROW_ARRAYS:
         if name in arrays and (name in matrices or len(arrays) == 1):
             return name

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.neighbors import KNeighborsClassifier
@@ -66,4 +67,14 @@ def test_projected_europeans_shrink_toward_the_middle():
 def test_components_of_cells_are_not_scaled():
     found = lowd.diagnose(_load("pbmc3k_pca50.npz")["X"][::3])
     assert found.recommendations[0].method == "TSNE"
+    assert "scale" not in found.recommendations[0].steps
+
+
+def test_a_size_beside_principal_components_does_not_make_the_map():
+    """Fifty components of cells and their number of genes: the map was that number."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({f"PC{i}": rng.normal(size=300) / i for i in range(1, 13)})
+    frame["n_genes"] = rng.integers(500, 2000, 300)
+    found = lowd.diagnose(frame)
+    assert found.recommendations[0].steps["drop"] == ("n_genes",)
     assert "scale" not in found.recommendations[0].steps

@@ -199,6 +199,11 @@ def _drop(data: RawData, columns: NDArray[np.int64] | list[int], meaning: Meanin
     return Action({"drop": data.identify_columns(chosen)}, f"{data.list_columns(chosen)} left out")
 
 
+def _is_foreign(data: RawData, column: int, meaning: Meaning) -> bool:
+    """Is it a column of another name than the numbered ones, such as a size beside components?"""
+    return bool(meaning.stem) and remove_numbers((data.names or ())[column]) != meaning.stem
+
+
 def check_scale(
     data: RawData,
     summary: ColumnSummary,
@@ -247,6 +252,15 @@ def check_scale(
     else:
         sentence = f"No column dominates the variance; the largest share is {share[largest]:.1%}."
         return Finding("fine", "scale", sentence)
+    if share[largest] > limit and _is_foreign(data, largest, meaning):
+        return Finding(
+            "warning",
+            "scale",
+            f"{sentence} The others are one quantity: {meaning.reason}.",
+            "Leave it out, or map it alone.",
+            (name,),
+            Action({"drop": data.identify_columns([largest])}, f"{name} left out"),
+        )
     if meaning.shares_units:
         return Finding(
             "notice",

@@ -63,6 +63,7 @@ class Meaning(NamedTuple):
 
     content: Content
     reason: str = ""
+    stem: str = ""  # that the numbered names of the columns share, or nearly all of them
 
     @property
     def shares_units(self) -> bool:
@@ -84,9 +85,9 @@ def recognize_content(data: RawData, summary: ColumnSummary, sample: Sample | No
             return Meaning("counts", f"all entries are integers >= 0, {zeros:.0%} of them 0")
     if data.is_sparse:
         return Meaning("one quantity", "sparse columns are weights of one kind")
-    if _are_numbered(data.names):
-        stem = remove_numbers(str((data.names or ("",))[-1]))
-        return Meaning("one quantity", f"the names of the columns differ in a number ({stem}...)")
+    if stem := _find_stem(data.names):
+        reason = f"the names of the columns differ in a number ({stem}...)"
+        return Meaning("one quantity", reason, stem)
     low, high = float(summary.low.min()), float(summary.high.max())
     if d >= MIN_COUNT_COLUMNS and low >= 0 and (high in (1.0, 255.0)):
         return Meaning("one quantity", f"all entries are between 0 and {high:g}, as pixels are")
@@ -221,16 +222,17 @@ def remove_numbers(name: str) -> str:
     return re.sub(r"[\W_]*\d+", "", name)
 
 
-def _are_numbered(names: tuple[str, ...] | None) -> bool:
+def _find_stem(names: tuple[str, ...] | None) -> str:
+    """The name that nearly all columns have but for a number; "" if there is none."""
     if names is None or len(names) < MIN_NUMBERED_COLUMNS:
-        return False
+        return ""
     stems = [remove_numbers(name) for name in names if name[-1:].isdigit()]
     if not stems:
-        return False
+        return ""
     values, counts = np.unique(stems, return_counts=True)
-    most = int(counts.argmax())
-    given = str(values[most]).lower() in GIVEN_NAMES
-    return bool(counts[most] >= NUMBERED_SHARE * len(names)) and not given
+    most = str(values[counts.argmax()])
+    given = most.lower() in GIVEN_NAMES
+    return "" if given or counts.max() < NUMBERED_SHARE * len(names) else most
 
 
 def _inspect(sample: Sample) -> Float64:
