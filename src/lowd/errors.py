@@ -39,6 +39,10 @@ class MissingColumnError(DataError):
         self.names, self.hint = names, hint
 
 
+class TooManyRowsError(DataError):
+    """A file of new points has more rows than a page takes."""
+
+
 class FileFormatError(DataError):
     """A file is damaged, or is not of the format that its name or the caller says."""
 

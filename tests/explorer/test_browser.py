@@ -23,6 +23,7 @@ from explorers import (
     find_lonely,
     get_paths,
     get_spots,
+    lasso,
     open_tab,
     run_method,
     select_left_half,
@@ -349,6 +350,14 @@ def test_evidence_is_shown_with_its_verdict(page, rows, maps):
     page.wait_for_function("text => document.body.innerText.includes(text)", arg=verdict[:60])
 
 
+def test_all_rows_have_none_to_be_compared_with(page, maps, rows):
+    spots = get_spots(page, "p0", maps["PCA"].transform(rows))
+    (left, top), (right, bottom) = spots.min(0) - 9, spots.max(0) + 9
+    lasso(page, [(left, top), (right, top), (right, bottom), (left, bottom)])
+    page.wait_for_selector("[data-selected='90']")
+    assert "These are all rows" in page.locator(".selection").inner_text()
+
+
 def test_a_dark_page_prints_light(chromium, explorer):
     with chromium.new_context(color_scheme="dark") as context:
         tab = context.new_page()
@@ -366,6 +375,12 @@ def test_a_dark_page_prints_light(chromium, explorer):
         tab.emulate_media(media="print", color_scheme="dark")
         assert not tab.get_by_role("button", name="help").is_visible()
         assert tab.locator("h1").is_visible()
+        tab.emulate_media(media="screen")
+        run_method(tab, "TSNE", perplexity="many")
+        assert not tab.locator(".legend").is_visible()
+        tab.emulate_media(media="print")  # forms are for the screen, legends for paper
+        assert not tab.locator("form.method").is_visible()
+        assert tab.locator(".legend").is_visible()
 
 
 def test_without_the_token_there_is_no_page(context, explorer):

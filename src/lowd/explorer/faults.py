@@ -11,6 +11,7 @@ from ..errors import (
     MissingPackageError,
     NotEnoughMemoryError,
     ParameterError,
+    TooManyRowsError,
     UnsupportedError,
 )
 
@@ -35,6 +36,7 @@ class RequestError(LowdError):
 _STATUS: tuple[tuple[type[BaseException], int, str, str], ...] = (
     (NotEnoughMemoryError, 413, "too_large", "Take fewer rows."),
     (MemoryError, 413, "too_large", "Take fewer rows."),
+    (TooManyRowsError, 413, "too_large", "Split it, or map it with `lowd transform`."),
     (Cancelled, 409, "cancelled", ""),
     (ParameterError, 422, "bad_request", "Change the value and try again."),
     (UnsupportedError, 422, "bad_request", "Choose another method or other parameters."),

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from scipy.sparse import issparse
 
-from ..errors import DataError, FileFormatError, MissingFileError, ParameterError
+from ..errors import (
+    DataError,
+    FileFormatError,
+    MissingFileError,
+    ParameterError,
+    TooManyRowsError,
+)
 from . import frames
 from .distances import detect_distances
 from .features import ReadFrame, make_table
@@ -214,10 +220,10 @@ def read_bytes(
         else data.count(b"\n")
     )
     if count > max_rows + 1:
-        raise DataError(f"{name} has {count} rows; send {max_rows} at most.")
+        raise TooManyRowsError(f"{name} has more than {max_rows} rows, the most that are taken.")
     table = _read_source(source, kind, Options(**options))
     if len(table) > max_rows:
-        raise DataError(f"{name} has {len(table)} rows; send {max_rows} at most.")
+        raise TooManyRowsError(f"{name} has more than {max_rows} rows, the most that are taken.")
     return table
 
 

@@ -99,7 +99,7 @@ def make_plot(n: int, name: str, one_dimension: bool) -> str:
         else "Both axes have the same scale."
     )
     return f"""<div id="lowd" data-name="{escape(name)}"></div>
-<p class="soft">{n} points. {escape(_HELP)} {scale}</p>
+<p class="soft">{n} points. <span class="screen">{escape(_HELP)}</span> {scale}</p>
 <noscript><p>The plot needs JavaScript; the measures below do not.</p></noscript>
 """
 

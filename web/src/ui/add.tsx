@@ -10,7 +10,7 @@ import { save } from "./save";
 export async function takeFile(store: ReturnType<typeof useStore>, file: File): Promise<void> {
   const limit = store.view.value!.limits.upload_bytes;
   if (file.size > limit) {
-    store.tell(`${file.name} is larger than ${Math.floor(limit / 2 ** 20)} MiB.`, "Split the file, or transform it with `lowd transform`.", true);
+    store.tell(`${file.name} is larger than ${Math.floor(limit / 2 ** 20)} MiB.`, "Split it, or map it with `lowd transform`.", true);
     return;
   }
   await addPoints(store, file.name, new Uint8Array(await file.arrayBuffer()));
@@ -30,7 +30,7 @@ export function AddTab(): JSX.Element {
   const models = view.panels.filter((panel) => panel.has_model).map((panel) => panel.name);
   return (
     <>
-      <section class="box">
+      <section class="box screen">
         <h2>Add new points</h2>
         <p>Rows with the same columns as the data get coordinates in: {models.join(", ")}.</p>
         <label class="drop">

@@ -6,6 +6,7 @@ import { AddTab, takeFile } from "./add";
 import { type Shared, SharedContext, useShared, useStore } from "./context";
 import { EvidenceTab } from "./evidence";
 import { ExploreTab } from "./explore";
+import { LegendBox } from "./legend";
 import { Panel } from "./panel";
 import { PointTab } from "./point";
 import { RunTab } from "./run";
@@ -109,6 +110,7 @@ function Sidebar(): JSX.Element {
         ))}
       </div>
       <div class="tab-body" role="tabpanel" id="tab-body" aria-labelledby={`tab-${current.name}`} tabIndex={0}><Body /></div>
+      {current.name !== "explore" && <section class="box paper"><LegendBox /></section>}
     </aside>
   );
 }

@@ -51,9 +51,9 @@ export function EvidenceTab(): JSX.Element {
       </section>
       {quality?.state === "ready" && (
         <>
-          <section class="box"><h2>Show errors at each point</h2><Overlays /></section>
+          <section class="box screen"><h2>Show errors at each point</h2><Overlays /></section>
           <section class="box"><h2>Measures</h2><Measures quality={quality} /></section>
-          <section class="box"><Charts panel={slot.panel} quality={quality} /></section>
+          <section class="box charts"><Charts panel={slot.panel} quality={quality} /></section>
         </>
       )}
     </>

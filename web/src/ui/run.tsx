@@ -31,7 +31,7 @@ export function RunTab(): JSX.Element {
   return (
     <>
       <Jobs />
-      <section class="box">
+      <section class="box screen">
         <h2>Run a method</h2>
         <label class="field"><span>Method</span>
           <select value={name} onChange={(event) => { setName(event.currentTarget.value); }}>

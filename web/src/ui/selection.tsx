@@ -31,7 +31,7 @@ export function SelectionBox(): JSX.Element | null {
         {view.can.run && <button type="button" onClick={() => { store.tab.value = "run"; }}>Embed these…</button>}
       </div>
       {view.thumbnails ? <Pictures /> : <Texts />}
-      <ComparisonTable />
+      <Comparison selected={selection.count} />
     </section>
   );
 }
@@ -71,10 +71,13 @@ function spreadOver(rows: readonly number[], most: number): number[] {
   return rows.filter((_, i) => i % stride === 0).slice(0, most);
 }
 
-function ComparisonTable(): JSX.Element | null {
+function Comparison({ selected }: { selected: number }): JSX.Element | null {
   const store = useStore();
   const found = store.comparison.value;
-  if (!store.view.value!.can.compare) return null;
+  const view = store.view.value!;
+  if (!view.can.compare) return null;
+  if (selected === view.n) return <p class="soft">These are all rows. Select fewer to compare them with the remaining ones.</p>;
+  if (selected > MAX_COMPARE_ROWS) return <p class="soft">Select at most {count(MAX_COMPARE_ROWS)} rows to compare them with the remaining ones.</p>;
   if (!found) return <p class="soft">Comparing with the remaining rows…</p>;
   const columns = found.columns.slice(0, MAX_COMPARED);
   if (!columns.length) return <p class="soft">No column differs between these and the remaining {count(found.rest)} rows.</p>;
