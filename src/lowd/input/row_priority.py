@@ -16,11 +16,12 @@ from scipy.sparse import csr_array, issparse
 
 from .. import random
 from ..backends.protocol import Array, Rows
-from .row_hash import MAX_BLOCK_BYTES, column_multipliers, mix_bits
+from .row_hash import column_multipliers, mix_bits
 
 Keys = NDArray[np.uint64]
 
 GROUP_COLUMNS = 8  # that are neighbors in memory, read together
+BLOCK_ROWS = 2048  # read at a time: temporary arrays stay in the cache, and are no part of a plan
 # A row is told apart by so many entries that are not 0 and differ from the column before in their
 # group; one of more than 5 significant bits, as measurements and pixels have, counts as several.
 ENOUGH_ENTRIES, ENTRIES_PER_MEASUREMENT = 12, 4
@@ -47,17 +48,16 @@ def choose_smallest(priorities: Keys, count: int) -> NDArray[np.int64]:
 
 def _hash_dense(X: Array) -> Keys:
     n, d = X.shape
-    hashes, told = np.zeros(n, np.uint64), np.zeros(n, np.int64)
-    rows, step = np.arange(n), MAX_BLOCK_BYTES // (32 * GROUP_COLUMNS)
+    hashes, told, rows = np.zeros(n, np.uint64), np.zeros(n, np.int32), np.arange(n)
     for groups in _stages(d):
         for start in groups * GROUP_COLUMNS:
             columns = np.arange(start, min(start + GROUP_COLUMNS, d))
             multipliers = column_multipliers(columns)[:, None]
-            for i in range(0, len(rows), step):
-                part = rows[i : i + step]
-                here = slice(i, i + step) if len(rows) == n else part
+            for i in range(0, len(rows), BLOCK_ROWS):
+                part = rows[i : i + BLOCK_ROWS]
+                here = slice(i, i + BLOCK_ROWS) if len(rows) == n else part
                 entries = np.array(X[here, start : start + GROUP_COLUMNS].T, np.float64, order="C")
-                told[part] += _count_telling(entries[:-1], entries[1:]).sum(0)
+                told[part] += _count_telling(entries[:-1], entries[1:]).sum(0, dtype=np.int32)
                 hashes[part] += (mix_bits(entries) * multipliers).sum(0, dtype=np.uint64)
         rows = rows[told[rows] < ENOUGH_ENTRIES]
         if not len(rows):
