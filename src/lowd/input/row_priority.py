@@ -21,7 +21,7 @@ from .row_hash import column_multipliers, mix_bits
 Keys = NDArray[np.uint64]
 
 GROUP_COLUMNS = 8  # that are neighbors in memory, read together
-BLOCK_ROWS = 2048  # read at a time: temporary arrays stay in the cache, and are no part of a plan
+HASHED_ROWS = 2048  # read at a time: temporary arrays stay in the cache, and are no part of a plan
 # A row is told apart by so many entries that are not 0 and differ from the column before in their
 # group; one of more than 5 significant bits, as measurements and pixels have, counts as several.
 ENOUGH_ENTRIES, ENTRIES_PER_MEASUREMENT = 12, 4
@@ -53,9 +53,9 @@ def _hash_dense(X: Array) -> Keys:
         for start in groups * GROUP_COLUMNS:
             columns = np.arange(start, min(start + GROUP_COLUMNS, d))
             multipliers = column_multipliers(columns)[:, None]
-            for i in range(0, len(rows), BLOCK_ROWS):
-                part = rows[i : i + BLOCK_ROWS]
-                here = slice(i, i + BLOCK_ROWS) if len(rows) == n else part
+            for i in range(0, len(rows), HASHED_ROWS):
+                part = rows[i : i + HASHED_ROWS]
+                here = slice(i, i + HASHED_ROWS) if len(rows) == n else part
                 entries = np.array(X[here, start : start + GROUP_COLUMNS].T, np.float64, order="C")
                 told[part] += _count_telling(entries[:-1], entries[1:]).sum(0, dtype=np.int32)
                 hashes[part] += (mix_bits(entries) * multipliers).sum(0, dtype=np.uint64)
