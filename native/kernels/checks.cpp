@@ -10,11 +10,13 @@
 
 namespace lowd {
 
+constexpr int64_t BLOCK_ENTRIES = 1 << 17;  // that a thread takes at a time
+
 template <class T>
 Position find_nonfinite(Matrix<const T> X, Job& job) {
     if (!X.rows || !X.cols) return {};
     const auto& kernel = kernels<T>();
-    const int64_t rows = std::max<int64_t>(1, (1 << 17) / X.cols), blocks = ceil_div(X.rows, rows);
+    const int64_t rows = std::max<int64_t>(1, BLOCK_ENTRIES / X.cols), blocks = ceil_div(X.rows, rows);
     // Lowest block with such an entry: later blocks need not be checked.
     std::atomic<int64_t> first{blocks};
     job.expect(blocks);
@@ -35,6 +37,18 @@ Position find_nonfinite(Matrix<const T> X, Job& job) {
         for (int64_t j = 0; j < X.cols; j++)
             if (!std::isfinite(X.row(i)[j])) return {i, j};
     return {};
+}
+
+template <class T>
+void hash_rows(Matrix<const T> X, const uint64_t* multipliers, uint64_t* hashes, Job& job) {
+    const auto& kernel = kernels<T>();
+    const int64_t rows = std::max<int64_t>(1, BLOCK_ENTRIES / std::max<int64_t>(1, X.cols));
+    const int64_t blocks = ceil_div(X.rows, rows);
+    job.expect(blocks);
+    job.parallel(blocks, [&](int64_t block, int) {
+        for (int64_t i = block * rows; i < std::min(X.rows, (block + 1) * rows); i++)
+            hashes[i] = kernel.hash(X.row(i), multipliers, X.cols);
+    });
 }
 
 template <class T>
@@ -100,6 +114,7 @@ Symmetry symmetry(Matrix<const T> A, Job& job) {
 
 #define INSTANTIATE(T)                                       \
     template Position find_nonfinite(Matrix<const T>, Job&); \
+    template void hash_rows(Matrix<const T>, const uint64_t*, uint64_t*, Job&); \
     template Symmetry symmetry(Matrix<const T>, Job&);
 LOWD_FOR_FLOATS(INSTANTIATE)
 

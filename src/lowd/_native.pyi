@@ -56,6 +56,11 @@ def cpu_levels() -> list[str]:
 def find_nonfinite(X: NDArray[T], threads: int) -> tuple[int, int]:
     """Position of the first entry (row by row) that is not finite, or (-1, -1)."""
 
+def hash_rows(
+    X: NDArray[T], multipliers: NDArray[np.uint64], out: NDArray[np.uint64], threads: int
+) -> None:
+    """out_i = sum_j m_j mix(x_ij), with the bits of x_ij in float64."""
+
 def symmetry(A: NDArray[T], threads: int, poll: Poll = None) -> Symmetry:
     """max |a_ij - a_ji|, max |a_ij|, min a_ij, max |a_ii|, with their positions."""
 

@@ -10,8 +10,8 @@ from scipy.spatial.distance import cdist
 import lowd
 from cases import fit
 from lowd.backends import resolve
+from lowd.backends.row_hash import hash_rows
 from lowd.distances.nearest import Nearest
-from lowd.input.row_hash import hash_rows
 from lowd.maps.remember import Remember, approach
 from manifolds import roll
 

@@ -110,6 +110,9 @@ class Backend(Protocol):
     def column_statistics(self, X: Rows, weights: Float64 | None = None) -> ColumnStatistics:
         """Weighted column sums, largest absolute entry and first nonfinite entry, in one pass."""
 
+    def hash_rows(self, X: Rows) -> NDArray[np.uint64]:
+        """`row_hash.hash_rows`: the same bits on every backend."""
+
     def check_symmetry(self, A: Array) -> Symmetry:
         """What a given distance or kernel matrix must be checked for, in one pass."""
 

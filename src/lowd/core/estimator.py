@@ -245,7 +245,7 @@ class Reducer(
                 fit = draft._fit(data, Context(ops, seed, dtype, data.statistics), **given)
             draft._keep(fit, data, dtype, seed)
             if not continuing or earlier is not None:
-                draft._keep_support(fit, data, earlier if continuing else None)
+                draft._keep_support(fit, data, ops, earlier if continuing else None)
             Y = None
             if embed and data is not None and not is_blocks(X):  # of blocks it is lazy
                 known = fit.embedding is not None
@@ -328,12 +328,14 @@ class Reducer(
             self.n_samples_ = data.shape[0]
         self._n_features_out = int(fit.report["n_components"])
 
-    def _keep_support(self, fit: Fit, data: Data | None, earlier: RowSupport | None) -> None:
+    def _keep_support(
+        self, fit: Fit, data: Data | None, ops: Backend, earlier: RowSupport | None
+    ) -> None:
         """Keep what confidence needs; blocks that nobody reads leave nothing."""
         metric = self._support_metric()
         if data is not None:
             self.support_: Support = build_support(
-                data, self._kind(), metric, earlier, in_batches=self.takes_batches
+                data, self._kind(), metric, ops, earlier, in_batches=self.takes_batches
             )
         elif fit.sample is not None:
             self.support_ = RowSupport.of(fit.sample, metric)

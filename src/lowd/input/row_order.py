@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from ..backends.protocol import Array, Rows
+from ..backends.row_hash import hash_rows
 from .precomputed import MATRIX_KINDS
-from .row_hash import hash_rows
 from .row_sorting import Ranks, find_rows_at, find_unresolved, rank_rows
 from .row_sorting import invert_order as invert_order
 from .sample import Items, choose_consecutive, n_rows

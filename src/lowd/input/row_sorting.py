@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from .row_hash import hash_rows
+from ..backends.row_hash import hash_rows
 
 N_REFERENCE_ROWS = 31  # whose median is the reference: the value of most rows, if there is one
 # Searched at a time for the next difference: few at first, since it mostly follows soon.

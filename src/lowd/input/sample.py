@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
 from .. import random
-from ..backends.protocol import Rows
+from ..backends.protocol import Backend, Rows
+from ..backends.row_hash import hash_rows
 from ..threads import run_parts
 from ..values import value
-from .row_priority import choose_smallest, draw_priorities
 from .tables import Table
 
 # Rows, a Table, or a list of objects, as the kind of data says.
@@ -93,14 +93,14 @@ class Sample:
         return cls.of(items, choose_consecutive(start, n_rows(items), max_rows), start)
 
     @classmethod
-    def draw_distinct(cls, items: Rows, max_rows: int, start: int = 0) -> Sample:
+    def draw_distinct(cls, items: Rows, max_rows: int, ops: Backend, start: int = 0) -> Sample:
         """By the content of the rows, in an order by it; of duplicates one. Few rows are all kept.
 
         Of duplicates either all or none would be drawn, which may be most of a sample.
         """
         if items.shape[0] <= max_rows:
             return cls.of(items, np.arange(items.shape[0]), start)
-        return cls.of(items, choose_smallest(draw_priorities(items), max_rows), start)
+        return cls.of(items, choose_smallest(ops.hash_rows(items), max_rows), start)
 
     @classmethod
     def of(cls, items: Items, rows: NDArray[np.int64], start: int = 0) -> Sample:
@@ -120,7 +120,7 @@ class Sample:
         row_indices = np.concatenate([self.row_indices, other.row_indices])
         n_seen = self.n_seen + other.n_seen
         if n_seen > max_rows:
-            kept = choose_smallest(draw_priorities(rows), max_rows)
+            kept = choose_smallest(hash_rows(rows), max_rows)
             rows, row_indices = rows[kept], row_indices[kept]
         return Sample(rows, row_indices, n_seen)
 
@@ -139,6 +139,23 @@ def choose_rows(row_indices: NDArray[np.int64], max_rows: int) -> NDArray[np.int
         return np.arange(len(row_indices))
     bits = random.bits(0, "sample", row_indices)
     return np.sort(np.argpartition(bits, max_rows - 1)[:max_rows])
+
+
+def choose_smallest(hashes: NDArray[np.uint64], count: int) -> NDArray[np.int64]:
+    """The rows with the smallest random bits of their hashes, increasing; of equal ones the first.
+
+    A sample of all rows is among those of the parts (bottom-k sampling; Cohen and Kaplan, 2007).
+    """
+    priorities = random.bits(0, "rows", hashes)
+    n, size = len(priorities), 2 * count
+    while True:
+        rows = np.arange(n)
+        if size < n:
+            rows = np.flatnonzero(priorities <= np.partition(priorities, size)[size])
+        first = np.unique(priorities[rows], return_index=True)[1]
+        if len(first) >= count or size >= n:
+            return np.asarray(rows[first[:count]])
+        size *= 4  # many are duplicates
 
 
 def _stack(A: Rows, B: Rows) -> Rows:

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ..backends.protocol import Array, Backend, Float64
+from ..backends.row_hash import hash_rows
 from ..distances.nearest import Nearest, detach
 from ..domains import Facts, Increasing, Index, Shape
 from ..graph.given import cut_listed
 from ..graph.search import TIE_TOLERANCE
-from ..input.row_hash import hash_rows
 from ..values import value
 from .local import BarycentricMap, TangentMap
 

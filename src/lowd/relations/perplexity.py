@@ -18,6 +18,7 @@ from ..backends.protocol import (
     Ragged,
     square_distances,
 )
+from ..backends.row_hash import hash_rows
 from ..distances.metrics import Distances
 from ..distances.nearest import Nearest
 from ..distances.protocol import DistanceRelation
@@ -26,7 +27,6 @@ from ..errors import DataError, ParameterError
 from ..graph.duplicates import DistinctPoints
 from ..graph.given import cut_listed
 from ..graph.search import replace_rows
-from ..input.row_hash import hash_rows
 from ..input.row_order import invert_order
 from ..input.sample import Items
 from ..values import value

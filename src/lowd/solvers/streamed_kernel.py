@@ -130,7 +130,7 @@ def _feature_moments(
 ) -> FeatureMoments:
     ops = resolve(backend, n_jobs)
     rows, _ = validate_block(rows, where, ops)
-    sample = Sample.draw_distinct(rows, max_sample_rows(rows), where.first_index)
+    sample = Sample.draw_distinct(rows, max_sample_rows(rows), ops, where.first_index)
     m = len(features.L)
     if not rows.shape[0]:
         return FeatureMoments(Moments(0.0, np.zeros(m), np.zeros((m, m))), 0.0, sample)

@@ -91,7 +91,7 @@ def _moments_of_block(
 ) -> tuple[Moments, Sample]:
     ops = resolve(backend, n_jobs)
     rows, sums = validate_block(rows, where, ops)
-    sample = Sample.draw_distinct(rows, max_sample_rows(rows), where.first_index)
+    sample = Sample.draw_distinct(rows, max_sample_rows(rows), ops, where.first_index)
     n, d = rows.shape
     if not n:
         return Moments(0.0, np.zeros(d), np.zeros((d, d))), sample
@@ -165,7 +165,7 @@ def _product_of_block(
 ) -> tuple[Product, Sample]:
     ops = resolve(backend, n_jobs)
     rows, sums = validate_block(rows, where, ops)
-    sample = Sample.draw_distinct(rows, max_sample_rows(rows), where.first_index)
+    sample = Sample.draw_distinct(rows, max_sample_rows(rows), ops, where.first_index)
     n, d = rows.shape
     if not n:
         return Product(0.0, np.zeros(d), np.zeros(V.shape), np.zeros(d)), sample

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from ... import _native
@@ -21,6 +22,7 @@ from ..protocol import (
     Symmetry,
 )
 from ..reference.linear_algebra import LinearAlgebraOperations
+from ..row_hash import column_multipliers
 from ..sparse_rows import project_sparse
 from .arrays import as_float64, as_rows, count_threads
 
@@ -57,6 +59,19 @@ class NativeLinearAlgebra(LinearAlgebraOperations):
     """Statistics of columns, scatter matrices, projections and matrix products."""
 
     threads: int
+
+    def hash_rows(self, X: Rows) -> NDArray[np.uint64]:
+        if issparse(X):
+            return super().hash_rows(X)
+        X = as_rows(X, X.dtype)
+        hashes = np.empty(len(X), np.uint64)
+        _native.hash_rows(
+            X,
+            column_multipliers(np.arange(X.shape[1])),
+            hashes,
+            count_threads(X.size, self.threads),
+        )
+        return hashes
 
     def column_statistics(self, X: Rows, weights: Float64 | None = None) -> ColumnStatistics:
         if issparse(X):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array, issparse
 
 from ..protocol import (
@@ -23,6 +24,7 @@ from ..protocol import (
     WalkPlan,
     to_csr,
 )
+from ..row_hash import hash_rows
 from ..sparse_rows import center_explicitly, column_sums, project_sparse
 
 
@@ -111,6 +113,9 @@ class StoredMatrix:
 
 class LinearAlgebraOperations:
     """Statistics of columns, scatter matrices, projections and matrix products."""
+
+    def hash_rows(self, X: Rows) -> NDArray[np.uint64]:
+        return hash_rows(X)
 
     def column_statistics(self, X: Rows, weights: Float64 | None = None) -> ColumnStatistics:
         entries = X.data if issparse(X) else X

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from ... import progress
 from ...backends.protocol import Float64
-from ...input.row_hash import hash_rows
+from ...backends.row_hash import hash_rows
 from .raw_data import MAX_SAFE_ENTRY, MIN_SAFE_ENTRY, RawData
 
 

@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 
 from ... import random
 from ...backends.protocol import Float64
-from ...input.row_hash import hash_rows
+from ...backends.row_hash import hash_rows
 from ...methods.pca import PCA
 from ...pipeline.pipeline import STEP_PARAMETERS
 from ...pipeline.steps import apply_steps, learn_steps

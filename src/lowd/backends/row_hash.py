@@ -1,4 +1,4 @@
-"""Hashes of rows of numbers, for finding duplicates and known rows."""
+"""Hashes of rows of numbers, for finding duplicates and known rows and for random samples."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from .. import random
-from ..backends.protocol import Array, Rows
+from .protocol import Array, Rows
 
 MAX_BLOCK_BYTES = 2**22  # of temporary arrays while hashing: they stay in the cache
 
