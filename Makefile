@@ -47,8 +47,10 @@ $(VENV)/.docs: $(VENV)/.installed
 	$(BIN)/pip install -q --group docs
 	@touch $@
 
-# Warnings are errors; then every page is checked: links, names of the reference, no other hosts.
+# From nothing each time (half a minute), since Sphinx keeps pages of documents and of names that are
+# gone. Warnings are errors; then every page is checked: links, names of the reference, no other hosts.
 docs: $(VENV)/.docs
+	rm -rf docs/reference/generated build/site
 	$(BIN)/python -m sphinx -b html -j auto -q -W --keep-going docs build/site
 	$(BIN)/python docs/check_site.py build/site
 
