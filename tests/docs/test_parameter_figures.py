@@ -11,6 +11,7 @@ from lowd.methods import METHODS
 from scripts import ROOT, load_script
 
 figures = load_script("examples/parameter_figures.py")
+table = load_script("examples/parameter_table.py")
 PAGES = ROOT / "docs" / "methods"
 PICTURES = ROOT / "docs" / "images" / "parameters"
 
@@ -22,10 +23,10 @@ def page_of(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_parameter_is_drawn_or_said_to_change_nothing(method):
-    drawn = {row.parameter for row in figures.ROWS if row.method == method}
-    drawn |= set(figures.DRAWN_ELSEWHERE.get(method, ()))
-    said = {name for name in figures.NOT_DRAWN if "." not in name}
-    said |= {name.partition(".")[2] for name in figures.NOT_DRAWN if name.startswith(f"{method}.")}
+    drawn = {row.parameter for row in table.ROWS if row.method == method}
+    drawn |= set(table.DRAWN_ELSEWHERE.get(method, ()))
+    said = {name for name in table.NOT_DRAWN if "." not in name}
+    said |= {name.partition(".")[2] for name in table.NOT_DRAWN if name.startswith(f"{method}.")}
     parameters = set(getattr(lowd, method)().get_params())
     assert parameters - drawn - said == set()
     assert drawn - parameters == set()
@@ -37,7 +38,7 @@ def test_every_picture_is_on_the_page_of_its_method(method):
     wanted = {name for name in figures.FIGURES if name.rpartition("-")[0] == module}
     assert f"{module}-fails" in wanted
     assert set(re.findall(r"images/parameters/([\w-]+)\.png", page_of(method))) == wanted
-    for parameter in figures.DRAWN_ELSEWHERE.get(method, ()):
+    for parameter in table.DRAWN_ELSEWHERE.get(method, ()):
         assert f"images/{module}/{module}-{parameter}.png" in page_of(method)
 
 
@@ -47,7 +48,7 @@ def test_every_picture_is_drawn_and_every_file_shown():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_page_names_the_method_in_other_libraries(method):
-    table = page_of(method).partition("## In other libraries\n\n")[2].partition("\n\n")[0]
+    names = page_of(method).partition("## In other libraries\n\n")[2].partition("\n\n")[0]
     for library in ("scikit-learn", "openTSNE", "umap-learn", "scanpy", "R"):
-        assert re.search(rf"^\|[^|]*\b{library}\b", table, re.MULTILINE), library
+        assert re.search(rf"^\|[^|]*\b{library}\b", names, re.MULTILINE), library
     assert "## References" in page_of(method)
