@@ -18,6 +18,7 @@ PAGES = {  # page of the site -> file of the repository
     "benchmarks-blocks": "benchmarks/BLOCKS.md",
     "benchmarks-explorer": "benchmarks/EXPLORER.md",
     "benchmarks-gpu": "benchmarks/GPU.md",
+    "benchmarks-memory": "benchmarks/MEMORY.md",
     "benchmarks-versions": "benchmarks/VERSIONS.md",
     "changes": "CHANGELOG.md",
     "contributing": "CONTRIBUTING.md",
