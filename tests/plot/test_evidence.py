@@ -152,6 +152,14 @@ def test_scree_shows_the_shares_and_the_rules(cloud):
         plot.scree([-1.0, 0.0])
 
 
+def test_scree_of_components_that_explain_little_shows_them():
+    noise = np.random.default_rng(0).normal(size=(60, 50))
+    bars = plot.scree(lowd.PCA(3).fit(noise))
+    assert bars.get_ylim()[0] == 0
+    assert bars.patches[0].get_height() > 0.2 * bars.get_ylim()[1]
+    assert plot.scree(lowd.PCA().fit(noise)).get_ylim() == (0, 105)
+
+
 def test_dimension_shows_every_rule(cloud):
     found = lowd.dimension(cloud)
     rules, scree = plot.dimension(found)

@@ -91,7 +91,8 @@ def scree(
     ax = get_axes(ax, 6.4, 3.8)
     bars = ax.bar(axis, share[:shown], color=COLORS[0], width=0.8, label="each component")
     look = {"color": COLORS[6], "marker": "o", "ms": 3}
-    handles = [bars, *ax.plot(axis, share.cumsum()[:shown], label="cumulative", **look)]
+    cumulative = share.cumsum()[:shown]
+    handles = [bars, *ax.plot(axis, cumulative, label="cumulative", **look)]
     for name, style in (("broken_stick", "--"), ("parallel", ":")):
         if name in curves:
             baseline = 100 * np.asarray(curves[name])[:shown]
@@ -99,7 +100,8 @@ def scree(
             handles += ax.plot(
                 axis[: len(baseline)], baseline, ls=style, color=TEXT_COLOR, lw=1, label=label
             )
-    ax.set_ylim(0, 105)
+    # Components of 1 % each, as those of genotypes, would not be seen on an axis to 100 %.
+    ax.set_ylim(0, 105 if rules or cumulative[-1] > 50 else None)
     ax.set_xlim(0.3, shown + 0.7)
     ax.xaxis.set_major_locator(load_matplotlib().MaxNLocator(integer=True, nbins=12))
     more = f" (first {shown} of {len(share)})" if shown < len(share) else ""
