@@ -10,7 +10,9 @@ import pytest
 from scipy.sparse import csr_array
 
 from cases import same_bits
+from lowd import progress
 from lowd.backends.protocol import Backend, HadamardMatrix
+from lowd.backends.reference import neighbors as reference_neighbors
 from operands import EPS, FAST, PARAMS, PLAIN, data, near, shaped, sparse, typed
 
 
@@ -243,6 +245,22 @@ def test_sparse_rows_are_the_references(kind, rng):
     for measure in ("dot", "poly", "sigmoid", "sqeuclidean", "euclidean", "rbf"):
         found = FAST.pairwise(S, S, measure, PARAMS[measure], None)
         near(found, PLAIN.pairwise(dense, dense, measure, PARAMS[measure], None), kind, 200)
+
+
+@pytest.mark.parametrize("ops", [PLAIN, FAST], ids=["reference", "native"])
+@pytest.mark.parametrize("measure", ["dot", "euclidean", "rbf", "poly"])
+def test_sparse_pairs_in_blocks_of_rows_are_those_of_all_at_once(ops, measure, rng, monkeypatch):
+    X = csr_array(rng.poisson(0.3, (70, 40)).astype(np.float32))
+    params = PARAMS[measure]
+    whole = ops.pairwise(X, X, measure, params, None)
+    seen = []
+    monkeypatch.setattr(reference_neighbors, "DISTANCE_BLOCK_SIZE", 9 * 70)
+    with progress.listening(lambda name, done, total: seen.append((name, done, total))):
+        blocks = ops.pairwise(X, X, measure, params, None)
+    assert seen[-1] == ("distances", 70, 70)
+    assert len(seen) == 8
+    np.testing.assert_array_equal(blocks, whole)
+    assert blocks.dtype == np.float32
 
 
 @pytest.mark.parametrize("ops", [PLAIN, FAST], ids=["reference", "native"])

@@ -288,6 +288,42 @@ def test_a_dense_factor_solves_and_says_what_it_costs(monkeypatch, rng):
         DenseLU(A, 0.5)
 
 
+@pytest.mark.parametrize("shape", ["roll", "square", "cube", "tesseract"])
+def test_the_memory_of_a_factor_is_known_from_the_width_of_the_graph(shape):
+    dimensions = {"square": 2, "cube": 3, "tesseract": 4}
+    rng = np.random.default_rng(0)
+    X = roll(3000) if shape == "roll" else rng.random((3000, dimensions[shape]))
+    B = lle_root(X)
+    p = Eigenproblem(None, constant(3000), 2, B, 4.0, context())
+    lu = module._factorize(B, 1e-13, 1)
+    used = 12 * lu.nnz
+    assert used <= module.factor_memory(3000, B.nnz, module.measure_width(p)) <= 5 * used
+
+
+@pytest.mark.parametrize("form", ["root", "matrix"])
+def test_a_factor_that_does_not_fit_is_refused_once_the_graph_is_known(monkeypatch, form):
+    """A graph wider than that of a surface: the plan of the fit had no way to know."""
+    B = lle_root(np.random.default_rng(0).random((3000, 4)))
+    A, B = (None, B) if form == "root" else (csr_array(B.T @ B), None)
+    monkeypatch.setattr(module, "MAX_NARROW_WIDTH", 3000)
+    free = sum(module.smallest_memory(3000, 2, form, 5, module.surface_width(3000 * 5)).values())
+    monkeypatch.setattr("lowd.core.memory.NEGLIGIBLE", 0)
+    monkeypatch.setattr("lowd.core.memory.available", lambda: free)
+    with pytest.raises(NotEnoughMemoryError, match=r"factor.* points wide.*n_landmarks"):
+        smallest_eigenpairs(A, constant(3000), 2, context(), root=B)
+
+
+@pytest.mark.parametrize("route", ["dense", "multilevel"])
+def test_a_later_route_is_refused_where_it_does_not_fit(monkeypatch, route):
+    monkeypatch.setattr(module, "choose_routes", lambda *_: ["chebyshev", route])
+    monkeypatch.setattr(module, "solve_chebyshev", lambda *_, **__: None)
+    monkeypatch.setattr("lowd.core.memory.NEGLIGIBLE", 0)
+    free = sum(module.route_memory("chebyshev", 900, 2, laplacian(roll(900)).nnz, 0).values())
+    monkeypatch.setattr("lowd.core.memory.available", lambda: free)
+    with pytest.raises(NotEnoughMemoryError, match=f"the {route} solver .*900 points"):
+        smallest_eigenpairs(laplacian(roll(900)), constant(900), 2, context())
+
+
 @pytest.mark.parametrize("route", [*ROUTES, "dense"])
 def test_equal_eigenvalues_get_one_basis_whatever_the_route(monkeypatch, route):
     """A ring has its eigenvalues in pairs; any rotation of a pair is as good, and one is chosen."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ..core.estimator import Reducer
 from ..core.memory import Sizes
-from ..graph.search import search_memory
+from ..graph.search import BLOCK_ENTRIES, search_memory
 from ..input.sample import MIN_SAMPLE_ROWS
 from ..maps.blockwise import BLOCK_BYTES
 from ..relations.perplexity_neighbors import count_needed_neighbors
@@ -19,7 +19,7 @@ from .krylov import basis_memory
 from .landmarks import count_candidates
 from .laplacian import laplacian_memory
 from .pca import axes_memory
-from .smallest import smallest_memory
+from .smallest import Form, smallest_memory, surface_width
 from .thresholds import ASSUMED_NEIGHBORS_IN_RADIUS, MAX_REGRESSION_CENTERS, MEDIAN_SAMPLE
 
 
@@ -82,7 +82,7 @@ def plan_kernel_pca(model: Reducer, s: Sizes) -> dict[str, int]:
     centers = m = s.take(model.n_landmarks).n
     taken["sparse products"] = _product_memory(s, n * m)
     if model.n_landmarks is None:
-        taken["kernel matrix"] = 2 * n * n * (s.wide - s.itemsize if given else s.wide)
+        taken["kernel matrix"] = n * n * (2 * (s.wide - s.itemsize) if given else s.wide)
         taken["spectrum"] = spectrum_memory(n, k)
     else:
         kept = min(k or m, m)
@@ -147,22 +147,45 @@ def plan_affinity_method(model: Reducer, s: Sizes) -> dict[str, int]:
     if degree is None or (model._kind() == "affinity" and not s.is_sparse):
         return {**taken, "weights": m * m * (wide + 24), **laplacian_memory(m, k)}
     graph = 9 * m * min(degree, m) * 12  # copies of indices and values
-    return {**taken, "graph": graph, **smallest_memory(m, k, "laplacian", degree, s.d)}
+    return {**taken, "graph": graph, **smallest_memory(m, k, "laplacian", degree, 0)}
 
 
 def plan_alignment(model: Reducer, s: Sizes) -> dict[str, int]:
     n, d, landmarks = s.n, s.d, model.n_landmarks
-    m, k, by_root = s.take(landmarks).n, model.n_components, model.has_square_root
+    m, k = s.take(landmarks).n, model.n_components
     near = min(model.n_neighbors + 1, m)
-    degree = near if by_root else 3 * near if d <= 3 else near**2
     mapping = 0 if landmarks is None else n * (d + 6 * near + 4 * k) * 8
     return {
         "rows": m * d * (8 + 2 * s.itemsize),
         "neighbors": 10 * m * near * 8,
-        "matrix": 4 * m * min(m, degree) * 12,
-        **smallest_memory(m, k, "root" if by_root else "matrix", degree, d),
+        **_alignment_memory(model, m, d, near),
         "map": mapping + 8 * n * k * 8,
     }
+
+
+def _alignment_memory(model: Reducer, m: int, d: int, near: int) -> dict[str, int]:
+    """Bytes of the alignment matrix and of its eigenvectors.
+
+    Neighbors of a point on a surface have neighbors in common, and the matrix has a cheap factor;
+    in a cloud of many dimensions it has more entries, and no factor. Rows of many columns may be
+    either: the larger one counts.
+    """
+    if model.has_square_root:
+        forms = {near: surface_width(m * near)}
+    else:
+        forms = {min(m, 3 * near): surface_width(m * 3 * near)}
+        if d > 3:
+            forms[min(m, near**2)] = m
+    form: Form = "root" if model.has_square_root else "matrix"
+    copies = 4 if model.has_square_root else 2  # the weights of LLE are kept
+    plans = [
+        {
+            "matrix": copies * m * degree * 12,
+            **smallest_memory(m, model.n_components, form, degree, width),
+        }
+        for degree, width in forms.items()
+    ]
+    return max(plans, key=lambda plan: sum(plan.values()))
 
 
 def plan_tsne(model: Reducer, s: Sizes) -> dict[str, int]:
@@ -212,5 +235,5 @@ def _search_memory(model: Reducer, s: Sizes, radius: float | None = None) -> int
 
 
 def _product_memory(s: Sizes, n_pairs: int) -> int:
-    """Bytes beside the distances of pairs of sparse rows: their products and sums of squares."""
-    return 3 * n_pairs * 8 if s.is_sparse else 0
+    """Bytes beside the distances of pairs of sparse rows: a block of products and its sums."""
+    return 6 * min(n_pairs, BLOCK_ENTRIES) * 8 if s.is_sparse else 0

@@ -12,6 +12,7 @@ higher-dimensional data, whose eigenvalues are not tiny.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -22,6 +23,7 @@ from scipy.sparse.linalg import SuperLU, splu
 
 from .. import progress, random
 from ..backends.protocol import Array, Float64
+from ..core import memory
 from ..core.fit import Context
 from ..errors import ConvergenceWarning, warn
 from ..threads import single_threaded_blas
@@ -30,7 +32,7 @@ from .chebyshev import solve_chebyshev
 from .dense import smallest_eigh, svd
 from .dense_factor import DenseLU
 from .eigenproblem import Approximation, Eigenproblem, angle_bound
-from .krylov import Operator, basis_memory, block_width, orthonormalize
+from .krylov import Operator, block_width, orthonormalize
 from .multilevel import is_laplacian, solve_multilevel
 from .thresholds import (
     ACCEPTED_ANGLE,
@@ -95,10 +97,11 @@ def smallest_eigenpairs(
     bound = bound if A is None else _max_row_sum(A)
     bound = min(bound, np.inf if norm is None else norm) or 1.0  # of a matrix of zeros
     p = Eigenproblem(A, null, k, root, bound, ctx)
-    routes = choose_routes(len(null), k, find_form(p), lambda: measure_width(p))
+    width = cache(lambda: measure_width(p))
+    routes = choose_routes(len(null), k, find_form(p), width)
     best, solver = None, ""
     for route in routes:
-        found = _solve(p, route, last=route == routes[-1])
+        found = _solve(p, route, width, last=route == routes[-1])
         if found is not None and (best is None or found.angle < best.angle):
             best, solver = found, route
         if best is not None and best.angle <= ACCEPTED_ANGLE:
@@ -191,30 +194,55 @@ def choose_routes(n: int, k: int, form: Form, width: Callable[[], int]) -> list[
     return [*routes, "dense"] if n <= MAX_DENSE_FALLBACK_SAMPLES else routes
 
 
-def smallest_memory(n: int, k: int, form: Form, degree: int, d: int) -> dict[str, int]:
-    """Bytes of the routes beside the matrix, which has `degree` entries per row.
+def smallest_memory(n: int, k: int, form: Form, degree: int, width: int) -> dict[str, int]:
+    """Bytes beside the matrix, which has `degree` entries per row, of the route tried first.
 
-    Fill of a factor as measured for surfaces (d <= 3) and for clouds, coarse levels on rolls of
-    20,000 and 60,000 rows.
+    The width of the graph is a guess here. A later route, and a factor as large as the graph's own
+    width makes it, are compared with free memory when their turn comes.
     """
-    routes = choose_routes(n, k, form, lambda: 0)  # a narrow graph: then there is a factor
-    levels = np.log2(max(n, 2))
-    taken = {"eigenvectors": basis_memory(n, k)}
-    if routes[0] == "dense":
-        taken["dense matrix"] = 9 * n * n * 8
-    elif "shift-invert" in routes:
-        fill = degree * (3.5 if form == "root" and d > 3 else 0.7) * levels
-        taken["factor"] = 16 * n * min(n, int(fill))
-    elif "multilevel" in routes:
-        taken["coarse levels"] = int(8 * n * min(n, degree) * levels)
-    return taken
+    routes = choose_routes(n, k, form, lambda: width)
+    return route_memory(routes[0], n, k, n * min(n, degree), width)
 
 
-def _solve(p: Eigenproblem, route: Route, *, last: bool) -> Approximation | None:
+def route_memory(route: Route, n: int, k: int, n_entries: int, width: int) -> dict[str, int]:
+    """Bytes that a route allocates beside the matrix, as measured on rolls and on clouds."""
+    copy, vector = 12 * n_entries, 8 * n
+    if route == "dense":
+        return {"dense matrix": 9 * n * n * 8}
+    if route == "shift-invert":
+        basis = 2 * (MAX_INVERSE_BASIS + 2) * (k + 2) * vector
+        return {"eigenvectors": basis, "factor": factor_memory(n, n_entries, width)}
+    if route == "chebyshev":
+        return {"eigenvectors": 10 * block_width(k) * vector, "reordered matrix": 2 * copy}
+    return {"eigenvectors": 18 * block_width(k) * vector, "coarse levels": 4 * copy}
+
+
+def factor_memory(n: int, n_entries: int, width: int) -> int:
+    """Bytes of the sparse factors of a matrix whose graph has a width (see `graph_width`).
+
+    Nested dissection fills n log n entries of a surface and the squares of large separators, a band
+    n times its width (George, 1973). Constants as measured on rolls, squares and cubes of up to
+    five dimensions.
+    """
+    dissected = 0.4 * n_entries * np.log2(max(n, 2)) + 10 * width**2
+    return int(13 * min(dissected, n * width))
+
+
+def surface_width(n_entries: int) -> int:
+    """The width of the graph of a surface; of its root's entries 0.4 (rolls) to 0.9 (squares)."""
+    return int(0.7 * np.sqrt(n_entries))
+
+
+def _solve(
+    p: Eigenproblem, route: Route, width: Callable[[], int], *, last: bool
+) -> Approximation | None:
+    if route == "shift-invert":
+        return _solve_shift_invert(p, width())
+    n = len(p.null)
+    plan = memory.Plan(route_memory(route, n, p.k, p.matrix.nnz, 0))
+    memory.check(plan, f"the {route} solver for eigenvectors of {n} points", [])
     if route == "dense":
         return _solve_dense(p)
-    if route == "shift-invert":
-        return _solve_shift_invert(p)
     if route == "multilevel":
         return solve_multilevel(p)
     return solve_chebyshev(p, patient=last)
@@ -255,13 +283,13 @@ def _solve_dense(p: Eigenproblem) -> Approximation:
     return Approximation(values, p.deflate(V), 0.0)
 
 
-def _solve_shift_invert(p: Eigenproblem) -> Approximation | None:
+def _solve_shift_invert(p: Eigenproblem, graph_width: int) -> Approximation | None:
     """Leading pairs of the inverse by block Lanczos; their values are A's own Rayleigh quotients.
 
     Stops by residual over gap, or where rounding keeps the operator from being more symmetric.
     None where there is no factorization.
     """
-    apply = _invert(p) if p.B is None else _invert_by_root(p, p.B)
+    apply = _invert(p, graph_width) if p.B is None else _invert_by_root(p, p.B, graph_width)
     if apply is None:
         return None
     k, width = p.k, p.k + 2
@@ -298,13 +326,13 @@ def _solve_shift_invert(p: Eigenproblem) -> Approximation | None:
     return Approximation(values, V, float(max(residual / gap, wrong_angle)))
 
 
-def _invert(p: Eigenproblem) -> Operator | None:
+def _invert(p: Eigenproblem, width: int) -> Operator | None:
     """A^-1, shifted by next to nothing, where the null space is not in the way."""
-    lu = _factorize(p.matrix, FACTOR_SHIFT * p.norm)
+    lu = _factorize(p.matrix, FACTOR_SHIFT * p.norm, width)
     return None if lu is None else lambda V: p.deflate(lu.solve(p.deflate(V)))
 
 
-def _invert_by_root(p: Eigenproblem, B: csr_array) -> Operator | None:
+def _invert_by_root(p: Eigenproblem, B: csr_array, width: int) -> Operator | None:
     """The same for A = B'B, from a factorization of B.
 
     Its fill is that of the graph instead of the graph's square, and its condition number the root
@@ -313,8 +341,8 @@ def _invert_by_root(p: Eigenproblem, B: csr_array) -> Operator | None:
     factors by inverse iteration.
     """
     n, c = p.null.shape
-    shift, wide = FACTOR_SHIFT * np.sqrt(p.norm), measure_width(p) > MAX_FACTOR_WIDTH
-    lu = DenseLU(B, shift) if wide else _factorize(B, shift)
+    shift = FACTOR_SHIFT * np.sqrt(p.norm)
+    lu = DenseLU(B, shift) if width > MAX_FACTOR_WIDTH else _factorize(B, shift, width)
     if lu is None:
         return None
     U = random.normals(p.ctx.seed, "left", (n, c))
@@ -331,14 +359,20 @@ def _invert_by_root(p: Eigenproblem, B: csr_array) -> Operator | None:
     return apply
 
 
-def _factorize(A: csr_array, shift: float) -> SuperLU | None:
+def _factorize(A: csr_array, shift: float, width: int) -> SuperLU | None:
     """A + shift I, factorized without pivoting; None where that is not possible.
 
     With the ordering of symmetric matrices; SuperLU's default has twice the fill and time.
     """
+    n = A.shape[0]
+    title = (
+        f"the sparse factorization for the neighbor graph of {n} points, which is {width} points "
+        "wide, (n_landmarks= does with less)"
+    )
+    memory.check(memory.Plan({"factor": factor_memory(n, A.nnz, width)}), title, [])
     try:
         return splu(
-            (A + shift * eye_array(A.shape[0])).tocsc(),
+            (A + shift * eye_array(n)).tocsc(),
             permc_spec="MMD_AT_PLUS_A",
             diag_pivot_thresh=0.0,
             options={"SymmetricMode": True},

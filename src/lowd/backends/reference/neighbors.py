@@ -16,6 +16,7 @@ from ..protocol import (
     MEASURES,
     Array,
     DistanceIndex,
+    DType,
     Float64,
     Index,
     Ints,
@@ -49,18 +50,18 @@ class NeighborOperations:
         self, Q: Rows, X: Rows, measure: str, params: Params, center: Float64 | None
     ) -> Array:
         dtype = np.result_type(Q.dtype, X.dtype)
-        family = MEASURES[measure]
-        if measure == "dot" and center is not None:  # differences need none
-            base = (Q.astype(np.float64) - center) @ (X.astype(np.float64) - center).T
-        elif family == "dot":
-            base = Q.astype(np.float64) @ X.astype(np.float64).T
-            base = base.toarray() if issparse(base) else base
-        elif family == "square":
-            base = _squared_distances(Q, X, center)
-        else:
-            base = _difference_distances(Q, X, measure, params)
-        finish = _FROM_BASE.get(measure)
-        return np.ascontiguousarray(base if finish is None else finish(base, params), dtype)
+        if not issparse(Q) and not issparse(X):
+            return _pairwise_block(Q, X, measure, params, center, dtype)
+        # The product of sparse rows is sparse, with as many entries as pairs: in blocks of rows.
+        X = X.astype(np.float64)
+        m, step = Q.shape[0], max(1, DISTANCE_BLOCK_SIZE // X.shape[0])
+        out = np.empty((m, X.shape[0]), dtype)
+        for i in range(0, m, step):
+            part = Q[i : i + step]
+            out[i : i + step] = _pairwise_block(part, X, measure, params, center, dtype)
+            if m > step:  # blocks of a search report themselves
+                progress.report("distances", min(i + step, m), m)
+        return out
 
     def pairwise_plan(
         self: PairsAndProducts, X: Rows, measure: str, params: Params, center: Float64 | None
@@ -153,6 +154,24 @@ _FROM_BASE: dict[str, Callable[[Float64, Params], Float64]] = {
     "rbfm1": lambda B, p: np.expm1(-p[0] * B),
     "laplacian": lambda B, p: np.exp(-p[0] * B),
 }
+
+
+def _pairwise_block(
+    Q: Rows, X: Rows, measure: str, params: Params, center: Float64 | None, dtype: DType
+) -> Array:
+    """A measure of all pairs, from inner products, squared distances or differences."""
+    family = MEASURES[measure]
+    if measure == "dot" and center is not None:  # differences need none
+        base = (Q.astype(np.float64) - center) @ (X.astype(np.float64) - center).T
+    elif family == "dot":
+        base = Q.astype(np.float64) @ X.astype(np.float64).T
+        base = base.toarray() if issparse(base) else base
+    elif family == "square":
+        base = _squared_distances(Q, X, center)
+    else:
+        base = _difference_distances(Q, X, measure, params)
+    finish = _FROM_BASE.get(measure)
+    return np.ascontiguousarray(base if finish is None else finish(base, params), dtype)
 
 
 def _squared_distances(Q: Rows, X: Rows, center: Float64 | None) -> Float64:
