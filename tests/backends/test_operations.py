@@ -38,6 +38,13 @@ def test_column_statistics(shape, kind, weighted, rng):
     near(fast.sums, plain.sums, np.float64)
 
 
+@shaped
+@typed
+def test_hash_rows(shape, kind):
+    X = data(*shape, kind)
+    np.testing.assert_array_equal(FAST.hash_rows(X), PLAIN.hash_rows(X))
+
+
 @typed
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("entry", [(0, 0), (40, 17), (99, 32)])
