@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { boundsFrom, boundsOf, fit, panBy, project, zoomAt } from "../src/render/camera";
 import { radiusOf, sampleStep, shadeOf } from "../src/render/detail";
 import { pressKey } from "../src/render/keyboard";
-import { findAnchors, takeBox } from "../src/render/labels";
+import { findAnchors, placeNames, takeBox } from "../src/render/labels";
 import { findNearest, selectInside, type Pixel } from "../src/render/lasso";
 import { findMoves, superimpose } from "../src/render/morph";
 import type { PanelView } from "../src/render/panel_view";
@@ -216,6 +216,21 @@ describe("labels", () => {
     expect(takeBox(taken, { left: 5, top: 5, right: 15, bottom: 15 })).toBe(false);
     expect(takeBox(taken, { left: 11, top: 0, right: 15, bottom: 5 })).toBe(true);
     expect(taken).toHaveLength(2);
+  });
+
+  it("writes names beside their points, where neither names nor points are in the way", () => {
+    const points = [{ x: 50, y: 50 }, { x: 60, y: 50 }, null, { x: 200, y: 50 }];
+    const places = placeNames(points, [30, 30, 30, 30], 10, 6, []);
+    expect(places[2]).toBeNull();
+    expect(places[3]).toEqual({ x: 221, y: 50 });
+    expect(places[0]!.x).toBeLessThan(50); // at its right is the next point
+    const boxes = places.filter((at) => at).map((at) => ({ left: at!.x - 15, right: at!.x + 15, top: at!.y - 5, bottom: at!.y + 5 }));
+    for (const [i, box] of boxes.entries()) {
+      expect(takeBox(boxes.filter((_, j) => j !== i), { ...box })).toBe(true);
+      for (const at of points) if (at) expect(at.x > box.left && at.x < box.right && at.y > box.top && at.y < box.bottom).toBe(false);
+    }
+    // No room at all: the name is left out.
+    expect(placeNames([{ x: 0, y: 0 }], [30], 10, 6, [{ left: -99, right: 99, top: -99, bottom: 99 }])).toEqual([null]);
   });
 });
 

@@ -12,7 +12,7 @@ const data: ReportData = {
   axes: ["PC1", "PC2", "PC3", "PC4"].map((name, j) => ({ name, values: base64(Float32Array.of(j, j + 1, j + 2)) })),
   columns: [
     { name: "note", main: false, kind: "text", values: ["x", "y", "z"] },
-    { name: "label", main: true, kind: "class", names: ["one", "other"], counts: [2, 1], rest: true, values: base64(Uint16Array.of(0, 1, 0)) },
+    { name: "label", main: true, kind: "class", names: ["one", "other"], counts: [2, 1], others: true, values: base64(Uint16Array.of(0, 1, 0)) },
     { name: "size", main: false, kind: "number", low: 1, high: 3, values: base64(Float32Array.of(1, NaN, 3)) },
   ],
   ids: ["a", "b", "c"],

@@ -11,7 +11,7 @@ interface ReportColumn {
   values: string | string[];
   names?: string[];
   counts?: number[];
-  rest?: boolean;
+  others?: boolean;
   low?: number;
   high?: number;
 }
@@ -54,7 +54,7 @@ export class ReportClient extends Client {
     const bytes = decode(column.values as string);
     if (column.kind === "class") {
       this.loaded.set(key, Int16Array.from(new Uint16Array(bytes)));
-      return { ...base, kind: "category", categories: column.names!, counts: column.counts!, missing: 0, rest: column.rest ?? false };
+      return { ...base, kind: "category", categories: column.names!, counts: column.counts!, missing: 0, rest: column.others ?? false };
     }
     const values = new Float32Array(bytes);
     this.loaded.set(key, values);

@@ -60,3 +60,24 @@ export function takeBox(taken: Box[], box: Box): boolean {
   if (!hit) taken.push(box);
   return !hit;
 }
+
+/** A place for each name beside its point, or null where it would lie on another name or point. */
+export function placeNames(
+  points: readonly ({ x: number; y: number } | null)[], widths: readonly number[], height: number, gap: number, taken: Box[],
+): ({ x: number; y: number } | null)[] {
+  // Beside the points first: all dots are in the way of all names.
+  const dots = points.map((at) => at && { left: at.x - gap / 2, right: at.x + gap / 2, top: at.y - gap / 2, bottom: at.y + gap / 2 });
+  for (const dot of dots) if (dot) taken.push(dot);
+  return points.map((at, i) => {
+    if (!at) return null;
+    const width = widths[i]!;
+    const beside = gap + width / 2;
+    const above = gap + height / 2;
+    const offsets: [number, number][] = [[beside, 0], [-beside, 0], [0, -above], [0, above], [beside, -above], [-beside, -above], [beside, above], [-beside, above]];
+    for (const [dx, dy] of offsets) {
+      const [x, y] = [at.x + dx, at.y + dy];
+      if (takeBox(taken, { left: x - width / 2, right: x + width / 2, top: y - height / 2, bottom: y + height / 2 })) return { x, y };
+    }
+    return null;
+  });
+}

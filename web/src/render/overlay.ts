@@ -2,7 +2,7 @@
 import type { NewPoints } from "../data/types";
 import type { Projection } from "./camera";
 import { BACKGROUND, css, type Theme } from "./colors";
-import { takeBox, type Box } from "./labels";
+import { placeNames, takeBox, type Box } from "./labels";
 import type { Pixel } from "./lasso";
 import type { PanelView } from "./panel_view";
 
@@ -10,6 +10,8 @@ import type { PanelView } from "./panel_view";
 export const DOUBTFUL_CONFIDENCE = 0.05;
 const LABEL_CHARACTERS = 24;
 const MAX_LABELS = 30;
+/** Names of so many points are written beside them, as in the plots: more do not fit. */
+const MAX_NAMED_POINTS = 50;
 
 const INK: Record<Theme, { text: string; soft: string; halo: string; veil: string; near: string; missed: string; fresh: string; selection: string }> = {
   light: { text: "#16191d", soft: "#5b6470", halo: "rgba(255,255,255,.85)", veil: "rgba(255,255,255,.6)", near: "#0b62a8", missed: "#c0480b", fresh: "#c2185b", selection: "rgba(11,98,168,.14)" },
@@ -133,6 +135,29 @@ function drawLabels(view: PanelView, g: CanvasRenderingContext2D, p: Projection,
     g.fillText(text, at.x, at.y);
     drawn++;
   }
+  drawNames(view, g, p, ink, taken);
+}
+
+/** The identifiers of few points. */
+function drawNames(view: PanelView, g: CanvasRenderingContext2D, p: Projection, ink: Ink, taken: Box[]): void {
+  const { store } = view;
+  const about = store.view.peek();
+  const id = about?.columns.find((column) => column.role === "id");
+  if (!about || !id || about.n > MAX_NAMED_POINTS || !store.values.has(id.key)) return;
+  const size = 12 * view.ratio;
+  g.font = `${size}px system-ui, sans-serif`;
+  const names = Array.from({ length: about.n }, (_, row) => shorten(store.textOf(id, row)));
+  const points = names.map((_, row) => view.pixelOfRow(row, p));
+  const gap = view.radius() + 3 * view.ratio;
+  const places = placeNames(points, names.map((name) => g.measureText(name).width), 1.2 * size, gap, taken);
+  g.lineWidth = 3 * view.ratio;
+  g.strokeStyle = ink.halo;
+  g.fillStyle = ink.text;
+  places.forEach((at, row) => {
+    if (!at) return;
+    g.strokeText(names[row]!, at.x, at.y);
+    g.fillText(names[row]!, at.x, at.y);
+  });
 }
 
 const shorten = (text: string): string =>
