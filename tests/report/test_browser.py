@@ -72,17 +72,36 @@ def drawn(chromium):
     return int(chromium(f"{element('canvas.points')}.dataset.drawn"))
 
 
+def ink(chromium, left, top, width, height):
+    """Pixels of the overlay in a box of the window that something is written on."""
+    return chromium(
+        f"(() => {{ const c = {element('canvas.overlay')}, b = c.getBoundingClientRect();"
+        f"const box = [{left} - b.left, {top} - b.top, {width}, {height}];"
+        "return c.getContext('2d').getImageData(...box).data"
+        ".filter((value, i) => i % 4 === 3 && value > 80).length })()"
+    )
+
+
 def test_the_axes_are_named(chromium, page):
     """Ink below the points, in the middle, and none to the left of it."""
     chromium.open(page[0])
     chromium.frame()
-    count = (
-        f"(() => {{ const c = {element('canvas.overlay')}, x = c.getContext('2d');"
-        "const ink = x.getImageData(c.width * FROM, c.height - 20, c.width / 5, 19).data;"
-        "return ink.filter((value, i) => i % 4 === 3 && value > 80).length })()"
+    box = json.loads(
+        chromium(f"JSON.stringify({element('canvas.overlay')}.getBoundingClientRect())")
     )
-    assert chromium(count.replace("FROM", "0.4")) > 30
-    assert chromium(count.replace("FROM", "0.1")) == 0
+    strip = box["bottom"] - 14, box["width"] / 5, 13
+    assert ink(chromium, box["left"] + 0.4 * box["width"], *strip) > 30
+    assert ink(chromium, box["left"] + 0.1 * box["width"], *strip) == 0
+
+
+def test_few_points_are_named(chromium, page):
+    """Beside each, but for those where the name of a class is."""
+    path, Y = page
+    chromium.open(path)
+    chromium.frame()
+    for row in (0, 1, 2, 6, 7, 8):
+        x, y = spot(chromium, Y, row)
+        assert ink(chromium, x - 50, y - 24, 100, 48) > 100, row
 
 
 def test_it_draws_every_point_where_it_is(chromium, page):
