@@ -3,7 +3,7 @@
     python benchmarks/explorer.py --peers    # needs Node.js, Chromium, `make web`, lowd[view]
 
 Each case starts the server in this process, then opens the page in a fresh browser of 1280x800
-pixels (web/bench/measure.mjs). The table goes to EXPLORER.md, with the bars that must hold; the
+pixels (web/bench/measure.mjs). The table goes to EXPLORER.md, with the targets that must hold; the
 exit status is 1 where one does not. With --peers the same points are shown by regl-scatterplot and
 by embedding-atlas, which are installed first (600 MB).
 """
@@ -38,7 +38,7 @@ MAX_ADDED_MEGABYTES = 30  # of lowd[view] over lowd[app]
 TEXT = """# The explorer's page
 
 Headless Chromium, software rendering, 1280×800 pixels, {machine}; median of {repeats} fresh
-browsers; the bar in brackets. Made by `benchmarks/explorer.py`. *Paint*: from the navigation until
+browsers; the target in brackets. Made by `benchmarks/explorer.py`. *Paint*: from the navigation until
 the colored points of all panels are on the screen. *Frames*: pictures per second while every frame
 brings a wheel or pointer event; while it moves, a picture of many points shows a sample of them.
 *Lasso*: from the release of the button until the counts and the faded points are shown. *Memory*:

@@ -14,17 +14,17 @@ Medians of warm calls, the first call of a case beside them (of a new process wi
 compile, the first one takes seconds more). "On the device": rows and results stay there. t-SNE,
 UMAP, Isomap and kernel PCA are whole fits, from a NumPy array to a fitted model.
 
-What limits the bars that are missed:
+What limits the cases that miss their targets:
 
 - t-SNE of 70,000 rows: 7 % over. Neighbors (k = 90) and 750 iterations take 0.15 s, as rows of the
-  table say; the rest are the host's steps (canonical order, copy and mean of the rows, looks at the
+  table say; the rest are the host's steps (canonical order, copy and mean of the rows, checks of the
   descent every ten iterations), 220 MB to the device, the start by PCA. Of MNIST's pixels, of which
   many columns are equal in most rows, the canonical order alone takes a third of the fit
   (`GPU_PROFILE=1` prints it).
 - t-SNE of a million rows: 17 % over. Neighbors and 750 iterations take 1.7 s; the exact sum over
-  all pairs for the divergence, the start, the canonical order and the sample for confidence most of
+  all pairs for the divergence, the start, the canonical order and the sample for confidence take most of
   the rest.
-- ranks: 36 % over, extrapolated from 4000 rows; it is the work of the exact trustworthiness.
+- ranks: 36 % over, extrapolated from 4000 rows; this is the work of an exact trustworthiness.
   Products in float64 take 3.7 s (8 TB are written), counting reads these 8 TB and compares each of
   10^12 numbers with 32 limits in float64."""
 
@@ -46,7 +46,7 @@ def report() -> None:
 
 def speed_table(rows: dict[str, Any]) -> list[str]:
     lines = [
-        "| work | bar | time | holds | first call | also |",
+        "| work | target | time | holds | first call | also |",
         "|---|--:|--:|---|--:|---|",
     ]
     for name, row in rows.items():
