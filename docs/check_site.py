@@ -43,6 +43,8 @@ SEARCHES = {
     "map new points with t-SNE": "methods/tsne",
     "trustworthiness": "how-it-works/evidence",
     "dask cluster": "how-it-works/dask",
+    "dask": "how-it-works/dask",
+    "t-SNE new data": "methods/tsne",
     "TSNE": "methods/tsne",
     "quality measures": "how-it-works/evidence",
     "umap": "methods/umap",

@@ -30,7 +30,7 @@ WORDS: dict[str, tuple[str, ...]] = {
         "TSNE", "t-SNE", "t-distributed stochastic neighbor embedding", "perplexity",
         "early exaggeration", "FIt-SNE",
     ),
-    "methods/tsne#new-points": ("map new points with t-SNE", "t-SNE transform"),
+    "methods/tsne#new-points": ("map new points with t-SNE", "t-SNE transform", "t-SNE new data"),
     "methods/umap": ("UMAP", "uniform manifold approximation and projection", "densMAP"),
     "methods/umap#new-points": ("map new points with UMAP", "UMAP transform"),
     "methods/umap#targets-supervised-and-semi-supervised": ("supervised UMAP",),
@@ -43,7 +43,9 @@ WORDS: dict[str, tuple[str, ...]] = {
     "how-it-works/evidence": (
         "quality measures", "trustworthiness", "continuity", "neighbor recall", "Shepard diagram",
     ),
-    "how-it-works/dask": ("Dask cluster", "larger than memory", "out of core", "distributed"),
+    "how-it-works/dask": (
+        "Dask", "Dask cluster", "larger than memory", "out of core", "distributed",
+    ),
     "how-it-works/gpu": ("GPU", "CUDA", "torch"),
     "how-it-works/determinism": ("random seed", "reproducibility", "threads"),
     "how-it-works/distances": ("metric", "Gower's distance", "precomputed distances"),
