@@ -41,8 +41,8 @@ Headless Chromium, software rendering, 1280×800 pixels, {machine}; median of {r
 browsers; the target in brackets. Made by `benchmarks/explorer.py`. *Paint*: from the navigation
 until the colored points of all panels are on the screen. *Frames*: pictures per second while every
 frame brings a wheel or pointer event; while it moves, a picture of many points shows a sample of
-them. *Lasso*: from the release of the button until the counts and the faded points are shown. *Memory*:
-private and shared memory of the page's process.
+them. *Lasso*: from the release of the button until the counts and the faded points are shown.
+*Memory*: private and shared memory of the page's process.
 
 | points | panels | paint | frames/s zoom / pan | lasso | memory | all hold |
 |--:|--:|--:|--:|--:|--:|---|
