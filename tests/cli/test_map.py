@@ -133,6 +133,40 @@ def test_measurements_in_different_units_are_scaled(lowd_command):
     assert found["quality"]["measures"]["trustworthiness"]["value"] > 0.8
 
 
+def test_quantities_that_would_hardly_count_are_scaled(lowd_command):
+    """A clinical table: no column dominates, and three of ten are next to nothing."""
+    rng = np.random.default_rng(0)
+    spreads = {"age": 13, "sex": 0.5, "mass": 4.4, "pressure": 14, "lipids": 35, "fat": 30}
+    spreads |= {"salt": 13, "ratio": 1.3, "log": 0.5, "glucose": 11}
+    table = {name: spread * rng.normal(size=200) for name, spread in spreads.items()}
+    write("clinic.csv", table)
+    found, err = run_map(lowd_command, "clinic.csv")
+    assert found["steps"] == {"scale": True}
+    assert re.search(r"column 'lipids' is \d+ times that of column '(sex|log)'", err)
+
+
+def test_an_outcome_is_no_feature(lowd_command):
+    rng = np.random.default_rng(0)
+    table = {"age": rng.normal(size=90), "weight": rng.normal(size=90)}
+    write("named.csv", {**table, "progression": rng.integers(25, 346, 90)})
+    _, err = run_map(lowd_command, "named.csv")
+    assert "'progression' was taken as the label" in err
+    assert read_rows("map.csv")[0]["progression"]
+    assert "No column was taken as the label" not in err
+    write("unknown.csv", {**table, "price": rng.integers(25, 346, 90)})
+    _, err = run_map(lowd_command, "unknown.csv")
+    assert "No column was taken as the label: all of them count." in err
+    assert "name it (--label)" in err
+
+
+def test_persons_are_classes_and_not_a_scale(lowd_command):
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(25), 4)
+    np.savez("faces.npz", X=rng.normal(size=(25, 8))[y] + 0.1 * rng.normal(size=(100, 8)), y=y)
+    found, _ = run_map(lowd_command, "faces.npz")
+    assert "knn_accuracy" in found["quality"]["measures"], found["quality"]["measures"].keys()
+
+
 def test_pixels_have_one_unit(lowd_command):
     rng = np.random.default_rng(0)
     names = [f"px{j}" for j in range(30)]

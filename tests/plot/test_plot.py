@@ -150,6 +150,27 @@ def test_what_labels_are(labels, continuous):
     assert hasattr(choose_coloring(labels, len(labels), "classes"), "names")
 
 
+PERSONS = np.repeat(np.arange(40), 10)
+
+
+@pytest.mark.parametrize(
+    ("labels", "name", "continuous"),
+    [
+        (PERSONS, "y", False),
+        (PERSONS + 1, "Person", False),
+        (PERSONS.astype(float), "label", False),
+        (PERSONS, "hour", True),
+        (PERSONS, None, True),
+        (PERSONS + 2, "target", True),  # begins elsewhere
+        (2 * PERSONS, "target", True),  # with gaps
+        (np.append(PERSONS, 40), "target", True),  # a rare value at the end, as of a count
+    ],
+)
+def test_codes_of_many_classes_under_the_name_of_a_label(labels, name, continuous):
+    found = choose_coloring(labels, len(labels), title=name)
+    assert hasattr(found, "numbers") == continuous
+
+
 def test_names_of_the_user_are_shown_as_they_are():
     ax = plot.scatter(ring(4), ["_hidden", "costs $5 or $6", "x", "x"], title="a $ b $")
     drawn(ax)  # a formula that is none would raise

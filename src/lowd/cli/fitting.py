@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from .. import progress
 from ..errors import ColumnTypeError, DataError, ParameterError, UnsupportedError
+from ..io.arrays import name_columns
 from ..io.features import MAX_EXTRA_COLUMNS
 from ..io.options import match_columns
 from ..io.preparation import Preparation, prepare
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from ..plot.canvas import Axes, Panels
 
 
+MAX_COLUMNS_OF_OUTCOME = 100  # of a table that may hold one; beyond, columns are alike
 MAX_CALIBRATED_ROWS = 5000  # beyond, a second fit would be noticed
 
 
@@ -77,10 +79,11 @@ def choose(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
     if not found.recommendations:
         raise DataError(f"{run.table.source}: no method suits these data; see `lowd diagnose`.")
     best = found.recommendations[0]
-    console.print(f"{best.method}: {best.reason}")
+    reason = console.word(best.reason)
+    console.print(f"{best.method}: {reason}")
     model = build_model(best.method, {**arguments, **best.params})
     steps = run.leave_out_columns(best.steps)
-    return run.embed(_add_steps(model, steps), best.reason)
+    return run.embed(_add_steps(model, steps), reason)
 
 
 def _add_steps(model: Reducer, steps: Arguments) -> Reducer:
@@ -125,10 +128,23 @@ class Run:
         if not arguments.get("encode") and not arguments.get("gower"):
             more["text"] = "beside"
         try:
-            return cls.start(arguments, console, outputs, **more)
+            run = cls.start(arguments, console, outputs, **more)
         except ColumnTypeError as error:
             console.note(str(error))
-            return cls.start({**arguments, "gower": True}, console, outputs)
+            run = cls.start({**arguments, "gower": True}, console, outputs)
+        if run.may_hide_outcome():
+            console.note(
+                "No column was taken as the label: all of them count. If one is the class or an "
+                "outcome of the rows, name it (label=...)."
+            )
+        return run
+
+    def may_hide_outcome(self) -> bool:
+        """Does a table of few columns, which the file names, have no label?"""
+        table = self.table
+        named = table.columns != name_columns(len(table.columns))
+        few = 1 < len(table.columns) <= MAX_COLUMNS_OF_OUTCOME
+        return table.labels is None and table.kind in ("rows", "table") and named and few
 
     @cached_property
     def diagnosis(self) -> Diagnosis:

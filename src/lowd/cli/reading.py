@@ -120,9 +120,10 @@ def get_classes(table: Table) -> Column | None:
     """The labels, if they are classes: class measures cannot use other numbers."""
     from ..plot.colors import is_continuous
 
-    if table.labels is None or is_continuous(np.asarray(table.labels), MAX_LABEL_CLASSES):
+    if table.labels is None:
         return None
-    return table.labels
+    labels = np.asarray(table.labels)
+    return None if is_continuous(labels, MAX_LABEL_CLASSES, table.label_name) else table.labels
 
 
 def match_rows(table: Table, embedding: Table) -> NDArray[np.intp] | slice:

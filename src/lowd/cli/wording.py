@@ -20,6 +20,8 @@ _VALUE = r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\([^)]*\)|\{[^}]*\}|\.\.\.|-?\w(?:[\w.+
 _PARAMETER = re.compile(rf"(?<![\w./'\"-])([a-z]\w*)=({_VALUE}|)(?![\w=])")
 _CALL = re.compile(rf"\b([A-Za-z]\w*)\(((?:[a-z]\w*=(?:{_VALUE})(?:, )?)+)\)")
 _PIPELINE = re.compile(rf"\bPipeline\((\w+)\(([^()]*)\)((?:, [a-z]\w*=(?:{_VALUE}))+)\)")
+# Functions of the library that are commands.
+_FUNCTION = re.compile(r"\blowd\.(diagnose|dimension|evaluate|compare)\b(?!\()")
 # Only names of several words can be distinguished from plain text.
 _NAME = re.compile(r"(?<![\w./'\"=-])(`?)([a-z]+(?:_[a-z]+)+)\1(?![\w='\"(]|\.\w)")
 # Flags that are not spelled as the parameter is.
@@ -42,6 +44,8 @@ def name_flags(message: str, options: Iterable[str], method: str | None) -> str:
     '--perplexity -1: expected float > 0.'
     >>> name_flags("standardize them: PCA(scale=True)", [], None)
     'standardize them: lowd pca --scale'
+    >>> name_flags("see lowd.dimension", [], None)
+    'see lowd dimension'
     >>> name_flags("1. Pipeline(TSNE(n_components=2), scale=True, pca=30)", [], None)
     '1. lowd tsne --n-components 2 --standardize --pca 30'
     """
@@ -66,6 +70,7 @@ def name_flags(message: str, options: Iterable[str], method: str | None) -> str:
         is_step = name not in own and FLAGS.get(name) in own
         return _spell(FLAGS[name] if is_step else name, value, known)
 
+    message = _FUNCTION.sub(r"lowd \1", message)
     message = _PIPELINE.sub(_merge_steps, message)
     message = _CALL.sub(translate_call, message)
     message = _PARAMETER.sub(translate_parameter, message)

@@ -86,7 +86,7 @@ def make_column(key: str, name: str, role: Role, given: Column) -> PageColumn:
         values = np.where(values, "true", "false")
     if values.dtype.kind in "iuf":
         limit = MAX_CATEGORY_NUMBERS if role == "label" else 0
-        if not limit or is_continuous(values, limit):
+        if not limit or is_continuous(values, limit, name):
             return _make_number(key, name, role, values)
     words = _to_words(values)
     distinct = {word for word in words if word is not None}

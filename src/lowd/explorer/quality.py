@@ -158,10 +158,11 @@ def take_panel_rows(session: Session, rows: NDArray[np.int64]) -> object:
 
 def _get_classes(session: Session, rows: NDArray[np.int64]) -> NDArray[np.int64] | None:
     """Labels of the rows, if they are classes, and of each row."""
-    if session.labels is None or is_continuous(session.labels, MAX_CATEGORY_NUMBERS):
+    labels = session.labels
+    if labels is None or is_continuous(labels, MAX_CATEGORY_NUMBERS, session.label_name):
         return None
     try:
-        codes = encode_labels(session.labels, session.n)[rows]
+        codes = encode_labels(labels, session.n)[rows]
     except LowdError:  # some labels are missing
         return None
     return codes if len(np.unique(codes)) > 1 else None

@@ -97,7 +97,7 @@ class Session:
         self.preparation = preparation
         self.feature_names = tuple(map(str, table.columns)) if X is not None else ()
         self.columns = _make_columns(table, X if features else None, self.feature_names)
-        self.labels = table.labels
+        self.labels, self.label_name = table.labels, table.label_name
         self.thumbnails = to_thumbnails(table.thumbnails, self.n)
         self.panels: dict[str, Panel] = {}
         self.selection: NDArray[np.int64] = np.empty(0, np.int64)

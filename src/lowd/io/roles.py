@@ -22,7 +22,8 @@ _ID_COLUMNS = (
 )
 _LABEL_COLUMNS = (
     *("label", "labels", "class", "classes", "target", "species", "category", "cell_type"),
-    *("celltype", "population", "cluster", "group", "digit", "y"),
+    *("celltype", "population", "cluster", "group", "digit", "person", "subject", "outcome"),
+    *("response", "diagnosis", "progression", "y"),
 )
 MAX_UNNAMED_SHARE = 0.01  # of the rows of a column that names them
 # Quality columns of an embedding that lowd wrote.
@@ -116,6 +117,11 @@ def is_role_name(name: str) -> bool:
     return _normalize_name(name) in {*_ID_COLUMNS, *_LABEL_COLUMNS} or _normalize_name(
         name
     ).endswith("_id")
+
+
+def is_label_name(name: str) -> bool:
+    """Do people call the classes, or the outcome, of the rows so?"""
+    return _normalize_name(name) in _LABEL_COLUMNS
 
 
 def get_column_kind(dtype: DataType) -> Literal["number", "text", "list", "other"]:

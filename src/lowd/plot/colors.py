@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import DataError, ParameterError
+from ..io.roles import is_label_name
 from .canvas import COLORS, MARKERS, PALE_COLOR, load_matplotlib
 
 if TYPE_CHECKING:
@@ -87,18 +88,30 @@ def choose_coloring(
             "point."
         )
     title = str(title) if title else None
-    if kind == "values" or (kind == "auto" and is_continuous(given)):
+    if kind == "values" or (kind == "auto" and is_continuous(given, name=title)):
         return Values(_to_numbers(given), title)
     return _make_classes(given, title)
 
 
-def is_continuous(given: Column, max_classes: int = MAX_CLASS_NUMBERS) -> bool:
-    """Are labels values: numbers that are no whole ones, or of more than so many distinct ones?"""
+def is_continuous(
+    given: Column, max_classes: int = MAX_CLASS_NUMBERS, name: str | None = None
+) -> bool:
+    """Are labels values: numbers that are no whole ones, or of more than so many distinct ones?
+
+    Codes of classes under the name of a label ("y", "person") are classes, however many.
+    """
     if given.dtype.kind not in "iuf":
         return False
     finite = given[np.isfinite(given)]
-    whole = bool((finite == np.round(finite)).all())
-    return not whole or len(np.unique(finite)) > max_classes
+    if not (finite == np.round(finite)).all():
+        return True
+    distinct, counts = np.unique(finite, return_counts=True)
+    if len(distinct) <= max_classes:
+        return False
+    # Codes begin at 0 or 1, none is left out, and every class has several rows; a count or an age
+    # has gaps and rare values at its ends.
+    is_code = distinct[0] in (0, 1) and distinct[-1] - distinct[0] == len(distinct) - 1
+    return not (name and is_label_name(name) and is_code and counts.min() > 1)
 
 
 def _to_numbers(given: Column) -> NDArray[np.float64]:

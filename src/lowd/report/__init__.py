@@ -124,7 +124,10 @@ def _make_html(
     method = model.method_ if isinstance(model, Pipeline) else model
     title = title or f"{type(method).__name__} of {source or 'data'}"
     width = f" of {X.shape[1]} columns" if hasattr(X, "shape") else ""
-    lead = f"{len(Y)} rows{width} in {Y.shape[1]} dimensions.{describe_steps(steps)}"
+    rows = f"{len(Y)} rows{width}"
+    if table is not None and table.kind == "distances":
+        rows = f"Distances between {len(Y)} rows"
+    lead = f"{rows} in {Y.shape[1]} dimensions.{describe_steps(steps)}"
     names = [name_axis(model, j) for j in range(Y.shape[1])]
     name = type(method).__name__
     scatter, points = _make_scatter(Y, name, names, evaluation, table, f"{title}: {lead}")
@@ -168,7 +171,9 @@ def _make_scatter(
         from . import figures
 
         caption = f"{len(Y)} points: darker is denser, on a logarithmic scale."
-        return page.make_image(figures.draw_density(Y, labels), description, caption), None
+        name = "label" if table is None else table.label_name
+        image = figures.draw_density(Y, labels, name)
+        return page.make_image(image, description, caption), None
     points, notes = encode_points(Y, names, evaluation, table)
     paragraphs = "".join(f"<p>{escape(note)}</p>" for note in notes)
     return page.make_plot(len(Y), name, Y.shape[1] == 1) + paragraphs, points

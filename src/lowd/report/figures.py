@@ -36,10 +36,10 @@ def draw_shepard(evaluation: Evaluation) -> str:
         return encode_figure(plot.shepard(evaluation), "svg")
 
 
-def draw_density(Y: Column, labels: Column | None) -> str:
+def draw_density(Y: Column, labels: Column | None, name: str) -> str:
     """The embedding of more points than a browser draws fluently."""
     with hide_figures():
-        return encode_figure(plot.scatter(Y[:, :2], labels), "png")
+        return encode_figure(plot.scatter(Y[:, :2], labels, legend=name), "png")
 
 
 def draw_scree(spectrum: Spectrum) -> str:

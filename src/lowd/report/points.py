@@ -98,7 +98,7 @@ def _encode_column(name: str, values: Column, is_measure: bool) -> dict[str, obj
     if values.dtype.kind not in "iufb" and len(set(map(str, values))) > many:
         texts = [str(text)[:MAX_CELL_CHARACTERS] for text in values]
         return {"name": name, "kind": "text", "values": texts}
-    colors = choose_coloring(values, len(values), "values" if is_measure else "auto")
+    colors = choose_coloring(values, len(values), "values" if is_measure else "auto", name)
     if isinstance(colors, Classes):
         return {
             "name": name,

@@ -28,6 +28,7 @@ DOMINANT_VARIANCE_SHARE = 0.9  # in one column, of more than two
 DOMINANT_VARIANCE_SHARE_OF_TWO = 0.99  # of two columns one often has 90 % without being in the way
 MAX_DOMINANT_COLUMNS_SHARE = 0.2  # of the columns, if these few have 90 % of the variance
 NAMED_SPREAD_RATIO = 5.0  # of columns with names of their own, which are different quantities
+NAMED_SPREAD_RANGE = 30.0  # of their largest standard deviation to the least: as good as left out
 NAMED_VARIANCE_SHARE = 0.8  # of the largest such column
 MAX_SPREAD_RATIO = 30.0  # of the largest standard deviation to the median one
 MIN_NOTED_CORRELATION = 0.95  # above, two columns are nearly one
@@ -248,6 +249,13 @@ def check_scale(
         severity = "notice"
         sentence = (
             f"The standard deviation of {name} is {ratio:.1f} times that of the median column."
+        )
+    elif named and spread.max() > NAMED_SPREAD_RANGE * spread.min():
+        severity = "notice"
+        least = data.describe_column(int(np.argmin(np.where(variance > 0, variance, np.inf))))
+        sentence = (
+            f"The standard deviation of {name} is {spread.max() / spread.min():.0f} times that of "
+            f"{least}, which would hardly count."
         )
     else:
         sentence = f"No column dominates the variance; the largest share is {share[largest]:.1%}."
