@@ -46,6 +46,9 @@ WORDS: dict[str, tuple[str, ...]] = {
     "how-it-works/dask": (
         "Dask", "Dask cluster", "larger than memory", "out of core", "distributed",
     ),
+    "how-it-works/graphs": ("connected components", "bridges", "short circuits", "duplicates"),
+    "how-it-works/forces": ("forces", "repulsive forces", "Barnes–Hut", "particle mesh"),
+    "how-it-works/backends": ("backend", "native", "reference backend"),
     "how-it-works/gpu": ("GPU", "CUDA", "torch"),
     "how-it-works/determinism": ("random seed", "reproducibility", "threads"),
     "how-it-works/distances": ("metric", "Gower's distance", "precomputed distances"),
