@@ -274,6 +274,19 @@ def test_dimension(lowd_command):
     assert found["suggestions"]
 
 
+@pytest.mark.parametrize("command", ["dimension", "compare", "evaluate"])
+def test_notes_name_columns_and_flags(lowd_command, command):
+    """The measures know numbers of columns and Python; the file has names, and a command flags."""
+    X = np.random.default_rng(0).normal(size=(60, 4)) * [1, 1, 1, 500]
+    np.savetxt("wide.csv", X, delimiter=",", header="age,hue,ash,proline", comments="")
+    more = {"compare": ["--methods", "pca,mds"], "evaluate": ["map.csv"]}.get(command, [])
+    lowd_command("pca", "wide.csv", "-o", "map.csv")
+    out = lowd_command(command, "wide.csv", *more).out
+    assert "column 'proline'" in out
+    assert "--standardize" in out
+    assert not re.search(r"column 3|scale=True|StandardScaler", out)
+
+
 def test_methods_and_info_and_demo(lowd_command):
     found = json.loads(lowd_command("methods", "--json").out)["methods"]
     assert [row["command"] for row in found] == list(METHOD_COMMANDS)

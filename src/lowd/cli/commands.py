@@ -113,7 +113,7 @@ def evaluate(arguments: Arguments, console: Console, _: Outputs) -> Result:
         n_neighbors=arguments["n_neighbors"],
         random_state=arguments["seed"],
     )
-    return Result(evaluation.to_dict(), repr(evaluation))
+    return Result(evaluation.to_dict(), console.word(repr(evaluation)))
 
 
 def get_coordinates(embedding: Table) -> Data:
@@ -145,7 +145,8 @@ def compare(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
         random_state=arguments["seed"],
         **options,
     )
-    return _plot_result(comparison, outputs)
+    result = _plot_result(comparison, outputs)
+    return result._replace(text=console.word(result.text))
 
 
 def dimension(arguments: Arguments, console: Console, outputs: Outputs) -> Result:

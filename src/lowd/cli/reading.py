@@ -30,11 +30,14 @@ def read(arguments: Arguments, console: Console, path: str | None = None, **more
     """Read a file (see `lowd.io.read`) and print its notes."""
     from .. import io
 
+    is_data = path is None
     path = arguments["data"] if path is None else path
     progress.report(f"read {path}", 0, 1)
     table = io.read(path, **(get_read_options(arguments) | more))
     progress.report(f"read {path}", 1, 1)
     console.note(*table.notes)
+    if is_data:
+        console.columns = table.columns
     return table
 
 

@@ -70,6 +70,7 @@ def name_flags(message: str, options: Iterable[str], method: str | None) -> str:
         is_step = name not in own and FLAGS.get(name) in own
         return _spell(FLAGS[name] if is_step else name, value, known)
 
+    message = message.replace("sklearn.preprocessing.StandardScaler", "scale=True")
     message = _FUNCTION.sub(r"lowd \1", message)
     message = _PIPELINE.sub(_merge_steps, message)
     message = _CALL.sub(translate_call, message)
