@@ -127,20 +127,28 @@ def is_number(cell: str) -> bool:
 
 
 def _is_header(rows: list[list[str]]) -> bool:
-    """Words and no numbers; or the counts 0, 1, 2, ... that stand for names."""
+    """Words and no numbers; the counts 0, 1, 2, ... that stand for names; or numbers as names.
+
+    Numbers are names after an empty cell, above the names or the counts of the rows.
+    """
     first = [cell.strip() for cell in rows[0]]
     numbers = [cell for cell in first if is_number(cell)]
     if not numbers:
         return any(cell not in MISSING_WORDS for cell in first)
     indexed = first[0] in MISSING_WORDS  # a frame's index has no name
     counted = first[1:] if indexed else first
+    named = [row[0].strip() for row in rows[1:]]
+    if indexed and len(named) > 1 and (named == counted[: len(named)] or _is_counted(named)):
+        return len(set(counted)) == len(counted)
     minimum = 2 if indexed else _MIN_COUNTED_NAMES
-    starts = (["0", "1"], ["1", "2"])
-    return len(counted) >= minimum and counted[:2] in starts and _is_counting(counted)
+    return len(counted) >= minimum and _is_counted(counted)
 
 
-def _is_counting(cells: list[str]) -> bool:
-    return all(cell == str(j + int(cells[0])) for j, cell in enumerate(cells))
+def _is_counted(cells: list[str]) -> bool:
+    """0, 1, 2, ... or 1, 2, 3, ..."""
+    return cells[:2] in (["0", "1"], ["1", "2"]) and all(
+        cell == str(j + int(cells[0])) for j, cell in enumerate(cells)
+    )
 
 
 def _has_decimal_comma(rows: list[list[str]]) -> bool:
