@@ -138,6 +138,7 @@ def test_numbers_diagnosis_and_versions_are_there(full):
     for measure in evaluation.measures.values():
         assert f"{measure.title} {float(measure):.3f}" in text
         assert measure.question[1:] in text
+    assert "compare k-NN accuracy with k-NN accuracy in the data" in text
     for words in ("A < B.", "Do & be.", "It is <flat>.", lowd.__version__, np.__version__):
         assert words in text
     assert "lowd pca x" in text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import platform
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
@@ -31,6 +32,7 @@ _HELP = (
     "them, draw around points with Shift to select them. With the keyboard: arrows, + and -, 0 for "
     "all points."
 )
+_NAME = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")  # of a measure
 MAX_TABLE_ENTRIES = 8  # of an array among the parameters
 MAX_SHOWN_CHARACTERS = 300  # of a parameter
 
@@ -138,7 +140,9 @@ def make_quality(evaluation: Evaluation) -> str:
         if evaluation.exact
         else f"Over {len(evaluation.rows)} random rows, with 95 % confidence intervals."
     )
-    notes = "".join(f"<p>{escape(str(note))}</p>" for note in evaluation.notes)
+    titles = {measure.name: measure.title for measure in evaluation.measures.values()}
+    worded = (_NAME.sub(lambda m: titles.get(m[0], m[0]), str(note)) for note in evaluation.notes)
+    notes = "".join(f"<p>{escape(note)}</p>" for note in worded)
     return (
         f"<p><b>{escape(evaluation.verdict)}</b></p>"
         f"<p>{how} Neighborhoods are the {evaluation.n_neighbors} nearest rows.</p>"

@@ -120,7 +120,10 @@ export class PanelView {
     const values = column && store.values.get(column.key);
     this.anchors = [];
     if (values && this.axes.length) {
-      if (column.kind === "category") this.anchors = findAnchors(this.axes, values as Int16Array, column.categories);
+      if (column.kind === "category") {
+        const others = column.rest ? column.categories.length - 1 : -1; // they are no cluster
+        this.anchors = findAnchors(this.axes, values as Int16Array, column.categories).filter((anchor) => anchor.code !== others);
+      }
       if (column.kind === "text") this.anchors = findTopics(this.axes, values);
     }
     this.redrawOverlay();
