@@ -77,7 +77,8 @@ void layout_new_points_of(const Indptr& indptr, const Indices& indices, const Ve
                           const Array2<const double>& Y, const Curve& curve, double strength,
                           const std::optional<Array1<const float>>& phi,
                           std::array<int64_t, 2> nodes, std::array<double, 2> origin,
-                          double spacing, const Array1<const int64_t>& rows, int steps,
+                          double spacing, const Array1<const int64_t>& rows, double share,
+                          int steps,
                           const Array2<double>& out, int threads, nb::object poll) {
     const auto y = view(Y);
     const auto to = view(out);
@@ -88,7 +89,7 @@ void layout_new_points_of(const Indptr& indptr, const Indices& indices, const Ve
         strength, potential_of(phi, int(y.cols), nodes, origin, spacing), rows_of(rows, y.rows)};
     const ForceLaw law = law_of(curve);
     run(threads, poll, [&](Job& job) {
-        optimize_layout_points(near, p, y, law, repulsion, steps, to, job);
+        optimize_layout_points(near, p, y, law, repulsion, share, steps, to, job);
     });
 }
 
@@ -127,7 +128,8 @@ void bind_layout(nb::module_& m) {
           array("values"), array("Y"), nb::arg("curve"), threads, poll);
     m.def("layout_new_points", &layout_new_points_of, array("indptr"), array("indices"),
           array("weights"), array("Y"), nb::arg("curve"), nb::arg("repulsion"), array("phi").none(),
-          nb::arg("nodes"), nb::arg("origin"), nb::arg("spacing"), array("rows"), nb::arg("steps"),
+          nb::arg("nodes"), nb::arg("origin"), nb::arg("spacing"), array("rows"), nb::arg("share"),
+          nb::arg("steps"),
           array("out"), threads, poll);
     nb::class_<BoundLayout>(m, "Layout")
         .def(

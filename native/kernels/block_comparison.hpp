@@ -74,7 +74,8 @@ public:
     void strip(int64_t i, int p, int64_t j, uint32_t panels, const Schedule& schedule,
                Workspace& space) const {
         const Strip s = make_strip(i, p, j, panels, schedule, space);
-        if (std::ranges::all_of(s.live, [](uint32_t of_group) { return of_group == 0; })) return;
+        if (std::all_of(s.live, s.live + P / s.group, [](uint32_t near) { return near == 0; }))
+            return;
         const int64_t row = i * BLOCK + p * P, col = j * BLOCK, m = bounds_.features;
         uint32_t* const pairs = space.pairs.data();
         int count = search_kernels().strip(s, pairs);
@@ -102,9 +103,9 @@ public:
             all.checks++;
         }
         const Strip s = make_strip(i, p, j, panels, all, space);
-        const int tiles = GROUP / search_kernels().tile_rows * (P / search_kernels().tile_columns);
-        for (const uint32_t panels_of_group : s.live)
-            counts.compared += int64_t(__builtin_popcount(panels_of_group)) * tiles;
+        const int tiles = tiles_of(s.group);
+        for (int g = 0; g < P / s.group; g++)
+            counts.compared += int64_t(__builtin_popcount(s.live[g])) * tiles;
         search_kernels().count_survivors(s, counts.tiles.data(), counts.pairs.data());
     }
 
@@ -139,12 +140,13 @@ private:
             s.tail_b[s.checks] = &b_.rows.tail[step][col];
         }
         s.features = m;
+        s.group = int(a_.rows.group);
         search_kernels().near_boxes(
-            {&a_.rows.group_box[row / GROUP * 2 * BOX_FEATURES],
+            {&a_.rows.group_box[row / s.group * 2 * BOX_FEATURES],
              &b_.rows.box[j * 2 * BOX_FEATURES * BOX_LANES], space.difference_limit_a,
-             b_.lists ? space.difference_limit_b : nullptr},
+             b_.lists ? space.difference_limit_b : nullptr, s.group},
             s.live);
-        for (uint32_t& of_group : s.live) of_group &= panels;
+        for (int g = 0; g < P / s.group; g++) s.live[g] &= panels;
         s.differences = bounds_.differences;
         return s;
     }

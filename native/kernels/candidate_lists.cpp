@@ -157,7 +157,7 @@ void CandidateLists<T>::join(std::vector<std::vector<Item>> views, Job& job) {
                 if (panels && !comparison.is_pruned(item.i, item.j))
                     comparison.count(item.i, int(s) % PANELS, item.j, panels, counts, spaces[0]);
             }
-            if (counts.compared) schedule = cheapest_schedule(p.bounds, counts, p.refined);
+            if (counts.compared) schedule = cheapest_schedule(p.bounds, counts, P, p.refined);
         }
         const auto batch = int64_t(count > 100000 ? 16 : 1);
         const int64_t batches = ceil_div(int64_t(count), batch), apart = job.threads();

@@ -21,13 +21,22 @@ struct SurvivorCounts {
     std::array<int64_t, MAX_CHECKS> tiles{}, pairs{};
 };
 
+// Rows of a tile of products: as many as registers hold, or one where each is pruned by itself.
+inline int tile_rows(int group) { return group == 1 ? 1 : search_kernels().tile_rows; }
+// Tiles of a group of rows and a panel.
+inline int tiles_of(int group) {
+    return group == 1 ? 1 : P / search_kernels().tile_rows * (P / search_kernels().tile_columns);
+}
+
 // The check points that cost least on the sample. Costs are in cycles: a tile costs tile_rows x 2
-// vectors of multiply-adds per feature; a check about as much as three features.
+// vectors of multiply-adds per feature; a check about as much as three features, and of single rows,
+// whose sums are stored there, as eight.
 inline Schedule cheapest_schedule(const FilterBounds& bounds, const SurvivorCounts& counts,
-                                  bool refined) {
+                                  int group, bool refined) {
     const int steps = int(bounds.ladder.size());
-    const double per_feature = search_kernels().tile_rows * 2.0 * (bounds.differences ? 2 : 1),
-                 check = search_kernels().tile_rows * 6.0, exact = 60 + 0.4 * double(bounds.cols),
+    const double per_feature = tile_rows(group) * 2.0 * (bounds.differences ? 2 : 1),
+                 check = group == 1 ? 16.0 : tile_rows(group) * 6.0,
+                 exact = 60 + 0.4 * double(bounds.cols),
                  refine = 30 + 0.12 * double(bounds.features);
     std::array<double, MAX_CHECKS + 1> cost_to{};  // [s + 1]: cost of all before surviving step s
     std::array<int, MAX_CHECKS + 1> from{};

@@ -52,6 +52,12 @@ struct FilterBounds {
                      rounding = 1.01 * double(features + 4) * ROUNDING;
         return above(std::min(double(NO_LIMIT), root * root * (1 + rounding)) + tiny());
     }
+    // The largest |x - y| of rows with this |z_x - z_y|, where no direction is left out.
+    double largest(float difference, float slack_x, float slack_y) const {
+        const double rounding = 1.01 * double(features + 4) * ROUNDING;
+        return std::sqrt(double(difference)) * (1 + rounding) + (double(slack_x) + slack_y) / 2 +
+               tiny();
+    }
     float product_limit(double square) const {
         return -above(std::min(double(NO_LIMIT), square / 2) * (1 + ROUNDING) + tiny());
     }

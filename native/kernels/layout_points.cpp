@@ -70,7 +70,8 @@ double attractive_loss(Ragged W, const double* values, Matrix<const double> Y, c
 }
 
 void optimize_layout_points(Ragged near, const double* weights, Matrix<const double> Y,
-                            const ForceLaw& law, const LayoutRepulsion& repulsion, int steps,
+                            const ForceLaw& law, const LayoutRepulsion& repulsion, double share,
+                            int steps,
                             Matrix<double> out, Job& job) {
     constexpr int64_t POINTS_PER_BLOCK = 8;
     const int k = int(Y.cols);
@@ -79,7 +80,7 @@ void optimize_layout_points(Ragged near, const double* weights, Matrix<const dou
     RepellingColumns<double> some(int64_t(repulsion.rows.size()), k);
     for (size_t i = 0; i < repulsion.rows.size(); i++)
         some.set(int64_t(i), Y.row(repulsion.rows[i]));
-    const FixedLayout fixed{law,         k, steps, rows.get(), repulsion.potential,
+    const FixedLayout fixed{law,        k, share, steps, rows.get(), repulsion.potential,
                             some.view(), repulsion.strength};
     Scratch<double> scratch(job, layout_scratch(k, near.longest()));
     job.expect(ceil_div(near.count(), POINTS_PER_BLOCK));

@@ -8,6 +8,7 @@
 #include "neighbor_index.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "block_comparison.hpp"
@@ -25,7 +26,7 @@ NeighborIndex<T>::NeighborIndex(Matrix<const T> X, Matrix<const float> Z, Projec
     Buffer<int32_t> order = spatial_order(Z, job);
     p.bounds.differences = needs_differences(Z, order.get(), p.bounds);
     p.refined = Z.cols < X.cols || sizeof(T) == 8;  // float32 rows serve as their own projections
-    p.rows = std::make_unique<PackedRows>(X, Z, p.center.data(), p.bounds, std::move(order),
+    p.rows = std::make_unique<PackedRows>(X, Z, p.center.data(), p.bounds, std::move(order), P,
                                           p.refined, job);
     p.originals = std::make_unique<OriginalRows<T>>(X, *p.rows, job);
 }
@@ -44,7 +45,7 @@ int64_t NeighborIndex<T>::coordinates() const {
 template <class T>
 void NeighborIndex<T>::centroids(Matrix<float> out) const {
     for (int64_t g = 0; g < groups(); g++)
-        std::copy_n(&parts_->rows->panel_centroid[g * ORDER_FEATURES], out.cols, out.row(g));
+        for (int64_t q = 0; q < out.cols; q++) out.row(g)[q] = parts_->rows->panel_centroid(g, q);
 }
 
 template <class T>
@@ -55,51 +56,85 @@ void NeighborIndex<T>::join(Metric metric, Matrix<int32_t> ids, Matrix<double> d
     lists.copy_to(ids, distances, job);
 }
 
-using Found = std::vector<std::pair<float, int32_t>>;  // squared distances and indices
+// The squared distances of rows in packed panels to z, and the nearest of these rows.
+struct PanelDistances {
+    std::vector<float> square;
+    std::vector<int32_t> near;
 
-static void keep_nearest(Found& found, int64_t count) {
-    if (int64_t(found.size()) <= count) return;
-    std::nth_element(found.begin(), found.begin() + count - 1, found.end());
-    found.resize(size_t(count));
-}
+    void clear() { square.clear(); }
+    void add(const float* z, const float* panel, int64_t features, int64_t rows) {
+        const size_t first = square.size();
+        square.resize(first + P);
+        search_kernels().panel_gaps(z, panel, features, &square[first]);
+        std::fill_n(square.begin() + int64_t(first) + rows, P - rows, HUGE_VALF);
+    }
+    // The nearest ones: `count` or a few more, and no row that does not exist.
+    void choose(int64_t count) {
+        const float bound = std::min(
+            search_kernels().bound_of_smallest(square.data(), int64_t(square.size()), count),
+            std::numeric_limits<float>::max());
+        near.clear();
+        for (size_t r = 0; r < square.size(); r++)
+            if (square[r] <= bound) near.push_back(int32_t(r));
+    }
+};
 
-// The first entries of the lists of a panel of new rows. Few new rows lie far apart, so each starts
-// with the rows of its own nearest panels, which it chooses among those near to all. With the
-// limits from there few pairs are measured afterwards.
+// The first limits of a panel of new rows. Few new rows lie far apart, so each takes them from the
+// rows of its own nearest panels, which it chooses among those near to all. Few pairs are measured
+// afterwards.
 template <class T>
-static void start_lists(Side<T> a, Matrix<const float> Z, Side<T> b, int64_t panel) {
+static void set_first_limits(Side<T> a, Matrix<const float> Z, Side<T> b, int64_t panel,
+                             const FilterBounds& bounds) {
     constexpr int64_t NEAR_TO_ALL = 72, NEAR_TO_EACH = 8;  // panels
     NeighborLists& lists = *a.lists;
-    const int64_t k = lists.k(), features = std::min<int64_t>(ORDER_FEATURES, Z.cols),
-                  full = ceil_div(k, P);  // panels that fill a list
-    const std::vector<int32_t> near = near_panels(a.rows, panel, b.rows, full + NEAR_TO_ALL);
-    Found panels, rows;
-    alignas(64) float square[P];
+    const int64_t k = lists.k(), full = ceil_div(k, P),  // panels that fill a list
+        panels = ceil_div(b.rows.count, P);
+    const bool complete = bounds.features == bounds.cols;  // else distances must be measured
+    float z[ORDER_FEATURES];
+    for (int64_t q = 0; q < ORDER_FEATURES; q++) z[q] = a.rows.panel_centroid(panel, q);
+    PanelDistances all, own, rows;
+    for (int64_t g = 0; g < panels; g += P)
+        all.add(z, &b.rows.panel_centroids[g * ORDER_FEATURES], ORDER_FEATURES,
+                std::min<int64_t>(P, panels - g));
+    all.choose(full + NEAR_TO_ALL);
+    const auto chosen = int64_t(all.near.size());
+    Buffer<float> centroids(round_up(chosen, P) * ORDER_FEATURES);
+    for (int64_t g = 0; g < chosen; g++)
+        for (int64_t q = 0; q < ORDER_FEATURES; q++)
+            centroids[(g / P * ORDER_FEATURES + q) * P + g % P] =
+                b.rows.panel_centroid(all.near[size_t(g)], q);
+    std::fill_n(z, ORDER_FEATURES, 0.0f);
     for (int64_t r = panel * P; r < std::min(a.rows.count, (panel + 1) * P); r++) {
-        const float* const z = Z.row(a.rows.order[r]);
-        panels.clear();
-        for (const int32_t g : near)
-            panels.emplace_back(gap(z, &b.rows.panel_centroid[g * ORDER_FEATURES], features), g);
-        keep_nearest(panels, full + NEAR_TO_EACH);
+        const float* const whole = Z.row(a.rows.order[r]);
+        std::copy_n(whole, std::min<int64_t>(ORDER_FEATURES, Z.cols), z);
+        own.clear();
+        for (int64_t g = 0; g < chosen; g += P)
+            own.add(z, &centroids[g * ORDER_FEATURES], ORDER_FEATURES,
+                    std::min<int64_t>(P, chosen - g));
+        own.choose(full + NEAR_TO_EACH);
         rows.clear();
-        float limit = HUGE_VALF;
-        for (const auto& [_, g] : panels) {
-            const int64_t first = int64_t(g) * P, end = std::min(b.rows.count, first + P);
-            search_kernels().panel_gaps(z, b.rows.panel(first, Z.cols), Z.cols, square);
-            for (int64_t y = first; y < end; y++)
-                if (square[y - first] < limit) rows.emplace_back(square[y - first], int32_t(y));
-            if (int64_t(rows.size()) >= 2 * k) {
-                keep_nearest(rows, k);
-                limit = rows.back().first;
-            }
+        for (const int32_t g : own.near) {
+            const int64_t first = int64_t(all.near[size_t(g)]) * P;
+            rows.add(whole, b.rows.panel(first, Z.cols), Z.cols,
+                     std::min<int64_t>(P, b.rows.count - first));
         }
-        keep_nearest(rows, k);
-        for (const auto& [_, y] : rows) {
-            const double exact = kernels<T>().difference_square(a.X[r], b.X[y], a.X.cols(),
-                                                                lists.metric().unit, HUGE_VAL);
-            lists.insert(r, lists.metric().distance(exact), b.rows.order[y]);
+        rows.choose(k);
+        if (int64_t(rows.near.size()) < k) continue;
+        double root = 0, square = 0;
+        for (const int32_t y : rows.near) {
+            const int64_t in = int64_t(all.near[size_t(own.near[size_t(y / P)])]) * P + y % P;
+            if (complete)
+                root = std::max(root, bounds.largest(rows.square[size_t(y)], a.rows.slack[r],
+                                                     b.rows.slack[in]));
+            else
+                square = std::max(square,
+                                  kernels<T>().difference_square(a.X[r], b.X[in], a.X.cols(),
+                                                                 lists.metric().unit, HUGE_VAL));
         }
-        lists.finish(r);
+        if (complete)
+            lists.set_filter_limit(r, root, root * root);
+        else
+            lists.set_limit(r, lists.metric().distance(square));
     }
 }
 
@@ -108,7 +143,7 @@ void NeighborIndex<T>::query(Matrix<const T> Q, Matrix<const float> Z, Metric me
                              Matrix<int32_t> ids, Matrix<double> distances, Job& job) const {
     const Parts& p = *parts_;
     const PackedRows& rows = *p.rows;
-    const PackedRows queries(Q, Z, p.center.data(), p.bounds, spatial_order(Z, job), p.refined,
+    const PackedRows queries(Q, Z, p.center.data(), p.bounds, spatial_order(Z, job), 1, p.refined,
                              job);
     NeighborLists lists(queries, p.bounds, metric, ids.cols, job);
     const OriginalRows<T> query_rows(Q, queries, job);
@@ -119,7 +154,7 @@ void NeighborIndex<T>::query(Matrix<const T> Q, Matrix<const float> Z, Metric me
     job.parallel(queries.blocks, [&](int64_t i, int worker) {
         Workspace& space = spaces[size_t(worker)];
         for (int64_t q = i * PANELS; q * P < i * BLOCK + queries.size(i); q++)
-            start_lists(a, Z, b, q);
+            set_first_limits(a, Z, b, q, p.bounds);
         lists.update_block_limit(i);
         const std::vector<int32_t> near = near_blocks(queries, i, rows);
         Schedule schedule;
@@ -134,7 +169,7 @@ void NeighborIndex<T>::query(Matrix<const T> Q, Matrix<const float> Z, Metric me
                     comparison.count(i, int(s * 3) % PANELS,
                                      near[std::min(near.size() - 1, r + s * r)], ALL_PANELS, counts,
                                      space);
-                if (counts.compared) schedule = cheapest_schedule(p.bounds, counts, p.refined);
+                if (counts.compared) schedule = cheapest_schedule(p.bounds, counts, 1, p.refined);
             }
             comparison.compare(i, near[r], all_masks(), schedule, space);
         }

@@ -55,7 +55,8 @@ public:
                     std::fill_n(distances(r) - front_, front_, -HUGE_VAL);
                     std::fill_n(distances(r), stride_ - front_, HUGE_VAL);
                     pending_[r] = 0;
-                    refresh(r);
+                    difference_limit_[r] = NO_LIMIT;
+                    limit_[r] = -NO_LIMIT;
                 }
                 update_block_limit(b);
             },
@@ -114,6 +115,20 @@ public:
     double to_filter() const { return to_filter_; }
     const Metric& metric() const { return metric_; }
 
+    // As long as the list is not full: k rows within this distance of row r are known.
+    void set_limit(int64_t r, double distance) {
+        double root = distance * plain_root_, square = root * root;
+        if (!(1e-100 < root && root < 1e100)) {  // or it is no root
+            square = metric_.square(distance) * to_filter_;
+            root = std::sqrt(square);
+        }
+        set_filter_limit(r, root, square);
+    }
+    // The same in units of the filter.
+    void set_filter_limit(int64_t r, double root, double square) {
+        difference_limit_[r] = bounds_.difference_limit(root, rows_.slack[r]);
+        limit_[r] = bounds_.differences ? -difference_limit_[r] : bounds_.product_limit(square);
+    }
     // False: it is not among the k nearest, or it is pending or there already.
     bool insert(int64_t r, double distance, int32_t id) {
         const int64_t k = k_;
@@ -186,19 +201,9 @@ private:
 
     void refresh(int64_t r) {
         const int32_t last = ids(r)[k_ - 1];
-        if (last < 0) {
-            difference_limit_[r] = NO_LIMIT;
-            limit_[r] = -NO_LIMIT;
-            return;
-        }
+        if (last < 0) return;
         const double distance = distances(r)[k_ - 1];
-        double root = distance * plain_root_, square = root * root;
-        if (!(1e-100 < root && root < 1e100)) {  // or it is no root
-            square = metric_.square(distance) * to_filter_;
-            root = std::sqrt(square);
-        }
-        difference_limit_[r] = bounds_.difference_limit(root, rows_.slack[r]);
-        limit_[r] = bounds_.differences ? -difference_limit_[r] : bounds_.product_limit(square);
+        set_limit(r, distance);
         if (distance == 0) {
             last_duplicate_[r] = last;
             any_duplicates_[size_t(r / BLOCK)] = 1;

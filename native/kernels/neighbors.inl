@@ -36,12 +36,11 @@ inline void near_boxes(const Boxes& boxes, uint32_t* live) {
                 of_panel[p] = most[l] > of_panel[p] ? most[l] : of_panel[p];
         }
     const float *const low_b = boxes.b, *const high_b = boxes.b + BOX_FEATURES * BOX_LANES;
-    for (int g = 0; g < PANEL<float> / SEARCH_GROUP; g++) {
+    for (int g = 0; g < PANEL<float> / boxes.group; g++) {
         const float *const low = boxes.a + g * 2 * BOX_FEATURES, *const high = low + BOX_FEATURES;
-        float own = boxes.limit_a[g * SEARCH_GROUP];
-        for (int r = 1; r < SEARCH_GROUP; r++)
-            own = own > boxes.limit_a[g * SEARCH_GROUP + r] ? own
-                                                            : boxes.limit_a[g * SEARCH_GROUP + r];
+        const float* const limit = boxes.limit_a + g * boxes.group;
+        float own = limit[0];
+        for (int r = 1; r < boxes.group; r++) own = own > limit[r] ? own : limit[r];
         live[g] = 0;
         for (int v = 0; v < VECTORS; v++) {
             Vec<float> square = {};
@@ -52,8 +51,8 @@ inline void near_boxes(const Boxes& boxes, uint32_t* live) {
                                                 spread(low[q]) - load(high_b + at)));
                 square += gap * gap;
             }
-            const Vec<float> limit = larger(spread(own), load(of_panel + v * W<float>));
-            live[g] |= at_least(limit, square) << v * W<float>;
+            const Vec<float> most = larger(spread(own), load(of_panel + v * W<float>));
+            live[g] |= at_least(most, square) << v * W<float>;
         }
     }
 }
@@ -140,15 +139,12 @@ inline INLINE void each_tile(const Strip& s, F f) {
         loosest[i / MR] = s.limit_a[i];
         for (int r = 1; r < MR; r++) loosest[i / MR] = least(loosest[i / MR], s.limit_a[i + r]);
     }
-    uint32_t any = 0;
-    for (const uint32_t panels : s.live) any |= panels;
-    for (; any; any &= any - 1) {
-        const int p = __builtin_ctz(any);
+    for (uint32_t panels = s.live[0]; panels; panels &= panels - 1) {
+        const int p = __builtin_ctz(panels);
         const float* const b = s.b + p * s.features * PANEL<float>;
         for (int j = 0; j < PANEL<float>; j += TILE_COLUMNS)
             for (int i = 0; i < PANEL<float>; i += MR)
-                if (s.live[i / SEARCH_GROUP] >> p & 1)
-                    f(TileAt{s.a + i, b + j, i, p * PANEL<float> + j}, loosest[i / MR]);
+                f(TileAt{s.a + i, b + j, i, p * PANEL<float> + j}, loosest[i / MR]);
     }
 }
 
@@ -164,7 +160,66 @@ int strip_of(const Strip& s, uint32_t* pairs) {
     });
     return int(end - pairs);
 }
+
+// The same where each row of a is pruned by itself. A row against a panel of b is a line. All lines
+// go from check point to check point together: to continue only with those that are left takes no
+// branch that would have to be predicted.
+template <class Step>
+int strip_of_rows(const Strip& s, uint32_t* pairs, int64_t* tiles, int64_t* survivors) {
+    constexpr int V = PANEL<float> / W<float>, PANELS = SEARCH_BLOCK / PANEL<float>;
+    struct Line {
+        uint16_t i, j;
+    } lines[PANEL<float> * PANELS];
+    alignas(64) float sums[PANEL<float> * SEARCH_BLOCK];
+    int count = 0;
+    for (int i = 0; i < PANEL<float>; i++)
+        for (uint32_t panels = s.live[i]; panels; panels &= panels - 1)
+            lines[count++] = {uint16_t(i), uint16_t(__builtin_ctz(panels) * PANEL<float>)};
+    uint32_t* end = pairs;
+    for (int c = 0, done = 0; c < s.checks; done = s.at[c++]) {
+        const bool first = c == 0, last = c + 1 == s.checks;
+        const int64_t features = s.at[c] - done, stride = s.features;
+        const float *const from_a = s.a + done * PANEL<float>,
+                           *const from_b = s.b + done * PANEL<float>, *const half_a = s.half_a,
+                           *const half_b = s.half_b, *const tail_a = s.tail_a[c],
+                           *const tail_b = s.tail_b[c], *const limit = s.limit_a;
+        int kept = 0;
+        for (int l = 0; l < count; l++) {
+            const int64_t i = lines[l].i, j = lines[l].j;
+            Vec<float> sum[V];
+#pragma GCC unroll 8
+            for (int v = 0; v < V; v++)
+                sum[v] = first ? spread(-half_a[i]) - load(half_b + j + v * W<float>)
+                               : load(sums + l * PANEL<float> + v * W<float>);
+            const float *a = from_a + i, *b = from_b + j * stride;
+            for (int64_t k = 0; k < features; k++, a += PANEL<float>, b += PANEL<float>)
+#pragma GCC unroll 8
+                for (int v = 0; v < V; v++) Step::step(sum[v], spread(*a), load(b + v * W<float>));
+            uint32_t bits = 0;
+#pragma GCC unroll 8
+            for (int v = 0; v < V; v++) {
+                const Vec<float> bound =
+                    spread(tail_a[i]) * load(tail_b + j + v * W<float>) + sum[v];
+                bits |= at_least(bound, spread(limit[i])) << v * W<float>;
+                store(sums + kept * PANEL<float> + v * W<float>, sum[v]);
+            }
+            lines[kept] = lines[l];
+            kept += bits != 0;
+            if (survivors) survivors[c] += __builtin_popcount(bits);
+            if (last)
+                for (; bits; bits &= bits - 1)
+                    *end++ = uint32_t(i) << 16 | uint32_t(j + __builtin_ctz(bits));
+        }
+        count = kept;
+        if (tiles) tiles[c] += count;
+    }
+    return int(end - pairs);
+}
+
 inline int strip(const Strip& s, uint32_t* pairs) {
+    if (s.group == 1)
+        return s.differences ? strip_of_rows<MinusSquare>(s, pairs, nullptr, nullptr)
+                             : strip_of_rows<Product>(s, pairs, nullptr, nullptr);
     return s.differences ? strip_of<MinusSquare>(s, pairs) : strip_of<Product>(s, pairs);
 }
 
@@ -183,6 +238,11 @@ void count_survivors_of(const Strip& s, int64_t* tiles, int64_t* pairs) {
     });
 }
 inline void count_survivors(const Strip& s, int64_t* tiles, int64_t* pairs) {
+    uint32_t left[PANEL<float> * SEARCH_BLOCK];
+    if (s.group == 1)
+        s.differences ? strip_of_rows<MinusSquare>(s, left, tiles, pairs)
+                      : strip_of_rows<Product>(s, left, tiles, pairs);
+    else
     s.differences ? count_survivors_of<MinusSquare>(s, tiles, pairs)
                   : count_survivors_of<Product>(s, tiles, pairs);
 }
@@ -223,6 +283,32 @@ inline void panel_gaps(const float* z, const float* panel, int64_t features, flo
             sum[v] += u * u;
         }
     for (int v = 0; v < VECTORS; v++) store(out + v * W<float>, sum[v]);
+}
+
+// By bisection between bounds that k numbers are not, and are, below.
+inline float bound_of_smallest(const float* x, int64_t count, int64_t k) {
+    constexpr int STEPS = 10;
+    const auto count_up_to = [&](float bound) INLINE {
+        int64_t found = 0;
+        for (int64_t i = 0; i < count; i += W<float>)
+            found += __builtin_popcount(at_least(spread(bound), load(x + i)));
+        return found;
+    };
+    Vec<float> least_of = load(x);
+    for (int64_t i = W<float>; i < count; i += W<float>) least_of = smaller(least_of, load(x + i));
+    float low = least_of[0];
+    for (int l = 1; l < W<float>; l++) low = least_of[l] < low ? least_of[l] : low;
+    float high = 2 * low;
+    while (count_up_to(high) < k) {
+        if (!(high < __FLT_MAX__ / 4)) return __FLT_MAX__;
+        low = high;
+        high = high > 0 ? 2 * high : __FLT_MIN__;
+    }
+    for (int step = 0; step < STEPS; step++) {
+        const float middle = low + (high - low) / 2;
+        (count_up_to(middle) < k ? low : high) = middle;
+    }
+    return high;
 }
 
 inline int refine(const float* a, const float* b, int64_t features, const float* const low[2],
@@ -271,6 +357,7 @@ constexpr void fill_search(SearchKernels& table) {
     table.refine = refine;
     table.gap = gap;
     table.panel_gaps = panel_gaps;
+    table.bound_of_smallest = bound_of_smallest;
     table.insert_sorted = insert_sorted;
     table.project_on = project_on;
 }

@@ -13,18 +13,21 @@
 namespace lowd::search {
 
 struct PackedRows {
-    int64_t count, blocks;
+    int64_t count, blocks, group;  // group: rows that share a bounding box, P or 1
     Buffer<int32_t> order;
     Buffer<float> panels, half, slack, low, high, rows;
     std::vector<Buffer<float>> tail;  // per step of the ladder
-    Buffer<float> group_box, box, block_box, centroid, panel_centroid;
+    Buffer<float> group_box, box, block_box, centroid;
+    Buffer<float> panel_centroids;  // packed in panels themselves
     std::vector<int32_t> least;  // index in a block
 
     template <class T>
     PackedRows(Matrix<const T> X, Matrix<const float> Z, const double* center,
-               const FilterBounds& bounds, Buffer<int32_t> in_order, bool with_rows, Job& job)
+               const FilterBounds& bounds, Buffer<int32_t> in_order, int64_t in_group,
+               bool with_rows, Job& job)
         : count(X.rows),
           blocks(ceil_div(X.rows, BLOCK)),
+          group(in_group),
           order(std::move(in_order)),
           panels(blocks * BLOCK * Z.cols),
           half(blocks * BLOCK),
@@ -32,11 +35,11 @@ struct PackedRows {
           low(with_rows ? blocks * BLOCK : 0),
           high(with_rows ? blocks * BLOCK : 0),
           rows(with_rows ? blocks * BLOCK * Z.cols : 0),
-          group_box(blocks * 2 * BOX_FEATURES * PANELS * GROUPS),
+          group_box(blocks * BLOCK / group * 2 * BOX_FEATURES),
           box(blocks * 2 * BOX_FEATURES * BOX_LANES),
           block_box(blocks * 2 * BOX_FEATURES),
           centroid(blocks * ORDER_FEATURES),
-          panel_centroid(blocks * PANELS * ORDER_FEATURES),
+          panel_centroids(round_up(blocks * PANELS, P) * ORDER_FEATURES),
           least(size_t(blocks)) {
         for (size_t c = 0; c < bounds.ladder.size(); c++) tail.emplace_back(blocks * BLOCK);
         job.parallel(
@@ -45,8 +48,11 @@ struct PackedRows {
 
     int64_t size(int64_t b) const { return std::min<int64_t>(BLOCK, count - b * BLOCK); }
     const float* panel(int64_t row, int64_t features) const { return &panels[row * features]; }
+    // Coordinate q of the centroid of panel p, 0 beyond the features that there are.
+    float panel_centroid(int64_t p, int64_t q) const { return panel_centroids[packed(p, q)]; }
 
 private:
+    static int64_t packed(int64_t p, int64_t q) { return (p / P * ORDER_FEATURES + q) * P + p % P; }
     template <class T>
     void pack(int64_t b, Matrix<const T> X, Matrix<const float> Z, const double* center,
               const FilterBounds& bounds, bool with_rows) {
@@ -95,19 +101,19 @@ private:
         std::fill_n(hi, BOX_FEATURES * BOX_LANES, -NO_LIMIT / 1e19f);
         for (int q = sides; q < BOX_FEATURES; q++)
             for (int p = 0; p < PANELS; p++) lo[q * BOX_LANES + p] = hi[q * BOX_LANES + p] = 0;
-        float* const groups = &group_box[b * 2 * BOX_FEATURES * PANELS * GROUPS];
-        std::fill_n(groups, 2 * BOX_FEATURES * PANELS * GROUPS, 0.0f);
+        float* const groups = &group_box[first / group * 2 * BOX_FEATURES];
+        std::fill_n(groups, BLOCK / group * 2 * BOX_FEATURES, 0.0f);
         for (int64_t r = first; r < end; r++) {
             const float* const z = Z.row(order[r]);
-            float *const from = groups + (r - first) / GROUP * 2 * BOX_FEATURES,
+            float *const from = groups + (r - first) / group * 2 * BOX_FEATURES,
                          *const to = from + BOX_FEATURES;
             for (int q = 0; q < sides; q++) {
                 const int64_t at = q * BOX_LANES + (r - first) / P;
                 float &l = lo[at], &h = hi[at];
                 l = std::min(l, z[q]);
                 h = std::max(h, z[q]);
-                from[q] = (r - first) % GROUP ? std::min(from[q], z[q]) : z[q];
-                to[q] = (r - first) % GROUP ? std::max(to[q], z[q]) : z[q];
+                from[q] = (r - first) % group ? std::min(from[q], z[q]) : z[q];
+                to[q] = (r - first) % group ? std::max(to[q], z[q]) : z[q];
             }
         }
         for (int q = 0; q < BOX_FEATURES; q++) {
@@ -116,16 +122,16 @@ private:
             all[BOX_FEATURES + q] = *std::max_element(h, h + PANELS);
         }
         const int features = int(std::min<int64_t>(ORDER_FEATURES, Z.cols));
-        float *const mean = &centroid[b * ORDER_FEATURES],
-                     *const means = &panel_centroid[b * PANELS * ORDER_FEATURES];
+        float* const mean = &centroid[b * ORDER_FEATURES];
         std::fill_n(mean, ORDER_FEATURES, 0.0f);
-        std::fill_n(means, PANELS * ORDER_FEATURES, 0.0f);
+        for (int64_t p = b * PANELS; p < (b + 1) * PANELS; p++)
+            for (int q = 0; q < ORDER_FEATURES; q++) panel_centroids[packed(p, q)] = 0;
         for (int64_t r = first; r < end; r++) {
-            const int64_t p = (r - first) / P;
-            const auto others = float(std::min<int64_t>(P, end - first - p * P));
+            const int64_t p = r / P;
+            const auto others = float(std::min<int64_t>(P, end - p * P));
             for (int q = 0; q < features; q++) {
                 mean[q] += Z.row(order[r])[q] / float(size(b));
-                means[p * ORDER_FEATURES + q] += Z.row(order[r])[q] / others;
+                panel_centroids[packed(p, q)] += Z.row(order[r])[q] / others;
             }
         }
     }
@@ -163,18 +169,6 @@ inline std::vector<int32_t> near_blocks(const PackedRows& a, int64_t i, const Pa
                                    ORDER_FEATURES),
                                int32_t(j));
     return nearest_of(std::move(found), b.blocks);
-}
-// The panels of b that are nearest to panel p of a.
-inline std::vector<int32_t> near_panels(const PackedRows& a, int64_t p, const PackedRows& b,
-                                        int64_t count) {
-    std::vector<std::pair<float, int32_t>> found;
-    const int64_t panels = ceil_div(b.count, P);
-    found.reserve(size_t(panels));
-    for (int64_t q = 0; q < panels; q++)
-        found.emplace_back(gap(&a.panel_centroid[p * ORDER_FEATURES],
-                               &b.panel_centroid[q * ORDER_FEATURES], ORDER_FEATURES),
-                           int32_t(q));
-    return nearest_of(std::move(found), count);
 }
 
 }  // namespace lowd::search

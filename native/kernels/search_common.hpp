@@ -10,7 +10,6 @@
 namespace lowd::search {
 
 constexpr int P = PANEL<float>, BLOCK = SEARCH_BLOCK, PANELS = BLOCK / P;
-constexpr int GROUP = SEARCH_GROUP, GROUPS = P / GROUP;  // of a panel
 constexpr int ORDER_FEATURES = 32;  // leading features that decide on the order of rows
 // Squares are far below it (entries are scaled to 2^30): the limit of a row whose list is not full.
 constexpr float NO_LIMIT = 1e37f;

@@ -58,7 +58,7 @@ inline void direction(Matrix<const float> Z, int features, const int32_t* rows, 
     }
 }
 
-// Halves are split again, down to groups; only the last of them may be short.
+// Halves are split again, down to panels; only the last of them may be short.
 inline Buffer<int32_t> spatial_order(Matrix<const float> Z, Job& job) {
     struct Node {
         int64_t first, end;
@@ -66,8 +66,8 @@ inline Buffer<int32_t> spatial_order(Matrix<const float> Z, Job& job) {
     const int features = int(std::min<int64_t>(Z.cols, ORDER_FEATURES));
     Buffer<int32_t> order(Z.rows);
     std::iota(order.get(), order.get() + Z.rows, 0);
-    // Whole blocks, panels and groups are split from each other.
-    const auto unit_of = [](int64_t n) { return n > BLOCK ? BLOCK : n > P ? P : GROUP; };
+    // Whole blocks and panels are split from each other.
+    const auto unit_of = [](int64_t n) { return n > BLOCK ? BLOCK : P; };
     std::vector<Node> nodes{{0, Z.rows}}, next;
     while (!nodes.empty()) {
         job.parallel(
@@ -75,7 +75,7 @@ inline Buffer<int32_t> spatial_order(Matrix<const float> Z, Job& job) {
             [&](int64_t i, int) {
                 const auto [first, end] = nodes[size_t(i)];
                 const int64_t count = end - first;
-                if (count <= GROUP) return;
+                if (count <= P) return;
                 alignas(64) float v[ORDER_FEATURES];
                 int32_t* const rows = order.get() + first;
                 direction(Z, features, rows, count, v);
@@ -93,7 +93,7 @@ inline Buffer<int32_t> spatial_order(Matrix<const float> Z, Job& job) {
         next.clear();
         for (const auto [first, end] : nodes) {
             const int64_t count = end - first;
-            if (count <= GROUP) continue;
+            if (count <= P) continue;
             const int64_t middle = first + round_up(count / 2, unit_of(count));
             next.push_back({first, middle});
             if (middle < end) next.push_back({middle, end});

@@ -385,7 +385,8 @@ TEST(new_points_of_a_layout_are_stationary_and_alone) {
             }
             const auto place = [&](Ragged lists, const double* weights, Job& some) {
                 Data<double> out(lists.count(), k);
-                optimize_layout_points(lists, weights, Y.in(), LAW, repulsion, 30, out.out(), some);
+                optimize_layout_points(lists, weights, Y.in(), LAW, repulsion, 0.5, 30, out.out(),
+                                       some);
                 return out;
             };
             const auto found = on_any_threads(

@@ -481,6 +481,7 @@ def layout_new_points(
     origin: Sequence[float],
     spacing: float,
     rows: Integers,
+    share: float,
     steps: int,
     out: Doubles,
     threads: int,

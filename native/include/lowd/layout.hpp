@@ -70,9 +70,10 @@ struct LayoutRepulsion {
     std::span<const int64_t> rows;
 };
 // Each new point by itself, with the embedding Y held fixed: from the mean of its neighbors, a number
-// of steps F / (2 max(1, 2b - 1) sum_j p_j g_a), at most 1 long, F = A + strength R.
+// of steps share F / (max(1, 2b - 1) sum_j p_j g_a), at most 1 long, F = A + strength R.
 void optimize_layout_points(Ragged near, const double* weights, Matrix<const double> Y,
-                            const ForceLaw& law, const LayoutRepulsion& repulsion, int steps,
+                            const ForceLaw& law, const LayoutRepulsion& repulsion, double share,
+                            int steps,
                             Matrix<double> out, Job& job);
 
 }  // namespace lowd

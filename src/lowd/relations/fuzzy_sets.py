@@ -121,7 +121,8 @@ class FuzzySets:
         p[:, :k] = a / a.sum(1, keepdims=True)
         if self.scales is None:
             return p
-        rho, sigma, radius = np.moveaxis(self.scales[indices], -1, 0)
+        scales = np.take(self.scales, indices, axis=0, mode="clip")  # indexing would be slow
+        rho, sigma, radius = np.moveaxis(scales, -1, 0)
         excess = np.partition(d - radius, k // 2, axis=1)[:, k // 2, None]
         u = np.maximum(d - np.maximum(excess, 0) - rho, 0) / sigma
         b = np.exp(u.min(1, keepdims=True) - u)

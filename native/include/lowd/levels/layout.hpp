@@ -35,7 +35,9 @@ struct DensityFactors {
 // The training embedding that is held fixed while new points of UMAP are optimized.
 struct FixedLayout {
     ForceLaw law;
-    int k, steps;
+    int k;
+    double share;  // of the step to the fixed point
+    int steps;
     const double* rows;
     PotentialView potential;  // of all its points, if there is one
     RepellingPoints<double> repelling;  // else some of them

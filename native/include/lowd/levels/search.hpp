@@ -8,9 +8,8 @@
 
 namespace lowd {
 
-// Rows of a block, the unit of work; rows of a group, the least that is pruned at once by its
-// bounding box; and the most check points along the features.
-inline constexpr int SEARCH_BLOCK = 384, SEARCH_GROUP = 8, MAX_CHECKS = 16;
+// Rows of a block, the unit of work, and the most check points along the features.
+inline constexpr int SEARCH_BLOCK = 384, MAX_CHECKS = 16;
 // Leading features that bounding boxes have, and panels of a block, rounded up to whole vectors.
 inline constexpr int BOX_FEATURES = 8, BOX_LANES = 16;
 
@@ -32,7 +31,8 @@ struct Strip {
     int at[MAX_CHECKS];  // check points: so many features, increasing
     int checks;
     int64_t features;  // of a packed row
-    uint32_t live[PANEL<float> / SEARCH_GROUP];  // panels of b, one bit each, per group of a
+    int group;  // rows of a that are pruned at once by their bounding box: a panel, or one
+    uint32_t live[PANEL<float>];  // panels of b, one bit each, per group of a
     bool differences;
 };
 
@@ -40,6 +40,7 @@ struct Strip {
 // block (b: [low, high][side][panel]), with the limits of their rows (limit_b may be null).
 struct Boxes {
     const float *a, *b, *limit_a, *limit_b;
+    int group;
 };
 
 // A pair of a strip is (row of a) << 16 | (row of b).
@@ -60,6 +61,9 @@ struct SearchKernels {
     float (*gap)(const float* a, const float* b, int64_t features, float scale, float limit);
     // |z - b|^2 for the rows b of a packed panel.
     void (*panel_gaps)(const float* z, const float* panel, int64_t features, float* out);
+    // The k-th smallest of some numbers that are not negative, or a little more; their count is a
+    // multiple of PANEL.
+    float (*bound_of_smallest)(const float* x, int64_t count, int64_t k);
     // Inserts (distance, id) into a list of k sorted by both; the last entry is dropped. False: it
     // is there already, or beyond the last. See list_front.
     bool (*insert_sorted)(double* distances, int32_t* ids, int64_t k, double distance, int32_t id);

@@ -19,7 +19,7 @@ from ..protocol import (
     LayoutPlan,
     Ragged,
 )
-from ..reference.layout import NEW_POINT_STEPS, LayoutOperations
+from ..reference.layout import LayoutOperations, new_point_steps
 from .arrays import as_float64, csr_parts, grid_parts, read_grid
 
 # Up to so many points all pairs are summed in float64, which takes no longer than a grid.
@@ -128,7 +128,7 @@ class NativeLayoutObjective:
         out = np.empty((len(near.indptr) - 1, Y.shape[1]))
         lists = near.indptr, np.ascontiguousarray(near.indices), weights
         given = *lists, as_float64(Y), self.curve, repulsion, *grid_parts(grid)
-        how = rows.astype(np.int64, copy=False), NEW_POINT_STEPS
+        how = rows.astype(np.int64, copy=False), *new_point_steps(Y.shape[1])
         _native.layout_new_points(*given, *how, out, self.threads, step("new points"))
         return out
 
