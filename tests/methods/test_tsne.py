@@ -40,6 +40,17 @@ def test_divergence_is_that_of_the_embedding(backend, kernel):
     assert model.kl_divergence_ == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_the_affinity_of_sne_is_the_p_of_its_objective(backend, symmetric):
+    X = rows_like(80, seed=3)
+    model = lowd.SNE(perplexity=9, symmetric=symmetric, max_iter=5, backend=backend).fit(X)
+    rows, _ = conditional_probabilities(9, X)
+    expected = (rows + rows.T) / 160 if symmetric else rows
+    found = model.affinity_.toarray()
+    np.testing.assert_allclose(found, expected, atol=2e-3 * expected.max())
+    np.testing.assert_allclose(found.sum() if symmetric else found.sum(1), 1, rtol=1e-9)
+
+
 def test_the_divergence_falls():
     """No lower after 100 steps than after 750; and no higher than scikit-learn's."""
     from sklearn.manifold import TSNE
