@@ -335,3 +335,18 @@ def test_a_workbook_without_openpyxl_names_the_extra(tmp_path, monkeypatch):
     (tmp_path / "book.xlsx").write_bytes(b"PK")
     with pytest.raises(MissingPackageError, match=r"lowd\[excel\].*as CSV"):
         lowd.io.read(tmp_path / "book.xlsx")
+
+
+def test_missing_values_of_arrays_are_dropped_or_filled(tmp_path):
+    X = np.arange(12.0).reshape(4, 3)
+    X[1, 2] = np.nan
+    path = tmp_path / "t.npz"
+    np.savez(path, X=X, y=np.array([0, 1, 0, 1]), ids=np.array(list("abcd")))
+    filled = lowd.io.read(path, missing="mean")
+    np.testing.assert_allclose(filled.X[1], [3, 4, (2 + 8 + 11) / 3])
+    dropped = lowd.io.read(path, missing="drop")
+    assert dropped.X.tolist() == X[[0, 2, 3]].tolist()
+    assert dropped.ids.tolist() == ["a", "c", "d"]
+    assert dropped.labels.tolist() == [0, 0, 1]
+    assert any("Left out for missing values: 1 row" in note for note in dropped.notes)
+    assert np.isnan(lowd.io.read(path, missing="keep").X[1, 2])

@@ -20,6 +20,13 @@ _VALUE = r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\([^)]*\)|\{[^}]*\}|\.\.\.|-?\w(?:[\w.+
 _PARAMETER = re.compile(rf"(?<![\w./'\"-])([a-z]\w*)=({_VALUE}|)(?![\w=])")
 _CALL = re.compile(rf"\b([A-Za-z]\w*)\(((?:[a-z]\w*=(?:{_VALUE})(?:, )?)+)\)")
 _PIPELINE = re.compile(rf"\bPipeline\((\w+)\(([^()]*)\)((?:, [a-z]\w*=(?:{_VALUE}))+)\)")
+# What Python does by another package.
+_OTHER_REMEDIES = {
+    "sklearn.preprocessing.StandardScaler": "scale=True",
+    "drop such rows or fill them (sklearn.impute)": (
+        "drop such rows (missing='drop') or fill them (missing='mean')"
+    ),
+}
 # Functions of the library that are commands.
 _FUNCTION = re.compile(r"\blowd\.(diagnose|dimension|evaluate|compare)\b(?!\()")
 # Only names of several words can be distinguished from plain text.
@@ -44,6 +51,8 @@ def name_flags(message: str, options: Iterable[str], method: str | None) -> str:
     '--perplexity -1: expected float > 0.'
     >>> name_flags("standardize them: PCA(scale=True)", [], None)
     'standardize them: lowd pca --scale'
+    >>> name_flags("drop such rows or fill them (sklearn.impute).", ["missing"], None)
+    'drop such rows (--missing drop) or fill them (--missing mean).'
     >>> name_flags("see lowd.dimension", [], None)
     'see lowd dimension'
     >>> name_flags("1. Pipeline(TSNE(n_components=2), scale=True, pca=30)", [], None)
@@ -70,7 +79,8 @@ def name_flags(message: str, options: Iterable[str], method: str | None) -> str:
         is_step = name not in own and FLAGS.get(name) in own
         return _spell(FLAGS[name] if is_step else name, value, known)
 
-    message = message.replace("sklearn.preprocessing.StandardScaler", "scale=True")
+    for advice, parameters in _OTHER_REMEDIES.items():
+        message = message.replace(advice, parameters)
     message = _FUNCTION.sub(r"lowd \1", message)
     message = _PIPELINE.sub(_merge_steps, message)
     message = _CALL.sub(translate_call, message)

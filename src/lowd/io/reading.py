@@ -9,6 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from ..errors import (
@@ -22,6 +24,7 @@ from . import frames
 from .distances import detect_distances
 from .features import ReadFrame, make_table
 from .layout import looks_like_table
+from .missing import handle_missing
 from .options import Missing, Names, Options, Text, match_columns
 from .source import Source
 from .table import Table
@@ -307,15 +310,31 @@ def _select(table: Table, options: Options) -> Table:
         table = dataclasses.replace(
             table, X=table.X[:, kept], columns=tuple(names[j] for j in kept)
         )
-    if options.every == 1:
-        return table
-    step = slice(None, None, options.every)
-    rows = table.X.tocsr()[step] if issparse(table.X) else table.X[step]
+    if options.every > 1:
+        table = _take_rows(table, slice(None, None, options.every))
+    return _fill_missing(table, options)
+
+
+def _take_rows(table: Table, rows: slice | NDArray[np.intp]) -> Table:
     return dataclasses.replace(
         table,
-        X=rows,
-        ids=None if table.ids is None else table.ids[step],
-        labels=None if table.labels is None else table.labels[step],
-        extra={name: column[step] for name, column in table.extra.items()},
-        thumbnails=None if table.thumbnails is None else table.thumbnails[step],
+        X=table.X.tocsr()[rows] if issparse(table.X) else table.X[rows],
+        ids=None if table.ids is None else table.ids[rows],
+        labels=None if table.labels is None else table.labels[rows],
+        extra={name: column[rows] for name, column in table.extra.items()},
+        thumbnails=None if table.thumbnails is None else table.thumbnails[rows],
     )
+
+
+def _fill_missing(table: Table, options: Options) -> Table:
+    """Drop or fill, if asked for: NaN in an array may be a missing distance."""
+    X, names = table.X, table.columns
+    if options.missing not in ("drop", "mean") or options.distances or table.kind != "rows":
+        return table
+    if issparse(X):
+        return table
+    notes: list[str] = []
+    names = names or tuple(map(str, range(X.shape[1])))
+    X, kept = handle_missing(X, names, table.source, "row {}".format, options.missing, notes)
+    table = dataclasses.replace(table, X=X) if kept is None else _take_rows(table, kept)
+    return table.add_notes(*notes)
