@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from warnings import catch_warnings, simplefilter
 from xml.etree import ElementTree
 
@@ -26,6 +27,7 @@ from lowd.errors import (
     ParameterError,
     UnsupportedError,
 )
+from lowd.evidence.diagnosis.cost_estimates import _FIT_SECONDS
 from lowd.evidence.diagnosis.neighbor_graph import check_outliers, count_components
 from lowd.evidence.diagnosis.raw_data import read_data
 from lowd.evidence.diagnosis.residual_variance import compute_residual_variances
@@ -313,6 +315,25 @@ def test_costs_are_those_of_the_methods():
     square = lowd.diagnose(DATA["distances"][0], metric="precomputed").costs
     assert "PCA" not in square
     assert square["MDS"].bytes == lowd.MDS(metric="precomputed").estimate(120, 1).bytes
+
+
+@pytest.mark.parametrize(
+    ("case", "method"),
+    [
+        ("umap-10k", "UMAP"),
+        ("umap-70k", "UMAP"),
+        ("umap-million", "UMAP"),
+        ("tsne-70k", "TSNE"),
+        ("tsne-million", "TSNE"),
+        ("laplacian-million", "LaplacianEigenmaps"),
+    ],
+)
+def test_estimated_seconds_are_those_of_the_benchmark(case, method):
+    """Within a factor of three, on the machine that both were measured on."""
+    file = Path(__file__).parents[3] / "benchmarks" / "results" / "latest.json"
+    found = json.loads(file.read_text())["cases"][case]
+    measured = np.median(found["tools"]["lowd"]["warm"] or found["tools"]["lowd"]["first"])
+    assert 1 / 3 < _FIT_SECONDS[method](*found["shape"]) / measured < 3
 
 
 def test_what_does_not_fit_is_named(monkeypatch):

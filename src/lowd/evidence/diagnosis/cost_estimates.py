@@ -1,7 +1,7 @@
 """Cost of each method: memory by its own plan, and seconds by a rough model.
 
 Seconds were measured on two cores of an AMD EPYC server, for two components with default
-parameters, on 1000 to 70,000 images of 50 and 784 columns. They distinguish seconds from hours,
+parameters, on 1000 to 70,000 images of 50 and 784 columns and on a million rows in clusters. They distinguish seconds from hours,
 within a factor of about three; another metric or machine may be farther off.
 """
 
@@ -12,6 +12,7 @@ from typing import Any
 
 from ...core import memory
 from ...core.estimator import Reducer
+from ...graph.block_neighbors import MAX_EXACT_ROWS
 from ...methods import METHODS
 from ...store import class_of
 from .raw_data import RawData
@@ -25,8 +26,9 @@ MAX_LISTED_METHODS = 8  # in a sentence
 
 
 def _neighbor_seconds(n: int, d: int) -> float:
-    """Neighbor search: tiles of pairs, of which many are pruned, after a rotation of the rows."""
-    return 5e-12 * n * n * min(d, 100) + 1e-10 * n * d * min(n, d)
+    """Neighbor search after a rotation of the rows: tiles of pairs, or near groups if many."""
+    per_feature = 5e-12 * n * n if n <= MAX_EXACT_ROWS else 2.5e-7 * n
+    return per_feature * min(d, 100) + 1e-10 * n * d * min(n, d)
 
 
 def _laplacian_seconds(n: int, d: int) -> float:
@@ -63,7 +65,7 @@ _FIT_SECONDS: dict[str, Callable[[int, int], float]] = {
     "LTSA": _tangent_seconds,
     "SNE": lambda n, d: _neighbor_seconds(n, d) + 0.3 + 1e-6 * n * n,
     "TSNE": lambda n, d: _neighbor_seconds(n, d) + 0.4 + 9e-5 * n,
-    "UMAP": lambda n, d: _neighbor_seconds(n, d) + 0.1 + 2e-5 * n,
+    "UMAP": lambda n, d: _neighbor_seconds(n, d) + 0.05 + 1.5e-5 * n,
 }
 
 
