@@ -32,7 +32,7 @@ _HELP = (
     "them, draw around points with Shift to select them. With the keyboard: arrows, + and -, 0 for "
     "all points."
 )
-_NAME = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")  # of a measure
+_MEASURE_NAME = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
 MAX_TABLE_ENTRIES = 8  # of an array among the parameters
 MAX_SHOWN_CHARACTERS = 300  # of a parameter
 
@@ -141,7 +141,9 @@ def make_quality(evaluation: Evaluation) -> str:
         else f"Over {len(evaluation.rows)} random rows, with 95 % confidence intervals."
     )
     titles = {measure.name: measure.title for measure in evaluation.measures.values()}
-    worded = (_NAME.sub(lambda m: titles.get(m[0], m[0]), str(note)) for note in evaluation.notes)
+    worded = (
+        _MEASURE_NAME.sub(lambda m: titles.get(m[0], m[0]), str(note)) for note in evaluation.notes
+    )
     notes = "".join(f"<p>{escape(note)}</p>" for note in worded)
     return (
         f"<p><b>{escape(evaluation.verdict)}</b></p>"
