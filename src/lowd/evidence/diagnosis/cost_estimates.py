@@ -1,8 +1,9 @@
 """Cost of each method: memory by its own plan, and seconds by a rough model.
 
 Seconds were measured on two cores of an AMD EPYC server, for two components with default
-parameters, on 1000 to 70,000 images of 50 and 784 columns and on a million rows in clusters. They distinguish seconds from hours,
-within a factor of about three; another metric or machine may be farther off.
+parameters, on 1000 to 70,000 images of 50 and 784 columns and on a million rows in clusters. They
+distinguish seconds from hours, within a factor of about three; another metric or machine may be
+farther off.
 """
 
 from __future__ import annotations
