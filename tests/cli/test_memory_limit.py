@@ -21,7 +21,8 @@ def rows(tmp_path_factory):
     """More rows than the limits leave room for: 200 MB."""
     path = tmp_path_factory.mktemp("rows") / "x.npy"
     out = np.lib.format.open_memmap(path, "w+", np.float32, (125_000, 400))
-    some = np.random.default_rng(0).standard_normal((12_500, 400), np.float32)
+    rng = np.random.default_rng(0)  # few factors, so that neighbors are found fast
+    some = rng.standard_normal((12_500, 4), np.float32) @ rng.standard_normal((4, 400), np.float32)
     for i in range(10):
         out[i * 12_500 : (i + 1) * 12_500] = some * (1 + i / 10)
     out.flush()
