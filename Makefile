@@ -6,11 +6,12 @@ BIN := $(VENV)/bin
 NATIVE := CMakeLists.txt $(shell find native -name '*.[chi]*pp' -o -name '*.inl')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs web test lint format bench native-test sanitize wheel-test clean
+.PHONY: help demo docs web test torch lint format bench native-test sanitize wheel-test clean
 
 help:
 	@echo "make demo         maps of the handwritten digits and a Swiss roll, into demo/"
 	@echo "make test         the whole test suite"
+	@echo "make torch        install a build of torch without CUDA, by which the suite tests its backend"
 	@echo "make docs         the documentation as a site, into build/site/"
 	@echo "make web          lint, test and build the explorer's page into src/lowd/explorer/static/"
 	@echo "make lint         ruff, codespell and mypy --strict"
@@ -42,6 +43,13 @@ test: $(VENV)/.installed
 	@command -v chromium chromium-browser google-chrome chrome >/dev/null \
 	  || echo "No Chromium is installed: tests of pages skip (on Debian: apt-get install chromium)."
 	$(BIN)/python -m pytest -n auto
+
+# The wheel of a plain `pip install torch` on Linux needs gigabytes of CUDA libraries to be imported; TORCH
+# names one without them, where pip finds it (PyTorch publishes them in an index of its own).
+TORCH ?= torch==2.13.0+cpu
+
+torch: $(VENV)/.installed
+	$(BIN)/pip install -q '$(TORCH)'
 
 $(VENV)/.docs: $(VENV)/.installed
 	$(BIN)/pip install -q --group docs

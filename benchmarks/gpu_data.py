@@ -71,6 +71,7 @@ def timed(call: Callable[[], object], repeats: int = 5) -> tuple[float, float, A
 
 
 Row = dict[str, Any]
+Cases = dict[str, tuple[float | None, Callable[[], Row]]]  # name -> (bar, what is timed)
 
 
 def keep(part: str, name: str, row: Row) -> None:
@@ -81,3 +82,19 @@ def keep(part: str, name: str, row: Row) -> None:
     held.setdefault(part, {})[name] = row
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps(held, indent=1, default=str) + "\n")
+
+
+def run_cases(part: str, cases: Cases, pattern: str) -> None:
+    """Run those cases whose name holds the pattern, and keep what they find."""
+    for name, (bar, case) in cases.items():
+        if pattern not in name:
+            continue
+        try:
+            row = case()
+        except Exception as error:  # the others are still worth their time
+            row = {"error": f"{type(error).__name__}: {error}"[:400]}
+        row["bar"] = bar
+        keep(part, name, row)
+        print(name, json.dumps(row, default=str), flush=True)
+        if DEVICE.type == "cuda":
+            torch.cuda.empty_cache()

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
 
 import lowd
-from gpu_data import DEVICE, SMALL, M, N, Row, host, keep, mixture, timed
+from gpu_data import DEVICE, SMALL, Cases, M, N, Row, host, mixture, run_cases, timed
 from gpu_parity import quality
 from lowd.backends.torch.row_index import DeviceRowIndex
 
@@ -63,8 +61,8 @@ def neighbors_of_faiss(n: int, d: int, k: int) -> Row:
     return row | {"rows with the same neighbors": f"{same} of {len(rows)}"}
 
 
-def peer_cases() -> dict[str, tuple[float | None, Callable[[], Row]]]:
-    """name -> (how many times as fast it should be, what is timed)."""
+def peer_cases() -> Cases:
+    """The bar is how many times as fast it should be."""
     few = 1000 if SMALL else 10_000
     return {
         f"t-SNE {few} x 50, 750 iterations, beside TorchDR": (
@@ -78,13 +76,4 @@ def peer_cases() -> dict[str, tuple[float | None, Callable[[], Row]]]:
 
 
 def peers(pattern: str = "") -> None:
-    for name, (bar, case) in peer_cases().items():
-        if pattern not in name:
-            continue
-        try:
-            row = case()
-        except Exception as error:  # the others are still worth their time
-            row = {"error": f"{type(error).__name__}: {error}"[:400]}
-        row["bar"] = bar
-        keep("peers", name, row)
-        print(name, json.dumps(row, default=str), flush=True)
+    run_cases("peers", peer_cases(), pattern)

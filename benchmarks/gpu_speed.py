@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
-from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,16 +12,18 @@ import torch
 from scipy.sparse import csr_array
 
 import lowd
-from gpu_data import DEVICE, SMALL, M, N, Row, host, keep, mixture, mnist, sync, timed
+from gpu_data import DEVICE, SMALL, Cases, M, N, Row, host, mixture, mnist, run_cases, sync, timed
 from lowd.backends.native import Native
 from lowd.backends.protocol import LayoutCurve, Perplexity, Ragged
 from lowd.backends.torch import Torch
 from lowd.backends.torch import affinities as device_affinities
 from lowd.backends.torch.kl import DeviceKLPlan
 from lowd.backends.torch.plane_sums import sum_pairs
+from lowd.backends.torch.ranking import rank_exactly
 from lowd.backends.torch.row_index import DeviceRowIndex
 from lowd.backends.torch.stress import DeviceStressPlan
 from lowd.backends.traced import Traced
+from lowd.evidence.quality import trustworthiness
 
 
 def neighbors_on_device(n: int, d: int, k: int, decay: float = 0.5) -> Row:
@@ -83,7 +83,7 @@ def exact_repulsion(n: int) -> Row:
     return {"first": first, "seconds": warm, "force error": error}
 
 
-@cache
+@lru_cache(maxsize=1)
 def probabilities(n: int, d: int) -> Any:
     """Joint probabilities of a mixture, with everything on the way to them timed."""
     ops, X = Torch(threads=os.cpu_count() or 1), host(n, d)
@@ -235,25 +235,44 @@ def guttman_step(n: int, d: int) -> Row:
 
 
 def ranks(n: int, d: int, rows: int) -> Row:
-    """Ranks of 15 neighbors in the embedding among all rows, of some rows."""
+    """Ranks of 15 random rows among all rows, of some rows: no list is nearer than another."""
     X = mixture(n, d)
     index = DeviceRowIndex(X, "euclidean", 1.0, None)
     listed = np.random.default_rng(0).integers(0, n, (rows, 15)).astype(np.int32)
     asked = np.arange(0, n, n // rows)[:rows]
     listed[listed == asked[:, None]] = -1
-    first, warm, _ = timed(lambda: index.ranks(asked, listed), 1)
-    part = index.centered[:rows]
-    product = timed(lambda: part @ index.centered.T, 2)[1]
+    first, warm, found = timed(lambda: index.ranks(asked, listed), 1)
+    some = torch.arange(0, rows, max(1, rows // 100), device=DEVICE)
+    exact = rank_exactly(
+        index,
+        torch.from_numpy(asked).to(DEVICE)[some],
+        torch.from_numpy(listed).to(DEVICE)[some].long(),
+    )
     return {
         "first": first * n / rows, "seconds": warm * n / rows, "note": f"from {rows} rows",
-        "products in float64 alone": product * n / rows,
+        "wrong ranks of 1500": int((exact.cpu().numpy() != found[some.cpu().numpy()]).sum()),
     }  # fmt: skip
 
 
-def speed_cases() -> dict[str, tuple[float | None, Callable[[], Row]]]:
-    """name -> (bar in seconds, what is timed)."""
+def exact_trustworthiness(n: int, d: int) -> Row:
+    """Of all rows of a t-SNE embedding, from NumPy arrays to the number."""
+    X = host(n, d)
+    Y = lowd.TSNE(backend="torch").fit(X).embedding_
+    first, warm, found = timed(
+        lambda: trustworthiness(X, Y, n_neighbors=15, backend="torch", anchors="all"), 1
+    )
+    near = DeviceRowIndex(torch.from_numpy(Y).to(DEVICE), "euclidean", 1.0, None)
+    search = timed(lambda: near.search(near.rows, 15, among=True), 1)[1]
+    return {
+        "first": first, "seconds": warm, "trustworthiness": float(found),
+        "neighbors in the plane": search,
+    }  # fmt: skip
+
+
+def speed_cases() -> Cases:
+    """Bars are in seconds."""
     images = mnist()
-    cases: dict[str, tuple[float | None, Callable[[], Row]]] = {
+    cases: Cases = {
         f"neighbors {N} x 784, k = 15, on the device": (
             0.025, lambda: neighbors_on_device(N, 784, 15)),
         f"neighbors {N} x 784, k = 90, on the device": (
@@ -286,7 +305,8 @@ def speed_cases() -> dict[str, tuple[float | None, Callable[[], Row]]]:
             8.0, lambda: whole_fit("Isomap", roll(N), 1, n_neighbors=10, n_landmarks=None)),
         f"kernel PCA {N} x 784": (
             3.0, lambda: whole_fit("KernelPCA", host(N, 784), 1, n_components=2, kernel="rbf")),
-        f"ranks {M} x 50": (6.0, lambda: ranks(M, 50, 4000 if not SMALL else 200)),
+        f"trustworthiness {M} x 50": (6.0, lambda: exact_trustworthiness(M, 50)),
+        f"ranks of random lists {M} x 50": (None, lambda: ranks(M, 50, 200 if SMALL else 2**16)),
     }  # fmt: skip
     if images is not None:
         cases["t-SNE MNIST 70000 x 784"] = 0.3, lambda: whole_fit("TSNE", images)
@@ -295,16 +315,4 @@ def speed_cases() -> dict[str, tuple[float | None, Callable[[], Row]]]:
 
 
 def speed(pattern: str = "") -> None:
-    for name, (bar, case) in speed_cases().items():
-        if pattern not in name:
-            continue
-        try:
-            row = case()
-        except Exception as error:  # the others are still worth their time
-            row = {"error": f"{type(error).__name__}: {error}"[:400]}
-        row["bar"] = bar
-        keep("speed", name, row)
-        print(name, json.dumps(row, default=str), flush=True)
-        probabilities.cache_clear() if f"{M}" in name and "iteration" not in name else None
-        if DEVICE.type == "cuda":
-            torch.cuda.empty_cache()
+    run_cases("speed", speed_cases(), pattern)

@@ -8,9 +8,19 @@ from scipy.spatial.distance import cdist
 
 pytest.importorskip("torch", reason="torch is not installed (pip install 'lowd[gpu]')")
 
+import torch
+
 from lowd.backends.torch import Torch, affinities, graphs, linear_algebra, neighbors, stress
 
+# Tests run beside each other: threads of their tensors would wait for each other.
+torch.set_num_threads(1)
 FAST = Torch(threads=2)
+
+
+def on_a_gpu(test):
+    """Collect a test, or a class of them, only where there is one."""
+    test.__test__ = torch.cuda.is_available()
+    return test
 
 
 @pytest.fixture
@@ -65,6 +75,7 @@ SETS = {
     "duplicates": lambda n: np.repeat(gaussian(n // 50, 20), 50, axis=0),
     "pairs": lambda n: np.repeat(gaussian(n // 2, 20), 2, axis=0),
     "all equal": lambda n: np.full((n, 8), 0.1),
+    "plane": lambda n: clusters(n, 2, 0.05),
     "integers": lambda n: np.random.default_rng(1).integers(0, 3, (n, 6)).astype(float),
     "tight clusters": lambda n: clusters(n, 12, 1e-4),
     "very tight clusters": lambda n: clusters(n, 12, 1e-7),

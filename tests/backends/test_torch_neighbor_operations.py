@@ -10,11 +10,9 @@ pytest.importorskip("torch", reason="torch is not installed (pip install 'lowd[g
 from cases import same_bits
 from lowd.backends.reference import Reference
 from lowd.backends.torch import row_index, tiled_search
-from lowd.backends.torch.arrays import has_kernels
 from lowd.errors import NotEnoughMemoryError
 from operands import typed
 from torch_operands import (
-    FAST,
     SETS,
     agree,
     all_sizes_on_the_device,  # noqa: F401 - a fixture
@@ -23,6 +21,7 @@ from torch_operands import (
     each_set,
     gaussian,
     index,
+    on_a_gpu,
 )
 
 pytestmark = pytest.mark.usefixtures("all_sizes_on_the_device")
@@ -95,7 +94,7 @@ def test_too_little_memory_is_an_error_that_names_what_fits(monkeypatch):
         index(gaussian(3000, 40)).others(5)
 
 
-@pytest.mark.skipif(not has_kernels(FAST.device), reason="needs a GPU with Triton")
+@on_a_gpu
 class TestKernels:
     """Searches by tiles in float16 and what follows: on a GPU only."""
 
@@ -112,8 +111,9 @@ class TestKernels:
         asked = index(X).query(X[:3000] * np.float32(1.01), k)
         same_bits(queried.indices, asked.indices)
 
-    def test_most_rows_are_found_by_tiles(self, monkeypatch):
-        X = gaussian(20_000, 50).astype(np.float32)
+    @pytest.mark.parametrize("name", ["ball", "line", "plane"])
+    def test_most_rows_are_found_by_tiles(self, name, monkeypatch):
+        X = SETS[name](20_000).astype(np.float32)
         plan, asked = index(X), []
         search = row_index.DeviceRowIndex._search_products
 
@@ -124,6 +124,16 @@ class TestKernels:
         monkeypatch.setattr(row_index.DeviceRowIndex, "_search_products", count)
         plan.others(15)
         assert sum(asked) < 200
+
+    @each_set
+    def test_ranks_by_counting_are_those_of_distances(self, name, monkeypatch):
+        X = SETS[name](20_000).astype(np.float32)
+        rng = np.random.default_rng(0)
+        rows, listed = rng.permutation(20_000)[:300], rng.integers(-1, 20_000, (300, 19))
+        listed = np.where(listed == rows[:, None], -1, listed).astype(np.int32)
+        counted = index(X).ranks(rows, listed)
+        monkeypatch.setattr(row_index, "has_kernels", lambda _: False)
+        same_bits(counted, index(X).ranks(rows, listed))
 
     def test_two_runs_have_the_same_bits(self):
         X = clusters(30_000, 20, 1.0).astype(np.float32)

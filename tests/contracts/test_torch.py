@@ -29,14 +29,12 @@ from cases import (
 )
 from lowd.backends.torch import default_device, graphs, linear_algebra, neighbors, stress
 from lowd.errors import NotEnoughMemoryError
+from torch_operands import on_a_gpu
 
 FIRST = [case for case in CASES if first_of_method(case) and numeric(case)]
 # Their descents take the rounding of every step to the next.
 ITERATED = ("TSNE", "SNE", "UMAP", "MDS", "NonMetricMDS")
 each = pytest.mark.parametrize("case", FIRST, ids=lambda case: case.name)
-
-
-on_a_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
 
 @pytest.fixture(autouse=True)

@@ -40,16 +40,25 @@ def _is_foreign(X: Input) -> bool:
 def _to_host(X: Foreign) -> Input:
     if _is_of_torch(X):
         return X.detach().cpu().numpy()
-    return X.get() if hasattr(X, "get") else np.asarray(X)
+    if hasattr(X, "get"):  # CuPy, which has no conversion without asking
+        return X.get()
+    return np.asarray(X) if hasattr(X, "__array__") else np.from_dlpack(X)
 
 
 def _send(Y: Output, X: Foreign) -> Foreign:
     if _is_of_torch(X):
         return sys.modules["torch"].from_numpy(Y if Y.flags.writeable else Y.copy()).to(X.device)
-    library = X.__array_namespace__()
-    with X.device if hasattr(X.device, "__enter__") else nullcontext():
+    # CuPy's arrays do not name their namespace.
+    named = hasattr(X, "__array_namespace__")
+    library: Foreign = X.__array_namespace__() if named else sys.modules[_root_module(X)]
+    device: Foreign = getattr(X, "device", None)
+    with device if hasattr(device, "__enter__") else nullcontext():
         return library.asarray(Y)
 
 
 def _is_of_torch(X: Foreign) -> bool:
-    return type(X).__module__.partition(".")[0] == "torch"
+    return _root_module(X) == "torch"
+
+
+def _root_module(X: Foreign) -> str:
+    return type(X).__module__.partition(".")[0]

@@ -79,8 +79,16 @@ def find_rows_at(X: NDArray[Any] | csr_array, wanted: NDArray[np.int64]) -> NDAr
     before = np.zeros(n + 1, np.int64)  # wanted positions before each
     before[wanted + 1] = 1
     np.cumsum(before, out=before)
-    rows, ranks, found = np.arange(n), np.zeros(n, np.int64), []
-    for column in _spread_columns(X):
+    columns = _spread_columns(X)
+    # By the first column, equal values are looked for at the wanted positions only.
+    order = np.argsort(column := next(columns))
+    value = column[order]
+    first, last = (np.searchsorted(value, value[wanted], side) for side in ("left", "right"))
+    found = [order[first[last - first == 1]]]
+    groups = sorted({(int(a), int(b)) for a, b in zip(first, last, strict=True) if b - a > 1})
+    rows = np.concatenate([order[a:b] for a, b in groups] or [order[:0]])
+    ranks = np.repeat([a for a, _ in groups], [b - a for a, b in groups]).astype(np.int64)
+    for column in columns if len(rows) else ():
         value = column[rows]
         is_one_group = bool((ranks == ranks[:1]).all())
         order = np.argsort(value) if is_one_group else np.lexsort([value, ranks])
@@ -97,7 +105,8 @@ def find_rows_at(X: NDArray[Any] | csr_array, wanted: NDArray[np.int64]) -> NDAr
         if not len(rows):
             break
     else:
-        found.append(_find_among(X, rows, ranks, wanted))
+        if len(rows):
+            found.append(_find_among(X, rows, ranks, wanted))
     return np.sort(np.concatenate(found))
 
 
@@ -162,8 +171,11 @@ def _rank_values(values: NDArray[Any]) -> tuple[Ranks, NDArray[np.int64]]:
     sorted_values, number = values[order], np.arange(len(order))
     differs = np.concatenate([[True], sorted_values[1:] != sorted_values[:-1], [True]])
     ranks = np.empty(len(order), np.int64)
-    ranks[order] = np.maximum.accumulate(np.where(differs[:-1], number, 0))
-    return ranks, order[~(differs[:-1] & differs[1:])]
+    ranks[order] = number
+    equal = np.flatnonzero(~(differs[:-1] & differs[1:]))
+    unresolved = order[equal]
+    ranks[unresolved] = np.maximum.accumulate(np.where(differs[equal], equal, 0))
+    return ranks, unresolved
 
 
 def find_unresolved(ranks: Ranks) -> NDArray[np.int64]:

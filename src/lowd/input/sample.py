@@ -23,7 +23,6 @@ Items: TypeAlias = Any
 MAX_SAMPLE_ROWS, MIN_SAMPLE_ROWS = 512, 32
 MAX_SAMPLE_ENTRIES = 100_000  # of wide rows fewer are kept
 GATHERED_BYTES = 2**21  # of rows that a thread copies or adds at least
-ADDED_COLUMNS = 64  # that a thread adds at least: whole lines of the cache
 MAX_SAMPLE_OBJECTS = 64  # that a callable compares, pair by pair
 
 
@@ -58,17 +57,20 @@ def gather_rows(X: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
 
 
 def sum_columns(X: NDArray[Any]) -> NDArray[np.float64]:
-    """Sums of the columns in float64, the same bits on any number of threads."""
-    if X.nbytes < 2 * GATHERED_BYTES or not X.flags.c_contiguous:
-        return np.asarray(X.sum(0, dtype=np.float64))
-    sums = np.empty(X.shape[1])
+    """Sums of the columns in float64, the same bits on any number of threads.
+
+    Blocks of rows, as many whatever the threads, are added beside each other, and then their sums.
+    """
+    step = max(1, GATHERED_BYTES // max(1, X.shape[1] * X.itemsize))
+    starts = range(0, len(X), step)
+    sums = np.empty((len(starts), X.shape[1]))
 
     def add(part: slice) -> None:
-        X[:, part].sum(0, dtype=np.float64, out=sums[part])
+        for number, start in zip(range(part.start, part.stop), starts[part], strict=True):
+            X[start : start + step].sum(0, dtype=np.float64, out=sums[number])
 
-    # NumPy adds rows one after the other; of a single column it would add pairs.
-    run_parts(add, X.shape[1], least=ADDED_COLUMNS)
-    return sums
+    run_parts(add, len(starts))
+    return np.asarray(sums.sum(0))
 
 
 def max_sample_rows(items: Items) -> int:

@@ -132,8 +132,8 @@ class Fetch:
     def __init__(
         self, tensors: Sequence[Tensor], out: Sequence[NDArray[Any]] | None = None
     ) -> None:
-        places = [None] * len(tensors) if out is None else list(out)
-        self._pairs = list(zip(tensors, places, strict=True))
+        given = [None] * len(tensors) if out is None else list(out)
+        self._pairs = list(zip(tensors, given, strict=True))
         device = tensors[0].device
         self._future: Future[list[NDArray[Any]]] | None = None
         if device.type == "cuda":
@@ -167,8 +167,11 @@ def free_bytes(device: Device) -> int | None:
     if device.type != "cuda":
         return None
     free, _ = torch.cuda.mem_get_info(device)
-    reserved = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return int(free) + int(reserved)
+    held = torch.cuda.memory_stats_as_nested_dict(device)
+    reserved, allocated = (
+        held[name]["all"]["current"] for name in ("reserved_bytes", "allocated_bytes")
+    )
+    return int(free) + int(reserved) - int(allocated)
 
 
 def require_memory(needed: int, what: str, device: Device) -> None:

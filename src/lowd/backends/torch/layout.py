@@ -88,7 +88,7 @@ class DeviceLayoutPlan:
     @cached_property
     def _steps(self) -> Parts:
         """Of the random walk on the graph."""
-        return self._edges._replace(values=DeviceWalk.on(self._edges).chances)
+        return self._edges._replace(values=DeviceWalk.on(self._edges).probabilities)
 
     def forces(self, Y: Array) -> tuple[Float64, Float64]:
         if not self._in_plane(Y):

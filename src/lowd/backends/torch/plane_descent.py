@@ -52,6 +52,7 @@ class PlaneDescent:
         need = 40 * nnz + 200 * n
         require_memory(need, f"a descent of {n} points with {nnz} edges", self.device)
         self.n, self.kernels = n, has_kernels(self.device)
+        self.pool = torch.cuda.graph_pool_handle() if self.kernels else None
         # Copies: they are sorted in place.
         self.start_of, self.col = self.edges.starts.clone(), self.edges.columns.clone()
         self.val = self.edges.values.float()
@@ -180,7 +181,8 @@ class PlaneDescent:
             graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream(self.device)
             stream.wait_stream(torch.cuda.current_stream(self.device))
             with torch.cuda.stream(stream):
-                graph.capture_begin(capture_error_mode="thread_local")
+                # One graph runs at a time, so all of them may have the same memory.
+                graph.capture_begin(self.pool, capture_error_mode="thread_local")
                 self._iterate(mesh)
                 graph.capture_end()
             torch.cuda.current_stream(self.device).wait_stream(stream)

@@ -1,62 +1,128 @@
-"""Ranks of listed rows among all rows, exact: by counting products in float64 below limits.
+"""Ranks of listed rows among all rows, exact: by counting squared distances below limits.
 
-Where more than the listed row itself is within the error of its product, distances from differences
-decide.
+Products in float64 give squared distances whose errors are known; rounded to float32 they are
+counted. What is within the error of a limit is decided by distances from differences.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
+
 from ... import progress
-from .arrays import free_bytes
-from .library import Tensor, torch, triton
+from .arrays import free_bytes, rows_per_block
+from .library import Tensor, torch
 from .row_geometry import FLOAT64_ROUNDING, RowGeometry
 
-# Nearer columns are counted in parts; comparisons at a time; blocks that are loaded ahead.
-RANK_PARTS, RANK_LANES, RANK_STAGES = 8, 4096, 3
-MAX_COUNTED_BLOCKS = 2**15 - 1  # of a part: two counts share an integer
+LIMITS = 16  # of a row at a time
+RANKED_ROWS = 2**14  # at a time, if there is memory for a bit of each column
+COUNTED_COLUMNS = 2**16 - 64  # by one program: counts of 16 bits
+COUNT_TILE = (32, 16)  # rows and columns
+COUNT_OPTIONS = {"num_warps": 2, "num_stages": 3}
+MAX_DOUBTFUL = 512  # columns of a row that are too near to a limit
+FLOAT32_SLACK = 1.25 * 2.0**-23  # of a square: both sides of a comparison are rounded
+
+
+class ScaledRows(NamedTuple):
+    """Centered rows in float64 of norms up to 1, with zeros up to whole blocks of columns."""
+
+    x: Tensor  # rows beyond all others fill up the last tiles
+    squares: Tensor
+    scale: float
+    block: int  # of columns
+    parts: int  # of the rows
+
+    @classmethod
+    def of(cls, space: RowGeometry) -> ScaledRows | None:
+        """None where all rows are equal, or so large or small that distances round to ties."""
+        norm = float(space.squares.max().sqrt())
+        if space.unit != 1 or not 0 < norm < np.inf:
+            return None
+        n, d = space.centered.shape
+        block = 64 if d > 32 else 32 if d > 16 else 16
+        parts, width = -(-n // COUNTED_COLUMNS), COUNT_TILE[1]
+        pad = -(-n // (parts * width)) * parts * width
+        scale = 2.0 ** -np.ceil(np.log2(norm))
+        double = {"dtype": torch.float64, "device": space.device}
+        x = torch.zeros(pad, -(-d // block) * block, **double)
+        x[:n, :d] = space.centered * scale
+        squares = torch.full((pad,), torch.inf, **double)
+        squares[:n] = space.squares * scale**2
+        return cls(x, squares, float(scale), block, parts)
 
 
 def rank_most(space: RowGeometry, rows: Tensor, columns: Tensor, ranks: Tensor) -> Tensor:
-    """Ranks of lists without doubt; the numbers of the others.
-
-    Doubt is where more than the listed row itself is within the slack of its own distance.
-    """
-    from .kernels.search import count_below
-
-    n, count = len(space.rows), columns.shape[1]
-    width = max(16, triton.next_power_of_2(count))
-    block = max(32, RANK_LANES // width)
-    parts = max(RANK_PARTS, -(-n // (block * MAX_COUNTED_BLOCKS)))
-    span = -(-n // (parts * block)) * block
-    step = max(1, (free_bytes(space.device) or 0) // (32 * n))
-    left = []
+    """Ranks of the lists; the numbers of those with too many columns near a limit."""
+    scaled = ScaledRows.of(space)
+    if scaled is None:
+        return torch.arange(len(rows), device=space.device)
+    left, step = [], RANKED_ROWS
+    free = free_bytes(space.device)
+    if free is not None:
+        step = max(COUNT_TILE[0], min(step, free * COUNT_TILE[1] // (16 * len(scaled.x))))
     for i in range(0, len(rows), step):
-        own, listed = rows[i : i + step], columns[i : i + step]
-        m, line = len(own), torch.arange(len(own), device=space.device)
-        q = space.centered[own]
-        product = q @ space.centered.T
-        product[line, own] = -torch.inf  # then the row itself is beyond all
-        at = listed.clamp_min(0)
-        middle = space.squares[at] - 2 * torch.gather(product, 1, at)
-        size = space.squares[own].sqrt() + space.squares.max().sqrt()
-        slack = 4 * (q.shape[1] + 8) * FLOAT64_ROUNDING * size.square()
-        low = torch.full((m, width), -torch.inf, dtype=torch.float64, device=space.device)
-        high = low.clone()
-        low[:, :count] = middle - slack[:, None]
-        high[:, :count] = middle + slack[:, None]
-        below = torch.empty(m, parts, width, dtype=torch.int32, device=space.device)
-        within = torch.empty_like(below)
-        count_below[(m, parts)](
-            product, space.squares, low, high, below, within, n, span, width, block,
-            RANK_STAGES, num_warps=2,
-        )  # fmt: skip
-        less, most = below.sum(1)[:, :count], within.sum(1)[:, :count]
-        listed_ones = listed >= 0
-        ranks[i : i + step] = torch.where(listed_ones, less + 1, 0).int()
-        doubtful = ((most - less != 1) & listed_ones).any(1) | ~torch.isfinite(slack)
+        part = slice(i, i + step)
+        doubtful = torch.zeros(len(rows[part]), dtype=torch.bool, device=space.device)
+        for c in range(0, columns.shape[1], LIMITS):
+            some = part, slice(c, c + LIMITS)
+            ranks[some], crowded = _rank(space, scaled, rows[part], columns[some])
+            doubtful |= crowded
         left.append(i + torch.nonzero(doubtful)[:, 0])
-        progress.report("ranks", i + m, len(rows))
+        progress.report("ranks", min(i + step, len(rows)), len(rows))
     return torch.cat(left)
+
+
+def _rank(
+    space: RowGeometry, scaled: ScaledRows, own: Tensor, columns: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Ranks of up to 16 listed rows each, and which lists are left."""
+    from .kernels.search import count_nearer
+
+    (m, count), device = columns.shape, space.device
+    at, is_listed = columns.clamp_min(0), columns >= 0
+    listed = space.distances(space.rows[own], at)
+    squares = listed / space.factor * scaled.scale
+    squares = squares.square() if space.measure == "euclidean" else squares * scaled.scale
+    (bm, bn), pad = COUNT_TILE, -(-m // COUNT_TILE[0]) * COUNT_TILE[0]
+    limits = torch.full((pad, LIMITS), -torch.inf, device=device)
+    limits[:m, :count] = torch.where(is_listed, squares, -torch.inf)
+    rows = torch.zeros(pad, dtype=torch.int64, device=device)
+    rows[:m] = own
+    q, q_squares = scaled.x[rows], scaled.squares[rows]
+    slack = FLOAT32_SLACK * limits.amax(1).clamp_min(0).double()
+    size = q_squares.sqrt() + 1
+    slack += 4 * (space.rows.shape[1] + 8) * FLOAT64_ROUNDING * size.square()
+    slack = (slack * (1 + 2.0**-20)).float()
+    n, parts = len(scaled.x), scaled.parts
+    fields = torch.empty(parts, pad, LIMITS // 2, dtype=torch.int32, device=device)
+    words = torch.empty(n // bn, pad, dtype=torch.int32, device=device)
+    count_nearer[(pad // bm, parts)](
+        q, scaled.x, q_squares, scaled.squares, limits, slack, fields, words, pad, n // parts,
+        count, q.shape[1], scaled.block, bm, bn, **COUNT_OPTIONS,
+    )  # fmt: skip
+    # Of four limits the first and the third share an integer, and the others.
+    counts = torch.stack([fields & 0xFFFF, fields >> 16 & 0xFFFF], -1).sum(0)
+    counts = counts.reshape(pad, LIMITS // 4, 2, 2).transpose(2, 3)
+    below = counts.reshape(pad, LIMITS)[:m, :count].clone()
+    # A row is nearer to itself than all others, and is counted or doubtful as they are.
+    below -= 1
+    pairs = _list_doubtful(words[:, :m], bn)
+    crowded = (torch.bincount(pairs[:, 0], minlength=m) > MAX_DOUBTFUL) | ~torch.isfinite(slack[:m])
+    for part in pairs[~crowded[pairs[:, 0]]].split(rows_per_block(2 * len(q[0]), device)):
+        i, j = part.unbind(1)
+        value = space.distances(space.rows[own[i]], j[:, None])
+        before = (value < listed[i]) | ((value == listed[i]) & (j[:, None] < at[i]))
+        below.index_add_(0, i, (before | (j == own[i])[:, None]).long())
+    return torch.where(is_listed, below + 1, 0).int(), crowded
+
+
+def _list_doubtful(words: Tensor, width: int) -> Tensor:
+    """Row and column of each bit of words (of columns, rows)."""
+    at = torch.nonzero(words)
+    bits = words[at[:, 0], at[:, 1], None] >> torch.arange(width, device=words.device)
+    which, bit = torch.nonzero(bits & 1).unbind(1)
+    return torch.stack([at[which, 1], at[which, 0] * width + bit], 1)
 
 
 def rank_exactly(space: RowGeometry, rows: Tensor, columns: Tensor) -> Tensor:

@@ -32,8 +32,6 @@ from .tiled_search import MAX_TILED_NEIGHBORS, TiledSearch
 
 # Candidates beyond k that are looked at before a row is searched by all its distances.
 SPARE_CANDIDATES = 32
-# Rows in a block: their minima over groups, 4 bytes each, are 1 GB at most.
-ROWS_PER_SEARCH = 2**18
 
 
 @dataclass
@@ -103,7 +101,7 @@ class DeviceRowIndex(RowGeometry):
         left = torch.arange(m, device=self.device)
         tiled = self._tiled if 0 < k <= MAX_TILED_NEIGHBORS and m else None
         if tiled is not None:
-            step = min(ROWS_PER_SEARCH, m)
+            step = min(tiled.rows_at_once(k), m)
             parts = []
             for i in range(0, m, step):
                 part = slice(i, min(i + step, m))

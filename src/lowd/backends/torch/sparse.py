@@ -83,18 +83,18 @@ class DeviceWalk:
 
     graph: Parts
     degrees: Float64
-    chances: Tensor
+    probabilities: Tensor
 
     @classmethod
     def on(cls, graph: Parts) -> DeviceWalk:
         degrees = graph.sum_rows(graph.values)
         safe = torch.where(degrees > 0, degrees, 1.0)
         counts = graph.starts[1:] - graph.starts[:-1]
-        chances = graph.values / torch.repeat_interleave(safe, counts)
-        return cls(graph, to_numpy(degrees), chances)
+        probabilities = graph.values / torch.repeat_interleave(safe, counts)
+        return cls(graph, to_numpy(degrees), probabilities)
 
     def advance(self, Y: Float64, steps: int) -> Float64:
-        y = to_device(Y, self.chances.device, torch.float64).contiguous()
+        y = to_device(Y, self.probabilities.device, torch.float64).contiguous()
         for _ in range(steps):
             y = self._step(y)
         found: Float64 = to_numpy(y)
@@ -104,11 +104,11 @@ class DeviceWalk:
         starts, columns, _ = self.graph
         if not has_kernels(y.device):
             ends = y[columns.long()]
-            return 0.5 * self.graph.sum_rows(self.chances[:, None] * ends) + 0.5 * y
+            return 0.5 * self.graph.sum_rows(self.probabilities[:, None] * ends) + 0.5 * y
         from .kernels.graphs import walk
 
         new, (n, k) = torch.empty_like(y), y.shape
-        walk[(n, k)](starts, columns, self.chances, y, new, k, WALK_LANES, num_warps=1)
+        walk[(n, k)](starts, columns, self.probabilities, y, new, k, WALK_LANES, num_warps=1)
         return new
 
 

@@ -10,12 +10,12 @@ below it are ranked by distances in float64 of the original rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from .arrays import has_kernels
-from .library import Tensor, TensorDescriptor, torch, triton
+from .library import Tensor, TensorDescriptor, TensorType, torch, triton
 from .row_geometry import RowGeometry
 
 MIN_TILED_ROWS = 8192  # below, products in float64 take no longer than preparing tiles
@@ -23,7 +23,16 @@ MAX_TILED_NEIGHBORS = 192  # lists of 256 candidates; longer ones take too many 
 MAX_TILED_FEATURES = 8192
 LARGEST_NORM = 100.0  # of scaled rows: squares stay below the largest float16, 65504
 FAR_COLUMN = 60000.0  # the squared norm of columns that only fill up the last tile
-MAX_GROUPS = 1024  # of columns
+MAX_GROUPS = 1024  # of columns, for few neighbors
+# Groups for each neighbor, where a group has several tiles: the share of the pairs of a row and a
+# group that are computed again is about the inverse.
+GROUPS_PER_NEIGHBOR = 24
+MINIMA_AT_ONCE = 2**28  # of rows over groups, 4 bytes each
+MAX_THIN_FEATURES = 4
+THIN_TILE = (64, 32)  # rows and columns
+THIN_SLACK = 2.0**-19  # of a square in float32
+SMALLEST_SQUARE = 1e-35  # below, float32 has fewer digits
+FAR_AXIS = 1e15  # a coordinate of columns that only fill up the last tile
 
 
 class Tiling(NamedTuple):
@@ -41,12 +50,16 @@ class TiledRows(NamedTuple):
 
     b: Tensor  # columns, padded
     order: Tensor  # row of each column
-    center: Tensor
     scale: float
     largest_square: float  # of |h|²
     largest_error: float  # of |r|
     width: int
     tiling: Tiling
+
+    @property
+    def n_columns(self) -> int:
+        """Of columns, with those that only fill up the last tile."""
+        return int(max(self.b.shape))
 
 
 @dataclass(frozen=True)
@@ -55,6 +68,7 @@ class TiledSearch:
 
     space: RowGeometry
     tiles: TiledRows
+    is_thin: ClassVar[bool] = False
 
     @classmethod
     def of(cls, space: RowGeometry) -> TiledSearch | None:
@@ -62,8 +76,22 @@ class TiledSearch:
         n, d = space.rows.shape
         if not has_kernels(space.device) or n < MIN_TILED_ROWS or d > MAX_TILED_FEATURES:
             return None
-        tiles = tile_rows(space)
-        return None if tiles is None else cls(space, tiles)
+        thin = d <= MAX_THIN_FEATURES
+        tiles = tile_thin_rows(space) if thin else tile_rows(space)
+        if tiles is None:
+            return None
+        return ThinSearch(space, tiles) if thin else cls(space, tiles)
+
+    def rows_at_once(self, k: int) -> int:
+        """Rows that are searched at a time."""
+        return max(self.tiles.tiling.rows, MINIMA_AT_ONCE * self._group(k) // self.tiles.n_columns)
+
+    def _group(self, k: int) -> int:
+        """Columns with one minimum: fewer, in whole tiles, the more neighbors are asked for."""
+        group, _, columns, _, _ = self.tiles.tiling
+        while group > columns and self.tiles.n_columns < GROUPS_PER_NEIGHBOR * (k + 1) * group:
+            group //= 2
+        return group
 
     def search(
         self, Q: Tensor, part: slice, k: int, among: bool, indices: Tensor, values: Tensor
@@ -71,34 +99,14 @@ class TiledSearch:
         """Neighbors of some rows; returns the rows that are left, by number in the part."""
         from .kernels import search as kernels
 
-        tiles, space = self.tiles, self.space
-        group, bm, bn, warps, stages = tiles.tiling
+        tiles, space, group = self.tiles, self.space, self._group(k)
         rows, d = Q[part], Q.shape[1]
-        m, width, device = len(rows), tiles.width, space.device
-        h, square, r = round_rows(space, rows, tiles.scale)
+        m, device = len(rows), space.device
+        pad, groups = -(-m // tiles.tiling.rows) * tiles.tiling.rows, tiles.n_columns // group
+        a, square, r = self._round(rows, pad)
         far = ~(square <= LARGEST_NORM**2)  # also where rounding gave an infinity
-        h[far] = 0
-        pad, columns = -(-m // bm) * bm, len(tiles.b)
-        groups = columns // group
-        a = torch.zeros(pad, width, dtype=torch.float16, device=device)
-        a[:m, :d] = -2 * h
-        a[:, d : d + 3] = 1
         minima = torch.empty(groups, pad, device=device)
-        if width <= 128:
-            left = TensorDescriptor.from_tensor(a, [bm, width])
-            right = TensorDescriptor.from_tensor(tiles.b, [bn, width])
-            grid = (pad // bm, groups)
-            kernels.minima_of_narrow_rows[grid](
-                left, right, minima, pad, group, bm, bn, stages, num_warps=warps
-            )
-        else:
-            left = TensorDescriptor.from_tensor(a, [bm, 64])
-            right = TensorDescriptor.from_tensor(tiles.b, [bn, 64])
-            shape = pad // bm, columns // bn
-            kernels.minima_of_wide_rows[(shape[0] * shape[1],)](
-                left, right, minima, pad, *shape, group, bm, bn, 64, width, 16,
-                num_warps=warps, num_stages=stages,
-            )  # fmt: skip
+        self._fill_minima(a, minima, group)
         bound = torch.empty(pad, device=device)
         power = triton.next_power_of_2(groups)
         block = max(4, min(16, 16384 // power))
@@ -126,7 +134,8 @@ class TiledSearch:
             sub = min(group, 128)
             kernels.collect_candidates[(len(tile_group), group // sub)](
                 a, tiles.b, limit, row, tile_group.int(), first.int(), cut[tile_group + 1].int(),
-                count, found, group, width, 64, capacity, 128, sub, num_warps=8,
+                count, found, tiles.n_columns, group, tiles.width, self.is_thin, 64, capacity, 128,
+                sub, num_warps=8,
             )  # fmt: skip
         squares = torch.empty(m, capacity, dtype=torch.float64, device=device)
         named = torch.empty_like(found)
@@ -142,6 +151,37 @@ class TiledSearch:
         )
         too_many = far | (count > capacity) | (indices[part][:, -1] < 0)
         return torch.nonzero(too_many)[:, 0]
+
+    def _round(self, rows: Tensor, pad: int) -> tuple[Tensor, Tensor, Tensor]:
+        """One side of the products in float16, squared norms, and norms of what rounding took."""
+        d = rows.shape[1]
+        h, square, r = round_rows(self.space, rows, self.tiles.scale, torch.float16)
+        h[~(square <= LARGEST_NORM**2)] = 0
+        a = torch.zeros(pad, self.tiles.width, dtype=torch.float16, device=rows.device)
+        a[: len(rows), :d] = -2 * h
+        a[:, d : d + 3] = 1
+        return a, square, r
+
+    def _fill_minima(self, a: Tensor, minima: Tensor, group: int) -> None:
+        """The smallest product of each row in each group of columns."""
+        from .kernels import search as kernels
+
+        tiles, (groups, pad) = self.tiles, minima.shape
+        _, bm, bn, warps, stages = tiles.tiling
+        if tiles.width <= 128:
+            left = TensorDescriptor.from_tensor(a, [bm, tiles.width])
+            right = TensorDescriptor.from_tensor(tiles.b, [bn, tiles.width])
+            kernels.minima_of_narrow_rows[(pad // bm, groups)](
+                left, right, minima, pad, group, bm, bn, stages, num_warps=warps
+            )
+            return
+        left = TensorDescriptor.from_tensor(a, [bm, 64])
+        right = TensorDescriptor.from_tensor(tiles.b, [bn, 64])
+        shape = pad // bm, tiles.n_columns // bn
+        kernels.minima_of_wide_rows[(shape[0] * shape[1],)](
+            left, right, minima, pad, *shape, group, bm, bn, 64, tiles.width, 16,
+            num_warps=warps, num_stages=stages,
+        )  # fmt: skip
 
     def _limit(self, bound: Tensor, square: Tensor, r: Tensor) -> Tensor:
         """The largest product of a row that can belong to one of its nearest neighbors.
@@ -159,28 +199,50 @@ class TiledSearch:
         return (value + value.abs() * 2.0**-22).float()
 
 
+class ThinSearch(TiledSearch):
+    """Of few features, by differences in float32: a product would lose the digits of near rows.
+
+    A million points of a t-SNE embedding are 500 times as far from each other as from their
+    neighbors.
+    """
+
+    is_thin: ClassVar[bool] = True
+
+    def _round(self, rows: Tensor, pad: int) -> tuple[Tensor, Tensor, Tensor]:
+        h, square, r = round_rows(self.space, rows, self.tiles.scale, torch.float32)
+        a = torch.zeros(pad, rows.shape[1], device=rows.device)
+        a[: len(rows)] = h
+        return a, square, r
+
+    def _fill_minima(self, a: Tensor, minima: Tensor, group: int) -> None:
+        from .kernels import search as kernels
+
+        (bm, bn), (groups, pad) = THIN_TILE, minima.shape
+        kernels.minima_of_thin_rows[(pad // bm, groups)](
+            a, self.tiles.b, minima, pad, self.tiles.n_columns, group, self.tiles.width, bm, bn,
+            num_warps=4,
+        )  # fmt: skip
+
+    def _limit(self, bound: Tensor, square: Tensor, r: Tensor) -> Tensor:  # noqa: ARG002
+        """As of TiledSearch; a sum of squares is off by few units of its own rounding."""
+        reach = (bound.double() * (1 + THIN_SLACK)).sqrt() + 2 * (r + self.tiles.largest_error)
+        return (reach.square() * (1 + THIN_SLACK) + SMALLEST_SQUARE).float()
+
+
 def tile_rows(space: RowGeometry) -> TiledRows | None:
     """Columns of the product; None where rows do not fit into float16 (all equal)."""
     n, d = space.rows.shape
     width = 64 if d + 3 <= 64 else -(-(d + 3) // 64) * 64
     tiling = choose_tiling(n, width)
     unit = max(tiling.group, tiling.rows, tiling.columns)
-    center = space.center
-    norm = max(
-        float((z.double() * space.unit - center).square().sum(1).max()) ** 0.5
-        for z in space.rows.split(2**18)
-    )
-    if not 0 < norm < np.inf:
+    scale, order = _choose_scale(space), _permute(space)
+    if scale is None:
         return None
-    scale = float(2.0 ** np.floor(np.log2(LARGEST_NORM / norm))) * space.unit
-    # Near rows are often adjacent: permuted, they do not share groups.
-    generator = torch.Generator(space.device).manual_seed(1)
-    order = torch.randperm(n, generator=generator, device=space.device)
     b = torch.zeros(-(-n // unit) * unit, width, dtype=torch.float16, device=space.device)
     b[n:, d] = FAR_COLUMN
     top = error = 0.0
     for i in range(0, n, 2**18):
-        h, square, r = round_rows(space, space.rows[order[i : i + 2**18]], scale)
+        h, square, r = round_rows(space, space.rows[order[i : i + 2**18]], scale, b.dtype)
         part = b[i : i + len(h)]
         part[:, :d] = h
         for c in range(3):  # |h|² in three pieces
@@ -188,13 +250,45 @@ def tile_rows(space: RowGeometry) -> TiledRows | None:
             square = square - part[:, d + c].double()
         top = max(top, float(h.double().square().sum(1).max()))
         error = max(error, float(r.max()))
-    return TiledRows(b, order, center, scale, top, error, width, tiling)
+    return TiledRows(b, order, scale, top, error, width, tiling)
 
 
-def round_rows(space: RowGeometry, rows: Tensor, scale: float) -> tuple[Tensor, Tensor, Tensor]:
-    """Rows in float16, their squared norms, and the norm of what rounding has taken."""
+def tile_thin_rows(space: RowGeometry) -> TiledRows | None:
+    """Columns of the differences, one axis after the other; None where all rows are equal."""
+    n, d = space.rows.shape
+    scale, order = _choose_scale(space), _permute(space)
+    if scale is None:
+        return None
+    tiling = choose_tiling(n, d)._replace(rows=THIN_TILE[0])
+    h, square, r = round_rows(space, space.rows[order], scale, torch.float32)
+    b = torch.full((d, -(-n // tiling.group) * tiling.group), FAR_AXIS, device=space.device)
+    b[:, :n] = h.T
+    return TiledRows(b, order, scale, float(square.max()), float(r.max()), d, tiling)
+
+
+def _choose_scale(space: RowGeometry) -> float | None:
+    """A power of two by which centered rows have norms up to LARGEST_NORM; None if all are 0."""
+    norm = max(
+        float((z.double() * space.unit - space.center).square().sum(1).max()) ** 0.5
+        for z in space.rows.split(2**18)
+    )
+    if not 0 < norm < np.inf:
+        return None
+    return float(2.0 ** np.floor(np.log2(LARGEST_NORM / norm))) * space.unit
+
+
+def _permute(space: RowGeometry) -> Tensor:
+    """Near rows are often adjacent: permuted, they do not share groups."""
+    generator = torch.Generator(space.device).manual_seed(1)
+    return torch.randperm(len(space.rows), generator=generator, device=space.device)
+
+
+def round_rows(
+    space: RowGeometry, rows: Tensor, scale: float, dtype: TensorType
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Rows of fewer digits, their squared norms, and the norm of what rounding has taken."""
     z = rows.double() * scale - space.center * (scale / space.unit)
-    h = z.half()
+    h = z.to(dtype)
     r = (z - h.double()).square().sum(1).sqrt() * (1 + 1e-9)
     return h, h.double().square().sum(1), r
 

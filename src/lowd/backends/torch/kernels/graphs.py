@@ -26,7 +26,7 @@ def relax(start, col, length, dist, now, later, S: tl.constexpr, B: tl.constexpr
 
 
 @triton.jit
-def walk(start, col, chance, y, out, k, LANES: tl.constexpr):
+def walk(start, col, p, y, out, k, LANES: tl.constexpr):
     """A lazy step of the random walk: the mean of a point and of its neighbors, in float64."""
     i, c = tl.program_id(0).to(tl.int64), tl.program_id(1)
     total = tl.zeros([LANES], tl.float64)
@@ -35,5 +35,5 @@ def walk(start, col, chance, y, out, k, LANES: tl.constexpr):
         e = first + tl.arange(0, LANES)
         inside = e < last
         j = tl.load(col + e, inside, other=0).to(tl.int64)
-        total += tl.load(chance + e, inside, other=0.0) * tl.load(y + j * k + c, inside, other=0.0)
+        total += tl.load(p + e, inside, other=0.0) * tl.load(y + j * k + c, inside, other=0.0)
     tl.store(out + i * k + c, 0.5 * tl.sum(total, 0) + 0.5 * tl.load(y + i * k + c))

@@ -49,6 +49,32 @@ def minima_of_wide_rows(
 
 
 @triton.jit
+def minima_of_thin_rows(
+    a,
+    b,
+    out,
+    pad,
+    columns,
+    GROUP: tl.constexpr,
+    D: tl.constexpr,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+):
+    """Of few features: squared distances from differences; columns one axis after the other."""
+    i = tl.program_id(0) * BM + tl.arange(0, BM)
+    g = tl.program_id(1)
+    low = tl.full([BM, BN], float("inf"), tl.float32)
+    for t in range(0, GROUP, BN):
+        j = g * GROUP + t + tl.arange(0, BN)
+        square = tl.zeros([BM, BN], tl.float32)
+        for f in tl.static_range(D):
+            gap = tl.load(a + i * D + f)[:, None] - tl.load(b + f * columns + j)[None, :]
+            square += gap * gap
+        low = tl.minimum(low, square)
+    tl.store(out + g.to(tl.int64) * pad + i, tl.min(low, 1))
+
+
+@triton.jit
 def kth_smallest(v, out, pad, groups, k, GP: tl.constexpr, B: tl.constexpr):
     """The k-th smallest entry of each column of v (groups, pad), bit by bit by counting."""
     col = tl.program_id(0) * B + tl.arange(0, B)
@@ -77,16 +103,18 @@ def collect_candidates(
     tile_end,
     count,
     found,
+    columns,
     GROUP: tl.constexpr,
     K: tl.constexpr,
+    THIN: tl.constexpr,
     BK: tl.constexpr,
     CAP: tl.constexpr,
     BM: tl.constexpr,
     BN: tl.constexpr,
 ):
-    """Products of (row, group) pairs once more; columns below the limit go to the row's list.
+    """Pairs of a row and a group once more; columns below the limit go to the row's list.
 
-    The atomic counts give places in lists that are sorted afterwards: their order is no result.
+    The atomic counts give slots of lists that are sorted afterwards: their order is no result.
     """
     t = tl.program_id(0)
     e = tl.load(tile_first + t) + tl.arange(0, BM)
@@ -94,17 +122,22 @@ def collect_candidates(
     r = tl.load(row + e, ok, other=0)
     col = tl.load(tile_group + t) * GROUP + tl.program_id(1) * BN + tl.arange(0, BN)
     acc = tl.zeros([BM, BN], tl.float32)
-    kk = tl.arange(0, BK)
-    for k in range(0, K, BK):
-        left = tl.load(a + r[:, None].to(tl.int64) * K + k + kk[None, :])
-        right = tl.load(b + col[None, :].to(tl.int64) * K + k + kk[:, None])
-        acc = tl.dot(left, right, acc)
+    if THIN:
+        for f in tl.static_range(K):
+            gap = tl.load(a + r * K + f)[:, None] - tl.load(b + f * columns + col)[None, :]
+            acc += gap * gap
+    else:
+        kk = tl.arange(0, BK)
+        for k in range(0, K, BK):
+            left = tl.load(a + r[:, None].to(tl.int64) * K + k + kk[None, :])
+            right = tl.load(b + col[None, :].to(tl.int64) * K + k + kk[:, None])
+            acc = tl.dot(left, right, acc)
     hit = (acc <= tl.load(limit + r)[:, None]) & ok[:, None]
     own = tl.sum(hit.to(tl.int32), 1)
     base = tl.atomic_add(count + r, own, mask=ok & (own > 0), sem="relaxed")
     at = base[:, None] + tl.cumsum(hit.to(tl.int32), 1) - 1
-    place = found + r[:, None].to(tl.int64) * CAP + at
-    tl.store(place, tl.zeros_like(at) + col[None, :], hit & (at < CAP))
+    to = found + r[:, None].to(tl.int64) * CAP + at
+    tl.store(to, tl.zeros_like(at) + col[None, :], hit & (at < CAP))
 
 
 @triton.jit
@@ -131,7 +164,7 @@ def candidate_squares(
     s = tl.program_id(1) * BC + tl.arange(0, BC)
     total = tl.load(count + i)
     if tl.program_id(1) * BC < total:
-        ok = (s < total) & (total <= CAP)
+        ok = s < tl.where(total <= CAP, total, 0)
         column = tl.load(found + i * CAP + s, ok, other=0)
         j = tl.load(order + column, ok, other=0)
         scale = tl.load(unit)
@@ -155,7 +188,7 @@ def rank_candidates(values, found, count, out_i, out_v, k, CAP: tl.constexpr):
     i = tl.program_id(0).to(tl.int64)
     s = tl.arange(0, CAP)
     total = tl.load(count + i)
-    ok = (s < total) & (total <= CAP)
+    ok = s < tl.where(total <= CAP, total, 0)
     v = tl.load(values + i * CAP + s, ok, other=float("inf"))
     j = tl.load(found + i * CAP + s, ok, other=0)
     # Both sides come from memory: the compiler may otherwise compute one of them anew, an ulp off.
@@ -169,37 +202,89 @@ def rank_candidates(values, found, count, out_i, out_v, k, CAP: tl.constexpr):
 
 
 @triton.jit
-def count_below(
-    product,
-    squares,
-    low,
-    high,
+def _count_word(d, limits, near, C: tl.constexpr):
+    """Which of up to four limits are above, in four fields of 8 bits; the distance to a limit."""
+    fields = tl.zeros(d.shape, tl.int32)
+    for c in tl.static_range(C):
+        gap = d - tl.load(limits + c)[:, None]
+        near = tl.minimum(near, tl.abs(gap))
+        fields += tl.where(gap < 0, 1 << (8 * c), 0)
+    return fields, near
+
+
+@triton.jit
+def _add_fields(fields, even, odd):
+    """Sums over columns of the first and third field, and of the others, of 16 bits each."""
+    total = tl.sum(fields, 1)
+    return even + (total & 0x00FF00FF), odd + ((total >> 8) & 0x00FF00FF)
+
+
+@triton.jit
+def count_nearer(
+    q,
+    x,
+    q_squares,
+    x_squares,
+    limits,
+    slack,
     below,
-    within,
-    n,
+    doubtful,
+    pad,
     span,
     C: tl.constexpr,
-    B: tl.constexpr,
-    STAGES: tl.constexpr,
+    K: tl.constexpr,
+    BK: tl.constexpr,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
 ):
-    """How many columns of a row are below each of C limits, and up to each of C others.
+    """How many columns have a squared distance below each of C limits of a row, 16 at most.
 
-    A column counts by |x|² - 2 q x, from products q x. Parts of the columns have counts of their
-    own: (rows, parts, C). Both counts of a lane are halves of one integer: a part has fewer than
-    2^16 blocks.
+    Distances are float32 of sums in float64. Columns within the slack of a limit are not counted:
+    they are bits of `doubtful`, a word of BN columns (32 at most) after the other, each for all
+    rows. Parts of the columns, of less than 2^16, have counts of their own: (parts, rows, 8), each
+    of two limits. There are no branches, so that rows are loaded ahead of the products.
     """
-    i = tl.program_id(0).to(tl.int64)
-    first = tl.program_id(1) * span
-    c = tl.arange(0, C)
-    lower = tl.load(low + i * C + c)[:, None]
-    upper = tl.load(high + i * C + c)[:, None]
-    both = tl.zeros([C, B], tl.int32)
-    for j0 in tl.range(first, tl.minimum(first + span, n), B, num_stages=STAGES):
-        j = j0 + tl.arange(0, B)
-        ok = j < n
-        g = tl.load(squares + j, ok, other=float("inf"))
-        g = (g - 2.0 * tl.load(product + i * n + j, ok, other=0.0))[None, :]
-        both += (g < lower).to(tl.int32) + ((g <= upper).to(tl.int32) << 16)
-    at = (i * tl.num_programs(1) + tl.program_id(1)) * C + c
-    tl.store(below + at, tl.sum(both & 0xFFFF, 1))
-    tl.store(within + at, tl.sum(both >> 16, 1))
+    i = tl.program_id(0) * BM + tl.arange(0, BM)
+    k = tl.arange(0, BK)
+    square = tl.load(q_squares + i)[:, None]
+    wide = tl.load(slack + i)[:, None]
+    own = limits + i * 16
+    e0 = tl.zeros([BM], tl.int32)
+    o0, e1, o1, e2, o2, e3, o3 = e0, e0, e0, e0, e0, e0, e0
+    if K == BK:
+        left = tl.load(q + i[:, None] * K + k[None, :])  # stays in registers
+    first = tl.program_id(1).to(tl.int64) * span
+    bits = (tl.full([BN], 1, tl.int32) << tl.arange(0, BN))[None, :]
+    for j0 in range(first, first + span, BN):
+        j = j0 + tl.arange(0, BN)
+        product = tl.zeros([BM, BN], tl.float64)
+        if K == BK:
+            right = tl.load(x + j[None, :] * K + k[:, None])
+            product = tl.dot(left, right, product, out_dtype=tl.float64)
+        else:
+            for f in range(0, K, BK):
+                left = tl.load(q + i[:, None] * K + f + k[None, :])
+                right = tl.load(x + j[None, :] * K + f + k[:, None])
+                product = tl.dot(left, right, product, out_dtype=tl.float64)
+        d = (square + tl.load(x_squares + j)[None, :] - 2.0 * product).to(tl.float32)
+        near = tl.full([BM, BN], float("inf"), tl.float32)
+        w0, near = _count_word(d, own, near, min(C, 4))
+        w1, near = _count_word(d, own + 4, near, max(min(C - 4, 4), 0))
+        w2, near = _count_word(d, own + 8, near, max(min(C - 8, 4), 0))
+        w3, near = _count_word(d, own + 12, near, max(C - 12, 0))
+        hit = near <= wide
+        word = tl.sum(tl.where(hit, bits, 0), 1)
+        tl.store(doubtful + j0 // BN * pad + i, word)
+        e0, o0 = _add_fields(tl.where(hit, 0, w0), e0, o0)
+        e1, o1 = _add_fields(tl.where(hit, 0, w1), e1, o1)
+        e2, o2 = _add_fields(tl.where(hit, 0, w2), e2, o2)
+        e3, o3 = _add_fields(tl.where(hit, 0, w3), e3, o3)
+    to = below + (tl.program_id(1) * pad + i) * 8
+    tl.store(to, e0)
+    tl.store(to + 1, o0)
+    tl.store(to + 2, e1)
+    tl.store(to + 3, o1)
+    tl.store(to + 4, e2)
+    tl.store(to + 5, o2)
+    tl.store(to + 6, e3)
+    tl.store(to + 7, o3)
