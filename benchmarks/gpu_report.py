@@ -25,7 +25,7 @@ What limits the cases that miss their targets:
 - t-SNE of MNIST's pixels, of which many columns are equal in most rows: by profile, the host sorts
   them into the canonical order for a fourth of the fit.
 
-Tests of the torch backend on this kind of machine: [report](results/gpu_tests.txt)."""
+Tests of the torch backend on this kind of machine: `results/gpu_tests.txt`."""
 
 
 PEERS = """\

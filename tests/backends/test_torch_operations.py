@@ -9,10 +9,13 @@ from scipy.spatial.distance import cdist
 
 pytest.importorskip("torch", reason="torch is not installed (pip install 'lowd[gpu]')")
 
+import torch
+
 from cases import same_bits
 from lowd.backends import resolve
 from lowd.backends.protocol import Ragged
 from lowd.backends.reference import Reference
+from lowd.backends.torch import resident
 from operands import SHAPES, data, measured, near, typed
 from torch_operands import FAST, all_sizes_on_the_device, gaussian  # noqa: F401 - a fixture
 
@@ -67,6 +70,24 @@ def test_rows_changed_in_place_are_not_taken_from_the_device():
     first = FAST.scatter(X, mean, None).moments().scatter
     X *= 2
     near(FAST.scatter(X, mean, None).moments().scatter, 4 * first, np.float64)
+
+
+def test_arrays_are_copied_to_a_device_once_until_they_change(monkeypatch):
+    device, copies = torch.device("meta"), []
+
+    def copy(X, device):
+        copies.append(X.shape)
+        return torch.empty(X.shape, device=device)
+
+    monkeypatch.setattr(resident, "to_device", copy)
+    held, X = resident.ResidentArrays(), gaussian(600, 300)
+    for view in (X, X, X[:], X.reshape(300, 600)):
+        assert held.get(view, device).shape == view.shape
+    assert len(copies) == 1
+    X *= 2
+    held.get(X, device)
+    held.get(X.copy(), device)
+    assert len(copies) == 3
 
 
 def graph_of(n, rng, kind):
