@@ -23,6 +23,7 @@ Items: TypeAlias = Any
 MAX_SAMPLE_ROWS, MIN_SAMPLE_ROWS = 512, 32
 MAX_SAMPLE_ENTRIES = 100_000  # of wide rows fewer are kept
 GATHERED_BYTES = 2**21  # of rows that a thread copies or adds at least
+MIXED_ROWS = 2**14  # whose random bits stay in the cache while they are drawn
 MAX_SAMPLE_OBJECTS = 64  # that a callable compares, pair by pair
 
 
@@ -148,12 +149,13 @@ def choose_smallest(hashes: NDArray[np.uint64], count: int) -> NDArray[np.int64]
 
     A sample of all rows is among those of the parts (bottom-k sampling; Cohen and Kaplan, 2007).
     """
-    priorities = random.bits(0, "rows", hashes)
-    n, size = len(priorities), 2 * count
+    n, size = len(hashes), 4 * count
+    blocks = [hashes[i : i + MIXED_ROWS] for i in range(0, n, MIXED_ROWS)]
+    priorities = np.concatenate([random.bits(0, "rows", block) for block in blocks])
     while True:
         rows = np.arange(n)
-        if size < n:
-            rows = np.flatnonzero(priorities <= np.partition(priorities, size)[size])
+        if size < n:  # so many are expected below the bound
+            rows = np.flatnonzero(priorities < np.uint64(2**64 * size // n))
         first = np.unique(priorities[rows], return_index=True)[1]
         if len(first) >= count or size >= n:
             return np.asarray(rows[first[:count]])
