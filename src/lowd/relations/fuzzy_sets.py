@@ -100,11 +100,15 @@ class FuzzySets:
     def from_neighbors(self, near: csr_array, ops: Backend) -> ConditionalProbabilities:
         near = cut_listed(near, CANDIDATES_PER_NEIGHBOR * self.n_neighbors)
         indptr, counts = near.indptr.astype(np.int64), np.diff(near.indptr)
-        p = np.empty(near.nnz)
-        for count in np.unique(counts):  # mostly one
-            rows = np.flatnonzero(counts == count)
-            at = indptr[rows, None] + np.arange(count)
-            p[at] = self._weigh(near.data[at].astype(np.float64), near.indices[at], ops)
+        d, p = near.data.astype(np.float64, copy=False), np.empty(near.nnz)
+        different = np.unique(counts)
+        if len(different) == 1:  # mostly
+            shape = len(counts), int(different[0])
+            p = self._weigh(d.reshape(shape), near.indices.reshape(shape), ops).ravel()
+        else:
+            for count in different:
+                at = indptr[:-1][counts == count, None] + np.arange(count)
+                p[at] = self._weigh(d[at], near.indices[at], ops)
         neighbors = Ragged(indptr, near.indices.astype(np.int32))
         return ConditionalProbabilities(neighbors, p, Nearest.in_lists(near))
 
