@@ -2,9 +2,9 @@
 //
 // Rows are sorted so that near rows get near positions, and cut into blocks. Pairs of blocks are
 // visited nearest first. Whole pairs of blocks or panels (or a new row and a panel) are pruned by
-// their bounding boxes; of the others a float32 product over the leading features, with rigorous bounds on the missing part,
-// prunes nearly all pairs; the few that are left are measured in float64. A bound that is too loose
-// costs time, never a neighbor.
+// their bounding boxes; of the others a float32 product over the leading features, with rigorous
+// bounds on the missing part, prunes nearly all pairs; the few that are left are measured in
+// float64. A bound that is too loose costs time, never a neighbor.
 #include "neighbor_index.hpp"
 
 #include <algorithm>
