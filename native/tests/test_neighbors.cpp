@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <tuple>
 
 #include "check.hpp"
 
@@ -175,10 +176,12 @@ TEST(neighbors_agree_with_brute_force) {
 TEST(neighbors_of_new_rows) {
     both_types([](auto t) {
         using T = decltype(t);
-        for (const auto& [d, k] : {std::pair{2, 9}, {11, 9}, {11, 70}}) {
+        // By a part of the directions, and by all: then limits come from projections alone.
+        for (const auto& [d, m, k] :
+             {std::tuple{2, 1, 9}, {11, 6, 9}, {11, 6, 70}, {11, 11, 9}, {11, 11, 70}}) {
             const auto X = Data<T>::random(1100, d), Q = Data<T>::random(500, d, 0.3, 5);
             const Found expected = brute(Q, X, k, false);
-            const RandomProjection project(X, (d + 1) / 2, true);
+            const RandomProjection project(X, m, true);
             const Data<float> Z = project(X), ZQ = project(Q);
             for (int threads : {1, 2, 5}) {
                 Job job(threads);
