@@ -72,6 +72,8 @@ class Case:
         return (np.float64,) if self.source in ("table", "words") else (np.float64, np.float32)
 
 
+# Parameters of every method, which change how it runs: tested with threads and progress.
+EXECUTION_PARAMETERS = {"backend", "n_jobs", "verbose"}
 LLE_METHODS = ("LocallyLinearEmbedding", "ModifiedLLE", "HessianLLE", "LTSA")
 MILD = {"early_exaggeration": 4.0, "max_iter": 60}
 CASES = [
