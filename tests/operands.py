@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, random_array
 
-from cases import rows_like
+from case_data import rows_like
 from lowd.backends.protocol import MEASURES
 from lowd.backends.reference import Reference
 

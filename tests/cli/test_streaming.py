@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import lowd
-from cases import close, rows_like, same_bits
+from case_data import rows_like
+from cases import close, same_bits
 from lowd import progress
 from lowd.errors import Cancelled, ExistingFileError, FileFormatError
 from lowd.io.block_dataset import BlockDataset

@@ -11,7 +11,8 @@ import pytest
 from sklearn.datasets import load_digits
 
 import lowd
-from cases import cases, first_of_method, fit, native_only, rows_like, same_bits, take
+from case_data import rows_like
+from cases import cases, first_of_method, fit, native_only, same_bits, take
 from lowd.confidence.calibration import ConfidenceCurve
 from lowd.errors import DataError
 from lowd.evidence.quality.reliability import compute_reliability

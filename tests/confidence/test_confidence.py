@@ -11,7 +11,8 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 import lowd
-from cases import BY_NAME, cases, close, first_of_method, fit, rows_like, same_bits, take
+from case_data import rows_like
+from cases import BY_NAME, cases, close, first_of_method, fit, same_bits, take
 from lowd.errors import DataError, UnsupportedError
 
 # Metrics in which these data are everywhere: their rows point into all directions, and no set of

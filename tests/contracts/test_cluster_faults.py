@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import lowd
-from cases import close, rows_like, same_bits
+from case_data import rows_like
+from cases import close, same_bits
 from lowd import progress
 from lowd.errors import Cancelled, ClusterError, ClusterWarning, DataError
 from lowd.graph import block_neighbors

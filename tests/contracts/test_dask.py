@@ -9,18 +9,8 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import lowd
-from cases import (
-    BY_NAME,
-    attempt,
-    cases,
-    close,
-    first_of_method,
-    fit,
-    numeric,
-    of_rows,
-    rows_like,
-    same_bits,
-)
+from case_data import rows_like
+from cases import BY_NAME, attempt, cases, close, first_of_method, fit, numeric, of_rows, same_bits
 from lowd.core import block_maps, sampled_fit
 from lowd.errors import ApproximationWarning, DataError, ParameterError, UnsupportedError
 from lowd.input.block_reader import Where

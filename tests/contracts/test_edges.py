@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 import lowd
+from case_data import rbf_kernel, rows_like
 from cases import (
     CASES,
     attempt,
@@ -21,8 +22,6 @@ from cases import (
     fitted,
     invertible,
     numeric,
-    rbf_kernel,
-    rows_like,
     same_bits,
     take,
     takes_sparse,

@@ -10,6 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import lowd
+from case_data import rows_like
 from cases import (
     BY_NAME,
     cases,
@@ -21,7 +22,6 @@ from cases import (
     invertible,
     numeric,
     of_rows,
-    rows_like,
     same_bits,
 )
 from lowd.errors import ColumnTypeError, DataError, UnsupportedError

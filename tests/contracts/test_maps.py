@@ -14,6 +14,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import clone
 
 import lowd
+from case_data import input_of, rows_like
 from cases import (
     ROUNDING,
     attempt,
@@ -24,9 +25,7 @@ from cases import (
     fit,
     fit_transform,
     fitted,
-    input_of,
     invertible,
-    rows_like,
     same_bits,
     take,
 )

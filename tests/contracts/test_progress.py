@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import lowd
-from cases import BY_NAME, cases, fingerprint, first_of_method, fit, rows_like, same_bits
+from case_data import rows_like
+from cases import BY_NAME, cases, fingerprint, first_of_method, fit, same_bits
 from lowd import progress
 from lowd.errors import Cancelled
 

@@ -9,18 +9,8 @@ import pytest
 from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix
 
 import lowd
-from cases import (
-    cases,
-    close,
-    edit_distance,
-    first_of_method,
-    fit,
-    manhattan_distance,
-    of_rows,
-    rows_like,
-    same_bits,
-    takes_sparse,
-)
+from case_data import edit_distance, manhattan_distance, rows_like
+from cases import cases, close, first_of_method, fit, of_rows, same_bits, takes_sparse
 from lowd.errors import DataError, ParameterError, UnsupportedError
 
 

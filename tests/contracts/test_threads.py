@@ -16,7 +16,8 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import lowd
-from cases import cases, first_of_method, fit, of_rows, rows_like, same_bits
+from case_data import rows_like
+from cases import cases, first_of_method, fit, of_rows, same_bits
 from lowd import threads
 from lowd.backends import resolve
 from lowd.errors import ParameterError

@@ -16,17 +16,8 @@ pytest.importorskip("torch", reason="torch is not installed (pip install 'lowd[g
 import torch
 
 import lowd
-from cases import (
-    CASES,
-    ROUNDING,
-    close,
-    first_of_method,
-    fit,
-    fitted,
-    numeric,
-    rows_like,
-    same_bits,
-)
+from case_data import rows_like
+from cases import CASES, ROUNDING, close, first_of_method, fit, fitted, numeric, same_bits
 from lowd.backends.torch import default_device, graphs, linear_algebra, neighbors, stress
 from lowd.errors import NotEnoughMemoryError
 from torch_operands import on_a_gpu

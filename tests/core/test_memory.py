@@ -13,7 +13,8 @@ from scipy.spatial.distance import cdist
 from sklearn.base import clone
 
 import lowd
-from cases import fit, fit_transform, rbf_kernel, rows_like
+from case_data import rbf_kernel, rows_like
+from cases import fit, fit_transform
 from lowd.core import memory
 from lowd.errors import NotEnoughMemoryError, ParameterError
 from lowd.methods import METHODS

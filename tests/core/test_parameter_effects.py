@@ -7,15 +7,8 @@ import numpy as np
 import pytest
 
 import lowd
-from cases import (
-    EXECUTION_PARAMETERS,
-    LLE_METHODS,
-    cases,
-    first_of_method,
-    fit,
-    rbf_kernel,
-    rows_like,
-)
+from case_data import rbf_kernel, rows_like
+from cases import EXECUTION_PARAMETERS, LLE_METHODS, cases, first_of_method, fit
 from lowd.core.parameters import domains
 from lowd.errors import DataError, DisconnectedGraphWarning
 from lowd.methods import METHODS

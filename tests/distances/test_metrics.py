@@ -9,7 +9,8 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import lowd
-from cases import close, fit, rows_like
+from case_data import rows_like
+from cases import close, fit
 from lowd.backends import resolve
 from lowd.distances.corrections import correct_distances
 from lowd.distances.metrics import distances_of

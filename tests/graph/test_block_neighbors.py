@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import lowd
-from cases import close, fit, rows_like, same_bits
+from case_data import rows_like
+from cases import close, fit, same_bits
 from lowd.errors import ApproximationWarning, DataError, ParameterError, UnsupportedError
 from lowd.graph import block_neighbors
 from lowd.input import block_partition

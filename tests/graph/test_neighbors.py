@@ -11,7 +11,8 @@ from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors, radius_ne
 from sklearn.pipeline import make_pipeline
 
 import lowd
-from cases import BY_NAME, close, edit_distance, rows_like, same_bits
+from case_data import edit_distance, rows_like
+from cases import BY_NAME, close, same_bits
 from checks import estimator_checks
 from lowd import NeighborGraph
 from lowd.errors import DataError, ParameterError

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import lowd
-from cases import rows_like, same_bits
+from case_data import rows_like
+from cases import same_bits
 from lowd.input import exchange
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import lowd
-from cases import close, rows_like, same_bits
+from case_data import rows_like
+from cases import close, same_bits
 from lowd.errors import DataError, MissingFileError, ParameterError
 from lowd.io.block_files import BlockSize, parse_bytes
 

@@ -12,7 +12,8 @@ from scipy.spatial.distance import cdist
 from sklearn import manifold
 
 import lowd
-from cases import close, edit_distance, fit, rows_like
+from case_data import edit_distance, rows_like
+from cases import close, fit
 from lowd.errors import IndefiniteWarning, UnsupportedError
 
 TRIANGLE = np.array([[0.0, 3, 4], [3, 0, 5], [4, 5, 0]])

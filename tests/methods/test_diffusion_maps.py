@@ -11,7 +11,8 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import load_wine
 
 import lowd
-from cases import close, rows_like, same_bits
+from case_data import rows_like
+from cases import close, same_bits
 from lowd.errors import (
     DataError,
     DisconnectedGraphWarning,

@@ -17,12 +17,9 @@ from sklearn.datasets import make_s_curve
 from sklearn.linear_model import LinearRegression
 
 import lowd
-from cases import close, rows_like, same_bits
-from lowd.errors import (
-    ApproximationWarning,
-    ParameterError,
-    UnsupportedError,
-)
+from case_data import rows_like
+from cases import close, same_bits
+from lowd.errors import ApproximationWarning, ParameterError, UnsupportedError
 from lowd.solvers import centered as spectral
 from manifolds import disparity, roll, roll_with_hole
 

@@ -13,7 +13,8 @@ from scipy.spatial.distance import cdist
 from sklearn import manifold
 
 import lowd
-from cases import close, rows_like, same_bits
+from case_data import rows_like
+from cases import close, same_bits
 from lowd.errors import (
     ApproximationWarning,
     DataError,

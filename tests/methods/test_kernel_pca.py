@@ -12,7 +12,8 @@ from sklearn.datasets import load_digits, load_wine, make_circles
 from sklearn.metrics import pairwise
 
 import lowd
-from cases import close, fit, rows_like
+from case_data import rows_like
+from cases import close, fit
 from lowd.errors import IndefiniteWarning, KernelWarning, RankWarning
 
 KERNELS = ("linear", "rbf", "poly", "sigmoid", "cosine", "laplacian")

@@ -10,12 +10,9 @@ from sklearn.manifold import SpectralEmbedding
 from sklearn.metrics.pairwise import rbf_kernel
 
 import lowd
-from cases import close, rows_like, same_bits
-from lowd.errors import (
-    DataError,
-    DisconnectedGraphWarning,
-    ParameterError,
-)
+from case_data import rows_like
+from cases import close, same_bits
+from lowd.errors import DataError, DisconnectedGraphWarning, ParameterError
 from lowd.graph.components import rank_by_size
 from lowd.relations.affinity_graph import label_components_within
 from manifolds import roll

@@ -12,10 +12,9 @@ from scipy.spatial.distance import cdist
 from sklearn.manifold import SpectralEmbedding
 
 import lowd
-from cases import close, rows_like, same_bits
-from lowd.errors import (
-    DisconnectedGraphWarning,
-)
+from case_data import rows_like
+from cases import close, same_bits
+from lowd.errors import DisconnectedGraphWarning
 from manifolds import roll
 
 # Of few rows, an axis is easily about a few; where that is the subject it is asked for.

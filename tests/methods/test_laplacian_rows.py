@@ -11,7 +11,8 @@ from scipy.spatial import procrustes
 from scipy.spatial.distance import cdist
 
 import lowd
-from cases import close, rows_like, same_bits
+from case_data import rows_like
+from cases import close, same_bits
 from lowd.errors import (
     DataError,
     DisconnectedGraphWarning,

@@ -10,7 +10,8 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn import manifold
 
 import lowd
-from cases import close, edit_distance, rows_like, same_bits
+from case_data import edit_distance, rows_like
+from cases import close, same_bits
 from dissimilarities import given, turned_onto
 from lowd.backends import resolve
 from lowd.errors import ApproximationWarning, ConvergenceWarning, ParameterError

@@ -11,7 +11,8 @@ from scipy.stats import spearmanr
 from sklearn import manifold
 
 import lowd
-from cases import close, rows_like
+from case_data import rows_like
+from cases import close
 from dissimilarities import given
 from lowd.errors import MetricWarning
 

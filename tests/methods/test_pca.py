@@ -12,7 +12,8 @@ from sklearn import decomposition
 from sklearn.datasets import load_digits, load_iris
 
 import lowd
-from cases import close, rows_like
+from case_data import rows_like
+from cases import close
 from lowd.errors import RankWarning, ScaleWarning
 from oracles import angles, exact_axes
 

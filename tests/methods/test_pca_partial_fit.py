@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import lowd
-from cases import close, rows_like, same_bits
+from case_data import rows_like
+from cases import close, same_bits
 from lowd.errors import RestartWarning
 from oracles import angles, exact_axes
 

@@ -12,7 +12,8 @@ from scipy.spatial.distance import pdist
 from sklearn import random_projection
 
 import lowd
-from cases import close, rows_like
+from case_data import rows_like
+from cases import close
 from lowd.backends import resolve
 from lowd.backends.protocol import HadamardMatrix
 from lowd.errors import DimensionWarning, ParameterError

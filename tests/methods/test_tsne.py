@@ -15,15 +15,11 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsTransformer
 
 import lowd
-from cases import BACKENDS, fingerprint, native_only, rows_like
+from case_data import rows_like
+from cases import BACKENDS, fingerprint, native_only
 from lowd.backends import resolve
 from lowd.backends.protocol import Ragged
-from lowd.errors import (
-    DisconnectedGraphWarning,
-    LongWorkWarning,
-    ParameterError,
-    UnsupportedError,
-)
+from lowd.errors import DisconnectedGraphWarning, LongWorkWarning, ParameterError, UnsupportedError
 from oracles import conditional_probabilities, divergence
 
 

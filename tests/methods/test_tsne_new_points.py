@@ -14,7 +14,8 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 
 import lowd
-from cases import native_only, rows_like, same_bits
+from case_data import rows_like
+from cases import native_only, same_bits
 from lowd.backends import resolve
 
 OPS = resolve("auto", 2)

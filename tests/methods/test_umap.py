@@ -13,7 +13,8 @@ from sklearn.metrics import silhouette_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsTransformer
 
 import lowd
-from cases import fit, native_only, rows_like, same_bits
+from case_data import rows_like
+from cases import fit, native_only, same_bits
 from lowd.backends import resolve
 from lowd.errors import DisconnectedGraphWarning, ParameterError
 

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 import lowd
-from cases import rows_like
+from case_data import rows_like
 from lowd.backends import resolve
 from lowd.backends.protocol import Perplexity
-from lowd.errors import (
-    RankWarning,
-)
+from lowd.errors import RankWarning
 
 LINE = np.array([[0.0], [1.0], [3.0], [7.0]])
 

@@ -7,7 +7,8 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import lowd
-from cases import close, fit, rows_like
+from case_data import rows_like
+from cases import close, fit
 
 
 def aligned(Y, Z):

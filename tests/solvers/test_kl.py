@@ -8,7 +8,8 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 import lowd
-from cases import native_only, rows_like
+from case_data import rows_like
+from cases import native_only
 from lowd.backends import resolve
 from lowd.backends.protocol import Perplexity, Ragged
 from lowd.backends.reference.new_points import interpolate

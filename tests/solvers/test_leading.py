@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import lowd
-from cases import rows_like
+from case_data import rows_like
 from lowd.backends import resolve
 from lowd.core.fit import Context
 from lowd.relations.matrices import DenseMatrix

@@ -7,7 +7,8 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import lowd
-from cases import close, rows_like, same_bits
+from case_data import rows_like
+from cases import close, same_bits
 from dissimilarities import given, turned_onto
 from lowd.errors import DataError
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lowd
-from cases import rows_like
+from case_data import rows_like
 from lowd.backends import resolve
 from lowd.backends.protocol import Moments
 from lowd.solvers.canonical import canonical_basis, sign_flips

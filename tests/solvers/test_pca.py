@@ -9,7 +9,8 @@ import pytest
 from scipy.sparse import csr_array
 
 import lowd
-from cases import close, rows_like
+from case_data import rows_like
+from cases import close
 from lowd.backends import resolve
 from lowd.core.fit import Context
 from lowd.input import ranges

@@ -7,7 +7,8 @@ import pytest
 from scipy.sparse import csr_array
 
 import lowd
-from cases import close, rows_like, same_bits
+from case_data import rows_like
+from cases import close, same_bits
 from lowd.errors import ParameterError
 from lowd.solvers import streamed_kernel
 

@@ -8,7 +8,8 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn.isotonic import IsotonicRegression
 
 import lowd
-from cases import fit, rows_like
+from case_data import rows_like
+from cases import fit
 from lowd.solvers.smacof import AndersonMixing, Step, majorize
 
 kinds = pytest.mark.parametrize("kind", ["MDS", "NonMetricMDS"])

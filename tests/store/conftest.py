@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import lowd
-from cases import BY_NAME, fit, rows_like
+from case_data import rows_like
+from cases import BY_NAME, fit
 
 SAMPLE = ["PCA", "Sparse", "Hadamard", "MDS-gower", "MDS-lingoes", "KernelPCA-fixed_point"]
 

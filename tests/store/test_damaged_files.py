@@ -17,7 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lowd
-from cases import rows_like, same_bits
+from case_data import rows_like
+from cases import same_bits
 from lowd import store
 from lowd.errors import StoreError
 

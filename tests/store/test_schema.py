@@ -13,7 +13,8 @@ import pytest
 import typing_extensions
 
 import lowd
-from cases import fit, rows_like
+from case_data import rows_like
+from cases import fit
 from fuzz import FUZZED, Model
 from lowd.errors import StoreError
 from lowd.store import annotations, schema

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 import lowd
-from cases import rows_like, same_bits
+from case_data import rows_like
+from cases import same_bits
 from lowd import store
 from lowd.errors import StoreError, UnsupportedError
 from lowd.store import files

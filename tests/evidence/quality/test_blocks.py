@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lowd
-from cases import rows_like
+from case_data import rows_like
 from lowd.errors import DataError
 from lowd.evidence.diagnosis import diagnosis
 from lowd.evidence.quality import block_sample

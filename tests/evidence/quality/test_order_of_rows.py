@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import lowd
-from cases import rows_like
+from case_data import rows_like
 
 N = 300
 ORDER = np.random.default_rng(7).permutation(N)
