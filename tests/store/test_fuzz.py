@@ -17,7 +17,8 @@ import pytest
 
 import lowd
 from cases import fit
-from fuzz import FUZZED, mutate, nest_deeply
+from fuzz import FUZZED
+from mutations import mutate, nest_deeply
 
 N_MUTATIONS = int(os.environ.get("LOWD_FUZZ_MUTATIONS", "4"))  # of each model
 MAX_SECONDS = 60  # of one file of a few kilobytes: longer is a hang
@@ -77,7 +78,7 @@ def test_whatever_loads_maps_without_a_crash(worker):
 
 
 def test_a_mutation_that_json_cannot_write_is_skipped(tmp_path, monkeypatch):
-    monkeypatch.setattr("fuzz.MUTATIONS", [nest_deeply])
+    monkeypatch.setattr("mutations.MUTATIONS", [nest_deeply])
     path = tmp_path / "model"
     lowd.save(lowd.PCA(1).fit([[0.0, 1.0], [2.0, 5.0], [3.0, 4.0]]), path)
     done = [name for seed in range(100) for name in mutate(path.read_bytes(), {}, seed)[1]]
