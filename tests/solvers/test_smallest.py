@@ -8,63 +8,16 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.sparse
-from scipy.sparse import csr_array, diags_array, eye_array
-from scipy.spatial import cKDTree
+from scipy.sparse import csr_array, diags_array
 
 from cases import BACKENDS
-from lowd.backends import resolve
+from laplacians import angle, constant, context, laplacian, lle_root, path, ring, roll
 from lowd.core.diagnostics import participation_ratio, warn_of_localized_axes
-from lowd.core.fit import Context
-from lowd.errors import (
-    ConvergenceWarning,
-    LocalizedAxisWarning,
-    LongWorkWarning,
-    NotEnoughMemoryError,
-)
-from lowd.solvers import chebyshev, dense_factor, multilevel
+from lowd.errors import ConvergenceWarning, LocalizedAxisWarning
+from lowd.solvers import chebyshev, multilevel
 from lowd.solvers import smallest as module
-from lowd.solvers.dense_factor import DenseLU
 from lowd.solvers.eigenproblem import Eigenproblem
-from lowd.solvers.smallest import (
-    graph_width,
-    smallest_eigenpairs,
-    smallest_generalized_eigenpairs,
-)
-
-
-def context(seed=0, backend="auto", n_jobs=None):
-    return Context(resolve(backend, n_jobs), seed, np.dtype(np.float64))
-
-
-def roll(n, seed=0):
-    rng = np.random.default_rng(seed)
-    t = 1.5 * np.pi * (1 + 2 * rng.random(n))
-    return np.column_stack([t * np.cos(t), 21 * rng.random(n), t * np.sin(t)])
-
-
-def laplacian(X, k=10, links=()):
-    """Of the union graph of k neighbors with weights 1, and more links."""
-    n = len(X)
-    near = cKDTree(X).query(X, k + 1)[1][:, 1:]
-    W = csr_array((np.ones(n * k), near.ravel(), np.arange(0, n * k + 1, k)), (n, n))
-    W = W.tolil()
-    for a, b in links:
-        W[a, b] = 1
-    W = csr_array(W).maximum(csr_array(W).T)
-    return csr_array(diags_array(W.sum(1)) - W)
-
-
-def path(n):
-    """A chain: eigenvalues 2 - 2 cos(π j / n), the smallest near π²/n²."""
-    W = diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[-1, 1]).tocsr()
-    return csr_array(diags_array(W.sum(1)) - W)
-
-
-def ring(n):
-    W = path(n).tolil()
-    W[0, 0] = W[n - 1, n - 1] = 2
-    W[0, n - 1] = W[n - 1, 0] = -1
-    return csr_array(W)
+from lowd.solvers.smallest import graph_width, smallest_eigenpairs, smallest_generalized_eigenpairs
 
 
 def blobs(n):
@@ -100,15 +53,6 @@ ROUTES = ("shift-invert", "chebyshev", "multilevel")
 @pytest.fixture(autouse=True)
 def coarse_levels_of_small_graphs(monkeypatch):
     monkeypatch.setattr(multilevel, "MAX_COARSEST_NODES", 60)
-
-
-def constant(n):
-    return np.full((n, 1), n**-0.5)
-
-
-def angle(V, U):
-    """Sine of the largest angle between two spaces."""
-    return np.linalg.norm(V - U @ (U.T @ V), 2)
 
 
 def only(monkeypatch, *routes):
@@ -232,96 +176,6 @@ def test_a_cluster_that_is_one_aggregate_and_hardly_connected(monkeypatch):
         )
     assert np.isfinite(found.vectors).all()
     assert found.residuals.max() < 1e-5  # values are seen to rounding, vectors to its root
-
-
-def lle_root(X, k=8, reg=1e-3):
-    n = len(X)
-    near = cKDTree(X).query(X, k + 1)[1][:, 1:]
-    Z = X[near] - X[:, None]
-    C = Z @ Z.transpose(0, 2, 1)
-    C += reg * np.trace(C, axis1=1, axis2=2)[:, None, None] * np.eye(k)
-    w = np.linalg.solve(C, np.ones((n, k, 1)))[..., 0]
-    w /= w.sum(1, keepdims=True)
-    W = csr_array((w.ravel(), near.ravel(), np.arange(0, n * k + 1, k)), (n, n))
-    return csr_array(eye_array(n) - W)
-
-
-@pytest.mark.parametrize("shape", ["roll", "helix", "cloud"])
-def test_a_root_is_factored_instead_of_the_matrix(shape):
-    n = 900
-    t = np.linspace(0, 40, n)
-    X = {
-        "roll": roll(n),
-        "helix": np.column_stack([np.cos(t), np.sin(t), t / 3]),
-        "cloud": np.random.default_rng(0).normal(size=(n, 5)),
-    }[shape]
-    B = lle_root(X)
-    found = smallest_eigenpairs(None, constant(n), 2, context(), root=B)
-    assert found.solver == "shift-invert"
-    _, s, Vt = scipy.linalg.svd(B.toarray())
-    np.testing.assert_allclose(np.sqrt(found.values), s[::-1][1:3], rtol=1e-6, atol=1e-13)
-    assert angle(found.vectors, Vt[::-1][1:3].T) < 1e-6
-
-
-def test_without_small_separators_a_root_has_a_dense_factor(monkeypatch):
-    for name in ("MAX_FACTOR_WIDTH", "MAX_DENSE_ROOT_SAMPLES", "MAX_DENSE_FALLBACK_SAMPLES"):
-        monkeypatch.setattr(module, name, 48)
-    monkeypatch.setattr(module, "_factorize", None)  # no sparse factor
-    B = lle_root(np.random.default_rng(0).normal(size=(600, 5)))
-    found = smallest_eigenpairs(None, constant(600), 2, context(), root=B)
-    _, s, Vt = scipy.linalg.svd(B.toarray())
-    np.testing.assert_allclose(np.sqrt(found.values), s[::-1][1:3], rtol=1e-6)
-    assert angle(found.vectors, Vt[::-1][1:3].T) < 1e-6
-
-
-def test_a_dense_factor_solves_and_says_what_it_costs(monkeypatch, rng):
-    A, V = csr_array(rng.normal(size=(700, 700))), rng.normal(size=(700, 3))
-    M, lu = A.toarray() + 0.5 * np.eye(700), DenseLU(A, 0.5)
-    np.testing.assert_allclose(lu.solve(V), np.linalg.solve(M, V), rtol=1e-8, atol=1e-10)
-    np.testing.assert_allclose(lu.solve(V, "T"), np.linalg.solve(M.T, V), rtol=1e-8, atol=1e-10)
-    monkeypatch.setattr(dense_factor, "LONG_FACTOR_SECONDS", 0)
-    with pytest.warns(LongWorkWarning, match=r"700 points has no small separators.*n_landmarks"):
-        DenseLU(A, 0.5)
-    monkeypatch.setattr("lowd.core.memory.NEGLIGIBLE", 0)
-    monkeypatch.setattr("lowd.core.memory.available", lambda: 1000)
-    with pytest.raises(NotEnoughMemoryError, match=r"dense factor.*ModifiedLLE.*3.74 MiB"):
-        DenseLU(A, 0.5)
-
-
-@pytest.mark.parametrize("shape", ["roll", "square", "cube", "tesseract"])
-def test_the_memory_of_a_factor_is_known_from_the_width_of_the_graph(shape):
-    dimensions = {"square": 2, "cube": 3, "tesseract": 4}
-    rng = np.random.default_rng(0)
-    X = roll(3000) if shape == "roll" else rng.random((3000, dimensions[shape]))
-    B = lle_root(X)
-    p = Eigenproblem(None, constant(3000), 2, B, 4.0, context())
-    lu = module._factorize(B, 1e-13, 1)
-    used = 12 * lu.nnz
-    assert used <= module.factor_memory(3000, B.nnz, module.measure_width(p)) <= 5 * used
-
-
-@pytest.mark.parametrize("form", ["root", "matrix"])
-def test_a_factor_that_does_not_fit_is_refused_once_the_graph_is_known(monkeypatch, form):
-    """A graph wider than that of a surface: the plan of the fit had no way to know."""
-    B = lle_root(np.random.default_rng(0).random((3000, 4)))
-    A, B = (None, B) if form == "root" else (csr_array(B.T @ B), None)
-    monkeypatch.setattr(module, "MAX_NARROW_WIDTH", 3000)
-    free = sum(module.smallest_memory(3000, 2, form, 5, module.surface_width(3000 * 5)).values())
-    monkeypatch.setattr("lowd.core.memory.NEGLIGIBLE", 0)
-    monkeypatch.setattr("lowd.core.memory.available", lambda: free)
-    with pytest.raises(NotEnoughMemoryError, match=r"factor.* points wide.*n_landmarks"):
-        smallest_eigenpairs(A, constant(3000), 2, context(), root=B)
-
-
-@pytest.mark.parametrize("route", ["dense", "multilevel"])
-def test_a_later_route_is_refused_where_it_does_not_fit(monkeypatch, route):
-    monkeypatch.setattr(module, "choose_routes", lambda *_: ["chebyshev", route])
-    monkeypatch.setattr(module, "solve_chebyshev", lambda *_, **__: None)
-    monkeypatch.setattr("lowd.core.memory.NEGLIGIBLE", 0)
-    free = sum(module.route_memory("chebyshev", 900, 2, laplacian(roll(900)).nnz, 0).values())
-    monkeypatch.setattr("lowd.core.memory.available", lambda: free)
-    with pytest.raises(NotEnoughMemoryError, match=f"the {route} solver .*900 points"):
-        smallest_eigenpairs(laplacian(roll(900)), constant(900), 2, context())
 
 
 @pytest.mark.parametrize("route", [*ROUTES, "dense"])
