@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cases import (
-    Case,
-    Tool,
-    intelex_pca,
-    kernel_pca,
-    lowd,
-    other_pca,
-    projection,
-    sklearn_pca,
-    tapkee,
-)
+from cases import Case, Tool, lowd
 from embedding_cases import tsne
 from graph_cases import GRAPH_CASES, lle_family, manifold, spectral
+from linear_cases import intelex_pca, kernel_pca, other_pca, projection, sklearn_pca, tapkee
 from mds_cases import smacof
 
 N = 1000
