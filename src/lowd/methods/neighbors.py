@@ -1,26 +1,21 @@
-"""The nearest neighbors of rows: as a function, and as a step of a pipeline."""
+"""The nearest neighbors of rows."""
 
 from __future__ import annotations
 
 from typing import cast
 
-from scipy.sparse import csr_array
-
 from ..backends import resolve
 from ..backends.protocol import Backend
-from ..core.estimator import Reducer, reducer
-from ..core.fit import Context, Fit
-from ..core.parameters import Count, Metric, MetricParams, check_params
+from ..core.parameters import Metric, MetricParams, check_params
 from ..distances.metrics import MetricLike, distances_of
 from ..errors import UnsupportedError
 from ..graph.block_neighbors import Search, find_block_neighbors
 from ..graph.given import NeighborGraph as NeighborGraph
-from ..graph.search import check_n_neighbors, count_points, find_neighbors
+from ..graph.search import find_neighbors
 from ..input.arguments import Input
 from ..input.blocks import RowBlocks, is_blocks
-from ..input.validation import Data, validate
-from ..maps.neighbors import NeighborsMap
-from ..solvers.memory_plans import plan_neighbors
+from ..input.validation import validate
+from .neighbors_transformer import NeighborsTransformer
 
 
 def neighbors(
@@ -72,84 +67,26 @@ def neighbors(
         n_jobs=n_jobs,
         verbose=verbose,
     )
-    return model._among(X)
-
-
-@reducer
-class NeighborsTransformer(Reducer):
-    """Sparse graph of distances to the nearest training rows, for a pipeline.
-
-    Replaces scikit-learn's `KNeighborsTransformer(mode="distance")`: every row holds
-    n_neighbors + 1 distances, because a training row finds itself, at 0.
-
-    Parameters
-    ----------
-    n_neighbors : int, default=5
-        Neighbors of each row besides itself.
-    metric : str or callable, default="euclidean"
-    metric_params : dict or None, default=None
-        As in ClassicalMDS: a name, a callable, or "precomputed".
-
-    Attributes
-    ----------
-    n_samples_fit_ : int
-        Rows of the training data, and columns of the graph.
-
-    Examples
-    --------
-    >>> import lowd
-    >>> from sklearn.pipeline import make_pipeline
-    >>> X = [[0.0], [1.0], [2.0], [4.0], [5.0]]
-    >>> steps = make_pipeline(
-    ...     lowd.NeighborsTransformer(n_neighbors=2),
-    ...     lowd.Isomap(1, n_neighbors=2, metric="precomputed"),
-    ... )
-    >>> steps.fit_transform(X).ravel().round(6)
-    array([-2.4, -1.4, -0.4,  1.6,  2.6])
-    >>> steps.transform([[3.0]]).round(6)
-    array([[0.6]])
-    """
-
-    n_neighbors: Count = 5
-    metric: Metric = "euclidean"
-    metric_params: MetricParams = None
-
-    no_inverse = "distances to neighbors do not determine a row."
-    memory_plan = plan_neighbors
-
-    def _fit(self, data: Data, ctx: Context) -> Fit:  # noqa: ARG002 - every method's signature
-        base = distances_of(data, self.metric, self.metric_params)
-        n = count_points(base)
-        check_n_neighbors(self.n_neighbors, n)
-        found = NeighborsMap(base.freeze(), self.n_neighbors + 1)
-        return Fit(None, found, {"n_components": n, "n_samples_fit": n})
-
-    def _apply_map(self, data: Data, ops: Backend) -> csr_array:
-        found: csr_array = self.map_(data.items, ops)
-        # Not csr_array.astype, which would sort the neighbors by number.
-        return csr_array((found.data.astype(data.dtype), found.indices, found.indptr), found.shape)
-
-    def _among(self, X: Input) -> NeighborGraph:
-        check_params(self)
-        ops = resolve(self.backend, self.n_jobs)
+    check_params(model)
+    ops = resolve(backend, n_jobs)
+    with model._reporting():
         if is_blocks(X):
-            return self._among_blocks(RowBlocks.of(X))
-        with self._reporting():
-            data = validate(
-                self, X, self._kind(), fitting=True, sparse=self._takes_sparse(), ops=ops
-            )
-            base = distances_of(data, self.metric, self.metric_params)
-            found = find_neighbors(base, self.n_neighbors, ops)
-        return NeighborGraph(found.indices, found.distances, found.recall)
+            return _search_blocks(RowBlocks.of(X), model)
+        return _search_rows(X, model, ops)
 
-    def _among_blocks(self, X: RowBlocks) -> NeighborGraph:
-        if self._kind() != "rows":
-            raise UnsupportedError(
-                f"neighbors of rows in blocks need a metric of rows of numbers, not {self.metric!r}"
-                "; compute the blocks if they fit in memory."
-            )
-        search = Search(
-            self.n_neighbors, self.metric, self.metric_params, self.backend, self.n_jobs
+
+def _search_rows(X: Input, model: NeighborsTransformer, ops: Backend) -> NeighborGraph:
+    data = validate(model, X, model._kind(), fitting=True, sparse=model._takes_sparse(), ops=ops)
+    base = distances_of(data, model.metric, model.metric_params)
+    found = find_neighbors(base, model.n_neighbors, ops)
+    return NeighborGraph(found.indices, found.distances, found.recall)
+
+
+def _search_blocks(X: RowBlocks, model: NeighborsTransformer) -> NeighborGraph:
+    if model._kind() != "rows":
+        raise UnsupportedError(
+            f"neighbors of rows in blocks need a metric of rows of numbers, not {model.metric!r}"
+            "; compute the blocks if they fit in memory."
         )
-        with self._reporting():
-            return find_block_neighbors(X, search)
+    metric = model.metric, model.metric_params
+    return find_block_neighbors(X, Search(model.n_neighbors, *metric, model.backend, model.n_jobs))

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from ..core.parameters import Metric
 from ..errors import DataError, ParameterError
 from ..input.arguments import Input
-from ..methods.neighbors import NeighborGraph, NeighborsTransformer
+from ..methods.neighbors import NeighborGraph
+from ..methods.neighbors_transformer import NeighborsTransformer
 from .annotations import draw_lines
 from .canvas import (
     COLORS,

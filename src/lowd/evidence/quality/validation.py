@@ -23,7 +23,7 @@ from ...input.arguments import Input
 from ...input.precomputed import MATRIX_KINDS
 from ...input.row_order import invert_order, order_rows
 from ...input.validation import validate
-from ...methods.neighbors import NeighborsTransformer
+from ...methods.neighbors_transformer import NeighborsTransformer
 from ..types import Items
 from .label_measures import encode_labels
 from .measures import Measure, average_rows
