@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated
 
 import numpy as np
 
-from ..confidence.support import SupportMetric
 from ..core.estimator import reducer
 from ..core.fit import Context, Fit
-from ..core.memory import Sizes
 from ..core.parameters import AtLeast, AtMost, Count, Seed, Share, check_count
-from ..errors import UnsupportedError
-from ..input.arguments import Input, Output, Weights
-from ..input.blocks import RowBlocks
+from ..input.arguments import Weights
 from ..input.validation import Data, validate_weights
 from ..solvers import scree
 from ..solvers.centered_rows import CenteredRows
 from ..solvers.memory_plans import plan_pca
 from ..solvers.pca import principal_axes
-from ..solvers.principal_components import (
-    Batch,
-    Standardization,
-    Table,
-    average_rows,
-    fit_batches,
-    fit_components,
-)
-from ..solvers.probabilistic_pca import ProbabilisticPCA
-from ..solvers.streamed_pca import fit_blocks, plan_streamed
+from ..solvers.pca_method import PCAMethod
+from ..solvers.principal_components import Batch, Table, average_rows, fit_batches, fit_components
 
 
 @reducer
-class PCA(ProbabilisticPCA):
+class PCA(PCAMethod):
     """Principal component analysis: the orthogonal directions of largest variance.
 
     Use it first on any numeric table: it is fast, exact, linear and invertible. It cannot unfold
@@ -99,23 +87,7 @@ class PCA(ProbabilisticPCA):
     random_state: Seed = None
 
     accepts_sparse = True
-    takes_batches = True
     memory_plan = plan_pca
-
-    def fit(self, X: Input, y: object = None, sample_weight: Weights = None) -> Self:  # noqa: ARG002
-        """Learn the axes; `sample_weight` counts a row that many times."""
-        self._learn(X, weights=sample_weight)
-        return self
-
-    def fit_transform(self, X: Input, y: object = None, sample_weight: Weights = None) -> Output:  # noqa: ARG002
-        """Learn the axes and return the coordinates of the rows on them."""
-        return self._learn(X, embed=True, weights=sample_weight)
-
-    def partial_fit(self, X: Input, y: object = None, sample_weight: Weights = None) -> Self:  # noqa: ARG002
-        """Add a batch of rows: as one fit to all batches, once they have `n_components` rows."""
-        batch = Batch.after(self)
-        self._learn(X, continuing=batch.so_far is not None, weights=sample_weight, batch=batch)
-        return self
 
     def _fit(
         self, data: Data, ctx: Context, weights: Weights = None, batch: Batch | None = None
@@ -133,22 +105,3 @@ class PCA(ProbabilisticPCA):
         axes = principal_axes(rows, how.known_count, ctx)
         table = Table(mean, rows.units, total, min(counted, d), max(n, d))
         return fit_components(axes, how, table, ctx)
-
-    def _fit_blocks(
-        self, X: RowBlocks, ctx: Context, weights: Weights = None, **given: object
-    ) -> Fit:
-        if given:
-            raise UnsupportedError("partial_fit takes batches in memory; fit takes all blocks.")
-        if weights is not None:
-            raise UnsupportedError("sample_weight of rows in blocks: repeat or scale rows instead.")
-        return fit_blocks(X, self._standardization(), ctx, self.backend, self.n_jobs)
-
-    def _plan_blocks(self, sizes: Sizes, n_threads: int) -> dict[str, int]:
-        return plan_streamed(self._standardization(), sizes, n_threads)
-
-    def _standardization(self) -> Standardization:
-        how = self.n_components, self.center, self.scale, self.ddof, self.whiten
-        return Standardization(*how, getattr(self, "feature_names_in_", None))
-
-    def _support_metric(self) -> SupportMetric:
-        return SupportMetric(scaling=self.scale_ if self.scale else None)
