@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from ..backends.protocol import Array
 from ..confidence.calibration import ConfidenceCurve
-from ..core.declarations import RADIUS_IS_SET, Conflict, Ignored, LandmarkPolicy, unless, when
 from ..core.estimator import reducer
 from ..core.fit import Context, Fit
-from ..core.graph_method import GraphMethod, Neighborhoods
-from ..core.parameters import AtLeast, Count, Metric, MetricParams, Radius, Seed, check_count
-from ..distances.metrics import MetricChoice, minkowski_metric
+from ..core.graph_method import Neighborhoods
+from ..core.parameters import AtLeast, Count, Metric, MetricParams, Radius, Seed
 from ..graph.components import OnDisconnected
 from ..graph.neighbor_graph import ConnectedGraph
 from ..relations.geodesics import Geodesics
-from ..solvers.geodesic_scaling import compute_geodesic_distances, order_sums, scale_geodesics
+from ..solvers.geodesic_method import GeodesicMethod
+from ..solvers.geodesic_scaling import scale_geodesics
 from ..solvers.memory_plans import plan_isomap
 from ..solvers.preimage import with_barycentric_inverse
-from ..solvers.regression import require_rows, with_ridge_map
-
-ORDERED_METRICS = ("euclidean", "minkowski")  # of which p is the order
+from ..solvers.regression import with_ridge_map
 
 
 @reducer
-class Isomap(GraphMethod):
+class Isomap(GeodesicMethod):
     """Isomap: classical MDS of geodesic distances along the neighbor graph.
 
     Use it to unroll a manifold without large holes, sampled densely enough that neighbors in space
@@ -99,38 +95,9 @@ class Isomap(GraphMethod):
     on_disconnected: OnDisconnected = "join"
     random_state: Seed = None
 
-    ignored = (
-        RADIUS_IS_SET,
-        Ignored(("p",), "metric={model.metric!r} has no order", unless(metric=ORDERED_METRICS)),
-        Ignored(("metric_params",), "p is set", unless(p=None)),
-    )
-    conflicts = (
-        Conflict("n_neighbors=None needs a radius; set one.", when(n_neighbors=None, radius=None)),
-    )
-    ignored_with_neighbors = ("n_neighbors", "radius")
-    # Geodesic distances of 20,000 rows take 1.6 GB in float64, each pair once.
-    landmark_policy = LandmarkPolicy(1000, 10, automatic_above=20_000, automatic_value="auto")
-    fits_landmarks_only = False
-    accepts_sparse_graph = True
-    warns_of_short_circuits = True
-    has_residual_variance = True
     memory_plan = plan_isomap
     no_inverse = "distances alone determine no rows; it needs dense rows and a named metric."
     confidence_curve = ConfidenceCurve(2.6, 0.5)
-
-    @property
-    def geodesic_distances_(self) -> Array:
-        """Geodesic distances between all rows (n x n), computed at each access."""
-        return compute_geodesic_distances(self)
-
-    def _metric(self) -> MetricChoice:
-        return super()._metric() if self.p is None else minkowski_metric(self.p)
-
-    def _graph(self, near: Neighborhoods, ctx: Context) -> ConnectedGraph:
-        check_count(self.n_components, near.n_rows, f"n_samples={near.n_rows}")
-        require_rows(near, self.map)
-        m = self.landmark_policy.choose(self, near.n_rows)
-        return super()._graph(near if m is None else order_sums(near), ctx)
 
     def _embed(self, graph: ConnectedGraph, near: Neighborhoods, ctx: Context) -> Fit:
         edges, m = graph.symmetric_edges(), self._count_landmarks(graph.n_rows)
