@@ -6,24 +6,21 @@ from typing import Literal
 
 import numpy as np
 
-from ..backends.protocol import Ties
 from ..confidence.calibration import ConfidenceCurve
-from ..core.declarations import Ignored, LandmarkPolicy, when_array
-from ..core.estimator import Reducer, reducer
+from ..core.estimator import reducer
 from ..core.fit import Context, Fit
-from ..core.parameters import Count, Metric, MetricParams, Seed, Share, check_count
+from ..core.parameters import Count, Metric, MetricParams, Seed, Share
 from ..distances.metrics import distances_of
-from ..distances.order import draw_landmarks, order_points
+from ..distances.order import draw_landmarks
 from ..input.row_order import invert_order
 from ..input.validation import Data
-from ..solvers.initialization import validate_configuration
-from ..solvers.majorization import Majorization, minimize_stress
+from ..solvers.majorization import minimize_stress
 from ..solvers.memory_plans import plan_mds
-from ..solvers.stress import validate_weights
+from ..solvers.stress_method import StressMethod
 
 
 @reducer
-class MDS(Reducer):
+class MDS(StressMethod):
     """Metric multidimensional scaling: least squares on distances, by SMACOF.
 
     Use it when distances should be read off the embedding: unlike classical MDS it fits the
@@ -97,37 +94,19 @@ class MDS(Reducer):
     n_landmarks: Count | None = None
     random_state: Seed = None
 
-    allows_missing = True
-    ignored = (Ignored(("n_init",), "init is an array of coordinates", when_array("init")),)
-    # Beyond 20,000 rows a step over all pairs takes seconds, and their distances gigabytes.
-    landmark_policy = LandmarkPolicy(
-        2000, automatic_above=20_000, possible=lambda model: model.weights is None
-    )
-    no_inverse = "distances alone do not determine rows."
     memory_plan = plan_mds
     confidence_curve = ConfidenceCurve(3.7, 0.6)
 
     def _fit(self, data: Data, ctx: Context) -> Fit:
         n = data.shape[0]
-        check_count(self.n_components, n, f"n_samples={n}")
-        init = validate_configuration(self.init, n, self.n_components)
-        weights = validate_weights(self.weights, n)
+        how = self._majorization(n)
         base = distances_of(data, self.metric, self.metric_params)
-        square = [weights] if isinstance(weights, np.ndarray) else []
-        order = order_points(base, square, [init] if isinstance(init, np.ndarray) else [])
-        m = self.landmark_policy.choose(self, n)
+        order, m = self._order(base, how), self.landmark_policy.choose(self, n)
         rows = order if m is None else draw_landmarks(order, m, ctx.seed)
-        iteration = Majorization(
-            self.n_components, init, self.n_init, self.max_iter, self.eps, weights, self._ties()
-        )
-        fit = minimize_stress(base.take(rows), rows, iteration, ctx)
+        fit = minimize_stress(base.take(rows), rows, how, ctx)
         if m is None:
             assert fit.embedding is not None
             Y = fit.embedding[invert_order(order)]
             return fit._replace(embedding=Y).with_report(route="all pairs")
         Y = fit.map(base.training_points(), ctx.ops)
         return fit._replace(embedding=Y).with_report(route="landmarks", landmarks=rows)
-
-    def _ties(self) -> Ties | None:
-        """How disparities treat tied dissimilarities; None: they are the dissimilarities."""
-        return None
