@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal
-
-from scipy.sparse import issparse
+from typing import Literal
 
 from ..confidence.calibration import ConfidenceCurve
-from ..core.declarations import RADIUS_IS_SET, Conflict, Ignored, when, when_callable
 from ..core.estimator import reducer
 from ..core.fit import Context, Fit
 from ..core.parameters import Count, Metric, MetricParams, Positive, Radius, Seed
 from ..graph.components import OnDisconnected
 from ..maps.laplacian import NystroemMap
 from ..relations.affinity_graph import AffinityGraph
-from ..solvers.affinity_method import AffinityMethod
 from ..solvers.laplacian import scale_eigenvectors, transition_spectrum
-
-Affinity = Literal["heat", "rbf", "binary", "nearest_neighbors", "precomputed"] | Callable[..., Any]
-UNWEIGHTED = ("binary", "nearest_neighbors")
-_EDGES = ("n_neighbors", "radius", "sigma", "self_loops", "metric", "metric_params")
+from ..solvers.laplacian_method import Affinity, LaplacianMethod
 
 
 @reducer
-class LaplacianEigenmaps(AffinityMethod):
+class LaplacianEigenmaps(LaplacianMethod):
     """Laplacian eigenmaps (spectral embedding): smallest eigenvectors of the graph Laplacian.
 
     Use it to see clusters and one-dimensional progressions: it preserves local neighborhoods, and
@@ -111,22 +103,6 @@ class LaplacianEigenmaps(AffinityMethod):
     on_disconnected: OnDisconnected = "join"
     random_state: Seed = None
 
-    ignored = (
-        Ignored(_EDGES, "affinity='precomputed' is the graph", when(affinity="precomputed")),
-        Ignored(_EDGES, "a callable affinity weighs all pairs of rows", when_callable("affinity")),
-        Ignored(("sigma",), "affinity={model.affinity!r} has no scale", when(affinity=UNWEIGHTED)),
-        RADIUS_IS_SET,
-    )
-    conflicts = (
-        Conflict(
-            "affinity='binary' gives all pairs the same weight; set n_neighbors or radius.",
-            when(affinity=UNWEIGHTED, n_neighbors=None, radius=None),
-        ),
-        Conflict(
-            "scale='commute' needs normalization='random_walk' or 'none': 'symmetric' weighs rows.",
-            when(scale="commute", normalization="symmetric"),
-        ),
-    )
     confidence_curve = ConfidenceCurve(2.9, 0.6)
 
     def _embed_affinities(self, graph: AffinityGraph, ctx: Context) -> Fit:
@@ -135,9 +111,7 @@ class LaplacianEigenmaps(AffinityMethod):
         axes = scale_eigenvectors(spectrum, counts, k, form, self.scale)
         relation, harmonic = graph.relation.freeze(), self.map == "harmonic"
         nystroem = NystroemMap(relation, counts, axes.means, axes.Y, form, axes.gain, harmonic)
-        report = axes.report(spectrum, graph)
-        if issparse(graph.weights) and self.affinity != "precomputed":
-            report["affinity"] = graph.weights
+        report = {**axes.report(spectrum, graph), **self._report_affinities(graph)}
         return Fit(axes.Y[graph.point_of_row], nystroem, report)
 
 

@@ -21,6 +21,8 @@ from ..relations.affinity_graph import (
 )
 from .memory_plans import plan_affinity_method
 
+UNWEIGHTED = ("binary", "nearest_neighbors")  # affinities that do not decay with distance
+
 
 @reducer
 class AffinityMethod(GraphMethod):
@@ -75,7 +77,7 @@ class AffinityMethod(GraphMethod):
                     near.n_neighbors,
                     near.radius,
                     self.sigma,
-                    binary=affinity in ("binary", "nearest_neighbors"),
+                    binary=affinity in UNWEIGHTED,
                     averaged=affinity == "nearest_neighbors",
                     self_loops=loops,
                     local_scale=self.has_local_scale,
