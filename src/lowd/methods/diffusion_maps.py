@@ -10,16 +10,13 @@ from ..core.parameters import Count, Fraction, Metric, MetricParams, NonNegative
 from ..graph.components import OnDisconnected
 from ..maps.laplacian import NystroemMap
 from ..relations.affinity_graph import AffinityGraph
-from ..solvers.affinity_method import AffinityMethod
 from ..solvers.canonical import sign_flips
+from ..solvers.diffusion_method import DiffusionMethod
 from ..solvers.laplacian import pad_columns, raise_eigenvalues, transition_spectrum
-
-MAX_FULL_KERNEL_SAMPLES = 5000  # rows up to which the kernel is between all pairs: 200 MB
-SPARSE_KERNEL_NEIGHBORS = 60  # of each row beyond that
 
 
 @reducer
-class DiffusionMaps(AffinityMethod):
+class DiffusionMaps(DiffusionMethod):
     """Diffusion maps: Euclidean distances in the embedding are diffusion distances.
 
     Use it for data with branches, noise and uneven density: a diffusion distance sums over all
@@ -96,10 +93,6 @@ class DiffusionMaps(AffinityMethod):
     on_disconnected: OnDisconnected = "join"
     random_state: Seed = None
 
-    ignored_with_neighbors = ("n_neighbors", "n_landmarks")
-    has_local_scale = True
-    localized_axes_of = "psi"
-
     def _embed_affinities(self, graph: AffinityGraph, ctx: Context) -> Fit:
         growth = graph.dimension_by_scale()
         graph, density = graph.divide_by_density(self.alpha, ctx.ops)
@@ -114,18 +107,11 @@ class DiffusionMaps(AffinityMethod):
         Y = psi * powers
         weights = counts * density**-self.alpha
         nystroem = NystroemMap(graph.relation.freeze(), weights, Y, Y, "random_walk", gain)
-        of_points = {"psi": psi, "density": density, "degrees": degrees, "stationary": stationary}
+        learned = {"psi": psi, "density": density, "degrees": degrees, "stationary": stationary}
         report = {
-            "n_components": k,
-            "n_neighbors": getattr(graph.relation, "n_neighbors", None),
+            **self._report_graph(graph, **learned),
             "eigenvalues": np.concatenate([[1.0], lam[: len(spectrum.values)]]),
-            **{name: values[graph.point_of_row] for name, values in of_points.items()},
-            **graph.report,
             **spectrum.report,
             **growth,
         }
         return Fit(Y[graph.point_of_row], nystroem, report)
-
-    def _count_neighbors(self, n: int) -> int | None:
-        many = self.n_neighbors is None and n > MAX_FULL_KERNEL_SAMPLES
-        return SPARSE_KERNEL_NEIGHBORS if many else self.n_neighbors
