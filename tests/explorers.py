@@ -111,12 +111,12 @@ def get_paths(page, panel, corners):
         "canvas => canvas.paths"
     )
     found = [path for path in paths if len(path["corners"]) == corners]
-    places = np.array([path["corners"] for path in found]).reshape(-1, corners, 2)
+    positions = np.array([path["corners"] for path in found]).reshape(-1, corners, 2)
     corner = np.array([box["x"], box["y"]])
-    return places + corner, np.array([path["dashed"] for path in found], bool)
+    return positions + corner, np.array([path["dashed"] for path in found], bool)
 
 
-def find_lonely(spots):
+def find_isolated(spots):
     """The row that is farthest from all others on the screen: no other covers it."""
     gaps = np.linalg.norm(spots[:, None] - spots, axis=2) + 1e9 * np.eye(len(spots))
     return int(gaps.min(1).argmax())

@@ -1,4 +1,4 @@
-"""Fixtures of acceleration: in place for one test, on data of any size."""
+"""Fixtures of acceleration: installed for one test, on data of any size."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ threadpool_limits(1, user_api="openmp")
 
 @pytest.fixture
 def accelerated():
-    """The proxies in place, also where scikit-learn is faster; calls are counted from zero."""
+    """The proxies installed, also where scikit-learn is faster; calls are counted from zero."""
     lowd.accelerate.install(always=True)
     lowd.accelerate.profile(reset=True)
     yield lowd.accelerate

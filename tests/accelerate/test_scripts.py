@@ -1,4 +1,4 @@
-"""Ten scripts in the manner of scikit-learn's gallery run unchanged both ways, and agree."""
+"""Ten scripts in the manner of scikit-learn's gallery agree, accelerated and not."""
 
 from __future__ import annotations
 

@@ -224,7 +224,7 @@ def scheduler(tmp_path):
 
     try:
         process = start("scheduler", "--port", "0", "--scheduler-file", str(file))
-        # One thread may be the one that waits for the gate of `_gated`.
+        # One thread may be the one that waits for the file of `_make_waiting_blocks`.
         start("worker", "--scheduler-file", str(file), "--nthreads", "2", "--no-nanny")
         while not (file.exists() and file.stat().st_size):
             assert process.poll() is None
@@ -236,12 +236,12 @@ def scheduler(tmp_path):
             process.wait()
 
 
-def _gated(gate):
+def _make_waiting_blocks(release_file):
     """The rows in blocks, the tenth of which waits for a file."""
 
     def read(rows, block_info=None):
         if block_info and block_info[0]["chunk-location"][0] == 9:
-            while not os.path.exists(gate):
+            while not os.path.exists(release_file):
                 time.sleep(0.01)
         return rows
 
@@ -263,12 +263,12 @@ def _check_part_of_a_run(out):
     return len(written)
 
 
-def _finish(out, gate, model, most):
+def _finish(out, release_file, model, most):
     """The same run again, in this process: the blocks that are missing, and the same bits."""
-    gate.touch()
+    release_file.touch()
     with dask.config.set(scheduler="sync"):
         dataset = BlockDataset.start(out, {"rows": 1200}, force=False)
-        assert 1 <= dataset.write(_gated(gate), model) <= most
+        assert 1 <= dataset.write(_make_waiting_blocks(release_file), model) <= most
     assert json.loads((out / "manifest.json").read_text())["complete"]
     whole = pl.concat([pl.read_parquet(dataset.part(i)) for i in range(12)])
     same_bits(whole.select("pca0", "pca1").to_numpy(), model.transform(X))
@@ -277,7 +277,7 @@ def _finish(out, gate, model, most):
 def test_a_scheduler_that_goes_away(scheduler, tmp_path):
     """An error that says so, whole files, and a run that is continued."""
     process, file = scheduler
-    gate, out, model = tmp_path / "gate", tmp_path / "out", lowd.PCA(2).fit(X)
+    release_file, out, model = tmp_path / "release", tmp_path / "out", lowd.PCA(2).fit(X)
 
     def end(stage, _done, _total):
         if stage == "write" and process.poll() is None:
@@ -290,18 +290,18 @@ def test_a_scheduler_that_goes_away(scheduler, tmp_path):
             progress.listening(end),
             pytest.raises(ClusterError, match=r"scheduler .* was lost.*run the\s+same again"),
         ):
-            dataset.write(_gated(gate), model)
+            dataset.write(_make_waiting_blocks(release_file), model)
         # And so does whatever is computed next, without waiting for it.
         with pytest.raises(ClusterError, match="was lost"):
             lowd.PCA(2).fit(da.from_array(X, chunks=(100, 5)))
     n_written = _check_part_of_a_run(out)
     assert n_written >= 1
-    _finish(out, gate, model, 12 - n_written)
+    _finish(out, release_file, model, 12 - n_written)
 
 
 @pytest.mark.usefixtures("cluster")
 def test_a_run_on_a_cluster_that_is_cancelled(tmp_path):
-    gate, out, model = tmp_path / "gate", tmp_path / "out", lowd.PCA(2).fit(X)
+    release_file, out, model = tmp_path / "release", tmp_path / "out", lowd.PCA(2).fit(X)
 
     def cancel(stage, _done, _total):
         if stage == "write":
@@ -309,7 +309,7 @@ def test_a_run_on_a_cluster_that_is_cancelled(tmp_path):
 
     dataset = BlockDataset.start(out, {"rows": 1200}, force=False)
     with progress.listening(cancel), pytest.raises(Cancelled):
-        dataset.write(_gated(gate), model)
+        dataset.write(_make_waiting_blocks(release_file), model)
     n_written = _check_part_of_a_run(out)
     assert n_written >= 1
-    _finish(out, gate, model, 12 - n_written)
+    _finish(out, release_file, model, 12 - n_written)

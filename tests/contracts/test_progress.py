@@ -189,7 +189,7 @@ def test_the_time_left_of_an_outer_stage_counts_from_its_beginning(look, monkeyp
         show("eigenvectors", done, 10)
     show("eigenvectors", 1, 10)  # begins again
     show.close()
-    # Of a stage that is done nothing is told: what follows it is not known.
+    # Of a stage that is done no time is reported: what follows it is not known.
     assert [seconds for seconds in left if seconds is not None] == [160, 140, 120]
 
 

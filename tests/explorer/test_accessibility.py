@@ -7,7 +7,7 @@ import pytest
 
 import browser
 from explorers import (
-    find_lonely,
+    find_isolated,
     get_spots,
     open_tab,
     run_method,
@@ -66,7 +66,7 @@ def test_every_state_is_accessible(screen, explorer, check, rows, maps):
     check(tab, "filter and scale")
     tab.get_by_role("button", name="Move", exact=True).click()
     spots = get_spots(tab, "p0", Y)
-    tab.mouse.click(*spots[find_lonely(spots)])
+    tab.mouse.click(*spots[find_isolated(spots)])
     tab.wait_for_selector("table.neighbors tbody tr")
     tab.wait_for_selector(".slider")
     check(tab, "chosen point")

@@ -17,7 +17,7 @@ import browser
 import lowd
 from explorers import (
     export,
-    find_lonely,
+    find_isolated,
     get_paths,
     get_spots,
     lasso,
@@ -38,13 +38,13 @@ def test_all_points_of_both_panels_are_drawn(page):
 
 
 def get_saturation(page, panel, spots):
-    """How colored the points at some places are, 0 to 255."""
+    """How colored the points at some pixels are, 0 to 255."""
     box = page.locator(f"canvas.points[data-panel={panel}]").bounding_box()
-    places = np.rint(spots - [box["x"], box["y"]]).astype(int).tolist()
+    pixels = np.rint(spots - [box["x"], box["y"]]).astype(int).tolist()
     colors = page.locator(f"canvas.points[data-panel={panel}]").evaluate(
-        "(canvas, places) => places.map(([x, y]) =>"
+        "(canvas, pixels) => pixels.map(([x, y]) =>"
         " [...canvas.getContext('2d').getImageData(x, y, 1, 1).data].slice(0, 3))",
-        places,
+        pixels,
     )
     return np.ptp(np.array(colors, int), axis=1)
 
@@ -88,7 +88,7 @@ def test_legend_search_and_ranges_filter(page, rows):
 def test_a_chosen_point_shows_its_true_neighbors(page, rows, maps):
     embeddings = {"p0": maps["PCA"].transform(rows), "p1": maps["t-SNE"].embedding_}
     spots = {key: get_spots(page, key, Y) for key, Y in embeddings.items()}
-    row = find_lonely(spots["p1"])
+    row = find_isolated(spots["p1"])
     page.mouse.click(*spots["p1"][row])
     page.wait_for_selector("table.neighbors tbody tr")
     assert f"row-{row}" in page.locator("#point h2").inner_text()
@@ -112,7 +112,7 @@ def test_a_chosen_point_shows_its_true_neighbors(page, rows, maps):
 
 def test_a_slider_moves_the_point(page, rows, maps):
     spots = get_spots(page, "p0", maps["PCA"].transform(rows))
-    row = find_lonely(spots)
+    row = find_isolated(spots)
     page.mouse.click(*spots[row])
     with page.expect_response("**/api/move") as answer:
         page.locator(".slider input").nth(1).fill("0.25")

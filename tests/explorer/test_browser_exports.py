@@ -14,7 +14,7 @@ import browser
 import lowd
 from explorers import (
     export,
-    find_lonely,
+    find_isolated,
     get_spots,
     open_tab,
     select_left_half,
@@ -27,7 +27,7 @@ pytestmark = browser.needed
 def test_pictures_show_the_points_where_they_are(page, rows, maps):
     spots = get_spots(page, "p0", maps["PCA"].transform(rows))
     box = page.locator("canvas.points[data-panel=p0]").bounding_box()
-    row = find_lonely(spots)
+    row = find_isolated(spots)
     x, y = np.rint(spots[row] - [box["x"], box["y"]]).astype(int).tolist()
     seen = page.locator("canvas.points[data-panel=p0]").evaluate(
         "(canvas, [x, y]) => [...canvas.getContext('2d').getImageData(x, y, 1, 1).data]", [x, y]
@@ -35,8 +35,8 @@ def test_pictures_show_the_points_where_they_are(page, rows, maps):
     svg = ElementTree.fromstring(export(page, "Picture as SVG"))
     circles = svg.findall(".//{*}circle")
     assert len(circles) == 180
-    places = np.array([[float(circle.get("cx")), float(circle.get("cy"))] for circle in circles])
-    gaps = cdist(spots - [box["x"], box["y"]], places)
+    centers = np.array([[float(circle.get("cx")), float(circle.get("cy"))] for circle in circles])
+    gaps = cdist(spots - [box["x"], box["y"]], centers)
     assert gaps.min(1).max() < 0.5  # pixels
     words = [text.text for text in svg.findall(".//{*}text")]
     assert {"PCA", "t-SNE", "red", "green", "blue"} <= set(words)
@@ -84,7 +84,7 @@ def test_the_saved_page_works_offline(page, context, tmp_path, rows, maps):
     assert len(select_left_half(tab, Y))
     tab.get_by_role("button", name="Clear", exact=True).click()
     spots = get_spots(tab, "p0", Y)
-    row = find_lonely(spots)
+    row = find_isolated(spots)
     tab.get_by_role("button", name="Move", exact=True).click()
     tab.mouse.click(*spots[row])
     tab.wait_for_selector("table.neighbors tbody tr")

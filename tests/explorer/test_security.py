@@ -21,7 +21,7 @@ PATHS = ["/api/view", "/api/panels/p0/points", "/static/app.js", "/api/nothing"]
 
 
 @pytest.fixture
-def stranger(routes):
+def anonymous(routes):
     """A client without the token."""
     from starlette.testclient import TestClient
 
@@ -42,30 +42,30 @@ def stranger(routes):
         {"Cookie": "\x01;;=,"},
     ],
 )
-def test_without_the_token_nothing_is_told(stranger, path, headers):
-    reply = stranger.get(path, headers=headers)
+def test_without_the_token_every_route_refuses(anonymous, path, headers):
+    reply = anonymous.get(path, headers=headers)
     assert reply.status_code == 401
     assert reply.json()["code"] == "unauthorized"
     assert reply.json()["remedy"]
 
 
-def test_a_token_in_the_query_is_for_the_page_only(stranger):
-    assert stranger.get(f"/api/view?token={TOKEN}").status_code == 401
-    assert stranger.get("/?token=wrong").status_code == 401
-    assert stranger.get("/?token=").status_code == 401
-    page = stranger.get("/")
+def test_a_token_in_the_query_is_for_the_page_only(anonymous):
+    assert anonymous.get(f"/api/view?token={TOKEN}").status_code == 401
+    assert anonymous.get("/?token=wrong").status_code == 401
+    assert anonymous.get("/?token=").status_code == 401
+    page = anonymous.get("/")
     assert page.status_code == 401
     assert "link that the terminal shows" in page.text
 
 
-def test_the_link_sets_a_cookie_that_opens_the_rest(stranger):
-    first = stranger.get(f"/?token={TOKEN}")
+def test_the_link_sets_a_cookie_that_opens_other_routes(anonymous):
+    first = anonymous.get(f"/?token={TOKEN}")
     assert (first.status_code, first.headers["location"]) == (303, "/")
     cookie = first.headers["set-cookie"]
     assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(cookie.split("; "))
     assert TOKEN not in cookie
-    assert stranger.get("/api/view").json()["n"] == 60  # the client keeps the cookie
-    page = stranger.get("/")
+    assert anonymous.get("/api/view").json()["n"] == 60  # the client keeps the cookie
+    page = anonymous.get("/")
     assert page.status_code == 200
     assert "sixty &lt;rows&gt;" in page.text
     assert TOKEN not in page.text
@@ -164,7 +164,7 @@ def test_a_name_of_an_upload_never_reaches_the_file_system(client, tmp_path, mon
     assert os.listdir(tmp_path) == ["secret.csv"]
 
 
-def test_text_of_the_data_cannot_leave_its_place():
+def test_text_of_the_data_cannot_become_markup():
     """Titles and values are escaped in the page and in the offline file."""
     evil = "</script><img src=x onerror=alert(1)>"
     X = np.random.default_rng(0).normal(size=(12, 3))

@@ -70,10 +70,10 @@ LONGER = METHODS | {
 
 
 @pytest.mark.parametrize("name", LONGER)
-@pytest.mark.parametrize("copies", [0, 60])
-def test_more_neighbors_than_the_map_takes_change_nothing(name, copies):
+@pytest.mark.parametrize("n_duplicates", [0, 60])
+def test_more_neighbors_than_the_map_takes_change_nothing(name, n_duplicates):
     X, Q = roll(ALL)[0], roll(ALL + 20)[0][ALL:]
-    X = np.vstack([X, X[:copies]])
+    X = np.vstack([X, X[:n_duplicates]])
     model = clone(LONGER[name][0]).fit(X)
     close(model.transform(Q, neighbors=lists(Q, X, len(X))), model.transform(Q))
 

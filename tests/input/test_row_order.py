@@ -47,7 +47,7 @@ def test_drawn_samples_are_the_same_in_any_order_and_dense_or_sparse(kind):
     X = rng.normal(size=(500, 100))
     if kind == "pixels":
         X = np.where(rng.random(X.shape) < 0.1, X.round(), 0)
-    if kind == "alike":  # but for columns that are looked at last
+    if kind == "alike":  # but for columns that are compared last
         X[:, 3:] = np.where(np.arange(97) < 95, 0, X[:, 3:].round())
         X[:, :3] = 1
     if kind == "wide":
