@@ -6,7 +6,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from lowd.backends import resolve
-from lowd.backends.protocol import Perplexity, Ragged
+from lowd.backends.protocol import Perplexity, Ragged, to_csr
 
 
 def exact_axes(X, k):
@@ -21,6 +21,11 @@ def angles(U, V):
     cosines = np.abs((U * V).sum(0)) / np.linalg.norm(U, axis=0) / np.linalg.norm(V, axis=0)
     sines = np.linalg.norm(U - V * np.sign((U * V).sum(0)), axis=0)
     return np.where(cosines > 0.99, sines, np.arccos(np.minimum(cosines, 1)))
+
+
+def symmetrize(ops, affinities, union=None):
+    """Both directions of the edges in one, by a backend."""
+    return to_csr(ops.similarity_graph(affinities, None, union).graph)
 
 
 def divergence(P, Y, kernel):

@@ -10,7 +10,7 @@ pytest.importorskip("torch", reason="torch is not installed (pip install 'lowd[g
 
 import torch
 
-from lowd.backends.torch import Torch, affinities, graphs, linear_algebra, neighbors, stress
+from lowd.backends.torch import Torch, graphs, linear_algebra, neighbors, stress
 
 # Tests run beside each other: threads of their tensors would wait for each other.
 torch.set_num_threads(1)
@@ -30,7 +30,6 @@ def all_sizes_on_the_device(monkeypatch):
     monkeypatch.setattr(linear_algebra, "MIN_DEVICE_PRODUCTS", 0)
     monkeypatch.setattr(graphs, "MIN_DEVICE_NODES", 0)
     monkeypatch.setattr(stress, "MIN_DEVICE_SAMPLES", 0)
-    monkeypatch.setattr(affinities, "MIN_DEVICE_EDGES", 0)
 
 
 def brute(Q, X, k, own=False, measure="euclidean", factor=1.0):

@@ -120,7 +120,7 @@ def test_products_with_geodesic_distances(ops, kind, n, rng):
     for width in (1, 8, 11):
         V = rng.normal(size=(n, width))
         expected = -0.5 * G**2 @ V
-        found = ops.geodesics(graph).half_square_matmul(V)
+        found = ops.geodesics(graph).half_squares().matmul(V)
         assert found.dtype == np.float64
         limit = 100 * np.finfo(kind).eps * (0.5 * G**2 @ np.abs(V)).max()
         np.testing.assert_allclose(found, expected, rtol=0, atol=limit)
@@ -144,7 +144,7 @@ def test_paths_that_end_in_a_table_of_distances(ops, kind, rng):
     at_once = ops.geodesics(G).distances(one)
     same_bits(at_once, G[near.indices[4:11]].min(0)[None])
     V = rng.normal(size=(137, 3))
-    product = ops.geodesics(G).half_square_matmul(V)
+    product = ops.geodesics(G).half_squares().matmul(V)
     np.testing.assert_allclose(product, -0.5 * G.astype(np.float64) ** 2 @ V, atol=1e-12)
 
 
@@ -160,10 +160,12 @@ def test_sparse_matmul(width, index, rng):
         {"alpha": 2.0, "beta": -0.5, "gamma": -1.0, "U": U},
         {"half_square": True},
     ):
-        fast, plain = (ops.matmul(A, V, **terms) for ops in (FAST, PLAIN))
+        square = terms.pop("half_square", False)
+        plans = (ops.matrix_plan(A, half_square=square) for ops in (FAST, PLAIN))
+        fast, plain = (plan.matmul(V, **terms) for plan in plans)
         np.testing.assert_allclose(fast, plain, rtol=0, atol=1e-13 * np.abs(plain).max())
     wide = csr_array(random_array((90, 700), density=0.1, rng=rng))
-    np.testing.assert_allclose(FAST.matmul(wide, V), wide @ V, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(FAST.matrix_plan(wide).matmul(V), wide @ V, rtol=0, atol=1e-12)
 
 
 @typed
@@ -280,9 +282,9 @@ def test_the_same_bits_for_any_number_of_threads(kind, rng):
 
     def all_of(ops):
         yield ops.geodesics(A).distances(Ragged.singletons(np.arange(0, n, 9)))
-        yield ops.geodesics(A).half_square_matmul(X)
+        yield ops.geodesics(A).half_squares().matmul(X)
         yield ops.geodesics(X).distances(near, np.ones(len(near.indices)))
-        yield ops.matmul(A.astype(np.float64), V, alpha=2.0, beta=-1.0, gamma=0.5, U=V)
+        yield ops.matrix_plan(A.astype(np.float64)).matmul(V, alpha=2.0, beta=-1.0, gamma=0.5, U=V)
         yield ops.barycentric_weights(X, X, near, 1e-3)
         for how in ("ltsa", "hessian", "modified"):
             M = ops.alignment_matrix(X, near, how, 2, 1e-3, np.ones(n))

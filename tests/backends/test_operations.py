@@ -200,7 +200,7 @@ def test_project_of_very_wide_rows(kind, rng):
 def test_matmul(kind, half_square, shape, rng):
     m, n, b = shape
     A, V = rng.normal(size=(m, n)).astype(kind), rng.normal(size=(n, b)).astype(kind)
-    fast, plain = (ops.matmul(A, V, half_square=half_square) for ops in (FAST, PLAIN))
+    fast, plain = (ops.matrix_plan(A, half_square=half_square).matmul(V) for ops in (FAST, PLAIN))
     assert fast.dtype == np.float64
     size = np.abs(A).max() ** (1 + half_square) * np.abs(V).sum(0).max()
     np.testing.assert_allclose(fast, plain, rtol=0, atol=4 * EPS[kind] * size)
@@ -210,7 +210,8 @@ def test_matmul(kind, half_square, shape, rng):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_three_term_recurrence(ops, sparse, rng):
     A, V, U = rng.normal(size=(3, 40, 40))
-    found = ops.matmul(csr_array(A) if sparse else A, V, alpha=2.0, beta=-0.5, gamma=3.0, U=U)
+    plan = ops.matrix_plan(csr_array(A) if sparse else A)
+    found = plan.matmul(V, alpha=2.0, beta=-0.5, gamma=3.0, U=U)
     np.testing.assert_allclose(found, 2 * A @ V - 0.5 * V + 3 * U, atol=1e-12)
 
 

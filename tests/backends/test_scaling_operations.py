@@ -47,16 +47,16 @@ def test_metric_stress(kind, n, rng):
     for k, missing in itertools.product((1, 2, 3, 4, 9), (0.0, 0.3)):
         D, W, Y = scene(n, k, rng, kind, missing)
         for weights in (None, W):
-            found = FAST.stress_plan(D, weights).step(Y)
-            agree(found, PLAIN.stress_plan(D, weights).step(Y))
+            found = FAST.stress_objective().plan(D, weights).step(Y)
+            agree(found, PLAIN.stress_objective().plan(D, weights).step(Y))
 
 
 def test_metric_stress_of_many_float32_targets(rng):
     """Pairs are in float32 there, sums are not: they are right to more digits than a pair."""
     D, _, Y = scene(1100, 2, rng, np.float32, 0.1)
-    found = FAST.stress_plan(D, None).step(Y)
-    agree(found, PLAIN.stress_plan(D, None).step(Y), 1e-7)
-    same_bits(found.BY, Native(threads=1).stress_plan(D, None).step(Y).BY)
+    found = FAST.stress_objective().plan(D, None).step(Y)
+    agree(found, PLAIN.stress_objective().plan(D, None).step(Y), 1e-7)
+    same_bits(found.BY, Native(threads=1).stress_objective().plan(D, None).step(Y).BY)
 
 
 @typed
@@ -68,7 +68,7 @@ def test_disparities(kind, n, ties, rng):
             D, W, Y = scene(n, k, rng, kind, missing)
             D, W = D.round(digits), np.where(np.isnan(D) | (W < 0.3), 0, W)
             for weights in (None, W):
-                fast, plain = (ops.stress_plan(D, weights, ties) for ops in (FAST, PLAIN))
+                fast, plain = (ops.stress_objective(ties).plan(D, weights) for ops in (FAST, PLAIN))
                 for start in (Y, Y[::-1]):  # ties are sorted anew
                     agree(fast.step(start), plain.step(start))
                 at = np.unique(D[~np.isnan(D)])
@@ -79,7 +79,7 @@ def test_disparities(kind, n, ties, rng):
 def test_a_curve_has_corners_only(rng):
     D, _, Y = scene(150, 2, rng)
     for ties in (D, D.round(1)):
-        x, y = FAST.stress_plan(ties, None, "primary").disparities(Y)
+        x, y = FAST.stress_objective("primary").plan(ties, None).disparities(Y)
         assert (np.diff(x) > 0).all()
         assert (np.diff(y) >= 0).all()
         assert len(x) < len(np.unique(ties)) / 5
@@ -87,14 +87,16 @@ def test_a_curve_has_corners_only(rng):
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 6])
-def test_multilaterate(k, rng):
+def test_new_points_of_least_stress(k, rng):
     A, start = rng.normal(size=(50, k)), rng.normal(size=(13, k))
     T, W = rng.random((13, 50)) * 3, rng.random((13, 50))
     T[4, 7:30] = np.nan
     start[3] = A[3]
     for weights in (None, W):
-        Y, stress = FAST.multilaterate(T, weights, A, start, 300, 1e-10)
-        expected, least = PLAIN.multilaterate(T, weights, A, start, 300, 1e-10)
+        Y, stress = FAST.stress_objective().optimize_new_points(T, weights, A, start, 300, 1e-10)
+        expected, least = PLAIN.stress_objective().optimize_new_points(
+            T, weights, A, start, 300, 1e-10
+        )
         np.testing.assert_allclose(Y, expected, atol=1e-11)
         np.testing.assert_allclose(stress, least, rtol=1e-12)
 
@@ -105,11 +107,11 @@ def test_threads_do_not_change_a_bit(rng):
     for threads in (2, 3, 7):
         many = Native(threads=threads)
         for a, b in (
-            (one.stress_plan(D, W).step(Y), many.stress_plan(D, W).step(Y)),
+            (one.stress_objective().plan(D, W).step(Y), many.stress_objective().plan(D, W).step(Y)),
             *(
                 (
-                    one.stress_plan(ties, W, "primary").step(Y),
-                    many.stress_plan(ties, W, "primary").step(Y),
+                    one.stress_objective("primary").plan(ties, W).step(Y),
+                    many.stress_objective("primary").plan(ties, W).step(Y),
                 )
                 for ties in (D, D.round(1))
             ),
@@ -118,8 +120,8 @@ def test_threads_do_not_change_a_bit(rng):
             assert a[:3] == b[:3]
         T = cdist(Y[:9], Y) + 0.1
         for a, b in zip(
-            one.multilaterate(T, None, Y, Y[:9], 50, 1e-9),
-            many.multilaterate(T, None, Y, Y[:9], 50, 1e-9),
+            one.stress_objective().optimize_new_points(T, None, Y, Y[:9], 50, 1e-9),
+            many.stress_objective().optimize_new_points(T, None, Y, Y[:9], 50, 1e-9),
             strict=True,
         ):
             same_bits(a, b)
@@ -130,7 +132,7 @@ def test_moved_is_the_gradient(ops, rng):
     """∇σ = 2 (V Y - B(Y) Y), by finite differences."""
     D, W, Y = scene(12, 2, rng, missing=0.2)
     Y[1] += 0.3
-    plan = ops.stress_plan(D, W)
+    plan = ops.stress_objective().plan(D, W)
     V = -np.where(np.isnan(D), 0, W)
     np.fill_diagonal(V, 0)
     np.fill_diagonal(V, -V.sum(1))
@@ -149,7 +151,7 @@ def test_metric_stress_of_a_triangle(ops):
     """3-4-5 from three corners of a square."""
     D = np.array([[0.0, 3, 4], [3, 0, 5], [4, 5, 0]])
     Y = np.array([[0.0, 0], [1, 0], [0, 1]])
-    plan = ops.stress_plan(D, None)
+    plan = ops.stress_objective().plan(D, None)
     stresses = []
     for _ in range(3):
         found = plan.step(Y)
@@ -166,7 +168,7 @@ def test_one_step_is_scikit_learns(ops, rng):
     D, _, Y = scene(30, 2, rng)
     theirs, _ = smacof(D, init=Y, n_init=1, max_iter=1, normalized_stress=False)
     Y[1] += 1e-9  # it takes 0 for 1e-5
-    found = ops.stress_plan(D, None).step(Y)
+    found = ops.stress_objective().plan(D, None).step(Y)
     np.testing.assert_allclose((found.BY / 30)[2:], theirs[2:], atol=1e-7)
 
 
@@ -177,10 +179,10 @@ def test_a_new_point_by_majorization(ops):
     T = np.array([[5.0, 4.0, 3.0]])
     start = np.array([[0.1, 0.1]])
     for steps, stress in ((1, 7.184694), (2, 4.460394)):
-        assert ops.multilaterate(T, None, Y, start, steps, 0.0)[1] == pytest.approx(
-            stress, abs=1e-5
-        )
-    found, stress = ops.multilaterate(T, None, Y, start, 10_000, 1e-14)
+        assert ops.stress_objective().optimize_new_points(T, None, Y, start, steps, 0.0)[
+            1
+        ] == pytest.approx(stress, abs=1e-5)
+    found, stress = ops.stress_objective().optimize_new_points(T, None, Y, start, 10_000, 1e-14)
     np.testing.assert_allclose(found, [[1.316258, -3.062446]], atol=1e-5)
     assert stress[0] < 1e-10
 
@@ -200,20 +202,22 @@ def test_ties_are_split_or_shared(ops):
     Y = np.array([[0.0], [1.0], [3.0], [7.0]])
     D = np.full((4, 4), np.nan)
     D[[0, 1, 2, 3], [1, 0, 3, 2]] = 5
-    split = ops.stress_plan(D, None, "primary")
+    split = ops.stress_objective("primary").plan(D, None)
     assert split.step(Y / np.sqrt(8.5)).stress == pytest.approx(0, abs=1e-15)
-    shared = ops.stress_plan(D, None, "secondary").step(Y)  # both become 1: (1 - 1)² + (4 - 1)²
+    shared = (
+        ops.stress_objective("secondary").plan(D, None).step(Y)
+    )  # both become 1: (1 - 1)² + (4 - 1)²
     assert shared.stress == pytest.approx(9)
 
 
 def test_wrong_shapes_are_refused(rng):
     D, W, Y = scene(6, 2, rng)
     for use in (
-        lambda: FAST.stress_plan(D[:, :5], None).step(Y),
-        lambda: FAST.stress_plan(D, W[:5]).step(Y),
-        lambda: FAST.stress_plan(D[:, :5], None, "primary"),
-        lambda: FAST.stress_plan(D, W[:5], "primary"),
-        lambda: FAST.stress_plan(D, W, "primary").step(Y[:5]),
+        lambda: FAST.stress_objective().plan(D[:, :5], None).step(Y),
+        lambda: FAST.stress_objective().plan(D, W[:5]).step(Y),
+        lambda: FAST.stress_objective("primary").plan(D[:, :5], None),
+        lambda: FAST.stress_objective("primary").plan(D, W[:5]),
+        lambda: FAST.stress_objective("primary").plan(D, W).step(Y[:5]),
     ):
         with pytest.raises(ValueError, match="must"):
             use()

@@ -13,7 +13,7 @@ import torch
 
 from cases import same_bits
 from lowd.backends import resolve
-from lowd.backends.protocol import Ragged
+from lowd.backends.protocol import Ragged, multiply
 from lowd.backends.reference import Reference
 from lowd.backends.torch import resident
 from operands import SHAPES, data, measured, near, typed
@@ -121,7 +121,7 @@ def test_shortest_paths(kind, rng):
     connected = csr_array(G[:60][:, :60])
     V = rng.normal(size=(60, 3))
     fast, plain = FAST.geodesics(connected), PLAIN.geodesics(connected)
-    near(fast.half_square_matmul(V), plain.half_square_matmul(V), kind, 100)
+    near(multiply(fast.half_squares(), V), plain.half_squares().matmul(V), kind, 100)
 
 
 @typed
@@ -135,27 +135,15 @@ def test_guttman_transforms(kind, k, rng):
     missing = D.copy()
     missing[4, 9] = missing[9, 4] = np.nan
     for given, weights in [(D, None), (missing, None), (missing, W)]:
-        fast, plain = (ops.stress_plan(given, weights).step(Y) for ops in (FAST, PLAIN))
+        fast, plain = (ops.stress_objective().plan(given, weights).step(Y) for ops in (FAST, PLAIN))
         for found, expected in zip(fast[:3], plain[:3], strict=True):
             assert found == pytest.approx(expected, rel=1e-5 if kind == np.float32 else 1e-10)
         near(fast.BY, plain.BY, kind, 2000)  # of two points nearly at one place
-    assert FAST.stress_plan(D, None).disparities(Y) is None
-    ordinal = FAST.stress_plan(D, None, "primary").step(Y)
-    near(ordinal.BY, PLAIN.stress_plan(D, None, "primary").step(Y).BY, kind, 1000)
+    assert FAST.stress_objective().plan(D, None).disparities(Y) is None
+    ordinal = FAST.stress_objective("primary").plan(D, None).step(Y)
+    near(ordinal.BY, PLAIN.stress_objective("primary").plan(D, None).step(Y).BY, kind, 1000)
 
 
 def test_the_backend_has_a_name():
     assert type(resolve("torch", 1)).__name__ == "Torch"
     assert type(resolve("auto", 1)).__name__ == "Native"
-
-
-@measured
-@typed
-def test_products_with_a_matrix_that_stays_on_the_device(measure, params, kind):
-    X = np.abs(data(90, 7, kind))  # a fractional power needs a positive base
-    V = np.random.default_rng(0).normal(size=(90, 3))
-    fast, plain = (ops.pairwise_plan(X, measure, params, None) for ops in (FAST, PLAIN))
-    assert (fast.size, fast.dtype) == (plain.size, plain.dtype)
-    near(fast.matmul(V), plain.matmul(V), kind, 200)
-    near(fast.rows(5), plain.rows(5), kind, 100)
-    near(fast.diagonal(), plain.diagonal(), kind, 100)

@@ -10,6 +10,7 @@ from case_data import rows_like
 from lowd.backends import resolve
 from lowd.backends.protocol import Perplexity
 from lowd.errors import RankWarning
+from lowd.relations import perplexity_neighbors
 
 LINE = np.array([[0.0], [1.0], [3.0], [7.0]])
 
@@ -77,8 +78,10 @@ def test_several_perplexities_are_averaged():
     np.testing.assert_allclose(both, (one + two) / 2, atol=1e-15)
 
 
-def test_more_candidates_are_searched_where_there_are_hubs():
+@pytest.mark.parametrize("most", [2**22, 3000])  # edges that are counted: all, or of 1 list in 7
+def test_more_candidates_are_searched_where_there_are_hubs(most, monkeypatch):
     """Rows of unequal noise have hubs, in which the nearest in units of radii are not listed."""
+    monkeypatch.setattr(perplexity_neighbors, "MAX_COUNTED_EDGES", most)
     rng = np.random.default_rng(0)
     plain = rng.normal(size=(700, 3))
     noisy = rng.normal(size=(700, 400)) * (0.6 + 1.2 * rng.random((700, 1)))

@@ -175,7 +175,7 @@ def test_a_cluster_that_is_one_aggregate_and_hardly_connected(monkeypatch):
             csr_array(diags_array(W.sum(1)) - W), constant(2400), 2, context()
         )
     assert np.isfinite(found.vectors).all()
-    assert found.residuals.max() < 1e-5  # values are seen to rounding, vectors to its root
+    assert found.residuals.max() < 1e-12  # the start is as good as rounding allows
 
 
 @pytest.mark.parametrize("route", [*ROUTES, "dense"])

@@ -41,6 +41,15 @@ MEASURES = {
 }
 
 
+class PairwiseMatrix(NamedTuple):
+    """The matrix of a symmetric measure between all rows, not yet computed (see `MEASURES`)."""
+
+    X: Rows
+    measure: str
+    params: tuple[float, ...]
+    center: Float64 | None
+
+
 class ColumnStatistics(NamedTuple):
     """Column sums and largest absolute entry of the rows, and where the first NaN or infinity is.
 

@@ -14,7 +14,6 @@ from scipy.sparse import csr_array, issparse
 
 from .arrays import (
     Array,
-    DType,
     Float64,
     GuttmanStep,
     InterpolationGrid,
@@ -24,6 +23,7 @@ from .arrays import (
     Ragged,
     Rows,
 )
+from .vectors import MatrixPlan
 
 
 class HeldGraph(Protocol):
@@ -35,6 +35,9 @@ class HeldGraph(Protocol):
     def to_csr(self) -> csr_array:
         """The same on the host, copied once."""
 
+    def random_walk(self) -> tuple[HeldGraph, Float64]:
+        """`random_walk` of this graph."""
+
 
 Graph: TypeAlias = csr_array | HeldGraph
 
@@ -44,39 +47,24 @@ def to_csr(graph: Graph) -> csr_array:
     return graph if issparse(graph) else graph.to_csr()
 
 
+def random_walk(graph: Graph) -> tuple[Graph, Float64]:
+    """P = D^-1 W of a graph W, and its degrees D; a point without edges has none in P."""
+    if not issparse(graph):
+        return graph.random_walk()
+    W = to_csr(graph)
+    counts = np.diff(W.indptr)
+    rows = np.repeat(np.arange(len(counts)), counts)
+    degrees: Float64 = np.bincount(rows, W.data, len(counts)).astype(np.float64, copy=False)
+    steps = W.data / np.repeat(np.where(degrees > 0, degrees, 1), counts)
+    return csr_array((steps, W.indices, W.indptr), W.shape), degrees
+
+
 class SimilarityGraph(NamedTuple):
     """A symmetric graph of similarities, and of each list a scale and an offset."""
 
     graph: Graph
     scales: Float64
     offsets: Float64
-
-
-class WalkPlan(Protocol):
-    """The random walk P = D^-1 W on a symmetric graph; a point without edges stays."""
-
-    @property
-    def degrees(self) -> Float64: ...
-
-    def advance(self, Y: Float64, steps: int) -> Float64:
-        """Y after lazy steps (I + P) / 2."""
-
-
-class PairwisePlan(Protocol):
-    """A measure between all rows, kept where the backend computes."""
-
-    @property
-    def size(self) -> int: ...
-    @property
-    def dtype(self) -> DType: ...
-
-    def matmul(self, V: Float64) -> Float64:
-        """The product of the symmetric matrix with V."""
-
-    def rows(self, count: int) -> Array:
-        """The first rows of the matrix."""
-
-    def diagonal(self) -> Array: ...
 
 
 class ScatterPlan(Protocol):
@@ -125,8 +113,8 @@ class GeodesicPlan(Protocol):
         cannot be reached is at infinity.
         """
 
-    def half_square_matmul(self, V: Float64) -> Float64:
-        """(-G∘G/2) V, with G the geodesic distances between all nodes of a connected graph."""
+    def half_squares(self) -> MatrixPlan:
+        """-G∘G/2, with G the geodesic distances between all nodes of a connected graph."""
 
 
 class StressPlan(Protocol):
@@ -140,6 +128,26 @@ class StressPlan(Protocol):
 
         Tied dissimilarities have the mean of their disparities. None where the disparities are
         the dissimilarities.
+        """
+
+
+class StressObjective(Protocol):
+    """Stress: squared differences of distances and disparities.
+
+    Metric, the disparities are the dissimilarities; or, with a rule for ties of dissimilarities,
+    fitted by isotonic regression and scaled to mean square 1: "primary" breaks ties, "secondary"
+    keeps them (Kruskal, 1964).
+    """
+
+    def plan(self, D: Array, W: Array | None) -> StressPlan:
+        """A plan for the stress against D (symmetric; NaN: missing), weights W >= 0 or all 1."""
+
+    def optimize_new_points(
+        self, T: Array, W: Array | None, Y: Float64, start: Float64, max_iter: int, tol: float
+    ) -> tuple[Float64, Float64]:
+        """New points with disparities T (NaN: missing) to the fixed points Y, and their stress.
+
+        Each by SMACOF from its own start, until a step is below `tol` times the RMS distance.
         """
 
 

@@ -27,6 +27,7 @@ from .arrays import (
     LayoutCurve,
     Moments,
     Neighbors,
+    PairwiseMatrix,
     PatchKind,
     Perplexity,
     Ragged,
@@ -46,13 +47,14 @@ from .plans import (
     KLPlan,
     LayoutObjective,
     LayoutPlan,
-    PairwisePlan,
     ScatterPlan,
     SimilarityGraph,
+    StressObjective,
     StressPlan,
-    WalkPlan,
+    random_walk,
     to_csr,
 )
+from .vectors import HeldVectors, HostVectors, MatrixPlan, multiply
 
 __all__ = [
     "INDEXED_MEASURES",
@@ -71,6 +73,8 @@ __all__ = [
     "GuttmanStep",
     "HadamardMatrix",
     "HeldGraph",
+    "HeldVectors",
+    "HostVectors",
     "Index",
     "InterpolationGrid",
     "Ints",
@@ -79,19 +83,22 @@ __all__ = [
     "LayoutCurve",
     "LayoutObjective",
     "LayoutPlan",
+    "MatrixPlan",
     "Moments",
     "Neighbors",
-    "PairwisePlan",
+    "PairwiseMatrix",
     "PatchKind",
     "Perplexity",
     "Ragged",
     "Rows",
     "ScatterPlan",
     "SimilarityGraph",
+    "StressObjective",
     "StressPlan",
     "Symmetry",
     "Ties",
-    "WalkPlan",
+    "multiply",
+    "random_walk",
     "square_distances",
     "to_csr",
 ]
@@ -99,9 +106,6 @@ __all__ = [
 
 class Backend(Protocol):
     """Where the heavy arithmetic happens.
-
-    `pairwise_plan`, `similarity_graph`, `in_degrees` and `random_walk` are made of the others; a
-    backend that holds arrays elsewhere replaces them.
 
     `X`, `Q` hold rows (dense or CSR), `V`, `W` thin matrices, results are dense. Matrix products
     of data keep the data's dtype; sums over rows come back in float64.
@@ -138,25 +142,12 @@ class Backend(Protocol):
         are filled up.
         """
 
-    def pairwise_plan(
-        self, X: Rows, measure: str, params: tuple[float, ...], center: Float64 | None
-    ) -> PairwisePlan:
-        """A plan for products with the matrix of a symmetric measure between all rows."""
+    def matrix_plan(
+        self, A: Rows | Graph | PairwiseMatrix, *, half_square: bool = False
+    ) -> MatrixPlan:
+        """A plan for products with a matrix, dense or sparse, or with that of a measure of rows.
 
-    def matmul(
-        self,
-        A: Rows,
-        V: Array,
-        *,
-        half_square: bool = False,
-        alpha: float = 1.0,
-        beta: float = 0.0,
-        gamma: float = 0.0,
-        U: Array | None = None,
-    ) -> Float64:
-        """alpha A V + beta V + gamma U: a product, or a step of a three-term recurrence.
-
-        `A` is dense or CSR; with `half_square` it is replaced by -A∘A/2, which is not formed.
+        With `half_square` the matrix is replaced by -A∘A/2, which is not formed.
         """
 
     def index(
@@ -194,43 +185,23 @@ class Backend(Protocol):
         in which a patch has no extent beyond rounding are no tangent coordinates.
         """
 
-    def stress_plan(self, D: Array, W: Array | None, ties: Ties | None = None) -> StressPlan:
-        """A plan for the stress against D (symmetric; NaN: missing) with weights W >= 0 or all 1.
-
-        Metric without `ties`. With it disparities are fitted by isotonic regression and scaled to
-        mean square 1; "primary" breaks ties of D, "secondary" keeps them (Kruskal, 1964).
-        """
-
-    def multilaterate(
-        self, T: Array, W: Array | None, A: Float64, start: Float64, max_iter: int, tol: float
-    ) -> tuple[Float64, Float64]:
-        """New points with distances T (NaN: missing) to the fixed points A, and their stress.
-
-        Each by SMACOF from its own start, until a step is below `tol` times the RMS distance.
-        """
+    def stress_objective(self, ties: Ties | None = None) -> StressObjective:
+        """The stress that metric and, with a rule for ties, nonmetric MDS minimize."""
 
     def calibrate_rows(
         self, indptr: NDArray[np.int64], distances: Float64, rule: Perplexity | FuzzySum
     ) -> CalibratedRows:
         """Affinities over each list of distances, of a bandwidth that meets the rule."""
 
-    def symmetrize(self, rows: csr_array, union: float | None = None) -> csr_array:
-        """Joint probabilities (A + A') / 2n from the conditional ones A of n rows.
-
-        With a share s of the union: s (A + A' - A∘A') + (1 - s) A∘A', from memberships A of
-        fuzzy sets.
-        """
-
     def similarity_graph(
-        self, edges: csr_array, rule: Perplexity | FuzzySum, union: float | None = None
+        self, edges: csr_array, rule: Perplexity | FuzzySum | None, union: float | None = None
     ) -> SimilarityGraph:
-        """`calibrate_rows` of distances to neighbors, nearest first, and then `symmetrize`."""
+        """A symmetric graph of the affinities A of n rows to their neighbors.
 
-    def in_degrees(self, edges: csr_array) -> NDArray[np.int64]:
-        """How many rows have each point among their neighbors."""
-
-    def random_walk(self, W: Graph) -> WalkPlan:
-        """A plan for steps of the random walk on a symmetric graph."""
+        They are `calibrate_rows` of the distances in `edges`, nearest first; without a rule, the
+        entries themselves. Joint probabilities are (A + A') / 2n. With a share s of the union:
+        s (A + A' - A∘A') + (1 - s) A∘A', from memberships A of fuzzy sets.
+        """
 
     def kl_objective(self, kernel: str) -> KLObjective:
         """The KL divergence that SNE and t-SNE minimize: "student", "gauss" or "rows"."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -73,10 +74,10 @@ class StressMap:
             ops.project(-0.5 * squares, -0.5 * self.means, self.projection), np.float64
         )
         nearest = Nearest.in_matrix(D, self.point_of_row)
-        Y, stress = ops.multilaterate(T, W, self.Y, gower, self.max_iter, STEP_TOLERANCE)
-        other, other_stress = ops.multilaterate(
-            T, W, self.Y, self.Y[nearest.point], self.max_iter, STEP_TOLERANCE
-        )
+        optimize = partial(ops.stress_objective().optimize_new_points, T, W, self.Y)
+        how = self.max_iter, STEP_TOLERANCE
+        Y, stress = optimize(gower, *how)
+        other, other_stress = optimize(self.Y[nearest.point], *how)
         better = other_stress < stress * (1 - MIN_STRESS_DECREASE)
         Y[better] = other[better]
         return approach(Y, nearest, self.Y) if remember else Y

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array, eye_array, issparse
 from scipy.sparse.csgraph import connected_components
 
-from ..backends.protocol import Array, Backend, Float64, Neighbors
+from ..backends.protocol import Array, Backend, Float64, Neighbors, multiply
 from ..distances.callables import name_callable
 from ..distances.protocol import DistanceRelation
 from ..errors import DataError
@@ -68,7 +68,7 @@ class AffinityGraph(NamedTuple):
     def divide_by_density(self, alpha: float, ops: Backend) -> tuple[AffinityGraph, Float64]:
         """The kernel over the densities of both ends to the power alpha, and the densities."""
         K, counts = self.weights, self.counts
-        density = ops.matmul(K, counts[:, None])[:, 0]
+        density = multiply(ops.matrix_plan(K), counts[:, None])[:, 0]
         if issparse(K):
             scale = diags_array(density**-alpha)
             return self.with_weights(csr_array(scale @ K @ scale)), density

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 from typing import Annotated
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 from scipy.sparse.csgraph import connected_components
 
-from ..backends.protocol import Array, Backend, DType, Float64, GeodesicPlan, Neighbors, Ragged
+from ..backends.protocol import Array, Backend, DType, Float64, MatrixPlan, Neighbors, Ragged
 from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
 from ..domains import AtLeast, Count, Facts, Index, MayBeNonfinite, Renamed, Shape
@@ -97,10 +96,10 @@ class Geodesics:
             int(self.graph.shape[0]) if self.graph is not None else len(self.distances_to_landmarks)
         )
 
-    def among(self, ops: Backend) -> GeodesicMatrix:
+    def among(self, ops: Backend) -> GeodesicMatrix:  # noqa: ARG002 - a relation's signature
         """-g²/2 between all rows; landmarks need `landmark_distances` only."""
         assert self.graph is not None
-        return GeodesicMatrix(self, ops)
+        return GeodesicMatrix(self)
 
     def toward(self, Q: Items, ops: Backend) -> Array:
         return self.from_neighbors(self.find_neighbors(Q, ops), ops, getattr(Q, "dtype", None))
@@ -189,8 +188,8 @@ class Geodesics:
 class GeodesicMatrix:
     """-g²/2 of all geodesic distances g, for a solver: by products, or formed."""
 
-    def __init__(self, geodesics: Geodesics, ops: Backend) -> None:
-        self._geodesics, self._ops = geodesics, ops
+    def __init__(self, geodesics: Geodesics) -> None:
+        self._geodesics = geodesics
 
     @property
     def size(self) -> int:
@@ -200,30 +199,48 @@ class GeodesicMatrix:
     def dtype(self) -> DType:
         return self._geodesics.dtype
 
-    @cached_property
-    def _plan(self) -> GeodesicPlan:
-        return self._ops.geodesics(self._geodesics.graph)
-
-    def matmul(self, V: Float64, ops: Backend) -> Float64:  # noqa: ARG002 - the plan has its own
-        point_of_row, graph = self._geodesics.point_of_row, self._geodesics.graph
-        if point_of_row is None or graph is None:
-            return self._plan.half_square_matmul(V)
-        # Duplicates are one point: their entries of V add up, and all get its result.
-        sums = np.zeros((graph.shape[0], V.shape[1]))
-        np.add.at(sums, point_of_row, V)
-        return np.asarray(self._plan.half_square_matmul(sums)[point_of_row])
+    def plan(self, ops: Backend) -> MatrixPlan:
+        squares = ops.geodesics(self._geodesics.graph).half_squares()
+        point_of_row = self._geodesics.point_of_row
+        return squares if point_of_row is None else RepeatedMatrix(squares, point_of_row, ops)
 
     def to_dense(self, ops: Backend) -> DenseMatrix:
         """Both directions of a path may differ in their last bit, which no solver minds."""
         everyone = np.arange(self.size)
         return DenseMatrix(self._geodesics.distances_from(everyone, ops), half_square=True)
 
-    def max_abs(self) -> float:
+    def max_abs(self, ops: Backend) -> float:
         probed = np.arange(min(N_PROBED_ROWS, self.size))
-        return float(self._geodesics.distances_from(probed, self._ops).max()) ** 2 / 2
+        return float(self._geodesics.distances_from(probed, ops).max()) ** 2 / 2
 
     def trace(self) -> float:
         return 0.0
+
+
+class RepeatedMatrix:
+    """The matrix between all rows by that between distinct points, for products.
+
+    Duplicates are one point: their entries of a vector add up, and all get its result.
+    """
+
+    def __init__(self, points: MatrixPlan, point_of_row: NDArray[np.int64], ops: Backend) -> None:
+        n = len(point_of_row)
+        counts = csr_array((np.ones(n), point_of_row, np.arange(n + 1)))
+        self.points, self.sums = points, ops.matrix_plan(csr_array(counts.T))
+        self.hold, self.fetch, self.empty = points.hold, points.fetch, points.empty
+        self.point_of_row = points.hold(point_of_row)
+
+    def matmul(
+        self,
+        V: Float64,
+        *,
+        alpha: float = 1.0,
+        beta: float = 0.0,
+        gamma: float = 0.0,
+        U: Float64 | None = None,
+    ) -> Float64:
+        product = alpha * self.points.matmul(self.sums.matmul(V))[self.point_of_row] + beta * V
+        return product if U is None else product + gamma * U
 
 
 def geodesic_matrix(edges: csr_array, ops: Backend) -> Array:

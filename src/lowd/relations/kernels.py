@@ -4,20 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from ..backends.protocol import MEASURES, Array, Backend, Float64, Rows
+from ..backends.protocol import (
+    MEASURES,
+    Array,
+    Backend,
+    DType,
+    Float64,
+    MatrixPlan,
+    PairwiseMatrix,
+    Rows,
+)
 from ..distances.callables import name_callable
 from ..distances.metrics import find_center, normalize_rows
 from ..domains import Facts, Index, NotStored, Shape
 from ..errors import DataError, UnsupportedError
 from ..input.validation import Data
 from ..values import frozen_copy, value
-from .matrices import DenseMatrix, PlannedMatrix
+from .matrices import N_PROBED_ROWS, DenseMatrix
 
 # Of a callable kernel, relative to its largest value: rounding of float32 passes.
 MAX_ASYMMETRY = 1e-6
@@ -62,8 +71,8 @@ class Kernel:
     params: tuple[float, ...]
     center: Annotated[Float64, Shape("d")] | None
 
-    def among(self, ops: Backend) -> PlannedMatrix:
-        return PlannedMatrix(ops.pairwise_plan(self.X, self.measure, self.params, self.center))
+    def among(self, ops: Backend) -> KernelMatrix:  # noqa: ARG002 - a relation's signature
+        return KernelMatrix(self)
 
     def toward(self, Q: Rows, ops: Backend) -> Array:
         Q = normalize_rows(Q, None) if self.unit_length else Q
@@ -84,8 +93,8 @@ class Kernel:
 
     def diagonal(self) -> Float64:
         """k(x, x) for every training row."""
-        if self.measure in ("rbf", "laplacian"):
-            return np.ones(self.X.shape[0])
+        if self.measure in ("rbf", "rbfm1", "laplacian"):
+            return np.full(self.X.shape[0], 0.0 if self.measure == "rbfm1" else 1.0)
         if issparse(self.X):
             dots = np.asarray(self.X.astype(np.float64).power(2).sum(1)).ravel()
         else:
@@ -93,6 +102,9 @@ class Kernel:
         if self.measure == "poly":
             gamma, coef0, degree = self.params
             return np.asarray((gamma * dots + coef0) ** degree)
+        if self.measure == "sigmoid":
+            gamma, coef0 = self.params
+            return np.asarray(np.tanh(gamma * dots + coef0))
         return np.asarray(self.params[0] * dots)
 
     @property
@@ -132,6 +144,36 @@ class Kernel:
         facts.require(square or self.center is None, "center", "None for this kernel")
         sparse = MEASURES[self.measure] != "difference" or not issparse(self.X)
         facts.require(sparse, "X", "dense for this kernel")
+
+
+class KernelMatrix(NamedTuple):
+    """The values of a named kernel between all training rows, for a solver."""
+
+    kernel: Kernel
+
+    @property
+    def size(self) -> int:
+        return int(self.kernel.X.shape[0])
+
+    @property
+    def dtype(self) -> DType:
+        found: DType = self.kernel.X.dtype
+        return found
+
+    def plan(self, ops: Backend) -> MatrixPlan:
+        k = self.kernel
+        return ops.matrix_plan(PairwiseMatrix(k.X, k.measure, k.params, k.center))
+
+    def to_dense(self, ops: Backend) -> DenseMatrix:
+        k = self.kernel
+        return DenseMatrix(ops.pairwise(k.X, k.X, k.measure, k.params, k.center))
+
+    def max_abs(self, ops: Backend) -> float:
+        probed = np.arange(min(N_PROBED_ROWS, self.size))
+        return float(np.abs(self.kernel.columns(probed, ops)).max(initial=0))
+
+    def trace(self) -> float:
+        return float(self.kernel.diagonal().sum())
 
 
 @value

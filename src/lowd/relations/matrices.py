@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..backends.protocol import Array, Backend, DType, Float64, PairwisePlan
+from ..backends.protocol import Array, Backend, DType, MatrixPlan
 
 # Rows that are read for the size of the largest entry, which sets a tolerance only.
 N_PROBED_ROWS = 64
@@ -19,38 +19,14 @@ class SymmetricMatrix(Protocol):
     def size(self) -> int: ...
     @property
     def dtype(self) -> DType: ...
-    def matmul(self, V: Float64, ops: Backend) -> Float64: ...
+    def plan(self, ops: Backend) -> MatrixPlan:
+        """For products, which stay where the backend computes."""
+
     def to_dense(self, ops: Backend) -> DenseMatrix: ...
-    def max_abs(self) -> float:
+    def max_abs(self, ops: Backend) -> float:
         """The size of the largest entry, or of one like it."""
 
     def trace(self) -> float: ...
-
-
-class PlannedMatrix(NamedTuple):
-    """A symmetric matrix where the backend computes."""
-
-    plan: PairwisePlan
-
-    @property
-    def size(self) -> int:
-        return self.plan.size
-
-    @property
-    def dtype(self) -> DType:
-        return self.plan.dtype
-
-    def matmul(self, V: Float64, ops: Backend) -> Float64:  # noqa: ARG002 - the plan has its own
-        return self.plan.matmul(V)
-
-    def to_dense(self, ops: Backend) -> DenseMatrix:  # noqa: ARG002
-        return DenseMatrix(self.plan.rows(self.size))
-
-    def max_abs(self) -> float:
-        return float(np.abs(self.plan.rows(N_PROBED_ROWS)).max(initial=0))
-
-    def trace(self) -> float:
-        return float(self.plan.diagonal().astype(np.float64).sum())
 
 
 class DenseMatrix(NamedTuple):
@@ -67,13 +43,13 @@ class DenseMatrix(NamedTuple):
     def dtype(self) -> DType:
         return self.stored.dtype
 
-    def matmul(self, V: Float64, ops: Backend) -> Float64:
-        return ops.matmul(self.stored, V, half_square=self.half_square)
+    def plan(self, ops: Backend) -> MatrixPlan:
+        return ops.matrix_plan(self.stored, half_square=self.half_square)
 
     def to_dense(self, ops: Backend) -> DenseMatrix:  # noqa: ARG002 - as of any symmetric matrix
         return self
 
-    def max_abs(self) -> float:
+    def max_abs(self, ops: Backend) -> float:  # noqa: ARG002
         entry = float(np.abs(self.stored[:N_PROBED_ROWS]).max(initial=0))
         return entry**2 / 2 if self.half_square else entry
 

@@ -121,11 +121,10 @@ class PerplexityProbabilities:
         perplexities: tuple[float, ...],
         n_neighbors: int | None,
         per_row: bool,
-        ops: Backend,
         is_given: bool,
     ) -> PerplexityProbabilities:
         """Of the distinct points and their neighbors, which may be `n_neighbors` or given."""
-        count = count_new_neighbors(points, perplexities, n_neighbors, ops, is_given)
+        count = count_new_neighbors(points, perplexities, n_neighbors, is_given)
         return cls(points.base, perplexities, count, points.edges, per_row)
 
     def among(self, ops: Backend) -> JointProbabilities:
@@ -290,7 +289,7 @@ def symmetrize_probabilities(
     rows: csr_array, beta: Float64, ops: Backend, per_row: bool
 ) -> JointProbabilities:
     """Joint probabilities from the conditional ones of each row, which have sum 1."""
-    P = ops.symmetrize(rows)
+    P = ops.similarity_graph(rows, None).graph
     if not per_row:
         return JointProbabilities(P, beta)
     return JointProbabilities(P, beta, compute_negative_entropy(rows.data), rows)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ..backends.protocol import Backend, Float64, FuzzySum
+from ..backends.protocol import Backend, Float64, FuzzySum, to_csr
 from ..backends.sparse_rows import look_up_entries
 from ..distances.metrics import distances_of
 from ..errors import DataError
@@ -119,7 +119,7 @@ def intersect_with_target(
     largest = np.maximum.reduceat(np.append(W.data, 0), W.indptr[:-1])
     largest[np.diff(W.indptr) == 0] = 1
     W.data /= np.repeat(largest, np.diff(W.indptr))
-    return ops.symmetrize(W, 1.0)
+    return to_csr(ops.similarity_graph(W, None, 1.0).graph)
 
 
 def _intersect_labels(W: csr_array, labels: NDArray[np.int64], weight: float) -> csr_array:

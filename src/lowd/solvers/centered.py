@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ..backends.protocol import DType, Float64, Rows
+from ..backends.protocol import DType, Float64, MatrixPlan, Rows, multiply
 from ..core.fit import Context, Fit
 from ..core.parameters import check_count as check_count
 from ..errors import ConvergenceWarning, IndefiniteWarning, RankWarning, warn
@@ -131,7 +131,7 @@ def decompose_centered(
     n = matrix.size
     matrix = matrix.to_dense(ctx.ops) if forms_matrix(n, k) else matrix
     # Absolute size of the eigenvalues that rounding of the entries would cause.
-    noise = float(np.finfo(ctx.dtype).eps) * matrix.max_abs() * float(np.sqrt(n))
+    noise = float(np.finfo(ctx.dtype).eps) * matrix.max_abs(ctx.ops) * float(np.sqrt(n))
     bounded = psd or initialization  # negative eigenvalues: none, or none of our business
     all_values = all_values and n <= MAX_SPECTRUM_SAMPLES
     if k is None or choose_route(n, k) == "dense":
@@ -139,7 +139,8 @@ def decompose_centered(
     tolerance = max(
         RITZ_TOLERANCE[matrix.dtype], INITIALIZATION_TOLERANCE if initialization else 0.0
     )
-    found, means = _decompose_krylov(matrix, k, ctx, tolerance)
+    plan = matrix.plan(ctx.ops)
+    found, means = _decompose_krylov(plan, n, k, ctx, tolerance)
     if not found.converged:
         if n <= MAX_SPECTRUM_SAMPLES:
             return _decompose_dense(matrix, k, ctx, noise, psd, all_values or not bounded)
@@ -152,7 +153,7 @@ def decompose_centered(
     elif not bounded:
         trace = matrix.trace() - float(means.sum())
         negative = _negative_share(*_correct_quadrature(found, n, trace), noise)
-    vectors = _multiply_once(matrix, found, ctx) if initialization else found.vectors
+    vectors = _multiply_once(plan, found) if initialization else found.vectors
     noise = _relative(noise, values if spectrum is None else spectrum)
     return Spectrum(values, vectors, means, spectrum, negative, exact, found.residual, noise)
 
@@ -163,7 +164,7 @@ def _decompose_dense(
     n = matrix.size
     dense = matrix.to_dense(ctx.ops)
     dense = DenseMatrix(dense.stored.astype(np.float64, copy=False), dense.half_square)
-    means = dense.matmul(np.full((n, 1), 1 / n), ctx.ops)[:, 0]
+    means = multiply(dense.plan(ctx.ops), np.full((n, 1), 1 / n))[:, 0]
     B = _center(dense, ctx)
     values, vectors = eigh(B, n if k is None else k)
     spectrum = values if k is None else eigvalsh(B) if all_values else None
@@ -188,24 +189,27 @@ def _center(matrix: SymmetricMatrix, ctx: Context) -> Float64:
 
 
 def _decompose_krylov(
-    matrix: SymmetricMatrix, k: int, ctx: Context, tolerance: float
+    matrix: MatrixPlan, n: int, k: int, ctx: Context, tolerance: float
 ) -> tuple[RitzPairs, Float64]:
     """By products with the matrix, which is read once for each block; and its row means."""
-    n = matrix.size
     means = np.empty(0)
 
     def apply(V: Float64) -> Float64:
         nonlocal means
         V = V - V.mean(0)
         if not len(means):  # the row means come along with the first product
-            product = matrix.matmul(np.hstack([V, np.full((n, 1), 1 / n)]), ctx.ops)
-            product, means = product[:, :-1], product[:, -1].copy()
+            block = matrix.empty(n, V.shape[1] + 1)
+            block[:, :-1], block[:, -1] = V, 1 / n
+            product = matrix.matmul(block)
+            product, means = product[:, :-1], matrix.fetch(product[:, -1]).copy()
         else:
-            product = matrix.matmul(V, ctx.ops)
-        return np.asarray(product - product.mean(0))
+            product = matrix.matmul(V)
+        centered: Float64 = product - product.mean(0)
+        return centered
 
     start = random_block(ctx.seed, n, block_width(k))
-    return leading_eigenpairs(apply, start - start.mean(0), k, tolerance), means
+    found = leading_eigenpairs(apply, start - start.mean(0), k, tolerance, where=matrix)
+    return found, means
 
 
 def _warn_of_flat_spectrum(residual: float) -> None:
@@ -216,10 +220,10 @@ def _warn_of_flat_spectrum(residual: float) -> None:
     )
 
 
-def _multiply_once(matrix: SymmetricMatrix, found: RitzPairs, ctx: Context) -> Float64:
+def _multiply_once(matrix: MatrixPlan, found: RitzPairs) -> Float64:
     """One more product: duplicates have the same row of the matrix, so they get the same row."""
     V = found.vectors - found.vectors.mean(0)
-    product = matrix.matmul(V, ctx.ops)
+    product = multiply(matrix, V)
     large = found.values > MIN_MULTIPLIED_SHARE * found.values[0]
     product = (product - product.mean(0)) / np.where(large, found.values, 1)
     return np.asarray(np.where(large, product, V))

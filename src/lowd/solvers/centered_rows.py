@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from ..backends.protocol import Float64, Rows
+from ..backends.protocol import Float64, HeldVectors, Rows, multiply
 from ..backends.sparse_rows import center_explicitly
 from ..core.fit import Context
-from .krylov import Operator
+from .krylov import HOST, Operator
 
 
 class CenteredRows(NamedTuple):
@@ -80,6 +80,7 @@ class ScatterProduct(NamedTuple):
     apply: Operator
     to_axes: Operator
     trace: Callable[[], float]
+    where: HeldVectors  # the vectors that `apply` takes are
 
 
 def dense_product(rows: CenteredRows, ctx: Context) -> ScatterProduct:
@@ -99,7 +100,7 @@ def dense_product(rows: CenteredRows, ctx: Context) -> ScatterProduct:
         weight: float = n if rows.weights is None else rows.weights.sum()
         return float(weight) * int(d)
 
-    return ScatterProduct(apply, lambda V: V, total)
+    return ScatterProduct(apply, lambda V: V, total, HOST)
 
 
 def sparse_product(rows: CenteredRows, ctx: Context) -> ScatterProduct:
@@ -110,30 +111,29 @@ def sparse_product(rows: CenteredRows, ctx: Context) -> ScatterProduct:
     B = csr_array(A.T)
     # Centered rows are A - root m'. S is A or A', with rows on the shorter side.
     S, back, short, long = (A, B, root, m) if n < d else (B, A, m, root)
-    mixed, length = S @ long, long @ long
-
-    def matmul(M: csr_array, V: Float64) -> Float64:
-        return ctx.ops.matmul(M, V)
+    mixed, length = S @ long, float(long @ long)
+    inner, outer = ctx.ops.matrix_plan(back), ctx.ops.matrix_plan(S)
+    held_short, held_mixed = outer.hold(short), outer.hold(mixed)
 
     def apply(V: Float64) -> Float64:
         """(S - short long') (S - short long')' V: nothing of the longer side is centered."""
-        out = matmul(S, matmul(back, V))
-        along = short @ V
-        out -= np.outer(mixed, along)
-        out += np.outer(short, length * along - mixed @ V)
+        out = outer.matmul(inner.matmul(V))
+        along = held_short @ V
+        out -= held_mixed[:, None] * along
+        out += held_short[:, None] * (length * along - held_mixed @ V)
         return out
 
     def to_axes(V: Float64) -> Float64:
         if n >= d:
             return V
-        U = matmul(B, V)
+        U = multiply(inner, V)
         U -= np.outer(m, root @ V)
         return normalize_columns(U)
 
     def trace() -> float:
         return float(A.data @ A.data - 2 * m @ (B @ root) + (root @ root) * (m @ m))
 
-    return ScatterProduct(apply, to_axes, trace)
+    return ScatterProduct(apply, to_axes, trace, outer)
 
 
 def _weight_rows(rows: CenteredRows) -> csr_array:

@@ -10,8 +10,8 @@ import numpy as np
 import scipy.linalg
 
 from .. import progress
-from ..backends.protocol import Float64
-from .eigenproblem import Approximation, Eigenproblem, angle_bound, reorder
+from ..backends.protocol import Float64, HeldVectors, MatrixPlan, multiply
+from .eigenproblem import Approximation, Eigenproblem, angle_bound, deflate, reorder
 from .krylov import block_width, orthonormalize
 from .thresholds import (
     BOUND_STEPS,
@@ -32,17 +32,20 @@ def solve_chebyshev(p: Eigenproblem, *, patient: bool = True) -> Approximation:
     would need too many products: the wanted values are then too close to 0 for any polynomial.
     """
     p, new_row = reorder(p)
-    A, k, ops = p.matrix, p.k, p.ctx.ops
-    norm = min(p.norm, _estimate_norm(p))
+    A, k = p.ctx.ops.matrix_plan(p.matrix), p.k
+    null = A.hold(p.null)
+    norm = min(p.norm, _estimate_norm(p, A))
     width = block_width(k)
-    budget = int(np.clip(FILTER_FLOPS / (A.nnz * width), *FILTER_PRODUCTS))
-    X, degree, spent, sweeps = p.random_block(width), 20, 0, 0
+    budget = int(np.clip(FILTER_FLOPS / (p.matrix.nnz * width), *FILTER_PRODUCTS))
+    X, degree, spent, sweeps = A.hold(p.random_block(width)), 20, 0, 0
     while True:
-        X = _orthonormal_block(p, X)
-        AX = p.matmul(X)
-        theta, C = scipy.linalg.eigh(X.T @ AX)
+        X = _orthonormal_block(p, X, null, A)
+        AX = A.matmul(X)
+        theta, Z = scipy.linalg.eigh(A.fetch(X.T @ AX))
+        C = A.hold(Z)
         X, AX = X @ C, AX @ C
-        residual = np.linalg.norm(AX[:, :k] - X[:, :k] * theta[:k], axis=0).max()
+        R = AX[:, :k] - X[:, :k] * A.hold(theta[:k])
+        residual = float(np.sqrt(A.fetch((R * R).sum(0))).max())
         angle = angle_bound(residual, theta, k, EPS * norm)
         cut = float(theta[-1])
         half, middle = (norm - cut) / 2, (norm + cut) / 2
@@ -61,10 +64,10 @@ def solve_chebyshev(p: Eigenproblem, *, patient: bool = True) -> Approximation:
         degree = int(np.clip(degree, 4, max(4, most)))
         before, now = X, (AX - middle * X) / half
         for _ in range(degree - 1):
-            step = ops.matmul(A, now, alpha=2 / half, beta=-2 * middle / half, gamma=-1.0, U=before)
+            step = A.matmul(now, alpha=2 / half, beta=-2 * middle / half, gamma=-1.0, U=before)
             before, now = now, step
         X, spent, sweeps = now, spent + degree, sweeps + 1
-    return Approximation(theta[: k + 2], X[new_row, : k + 2], angle)
+    return Approximation(theta[: k + 2], A.fetch(X)[new_row, : k + 2], angle)
 
 
 def _log_growth(distance: float, half: float) -> float:
@@ -72,19 +75,26 @@ def _log_growth(distance: float, half: float) -> float:
     return float(np.arccosh(1 + max(distance, 0.0) / half))
 
 
-def _orthonormal_block(p: Eigenproblem, X: Float64) -> Float64:
+def _orthonormal_block(p: Eigenproblem, X: Float64, null: Float64, where: HeldVectors) -> Float64:
     """An orthonormal basis of the block, filled up where directions were lost."""
     wanted = X.shape[1]
-    X = p.deflate(X)
-    X = orthonormalize(X / np.maximum(np.linalg.norm(X, axis=0), np.finfo(float).tiny), 0.0)
+    X = orthonormalize(_normalize(deflate(X, null), where), 0.0, where)
     if X.shape[1] < wanted:
-        more = p.random_block(wanted)[:, X.shape[1] :]
-        X = np.hstack([X, more - X @ (X.T @ more)])
-        X = orthonormalize(X / np.linalg.norm(X, axis=0), 0.0)
-    return orthonormalize(p.deflate(X), 0.0)
+        kept, more = X, where.hold(p.random_block(wanted)[:, X.shape[1] :])
+        X = where.empty(len(p.null), wanted)
+        X[:, : kept.shape[1]], X[:, kept.shape[1] :] = kept, more - kept @ (kept.T @ more)
+        X = orthonormalize(_normalize(X, where), 0.0, where)
+    return orthonormalize(deflate(X, null), 0.0, where)
 
 
-def _estimate_norm(p: Eigenproblem) -> float:
+def _normalize(X: Float64, where: HeldVectors) -> Float64:
+    """Columns of length 1; 0 stays 0."""
+    length = np.sqrt(where.fetch((X * X).sum(0)))
+    found: Float64 = X / where.hold(np.maximum(length, np.finfo(float).tiny))
+    return found
+
+
+def _estimate_norm(p: Eigenproblem, A: MatrixPlan) -> float:
     """A bound of the largest eigenvalue from a few steps of Lanczos (Zhou and Li, 2011)."""
     v = p.random_block(1)
     Q: list[Float64] = []
@@ -96,7 +106,7 @@ def _estimate_norm(p: Eigenproblem) -> float:
         if length <= MIN_LANCZOS_LENGTH * p.norm:
             return p.norm
         Q.append(v / length)
-        w = p.matmul(Q[-1])
+        w = multiply(A, Q[-1])
         alpha.append(float(Q[-1][:, 0] @ w[:, 0]))
         basis = np.hstack(Q)
         for _ in range(2):

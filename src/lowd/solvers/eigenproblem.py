@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from .. import random
-from ..backends.protocol import Array, Float64
+from ..backends.protocol import Array, Float64, multiply
 from ..core.fit import Context
 from ..input.row_order import permute_graph
 from .thresholds import MIN_RELATIVE_GAP
@@ -38,16 +38,24 @@ class Eigenproblem(NamedTuple):
 
     def deflate(self, V: Array) -> Float64:
         """V without its part in the null space."""
-        return np.asarray(V - self.null @ (self.null.T @ V))
+        return deflate(V, self.null)
 
     def matmul(self, V: Float64) -> Float64:
         """A V; by B, which keeps digits that the entries of B'B have lost."""
         if self.B is not None:
             return np.asarray(self.B.T @ (self.B @ V))
-        return self.ctx.ops.matmul(self.matrix, V)
+        return multiply(self.ctx.ops.matrix_plan(self.matrix), V)
 
     def random_block(self, width: int) -> Float64:
         return self.deflate(random.normals(self.ctx.seed, "bottom", (len(self.null), width)))
+
+
+def deflate(V: Array, null: Float64) -> Float64:
+    """V without its part along orthonormal vectors."""
+    found: Float64 = null @ (null.T @ V)
+    found *= -1  # in place: vectors are the largest arrays of a solver
+    found += V
+    return found
 
 
 class Approximation(NamedTuple):

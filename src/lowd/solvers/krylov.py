@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from .. import progress, random
-from ..backends.protocol import Float64
+from ..backends.protocol import Float64, HeldVectors, HostVectors
 from ..threads import single_threaded_blas
 from .thresholds import (
     FORECAST_PRODUCTS,
@@ -20,8 +20,9 @@ from .thresholds import (
     MIN_NEW_DIRECTION,
 )
 
-#: Multiplies a block of vectors by the operator.
+#: Multiplies a block of vectors by the operator, where they are held.
 Operator: TypeAlias = Callable[[Float64], Float64]
+HOST = HostVectors()
 
 
 class RitzPairs(NamedTuple):
@@ -55,6 +56,7 @@ def leading_eigenpairs(
     k: int,
     tolerance: float,
     *,
+    where: HeldVectors = HOST,
     max_products: int = MAX_KRYLOV_PRODUCTS,
     basis_size: int | None = None,
     check_every: int = 1,
@@ -62,7 +64,8 @@ def leading_eigenpairs(
 ) -> RitzPairs:
     """The k leading eigenpairs by block Lanczos with full reorthogonalization and thick restarts.
 
-    Each step is one product of the operator with a block; the basis is restarted from its best
+    Each step is one product of the operator with a block, which is held `where` the operator
+    computes; the basis is restarted from its best
     Ritz vectors when it holds `basis_size` vectors (default: 12 blocks). Convergence is checked
     after every `check_every` products. Where another route would cost as much as `patience`
     products, the iteration gives up once it is expected to need more. Every decision is made in
@@ -71,9 +74,9 @@ def leading_eigenpairs(
     """
     n, width = start.shape
     room = basis_size or MAX_KRYLOV_BLOCKS * width
-    Q, AQ = np.empty((n, room + width)), np.empty((n, room + width))
+    Q, AQ = where.empty(n, room + width), where.empty(n, room + width)
     rayleigh, T = np.empty((room + width, room + width)), np.empty((0, 0))
-    block, m, restarted = orthonormalize(start, 0.0), 0, False
+    block, m, restarted = orthonormalize(where.hold(start), 0.0, where), 0, False
     quadrature: tuple[Float64, Float64] | None = None
     history: list[tuple[int, float]] = []
     for products in range(1, max_products + 1):
@@ -81,7 +84,7 @@ def leading_eigenpairs(
         last = block.shape[1]
         Q[:, m : m + last], AQ[:, m : m + last] = block, product
         inside = _inner_products(Q[:, : m + last], product)
-        side, corner = inside[:m], inside[m:]
+        side, corner = where.fetch(inside[:m]), where.fetch(inside[m:])
         rayleigh[:m, m : m + last], rayleigh[m : m + last, :m] = side, side.T
         rayleigh[m : m + last, m : m + last] = (corner + corner.T) / 2
         m += last
@@ -89,7 +92,7 @@ def leading_eigenpairs(
         full, final = m + width > room, products == max_products
         # A check costs m³; it can wait while that is more than a product is likely to cost.
         if products % (3 if m > 128 else check_every) and not (full or final):
-            block = _new_directions(product, inside, Q[:, :m], _size(T))[0]
+            block = _new_directions(product, inside, Q[:, :m], _size(T), where)[0]
             if block.shape[1]:
                 progress.report("eigenvectors", products, max_products)
                 continue
@@ -98,16 +101,16 @@ def leading_eigenpairs(
         if quadrature is None or not restarted:
             quadrature = values, (Y[:width] ** 2).sum(0)
         scale = max(abs(values[0]), abs(values[-1]), np.finfo(float).tiny)
-        block, outside = _new_directions(product, inside, Q[:, :m], scale)
+        block, outside = _new_directions(product, inside, Q[:, :m], scale, where)
         # Only the last product leaves the basis: what it leaves behind is nearly all of the
         # residual, and tells when the whole of it is worth computing.
-        residual = float(np.linalg.norm(outside @ Y[m - last :, :k], axis=0).max() / scale)
+        residual = _longest(outside @ where.hold(Y[m - last :, :k]), where) / scale
         history.append((products, residual))
         is_hopeless = patience is not None and products_left(history, tolerance) > patience
         ended = final or is_hopeless or block.shape[1] == 0
         if residual <= tolerance or ended:
-            R = AQ[:, :m] @ Y[:, :k] - Q[:, :m] @ (Y[:, :k] * values[:k])
-            residual = float(np.linalg.norm(R, axis=0).max() / scale)
+            wanted, images = where.hold(Y[:, :k]), where.hold(Y[:, :k] * values[:k])
+            residual = _longest(AQ[:, :m] @ wanted - Q[:, :m] @ images, where) / scale
         progress.report("eigenvectors", products, max_products)
         converged = len(values) >= k and (residual <= tolerance or block.shape[1] == 0)
         if converged or ended:
@@ -115,11 +118,13 @@ def leading_eigenpairs(
         if full:
             # Ritz vectors beyond the wanted ones that have nearly converged speed these up.
             kept = min(k + max(width, (room - k) // 3), m)
-            Q[:, :kept], AQ[:, :kept] = Q[:, :m] @ Y[:, :kept], AQ[:, :m] @ Y[:, :kept]
+            best = where.hold(Y[:, :kept])
+            Q[:, :kept], AQ[:, :kept] = Q[:, :m] @ best, AQ[:, :m] @ best
             m, restarted = kept, True
             rayleigh[:m, :m] = np.diag(values[:m])
     assert quadrature is not None
-    return RitzPairs(values[:k], Q[:, :m] @ Y[:, :k], residual, converged, quadrature)
+    vectors = where.fetch(Q[:, :m] @ where.hold(Y[:, :k]))
+    return RitzPairs(values[:k], vectors, residual, converged, quadrature)
 
 
 def products_left(history: list[tuple[int, float]], tolerance: float) -> float:
@@ -139,8 +144,13 @@ def _size(T: Float64) -> float:
     return float(max(np.abs(np.diagonal(T)).max(), np.finfo(float).tiny))
 
 
+def _longest(R: Float64, where: HeldVectors) -> float:
+    """The length of the longest column."""
+    return float(np.sqrt(where.fetch((R * R).sum(0))).max())
+
+
 def _new_directions(
-    product: Float64, inside: Float64, Q: Float64, scale: float
+    product: Float64, inside: Float64, Q: Float64, scale: float, where: HeldVectors
 ) -> tuple[Float64, Float64]:
     """What a product adds to the span of Q: orthonormal (empty once nothing is new), and as is.
 
@@ -148,31 +158,33 @@ def _new_directions(
     normalized: twice is enough (Parlett, 1980).
     """
     outside = product - Q @ inside
-    B = _nearly_orthonormalize(outside, MIN_NEW_DIRECTION * scale)
-    B = _nearly_orthonormalize(B - Q @ _inner_products(Q, B), 0.5)
+    B = _nearly_orthonormalize(outside, MIN_NEW_DIRECTION * scale, where)
+    B = _nearly_orthonormalize(B - Q @ _inner_products(Q, B), 0.5, where)
     return B[:, : Q.shape[0] - Q.shape[1]], outside
 
 
 def _inner_products(Q: Float64, B: Float64) -> Float64:
     """Q'B, transposed twice: BLAS takes the wide factor as it lies, in two fifths of the time."""
-    return np.asarray((B.T @ Q).T)
+    found: Float64 = (B.T @ Q).T
+    return found
 
 
-def orthonormalize(B: Float64, floor: float) -> Float64:
+def orthonormalize(B: Float64, floor: float, where: HeldVectors = HOST) -> Float64:
     """An orthonormal basis of the columns, without directions shorter than `floor`.
 
     From the eigenvectors of B'B, twice (Stathopoulos and Wu, 2002): products and one tiny
     eigenproblem, where a QR factorization of a tall block is a chain of small threaded steps.
     """
-    return _nearly_orthonormalize(_nearly_orthonormalize(B, floor), 0.5)
+    return _nearly_orthonormalize(_nearly_orthonormalize(B, floor, where), 0.5, where)
 
 
-def _nearly_orthonormalize(B: Float64, floor: float) -> Float64:
+def _nearly_orthonormalize(B: Float64, floor: float, where: HeldVectors) -> Float64:
     """Once: what is left of the angles is the square of how dependent the columns were."""
-    values, U = np.linalg.eigh(B.T @ B)
+    values, U = np.linalg.eigh(where.fetch(B.T @ B))
     length = np.sqrt(np.maximum(values, 0))
     new = length > max(floor, MIN_INDEPENDENT_LENGTH * length.max(initial=0))
-    return np.asarray(B @ (U[:, new] / length[new]))
+    found: Float64 = B @ where.hold(U[:, new] / length[new])
+    return found
 
 
 def random_block(seed: int, n: int, width: int) -> Float64:

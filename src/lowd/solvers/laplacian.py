@@ -13,15 +13,15 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse import csr_array, diags_array, issparse
 
-from ..backends.protocol import Array, Float64
+from ..backends.protocol import Array, Float64, MatrixPlan, multiply
 from ..core.fit import Context
 from ..errors import DataError, ParameterError, RankWarning, warn
 from ..maps.laplacian import nystroem_gain
 from ..relations.affinity_graph import AffinityGraph
 from .canonical import group_consecutive, rotate_groups, sign_flips
 from .dense import eigh
-from .eigenproblem import narrow_indices
-from .krylov import RitzPairs, basis_memory, block_width, leading_eigenpairs, random_block
+from .eigenproblem import deflate, narrow_indices
+from .krylov import Operator, RitzPairs, basis_memory, block_width, leading_eigenpairs, random_block
 from .smallest import SmallestEigenpairs, cut_groups, smallest_eigenpairs
 from .thresholds import (
     EQUAL_SMALLEST_EIGENVALUES,
@@ -55,14 +55,24 @@ class _DenseLaplacian(NamedTuple):
     diagonal: Float64
     null: Float64
     norm: float
-    ctx: Context
+    plan: MatrixPlan  # of W
 
-    def matmul_complement(self, V: Array) -> Float64:
-        """norm - A, where the null space is not in the way."""
-        V = V - self.null @ (self.null.T @ V)
-        out = (self.norm - self.diagonal)[:, None] * V
-        out += self.root[:, None] * self.ctx.ops.matmul(self.W, self.root[:, None] * V)
-        return np.asarray(out - self.null @ (self.null.T @ out))
+    def complement(self) -> Operator:
+        """What multiplies held vectors by norm - A, where the null space is not in the way."""
+        root, null = self.plan.hold(self.root[:, None]), self.plan.hold(self.null)
+        complement = self.plan.hold((self.norm - self.diagonal)[:, None])
+
+        def apply(V: Float64) -> Float64:
+            V = deflate(V, null)
+            out = complement * V
+            out += root * self.plan.matmul(root * V)
+            return deflate(out, null)
+
+        return apply
+
+    def multiply_complement(self, V: Float64) -> Float64:
+        """The same product of vectors on the host."""
+        return self.plan.fetch(self.complement()(self.plan.hold(V)))
 
     def lift(self) -> Float64:
         """The matrix itself, with its null space above all else."""
@@ -83,7 +93,8 @@ def transition_spectrum(
     and a row's degree the sum over all rows.
     """
     W, counts = graph.weights, graph.counts
-    degrees = ctx.ops.matmul(W, counts[:, None])[:, 0]
+    plan = ctx.ops.matrix_plan(W)
+    degrees = multiply(plan, counts[:, None])[:, 0]
     if k >= len(counts):
         warn(
             f"n_components={k}, but {len(counts)} distinct rows have {len(counts) - 1} axes; the "
@@ -109,8 +120,8 @@ def transition_spectrum(
         S = diags_array(root)
         L = narrow_indices(csr_array(diags_array(diagonal) - S @ W @ S))
         return _with_degrees(smallest_eigenpairs(L, null, k, ctx, norm=norm), degrees)
-    dense = _DenseLaplacian(W, root, diagonal, null, norm, ctx)
-    return _with_degrees(_smallest_eigenpairs_dense(dense, k), degrees)
+    dense = _DenseLaplacian(W, root, diagonal, null, norm, plan)
+    return _with_degrees(_smallest_eigenpairs_dense(dense, k, ctx.seed), degrees)
 
 
 def _with_degrees(found: SmallestEigenpairs, degrees: Float64) -> TransitionSpectrum:
@@ -217,7 +228,7 @@ def laplacian_memory(n: int, k: int) -> dict[str, int]:
     return {**taken, "dense matrix": matrices * n * n * 8}
 
 
-def _smallest_eigenpairs_dense(L: _DenseLaplacian, k: int) -> SmallestEigenpairs:
+def _smallest_eigenpairs_dense(L: _DenseLaplacian, k: int, seed: int) -> SmallestEigenpairs:
     """The k smallest eigenpairs of a dense Laplacian beyond its null vector.
 
     A wide kernel has a wide spectral gap, and few products do. The smallest eigenvalues of a
@@ -230,21 +241,22 @@ def _smallest_eigenpairs_dense(L: _DenseLaplacian, k: int) -> SmallestEigenpairs
     solver: str = choose_route(n)
     found = None
     if solver == "krylov":
-        start = random_block(L.ctx.seed, n, block_width(more))
+        start = random_block(seed, n, block_width(more))
         start -= L.null @ (L.null.T @ start)
         products = n // SAMPLES_PER_KERNEL_PRODUCT
         found = leading_eigenpairs(
-            L.matmul_complement,
+            L.complement(),
             start,
             more,
             RITZ_TOLERANCE[L.W.dtype],
+            where=L.plan,
             max_products=int(np.clip(products, MIN_KERNEL_PRODUCTS, MAX_KERNEL_PRODUCTS)),
         )
         if not found.converged:
             found, solver = _solve_cholesky(L, start, more), "cholesky"
     if found is not None and found.converged:
         V = found.vectors
-        values = L.norm - (V * L.matmul_complement(V)).sum(0)
+        values = L.norm - (V * L.multiply_complement(V)).sum(0)
     else:
         solver = "dense"
         values, V = eigh(-L.lift(), more)
@@ -255,7 +267,7 @@ def _smallest_eigenpairs_dense(L: _DenseLaplacian, k: int) -> SmallestEigenpairs
         gaps <= EQUAL_SMALLEST_EIGENVALUES * values[1:] + ROUNDING_SHARE * L.norm
     )
     V, values = rotate_groups(V, groups)[:, :k], values[:k]
-    residuals = np.linalg.norm((L.norm - values) * V - L.matmul_complement(V), axis=0)
+    residuals = np.linalg.norm((L.norm - values) * V - L.multiply_complement(V), axis=0)
     return SmallestEigenpairs(values, V, residuals, solver, cut_groups(groups, k))
 
 

@@ -18,6 +18,7 @@ from ..backends.protocol import (
     InterpolationGrid,
     LayoutCurve,
     LayoutPlan,
+    random_walk,
     to_csr,
 )
 from ..core.fit import Context, Fit, PointGraph, order_by_rows
@@ -212,12 +213,15 @@ def diffuse(W: Graph, Y: Float64, ctx: Context) -> Float64:
 
     Power iterations toward the spectral embedding, which stop while the start still shows.
     """
-    walk = ctx.ops.random_walk(W)
-    stationary = walk.degrees / walk.degrees.sum()
+    walk, degrees = random_walk(W)
+    P, stationary = ctx.ops.matrix_plan(walk), degrees / degrees.sum()
     for _ in range(DIFFUSION_STEPS // STEPS_PER_ORTHOGONALIZATION):
-        Y = walk.advance(Y, STEPS_PER_ORTHOGONALIZATION)
+        held = P.hold(Y)
+        for _ in range(STEPS_PER_ORTHOGONALIZATION):
+            held = P.matmul(held, alpha=0.5, beta=0.5)
+        Y = P.fetch(held)
         Y = _orthogonalize(Y - stationary @ Y, stationary)
-    return walk.advance(Y, DIFFUSION_STEPS % STEPS_PER_ORTHOGONALIZATION)
+    return Y
 
 
 def _orthogonalize(Y: Float64, stationary: Float64) -> Float64:

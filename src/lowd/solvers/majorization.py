@@ -37,7 +37,7 @@ def minimize_stress(
     W = pair_weights(how.weights, D, rows)
     if W is not None:
         check_connected(W, rows)
-    plan = ctx.ops.stress_plan(D, W, how.ties)
+    plan = ctx.ops.stress_objective(how.ties).plan(D, W)
     starts = initial_configurations(how.init, how.n_init, D, k, rows, ctx)
     path = run_smacof(plan, W, len(D), starts, how.max_iter, how.eps)
     Y = path.Y.astype(ctx.dtype).astype(np.float64)  # as it is returned

@@ -18,9 +18,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from .. import progress, random
-from ..backends.protocol import Backend, Float64
-from .eigenproblem import Approximation, Eigenproblem, angle_bound, reorder
-from .krylov import block_width
+from ..backends.protocol import Backend, Float64, HeldVectors, MatrixPlan
+from .eigenproblem import Approximation, Eigenproblem, angle_bound, deflate, reorder
+from .krylov import HOST, block_width
 from .thresholds import (
     EDGE_WEIGHT_JITTER,
     EPS,
@@ -36,47 +36,47 @@ from .thresholds import (
 
 
 class Level(NamedTuple):
-    """A matrix between nodes, and how they are aggregated to the nodes of the next level."""
+    """A matrix between nodes, and how they are aggregated to the nodes of the next level.
 
-    A: csr_array
+    Vectors are held where the matrix is.
+    """
+
+    A: MatrixPlan
     null: Float64  # its null vector, one column
     smoothing: Float64  # what a Jacobi step multiplies a residual by, one column
     aggregate: NDArray[np.int32]
     share: Float64  # of each node in its aggregate's null vector, one column
-    restriction: csr_array  # the transpose of the prolongation from aggregates to their nodes
+    restriction: MatrixPlan  # the transpose of the prolongation from aggregates to their nodes
 
 
 class Hierarchy(NamedTuple):
-    """Levels from fine to coarse, and the eigenpairs of the coarsest matrix."""
+    """Levels from fine to coarse, and the eigenpairs of the coarsest matrix beyond its null space.
+
+    The eigenvectors are held too; their values are a column.
+    """
 
     levels: list[Level]
     values: Float64
     vectors: Float64
-    ops: Backend
 
     def precondition(self, R: Float64, level: int) -> Float64:
         """About A^-1 R by one cycle: symmetric and positive, as a preconditioner must be."""
         if level == len(self.levels):
-            large = self.values > ROUNDING_SHARE * self.values[-1]
-            U = self.vectors[:, large]
-            return np.asarray(U @ ((U.T @ R) / self.values[large, None]))
+            solved: Float64 = self.vectors @ ((self.vectors.T @ R) / self.values)
+            return solved
         at = self.levels[level]
 
         def residual(X: Float64) -> Float64:
-            return np.asarray(self.ops.matmul(at.A, X, alpha=-1.0, gamma=1.0, U=R))
+            return at.A.matmul(X, alpha=-1.0, gamma=1.0, U=R)
 
         X = at.smoothing * R
         for _ in range(1 if level == 0 else 2):  # coarse levels cost little, and are rough
-            coarse = at.restriction @ residual(X)
+            coarse = at.restriction.matmul(residual(X))
             X += self.prolongate(self.precondition(coarse, level + 1), level)
         correction = residual(X)
         correction *= at.smoothing
         correction += X
         return correction
-
-    def matmul(self, V: Float64, level: int) -> Float64:
-        A = self.levels[level].A
-        return np.asarray(self.ops.matmul(A, V))
 
     def prolongate(self, E: Float64, level: int) -> Float64:
         """From the aggregates of a level to its nodes."""
@@ -96,19 +96,20 @@ def is_laplacian(p: Eigenproblem) -> bool:
 def solve_multilevel(p: Eigenproblem) -> Approximation | None:
     """The k smallest eigenpairs of a Laplacian; None where the coarsest level has too few."""
     p, new_row = reorder(p)
-    hierarchy = _coarsen(p.matrix, p.null[:, 0], p.ctx.ops)
-    width = min(block_width(p.k), hierarchy.vectors.shape[1] - 1)
-    if width <= p.k or not hierarchy.levels:
+    hierarchy, start = _coarsen(p.matrix, p.null[:, 0], p.ctx.ops, block_width(p.k))
+    if start.shape[1] <= p.k or not hierarchy.levels:
         return None
-    found = Approximation(hierarchy.values, hierarchy.vectors[:, 1 : width + 1], np.inf)
+    found = Approximation(np.empty(0), start, np.inf)
     for level in reversed(range(len(hierarchy.levels))):
         found = _refine(p, hierarchy, level, hierarchy.prolongate(found.vectors, level))
         if len(found.values) <= p.k:  # the block has lost directions
             return None
-    return Approximation(found.values[: p.k + 2], found.vectors[new_row, : p.k + 2], found.angle)
+    vectors = hierarchy.levels[0].A.fetch(found.vectors)
+    return Approximation(found.values[: p.k + 2], vectors[new_row, : p.k + 2], found.angle)
 
 
-def _coarsen(A: csr_array, null: Float64, ops: Backend) -> Hierarchy:
+def _coarsen(A: csr_array, null: Float64, ops: Backend, width: int) -> tuple[Hierarchy, Float64]:
+    """Levels, and a block of the smallest eigenvectors of the coarsest one beyond the first."""
     levels = []
     while A.shape[0] > MAX_COARSEST_NODES:
         aggregate, count = _aggregate(A)
@@ -122,12 +123,23 @@ def _coarsen(A: csr_array, null: Float64, ops: Backend) -> Hierarchy:
         smoothing = np.divide(
             JACOBI_DAMPING, own, out=np.zeros(n), where=own > 10 * EPS * own.max()
         )
+        plan = ops.matrix_plan(A)
         levels.append(
-            Level(A, null[:, None], smoothing[:, None], aggregate, share[:, None], restriction)
+            Level(
+                plan,
+                plan.hold(null[:, None]),
+                plan.hold(smoothing[:, None]),
+                plan.hold(aggregate),
+                plan.hold(share[:, None]),
+                ops.matrix_plan(restriction),
+            )
         )
         A, null = csr_array(restriction @ A @ prolongation), length
+    where = levels[-1].A if levels else HOST
     values, vectors = scipy.linalg.eigh(A.toarray())
-    return Hierarchy(levels, values, vectors, ops)
+    large = values > ROUNDING_SHARE * values[-1]
+    solved = where.hold(values[large, None]), where.hold(vectors[:, large])
+    return Hierarchy(levels, *solved), where.hold(vectors[:, 1 : width + 1])
 
 
 def _aggregate(A: csr_array) -> tuple[NDArray[np.int32], int]:
@@ -157,16 +169,13 @@ def _aggregate(A: csr_array) -> tuple[NDArray[np.int32], int]:
 def _refine(p: Eigenproblem, hierarchy: Hierarchy, level: int, X: Float64) -> Approximation:
     """LOBPCG on one level, from the block of the next coarser one."""
     k, width, finest = p.k, X.shape[1], level == 0
-    null, steps = hierarchy.levels[level].null, MAX_FINEST_STEPS if finest else MAX_COARSE_STEPS
-
-    def deflate(V: Float64) -> Float64:
-        parallel = null @ (null.T @ V)
-        return np.subtract(V, parallel, out=parallel)
-
-    S = deflate(X)
-    AS, residuals = hierarchy.matmul(S, level), []
+    A, null = hierarchy.levels[level].A, hierarchy.levels[level].null
+    steps = MAX_FINEST_STEPS if finest else MAX_COARSE_STEPS
+    S = deflate(X, null)
+    AS, residuals = A.matmul(S), []
     for step in range(steps + 1):
-        theta, Y = _smallest_ritz_pairs(S, AS, width)
+        theta, Z = _smallest_ritz_pairs(A.fetch(S.T @ S), A.fetch(S.T @ AS), width)
+        Y = A.hold(Z)
         if len(theta) <= k:
             return Approximation(theta, S @ Y, np.inf)
         # S and A S are the largest arrays of all: each ends with its last use.
@@ -174,31 +183,41 @@ def _refine(p: Eigenproblem, hierarchy: Hierarchy, level: int, X: Float64) -> Ap
         S = np.empty((0, 0))
         AX, last_AX = AS @ Y, AS[:, width:] @ Y[width:]
         AS = np.empty((0, 0))
-        R = AX - X * theta
-        residuals.append(float(np.linalg.norm(R[:, :k], axis=0).max()))
+        R = AX - X * A.hold(theta)
+        residuals.append(float(np.sqrt(A.fetch((R[:, :k] * R[:, :k]).sum(0))).max()))
         angle = angle_bound(residuals[-1], theta, k, EPS * p.norm)
         if finest:
             progress.report("eigenvectors", step, steps)
-        # Values below rounding: no step can tell any more what is better.
-        stalled = (
+        # Values or residuals below rounding: no step can tell any more what is better.
+        stalled = residuals[-1] <= 10 * EPS * p.norm or (
             step >= MAX_STALLED_STEPS and residuals[-1] > 0.5 * residuals[-1 - MAX_STALLED_STEPS]
         )
         if angle <= WANTED_ANGLE or step == steps or stalled or X.shape[1] < width:
             break
-        T = deflate(hierarchy.precondition(R, level))
-        AT = R = hierarchy.matmul(T, level)
-        S = np.hstack([X, T, last_X])
+        T = deflate(hierarchy.precondition(R, level), null)
+        AT = R = A.matmul(T)
+        S = _stack([X, T, last_X], A)
         X = T = last_X = S[:, :width]  # views: the parts are not held beside the whole
-        AS = np.hstack([AX, AT, last_AX])
+        AS = _stack([AX, AT, last_AX], A)
     return Approximation(theta, X, angle)
 
 
-def _smallest_ritz_pairs(S: Float64, AS: Float64, width: int) -> tuple[Float64, Float64]:
+def _stack(blocks: list[Float64], where: HeldVectors) -> Float64:
+    """Blocks of vectors side by side."""
+    whole = where.empty(blocks[0].shape[0], sum(block.shape[1] for block in blocks))
+    end = 0
+    for block in blocks:
+        start, end = end, end + block.shape[1]
+        whole[:, start:end] = block
+    return whole
+
+
+def _smallest_ritz_pairs(G: Float64, H: Float64, width: int) -> tuple[Float64, Float64]:
     """The smallest Ritz values in the span of S, and the combinations of its columns.
 
-    Columns that others nearly span are left out with the small directions of their Gram matrix.
+    Of G = S'S and H = S'AS. Columns that others nearly span are left out with the small directions
+    of their Gram matrix.
     """
-    G, H = S.T @ S, S.T @ AS
     scale = 1 / np.sqrt(np.maximum(np.diagonal(G), np.finfo(float).tiny))
     e, U = scipy.linalg.eigh(G * scale * scale[:, None])
     kept = e > MIN_GRAM_EIGENVALUE * e[-1]

@@ -265,6 +265,7 @@ def _solve_krylov(rows: CenteredRows, k: int, ctx: Context, patience: float | No
             random_block(ctx.seed, min(n, d), SPARSE_KRYLOV_BLOCK),
             k,
             SPARSE_RITZ_TOLERANCE[ctx.dtype],
+            where=product.where,
             max_products=MAX_SPARSE_KRYLOV_PRODUCTS,
             basis_size=2 * k + 6 * SPARSE_KRYLOV_BLOCK,
             check_every=3,

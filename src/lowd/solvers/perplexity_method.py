@@ -63,7 +63,7 @@ class PerplexityMethod(NeighborEmbedding):
         points = self._points(near, ctx, self._count_neighbors)
         given = near.given is not None
         k = self.n_neighbors
-        P = Probabilities.of(points, perplexities, k, per_row, ctx.ops, is_given=given)
+        P = Probabilities.of(points, perplexities, k, per_row, is_given=given)
         return Similarities.of(P, points, order, ctx.ops)
 
     def _count_neighbors(self, n: int) -> int:

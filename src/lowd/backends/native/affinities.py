@@ -32,7 +32,7 @@ class NativeAffinities(AffinityOperations):
             _native.fuzzy_memberships(indptr, distances, *rule, a, offsets, scales, *how)
         return rows
 
-    def symmetrize(self, rows: csr_array, union: float | None = None) -> csr_array:
+    def _symmetrize(self, rows: csr_array, union: float | None = None) -> csr_array:
         poll = step("affinities")
         indptr, indices, p = _native.symmetrize(*csr_parts(rows), union, self.threads, poll)
         return csr_array((p, indices, indptr.astype(rows.indptr.dtype)), rows.shape)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from ... import _native
 from ...progress import step
-from ..protocol import Array, Float64, GeodesicPlan, Ragged
+from ..protocol import Array, Float64, GeodesicPlan, HostVectors, MatrixPlan, Ragged
 from ..reference.graphs import GraphOperations, TablePlan
+from ..reference.linear_algebra import add_terms
 from .arrays import as_rows, csr_parts
 
 
@@ -30,19 +30,36 @@ class NativeGeodesicPlan:
         _native.shortest_paths(*csr_parts(self.graph), *sources, first, out, self.threads, poll)
         return out
 
-    def half_square_matmul(self, V: Float64) -> Float64:
-        out, poll = np.empty(V.shape), step("matrix product")
-        narrow: Array = np.ascontiguousarray(V, self._half.dtype)
-        _native.geodesic_products(self._half, narrow, out, self.threads, poll)
-        return out
-
-    @cached_property
-    def _half(self) -> Array:
-        """Nodes in a ring: row i holds the distances to the half of them that follow i."""
+    def half_squares(self) -> MatrixPlan:
         n = self.graph.shape[0]
         half = np.empty((n, n // 2), self.graph.dtype)
         _native.geodesic_half(*csr_parts(self.graph), half, self.threads, step("shortest paths"))
-        return half
+        return HalvedMatrixPlan(half, self.threads)
+
+
+@dataclass(frozen=True)
+class HalvedMatrixPlan(HostVectors):
+    """-G∘G/2 of a symmetric matrix of distances, of which each pair is held once.
+
+    Points are in a ring: row i holds the distances to the half of them that follow i.
+    """
+
+    half: Array
+    threads: int
+
+    def matmul(
+        self,
+        V: Float64,
+        *,
+        alpha: float = 1.0,
+        beta: float = 0.0,
+        gamma: float = 0.0,
+        U: Float64 | None = None,
+    ) -> Float64:
+        out, poll = np.empty(V.shape), step("matrix product")
+        narrow: Array = np.ascontiguousarray(V, self.half.dtype)
+        _native.geodesic_products(self.half, narrow, out, self.threads, poll)
+        return add_terms(out, V, alpha, beta, gamma, U)
 
 
 @dataclass(frozen=True)

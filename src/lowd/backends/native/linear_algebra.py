@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +17,21 @@ from ..protocol import (
     Array,
     ColumnStatistics,
     Float64,
+    Graph,
     HadamardMatrix,
+    MatrixPlan,
     Moments,
+    PairwiseMatrix,
     Rows,
     ScatterPlan,
     Symmetry,
 )
-from ..reference.linear_algebra import LinearAlgebraOperations
+from ..reference.linear_algebra import (
+    LinearAlgebraOperations,
+    Pairwise,
+    ReferenceMatrixPlan,
+    form_matrix,
+)
 from ..row_hash import column_multipliers
 from ..sparse_rows import project_sparse
 from .arrays import as_float64, as_rows, count_threads
@@ -53,6 +63,56 @@ class NativeScatterPlan:
         given = X, self.weights, self.mean, 1.0, V
         trace = _native.scatter_matmul(*given, out, self.threads, step("covariance product"))
         return out, trace
+
+
+@dataclass(frozen=True)
+class NativeMatrixPlan(ReferenceMatrixPlan):
+    """A matrix on the host, which the core reads once for a product."""
+
+    threads: int
+
+    def matmul(
+        self,
+        V: Array,
+        *,
+        alpha: float = 1.0,
+        beta: float = 0.0,
+        gamma: float = 0.0,
+        U: Array | None = None,
+    ) -> Float64:
+        A, plain = self.A, alpha == 1 and beta == 0 and U is None
+        if self.half_square if issparse(A) else not plain:
+            return super().matmul(V, alpha=alpha, beta=beta, gamma=gamma, U=U)
+        if issparse(A):
+            return multiply_sparse(A, V, self.threads, alpha, beta, gamma, U)
+        out = np.empty((A.shape[0], V.shape[1]))
+        V = np.ascontiguousarray(V, A.dtype)
+        _native.matmul(A, V, self.half_square, out, self.threads, step("matrix product"))
+        return out
+
+
+def multiply_sparse(
+    A: Rows,
+    V: Array,
+    threads: int,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    gamma: float = 0.0,
+    U: Array | None = None,
+) -> Float64:
+    """alpha A V + beta V + gamma U of CSR rows."""
+    out, data = np.empty((A.shape[0], V.shape[1])), A.data.astype(np.float64, copy=False)
+    terms = as_float64(V), alpha, beta, None if U is None else as_float64(U), gamma
+    poll = step("matrix product")
+    _native.sparse_matmul(A.indptr, A.indices, data, *terms, out, threads, poll)
+    return out
+
+
+class PairsAndThreads(Pairwise, Protocol):
+    """What the plan of a matrix of all pairs needs."""
+
+    @property
+    def threads(self) -> int: ...
 
 
 class NativeLinearAlgebra(LinearAlgebraOperations):
@@ -135,7 +195,8 @@ class NativeLinearAlgebra(LinearAlgebraOperations):
             return super().project(X, shift, W, bias)
         offset = np.zeros(W.shape[1]) if bias is None else bias
         W64 = W.astype(np.float64)
-        Y = self.matmul(X, W64) if shift is None else project_sparse(X, shift, W64, self.matmul)
+        matmul = partial(multiply_sparse, threads=self.threads)
+        Y = matmul(X, W64) if shift is None else project_sparse(X, shift, W64, matmul)
         Y += offset
         return np.ascontiguousarray(Y, np.result_type(X.dtype, W.dtype))
 
@@ -150,27 +211,7 @@ class NativeLinearAlgebra(LinearAlgebraOperations):
         _native.hadamard(*given, out, threads, step("projection"))
         return out
 
-    def matmul(
-        self,
-        A: Rows,
-        V: Array,
-        *,
-        half_square: bool = False,
-        alpha: float = 1.0,
-        beta: float = 0.0,
-        gamma: float = 0.0,
-        U: Array | None = None,
-    ) -> Float64:
-        plain = alpha == 1 and beta == 0 and U is None
-        if half_square if issparse(A) else not plain:
-            given = {"alpha": alpha, "beta": beta, "gamma": gamma}
-            return super().matmul(A, V, half_square=half_square, U=U, **given)
-        out, poll = np.empty((A.shape[0], V.shape[1])), step("matrix product")
-        if not issparse(A):
-            V = np.ascontiguousarray(V, A.dtype)
-            _native.matmul(A, V, half_square, out, self.threads, poll)
-            return out
-        data = A.data.astype(np.float64, copy=False)
-        terms = as_float64(V), alpha, beta, None if U is None else as_float64(U), gamma
-        _native.sparse_matmul(A.indptr, A.indices, data, *terms, out, self.threads, poll)
-        return out
+    def matrix_plan(
+        self: PairsAndThreads, A: Rows | Graph | PairwiseMatrix, *, half_square: bool = False
+    ) -> MatrixPlan:
+        return NativeMatrixPlan(form_matrix(A, self), half_square, self.threads)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import _native
 from ...progress import step
-from ..protocol import Array, Float64, GuttmanStep, StressPlan, Ties
+from ..protocol import Array, Float64, GuttmanStep, StressObjective, StressPlan, Ties
 from ..reference.stress import StressOperations
 from .arrays import as_float64, as_rows
 
@@ -48,25 +48,36 @@ class NativeOrdinalStressPlan:
         return self.D[pairs[:, 0], pairs[:, 1]].astype(np.float64), disparities.copy()
 
 
-class NativeStress(StressOperations):
+@dataclass(frozen=True)
+class NativeStressObjective:
     """Stress of an embedding, and new points of least stress."""
 
+    ties: Ties | None
     threads: int
 
-    def stress_plan(self, D: Array, W: Array | None, ties: Ties | None = None) -> StressPlan:
+    def plan(self, D: Array, W: Array | None) -> StressPlan:
         D = as_rows(D, D.dtype)
         W = None if W is None else as_rows(W, D.dtype)
-        if ties is None:
+        if self.ties is None:
             return NativeMetricStressPlan(D, W, self.threads)
-        given, poll = (D, W, ties == "primary"), step("sorting dissimilarities")
+        given, poll = (D, W, self.ties == "primary"), step("sorting dissimilarities")
         regression = _native.MonotoneRegression(*given, self.threads, poll)
         return NativeOrdinalStressPlan(D, regression, self.threads)
 
-    def multilaterate(
-        self, T: Array, W: Array | None, A: Float64, start: Float64, max_iter: int, tol: float
+    def optimize_new_points(
+        self, T: Array, W: Array | None, Y: Float64, start: Float64, max_iter: int, tol: float
     ) -> tuple[Float64, Float64]:
-        Y, stress = np.array(start, np.float64), np.empty(len(start))
+        new, stress = np.array(start, np.float64), np.empty(len(start))
         weights = None if W is None else as_float64(W)
-        given, poll = (as_float64(T), weights, A, max_iter, tol), step("new points")
-        _native.multilaterate(*given, Y, stress, self.threads, poll)
-        return Y, stress
+        given, poll = (as_float64(T), weights, Y, max_iter, tol), step("new points")
+        _native.multilaterate(*given, new, stress, self.threads, poll)
+        return new, stress
+
+
+class NativeStress(StressOperations):
+    """Metric and ordinal stress."""
+
+    threads: int
+
+    def stress_objective(self, ties: Ties | None = None) -> StressObjective:
+        return NativeStressObjective(ties, self.threads)

@@ -46,18 +46,17 @@ class AffinityOperations:
         return CalibratedRows(a, scales, offsets)
 
     def similarity_graph(
-        self, edges: csr_array, rule: Perplexity | FuzzySum, union: float | None = None
+        self, edges: csr_array, rule: Perplexity | FuzzySum | None, union: float | None = None
     ) -> SimilarityGraph:
+        if rule is None:
+            return SimilarityGraph(self._symmetrize(edges, union), np.empty(0), np.empty(0))
         near = isinstance(rule, Perplexity)
         d = square_distances(edges.data) if near else edges.data.astype(np.float64, copy=False)
         found = self.calibrate_rows(edges.indptr.astype(np.int64), d, rule)
         rows = csr_array((found.affinities, edges.indices, edges.indptr), edges.shape)
-        return SimilarityGraph(self.symmetrize(rows, union), found.scales, found.offsets)
+        return SimilarityGraph(self._symmetrize(rows, union), found.scales, found.offsets)
 
-    def in_degrees(self, edges: csr_array) -> NDArray[np.int64]:
-        return np.bincount(edges.indices, minlength=edges.shape[1])
-
-    def symmetrize(self, rows: csr_array, union: float | None = None) -> csr_array:
+    def _symmetrize(self, rows: csr_array, union: float | None = None) -> csr_array:
         if union is None:
             scale = 2 * rows.shape[0]
             half = csr_array((rows.data / scale, rows.indices, rows.indptr), rows.shape)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import dijkstra
 
-from ..protocol import Array, Float64, GeodesicPlan, Ragged
+from ..protocol import Array, Float64, GeodesicPlan, MatrixPlan, Ragged
+from .linear_algebra import ReferenceMatrixPlan
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,9 @@ class DijkstraPlan:
         distances: Array = dijkstra(extended, directed=True, indices=np.arange(n, n + m))
         return distances[:, :n].astype(graph.dtype)
 
-    def half_square_matmul(self, V: Float64) -> Float64:
-        return np.asarray(self._half_squares @ V.astype(np.float64))
-
-    @cached_property
-    def _half_squares(self) -> Float64:
+    def half_squares(self) -> MatrixPlan:
         G = self.distances(Ragged.singletons(np.arange(self.graph.shape[0])))
-        symmetric = ((G + G.T) / 2).astype(np.float64)  # both directions differ by rounding
-        return np.asarray(-0.5 * symmetric * symmetric)
+        return ReferenceMatrixPlan((G + G.T) / 2, half_square=True)  # directions differ by rounding
 
 
 @dataclass(frozen=True)
@@ -59,9 +54,8 @@ class TablePlan:
                 out[i] = np.minimum(out[i], first[e] + G[sources.indices[e]])
         return out
 
-    def half_square_matmul(self, V: Float64) -> Float64:
-        G = self.G.astype(np.float64)
-        return np.asarray((-0.5 * G * G) @ V)
+    def half_squares(self) -> MatrixPlan:
+        return ReferenceMatrixPlan(self.G, half_square=True)
 
 
 class GraphOperations:

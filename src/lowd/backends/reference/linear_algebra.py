@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, diags_array, issparse
+from scipy.sparse import diags_array, issparse
 
 from ..protocol import (
     Array,
     ColumnStatistics,
-    DType,
     Float64,
     Graph,
     HadamardMatrix,
+    HostVectors,
+    MatrixPlan,
     Moments,
+    PairwiseMatrix,
     Rows,
     ScatterPlan,
     Symmetry,
-    WalkPlan,
     to_csr,
 )
 from ..row_hash import hash_rows
@@ -64,51 +65,51 @@ class ReferenceScatterPlan:
 
 
 @dataclass(frozen=True)
-class WalkByProducts:
-    """A random walk on a graph on the host, step by step."""
+class ReferenceMatrixPlan(HostVectors):
+    """A matrix on the host, multiplied in float64."""
 
-    P: csr_array
-    degrees: Float64
-    matmul: Callable[..., Float64]
+    A: Rows
+    half_square: bool
 
-    @classmethod
-    def of(cls, graph: Graph, matmul: Callable[..., Float64]) -> WalkByProducts:
-        W = to_csr(graph)
-        counts = np.diff(W.indptr)
-        rows = np.repeat(np.arange(len(counts)), counts)
-        degrees: Float64 = np.bincount(rows, W.data, len(counts)).astype(np.float64, copy=False)
-        steps = W.data / np.repeat(np.where(degrees > 0, degrees, 1), counts)
-        return cls(csr_array((steps, W.indices, W.indptr), W.shape), degrees, matmul)
+    def matmul(
+        self,
+        V: Array,
+        *,
+        alpha: float = 1.0,
+        beta: float = 0.0,
+        gamma: float = 0.0,
+        U: Array | None = None,
+    ) -> Float64:
+        B = self.A.astype(np.float64)
+        if self.half_square:
+            B = -0.5 * B * B
+        return add_terms(B @ V.astype(np.float64), V, alpha, beta, gamma, U)
 
-    def advance(self, Y: Float64, steps: int) -> Float64:
-        for _ in range(steps):
-            Y = self.matmul(self.P, Y, alpha=0.5, beta=0.5)
-        return Y
+
+def add_terms(
+    product: Float64, V: Array, alpha: float, beta: float, gamma: float, U: Array | None
+) -> Float64:
+    """alpha times a product A V + beta V + gamma U."""
+    if alpha != 1:
+        product *= alpha
+    if beta:
+        product += beta * V
+    if U is not None:
+        product += gamma * U
+    return product
 
 
-@dataclass(frozen=True)
-class StoredMatrix:
-    """A matrix on the host."""
+class Pairwise(Protocol):
+    """The operation by which a matrix of all pairs is computed."""
 
-    stored: Array
-    product: Callable[..., Float64]
-
-    @property
-    def size(self) -> int:
-        return len(self.stored)
-
-    @property
-    def dtype(self) -> DType:
-        return self.stored.dtype
-
-    def matmul(self, V: Float64) -> Float64:
-        return self.product(self.stored, V)
-
-    def rows(self, count: int) -> Array:
-        return self.stored[:count]
-
-    def diagonal(self) -> Array:
-        return np.diagonal(self.stored)
+    def pairwise(
+        self,
+        Q: Rows,
+        X: Rows,
+        measure: str,
+        params: tuple[float, ...],
+        center: Float64 | None,
+    ) -> Array: ...
 
 
 class LinearAlgebraOperations:
@@ -171,29 +172,17 @@ class LinearAlgebraOperations:
             Y = (X.astype(np.float64) - (0 if shift is None else shift)) @ W + offset
         return np.ascontiguousarray(Y, dtype)
 
-    def random_walk(self, W: Graph) -> WalkPlan:
-        return WalkByProducts.of(W, self.matmul)
+    def matrix_plan(
+        self: Pairwise, A: Rows | Graph | PairwiseMatrix, *, half_square: bool = False
+    ) -> MatrixPlan:
+        return ReferenceMatrixPlan(form_matrix(A, self), half_square)
 
-    def matmul(
-        self,
-        A: Rows,
-        V: Array,
-        *,
-        half_square: bool = False,
-        alpha: float = 1.0,
-        beta: float = 0.0,
-        gamma: float = 0.0,
-        U: Array | None = None,
-    ) -> Float64:
-        B = A.astype(np.float64)
-        if half_square:
-            B = -0.5 * B * B
-        product: Float64 = alpha * (B @ V.astype(np.float64))
-        if beta:
-            product += beta * V
-        if U is not None:
-            product += gamma * U
-        return product
+
+def form_matrix(A: Rows | Graph | PairwiseMatrix, ops: Pairwise) -> Rows:
+    """A matrix on the host: its array, the copy of a graph, or the measures of all pairs."""
+    if isinstance(A, PairwiseMatrix):
+        return ops.pairwise(A.X, A.X, A.measure, A.params, A.center)
+    return A if isinstance(A, np.ndarray) else to_csr(A)
 
 
 def _hadamard(X: Array, W: HadamardMatrix) -> Float64:

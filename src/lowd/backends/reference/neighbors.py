@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,26 +21,15 @@ from ..protocol import (
     Index,
     Ints,
     Neighbors,
-    PairwisePlan,
     Rows,
 )
 from ..sparse_rows import subtract_columns
-from .linear_algebra import StoredMatrix
 
 DISTANCE_BLOCK_SIZE = 2**22  # distances in memory at a time: 32 MiB
 CLOSE_SHARE = 1e-7  # a squared distance below this share of the squared norms has lost its digits
 MAX_CLOSE_PAIRS = 100_000  # recomputed at a time, as sparse differences
 
 Params: TypeAlias = tuple[float, ...]
-
-
-class PairsAndProducts(Protocol):
-    """The operations by which a matrix of all pairs is computed and multiplied."""
-
-    def pairwise(
-        self, Q: Rows, X: Rows, measure: str, params: Params, center: Float64 | None
-    ) -> Array: ...
-    def matmul(self, A: Rows, V: Array) -> Float64: ...
 
 
 class NeighborOperations:
@@ -62,11 +51,6 @@ class NeighborOperations:
             if m > step:  # blocks of a search report themselves
                 progress.report("distances", min(i + step, m), m)
         return out
-
-    def pairwise_plan(
-        self: PairsAndProducts, X: Rows, measure: str, params: Params, center: Float64 | None
-    ) -> PairwisePlan:
-        return StoredMatrix(self.pairwise(X, X, measure, params, center), self.matmul)
 
     def index(self, X: Rows, measure: str, params: Params, center: Float64 | None) -> Index:
         return BlockIndex(self, X, measure, params, center)

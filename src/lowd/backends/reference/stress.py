@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 from scipy.spatial.distance import cdist
 
-from ..protocol import Array, Float64, GuttmanStep, Ints, StressPlan, Ties
+from ..protocol import Array, Float64, GuttmanStep, Ints, StressObjective, StressPlan, Ties
 
 
 @dataclass(frozen=True)
@@ -80,16 +80,21 @@ class OrdinalStressPlan:
         return delta[~inside], t[~inside]
 
 
-class StressOperations:
+@dataclass(frozen=True)
+class ReferenceStress:
     """Stress of an embedding, and new points of least stress."""
 
-    def stress_plan(self, D: Array, W: Array | None, ties: Ties | None = None) -> StressPlan:
-        return MetricStressPlan(D, W) if ties is None else OrdinalStressPlan(sort_pairs(D, W), ties)
+    ties: Ties | None
 
-    def multilaterate(
-        self, T: Array, W: Array | None, A: Float64, start: Float64, max_iter: int, tol: float
+    def plan(self, D: Array, W: Array | None) -> StressPlan:
+        if self.ties is None:
+            return MetricStressPlan(D, W)
+        return OrdinalStressPlan(sort_pairs(D, W), self.ties)
+
+    def optimize_new_points(
+        self, T: Array, W: Array | None, Y: Float64, start: Float64, max_iter: int, tol: float
     ) -> tuple[Float64, Float64]:
-        T, W = _fill_missing(T, W)
+        A, (T, W) = Y, _fill_missing(T, W)
         total = W.sum(1, keepdims=True)
         mean = (W @ A) / total
         smallest_step = tol * tol * (W * T * T).sum(1) / total[:, 0]
@@ -105,6 +110,13 @@ class StressOperations:
             if not len(rows):
                 break
         return Y, (W * (T - cdist(Y, A)) ** 2).sum(1)
+
+
+class StressOperations:
+    """Metric and ordinal stress."""
+
+    def stress_objective(self, ties: Ties | None = None) -> StressObjective:
+        return ReferenceStress(ties)
 
 
 def _fill_missing(D: Array, W: Array | None) -> tuple[Float64, Float64]:

@@ -22,9 +22,8 @@ from ..reference.affinities import (
 from .arrays import explaining_memory, has_kernels, to_device, to_numpy
 from .library import Device, Tensor, torch
 from .resident import ResidentArrays
-from .sparse import DeviceGraph, Parts, count_columns, parts_of
+from .sparse import DeviceGraph, Parts, parts_of
 
-MIN_DEVICE_EDGES = 2**18  # below, the host has counted before a device has begun
 MAX_REGISTER_LIST = 1024  # neighbors of a row that a program holds in registers
 
 
@@ -51,11 +50,15 @@ class DeviceAffinities(NativeAffinities):
             return CalibratedRows(to_numpy(p).ravel(), to_numpy(scales), to_numpy(offsets))
 
     def similarity_graph(
-        self, edges: csr_array, rule: Perplexity | FuzzySum, union: float | None = None
+        self, edges: csr_array, rule: Perplexity | FuzzySum | None, union: float | None = None
     ) -> SimilarityGraph:
         counts = np.diff(edges.indptr)
-        if not edges.nnz or (counts != counts[0]).any():
+        if not edges.nnz or (rule is not None and (counts != counts[0]).any()):
             return super().similarity_graph(edges, rule, union)
+        if rule is None:
+            with explaining_memory(f"affinities of {edges.nnz} pairs", self.device):
+                graph = DeviceGraph(symmetrize_rows(*parts_of(edges, self.device), union))
+            return SimilarityGraph(graph, np.empty(0), np.empty(0))
         n, k = len(counts), int(counts[0])
         with explaining_memory(f"affinities of {edges.nnz} neighbors", self.device):
             D = self.resident.get(edges.data, self.device).double().reshape(n, k)
@@ -69,19 +72,6 @@ class DeviceAffinities(NativeAffinities):
             columns = self.resident.get(edges.indices, self.device)
             graph = DeviceGraph(symmetrize_rows(starts, columns, a.reshape(-1), union))
             return SimilarityGraph(graph, to_numpy(scales), to_numpy(offsets))
-
-    def in_degrees(self, edges: csr_array) -> NDArray[np.int64]:
-        if self.device.type == "cuda" and edges.nnz < MIN_DEVICE_EDGES:
-            return super().in_degrees(edges)
-        columns = self.resident.get(edges.indices, self.device)
-        return count_columns(columns, edges.shape[1])
-
-    def symmetrize(self, rows: csr_array, union: float | None = None) -> csr_array:
-        if not rows.nnz:
-            return super().symmetrize(rows, union)
-        with explaining_memory(f"affinities of {rows.nnz} pairs", self.device):
-            graph = DeviceGraph(symmetrize_rows(*parts_of(rows, self.device), union))
-        return graph.to_csr()
 
 
 def fit_perplexities(squares: Tensor, perplexity: float) -> tuple[Tensor, Tensor]:

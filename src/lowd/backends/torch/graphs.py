@@ -13,9 +13,10 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from ... import progress
 from ..native.graphs import NativeGeodesicPlan, NativeGraphs
-from ..protocol import Array, Float64, GeodesicPlan, Ragged
-from .arrays import explaining_memory, free_bytes, has_kernels, rows_per_block, to_device, to_numpy
+from ..protocol import Array, Float64, GeodesicPlan, MatrixPlan, Ragged
+from .arrays import explaining_memory, free_bytes, has_kernels, to_device, to_numpy
 from .library import Device, Tensor, torch
+from .matrices import DeviceMatrix
 
 SOURCES_PER_SWEEP = 1024
 SWEEPS_PER_CHECK = 4  # between the host's looks whether anything has changed
@@ -46,22 +47,13 @@ class DeviceGeodesicPlan:
                 progress.report("shortest paths", stop, m)
         return out
 
-    def half_square_matmul(self, V: Float64) -> Float64:
-        n = self.graph.shape[0]
-        free = free_bytes(self.device)
-        if "_all" not in self.__dict__ and free is not None:
-            need = n * n * self.graph.dtype.itemsize + 8 * n * SOURCES_PER_SWEEP * 4
-            if need > free:
-                return self.core.half_square_matmul(V)
-        v = to_device(V, self.device, torch.float64)
-        out = torch.empty(n, V.shape[1], dtype=torch.float64, device=self.device)
-        step = rows_per_block(4 * n, self.device)
-        for i in range(0, n, step):
-            out[i : i + step] = -0.5 * (self._all[i : i + step].double().square() @ v)
-        found: Float64 = to_numpy(out)
-        return found
+    def half_squares(self) -> MatrixPlan:
+        n, free = self.graph.shape[0], free_bytes(self.device)
+        need = n * n * self.graph.dtype.itemsize + 8 * n * SOURCES_PER_SWEEP * 4
+        if free is not None and need > free:
+            return self.core.half_squares()
+        return DeviceMatrix(self._all(), half_square=True)
 
-    @cached_property
     def _all(self) -> Tensor:
         """The distances between all nodes, of both directions the smaller."""
         n = self.graph.shape[0]

@@ -29,7 +29,7 @@ from .arrays import explaining_memory, rows_per_block, to_device, to_numpy
 from .library import Device, Tensor, torch
 from .mesh import Radial
 from .plane_descent import Forces, PlaneDescent
-from .sparse import DeviceWalk, Parts, parts_of
+from .sparse import Parts, parts_of
 
 # Distance of nodes in square roots of the softening, which rounds off the kernel.
 NODE_SPACING_SHARE = 0.7071
@@ -88,7 +88,7 @@ class DeviceLayoutPlan:
     @cached_property
     def _steps(self) -> Parts:
         """Of the random walk on the graph."""
-        return self._edges._replace(values=DeviceWalk.on(self._edges).probabilities)
+        return self._edges.random_walk()[0]
 
     def forces(self, Y: Array) -> tuple[Float64, Float64]:
         if not self._in_plane(Y):

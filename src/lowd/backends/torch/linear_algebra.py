@@ -1,7 +1,7 @@
 """Operations of linear algebra on a device: scatter matrices and projections of dense rows.
 
-Statistics of columns and products with given matrices stay with the core: they read each number
-once, which takes no longer than to copy it to a device.
+Statistics of columns stay with the core: they read each number once, which takes no longer than to
+copy it to a device.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ..native.linear_algebra import NativeLinearAlgebra
-from ..protocol import Array, Float64, Graph, HadamardMatrix, Moments, Rows, ScatterPlan, WalkPlan
+from ..protocol import Array, Float64, HadamardMatrix, Moments, Rows, ScatterPlan
 from .arrays import explaining_memory, rows_per_block, to_device, to_numpy
 from .library import Device, Tensor, torch
 from .resident import ResidentArrays
-from .sparse import DeviceGraph, DeviceWalk
 
 # Multiplications below which a copy to the device takes longer than the core.
 MIN_DEVICE_PRODUCTS = 2**26
@@ -70,12 +69,6 @@ class DeviceLinearAlgebra(NativeLinearAlgebra):
             return super().scatter(X, mean, weights)
         with explaining_memory(f"the scatter matrix of rows of shape {X.shape}", self.device):
             return DeviceScatterPlan(self.resident.get(X, self.device), mean, weights)
-
-    def random_walk(self, W: Graph) -> WalkPlan:
-        if not isinstance(W, DeviceGraph):
-            return super().random_walk(W)
-        with explaining_memory(f"a random walk on {W.shape[0]} points", self.device):
-            return DeviceWalk.on(W.parts)
 
     def project(
         self,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
@@ -15,12 +13,13 @@ from ..protocol import (
     MEASURES,
     Array,
     DistanceIndex,
-    DType,
     Float64,
+    Graph,
     Index,
     Ints,
+    MatrixPlan,
     Neighbors,
-    PairwisePlan,
+    PairwiseMatrix,
     Rows,
 )
 from ..reference.neighbors import MAX_CLOSE_PAIRS, Params
@@ -34,8 +33,10 @@ from .arrays import (
 )
 from .library import Device, Tensor, torch
 from .linear_algebra import DeviceLinearAlgebra
+from .matrices import DeviceMatrix, DeviceSparseMatrix
 from .row_geometry import fold_sum
 from .row_index import DeviceRowIndex
+from .sparse import parts_of
 
 # Pairs below which the core is done before a device has begun.
 MIN_DEVICE_PAIRS = 2**22
@@ -65,23 +66,39 @@ class DeviceNeighbors(DeviceLinearAlgebra, NativeNeighbors):
                 to_numpy(block.compute(q[i : i + step]).to(narrow), out[i : i + step])
         return out
 
-    def pairwise_plan(
-        self, X: Rows, measure: str, params: Params, center: Float64 | None
-    ) -> PairwisePlan:
-        free = free_bytes(self.device)
-        if issparse(X) or X.shape[0] ** 2 < self._min_pairs():
-            return super().pairwise_plan(X, measure, params, center)
-        if free is not None and X.shape[0] ** 2 * X.itemsize > MAX_MATRIX_SHARE * free:
-            return super().pairwise_plan(X, measure, params, center)
-        with explaining_memory(f"a matrix of {len(X)} x {len(X)} rows", self.device):
+    def matrix_plan(
+        self, A: Rows | Graph | PairwiseMatrix, *, half_square: bool = False
+    ) -> MatrixPlan:
+        if isinstance(A, PairwiseMatrix):
+            return self._pairwise_plan(A, half_square)
+        if not isinstance(A, np.ndarray):
+            with explaining_memory(f"a sparse matrix of shape {A.shape}", self.device):
+                parts = parts_of(A, self.device)
+            assert not half_square, "sparse matrices are multiplied as they are"
+            return DeviceSparseMatrix(parts)
+        if A.size < self._min_pairs() or not self._has_room(A.nbytes):
+            return super().matrix_plan(A, half_square=half_square)
+        with explaining_memory(f"a matrix of shape {A.shape}", self.device):
+            return DeviceMatrix(self.resident.get(A, self.device), half_square)
+
+    def _pairwise_plan(self, matrix: PairwiseMatrix, half_square: bool) -> MatrixPlan:
+        X, measure, params, center = matrix
+        n = X.shape[0]
+        if issparse(X) or n * n < self._min_pairs() or not self._has_room(n * n * X.itemsize):
+            return super().matrix_plan(matrix, half_square=half_square)
+        with explaining_memory(f"a matrix of {n} x {n} rows", self.device):
             x = self.resident.get(X, self.device)
             block = PairwiseBlock(x, measure, params, center)
-            A = torch.empty(len(X), len(X), dtype=x.dtype, device=self.device)
-            step = rows_per_block(8 * len(X), self.device)
-            for i in range(0, len(X), step):
+            A = torch.empty(n, n, dtype=x.dtype, device=self.device)
+            step = rows_per_block(8 * n, self.device)
+            for i in range(0, n, step):
                 A[i : i + step] = block.compute(x[i : i + step])
-                progress.report("kernel", min(i + step, len(X)), len(X))
-            return DeviceMatrix(A)
+                progress.report("kernel", min(i + step, n), n)
+            return DeviceMatrix(A, half_square)
+
+    def _has_room(self, size: int) -> bool:
+        free = free_bytes(self.device)
+        return free is None or size <= MAX_MATRIX_SHARE * free
 
     def index(self, X: Rows, measure: str, params: Params, center: Float64 | None) -> Index:
         plain = issparse(X) or measure not in INDEXED_MEASURES or not params[0] > 0
@@ -100,36 +117,6 @@ class DeviceNeighbors(DeviceLinearAlgebra, NativeNeighbors):
 
     def _min_pairs(self) -> int:
         return MIN_DEVICE_PAIRS if self.device.type == "cuda" else 0
-
-
-@dataclass(frozen=True)
-class DeviceMatrix:
-    """A symmetric matrix on the device, multiplied in float64."""
-
-    A: Tensor
-
-    @property
-    def size(self) -> int:
-        return len(self.A)
-
-    @property
-    def dtype(self) -> DType:
-        return np.dtype(np.float32 if self.A.dtype == torch.float32 else np.float64)
-
-    def matmul(self, V: Float64) -> Float64:
-        v = to_device(V, self.A.device, torch.float64)
-        out = torch.empty(len(self.A), v.shape[1], dtype=torch.float64, device=self.A.device)
-        step = rows_per_block(4 * len(self.A), self.A.device)
-        for i in range(0, len(self.A), step):
-            out[i : i + step] = self.A[i : i + step].double() @ v
-        found: Float64 = to_numpy(out)
-        return found
-
-    def rows(self, count: int) -> Array:
-        return to_numpy(self.A[:count])
-
-    def diagonal(self) -> Array:
-        return to_numpy(self.A.diagonal())
 
 
 class DeviceDistanceIndex:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ..protocol import Float64, Graph, to_csr
-from .arrays import Fetch, has_kernels, to_device, to_numpy
+from .arrays import Fetch, to_device, to_numpy
 from .library import Device, Tensor, torch
-
-WALK_LANES = 32  # edges of a point that are added at a time
 
 
 class Parts(NamedTuple):
@@ -37,6 +33,13 @@ class Parts(NamedTuple):
         """Sums over the entries of each row, in their order."""
         return torch.segment_reduce(entries, "sum", offsets=self.starts, axis=0, initial=0)
 
+    def random_walk(self) -> tuple[Parts, Tensor]:
+        """D^-1 times this graph, and its degrees D; a point without edges has none."""
+        degrees = self.sum_rows(self.values)
+        safe = torch.where(degrees > 0, degrees, 1.0)
+        steps = self.values / torch.repeat_interleave(safe, self.starts[1:] - self.starts[:-1])
+        return self._replace(values=steps), degrees
+
 
 class DeviceGraph:
     """A square sparse matrix with sorted columns on a device; its copy for the host is under way.
@@ -44,9 +47,9 @@ class DeviceGraph:
     A fitted model holds the copy only, never memory of a device.
     """
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, *, is_copied: bool = True) -> None:
         self.parts = parts
-        self._fetch = Fetch(parts)
+        self._fetch = Fetch(parts) if is_copied else None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -55,9 +58,13 @@ class DeviceGraph:
     def to_csr(self) -> csr_array:
         return self._csr
 
+    def random_walk(self) -> tuple[DeviceGraph, Float64]:
+        walk, degrees = self.parts.random_walk()
+        return DeviceGraph(walk, is_copied=False), to_numpy(degrees)
+
     @cached_property
     def _csr(self) -> csr_array:
-        starts, columns, values = self._fetch.result()
+        starts, columns, values = (self._fetch or Fetch(self.parts)).result()
         small = len(columns) <= np.iinfo(np.int32).max
         found = values, columns, starts.astype(np.int32) if small else starts
         W = csr_array(found, self.shape)
@@ -75,44 +82,3 @@ def parts_of(graph: Graph, device: Device) -> Parts:
         to_device(W.indices, device, torch.int32),
         to_device(W.data, device, torch.float64),
     )
-
-
-@dataclass(frozen=True)
-class DeviceWalk:
-    """The random walk on a graph; points stay on the device for all steps of a call."""
-
-    graph: Parts
-    degrees: Float64
-    probabilities: Tensor
-
-    @classmethod
-    def on(cls, graph: Parts) -> DeviceWalk:
-        degrees = graph.sum_rows(graph.values)
-        safe = torch.where(degrees > 0, degrees, 1.0)
-        counts = graph.starts[1:] - graph.starts[:-1]
-        probabilities = graph.values / torch.repeat_interleave(safe, counts)
-        return cls(graph, to_numpy(degrees), probabilities)
-
-    def advance(self, Y: Float64, steps: int) -> Float64:
-        y = to_device(Y, self.probabilities.device, torch.float64).contiguous()
-        for _ in range(steps):
-            y = self._step(y)
-        found: Float64 = to_numpy(y)
-        return found
-
-    def _step(self, y: Tensor) -> Tensor:
-        starts, columns, _ = self.graph
-        if not has_kernels(y.device):
-            ends = y[columns.long()]
-            return 0.5 * self.graph.sum_rows(self.probabilities[:, None] * ends) + 0.5 * y
-        from .kernels.graphs import walk
-
-        new, (n, k) = torch.empty_like(y), y.shape
-        walk[(n, k)](starts, columns, self.probabilities, y, new, k, WALK_LANES, num_warps=1)
-        return new
-
-
-def count_columns(indices: Tensor, n: int) -> NDArray[np.int64]:
-    """How often each of n columns occurs."""
-    found: NDArray[np.int64] = to_numpy(torch.bincount(indices.long(), minlength=n))
-    return found

@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ..native.stress import NativeStress
-from ..protocol import Array, Float64, GuttmanStep, StressPlan, Ties
+from ..native.stress import NativeStress, NativeStressObjective
+from ..protocol import Array, Float64, GuttmanStep, StressObjective, StressPlan, Ties
 from .arrays import explaining_memory, free_bytes, has_kernels, rows_per_block, to_device, to_numpy
 from .library import Device, Tensor, torch
 
@@ -90,17 +90,27 @@ class DeviceStressPlan:
         return torch.where(known, delta, 0.0), w
 
 
-class DeviceStress(NativeStress):
-    """Stress of an embedding, where the dissimilarities fit on the device."""
+@dataclass(frozen=True)
+class DeviceStressObjective(NativeStressObjective):
+    """Metric stress, where the dissimilarities fit on the device."""
 
     device: Device
 
-    def stress_plan(self, D: Array, W: Array | None, ties: Ties | None = None) -> StressPlan:
+    def plan(self, D: Array, W: Array | None) -> StressPlan:
         few = self.device.type == "cuda" and len(D) < MIN_DEVICE_SAMPLES
         free = free_bytes(self.device)
         size = D.nbytes * (1 if W is None else 2)
-        if ties is not None or few or (free is not None and 1.2 * size > free):
-            return super().stress_plan(D, W, ties)
+        if self.ties is not None or few or (free is not None and 1.2 * size > free):
+            return super().plan(D, W)
         with explaining_memory(f"the stress of {len(D)} samples", self.device):
             weights = None if W is None else to_device(np.asarray(W, D.dtype), self.device)
             return DeviceStressPlan(to_device(D, self.device), weights)
+
+
+class DeviceStress(NativeStress):
+    """Metric stress on the device, ordinal stress by the core."""
+
+    device: Device
+
+    def stress_objective(self, ties: Ties | None = None) -> StressObjective:
+        return DeviceStressObjective(ties, self.threads, self.device)

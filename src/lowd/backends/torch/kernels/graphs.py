@@ -1,4 +1,4 @@
-"""Kernels of graphs: shortest paths from many sources, and steps of a random walk."""
+"""Kernels of graphs: shortest paths from many sources, and products with sparse matrices."""
 
 from __future__ import annotations
 
@@ -26,14 +26,24 @@ def relax(start, col, length, dist, now, later, S: tl.constexpr, B: tl.constexpr
 
 
 @triton.jit
-def walk(start, col, p, y, out, k, LANES: tl.constexpr):
-    """A lazy step of the random walk: the mean of a point and of its neighbors, in float64."""
-    i, c = tl.program_id(0).to(tl.int64), tl.program_id(1)
-    total = tl.zeros([LANES], tl.float64)
+def multiply(start, col, value, v, u, out, terms, k, EDGES: tl.constexpr, WIDTH: tl.constexpr):
+    """A row of alpha A V + beta V + gamma U in float64, A sparse, V and U of k columns."""
+    i = tl.program_id(0).to(tl.int64)
+    c = tl.program_id(1) * WIDTH + tl.arange(0, WIDTH)
+    total = tl.zeros([EDGES, WIDTH], tl.float64)
     last = tl.load(start + i + 1)
-    for first in range(tl.load(start + i), last, LANES):
-        e = first + tl.arange(0, LANES)
+    for first in range(tl.load(start + i), last, EDGES):
+        e = first + tl.arange(0, EDGES)
         inside = e < last
         j = tl.load(col + e, inside, other=0).to(tl.int64)
-        total += tl.load(p + e, inside, other=0.0) * tl.load(y + j * k + c, inside, other=0.0)
-    tl.store(out + i * k + c, 0.5 * tl.sum(total, 0) + 0.5 * tl.load(y + i * k + c))
+        a = tl.load(value + e, inside, other=0.0)
+        both = inside[:, None] & (c < k)[None, :]
+        total += a[:, None] * tl.load(v + j[:, None] * k + c[None, :], both, other=0.0)
+    beta, gamma = tl.load(terms + 1), tl.load(terms + 2)
+    found = tl.load(terms) * tl.sum(total, 0)
+    own = i * k + c
+    if beta != 0.0:
+        found += beta * tl.load(v + own, c < k, other=0.0)
+    if gamma != 0.0:
+        found += gamma * tl.load(u + own, c < k, other=0.0)
+    tl.store(out + own, found, c < k)
