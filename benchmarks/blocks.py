@@ -187,7 +187,7 @@ def search_neighbors(path: str, n_workers: int, save: str | None) -> None:
 
 
 class Resident:
-    """The largest sum of the resident memory of some processes, looked at ten times a second."""
+    """The largest sum of the resident memory of some processes, sampled ten times a second."""
 
     def __init__(self, pids: list[int]) -> None:
         self.pids, self.peak_mib, self.done = pids, 0.0, threading.Event()

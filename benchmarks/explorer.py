@@ -58,7 +58,7 @@ drawn.
 {rows}
 
 The status of the answer to a request for the data with a foreign Host and with a foreign Origin, by
-which another site could read them: {strangers}.
+which another site could read them: {foreign}.
 """
 
 INSTALLED = """
@@ -136,15 +136,15 @@ def measure(script: Path, url: str, repeats: int) -> Found:
 
 def compare_peers(n: int, repeats: int, own: Found) -> str:
     """The same points in other pages, as text; `own` are the numbers of the explorer."""
-    rows, strangers = [format_peer("**lowd**", own)], []
+    rows, foreign = [format_peer("**lowd**", own)], []
     with serve_view(Case(n, 1, *[np.inf] * 4)) as url:
-        strangers.append(f"lowd {explorer_peers.ask_as_stranger(url)}")
+        foreign.append(f"lowd {explorer_peers.ask_from_foreign_site(url)}")
     for name, peer in explorer_peers.PEERS.items():
         with peer.serve(*make_points(n)) as url:
             rows.append(format_peer(name, measure(peer.script, url, repeats)))
             if peer.data is not None:
-                strangers.append(f"{name} {explorer_peers.ask_as_stranger(url + peer.data)}")
-    return PEERS.format(n=n, rows="\n".join(rows), strangers=", ".join(strangers))
+                foreign.append(f"{name} {explorer_peers.ask_from_foreign_site(url + peer.data)}")
+    return PEERS.format(n=n, rows="\n".join(rows), foreign=", ".join(foreign))
 
 
 def format_peer(name: str, found: Found) -> str:

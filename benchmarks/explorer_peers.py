@@ -119,6 +119,6 @@ def ask(url: str, **headers: str) -> int:
         return 0
 
 
-def ask_as_stranger(url: str) -> str:
+def ask_from_foreign_site(url: str) -> str:
     """What a server answers to a foreign Host and to a foreign Origin."""
     return f"{ask(url, Host=FOREIGN)} and {ask(url, Origin=f'http://{FOREIGN}')}"

@@ -119,9 +119,9 @@ def measure_one(name: str, n: int, kind: str) -> None:
     needed: list[int] = []
     original = memory.check
 
-    def check(plan: memory.Plan, *rest: Any) -> None:
+    def check(plan: memory.Plan, *args: Any) -> None:
         needed.append(read_status("VmRSS") - before + plan.bytes)
-        original(plan, *rest)
+        original(plan, *args)
 
     memory.check = check
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins again

@@ -60,8 +60,8 @@ def distances() -> Any:
     names = [name.replace("_", " ") for name in CITIES.split()]
     Y = Y * np.sign(Y[names.index("Seattle")]) * [-1, 1]  # west is left, north is up
     cities.scatter(*Y.T, color=INDIGO, s=18)
-    for name, place in zip(names, Y, strict=True):
-        cities.annotate(name, place, (4, 3), textcoords="offset points", size=8)
+    for name, point in zip(names, Y, strict=True):
+        cities.annotate(name, point, (4, 3), textcoords="offset points", size=8)
     bare(cities, "a map from 45 distances", "classical MDS")
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 6)) * [6, 5, 4, 3, 2, 1]

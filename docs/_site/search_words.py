@@ -71,8 +71,8 @@ def add_entries(app: Any, doctree: nodes.document) -> None:
     """Put the index entries of the page and of its sections before its text."""
     page = app.env.docname
     entries = []
-    for place, words in WORDS.items():
-        name, _, anchor = place.partition("#")
+    for target, words in WORDS.items():
+        name, _, anchor = target.partition("#")
         if name == page:
             entries += [("single", word, anchor, "main", None) for word in words]
     if entries:
@@ -81,9 +81,9 @@ def add_entries(app: Any, doctree: nodes.document) -> None:
 
 def find_unknown(_: Any, env: Any) -> None:
     """A page that was renamed must not lose its words in silence."""
-    for place in WORDS:
-        if place.partition("#")[0] not in env.all_docs:
-            raise LookupError(f"docs/_site/search_words.py names {place}, which is no page.")
+    for target in WORDS:
+        if target.partition("#")[0] not in env.all_docs:
+            raise LookupError(f"docs/_site/search_words.py names {target}, which is no page.")
 
 
 def setup(app: Any) -> dict[str, bool]:

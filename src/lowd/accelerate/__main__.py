@@ -37,7 +37,7 @@ def main(arguments: list[str]) -> int:
             runpy.run_module(command[0], run_name="__main__", alter_sys=True)
         else:
             if not sys.flags.safe_path:
-                # In place of the working directory, which `python -m` has put there.
+                # Replaces the working directory, which `python -m` has put there.
                 sys.path[0] = str(Path(command[0]).resolve().parent)
             runpy.run_path(command[0], run_name="__main__")
     finally:

@@ -1,4 +1,4 @@
-"""Putting the proxies in the place of the originals, and back."""
+"""Replace classes of scikit-learn and umap-learn by the proxies, and restore them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def bind() -> None:
 
 
 def unbind() -> None:
-    """Put the originals back."""
+    """Restore the originals."""
     if _after_umap in sys.meta_path:
         sys.meta_path.remove(_after_umap)
     for (module, name), original in _originals.items():
@@ -40,7 +40,7 @@ def unbind() -> None:
 
 
 def is_bound() -> bool:
-    """Are the proxies in place?"""
+    """Are the originals replaced by the proxies?"""
     return bool(_originals)
 
 

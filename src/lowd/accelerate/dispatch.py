@@ -1,4 +1,4 @@
-"""Try lowd, else the original: the one place where that is decided and recorded."""
+"""Try lowd, else the original: the one module that decides and records it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def dispatch(
     """The result of `ours`, or of `theirs` where lowd refuses, warns or fails.
 
     A warning of lowd says that the data are special (disconnected, rank deficient, ...), where the
-    two libraries go different ways; only those named `harmless` are passed over.
+    two libraries differ; only those named `harmless` are passed over.
     """
     if _inside_original.get():
         return theirs()

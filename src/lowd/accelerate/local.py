@@ -120,8 +120,8 @@ def align_many_weights(X: Float64, near: Ints, k: int) -> csr_array:
     F[:, 0, 1:] = F[:, 1:, 0] = -(one / a + (1 - a) * s * w)
     F[:, 0, 0] = s[:, 0]
     members = np.column_stack([np.arange(n), near])
-    places = np.repeat(members, m + 1, axis=1).ravel(), np.tile(members, m + 1).ravel()
-    return csr_array(coo_array((F.ravel(), places), shape=(n, n)))
+    entries = np.repeat(members, m + 1, axis=1).ravel(), np.tile(members, m + 1).ravel()
+    return csr_array(coo_array((F.ravel(), entries), shape=(n, n)))
 
 
 VARIANTS: dict[str, type[LocallyLinearMethod]] = {

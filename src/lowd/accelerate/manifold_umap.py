@@ -82,7 +82,7 @@ def learn_umap(model: Any, X: Any, embed: bool, ensure_all_finite: Any = True) -
     rows = check_array(X, dtype=np.float32, order="C")
     shared = {name: getattr(model, name) for name in SHARED}
     if shared["a"] is not None and shared["b"] is not None:
-        del shared["min_dist"], shared["spread"]  # which a and b take the place of
+        del shared["min_dist"], shared["spread"]  # which a and b replace
     ours = UMAP(
         model.n_components,
         init=_translate_start(model.init),

@@ -1,4 +1,4 @@
-"""The server of the explorer: Starlette and uvicorn, for this machine only unless told otherwise.
+"""The server of the explorer: Starlette and uvicorn, for this machine only by default.
 
 Every request needs the token of the link (or the cookie that the link sets), a Host that is this
 server, and, if it has an Origin, this one.

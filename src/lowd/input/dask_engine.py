@@ -177,7 +177,7 @@ def _await(
                 watch.check()
                 time.sleep(POLL_SECONDS)
                 continue
-            watch.hear()
+            watch.record_answer()
             batch.reverse()
             while batch:
                 future = batch.pop()
@@ -197,11 +197,11 @@ class _Watch:
 
     def __init__(self, client: Client) -> None:
         self.client, self.warned = client, False
-        self.hear()
+        self.record_answer()
 
-    def hear(self) -> None:
-        """Something is done."""
-        self.heard = self.asked = time.monotonic()
+    def record_answer(self) -> None:
+        """A task is done, or the scheduler has answered."""
+        self.answered = self.asked = time.monotonic()
 
     def check(self) -> None:
         """Raise an error if the cluster is lost, warn if it has no worker."""
@@ -218,10 +218,10 @@ class _Watch:
             what = "its scheduler does not answer"
         else:
             if n_workers:
-                self.hear()
+                self.record_answer()
                 return
             what = "it has no worker; start some: dask worker ADDRESS-OF-THE-SCHEDULER"
-        if now - self.heard > MAX_SILENT_SECONDS:
+        if now - self.answered > MAX_SILENT_SECONDS:
             raise ClusterError(f"the cluster computes nothing: {what}.")
         if not self.warned:
             self.warned = True

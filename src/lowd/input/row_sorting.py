@@ -80,7 +80,7 @@ def find_rows_at(X: NDArray[Any] | csr_array, wanted: NDArray[np.int64]) -> NDAr
     before[wanted + 1] = 1
     np.cumsum(before, out=before)
     columns = _spread_columns(X)
-    # By the first column, equal values are looked for at the wanted positions only.
+    # By the first column, equal values are searched at the wanted positions only.
     order = np.argsort(column := next(columns))
     value = column[order]
     first, last = (np.searchsorted(value, value[wanted], side) for side in ("left", "right"))

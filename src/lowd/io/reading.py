@@ -201,7 +201,7 @@ def read(
 def read_bytes(
     data: bytes, name: str, formats: Sequence[str], max_rows: int, **options: Any
 ) -> Table:
-    """Read what a stranger has sent: a file of one of these formats, of so many rows at most.
+    """Read an untrusted file of one of these formats, of so many rows at most.
 
     `name` tells the format and is used in messages; no file of that name is touched. Compressed
     data are refused, since a few bytes may stand for gigabytes.

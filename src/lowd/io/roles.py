@@ -87,7 +87,7 @@ class Roles(NamedTuple):
 
 def _describe_dates(aside: list[str], uses_dates: bool) -> str:
     why = (
-        "of which day and month cannot be told apart (write 2020-12-31)"
+        "with an ambiguous order of day and month (write 2020-12-31)"
         if uses_dates
         else "(to use them, in days: dates=True)"
     )
@@ -107,8 +107,8 @@ def _check_dates(
             )
         if len(dates[name]) > 1:
             raise ColumnTypeError(
-                f"{where}: column {name!r} holds dates of which day and month cannot be told "
-                f"apart, as 3/4/2020; write them as 2020-12-31."
+                f"{where}: column {name!r} holds dates with an ambiguous order of day and "
+                f"month, as 3/4/2020; write them as 2020-12-31."
             )
 
 

@@ -73,8 +73,8 @@ def find_initial_scores(
     """Scores of the points by name: "spectral" of the graph W, "pca" of the rows, or "random".
 
     Where there are distances only, "pca" is classical scaling; where there is a graph only,
-    spectral. The spectral coordinates of a graph of several components tell only these apart, so
-    "pca" takes their place, or "random" where there is a graph only.
+    spectral. The spectral coordinates of a graph of several components separate only these, so
+    "pca" replaces them, or "random" where there is a graph only.
     """
     m, is_graph = len(first), isinstance(base, NeighborListDistances)
     if init == "spectral" or (init == "pca" and is_graph):
