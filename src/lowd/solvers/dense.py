@@ -11,7 +11,7 @@ import scipy.linalg
 from ..backends.protocol import Float64
 from ..threads import run_interruptibly, single_threaded_blas
 from .lapack import dsyevr
-from .thresholds import MAX_NUMPY_EIGH_SIZE, MAX_UNINTERRUPTED_SIZE
+from .thresholds import MAX_UNINTERRUPTED_SIZE
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ def eigh(A: Float64, k: int) -> Eigenpairs:
     n = len(A)
 
     def decompose() -> tuple[Float64, Float64]:
-        if 2 * k > n or n <= MAX_NUMPY_EIGH_SIZE:  # all vectors come sooner than some
+        if 2 * k > n:  # all vectors come sooner than some
             values, vectors = np.linalg.eigh(A)
             return values[n - k :], vectors[:, n - k :]
         return _select_eigenpairs(A, n - k, n)
@@ -71,7 +71,5 @@ def svd(A: Float64) -> tuple[Float64, Float64, Float64]:
 
 def _run(decompose: Callable[[], T], n: int) -> T:
     """Decompose with one thread of BLAS, so that bits do not depend on how many it has."""
-    if n <= 2 * MAX_NUMPY_EIGH_SIZE:  # not worth the switch
-        return decompose()
     with single_threaded_blas():
         return decompose() if n <= MAX_UNINTERRUPTED_SIZE else run_interruptibly(decompose)

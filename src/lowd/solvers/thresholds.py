@@ -11,8 +11,6 @@ EPS = float(np.finfo(np.float64).eps)
 
 # -- dense decompositions (dense.py) -------------------------------------------------------------
 
-# Rows up to which numpy.linalg.eigh finds all eigenvectors before scipy.linalg.eigh finds two.
-MAX_NUMPY_EIGH_SIZE = 16
 # Rows up to which a decomposition is over before Ctrl-C would be noticed: half a second.
 MAX_UNINTERRUPTED_SIZE = 1000
 
