@@ -22,7 +22,7 @@ def pytest_configure():
     # Also where scikit-learn is faster: its tests take small data.
     lowd.accelerate.install(always=True)
     # Some tests import from the modules that define the classes; there they find the proxies, too.
-    for (module, name), original in binding.replaced().items():
+    for (module, name), original in binding.list_replaced().items():
         if not name.startswith("_") and "._" not in module:
             setattr(sys.modules[original.__module__], name, getattr(sys.modules[module], name))
 

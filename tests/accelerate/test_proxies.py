@@ -49,7 +49,7 @@ def _module(name):
 
 @pytest.mark.parametrize("one", NAMES, ids=lambda one: f"{one.module}.{one.name}")
 def test_every_name_is_replaced_and_put_back(one, accelerated):
-    original = binding.replaced()[one.module, one.name]
+    original = binding.list_replaced()[one.module, one.name]
     proxy = getattr(_module(one.module), one.name)
     assert proxy is not original
     assert inspect.signature(proxy) == inspect.signature(original)
@@ -61,7 +61,7 @@ def test_every_name_is_replaced_and_put_back(one, accelerated):
 @pytest.mark.usefixtures("accelerated")
 @pytest.mark.parametrize("one", CLASSES, ids=lambda one: one.name)
 def test_a_proxy_is_a_class_of_scikit_learn(one):
-    original = binding.replaced()[one.module, one.name]
+    original = binding.list_replaced()[one.module, one.name]
     proxy = getattr(_module(one.module), one.name)
     assert issubclass(proxy, original)
     assert issubclass(original, proxy)

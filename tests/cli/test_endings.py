@@ -82,7 +82,7 @@ def test_force_replaces(lowd_command):
 def test_not_enough_memory_has_its_own_code(lowd_command, monkeypatch):
     from lowd.core import memory
 
-    monkeypatch.setattr(memory, "NEGLIGIBLE", 0)
+    monkeypatch.setattr(memory, "NEGLIGIBLE_BYTES", 0)
     monkeypatch.setattr(memory, "available", lambda: 1000)
     assert lowd_command("classical-mds", "data.csv").code == ExitCode.MEMORY
 

@@ -14,7 +14,7 @@ def test_nearest_of_a_matrix_and_of_lists():
     for nearest in (Nearest.in_matrix(D), Nearest.in_lists(lists)):
         assert nearest.point.tolist() == [0, 0, 1]
         np.testing.assert_allclose(nearest.ratio, [2 / 8, 1, 1 / 9])
-        assert nearest.influenced.tolist() == [0, 2]
+        assert nearest.influenced_points.tolist() == [0, 2]
     hidden = Nearest.in_matrix(np.array([[np.nan, 4.0, 10.0]]))
     assert (hidden.point[0], hidden.ratio[0]) == (1, 0.4)
     twins = Nearest.in_matrix(np.array([[1.0, 1.0, 4.0]]), np.array([0, 0, 2]))

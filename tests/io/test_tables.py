@@ -360,7 +360,7 @@ def test_a_file_beyond_memory_is_refused_early(tmp_path, monkeypatch, kind):
         np.save(path, frame.to_numpy())
     else:
         getattr(frame, f"write_{kind}")(path)
-    monkeypatch.setattr(memory, "NEGLIGIBLE", 0)
+    monkeypatch.setattr(memory, "NEGLIGIBLE_BYTES", 0)
     monkeypatch.setattr(memory, "available", lambda: 50_000)
     with pytest.raises(NotEnoughMemoryError, match=r"48\.8 KiB are available.*(dask|open_blocks)"):
         lowd.io.read(path)

@@ -53,7 +53,7 @@ def test_a_dense_factor_solves_and_says_what_it_costs(monkeypatch, rng):
     monkeypatch.setattr(dense_factor, "LONG_FACTOR_SECONDS", 0)
     with pytest.warns(LongWorkWarning, match=r"700 points has no small separators.*n_landmarks"):
         DenseLU(A, 0.5)
-    monkeypatch.setattr("lowd.core.memory.NEGLIGIBLE", 0)
+    monkeypatch.setattr("lowd.core.memory.NEGLIGIBLE_BYTES", 0)
     monkeypatch.setattr("lowd.core.memory.available", lambda: 1000)
     with pytest.raises(NotEnoughMemoryError, match=r"dense factor.*ModifiedLLE.*3.74 MiB"):
         DenseLU(A, 0.5)
@@ -78,7 +78,7 @@ def test_a_factor_that_does_not_fit_is_refused_once_the_graph_is_known(monkeypat
     A, B = (None, B) if form == "root" else (csr_array(B.T @ B), None)
     monkeypatch.setattr(module, "MAX_NARROW_WIDTH", 3000)
     free = sum(module.smallest_memory(3000, 2, form, 5, module.surface_width(3000 * 5)).values())
-    monkeypatch.setattr("lowd.core.memory.NEGLIGIBLE", 0)
+    monkeypatch.setattr("lowd.core.memory.NEGLIGIBLE_BYTES", 0)
     monkeypatch.setattr("lowd.core.memory.available", lambda: free)
     with pytest.raises(NotEnoughMemoryError, match=r"factor.* points wide.*n_landmarks"):
         smallest_eigenpairs(A, constant(3000), 2, context(), root=B)
@@ -88,7 +88,7 @@ def test_a_factor_that_does_not_fit_is_refused_once_the_graph_is_known(monkeypat
 def test_a_later_route_is_refused_where_it_does_not_fit(monkeypatch, route):
     monkeypatch.setattr(module, "choose_routes", lambda *_: ["chebyshev", route])
     monkeypatch.setattr(module, "solve_chebyshev", lambda *_, **__: None)
-    monkeypatch.setattr("lowd.core.memory.NEGLIGIBLE", 0)
+    monkeypatch.setattr("lowd.core.memory.NEGLIGIBLE_BYTES", 0)
     free = sum(module.route_memory("chebyshev", 900, 2, laplacian(roll(900)).nnz, 0).values())
     monkeypatch.setattr("lowd.core.memory.available", lambda: free)
     with pytest.raises(NotEnoughMemoryError, match=f"the {route} solver .*900 points"):

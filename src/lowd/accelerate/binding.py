@@ -44,7 +44,7 @@ def is_bound() -> bool:
     return bool(_originals)
 
 
-def replaced() -> dict[tuple[str, str], Any]:
+def list_replaced() -> dict[tuple[str, str], Any]:
     """Module and name of what is replaced now, and the original."""
     return dict(_originals)
 

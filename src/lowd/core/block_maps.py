@@ -56,7 +56,7 @@ def rate_block(rows: Rows, where: Where, model: Reducer) -> Array:
     ops = resolve(model.backend, model.n_jobs)
 
     def rate(rows: Rows) -> Array:
-        return model._confidence(model._checked(rows, ops), ops)
+        return model._confidence(model._validate(rows, ops), ops)
 
     return _locate_errors(as_rows(rows), _apply_by_parts(rate, model), where)
 

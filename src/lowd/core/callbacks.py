@@ -45,7 +45,7 @@ def listener(model: Support) -> Listener | None:
     return report
 
 
-def finished(model: object) -> None:
+def report_end(model: object) -> None:
     """The task "fit" is over."""
     if (root := getattr(model, "_callback_fit_ctx", None)) is not None:
         root.call_on_fit_task_end(estimator=model)

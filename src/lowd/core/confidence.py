@@ -94,7 +94,7 @@ def leave_rows_out(model: Reducer, data: Data, ops: Backend) -> LeftOutRows:
     given = {"target": model.target_[others]} if hasattr(model, "target_") else {}
     other._learn(X, **given)
     Y = model._apply_map(data, ops)
-    training, new_data = (other._checked(rows, ops) for rows in (X, new))
+    training, new_data = (other._validate(rows, ops) for rows in (X, new))
     mapped = other._apply_map(new_data, ops)
     vicinity = other.support_.locate(new_data.items, N_DATA_NEIGHBORS, ops)
     return LeftOutRows.of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 
-WIDTH = 100
+LINE_CHARACTERS = 100
 
 TEXTS = {
     # parameters
@@ -60,6 +60,6 @@ def complete_docstring(text: str) -> str:
         if all(shared):
             indent = f"{entry[1]}    "
             done += textwrap.wrap(
-                " ".join(shared), WIDTH, initial_indent=indent, subsequent_indent=indent
+                " ".join(shared), LINE_CHARACTERS, initial_indent=indent, subsequent_indent=indent
             )
     return "\n".join(done)

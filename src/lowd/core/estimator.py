@@ -39,7 +39,7 @@ from .fit import Context, Fit, PointGraph
 from .method import Method
 from .parameters import AtLeast, Jobs, Seed, check_params, checks, domains
 from .sampled_fit import HELD_OUT_ROWS, fit_sample
-from .unknown_parameters import explaining
+from .unknown_parameters import explain_unknown_parameters
 
 C = TypeVar("C")
 LearnedMap: TypeAlias = Any  # a Map; a method knows of which class
@@ -47,7 +47,7 @@ Evaluation: TypeAlias = Any  # a result of `lowd.evidence`, which is above this 
 
 _INPUT_ATTRIBUTES = ("n_features_in_", "feature_names_in_")
 # What scikit-learn keeps on an estimator beside parameters and learned attributes.
-_KEPT = ("_skl", "_parent_callback", "_callback", "_sklearn_output", "_metadata")
+_SKLEARN_STATE_PREFIXES = ("_skl", "_parent_callback", "_callback", "_sklearn_output", "_metadata")
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
@@ -57,7 +57,7 @@ def reducer(cls: type[C]) -> type[C]:
         cls.n_components = field(default=cls.n_components, kw_only=False)  # type: ignore[attr-defined]
     made = dataclass(kw_only=True, eq=False, repr=False)(cls)
     known = list(domains(cast(Hashable, made)))
-    cast(Any, made).__init__ = explaining(cast(Any, made).__init__, known)
+    cast(Any, made).__init__ = explain_unknown_parameters(cast(Any, made).__init__, known)
     if made.__doc__ is not None:
         made.__doc__ = complete_docstring(made.__doc__)
     checks(cast(Hashable, made))  # made now: the first fit takes no longer than the second
@@ -124,7 +124,7 @@ class Reducer(
         self._check_support()
         ops = resolve(self.backend, self.n_jobs)
         with self._reporting():
-            data = self._checked(X, ops)
+            data = self._validate(X, ops)
             self.left_out_ = leave_rows_out(self, data, ops)
         return self
 
@@ -239,7 +239,7 @@ class Reducer(
                 data = fit.fitted
             else:
                 check_values = not (self.is_data_independent and embed)
-                data = draft._checked(X, ops, fitting=not continuing, check_values=check_values)
+                data = draft._validate(X, ops, fitting=not continuing, check_values=check_values)
                 dtype = data.dtype
                 memory.check_fit(draft, data)
                 fit = draft._fit(data, Context(ops, seed, dtype, data.statistics), **given)
@@ -252,7 +252,7 @@ class Reducer(
                 Y = draft.embedding_.copy() if known else draft._apply_map(data, ops)
         self.__dict__.clear()
         self.__dict__.update(draft.__dict__)
-        callbacks.finished(self)
+        callbacks.report_end(self)
         return back(self.transform(X) if embed and Y is None else Y)
 
     def _seed(self) -> int:
@@ -273,7 +273,7 @@ class Reducer(
         """`transform` of rows in memory, as a plain array."""
         ops = with_plans(resolve(self.backend, self.n_jobs), self.map_)
         with self._reporting():
-            data = self._checked(X, ops, check_values=not getattr(self.map_, "spreads", False))
+            data = self._validate(X, ops, check_values=not getattr(self.map_, "spreads", False))
             Y = self._apply_map(data, ops)
             return (Y, self._confidence(data, ops, Y)) if confident else Y
 
@@ -281,7 +281,7 @@ class Reducer(
         if not hasattr(self, "map_"):
             check_is_fitted(self)  # says so; of a fitted model it takes 5 µs to say nothing
 
-    def _checked(
+    def _validate(
         self, X: Input, ops: Backend, fitting: bool = False, check_values: bool = True
     ) -> Data:
         """Validated data of the kind that this method takes."""
@@ -310,7 +310,7 @@ class Reducer(
         draft = object.__new__(type(self))
         names = {*domains(cast(Hashable, type(self))), *kept}
         for name, held in vars(self).items():
-            if name in names or name.startswith(_KEPT):
+            if name in names or name.startswith(_SKLEARN_STATE_PREFIXES):
                 draft.__dict__[name] = held
         return draft
 

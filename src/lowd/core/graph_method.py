@@ -228,7 +228,7 @@ class GraphMethod(Reducer):
             raise ParameterError(f"neighbors= would be ignored: map={self.map!r} needs none.")
         ops = resolve(self.backend, self.n_jobs)
         with self._reporting():
-            data = self._checked(X, ops)
+            data = self._validate(X, ops)
             lists = check_lists_toward(neighbors, data.shape[0], self.n_samples_)
             near = self._merge_duplicates(select_listed(lists, None, float("inf")))
             Y = cast_clipped(self.map_.from_neighbors(data.items, near, ops), data.dtype)

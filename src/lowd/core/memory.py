@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..input.validation import Data
     from .estimator import Reducer
 
-NEGLIGIBLE = 2**24  # asking the system takes longer than to fill so many bytes
+NEGLIGIBLE_BYTES = 2**24  # asking the system takes longer than to fill so many bytes
 
 
 class Sizes(NamedTuple):
@@ -112,7 +112,7 @@ def check_fit(model: Reducer, data: Data) -> None:
 
 def check(plan: Plan, title: str, alternatives: Iterable[tuple[str, Plan]]) -> None:
     """Raise, with the alternatives that would fit, if the plan is larger than free memory."""
-    if plan.bytes <= NEGLIGIBLE:
+    if plan.bytes <= NEGLIGIBLE_BYTES:
         return
     free = available()
     if free is None or plan.bytes <= free:

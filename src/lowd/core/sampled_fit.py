@@ -65,7 +65,7 @@ def fit_sample(model: Reducer, X: RowBlocks, ctx: Context, **given: Any) -> Fit:
 
 
 def _fit_rows(model: Reducer, rows: Input, ctx: Context) -> Fit:
-    data = model._checked(rows, ctx.ops, fitting=True)
+    data = model._validate(rows, ctx.ops, fitting=True)
     memory.check_fit(model, data)
     return model._fit(data, Context(ctx.ops, ctx.seed, data.dtype, data.statistics))._replace(
         fitted=data
@@ -80,7 +80,7 @@ def _measure_extension(model: Reducer, fit: Fit, held: Input, ops: Backend) -> t
     assert fit.fitted is not None
     data = fit.fitted
     base = distances_of(data, *model._metric())
-    new = model._checked(held, ops)
+    new = model._validate(held, ops)
     coordinates = np.asarray(
         fit.embedding if fit.embedding is not None else fit.map(data.items, ops)
     )

@@ -85,7 +85,9 @@ def explain_unknown(name: str, cls: str, known: Collection[str]) -> str:
     return f"{cls} has no parameter {name!r}; {advice}"
 
 
-def explaining(init: Callable[..., None], known: Collection[str]) -> Callable[..., None]:
+def explain_unknown_parameters(
+    init: Callable[..., None], known: Collection[str]
+) -> Callable[..., None]:
     """The constructor, with an explanation of parameters that it does not have."""
 
     @functools.wraps(init)

@@ -43,7 +43,7 @@ class CorrectedDistances:
         D = np.asarray(self.base.toward(Q, ops))
         shifted = self._shift(D, np.array(self.constant))
         nearest = Nearest.in_matrix(D, self.point_of_row)
-        row = nearest.influenced
+        row = nearest.influenced_points
         point, constant = nearest.point[row], self.constant * detach(nearest.ratio[row])
         if self.point_of_row is not None:  # all duplicates of the nearest point
             label = self.point_of_row

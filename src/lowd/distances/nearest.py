@@ -67,7 +67,7 @@ class Nearest(NamedTuple):
         return cls(point, distance, _ratio(distance, following), D)
 
     @property
-    def influenced(self) -> NDArray[np.int64]:
+    def influenced_points(self) -> NDArray[np.int64]:
         """Numbers of the new points that their nearest training point has an influence on."""
         return np.flatnonzero(self.ratio < MAX_INFLUENCE_RATIO)
 

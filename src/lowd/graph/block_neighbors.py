@@ -46,7 +46,7 @@ MIN_SHARED, MAX_NEAREST_CENTERS = 0.994, 16
 MAX_COMPARED_BYTES = 2**26  # of neighbors by which the overlap is chosen
 MIN_RECALL = 0.99
 MAX_PARTITIONS = 3
-RECALL_SAMPLE = 768  # rows on which the recall is measured: standard error 0.001
+RECALL_SAMPLES = 768  # rows on which the recall is measured: standard error 0.001
 MERGED_ROWS = 2**15  # merged at a time
 
 
@@ -233,10 +233,10 @@ def _search_cells(X: RowBlocks, search: Search) -> NeighborGraph:
     n_centers = max(
         n_cells * MIN_CENTERS_PER_CELL, min(n_cells * MAX_CENTERS_PER_CELL, MANY_CENTERS)
     )
-    drawn = X.draw(RECALL_SAMPLE + MAX_PARTITIONS * n_centers)
+    drawn = X.draw(RECALL_SAMPLES + MAX_PARTITIONS * n_centers)
     order = np.argsort(random.bits(0, "centers", drawn.row_indices))
     tested, *centers = np.split(
-        order, np.arange(RECALL_SAMPLE, len(order), n_centers)[:MAX_PARTITIONS]
+        order, np.arange(RECALL_SAMPLES, len(order), n_centers)[:MAX_PARTITIONS]
     )
     sample = drawn.row_indices[tested]
     truth = _find_truth(X, take_rows(drawn.items, tested), sample, search)

@@ -50,7 +50,7 @@ def find_neighbors(base: DistanceRelation, k: int, ops: Backend) -> Neighbors:
     check_n_neighbors(k, n)
     if isinstance(base, Distances) and not issparse(base.X):
         return ops.index(base.X, base.measure, base.params, base.center).others(k)
-    return _collected(
+    return _collect(
         (
             ops.distance_index(D, np.arange(i, i + len(D))).nearest(k)
             for i, D in _blocks(base, None, ops)
@@ -64,9 +64,7 @@ def find_nearest(base: DistanceRelation, Q: Items, k: int, ops: Backend) -> Neig
     if isinstance(base, Distances) and not issparse(base.X) and not issparse(Q):
         index = ops.index(base.X, base.measure, base.params, base.center)
         return index.query(base.prepare(Q), k)
-    return _collected(
-        (ops.distance_index(D).nearest(k) for _, D in _blocks(base, Q, ops)), n_rows(Q)
-    )
+    return _collect((ops.distance_index(D).nearest(k) for _, D in _blocks(base, Q, ops)), n_rows(Q))
 
 
 def search_memory(
@@ -141,7 +139,7 @@ def _numbered_points(base: DistanceRelation) -> tuple[Any, NDArray[np.int64]]:
     return items, np.arange(n_rows(items))
 
 
-def _collected(parts: Iterator[Neighbors], m: int) -> Neighbors:
+def _collect(parts: Iterator[Neighbors], m: int) -> Neighbors:
     found = list(parts)
     if not found:
         return Neighbors(np.empty((m, 0), np.int32), np.empty((m, 0)))

@@ -29,8 +29,8 @@ MIN_LENGTH_RATIO = 1.05  # of an edge to the neighborhood that spans the tangent
 MIN_DETOUR_RATIO = 4.0  # of the path around to the edge
 N_SAMPLED_POINTS = 128  # that say whether there are tangent planes
 MAX_TESTED_EDGES = 256  # whose path around is computed
-PATH_BLOCK = 2**18  # path lengths computed in one call
-NEIGHBOR_BLOCK = 2**16  # coordinates of neighbors gathered at a time
+PATHS_PER_CALL = 2**18  # path lengths computed in one call
+COORDINATES_PER_BLOCK = 2**16  # coordinates of neighbors gathered at a time
 
 
 def warn_of_short_circuits(graph: ConnectedGraph, n_components: int) -> None:
@@ -93,7 +93,7 @@ def _sines(X: Array, near: Array, a: Pairs, b: Pairs, d: int) -> Float64:
     """Between the edge from a to b and the d-dimensional tangent plane of the neighbors of a."""
     points, at = np.unique(a, return_inverse=True)
     outside = np.empty(len(a))
-    step = max(1, NEIGHBOR_BLOCK // (near.shape[1] * X.shape[1]))
+    step = max(1, COORDINATES_PER_BLOCK // (near.shape[1] * X.shape[1]))
     for start in range(0, len(points), step):
         part = np.flatnonzero((at >= start) & (at < start + step))
         here = points[start : start + step]
@@ -131,7 +131,7 @@ def _have_long_detours(edges: csr_array, steep: Pairs, pairs: Pairs) -> NDArray[
     long[MAX_TESTED_EDGES:] = False
     tested = np.flatnonzero(long)
     # Several at a time: a call takes longer to begin than to search a small graph.
-    for start in range(0, len(tested), step := max(1, PATH_BLOCK // n)):
+    for start in range(0, len(tested), step := max(1, PATHS_PER_CALL // n)):
         part = tested[start : start + step]
         i, j = pairs[part].T
         limit = MIN_DETOUR_RATIO * np.asarray(lengths[i, j]).ravel()

@@ -105,14 +105,14 @@ class Source:
 
 def fits_memory(size: int) -> bool:
     """Whether so many bytes of memory are free."""
-    free = memory.available() if size > memory.NEGLIGIBLE else None
+    free = memory.available() if size > memory.NEGLIGIBLE_BYTES else None
     return free is None or size <= free
 
 
 def require_memory(source: Source, parts: dict[str, int], remedy: str) -> None:
     """Raise if a file needs more memory than is free, before it is read."""
     plan = memory.Plan(parts)
-    free = memory.available() if plan.bytes > memory.NEGLIGIBLE else None
+    free = memory.available() if plan.bytes > memory.NEGLIGIBLE_BYTES else None
     if free is not None and plan.bytes > free:
         size = f" ({memory.readable(source.size)})" if source.size else ""
         raise NotEnoughMemoryError(

@@ -40,7 +40,7 @@ def approach(Y: Array, nearest: Nearest, embedding: Array) -> Array:
     max |y_i - y_j| / |x_i - x_j|. So y tends to y_j with x, whatever f is; f itself is taken where
     its distance from y_j is what neighbors explain (s = 1), and for all other new points.
     """
-    rows = nearest.influenced
+    rows = nearest.influenced_points
     if not len(rows):
         return Y
     home = embedding[nearest.point[rows]].astype(np.float64)

@@ -180,7 +180,7 @@ class Pipeline(Reducer):
         """
         self._check_fitted()
         ops = resolve(self.backend, self.n_jobs)
-        data = self._checked(X, ops)
+        data = self._validate(X, ops)
         return self.map_.prepare(_as_dtype(data), data.dtype, is_new=not training)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
@@ -209,7 +209,7 @@ class Pipeline(Reducer):
     def _has_steps(self) -> bool:
         return bool(self.drop or self.impute or self.normalize or self.log1p or self.scale)
 
-    def _checked(
+    def _validate(
         self, X: Input, ops: Backend, fitting: bool = False, check_values: bool = True
     ) -> Data:
         if fitting:  # text can be left out, too, but not validated as rows
@@ -218,7 +218,7 @@ class Pipeline(Reducer):
             self.text_columns_ = tuple(text)
         if is_table(X):
             X = drop_columns(X, self.text_columns_)
-        data = super()._checked(X, ops, fitting, check_values and self.impute is None)
+        data = super()._validate(X, ops, fitting, check_values and self.impute is None)
         if self.impute is not None:
             infinite = np.isinf(data.items)
             if infinite.any():
@@ -274,7 +274,7 @@ class Pipeline(Reducer):
     def _transform(self, X: Input, confident: bool = False) -> Output:
         ops = resolve(self.backend, self.n_jobs)
         with self._reporting():
-            data = self._checked(X, ops)
+            data = self._validate(X, ops)
             return self.method_._transform(
                 self.map_.prepare(_as_dtype(data), data.dtype), confident
             )
@@ -287,7 +287,7 @@ class Pipeline(Reducer):
         """As of the method, on the prepared rows: the steps stay as they are."""
         self._check_fitted()
         ops = resolve(self.backend, self.n_jobs)
-        data = self._checked(X, ops)
+        data = self._validate(X, ops)
         self.method_.calibrate_confidence(self.map_.prepare(_as_dtype(data), data.dtype, False))
         return self
 

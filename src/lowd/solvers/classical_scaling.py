@@ -59,7 +59,7 @@ def compute_residuals(model: Reducer, X: Input) -> Float64:
         )
     Y = np.asarray(model._transform(X), np.float64)
     ops = resolve(model.backend, model.n_jobs)
-    items = model._checked(X, ops).items
+    items = model._validate(X, ops).items
     to_mean = _squares_to_mean(model.map_, items, model.d2_grand_mean_, ops)
     return np.asarray(np.maximum(to_mean - (Y**2).sum(1), 0))
 

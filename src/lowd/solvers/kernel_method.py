@@ -51,7 +51,7 @@ class KernelMethod(Reducer):
         if m is None or self.fit_inverse_transform or self._kind() != "rows":
             return super()._fit_blocks(X, ctx, **given)
         sample = X.draw(count_candidates(m))
-        data = self._checked(sample.items, ctx.ops, fitting=True)
+        data = self._validate(sample.items, ctx.ops, fitting=True)
         gamma = self._gamma(data, ctx)
         inner = Context(ctx.ops, ctx.seed, data.dtype, data.statistics)
         kernel = self._kernel(data, gamma)

@@ -82,7 +82,7 @@ class ProbabilisticPCA(Reducer):
         """Log-likelihood of each row under the density of the model (probabilistic PCA)."""
         self._check_fitted()
         ops = resolve(self.backend, self.n_jobs)
-        return self._density().log_likelihoods(self._checked(X, ops).items)
+        return self._density().log_likelihoods(self._validate(X, ops).items)
 
     def score(self, X: Input, y: Input = None) -> float:  # noqa: ARG002 - scikit-learn's signature
         """Mean log-likelihood of the rows."""

@@ -126,7 +126,7 @@ def _fit_wide(
     n, most = found.weight, int(min(found.weight, d))
     check_count(k, most, f"n_samples={n:g}, n_features={d}")
     values, Z = dense.eigh((P.T @ Q + Q.T @ P) / 2, k)
-    vectors, total = P @ Z, float(_scaled(found.squares, units).sum())
+    vectors, total = P @ Z, float(_divide_by_units(found.squares, units).sum())
     largest = max(float(values[0]), np.finfo(float).tiny)
     residual = float(np.linalg.norm(Q @ Z - vectors * values, axis=0).max() / largest)
     if residual > MAX_RANDOMIZED_RESIDUAL:
@@ -142,7 +142,7 @@ def _fit_wide(
     return fit_components(axes, how, table, ctx)._replace(sample=sample)
 
 
-def _scaled(squares: Float64, units: Float64 | None) -> Float64:
+def _divide_by_units(squares: Float64, units: Float64 | None) -> Float64:
     return squares if units is None else squares / units**2
 
 

@@ -152,9 +152,9 @@ class Comparison:
 
     def to_frame(self) -> DataFrame:
         """One row per run, the best first and failed ones last, as a pandas DataFrame."""
-        return to_data_frame((self._row(run) for run in self._ordered()), "run")
+        return to_data_frame((self._row(run) for run in self._sort_runs()), "run")
 
-    def _ordered(self) -> list[Run]:
+    def _sort_runs(self) -> list[Run]:
         ranked = [self[name] for name in self.ranking]
         return [*ranked, *(run for run in self.runs if run.name not in self.scores)]
 
@@ -181,7 +181,7 @@ class Comparison:
     def _table(self) -> list[list[str]]:
         head = ["", "mean rank", *(name.replace("_", " ") for name in self.criteria)]
         stability = ["stability", *["seeds"] * self._has_seeds()]
-        return [[*head, *stability, "fit"], *map(self._cells, self._ordered())]
+        return [[*head, *stability, "fit"], *map(self._cells, self._sort_runs())]
 
     def _has_seeds(self) -> bool:
         return any(

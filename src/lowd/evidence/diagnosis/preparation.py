@@ -24,7 +24,7 @@ MIN_WIDE_COLUMNS = 50  # beyond which noise in many columns adds up in distances
 MAX_NOISE_SHARE = 0.5  # of the variance in components that do not stand out of noise
 MAX_PREPARED_COMPONENTS = 50  # as t-SNE's authors take, and single-cell analyses
 MIN_PREPARED_COMPONENTS = 10  # a component too many costs little, one too few a cluster
-SIGNAL_FACTOR = 2  # components kept for each that parallel analysis finds in a part of the data
+COMPONENTS_PER_SIGNAL = 2  # kept for each that parallel analysis finds in a part of the data
 SIGNAL_ROWS, SIGNAL_COLUMNS, SIGNAL_PERMUTATIONS = 800, 4000, 4  # of parallel analysis: a second
 
 
@@ -104,7 +104,7 @@ def check_noise(
     has_hubs = hubness.severity != "fine"
     if not (has_hubs or is_genotypes or is_counts or share < 1 - MAX_NOISE_SHARE):
         return None
-    kept = count if is_genotypes else max(MIN_PREPARED_COMPONENTS, SIGNAL_FACTOR * count)
+    kept = count if is_genotypes else max(MIN_PREPARED_COMPONENTS, COMPONENTS_PER_SIGNAL * count)
     kept = int(np.clip(kept, 2, min(MAX_PREPARED_COMPONENTS, n - 1, d)))
     test = "Tracy and Widom's test" if is_genotypes else "parallel analysis"
     sentence = hubness.sentence if has_hubs else "Many columns are mostly noise."

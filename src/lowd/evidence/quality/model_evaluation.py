@@ -29,8 +29,8 @@ from .result import Evaluation
 from .validation import Anchors
 
 SELF_MAP_SAMPLES = 1000  # training points that are mapped again as new points
-PERTURBATION = 1e-7  # of a column's standard deviation: a new point, at no distance that matters
-SAME_EMBEDDING = 1e-6  # of the largest coordinate: rounding, also that of float32
+PERTURBATION_DEVIATIONS = 1e-7  # of a column: a new point, at no distance that matters
+SAME_EMBEDDING_TOLERANCE = 1e-6  # of the largest coordinate: rounding, also that of float32
 LEARNED_VALUES = ("kl_divergence", "reconstruction_error", "stress", "force_error", "knn_recall")
 
 
@@ -117,7 +117,7 @@ def _embed(model: Reducer, X: Input) -> Array:
     embedding = getattr(model, "embedding_", None)
     if embedding is None or embedding.shape != Y.shape:
         return Y
-    tolerance = SAME_EMBEDDING * float(np.abs(embedding).max())
+    tolerance = SAME_EMBEDDING_TOLERANCE * float(np.abs(embedding).max())
     return embedding if np.allclose(Y, embedding, rtol=0, atol=tolerance) else Y
 
 
@@ -165,7 +165,7 @@ def compute_self_map_error(model: Reducer, X: Input, Y: Array) -> float | None:
     rows = order_rows(points)[chosen]
     # The name of a random stream is part of the result.
     noise = random.normals(0, "nudge", (len(rows), points.shape[1]))
-    near = points[rows] + PERTURBATION * points.std(0) * noise
+    near = points[rows] + PERTURBATION_DEVIATIONS * points.std(0) * noise
     gap = _extend(model, near) - Y[rows]
     spread = np.square(Y - Y.mean(0)).sum(1).mean()
     return float(np.sqrt(np.square(gap).sum(1).mean() / spread)) if spread > 0 else None
@@ -177,7 +177,7 @@ def _extend(model: Reducer, rows: Float64) -> Array:
         return np.asarray(model._transform(rows))
     ops = resolve(model.backend, model.n_jobs)
     extension: RememberingMap = model.map_
-    return extension(model._checked(rows, ops).items, ops, remember=False)
+    return extension(model._validate(rows, ops).items, ops, remember=False)
 
 
 def _notes(model: Reducer) -> list[str]:

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 RELIABLE_NEIGHBORS = 0.95
 MOSTLY_RELIABLE_NEIGHBORS = 0.85
 # The same for the order of distances in random triplets; chance is 0.5.
-RELIABLE_TRIPLETS = 0.9
-MOSTLY_RELIABLE_TRIPLETS = 0.75
+RELIABLE_TRIPLET_ACCURACY = 0.9
+MOSTLY_RELIABLE_TRIPLET_ACCURACY = 0.75
 
 
 def give_verdict(measures: Mapping[str, float]) -> str:
@@ -32,7 +32,7 @@ little (triplet accuracy 0.60).'
         parts.append(_grade(continuity, *words, f"{near} often torn apart", "continuity"))
     if (triplets := measures.get("triplet_accuracy")) is not None:
         words = "large distances keep their order", "large distances roughly keep their order"
-        limits = RELIABLE_TRIPLETS, MOSTLY_RELIABLE_TRIPLETS
+        limits = RELIABLE_TRIPLET_ACCURACY, MOSTLY_RELIABLE_TRIPLET_ACCURACY
         parts.append(
             _grade(triplets, *words, "large distances say little", "triplet accuracy", limits)
         )
