@@ -27,16 +27,11 @@ from .thresholds import (
     KRYLOV_OVERHEAD_FLOPS,
     KRYLOV_PRODUCT_COST,
     MAX_DENSE_FALLBACK_SAMPLES,
-    MAX_DIRECT_SVD_FLOPS,
     MAX_FLOAT64_FLOPS,
     MAX_FLOAT64_GRAM_FLOPS,
     MAX_SPARSE_KRYLOV_PRODUCTS,
     MAX_SVD_FLOPS,
-    MIN_PRESAMPLED_SAMPLES,
-    MIN_QR_ASPECT,
     MIN_SQUARED_RATIO,
-    PRESAMPLE_SIZE,
-    PRESAMPLE_TOLERANCE,
     RITZ_TOLERANCE,
     SPARSE_KRYLOV_BLOCK,
     SPARSE_RITZ_TOLERANCE,
@@ -62,7 +57,7 @@ def principal_axes(rows: CenteredRows, k: int | None, ctx: Context) -> Axes:
     kept = k or min(n, d)
     route = choose_route(n, d, k, sparse=issparse(rows.X))
     axes = solve(rows, kept, ctx, route, _krylov_patience(n, d, kept))
-    if route != "svd" and _svd_is_affordable(n, d) and not issparse(rows.X):
+    if _svd_is_affordable(n, d) and not issparse(rows.X):
         # Squares have half the digits of the rows: enough, unless an axis is that short.
         short = axes.values[-1] <= MIN_SQUARED_RATIO * axes.values[0]
         return solve(rows, kept, ctx, "svd") if short else axes
@@ -79,12 +74,9 @@ def principal_axes(rows: CenteredRows, k: int | None, ctx: Context) -> Axes:
 
 
 def choose_route(n: int, d: int, k: int | None, *, sparse: bool) -> Route:
-    """The cheapest route by operation counts; the most accurate where it costs no more."""
-    small = min(n, d)
-    if n * d * small <= MAX_DIRECT_SVD_FLOPS and not sparse:
-        return "svd"
+    """The cheapest route by operation counts."""
     costs: dict[Route, float] = {"covariance": _matrix_flops(n, d), "gram": _matrix_flops(d, n)}
-    if k is not None and block_width(k) * 3 <= small:
+    if k is not None and block_width(k) * 3 <= min(n, d):
         overhead = 0 if sparse else KRYLOV_OVERHEAD_FLOPS
         costs["krylov"] = (32 * n * d + overhead) * block_width(k)
     return min(costs, key=costs.__getitem__)
@@ -125,24 +117,18 @@ def _is_widened(n: int, d: int) -> bool:
     return n * d * d <= MAX_FLOAT64_FLOPS
 
 
-def _is_presampled(n: int) -> bool:
-    return n > MIN_PRESAMPLED_SAMPLES
-
-
 def axes_memory(s: Sizes, k: int | None) -> dict[str, int]:
     """Bytes that the route to the axes takes beside the rows."""
     n, d, itemsize = s.n, s.d, s.itemsize
     route, kept = choose_route(n, d, k, sparse=s.is_sparse), k or min(n, d)
     if s.is_sparse:
         return {**_sparse_axes_memory(s, kept, route), "axes": 6 * d * kept * 8}
-    sample = PRESAMPLE_SIZE if _is_presampled(n) else 0
     few = _is_widened(n, d) if route == "covariance" else s.wide == 8
     exact = itemsize == 4 and few
     taken = {
         "covariance": {"covariance": 4 * d * d * 8},
-        "svd": {"centered rows and factors": 4 * n * d * 8},
         "gram": {"centered rows": 2 * n * d * 8, "Gram matrix": 4 * n * n * 8},
-        "krylov": {"Krylov basis": basis_memory(d, kept), "sample": sample * d * itemsize},
+        "krylov": {"Krylov basis": basis_memory(d, kept)},
     }[route]
     if _svd_is_affordable(n, d):
         taken["centered rows and factors"] = 4 * n * d * 8
@@ -189,7 +175,7 @@ def input_noise(
 def _solve_svd(rows: CenteredRows, k: int) -> Axes:
     A = rows.dense()
     noise = max(A.shape) * EPS
-    if A.shape[0] > MIN_QR_ASPECT * A.shape[1]:
+    if A.shape[0] > A.shape[1]:
         # As accurate, and without left vectors, which nobody needs.
         A = np.asarray(np.linalg.qr(A, mode="r"))
     _, sigma, Vt = dense.svd(A)
@@ -272,26 +258,12 @@ def _solve_krylov(rows: CenteredRows, k: int, ctx: Context, patience: float | No
         )
     else:
         product = dense_product(rows, ctx)
-        start = _presample(rows, random_block(ctx.seed, d, block_width(k)), ctx)
+        start = random_block(ctx.seed, d, block_width(k))
         tolerance = RITZ_TOLERANCE[ctx.dtype]
         found = leading_eigenpairs(product.apply, start, k, tolerance, patience=patience)
     noise = found.residual + max(n, d) * EPS
     V = product.to_axes(found.vectors)
     return Axes(found.values, V, product.trace(), "krylov", found.residual, noise)
-
-
-def _presample(rows: CenteredRows, start: Float64, ctx: Context) -> Float64:
-    """Of very many rows, a start from a few products with a sample: saves passes over all."""
-    n = rows.X.shape[0]
-    if not _is_presampled(n):
-        return start
-    every = n // PRESAMPLE_SIZE
-    weights = None if rows.weights is None else np.ascontiguousarray(rows.weights[::every])
-    sample = rows._replace(X=np.ascontiguousarray(rows.X[::every]), weights=weights)
-    product = dense_product(sample, ctx)
-    width = start.shape[1]
-    found = leading_eigenpairs(product.apply, start, width, PRESAMPLE_TOLERANCE, max_products=4)
-    return found.vectors
 
 
 def _scatter_noise(scatter: Float64, dtype: DType) -> float:

@@ -64,14 +64,10 @@ EQUAL_EIGENVALUES = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-10}
 
 # -- principal axes (pca.py); costs are counted in multiplications -------------------------------
 
-# The SVD of the rows is as quick as any other route up to the first, and affordable up to the
-# second, where eigenvalues of products would be too few digits.
-MAX_DIRECT_SVD_FLOPS = 5e3
+# The SVD of the rows is affordable up to here, where eigenvalues of products have too few digits.
 MAX_SVD_FLOPS = 2e6
 # Eigenvalues below this share of the largest deserve the SVD's digits.
 MIN_SQUARED_RATIO = 1e-5
-# Rows per column from which a QR factorization before the SVD saves time.
-MIN_QR_ASPECT = 1.5
 # Products of float32 rows are done in float64 up to here, at no noticeable cost.
 MAX_FLOAT64_FLOPS = 2e7
 # Gram matrices of float32 rows are computed in float64 up to here (a fifth of a second).
@@ -88,10 +84,6 @@ SPARSE_KRYLOV_BLOCK = 8
 MAX_SPARSE_KRYLOV_PRODUCTS = 400
 # Products with sparse rows are summed in float64, whatever the type of the entries.
 SPARSE_RITZ_TOLERANCE = {np.dtype(np.float32): 2e-7, np.dtype(np.float64): 1e-10}
-# More rows than these are first multiplied through a sample, to a rough residual norm.
-MIN_PRESAMPLED_SAMPLES = 40_000
-PRESAMPLE_SIZE = 2048
-PRESAMPLE_TOLERANCE = 1e-3
 
 # -- principal axes of rows in blocks (streamed_pca.py) ------------------------------------------
 
