@@ -263,8 +263,8 @@ def main() -> None:
     tools = list_tools()
     text = f"{make_table(tools)}\n\n{describe_versions(tools)}."
     if page is not None:
-        before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-        after = rest.partition(END)[2]
+        before, _, after = page.read_text(encoding="utf-8").partition(BEGIN)
+        after = after.partition(END)[2]
         page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
 
 

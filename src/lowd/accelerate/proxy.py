@@ -195,7 +195,7 @@ def _serve_method(
     harmless: tuple[type[LowdWarning], ...],
 ) -> Callable[..., Any]:
     @functools.wraps(method)
-    def served(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def serve_or_delegate(self: Any, *args: Any, **kwargs: Any) -> Any:
         def ours() -> Any:
             _require_own_class(self)
             return serve(self, *args, **kwargs)
@@ -203,7 +203,7 @@ def _serve_method(
         X = args[0] if args else None
         return dispatch(label, X, ours, lambda: method(self, *args, **kwargs), harmless)
 
-    return served
+    return serve_or_delegate
 
 
 def _require_own_class(model: Any) -> None:

@@ -70,7 +70,7 @@ def scree(
     ----------
     spectrum : model or array-like
         A fitted model with `explained_variance_ratio_` or `eigenvalues_`, the values, or the
-        result of `lowd.dimension`: then with its rules, and the variance explained by chance.
+        result of `lowd.dimension`: then with its rules, and the variance explained in random data.
     rules : dict or None, default=None
         Rule -> number of dimensions that it suggests: a mark above that component.
 
