@@ -15,10 +15,11 @@ import typing_extensions
 import lowd
 from case_data import rows_like
 from cases import fit
-from fuzz import FUZZED, Model
+from fuzz import FUZZED
 from lowd.errors import StoreError
 from lowd.store import annotations, schema
 from lowd.values import VALUE_CLASSES
+from mutations import Model
 
 # They hold a callable, or the user's own objects: never in a file.
 NEVER_STORED = {"CallableDistances", "CallableKernel", "KernelDistances", "Sample"}
