@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 import lowd
 from case_data import rows_like
-from cases import same_bits
 from lowd import store
 from lowd.errors import StoreError
 
@@ -378,24 +377,3 @@ def test_sparse_arrays_that_point_outside(tmp_path):
         (tmp_path / "bad").write_bytes(_zipped({**members, indices: out.getvalue()}))
         with pytest.raises(StoreError):
             lowd.load(tmp_path / "bad")
-
-
-def test_save_names_the_folder_that_is_missing(tmp_path):
-    model = lowd.PCA(1).fit([[1.0, 2.0], [3.0, 5.0], [4.0, 4.0]])
-    with pytest.raises(lowd.errors.MissingFileError, match=r"the folder .*none is not there"):
-        lowd.save(model, tmp_path / "none" / "m.lowd")
-    with pytest.raises(lowd.errors.MissingFileError, match="no model file"):
-        lowd.load(tmp_path / "m.lowd")
-
-
-@pytest.mark.parametrize(
-    "model",
-    [lowd.LaplacianEigenmaps(n_landmarks=70), lowd.UMAP(n_landmarks=70, n_neighbors=8, n_epochs=9)],
-    ids=["LaplacianEigenmaps", "UMAP"],
-)
-def test_models_with_duplicates_among_their_landmarks_load(model, tmp_path):
-    X = np.tile(rows_like(40, 4), (2, 1))
-    lowd.save(model.fit(X), tmp_path / "model.lowd")
-    same_bits(
-        lowd.load(tmp_path / "model.lowd").transform(X[:9] + 0.1), model.transform(X[:9] + 0.1)
-    )

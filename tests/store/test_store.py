@@ -198,3 +198,24 @@ def test_a_reader_sees_the_old_or_the_new_file(tmp_path):
         finally:
             reads = enough  # the writer ends, whatever became of the reader
             writing.result()
+
+
+def test_save_names_the_folder_that_is_missing(tmp_path):
+    model = lowd.PCA(1).fit([[1.0, 2.0], [3.0, 5.0], [4.0, 4.0]])
+    with pytest.raises(lowd.errors.MissingFileError, match=r"the folder .*none is not there"):
+        lowd.save(model, tmp_path / "none" / "m.lowd")
+    with pytest.raises(lowd.errors.MissingFileError, match="no model file"):
+        lowd.load(tmp_path / "m.lowd")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [lowd.LaplacianEigenmaps(n_landmarks=70), lowd.UMAP(n_landmarks=70, n_neighbors=8, n_epochs=9)],
+    ids=["LaplacianEigenmaps", "UMAP"],
+)
+def test_models_with_duplicates_among_their_landmarks_load(model, tmp_path):
+    X = np.tile(rows_like(40, 4), (2, 1))
+    lowd.save(model.fit(X), tmp_path / "model.lowd")
+    same_bits(
+        lowd.load(tmp_path / "model.lowd").transform(X[:9] + 0.1), model.transform(X[:9] + 0.1)
+    )
