@@ -76,7 +76,7 @@ def test_a_factor_that_does_not_fit_is_refused_once_the_graph_is_known(monkeypat
     """A graph wider than that of a surface: the plan of the fit had no way to know."""
     B = lle_root(np.random.default_rng(0).random((3000, 4)))
     A, B = (None, B) if form == "root" else (csr_array(B.T @ B), None)
-    monkeypatch.setattr(module, "MAX_NARROW_WIDTH", 3000)
+    monkeypatch.setattr(module, "MAX_NARROW_RATIO", 100.0)
     free = sum(module.smallest_memory(3000, 2, form, 5, module.surface_width(3000 * 5)).values())
     monkeypatch.setattr("lowd.core.memory.NEGLIGIBLE_BYTES", 0)
     monkeypatch.setattr("lowd.core.memory.available", lambda: free)

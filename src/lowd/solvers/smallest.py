@@ -1,7 +1,7 @@
 """The smallest eigenpairs of a sparse positive semi-definite matrix, beyond its known null space.
 
-Graph Laplacians: LAPACK for few nodes, a Chebyshev filter, and a multilevel preconditioner for very
-many nodes or eigenvalues that are too close to 0 for any polynomial.
+Graph Laplacians: LAPACK for few nodes, a Chebyshev filter, and a multilevel preconditioner for
+eigenvalues that are too close to 0 for any polynomial.
 
 Alignment matrices of the LLE family: LAPACK for few rows; shift-invert Lanczos where the graph is
 narrow, as that of a curve or a surface, whose matrix has a cheap sparse factorization (of the
@@ -45,10 +45,9 @@ from .thresholds import (
     MAX_DENSE_ROOT_SAMPLES,
     MAX_DENSE_SPARSE_SAMPLES,
     MAX_FACTOR_WIDTH,
-    MAX_FILTERED_NODES,
     MAX_INVERSE_BASIS,
     MAX_INVERSE_BLOCKS,
-    MAX_NARROW_WIDTH,
+    MAX_NARROW_RATIO,
     MIN_NEW_DIRECTION,
     MIN_RELATIVE_GAP,
     WANTED_ANGLE,
@@ -98,7 +97,7 @@ def smallest_eigenpairs(
     bound = min(bound, np.inf if norm is None else norm) or 1.0  # of a matrix of zeros
     p = Eigenproblem(A, null, k, root, bound, ctx)
     width = cache(lambda: measure_width(p))
-    routes = choose_routes(len(null), k, find_form(p), width)
+    routes = choose_routes(len(null), k, find_form(p), 0 if A is None else A.nnz, width)
     best, solver = None, ""
     for route in routes:
         found = _solve(p, route, width, last=route == routes[-1])
@@ -174,7 +173,9 @@ def measure_width(p: Eigenproblem) -> int:
     return graph_width(p.matrix) if p.B is None else graph_width(p.B, symmetric=False)
 
 
-def choose_routes(n: int, k: int, form: Form, width: Callable[[], int]) -> list[Route]:
+def choose_routes(
+    n: int, k: int, form: Form, n_entries: int, width: Callable[[], int]
+) -> list[Route]:
     """Routes to try in this order until one is accurate enough.
 
     `width` measures the graph (see `graph_width`), where that decides.
@@ -186,11 +187,12 @@ def choose_routes(n: int, k: int, form: Form, width: Callable[[], int]) -> list[
     if form == "root":
         routes = ["shift-invert"]
     elif form == "laplacian":
-        routes = ["chebyshev", "multilevel"] if n <= MAX_FILTERED_NODES else ["multilevel"]
+        routes = ["chebyshev", "multilevel"]
     else:
         found = width()
         routes = ["chebyshev", "shift-invert"] if found <= MAX_FACTOR_WIDTH else ["chebyshev"]
-        routes = routes[::-1] if found <= MAX_NARROW_WIDTH else routes
+        is_narrow = found <= MAX_NARROW_RATIO * surface_width(n_entries)
+        routes = routes[::-1] if is_narrow else routes
     return [*routes, "dense"] if n <= MAX_DENSE_FALLBACK_SAMPLES else routes
 
 
@@ -200,8 +202,9 @@ def smallest_memory(n: int, k: int, form: Form, degree: int, width: int) -> dict
     The width of the graph is a guess here. A later route, and a factor as large as the graph's own
     width makes it, are compared with free memory when their turn comes.
     """
-    routes = choose_routes(n, k, form, lambda: width)
-    return route_memory(routes[0], n, k, n * min(n, degree), width)
+    n_entries = n * min(n, degree)
+    routes = choose_routes(n, k, form, n_entries, lambda: width)
+    return route_memory(routes[0], n, k, n_entries, width)
 
 
 def route_memory(route: Route, n: int, k: int, n_entries: int, width: int) -> dict[str, int]:

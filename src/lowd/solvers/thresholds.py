@@ -107,14 +107,12 @@ MAX_DENSE_FALLBACK_SAMPLES = 4000
 MAX_DENSE_SPARSE_SAMPLES = 500
 MAX_DENSE_ROOT_SAMPLES = 250
 DENSE_SPARSE_SAMPLES_PER_VECTOR = 6
-# Nodes of a Laplacian up to which a Chebyshev filter is tried first: 0.3 s against 0.9 s of the
-# multilevel method at 20,000 nodes, 1.7 s against 3.6 s at 70,000. Beyond, polynomials need too
-# many products.
-MAX_FILTERED_NODES = 200_000
-# Widths of the graph of an alignment matrix (see `graph_width`): up to the first a sparse
-# factorization costs less than a Chebyshev filter; up to the second it takes seconds, and beyond
-# it minutes and gigabytes.
-MAX_NARROW_WIDTH = 1400
+# Width of the graph of an alignment matrix (see `graph_width`) over that of a surface with as many
+# entries, up to which a sparse factorization comes before a Chebyshev filter: rolls and squares
+# have 0.6 to 1.2 (20 ms against 57 ms, 2000 points), cubes of 3 dimensions 1.7 to 3 (1.1 s against
+# 0.2 s, 10,000 points).
+MAX_NARROW_RATIO = 1.5
+# Width up to which a factorization takes seconds; beyond, it takes minutes and gigabytes.
 MAX_FACTOR_WIDTH = 4000
 # Wanted: residual norm over spectral gap, which bounds the angle to the true eigenspace; and what
 # is accepted without another attempt or a warning.
