@@ -28,7 +28,6 @@ from .thresholds import (
     EPS,
     EQUAL_EIGENVALUES,
     INITIALIZATION_TOLERANCE,
-    MAX_CACHED_MATRIX_SAMPLES,
     MAX_DENSE_SAMPLES,
     MAX_NEGATIVE_SHARE,
     MAX_SPECTRUM_SAMPLES,
@@ -110,11 +109,6 @@ def choose_route(n: int, k: int | None) -> Literal["dense", "krylov"]:
     return "dense" if few else "krylov"
 
 
-def forms_matrix(n: int, k: int | None) -> bool:
-    """Are all entries of the matrix computed, rather than products with it?"""
-    return choose_route(n, k) == "dense" or n <= MAX_CACHED_MATRIX_SAMPLES
-
-
 def decompose_centered(
     matrix: SymmetricMatrix,
     k: int | None,
@@ -129,7 +123,7 @@ def decompose_centered(
     For an `initialization` a larger residual norm will do, and duplicates get equal rows.
     """
     n = matrix.size
-    matrix = matrix.to_dense(ctx.ops) if forms_matrix(n, k) else matrix
+    matrix = matrix.to_dense(ctx.ops) if choose_route(n, k) == "dense" else matrix
     # Absolute size of the eigenvalues that rounding of the entries would cause.
     noise = float(np.finfo(ctx.dtype).eps) * matrix.max_abs(ctx.ops) * float(np.sqrt(n))
     bounded = psd or initialization  # negative eigenvalues: none, or none of our business
@@ -231,7 +225,7 @@ def _multiply_once(matrix: MatrixPlan, found: RitzPairs) -> Float64:
 
 def matrix_memory(n: int, k: int | None, itemsize: int) -> int:
     """Bytes of distances between all rows: each pair once where products are enough."""
-    return n * (n if forms_matrix(n, k) else n // 2 + 1) * itemsize
+    return n * (n if choose_route(n, k) == "dense" else n // 2 + 1) * itemsize
 
 
 def spectrum_memory(n: int, k: int | None, *, all_values: bool = False) -> int:

@@ -26,8 +26,6 @@ from .smallest import SmallestEigenpairs, cut_groups, smallest_eigenpairs
 from .thresholds import (
     EQUAL_SMALLEST_EIGENVALUES,
     MAX_DENSE_KERNEL_SAMPLES,
-    MAX_KERNEL_PRODUCTS,
-    MIN_KERNEL_PRODUCTS,
     RITZ_TOLERANCE,
     ROUNDING_SHARE,
     SAMPLES_PER_KERNEL_PRODUCT,
@@ -233,8 +231,8 @@ def _smallest_eigenpairs_dense(L: _DenseLaplacian, k: int, seed: int) -> Smalles
 
     A wide kernel has a wide spectral gap, and few products do. The smallest eigenvalues of a
     narrow kernel are all but 0; of the inverse they are the largest by far. A Cholesky
-    factorization takes as long as about n / 50 products with a block; LAPACK's eigenvectors take
-    many times as long.
+    factorization takes its place where products are forecast to take longer; LAPACK's eigenvectors
+    take many times as long.
     """
     n = len(L.W)
     more = min(k + 1, n - 1)  # one beyond, to see whether the last is one of several
@@ -243,14 +241,13 @@ def _smallest_eigenpairs_dense(L: _DenseLaplacian, k: int, seed: int) -> Smalles
     if solver == "krylov":
         start = random_block(seed, n, block_width(more))
         start -= L.null @ (L.null.T @ start)
-        products = n // SAMPLES_PER_KERNEL_PRODUCT
         found = leading_eigenpairs(
             L.complement(),
             start,
             more,
             RITZ_TOLERANCE[L.W.dtype],
             where=L.plan,
-            max_products=int(np.clip(products, MIN_KERNEL_PRODUCTS, MAX_KERNEL_PRODUCTS)),
+            patience=n / SAMPLES_PER_KERNEL_PRODUCT,
         )
         if not found.converged:
             found, solver = _solve_cholesky(L, start, more), "cholesky"

@@ -43,9 +43,6 @@ DENSE_SAMPLES_PER_VECTOR = 20
 # Rows up to which ClassicalMDS finds all eigenvalues (60 ms), and up to which LAPACK takes over
 # where block Krylov has not converged.
 MAX_SPECTRUM_SAMPLES = 1000
-# Rows up to which a matrix stays in the cache, so that products with all of its entries are quicker
-# than with one entry per pair.
-MAX_CACHED_MATRIX_SAMPLES = 1000
 # Residual norm that is good enough for an initialization.
 INITIALIZATION_TOLERANCE = 2e-6
 # Eigenvectors below this share of the largest eigenvalue are not multiplied once more: what is left
@@ -166,11 +163,10 @@ MAX_STALLED_STEPS = 8
 
 # Points up to which LAPACK needs no time worth saving: 3 ms.
 MAX_DENSE_KERNEL_SAMPLES = 300
-# A Cholesky factorization of n points takes as long as n / 50 products with a block: by then the
-# iteration gives up. Products at least and at most.
-SAMPLES_PER_KERNEL_PRODUCT = 50
-MIN_KERNEL_PRODUCTS = 16
-MAX_KERNEL_PRODUCTS = 120
+# Products with a block take their turn as long as forecasts of what is left stay below n / 25: a
+# Cholesky factorization of n points takes as long as n / 50, and forecasts are twice too long at
+# first (3000 points, default sigma: 0.6 s; 1.1 s if n / 50 products were tried in any case).
+SAMPLES_PER_KERNEL_PRODUCT = 25
 # How many rows are within a radius is not known beforehand; memory is estimated for so many.
 ASSUMED_NEIGHBORS_IN_RADIUS = 250
 
