@@ -78,7 +78,7 @@ def test_several_perplexities_are_averaged():
     np.testing.assert_allclose(both, (one + two) / 2, atol=1e-15)
 
 
-@pytest.mark.parametrize("most", [2**22, 3000])  # edges that are counted: all, or of 1 list in 7
+@pytest.mark.parametrize("most", [2**20, 3000])  # edges that are counted: all, or of 1 list in 7
 def test_more_candidates_are_searched_where_there_are_hubs(most, monkeypatch):
     """Rows of unequal noise have hubs, in which the nearest in units of radii are not listed."""
     monkeypatch.setattr(perplexity_neighbors, "MAX_COUNTED_EDGES", most)

@@ -20,8 +20,8 @@ CANDIDATES_PER_PERPLEXITY = 6
 # deviation of more than their mean: 2.8 means in rows of unequal noise, 1 to 1.6 in cells and word
 # vectors, 0.2 to 0.8 in images, genotypes and manifolds.
 MIN_HUB_DEVIATION = 1.0
-# Of 90 neighbors of a million points, 1 in 21 lists tells the variance of in-degrees to 0.1 %.
-MAX_COUNTED_EDGES = 2**22
+# Of 90 neighbors of a million points, 1 in 85 lists tells the variance of in-degrees to 1 %.
+MAX_COUNTED_EDGES = 2**20
 
 
 def count_needed_neighbors(n: int, perplexities: tuple[float, ...], k: int | None) -> int:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from numpy.typing import NDArray
 
+from ..vectors import Entries
 from .arrays import has_kernels, rows_per_block, to_device, to_numpy
 from .library import Device, Tensor, torch
 from .sparse import Parts
@@ -21,13 +21,13 @@ class DeviceVectors:
 
     device: Device
 
-    def hold(self, A: NDArray[Any]) -> Any:
+    def hold(self, A: NDArray[Entries]) -> Tensor:
         return to_device(A, self.device)
 
-    def fetch(self, A: Any) -> NDArray[Any]:
+    def fetch(self, A: Tensor) -> NDArray[Entries]:
         return to_numpy(A)
 
-    def empty(self, n_rows: int, n_columns: int) -> Any:
+    def empty(self, n_rows: int, n_columns: int) -> Tensor:
         return torch.empty(n_rows, n_columns, dtype=torch.float64, device=self.device)
 
 
@@ -44,13 +44,13 @@ class DeviceMatrix(DeviceVectors):
 
     def matmul(
         self,
-        V: Any,
+        V: Tensor,
         *,
         alpha: float = 1.0,
         beta: float = 0.0,
         gamma: float = 0.0,
-        U: Any = None,
-    ) -> Any:
+        U: Tensor | None = None,
+    ) -> Tensor:
         v = V.double()
         out = self.empty(len(self.A), v.shape[1])
         step = rows_per_block(4 * self.A.shape[1], self.device)
@@ -74,13 +74,13 @@ class DeviceSparseMatrix(DeviceVectors):
 
     def matmul(
         self,
-        V: Any,
+        V: Tensor,
         *,
         alpha: float = 1.0,
         beta: float = 0.0,
         gamma: float = 0.0,
-        U: Any = None,
-    ) -> Any:
+        U: Tensor | None = None,
+    ) -> Tensor:
         starts, columns, values = self.parts
         if not has_kernels(self.device):
             product = self.parts.sum_rows(values[:, None] * V[columns.long()])
@@ -107,7 +107,7 @@ def _hold_terms(alpha: float, beta: float, gamma: float, device: Device) -> Tens
 
 
 def add_terms(
-    product: Tensor, V: Tensor, alpha: float, beta: float, gamma: float, U: Any
+    product: Tensor, V: Tensor, alpha: float, beta: float, gamma: float, U: Tensor | None
 ) -> Tensor:
     """alpha times a product A V + beta V + gamma U."""
     if alpha != 1:

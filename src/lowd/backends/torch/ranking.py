@@ -15,11 +15,12 @@ from .arrays import free_bytes, rows_per_block
 from .library import Tensor, torch
 from .row_geometry import FLOAT64_ROUNDING, RowGeometry
 
-LIMITS = 16  # of a row at a time
+LIMITS = 15  # of a row at a time: four comparisons find the interval of a distance
 RANKED_ROWS = 2**14  # at a time, if there is memory for a bit of each column
-COUNTED_COLUMNS = 2**16 - 64  # by one program: counts of 16 bits
-COUNT_TILE = (32, 16)  # rows and columns
-COUNT_OPTIONS = {"num_warps": 2, "num_stages": 3}
+COUNT_TILE = (128, 16)  # rows and columns
+COUNTED_TILES = 15  # before counts of 8 bits, of 240 columns, are added to those of 16 bits
+COUNTED_COLUMNS = 2**16 - 16  # by one program, a multiple of 240: counts of 16 bits
+COUNT_OPTIONS = {"num_warps": 4, "num_stages": 3}
 MAX_DOUBTFUL = 512  # columns of a row that are too near to a limit
 FLOAT32_SLACK = 1.25 * 2.0**-23  # of a square: both sides of a comparison are rounded
 
@@ -28,7 +29,7 @@ class ScaledRows(NamedTuple):
     """Centered rows in float64 of norms up to 1, with zeros up to whole blocks of columns."""
 
     x: Tensor  # rows beyond all others fill up the last tiles
-    squares: Tensor
+    halves: Tensor  # -|x|²/2
     scale: float
     block: int  # of columns
     parts: int  # of the rows
@@ -41,15 +42,15 @@ class ScaledRows(NamedTuple):
             return None
         n, d = space.centered.shape
         block = 64 if d > 32 else 32 if d > 16 else 16
-        parts, width = -(-n // COUNTED_COLUMNS), COUNT_TILE[1]
+        parts, width = -(-n // COUNTED_COLUMNS), COUNT_TILE[1] * COUNTED_TILES
         pad = -(-n // (parts * width)) * parts * width
         scale = 2.0 ** -np.ceil(np.log2(norm))
         double = {"dtype": torch.float64, "device": space.device}
         x = torch.zeros(pad, -(-d // block) * block, **double)
         x[:n, :d] = space.centered * scale
-        squares = torch.full((pad,), torch.inf, **double)
-        squares[:n] = space.squares * scale**2
-        return cls(x, squares, float(scale), block, parts)
+        halves = torch.full((pad,), -torch.inf, **double)
+        halves[:n] = space.squares * (-0.5 * scale**2)
+        return cls(x, halves, float(scale), block, parts)
 
 
 def rank_most(space: RowGeometry, rows: Tensor, columns: Tensor, ranks: Tensor) -> Tensor:
@@ -60,7 +61,7 @@ def rank_most(space: RowGeometry, rows: Tensor, columns: Tensor, ranks: Tensor) 
     left, step = [], RANKED_ROWS
     free = free_bytes(space.device)
     if free is not None:
-        step = max(COUNT_TILE[0], min(step, free * COUNT_TILE[1] // (16 * len(scaled.x))))
+        step = max(COUNT_TILE[0], min(step, free * COUNTED_TILES // (8 * len(scaled.x))))
     for i in range(0, len(rows), step):
         part = slice(i, i + step)
         doubtful = torch.zeros(len(rows[part]), dtype=torch.bool, device=space.device)
@@ -76,7 +77,7 @@ def rank_most(space: RowGeometry, rows: Tensor, columns: Tensor, ranks: Tensor) 
 def _rank(
     space: RowGeometry, scaled: ScaledRows, own: Tensor, columns: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Ranks of up to 16 listed rows each, and which lists are left."""
+    """Ranks of up to 15 listed rows each, and which lists are left."""
     from .kernels.search import count_nearer
 
     (m, count), device = columns.shape, space.device
@@ -85,29 +86,32 @@ def _rank(
     squares = listed / space.factor * scaled.scale
     squares = squares.square() if space.measure == "euclidean" else squares * scaled.scale
     (bm, bn), pad = COUNT_TILE, -(-m // COUNT_TILE[0]) * COUNT_TILE[0]
-    limits = torch.full((pad, LIMITS), -torch.inf, device=device)
+    limits = torch.full((pad, LIMITS + 1), -torch.inf, device=device)
     limits[:m, :count] = torch.where(is_listed, squares, -torch.inf)
+    limits, order = limits[:, :LIMITS].sort(1)
+    limits = torch.nn.functional.pad(limits, (0, 1)).contiguous()
     rows = torch.zeros(pad, dtype=torch.int64, device=device)
     rows[:m] = own
-    q, q_squares = scaled.x[rows], scaled.squares[rows]
+    q, halves = scaled.x[rows], scaled.halves[rows]
     slack = FLOAT32_SLACK * limits.amax(1).clamp_min(0).double()
-    size = q_squares.sqrt() + 1
+    size = (-2 * halves).sqrt() + 1
     slack += 4 * (space.rows.shape[1] + 8) * FLOAT64_ROUNDING * size.square()
     slack = (slack * (1 + 2.0**-20)).float()
     n, parts = len(scaled.x), scaled.parts
-    fields = torch.empty(parts, pad, LIMITS // 2, dtype=torch.int32, device=device)
-    words = torch.empty(n // bn, pad, dtype=torch.int32, device=device)
+    fields = torch.empty(parts, pad, 8, dtype=torch.int32, device=device)
+    words = torch.empty(n // (bn * COUNTED_TILES), pad, bn, dtype=torch.int16, device=device)
     count_nearer[(pad // bm, parts)](
-        q, scaled.x, q_squares, scaled.squares, limits, slack, fields, words, pad, n // parts,
-        count, q.shape[1], scaled.block, bm, bn, **COUNT_OPTIONS,
+        q, scaled.x, halves, scaled.halves, limits, slack, fields, words, pad, n // parts,
+        q.shape[1], scaled.block, bm, bn, COUNTED_TILES, **COUNT_OPTIONS,
     )  # fmt: skip
-    # Of four limits the first and the third share an integer, and the others.
-    counts = torch.stack([fields & 0xFFFF, fields >> 16 & 0xFFFF], -1).sum(0)
-    counts = counts.reshape(pad, LIMITS // 4, 2, 2).transpose(2, 3)
-    below = counts.reshape(pad, LIMITS)[:m, :count].clone()
+    # Of four intervals the first and the third share an integer, and the others.
+    intervals = torch.stack([fields & 0xFFFF, fields >> 16 & 0xFFFF], -1).sum(0)
+    intervals = intervals.reshape(pad, 4, 2, 2).transpose(2, 3).reshape(pad, 16)
+    below = torch.empty(pad, LIMITS, dtype=torch.int64, device=device)
+    below.scatter_(1, order, intervals[:, :LIMITS].cumsum(1))
     # A row is nearer to itself than all others, and is counted or doubtful as they are.
-    below -= 1
-    pairs = _list_doubtful(words[:, :m], bn)
+    below = below[:m, :count] - 1
+    pairs = _list_doubtful(words, m)
     crowded = (torch.bincount(pairs[:, 0], minlength=m) > MAX_DOUBTFUL) | ~torch.isfinite(slack[:m])
     for part in pairs[~crowded[pairs[:, 0]]].split(rows_per_block(2 * len(q[0]), device)):
         i, j = part.unbind(1)
@@ -117,12 +121,16 @@ def _rank(
     return torch.where(is_listed, below + 1, 0).int(), crowded
 
 
-def _list_doubtful(words: Tensor, width: int) -> Tensor:
-    """Row and column of each bit of words (of columns, rows)."""
-    at = torch.nonzero(words)
-    bits = words[at[:, 0], at[:, 1], None] >> torch.arange(width, device=words.device)
+def _list_doubtful(words: Tensor, m: int) -> Tensor:
+    """Row and column of each bit of words (of tiles of columns, rows, columns of a tile)."""
+    width = words.shape[2]
+    four = words.view(torch.int64)  # columns at a time: few words have a bit
+    at = torch.nonzero(four)
+    at = at[at[:, 1] < m]
+    bits = four[at[:, 0], at[:, 1], at[:, 2], None] >> torch.arange(64, device=words.device)
     which, bit = torch.nonzero(bits & 1).unbind(1)
-    return torch.stack([at[which, 1], at[which, 0] * width + bit], 1)
+    tile = at[which, 0] * COUNTED_TILES + bit % 16
+    return torch.stack([at[which, 1], tile * width + 4 * at[which, 2] + bit // 16], 1)
 
 
 def rank_exactly(space: RowGeometry, rows: Tensor, columns: Tensor) -> Tensor:

@@ -202,17 +202,6 @@ def rank_candidates(values, found, count, out_i, out_v, k, CAP: tl.constexpr):
 
 
 @triton.jit
-def _count_word(d, limits, near, C: tl.constexpr):
-    """Which of up to four limits are above, in four fields of 8 bits; the distance to a limit."""
-    fields = tl.zeros(d.shape, tl.int32)
-    for c in tl.static_range(C):
-        gap = d - tl.load(limits + c)[:, None]
-        near = tl.minimum(near, tl.abs(gap))
-        fields += tl.where(gap < 0, 1 << (8 * c), 0)
-    return fields, near
-
-
-@triton.jit
 def _add_fields(fields, even, odd):
     """Sums over columns of the first and third field, and of the others, of 16 bits each."""
     total = tl.sum(fields, 1)
@@ -223,63 +212,84 @@ def _add_fields(fields, even, odd):
 def count_nearer(
     q,
     x,
-    q_squares,
-    x_squares,
+    q_halves,
+    x_halves,
     limits,
     slack,
-    below,
+    counts,
     doubtful,
     pad,
     span,
-    C: tl.constexpr,
     K: tl.constexpr,
     BK: tl.constexpr,
     BM: tl.constexpr,
     BN: tl.constexpr,
+    TILES: tl.constexpr,
 ):
-    """How many columns have a squared distance below each of C limits of a row, 16 at most.
+    """How many columns have a squared distance between two of 15 increasing limits of a row.
 
-    Distances are float32 of sums in float64. Columns within the slack of a limit are not counted:
-    they are bits of `doubtful`, a word of BN columns (32 at most) after the other, each for all
-    rows. Parts of the columns, of less than 2^16, have counts of their own: (parts, rows, 8), each
-    of two limits. There are no branches, so that rows are loaded ahead of the products.
+    Distances are float32 of sums in float64; halves are -|x|²/2. Four comparisons find the limits
+    around a distance, as in a binary search, which meets both of them. Columns within the slack of
+    a limit are not counted: they are bits of `doubtful`, of which each word of 16 bits holds one
+    column of TILES tiles. Parts of the columns, of less than 2^16, have counts of their own:
+    (parts, rows, 8), each of two intervals.
     """
     i = tl.program_id(0) * BM + tl.arange(0, BM)
     k = tl.arange(0, BK)
-    square = tl.load(q_squares + i)[:, None]
+    half = tl.load(q_halves + i)[:, None]
     wide = tl.load(slack + i)[:, None]
-    own = limits + i * 16
+    at = limits + i * 16
+    l0, l1, l2 = tl.load(at)[:, None], tl.load(at + 1)[:, None], tl.load(at + 2)[:, None]
+    l3, l4, l5 = tl.load(at + 3)[:, None], tl.load(at + 4)[:, None], tl.load(at + 5)[:, None]
+    l6, l7, l8 = tl.load(at + 6)[:, None], tl.load(at + 7)[:, None], tl.load(at + 8)[:, None]
+    l9, l10, l11 = tl.load(at + 9)[:, None], tl.load(at + 10)[:, None], tl.load(at + 11)[:, None]
+    l12, l13, l14 = tl.load(at + 12)[:, None], tl.load(at + 13)[:, None], tl.load(at + 14)[:, None]
     e0 = tl.zeros([BM], tl.int32)
     o0, e1, o1, e2, o2, e3, o3 = e0, e0, e0, e0, e0, e0, e0
     if K == BK:
         left = tl.load(q + i[:, None] * K + k[None, :])  # stays in registers
     first = tl.program_id(1).to(tl.int64) * span
-    bits = (tl.full([BN], 1, tl.int32) << tl.arange(0, BN))[None, :]
-    for j0 in range(first, first + span, BN):
-        j = j0 + tl.arange(0, BN)
-        product = tl.zeros([BM, BN], tl.float64)
-        if K == BK:
-            right = tl.load(x + j[None, :] * K + k[:, None])
-            product = tl.dot(left, right, product, out_dtype=tl.float64)
-        else:
-            for f in range(0, K, BK):
-                left = tl.load(q + i[:, None] * K + f + k[None, :])
-                right = tl.load(x + j[None, :] * K + f + k[:, None])
+    none = tl.zeros([BM, BN], tl.int32)
+    for j0 in range(first, first + span, BN * TILES):
+        w0, w1, w2, w3, mask = none, none, none, none, none
+        for t in range(TILES):
+            j = j0 + t * BN + tl.arange(0, BN)
+            product = half + tl.load(x_halves + j)[None, :]
+            if K == BK:
+                right = tl.load(x + j[None, :] * K + k[:, None])
                 product = tl.dot(left, right, product, out_dtype=tl.float64)
-        d = (square + tl.load(x_squares + j)[None, :] - 2.0 * product).to(tl.float32)
-        near = tl.full([BM, BN], float("inf"), tl.float32)
-        w0, near = _count_word(d, own, near, min(C, 4))
-        w1, near = _count_word(d, own + 4, near, max(min(C - 4, 4), 0))
-        w2, near = _count_word(d, own + 8, near, max(min(C - 8, 4), 0))
-        w3, near = _count_word(d, own + 12, near, max(C - 12, 0))
-        hit = near <= wide
-        word = tl.sum(tl.where(hit, bits, 0), 1)
-        tl.store(doubtful + j0 // BN * pad + i, word)
-        e0, o0 = _add_fields(tl.where(hit, 0, w0), e0, o0)
-        e1, o1 = _add_fields(tl.where(hit, 0, w1), e1, o1)
-        e2, o2 = _add_fields(tl.where(hit, 0, w2), e2, o2)
-        e3, o3 = _add_fields(tl.where(hit, 0, w3), e3, o3)
-    to = below + (tl.program_id(1) * pad + i) * 8
+            else:
+                for f in range(0, K, BK):
+                    left = tl.load(q + i[:, None] * K + f + k[None, :])
+                    right = tl.load(x + j[None, :] * K + f + k[:, None])
+                    product = tl.dot(left, right, product, out_dtype=tl.float64)
+            d = -2.0 * product.to(tl.float32)
+            gap = d - l7
+            near, a = tl.abs(gap), gap < 0
+            gap = d - tl.where(a, l3, l11)
+            near, b = tl.minimum(near, tl.abs(gap)), gap < 0
+            gap = d - tl.where(a, tl.where(b, l1, l5), tl.where(b, l9, l13))
+            near, c = tl.minimum(near, tl.abs(gap)), gap < 0
+            low = tl.where(b, tl.where(c, l0, l2), tl.where(c, l4, l6))
+            high = tl.where(b, tl.where(c, l8, l10), tl.where(c, l12, l14))
+            gap = d - tl.where(a, low, high)
+            near = tl.minimum(near, tl.abs(gap))
+            one = tl.where(gap < 0, 1, 1 << 8)
+            one = tl.where(c, one, one << 16)
+            hit = near <= wide
+            mask |= tl.where(hit, 1 << t, 0)
+            one = tl.where(hit, 0, one)
+            w0 += tl.where(a & b, one, 0)
+            w1 += tl.where(a & (b == 0), one, 0)
+            w2 += tl.where((a == 0) & b, one, 0)
+            w3 += tl.where((a | b) == 0, one, 0)
+        word = (j0 // (BN * TILES) * pad + i[:, None]) * BN + tl.arange(0, BN)[None, :]
+        tl.store(doubtful + word, mask.to(tl.int16))
+        e0, o0 = _add_fields(w0, e0, o0)
+        e1, o1 = _add_fields(w1, e1, o1)
+        e2, o2 = _add_fields(w2, e2, o2)
+        e3, o3 = _add_fields(w3, e3, o3)
+    to = counts + (tl.program_id(1) * pad + i) * 8
     tl.store(to, e0)
     tl.store(to + 1, o0)
     tl.store(to + 2, e1)
