@@ -45,11 +45,12 @@ test: $(VENV)/.installed
 	$(BIN)/python -m pytest -n auto
 
 # The wheel of a plain `pip install torch` on Linux needs gigabytes of CUDA libraries to be imported; TORCH
-# names one without them, where pip finds it (PyTorch publishes them in an index of its own).
+# names one without them, where pip finds it (PyTorch publishes them in an index of its own). Triton's
+# interpreter runs kernels on a CPU.
 TORCH ?= torch==2.13.0+cpu
 
 torch: $(VENV)/.installed
-	$(BIN)/pip install -q '$(TORCH)'
+	$(BIN)/pip install -q '$(TORCH)' triton
 
 $(VENV)/.docs: $(VENV)/.installed
 	$(BIN)/pip install -q --group docs
