@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
@@ -17,7 +19,7 @@ def hash_rows(X: Rows) -> NDArray[np.uint64]:
 
     The type does not matter, nor whether rows are dense or sparse: a zero adds nothing.
     """
-    multipliers = column_multipliers(np.arange(X.shape[1]))
+    multipliers = column_multipliers(X.shape[1])
     if issparse(X):
         bits = mix_bits(X.data) * multipliers[X.indices]
         sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(bits, dtype=np.uint64)])
@@ -29,9 +31,12 @@ def hash_rows(X: Rows) -> NDArray[np.uint64]:
     return hashes
 
 
-def column_multipliers(columns: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Odd factors of the columns' bits, which are then added up."""
-    return random.bits(0, "columns", columns) | np.uint64(1)
+@lru_cache(maxsize=16)
+def column_multipliers(n_columns: int) -> NDArray[np.uint64]:
+    """Odd factors of the columns' bits, which are then added up; cached, as fits repeat them."""
+    factors = random.bits(0, "columns", np.arange(n_columns)) | np.uint64(1)
+    factors.setflags(write=False)
+    return factors
 
 
 def mix_bits(entries: Array) -> NDArray[np.uint64]:

@@ -127,7 +127,7 @@ class NativeLinearAlgebra(LinearAlgebraOperations):
         hashes = np.empty(len(X), np.uint64)
         _native.hash_rows(
             X,
-            column_multipliers(np.arange(X.shape[1])),
+            column_multipliers(X.shape[1]),
             hashes,
             count_threads(X.size, self.threads),
         )
