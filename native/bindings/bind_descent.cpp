@@ -30,15 +30,15 @@ void pair_sums_of(const Array2<const double>& Y, const std::string& kernel,
                   const Array1<const int64_t>& rows, const Array1<double>& z,
                   const Array2<double>& r, int threads, nb::object poll) {
     const auto y = view(Y);
-    const auto push = view(r);
+    const auto repulsion = view(r);
     const auto m = int64_t(rows.shape(0));
     const std::span which(view(rows, m, ""), rows.shape(0));
     require(std::ranges::all_of(which, [&](int64_t i) { return 0 <= i && i < y.rows; }),
             "rows must be row indices");
     double* const sums = view(z, m, "one sum per row");
-    require_shape(push, m, y.cols, "r must have the columns of Y");
+    require_shape(repulsion, m, y.cols, "r must have the columns of Y");
     run(threads, poll,
-        [&](Job& job) { pair_sums(y, similarity_of(kernel), which, sums, push, job); });
+        [&](Job& job) { pair_sums(y, similarity_of(kernel), which, sums, repulsion, job); });
 }
 
 double cross_term_of(const Indptr& indptr, const Indices& indices, const Array1<const double>& p,

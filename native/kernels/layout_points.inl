@@ -43,9 +43,9 @@ double attractive_loss(const ForceLaw& given, const double* y, int64_t stride, i
 // Neighbors of a new point, a column of `padded` entries per dimension; weights of padding are 0.
 // f = sum_j p_j g_a (y_j - y); returns sum_j p_j g_a.
 template <int K>
-inline INLINE double pull_of_neighbors(const Law<double>& law, const Neighborhood& near, int k,
-                                       const double* y, double* f, double* work) {
-    Wide known[K ? K : 1], mass = {};
+inline INLINE double attraction_of_neighbors(const Law<double>& law, const Neighborhood& near,
+                                             int k, const double* y, double* f, double* work) {
+    Wide known[K ? K : 1], total_weight = {};
     Wide* const sum = K ? known : reinterpret_cast<Wide*>(work);
     for (int c = 0; c < k; c++) sum[c] = Wide{};
     for (int64_t j = 0; j < near.padded; j += W<double>) {
@@ -54,11 +54,11 @@ inline INLINE double pull_of_neighbors(const Law<double>& law, const Neighborhoo
         Wide s = {};
         for (int c = 0; c < k; c++) s += gap(c) * gap(c);
         const Wide factor = load(near.p + j) * law.attraction(s);
-        mass += factor;
+        total_weight += factor;
         for (int c = 0; c < k; c++) sum[c] += factor * gap(c);
     }
     for (int c = 0; c < k; c++) f[c] = total_of<double>(sum[c]);
-    return total_of<double>(mass);
+    return total_of<double>(total_weight);
 }
 
 template <int K>
@@ -88,8 +88,8 @@ void layout_point_in(const FixedLayout& fixed, const int32_t* near, const double
         for (int64_t e = 0; e < count; e++) y[c] += weights[e] * columns[c * padded + e];
     }
     for (int it = 0; it < fixed.steps; it++) {
-        const double mass = pull_of_neighbors<K>(law, neighbors, k, y, f, work);
-        if (!(mass > 0)) return;
+        const double total_weight = attraction_of_neighbors<K>(law, neighbors, k, y, f, work);
+        if (!(total_weight > 0)) return;
         if (fixed.potential.phi) {
             double value, second[4];
             grid_potential(fixed.potential, y, &value, slope, second);
@@ -99,7 +99,7 @@ void layout_point_in(const FixedLayout& fixed, const int32_t* near, const double
         }
         double length = 0;
         for (int c = 0; c < k; c++) {
-            f[c] *= share / mass;
+            f[c] *= share / total_weight;
             length += f[c] * f[c];
         }
         const double shrink =

@@ -127,7 +127,7 @@ def test_shortest_paths(kind, rng):
 @typed
 @pytest.mark.parametrize("k", [1, 2, 3, 5])
 def test_guttman_transforms(kind, k, rng):
-    """With weights, missing dissimilarities, and points at one place."""
+    """With weights, missing dissimilarities, and coinciding points."""
     D = cdist(*(2 * [rng.normal(size=(150, 6))])).astype(kind)
     Y, W = rng.normal(size=(150, k)), rng.random((150, 150)).astype(kind)
     W = W + W.T
@@ -138,7 +138,7 @@ def test_guttman_transforms(kind, k, rng):
         fast, plain = (ops.stress_objective().plan(given, weights).step(Y) for ops in (FAST, PLAIN))
         for found, expected in zip(fast[:3], plain[:3], strict=True):
             assert found == pytest.approx(expected, rel=1e-5 if kind == np.float32 else 1e-10)
-        near(fast.BY, plain.BY, kind, 2000)  # of two points nearly at one place
+        near(fast.BY, plain.BY, kind, 2000)  # of two points that nearly coincide
     assert FAST.stress_objective().plan(D, None).disparities(Y) is None
     ordinal = FAST.stress_objective("primary").plan(D, None).step(Y)
     near(ordinal.BY, PLAIN.stress_objective("primary").plan(D, None).step(Y).BY, kind, 1000)

@@ -57,14 +57,13 @@ class FixedPointPreimage:
         weight += (1 - weight.sum(1, keepdims=True)) / len(X)
         Z = self.start(Y, ops).astype(np.float64)
         for _ in range(self.steps):
-            pull = weight * self.kernel.toward(Z, ops)
-            total = pull.sum(1, keepdims=True)
-            lost = (np.abs(total) < 1e-12)[
-                :, 0
-            ]  # the denominator vanished: begin at the nearest row
+            weights = weight * self.kernel.toward(Z, ops)
+            total = weights.sum(1, keepdims=True)
+            # Where the denominator vanished, begin at the nearest row.
+            lost = (np.abs(total) < 1e-12)[:, 0]
             if lost.any():
                 Z[lost] = X[np.argmax(weight[lost], axis=1)]
-            Z[~lost] = (pull[~lost] / total[~lost]) @ X
+            Z[~lost] = (weights[~lost] / total[~lost]) @ X
         return np.asarray(Z, Y.dtype)
 
 

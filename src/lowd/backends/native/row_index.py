@@ -23,7 +23,7 @@ MAX_BRUTE_FORCE_QUERIES = 64  # new rows compared with every row; more are worth
 MAX_LISTED_NEIGHBORS = 1024  # that a sorted list holds at a fair price
 MAX_EXACT_ROWS = 200_000  # up to here the search is exact
 MIN_RECALL = 0.99  # beyond: the share of true neighbors that is asked for
-RECALL_SAMPLE = 768  # rows on which the recall is measured: standard error 0.001 at k = 10
+RECALL_SAMPLES = 768  # rows on which the recall is measured: standard error 0.001 at k = 10
 FIRST_GROUPS = 96  # groups of rows that each group is compared with at first
 MAX_REFINEMENTS = 4  # by neighbors of neighbors after that; mostly the second finds little
 MAX_SAFE_ENTRY = 1e100  # squares of entries up to here, and from its inverse on, need no scaling
@@ -144,7 +144,7 @@ class RowIndex:
     def _search_approximately(self, k: int) -> Neighbors:
         """Pairs of near groups, then neighbors of neighbors, until a sample has its recall."""
         threads, poll = self.ops.threads, step("neighbors")
-        sample = subset(0, "recall", len(self.X), RECALL_SAMPLE)
+        sample = subset(0, "recall", len(self.X), RECALL_SAMPLES)
         truth = _leave_out(self.query(self.X[sample], k + 1).indices, sample)
         index, how = self.neighbor_index, (self.root, self.factor, self.unit)
         centroids = np.empty((index.groups, index.coordinates), np.float32)

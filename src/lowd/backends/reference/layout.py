@@ -72,14 +72,14 @@ class AllPairsLayout:
             y = p @ listed
             for _ in range(steps):
                 gap = listed - y
-                pull = p * attraction((gap**2).sum(1), curve)
+                attractive = p * attraction((gap**2).sum(1), curve)
                 if grid is not None:
-                    push = -interpolate(grid, y)[1]
+                    repulsive = -interpolate(grid, y)[1]
                 else:
                     away = y - repelling
-                    push = repulsion_factor((away**2).sum(1), curve) @ away / (2 * len(away))
-                stiffness = max(1.0, 2 * curve.b - 1) * pull.sum()
-                step = share * (pull @ gap + repulsion * push) / stiffness
+                    repulsive = repulsion_factor((away**2).sum(1), curve) @ away / (2 * len(away))
+                stiffness = max(1.0, 2 * curve.b - 1) * attractive.sum()
+                step = share * (attractive @ gap + repulsion * repulsive) / stiffness
                 length = float(np.sqrt(step @ step))
                 y = y + step / max(length, 1.0)
             out[i] = y

@@ -145,11 +145,11 @@ class DeviceGeodesicPlan:
 
     def _sweep(self, dist: Tensor, later: Tensor) -> Tensor:
         """All edges at once: the least of each node's own and its neighbors' with the edge."""
-        reach = dist[self._column.long()] + self._length[:, None]
+        through = dist[self._column.long()] + self._length[:, None]
         counts = self._start[1:] - self._start[:-1]
         rows = torch.repeat_interleave(torch.arange(len(counts), device=self.device), counts)
         new = dist.clone()
-        new.scatter_reduce_(0, rows[:, None].expand_as(reach), reach, "amin")
+        new.scatter_reduce_(0, rows[:, None].expand_as(through), through, "amin")
         later.copy_((new < dist).any(1).int())
         return new
 

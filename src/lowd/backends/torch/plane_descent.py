@@ -70,8 +70,8 @@ class PlaneDescent:
         degree = nnz / max(n, 1)
         self.lanes = 32 if degree <= 40 else 64 if degree <= 200 else 128
         self.scheduled = np.full((STEPS_PER_CHECK, 3), np.nan, np.float32)
-        self.span = 0.0  # of the points, and the mesh that is placed around them
-        self.placed: Mesh | None = None
+        self.span = 0.0  # of the points, and the mesh that is centered at them
+        self.current_mesh: Mesh | None = None
         self.steps = self.steps_in_phase = 0
         self.phase: tuple[float, ...] = ()  # settings that change when a phase begins
 
@@ -81,7 +81,7 @@ class PlaneDescent:
         self.gain.fill_(1)
         self.steps = self.steps_in_phase = 0
         self._measure()
-        self.span, self.placed = float(self.box[2]), None
+        self.span, self.current_mesh = float(self.box[2]), None
 
     def embedding(self) -> Float64:
         return self._unsort(self.y)
@@ -102,9 +102,9 @@ class PlaneDescent:
             count = min(STEPS_PER_CHECK, len(settings) - done, until_sort)
             margin = FIRST_MARGIN if self.steps_in_phase < FIRST_STEPS else LATER_MARGIN
             mesh = self._mesh_for(max(margin * self.span, reached), 1.0)
-            if mesh is not self.placed and mesh is not None:
-                self._place(mesh)
-            self.placed = mesh
+            if mesh is not self.current_mesh and mesh is not None:
+                self._center_mesh(mesh)
+            self.current_mesh = mesh
             before = self.y.clone(), self.velocity.clone(), self.gain.clone()
             self._set_schedule(settings[done : done + count])
             self.counter.zero_()
@@ -118,7 +118,7 @@ class PlaneDescent:
                 for held, old in zip((self.y, self.velocity, self.gain), before, strict=True):
                     held.copy_(old)
                 self._measure()
-                self.span, self.placed = float(self.box[2]), None
+                self.span, self.current_mesh = float(self.box[2]), None
                 reached = max(1.2 * most if np.isfinite(most) else 0.0, 1.5 * mesh.capacity)
                 continue
             done, reached = done + count, 0.0
@@ -154,7 +154,7 @@ class PlaneDescent:
     def own_potential(self) -> float:
         mesh = self._mesh_for(float(self.box[2]), 1.0)
         assert mesh is not None
-        self._place(mesh)
+        self._center_mesh(mesh)
         return mesh.own_potential(self.y, self.box[:2])
 
     def interpolation_grid(self, scale: float) -> InterpolationGrid:
@@ -192,7 +192,7 @@ class PlaneDescent:
 
     def _iterate(self, mesh: Mesh | None) -> None:
         self._attract()
-        phi = self._potential(mesh, placed=True)
+        phi = self._potential(mesh, is_centered=True)
         if not self.kernels:
             self._plain_step(mesh, phi)
             return
@@ -226,13 +226,13 @@ class PlaneDescent:
             weight[:, None] * gap, "sum", offsets=self.start_of, axis=0, initial=0
         )
 
-    def _potential(self, mesh: Mesh | None, placed: bool = False) -> Tensor:
+    def _potential(self, mesh: Mesh | None, is_centered: bool = False) -> Tensor:
         """The potential on the mesh, and its sum over points in parts; or exact sums."""
         if mesh is None:
             self._repel_exactly()
             return self.force  # not read
-        if not placed:
-            self._place(mesh)
+        if not is_centered:
+            self._center_mesh(mesh)
         if not self.kernels:
             mesh.spread(self.y, self.box[:2])
             phi = mesh.convolve()
@@ -305,8 +305,8 @@ class PlaneDescent:
         if mesh is not None:
             self.box[:2] = (low + high) / 2 - mesh.spacing * (mesh.half // 2)
 
-    def _place(self, mesh: Mesh) -> None:
-        middle, self.placed = (self.y.amin(0) + self.y.amax(0)) / 2, None
+    def _center_mesh(self, mesh: Mesh) -> None:
+        middle, self.current_mesh = (self.y.amin(0) + self.y.amax(0)) / 2, None
         self.box[:2] = middle - mesh.spacing * (mesh.half // 2)
 
     def _mesh_for(self, span: float, margin: float, always: bool = False) -> Mesh | None:

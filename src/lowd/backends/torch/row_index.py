@@ -30,7 +30,7 @@ from .resident import ResidentArrays
 from .row_geometry import RowGeometry
 from .tiled_search import MAX_TILED_NEIGHBORS, TiledSearch
 
-# Candidates beyond k that are looked at before a row is searched by all its distances.
+# Candidates beyond k that are compared before a row is searched by all its distances.
 SPARE_CANDIDATES = 32
 
 

@@ -194,8 +194,8 @@ class TiledSearch:
         top = tiles.largest_square
         terms = top + 2 * (square * top).sqrt()
         e = (1.1 * tiles.width + 20) * 2.0**-23 * terms
-        reach = (bound.double() + square + e).clamp_min(0).sqrt() + 2 * (r + tiles.largest_error)
-        value = reach.square() + e - square
+        radius = (bound.double() + square + e).clamp_min(0).sqrt() + 2 * (r + tiles.largest_error)
+        value = radius.square() + e - square
         return (value + value.abs() * 2.0**-22).float()
 
 
@@ -225,8 +225,8 @@ class ThinSearch(TiledSearch):
 
     def _limit(self, bound: Tensor, square: Tensor, r: Tensor) -> Tensor:  # noqa: ARG002
         """As of TiledSearch; a sum of squares is off by few units of its own rounding."""
-        reach = (bound.double() * (1 + THIN_SLACK)).sqrt() + 2 * (r + self.tiles.largest_error)
-        return (reach.square() * (1 + THIN_SLACK) + SMALLEST_SQUARE).float()
+        radius = (bound.double() * (1 + THIN_SLACK)).sqrt() + 2 * (r + self.tiles.largest_error)
+        return (radius.square() * (1 + THIN_SLACK) + SMALLEST_SQUARE).float()
 
 
 def tile_rows(space: RowGeometry) -> TiledRows | None:
@@ -245,7 +245,7 @@ def tile_rows(space: RowGeometry) -> TiledRows | None:
         h, square, r = round_rows(space, space.rows[order[i : i + 2**18]], scale, b.dtype)
         part = b[i : i + len(h)]
         part[:, :d] = h
-        for c in range(3):  # |h|² in three pieces
+        for c in range(3):  # |h|² in three parts
             part[:, d + c] = square
             square = square - part[:, d + c].double()
         top = max(top, float(h.double().square().sum(1).max()))
