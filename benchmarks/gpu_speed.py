@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 import lowd
 from gpu_data import DEVICE, SMALL, Cases, M, N, Row, host, mixture, mnist, run_cases, sync, timed
 from lowd.backends.native import Native
-from lowd.backends.protocol import LayoutCurve, Perplexity, Ragged
+from lowd.backends.protocol import LayoutCurve, Perplexity, Ragged, multiply, to_csr
 from lowd.backends.torch import Torch
 from lowd.backends.torch import affinities as device_affinities
 from lowd.backends.torch.kl import DeviceKLPlan
@@ -90,7 +90,8 @@ def probabilities(n: int, d: int) -> Any:
     near = ops.index(X, "euclidean", (1.0,), None).others(90)
     indptr = np.arange(0, 90 * n + 1, 90)
     p = ops.calibrate_rows(indptr, near.distances.ravel() ** 2, Perplexity(30.0)).affinities
-    return ops.symmetrize(csr_array((p, near.indices.ravel(), indptr), (n, n)))
+    rows = csr_array((p, near.indices.ravel(), indptr), (n, n))
+    return to_csr(ops.similarity_graph(rows, None).graph)
 
 
 def mesh_iteration(n: int, d: int) -> Row:
@@ -207,7 +208,7 @@ def shortest_paths(n: int, sources: int | None) -> Row:
     graph = symmetrize_edges(to_csr(near, n)).astype(np.float32)
     if sources is None:
         V = np.random.default_rng(0).normal(size=(n, 4))
-        first, warm, _ = timed(lambda: ops.geodesics(graph).half_squares().matmul(V), 1)
+        first, warm, _ = timed(lambda: multiply(ops.geodesics(graph).half_squares(), V), 1)
         return {"first": first, "seconds": warm, "note": "with one product"}
     some = Ragged.singletons(np.arange(0, n, n // sources)[:sources])
     first, warm, found = timed(lambda: ops.geodesics(graph).distances(some), 2)
@@ -305,6 +306,10 @@ def speed_cases() -> Cases:
             8.0, lambda: whole_fit("Isomap", roll(N), 1, n_neighbors=10, n_landmarks=None)),
         f"kernel PCA {N} x 784": (
             3.0, lambda: whole_fit("KernelPCA", host(N, 784), 1, n_components=2, kernel="rbf")),
+        f"Laplacian eigenmaps {N} x 3": (
+            None, lambda: whole_fit("LaplacianEigenmaps", roll(N), 1, n_neighbors=15)),
+        f"Laplacian eigenmaps {M} x 3": (
+            None, lambda: whole_fit("LaplacianEigenmaps", roll(M), 1, n_neighbors=15)),
         f"trustworthiness {M} x 50": (6.0, lambda: exact_trustworthiness(M, 50)),
         f"ranks of random lists {M} x 50": (None, lambda: ranks(M, 50, 200 if SMALL else 2**16)),
     }  # fmt: skip
