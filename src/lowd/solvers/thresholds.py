@@ -134,14 +134,16 @@ DENSE_SPARSE_SAMPLES_PER_VECTOR = 6
 # have 0.6 to 1.2 (21 ms against 55 ms, 2000 points), cubes of 3 dimensions 1.7 to 3 (1.06 s against
 # 0.22 s, 10,000 points).
 MAX_NARROW_RATIO = 1.5
-# Width up to which a factorization takes seconds; beyond, it takes minutes and gigabytes.
+# Width up to which a factorization takes seconds; beyond, minutes and gigabytes. LTSA of points in
+# a cube: 1.7 s at a width of 1500 (10,000 points), 8 s at 2400, 36 s and 1.4 GiB at 3700.
 MAX_FACTOR_WIDTH = 4000
 # Wanted: residual norm over spectral gap, which bounds the angle to the true eigenspace (Davis and
 # Kahan, 1970), by ten eps of float32; and what is accepted without another attempt or a warning, a
 # thousandth of the spread: a pixel.
 WANTED_ANGLE = 1e-6
 ACCEPTED_ANGLE = 1e-3
-# A gap between eigenvalues counts for at least this share of them: repeated ones have none.
+# A gap between eigenvalues counts for at least this share of them: repeated ones have none. With
+# the wanted angle it asks for residuals of 1e-9 of an eigenvalue, which are reached.
 MIN_RELATIVE_GAP = 1e-3
 # Relative difference of eigenvalues of a sparse matrix that are taken for the same: Rayleigh
 # quotients are off by the square of the angle, 1e-12, times the norm over the eigenvalue.
@@ -158,17 +160,18 @@ DENSE_FACTOR_COLUMNS = 256
 # quick.
 DENSE_FACTOR_UPDATE_COLUMNS = 2048
 # Speed of a dense factorization on one core (2.8e10 at 7000 rows, 2.6e10 at 3000), and from how
-# long it is announced.
+# long it is announced: a minute, by convention.
 DENSE_FACTOR_FLOPS_PER_SECOND = 2.8e10
 LONG_FACTOR_SECONDS = 60
-# Blocks of shift-invert Lanczos, at most; and blocks in its basis before a restart, which bound
-# memory: 7 or 30 are as quick (167 ms, 10,000 points).
+# Blocks of shift-invert Lanczos, at most: 3 to 5 are usual, 28 for a helix of 20,000 points; and
+# blocks in its basis before a restart, which bound memory: 7 or 30 are as quick (167 ms, 10,000
+# points).
 MAX_INVERSE_BLOCKS = 40
 MAX_INVERSE_BASIS = 15
 # Share of the wanted angle at which it stops, so that it is not what limits the angle.
 INVERSE_ANGLE_SHARE = 1e-2
 # Multiplications of a Chebyshev filter in all: seven minutes at 9e9 a second; and its products with
-# a block: at least, at most.
+# a block: at least, at most. 140 to 620 are usual (digits, cubes, rolls of 5000 to 30,000 points).
 FILTER_FLOPS = 4e12
 FILTER_PRODUCTS = (1000, 20000)
 # Steps of Lanczos that bound the largest eigenvalue (Zhou and Li, 2011): 12 or 24 take 135 or
@@ -193,8 +196,8 @@ MIN_GRAM_EIGENVALUE = 1e-9
 # Damping of Jacobi smoothing (Briggs, Henson and McCormick, 2000); eigenvalues of D^-1 A
 # are at most 2, and any damping below 1 leaves the cycle positive.
 JACOBI_DAMPING = 2 / 3
-# Steps of LOBPCG on each coarse level and on the finest, and steps in which a residual must halve;
-# 2 to 16 coarse steps, and 4 to 16 to halve, are as quick (0.9 s, 20,000 points of a helix).
+# Steps of LOBPCG on each coarse level and on the finest (30 for a helix of 20,000 points), and steps
+# in which a residual must halve; 2 to 16 coarse steps, and 4 to 16 to halve, are as quick (0.9 s, 20,000 points of a helix).
 MAX_COARSE_STEPS = 8
 MAX_FINEST_STEPS = 60
 MAX_STALLED_STEPS = 8
@@ -208,7 +211,8 @@ MAX_DENSE_KERNEL_SAMPLES = 300
 # Cholesky factorization of n points takes as long as n / 50, and forecasts are twice too long at
 # first (3000 points, default sigma: 0.6 s; 1.1 s if n / 50 products were tried in any case).
 SAMPLES_PER_KERNEL_PRODUCT = 25
-# How many rows are within a radius is not known beforehand; memory is estimated for so many.
+# How many rows are within a radius is not known beforehand; memory is estimated for so many, by
+# convention.
 ASSUMED_NEIGHBORS_IN_RADIUS = 250
 
 # -- SMACOF (smacof.py) --------------------------------------------------------------------------
@@ -293,21 +297,23 @@ PREIMAGE_REGULARIZATION = 1e-2
 # Points that are left out, to measure how well they are rebuilt: 500, 1000, 2000 give 0.00047,
 # 0.00056, 0.00056.
 LEFT_OUT_SAMPLE = 1000
-# Steps of the fixed-point iteration of Mika et al. (1999).
+# Steps of the fixed-point iteration of Mika et al. (1999): of digits, 5 leave the same error as 50.
 PREIMAGE_STEPS = 50
 # Points the kernel ridge regression is fitted to: 500, 1000, 2000 take 0.2, 0.9, 6.3 s and leave
 # 0.0011, 0.0007, 0.0003 of a roll's variance.
 MAX_REGRESSION_CENTERS = 1000
-# Widths of the kernel, as shares of the median squared distance, and ridges that are tried.
+# Widths of the kernel, as shares of the median squared distance, and ridges that are tried. Rolls
+# and cubes choose 1/4, digits 1; ridges from 1e-6 (rolls) to 1e-2 (digits), and none of them 1.
 KERNEL_WIDTHS = (1 / 64, 1 / 16, 1 / 4, 1.0, 4.0, 16.0)
 RIDGES = (1e-10, 1e-8, 1e-6, 1e-4, 1e-2)
 # A smaller ridge would amplify the rounding of new points: weights grow like its inverse, and eps
 # over it is 2e-6, or 1e-3.
 MIN_RIDGE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-4}
-# Distance up to which a new point is a training point, as a share of the typical distance: a row
-# that comes in another type is a little off.
+# Distance up to which a new point is a training point, as a share of the typical distance: thousands
+# of roundings, since a row that comes in other units or another order of sums is a little off.
 SAME_POINT_DISTANCE = 1e-12
-# Training points by which the stretch of the embedding is estimated, near one of them.
+# Training points by which the stretch of the embedding is estimated, near one of them: as many as
+# rebuild a row from two coordinates, 2 k + 2.
 N_STRETCH_NEIGHBORS = 6
 
 # -- number of components (scree.py) -------------------------------------------------------------
@@ -321,7 +327,7 @@ MARCHENKO_PASTUR_ANGLES = 8192
 # and the fit takes 292, 344, 534 ms.
 MEDIAN_SAMPLE = 2000
 # Sum of a row's kernel values with all others, relative to that with itself, below which the
-# kernel matrix is nearly the identity.
+# kernel matrix is nearly the identity: its eigenvalues differ by less than that (Gershgorin).
 MIN_OTHERS_SUM = 0.1
 
 # -- long work of t-SNE and SNE (kl.py) ----------------------------------------------------------
@@ -329,5 +335,5 @@ MIN_OTHERS_SUM = 0.1
 # Seconds of one core for a pair of points in an iteration over all pairs, by kernel; 1.0, 1.5 and
 # 2.9 ns as measured with 3000 points.
 SECONDS_PER_PAIR = {"student": 0.7e-9, "gauss": 1.5e-9, "rows": 3e-9}
-# Estimated time beyond which a warning says so.
+# Estimated time beyond which a warning says so: ten minutes, by convention.
 LONG_WORK_SECONDS = 600.0
