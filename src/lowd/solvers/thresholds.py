@@ -196,8 +196,9 @@ MIN_GRAM_EIGENVALUE = 1e-9
 # Damping of Jacobi smoothing (Briggs, Henson and McCormick, 2000); eigenvalues of D^-1 A
 # are at most 2, and any damping below 1 leaves the cycle positive.
 JACOBI_DAMPING = 2 / 3
-# Steps of LOBPCG on each coarse level and on the finest (30 for a helix of 20,000 points), and steps
-# in which a residual must halve; 2 to 16 coarse steps, and 4 to 16 to halve, are as quick (0.9 s, 20,000 points of a helix).
+# Steps of LOBPCG on each coarse level and on the finest, of which 20,000 points of a helix need 30,
+# and steps in which a residual must halve; 2 to 16 coarse steps, and 4 to 16 to halve, are as quick
+# there (0.9 s).
 MAX_COARSE_STEPS = 8
 MAX_FINEST_STEPS = 60
 MAX_STALLED_STEPS = 8
@@ -309,8 +310,8 @@ RIDGES = (1e-10, 1e-8, 1e-6, 1e-4, 1e-2)
 # A smaller ridge would amplify the rounding of new points: weights grow like its inverse, and eps
 # over it is 2e-6, or 1e-3.
 MIN_RIDGE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-4}
-# Distance up to which a new point is a training point, as a share of the typical distance: thousands
-# of roundings, since a row that comes in other units or another order of sums is a little off.
+# Distance up to which a new point is a training point, as a share of the typical distance: some
+# thousand roundings, since a distance of 0 by another order of sums is a little off.
 SAME_POINT_DISTANCE = 1e-12
 # Training points by which the stretch of the embedding is estimated, near one of them: as many as
 # rebuild a row from two coordinates, 2 k + 2.
