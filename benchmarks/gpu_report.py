@@ -16,14 +16,14 @@ UMAP, Isomap and kernel PCA are whole fits, from a NumPy array to a fitted model
 
 What limits the fits by profile (`GPU_PROFILE=1` prints it):
 
-- t-SNE of a million rows: neighbors 0.5 s, 750 iterations 0.95 s, the exact sum over all pairs for the
-  divergence 0.12 s; the rest is the host's: canonical order, sample for confidence, copies of rows.
+- t-SNE of a million rows: neighbors 0.5 s, 750 iterations 0.95 s, the exact sum over all pairs for
+  the divergence 0.12 s; then the host's canonical order, sample for confidence and copies of rows.
 - t-SNE of MNIST's pixels, which misses the target of other rows of this size: many columns are
   equal in most rows, and the host sorts them into the canonical order for a third of the fit.
 - trustworthiness of a million rows: products in float64 for the 10^12 squared distances (50 columns
   are filled up to 64), and four comparisons with limits for each.
-- Laplacian eigenmaps of a million rows: graph, connected components, aggregation and coarse matrices
-  are the host's; iterations on the device take 0.3 s.
+- Laplacian eigenmaps of a million rows: graph, connected components, aggregation and coarse
+  matrices are the host's; iterations on the device take 0.3 s.
 
 Tests of the torch backend on this kind of machine: `results/gpu_tests.txt`."""
 

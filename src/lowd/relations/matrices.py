@@ -9,7 +9,7 @@ import numpy as np
 from ..backends.protocol import Array, Backend, DType, MatrixPlan
 
 # Rows that are read for the size of the largest entry, which sets a tolerance only.
-N_PROBED_ROWS = 64
+N_PROBED_ROWS = 8
 
 
 class SymmetricMatrix(Protocol):

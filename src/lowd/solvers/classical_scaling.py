@@ -15,6 +15,7 @@ from ..input.blocks import is_blocks
 from ..input.sample import Items
 from ..maps.centered import CenteredMap
 from ..maps.linear import LinearMap, to_dense
+from ..threads import run_parts
 
 if TYPE_CHECKING:
     from ..core.estimator import Reducer
@@ -28,9 +29,14 @@ def mean_squared_distances(X: Rows, ctx: Context) -> dict[str, Any]:
         X = X.astype(np.float64)
         norms = np.asarray(X.power(2).sum(1)).ravel() - 2 * (X @ mean) + mean @ mean
     else:
-        step = max(1, 2**16 // X.shape[1])
-        parts = [np.square(X[i : i + step] - mean).sum(1) for i in range(0, n, step)]
-        norms = np.concatenate(parts)
+        norms, step = np.empty(n), max(1, 2**16 // X.shape[1])
+
+        def add(part: slice) -> None:
+            for i in range(part.start, part.stop, step):
+                some = slice(i, min(i + step, part.stop))
+                np.square(X[some] - mean).sum(1, out=norms[some])
+
+        run_parts(add, n)
     return {"d2_mean": norms + norms.mean(), "d2_grand_mean": 2 * float(norms.mean())}
 
 
