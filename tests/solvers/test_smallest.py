@@ -144,6 +144,14 @@ def test_the_gap_decides_when_to_stop(monkeypatch):
     assert angle(found.vectors, (true / np.linalg.norm(true))[:, None]) < 1e-5
 
 
+def test_very_many_nodes_are_not_filtered(monkeypatch):
+    monkeypatch.setattr(module, "MAX_FILTERED_NODES", 800)
+    A = GRAPHS["clusters"]()
+    found = smallest_eigenpairs(A, constant(900), 2, context())
+    assert found.solver == "multilevel"
+    assert angle(found.vectors, scipy.linalg.eigh(A.toarray())[1][:, 1:3]) < 1e-5
+
+
 def test_what_is_not_reached_is_said(monkeypatch):
     monkeypatch.setattr(chebyshev, "FILTER_PRODUCTS", (10, 20))
     only(monkeypatch, "chebyshev")

@@ -1,7 +1,7 @@
 """The smallest eigenpairs of a sparse positive semi-definite matrix, beyond its known null space.
 
-Graph Laplacians: LAPACK for few nodes, a Chebyshev filter, and a multilevel preconditioner for
-eigenvalues that are too close to 0 for any polynomial.
+Graph Laplacians: LAPACK for few nodes, a Chebyshev filter, and a multilevel preconditioner for very
+many nodes or eigenvalues that are too close to 0 for any polynomial.
 
 Alignment matrices of the LLE family: LAPACK for few rows; shift-invert Lanczos where the graph is
 narrow, as that of a curve or a surface, whose matrix has a cheap sparse factorization (of the
@@ -45,6 +45,7 @@ from .thresholds import (
     MAX_DENSE_ROOT_SAMPLES,
     MAX_DENSE_SPARSE_SAMPLES,
     MAX_FACTOR_WIDTH,
+    MAX_FILTERED_NODES,
     MAX_INVERSE_BASIS,
     MAX_INVERSE_BLOCKS,
     MAX_NARROW_RATIO,
@@ -187,7 +188,7 @@ def choose_routes(
     if form == "root":
         routes = ["shift-invert"]
     elif form == "laplacian":
-        routes = ["chebyshev", "multilevel"]
+        routes = ["chebyshev", "multilevel"] if n <= MAX_FILTERED_NODES else ["multilevel"]
     else:
         found = width()
         routes = ["chebyshev", "shift-invert"] if found <= MAX_FACTOR_WIDTH else ["chebyshev"]

@@ -129,6 +129,10 @@ MAX_DENSE_FALLBACK_SAMPLES = 4000
 MAX_DENSE_SPARSE_SAMPLES = 500
 MAX_DENSE_ROOT_SAMPLES = 250
 DENSE_SPARSE_SAMPLES_PER_VECTOR = 6
+# Nodes of a Laplacian up to which a Chebyshev filter is tried first. At 300,000 it takes 0.9 of the
+# time for a cube and 1.3 times for a roll; at a million rows in clusters 1.2 times (a whole fit, 49
+# s), since it gives up late.
+MAX_FILTERED_NODES = 200_000
 # Width of the graph of an alignment matrix (see `graph_width`) over that of a surface with as many
 # entries, up to which a sparse factorization comes before a Chebyshev filter: rolls and squares
 # have 0.6 to 1.2 (21 ms against 55 ms, 2000 points), cubes of 3 dimensions 1.7 to 3 (1.06 s against

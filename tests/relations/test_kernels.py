@@ -1,0 +1,30 @@
+"""Kernels as matrices that solvers take: products, entries, size and trace."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from case_data import rows_like
+from cases import BACKENDS
+from lowd.backends import resolve
+from lowd.backends.protocol import multiply
+from lowd.input.validation import Data
+from lowd.relations.kernels import kernel_of
+
+KERNELS = ["linear", "cosine", "rbf", "laplacian", "poly", "sigmoid"]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_kernel_matrix_is_that_of_its_entries(name, backend, rng):
+    X, ops = rows_like(40), resolve(backend, 1)
+    kernel = kernel_of(Data(X, X.dtype), name, 0.1, 3, 0.5, None).shifted()
+    matrix = kernel.among(ops)
+    K = np.asarray(kernel.columns(np.arange(40), ops))
+    V = rng.normal(size=(40, 3))
+    np.testing.assert_allclose(multiply(matrix.plan(ops), V), K @ V, atol=1e-9 * np.abs(K).max())
+    np.testing.assert_allclose(matrix.to_dense(ops).stored, K, atol=1e-12 * np.abs(K).max())
+    assert matrix.trace() == pytest.approx(np.trace(K), rel=1e-9, abs=1e-9)
+    assert 0 < matrix.max_abs(ops) <= np.abs(K).max() * (1 + 1e-12)
+    assert (matrix.size, matrix.dtype) == (40, X.dtype)
