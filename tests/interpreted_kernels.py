@@ -13,7 +13,7 @@ import torch
 from scipy.sparse import csr_array, random_array
 from scipy.spatial.distance import cdist
 
-from lowd.backends.protocol import FuzzySum, Perplexity, Ragged, multiply
+from lowd.backends.protocol import FuzzySum, Perplexity, Ragged, Terms, multiply
 from lowd.backends.reference import Reference
 from lowd.backends.torch import (
     Torch,
@@ -72,9 +72,9 @@ def check_sparse_products():
         V, U = RNG.normal(size=(2, 120, width))
         plan, plain = (ops.matrix_plan(csr_array(A)) for ops in (FAST, PLAIN))
         np.testing.assert_allclose(multiply(plan, V), A @ V, atol=1e-13)
-        terms = {"alpha": 1 / 3, "beta": 0.1, "gamma": -1 / 7}  # float32 does not hold them
-        found = plan.fetch(plan.matmul(plan.hold(V), U=plan.hold(U), **terms))
-        np.testing.assert_allclose(found, plain.matmul(V, U=U, **terms), atol=1e-14)
+        terms = Terms(1 / 3, 0.1, -1 / 7, U)  # float32 does not hold them
+        found = plan.fetch(plan.matmul(plan.hold(V), terms._replace(U=plan.hold(U))))
+        np.testing.assert_allclose(found, plain.matmul(V, terms), atol=1e-14)
 
 
 def check_affinities():

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from cases import same_bits
-from lowd.backends.protocol import FuzzySum, Perplexity, Ragged, random_walk, to_csr
+from lowd.backends.protocol import FuzzySum, Perplexity, Ragged, Terms, random_walk, to_csr
 from lowd.backends.reference import Reference
 
 _native = pytest.importorskip("lowd._native", reason="the native core is not built")
@@ -169,7 +169,7 @@ def test_a_random_walk_keeps_its_stationary_mean(ops, rng):
     plan, Y = ops.matrix_plan(walk), rng.normal(size=(60, 2))
     stationary, moved = degrees / degrees.sum(), Y
     for _ in range(3):
-        moved = plan.matmul(moved, alpha=0.5, beta=0.5)
+        moved = plan.matmul(moved, Terms(alpha=0.5, beta=0.5))
     lazy = np.linalg.matrix_power((np.eye(60) + W.toarray() / W.sum(1)[:, None]) / 2, 3)
     np.testing.assert_allclose(moved, lazy @ Y, atol=1e-12)
     np.testing.assert_allclose(stationary @ moved, stationary @ Y, atol=1e-12)

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array, random_array
 from scipy.spatial.distance import cdist
 
 from cases import same_bits
-from lowd.backends.protocol import Ragged
+from lowd.backends.protocol import Ragged, Terms
 from lowd.backends.reference import Reference
 
 _native = pytest.importorskip("lowd._native", reason="the native core is not built")
@@ -154,15 +154,8 @@ def test_sparse_matmul(width, index, rng):
     A = csr_array(random_array((700, 700), density=0.02, rng=rng))
     A.indices, A.indptr = A.indices.astype(index), A.indptr.astype(index)
     V, U = rng.normal(size=(2, 700, width))
-    for terms in (
-        {},
-        {"alpha": -2.0, "beta": 0.5},
-        {"alpha": 2.0, "beta": -0.5, "gamma": -1.0, "U": U},
-        {"half_square": True},
-    ):
-        square = terms.pop("half_square", False)
-        plans = (ops.matrix_plan(A, half_square=square) for ops in (FAST, PLAIN))
-        fast, plain = (plan.matmul(V, **terms) for plan in plans)
+    for terms in (Terms(), Terms(-2.0, 0.5), Terms(2.0, -0.5, -1.0, U)):
+        fast, plain = (ops.matrix_plan(A).matmul(V, terms) for ops in (FAST, PLAIN))
         np.testing.assert_allclose(fast, plain, rtol=0, atol=1e-13 * np.abs(plain).max())
     wide = csr_array(random_array((90, 700), density=0.1, rng=rng))
     np.testing.assert_allclose(FAST.matrix_plan(wide).matmul(V), wide @ V, rtol=0, atol=1e-12)
@@ -284,7 +277,7 @@ def test_the_same_bits_for_any_number_of_threads(kind, rng):
         yield ops.geodesics(A).distances(Ragged.singletons(np.arange(0, n, 9)))
         yield ops.geodesics(A).half_squares().matmul(X)
         yield ops.geodesics(X).distances(near, np.ones(len(near.indices)))
-        yield ops.matrix_plan(A.astype(np.float64)).matmul(V, alpha=2.0, beta=-1.0, gamma=0.5, U=V)
+        yield ops.matrix_plan(A.astype(np.float64)).matmul(V, Terms(2.0, -1.0, 0.5, V))
         yield ops.barycentric_weights(X, X, near, 1e-3)
         for how in ("ltsa", "hessian", "modified"):
             M = ops.alignment_matrix(X, near, how, 2, 1e-3, np.ones(n))

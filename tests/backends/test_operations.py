@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from cases import same_bits
 from lowd import progress
-from lowd.backends.protocol import Backend, HadamardMatrix
+from lowd.backends.protocol import Backend, HadamardMatrix, Terms
 from lowd.backends.reference import neighbors as reference_neighbors
 from operands import EPS, FAST, PARAMS, PLAIN, data, near, shaped, sparse, typed
 
@@ -211,7 +211,7 @@ def test_matmul(kind, half_square, shape, rng):
 def test_three_term_recurrence(ops, sparse, rng):
     A, V, U = rng.normal(size=(3, 40, 40))
     plan = ops.matrix_plan(csr_array(A) if sparse else A)
-    found = plan.matmul(V, alpha=2.0, beta=-0.5, gamma=3.0, U=U)
+    found = plan.matmul(V, Terms(2.0, -0.5, 3.0, U))
     np.testing.assert_allclose(found, 2 * A @ V - 0.5 * V + 3 * U, atol=1e-12)
 
 

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 pytest.importorskip("torch", reason="torch is not installed (pip install 'lowd[gpu]')")
 
 from cases import same_bits
-from lowd.backends.protocol import FuzzySum, LayoutCurve, Perplexity, random_walk
+from lowd.backends.protocol import FuzzySum, LayoutCurve, Perplexity, Terms, random_walk
 from lowd.backends.reference import Reference
 from lowd.backends.torch import plane_descent
 from operands import near
@@ -201,7 +201,7 @@ def test_a_graph_of_similarities_is_that_of_its_two_steps(rule, union, rng):
     (walk, degrees), (expected_walk, expected_degrees) = map(random_walk, (fast.graph, plain.graph))
     near(degrees, expected_degrees, np.float64, 1e11)
     plan = FAST.matrix_plan(walk)
-    step = plan.fetch(plan.matmul(plan.hold(Y), alpha=0.5, beta=0.5))
+    step = plan.fetch(plan.matmul(plan.hold(Y), Terms(alpha=0.5, beta=0.5)))
     near(step, 0.5 * (expected_walk @ Y) + 0.5 * Y, np.float64, 1e11)
     near(walk.to_csr().data, expected_walk.data, np.float64, 1e11)
 

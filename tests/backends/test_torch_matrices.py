@@ -12,7 +12,7 @@ pytest.importorskip("torch", reason="torch is not installed (pip install 'lowd[g
 
 import torch
 
-from lowd.backends.protocol import PairwiseMatrix, multiply
+from lowd.backends.protocol import PairwiseMatrix, Terms, multiply
 from lowd.backends.reference import Reference
 from lowd.core.fit import Context
 from lowd.solvers.chebyshev import solve_chebyshev
@@ -64,10 +64,10 @@ def test_three_term_recurrences(width, sparse, rng):
     plan, plain = FAST.matrix_plan(given), PLAIN.matrix_plan(given)
     # Factors that float32 does not hold.
     for alpha, beta, gamma in ((1 / 3, 0, 0), (-2 / 3, 0.1, 0), (1.7, 0, -1 / 7)):
-        terms, other = {"alpha": alpha, "beta": beta, "gamma": gamma}, U if gamma else None
-        held = None if other is None else plan.hold(other)
-        found = plan.fetch(plan.matmul(plan.hold(V), U=held, **terms))
-        near(found, plain.matmul(V, U=other, **terms), np.float64, 50)
+        terms = Terms(alpha, beta, gamma, U if gamma else None)
+        held = terms._replace(U=plan.hold(U)) if gamma else terms
+        found = plan.fetch(plan.matmul(plan.hold(V), held))
+        near(found, plain.matmul(V, terms), np.float64, 50)
 
 
 def test_a_product_with_a_matrix_that_is_not_square(rng):

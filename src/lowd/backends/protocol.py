@@ -54,11 +54,12 @@ from .plans import (
     random_walk,
     to_csr,
 )
-from .vectors import HeldVectors, HostVectors, MatrixPlan, multiply
+from .vectors import PRODUCT, HeldVectors, HostVectors, MatrixPlan, Terms, multiply
 
 __all__ = [
     "INDEXED_MEASURES",
     "MEASURES",
+    "PRODUCT",
     "Array",
     "Backend",
     "CalibratedRows",
@@ -96,6 +97,7 @@ __all__ = [
     "StressObjective",
     "StressPlan",
     "Symmetry",
+    "Terms",
     "Ties",
     "multiply",
     "random_walk",
@@ -147,7 +149,7 @@ class Backend(Protocol):
     ) -> MatrixPlan:
         """A plan for products with a matrix, dense or sparse, or with that of a measure of rows.
 
-        With `half_square` the matrix is replaced by -A∘A/2, which is not formed.
+        With `half_square` a dense matrix is replaced by -A∘A/2, which is not formed.
         """
 
     def index(

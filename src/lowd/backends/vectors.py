@@ -7,12 +7,12 @@ On the host they are arrays. Elsewhere they are tensors that have the same opera
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import Float64
+from .arrays import Array, Float64
 
 Entries = TypeVar("Entries", bound=np.generic)
 
@@ -43,19 +43,33 @@ class HostVectors:
         return np.empty((n_rows, n_columns))
 
 
+class Terms(NamedTuple):
+    """alpha A V + beta V + gamma U: a product A V, or a step of a three-term recurrence."""
+
+    alpha: float = 1.0
+    beta: float = 0.0
+    gamma: float = 0.0
+    U: Float64 | None = None
+
+    def add_to(self, product: Float64, V: Array) -> Float64:
+        """The sum of the terms, in place of the product A V."""
+        if self.alpha != 1:
+            product *= self.alpha
+        if self.beta:
+            product += self.beta * V
+        if self.U is not None:
+            product += self.gamma * self.U
+        return product
+
+
+PRODUCT = Terms()
+
+
 class MatrixPlan(HeldVectors, Protocol):
     """A matrix where the backend computes, for products with blocks of held vectors."""
 
-    def matmul(
-        self,
-        V: Float64,
-        *,
-        alpha: float = 1.0,
-        beta: float = 0.0,
-        gamma: float = 0.0,
-        U: Float64 | None = None,
-    ) -> Float64:
-        """alpha A V + beta V + gamma U: a product, or a step of a three-term recurrence."""
+    def matmul(self, V: Float64, terms: Terms = PRODUCT) -> Float64:
+        """The sum of terms with A V, a product or a step of a recurrence."""
 
 
 def multiply(plan: MatrixPlan, V: NDArray[Any]) -> Float64:

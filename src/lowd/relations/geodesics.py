@@ -10,7 +10,17 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 from scipy.sparse.csgraph import connected_components
 
-from ..backends.protocol import Array, Backend, DType, Float64, MatrixPlan, Neighbors, Ragged
+from ..backends.protocol import (
+    PRODUCT,
+    Array,
+    Backend,
+    DType,
+    Float64,
+    MatrixPlan,
+    Neighbors,
+    Ragged,
+    Terms,
+)
 from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
 from ..domains import AtLeast, Count, Facts, Index, MayBeNonfinite, Renamed, Shape
@@ -230,17 +240,8 @@ class RepeatedMatrix:
         self.hold, self.fetch, self.empty = points.hold, points.fetch, points.empty
         self.point_of_row = points.hold(point_of_row)
 
-    def matmul(
-        self,
-        V: Float64,
-        *,
-        alpha: float = 1.0,
-        beta: float = 0.0,
-        gamma: float = 0.0,
-        U: Float64 | None = None,
-    ) -> Float64:
-        product = alpha * self.points.matmul(self.sums.matmul(V))[self.point_of_row] + beta * V
-        return product if U is None else product + gamma * U
+    def matmul(self, V: Float64, terms: Terms = PRODUCT) -> Float64:
+        return terms.add_to(self.points.matmul(self.sums.matmul(V))[self.point_of_row], V)
 
 
 def geodesic_matrix(edges: csr_array, ops: Backend) -> Array:

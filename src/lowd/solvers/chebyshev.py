@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg
 
 from .. import progress
-from ..backends.protocol import Float64, HeldVectors, MatrixPlan, multiply
+from ..backends.protocol import Float64, HeldVectors, MatrixPlan, Terms, multiply
 from .eigenproblem import Approximation, Eigenproblem, angle_bound, deflate, reorder
 from .krylov import block_width, orthonormalize
 from .thresholds import (
@@ -64,7 +64,7 @@ def solve_chebyshev(p: Eigenproblem, *, patient: bool = True) -> Approximation:
         degree = int(np.clip(degree, 4, max(4, most)))
         before, now = X, (AX - middle * X) / half
         for _ in range(degree - 1):
-            step = A.matmul(now, alpha=2 / half, beta=-2 * middle / half, gamma=-1.0, U=before)
+            step = A.matmul(now, Terms(2 / half, -2 * middle / half, -1.0, before))
             before, now = now, step
         X, spent, sweeps = now, spent + degree, sweeps + 1
     return Approximation(theta[: k + 2], A.fetch(X)[new_row, : k + 2], angle)

@@ -18,6 +18,7 @@ from ..backends.protocol import (
     InterpolationGrid,
     LayoutCurve,
     LayoutPlan,
+    Terms,
     random_walk,
     to_csr,
 )
@@ -218,7 +219,7 @@ def diffuse(W: Graph, Y: Float64, ctx: Context) -> Float64:
     for _ in range(DIFFUSION_STEPS // STEPS_PER_ORTHOGONALIZATION):
         held = P.hold(Y)
         for _ in range(STEPS_PER_ORTHOGONALIZATION):
-            held = P.matmul(held, alpha=0.5, beta=0.5)
+            held = P.matmul(held, Terms(alpha=0.5, beta=0.5))
         Y = P.fetch(held)
         Y = _orthogonalize(Y - stationary @ Y, stationary)
     return Y

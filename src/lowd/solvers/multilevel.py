@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from .. import progress, random
-from ..backends.protocol import Backend, Float64, HeldVectors, MatrixPlan
+from ..backends.protocol import Backend, Float64, HeldVectors, MatrixPlan, Terms
 from .eigenproblem import Approximation, Eigenproblem, angle_bound, deflate, reorder
 from .krylov import HOST, block_width
 from .thresholds import (
@@ -67,7 +67,7 @@ class Hierarchy(NamedTuple):
         at = self.levels[level]
 
         def residual(X: Float64) -> Float64:
-            return at.A.matmul(X, alpha=-1.0, gamma=1.0, U=R)
+            return at.A.matmul(X, Terms(alpha=-1.0, gamma=1.0, U=R))
 
         X = at.smoothing * R
         for _ in range(1 if level == 0 else 2):  # coarse levels cost little, and are rough

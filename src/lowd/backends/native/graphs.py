@@ -9,9 +9,8 @@ from scipy.sparse import csr_array, issparse
 
 from ... import _native
 from ...progress import step
-from ..protocol import Array, Float64, GeodesicPlan, HostVectors, MatrixPlan, Ragged
+from ..protocol import PRODUCT, Array, Float64, GeodesicPlan, HostVectors, MatrixPlan, Ragged, Terms
 from ..reference.graphs import GraphOperations, TablePlan
-from ..reference.linear_algebra import add_terms
 from .arrays import as_rows, csr_parts
 
 
@@ -47,19 +46,11 @@ class HalvedMatrixPlan(HostVectors):
     half: Array
     threads: int
 
-    def matmul(
-        self,
-        V: Float64,
-        *,
-        alpha: float = 1.0,
-        beta: float = 0.0,
-        gamma: float = 0.0,
-        U: Float64 | None = None,
-    ) -> Float64:
+    def matmul(self, V: Float64, terms: Terms = PRODUCT) -> Float64:
         out, poll = np.empty(V.shape), step("matrix product")
         narrow: Array = np.ascontiguousarray(V, self.half.dtype)
         _native.geodesic_products(self.half, narrow, out, self.threads, poll)
-        return add_terms(out, V, alpha, beta, gamma, U)
+        return terms.add_to(out, V)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from scipy.sparse import issparse
 from ... import _native
 from ...progress import step
 from ..protocol import (
+    PRODUCT,
     Array,
     ColumnStatistics,
     Float64,
@@ -25,6 +26,7 @@ from ..protocol import (
     Rows,
     ScatterPlan,
     Symmetry,
+    Terms,
 )
 from ..reference.linear_algebra import (
     LinearAlgebraOperations,
@@ -71,40 +73,24 @@ class NativeMatrixPlan(ReferenceMatrixPlan):
 
     threads: int
 
-    def matmul(
-        self,
-        V: Array,
-        *,
-        alpha: float = 1.0,
-        beta: float = 0.0,
-        gamma: float = 0.0,
-        U: Array | None = None,
-    ) -> Float64:
-        A, plain = self.A, alpha == 1 and beta == 0 and U is None
-        if self.half_square if issparse(A) else not plain:
-            return super().matmul(V, alpha=alpha, beta=beta, gamma=gamma, U=U)
+    def matmul(self, V: Array, terms: Terms = PRODUCT) -> Float64:
+        A = self.A
         if issparse(A):
-            return multiply_sparse(A, V, self.threads, alpha, beta, gamma, U)
+            assert not self.half_square, "sparse matrices are multiplied as they are"
+            return multiply_sparse(A, V, self.threads, terms)
         out = np.empty((A.shape[0], V.shape[1]))
-        V = np.ascontiguousarray(V, A.dtype)
-        _native.matmul(A, V, self.half_square, out, self.threads, step("matrix product"))
-        return out
+        narrow: Array = np.ascontiguousarray(V, A.dtype)
+        _native.matmul(A, narrow, self.half_square, out, self.threads, step("matrix product"))
+        return terms.add_to(out, V)
 
 
-def multiply_sparse(
-    A: Rows,
-    V: Array,
-    threads: int,
-    alpha: float = 1.0,
-    beta: float = 0.0,
-    gamma: float = 0.0,
-    U: Array | None = None,
-) -> Float64:
-    """alpha A V + beta V + gamma U of CSR rows."""
+def multiply_sparse(A: Rows, V: Array, threads: int, terms: Terms = PRODUCT) -> Float64:
+    """The sum of terms with A V, of CSR rows."""
+    alpha, beta, gamma, U = terms
     out, data = np.empty((A.shape[0], V.shape[1])), A.data.astype(np.float64, copy=False)
-    terms = as_float64(V), alpha, beta, None if U is None else as_float64(U), gamma
+    given = as_float64(V), alpha, beta, None if U is None else as_float64(U), gamma
     poll = step("matrix product")
-    _native.sparse_matmul(A.indptr, A.indices, data, *terms, out, threads, poll)
+    _native.sparse_matmul(A.indptr, A.indices, data, *given, out, threads, poll)
     return out
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import diags_array, issparse
 
 from ..protocol import (
+    PRODUCT,
     Array,
     ColumnStatistics,
     Float64,
@@ -23,6 +24,7 @@ from ..protocol import (
     Rows,
     ScatterPlan,
     Symmetry,
+    Terms,
     to_csr,
 )
 from ..row_hash import hash_rows
@@ -71,32 +73,11 @@ class ReferenceMatrixPlan(HostVectors):
     A: Rows
     half_square: bool
 
-    def matmul(
-        self,
-        V: Array,
-        *,
-        alpha: float = 1.0,
-        beta: float = 0.0,
-        gamma: float = 0.0,
-        U: Array | None = None,
-    ) -> Float64:
+    def matmul(self, V: Array, terms: Terms = PRODUCT) -> Float64:
         B = self.A.astype(np.float64)
         if self.half_square:
             B = -0.5 * B * B
-        return add_terms(B @ V.astype(np.float64), V, alpha, beta, gamma, U)
-
-
-def add_terms(
-    product: Float64, V: Array, alpha: float, beta: float, gamma: float, U: Array | None
-) -> Float64:
-    """alpha times a product A V + beta V + gamma U."""
-    if alpha != 1:
-        product *= alpha
-    if beta:
-        product += beta * V
-    if U is not None:
-        product += gamma * U
-    return product
+        return terms.add_to(B @ V.astype(np.float64), V)
 
 
 class Pairwise(Protocol):

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from numpy.typing import NDArray
 
-from ..vectors import Entries
+from ..vectors import PRODUCT, Entries, Terms
 from .arrays import has_kernels, rows_per_block, to_device, to_numpy
 from .library import Device, Tensor, torch
 from .sparse import Parts
@@ -42,15 +42,7 @@ class DeviceMatrix(DeviceVectors):
     def device(self) -> Device:
         return self.A.device
 
-    def matmul(
-        self,
-        V: Tensor,
-        *,
-        alpha: float = 1.0,
-        beta: float = 0.0,
-        gamma: float = 0.0,
-        U: Tensor | None = None,
-    ) -> Tensor:
+    def matmul(self, V: Tensor, terms: Terms = PRODUCT) -> Tensor:
         v = V.double()
         out = self.empty(len(self.A), v.shape[1])
         step = rows_per_block(4 * self.A.shape[1], self.device)
@@ -59,7 +51,7 @@ class DeviceMatrix(DeviceVectors):
             if self.half_square:
                 part = part.square().mul_(-0.5)
             torch.matmul(part, v, out=out[i : i + step])
-        return add_terms(out, v, alpha, beta, gamma, U)
+        return terms.add_to(out, v)
 
 
 @dataclass(frozen=True)
@@ -72,48 +64,28 @@ class DeviceSparseMatrix(DeviceVectors):
     def device(self) -> Device:
         return self.parts.values.device
 
-    def matmul(
-        self,
-        V: Tensor,
-        *,
-        alpha: float = 1.0,
-        beta: float = 0.0,
-        gamma: float = 0.0,
-        U: Tensor | None = None,
-    ) -> Tensor:
+    def matmul(self, V: Tensor, terms: Terms = PRODUCT) -> Tensor:
         starts, columns, values = self.parts
         if not has_kernels(self.device):
             product = self.parts.sum_rows(values[:, None] * V[columns.long()])
-            return add_terms(product, V, alpha, beta, gamma, U)
+            return terms.add_to(product, V)
         from .kernels.graphs import multiply
 
         V = V.contiguous()
         out = self.empty(self.parts.size, V.shape[1])
-        other = V if U is None else U.contiguous()
-        terms = _hold_terms(alpha, beta, 0.0 if U is None else gamma, self.device)
-        edges, width = PRODUCT_TILE
-        width = min(width, max(2, 1 << (V.shape[1] - 1).bit_length()))
-        grid = self.parts.size, -(-V.shape[1] // width)
-        multiply[grid](
-            starts, columns, values, V, other, out, terms, V.shape[1], edges, width, num_warps=1
+        alpha, beta, gamma, U = terms
+        other: Tensor = V if U is None else U
+        factors = _hold_factors(alpha, beta, 0.0 if U is None else gamma, self.device)
+        k, (edges, width) = V.shape[1], PRODUCT_TILE
+        width = min(width, max(2, 1 << (k - 1).bit_length()))
+        vectors = V, other.contiguous(), out
+        multiply[(self.parts.size, -(-k // width))](
+            starts, columns, values, *vectors, factors, k, edges, width, num_warps=1
         )
         return out
 
 
 @lru_cache(64)
-def _hold_terms(alpha: float, beta: float, gamma: float, device: Device) -> Tensor:
+def _hold_factors(alpha: float, beta: float, gamma: float, device: Device) -> Tensor:
     """Factors in float64, in which Triton takes none; those of a recurrence are used many times."""
     return torch.tensor([alpha, beta, gamma], dtype=torch.float64, device=device)
-
-
-def add_terms(
-    product: Tensor, V: Tensor, alpha: float, beta: float, gamma: float, U: Tensor | None
-) -> Tensor:
-    """alpha times a product A V + beta V + gamma U."""
-    if alpha != 1:
-        product *= alpha
-    if beta:
-        product += beta * V
-    if U is not None:
-        product += gamma * U
-    return product
