@@ -36,7 +36,7 @@ def mean_squared_distances(X: Rows, ctx: Context) -> dict[str, Any]:
                 some = slice(i, min(i + step, part.stop))
                 np.square(X[some] - mean).sum(1, out=norms[some])
 
-        run_parts(add, n)
+        run_parts(add, n, least=16 * step)  # a thread takes as long to start as a megabyte
     return {"d2_mean": norms + norms.mean(), "d2_grand_mean": 2 * float(norms.mean())}
 
 
