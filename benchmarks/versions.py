@@ -33,6 +33,11 @@ TEXT = f"""# This version beside the last release
 Milliseconds of a warm call of lowd 0.1.0 and of this version, medians over {ROUNDS} fresh processes
 of each, in turn, on {THREADS} threads. Made by `benchmarks/versions.py`.
 
+What takes more than 1.1 times as long is explained by profiles in part: PCA and projections draw
+the sample of rows on which confidence rests by content; kernel PCA of 1000 rows takes block Krylov
+iteration in place of a special case for small matrices; classical MDS of rows reports means of
+squared distances. scikit-learn's PCA of 1000 x 50 rows is ahead ([results](RESULTS.md)).
+
 | Case | 0.1.0 | this | ratio |
 |---|---|---|---|
 """
