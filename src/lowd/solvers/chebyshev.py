@@ -12,7 +12,7 @@ import scipy.linalg
 from .. import progress
 from ..backends.protocol import Float64, HeldVectors, MatrixPlan, Terms, multiply
 from .eigenproblem import Approximation, Eigenproblem, angle_bound, deflate, reorder
-from .krylov import block_width, orthonormalize
+from .krylov import block_width, column_lengths, orthonormalize, stack_columns
 from .thresholds import (
     BOUND_STEPS,
     EPS,
@@ -45,7 +45,7 @@ def solve_chebyshev(p: Eigenproblem, *, patient: bool = True) -> Approximation:
         C = A.hold(Z)
         X, AX = X @ C, AX @ C
         R = AX[:, :k] - X[:, :k] * A.hold(theta[:k])
-        residual = float(np.sqrt(A.fetch((R * R).sum(0))).max())
+        residual = float(column_lengths(R, A).max())
         angle = angle_bound(residual, theta, k, EPS * norm)
         cut = float(theta[-1])
         half, middle = (norm - cut) / 2, (norm + cut) / 2
@@ -80,17 +80,16 @@ def _orthonormal_block(p: Eigenproblem, X: Float64, null: Float64, where: HeldVe
     wanted = X.shape[1]
     X = orthonormalize(_normalize(deflate(X, null), where), 0.0, where)
     if X.shape[1] < wanted:
-        kept, more = X, where.hold(p.random_block(wanted)[:, X.shape[1] :])
-        X = where.empty(len(p.null), wanted)
-        X[:, : kept.shape[1]], X[:, kept.shape[1] :] = kept, more - kept @ (kept.T @ more)
+        more = where.hold(p.random_block(wanted)[:, X.shape[1] :])
+        X = stack_columns([X, more - X @ (X.T @ more)], where)
         X = orthonormalize(_normalize(X, where), 0.0, where)
     return orthonormalize(deflate(X, null), 0.0, where)
 
 
 def _normalize(X: Float64, where: HeldVectors) -> Float64:
     """Columns of length 1; 0 stays 0."""
-    length = np.sqrt(where.fetch((X * X).sum(0)))
-    found: Float64 = X / where.hold(np.maximum(length, np.finfo(float).tiny))
+    lengths = np.maximum(column_lengths(X, where), np.finfo(float).tiny)
+    found: Float64 = X / where.hold(lengths)
     return found
 
 

@@ -65,12 +65,11 @@ def leading_eigenpairs(
     """The k leading eigenpairs by block Lanczos with full reorthogonalization and thick restarts.
 
     Each step is one product of the operator with a block, which is held `where` the operator
-    computes; the basis is restarted from its best
-    Ritz vectors when it holds `basis_size` vectors (default: 12 blocks). Convergence is checked
-    after every `check_every` products. Where another route would cost as much as `patience`
-    products, the iteration gives up once it is expected to need more. Every decision is made in
-    float64 on the Rayleigh quotient, so a rounded product costs accuracy but never convergence to a
-    wrong pair.
+    computes; the basis is restarted from its best Ritz vectors when it holds `basis_size` vectors
+    (default: 12 blocks). Convergence is checked after every `check_every` products. Where another
+    route would cost as much as `patience` products, the iteration gives up once it is expected to
+    need more. Every decision is made in float64 on the Rayleigh quotient, so a rounded product
+    costs accuracy but never convergence to a wrong pair.
     """
     n, width = start.shape
     room = basis_size or MAX_KRYLOV_BLOCKS * width
@@ -104,13 +103,15 @@ def leading_eigenpairs(
         block, outside = _new_directions(product, inside, Q[:, :m], scale, where)
         # Only the last product leaves the basis: what it leaves behind is nearly all of the
         # residual, and tells when the whole of it is worth computing.
-        residual = _longest(outside @ where.hold(Y[m - last :, :k]), where) / scale
+        remainder = outside @ where.hold(Y[m - last :, :k])
+        residual = float(column_lengths(remainder, where).max()) / scale
         history.append((products, residual))
         is_hopeless = patience is not None and products_left(history, tolerance) > patience
         ended = final or is_hopeless or block.shape[1] == 0
         if residual <= tolerance or ended:
             wanted, images = where.hold(Y[:, :k]), where.hold(Y[:, :k] * values[:k])
-            residual = _longest(AQ[:, :m] @ wanted - Q[:, :m] @ images, where) / scale
+            R = AQ[:, :m] @ wanted - Q[:, :m] @ images
+            residual = float(column_lengths(R, where).max()) / scale
         progress.report("eigenvectors", products, max_products)
         converged = len(values) >= k and (residual <= tolerance or block.shape[1] == 0)
         if converged or ended:
@@ -144,9 +145,20 @@ def _size(T: Float64) -> float:
     return float(max(np.abs(np.diagonal(T)).max(), np.finfo(float).tiny))
 
 
-def _longest(R: Float64, where: HeldVectors) -> float:
-    """The length of the longest column."""
-    return float(np.sqrt(where.fetch((R * R).sum(0))).max())
+def column_lengths(V: Float64, where: HeldVectors) -> Float64:
+    """Lengths of held vectors, on the host."""
+    lengths: Float64 = np.sqrt(where.fetch((V * V).sum(0)))
+    return lengths
+
+
+def stack_columns(blocks: list[Float64], where: HeldVectors) -> Float64:
+    """Blocks of held vectors side by side."""
+    whole = where.empty(blocks[0].shape[0], sum(block.shape[1] for block in blocks))
+    end = 0
+    for block in blocks:
+        start, end = end, end + block.shape[1]
+        whole[:, start:end] = block
+    return whole
 
 
 def _new_directions(

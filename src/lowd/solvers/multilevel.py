@@ -18,9 +18,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from .. import progress, random
-from ..backends.protocol import Backend, Float64, HeldVectors, MatrixPlan, Terms
+from ..backends.protocol import Backend, Float64, MatrixPlan, Terms
 from .eigenproblem import Approximation, Eigenproblem, angle_bound, deflate, reorder
-from .krylov import HOST, block_width
+from .krylov import HOST, block_width, column_lengths, stack_columns
 from .thresholds import (
     EDGE_WEIGHT_JITTER,
     EPS,
@@ -184,7 +184,7 @@ def _refine(p: Eigenproblem, hierarchy: Hierarchy, level: int, X: Float64) -> Ap
         AX, last_AX = AS @ Y, AS[:, width:] @ Y[width:]
         AS = np.empty((0, 0))
         R = AX - X * A.hold(theta)
-        residuals.append(float(np.sqrt(A.fetch((R[:, :k] * R[:, :k]).sum(0))).max()))
+        residuals.append(float(column_lengths(R[:, :k], A).max()))
         angle = angle_bound(residuals[-1], theta, k, EPS * p.norm)
         if finest:
             progress.report("eigenvectors", step, steps)
@@ -196,20 +196,10 @@ def _refine(p: Eigenproblem, hierarchy: Hierarchy, level: int, X: Float64) -> Ap
             break
         T = deflate(hierarchy.precondition(R, level), null)
         AT = R = A.matmul(T)
-        S = _stack([X, T, last_X], A)
+        S = stack_columns([X, T, last_X], A)
         X = T = last_X = S[:, :width]  # views: the parts are not held beside the whole
-        AS = _stack([AX, AT, last_AX], A)
+        AS = stack_columns([AX, AT, last_AX], A)
     return Approximation(theta, X, angle)
-
-
-def _stack(blocks: list[Float64], where: HeldVectors) -> Float64:
-    """Blocks of vectors side by side."""
-    whole = where.empty(blocks[0].shape[0], sum(block.shape[1] for block in blocks))
-    end = 0
-    for block in blocks:
-        start, end = end, end + block.shape[1]
-        whole[:, start:end] = block
-    return whole
 
 
 def _smallest_ritz_pairs(G: Float64, H: Float64, width: int) -> tuple[Float64, Float64]:
