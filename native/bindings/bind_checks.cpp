@@ -18,15 +18,6 @@ auto find_nonfinite_of(const Array2<const T>& X, int threads) {
 }
 
 template <class T>
-void hash_rows_of(const Array2<const T>& X, const Array1<const uint64_t>& multipliers,
-                  const Array1<uint64_t>& out, int threads) {
-    const auto x = view(X);
-    const auto* factors = view(multipliers, x.cols, "a multiplier per column expected");
-    auto* hashes = view(out, x.rows, "a hash per row expected");
-    run(threads, nb::none(), [&](Job& job) { hash_rows(x, factors, hashes, job); });
-}
-
-template <class T>
 nb::dict symmetry_of(const Array2<const T>& A, int threads, nb::object poll) {
     const auto a = view(A);
     require(a.rows == a.cols, "A must be square");
@@ -48,8 +39,6 @@ nb::dict symmetry_of(const Array2<const T>& A, int threads, nb::object poll) {
 
 void bind_checks(nb::module_& m) {
     LOWD_BIND(m, "find_nonfinite", find_nonfinite_of, array("X"), nb::arg("threads"));
-    LOWD_BIND(m, "hash_rows", hash_rows_of, array("X"), array("multipliers"), array("out"),
-              nb::arg("threads"));
     LOWD_BIND(m, "symmetry", symmetry_of, array("A"), nb::arg("threads"),
               nb::arg("poll") = nb::none());
 }

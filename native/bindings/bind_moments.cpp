@@ -12,12 +12,20 @@ constexpr const char *WEIGHTS = "weights must have one entry per row of X",
 
 template <class T>
 double column_sums_of(const Array2<const T>& X, const std::optional<Array1<const double>>& weights,
-                      const Array1<double>& out, int threads, nb::object poll) {
+                      const Array1<double>& out,
+                      const std::optional<Array1<const uint64_t>>& multipliers, uint64_t key,
+                      const std::optional<Array1<uint64_t>>& priorities, int threads,
+                      nb::object poll) {
     const auto x = view(X);
     const double* w = view(weights, x.rows, WEIGHTS);
     double* sums = view(out, x.cols, "out must have one entry per column of X");
+    require(multipliers.has_value() == priorities.has_value(), "multipliers go with priorities");
+    const RowPriorities asked{view(multipliers, x.cols, "one multiplier per column of X"), key,
+                              view(priorities, x.rows, "one priority per row of X")};
     double largest = 0;
-    run(threads, poll, [&](Job& job) { largest = column_sums(x, w, sums, job); });
+    run(threads, poll, [&](Job& job) {
+        largest = column_sums(x, w, sums, priorities ? &asked : nullptr, job);
+    });
     return largest;
 }
 
@@ -51,6 +59,7 @@ double scatter_matmul_of(const Array2<const T>& X,
 
 void bind_moments(nb::module_& m) {
     LOWD_BIND(m, "column_sums", column_sums_of, array("X"), array("weights").none(), array("out"),
+              array("multipliers").none(), nb::arg("key"), array("priorities").none(),
               nb::arg("threads"), nb::arg("poll") = nb::none());
     LOWD_BIND(m, "scatter", scatter_of, array("X"), array("weights").none(), array("mean"),
               nb::arg("scale"), array("out"), nb::arg("threads"), nb::arg("poll") = nb::none());

@@ -40,18 +40,6 @@ Position find_nonfinite(Matrix<const T> X, Job& job) {
 }
 
 template <class T>
-void hash_rows(Matrix<const T> X, const uint64_t* multipliers, uint64_t* hashes, Job& job) {
-    const auto& kernel = kernels<T>();
-    const int64_t rows = std::max<int64_t>(1, BLOCK_ENTRIES / std::max<int64_t>(1, X.cols));
-    const int64_t blocks = ceil_div(X.rows, rows);
-    job.expect(blocks);
-    job.parallel(blocks, [&](int64_t block, int) {
-        for (int64_t i = block * rows; i < std::min(X.rows, (block + 1) * rows); i++)
-            hashes[i] = kernel.hash(X.row(i), multipliers, X.cols);
-    });
-}
-
-template <class T>
 Symmetry symmetry(Matrix<const T> A, Job& job) {
     // A block and its mirror image fit into L2; blocks of a run follow one another.
     constexpr int64_t SIDE = 128, RUN = 8;
@@ -114,7 +102,6 @@ Symmetry symmetry(Matrix<const T> A, Job& job) {
 
 #define INSTANTIATE(T)                                       \
     template Position find_nonfinite(Matrix<const T>, Job&); \
-    template void hash_rows(Matrix<const T>, const uint64_t*, uint64_t*, Job&); \
     template Symmetry symmetry(Matrix<const T>, Job&);
 LOWD_FOR_FLOATS(INSTANTIATE)
 

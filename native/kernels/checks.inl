@@ -1,4 +1,4 @@
-// Checks of entries: finite, symmetric; and hashes of them.
+// Checks of entries: finite, symmetric.
 
 // x - x is 0 for a finite x and NaN for all others; NaN stays in a sum.
 template <class T>
@@ -16,17 +16,6 @@ bool finite(const T* x, int64_t count) {
         bad[0] += v - v;
     }
     return total_of<T>((bad[0] + bad[1]) + (bad[2] + bad[3])) == 0;
-}
-
-// The high half, all that round numbers have, is mixed into the low one.
-template <class T>
-uint64_t hash(const T* x, const uint64_t* multipliers, int64_t count) {
-    uint64_t sum = 0;
-    for (int64_t j = 0; j < count; j++) {
-        const auto word = __builtin_bit_cast(uint64_t, double(x[j]) + 0.0);  // -0 is 0
-        sum += (word ^ (word >> 32)) * multipliers[j];
-    }
-    return sum;
 }
 
 template <class T>
@@ -91,6 +80,5 @@ Extremes<T> symmetry(const T* a, const T* b, int64_t stride, int rows, int cols)
 template <class T>
 constexpr void fill_checks(CheckKernels<T>& table) {
     table.finite = finite<T>;
-    table.hash = hash<T>;
     table.symmetry = symmetry<T>;
 }

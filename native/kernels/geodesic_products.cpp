@@ -21,7 +21,7 @@ void geodesic_products(Matrix<const T> half, Matrix<const T> V, Matrix<double> o
     const int64_t ld = round_up(n + span, PANEL<T>), area = groups * GROUP * span;
     Buffer<T> cyclic(ld * b);  // V twice, so that no strip wraps around
     for (int64_t k = 0; k < ld; k++) std::copy_n(V.row(k % n), b, &cyclic[k * b]);
-    const Buffer<T> columns = interleave_columns<T>({cyclic.get(), ld, b, b}, 0, GROUP, ld);
+    const Buffer<T> columns = interleave_columns<T>({cyclic.get(), ld, b, b}, GROUP, ld);
     const Buffer<double> sums(slabs * area, 0.0);
     Scratch<T> scratch(job, HALF_ROWS * (HALF_COLUMNS + groups * GROUP));
     Scratch<double> products(job, HALF_ROWS * groups * GROUP);

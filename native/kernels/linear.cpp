@@ -21,7 +21,13 @@ void project(Matrix<const T> X, const double* shift, Matrix<const T> W, const do
     const SplitShift<T> shifts(shift, d);
     const Buffer<double> added(round_up(k, P), 0.0);
     if (bias) std::copy_n(bias, k, added.get());
-    const Buffer<T> columns = interleave_columns(W, panelled, tail_width(tail), ld),
+    const int64_t grouped = tail - tail % GROUP;
+    const auto columns = [&](int64_t first, int64_t count) {
+        return Matrix<const T>{W.data + first, d, count, W.stride};
+    };
+    const Buffer<T> groups = interleave_columns(columns(panelled, grouped), GROUP, ld),
+                    last = interleave_columns(columns(panelled + grouped, tail % GROUP),
+                                              last_width(tail), ld),
                     packed(panels * d * P);
     job.parallel(
         panels,
@@ -34,13 +40,16 @@ void project(Matrix<const T> X, const double* shift, Matrix<const T> W, const do
         },
         0);
     Scratch<T> scratch(job, kernel.project_scratch(panelled));
-    const int64_t blocks = ceil_div(n, PROJECT_ROWS);
-    job.expect(blocks);
-    job.parallel(blocks, [&](int64_t block, int worker) {
-        const int64_t i = block * PROJECT_ROWS;
-        kernel.project(X.row(i), X.stride, int(std::min<int64_t>(PROJECT_ROWS, n - i)), d, shifts,
-                       panels ? packed.get() : nullptr, W.row(0), W.stride, panelled, columns.get(),
-                       tail, ld, added.get(), scratch[worker], out.row(i), out.stride);
+    // A thread takes some blocks in a row, so that the hardware prefetches the next one.
+    const int64_t blocks = ceil_div(n, PROJECT_ROWS), run = std::clamp<int64_t>(blocks / 64, 1, 16);
+    job.expect(ceil_div(blocks, run));
+    job.parallel(ceil_div(blocks, run), [&](int64_t r, int worker) {
+        for (int64_t i = r * run * PROJECT_ROWS; i < std::min(n, (r + 1) * run * PROJECT_ROWS);
+             i += PROJECT_ROWS)
+            kernel.project(X.row(i), X.stride, int(std::min<int64_t>(PROJECT_ROWS, n - i)), d,
+                           shifts, panels ? packed.get() : nullptr, W.row(0), W.stride, panelled,
+                           groups.get(), last.get(), tail, ld, added.get(), scratch[worker],
+                           out.row(i), out.stride);
     });
 }
 
@@ -50,7 +59,7 @@ void matmul(Matrix<const T> A, Matrix<const T> V, bool half_square, Matrix<doubl
     const auto& kernel = kernels<T>();
     const int64_t m = A.rows, b = V.cols, ld = round_up(A.cols, PANEL<T>);
     const int groups = int(ceil_div(b, GROUP));
-    const Buffer<T> columns = interleave_columns(V, 0, GROUP, ld);
+    const Buffer<T> columns = interleave_columns(V, GROUP, ld);
     Scratch<double> products(job, ROWS * groups * GROUP);
     job.expect(ceil_div(m, ROWS));
     job.parallel(ceil_div(m, ROWS), [&](int64_t block, int worker) {

@@ -147,8 +147,8 @@ void project_tail(const Centered<T>& x, int rows, int64_t cols, const T* tail, i
 
 template <class T>
 void project(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift, const T* panels,
-             const T* w, int64_t w_stride, int64_t panelled, const T* tail, int tail_columns,
-             int64_t ld, const double* bias, T* scratch, T* out, int64_t out_stride) {
+             const T* w, int64_t w_stride, int64_t panelled, const T* tail, const T* last,
+             int tail_columns, int64_t ld, const double* bias, T* scratch, T* out, int64_t out_stride) {
     T *const a = scratch, *const c = a + PROJECT_ROWS * PROJECT_LD<T>;
     const Centered<T> source{{x, stride}, shift};
     if (panelled && panels) project_panels(source, rows, cols, panels, panelled, a, c);
@@ -164,13 +164,17 @@ void project(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift,
             narrow(w, y);
             store_part(out + i * out_stride + p, y, panelled - p);
         }
-    const auto tail_kernel = tail_width(tail_columns) == 2   ? project_tail<T, 2>
-                             : tail_width(tail_columns) == 4 ? project_tail<T, 4>
-                                                             : project_tail<T, GROUP>;
     double* const z = reinterpret_cast<double*>(c + PROJECT_ROWS * round_up(panelled, PANEL<T>));
-    if (tail_columns)
-        tail_kernel(source, rows, cols, tail, tail_columns, ld, bias + panelled, z, out + panelled,
-                    out_stride);
+    const auto project_rest = [&](auto kernel, const T* from, int64_t first, int columns) {
+        kernel(source, rows, cols, from, columns, ld, bias + first, z, out + first, out_stride);
+    };
+    const int remaining = tail_columns % GROUP, grouped = tail_columns - remaining;
+    if (grouped) project_rest(project_tail<T, GROUP>, tail, panelled, grouped);
+    if (remaining)
+        project_rest(last_width(remaining) == 2   ? project_tail<T, 2>
+                     : last_width(remaining) == 4 ? project_tail<T, 4>
+                                                  : project_tail<T, GROUP>,
+                     last, panelled + grouped, remaining);
 }
 
 template <class T>

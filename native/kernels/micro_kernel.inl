@@ -10,15 +10,15 @@ struct Product {
     }
 };
 // a[i A + k K] against b[k PANEL + lanes].
-template <class Step, int N, int A, int K, class T>
-inline INLINE void micro(const T* a, const T* b, int64_t count, Vec<T> (&sum)[MR][N],
+template <class Step, int N, int A, int K, class T, int M>
+inline INLINE void micro(const T* a, const T* b, int64_t count, Vec<T> (&sum)[M][N],
                          const Step& op = {}) {
     for (int64_t k = 0; k < count; k++, a += K, b += PANEL<T>) {
         Vec<T> lanes[N];
 #pragma GCC unroll 2
         for (int v = 0; v < N; v++) lanes[v] = load(b + v * W<T>);
 #pragma GCC unroll 8
-        for (int i = 0; i < MR; i++) {
+        for (int i = 0; i < M; i++) {
             const Vec<T> entry = spread(a[i * A]);
 #pragma GCC unroll 2
             for (int v = 0; v < N; v++) op.step(sum[i][v], entry, lanes[v]);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "counter_random.hpp"
 #include "instantiate.hpp"
 #include "lowd/levels.hpp"
 #include "operands.hpp"
@@ -12,7 +13,8 @@
 namespace lowd {
 
 template <class T>
-double column_sums(Matrix<const T> X, const double* weights, double* out, Job& job) {
+double column_sums(Matrix<const T> X, const double* weights, double* out,
+                   const RowPriorities* priorities, Job& job) {
     // Slabs of rows, each with its own sums, by strips of columns: both few rows and few columns
     // have enough blocks.
     constexpr int64_t STRIP = 4096;
@@ -22,13 +24,33 @@ double column_sums(Matrix<const T> X, const double* weights, double* out, Job& j
     const int64_t slabs = ceil_div(X.rows, slab), strips = ceil_div(X.cols, STRIP);
     Buffer<double> sums(slabs * X.cols, 0.0);
     Buffer<T> largest(slabs * strips, T(0));
+    const bool hashed = priorities != nullptr;
+    Buffer<uint64_t> multipliers(hashed ? round_up(X.cols, PANEL<T>) : 0, uint64_t(0)),
+        hashes(hashed && strips > 1 ? strips * X.rows : 0);
+    if (hashed) std::copy_n(priorities->multipliers, X.cols, multipliers.get());
+    // Replaces the hashes of rows, by strips, by their random bits.
+    const auto mix = [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++) {
+            uint64_t hash = strips > 1 ? 0 : priorities->out[i];
+            for (int64_t strip = 0; strips > 1 && strip < strips; strip++)
+                hash += hashes[strip * X.rows + i];
+            priorities->out[i] = random_bits(priorities->key, hash);
+        }
+    };
     job.expect(slabs * strips);
     job.parallel(slabs * strips, [&](int64_t block, int) {
         const int64_t i = block / strips * slab, j = block % strips * STRIP;
+        const int64_t rows = std::min(slab, X.rows - i);
+        uint64_t* const hashes_of_strip = !hashed      ? nullptr
+                                          : strips > 1 ? &hashes[block % strips * X.rows + i]
+                                                       : priorities->out + i;
         largest[block] = kernel.column_sums(
-            X.row(i) + j, X.stride, std::min(slab, X.rows - i), std::min(STRIP, X.cols - j),
-            weights ? weights + i : nullptr, &sums[block / strips * X.cols + j]);
+            X.row(i) + j, X.stride, rows, std::min(STRIP, X.cols - j),
+            weights ? weights + i : nullptr, &sums[block / strips * X.cols + j],
+            hashed ? &multipliers[j] : nullptr, hashes_of_strip);
+        if (hashed && strips == 1) mix(i, i + rows);
     });
+    if (hashed && strips > 1) mix(0, X.rows);
     std::fill_n(out, X.cols, 0.0);
     for (int64_t s = 0; s < slabs; s++)
         for (int64_t j = 0; j < X.cols; j++) out[j] += sums[s * X.cols + j];
@@ -126,7 +148,7 @@ double scatter_matmul(Matrix<const T> X, const double* weights, const double* me
     const int64_t slab = round_up(std::max<int64_t>(ceil_div(n, most), 2 * rows), rows),
                   slabs = ceil_div(n, slab);
     const SplitShift<T> shift(mean, d, scale);
-    const Buffer<T> columns = interleave_columns(V, 0, GROUP, ld);
+    const Buffer<T> columns = interleave_columns(V, GROUP, ld);
     Buffer<double> sums(slabs * area), totals(slabs, 0.0);
     Scratch<T> scratch(job, rows * (ld + groups * GROUP));
     Scratch<double> products(job, rows * (groups * GROUP + 1));
@@ -159,7 +181,7 @@ double scatter_matmul(Matrix<const T> X, const double* weights, const double* me
 }
 
 #define INSTANTIATE(T)                                                                           \
-    template double column_sums(Matrix<const T>, const double*, double*, Job&);                  \
+    template double column_sums(Matrix<const T>, const double*, double*, const RowPriorities*, Job&);                  \
     template void scatter(Matrix<const T>, const double*, const double*, double, Matrix<double>, \
                           Job&);                                                                 \
     template double scatter_matmul(Matrix<const T>, const double*, const double*, double,        \

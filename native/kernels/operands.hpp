@@ -25,16 +25,16 @@ private:
     Buffer<T> memory_;
 };
 
-// Columns first .. of V in groups of `width`, a group by lines of features: see skinny_product.inl.
-// Padded by zeros.
+// Columns of V in groups of `width`, a group by lines of features: see skinny_product.inl. Padded by
+// zeros.
 template <class T>
-Buffer<T> interleave_columns(Matrix<const T> V, int64_t first, int width, int64_t ld) {
+Buffer<T> interleave_columns(Matrix<const T> V, int width, int64_t ld) {
     constexpr int64_t LINE = 64 / sizeof(T);
-    Buffer<T> lines(round_up(V.cols - first, width) * ld, T(0));
+    Buffer<T> lines(V.cols ? round_up(V.cols, width) * ld : 0, T(0));
     for (int64_t k = 0; k < V.rows; k++)
-        for (int64_t c = 0; c < V.cols - first; c++)
+        for (int64_t c = 0; c < V.cols; c++)
             lines[c / width * width * ld + (k / LINE * width + c % width) * LINE + k % LINE] =
-                V.row(k)[first + c];
+                V.row(k)[c];
     return lines;
 }
 

@@ -29,30 +29,6 @@ TEST(find_nonfinite_finds_the_first) {
     CHECK(find_nonfinite(Data<float>(0, 5).in(), job).row == -1);
 }
 
-TEST(hashes_are_those_of_the_entries_in_float64) {
-    both_types([](auto zero) {
-        using T = decltype(zero);
-        for (auto [n, d] : {std::pair{1, 1}, {7, 31}, {3000, 100}}) {
-            auto X = Data<T>::random(n, d);
-            X(0, 0) = T(-0.0);
-            std::vector<uint64_t> multipliers(d), hashes(n);
-            for (int j = 0; j < d; j++) multipliers[j] = 2 * uint64_t(j) * 0x9e3779b97f4a7c15u + 1;
-            Job job(3);
-            hash_rows(X.in(), multipliers.data(), hashes.data(), job);
-            for (int i = 0; i < n; i++) {
-                uint64_t expected = 0;
-                for (int j = 0; j < d; j++) {
-                    const double entry = X(i, j) == 0 ? 0.0 : double(X(i, j));
-                    uint64_t word;
-                    std::memcpy(&word, &entry, sizeof word);
-                    expected += (word ^ (word >> 32)) * multipliers[j];
-                }
-                CHECK(hashes[i] == expected);
-            }
-        }
-    });
-}
-
 TEST(symmetry_finds_all_extremes) {
     both_types([](auto zero) {
         using T = decltype(zero);

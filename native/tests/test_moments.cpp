@@ -33,7 +33,7 @@ TEST(column_sums_match) {
                 const auto sums = on_any_threads([&](Job& job) {
                     Data<double> out(1, data.X.cols, 0);
                     largest = column_sums(data.X.in(), weighted ? data.weights.data() : nullptr,
-                                          out.memory.data(), job);
+                                          out.memory.data(), nullptr, job);
                     return out;
                 });
                 CHECK(near(sums, 1e-13, [&](int64_t, int64_t j) {
@@ -48,6 +48,38 @@ TEST(column_sums_match) {
                         expected = std::fmax(expected, std::abs(data.X(i, j)));
                 CHECK(largest == expected);
             }
+    });
+}
+
+TEST(priorities_are_random_bits_of_the_entries_in_float64) {
+    both_types([](auto zero) {
+        using T = decltype(zero);
+        for (auto [n, d] : {std::pair{1, 1}, {7, 31}, {3000, 100}, {70, 4100}, {20, 9000}}) {
+            auto X = Data<T>::random(n, d);
+            X(0, 0) = T(-0.0);
+            std::vector<uint64_t> multipliers(d), priorities(n);
+            std::vector<double> sums(d), expected_sums(d);
+            for (int j = 0; j < d; j++) multipliers[j] = 2 * uint64_t(j) * 0x9e3779b97f4a7c15u + 1;
+            const RowPriorities asked{multipliers.data(), 7, priorities.data()};
+            Job job(3);
+            column_sums(X.in(), nullptr, sums.data(), &asked, job);
+            for (int i = 0; i < n; i++) {
+                uint64_t hash = 0;
+                for (int j = 0; j < d; j++) {
+                    const double entry = X(i, j) == 0 ? 0.0 : double(X(i, j));
+                    uint64_t word;
+                    std::memcpy(&word, &entry, sizeof word);
+                    hash += (word ^ (word >> 32)) * multipliers[j];
+                }
+                // SplitMix64, as in random.py.
+                uint64_t z = 7 + (hash + 1) * 0x9e3779b97f4a7c15u;
+                z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+                z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+                CHECK(priorities[i] == (z ^ (z >> 31)));
+            }
+            column_sums(X.in(), nullptr, expected_sums.data(), nullptr, job);
+            CHECK(sums == expected_sums);
+        }
     });
 }
 

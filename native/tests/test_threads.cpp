@@ -170,7 +170,7 @@ TEST(a_forked_child_has_its_own_pool) {
     const auto sums = [&] {
         Data<double> out(1, 40, 0);
         Job job(4);
-        column_sums(X.in(), nullptr, out.memory.data(), job);
+        column_sums(X.in(), nullptr, out.memory.data(), nullptr, job);
         return out;
     };
     const auto before = sums();

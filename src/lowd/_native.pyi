@@ -56,18 +56,23 @@ def cpu_levels() -> list[str]:
 def find_nonfinite(X: NDArray[T], threads: int) -> tuple[int, int]:
     """Position of the first entry (row by row) that is not finite, or (-1, -1)."""
 
-def hash_rows(
-    X: NDArray[T], multipliers: NDArray[np.uint64], out: NDArray[np.uint64], threads: int
-) -> None:
-    """out_i = sum_j m_j mix(x_ij), with the bits of x_ij in float64."""
-
 def symmetry(A: NDArray[T], threads: int, poll: Poll = None) -> Symmetry:
     """max |a_ij - a_ji|, max |a_ij|, min a_ij, max |a_ii|, with their positions."""
 
 def column_sums(
-    X: NDArray[T], weights: Doubles | None, out: Doubles, threads: int, poll: Poll = None
+    X: NDArray[T],
+    weights: Doubles | None,
+    out: Doubles,
+    multipliers: NDArray[np.uint64] | None,
+    key: int,
+    priorities: NDArray[np.uint64] | None,
+    threads: int,
+    poll: Poll = None,
 ) -> float:
-    """out = sum_i w_i x_i; returns the largest |x_ij|."""
+    """out = sum_i w_i x_i; returns the largest |x_ij|.
+
+    priorities_i: random bits, of a stream's key, for sum_j m_j mix(x_ij), x_ij as bits of float64.
+    """
 
 def scatter(
     X: NDArray[T],

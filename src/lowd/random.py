@@ -20,16 +20,20 @@ _MASK_64_BITS = 2**64 - 1
 
 def bits(seed: int, stream: str, index: NDArray[np.integer[Any]]) -> NDArray[np.uint64]:
     """64 random bits for each index, by the SplitMix64 finalizer (Steele et al., 2014)."""
-    key = _mix(_mix(seed & _MASK_64_BITS) ^ zlib.crc32(stream.encode()))
     z = index.astype(np.uint64)
     z += np.uint64(1)
     z *= _INCREMENT
-    z += np.uint64(key)
+    z += np.uint64(stream_key(seed, stream))
     for shift, factor in _ROUNDS:
         z ^= z >> np.uint64(shift)
         z *= np.uint64(factor)
     z ^= z >> np.uint64(_LAST_SHIFT)
     return z
+
+
+def stream_key(seed: int, stream: str) -> int:
+    """What `bits` of a stream depend on beside the index."""
+    return _mix(_mix(seed & _MASK_64_BITS) ^ zlib.crc32(stream.encode()))
 
 
 def uniforms(seed: int, stream: str, index: NDArray[np.integer[Any]]) -> NDArray[np.float64]:

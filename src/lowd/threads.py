@@ -39,8 +39,9 @@ def count(n_jobs: int | None) -> int:
         n_threads = min(default, cpus) + 1 + n_jobs
     else:
         n_threads = min(n_jobs, cpus)
-    is_task = threading.current_thread() is not threading.main_thread()
-    return max(1, n_threads // _tasks_at_once if is_task else n_threads)
+    if _tasks_at_once > 1 and threading.current_thread() is not threading.main_thread():
+        n_threads //= _tasks_at_once
+    return max(1, n_threads)
 
 
 _tasks_at_once = 1  # that run in threads of their own

@@ -80,6 +80,18 @@ def test_a_rows_bits_do_not_depend_on_its_batch(kind, d, rng):
 
 
 @typed
+@pytest.mark.parametrize("k", [3, 8, 9, 10, 11, 12, 13, 16])
+def test_few_columns_of_a_product_do_not_depend_on_the_others(kind, k, rng):
+    """They are computed in groups of 8, and what remains in narrower ones."""
+    X, W = data(150, 53, kind), rng.normal(size=(53, k)).astype(kind)
+    mean = X[0].astype(float)
+    whole = FAST.project(X, mean, W)
+    for j in range(k):
+        alone = FAST.project(X, mean, np.ascontiguousarray(W[:, j : j + 1]))
+        same_bits(whole[:, j : j + 1], alone)
+
+
+@typed
 def test_rows_may_be_apart_and_read_only(kind, rng):
     """Rows with any distance between them; nothing is written but `out`."""
     wide = data(50, 40, kind)
@@ -92,7 +104,7 @@ def test_rows_may_be_apart_and_read_only(kind, rng):
     for X in (apart, tight):
         out, sums, D = np.empty((25, 3), kind), np.empty(17), np.empty((25, 25), kind)
         _native.project(X, None, W, None, out, 2)
-        _native.column_sums(X, None, sums, 2)
+        _native.column_sums(X, None, sums, None, 0, None, 2)
         _native.pairwise(X, X, "rbf", (0.1,), None, False, D, 2)
         found.append((out, sums, D))
     for a, b in zip(*found, strict=True):

@@ -1,4 +1,4 @@
-"""Random samples of rows by hashes of their content."""
+"""Random samples of rows by random bits of their content."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from scipy.stats import chisquare
 from sklearn.datasets import load_digits
 
 from lowd.backends import available, resolve
+from lowd.backends.row_hash import row_priorities
 from lowd.input.sample import choose_smallest
 
 DIGITS = load_digits()
@@ -25,30 +26,34 @@ TABLES = {
 
 @pytest.mark.parametrize("backend", available())
 @pytest.mark.parametrize("name", TABLES)
-def test_equal_rows_and_no_others_have_equal_hashes(name, backend):
+def test_equal_rows_and_no_others_have_equal_priorities(name, backend):
     """Of any type, dense or sparse, by any backend."""
-    X, hash_rows = TABLES[name], resolve(backend, 2).hash_rows
-    found = hash_rows(X)
-    np.testing.assert_array_equal(resolve("reference", None).hash_rows(X), found)
-    np.testing.assert_array_equal(hash_rows(csr_array(X)), found)
-    np.testing.assert_array_equal(hash_rows(X.astype(np.float32)), found)
-    np.testing.assert_array_equal(hash_rows(np.asfortranarray(X)[::-1])[::-1], found)
-    np.testing.assert_array_equal(hash_rows(np.where(X == 0, -0.0, X)), found)
+    X = TABLES[name]
+
+    def priorities(X):
+        return resolve(backend, 2).column_statistics(X, priorities=True).priorities
+
+    found = priorities(X)
+    np.testing.assert_array_equal(row_priorities(X), found)
+    np.testing.assert_array_equal(priorities(csr_array(X)), found)
+    np.testing.assert_array_equal(priorities(X.astype(np.float32)), found)
+    np.testing.assert_array_equal(priorities(np.asfortranarray(X)[::-1])[::-1], found)
+    np.testing.assert_array_equal(priorities(np.where(X == 0, -0.0, X)), found)
     assert len(np.unique(found)) == len(np.unique(X, axis=0))
 
 
 @pytest.mark.parametrize("name", ["pixels", "dark on light", "two values"])
 def test_a_sample_has_its_share_of_every_class(name):
-    rows = choose_smallest(resolve("auto", None).hash_rows(TABLES[name]), 500)
+    rows = choose_smallest(row_priorities(TABLES[name]), 500)
     shares = np.bincount(DIGITS.target) / len(DIGITS.target)
     assert chisquare(np.bincount(DIGITS.target[rows]), 500 * shares).pvalue > 0.01
 
 
-def test_of_equal_hashes_the_first_row_is_chosen():
-    hashes = np.random.default_rng(0).integers(0, 2**60, 5000).astype(np.uint64)
-    hashes[1::2] = hashes[1]  # half of the rows
-    rows = choose_smallest(hashes, 100)
-    assert len(np.unique(hashes[rows])) == 100
-    assert len(choose_smallest(hashes, 4000)) == 2501
-    assert choose_smallest(hashes, 4000).tolist().count(1) == 1
-    np.testing.assert_array_equal(choose_smallest(hashes, 4000)[:100], rows)
+def test_of_equal_priorities_the_first_row_is_chosen():
+    priorities = np.random.default_rng(0).integers(0, 2**60, 5000).astype(np.uint64)
+    priorities[1::2] = priorities[1]  # half of the rows
+    rows = choose_smallest(priorities, 100)
+    assert len(np.unique(priorities[rows])) == 100
+    assert len(choose_smallest(priorities, 4000)) == 2501
+    assert choose_smallest(priorities, 4000).tolist().count(1) == 1
+    np.testing.assert_array_equal(choose_smallest(priorities, 4000)[:100], rows)

@@ -1,4 +1,4 @@
-// Validation of entries (finite, symmetric), and hashes by which equal rows are found.
+// Validation of entries: finite, symmetric.
 #pragma once
 
 #include "lowd/matrix.hpp"
@@ -13,10 +13,6 @@ struct Position {
 // The first entry in row-major order that is not finite, or (-1, -1).
 template <class T>
 Position find_nonfinite(Matrix<const T> X, Job& job);
-
-// hashes_i = sum_j multipliers_j mix(x_ij) modulo 2^64, with x_ij in float64 and 0 for -0.
-template <class T>
-void hash_rows(Matrix<const T> X, const uint64_t* multipliers, uint64_t* hashes, Job& job);
 
 // Positions are the first in the order of blocks. If `nonfinite_at` is a position (the first entry
 // that is not finite), all else is void.

@@ -1,14 +1,25 @@
 // Column sums and scatter matrices. Weights may be null, else they are not negative.
 #pragma once
 
+#include <cstdint>
+
 #include "lowd/matrix.hpp"
 #include "lowd/threads.hpp"
 
 namespace lowd {
 
-// out = sum_i w_i x_i; returns the largest |x_ij|.
+// Random bits by the content of rows: of a stream (its key), for the hash sum_j multipliers_j
+// mix(x_ij) modulo 2^64, with x_ij in float64 and 0 for -0. One of them per row goes to `out`.
+struct RowPriorities {
+    const uint64_t* multipliers;
+    uint64_t key;
+    uint64_t* out;
+};
+
+// out = sum_i w_i x_i; returns the largest |x_ij|. Priorities of the rows come with it, or null.
 template <class T>
-double column_sums(Matrix<const T> X, const double* weights, double* out, Job& job);
+double column_sums(Matrix<const T> X, const double* weights, double* out,
+                   const RowPriorities* priorities, Job& job);
 
 // out = sum_i w_i u_i u_i^T, u_i = (x_i - mean) scale. Products are summed in T over 256 rows, then
 // in float64.

@@ -53,12 +53,14 @@ class PairwiseMatrix(NamedTuple):
 class ColumnStatistics(NamedTuple):
     """Column sums and largest absolute entry of the rows, and where the first NaN or infinity is.
 
-    `first_nonfinite` is (row, column), or None if every entry is finite.
+    `first_nonfinite` is (row, column), or None if every entry is finite. `priorities`: random bits
+    of each row's content, where they are asked for.
     """
 
     first_nonfinite: tuple[int, int] | None
     sums: Float64
     max_abs: float
+    priorities: NDArray[np.uint64] | None = None
 
 
 class Symmetry(NamedTuple):

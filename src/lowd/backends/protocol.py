@@ -113,11 +113,13 @@ class Backend(Protocol):
     of data keep the data's dtype; sums over rows come back in float64.
     """
 
-    def column_statistics(self, X: Rows, weights: Float64 | None = None) -> ColumnStatistics:
-        """Weighted column sums, largest absolute entry and first nonfinite entry, in one pass."""
+    def column_statistics(
+        self, X: Rows, weights: Float64 | None = None, *, priorities: bool = False
+    ) -> ColumnStatistics:
+        """Weighted column sums, largest absolute entry and first nonfinite entry, in one pass.
 
-    def hash_rows(self, X: Rows) -> NDArray[np.uint64]:
-        """`row_hash.hash_rows`: the same bits on every backend."""
+        With `priorities` also random bits of each row's content (`row_hash.row_priorities`).
+        """
 
     def check_symmetry(self, A: Array) -> Symmetry:
         """What a given distance or kernel matrix must be checked for, in one pass."""

@@ -11,6 +11,7 @@ from scipy.sparse import issparse
 from .. import random
 from .protocol import Array, Rows
 
+PRIORITY_STREAM = 0, "rows"  # seed and stream
 MAX_BLOCK_BYTES = 2**22  # of temporary arrays while hashing: they stay in the cache
 
 
@@ -29,6 +30,11 @@ def hash_rows(X: Rows) -> NDArray[np.uint64]:
     for i in range(0, len(X), step):
         hashes[i : i + step] = (mix_bits(X[i : i + step]) * multipliers).sum(1, dtype=np.uint64)
     return hashes
+
+
+def row_priorities(X: Rows) -> NDArray[np.uint64]:
+    """Random bits of each row's content, by which samples are drawn."""
+    return random.bits(*PRIORITY_STREAM, hash_rows(X))
 
 
 @lru_cache(maxsize=16)

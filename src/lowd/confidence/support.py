@@ -184,7 +184,6 @@ def build_support(
     data: Data,
     kind: Kind,
     by: SupportMetric,
-    ops: Backend,
     earlier: RowSupport | None = None,
     *,
     in_batches: bool,
@@ -199,9 +198,10 @@ def build_support(
     most = MAX_SAMPLE_OBJECTS if kind == "objects" else max_sample_rows(data.items)
     if not in_batches:
         return RowSupport.of(Sample.of(data.items, draw_samples(data.items, most)), by, data.items)
-    sample = Sample.draw_distinct(data.items, most, ops, 0 if earlier is None else earlier.seen)
+    priorities = None if data.statistics is None else data.statistics.priorities
+    sample = Sample.draw_distinct(data.items, priorities, 0 if earlier is None else earlier.seen)
     if earlier is not None:
-        sample = earlier.sample().merge_distinct(sample, most)
+        sample = earlier.sample().merge_distinct(sample)
     return RowSupport.of(sample, by, data.items)
 
 

@@ -24,19 +24,30 @@ def apply_map(model: Reducer, data: Data, ops: Backend) -> Array:
         with np.errstate(invalid="ignore", over="ignore"):
             Y = cast_clipped(model.map_(Q, ops), data.dtype)
         unseen = data.statistics is None and getattr(model.map_, "spreads", False)
-        if not unseen or _is_finite(Y, ops):
-            return Y if unseen else require_finite(Y, ops)
+        if not unseen:
+            return _ensure_finite(Y, model, data, ops)
+        if _is_finite(Y, ops):
+            return Y
         check_finite(model, Q, ops)  # a bad entry spoils its whole row; else a sum was too large
         Q = Q.astype(np.float64)
     rows = Q.astype(data.dtype)
     if data.statistics is not None and data.statistics.max_abs <= SAFE_RANGE[data.dtype][1]:
-        return require_finite(cast_clipped(model.map_(rows, ops), data.dtype), ops)
+        return _ensure_finite(cast_clipped(model.map_(rows, ops), data.dtype), model, data, ops)
     far = find_extreme_rows(rows)
     Y = np.empty((rows.shape[0], model._n_features_out), np.float64)
     for chosen, part in ((far, Q), (~far, rows)):
         if chosen.any():
             Y[chosen] = model.map_(part[chosen], ops)
     return require_finite(cast_clipped(Y, data.dtype), ops)
+
+
+def _ensure_finite(Y: Array, model: Reducer, data: Data, ops: Backend) -> Array:
+    """`require_finite` of the map of these rows, which a bound may save from being read again."""
+    bound = getattr(model.map_, "bound", None)
+    if bound is None or data.statistics is None or Y.size <= MAX_NUMPY_ENTRIES:
+        return require_finite(Y, ops)
+    largest = bound(data.statistics.max_abs)
+    return Y if 2 * largest < np.finfo(Y.dtype).max else require_finite(Y, ops)
 
 
 def cast_clipped(Y: Array, dtype: DType) -> Array:

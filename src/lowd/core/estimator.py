@@ -238,14 +238,15 @@ class Reducer(
                 rows.name_columns(draft)  # which a validation of plain rows removes
                 data = fit.fitted
             else:
-                check_values = not (self.is_data_independent and embed)
-                data = draft._validate(X, ops, fitting=not continuing, check_values=check_values)
+                data = draft._validate(
+                    X, ops, fitting=not continuing, priorities=self.takes_batches
+                )
                 dtype = data.dtype
                 memory.check_fit(draft, data)
                 fit = draft._fit(data, Context(ops, seed, dtype, data.statistics), **given)
             draft._keep(fit, data, dtype, seed)
             if not continuing or earlier is not None:
-                draft._keep_support(fit, data, ops, earlier if continuing else None)
+                draft._keep_support(fit, data, earlier if continuing else None)
             Y = None
             if embed and data is not None and not is_blocks(X):  # of blocks it is lazy
                 known = fit.embedding is not None
@@ -282,12 +283,25 @@ class Reducer(
             check_is_fitted(self)  # says so; of a fitted model it takes 5 µs to say nothing
 
     def _validate(
-        self, X: Input, ops: Backend, fitting: bool = False, check_values: bool = True
+        self,
+        X: Input,
+        ops: Backend,
+        *,
+        fitting: bool = False,
+        check_values: bool = True,
+        priorities: bool = False,
     ) -> Data:
         """Validated data of the kind that this method takes."""
-        sparse, kind = self._takes_sparse(), self._kind()
-        how = {"fitting": fitting, "sparse": sparse, "check_values": check_values}
-        return validate(self, X, kind, ops=ops, **how)
+        return validate(
+            self,
+            X,
+            self._kind(),
+            fitting=fitting,
+            sparse=self._takes_sparse(),
+            ops=ops,
+            check_values=check_values,
+            priorities=priorities,
+        )
 
     def _confidence(self, data: Data, ops: Backend, Y: Array | None = None) -> Array:
         """Confidence of rows whose coordinates are Y; None: they are computed if needed."""
@@ -328,14 +342,12 @@ class Reducer(
             self.n_samples_ = data.shape[0]
         self._n_features_out = int(fit.report["n_components"])
 
-    def _keep_support(
-        self, fit: Fit, data: Data | None, ops: Backend, earlier: RowSupport | None
-    ) -> None:
+    def _keep_support(self, fit: Fit, data: Data | None, earlier: RowSupport | None) -> None:
         """Keep what confidence needs; blocks that nobody reads leave nothing."""
         metric = self._support_metric()
         if data is not None:
             self.support_: Support = build_support(
-                data, self._kind(), metric, ops, earlier, in_batches=self.takes_batches
+                data, self._kind(), metric, earlier, in_batches=self.takes_batches
             )
         elif fit.sample is not None:
             self.support_ = RowSupport.of(fit.sample, metric)

@@ -31,9 +31,9 @@ class Method:
     accepts_sparse: ClassVar[bool] = False
     #: Is a random draw the method itself, rather than a help to a solver?
     is_random: ClassVar[bool] = False
-    #: Does fitting read no entry of the data? Then a NaN is found where it shows: in the map.
+    #: Does fitting read no entry of the data? Then few rows stay in float32.
     is_data_independent: ClassVar[bool] = False
-    #: Is it also fitted in batches? Then rows are sampled by their numbers, as batches tell them.
+    #: Is it also fitted in batches? Then rows are sampled by hashes of their content.
     takes_batches: ClassVar[bool] = False
     #: May distances be missing (NaN) from a precomputed matrix?
     allows_missing: ClassVar[bool] = False

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from ..backends import resolve
-from ..backends.protocol import Array, Backend, DType, Rows
+from ..backends.protocol import Array, Backend, ColumnStatistics, DType, Rows
 from ..errors import DataError
 from . import dask_engine as engine
 from .arguments import Input
@@ -25,7 +25,7 @@ from .block_reader import (
 )
 from .dask_engine import DaskArray, Delayed, is_of
 from .ranges import to_safe_dtype
-from .sample import Sample
+from .sample import Sample, is_sampled
 from .validation import to_canonical_csr
 
 Model: TypeAlias = Any  # an estimator, whose module imports this one
@@ -36,6 +36,8 @@ T = TypeVar("T")
 
 def is_blocks(X: object) -> bool:
     """Whether X is data in blocks: `RowBlocks`, or an array or a data frame of dask."""
+    if isinstance(X, np.ndarray):
+        return False
     return isinstance(X, RowBlocks) or is_of(X, "array") or is_of(X, "dataframe")
 
 
@@ -269,17 +271,20 @@ class RowBlocks:
 
 
 def validate_block(
-    rows: Rows, where: Where, ops: Backend, *, fitting: bool = True
-) -> tuple[Rows, Array]:
-    """Finite rows of a block in a type whose squares they fit, and their column sums."""
+    rows: Rows, where: Where, ops: Backend, *, fitting: bool = True, priorities: bool = False
+) -> tuple[Rows, ColumnStatistics]:
+    """Finite rows of a block in a type whose squares they fit, and their column statistics.
+
+    With `priorities` these have those by which many rows are sampled.
+    """
     rows = as_rows(rows)
     rows = rows.astype(np.float32 if rows.dtype == np.float32 else np.float64, copy=False)
     if not rows.shape[0]:
-        return rows, np.zeros(rows.shape[1])
-    statistics = ops.column_statistics(rows)
+        return rows, ColumnStatistics(None, np.zeros(rows.shape[1]), 0.0)
+    statistics = ops.column_statistics(rows, priorities=priorities and is_sampled(rows))
     if statistics.first_nonfinite is not None:
         raise DataError(describe_nonfinite_entry(rows, statistics.first_nonfinite, where))
-    return to_safe_dtype(rows, statistics.max_abs, fitting=fitting), statistics.sums
+    return to_safe_dtype(rows, statistics.max_abs, fitting=fitting), statistics
 
 
 def as_rows(block: Rows) -> Rows:

@@ -33,8 +33,9 @@ def choose_backend(name: str, X: Input) -> str:
 
 def _is_foreign(X: Input) -> bool:
     """A matrix with DLPack's protocol that is not NumPy's own."""
-    plain = isinstance(X, np.ndarray | np.generic) or not hasattr(type(X), "__dlpack__")
-    return not plain and getattr(X, "ndim", None) == 2
+    if isinstance(X, (np.ndarray, np.generic)) or not hasattr(type(X), "__dlpack__"):
+        return False
+    return getattr(X, "ndim", None) == 2
 
 
 def _to_host(X: Foreign) -> Input:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
 from .. import random
-from ..backends.protocol import Backend, Rows
-from ..backends.row_hash import hash_rows
+from ..backends.protocol import Rows
+from ..backends.row_hash import row_priorities
 from ..threads import run_parts
 from ..values import value
 from .tables import Table
@@ -19,11 +19,12 @@ from .tables import Table
 # Rows, a Table, or a list of objects, as the kind of data says.
 Items: TypeAlias = Any
 
+Priorities: TypeAlias = NDArray[np.uint64]  # random bits of rows; the smallest are drawn
+
 # A sample is kept with the model and new rows are compared with all of it.
 MAX_SAMPLE_ROWS, MIN_SAMPLE_ROWS = 512, 32
 MAX_SAMPLE_ENTRIES = 100_000  # of wide rows fewer are kept
 GATHERED_BYTES = 2**21  # of rows that a thread copies or adds at least
-MIXED_ROWS = 2**14  # whose random bits stay in the cache while they are drawn
 MAX_SAMPLE_OBJECTS = 64  # that a callable compares, pair by pair
 
 
@@ -63,6 +64,8 @@ def sum_columns(X: NDArray[Any]) -> NDArray[np.float64]:
     Blocks of rows, as many whatever the threads, are added beside each other, and then their sums.
     """
     step = max(1, GATHERED_BYTES // max(1, X.shape[1] * X.itemsize))
+    if len(X) <= step:
+        return np.asarray(X.sum(0, dtype=np.float64))
     starts = range(0, len(X), step)
     sums = np.empty((len(starts), X.shape[1]))
 
@@ -82,6 +85,11 @@ def max_sample_rows(items: Items) -> int:
     return min(MAX_SAMPLE_ROWS, max(MIN_SAMPLE_ROWS, by_entries))
 
 
+def is_sampled(items: Items) -> bool:
+    """Whether there are more rows than a sample has."""
+    return n_rows(items) > max_sample_rows(items)
+
+
 @value
 class Sample:
     """Some rows, by random bits of their indices or of their content: samples can be merged."""
@@ -96,14 +104,15 @@ class Sample:
         return cls.of(items, choose_consecutive(start, n_rows(items), max_rows), start)
 
     @classmethod
-    def draw_distinct(cls, items: Rows, max_rows: int, ops: Backend, start: int = 0) -> Sample:
+    def draw_distinct(cls, items: Rows, priorities: Priorities | None, start: int = 0) -> Sample:
         """By the content of the rows, in an order by it; of duplicates one. Few rows are all kept.
 
         Of duplicates either all or none would be drawn, which may be most of a sample.
         """
-        if items.shape[0] <= max_rows:
+        if not is_sampled(items):
             return cls.of(items, np.arange(items.shape[0]), start)
-        return cls.of(items, choose_smallest(ops.hash_rows(items), max_rows), start)
+        assert priorities is not None, "validation computes them for many rows"
+        return cls.of(items, choose_smallest(priorities, max_sample_rows(items)), start)
 
     @classmethod
     def of(cls, items: Items, rows: NDArray[np.int64], start: int = 0) -> Sample:
@@ -117,13 +126,13 @@ class Sample:
         rows = _stack(self.items, other.items)[kept]
         return Sample(rows, row_indices[kept], self.n_seen + other.n_seen)
 
-    def merge_distinct(self, other: Sample, max_rows: int) -> Sample:
+    def merge_distinct(self, other: Sample) -> Sample:
         """The sample by content of all rows together, those of `self` first."""
-        rows = _stack(self.items, other.items)
+        rows, max_rows = _stack(self.items, other.items), max_sample_rows(self.items)
         row_indices = np.concatenate([self.row_indices, other.row_indices])
         n_seen = self.n_seen + other.n_seen
         if n_seen > max_rows:
-            kept = choose_smallest(hash_rows(rows), max_rows)
+            kept = choose_smallest(row_priorities(rows), max_rows)
             rows, row_indices = rows[kept], row_indices[kept]
         return Sample(rows, row_indices, n_seen)
 
@@ -144,22 +153,30 @@ def choose_rows(row_indices: NDArray[np.int64], max_rows: int) -> NDArray[np.int
     return np.sort(np.argpartition(bits, max_rows - 1)[:max_rows])
 
 
-def choose_smallest(hashes: NDArray[np.uint64], count: int) -> NDArray[np.int64]:
-    """The rows with the smallest random bits of their hashes, increasing; of equal ones the first.
+def choose_smallest(priorities: Priorities, count: int) -> NDArray[np.int64]:
+    """The rows with the smallest random bits, increasing; of equal ones the first.
 
     A sample of all rows is among those of the parts (bottom-k sampling; Cohen and Kaplan, 2007).
     """
-    n, size = len(hashes), 4 * count
-    blocks = [hashes[i : i + MIXED_ROWS] for i in range(0, n, MIXED_ROWS)]
-    priorities = np.concatenate([random.bits(0, "rows", block) for block in blocks])
-    while True:
-        rows = np.arange(n)
-        if size < n:  # so many are expected below the bound
-            rows = np.flatnonzero(priorities < np.uint64(2**64 * size // n))
-        first = np.unique(priorities[rows], return_index=True)[1]
-        if len(first) >= count or size >= n:
-            return np.asarray(rows[first[:count]])
+    n, size = len(priorities), 2 * count
+    while size < n:  # so many are expected below the bound
+        rows = np.flatnonzero(priorities < np.uint64(2**64 * size // n))
+        chosen = _choose_distinct(priorities[rows], count)
+        if len(chosen) == count:
+            return np.asarray(rows[chosen])
         size *= 4  # many are duplicates
+    return _choose_distinct(priorities, count)
+
+
+def _choose_distinct(priorities: Priorities, count: int) -> NDArray[np.int64]:
+    """The same without a bound; fewer than `count` where no more are distinct."""
+    few = np.arange(len(priorities))
+    if count < len(few):  # one more than asked for: it may equal the last
+        few = np.argpartition(priorities, count)[: count + 1]
+    ordered = few[np.argsort(priorities[few])]
+    if (priorities[ordered[1:]] != priorities[ordered[:-1]]).all():
+        return ordered[:count]
+    return np.unique(priorities, return_index=True)[1][:count]
 
 
 def _stack(A: Rows, B: Rows) -> Rows:

@@ -27,7 +27,7 @@ from .precomputed import (
     validate_with_missing,
 )
 from .ranges import describe_nonfinite, to_safe_dtype
-from .sample import Items
+from .sample import Items, is_sampled
 from .tables import Frame, Table, column_kinds, is_table
 
 Kind: TypeAlias = Literal["rows", "distances", "kernel", "affinity", "table", "objects"]
@@ -63,10 +63,12 @@ def validate(
     sparse: bool,
     ops: Backend,
     check_values: bool = True,
+    priorities: bool = False,
 ) -> Data:
     """Validate `X` for `model`, whose feature names and number are set when fitting.
 
     Without `check_values` dense rows are not searched for NaN: the caller finds them in the result.
+    With `priorities` the statistics have those by which many rows are sampled.
     """
     if kind == "table":
         return _validate_table(model, X, fitting)
@@ -86,15 +88,18 @@ def validate(
         return Data(square, rows.dtype, statistics)
     if not check_values and not issparse(rows):
         return Data(rows, rows.dtype)
-    statistics = check_finite(model, rows, ops)
+    statistics = check_finite(model, rows, ops, priorities=priorities and is_sampled(rows))
     if kind == "objects":
         return Data(rows, rows.dtype)
-    return Data(to_safe_dtype(rows, statistics.max_abs, fitting), rows.dtype, statistics)
+    is_read = fitting and not getattr(model, "is_data_independent", False)
+    return Data(to_safe_dtype(rows, statistics.max_abs, is_read), rows.dtype, statistics)
 
 
-def check_finite(model: Estimator, rows: Rows, ops: Backend) -> ColumnStatistics:
+def check_finite(
+    model: Estimator, rows: Rows, ops: Backend, *, priorities: bool = False
+) -> ColumnStatistics:
     """Column statistics of the rows, which are refused if any entry is NaN or infinite."""
-    statistics = ops.column_statistics(rows)
+    statistics = ops.column_statistics(rows, priorities=priorities)
     if statistics.first_nonfinite is not None:
         raise DataError(describe_entry(model, rows, statistics.first_nonfinite))
     return statistics

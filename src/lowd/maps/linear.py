@@ -31,6 +31,11 @@ class LinearMap:
     def __call__(self, Q: Rows, ops: Backend) -> Array:
         return ops.project(Q, self.shift, self.W, self.bias)
 
+    def bound(self, max_abs: float) -> float:
+        """A bound of the coordinates of rows whose entries are up to `max_abs`."""
+        most = max_abs + _largest(self.shift)
+        return len(self.W) * most * _largest(self.W) + _largest(self.bias)
+
 
 @value
 class SparseLinearMap:
@@ -43,6 +48,10 @@ class SparseLinearMap:
 
     def __call__(self, Q: Rows, ops: Backend) -> Array:
         return ops.project(Q, None, self.C)
+
+    def bound(self, max_abs: float) -> float:
+        """As of LinearMap."""
+        return len(self.C.data) * max_abs * _largest(self.C.data)
 
 
 @value
@@ -69,6 +78,10 @@ class HadamardMap:
 
         return blockwise(Q, self.padded, embed) if isinstance(Q, csr_array) else embed(Q)
 
+    def bound(self, max_abs: float) -> float:
+        """As of LinearMap; sums are scaled when they are complete."""
+        return self.padded * max_abs * _largest(self.signs) * max(1.0, self.scale)
+
 
 @value
 class HadamardInverse:
@@ -89,6 +102,10 @@ class HadamardInverse:
             spread, None, HadamardMatrix(np.ones(go.padded), columns, go.padded, scale)
         )
         return np.asarray(back * go.signs, Y.dtype)
+
+
+def _largest(entries: Array | None) -> float:
+    return 0.0 if entries is None else float(np.abs(entries).max(initial=0))
 
 
 def to_dense(Q: Rows) -> Array:

@@ -53,8 +53,6 @@ class GaussianRandomProjection(RandomProjection):
 
     compute_inverse_components: bool = False
 
-    is_data_independent = True
-
     def _draw(self, n: int, d: int, ctx: Context) -> Fit:
         k = self._dimension(n, d)
         W = random.normals(ctx.seed, "gaussian", (k, d)).T / np.sqrt(k)

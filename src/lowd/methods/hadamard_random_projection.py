@@ -50,7 +50,6 @@ class HadamardRandomProjection(RandomProjection):
     (100, 400)
     """
 
-    is_data_independent = True
     memory_plan = plan_hadamard
 
     def _draw(self, n: int, d: int, ctx: Context) -> Fit:

@@ -210,7 +210,13 @@ class Pipeline(Reducer):
         return bool(self.drop or self.impute or self.normalize or self.log1p or self.scale)
 
     def _validate(
-        self, X: Input, ops: Backend, fitting: bool = False, check_values: bool = True
+        self,
+        X: Input,
+        ops: Backend,
+        *,
+        fitting: bool = False,
+        check_values: bool = True,
+        priorities: bool = False,
     ) -> Data:
         if fitting:  # text can be left out, too, but not validated as rows
             kinds = column_kinds(X) if is_table(X) and self.drop else {}
@@ -218,7 +224,13 @@ class Pipeline(Reducer):
             self.text_columns_ = tuple(text)
         if is_table(X):
             X = drop_columns(X, self.text_columns_)
-        data = super()._validate(X, ops, fitting, check_values and self.impute is None)
+        data = super()._validate(
+            X,
+            ops,
+            fitting=fitting,
+            check_values=check_values and self.impute is None,
+            priorities=priorities,
+        )
         if self.impute is not None:
             infinite = np.isinf(data.items)
             if infinite.any():

@@ -24,6 +24,7 @@ from .dense import eigh, eigvalsh
 from .krylov import RitzPairs, basis_memory, block_width, leading_eigenpairs, random_block
 from .pca import input_noise, principal_axes
 from .thresholds import (
+    DENSE_INITIALIZATION_SHARE,
     DENSE_SAMPLES_PER_VECTOR,
     EPS,
     EQUAL_EIGENVALUES,
@@ -101,12 +102,14 @@ def warn_if_indefinite(negative_share: float) -> None:
         )
 
 
-def choose_route(n: int, k: int | None) -> Literal["dense", "krylov"]:
+def choose_route(
+    n: int, k: int | None, *, initialization: bool = False
+) -> Literal["dense", "krylov"]:
     """LAPACK where it is quicker than products with blocks, or where all eigenpairs are wanted."""
     if k is None:
         return "dense"
-    few = n <= MAX_DENSE_SAMPLES + DENSE_SAMPLES_PER_VECTOR * block_width(k)
-    return "dense" if few else "krylov"
+    few = MAX_DENSE_SAMPLES + DENSE_SAMPLES_PER_VECTOR * block_width(k)
+    return "dense" if n <= few * (DENSE_INITIALIZATION_SHARE if initialization else 1) else "krylov"
 
 
 def decompose_centered(
@@ -122,13 +125,16 @@ def decompose_centered(
 
     For an `initialization` a larger residual norm will do, and duplicates get equal rows.
     """
-    n = matrix.size
-    matrix = matrix.to_dense(ctx.ops) if choose_route(n, k) == "dense" else matrix
+    n, is_dense = (
+        matrix.size,
+        choose_route(matrix.size, k, initialization=initialization) == "dense",
+    )
+    matrix = matrix.to_dense(ctx.ops) if is_dense else matrix
     # Absolute size of the eigenvalues that rounding of the entries would cause.
     noise = float(np.finfo(ctx.dtype).eps) * matrix.max_abs(ctx.ops) * float(np.sqrt(n))
     bounded = psd or initialization  # negative eigenvalues: none, or none of our business
     all_values = all_values and n <= MAX_SPECTRUM_SAMPLES
-    if k is None or choose_route(n, k) == "dense":
+    if k is None or is_dense:
         return _decompose_dense(matrix, k, ctx, noise, psd, all_values or not bounded)
     tolerance = max(
         RITZ_TOLERANCE[matrix.dtype], INITIALIZATION_TOLERANCE if initialization else 0.0

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 import scipy.linalg
+from scipy.linalg import lapack
 
 from ..backends.protocol import Float64
 from ..threads import run_interruptibly, single_threaded_blas
@@ -47,11 +49,28 @@ def _select_eigenpairs(A: Float64, start: int, stop: int) -> tuple[Float64, Floa
     if len(A) > MAX_UNINTERRUPTED_SIZE:
         values, vectors = dsyevr(A, start, stop)
     else:
-        values, vectors = scipy.linalg.eigh(A, subset_by_index=(start, stop - 1))
+        values, vectors = _call_dsyevr(A, start, stop)
     if len(values) < stop - start:  # of equal eigenvalues LAPACK's dsyevr may find fewer than asked
         values, vectors = np.linalg.eigh(A)
         return values[start:stop], vectors[:, start:stop]
     return values, vectors
+
+
+def _call_dsyevr(A: Float64, start: int, stop: int) -> tuple[Float64, Float64]:
+    """What `scipy.linalg.eigh` calls, without its checks, which take as long as 20 columns do."""
+    lwork, liwork = _work_sizes(len(A))
+    values, vectors, found, _, info = lapack.dsyevr(
+        A, range="I", lower=1, il=start + 1, iu=stop, lwork=lwork, liwork=liwork
+    )
+    if info:
+        raise np.linalg.LinAlgError(f"dsyevr of {len(A)} rows has not converged (info={info}).")
+    return values[:found], vectors[:, :found]
+
+
+@cache
+def _work_sizes(n: int) -> tuple[int, int]:
+    lwork, liwork, _ = lapack.dsyevr_lwork(n, lower=1)
+    return int(lwork), int(liwork)
 
 
 def eigvalsh(A: Float64) -> Float64:

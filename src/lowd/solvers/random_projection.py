@@ -67,6 +67,7 @@ class RandomProjection(Reducer):
     random_state: Seed = None
 
     is_random = True
+    is_data_independent = True
     accepts_sparse = True
     takes_batches = True
     memory_plan = plan_random_projection

@@ -117,7 +117,7 @@ class AndersonMixing:
         self._changes.append((step - last[1]).ravel())
         iterates, changes = np.array(self._iterates), np.array(self._changes)
         gram = changes @ changes.T
-        gram[np.diag_indices_from(gram)] += ANDERSON_RIDGE * np.trace(gram)
+        gram.flat[:: len(gram) + 1] += ANDERSON_RIDGE * gram.trace()
         shares = np.linalg.solve(gram, changes @ step.ravel())
         return np.asarray(reached - (shares @ iterates).reshape(Y.shape))
 

@@ -20,7 +20,7 @@ from ..errors import ParameterError
 from ..input.block_reader import Where
 from ..input.blocks import RowBlocks, validate_block
 from ..input.row_order import order_rows
-from ..input.sample import Sample, max_sample_rows
+from ..input.sample import Sample
 from ..maps.centered import CenteredMap
 from ..relations.kernels import Kernel, KernelRelation, require_positive
 from .canonical import sign_flips
@@ -55,7 +55,7 @@ class FeatureMoments(NamedTuple):
 
     @staticmethod
     def merge(a: FeatureMoments, b: FeatureMoments) -> FeatureMoments:
-        sample = a.sample.merge_distinct(b.sample, max_sample_rows(a.sample.items))
+        sample = a.sample.merge_distinct(b.sample)
         return FeatureMoments(a.moments.merge(b.moments), a.trace + b.trace, sample)
 
 
@@ -129,8 +129,8 @@ def _feature_moments(
     rows: Rows, where: Where, features: Features, backend: str, n_jobs: int | None
 ) -> FeatureMoments:
     ops = resolve(backend, n_jobs)
-    rows, _ = validate_block(rows, where, ops)
-    sample = Sample.draw_distinct(rows, max_sample_rows(rows), ops, where.first_index)
+    rows, found = validate_block(rows, where, ops, priorities=True)
+    sample = Sample.draw_distinct(rows, found.priorities, where.first_index)
     m = len(features.L)
     if not rows.shape[0]:
         return FeatureMoments(Moments(0.0, np.zeros(m), np.zeros((m, m))), 0.0, sample)

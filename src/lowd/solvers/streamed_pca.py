@@ -23,7 +23,7 @@ from ..core.parameters import check_count
 from ..errors import ConvergenceWarning, DataError, UnsupportedError, warn
 from ..input.block_reader import Where
 from ..input.blocks import RowBlocks, validate_block
-from ..input.sample import Sample, max_sample_rows
+from ..input.sample import Sample
 from . import dense
 from .centered_rows import CenteredRows, column_scatter, standard_deviations
 from .krylov import random_block
@@ -90,16 +90,16 @@ def _moments_of_block(
     rows: Rows, where: Where, backend: str, n_jobs: int | None
 ) -> tuple[Moments, Sample]:
     ops = resolve(backend, n_jobs)
-    rows, sums = validate_block(rows, where, ops)
-    sample = Sample.draw_distinct(rows, max_sample_rows(rows), ops, where.first_index)
+    rows, found = validate_block(rows, where, ops, priorities=True)
+    sample = Sample.draw_distinct(rows, found.priorities, where.first_index)
     n, d = rows.shape
     if not n:
         return Moments(0.0, np.zeros(d), np.zeros((d, d))), sample
-    return ops.scatter(rows, sums / n, None).moments(), sample
+    return ops.scatter(rows, found.sums / n, None).moments(), sample
 
 
 def _merge_moments(a: tuple[Moments, Sample], b: tuple[Moments, Sample]) -> tuple[Moments, Sample]:
-    return a[0].merge(b[0]), a[1].merge_distinct(b[1], max_sample_rows(a[1].items))
+    return a[0].merge(b[0]), a[1].merge_distinct(b[1])
 
 
 def _fit_wide(
@@ -164,12 +164,12 @@ def _product_of_block(
     rows: Rows, where: Where, V: Float64, backend: str, n_jobs: int | None
 ) -> tuple[Product, Sample]:
     ops = resolve(backend, n_jobs)
-    rows, sums = validate_block(rows, where, ops)
-    sample = Sample.draw_distinct(rows, max_sample_rows(rows), ops, where.first_index)
+    rows, found = validate_block(rows, where, ops, priorities=True)
+    sample = Sample.draw_distinct(rows, found.priorities, where.first_index)
     n, d = rows.shape
     if not n:
         return Product(0.0, np.zeros(d), np.zeros(V.shape), np.zeros(d)), sample
-    mean = sums / n
+    mean = found.sums / n
     centered = CenteredRows.of(rows, mean)
     squares = column_scatter(centered)
     if not V.shape[1]:
@@ -186,4 +186,4 @@ def _product_of_block(
 def _merge_products(
     V: Float64, a: tuple[Product, Sample], b: tuple[Product, Sample]
 ) -> tuple[Product, Sample]:
-    return a[0].merge(V, b[0]), a[1].merge_distinct(b[1], max_sample_rows(a[1].items))
+    return a[0].merge(V, b[0]), a[1].merge_distinct(b[1])

@@ -1,4 +1,4 @@
-// Table of kernels that check and hash the entries of a matrix; see checks.inl.
+// Table of kernels that check the entries of a matrix; see checks.inl.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,6 @@ struct Extremes {
 template <class T>
 struct CheckKernels {
     bool (*finite)(const T* x, int64_t count);
-    uint64_t (*hash)(const T* x, const uint64_t* multipliers, int64_t count);
     // The block a (rows x cols) against the mirrored block b (cols x rows) of one matrix.
     Extremes<T> (*symmetry)(const T* a, const T* b, int64_t stride, int rows, int cols);
 };

@@ -8,11 +8,11 @@ from functools import partial
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from ... import _native
 from ...progress import step
+from ...random import stream_key
 from ..protocol import (
     PRODUCT,
     Array,
@@ -34,7 +34,7 @@ from ..reference.linear_algebra import (
     ReferenceMatrixPlan,
     form_matrix,
 )
-from ..row_hash import column_multipliers
+from ..row_hash import PRIORITY_STREAM, column_multipliers
 from ..sparse_rows import project_sparse
 from .arrays import as_float64, as_rows, count_threads
 
@@ -106,30 +106,22 @@ class NativeLinearAlgebra(LinearAlgebraOperations):
 
     threads: int
 
-    def hash_rows(self, X: Rows) -> NDArray[np.uint64]:
+    def column_statistics(
+        self, X: Rows, weights: Float64 | None = None, *, priorities: bool = False
+    ) -> ColumnStatistics:
         if issparse(X):
-            return super().hash_rows(X)
-        X = as_rows(X, X.dtype)
-        hashes = np.empty(len(X), np.uint64)
-        _native.hash_rows(
-            X,
-            column_multipliers(X.shape[1]),
-            hashes,
-            count_threads(X.size, self.threads),
-        )
-        return hashes
-
-    def column_statistics(self, X: Rows, weights: Float64 | None = None) -> ColumnStatistics:
-        if issparse(X):
-            return super().column_statistics(X, weights)
-        sums = np.empty(X.shape[1])
+            return super().column_statistics(X, weights, priorities=priorities)
+        X, sums = as_rows(X, X.dtype), np.empty(X.shape[1])
+        bits = np.empty(len(X), np.uint64) if priorities else None
+        multipliers = column_multipliers(X.shape[1]) if priorities else None
+        hashed = multipliers, stream_key(*PRIORITY_STREAM) if priorities else 0, bits
         threads = count_threads(X.size, self.threads)
-        max_abs = _native.column_sums(X, weights, sums, threads, step("reading"))
+        max_abs = _native.column_sums(X, weights, sums, *hashed, threads, step("reading"))
         if math.isfinite(max_abs) and np.logical_and.reduce(np.isfinite(sums)):
-            return ColumnStatistics(None, sums, max_abs)
+            return ColumnStatistics(None, sums, max_abs, bits)
         row, column = _native.find_nonfinite(X, self.threads)
         # Sums of finite float64 numbers may overflow: then no entry is bad, only too large.
-        return ColumnStatistics(None if row < 0 else (row, column), sums, np.inf)
+        return ColumnStatistics(None if row < 0 else (row, column), sums, np.inf, bits)
 
     def check_symmetry(self, A: Array) -> Symmetry:
         found = _native.symmetry(A, self.threads, step("checking the matrix"))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import diags_array, issparse
 
 from ..protocol import (
@@ -27,7 +26,7 @@ from ..protocol import (
     Terms,
     to_csr,
 )
-from ..row_hash import hash_rows
+from ..row_hash import row_priorities
 from ..sparse_rows import center_explicitly, column_sums, project_sparse
 
 
@@ -96,10 +95,9 @@ class Pairwise(Protocol):
 class LinearAlgebraOperations:
     """Statistics of columns, scatter matrices, projections and matrix products."""
 
-    def hash_rows(self, X: Rows) -> NDArray[np.uint64]:
-        return hash_rows(X)
-
-    def column_statistics(self, X: Rows, weights: Float64 | None = None) -> ColumnStatistics:
+    def column_statistics(
+        self, X: Rows, weights: Float64 | None = None, *, priorities: bool = False
+    ) -> ColumnStatistics:
         entries = X.data if issparse(X) else X
         if issparse(X):
             sums = column_sums(X, weights)
@@ -109,7 +107,7 @@ class LinearAlgebraOperations:
             sums = weights @ X.astype(np.float64)
         max_abs = float(np.abs(entries).max(initial=0))
         first = None if np.isfinite(max_abs) else _first_nonfinite(X)
-        return ColumnStatistics(first, sums, max_abs)
+        return ColumnStatistics(first, sums, max_abs, row_priorities(X) if priorities else None)
 
     def check_symmetry(self, A: Array) -> Symmetry:
         if not np.isfinite(A).all():
