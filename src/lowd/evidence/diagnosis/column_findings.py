@@ -298,14 +298,16 @@ def _check_related(
     if len(columns) > MAX_CORRELATED_COLUMNS:
         columns = columns[random.subset(0, "columns", len(columns), MAX_CORRELATED_COLUMNS)]
         part = f" (of {MAX_CORRELATED_COLUMNS} columns drawn at random)"
-    Z = sample.take_dense(columns)
-    Z = Z - Z.mean(0)
+    Z = sample.take_dense(columns)  # a copy, so it is centered in place
+    Z -= Z.mean(0)
     with np.errstate(over="ignore"):
-        norm = np.sqrt((Z**2).sum(0))
+        norm = np.sqrt(np.einsum("ij,ij->j", Z, Z))
     usable = (norm > 0) & np.isfinite(norm)
-    columns, Z = columns[usable], Z[:, usable] / norm[usable]
+    if not usable.all():
+        columns, Z, norm = columns[usable], Z[:, usable], norm[usable]
     if len(columns) < 2:
         return []
+    Z /= norm
     R = np.abs(np.triu(Z.T @ Z, 1))
     pairs = _find_equal_columns(data, columns, R)
     R[[a for a, _ in pairs], [b for _, b in pairs]] = 0
