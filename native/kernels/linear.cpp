@@ -40,16 +40,11 @@ void project(Matrix<const T> X, const double* shift, Matrix<const T> W, const do
         },
         0);
     Scratch<T> scratch(job, kernel.project_scratch(panelled));
-    // A thread takes some blocks in a row, so that the hardware prefetches the next one.
-    const int64_t blocks = ceil_div(n, PROJECT_ROWS), run = std::clamp<int64_t>(blocks / 64, 1, 16);
-    job.expect(ceil_div(blocks, run));
-    job.parallel(ceil_div(blocks, run), [&](int64_t r, int worker) {
-        for (int64_t i = r * run * PROJECT_ROWS; i < std::min(n, (r + 1) * run * PROJECT_ROWS);
-             i += PROJECT_ROWS)
-            kernel.project(X.row(i), X.stride, int(std::min<int64_t>(PROJECT_ROWS, n - i)), d,
-                           shifts, panels ? packed.get() : nullptr, W.row(0), W.stride, panelled,
-                           groups.get(), last.get(), tail, ld, added.get(), scratch[worker],
-                           out.row(i), out.stride);
+    job.parallel_runs(ceil_div(n, PROJECT_ROWS), [&](int64_t block, int worker) {
+        const int64_t i = block * PROJECT_ROWS;
+        kernel.project(X.row(i), X.stride, int(std::min<int64_t>(PROJECT_ROWS, n - i)), d, shifts,
+                       panels ? packed.get() : nullptr, W.row(0), W.stride, panelled, groups.get(),
+                       last.get(), tail, ld, added.get(), scratch[worker], out.row(i), out.stride);
     });
 }
 

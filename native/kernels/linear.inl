@@ -148,7 +148,8 @@ void project_tail(const Centered<T>& x, int rows, int64_t cols, const T* tail, i
 template <class T>
 void project(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift, const T* panels,
              const T* w, int64_t w_stride, int64_t panelled, const T* tail, const T* last,
-             int tail_columns, int64_t ld, const double* bias, T* scratch, T* out, int64_t out_stride) {
+             int tail_columns, int64_t ld, const double* bias, T* scratch, T* out,
+             int64_t out_stride) {
     T *const a = scratch, *const c = a + PROJECT_ROWS * PROJECT_LD<T>;
     const Centered<T> source{{x, stride}, shift};
     if (panelled && panels) project_panels(source, rows, cols, panels, panelled, a, c);

@@ -181,7 +181,8 @@ double scatter_matmul(Matrix<const T> X, const double* weights, const double* me
 }
 
 #define INSTANTIATE(T)                                                                           \
-    template double column_sums(Matrix<const T>, const double*, double*, const RowPriorities*, Job&);                  \
+    template double column_sums(Matrix<const T>, const double*, double*, const RowPriorities*,   \
+                                Job&);                                                           \
     template void scatter(Matrix<const T>, const double*, const double*, double, Matrix<double>, \
                           Job&);                                                                 \
     template double scatter_matmul(Matrix<const T>, const double*, const double*, double,        \

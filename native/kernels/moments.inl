@@ -2,7 +2,7 @@
 
 typedef uint64_t Words __attribute__((vector_size(BYTES)));
 
-// The bits of float64 numbers; the high half, all that round numbers have, is mixed into the low one.
+// The bits of float64 numbers, with the high half, all that round numbers have, mixed into the low.
 inline INLINE Words mix_words(Wide v) {
     const Words words = (Words)(v + 0.0);  // -0 is 0
     return words ^ (words >> 32);

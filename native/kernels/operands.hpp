@@ -25,8 +25,8 @@ private:
     Buffer<T> memory_;
 };
 
-// Columns of V in groups of `width`, a group by lines of features: see skinny_product.inl. Padded by
-// zeros.
+// Columns of V in groups of `width`, a group by lines of features, padded by zeros: see
+// skinny_product.inl.
 template <class T>
 Buffer<T> interleave_columns(Matrix<const T> V, int width, int64_t ld) {
     constexpr int64_t LINE = 64 / sizeof(T);

@@ -35,8 +35,7 @@ void sparse_project(Matrix<const T> X, std::span<const int64_t> indptr,
     const int64_t rows = wide ? 1 : kernel.sparse_rows, blocks = ceil_div(X.rows, rows);
     const std::vector<int32_t> narrow(indices.begin(), wide ? indices.begin() : indices.end());
     Scratch<T> scratch(job, scratch_size);
-    job.expect(blocks);
-    job.parallel(blocks, [&](int64_t block, int worker) {
+    job.parallel_runs(blocks, [&](int64_t block, int worker) {
         const int64_t i = block * rows;
         if (!wide)
             return kernel.sparse_project(X.row(i), X.stride, int(std::min(rows, X.rows - i)),

@@ -26,8 +26,8 @@ struct LinearKernels {
     // scratch: project_scratch(panelled columns).
     void (*project)(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift,
                     const T* panels, const T* w, int64_t w_stride, int64_t panelled, const T* tail,
-                    const T* last, int tail_columns, int64_t ld, const double* bias, T* scratch, T* out,
-                    int64_t out_stride);
+                    const T* last, int tail_columns, int64_t ld, const double* bias, T* scratch,
+                    T* out, int64_t out_stride);
     int64_t (*project_scratch)(int64_t panelled);
     // z (groups, rows, GROUP) = A V or (-1/2 A o A) V; v (groups, ld / LINE, GROUP, LINE).
     void (*matmul)(const T* a, int64_t stride, int rows, int64_t cols, bool half_square, const T* v,

@@ -9,8 +9,8 @@ namespace lowd {
 
 template <class T>
 struct MomentKernels {
-    // sums[j] += sum_i w_i x_ij (weights may be null); returns the largest |x_ij|. hashes[i] = sum_j
-    // multipliers_j mix(x_ij), unless multipliers, of which there are whole panels, are null.
+    // sums[j] += sum_i w_i x_ij (weights may be null); returns the largest |x_ij|. hashes[i] =
+    // sum_j multipliers_j mix(x_ij), unless multipliers, of which there are whole panels, are null.
     T (*column_sums)(const T* x, int64_t stride, int64_t rows, int64_t cols, const double* weights,
                      double* sums, const uint64_t* multipliers, uint64_t* hashes);
     // Panels of columns: panel p, row i, lane l = (x_i,pP+l - shift) factor_i.
