@@ -166,13 +166,13 @@ void project(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift,
             store_part(out + i * out_stride + p, y, panelled - p);
         }
     double* const z = reinterpret_cast<double*>(c + PROJECT_ROWS * round_up(panelled, PANEL<T>));
-    const auto project_rest = [&](auto kernel, const T* from, int64_t first, int columns) {
+    const auto project_group = [&](auto kernel, const T* from, int64_t first, int columns) {
         kernel(source, rows, cols, from, columns, ld, bias + first, z, out + first, out_stride);
     };
     const int remaining = tail_columns % GROUP, grouped = tail_columns - remaining;
-    if (grouped) project_rest(project_tail<T, GROUP>, tail, panelled, grouped);
+    if (grouped) project_group(project_tail<T, GROUP>, tail, panelled, grouped);
     if (remaining)
-        project_rest(last_width(remaining) == 2   ? project_tail<T, 2>
+        project_group(last_width(remaining) == 2   ? project_tail<T, 2>
                      : last_width(remaining) == 4 ? project_tail<T, 4>
                                                   : project_tail<T, GROUP>,
                      last, panelled + grouped, remaining);

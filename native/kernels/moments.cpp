@@ -16,41 +16,27 @@ template <class T>
 double column_sums(Matrix<const T> X, const double* weights, double* out,
                    const RowPriorities* priorities, Job& job) {
     // Slabs of rows, each with its own sums, by strips of columns: both few rows and few columns
-    // have enough blocks.
-    constexpr int64_t STRIP = 4096;
+    // have enough blocks. A hash is of a whole row.
+    const int64_t strip = priorities ? std::max<int64_t>(1, X.cols) : 4096;
     const auto& kernel = kernels<T>();
     const int64_t slab = std::max(
         {int64_t(64), round_up(ceil_div(X.rows, 64), 8), (1 << 16) / std::max<int64_t>(1, X.cols)});
-    const int64_t slabs = ceil_div(X.rows, slab), strips = ceil_div(X.cols, STRIP);
+    const int64_t slabs = ceil_div(X.rows, slab), strips = ceil_div(X.cols, strip);
     Buffer<double> sums(slabs * X.cols, 0.0);
     Buffer<T> largest(slabs * strips, T(0));
-    const bool hashed = priorities != nullptr;
-    Buffer<uint64_t> multipliers(hashed ? round_up(X.cols, PANEL<T>) : 0, uint64_t(0)),
-        hashes(hashed && strips > 1 ? strips * X.rows : 0);
-    if (hashed) std::copy_n(priorities->multipliers, X.cols, multipliers.get());
-    // Replaces the hashes of rows, by strips, by their random bits.
-    const auto mix = [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; i++) {
-            uint64_t hash = strips > 1 ? 0 : priorities->out[i];
-            for (int64_t strip = 0; strips > 1 && strip < strips; strip++)
-                hash += hashes[strip * X.rows + i];
-            priorities->out[i] = random_bits(priorities->key, hash);
-        }
-    };
+    Buffer<uint64_t> multipliers(priorities ? round_up(X.cols, PANEL<T>) : 0, uint64_t(0));
+    if (priorities) std::copy_n(priorities->multipliers, X.cols, multipliers.get());
     job.expect(slabs * strips);
     job.parallel(slabs * strips, [&](int64_t block, int) {
-        const int64_t i = block / strips * slab, j = block % strips * STRIP;
-        const int64_t rows = std::min(slab, X.rows - i);
-        uint64_t* const hashes_of_strip = !hashed      ? nullptr
-                                          : strips > 1 ? &hashes[block % strips * X.rows + i]
-                                                       : priorities->out + i;
+        const int64_t i = block / strips * slab, j = block % strips * strip,
+                      rows = std::min(slab, X.rows - i);
+        uint64_t* const bits = priorities ? priorities->out + i : nullptr;
         largest[block] = kernel.column_sums(
-            X.row(i) + j, X.stride, rows, std::min(STRIP, X.cols - j),
+            X.row(i) + j, X.stride, rows, std::min(strip, X.cols - j),
             weights ? weights + i : nullptr, &sums[block / strips * X.cols + j],
-            hashed ? &multipliers[j] : nullptr, hashes_of_strip);
-        if (hashed && strips == 1) mix(i, i + rows);
+            priorities ? multipliers.get() : nullptr, bits);
+        for (int64_t r = 0; bits && r < rows; r++) bits[r] = random_bits(priorities->key, bits[r]);
     });
-    if (hashed && strips > 1) mix(0, X.rows);
     std::fill_n(out, X.cols, 0.0);
     for (int64_t s = 0; s < slabs; s++)
         for (int64_t j = 0; j < X.cols; j++) out[j] += sums[s * X.cols + j];
