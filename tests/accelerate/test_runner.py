@@ -11,6 +11,7 @@ import pytest
 import sklearn.decomposition
 
 import lowd.accelerate
+from lowd.accelerate.__main__ import main
 
 SCRIPT = """
 import sys
@@ -67,15 +68,18 @@ def test_python_looks_for_modules_where_it_did(tmp_path):
         assert _run(*arguments, cwd=cwd).stdout == plain.stdout
 
 
-def test_usage_and_exit_codes(tmp_path):
-    assert _run("--help").stdout.startswith("usage: python -m lowd.accelerate")
-    for arguments in ((), ("--unknown",), ("-m",)):
-        made = _run(*arguments)
-        assert made.returncode == 2
-        assert "usage" in made.stderr
-    made = _run("nowhere.py")
-    assert made.returncode == 2
-    assert "no file 'nowhere.py'" in made.stderr
+def test_usage(capsys):
+    assert main(["--help"]) == 0
+    assert capsys.readouterr().out.startswith("usage: python -m lowd.accelerate")
+    for arguments in ([], ["--unknown"], ["-m"]):
+        assert main(arguments) == 2
+        assert "usage" in capsys.readouterr().err
+    assert main(["nowhere.py"]) == 2
+    assert "no file 'nowhere.py'" in capsys.readouterr().err
+
+
+def test_exit_codes(tmp_path):
+    assert _run("nowhere.py").returncode == 2
     (tmp_path / "fails.py").write_text("import sys; sys.exit(7)")
     assert _run(tmp_path / "fails.py").returncode == 7
     (tmp_path / "raises.py").write_text("raise RuntimeError('as it is')")

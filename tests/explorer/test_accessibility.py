@@ -24,14 +24,11 @@ def axe():
     return pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
 
 
-@pytest.fixture(params=["light", "dark"])
-def theme(request):
-    return request.param
-
-
-@pytest.fixture(params=[1280, 400])
-def screen(request, chromium, theme):
-    with chromium.new_context(viewport=SIZES[request.param], color_scheme=theme) as context:
+@pytest.fixture(params=[(1280, "light"), (400, "dark")], ids=["1280-light", "400-dark"])
+def screen(request, chromium):
+    """Contrast depends on the theme and layout on the width, each on one of them alone."""
+    width, theme = request.param
+    with chromium.new_context(viewport=SIZES[width], color_scheme=theme) as context:
         yield context
 
 
