@@ -31,7 +31,7 @@ class Planned:
         self, X: Rows, measure: str, params: tuple[float, ...], center: Float64 | None
     ) -> Index:
         kept = _plans.setdefault(self._owner, {})
-        key = id(X), type(self._inner), getattr(self._inner, "threads", 1), measure, params
+        key = id(X), type(self._inner), self._inner.threads, measure, params
         rows, found = kept.get(key, (None, None))
         if found is None or rows is not X:  # X is kept with its plan, so no other array has its id
             found = self._inner.index(X, measure, params, center)

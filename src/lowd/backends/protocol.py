@@ -113,6 +113,10 @@ class Backend(Protocol):
     of data keep the data's dtype; sums over rows come back in float64.
     """
 
+    @property
+    def threads(self) -> int:
+        """How many threads it may use."""
+
     def column_statistics(
         self, X: Rows, weights: Float64 | None = None, *, priorities: bool = False
     ) -> ColumnStatistics:

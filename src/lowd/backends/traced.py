@@ -18,6 +18,8 @@ class Traced:
 
     def __getattr__(self, operation: str) -> Callable[..., object]:
         run = getattr(self.inner, operation)
+        if not callable(run):  # the number of threads
+            return run  # type: ignore[no-any-return]
 
         def timed(*args: object, **named: object) -> object:
             start = time.perf_counter()

@@ -25,7 +25,6 @@ from ..input.blocks import RowBlocks, is_blocks
 from ..input.exchange import choose_backend, receive
 from ..input.precomputed import MATRIX_KINDS
 from ..input.validation import Data, refuse_table_output, validate, validate_embedding
-from ..threads import count as count_threads
 from ..threads import granting, single_threaded_blas
 from ..values import freeze, freeze_all
 from . import callbacks, memory
@@ -228,8 +227,7 @@ class Reducer(
         listener = callbacks.listener(self)
         earlier = getattr(self, "support_", None)
         draft = self._blank(*(_INPUT_ATTRIBUTES if continuing else ()))
-        granted = granting(count_threads(self.n_jobs))
-        with draft._reporting(listener), single_threaded_blas(), granted:
+        with draft._reporting(listener), single_threaded_blas(), granting(ops.threads):
             if is_blocks(X):
                 rows = RowBlocks.of(X)
                 dtype = rows.dtype
