@@ -6,7 +6,7 @@ PYTHON is the interpreter of an environment where the other version is installed
 of both run in turn on the same data and threads; the ratio is that of the medians of warm calls,
 this version to the other. Without CASEs, those of less than a million rows; cases that the other
 version does not have are left out. results/versions.json keeps the last result of each case;
-VERSIONS.md is its table.
+VERSIONS.md is its table, which `python benchmarks/versions.py --table` writes anew.
 """
 
 from __future__ import annotations
@@ -28,22 +28,44 @@ ROUNDS, THREADS, N_CALLS = 3, 2, 3
 MAX_SECONDS = 20.0  # of one call, after which a tool runs in one process only
 MAX_DEFAULT_ROWS = 200_000
 FOUND, TABLE = HERE / "results" / "versions.json", HERE / "VERSIONS.md"
+RESULTS = HERE / "results" / "latest.json"
+SLOWER = 1.1  # a ratio from which on the table says why
 TEXT = f"""# This version beside the last release
 
 Milliseconds of a warm call of lowd 0.1.0 and of this version, medians over {ROUNDS} fresh processes
-of each, in turn, on {THREADS} threads. Made by `benchmarks/versions.py`.
+of each, in turn, on {THREADS} threads. Made by `benchmarks/versions.py`. Where this version takes
+more than {SLOWER} times as long, the table says why, and how long the fastest peer and lowd took in
+the run of the [results](RESULTS.md).
 
-What takes more than 1.1 times as long is explained by profiles in part: PCA and projections draw
-the sample of rows on which confidence rests by content; kernel PCA of 1000 rows takes block Krylov
-iteration in place of a special case for small matrices; classical MDS of rows reports means of
-squared distances. scikit-learn's PCA of 1000 x 50 rows is ahead ([results](RESULTS.md)).
-
-| Case | 0.1.0 | this | ratio |
-|---|---|---|---|
+| Case | 0.1.0 | this | ratio | why; fastest peer and lowd in the results |
+|---|---|---|---|---|
 """
+SAMPLE = (
+    "the rows are read for a sample by content, so that confidence does not depend on their order"
+)
+LANCZOS = "Lanczos iteration for small matrices is gone; block Krylov iteration does its work"
+CAUSES = {
+    "project-gaussian": SAMPLE,
+    "project-hadamard": SAMPLE,
+    "project-sparse": SAMPLE,
+    "small-gaussian": SAMPLE,
+    "small-pca": SAMPLE,
+    "pca-offset": SAMPLE,
+    "pca-tall": SAMPLE,
+    "kpca-linear": SAMPLE,
+    "mds-x": SAMPLE,
+    "evaluate-million": "the index of the neighbor search takes longer to build",
+    "pca-2": "a first Krylov iteration on a part of the rows is gone",
+    "small-kpca": LANCZOS,
+    "small-smacof": LANCZOS,
+    "small-nonmetric-mds": LANCZOS,
+}
 
 
 def main(other: str, *names: str) -> None:
+    if other == "--table":
+        write_table(json.loads(FOUND.read_text()))
+        return
     for name in names or default_cases():
         case = CASES[name]
         assert isinstance(case, Case)
@@ -63,13 +85,34 @@ def keep(name: str, this: float, that: float) -> None:
     found = json.loads(FOUND.read_text()) if FOUND.exists() else {}
     found[name] = {"this": this, "that": that}
     FOUND.write_text(json.dumps(found, indent=1) + "\n")
+    write_table(found)
+
+
+def write_table(found: dict[str, dict[str, float]]) -> None:
+    """The table of all results."""
     rows = "".join(
         f"| {CASES[name].task} | {1e3 * t['that']:.3g} | {1e3 * t['this']:.3g} "
-        f"| {t['this'] / t['that']:.2f} |\n"
+        f"| {t['this'] / t['that']:.2f} | {explain(name, t['this'] / t['that'])} |\n"
         for name, t in found.items()
         if name in CASES
     )
     TABLE.write_text(TEXT + rows)
+
+
+def explain(name: str, ratio: float) -> str:
+    """Why a case is slower, and the fastest peer's time beside lowd's in the results."""
+    if ratio <= SLOWER:
+        return ""
+    tools = json.loads(RESULTS.read_text())["cases"].get(name, {}).get("tools", {})
+    times = {
+        tool: 1e3 * median(t["warm"] or t["first"]) for tool, t in tools.items() if "error" not in t
+    }
+    peers = {tool: time for tool, time in times.items() if tool != "lowd"}
+    why = CAUSES.get(name, "not known")
+    if not peers or "lowd" not in times:
+        return f"{why}; no peer"
+    best = min(peers, key=peers.__getitem__)
+    return f"{why}; {best} {peers[best]:.3g}, lowd {times['lowd']:.3g}"
 
 
 def default_cases() -> list[str]:
