@@ -57,3 +57,12 @@ def test_of_equal_priorities_the_first_row_is_chosen():
     assert len(choose_smallest(priorities, 4000)) == 2501
     assert choose_smallest(priorities, 4000).tolist().count(1) == 1
     np.testing.assert_array_equal(choose_smallest(priorities, 4000)[:100], rows)
+
+
+@pytest.mark.parametrize("count", [1, 7, 30, 58])
+def test_the_last_of_a_sample_is_the_first_of_its_duplicates(count):
+    for seed in range(20):
+        priorities = np.random.default_rng(seed).permutation(60).astype(np.uint64)
+        priorities[priorities == count] = count - 1
+        first = np.unique(priorities, return_index=True)[1]
+        np.testing.assert_array_equal(choose_smallest(priorities, count), first[:count])

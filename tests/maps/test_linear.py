@@ -43,8 +43,8 @@ def test_the_coordinates_of_a_fit_are_not_read_again(monkeypatch):
 
 
 def test_coordinates_beyond_the_range_are_refused_though_the_rows_are_within():
-    X = RNG.normal(size=(2000, 20))
-    model = lowd.PCA(5).fit(X)
-    object.__setattr__(model, "map_", LinearMap(None, np.full((20, 5), 1e300)))
+    model = lowd.SparseRandomProjection(5, random_state=0).fit(RNG.normal(size=(2000, 20)))
+    huge = SparseLinearMap(1e300 * abs(model.map_.C))
+    object.__setattr__(model, "map_", huge)
     with pytest.raises(DataError, match="beyond the range of float64"):
         model.transform(1e30 * np.ones((2000, 20)))
