@@ -107,7 +107,7 @@ def check_fit(model: Reducer, data: Data) -> None:
             yield "X.astype('float32')", plan_fit(model, sizes._replace(itemsize=4))
 
     plan = plan_fit(model, sizes)
-    if plan.bytes <= NEGLIGIBLE_BYTES:
+    if plan.bytes <= NEGLIGIBLE_BYTES:  # as nearly always: no words are made of it
         return
     title = f"{type(model).__name__} on {n} rows of {d} {data.dtype.name} columns"
     check(plan, title, smaller())

@@ -125,10 +125,8 @@ def decompose_centered(
 
     For an `initialization` a larger residual norm will do, and duplicates get equal rows.
     """
-    n, is_dense = (
-        matrix.size,
-        choose_route(matrix.size, k, initialization=initialization) == "dense",
-    )
+    n = matrix.size
+    is_dense = choose_route(n, k, initialization=initialization) == "dense"
     matrix = matrix.to_dense(ctx.ops) if is_dense else matrix
     # Absolute size of the eigenvalues that rounding of the entries would cause.
     noise = float(np.finfo(ctx.dtype).eps) * matrix.max_abs(ctx.ops) * float(np.sqrt(n))

@@ -57,7 +57,7 @@ def _select_eigenpairs(A: Float64, start: int, stop: int) -> tuple[Float64, Floa
 
 
 def _call_dsyevr(A: Float64, start: int, stop: int) -> tuple[Float64, Float64]:
-    """What `scipy.linalg.eigh` calls, without its checks, which take as long as 20 columns do."""
+    """What `scipy.linalg.eigh` calls, without its checks: 75 against 90 µs for 50 columns."""
     lwork, liwork = _work_sizes(len(A))
     values, vectors, found, _, info = lapack.dsyevr(
         A, range="I", lower=1, il=start + 1, iu=stop, lwork=lwork, liwork=liwork
