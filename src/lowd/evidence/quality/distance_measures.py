@@ -16,7 +16,7 @@ from scipy.stats import rankdata
 from scipy.stats import t as student
 
 from ... import progress, random
-from ...backends.protocol import Array, Backend, Float64
+from ...backends.protocol import Array, Backend, Float64, Ints
 from ...errors import DataError
 from ...input.row_order import invert_order
 from .measures import Measure, estimate_measure, standard_error
@@ -73,12 +73,13 @@ def compute_pair_statistics(
         own = rows[i : i + step]
         D, E = data.distances(own), embedding.distances(own)
         ranks, embedded_ranks = (ops.distance_index(M, own).ranks() for M in (D, E))
-        larger_rank = np.maximum(ranks, embedded_ranks)
+        larger_ranks = np.maximum(ranks, embedded_ranks, out=ranks)
         for part in _slices(len(own), n):
             at = slice(i + part.start, i + part.stop)
-            counts += np.bincount(larger_rank[part].ravel(), minlength=n)
-            auc[at] = weights[larger_rank[part]].sum(1)
-            sums[at] = _sum_rows(D[part].astype(np.float64), E[part].astype(np.float64))
+            counts_of_rows = _count_by_row(larger_ranks[part])
+            counts += counts_of_rows.sum(0)
+            auc[at] = counts_of_rows @ weights
+            sums[at] = _sum_rows(D[part], E[part])
         if class_sums is not None and members is not None:
             class_sums[i : i + len(own)] = (members @ E.T).T
         if partners is None:
@@ -101,6 +102,13 @@ def _slices(rows: int, n: int) -> Iterator[slice]:
     step = max(1, MAX_CACHED_ENTRIES // n)
     for i in range(0, rows, step):
         yield slice(i, min(rows, i + step))
+
+
+def _count_by_row(ranks: Ints) -> NDArray[np.int64]:
+    """How often each rank from 0 to n - 1 occurs in each row of n ranks."""
+    m, n = ranks.shape
+    cells = np.add(ranks, n * np.arange(m)[:, None], dtype=np.intp)
+    return np.bincount(cells.ravel(), minlength=m * n).reshape(m, n)
 
 
 def compute_auc_weights(n: int) -> Float64:
@@ -165,10 +173,16 @@ def _sum_residuals(sums: Float64) -> Float64:
     return np.asarray(np.maximum(near - 2 * scale * cross + scale * scale * far, 0))
 
 
-def _sum_rows(D: Float64, E: Float64) -> Float64:
-    gap = D - E
-    squares = [np.einsum("ij,ij->i", a, b) for a, b in ((D, D), (E, E), (D, E), (gap, gap))]
-    return np.stack([D.sum(1), E.sum(1), *squares], axis=1)
+def _sum_rows(D: Array, E: Array) -> Float64:
+    """The sums of `PairStatistics` of a few rows, some columns at a time."""
+    total = np.zeros((len(D), 6))
+    for start in range(0, D.shape[1], MAX_CACHED_ENTRIES):
+        columns = slice(start, start + MAX_CACHED_ENTRIES)
+        a, b = D[:, columns].astype(np.float64), E[:, columns].astype(np.float64)
+        gap = a - b
+        squares = [np.einsum("ij,ij->i", p, q) for p, q in ((a, a), (b, b), (a, b), (gap, gap))]
+        total += np.stack([a.sum(1), b.sum(1), *squares], axis=1)
+    return total
 
 
 def _draw_partners(positions: NDArray[np.int64], n: int, seed: int) -> NDArray[np.int64]:
