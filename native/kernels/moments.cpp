@@ -73,7 +73,7 @@ void scatter(Matrix<const T> X, const double* weights, const double* mean, doubl
     // with its own sums (the inner calls are nested then, and run in their slab's thread).
     const int64_t slabs = d <= 256 ? std::clamp<int64_t>(n / 4096, 1, 64) : 1;
     const int64_t slab = round_up(ceil_div(std::max<int64_t>(n, 1), slabs), PACK),
-                  chunk = std::min<int64_t>(slab, slabs > 1 ? 256 : 1024);
+                  chunk = std::min<int64_t>(slab, d <= 256 ? 256 : 1024);
     const int64_t stride = chunk * P + P;  // one line more: panels do not share cache sets
     Buffer<double> sums(slabs * count * AREA, 0.0);
     job.expect(ceil_div(n, chunk) * count);

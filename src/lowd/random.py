@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+NORMALS_AT_ONCE = 2**14  # 128 KiB, for temporary arrays in the cache; 23 ns each all at once, so 18
 _INCREMENT = np.uint64(0x9E3779B97F4A7C15)
 _ROUNDS, _LAST_SHIFT = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)), 31
 _MASK_64_BITS = 2**64 - 1
@@ -45,9 +46,11 @@ def normals(seed: int, stream: str, shape: tuple[int, ...]) -> NDArray[np.float6
     """Standard normal random numbers, by the inverse distribution function."""
     from scipy.special import ndtri
 
-    index = np.arange(int(np.prod(shape)))
-    drawn: NDArray[np.float64] = ndtri(uniforms(seed, stream, index)).reshape(shape)
-    return drawn
+    drawn = np.empty(int(np.prod(shape)))
+    for start in range(0, len(drawn), NORMALS_AT_ONCE):
+        part = drawn[start : start + NORMALS_AT_ONCE]
+        ndtri(uniforms(seed, stream, np.arange(start, start + len(part))), out=part)
+    return drawn.reshape(shape)
 
 
 def signs(seed: int, stream: str, size: int) -> NDArray[np.float64]:

@@ -85,29 +85,36 @@ def find_rows_at(X: NDArray[Any] | csr_array, wanted: NDArray[np.int64]) -> NDAr
     value = column[order]
     first, last = (np.searchsorted(value, value[wanted], side) for side in ("left", "right"))
     found = [order[first[last - first == 1]]]
-    groups = sorted({(int(a), int(b)) for a, b in zip(first, last, strict=True) if b - a > 1})
-    rows = np.concatenate([order[a:b] for a, b in groups] or [order[:0]])
-    ranks = np.repeat([a for a, _ in groups], [b - a for a, b in groups]).astype(np.int64)
+    rank, at = np.unique(first, return_index=True)
+    size = last[at] - rank
+    rank, size = rank[size > 1], size[size > 1]
+    ranks = np.repeat(rank, size)  # increasing, here and below
+    rows = order[ranks + _count_within(size)]
     for column in columns if len(rows) else ():
         value = column[rows]
-        is_one_group = bool((ranks == ranks[:1]).all())
-        order = np.argsort(value) if is_one_group else np.lexsort([value, ranks])
-        value, old = value[order], ranks[order]
-        differs = (value[1:] != value[:-1]) | (old[1:] != old[:-1])
-        first = np.flatnonzero(np.concatenate([[True], differs]))  # of equal ones
-        size, rank = np.diff(np.append(first, len(order))), old[first]
-        rank = rank + first - (0 if is_one_group else first[np.searchsorted(rank, rank)])
+        order = np.argsort(value) if ranks[0] == ranks[-1] else np.lexsort([value, ranks])
+        value = value[order]
+        differs = (value[1:] != value[:-1]) | (ranks[1:] != ranks[:-1])
+        edges = np.flatnonzero(differs) + 1
+        first, last = np.append(0, edges), np.append(edges, len(rows))  # of equal ones
+        size = last - first
+        rank = ranks[first] + first - np.searchsorted(ranks, ranks[first])
         holds = before[rank + size] > before[rank]
         found.append(rows[order[first[holds & (size == 1)]]])
-        kept = np.flatnonzero(holds & (size > 1))
-        at = np.concatenate([np.arange(first[i], first[i] + size[i]) for i in kept] or [first[:0]])
-        rows, ranks = rows[order[at]], np.repeat(rank[kept], size[kept])
+        kept = holds & (size > 1)
+        rows, ranks = rows[order[np.repeat(kept, size)]], np.repeat(rank[kept], size[kept])
         if not len(rows):
             break
     else:
         if len(rows):
             found.append(_find_among(X, rows, ranks, wanted))
     return np.sort(np.concatenate(found))
+
+
+def _count_within(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """0, 1, ... of each of some groups, one after the other."""
+    ends = np.cumsum(sizes)
+    return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - sizes, sizes)
 
 
 def _find_among(
@@ -135,10 +142,11 @@ def _spread_columns(X: NDArray[Any] | csr_array) -> Iterator[NDArray[Any]]:
     while gcd(step, d) > 1:
         step += 1
     numbers = (step // 2 + step * np.arange(min(d, MAX_SPREAD_COLUMNS))) % d
-    at_once = SPARSE_COLUMNS_AT_ONCE if issparse(X) else 1
-    for start in range(0, len(numbers), at_once):
-        part = X[:, numbers[start : start + at_once]]
-        yield from csr_array(part).toarray().T if issparse(part) else part.T
+    if not issparse(X):
+        yield from (X[:, number] for number in numbers)  # views, of which few rows are read
+        return
+    for start in range(0, len(numbers), SPARSE_COLUMNS_AT_ONCE):
+        yield from csr_array(X[:, numbers[start : start + SPARSE_COLUMNS_AT_ONCE]]).toarray().T
 
 
 def _split(

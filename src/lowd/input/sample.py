@@ -156,27 +156,17 @@ def choose_rows(row_indices: NDArray[np.int64], max_rows: int) -> NDArray[np.int
 def choose_smallest(priorities: Priorities, count: int) -> NDArray[np.int64]:
     """The rows with the smallest random bits, increasing; of equal ones the first.
 
-    A sample of all rows is among those of the parts (bottom-k sampling; Cohen and Kaplan, 2007).
+    Fewer than `count` where no more are distinct. A sample of all rows is among those of the parts
+    (bottom-k sampling; Cohen and Kaplan, 2007).
     """
     n, size = len(priorities), 2 * count
     while size < n:  # so many are expected below the bound
         rows = np.flatnonzero(priorities < np.uint64(2**64 * size // n))
-        chosen = _choose_distinct(priorities[rows], count)
+        chosen = np.unique(priorities[rows], return_index=True)[1][:count]
         if len(chosen) == count:
             return np.asarray(rows[chosen])
         size *= 4  # many are duplicates
-    return _choose_distinct(priorities, count)
-
-
-def _choose_distinct(priorities: Priorities, count: int) -> NDArray[np.int64]:
-    """The same without a bound; fewer than `count` where no more are distinct."""
-    few = np.arange(len(priorities))
-    if count < len(few):  # one more than asked for: it may equal the last
-        few = np.argpartition(priorities, count)[: count + 1]
-    ordered = few[np.argsort(priorities[few])]
-    if (priorities[ordered[1:]] != priorities[ordered[:-1]]).all():
-        return ordered[:count]
-    return np.unique(priorities, return_index=True)[1][:count]
+    return np.asarray(np.unique(priorities, return_index=True)[1][:count])
 
 
 def _stack(A: Rows, B: Rows) -> Rows:

@@ -105,7 +105,9 @@ class HadamardInverse:
 
 
 def _largest(entries: Array | None) -> float:
-    return 0.0 if entries is None else float(np.abs(entries).max(initial=0))
+    if entries is None:
+        return 0.0
+    return max(float(entries.max(initial=0)), -float(entries.min(initial=0)))
 
 
 def to_dense(Q: Rows) -> Array:

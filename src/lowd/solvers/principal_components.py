@@ -161,8 +161,6 @@ def fit_components(axes: Axes, how: Standardization, table: Table, ctx: Context)
     freedom = max(n - how.ddof, 0)
     variance = kept / freedom if freedom else kept * 0
     scale = np.ones(d) if units is None else units
-    spread = np.sqrt(variance) if how.whiten else np.ones(k)
-    shrink = np.divide(1, spread, out=np.zeros(k), where=spread > 0)
     unexplained = max(axes.total - kept.sum(), 0)
     ratio = kept / axes.total if axes.total > 0 else kept * 0
     report = {
@@ -184,6 +182,8 @@ def fit_components(axes: Axes, how: Standardization, table: Table, ctx: Context)
     }
     there, back = V, V.T
     if units is not None or how.whiten:
+        spread = np.sqrt(variance) if how.whiten else np.ones(k)
+        shrink = np.divide(1, spread, out=np.zeros(k), where=spread > 0)
         there, back = V / scale[:, None] * shrink, (V * scale[:, None] * spread).T
     forward = LinearMap(mean, np.ascontiguousarray(there, ctx.dtype))
     inverse = LinearMap(None, np.ascontiguousarray(back, ctx.dtype), mean)
