@@ -170,12 +170,12 @@ const shorten = (text: string): string =>
 function drawAdded(
   view: PanelView, g: CanvasRenderingContext2D, p: Projection, panel: string, points: NewPoints, ink: Ink,
 ): void {
-  const placed = points.panels[panel];
-  if (!placed) return;
-  placed.coordinates.forEach((coordinates, i) => {
+  const mapped = points.panels[panel];
+  if (!mapped) return;
+  mapped.coordinates.forEach((coordinates, i) => {
     if (coordinates.some((value) => value === null)) return;
     const at = view.pixelAt(arrange(view, coordinates as number[]), p);
-    const confidence = placed.confidence?.[i] ?? 1;
+    const confidence = mapped.confidence?.[i] ?? 1;
     diamond(g, at, 6 * view.ratio, ink.fresh, confidence >= DOUBTFUL_CONFIDENCE, view);
   });
 }
@@ -188,9 +188,9 @@ function arrange(view: PanelView, coordinates: readonly number[]): number[] {
 
 /** Where the chosen row goes when its features change, with a line from where it was. */
 function drawMoved(view: PanelView, g: CanvasRenderingContext2D, p: Projection, panel: string, ink: Ink): void {
-  const placed = view.store.moved.peek()?.panels[panel];
-  const coordinates = placed?.coordinates[0];
-  if (!placed || !coordinates || coordinates.some((value) => value === null)) return;
+  const mapped = view.store.moved.peek()?.panels[panel];
+  const coordinates = mapped?.coordinates[0];
+  if (!mapped || !coordinates || coordinates.some((value) => value === null)) return;
   const at = view.pixelAt(arrange(view, coordinates as number[]), p);
   const from = view.pixelOfRow(view.store.chosen.peek(), p);
   if (from) {
@@ -201,7 +201,7 @@ function drawMoved(view: PanelView, g: CanvasRenderingContext2D, p: Projection, 
     g.lineWidth = 2 * view.ratio;
     g.stroke();
   }
-  diamond(g, at, 8 * view.ratio, ink.fresh, (placed.confidence?.[0] ?? 1) >= DOUBTFUL_CONFIDENCE, view);
+  diamond(g, at, 8 * view.ratio, ink.fresh, (mapped.confidence?.[0] ?? 1) >= DOUBTFUL_CONFIDENCE, view);
 }
 
 function ring(view: PanelView, g: CanvasRenderingContext2D, p: Projection, row: number, color: string, width: number): void {
