@@ -144,7 +144,7 @@ class Reducer(
         X, back = receive(X)
         Y = validate_embedding(X, self._n_features_out, ops)
         with self._reporting():
-            return back(require_finite(np.asarray(inverse(Y, ops), Y.dtype), ops))
+            return back(require_finite(np.asarray(inverse(Y, ops), Y.dtype)))
 
     def estimate(
         self,

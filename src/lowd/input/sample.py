@@ -25,6 +25,7 @@ Priorities: TypeAlias = NDArray[np.uint64]  # random bits of rows; the smallest 
 MAX_SAMPLE_ROWS, MIN_SAMPLE_ROWS = 512, 32
 MAX_SAMPLE_ENTRIES = 100_000  # of wide rows fewer are kept
 GATHERED_BYTES = 2**21  # of rows that a thread copies or adds at least
+MIN_SORTED_PRIORITIES = 1024  # sorted in 20 µs: no search for the smallest of them takes less
 MAX_SAMPLE_OBJECTS = 64  # that a callable compares, pair by pair
 
 
@@ -159,7 +160,7 @@ def choose_smallest(priorities: Priorities, count: int) -> NDArray[np.int64]:
     Fewer than `count` where no more are distinct. A sample of all rows is among those of the parts
     (bottom-k sampling; Cohen and Kaplan, 2007).
     """
-    n, size = len(priorities), 2 * count
+    n, size = len(priorities), max(2 * count, MIN_SORTED_PRIORITIES)
     while size < n:  # so many are expected below the bound
         rows = np.flatnonzero(priorities < np.uint64(2**64 * size // n))
         chosen = np.unique(priorities[rows], return_index=True)[1][:count]
