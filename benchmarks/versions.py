@@ -54,7 +54,6 @@ CAUSES = {
     "pca-tall": SAMPLE,
     "kpca-linear": SAMPLE,
     "mds-x": SAMPLE,
-    "evaluate-million": "the index of the neighbor search takes longer to build",
     "pca-2": "a first Krylov iteration on a part of the rows is gone",
     "small-kpca": LANCZOS,
     "small-smacof": LANCZOS,
