@@ -71,12 +71,10 @@ class HadamardMap:
         facts.require(self.padded == power, "padded", f"{power}, the next power of two")
 
     def __call__(self, Q: Rows, ops: Backend) -> Array:
-        def embed(part: Rows) -> Array:
-            return ops.project(
-                to_dense(part), None, HadamardMatrix(self.signs, self.rows, self.padded, self.scale)
-            )
-
-        return blockwise(Q, self.padded, embed) if isinstance(Q, csr_array) else embed(Q)
+        W = HadamardMatrix(self.signs, self.rows, self.padded, self.scale)
+        if isinstance(Q, csr_array):
+            return blockwise(Q, self.padded, lambda part: ops.project(to_dense(part), None, W))
+        return ops.project(Q, None, W)
 
     def bound(self, max_abs: float) -> float:
         """As of LinearMap; sums are scaled when they are complete."""
