@@ -43,7 +43,8 @@ times as long, the table says why, and how long the fastest peer and lowd took i
 |---|---|---|---|---|
 """
 SAMPLE = (
-    "the rows are read for a sample by content, so that confidence does not depend on their order"
+    "samples by row number are gone; a sample by content, which the order of the rows does not "
+    "change, reads all of them"
 )
 LANCZOS = "Lanczos iteration for small matrices is gone; block Krylov iteration does its work"
 CAUSES = {
