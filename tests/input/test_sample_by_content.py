@@ -59,6 +59,14 @@ def test_of_equal_priorities_the_first_row_is_chosen():
     np.testing.assert_array_equal(choose_smallest(priorities, 4000)[:100], rows)
 
 
+def test_few_distinct_rows_among_many_are_all_found():
+    distinct = np.sort(np.random.default_rng(0).integers(0, 2**63, 150).astype(np.uint64) * 2)
+    priorities = np.random.default_rng(1).permutation(np.repeat(distinct, 40))
+    rows = choose_smallest(priorities, 100)
+    np.testing.assert_array_equal(priorities[rows], distinct[:100])
+    assert rows.tolist() == [int(np.argmax(priorities == value)) for value in distinct[:100]]
+
+
 @pytest.mark.parametrize("count", [1, 7, 30, 58])
 def test_the_last_of_a_sample_is_the_first_of_its_duplicates(count):
     for seed in range(20):

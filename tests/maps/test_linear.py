@@ -8,7 +8,7 @@ from scipy.sparse import random_array
 
 import lowd
 from lowd.backends import resolve
-from lowd.backends.native.linear_algebra import NativeLinearAlgebra
+from lowd.core import coordinates
 from lowd.errors import DataError
 from lowd.maps.linear import HadamardMap, LinearMap, SparseLinearMap
 
@@ -29,22 +29,20 @@ def test_no_coordinate_exceeds_the_bound(name):
     assert 0.02 * MAPS[name].bound(3.0) < largest <= MAPS[name].bound(3.0)
 
 
-def test_the_coordinates_of_a_fit_are_not_read_again(monkeypatch):
-    read = []
-    original = NativeLinearAlgebra.column_statistics
-
-    def column_statistics(self, X, *given, **how):
-        read.append(X.shape)
-        return original(self, X, *given, **how)
-
-    monkeypatch.setattr(NativeLinearAlgebra, "column_statistics", column_statistics)
-    lowd.PCA(5, backend="native").fit_transform(RNG.normal(size=(2000, 20)))
-    assert read == [(2000, 20)]
+def test_many_coordinates_of_a_fit_are_not_read_again(monkeypatch):
+    searched = []
+    monkeypatch.setattr(coordinates, "MAX_SEARCHED_ENTRIES", 4000)
+    monkeypatch.setattr(coordinates, "require_finite", lambda Y: searched.append(Y.shape) or Y)
+    for k in (2, 5):
+        lowd.PCA(k).fit_transform(RNG.normal(size=(2000, 20)))
+    assert searched == [(2000, 2)]
 
 
-def test_coordinates_beyond_the_range_are_refused_though_the_rows_are_within():
+@pytest.mark.parametrize("most", [0, 2**18])
+def test_coordinates_beyond_the_range_are_refused_though_the_rows_are_within(most, monkeypatch):
+    monkeypatch.setattr(coordinates, "MAX_SEARCHED_ENTRIES", most)
     model = lowd.SparseRandomProjection(5, random_state=0).fit(RNG.normal(size=(2000, 20)))
-    huge = SparseLinearMap(1e300 * abs(model.map_.C))
+    huge = SparseLinearMap(-1e300 * abs(model.map_.C))
     object.__setattr__(model, "map_", huge)
     with pytest.raises(DataError, match="beyond the range of float64"):
         model.transform(1e30 * np.ones((2000, 20)))
