@@ -131,12 +131,17 @@ def test_one_home_for_each_package(package):
 
 
 def _constants(module):
-    """Names and values of a module's constants, as they are written."""
+    """Names and values of a module's constants, as they are written, also of several in a line."""
     for node in ast.parse(MODULES[module].read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            name = node.targets[0].id
-            if name.isupper() and len(name) > 1:
-                yield name, ast.unparse(node.value)
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+            continue
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        pairs = [(target, node.value)]
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            pairs = zip(target.elts, node.value.elts, strict=True)
+        for one, value in pairs:
+            if isinstance(one, ast.Name) and one.id.isupper() and len(one.id) > 1:
+                yield one.id, ast.unparse(value)
 
 
 def test_a_constant_has_one_value_in_the_package():
@@ -148,7 +153,9 @@ def test_a_constant_has_one_value_in_the_package():
                 module,
                 values[name],
             )
-    assert values["TIE_TOLERANCE"][1] == "graph.search"  # the test itself sees constants
+    # The test itself sees constants, also those of one line.
+    assert values["TIE_TOLERANCE"][1] == "graph.search"
+    assert values["MIN_SAMPLE_ROWS"] == ("32", "input.sample")
 
 
 def test_every_module_has_a_layer_and_a_first_line():

@@ -132,7 +132,7 @@ def test_partitions_are_added_until_enough_neighbors_are_found(monkeypatch):
     """Noise in many columns has neighbors across many borders."""
     X = np.random.default_rng(0).normal(size=(2000, 30))
     blocks, expected = lowd.open_blocks(np.array_split(X, 3)), lowd.neighbors(X, 10)
-    monkeypatch.setattr(block_neighbors, "MIN_SHARED", 0.6)
+    monkeypatch.setattr(block_neighbors, "MIN_SHARED_PAIRS", 0.6)
     several = lowd.neighbors(blocks, 10)
     assert several.recall >= 0.99
     monkeypatch.setattr(block_neighbors, "MAX_PARTITIONS", 1)

@@ -14,7 +14,7 @@ from ..methods.isomap import Isomap
 from ..methods.neighbors import neighbors
 from .metrics import translate_metric
 from .originals import FLOATS, build_kernel_pca, build_neighbors, copy_writable, validate
-from .proxy import MODEL, Learned
+from .proxy import MODEL_ATTRIBUTE, Learned
 from .refusal import require, require_gain
 
 MIN_GEODESIC_ROWS = 300
@@ -52,7 +52,7 @@ def learn_isomap(model: Any, X: Any, embed: bool) -> Learned:
 
 def transform_isomap(model: Any, X: Any) -> Any:
     """`sklearn.manifold.Isomap.transform`."""
-    ours = model.__dict__.get(MODEL)
+    ours = model.__dict__.get(MODEL_ATTRIBUTE)
     require(ours is not None, "fitted by the original")
     require(model.radius is None, "new points beyond the radius are an error there")
     rows = validate(model, X, dtype=FLOATS, accept_sparse="csr", reset=False)

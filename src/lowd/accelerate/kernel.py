@@ -20,7 +20,7 @@ from .originals import (
     pairwise_distances,
     validate,
 )
-from .proxy import MODEL, Learned
+from .proxy import MODEL_ATTRIBUTE, Learned
 from .refusal import require, require_gain
 
 # scikit-learn takes ARPACK for fewer than 10 components of more than 200 rows.
@@ -73,7 +73,7 @@ def learn_kernel_pca(model: Any, X: Any, embed: bool) -> Learned:
 
 def transform_kernel_pca(model: Any, X: Any) -> Any:
     """`sklearn.decomposition.KernelPCA.transform`."""
-    ours = model.__dict__.get(MODEL)
+    ours = model.__dict__.get(MODEL_ATTRIBUTE)
     require(ours is not None, "fitted by the original")
     require(len(ours.eigenvalues_) == len(model.eigenvalues_), "eigenvalues were removed")
     X = validate(model, X, accept_sparse="csr", reset=False)

@@ -17,7 +17,7 @@ from .originals import (
     densify_small,
     validate,
 )
-from .proxy import MODEL, Learned
+from .proxy import MODEL_ATTRIBUTE, Learned
 from .refusal import require, require_gain
 
 # Entries of X from which on lowd is faster.
@@ -73,7 +73,7 @@ def learn_batch(model: Any, X: Any, check_input: bool = True) -> Learned:  # noq
     X = validate(model, X, dtype=FLOATS, reset=first)
     n, d = X.shape
     require_gain(d <= min(n, MAX_BATCH_FEATURES), "the original is faster on wide batches")
-    ours = model.__dict__.get(MODEL)
+    ours = model.__dict__.get(MODEL_ATTRIBUTE)
     if first:
         ours = PCA(model.n_components or min(n, d), whiten=model.whiten)
     require(ours is not None, "begun by the original")

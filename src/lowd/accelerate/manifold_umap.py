@@ -13,7 +13,7 @@ from ..errors import ConvergenceWarning, ScaleWarning
 from ..methods.umap import UMAP
 from .metrics import translate_metric
 from .originals import check_array, copy_writable
-from .proxy import MODEL, Learned
+from .proxy import MODEL_ATTRIBUTE, Learned
 from .refusal import require
 
 UMAP_WARNINGS = (ConvergenceWarning, ScaleWarning)
@@ -110,7 +110,7 @@ def _translate_start(init: Any) -> Any:
 
 def transform_umap(model: Any, X: Any, ensure_all_finite: Any = True) -> Any:
     """`umap.UMAP.transform`: row by row."""
-    ours = model.__dict__.get(MODEL)
+    ours = model.__dict__.get(MODEL_ATTRIBUTE)
     require(ours is not None, "fitted by the original")
     require(not issparse(X) and ensure_all_finite is True, "sparse or not finite")
     return ours.transform(check_array(X, dtype=np.float32, order="C"))

@@ -29,7 +29,7 @@ from .refusal import require
 
 FLOATS = [np.float64, np.float32]
 # Two numbers are enough to tell releases apart.
-VERSION = tuple(int(number) for number in sklearn_version.split(".")[:2])
+SKLEARN_VERSION = tuple(int(number) for number in sklearn_version.split(".")[:2])
 # Within it dense rows are as fast as sparse ones and the solver is exact to rounding.
 MAX_DENSE_BYTES = 2**25
 
@@ -73,7 +73,7 @@ def column_variances(X: Any) -> Array:
 
 def count_seen(n: int) -> Any:
     """Rows that IncrementalPCA has seen: a float since scikit-learn 1.8."""
-    return np.float64(n) if VERSION >= (1, 8) else np.int64(n)
+    return np.float64(n) if SKLEARN_VERSION >= (1, 8) else np.int64(n)
 
 
 def read_rows(X: Any) -> Array:

@@ -19,7 +19,7 @@ from .refusal import require
 
 # Attributes of a proxy that the original does not have; a pickle leaves them out.
 LAZY = "_lowd_lazy"
-MODEL = "_lowd_model"
+MODEL_ATTRIBUTE = "_lowd_model"
 
 
 @dataclass
@@ -94,7 +94,7 @@ class Proxy:
         base: Any = super()
         state = dict(base.__getstate__())
         state.pop(LAZY, None)
-        state.pop(MODEL, None)
+        state.pop(MODEL_ATTRIBUTE, None)
         return state
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -172,7 +172,7 @@ def _serve_fit(
 
         def theirs() -> Any:
             self.__dict__.pop(LAZY, None)
-            self.__dict__.pop(MODEL, None)
+            self.__dict__.pop(MODEL_ATTRIBUTE, None)
             return method(self, X, y, **given)
 
         result = dispatch(label, X, ours, theirs, rule.harmless)
@@ -182,7 +182,7 @@ def _serve_fit(
             self.__dict__.pop(name, None)
         self.__dict__.update(result.attributes)
         self.__dict__[LAZY] = result.lazy
-        self.__dict__[MODEL] = result.model
+        self.__dict__[MODEL_ATTRIBUTE] = result.model
         return self if result.embedding is None else result.embedding
 
     return fit

@@ -12,7 +12,7 @@ from ..errors import ConvergenceWarning, MetricWarning
 from ..methods.mds import MDS
 from ..methods.nonmetric_mds import NonMetricMDS
 from .originals import (
-    VERSION,
+    SKLEARN_VERSION,
     check_array,
     check_random_state,
     check_symmetric,
@@ -43,7 +43,10 @@ def serve_smacof(
     normalized_stress: bool | str = "auto",
 ) -> Any:
     """`sklearn.manifold.smacof` from the same starting points."""
-    require(VERSION >= (1, 7), "before scikit-learn 1.7 SMACOF has another stopping rule and scale")
+    require(
+        SKLEARN_VERSION >= (1, 7),
+        "before scikit-learn 1.7 SMACOF has another stopping rule and scale",
+    )
     require(isinstance(n_init, Integral), "n_init is left to a default that will change")
     D = check_symmetric(check_array(dissimilarities), raise_exception=True).astype(np.float64)
     require(len(D) >= MIN_STRESS_ROWS, "so few rows are embedded up to rounding errors")

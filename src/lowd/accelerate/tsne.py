@@ -12,7 +12,7 @@ from ..errors import ConvergenceWarning, ScaleWarning
 from ..methods.pca import PCA
 from ..methods.tsne import TSNE
 from .metrics import translate_metric
-from .originals import VERSION, check_random_state, copy_writable, validate
+from .originals import SKLEARN_VERSION, check_random_state, copy_writable, validate
 from .proxy import Learned
 from .refusal import require
 
@@ -69,7 +69,7 @@ def learn_tsne(model: Any, X: Any, embed: bool) -> Learned:
         "learning_rate_": rate,
         "n_iter_": ours.n_iter_ - 1,  # there the number of the last iteration, from 0
     }
-    if VERSION < (1, 7):
+    if SKLEARN_VERSION < (1, 7):
         learned["_max_iter"] = max_iter
     return Learned(learned, Y if embed else None)
 

@@ -24,7 +24,7 @@ from ..values import value
 
 N_MAP_NEIGHBORS = 30  # neighbors in the embedding that are compared between two fits
 # A correctly mapped point has so many of them in both, as a share of what training points have.
-MIN_SHARED = 1 / 2
+MIN_SHARED_NEIGHBORS = 1 / 2
 N_POINTS_AROUND = 10  # training points, the nearest in the embedding, that tell what is usual
 N_DATA_NEIGHBORS = 10  # of a new point in the sample of the training rows, if its map names none
 # A neighbor is kept if its rank in the embedding is at most so many times the number of neighbors.
@@ -136,7 +136,7 @@ def find_correctly_mapped(
         own_lists.append(find_neighbors(base, k, ops).indices)
     around = lists[1][:, :N_POINTS_AROUND]
     usual = _count_shared(*own_lists)[around].mean(1)
-    return np.asarray(_count_shared(*lists) >= np.maximum(MIN_SHARED * usual, k * k / n))
+    return np.asarray(_count_shared(*lists) >= np.maximum(MIN_SHARED_NEIGHBORS * usual, k * k / n))
 
 
 def _count_shared(A: NDArray[np.int32], B: NDArray[np.int32]) -> NDArray[np.int64]:

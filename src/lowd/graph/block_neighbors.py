@@ -42,7 +42,7 @@ MIN_CELL_ROWS, MAX_CELL_ROWS, MAX_CELL_BYTES = 1000, 250_000, 2**27
 MIN_CENTERS_PER_CELL, MAX_CENTERS_PER_CELL, MANY_CENTERS = 64, 512, 4096
 # Pairs of neighbors that share a cell. A row belongs to the cells of as many nearest centers as
 # that needs. The search in a cell finds 0.997 of what is in it.
-MIN_SHARED, MAX_NEAREST_CENTERS = 0.994, 16
+MIN_SHARED_PAIRS, MAX_NEAREST_CENTERS = 0.994, 16
 MAX_COMPARED_BYTES = 2**26  # of neighbors by which the overlap is chosen
 MIN_RECALL = 0.99
 MAX_PARTITIONS = 3
@@ -204,7 +204,7 @@ class Partition:
                 theirs == cell[:, None, None], np.maximum(rank, ranks), needed[..., None]
             )
             needed = np.minimum(needed, shared.min(2))
-        n_nearest = int(np.quantile(needed, MIN_SHARED, method="higher"))
+        n_nearest = int(np.quantile(needed, MIN_SHARED_PAIRS, method="higher"))
         return replace(self, n_nearest=n_nearest)
 
     def with_overlap_times(self, factor: int) -> Partition:

@@ -20,7 +20,7 @@ from .writing import write, write_completely
 if TYPE_CHECKING:
     from ..core.estimator import Reducer
 
-MANIFEST, MODEL, VERSION = "manifest.json", "model.lowd", 1
+MANIFEST, MODEL_FILE, FORMAT_VERSION = "manifest.json", "model.lowd", 1
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class BlockDataset:
 
     @property
     def model_path(self) -> Path:
-        return self.folder / MODEL
+        return self.folder / MODEL_FILE
 
     def part(self, number: int) -> Path:
         """The file of a block."""
@@ -96,7 +96,7 @@ class BlockDataset:
             return None
         try:
             known = json.loads(path.read_text(encoding="utf-8"))
-            if known["version"] != VERSION or not isinstance(known["run"], dict):
+            if known["version"] != FORMAT_VERSION or not isinstance(known["run"], dict):
                 raise ValueError(f"version {known['version']}")
         except (ValueError, KeyError, TypeError) as error:
             raise FileFormatError(
@@ -106,7 +106,9 @@ class BlockDataset:
 
     def _write_manifest(self, *, is_complete: bool) -> None:
         text = json.dumps(
-            {"version": VERSION, "complete": is_complete, "run": self.run}, indent=1, default=str
+            {"version": FORMAT_VERSION, "complete": is_complete, "run": self.run},
+            indent=1,
+            default=str,
         )
 
         def write_file(path: Path) -> None:

@@ -102,7 +102,7 @@ def list_options(domain: object) -> tuple[Domain, ...]:
     return (domain,)
 
 
-_PLAIN = {type(None): "none", bool: "bool", int: "int", float: "float", str: "str"}
+_KINDS_OF_TYPES = {type(None): "none", bool: "bool", int: "int", float: "float", str: "str"}
 
 
 def find_kind(domain: object) -> str | None:
@@ -120,8 +120,8 @@ def find_kind(domain: object) -> str | None:
         return "tuple"
     if isinstance(origin, type) and issubclass(origin, Reducer):
         return "model"
-    if isinstance(origin, type) and (origin in _PLAIN or _classes(origin)):
-        return _PLAIN.get(origin, "value")
+    if isinstance(origin, type) and (origin in _KINDS_OF_TYPES or _classes(origin)):
+        return _KINDS_OF_TYPES.get(origin, "value")
     return None
 
 
