@@ -16,7 +16,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import rbf_kernel
 
 from lowd.accelerate import binding
-from lowd.accelerate.originals import VERSION
+from lowd.accelerate.originals import SKLEARN_VERSION
 
 # scikit-learn 1.8 has ClassicalMDS, by which MDS may begin, and other names of MDS's parameters.
 HAS_CLASSICAL_MDS = hasattr(manifold, "ClassicalMDS")
@@ -141,11 +141,11 @@ LEFT = [
             ({"max_iter": 10}, "factors", "max_iter < 20"),
             ({IS_METRIC: False}, "duplicates", "missing"),
         )
-        if VERSION >= (1, 7)
+        if SKLEARN_VERSION >= (1, 7)
     ],
     *[
         ("MDS", {"random_state": 0, "n_init": 1}, "factors", "another stopping rule")
-        for _ in range(VERSION < (1, 7))
+        for _ in range(SKLEARN_VERSION < (1, 7))
     ],
 ]
 
@@ -252,7 +252,7 @@ MDS_STARTS = [START, {"init": "classical_mds"}] if HAS_CLASSICAL_MDS else [START
 
 
 @pytest.mark.parametrize("metric", [True, False])
-@pytest.mark.parametrize("start", MDS_STARTS if VERSION >= (1, 7) else [], ids=str)
+@pytest.mark.parametrize("start", MDS_STARTS if SKLEARN_VERSION >= (1, 7) else [], ids=str)
 def test_mds_minimizes_as_well(metric, start, accelerated):
     X = DATA["factors"][:80]
     is_random = start == START
@@ -343,7 +343,7 @@ def test_hessian_eigenmaps_that_scikit_learn_does_otherwise(wrong, accelerated):
 
 
 # Before 1.9 the default of n_init is about to change, which scikit-learn warns of.
-N_INIT = [{"n_init": 1}] * (VERSION >= (1, 7)) + [{}] * (VERSION >= (1, 9))
+N_INIT = [{"n_init": 1}] * (SKLEARN_VERSION >= (1, 7)) + [{}] * (SKLEARN_VERSION >= (1, 9))
 
 
 @pytest.mark.parametrize("how", N_INIT, ids=str)
