@@ -57,7 +57,7 @@ void require_shape(const Matrix<T>& a, int64_t rows, int64_t cols, const char* w
 
 // work(), which asks for the GIL. A daemon thread that does so while Python shuts down is ended by
 // pthread_exit, whose unwinding would abort the process at the first noexcept frame, or where all
-// exceptions are caught. So it sleeps here until the process is gone, as it does from Python 3.14 on.
+// exceptions are caught. So it sleeps here until the process is gone, as Python 3.14 does.
 template <class F>
 void outlast_python(F work) {
 #if defined(__GLIBCXX__) && defined(__linux__)

@@ -42,8 +42,8 @@ void fuzzy_memberships_of(const Indptr& indptr, const Vector& distances, double 
     const auto n = int64_t(begins.size()) - 1;
     const double* const d = view(distances, total, "");
     double* const to = view(memberships, total, "there must be one entry per distance");
-    double *const nearest = view(rho, n, "one rho per list"),
-                  *const widths = view(sigma, n, "one sigma per list");
+    double* const nearest = view(rho, n, "one rho per list");
+    double* const widths = view(sigma, n, "one sigma per list");
     run(threads, poll, [&](Job& job) {
         fuzzy_memberships(begins, d, connectivity, mean_distance, to, nearest, widths, job);
     });
@@ -78,8 +78,7 @@ void layout_new_points_of(const Indptr& indptr, const Indices& indices, const Ve
                           const std::optional<Array1<const float>>& phi,
                           std::array<int64_t, 2> nodes, std::array<double, 2> origin,
                           double spacing, const Array1<const int64_t>& rows, double share,
-                          int steps,
-                          const Array2<double>& out, int threads, nb::object poll) {
+                          int steps, const Array2<double>& out, int threads, nb::object poll) {
     const auto y = view(Y);
     const auto to = view(out);
     const Ragged near = ragged_of(indptr, indices, y.rows);
@@ -129,8 +128,7 @@ void bind_layout(nb::module_& m) {
     m.def("layout_new_points", &layout_new_points_of, array("indptr"), array("indices"),
           array("weights"), array("Y"), nb::arg("curve"), nb::arg("repulsion"), array("phi").none(),
           nb::arg("nodes"), nb::arg("origin"), nb::arg("spacing"), array("rows"), nb::arg("share"),
-          nb::arg("steps"),
-          array("out"), threads, poll);
+          nb::arg("steps"), array("out"), threads, poll);
     nb::class_<BoundLayout>(m, "Layout")
         .def(
             "__init__",
@@ -144,9 +142,8 @@ void bind_layout(nb::module_& m) {
                 const Radii given{span_of(radii, n, "one radius per point"), variance_shift};
                 const ForceLaw law = law_of(curve);
                 std::unique_ptr<Layout> made;
-                run(threads, nb::none(), [&](Job& job) {
-                    made = layout(W, w, k, law, exact, seed, given, job);
-                });
+                run(threads, nb::none(),
+                    [&](Job& job) { made = layout(W, w, k, law, exact, seed, given, job); });
                 new (self) BoundLayout{std::move(made), n, {}};
             },
             array("indptr"), array("indices"), array("values"), nb::arg("k"), nb::arg("curve"),
@@ -164,10 +161,9 @@ void bind_layout(nb::module_& m) {
                const std::optional<Vector>& densities, int threads, nb::object poll) {
                 const auto steps = int64_t(rates.shape(0));
                 const char* const what = "one strength per rate";
-                const LayoutSchedule schedule{
-                    {view(rates, steps, what), size_t(steps)},
-                    {view(repulsions, steps, what), size_t(steps)},
-                    span_of(densities, steps, what)};
+                const LayoutSchedule schedule{{view(rates, steps, what), size_t(steps)},
+                                              {view(repulsions, steps, what), size_t(steps)},
+                                              span_of(densities, steps, what)};
                 double moved = 0;
                 self.work(threads, poll,
                           [&](Job& job) { moved = self.layout->advance(schedule, job); });

@@ -23,9 +23,8 @@ double column_sums_of(const Array2<const T>& X, const std::optional<Array1<const
     const RowPriorities asked{view(multipliers, x.cols, "one multiplier per column of X"), key,
                               view(priorities, x.rows, "one priority per row of X")};
     double largest = 0;
-    run(threads, poll, [&](Job& job) {
-        largest = column_sums(x, w, sums, priorities ? &asked : nullptr, job);
-    });
+    run(threads, poll,
+        [&](Job& job) { largest = column_sums(x, w, sums, priorities ? &asked : nullptr, job); });
     return largest;
 }
 

@@ -1,4 +1,4 @@
-// Forces of all pairs of few points, for_each_block pair once: see all_pairs.inl.
+// Forces of all pairs of few points, each pair once: see all_pairs.inl.
 #pragma once
 
 #include <algorithm>

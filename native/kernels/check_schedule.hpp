@@ -29,8 +29,8 @@ inline int tiles_of(int group) {
 }
 
 // The check points that cost least on the sample. Costs are in cycles: a tile costs tile_rows x 2
-// vectors of multiply-adds per feature; a check about as much as three features, and of single rows,
-// whose sums are stored there, as eight.
+// vectors of multiply-adds per feature; a check about as much as three features, and of single
+// rows, whose sums are stored there, as eight.
 inline Schedule cheapest_schedule(const FilterBounds& bounds, const SurvivorCounts& counts,
                                   int group, bool refined) {
     const int steps = int(bounds.ladder.size());

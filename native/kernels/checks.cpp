@@ -16,7 +16,8 @@ template <class T>
 Position find_nonfinite(Matrix<const T> X, Job& job) {
     if (!X.rows || !X.cols) return {};
     const auto& kernel = kernels<T>();
-    const int64_t rows = std::max<int64_t>(1, BLOCK_ENTRIES / X.cols), blocks = ceil_div(X.rows, rows);
+    const int64_t rows = std::max<int64_t>(1, BLOCK_ENTRIES / X.cols),
+                  blocks = ceil_div(X.rows, rows);
     // Lowest block with such an entry: later blocks need not be checked.
     std::atomic<int64_t> first{blocks};
     job.expect(blocks);

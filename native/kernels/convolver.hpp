@@ -1,4 +1,4 @@
-// Convolution of a grid with a radial kernel by Fourier transforms, in one, two or three dimensions.
+// Convolution of a grid with a radial kernel by Fourier transforms, in one to three dimensions.
 #pragma once
 
 #include <functional>

@@ -53,7 +53,8 @@ public:
                     velocity_[e] = LAYOUT_MOMENTUM * velocity_[e] + schedule.rates[s] * f;
                     square += velocity_[e] * velocity_[e];
                 }
-                const double shrink = square > MAX_STEP * MAX_STEP ? MAX_STEP / std::sqrt(square) : 1;
+                const double shrink =
+                    square > MAX_STEP * MAX_STEP ? MAX_STEP / std::sqrt(square) : 1;
                 for (auto e = size_t(i * k_); e < size_t((i + 1) * k_); e++)
                     y_[e] += velocity_[e] *= shrink;
                 moved += square * shrink * shrink;
@@ -70,8 +71,7 @@ public:
         store(a, attraction);
         store(r, repulsion);
     }
-    void density_forces(Matrix<const double> Y, double density, Matrix<double> out,
-                        Job&) override {
+    void density_forces(Matrix<const double> Y, double density, Matrix<double> out, Job&) override {
         std::vector<double> t(size_t(n_ * k_), 0.0);
         add_density(load(Y), density, t.data());
         store(t, out);
@@ -134,8 +134,7 @@ private:
                 total[at] += phi[e];
                 mean_square[at] += phi[e] * s[e];
             }
-            mean_square[at] =
-                (total[at] > 0 ? mean_square[at] / total[at] : 0) + MIN_SQUARE_RADIUS;
+            mean_square[at] = (total[at] > 0 ? mean_square[at] / total[at] : 0) + MIN_SQUARE_RADIUS;
             radius[at] = std::log(mean_square[at]);
             mean += radius[at] / n;
             covariance += radii_[at] * radius[at] / n;
@@ -156,8 +155,8 @@ private:
                     phi[e] * (weight[size_t(i)] * (inner / mean_square[size_t(i)] + slope) +
                               weight[j] * (inner / mean_square[j] + slope));
                 const double most = MAX_DENSITY_FORCE * p_[e] / std::sqrt(s[e]);
-                const double force = std::clamp(
-                    strength * mean_degree / degrees_[size_t(i)] * through, -most, most);
+                const double force =
+                    std::clamp(strength * mean_degree / degrees_[size_t(i)] * through, -most, most);
                 for (int c = 0; c < k_; c++)
                     t[i * k_ + c] +=
                         force * (y[size_t(i * k_ + c)] - y[j * size_t(k_) + size_t(c)]);

@@ -1,5 +1,5 @@
-// The descent of UMAP in float32: attraction along packed edges; repulsion by a particle mesh in one
-// and two dimensions, else by samples that blocks of points share.
+// The descent of UMAP in float32: attraction along packed edges; repulsion by a particle mesh in
+// one and two dimensions, else by samples that blocks of points share.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -24,9 +24,9 @@ constexpr double MAX_FACTOR = 1e30;  // of a rate or a strength, so that float32
 constexpr int SORT_INTERVAL = 50;
 constexpr int64_t MAX_SERIAL_POINTS = 1 << 11;  // threads would wait longer than they work
 // Distance of nodes in square roots of the softening, which rounds off the kernel: 0.15 for a
-// softening of 0.02. Forces have errors of 1 to 3 %. Few points have few that repel them, and errors
-// average out less: theirs are 0.1 apart, which takes little time. Of very many most are so near to
-// each other that the finest part of the kernel counts: a million had errors of 10 % at 0.15.
+// softening of 0.02. Forces have errors of 1 to 3 %. Few points have few that repel them, and
+// errors average out less: theirs are 0.1 apart, which takes little time. Of very many most are so
+// near to each other that the finest part of the kernel counts: a million had 10 % errors at 0.15.
 double spacing_of(int64_t n) {
     constexpr int64_t MAX_FINE_POINTS = 5000, MIN_DENSE_POINTS = 200000;
     return n <= MAX_FINE_POINTS ? 0.7071 : n < MIN_DENSE_POINTS ? 1.0607 : 0.5303;
@@ -154,23 +154,22 @@ private:
         float rate, repulsion, density;
     };
 
-    bool is_narrow(float span) const {
-        return double(span) <= MAX_SPAN_NODES * spacing_;
-    }
+    bool is_narrow(float span) const { return double(span) <= MAX_SPAN_NODES * spacing_; }
     bool is_on_grid() const {
         return mesh_ && is_narrow(enclose(points_.boxes(), k_).widest_side(k_));
     }
     double square(int64_t i, int64_t j) const {
         double s = 0;
         for (int c = 0; c < k_; c++) {
-            const double d = double(y_[size_t(i * width_ + c)]) - double(y_[size_t(j * width_ + c)]);
+            const double d =
+                double(y_[size_t(i * width_ + c)]) - double(y_[size_t(j * width_ + c)]);
             s += d * d;
         }
         return s;
     }
 
-    // body(part, first, last, worker) for parts of chunks: with small parts no thread waits long for
-    // the last one.
+    // body(part, first, last, worker) for parts of chunks: with small parts no thread waits long
+    // for the last one.
     template <class F>
     void for_each_part(Job& job, F&& body) const {
         const int64_t parts = points_.chunks() * parts_per_chunk_;
@@ -210,8 +209,8 @@ private:
             repel(i, end, now.repulsion, force);
             if (now.density > 0) add_density(i, end, force);
             std::copy_n(&y_[at], size, &next_[at]);
-            moved += level().layout.momentum_step(end - i, width_, float(LAYOUT_MOMENTUM),
-                                                  now.rate, force, &next_[at], &velocity_[at]);
+            moved += level().layout.momentum_step(end - i, width_, float(LAYOUT_MOMENTUM), now.rate,
+                                                  force, &next_[at], &velocity_[at]);
         }
         return moved;
     }

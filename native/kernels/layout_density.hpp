@@ -58,9 +58,8 @@ public:
                 factors_[s] = {};
                 strength_[s] = 0;
                 if (!(variance > 0 && similarity[s] > 0 && degrees_[row] > 0)) continue;
-                const double weight =
-                    (radii_[row] - covariance * (radius[s] - mean) / variance) /
-                    (std::sqrt(variance) * double(similarity[s]));
+                const double weight = (radii_[row] - covariance * (radius[s] - mean) / variance) /
+                                      (std::sqrt(variance) * double(similarity[s]));
                 factors_[s] = {float(weight * std::exp(-radius[s])), float(weight)};
                 strength_[s] = float(double(strength) * mean_degree_ /
                                      (degrees_[row] * double(graph.unit[s])));

@@ -1,8 +1,8 @@
 // The density term of UMAP (densMAP; Narayan, Berger and Cho, 2021): the correlation of the
 // logarithms of local radii in the data and in the embedding, r_i = log(sum phi s / sum phi) over
-// the edges of i. With w_i the derivative of the correlation by r_i, up to a factor, that by s_ij is
-// w_i dr_i + w_j dr_j, dr_i = phi ((1 - b (1 - phi)) exp(-r_i) + a b s^(b - 1) phi) / sum phi. The
-// force of each edge is limited.
+// the edges of i. With w_i the derivative of the correlation by r_i, up to a factor, that by s_ij
+// is w_i dr_i + w_j dr_j, dr_i = phi ((1 - b (1 - phi)) exp(-r_i) + a b s^(b - 1) phi) / sum phi.
+// The force of each edge is limited.
 
 // Padding has the weight 0 and is no edge.
 template <int K>
@@ -54,9 +54,9 @@ inline INLINE void density_in(const ForceLaw& given, const PackedView& graph, co
                 const Vec<float> odds = law.odds(s), phi = reciprocal<float>(1.0f + odds);
                 const Vec<float> slope = law.b * odds * phi * reciprocal<float>(s);
                 const Vec<float> inner = 1.0f - law.b * (1.0f - phi);
-                const Vec<float> force = -strength[i] * phi *
-                                         (inner * (mine.by_square + by_square) +
-                                          slope * (mine.by_slope + by_slope));
+                const Vec<float> force =
+                    -strength[i] * phi *
+                    (inner * (mine.by_square + by_square) + slope * (mine.by_slope + by_slope));
                 const Vec<float> most =  // 0 of padding
                     float(MAX_DENSITY_FORCE) * weight * reciprocal<float>(roots_of<float>(s));
                 return larger(smaller(force, most), -most);

@@ -86,7 +86,8 @@ inline INLINE void repel_in(const Law<T>& law, const RepellingPoints<T>& points,
             }
             for (int c = 0; c < k; c++) {
                 Vec<T> sum = {};
-                for (int64_t j = first; j < last; j += L) sum += factors[(j - first) / L] * gap(c, j);
+                for (int64_t j = first; j < last; j += L)
+                    sum += factors[(j - first) / L] * gap(c, j);
                 to[c] += scale * total_of<T>(sum);
             }
         }

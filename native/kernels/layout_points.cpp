@@ -71,8 +71,7 @@ double attractive_loss(Ragged W, const double* values, Matrix<const double> Y, c
 
 void optimize_layout_points(Ragged near, const double* weights, Matrix<const double> Y,
                             const ForceLaw& law, const LayoutRepulsion& repulsion, double share,
-                            int steps,
-                            Matrix<double> out, Job& job) {
+                            int steps, Matrix<double> out, Job& job) {
     constexpr int64_t POINTS_PER_BLOCK = 8;
     const int k = int(Y.cols);
     Buffer<double> rows(Y.rows * k);
@@ -80,17 +79,16 @@ void optimize_layout_points(Ragged near, const double* weights, Matrix<const dou
     RepellingColumns<double> some(int64_t(repulsion.rows.size()), k);
     for (size_t i = 0; i < repulsion.rows.size(); i++)
         some.set(int64_t(i), Y.row(repulsion.rows[i]));
-    const FixedLayout fixed{law,        k, share, steps, rows.get(), repulsion.potential,
-                            some.view(), repulsion.strength};
+    const FixedLayout fixed{
+        law, k, share, steps, rows.get(), repulsion.potential, some.view(), repulsion.strength};
     Scratch<double> scratch(job, layout_scratch(k, near.longest()));
     job.expect(ceil_div(near.count(), POINTS_PER_BLOCK));
-    parallel_blocks(job, near.count(), POINTS_PER_BLOCK,
-                    [&](int64_t first, int64_t last, int worker) {
-                        for (int64_t i = first; i < last; i++)
-                            level().layout.new_point(fixed, near.row(i),
-                                                     weights + near.indptr[size_t(i)], near.size(i),
-                                                     out.row(i), scratch[worker]);
-                    });
+    parallel_blocks(
+        job, near.count(), POINTS_PER_BLOCK, [&](int64_t first, int64_t last, int worker) {
+            for (int64_t i = first; i < last; i++)
+                level().layout.new_point(fixed, near.row(i), weights + near.indptr[size_t(i)],
+                                         near.size(i), out.row(i), scratch[worker]);
+        });
 }
 
 }  // namespace lowd

@@ -21,8 +21,8 @@ inline constexpr double LAYOUT_MOMENTUM = 0.8;
 inline std::vector<double> degrees_of(Ragged W, const double* values) {
     std::vector<double> degrees(static_cast<size_t>(W.count()));
     for (int64_t i = 0; i < W.count(); i++)
-        degrees[size_t(i)] = std::accumulate(values + W.indptr[size_t(i)],
-                                             values + W.indptr[size_t(i) + 1], 0.0);
+        degrees[size_t(i)] =
+            std::accumulate(values + W.indptr[size_t(i)], values + W.indptr[size_t(i) + 1], 0.0);
     return degrees;
 }
 

@@ -17,8 +17,8 @@ double momentum_step_in(int64_t count, float momentum, float rate, const float* 
         Vec<float> v = layout_velocity(load_part(velocity + i, left), load_part(force + i, left),
                                        momentum, rate);
         // A short step is multiplied by 4 / 4.
-        v *= MAX_LAYOUT_STEP /
-             roots_of<float>(larger(squares_of<WIDTH, float>(v), spread(LONGEST)));
+        v *=
+            MAX_LAYOUT_STEP / roots_of<float>(larger(squares_of<WIDTH, float>(v), spread(LONGEST)));
         store_part(velocity + i, v, left);
         store_part(y + i, load_part(y + i, left) + v, left);
         v *= v;  // 0 beyond the last point

@@ -173,9 +173,9 @@ void project(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift,
     if (grouped) project_group(project_tail<T, GROUP>, tail, panelled, grouped);
     if (remaining)
         project_group(last_width(remaining) == 2   ? project_tail<T, 2>
-                     : last_width(remaining) == 4 ? project_tail<T, 4>
-                                                  : project_tail<T, GROUP>,
-                     last, panelled + grouped, remaining);
+                      : last_width(remaining) == 4 ? project_tail<T, 4>
+                                                   : project_tail<T, GROUP>,
+                      last, panelled + grouped, remaining);
 }
 
 template <class T>

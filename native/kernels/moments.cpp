@@ -31,10 +31,10 @@ double column_sums(Matrix<const T> X, const double* weights, double* out,
         const int64_t i = block / strips * slab, j = block % strips * strip,
                       rows = std::min(slab, X.rows - i);
         uint64_t* const bits = priorities ? priorities->out + i : nullptr;
-        largest[block] = kernel.column_sums(
-            X.row(i) + j, X.stride, rows, std::min(strip, X.cols - j),
-            weights ? weights + i : nullptr, &sums[block / strips * X.cols + j],
-            priorities ? multipliers.get() : nullptr, bits);
+        largest[block] =
+            kernel.column_sums(X.row(i) + j, X.stride, rows, std::min(strip, X.cols - j),
+                               weights ? weights + i : nullptr, &sums[block / strips * X.cols + j],
+                               priorities ? multipliers.get() : nullptr, bits);
         for (int64_t r = 0; bits && r < rows; r++) bits[r] = random_bits(priorities->key, bits[r]);
     });
     std::fill_n(out, X.cols, 0.0);

@@ -69,8 +69,9 @@ inline INLINE T sum_columns(const T* x, int64_t stride, int64_t rows, int64_t co
 template <class T>
 T column_sums(const T* x, int64_t stride, int64_t rows, int64_t cols, const double* weights,
               double* out, const uint64_t* multipliers, uint64_t* hashes) {
-    return (multipliers ? sum_columns<T, true> : sum_columns<T, false>)(
-        x, stride, rows, cols, weights, out, multipliers, hashes);
+    return (multipliers ? sum_columns<T, true> : sum_columns<T, false>)(x, stride, rows, cols,
+                                                                        weights, out, multipliers,
+                                                                        hashes);
 }
 
 template <class T>

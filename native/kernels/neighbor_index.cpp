@@ -127,9 +127,9 @@ static void set_first_limits(Side<T> a, Matrix<const float> Z, Side<T> b, int64_
                 root = std::max(root, bounds.largest(rows.square[size_t(y)], a.rows.slack[r],
                                                      b.rows.slack[in]));
             else
-                square = std::max(square,
-                                  kernels<T>().difference_square(a.X[r], b.X[in], a.X.cols(),
-                                                                 lists.metric().unit, HUGE_VAL));
+                square =
+                    std::max(square, kernels<T>().difference_square(a.X[r], b.X[in], a.X.cols(),
+                                                                    lists.metric().unit, HUGE_VAL));
         }
         if (complete)
             lists.set_filter_limit(r, root, root * root);

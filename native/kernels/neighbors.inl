@@ -46,9 +46,9 @@ inline void near_boxes(const Boxes& boxes, uint32_t* live) {
             Vec<float> square = {};
             for (int q = 0; q < BOX_FEATURES; q++) {
                 const int at = q * BOX_LANES + v * W<float>;
-                const Vec<float> gap =
-                    larger(Vec<float>{}, larger(load(low_b + at) - spread(high[q]),
-                                                spread(low[q]) - load(high_b + at)));
+                const Vec<float> gap = larger(
+                    Vec<float>{},
+                    larger(load(low_b + at) - spread(high[q]), spread(low[q]) - load(high_b + at)));
                 square += gap * gap;
             }
             const Vec<float> most = larger(spread(own), load(of_panel + v * W<float>));
@@ -243,8 +243,8 @@ inline void count_survivors(const Strip& s, int64_t* tiles, int64_t* pairs) {
         s.differences ? strip_of_rows<MinusSquare>(s, left, tiles, pairs)
                       : strip_of_rows<Product>(s, left, tiles, pairs);
     else
-    s.differences ? count_survivors_of<MinusSquare>(s, tiles, pairs)
-                  : count_survivors_of<Product>(s, tiles, pairs);
+        s.differences ? count_survivors_of<MinusSquare>(s, tiles, pairs)
+                      : count_survivors_of<Product>(s, tiles, pairs);
 }
 
 // known + |a - b|^2 scale^2; `limit` ends it early (with a number above the limit).

@@ -89,8 +89,8 @@ private:
             std::fill_n(some->weights, PackedEdges::COUNT, uint16_t(0));
             std::copy_n(ends + e, full, some->ends);
             for (int j = 0; j < full; j++)
-                some->weights[j] = std::max(
-                    least_weight, uint16_t(int32_t(float(p[e + j]) * scale + 0.5f)));
+                some->weights[j] =
+                    std::max(least_weight, uint16_t(int32_t(float(p[e + j]) * scale + 0.5f)));
         }
     }
 

@@ -42,8 +42,7 @@ struct PackedRows {
           panel_centroids(round_up(blocks * PANELS, P) * ORDER_FEATURES),
           least(size_t(blocks)) {
         for (size_t c = 0; c < bounds.ladder.size(); c++) tail.emplace_back(blocks * BLOCK);
-        job.parallel(
-            blocks, [&](int64_t b, int) { pack(b, X, Z, center, bounds, with_rows); }, 0);
+        job.parallel(blocks, [&](int64_t b, int) { pack(b, X, Z, center, bounds, with_rows); }, 0);
     }
 
     int64_t size(int64_t b) const { return std::min<int64_t>(BLOCK, count - b * BLOCK); }
@@ -105,8 +104,8 @@ private:
         std::fill_n(groups, BLOCK / group * 2 * BOX_FEATURES, 0.0f);
         for (int64_t r = first; r < end; r++) {
             const float* const z = Z.row(order[r]);
-            float *const from = groups + (r - first) / group * 2 * BOX_FEATURES,
-                         *const to = from + BOX_FEATURES;
+            float* const from = groups + (r - first) / group * 2 * BOX_FEATURES;
+            float* const to = from + BOX_FEATURES;
             for (int q = 0; q < sides; q++) {
                 const int64_t at = q * BOX_LANES + (r - first) / P;
                 float &l = lo[at], &h = hi[at];

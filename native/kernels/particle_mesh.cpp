@@ -50,7 +50,7 @@ void ParticleMesh::update(const float* y, std::span<const Box> boxes, Job& job) 
     if (cutoff_ > 0) {
         short_range_.resize(size_t(n_ * width_));
         short_range_sum_ = short_range_forces(y, n_, k_, box.low, box.widest_side(k_), cutoff_,
-                                  short_range_.data(), job);
+                                              short_range_.data(), job);
     }
 }
 

@@ -1,10 +1,10 @@
 // Repulsive forces of t-SNE and UMAP by a particle mesh (an interpolation grid; see
 // particle_mesh.inl).
 //
-// With short-range forces: in space, and in a plane of not too many points, a large embedding would need too many nodes:
-// there are fewer then, for a smooth part of the kernel, and short-range forces for the remainder
-// (P3M; Hockney and Eastwood, 1981). That is also ten times as precise: a point no longer repels
-// itself.
+// With short-range forces: in space, and in a plane of not too many points, a large embedding would
+// need too many nodes: there are fewer then, for a smooth part of the kernel, and short-range
+// forces for the remainder (P3M; Hockney and Eastwood, 1981). That is also ten times as precise: a
+// point no longer repels itself.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,8 @@ namespace lowd {
 
 // What points contribute to the potential.
 struct MeshKernel {
-    // Of the squared distance; smoothed up to the distance `cutoff`, if there are short-range forces.
+    // Of the squared distance; smoothed up to the distance `cutoff`, if there are short-range
+    // forces.
     std::function<double(double square, double cutoff)> value;
     float spacing;  // of nodes
     bool short_range;

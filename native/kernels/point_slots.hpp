@@ -1,6 +1,6 @@
 // Points of a descent in up to three dimensions, kept in slots: every now and then they are sorted
-// along a space-filling curve, so that neighbors in the embedding are neighbors in memory. Chunks of
-// slots are the blocks of all work.
+// along a space-filling curve, so that neighbors in the embedding are neighbors in memory. Chunks
+// of slots are the blocks of all work.
 #pragma once
 
 #include <algorithm>

@@ -48,8 +48,7 @@ struct Blocks {
           panels(blocks * SIDE * X.cols),
           half(blocks * SIDE),
           largest(size_t(blocks)) {
-        job.parallel(
-            blocks, [&](int64_t b, int) { pack(b, X, center, scale); }, 0);
+        job.parallel(blocks, [&](int64_t b, int) { pack(b, X, center, scale); }, 0);
     }
 
     int64_t index(int64_t r) const { return indices ? indices[r] : r; }

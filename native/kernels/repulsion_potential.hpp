@@ -11,8 +11,8 @@
 namespace lowd {
 
 // V(s), -2 dV/ds = g_r(s), V(infinity) = 0, of the squared distance s. In u = log s it is the
-// integral of b s / ((softening + s) (1 + a s^b)) du from log s on: by Simpson's rule on a table, and
-// cubic interpolation with the known slopes, within 1e-8.
+// integral of b s / ((softening + s) (1 + a s^b)) du from log s on: by Simpson's rule on a table,
+// and cubic interpolation with the known slopes, within 1e-8.
 class RepulsionPotential {
 public:
     explicit RepulsionPotential(const ForceLaw& law)
@@ -27,9 +27,9 @@ public:
             const double u = first_ + STEP * double(i);
             slopes_[size_t(i)] = -integrand(u);
             values_[size_t(i)] =
-                values_[size_t(i + 1)] - STEP / 6 *
-                                             (slopes_[size_t(i)] + slopes_[size_t(i + 1)] -
-                                              4 * integrand(u + STEP / 2));
+                values_[size_t(i + 1)] -
+                STEP / 6 *
+                    (slopes_[size_t(i)] + slopes_[size_t(i + 1)] - 4 * integrand(u + STEP / 2));
         }
     }
 

@@ -1,4 +1,4 @@
-// Fast random projections: Walsh-Hadamard hadamard_row and sparse matrices.
+// Fast random projections: Walsh-Hadamard transforms and sparse matrices.
 
 // Butterflies between 2^LOG vectors that lie `step` entries apart.
 template <int LOG, class T>

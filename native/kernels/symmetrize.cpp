@@ -81,8 +81,7 @@ struct Row {
             indices.push_back(j);
             values.push_back(value);
         };
-        for (int64_t e = 0; e < count; e++)
-            add(A.row(i)[e], combine(own[e], reverse[size_t(e)]));
+        for (int64_t e = 0; e < count; e++) add(A.row(i)[e], combine(own[e], reverse[size_t(e)]));
         for (int64_t b = begin; b < end; b++)
             if (mark[size_t(transposed.rows[b])] < 0)
                 add(transposed.rows[b], combine(0, transposed.values[b]));
@@ -107,7 +106,8 @@ SymmetricMatrix symmetrize_by(Ragged A, const double* entries, F combine, Job& j
         });
     };
     // Every row is built twice, to count and to write: to keep the first would double the memory.
-    for_each_row([&](size_t i, const Row& row) { out.indptr[i + 1] = int64_t(row.indices.size()); });
+    for_each_row(
+        [&](size_t i, const Row& row) { out.indptr[i + 1] = int64_t(row.indices.size()); });
     std::partial_sum(out.indptr.begin(), out.indptr.end(), out.indptr.begin());
     out.indices = Buffer<int32_t>(out.indptr.back());
     out.values = Buffer<double>(out.indptr.back());

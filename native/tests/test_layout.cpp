@@ -19,12 +19,12 @@ void plain_layout_forces(const CircleGraph& graph, const Data<double>& Y, const 
             a(i, c) = r(i, c) = 0;
             for (int64_t e = graph.indptr[size_t(i)]; e < graph.indptr[size_t(i + 1)]; e++) {
                 const int64_t j = graph.ends[size_t(e)];
-                a(i, c) += graph.values[size_t(e)] / degree *
-                           attraction_at(law, square(Y, i, j)) * (Y(j, c) - Y(i, c));
+                a(i, c) += graph.values[size_t(e)] / degree * attraction_at(law, square(Y, i, j)) *
+                           (Y(j, c) - Y(i, c));
             }
             for (int64_t j = 0; j < Y.rows; j++)
-                r(i, c) += repulsion_at(law, square(Y, i, j)) * (Y(i, c) - Y(j, c)) /
-                           double(2 * Y.rows);
+                r(i, c) +=
+                    repulsion_at(law, square(Y, i, j)) * (Y(i, c) - Y(j, c)) / double(2 * Y.rows);
         }
     }
 }

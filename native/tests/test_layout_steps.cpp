@@ -135,8 +135,8 @@ TEST(new_points_of_a_layout_are_stationary_and_alone) {
                                        some);
                 return out;
             };
-            const auto found = on_any_threads(
-                [&](Job& some) { return optimize({starts, near}, p.data(), some); });
+            const auto found =
+                on_any_threads([&](Job& some) { return optimize({starts, near}, p.data(), some); });
             for (int64_t i = 0; i < m; i++) {
                 const std::vector<int64_t> own{0, count};
                 const std::span list(near.data() + i * count, size_t(count));

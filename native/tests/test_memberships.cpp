@@ -39,8 +39,8 @@ TEST(memberships_have_the_sum_of_the_definition) {
         double sum = 0;
         CHECK(found.rho[i] == distances[size_t(starts[i])]);
         for (auto e = size_t(starts[i]); e < size_t(starts[i + 1]); e++) {
-            CHECK(close(found.values[e],
-                        std::exp(-(distances[e] - found.rho[i]) / found.sigma[i]), 1e-12));
+            CHECK(close(found.values[e], std::exp(-(distances[e] - found.rho[i]) / found.sigma[i]),
+                        1e-12));
             sum += found.values[e];
         }
         CHECK(std::abs(sum - std::log2(double(starts[i + 1] - starts[i] + 1))) < 1e-5);
@@ -105,8 +105,8 @@ TEST(a_fuzzy_union_is_that_of_the_definition) {
             for (int64_t i = 0; i < n; i++)
                 for (int64_t j = 0; j < n; j++) {
                     const double both = A(i, j) * A(j, i);
-                    CHECK(close(out(i, j),
-                                share * (A(i, j) + A(j, i) - both) + (1 - share) * both, 1e-15));
+                    CHECK(close(out(i, j), share * (A(i, j) + A(j, i) - both) + (1 - share) * both,
+                                1e-15));
                 }
             return out;
         });

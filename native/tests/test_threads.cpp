@@ -129,8 +129,7 @@ TEST(monitor_is_called_and_stops) {
 
     Counter early(0);  // before the amount of work is known
     Job preparing(2, &early);
-    preparing.parallel(
-        100, [](int64_t, int) { spend(4000); }, 0);
+    preparing.parallel(100, [](int64_t, int) { spend(4000); }, 0);
     CHECK(early.calls >= 1);
 
     Counter stopper(1);

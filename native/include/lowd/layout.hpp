@@ -45,8 +45,8 @@ public:
     // density T, limited.
     virtual void density_forces(Matrix<const double> Y, double density, Matrix<double> out,
                                 Job& job) = 0;
-    // The sum of V / 2n over points at Y, V' = -g_r d, V(infinity) = 0; no nodes where forces are not
-    // those of a grid.
+    // The sum of V / 2n over points at Y, V' = -g_r d, V(infinity) = 0; no nodes where forces are
+    // not those of a grid.
     virtual PotentialGrid interpolation_grid(Matrix<const double> Y, Job& job) = 0;
     // The mean over points of the sum of V / 2n over all others.
     virtual double repulsive_loss(Matrix<const double> Y, Job& job) = 0;
@@ -69,11 +69,10 @@ struct LayoutRepulsion {
     PotentialView potential;
     std::span<const int64_t> rows;
 };
-// Each new point by itself, with the embedding Y held fixed: from the mean of its neighbors, a number
-// of steps share F / (max(1, 2b - 1) sum_j p_j g_a), at most 1 long, F = A + strength R.
+// Each new point by itself, with the embedding Y held fixed: from the mean of its neighbors, a
+// number of steps share F / (max(1, 2b - 1) sum_j p_j g_a), at most 1 long, F = A + strength R.
 void optimize_layout_points(Ragged near, const double* weights, Matrix<const double> Y,
                             const ForceLaw& law, const LayoutRepulsion& repulsion, double share,
-                            int steps,
-                            Matrix<double> out, Job& job);
+                            int steps, Matrix<double> out, Job& job);
 
 }  // namespace lowd
