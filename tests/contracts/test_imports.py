@@ -31,7 +31,6 @@ LAYERS = [
             "pipeline",
             "store",
             "evidence",
-            "quality",
         )
     ),
     *({name} for name in ("io", "datasets", "plot", "demos", "report", "explorer")),
