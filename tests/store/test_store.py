@@ -14,6 +14,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from sklearn.neighbors import NearestNeighbors
 
 import lowd
 from case_data import rows_like
@@ -219,3 +220,25 @@ def test_models_with_duplicates_among_their_landmarks_load(model, tmp_path):
     same_bits(
         lowd.load(tmp_path / "model.lowd").transform(X[:9] + 0.1), model.transform(X[:9] + 0.1)
     )
+
+
+def _nearest_distances(Q, X):
+    """Sparse distances to the eight nearest rows of X, which are all that is known."""
+    return NearestNeighbors(n_neighbors=8).fit(X).kneighbors_graph(Q, mode="distance")
+
+
+@pytest.mark.parametrize(
+    ("model", "n", "see"),
+    [
+        (lowd.UMAP(n_epochs=9), 1600, lambda Q, X: Q),  # forces by a grid
+        (lowd.TSNE(max_iter=20), 1600, lambda Q, X: Q),
+        (lowd.Isomap(metric="precomputed"), 80, _nearest_distances),
+    ],
+    ids=["UMAP", "TSNE", "sparse distances"],
+)
+def test_what_only_large_or_sparse_fits_hold_is_stored_too(model, n, see, tmp_path):
+    X = rows_like(n, 4)
+    model.fit(see(X, X))
+    lowd.save(model, tmp_path / "model.lowd")
+    new = see(X[:9] + 0.01, X)
+    same_bits(lowd.load(tmp_path / "model.lowd").transform(new), model.transform(new))
