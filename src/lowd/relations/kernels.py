@@ -56,8 +56,8 @@ def kernel_of(
         "sigmoid": ("sigmoid", (gamma or 0.0, float(coef0))),
     }
     measure, numbers = measures[kernel]
-    sums = None if data.statistics is None else data.statistics.sums
-    center = find_center(X, sums) if measure == "rbf" else None
+    mean = None if data.statistics is None else data.statistics.mean
+    center = find_center(X, mean) if measure == "rbf" else None
     return Kernel(X, kernel == "cosine", measure, numbers, center)
 
 
