@@ -105,9 +105,9 @@ def find_center(X: Rows, mean: Float64 | None = None) -> Float64 | None:
 
 
 def round_center(center: Float64, bits: int) -> Float64:
-    """Round to few digits: squares of integers less such a center are exact, so ties stay ties."""
-    mantissa, exponent = np.frexp(center)
-    return np.asarray(np.ldexp(np.round(np.ldexp(mantissa, bits)), exponent - bits), np.float64)
+    """Round to few digits, or integers: of integers less it squares are exact, so ties stay ties."""
+    shift = np.maximum(bits - np.frexp(center)[1], 0)
+    return np.asarray(np.ldexp(np.round(np.ldexp(center, shift)), -shift), np.float64)
 
 
 @value

@@ -20,6 +20,7 @@ from ..backends.protocol import (
     PairwiseMatrix,
     Rows,
 )
+from ..backends.sparse_rows import subtract_columns
 from ..distances.callables import name_callable
 from ..distances.metrics import find_center, normalize_rows
 from ..domains import Facts, Index, NotStored, Shape
@@ -57,13 +58,16 @@ def kernel_of(
     }
     measure, numbers = measures[kernel]
     mean = None if data.statistics is None else data.statistics.mean
-    center = find_center(X, mean) if measure == "rbf" else None
+    center = find_center(X, mean) if kernel in ("linear", "rbf") else None
     return Kernel(X, kernel == "cosine", measure, numbers, center)
 
 
 @value
 class Kernel:
-    """A named kernel (linear, RBF, polynomial, sigmoid, Laplacian, cosine) on rows of numbers."""
+    """A named kernel (linear, RBF, polynomial, sigmoid, Laplacian, cosine) on rows of numbers.
+
+    The linear one is of rows less the center: means of a kernel are removed anyway.
+    """
 
     X: Annotated[Rows, Shape("n", "d")]
     unit_length: bool
@@ -95,10 +99,11 @@ class Kernel:
         """k(x, x) for every training row."""
         if self.measure in ("rbf", "rbfm1", "laplacian"):
             return np.full(self.X.shape[0], 0.0 if self.measure == "rbfm1" else 1.0)
+        origin = np.zeros(self.X.shape[1]) if self.center is None else self.center
         if issparse(self.X):
-            dots = np.asarray(self.X.astype(np.float64).power(2).sum(1)).ravel()
+            dots = np.asarray(subtract_columns(self.X, origin).power(2).sum(1)).ravel()
         else:
-            dots = np.square(self.X, dtype=np.float64).sum(1)
+            dots = np.square(self.X - origin, dtype=np.float64).sum(1)
         if self.measure == "poly":
             gamma, coef0, degree = self.params
             return np.asarray((gamma * dots + coef0) ** degree)
@@ -140,8 +145,8 @@ class Kernel:
         facts.require(len(self.params) == count, "params", f"{count} numbers for {self.measure}")
         facts.require(self.params[0] > 0, "params", "of a scale > 0")
         facts.require(self.measure != "poly" or self.params[2] >= 0, "params", "of a degree >= 0")
-        square = MEASURES[self.measure] == "square"
-        facts.require(square or self.center is None, "center", "None for this kernel")
+        centered = MEASURES[self.measure] == "square" or linear == "linear"
+        facts.require(centered or self.center is None, "center", "None for this kernel")
         sparse = MEASURES[self.measure] != "difference" or not issparse(self.X)
         facts.require(sparse, "X", "dense for this kernel")
 
