@@ -105,7 +105,7 @@ def find_center(X: Rows, mean: Float64 | None = None) -> Float64 | None:
 
 
 def round_center(center: Float64, bits: int) -> Float64:
-    """Round to few digits, or integers: of integers less it squares are exact, so ties stay ties."""
+    """Round to few digits or integers: squares of integers less it are exact, so ties stay ties."""
     shift = np.maximum(bits - np.frexp(center)[1], 0)
     return np.asarray(np.ldexp(np.round(np.ldexp(center, shift)), -shift), np.float64)
 

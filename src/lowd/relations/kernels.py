@@ -58,16 +58,13 @@ def kernel_of(
     }
     measure, numbers = measures[kernel]
     mean = None if data.statistics is None else data.statistics.mean
-    center = find_center(X, mean) if kernel in ("linear", "rbf") else None
+    center = find_center(X, mean) if measure == "rbf" else None
     return Kernel(X, kernel == "cosine", measure, numbers, center)
 
 
 @value
 class Kernel:
-    """A named kernel (linear, RBF, polynomial, sigmoid, Laplacian, cosine) on rows of numbers.
-
-    The linear one is of rows less the center: means of a kernel are removed anyway.
-    """
+    """A named kernel (linear, RBF, polynomial, sigmoid, Laplacian, cosine) on rows of numbers."""
 
     X: Annotated[Rows, Shape("n", "d")]
     unit_length: bool
@@ -128,8 +125,12 @@ class Kernel:
         return replace(self, measure="rbfm1") if self.measure == "rbf" else self
 
     def center_at(self, rows: NDArray[np.int64]) -> Kernel:
-        """The same kernel, with the mean of some rows as the center."""
-        return self if self.center is None else replace(self, center=find_center(self.X[rows]))
+        """The same kernel, up to what centering removes, with the mean of some rows as the center.
+
+        Inner products of rows that are far from the origin have no digits of their differences.
+        """
+        centered = self.center is not None or (self.measure == "dot" and not self.unit_length)
+        return replace(self, center=find_center(self.X[rows])) if centered else self
 
     def freeze(self) -> Kernel:
         return replace(self, X=frozen_copy(self.X))
@@ -145,7 +146,8 @@ class Kernel:
         facts.require(len(self.params) == count, "params", f"{count} numbers for {self.measure}")
         facts.require(self.params[0] > 0, "params", "of a scale > 0")
         facts.require(self.measure != "poly" or self.params[2] >= 0, "params", "of a degree >= 0")
-        centered = MEASURES[self.measure] == "square" or linear == "linear"
+        dots = self.measure == "dot" and not self.unit_length
+        centered = MEASURES[self.measure] == "square" or dots
         facts.require(centered or self.center is None, "center", "None for this kernel")
         sparse = MEASURES[self.measure] != "difference" or not issparse(self.X)
         facts.require(sparse, "X", "dense for this kernel")

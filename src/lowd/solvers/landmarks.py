@@ -197,6 +197,8 @@ def pivoted_cholesky(
         left[pivots] = 0
         chosen.extend(int(p) for p in pivots)
         progress.report("landmarks", len(chosen), m)
+    if not chosen:  # a kernel of zeros: one landmark, of which every row is as much as nothing
+        F[:, 0], chosen = np.finfo(ctx.dtype).tiny, [0]
     F = F if len(chosen) == m else np.ascontiguousarray(F[:, : len(chosen)])
     return F, np.array(chosen, np.int64), float(left.sum() / total) if total > 0 else 0.0
 
