@@ -77,7 +77,8 @@ def refine_mean(X: Array, mean: Float64, weights: Float64 | None = None) -> Floa
     exceed those of all other columns. The mean of the deviations takes it out.
     """
     some = X[:: max(1, len(X) // N_PROBED_DEVIATIONS)]
-    spread = np.abs(some - mean).max(0)
+    with np.errstate(over="ignore"):  # such rows are refused later
+        spread = np.abs(some - mean).max(0)
     flat = np.flatnonzero((spread <= FLAT_COLUMN_SHARE * np.abs(mean)) & (spread > 0))
     if not len(flat):
         return mean
