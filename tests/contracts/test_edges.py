@@ -35,7 +35,7 @@ TRANSLATION_INVARIANT = {
     *("MDS-landmarks", "MDS-manhattan-landmarks", "MDS-lingoes", "MDS-cailliez"),
     *("SMACOF", "SMACOF-manhattan", "SMACOF-sammon", "SMACOF-landmarks", "NonMetric"),
     *("KernelPCA-linear", "KernelPCA-rbf", "KernelPCA-laplacian", "KernelPCA-median"),
-    *("KernelPCA-rbf-landmarks", "KernelPCA-laplacian-landmarks"),
+    *("KernelPCA-rbf-landmarks", "KernelPCA-laplacian-landmarks", "KernelPCA-linear-landmarks"),
     *("Eigenmaps", "Eigenmaps-binary", "Eigenmaps-full", "Eigenmaps-landmarks"),
     *("Diffusion", "Diffusion-neighbors", "Diffusion-landmarks"),
     *("Isomap", "Isomap-radius", "Isomap-manhattan", "Isomap-landmarks"),

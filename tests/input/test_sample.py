@@ -16,12 +16,12 @@ def test_threads_change_no_bit(shape, dtype, monkeypatch):
     monkeypatch.setattr(sample, "GATHERED_BYTES", 64)
     rng = np.random.default_rng(0)
     X, order = rng.normal(size=shape).astype(dtype), rng.permutation(shape[0])
-    sums = sample.sum_columns(X)
-    assert_allclose(sums, X.sum(0, dtype=np.float64), rtol=1e-12)
+    means = sample.average_columns(X)
+    assert_allclose(means, X.mean(0, dtype=np.float64), rtol=1e-12)
     for count in (1, 3, 8):
         with threads.granting(count):
             assert_array_equal(sample.gather_rows(X, order), X[order])
-            assert_array_equal(sample.sum_columns(X), sums)
+            assert_array_equal(sample.average_columns(X), means)
 
 
 def test_an_error_in_a_part_is_raised():

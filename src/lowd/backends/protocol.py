@@ -34,6 +34,7 @@ from .arrays import (
     Rows,
     Symmetry,
     Ties,
+    refine_mean,
     square_distances,
 )
 from .plans import (
@@ -101,6 +102,7 @@ __all__ = [
     "Ties",
     "multiply",
     "random_walk",
+    "refine_mean",
     "square_distances",
     "to_csr",
 ]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from .protocol import Float64
+from .protocol import Float64, refine_mean
 
 # Columns that are stored in a larger share of the rows are centered explicitly: implicit centering
 # loses one digit at most in the others, and filling up these takes a ninth of their entries.
@@ -29,10 +29,15 @@ MIN_CENTERED_SHARE = 1e-3
 Product: TypeAlias = Callable[[csr_array, Float64], Float64]
 
 
-def column_sums(X: csr_array, weights: Float64 | None = None) -> Float64:
-    """Weighted sums of the columns in float64; scipy sums float32 entries in float32."""
-    w = np.ones(X.shape[0]) if weights is None else weights
-    return np.asarray(w @ X.astype(np.float64))
+def column_means(X: csr_array, weights: Float64 | None = None) -> Float64:
+    """Weighted means of the columns in float64; scipy sums float32 entries in float32."""
+    n = X.shape[0]
+    w = np.ones(n) if weights is None else weights
+    mean: Float64 = w @ X.astype(np.float64) / w.sum()
+    full = np.flatnonzero(np.bincount(X.indices, minlength=X.shape[1]) == n)
+    if len(full) and np.isfinite(mean).all():
+        mean[full] = refine_mean(X[:, full].toarray(), mean[full], weights)
+    return mean
 
 
 def explicit_center(X: csr_array, mean: Float64, weights: Float64 | None = None) -> Float64:

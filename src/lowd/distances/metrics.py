@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array, issparse
 
 from ..backends.protocol import INDEXED_MEASURES, MEASURES, Array, Backend, Float64, Rows
-from ..backends.sparse_rows import column_sums, explicit_center
+from ..backends.sparse_rows import column_means, explicit_center
 from ..domains import Facts, Shape
 from ..errors import DataError, ParameterError, UnsupportedError
-from ..input.sample import sum_columns, take_rows
+from ..input.sample import average_columns, take_rows
 from ..input.validation import Data, Kind
 from ..values import freeze, frozen_copy, value
 from .callables import CallableDistances
@@ -89,25 +89,25 @@ def distances_of(data: Data, metric: MetricLike, params: MetricParams) -> Distan
     center = None
     if MEASURES[measure] == "square":
         known = data.statistics if preparation == "as they are" else None
-        center = find_center(X, None if known is None else known.sums)
+        center = find_center(X, None if known is None else known.mean)
     return Distances(X, preparation, measure, fixed, center)
 
 
-def find_center(X: Rows, sums: Float64 | None = None) -> Float64 | None:
+def find_center(X: Rows, mean: Float64 | None = None) -> Float64 | None:
     """A point near the rows: their mean; of sparse rows in columns that are stored nearly in full.
 
     Differences of rows are computed from there, which saves digits. None if nothing is saved.
     """
     if issparse(X):
-        center = explicit_center(X, (column_sums(X) if sums is None else sums) / X.shape[0])
+        center = explicit_center(X, column_means(X) if mean is None else mean)
         return round_center(center, SPARSE_CENTER_BITS) if center.any() else None
-    return np.asarray((sum_columns(X) if sums is None else sums) / len(X))
+    return np.asarray(average_columns(X) if mean is None else mean)
 
 
 def round_center(center: Float64, bits: int) -> Float64:
-    """Round to few digits: squares of integers less such a center are exact, so ties stay ties."""
-    mantissa, exponent = np.frexp(center)
-    return np.asarray(np.ldexp(np.round(np.ldexp(mantissa, bits)), exponent - bits), np.float64)
+    """Round to few digits or integers: squares of integers less it are exact, so ties stay ties."""
+    shift = np.maximum(bits - np.frexp(center)[1], 0)
+    return np.asarray(np.ldexp(np.round(np.ldexp(center, shift)), -shift), np.float64)
 
 
 @value

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
 from .. import random
-from ..backends.protocol import Rows
+from ..backends.protocol import Rows, refine_mean
 from ..backends.row_hash import row_priorities
 from ..threads import run_parts
 from ..values import value
@@ -59,14 +59,14 @@ def gather_rows(X: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
     return taken
 
 
-def sum_columns(X: NDArray[Any]) -> NDArray[np.float64]:
-    """Sums of the columns in float64, the same bits on any number of threads.
+def average_columns(X: NDArray[Any]) -> NDArray[np.float64]:
+    """Means of the columns in float64, the same bits on any number of threads.
 
     Blocks of rows, as many whatever the threads, are added beside each other, and then their sums.
     """
     step = max(1, GATHERED_BYTES // max(1, X.shape[1] * X.itemsize))
     if len(X) <= step:
-        return np.asarray(X.sum(0, dtype=np.float64))
+        return refine_mean(X, np.asarray(X.mean(0, dtype=np.float64)))
     starts = range(0, len(X), step)
     sums = np.empty((len(starts), X.shape[1]))
 
@@ -75,7 +75,7 @@ def sum_columns(X: NDArray[Any]) -> NDArray[np.float64]:
             X[start : start + step].sum(0, dtype=np.float64, out=sums[number])
 
     run_parts(add, len(starts))
-    return np.asarray(sums.sum(0))
+    return refine_mean(X, sums.sum(0) / len(X))
 
 
 def max_sample_rows(items: Items) -> int:

@@ -103,5 +103,5 @@ class PCA(PCAMethod):
         if self.scale:
             rows = rows.standardize(total, self.ddof)
         axes = principal_axes(rows, how.known_count, ctx)
-        table = Table(mean, rows.units, total, min(counted, d), max(n, d))
+        table = Table(mean, rows.units, total, min(counted, d))
         return fit_components(axes, how, table, ctx)

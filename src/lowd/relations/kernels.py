@@ -20,6 +20,7 @@ from ..backends.protocol import (
     PairwiseMatrix,
     Rows,
 )
+from ..backends.sparse_rows import subtract_columns
 from ..distances.callables import name_callable
 from ..distances.metrics import find_center, normalize_rows
 from ..domains import Facts, Index, NotStored, Shape
@@ -56,8 +57,8 @@ def kernel_of(
         "sigmoid": ("sigmoid", (gamma or 0.0, float(coef0))),
     }
     measure, numbers = measures[kernel]
-    sums = None if data.statistics is None else data.statistics.sums
-    center = find_center(X, sums) if measure == "rbf" else None
+    mean = None if data.statistics is None else data.statistics.mean
+    center = find_center(X, mean) if measure == "rbf" else None
     return Kernel(X, kernel == "cosine", measure, numbers, center)
 
 
@@ -95,10 +96,11 @@ class Kernel:
         """k(x, x) for every training row."""
         if self.measure in ("rbf", "rbfm1", "laplacian"):
             return np.full(self.X.shape[0], 0.0 if self.measure == "rbfm1" else 1.0)
+        origin = np.zeros(self.X.shape[1]) if self.center is None else self.center
         if issparse(self.X):
-            dots = np.asarray(self.X.astype(np.float64).power(2).sum(1)).ravel()
+            dots = np.asarray(subtract_columns(self.X, origin).power(2).sum(1)).ravel()
         else:
-            dots = np.square(self.X, dtype=np.float64).sum(1)
+            dots = np.square(self.X - origin, dtype=np.float64).sum(1)
         if self.measure == "poly":
             gamma, coef0, degree = self.params
             return np.asarray((gamma * dots + coef0) ** degree)
@@ -123,8 +125,12 @@ class Kernel:
         return replace(self, measure="rbfm1") if self.measure == "rbf" else self
 
     def center_at(self, rows: NDArray[np.int64]) -> Kernel:
-        """The same kernel, with the mean of some rows as the center."""
-        return self if self.center is None else replace(self, center=find_center(self.X[rows]))
+        """The same kernel, up to what centering removes, with the mean of some rows as the center.
+
+        Inner products of rows that are far from the origin have no digits of their differences.
+        """
+        centered = self.center is not None or (self.measure == "dot" and not self.unit_length)
+        return replace(self, center=find_center(self.X[rows])) if centered else self
 
     def freeze(self) -> Kernel:
         return replace(self, X=frozen_copy(self.X))
@@ -140,8 +146,9 @@ class Kernel:
         facts.require(len(self.params) == count, "params", f"{count} numbers for {self.measure}")
         facts.require(self.params[0] > 0, "params", "of a scale > 0")
         facts.require(self.measure != "poly" or self.params[2] >= 0, "params", "of a degree >= 0")
-        square = MEASURES[self.measure] == "square"
-        facts.require(square or self.center is None, "center", "None for this kernel")
+        dots = self.measure == "dot" and not self.unit_length
+        centered = MEASURES[self.measure] == "square" or dots
+        facts.require(centered or self.center is None, "center", "None for this kernel")
         sparse = MEASURES[self.measure] != "difference" or not issparse(self.X)
         facts.require(sparse, "X", "dense for this kernel")
 

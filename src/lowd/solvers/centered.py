@@ -22,7 +22,7 @@ from .canonical import canonical_basis, sign_flips
 from .centered_rows import CenteredRows
 from .dense import eigh, eigvalsh
 from .krylov import RitzPairs, basis_memory, block_width, leading_eigenpairs, random_block
-from .pca import input_noise, principal_axes
+from .pca import principal_axes
 from .thresholds import (
     DENSE_INITIALIZATION_SHARE,
     DENSE_SAMPLES_PER_VECTOR,
@@ -259,10 +259,9 @@ def embed_inner_products(X: Rows, k: int | None, ctx: Context) -> Fit:
     """The same for inner products of rows, without their n x n matrix: principal components."""
     n, d = X.shape
     assert ctx.statistics is not None
-    mean = ctx.statistics.sums / n
+    mean = ctx.statistics.mean
     axes = principal_axes(CenteredRows.of(X, mean), None if k is None else min(k, n, d), ctx)
-    noise = max(axes.noise, input_noise(ctx, n, d, axes.values))
-    values, V, groups = keep_positive(axes.values, axes.vectors, noise, k, ctx.dtype)
+    values, V, groups = keep_positive(axes.values, axes.vectors, axes.noise, k, ctx.dtype)
     embedding = ctx.ops.project(X, mean, V.astype(X.dtype)).astype(np.float64)
     flips = sign_flips(embedding)
     embedding *= flips
@@ -284,16 +283,21 @@ def embed_inner_products(X: Rows, k: int | None, ctx: Context) -> Fit:
     return Fit(embedding, extension, report, inverse)
 
 
+def count_real(values: Float64, noise: float | Float64) -> int:
+    """How many eigenvalues there are, largest first, up to the last that is not rounding."""
+    real = np.flatnonzero(values > noise * np.maximum(values[:1], 0))
+    return int(real[-1]) + 1 if len(real) else 0
+
+
 def keep_positive(
-    values: Float64, vectors: Float64, noise: float, k: int | None, dtype: DType
+    values: Float64, vectors: Float64, noise: float | Float64, k: int | None, dtype: DType
 ) -> tuple[Float64, Float64, tuple[tuple[int, ...], ...]]:
     """The k leading pairs with positive eigenvalue, zero beyond them (or only those, for k=None).
 
     Signs are fixed, and so is the basis of each group of equal eigenvalues, which comes third.
     """
     n_samples = len(vectors)
-    largest = max(values[0], 0.0) if len(values) else 0.0
-    rank = int((values > noise * largest).sum()) if largest > 0 else 0
+    rank = count_real(values, noise)
     if k is None:
         k = max(rank, 1)
     if k > rank:

@@ -15,12 +15,13 @@ from .krylov import HOST, Operator
 
 
 class CenteredRows(NamedTuple):
-    """Rows seen from a center, each with a weight, each column in a unit."""
+    """Rows seen from their mean, each with a weight, each column in a unit."""
 
     X: Rows
     mean: Float64
     weights: Float64 | None
     units: Float64 | None
+    center: Float64 | float = 0.0  # which was subtracted from X already
 
     def dense(self) -> Float64:
         """Centered, weighted rows in float64, whose scatter matrix is the wanted one."""
@@ -45,14 +46,15 @@ class CenteredRows(NamedTuple):
         cls, X: Rows, mean: Float64, weights: Float64 | None = None, units: Float64 | None = None
     ) -> CenteredRows:
         """Rows less their mean; of sparse ones the part of it that leaves them their digits."""
-        if issparse(X):
-            X, mean = center_explicitly(X, mean, weights)
-        return cls(X, mean, weights, units)
+        if not issparse(X):
+            return cls(X, mean, weights, units)
+        X, rest = center_explicitly(X, mean, weights)
+        return cls(X, rest, weights, units, mean - rest)
 
 
 def column_scatter(rows: CenteredRows) -> Float64:
     """Weighted sums of squared deviations of each column, in float64."""
-    X, mean, weights, _ = rows
+    X, mean, weights = rows[:3]
     n = X.shape[0]
     w = np.ones(n) if weights is None else weights
     if issparse(X):

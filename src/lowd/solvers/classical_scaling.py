@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def mean_squared_distances(X: Rows, ctx: Context) -> dict[str, Any]:
     """Means of squared distances from norms: mean_j |x_i - x_j|² = |x_i - m|² + mean |x_j - m|²."""
     assert ctx.statistics is not None
-    n, mean = X.shape[0], ctx.statistics.sums / X.shape[0]
+    n, mean = X.shape[0], ctx.statistics.mean
     if hasattr(X, "toarray"):
         X = X.astype(np.float64)
         norms = np.asarray(X.power(2).sum(1)).ravel() - 2 * (X @ mean) + mean @ mean

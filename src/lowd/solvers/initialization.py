@@ -12,14 +12,14 @@ from scipy.sparse.csgraph import connected_components
 
 from .. import random
 from ..backends.protocol import Array, Float64, Graph, Ragged, to_csr
-from ..backends.sparse_rows import column_sums
+from ..backends.sparse_rows import column_means
 from ..core.fit import Context
 from ..distances.metrics import Distances
 from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
 from ..errors import DataError, DisconnectedGraphWarning, ParameterError, warn
 from ..input.entries import refuse_non_numbers
-from ..input.sample import Items, sum_columns
+from ..input.sample import Items, average_columns
 from ..relations.affinities import PrecomputedAffinities
 from ..relations.affinity_graph import AffinityGraph
 from ..relations.inner_products import MinusHalfSquare
@@ -98,11 +98,11 @@ def find_initial_scores(
     if isinstance(base, Distances):
         rows = base.X if base.preparation == "as they are" else X[first]
         if issparse(rows):
-            mean = column_sums(rows) / m
+            mean = column_means(rows)
         elif rows is base.X and base.center is not None:
             mean = base.center
         else:
-            mean = sum_columns(rows) / m
+            mean = average_columns(rows)
         most = min(*rows.shape, k)
         axes = principal_axes(CenteredRows.of(rows, mean), most, ctx)
         return InitialScores(ctx.ops.project(rows, mean, axes.vectors[:, :most]), "pca")

@@ -29,7 +29,7 @@ from ..relations.protocol import InnerProducts
 from .canonical import sign_flips
 from .centered import decompose_centered, keep_positive, warn_if_indefinite
 from .centered_rows import CenteredRows
-from .pca import input_noise, principal_axes
+from .pca import principal_axes
 
 
 class KernelColumns(Protocol):
@@ -141,12 +141,9 @@ def embed_nystroem(
             f"n_landmarks={m} must be at least n_components={k} and at most n_samples={n}."
         )
     F, chosen, trace_error = pivoted_cholesky(kernel, order, m, ctx)
-    statistics = ctx.ops.column_statistics(F)
-    mean = statistics.sums / n
-    inner = Context(ctx.ops, ctx.seed, ctx.dtype, statistics)
-    axes = principal_axes(CenteredRows.of(F, mean), None if k is None else min(k, *F.shape), inner)
-    noise = max(axes.noise, input_noise(inner, n, F.shape[1], axes.values))
-    values, V, groups = keep_positive(axes.values, axes.vectors, noise, k, ctx.dtype)
+    mean = ctx.ops.column_statistics(F).mean
+    axes = principal_axes(CenteredRows.of(F, mean), None if k is None else min(k, *F.shape), ctx)
+    values, V, groups = keep_positive(axes.values, axes.vectors, axes.noise, k, ctx.dtype)
     Y = ctx.ops.project(F, mean, V.astype(F.dtype)).astype(np.float64)
     flips = sign_flips(Y)
     L = np.tril(F[chosen].astype(np.float64))
@@ -200,6 +197,8 @@ def pivoted_cholesky(
         left[pivots] = 0
         chosen.extend(int(p) for p in pivots)
         progress.report("landmarks", len(chosen), m)
+    if not chosen:  # a kernel of zeros: one landmark, of which every row is as much as nothing
+        F[:, 0], chosen = np.finfo(ctx.dtype).tiny, [0]
     F = F if len(chosen) == m else np.ascontiguousarray(F[:, : len(chosen)])
     return F, np.array(chosen, np.int64), float(left.sum() / total) if total > 0 else 0.0
 

@@ -11,7 +11,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.linalg
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array, issparse
+from scipy.sparse.linalg import splu
 
 from ..backends.protocol import Array, Float64, MatrixPlan, multiply
 from ..core.fit import Context
@@ -30,6 +32,10 @@ from .thresholds import (
     ROUNDING_SHARE,
     SAMPLES_PER_KERNEL_PRODUCT,
 )
+
+# Points of so much less degree than their neighbors have, and of so much smaller an entry in an
+# eigenvector than its largest, are solved for alone. Rounding of others grows by √1e3 at most.
+MAX_WEAK_DEGREE, MAX_WEAK_ENTRY = 1e-3, 1e-4
 
 
 class TransitionSpectrum(NamedTuple):
@@ -117,9 +123,41 @@ def transition_spectrum(
     if issparse(W):
         S = diags_array(root)
         L = narrow_indices(csr_array(diags_array(diagonal) - S @ W @ S))
-        return _with_degrees(smallest_eigenpairs(L, null, k, ctx, norm=norm), degrees)
-    dense = _DenseLaplacian(W, root, diagonal, null, norm, plan)
-    return _with_degrees(_smallest_eigenpairs_dense(dense, k, ctx.seed), degrees)
+        found = smallest_eigenpairs(L, null, k, ctx, norm=norm)
+    else:
+        dense = _DenseLaplacian(W, root, diagonal, null, norm, plan)
+        found = _smallest_eigenpairs_dense(dense, k, ctx.seed)
+    if normalized:
+        nearby = multiply(plan, (counts * degrees)[:, None])[:, 0] / degrees
+        weak = np.flatnonzero(degrees < MAX_WEAK_DEGREE * nearby)
+        if len(weak):
+            _solve_weak_points(W, root, weak, found)
+    return _with_degrees(found, degrees)
+
+
+def _solve_weak_points(
+    W: Array | csr_array, root: Float64, weak: NDArray[np.int64], found: SmallestEigenpairs
+) -> None:
+    """Entries of points that are far from all others, by their own rows of the equation; in place.
+
+    A solver knows v to rounding of its length, 1e-16, and such an entry may be less: divided by the
+    root of the point's degree that would be noise, and the largest coordinate of all. Its own row
+    of (S W S) v = (1 - λ) v, S = diag(root), has all digits, given the entries of its neighbors.
+    """
+    V, rows = found.vectors, csr_array(W[weak])
+    for j, gain in enumerate(nystroem_gain(found.values)):
+        tiny = np.abs(V[weak, j]) < MAX_WEAK_ENTRY * np.abs(V[:, j]).max()
+        own, some = weak[tiny], csr_array(rows[tiny])
+        if not len(own):
+            continue
+        known = root * V[:, j]
+        known[own] = 0
+        scale = diags_array(root[own])
+        among = (diags_array(np.full(len(own), 1 / gain)) - scale @ some[:, own] @ scale).tocsc()
+        try:
+            V[own, j] = splu(among).solve(root[own] * (some @ known))
+        except RuntimeError:  # singular: these points have an axis of their own
+            continue
 
 
 def _with_degrees(found: SmallestEigenpairs, degrees: Float64) -> TransitionSpectrum:

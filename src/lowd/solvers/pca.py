@@ -19,7 +19,13 @@ from ..core.fit import Context
 from ..core.memory import Sizes
 from ..errors import ConvergenceWarning, warn
 from . import dense
-from .centered_rows import CenteredRows, dense_product, normalize_columns, sparse_product
+from .centered_rows import (
+    CenteredRows,
+    column_scatter,
+    dense_product,
+    normalize_columns,
+    sparse_product,
+)
 from .krylov import basis_memory, block_width, leading_eigenpairs, random_block
 from .thresholds import (
     CENTERED_BLOCK_ENTRIES,
@@ -48,11 +54,23 @@ class Axes(NamedTuple):
     total: float
     route: str
     residual: float
-    noise: float  # eigenvalues up to here are rounding, relative to the largest
+    noise: float | Float64  # each eigenvalue up to here is rounding, relative to the largest
+    squares: Float64 | None = None  # the diagonal of the scatter matrix, where it is known
 
 
 def principal_axes(rows: CenteredRows, k: int | None, ctx: Context) -> Axes:
     """The k leading axes, or all of them."""
+    axes, w = _find_axes(rows, k, ctx), rows.weights
+    mean, units = rows.mean + rows.center, 1.0 if rows.units is None else rows.units
+
+    def squares() -> Float64:
+        return column_scatter(rows) / units**2 if axes.squares is None else axes.squares
+
+    n = float(rows.X.shape[0] if w is None else w.sum())
+    return add_rounding(axes, n, mean / units, squares, ctx.dtype)
+
+
+def _find_axes(rows: CenteredRows, k: int | None, ctx: Context) -> Axes:
     n, d = rows.X.shape
     kept = k or min(n, d)
     route = choose_route(n, d, k, sparse=issparse(rows.X))
@@ -147,50 +165,75 @@ def _sparse_axes_memory(s: Sizes, k: int, route: Route) -> dict[str, int]:
 
 
 def axes_from_moments(moments: Moments, k: int, dtype: DType) -> Axes:
+    """The k leading axes from a scatter matrix of rows, and of products, of this type."""
+    axes = _decompose_scatter(moments.scatter, k, dtype)
+    return add_rounding(axes, moments.weight, moments.mean, moments.scatter.diagonal, dtype)
+
+
+def _decompose_scatter(scatter: Float64, k: int, dtype: DType) -> Axes:
     """The k leading axes from a scatter matrix that was computed with products of this type."""
-    values, vectors = dense.eigh(moments.scatter, k)
-    total = float(np.trace(moments.scatter))
-    return Axes(values, vectors, total, "covariance", 0.0, _scatter_noise(moments.scatter, dtype))
+    values, V = dense.eigh(scatter, k)
+    squares, noise = np.diagonal(scatter), np.full(len(values), len(scatter) * EPS)
+    if dtype == np.float32 and values[0] > 0:
+        # Products are as precise as they are long: those of short columns keep their digits.
+        eps = float(np.finfo(dtype).eps)
+        along = sqrt(len(scatter)) * (squares @ V**2) / values[0]
+        noise = np.maximum(noise, eps * np.minimum(along, 1))
+    return Axes(values, V, float(squares.sum()), "covariance", 0.0, noise, squares)
 
 
-def input_noise(
-    ctx: Context, n: int, d: int, values: Float64, standard: Float64 | None = None
-) -> float:
-    """Eigenvalues that the rounding of the input alone would cause, relative to the largest.
+def add_rounding(
+    axes: Axes, n: float, mean: Float64, squares: Callable[[], Float64], dtype: DType
+) -> Axes:
+    """The same axes, whose noise is at least what the rounding of the input alone would cause.
 
-    Rounding errors are uniform with standard deviation eps |x| / sqrt(12) at most; a matrix of
-    them has singular values up to that times sqrt(n) + sqrt(d). Twice that, for safety, and
-    what the rounding of the mean itself adds. For standardized columns `standard` holds their
-    means in units of their deviations.
+    Rounding errors of a column x are uniform with standard deviation eps |x| / √12 at most, |x|
+    being three deviations beyond its mean; a matrix of them has singular values up to √n + √d
+    times that. Twice that, for safety, and what the rounding of the mean itself adds. A column is
+    never more rounding than half of what its deviations are: a constant one has none, and one that
+    no other column explains is not rounding, however large its mean is. An axis has the noise of
+    the columns that it consists of.
+
+    `mean` and `squares`, the sums of squared deviations, are in the units of the columns.
     """
-    if ctx.statistics is None or not len(values) or values[0] <= 0:
-        return 0.0
-    eps = float(np.finfo(ctx.dtype).eps)
-    largest = ctx.statistics.max_abs if standard is None else 3 + float(np.abs(standard).max())
-    size = 2 * eps * largest / sqrt(12) * (sqrt(n) + sqrt(d))
-    shift = 4 * EPS * largest * sqrt(n * d)  # a mean that is off by rounding
-    return (size**2 + shift**2) / float(values[0])
+    values, d = axes.values, len(mean)
+    if axes.squares is not None:
+        axes.vectors[axes.squares == 0] = 0  # exactly: new rows may be far from a constant
+    if not len(values) or values[0] <= 0:
+        return axes
+    eps = float(np.finfo(dtype).eps)
+    share = (2 * eps * (sqrt(n) + sqrt(d))) ** 2 / 12 + (4 * EPS) ** 2 * n * d
+    most = float(np.abs(mean).max()) + 3 * sqrt(max(axes.total, 0) / n)
+    if values[-1] > share * most**2:  # the usual case: no need to look at the columns
+        return axes
+    spread = np.maximum(squares(), 0)
+    size = np.abs(mean) + 3 * np.sqrt(spread / n)
+    noise = np.minimum(share * size**2, spread / 2) @ axes.vectors**2
+    return axes._replace(noise=np.maximum(axes.noise, noise / values[0]))
 
 
 def _solve_svd(rows: CenteredRows, k: int) -> Axes:
     A = rows.dense()
-    noise = max(A.shape) * EPS
+    squares, relative = np.einsum("ij,ij->j", A, A), max(A.shape) * EPS
     if A.shape[0] > A.shape[1]:
         # As accurate, and without left vectors, which nobody needs.
         A = np.asarray(np.linalg.qr(A, mode="r"))
     _, sigma, Vt = dense.svd(A)
-    return Axes(sigma[:k] ** 2, Vt[:k].T, float((sigma**2).sum()), "svd", 0.0, noise)
+    values, V = sigma[:k] ** 2, Vt[:k].T
+    # A few digits are left for the axes of long columns; short columns have axes of their own.
+    along = squares @ V**2 / (values[0] or 1.0)
+    noise = relative * np.maximum(along, relative)
+    return Axes(values, V, float((sigma**2).sum()), "svd", 0.0, noise, squares)
 
 
 def _solve_covariance(rows: CenteredRows, k: int, ctx: Context) -> Axes:
     X, dtype = rows.X, ctx.dtype
     if X.dtype == np.float32 and _is_widened(*X.shape) and not issparse(X):
         X, dtype = X.astype(np.float64), np.dtype(np.float64)  # exact products, at no cost here
-    moments = ctx.ops.scatter(X, rows.mean, rows.weights).moments()
+    scatter = ctx.ops.scatter(X, rows.mean, rows.weights).moments().scatter
     if rows.units is not None:
-        scatter = moments.scatter / np.outer(rows.units, rows.units)
-        moments = Moments(moments.weight, moments.mean, scatter)
-    return axes_from_moments(moments, k, dtype)
+        scatter = scatter / np.outer(rows.units, rows.units)
+    return _decompose_scatter(scatter, k, dtype)
 
 
 def _solve_gram(rows: CenteredRows, k: int, ctx: Context) -> Axes:
@@ -264,8 +307,3 @@ def _solve_krylov(rows: CenteredRows, k: int, ctx: Context, patience: float | No
     noise = found.residual + max(n, d) * EPS
     V = product.to_axes(found.vectors)
     return Axes(found.values, V, product.trace(), "krylov", found.residual, noise)
-
-
-def _scatter_noise(scatter: Float64, dtype: DType) -> float:
-    """float32 products leave errors near their own precision in the scatter matrix."""
-    return max(len(scatter) * EPS, float(np.finfo(dtype).eps) if dtype == np.float32 else 0.0)

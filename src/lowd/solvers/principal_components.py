@@ -15,8 +15,9 @@ from ..errors import DataError, RankWarning, RestartWarning, ScaleWarning, warn
 from ..maps.linear import AwaitingRows, LinearMap
 from . import scree
 from .canonical import canonical_basis
+from .centered import count_real
 from .centered_rows import standard_deviations
-from .pca import Axes, axes_from_moments, input_noise
+from .pca import Axes, axes_from_moments
 from .thresholds import EQUAL_EIGENVALUES
 
 # Share of the variance from which one column is the first axis, whatever the others do.
@@ -47,7 +48,6 @@ class Table(NamedTuple):
     units: Float64 | None  # of the columns
     n: float  # rows, or the sum of their weights
     max_components: int
-    longest_side: int
 
 
 def total_weight(w: Float64 | None, n: int, ddof: int) -> float:
@@ -66,9 +66,9 @@ def average_rows(X: Rows, w: Float64 | None, ddof: int, ctx: Context) -> tuple[F
     n = X.shape[0]
     total = total_weight(w, n, ddof)
     known = ctx.statistics if w is None else None
-    sums = (known or ctx.ops.column_statistics(X, w)).sums
+    mean = (known or ctx.ops.column_statistics(X, w)).mean
     counted = n if w is None else int(max((w > 0).sum(), np.ceil(total)))
-    return sums / total, total, counted
+    return mean, total, counted
 
 
 def choose_components(
@@ -133,18 +133,17 @@ def fit_moments(moments: Moments, how: Standardization, ctx: Context) -> Fit:
     if how.scale:
         units = standard_deviations(np.diagonal(scatter), n, how.ddof)
         scatter = scatter / np.outer(units, units)
-    axes = axes_from_moments(Moments(n, mean, scatter), how.known_count or most, ctx.dtype)
-    return fit_components(axes, how, Table(mean, units, n, most, int(max(n, d))), ctx)
+    standard = mean if units is None else mean / units
+    axes = axes_from_moments(Moments(n, standard, scatter), how.known_count or most, ctx.dtype)
+    return fit_components(axes, how, Table(mean, units, n, most), ctx)
 
 
 def fit_components(axes: Axes, how: Standardization, table: Table, ctx: Context) -> Fit:
     """Variances, map and inverse from the eigenpairs of the scatter matrix."""
-    mean, units, n, most, longest = table
+    mean, units, n, most = table
     asked, d = how.n_components, len(mean)
-    standard = None if units is None else mean / units
-    noise = max(axes.noise, input_noise(ctx, longest, d, axes.values, standard))
-    values = np.where(axes.values > noise * axes.values[:1], axes.values, 0)
-    rank = int((values > 0).sum())
+    rank = count_real(axes.values, axes.noise)
+    values = np.where(np.arange(len(axes.values)) < rank, axes.values, 0)
     k = choose_components(asked, values, axes.total, most, n, d)
     if isinstance(asked, int | np.integer) and k > rank:
         warn(

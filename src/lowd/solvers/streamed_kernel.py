@@ -26,7 +26,7 @@ from ..relations.kernels import Kernel, KernelRelation, require_positive
 from .canonical import sign_flips
 from .centered import keep_positive
 from .landmarks import pivoted_cholesky
-from .pca import axes_from_moments, input_noise
+from .pca import axes_from_moments
 
 # Rows that landmarks are chosen of: their kernel with all landmarks is held.
 N_CANDIDATES, CANDIDATES_PER_LANDMARK = 10_000, 4
@@ -106,8 +106,7 @@ def embed_blocks(
     )
     moments = found.moments
     axes = axes_from_moments(moments, min(k or m, len(chosen)), ctx.dtype)
-    noise = max(axes.noise, input_noise(ctx, int(moments.weight), len(chosen), axes.values))
-    values, V, groups = keep_positive(axes.values, axes.vectors, noise, k, ctx.dtype)
+    values, V, groups = keep_positive(axes.values, axes.vectors, axes.noise, k, ctx.dtype)
     flips = sign_flips((F - moments.mean) @ V)
     projection = scipy.linalg.solve_triangular(features.L, V * flips, lower=True, trans="T")
     means = features.L @ moments.mean

@@ -27,7 +27,7 @@ from ..input.sample import Sample
 from . import dense
 from .centered_rows import CenteredRows, column_scatter, standard_deviations
 from .krylov import random_block
-from .pca import Axes
+from .pca import Axes, add_rounding
 from .principal_components import (
     Standardization,
     Table,
@@ -95,7 +95,7 @@ def _moments_of_block(
     n, d = rows.shape
     if not n:
         return Moments(0.0, np.zeros(d), np.zeros((d, d))), sample
-    return ops.scatter(rows, found.sums / n, None).moments(), sample
+    return ops.scatter(rows, found.mean, None).moments(), sample
 
 
 def _merge_moments(a: tuple[Moments, Sample], b: tuple[Moments, Sample]) -> tuple[Moments, Sample]:
@@ -126,7 +126,7 @@ def _fit_wide(
     n, most = found.weight, int(min(found.weight, d))
     check_count(k, most, f"n_samples={n:g}, n_features={d}")
     values, Z = dense.eigh((P.T @ Q + Q.T @ P) / 2, k)
-    vectors, total = P @ Z, float(_divide_by_units(found.squares, units).sum())
+    vectors = P @ Z
     largest = max(float(values[0]), np.finfo(float).tiny)
     residual = float(np.linalg.norm(Q @ Z - vectors * values, axis=0).max() / largest)
     if residual > MAX_RANDOMIZED_RESIDUAL:
@@ -136,9 +136,12 @@ def _fit_wide(
             ConvergenceWarning,
         )
     noise = max(EPS * np.sqrt(n * d), float(np.finfo(ctx.dtype).eps))
-    axes = Axes(values, vectors, total, "randomized", residual, noise)
     mean = found.mean if how.center else np.zeros(d)
-    table = Table(mean, units, n, most, int(max(n, d)))
+    squares = _divide_by_units(found.squares, units)
+    axes = Axes(values, vectors, float(squares.sum()), "randomized", residual, noise)
+    standard = mean if units is None else mean / units
+    axes = add_rounding(axes, n, standard, lambda: squares, ctx.dtype)
+    table = Table(mean, units, n, most)
     return fit_components(axes, how, table, ctx)._replace(sample=sample)
 
 
@@ -169,7 +172,7 @@ def _product_of_block(
     n, d = rows.shape
     if not n:
         return Product(0.0, np.zeros(d), np.zeros(V.shape), np.zeros(d)), sample
-    mean = found.sums / n
+    mean = found.mean
     centered = CenteredRows.of(rows, mean)
     squares = column_scatter(centered)
     if not V.shape[1]:

@@ -27,6 +27,7 @@ from ..protocol import (
     ScatterPlan,
     Symmetry,
     Terms,
+    refine_mean,
 )
 from ..reference.linear_algebra import (
     LinearAlgebraOperations,
@@ -117,8 +118,9 @@ class NativeLinearAlgebra(LinearAlgebraOperations):
         hashed = multipliers, stream_key(*PRIORITY_STREAM) if priorities else 0, bits
         threads = count_threads(X.size, self.threads)
         max_abs = _native.column_sums(X, weights, sums, *hashed, threads, step("reading"))
+        sums /= len(X) if weights is None else weights.sum()
         if math.isfinite(max_abs) and np.logical_and.reduce(np.isfinite(sums)):
-            return ColumnStatistics(None, sums, max_abs, bits)
+            return ColumnStatistics(None, refine_mean(X, sums, weights), max_abs, bits)
         row, column = _native.find_nonfinite(X, self.threads)
         # Sums of finite float64 numbers may overflow: then no entry is bad, only too large.
         return ColumnStatistics(None if row < 0 else (row, column), sums, np.inf, bits)

@@ -88,7 +88,7 @@ def center_and_scale(
     Centered rows times the factor are of a size whose squares float32 can hold.
     """
     statistics = ops.column_statistics(X)
-    center = statistics.sums / len(X) if center is None else center
+    center = statistics.mean if center is None else center
     if not np.isfinite(center).all():
         center = np.zeros(X.shape[1])
     largest = statistics.max_abs + float(np.abs(center).max(initial=0))

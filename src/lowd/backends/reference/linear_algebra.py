@@ -24,10 +24,11 @@ from ..protocol import (
     ScatterPlan,
     Symmetry,
     Terms,
+    refine_mean,
     to_csr,
 )
 from ..row_hash import row_priorities
-from ..sparse_rows import center_explicitly, column_sums, project_sparse
+from ..sparse_rows import center_explicitly, column_means, project_sparse
 
 
 @dataclass(frozen=True)
@@ -100,14 +101,15 @@ class LinearAlgebraOperations:
     ) -> ColumnStatistics:
         entries = X.data if issparse(X) else X
         if issparse(X):
-            sums = column_sums(X, weights)
-        elif weights is None:
-            sums = X.sum(0, dtype=np.float64)
+            mean = column_means(X, weights)
         else:
-            sums = weights @ X.astype(np.float64)
+            w = np.ones(len(X)) if weights is None else weights
+            mean = w @ X.astype(np.float64) / w.sum()
         max_abs = float(np.abs(entries).max(initial=0))
         first = None if np.isfinite(max_abs) else _first_nonfinite(X)
-        return ColumnStatistics(first, sums, max_abs, row_priorities(X) if priorities else None)
+        if not issparse(X) and np.isfinite(mean).all():
+            mean = refine_mean(X, mean, weights)
+        return ColumnStatistics(first, mean, max_abs, row_priorities(X) if priorities else None)
 
     def check_symmetry(self, A: Array) -> Symmetry:
         if not np.isfinite(A).all():

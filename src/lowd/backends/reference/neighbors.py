@@ -145,10 +145,11 @@ def _pairwise_block(
 ) -> Array:
     """A measure of all pairs, from inner products, squared distances or differences."""
     family = MEASURES[measure]
-    if measure == "dot" and center is not None:  # differences need none
-        base = (Q.astype(np.float64) - center) @ (X.astype(np.float64) - center).T
-    elif family == "dot":
-        base = Q.astype(np.float64) @ X.astype(np.float64).T
+    if family == "dot":
+        A, B = Q.astype(np.float64), X.astype(np.float64)
+        if measure == "dot" and center is not None:  # differences need none
+            A, B = (subtract_columns(M, center) if issparse(M) else M - center for M in (A, B))
+        base = A @ B.T
         base = base.toarray() if issparse(base) else base
     elif family == "square":
         base = _squared_distances(Q, X, center)

@@ -33,7 +33,7 @@ def compute_spectra(X: Rows, ops: Backend) -> Spectra:
     """Both spectra from the smaller of the scatter and Gram matrices."""
     n, d = X.shape
     statistics = ops.column_statistics(X)
-    mean = statistics.sums / n
+    mean = statistics.mean
     if d <= min(n, MAX_SPECTRUM_SIDE):
         scatter = np.asarray(ops.scatter(X, mean, None).moments().scatter)
         spread = np.sqrt(np.maximum(np.diagonal(scatter), 0))
