@@ -8,7 +8,7 @@ categories) and "objects" (anything a callable metric understands).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, NoReturn, Protocol, TypeAlias
+from typing import Literal, NamedTuple, NoReturn, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,7 @@ from ..backends.protocol import Array, Backend, ColumnStatistics, DType, Rows
 from ..errors import ColumnTypeError, DataError, UnsupportedError
 from .arguments import Input
 from .entries import refuse_non_numbers
+from .integers import refuse_large_integers
 from .precomputed import (
     check_triangle_inequality,
     validate_sparse_affinity,
@@ -118,6 +119,7 @@ def validate_embedding(Y: Input, k: int, ops: Backend) -> Array:
     """Valid coordinates in the embedding, for an inverse transform."""
     if not _is_plain_array(Y):
         refuse_non_numbers(Y, "inverse_transform")
+        refuse_large_integers(Y, "inverse_transform")
         Y = check_array(Y, dtype=[np.float64, np.float32], order="C", ensure_all_finite=False)
     if Y.shape[1] != k:
         raise DataError(f"X has {Y.shape[1]} columns, but the map has {k} components.")
@@ -131,6 +133,7 @@ def validate_weights(weights: ArrayLike | None, n: int) -> NDArray[np.float64] |
     if weights is None:
         return None
     refuse_non_numbers(weights, "sample_weight")
+    refuse_large_integers(weights, "sample_weight")
     w = np.asarray(weights, np.float64)
     w = np.full(n, w) if w.ndim == 0 else np.ascontiguousarray(w)
     if w.shape != (n,):
@@ -167,8 +170,8 @@ def _validate_rows(model: Estimator, X: Input, fitting: bool, sparse: bool) -> R
                 f"{masked[-1]}; fill them (X.filled) or drop their rows."
             )
         X = X.data
-    if isinstance(X, np.ndarray) and X.dtype.kind in "iu":
-        _refuse_large_integers(X)
+    # A pipeline has `drop`: what is left out need not be a number that floats can hold.
+    refuse_large_integers(X, name, getattr(model, "drop", None) or ())
     if isinstance(X, np.ndarray) and X.dtype.kind == "f":
         X = X.astype(X.dtype.newbyteorder("="), copy=False)
     try:
@@ -219,6 +222,7 @@ def _is_plain_array(X: object) -> bool:
 def _validate_table(model: Estimator, X: Frame, fitting: bool) -> Data:
     if issparse(X):
         raise UnsupportedError("metric='gower' takes tables or rows; pass X.toarray().")
+    refuse_large_integers(X, type(model).__name__)
     table = Table.read(X) if fitting else Table.read(X, like=model.columns_)
     if fitting:
         model.columns_ = table.take(np.empty(0, np.int64))
@@ -278,15 +282,6 @@ def _refuse_categories(name: str, X: Frame) -> None:
 def _quote(columns: list[str]) -> str:
     more = f" and {len(columns) - 8} more" if columns[8:] else ""
     return ", ".join(map(repr, columns[:8])) + more
-
-
-def _refuse_large_integers(X: NDArray[Any]) -> None:
-    if X.dtype.itemsize == 8 and X.size and max(int(X.max()), -int(X.min())) > 2**53:
-        row = int(np.argmax(np.abs(X.astype(np.float64)).reshape(len(X), -1).max(1)))
-        raise DataError(
-            f"row {row} holds integers beyond 2**53, which floating point cannot tell apart; "
-            "subtract an offset first."
-        )
 
 
 def _raise_explained(name: str, X: Input, error: Exception) -> NoReturn:

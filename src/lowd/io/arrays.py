@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array, csr_array
 
 from ..errors import ColumnTypeError, DataError, FileFormatError, NotEnoughMemoryError
+from ..input.integers import list_large_integers
 from .genotypes import MAX_ALLELE_COUNT, MISSING_GENOTYPE
 from .images import THUMBNAIL_PIXELS
-from .options import Options, quote_names
+from .options import Options, describe_rounding, quote_names
 from .source import MAX_COMPRESSION_RATIO, SAFE_BYTES, Source, require_memory
 from .table import Column, Data, Table
 
@@ -158,14 +159,17 @@ def _make_table(X: Data, others: dict[str, Column], options: Options, where: str
     n = X.shape[0] if X.ndim else 0
     per_row = {name: a for name, a in others.items() if a.shape == (n,)}
     X = _mark_missing_genotypes(X, where, notes)
+    names = tuple(map(str, others.get("columns", ())))
+    width = X.shape[1] if X.ndim == 2 else 0
+    names = names if len(names) == width else name_columns(width)
+    if rounded := [found.column for found in list_large_integers(X)]:
+        notes.append(describe_rounding(names[j] if names else str(j) for j in rounded))
     label = _find_role("label", options.label, _LABEL_ARRAYS, per_row, where, notes)
     ids = _find_role("id", options.id, _ID_ARRAYS, per_row, where, notes)
-    named = tuple(map(str, others.get("columns", ())))
-    width = X.shape[1] if X.ndim == 2 else 0
     return Table(
         to_floats(X, where),
         "rows",
-        named if len(named) == width else name_columns(width),
+        names,
         None if ids is None else per_row[ids],
         None if label is None else _name_labels(per_row[label], others.get("label_names")),
         {name: a for name, a in per_row.items() if name not in (label, ids)},

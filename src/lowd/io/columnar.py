@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ..errors import FileFormatError
+from ..input.integers import LargeInteger
 from . import frames
 from .features import ReadFrame, choose_columns
 from .options import Options, match_columns
 from .roles import QUALITY_COLUMNS, get_column_kind
 from .source import Source
-from .table import Column
 
 if TYPE_CHECKING:
     from .frames import DataType
@@ -56,7 +56,7 @@ def _read(source: Source, options: Options, kind: str) -> ReadFrame:
         source, lazy, [name for name in chosen if name not in set(numeric)], options.every
     )
 
-    def read_numeric(names: list[str]) -> Column:
+    def read_numeric(names: list[str]) -> tuple[Column, list[LargeInteger]]:
         return frames.read_matrix(source, lazy, names, rows, options.every)
 
     def locate(row: int) -> str:
