@@ -34,6 +34,13 @@ def column_kinds(X: Frame) -> dict[str, ColumnKind]:
     return {str(name): _kind(X, column) for name, column in get_columns(X).items()}
 
 
+def is_single(X: Frame) -> bool:
+    """Whether all columns are of float32, by whichever name the library has for it."""
+    columns = get_columns(X).values()
+    kinds = {str(getattr(c, "type", None) or c.dtype) for c in columns}
+    return bool(kinds) and kinds <= {"float32", "Float32", "float", "float[pyarrow]"}
+
+
 def read_number_columns(X: Frame) -> tuple[tuple[str, ...], NDArray[np.float64]]:
     """Names and values of the numeric columns of a frame; NaN where one is missing."""
     numeric = {name: col for name, col in get_columns(X).items() if _kind(X, col) == "number"}

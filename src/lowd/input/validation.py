@@ -29,7 +29,7 @@ from .precomputed import (
 )
 from .ranges import describe_nonfinite, to_safe_dtype
 from .sample import Items, is_sampled
-from .tables import Frame, Table, column_kinds, is_table
+from .tables import Frame, Table, column_kinds, is_single, is_table
 
 Kind: TypeAlias = Literal["rows", "distances", "kernel", "affinity", "table", "objects"]
 
@@ -180,7 +180,7 @@ def _validate_rows(model: Estimator, X: Input, fitting: bool, sparse: bool) -> R
             X,
             reset=fitting,
             accept_sparse="csr" if sparse else False,
-            dtype=[np.float64, np.float32],
+            dtype=np.float32 if is_table(X) and is_single(X) else [np.float64, np.float32],
             order="C",
             ensure_all_finite=False,
         )
@@ -288,12 +288,16 @@ def _raise_explained(name: str, X: Input, error: Exception) -> NoReturn:
     """Raise an error that names the entry that is not a number, or scikit-learn's own message."""
     if isinstance(X, dict):
         raise DataError(f"{name} needs rows, but got a dict; pass pandas.DataFrame(X).") from None
-    if str(error).startswith("Complex data"):  # the message goes on with all of the data
+    array = np.asarray(X, dtype=object) if isinstance(X, list | tuple) else X
+    is_object = isinstance(array, np.ndarray) and array.dtype.kind == "O"
+    # The message of an array goes on with all of the data.
+    if str(error).startswith("Complex data") or (
+        is_object and any(isinstance(entry, complex | np.complexfloating) for entry in array.flat)
+    ):
         raise DataError(
             f"Complex data not supported: {name} needs real numbers; pass X.real, or "
             "numpy.hstack([X.real, X.imag])."
         ) from None
-    array = np.asarray(X, dtype=object) if isinstance(X, list | tuple) else X
     if isinstance(array, np.ndarray) and array.dtype.kind in "OUS" and array.ndim == 2:
         for (row, column), entry in np.ndenumerate(array):
             try:
