@@ -18,7 +18,7 @@ from ..input.integers import list_large_integers
 from .genotypes import MAX_ALLELE_COUNT, MISSING_GENOTYPE
 from .images import THUMBNAIL_PIXELS
 from .options import Options, describe_rounding, quote_names
-from .source import MAX_COMPRESSION_RATIO, SAFE_BYTES, Source, require_memory
+from .source import MAX_COMPRESSION_RATIO, Source, require_memory
 from .table import Column, Data, Table
 
 _ARRAY_REMEDY = "Read it in blocks: lowd.open_blocks(path)."
@@ -87,7 +87,7 @@ def _check_members(infos: list[zipfile.ZipInfo], source: Source) -> None:
                 "holds arrays (NAME.npy) and nothing else."
             )
     total = sum(info.file_size for info in infos)
-    if total > max(SAFE_BYTES, MAX_COMPRESSION_RATIO * source.size):
+    if total > source.max_bytes:
         raise FileFormatError(
             f"{source.name} claims to decompress to more than {MAX_COMPRESSION_RATIO} times its "
             "size; if it can be trusted, store it uncompressed (numpy.savez)."

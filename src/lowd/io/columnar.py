@@ -13,6 +13,7 @@ from .features import ReadFrame, choose_columns
 from .options import Options, match_columns
 from .roles import QUALITY_COLUMNS, get_column_kind
 from .source import Source
+from .table import Column
 
 if TYPE_CHECKING:
     from .frames import DataType
@@ -55,6 +56,7 @@ def _read(source: Source, options: Options, kind: str) -> ReadFrame:
     frame = frames.collect_columns(
         source, lazy, [name for name in chosen if name not in set(numeric)], options.every
     )
+    frames.check_texts(source, frame)
 
     def read_numeric(names: list[str]) -> tuple[Column, list[LargeInteger]]:
         return frames.read_matrix(source, lazy, names, rows, options.every)

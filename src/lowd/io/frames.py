@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import progress
 from ..errors import FileFormatError, MissingPackageError
 from ..input.integers import MAX_EXACT_INTEGER, LargeInteger, list_large_integers
-from .source import Source
+from .source import MAX_COMPRESSION_RATIO, Source
 
 if TYPE_CHECKING:
     import polars
@@ -35,6 +35,7 @@ MISSING_WORDS = ["", "NA", "N/A", "n/a", "NULL", "null", "None", "?", "#N/A"]
 _INFERENCE_ROWS = 1000  # from which the types of a text file are inferred
 MATRIX_PARTS = 16  # in which the columns of a matrix are read: the frame is a 16th of it
 _MIN_PART_COLUMNS = 4  # fewer make too many passes over the file
+_ARRAY_BYTES_PER_CHARACTER = 4  # NumPy's text
 _TRANSPOSED_ROWS = 8192  # at a time: a block of a few columns stays in the cache
 _FLOAT32_TYPES = {
     "Float32",
@@ -108,6 +109,42 @@ def collect_columns(
     chosen = lazy if names is None else select_columns(lazy, names)
     thin = chosen if every == 1 else chosen.gather_every(every)
     return _translate_errors(source, thin.collect)
+
+
+def check_texts(source: Source, frame: Frame) -> None:
+    """Refuse texts that are out of proportion to the file.
+
+    A text that stands in many rows is in the file, and in polars' memory, once; an array has each
+    entry as wide as the longest.
+    """
+    size = 0
+    for column in frame.iter_columns():
+        longest = _measure_longest_text(column)
+        size += _ARRAY_BYTES_PER_CHARACTER * longest * len(column)
+        if size > source.max_bytes:
+            raise FileFormatError(
+                f"{source.name} claims to grow to more than {MAX_COMPRESSION_RATIO} times its "
+                f"size: column {column.name!r} has {len(column)} rows and a text of {longest} "
+                f"characters. Leave it out (drop={column.name!r})."
+            )
+
+
+def _measure_longest_text(column: Series) -> int:
+    """Characters of the longest entry that becomes text, or more; 0 of numbers."""
+    pl = import_polars()
+    kind = column.dtype
+    if kind == pl.String:
+        return int(column.str.len_bytes().max() or 0)
+    if kind == pl.Binary:  # written as b'\x00'
+        return 4 * int(column.bin.size().max() or 0)
+    if kind in (pl.Categorical, pl.Enum):  # of which only the codes are in every row
+        return _measure_longest_text(column.unique().cast(pl.String))
+    if kind in (pl.List, pl.Array):
+        count = column.list.len().max() if kind == pl.List else kind.size
+        return int(count or 0) * _measure_longest_text(column.explode())
+    if kind == pl.Struct:
+        return sum(_measure_longest_text(part) for part in column.struct.unnest().iter_columns())
+    return 0
 
 
 def read_text(

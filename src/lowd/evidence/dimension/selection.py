@@ -13,8 +13,8 @@ from ...backends.protocol import Backend, Float64
 from ...core.parameters import Seed
 from ...errors import ColumnTypeError, DataError, ParameterError
 from ...input.arguments import Input
-from ...solvers import scree
 from ...input.integers import refuse_large_integers
+from ...solvers import scree
 from ...threads import single_threaded_blas
 from ..diagnosis.column_findings import check_scale
 from ..diagnosis.column_statistics import ColumnSummary, summarize_columns
