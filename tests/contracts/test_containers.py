@@ -152,7 +152,7 @@ def test_sparse_formats_give_the_same_bits(case):
 def test_numbers_of_other_types_give_the_same_bits(name):
     """A column of integers is one of the same floats, whatever the container calls it."""
     for kind in (np.int64, np.int8, np.uint16, bool, np.float32):
-        X = (np.abs(8 * rows_like(60)) % 5 if kind != bool else rows_like(60) > 2).astype(kind)
+        X = (rows_like(60) > 2 if kind is bool else np.abs(8 * rows_like(60)) % 5).astype(kind)
         made = _make(name, X)
         of_objects = ("list of lists", "list of arrays", "tuple of lists", "objects")
         wide = X if kind == np.float32 and name not in of_objects else X.astype(np.float64)
@@ -256,7 +256,7 @@ def test_one_column_of_large_integers_among_floats_is_refused(package):
         "pyarrow": lambda: import_module("pyarrow").table(frame.to_dict("list")),
         "dask": lambda: import_module("dask.dataframe").from_pandas(frame, npartitions=1),
     }[package]()
-    with pytest.raises(DataError, match="'user'.* holds 1152921504606846976"):
+    with pytest.raises(DataError, match=r"'user'.* holds 1152921504606846976"):
         lowd.PCA(1).fit(made)
 
 
@@ -341,3 +341,96 @@ def test_large_integers_are_a_finding_with_a_remedy(name):
     close = prepared.fit(made).transform(made)
     rest = np.delete(_with_entry(0.0), 5, axis=1)
     np.testing.assert_allclose(close, lowd.PCA(2).fit(rest).transform(rest), rtol=0, atol=1e-9)
+
+
+# -- files: what is rounded is said, and what is no feature keeps its digits ---------------------
+
+USERS = 1234567890123456789 + np.arange(60) ** 2
+
+
+def _write_frame(path, users):
+    """A table with a column of integers, in the format of the suffix."""
+    polars = pytest.importorskip("polars")
+    x = rows_like(60)
+    frame = polars.DataFrame({"x": x[:, 0], "user": users, "z": x[:, 1]})
+    write = {
+        ".csv": frame.write_csv,
+        ".parquet": frame.write_parquet,
+        ".arrow": frame.write_ipc,
+        ".jsonl": frame.write_ndjson,
+    }
+    write[path.suffix](path)
+    return path
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow", "jsonl"])
+def test_a_file_notes_the_integers_that_it_rounds(tmp_path, suffix):
+    path = _write_frame(tmp_path / f"t.{suffix}", USERS)
+    table = lowd.io.read(path)
+    assert table.columns == ("x", "user", "z")
+    (note,) = [note for note in table.notes if "rounded" in note]
+    assert "'user': integers beyond 2**53 were rounded" in note
+    assert "id='user'" in note
+    for how, held in (
+        ({"id": "user"}, lambda table: table.ids),
+        ({"label": "user"}, lambda table: table.labels),
+        ({"columns": ["x", "z"]}, lambda table: table.extra["user"]),
+    ):
+        table = lowd.io.read(path, **how)
+        assert table.columns == ("x", "z")
+        assert held(table).tolist() == USERS.tolist()
+        assert not [note for note in table.notes if "rounded" in note]
+    _write_frame(path, USERS - 1234567890123456789 + 2**53 - 60**2)
+    assert not [note for note in lowd.io.read(path).notes if "rounded" in note]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_identifiers_of_many_digits_are_text(tmp_path, suffix):
+    """More than 64 bits, which a table may hold as text only."""
+    users = [f"{user}000000" for user in USERS]
+    path = _write_frame(tmp_path / f"t.{suffix}", users)
+    assert lowd.io.read(path, id="user").ids.tolist() == users
+    assert lowd.io.read(path, columns=["x", "z"]).extra["user"].tolist() == users
+    assert any("'user': integers beyond" in note for note in lowd.io.read(path).notes)
+
+
+def test_files_of_arrays_note_the_integers_that_they_round(tmp_path):
+    from scipy.io import mmwrite
+
+    X = np.c_[USERS, np.arange(60)]
+    np.save(tmp_path / "t.npy", X)
+    np.savez(tmp_path / "t.npz", X=X, columns=["user", "n"], y=USERS)
+    mmwrite(tmp_path / "t.mtx", X)
+    mmwrite(tmp_path / "s.mtx", coo_array(X))
+    for name, column in {"t.npy": "x0", "t.npz": "user", "t.mtx": "x0", "s.mtx": "x0"}.items():
+        table = lowd.io.read(tmp_path / name)
+        (note,) = [note for note in table.notes if "rounded" in note]
+        assert f"Column {column!r}:" in note
+        assert table.X.shape == (60, 2)
+    assert lowd.io.read(tmp_path / "t.npz").labels.tolist() == USERS.tolist()
+
+
+def test_lists_in_a_file_note_the_integers_that_they_round(tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(f'{{"v": [{user}, 2]}}\n' for user in USERS))
+    pytest.importorskip("polars")
+    assert any("'v': integers beyond" in note for note in lowd.io.read(path).notes)
+    path = tmp_path / "t.csv"
+    path.write_text("".join(["v\n", *(f'"[{user}, 2]"\n' for user in USERS)]))
+    assert any("'v': integers beyond" in note for note in lowd.io.read(path, vector="v").notes)
+    path.write_text(f'v\n"[1{"0" * 400}, 2]"\n"[1, 2]"\n')
+    with pytest.raises(DataError, match="lists of numbers"):
+        lowd.io.read(path, vector="v")
+
+
+@pytest.mark.parametrize("suffix", ["npy", "parquet"])
+def test_blocks_of_a_file_refuse_the_integers_that_they_would_round(tmp_path, suffix):
+    pytest.importorskip("dask")
+    path, column = tmp_path / f"t.{suffix}", "column 1"
+    if suffix == "npy":
+        np.save(path, np.c_[np.arange(60), USERS])
+    else:
+        path, column = _write_frame(path, USERS), "column 'user'"
+    for call in (CALLS["fit"], CALLS["neighbors"]):
+        with pytest.raises(DataError, match=rf"row \d+.*{column}.* holds 123456789012345\d{{4}},"):
+            call(lowd.open_blocks(path, block_rows=25))

@@ -76,9 +76,9 @@ def _write_lists(path):
     import pyarrow
     from pyarrow import parquet
 
-    texts = pyarrow.array(["Z" * LONG]).take(pyarrow.array(np.zeros(2000, "i4")))
-    lists = pyarrow.ListArray.from_arrays(np.arange(2001, dtype="i4"), texts)
-    parquet.write_table(pyarrow.table({"a": np.arange(2000.0), "text": lists}), path)
+    texts = pyarrow.array(["Z" * LONG]).take(pyarrow.array(np.zeros(200, "i4")))
+    lists = pyarrow.ListArray.from_arrays(np.arange(201, dtype="i4"), texts)
+    parquet.write_table(pyarrow.table({"a": np.arange(200.0), "text": lists}), path)
 
 
 def _write_one_long_row(path):
@@ -86,13 +86,15 @@ def _write_one_long_row(path):
     path.write_text("\n".join(["a,name", *lines, "1.5," + "Z" * LONG]))
 
 
-def _write_cells(path, *, links=None, obs=None):
+def _write_cells(path, *, links=None, category=None):
     import anndata
     import h5py
     import pandas
 
     n = 20_000
-    frame = pandas.DataFrame(obs or {}, index=[f"c{i}" for i in range(n)])
+    frame = pandas.DataFrame(index=[f"c{i}" for i in range(n)])
+    if category is not None:
+        frame["kind"] = pandas.Categorical.from_codes(np.zeros(n, int), [category])
     made = anndata.AnnData(np.zeros((n, 5), "f4"), obs=frame)
     made.obsm["X_pca"] = np.zeros((n, 40))
     made.write_h5ad(path, compression="gzip")
@@ -153,10 +155,7 @@ CRAFTED = {
     "long.csv": ([], _write_one_long_row),
     "annotations.h5ad": (["anndata"], lambda p: _write_cells(p, links="annotations")),
     "circle.h5ad": (["anndata"], lambda p: _write_cells(p, links="circle")),
-    "category.h5ad": (
-        ["anndata"],
-        lambda p: _write_cells(p, obs={"text": np.array(["Z" * LONG] * 20_000, object)}),
-    ),
+    "category.h5ad": (["anndata"], lambda p: _write_cells(p, category="Z" * LONG)),
     "far-cell.xlsx": (["openpyxl"], lambda p: _write_sheet(p, "XFD1048576")),
     "far-row.xlsx": (["openpyxl"], _write_far_row),
     "text.xlsx": (["openpyxl"], lambda p: _write_sheet(p, None, "Z" * 30_000, 5000)),
