@@ -294,8 +294,9 @@ def as_rows(block: Rows, where: Where | None = None) -> Rows:
 
     With `where` integers are refused that floats would round.
     """
-    for found in list_large_integers(block) if where is not None else ():
-        raise DataError(found.describe(where.describe(found.row, found.column)))
+    if where is not None:
+        for found in list_large_integers(block):
+            raise DataError(found.describe(where.describe(found.row, found.column)))
     return to_canonical_csr(block, "a block") if issparse(block) else np.ascontiguousarray(block)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterable
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -115,7 +116,9 @@ def _find_in_column(X: Input, column: Column) -> tuple[int, int] | None:
     entries: Iterable[Any] = column
     if package_of(X) == "pandas":
         if column.dtype != object:
-            known = column.dropna() if getattr(column.dtype, "kind", "O") in "iu" else ()
+            if getattr(column.dtype, "kind", "O") not in "iu":
+                return None
+            known = column.dropna()
             if not len(known) or not _is_beyond(known.min(), known.max()):
                 return None
     elif package_of(X) == "polars":
@@ -126,9 +129,7 @@ def _find_in_column(X: Input, column: Column) -> tuple[int, int] | None:
     else:
         if not sys.modules["pyarrow"].types.is_integer(column.type):
             return None
-        from pyarrow import compute  # of a package that is there, since X is of it
-
-        ends = compute.min_max(column).as_py()
+        ends = import_module("pyarrow.compute").min_max(column).as_py()
         if ends["min"] is None or not _is_beyond(ends["min"], ends["max"]):
             return None
         entries = column.to_pylist()

@@ -134,14 +134,15 @@ def _measure_longest_text(column: Series) -> int:
     pl = import_polars()
     kind = column.dtype
     if kind == pl.String:
-        return int(column.str.len_bytes().max() or 0)
+        return _get_largest(column.str.len_bytes())
     if kind == pl.Binary:  # written as b'\x00'
-        return 4 * int(column.bin.size().max() or 0)
+        return 4 * _get_largest(column.bin.size())
     if kind in (pl.Categorical, pl.Enum):  # of which only the codes are in every row
         return _measure_longest_text(column.unique().cast(pl.String))
+    if kind == pl.Array:
+        column = column.arr.to_list()
     if kind in (pl.List, pl.Array):
-        count = column.list.len().max() if kind == pl.List else kind.size
-        return int(count or 0) * _measure_longest_text(column.explode())
+        return _get_largest(column.list.len()) * _measure_longest_text(column.explode())
     if kind == pl.Struct:
         return sum(_measure_longest_text(part) for part in column.struct.unnest().iter_columns())
     return 0
@@ -207,8 +208,13 @@ def read_text(
 
 def _is_rounded(column: Series) -> bool:
     """Whether floats were integers that they cannot tell apart."""
-    largest = column.abs().max() if column.dtype.is_float() else None
-    return largest is not None and largest >= MAX_EXACT_INTEGER
+    largest: Any = column.abs().max() if column.dtype.is_float() else None
+    return bool(largest is not None and largest >= MAX_EXACT_INTEGER)
+
+
+def _get_largest(sizes: Series) -> int:
+    largest: Any = sizes.max()  # whose type polars does not know
+    return int(largest or 0)
 
 
 def _clear_missing_words(frame: Frame) -> Frame:
