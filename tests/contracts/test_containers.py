@@ -235,6 +235,22 @@ def test_the_largest_integers_that_floats_hold_are_taken():
             same_bits(found.distances, expected.distances)
 
 
+def test_columns_of_other_types_of_integers_are_refused():
+    """Unsigned, sparse and Arrow's integers of pandas, and those of 128 bits of polars."""
+    made = [np.full((60, 3), 2**64 - 1, np.uint64)]
+    if find_spec("pandas"):
+        frame = import_module("pandas").DataFrame({"a": np.arange(60), "b": 2**60})
+        made += [frame.astype("Sparse[int]"), frame.astype("UInt64")]
+        made += [frame.astype("int64[pyarrow]")] if find_spec("pyarrow") else []
+    if find_spec("polars"):
+        polars = import_module("polars")
+        made.append(polars.DataFrame({"a": range(60), "b": [2**100] * 60}))
+        made.append(polars.DataFrame({"a": range(60), "b": [None, *[2**60] * 59]}))
+    for X in made:
+        with pytest.raises(DataError, match=r"row [01], column [01].* holds 1\d{18,},"):
+            lowd.PCA(1).fit(X)
+
+
 def test_large_integers_beside_floats_are_refused():
     """One float among them makes NumPy round all integers of a list."""
     X = _with_entry(0.5).tolist()

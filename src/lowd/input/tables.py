@@ -34,11 +34,10 @@ def column_kinds(X: Frame) -> dict[str, ColumnKind]:
     return {str(name): _kind(X, column) for name, column in get_columns(X).items()}
 
 
-def is_single(X: Frame) -> bool:
-    """Whether all columns are of float32, by whichever name the library has for it."""
-    columns = get_columns(X).values()
-    kinds = {str(getattr(c, "type", None) or c.dtype) for c in columns}
-    return bool(kinds) and kinds <= {"float32", "Float32", "float", "float[pyarrow]"}
+def list_types(X: Frame) -> set[str]:
+    """The types of the columns, as the library of the frame writes them."""
+    types = X.schema.types if package_of(X) == "pyarrow" else X.dtypes
+    return set(map(str, set(types)))
 
 
 def read_number_columns(X: Frame) -> tuple[tuple[str, ...], NDArray[np.float64]]:

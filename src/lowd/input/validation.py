@@ -29,7 +29,7 @@ from .precomputed import (
 )
 from .ranges import describe_nonfinite, to_safe_dtype
 from .sample import Items, is_sampled
-from .tables import Frame, Table, column_kinds, is_single, is_table
+from .tables import Frame, Table, column_kinds, is_table, list_types
 
 Kind: TypeAlias = Literal["rows", "distances", "kernel", "affinity", "table", "objects"]
 
@@ -180,7 +180,7 @@ def _validate_rows(model: Estimator, X: Input, fitting: bool, sparse: bool) -> R
             X,
             reset=fitting,
             accept_sparse="csr" if sparse else False,
-            dtype=np.float32 if is_table(X) and is_single(X) else [np.float64, np.float32],
+            dtype=np.float32 if _is_single(X) else [np.float64, np.float32],
             order="C",
             ensure_all_finite=False,
         )
@@ -217,6 +217,12 @@ def _is_plain_array(X: object) -> bool:
         and X.flags.c_contiguous
         and X.size > 0
     )
+
+
+def _is_single(X: Input) -> bool:
+    """Whether all columns of a frame are of float32, by whichever name its library has for it."""
+    names = {"float32", "Float32", "float", "float[pyarrow]"}
+    return is_table(X) and bool(X.shape[1]) and list_types(X) <= names
 
 
 def _validate_table(model: Estimator, X: Frame, fitting: bool) -> Data:
