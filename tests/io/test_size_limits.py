@@ -7,6 +7,7 @@ reader without limits ends that process and not this one.
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -21,7 +22,11 @@ from lowd.errors import FileFormatError
 
 resource = pytest.importorskip("resource", reason="memory is limited by POSIX's setrlimit")
 
-MEMORY, CPU_SECONDS = 5 * 2**30, 200  # of all crafted files; threads reserve most of the memory
+MEMORY, CPU_SECONDS = 5 * 2**30, 200  # of all crafted files
+# Every thread reserves memory, of which few take any.
+FEW_THREADS = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS", "MALLOC_ARENA_MAX"), "2"
+)
 READ = f"""
 import json, resource, sys, warnings
 resource.setrlimit(resource.RLIMIT_AS, ({MEMORY}, {MEMORY}))
@@ -48,7 +53,8 @@ for line in sys.stdin:
     except Exception as error:
         found = type(error).__name__, str(error)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    print(json.dumps([*found, grown / 1024]), flush=True)
+    grown /= 2**20 if sys.platform == "darwin" else 2**10
+    print(json.dumps([*found, grown]), flush=True)
 """
 LONG = 10**6  # characters of a text, of which a file needs a few bytes where they are all the same
 
@@ -181,7 +187,12 @@ def answers(tmp_path_factory):
         questions.append((UPLOADED, "upload"))
     lines = "".join(json.dumps([str(folder / name), way]) + "\n" for name, way in questions)
     done = subprocess.run(
-        [sys.executable, "-c", READ], input=lines, capture_output=True, text=True, check=False
+        [sys.executable, "-c", READ],
+        input=lines,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | FEW_THREADS,
     )
     found = [json.loads(line) for line in done.stdout.splitlines()]
     ended = [["the process ended", done.stderr[-500:], 0.0]] * (len(questions) - len(found))
