@@ -8,7 +8,15 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from scipy.sparse import coo_array, csc_array, csc_matrix, csr_array, csr_matrix
+from scipy.sparse import (
+    coo_array,
+    csc_array,
+    csc_matrix,
+    csr_array,
+    csr_matrix,
+    dok_array,
+    lil_array,
+)
 
 import lowd
 from case_data import rows_like
@@ -68,6 +76,8 @@ SPARSE = {
     "csr": csr_array,
     "csc": csc_array,
     "coo": coo_array,
+    "dok": lambda A: dok_array(csr_array(A)),
+    "lil": lil_array,
     "csr matrix": csr_matrix,
     "csc matrix": csc_matrix,
 }

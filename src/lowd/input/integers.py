@@ -60,9 +60,10 @@ def list_large_integers(X: Input) -> list[LargeInteger]:
         )
         return [LargeInteger(at[0], j, name, at[1]) for j, name, at in found if at is not None]
     if issparse(X):
-        if not _may_be_large(X.data):
+        entries = X if X.format in ("csr", "csc") else X.tocoo()
+        if not _may_be_large(entries.data):
             return []
-        entries = X.tocoo()
+        entries = entries.tocoo()
         return _list_first(entries.row, entries.col, entries.data)
     array = _as_array(X)
     if not _may_be_large(array):

@@ -292,7 +292,7 @@ def _quote(columns: list[str]) -> str:
 
 def _raise_explained(name: str, X: Input, error: Exception) -> NoReturn:
     """Raise an error that names the entry that is not a number, or scikit-learn's own message."""
-    if isinstance(X, dict):
+    if isinstance(X, dict) and not issparse(X):  # as a sparse matrix of keys is
         raise DataError(f"{name} needs rows, but got a dict; pass pandas.DataFrame(X).") from None
     array = np.asarray(X, dtype=object) if isinstance(X, list | tuple) else X
     is_object = isinstance(array, np.ndarray) and array.dtype.kind == "O"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 HDF5Object: TypeAlias = Any  # a group or a dataset of h5py, which is optional
 MAX_LINKS = 100_000  # to groups and arrays of one file: two for each annotation
-MAX_DEPTH = 32  # of groups in groups
+MAX_GROUP_DEPTH = 32  # of groups in groups
 _LABEL_ANNOTATIONS = ("cell_type", "celltype", "label", "labels")
 # Computed from the same cells, so they are no independent truth.
 _CLUSTERINGS = ("louvain", "leiden", "cluster", "clusters", "seurat_clusters", "kmeans")
@@ -167,10 +167,10 @@ def _check_claimed_size(source: Source, items: list[HDF5Object]) -> None:
                 if isinstance(item.get(name, getlink=True), h5py.ExternalLink):
                     raise FileFormatError(f"{source.name}: {name!r} is a link to another file.")
                 found.append((item.get(name), depth + 1))
-        if depth > MAX_DEPTH or count + len(found) > MAX_LINKS:  # a group may hold itself
+        if depth > MAX_GROUP_DEPTH or count + len(found) > MAX_LINKS:  # a group may hold itself
             raise FileFormatError(
                 f"{source.name} has more than {MAX_LINKS} parts to read, or groups in one another "
-                f"more than {MAX_DEPTH} deep."
+                f"more than {MAX_GROUP_DEPTH} deep."
             )
     if total > source.max_bytes:
         raise _make_size_error(source)
