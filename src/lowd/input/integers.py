@@ -14,7 +14,7 @@ from scipy.sparse import issparse
 
 from ..errors import DataError
 from .arguments import Input
-from .tables import Column, get_columns, is_table, list_types, package_of
+from .tables import Column, Entry, get_columns, is_table, list_types, package_of
 
 MAX_EXACT_INTEGER = 2**53  # up to it float64 holds every integer
 
@@ -141,5 +141,5 @@ def _find_in_column(X: Input, column: Column) -> tuple[int, int] | None:
     return next(((row, int(e)) for row, e in enumerate(entries) if _is_large(e)), None)
 
 
-def _is_beyond(low: Any, high: Any) -> bool:
+def _is_beyond(low: Entry, high: Entry) -> bool:
     return max(int(high), -int(low)) > MAX_EXACT_INTEGER

@@ -208,13 +208,13 @@ def read_text(
 
 def _is_rounded(column: Series) -> bool:
     """Whether floats were integers that they cannot tell apart."""
-    largest: Any = column.abs().max() if column.dtype.is_float() else None
-    return bool(largest is not None and largest >= MAX_EXACT_INTEGER)
+    if not column.dtype.is_float():
+        return False
+    return bool((column.abs() >= MAX_EXACT_INTEGER).any())
 
 
 def _get_largest(sizes: Series) -> int:
-    largest: Any = sizes.max()  # whose type polars does not know
-    return int(largest or 0)
+    return 0 if sizes.null_count() == len(sizes) else int(sizes.drop_nulls().to_numpy().max())
 
 
 def _clear_missing_words(frame: Frame) -> Frame:
