@@ -120,16 +120,15 @@ def _write_cells(path, *, links=None, category=None):
             file["obs"]["secret"] = h5py.ExternalLink("/etc/passwd", "/")
 
 
-def _rewrite(path, pattern, replacement):
-    """Change the XML of the first sheet."""
+def _rewrite(path, pattern, replacement, name="xl/worksheets/sheet1.xml", added=None):
+    """Change the XML of the first sheet, or of another part, and add parts."""
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
-    sheet = "xl/worksheets/sheet1.xml"
-    parts[sheet], count = re.subn(pattern, replacement, parts[sheet])
+    parts[name], count = re.subn(pattern, replacement, parts[name])
     assert count
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, part in parts.items():
-            archive.writestr(name, part)
+        for member, part in (parts | (added or {})).items():
+            archive.writestr(member, part)
 
 
 def _write_sheet(path, last=None, text="x", rows=3):
@@ -151,6 +150,16 @@ def _write_far_row(path):
     _rewrite(path, rb'r="([AB])4"', rb'r="\g<1>2000000000"')
 
 
+def _write_shared_text(path):
+    _write_sheet(path, rows=2000)
+    _rewrite(path, rb't="inlineStr"><is><t>x</t></is>', b't="s"><v>0</v>')
+    space = b"http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    strings = b'<sst xmlns="%s"><si><t>%s</t></si></sst>' % (space, b"Z" * LONG)
+    kind = b"application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
+    override = b'<Override PartName="/xl/sharedStrings.xml" ContentType="%s" /></Types>' % kind
+    _rewrite(path, b"</Types>", override, "[Content_Types].xml", {"xl/sharedStrings.xml": strings})
+
+
 # Name of the file -> the packages that it needs, and what writes it.
 CRAFTED = {
     "dictionary.parquet": (["pyarrow"], lambda p: _write_dictionary(p, ["Z" * LONG])),
@@ -164,7 +173,7 @@ CRAFTED = {
     "category.h5ad": (["anndata"], lambda p: _write_cells(p, category="Z" * LONG)),
     "far-cell.xlsx": (["openpyxl"], lambda p: _write_sheet(p, "XFD1048576")),
     "far-row.xlsx": (["openpyxl"], _write_far_row),
-    "text.xlsx": (["openpyxl"], lambda p: _write_sheet(p, None, "Z" * 30_000, 5000)),
+    "text.xlsx": (["openpyxl"], _write_shared_text),
 }
 UPLOADED = "dictionary.parquet"
 
