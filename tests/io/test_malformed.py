@@ -210,7 +210,6 @@ def test_cells_that_are_claimed_but_not_written_are_refused(tmp_path):
 @pytest.mark.parametrize("name", ["t.csv.gz", "t.npz"])
 def test_bombs_are_refused_in_little_memory(tmp_path, monkeypatch, name):
     monkeypatch.setattr(sources, "SAFE_BYTES", 2**16)
-    monkeypatch.setattr("lowd.io.arrays.SAFE_BYTES", 2**16)
     path = tmp_path / name
     if name == "t.npz":
         np.savez_compressed(path, X=np.zeros((2000, 2000)))

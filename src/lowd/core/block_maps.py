@@ -47,7 +47,7 @@ def invert_blocks(model: Reducer, Y: RowBlocks) -> DaskArray:
 def transform_block(rows: Rows, where: Where, model: Reducer) -> Array:
     if not rows.shape[0]:
         return np.empty((0, model._n_features_out), rows.dtype)
-    return _locate_errors(as_rows(rows), _apply_by_parts(model._transform, model), where)
+    return _locate_errors(as_rows(rows, where), _apply_by_parts(model._transform, model), where)
 
 
 def rate_block(rows: Rows, where: Where, model: Reducer) -> Array:
@@ -58,13 +58,13 @@ def rate_block(rows: Rows, where: Where, model: Reducer) -> Array:
     def rate(rows: Rows) -> Array:
         return model._confidence(model._validate(rows, ops), ops)
 
-    return _locate_errors(as_rows(rows), _apply_by_parts(rate, model), where)
+    return _locate_errors(as_rows(rows, where), _apply_by_parts(rate, model), where)
 
 
 def _invert_block(rows: Rows, where: Where, model: Reducer) -> Array:
     if not rows.shape[0]:
         return np.empty((0, model.n_features_in_), rows.dtype)
-    return _locate_errors(as_rows(rows), model.inverse_transform, where)
+    return _locate_errors(as_rows(rows, where), model.inverse_transform, where)
 
 
 def _apply_by_parts(apply: Callable[[Rows], Array], model: Reducer) -> Callable[[Rows], Array]:

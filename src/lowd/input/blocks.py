@@ -24,6 +24,7 @@ from .block_reader import (
     Where,
 )
 from .dask_engine import DaskArray, Delayed, is_of
+from .integers import list_large_integers
 from .ranges import to_safe_dtype
 from .sample import Sample, is_sampled
 from .validation import to_canonical_csr
@@ -92,6 +93,7 @@ class RowBlocks:
                 f"leave them out: X.drop(columns={text[:8]})."
             )
         names = tuple(X.columns) if all(isinstance(name, str) for name in X.columns) else None
+        X = X.map_partitions(_refuse_in_partition, meta=X._meta)
         return cls(X.to_dask_array(), names)
 
     @classmethod
@@ -277,7 +279,7 @@ def validate_block(
 
     With `priorities` these have those by which many rows are sampled.
     """
-    rows = as_rows(rows)
+    rows = as_rows(rows, where)
     rows = rows.astype(np.float32 if rows.dtype == np.float32 else np.float64, copy=False)
     if not rows.shape[0]:
         return rows, ColumnStatistics(None, np.zeros(rows.shape[1]), 0.0)
@@ -287,12 +289,26 @@ def validate_block(
     return to_safe_dtype(rows, statistics.max_abs, fitting=fitting), statistics
 
 
-def as_rows(block: Rows) -> Rows:
-    """A block as dense or, where it is sparse, as CSR rows."""
+def as_rows(block: Rows, where: Where | None = None) -> Rows:
+    """A block as dense or, where it is sparse, as CSR rows.
+
+    With `where` integers are refused that floats would round.
+    """
+    if where is not None:
+        for found in list_large_integers(block):
+            raise DataError(found.describe(where.describe(found.row, found.column)))
     return to_canonical_csr(block, "a block") if issparse(block) else np.ascontiguousarray(block)
 
 
 # -- tasks: functions of a block, which run wherever dask runs them ---------------------------
+
+
+def _refuse_in_partition(frame: Input, partition_info: BlockInfo = None) -> Input:
+    """The partition, before its columns become one array, in whose type integers are rounded."""
+    for found in list_large_integers(frame):
+        number = "" if partition_info is None else f" of partition {partition_info['number']}"
+        raise DataError(found.describe(f"row {found.row}{number}, column {found.name!r}"))
+    return frame
 
 
 def _map_block(block: Rows, job: Job, block_info: BlockInfo = None) -> Array:

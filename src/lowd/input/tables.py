@@ -26,36 +26,42 @@ MISSING, UNSEEN = -1, -2  # codes of no category, and of one that training rows 
 
 def is_table(X: object) -> bool:
     """Whether X is a pandas, polars or pyarrow frame."""
-    return _FRAMES.get(_package(X)) == type(X).__name__
+    return _FRAMES.get(package_of(X)) == type(X).__name__
 
 
 def column_kinds(X: Frame) -> dict[str, ColumnKind]:
     """Kind of each column by its name; booleans count as numbers (0 and 1)."""
-    return {str(name): _kind(X, column) for name, column in _columns(X).items()}
+    return {str(name): _kind(X, column) for name, column in get_columns(X).items()}
+
+
+def list_types(X: Frame) -> set[str]:
+    """The types of the columns, as the library of the frame writes them."""
+    types = X.schema.types if package_of(X) == "pyarrow" else X.dtypes
+    return set(map(str, set(types)))
 
 
 def read_number_columns(X: Frame) -> tuple[tuple[str, ...], NDArray[np.float64]]:
     """Names and values of the numeric columns of a frame; NaN where one is missing."""
-    numeric = {name: col for name, col in _columns(X).items() if _kind(X, col) == "number"}
+    numeric = {name: col for name, col in get_columns(X).items() if _kind(X, col) == "number"}
     numbers = np.empty((len(X), len(numeric)))
     for j, column in enumerate(numeric.values()):
-        if _package(X) == "pandas":
+        if package_of(X) == "pandas":
             numbers[:, j] = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        elif _package(X) == "polars":
+        elif package_of(X) == "polars":
             numbers[:, j] = column.cast(sys.modules["polars"].Float64).to_numpy()
         else:
-            numbers[:, j] = column.cast("float64").to_numpy()
+            numbers[:, j] = column.cast("float64", safe=False).to_numpy()
     return tuple(str(name) for name in numeric), numbers
 
 
 def drop_columns(X: Frame, names: Sequence[str]) -> Frame:
     """The frame without these columns, as far as it has them."""
-    present = [name for name in _columns(X) if name in names]
+    present = [name for name in get_columns(X) if name in names]
     if not present:
         return X
-    if _package(X) == "pandas":
+    if package_of(X) == "pandas":
         return X.drop(columns=present)
-    return X.drop(present) if _package(X) == "polars" else X.drop_columns(present)
+    return X.drop(present) if package_of(X) == "polars" else X.drop_columns(present)
 
 
 @value
@@ -96,7 +102,7 @@ class Table:
     @classmethod
     def read(cls, X: Frame, like: Table | None = None) -> Table:
         """From a frame or rows of objects; new rows have the columns and categories of `like`."""
-        columns = {str(name): column for name, column in _columns(X).items()}
+        columns = {str(name): column for name, column in get_columns(X).items()}
         if not columns or not len(next(iter(columns.values()))):
             raise DataError(
                 f"X has {len(columns)} columns and no rows; at least one row is needed."
@@ -125,12 +131,12 @@ class Table:
         return cls(names, kinds, levels, np.hstack(numbers), np.hstack(codes))
 
 
-def _package(X: object) -> str:
+def package_of(X: object) -> str:
     return type(X).__module__.partition(".")[0]
 
 
-def _columns(X: Frame) -> dict[Any, Column]:
-    package = _package(X)
+def get_columns(X: Frame) -> dict[Any, Column]:
+    package = package_of(X)
     if package == "pandas":
         if not X.columns.is_unique:
             twice = X.columns[X.columns.duplicated()][0]
@@ -152,7 +158,7 @@ def _columns(X: Frame) -> dict[Any, Column]:
 
 
 def _kind(X: Frame, column: Column) -> ColumnKind:
-    package = _package(X)
+    package = package_of(X)
     if package == "pandas":
         pandas = sys.modules["pandas"]
         if getattr(column.dtype, "ordered", False):
@@ -200,7 +206,7 @@ def _levels(column: Column, kind: ColumnKind) -> tuple[str, ...]:
     if kind in ("number", "date", "duration"):
         return ()
     if kind == "order":
-        ordered = column.cat if _package(column) == "pandas" else column.dtype
+        ordered = column.cat if package_of(column) == "pandas" else column.dtype
         return tuple(str(level) for level in ordered.categories)
     return tuple(sorted({str(entry) for entry in _entries(column) if not _is_missing(entry)}))
 
@@ -251,7 +257,7 @@ def _in_utc(entry: Entry) -> Entry:
 
 
 def _entries(column: Column) -> Iterable[Any]:
-    entries: Iterable[Any] = column.to_pylist() if _package(column) == "pyarrow" else column
+    entries: Iterable[Any] = column.to_pylist() if package_of(column) == "pyarrow" else column
     return entries
 
 

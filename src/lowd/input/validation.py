@@ -8,7 +8,7 @@ categories) and "objects" (anything a callable metric understands).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, NoReturn, Protocol, TypeAlias
+from typing import Literal, NamedTuple, NoReturn, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,7 @@ from ..backends.protocol import Array, Backend, ColumnStatistics, DType, Rows
 from ..errors import ColumnTypeError, DataError, UnsupportedError
 from .arguments import Input
 from .entries import refuse_non_numbers
+from .integers import refuse_large_integers
 from .precomputed import (
     check_triangle_inequality,
     validate_sparse_affinity,
@@ -28,7 +29,7 @@ from .precomputed import (
 )
 from .ranges import describe_nonfinite, to_safe_dtype
 from .sample import Items, is_sampled
-from .tables import Frame, Table, column_kinds, is_table
+from .tables import Frame, Table, column_kinds, is_table, list_types
 
 Kind: TypeAlias = Literal["rows", "distances", "kernel", "affinity", "table", "objects"]
 
@@ -118,6 +119,7 @@ def validate_embedding(Y: Input, k: int, ops: Backend) -> Array:
     """Valid coordinates in the embedding, for an inverse transform."""
     if not _is_plain_array(Y):
         refuse_non_numbers(Y, "inverse_transform")
+        refuse_large_integers(Y, "inverse_transform")
         Y = check_array(Y, dtype=[np.float64, np.float32], order="C", ensure_all_finite=False)
     if Y.shape[1] != k:
         raise DataError(f"X has {Y.shape[1]} columns, but the map has {k} components.")
@@ -131,6 +133,7 @@ def validate_weights(weights: ArrayLike | None, n: int) -> NDArray[np.float64] |
     if weights is None:
         return None
     refuse_non_numbers(weights, "sample_weight")
+    refuse_large_integers(weights, "sample_weight")
     w = np.asarray(weights, np.float64)
     w = np.full(n, w) if w.ndim == 0 else np.ascontiguousarray(w)
     if w.shape != (n,):
@@ -167,8 +170,8 @@ def _validate_rows(model: Estimator, X: Input, fitting: bool, sparse: bool) -> R
                 f"{masked[-1]}; fill them (X.filled) or drop their rows."
             )
         X = X.data
-    if isinstance(X, np.ndarray) and X.dtype.kind in "iu":
-        _refuse_large_integers(X)
+    # A pipeline has `drop`: what is left out need not be a number that floats can hold.
+    refuse_large_integers(X, name, getattr(model, "drop", None) or ())
     if isinstance(X, np.ndarray) and X.dtype.kind == "f":
         X = X.astype(X.dtype.newbyteorder("="), copy=False)
     try:
@@ -177,7 +180,7 @@ def _validate_rows(model: Estimator, X: Input, fitting: bool, sparse: bool) -> R
             X,
             reset=fitting,
             accept_sparse="csr" if sparse else False,
-            dtype=[np.float64, np.float32],
+            dtype=np.float32 if _is_single(X) else [np.float64, np.float32],
             order="C",
             ensure_all_finite=False,
         )
@@ -216,9 +219,16 @@ def _is_plain_array(X: object) -> bool:
     )
 
 
+def _is_single(X: Input) -> bool:
+    """Whether all columns of a frame are of float32, by whichever name its library has for it."""
+    names = {"float32", "Float32", "float", "float[pyarrow]"}
+    return is_table(X) and bool(X.shape[1]) and list_types(X) <= names
+
+
 def _validate_table(model: Estimator, X: Frame, fitting: bool) -> Data:
     if issparse(X):
         raise UnsupportedError("metric='gower' takes tables or rows; pass X.toarray().")
+    refuse_large_integers(X, type(model).__name__)
     table = Table.read(X) if fitting else Table.read(X, like=model.columns_)
     if fitting:
         model.columns_ = table.take(np.empty(0, np.int64))
@@ -280,25 +290,20 @@ def _quote(columns: list[str]) -> str:
     return ", ".join(map(repr, columns[:8])) + more
 
 
-def _refuse_large_integers(X: NDArray[Any]) -> None:
-    if X.dtype.itemsize == 8 and X.size and max(int(X.max()), -int(X.min())) > 2**53:
-        row = int(np.argmax(np.abs(X.astype(np.float64)).reshape(len(X), -1).max(1)))
-        raise DataError(
-            f"row {row} holds integers beyond 2**53, which floating point cannot tell apart; "
-            "subtract an offset first."
-        )
-
-
 def _raise_explained(name: str, X: Input, error: Exception) -> NoReturn:
     """Raise an error that names the entry that is not a number, or scikit-learn's own message."""
-    if isinstance(X, dict):
+    if isinstance(X, dict) and not issparse(X):  # as a sparse matrix of keys is
         raise DataError(f"{name} needs rows, but got a dict; pass pandas.DataFrame(X).") from None
-    if str(error).startswith("Complex data"):  # the message goes on with all of the data
+    array = np.asarray(X, dtype=object) if isinstance(X, list | tuple) else X
+    is_object = isinstance(array, np.ndarray) and array.dtype.kind == "O"
+    # The message of an array goes on with all of the data.
+    if str(error).startswith("Complex data") or (
+        is_object and any(isinstance(entry, complex | np.complexfloating) for entry in array.flat)
+    ):
         raise DataError(
             f"Complex data not supported: {name} needs real numbers; pass X.real, or "
             "numpy.hstack([X.real, X.imag])."
         ) from None
-    array = np.asarray(X, dtype=object) if isinstance(X, list | tuple) else X
     if isinstance(array, np.ndarray) and array.dtype.kind in "OUS" and array.ndim == 2:
         for (row, column), entry in np.ndenumerate(array):
             try:

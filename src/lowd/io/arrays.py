@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array, csr_array
 
 from ..errors import ColumnTypeError, DataError, FileFormatError, NotEnoughMemoryError
+from ..input.integers import list_large_integers
 from .genotypes import MAX_ALLELE_COUNT, MISSING_GENOTYPE
 from .images import THUMBNAIL_PIXELS
-from .options import Options, quote_names
-from .source import MAX_COMPRESSION_RATIO, SAFE_BYTES, Source, require_memory
+from .options import Options, describe_rounding, quote_names
+from .source import MAX_COMPRESSION_RATIO, Source, require_memory
 from .table import Column, Data, Table
 
 _ARRAY_REMEDY = "Read it in blocks: lowd.open_blocks(path)."
@@ -86,7 +87,7 @@ def _check_members(infos: list[zipfile.ZipInfo], source: Source) -> None:
                 "holds arrays (NAME.npy) and nothing else."
             )
     total = sum(info.file_size for info in infos)
-    if total > max(SAFE_BYTES, MAX_COMPRESSION_RATIO * source.size):
+    if total > source.max_bytes:
         raise FileFormatError(
             f"{source.name} claims to decompress to more than {MAX_COMPRESSION_RATIO} times its "
             "size; if it can be trusted, store it uncompressed (numpy.savez)."
@@ -158,14 +159,17 @@ def _make_table(X: Data, others: dict[str, Column], options: Options, where: str
     n = X.shape[0] if X.ndim else 0
     per_row = {name: a for name, a in others.items() if a.shape == (n,)}
     X = _mark_missing_genotypes(X, where, notes)
+    names = tuple(map(str, others.get("columns", ())))
+    width = X.shape[1] if X.ndim == 2 else 0
+    names = names if len(names) == width else name_columns(width)
+    if rounded := [found.column for found in list_large_integers(X)]:
+        notes.append(describe_rounding(names[j] if names else str(j) for j in rounded))
     label = _find_role("label", options.label, _LABEL_ARRAYS, per_row, where, notes)
     ids = _find_role("id", options.id, _ID_ARRAYS, per_row, where, notes)
-    named = tuple(map(str, others.get("columns", ())))
-    width = X.shape[1] if X.ndim == 2 else 0
     return Table(
         to_floats(X, where),
         "rows",
-        named if len(named) == width else name_columns(width),
+        names,
         None if ids is None else per_row[ids],
         None if label is None else _name_labels(per_row[label], others.get("label_names")),
         {name: a for name, a in per_row.items() if name not in (label, ids)},

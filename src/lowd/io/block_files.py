@@ -20,6 +20,7 @@ from ..errors import DataError, MissingFileError, MissingPackageError, Parameter
 from ..input.arguments import Input
 from ..input.block_reader import BlockReader
 from ..input.blocks import RowBlocks, is_blocks
+from ..input.integers import refuse_large_integers
 from ..threads import available as count_cpus
 from . import frames
 from .options import match_columns, quote_names
@@ -221,6 +222,8 @@ class _ReadItem:
 
 
 def _as_block(block: Input) -> Rows:
+    if not hasattr(block, "shape"):
+        refuse_large_integers(block, "a block")
     rows: Rows = block if hasattr(block, "shape") else np.asarray(block)
     _check_rows(rows)
     return rows
@@ -308,7 +311,10 @@ class ReadParquet:
     def __call__(self) -> Rows:
         source = Source.from_path(self.path)
         lazy = frames.scan(source, "parquet").slice(self.start, self.n_rows)
-        rows = frames.read_matrix(source, lazy, self.names, self.n_rows, 1)
+        rows, rounded = frames.read_matrix(source, lazy, self.names, self.n_rows, 1)
+        for found in rounded:
+            place = f"row {self.start + found.row}, column {found.name!r}"
+            raise DataError(found.describe(place))
         return rows.astype(self.dtype, copy=False)
 
 

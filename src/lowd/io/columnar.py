@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ..errors import FileFormatError
+from ..input.integers import LargeInteger
 from . import frames
 from .features import ReadFrame, choose_columns
 from .options import Options, match_columns
@@ -55,8 +56,9 @@ def _read(source: Source, options: Options, kind: str) -> ReadFrame:
     frame = frames.collect_columns(
         source, lazy, [name for name in chosen if name not in set(numeric)], options.every
     )
+    frames.check_texts(source, frame)
 
-    def read_numeric(names: list[str]) -> Column:
+    def read_numeric(names: list[str]) -> tuple[Column, list[LargeInteger]]:
         return frames.read_matrix(source, lazy, names, rows, options.every)
 
     def locate(row: int) -> str:

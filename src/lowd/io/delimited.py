@@ -50,6 +50,7 @@ def read(source: Source, options: Options) -> ReadFrame:
     except FileFormatError as error:
         raise FileFormatError(_find_bad_row(text, layout) or str(error)) from None
 
+    frames.check_texts(source, frame)
     frame, kept, notes = _drop_blank_lines(frame)
     last = layout.names[-1]
     gaps = options.missing != "error" and last in chosen and frame[last].null_count()
@@ -79,11 +80,11 @@ def _convert_to_utf8(source: Source, encoding: str | None) -> Source:
     if encoding is None or encoding.lower().replace("-", "") in ("utf8", "utf8sig"):
         head = source.read_head(2**16)
         if b"\r" in head and b"\n" not in head:  # line ends of the classic Mac OS
-            return Source(source.name, data=source.read_all().replace(b"\r", b"\n"))
+            return source.replace_data(source.read_all().replace(b"\r", b"\n"))
         return source
     require_memory(source, {"text": 4 * source.size}, "Convert it to UTF-8 first (iconv).")
     try:
-        return Source(source.name, data=source.read_all().decode(encoding).encode())
+        return source.replace_data(source.read_all().decode(encoding).encode())
     except (LookupError, UnicodeError) as error:
         raise FileFormatError(f"{source.name} is not encoded in {encoding!r}: {error}.") from None
 
@@ -120,7 +121,7 @@ def _collapse_spaces(source: Source) -> Source:
     """Replace runs of spaces between aligned columns by one, and strip the lines."""
     require_memory(source, {"text": 3 * source.size}, TABLE_REMEDY)
     text = re.sub(rb"[ \t]+", b" ", source.read_all())
-    return Source(source.name, data=re.sub(rb"(?m)^ | (?=\r?$)", b"", text))
+    return source.replace_data(re.sub(rb"(?m)^ | (?=\r?$)", b"", text))
 
 
 def _iterate_records(source: Source, layout: Layout) -> Iterator[tuple[int, list[str]]]:

@@ -9,9 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ColumnTypeError, DataError, FileFormatError
+from ..input.integers import MAX_EXACT_INTEGER, LargeInteger, list_large_integers
 from . import frames
 from .missing import handle_missing
-from .options import Options, check_column, match_columns, pluralize, quote_names
+from .options import (
+    Options,
+    check_column,
+    describe_rounding,
+    match_columns,
+    pluralize,
+    quote_names,
+)
 from .roles import Roles, get_column_kind, is_role_name, to_array
 from .source import Source, fits_memory, require_memory
 from .table import Column, Data, Kind, Table
@@ -32,7 +40,7 @@ class ReadFrame(NamedTuple):
     """A frame as it was read; `locate` describes where a row is in the file ("line 12").
 
     Columns that hold nothing but numbers may stay in the file: `read_numeric` reads those of the
-    names in `numeric` as a matrix, so that they never are in memory twice.
+    names in `numeric` as a matrix, so that they never are in memory twice, and says what it rounds.
     """
 
     frame: Frame
@@ -41,7 +49,7 @@ class ReadFrame(NamedTuple):
     notes: tuple[str, ...] = ()
     names: tuple[str, ...] = ()  # of all columns in their order, if not of the frame alone
     numeric: tuple[str, ...] = ()
-    read_numeric: Callable[[list[str]], Column] | None = None
+    read_numeric: Callable[[list[str]], tuple[Column, list[LargeInteger]]] | None = None
 
 
 def choose_columns(
@@ -97,7 +105,7 @@ def make_table(loaded: ReadFrame, options: Options) -> Table:
     X: Data
     kind: Kind = "table" if options.gower and roles.vector is None else "rows"
     if roles.vector is not None:
-        X = stack_vectors(frame[roles.vector], loaded.name, loaded.locate)
+        X = stack_vectors(frame[roles.vector], loaded.name, loaded.locate, notes)
         columns = tuple(f"{roles.vector}{j}" for j in range(X.shape[1]))
     elif options.gower:
         X, columns = (
@@ -122,7 +130,7 @@ def make_table(loaded: ReadFrame, options: Options) -> Table:
             roles = roles._replace(
                 features=[n for n in roles.features if n not in other], extra=[*roles.extra, *other]
             )
-        X, columns = _make_matrix(loaded, roles.features, numbers, text)
+        X, columns = _make_matrix(loaded, roles.features, numbers, text, notes)
         for name in text:
             levels[name] = options.levels.get(name) or _find_levels(frame[name], loaded.name)
             X = _one_hot_encode(X, frame[name], levels[name], notes)
@@ -160,7 +168,7 @@ def _select_numeric(
         elif column.null_count() == len(column):
             empty.append(name)
         elif kind == "text":
-            numbers = _parse_numbers(loaded, name)
+            numbers = _parse_numbers(loaded, name, notes)
             if numbers is None:
                 text.append(name)
             else:
@@ -183,7 +191,7 @@ def _parse_mixed(frame: Frame) -> Frame:
     return frame.with_columns(**good) if good else frame
 
 
-def _parse_numbers(loaded: ReadFrame, name: str) -> Series | None:
+def _parse_numbers(loaded: ReadFrame, name: str, notes: list[str]) -> Series | None:
     """A column of text that holds numbers: with one bad entry it is an error, not a category."""
     column = loaded.frame[name].cast(str).str.strip_chars()
     numbers = column.cast(float, strict=False)
@@ -191,6 +199,9 @@ def _parse_numbers(loaded: ReadFrame, name: str) -> Series | None:
     count = int(bad.sum())
     filled = len(column) - int(column.null_count())
     if count == 0:
+        large = column.filter(numbers.abs() >= MAX_EXACT_INTEGER)
+        if large.str.contains(r"^[+-]?\d+$").any():
+            notes.append(describe_rounding([name], can_be_kept=True))
         return numbers
     if count > filled // 2:
         return None
@@ -219,7 +230,7 @@ def _refuse_kind(where: str, name: str, dtype: DataType, kind: str) -> NoReturn:
 
 
 def _make_matrix(
-    loaded: ReadFrame, features: list[str], numbers: Frame, text: list[str]
+    loaded: ReadFrame, features: list[str], numbers: Frame, text: list[str], notes: list[str]
 ) -> tuple[Column, tuple[str, ...]]:
     """The numeric features and their names, in the order of the file."""
     in_file = [name for name in features if name in set(loaded.numeric)]
@@ -228,7 +239,12 @@ def _make_matrix(
         raise DataError(
             f"{loaded.name}: no numeric column is left; see columns=, drop=, id= and label=."
         )
-    large = loaded.read_numeric(in_file) if loaded.read_numeric is not None and in_file else None
+    large, rounded = None, list_large_integers(numbers)
+    if loaded.read_numeric is not None and in_file:
+        large, others = loaded.read_numeric(in_file)
+        rounded += others
+    if rounded:
+        notes.append(describe_rounding((str(f.name) for f in rounded), can_be_kept=True))
     if not numbers.width:
         return (np.empty((len(loaded.frame), 0)) if large is None else large), columns
     small = frames.to_matrix(numbers)

@@ -16,8 +16,9 @@ from scipy.sparse import coo_array, csr_array
 
 from .. import progress
 from ..errors import FileFormatError, UnsupportedError
+from ..input.integers import MAX_EXACT_INTEGER
 from .arrays import check_sparse_size, name_columns, to_floats
-from .options import Options
+from .options import Options, describe_rounding
 from .source import Source, require_memory
 from .table import Table
 
@@ -30,6 +31,7 @@ _SYMMETRIES = ("general", "symmetric", "skew-symmetric")
 class _Header(NamedTuple):
     sparse: bool
     pattern: bool
+    integer: bool
     symmetry: str
     rows: int
     columns: int
@@ -65,8 +67,12 @@ def read(source: Source, _: Options) -> Table:
         if header.sparse
         else _make_dense(numbers, header)
     )
-    names = name_columns(header.columns)
-    return Table(to_floats(X, source.name), "rows", names, source=source.name)
+    names, notes = name_columns(header.columns), []
+    large = np.unique((abs(X) >= MAX_EXACT_INTEGER).nonzero()[1]) if header.integer else ()
+    if len(large):
+        notes.append(describe_rounding(names[j] if names else str(j) for j in large))
+    floats = to_floats(X, source.name)
+    return Table(floats, "rows", names, source=source.name, notes=tuple(notes))
 
 
 def _read_header(file: IO[bytes], source: Source) -> _Header:
@@ -89,7 +95,7 @@ def _read_header(file: IO[bytes], source: Source) -> _Header:
     if min(rows, columns) < 1 or (symmetry != "general" and rows != columns):
         raise FileFormatError(f"{source.name} holds a {rows} × {columns} {symmetry} matrix.")
     entries = sizes[2] if sparse else _packed_size(rows, columns, symmetry)
-    return _Header(sparse, field == "pattern", symmetry, rows, columns, entries)
+    return _Header(sparse, field == "pattern", "integer" in field, symmetry, rows, columns, entries)
 
 
 def _packed_size(rows: int, columns: int, symmetry: str) -> int:

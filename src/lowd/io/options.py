@@ -118,6 +118,17 @@ def quote_names(names: Iterable[str], most: int = MAX_QUOTED_NAMES) -> str:
     return ", ".join(map(repr, every[:most])) + others
 
 
+def describe_rounding(columns: Iterable[str], *, can_be_kept: bool = False) -> str:
+    """The note on columns whose integers floats round, which may have another role instead."""
+    names = list(columns)
+    one = quote_names(names[:1])
+    keep = f" To keep all digits: id={one} or label={one}." if can_be_kept else ""
+    return (
+        f"Column{'s' * (len(names) > 1)} {quote_names(names)}: integers beyond 2**53 were rounded, "
+        f"as floating point cannot tell them apart.{keep} To leave them out: drop={one}."
+    )
+
+
 def pluralize(count: int, thing: str) -> str:
     """A count with its noun: 1 row, 2 rows."""
     return f"{count} {thing}" + "s" * (count != 1)

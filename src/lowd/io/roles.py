@@ -135,8 +135,11 @@ def get_column_kind(dtype: DataType) -> Literal["number", "text", "list", "other
 
 
 def to_array(column: Series) -> Column:
-    """A column as an array: text stays text (missing: empty), numbers stay numbers."""
-    if get_column_kind(column.dtype) == "number":
+    """A column as an array: text stays text (missing: empty), numbers stay numbers.
+
+    Integers of 128 bits, which NumPy does not have, become text.
+    """
+    if get_column_kind(column.dtype) == "number" and not str(column.dtype).endswith("128"):
         return np.asarray(column.to_numpy())
     if get_column_kind(column.dtype) == "list":
         return np.array([str(entry) for entry in column.to_list()])

@@ -42,6 +42,7 @@ class Source:
     name: str
     path: Path | None = None
     data: bytes = b""
+    compressed_size: int = 0  # of the file that the data were in, where they were compressed
 
     @classmethod
     def from_path(cls, path: str | os.PathLike[str]) -> Source:
@@ -64,6 +65,11 @@ class Source:
     @property
     def size(self) -> int:
         return len(self.data) if self.path is None else self.path.stat().st_size
+
+    @property
+    def max_bytes(self) -> int:
+        """What the contents may take once they are read: more is out of all proportion."""
+        return max(SAFE_BYTES, MAX_COMPRESSION_RATIO * (self.compressed_size or self.size))
 
     @property
     def suffix(self) -> str:
@@ -100,7 +106,13 @@ class Source:
     def decompress(self) -> Source:
         """Itself, or what a gzip, bzip2, xz or zstandard file holds."""
         kind = self.compression
-        return self if kind is None else Source(self.name, data=_decompress(self, kind))
+        if kind is None:
+            return self
+        return Source(self.name, data=_decompress(self, kind), compressed_size=self.size)
+
+    def replace_data(self, data: bytes) -> Source:
+        """The same file with other bytes, such as those of another encoding."""
+        return Source(self.name, data=data, compressed_size=self.compressed_size or self.size)
 
 
 def fits_memory(size: int) -> bool:

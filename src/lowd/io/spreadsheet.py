@@ -11,13 +11,15 @@ from typing import IO, TYPE_CHECKING
 from ..errors import FileFormatError, MissingPackageError
 from . import delimited
 from .options import Options
-from .source import MAX_COMPRESSION_RATIO, SAFE_BYTES, Source, require_memory
+from .source import MAX_COMPRESSION_RATIO, Source, require_memory
 
 if TYPE_CHECKING:
     from .features import ReadFrame
 
 # A cell is a Python object and a part of a line of text at once.
 MEMORY_PER_BYTE = 2
+MAX_ROWS = 2**20  # of a sheet of Excel; a damaged one may number its rows higher
+MAX_EMPTY_CELLS = 2**25  # two seconds; formatted rows to the end of a sheet are no more
 _REMEDY = "Save the sheet as CSV, and read that."
 
 
@@ -36,8 +38,25 @@ def read(source: Source, options: Options) -> ReadFrame:
             sheet = book.worksheets[0]
             text = io.StringIO()
             writer = csv.writer(text, lineterminator="\n")
-            for row in sheet.iter_rows(values_only=True):
-                writer.writerow([_format(cell) for cell in row])
+            gaps = characters = 0
+            for number, row in enumerate(sheet.iter_rows(values_only=True)):
+                empty = row.count(None)  # openpyxl fills in the cells before one that is far away
+                gaps += empty
+                if gaps > MAX_EMPTY_CELLS or number >= MAX_ROWS:
+                    raise FileFormatError(
+                        f"{source.name}: the first sheet, {sheet.title!r}, reaches as far as row "
+                        f"{number + 1}, column {len(row)}, with almost nothing before it. {_REMEDY}"
+                    )
+                if empty == len(row):
+                    writer.writerow(row)
+                    continue
+                cells = [_format(cell) for cell in row]
+                characters += sum(map(len, cells))
+                if characters > source.max_bytes:  # a text in many cells is in the file once
+                    raise _make_size_error(source)
+                writer.writerow(cells)
+        except FileFormatError:
+            raise
         except Exception as error:  # openpyxl raises whatever a damaged part leads to
             raise FileFormatError(
                 f"{source.name} is damaged, or no workbook of Excel ({error}). {_REMEDY}"
@@ -45,7 +64,7 @@ def read(source: Source, options: Options) -> ReadFrame:
     content = text.getvalue().encode()
     if not content.strip(b",\n "):
         raise FileFormatError(f"{source.name}: the first sheet, {sheet.title!r}, is empty.")
-    found = delimited.read(Source(source.name, data=content), options)
+    found = delimited.read(source.replace_data(content), options)
     others = len(book.worksheets) - 1
     if not others:
         return found
@@ -63,12 +82,15 @@ def _check_size(source: Source, file: IO[bytes]) -> None:
             f"{source.name} is damaged, or no workbook of Excel. {_REMEDY}"
         ) from None
     file.seek(0)
-    if size > max(SAFE_BYTES, MAX_COMPRESSION_RATIO * source.size):
-        raise FileFormatError(
-            f"{source.name} decompresses to more than {MAX_COMPRESSION_RATIO} times its size. "
-            f"{_REMEDY}"
-        )
+    if size > source.max_bytes:
+        raise _make_size_error(source)
     require_memory(source, {"cells": MEMORY_PER_BYTE * size}, _REMEDY)
+
+
+def _make_size_error(source: Source) -> FileFormatError:
+    return FileFormatError(
+        f"{source.name} decompresses to more than {MAX_COMPRESSION_RATIO} times its size. {_REMEDY}"
+    )
 
 
 def _format(cell: object) -> str:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import ColumnTypeError, DataError
+from ..input.integers import list_large_integers
+from .options import describe_rounding
 from .roles import get_column_kind
 from .table import Column
 
@@ -18,10 +20,10 @@ if TYPE_CHECKING:
 Locate = Callable[[int], str]
 
 
-def stack_vectors(column: Series, where: str, locate: Locate) -> Column:
+def stack_vectors(column: Series, where: str, locate: Locate, notes: list[str]) -> Column:
     """Row i of the matrix is the list in row i; lists in text are read as JSON."""
     if get_column_kind(column.dtype) != "list":
-        return _parse_json(column, where, locate)
+        return _parse_json(column, where, locate, notes)
     lengths = column.list.len() if str(column.dtype).startswith("List") else column.arr.len()
     if column.null_count() or lengths.n_unique() != 1 or not lengths[0]:
         _refuse_lists(column.to_list(), column.name, where, locate)
@@ -30,17 +32,21 @@ def stack_vectors(column: Series, where: str, locate: Locate) -> Column:
         raise ColumnTypeError(
             f"{where}: column {column.name!r} holds {column.dtype}, not lists of numbers."
         )
+    if list_large_integers(values.to_frame()):
+        notes.append(describe_rounding([column.name]))
     kind = np.float32 if str(values.dtype) == "Float32" else np.float64
     return np.asarray(values.to_numpy(), kind).reshape(len(column), int(lengths[0]))
 
 
-def _parse_json(column: Series, where: str, locate: Locate) -> Column:
+def _parse_json(column: Series, where: str, locate: Locate, notes: list[str]) -> Column:
     try:
         lists = [json.loads(entry) for entry in column.to_list()]
         if len({len(entry) for entry in lists}) != 1 or not lists[0]:
             _refuse_lists(lists, column.name, where, locate)
+        if list_large_integers(lists):
+            notes.append(describe_rounding([column.name]))
         return np.array(lists, np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, DataError):
             raise
         raise ColumnTypeError(

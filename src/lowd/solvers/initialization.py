@@ -19,6 +19,7 @@ from ..distances.precomputed import NeighborListDistances
 from ..distances.protocol import DistanceRelation
 from ..errors import DataError, DisconnectedGraphWarning, ParameterError, warn
 from ..input.entries import refuse_non_numbers
+from ..input.integers import refuse_large_integers
 from ..input.sample import Items, average_columns
 from ..relations.affinities import PrecomputedAffinities
 from ..relations.affinity_graph import AffinityGraph
@@ -147,6 +148,7 @@ def validate_configuration(init: Float64 | str, n: int, k: int) -> Float64 | str
     if isinstance(init, str):
         return init
     refuse_non_numbers(init, "init")
+    refuse_large_integers(init, "init")
     Y = np.asarray(init)
     if Y.shape != (n, k) or not np.isfinite(Y).all():
         raise ParameterError(

@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import connected_components
 from ..backends.protocol import Array, Float64, GuttmanStep
 from ..errors import DataError, ParameterError
 from ..input.entries import refuse_non_numbers
+from ..input.integers import refuse_large_integers
 from .smacof import Majorization
 
 
@@ -108,6 +109,7 @@ def validate_weights(given: str | ArrayLike | None, n: int) -> Float64 | str | N
     if given is None or isinstance(given, str):
         return given
     refuse_non_numbers(given, "weights")
+    refuse_large_integers(given, "weights")
     W = np.asarray(given, np.float64)
     if W.shape != (n, n) or not np.isfinite(W).all() or (W < 0).any() or not np.array_equal(W, W.T):
         raise ParameterError(

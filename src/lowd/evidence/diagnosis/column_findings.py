@@ -46,6 +46,7 @@ def check_columns(data: RawData, summary: ColumnSummary, sample: Sample | None) 
     What is left out (identifiers, constants, duplicates) does not count when scales are compared.
     """
     found = [*_check_categories(data), _check_missing(data, summary), *_check_range(summary)]
+    found += _check_integers(data)
     if not data.n_features:
         return found
     several = data.n_features > 1 and len(data) > 1
@@ -152,6 +153,26 @@ def _choose_missing_remedy(data: RawData, incomplete: int, empty: list[int]) -> 
     else:
         remedy += "Fill the others"
     return f"{remedy} (Pipeline(impute='mean')); MDS takes missing distances."
+
+
+def _check_integers(data: RawData) -> list[Finding]:
+    """Integers that a fit refuses, in columns that only name the rows or have a large offset."""
+    if not data.rounded:
+        return []
+    columns = [found.column for found in data.rounded]
+    where, first = data.list_columns(columns), data.rounded[0]
+    place = f"row {first.row}, {data.describe_column(first.column)}"
+    return [
+        Finding(
+            "error",
+            "integers",
+            f"{capitalize(where)} {'hold' if columns[1:] else 'holds'} integers beyond 2**53, "
+            f"which floating point cannot tell apart; the first is at {place}.",
+            "Leave them out if they name the rows, or subtract an offset first.",
+            tuple(data.describe_column(j) for j in columns[:MAX_AFFECTED]),
+            Action({"drop": data.identify_columns(columns)}, f"{where} left out"),
+        )
+    ]
 
 
 def _check_range(summary: ColumnSummary) -> list[Finding]:

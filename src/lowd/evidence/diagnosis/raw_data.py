@@ -20,6 +20,7 @@ from ...errors import DataError, ParameterError, UnsupportedError
 from ...graph.search import find_neighbors
 from ...input.arguments import Input
 from ...input.entries import is_date, is_number, refuse_non_numbers
+from ...input.integers import LargeInteger, list_large_integers, refuse_large_integers
 from ...input.row_order import invert_order, order_rows
 from ...input.sample import n_rows, take_rows
 from ...input.tables import Table, column_kinds, is_table, read_number_columns
@@ -48,6 +49,7 @@ class RawData:
     metric: MetricLike
     metric_params: MetricParams
     dates: tuple[str, ...] = ()  # those of `non_numeric` that hold dates or durations
+    rounded: tuple[LargeInteger, ...] = ()  # of the columns that hold integers beyond 2**53
     is_frame: bool = False  # are the names those of a frame's columns, which a fit also sees?
 
     def __len__(self) -> int:
@@ -186,6 +188,7 @@ def read_data(
     if not accepts(Metric, metric):
         raise ParameterError(f"metric={metric!r}: expected {describe(Metric)}.")
     if metric == "gower":
+        refuse_large_integers(X, "metric='gower'")
         table = Table.read(X)
         kinds = zip(table.names, table.kinds, strict=True)
         non_numeric = tuple(name for name, kind in kinds if kind in ("order", "category"))
@@ -196,7 +199,12 @@ def read_data(
         names, numbers = read_number_columns(X)
         others = {name: kind for name, kind in column_kinds(X).items() if kind != "number"}
         of_time = tuple(name for name, kind in others.items() if kind in ("date", "duration"))
-        return RawData("rows", numbers, names, tuple(others), metric, metric_params, of_time, True)
+        rounded = tuple(
+            found._replace(column=names.index(str(found.name))) for found in list_large_integers(X)
+        )
+        return RawData(
+            "rows", numbers, names, tuple(others), metric, metric_params, of_time, rounded, True
+        )
     items, text, dates = _as_numbers(X)
     if items is None:
         if not callable(metric):
@@ -205,15 +213,20 @@ def read_data(
                 "rows of numbers."
             )
         return RawData("objects", list(X), None, (), metric, metric_params)
+    rounded = tuple(
+        found._replace(column=found.column - sum(j < found.column for j in text))
+        for found in list_large_integers(X)
+        if found.column not in text
+    )
     if columns is None and not text:
-        return RawData("rows", items, None, (), metric, metric_params)
+        return RawData("rows", items, None, (), metric, metric_params, rounded=rounded)
     n_columns = items.shape[1] + len(text)
     given = [f"x{j}" for j in range(n_columns)] if columns is None else list(map(str, columns))
     if len(given) != n_columns:
         raise ParameterError(f"columns names {len(given)} columns, but X has {n_columns}.")
     numeric = tuple(name for j, name in enumerate(given) if j not in text)
     non_numeric, of_time = (tuple(given[j] for j in found) for found in (text, dates))
-    return RawData("rows", items, numeric, non_numeric, metric, metric_params, of_time)
+    return RawData("rows", items, numeric, non_numeric, metric, metric_params, of_time, rounded)
 
 
 def sample_rows(
@@ -259,6 +272,7 @@ def _as_square(X: Input) -> Float64:
             "a sparse graph holds distances to neighbors only; pass the rows or a full matrix."
         )
     refuse_non_numbers(X, "metric='precomputed'")
+    refuse_large_integers(X, "metric='precomputed'")
     D: Float64 = np.ma.filled(np.ma.asarray(X, np.float64), np.nan)
     if D.ndim != 2 or D.shape[0] != D.shape[1]:
         raise DataError(
@@ -293,6 +307,9 @@ def _as_numbers(X: Input) -> tuple[Rows | None, list[int], list[int]]:
                 raise TypeError
             missing = [entry is None for entry in column]
             numbers.append(np.where(missing, np.nan, column).astype(np.float64)[:, None])
+        except OverflowError:
+            refuse_large_integers(X, "diagnose")
+            raise
         except (TypeError, ValueError):
             others.append(j)
             dates += [j] if all(is_date(entry) for entry in column if entry is not None) else []

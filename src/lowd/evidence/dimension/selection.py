@@ -13,6 +13,7 @@ from ...backends.protocol import Backend, Float64
 from ...core.parameters import Seed
 from ...errors import ColumnTypeError, DataError, ParameterError
 from ...input.arguments import Input
+from ...input.integers import refuse_large_integers
 from ...solvers import scree
 from ...threads import single_threaded_blas
 from ..diagnosis.column_findings import check_scale
@@ -121,6 +122,7 @@ def _validate(X: Input) -> tuple[RawData, ColumnSummary]:
             "hold text, categories or dates; drop or encode them "
             "(sklearn.preprocessing.OneHotEncoder)."
         )
+    refuse_large_integers(X, "dimension")
     summary = summarize_columns(data)
     if summary.first_nonfinite is not None:
         row, column = summary.first_nonfinite
