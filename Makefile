@@ -58,7 +58,7 @@ coverage: $(VENV)/.installed
 	  -C build-dir=build/coverage -C cmake.define.LOWD_COVERAGE=ON
 	$(BIN)/python -m pytest -n auto --dist loadgroup --cov --cov-report=
 	$(BIN)/coverage report --skip-covered --sort=miss
-	$(BIN)/gcovr --root . --filter native/ --exclude native/tests --print-summary \
+	$(BIN)/gcovr --root . --filter native/ --exclude native/tests --gcov-ignore-parse-errors=suspicious_hits.warn_once_per_file --print-summary \
 	  --txt build/coverage/native.txt build/coverage
 
 # The wheel of a plain `pip install torch` on Linux needs gigabytes of CUDA libraries to be imported; TORCH
