@@ -12,7 +12,7 @@ import lowd
 from lowd import report
 from lowd.io import Table
 
-pytestmark = browser.needed
+pytestmark = [browser.needed, pytest.mark.extra]
 EVIL = '</script><img src=x onerror="window.hacked=1">'
 
 
