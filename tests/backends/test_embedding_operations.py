@@ -36,7 +36,7 @@ def likeness(n, rng, kernel):
 
 
 @both
-@pytest.mark.parametrize("target", [3.0, 5.0, 12.0])
+@pytest.mark.parametrize("target", [3.0, 12.0])
 def test_perplexity_of_every_row(ops, target, rng):
     starts, squares = squares_of(300, rng)
     p, beta, offsets = ops.calibrate_rows(starts, squares, Perplexity(target))
@@ -113,7 +113,7 @@ def test_forces_and_sums_agree(kernel, rng):
 
 @kernels
 def test_descents_have_the_same_bits_for_any_number_of_threads(kernel, rng):
-    P, Y = likeness(2500, rng, kernel), 1e-4 * rng.normal(size=(2500, 2))
+    P, Y = likeness(1100, rng, kernel), 1e-4 * rng.normal(size=(1100, 2))
     ends = []
     for threads in (1, 2, 5):
         plan = Native(threads=threads).kl_objective(kernel).plan(P)
