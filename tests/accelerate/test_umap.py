@@ -128,7 +128,6 @@ assert sys.meta_path == before
     _run(script)
 
 
-@pytest.mark.extra
 @pytest.mark.skipif(find_spec("umap") is None, reason="umap-learn is not installed")
 def test_umap_learn_itself(tmp_path):
     """Trustworthy as the original, whose transform, inverse and pickles go on to work."""

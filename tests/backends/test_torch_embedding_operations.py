@@ -17,7 +17,7 @@ from operands import near
 from oracles import symmetrize
 from torch_operands import FAST, all_sizes_on_the_device  # noqa: F401 - a fixture
 
-pytestmark = [pytest.mark.extra, pytest.mark.usefixtures("all_sizes_on_the_device")]
+pytestmark = pytest.mark.usefixtures("all_sizes_on_the_device")
 PLAIN = Reference()
 CURVE = LayoutCurve(1.6, 0.9, 0.02)
 

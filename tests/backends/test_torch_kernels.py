@@ -12,7 +12,6 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed (pip install 'lowd[gpu]')")
 pytest.importorskip("triton", reason="Triton is not installed (make torch)")
 
-pytestmark = pytest.mark.extra
 SCRIPT = Path(__file__).parents[1] / "interpreted_kernels.py"
 CHECKS = [
     *("neighbors", "ranks", "sparse_products"),

@@ -22,10 +22,7 @@ from lowd.solvers.multilevel import solve_multilevel
 from operands import data, measured, near, typed
 from torch_operands import FAST, all_sizes_on_the_device  # noqa: F401 - a fixture
 
-pytestmark = [
-    pytest.mark.extra,
-    pytest.mark.usefixtures("all_sizes_on_the_device", "no_silent_copies"),
-]
+pytestmark = pytest.mark.usefixtures("all_sizes_on_the_device", "no_silent_copies")
 PLAIN = Reference()
 
 

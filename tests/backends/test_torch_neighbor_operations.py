@@ -24,7 +24,7 @@ from torch_operands import (
     on_a_gpu,
 )
 
-pytestmark = [pytest.mark.extra, pytest.mark.usefixtures("all_sizes_on_the_device")]
+pytestmark = pytest.mark.usefixtures("all_sizes_on_the_device")
 PLAIN = Reference()
 
 

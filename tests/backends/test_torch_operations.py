@@ -19,7 +19,7 @@ from lowd.backends.torch import resident
 from operands import SHAPES, data, measured, near, typed
 from torch_operands import FAST, all_sizes_on_the_device, gaussian  # noqa: F401 - a fixture
 
-pytestmark = [pytest.mark.extra, pytest.mark.usefixtures("all_sizes_on_the_device")]
+pytestmark = pytest.mark.usefixtures("all_sizes_on_the_device")
 PLAIN = Reference()
 
 

@@ -153,7 +153,6 @@ def test_demos_open_their_data(lowd_command, opened):
 
 
 @browser.needed
-@pytest.mark.extra
 @pytest.mark.parametrize(
     ("arguments", "panels"),
     [

@@ -15,7 +15,7 @@ from explorers import (
     wait_until_drawn,
 )
 
-pytestmark = [browser.needed, pytest.mark.extra]
+pytestmark = browser.needed
 SIZES = {1280: {"width": 1280, "height": 800}, 400: {"width": 400, "height": 800}}
 
 

@@ -27,7 +27,7 @@ from explorers import (
     wait_until_drawn,
 )
 
-pytestmark = [browser.needed, pytest.mark.extra]
+pytestmark = browser.needed
 
 
 def test_all_points_of_both_panels_are_drawn(page):

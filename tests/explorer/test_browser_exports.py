@@ -7,7 +7,6 @@ from io import BytesIO
 from xml.etree import ElementTree
 
 import numpy as np
-import pytest
 from PIL import Image
 from scipy.spatial.distance import cdist
 
@@ -22,7 +21,7 @@ from explorers import (
     wait_until_drawn,
 )
 
-pytestmark = [browser.needed, pytest.mark.extra]
+pytestmark = browser.needed
 
 
 def test_pictures_show_the_points_where_they_are(page, rows, maps):

@@ -12,7 +12,7 @@ import lowd
 from lowd import report
 from lowd.io import Table
 
-pytestmark = [browser.needed, pytest.mark.extra]
+pytestmark = browser.needed
 EVIL = '</script><img src=x onerror="window.hacked=1">'
 
 
