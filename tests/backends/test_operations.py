@@ -222,6 +222,11 @@ def test_hadamard(kind, d, padded, rng):
 @typed
 def test_sparse_rows_are_the_references(kind, rng):
     S = sparse((50, 20), 0.3, kind, rng)
+    bad = S.copy()
+    bad.data[17] = np.nan
+    entry = np.searchsorted(S.indptr, 17, side="right") - 1, S.indices[17]
+    for ops in (FAST, PLAIN):
+        assert ops.column_statistics(bad).first_nonfinite == entry
     dense, mean = S.toarray(), S.toarray().mean(0, dtype=np.float64)
     near(FAST.column_statistics(S).sums, PLAIN.column_statistics(dense).sums, kind)
     near(
