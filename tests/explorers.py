@@ -43,7 +43,7 @@ def read_arrow(data):
 
 def wait_for(ask, target, states=("ready", "failed")):
     """Ask until the answer is in one of the states."""
-    for _ in range(1200):
+    for _ in range(2400):
         found = ask("GET", target)
         if found["state"] in states:
             return found

@@ -9,9 +9,13 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-import torch
+import pytest
 from scipy.sparse import csr_array, random_array
 from scipy.spatial.distance import cdist
+
+pytest.importorskip("torch", reason="torch is not installed (pip install 'lowd[gpu]')")
+pytest.importorskip("triton", reason="Triton is not installed (make torch)")
+import torch
 
 from lowd.backends.protocol import FuzzySum, Perplexity, Ragged, Terms, multiply
 from lowd.backends.reference import Reference

@@ -11,8 +11,8 @@ from lowd.backends import resolve
 from lowd.core.fit import Context
 
 
-def context(seed=0, backend="auto", n_jobs=None):
-    return Context(resolve(backend, n_jobs), seed, np.dtype(np.float64))
+def context(seed=0, n_jobs=None):
+    return Context(resolve("auto", n_jobs), seed, np.dtype(np.float64))
 
 
 def roll(n, seed=0):

@@ -16,8 +16,13 @@ from lowd.backends.native import Native
 PLAIN, FAST = Reference(), Native(threads=2)
 TYPES = [np.float64, np.float32]
 typed = pytest.mark.parametrize("kind", TYPES, ids=["float64", "float32"])
-SHAPES = [(1, 1), (2, 3), (7, 1), (5, 31), (33, 7), (64, 64), (65, 33), (100, 129), (259, 300)]
-shaped = pytest.mark.parametrize("shape", SHAPES, ids=str)
+# One entry, one column, parts of every block, whole blocks and one row more, several blocks.
+SHAPES = [(1, 1), (7, 1), (5, 31), (64, 64), (65, 33), (259, 300)]
+shaped_and_typed = pytest.mark.parametrize(
+    ("shape", "kind"),
+    [(shape, np.float64) for shape in SHAPES] + [(shape, np.float32) for shape in SHAPES[2:]],
+    ids=lambda given: str(given) if isinstance(given, tuple) else np.dtype(given).name,
+)
 EPS = {t: float(np.finfo(t).eps) for t in TYPES}
 PARAMS = {
     "dot": (0.5,),

@@ -28,24 +28,20 @@ from lowd import _native
 assert _native.cpu_level() == sys.argv[1], _native.cpu_level()
 for kind in t.TYPES:
     for shape in t.SHAPES:
-        for weighted in (False, True):
-            rng = np.random.default_rng(0)
-            test_column_statistics(shape, kind, weighted, rng)
-            test_moments(shape, kind, weighted, rng)
-            for width in (1, 8, 13):
-                check_scatter_matmul(shape, kind, weighted, width, rng)
-        for width in (1, 5, 17, 50):
-            check_project(shape, kind, width, rng)
-        check_project_on_sparse_directions(shape, kind, 0.5, rng)
+        rng = np.random.default_rng(0)
+        test_column_statistics(shape, kind, rng)
+        test_moments(shape, kind, rng)
+        test_scatter_matmul(shape, kind, rng)
+        test_project(shape, kind, rng)
     for measure, params in t.VARIANTS:
         check_pairwise(measure, params, kind, (33, 65, 31))
         check_symmetric_pairwise_has_the_bits_of_the_general_one(measure, params, kind, 31)
     for d in (7, 33):
         test_a_rows_bits_do_not_depend_on_its_batch(kind, d, rng)
-    test_close_pairs_lose_no_digits(kind, 1e3, True, rng)
+    test_close_pairs_lose_no_digits(kind, 1e6, True, rng)
     test_exponentials_are_good_to_the_last_digits(kind)
     test_hadamard(kind, 100, 128, rng)
-    test_matmul(kind, True, (300, 259, 17), rng)
+    test_matmul(kind, (300, 259, 17), True, rng)
     test_symmetry(kind, 33, rng)
     test_the_same_bits_for_any_number_of_threads(kind, rng)
 print("good")

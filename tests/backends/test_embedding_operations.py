@@ -36,7 +36,7 @@ def likeness(n, rng, kernel):
 
 
 @both
-@pytest.mark.parametrize("target", [3.0, 5.0, 12.0])
+@pytest.mark.parametrize("target", [3.0, 12.0])
 def test_perplexity_of_every_row(ops, target, rng):
     starts, squares = squares_of(300, rng)
     p, beta, offsets = ops.calibrate_rows(starts, squares, Perplexity(target))
@@ -112,8 +112,24 @@ def test_forces_and_sums_agree(kernel, rng):
 
 
 @kernels
+def test_a_descent_is_that_of_the_reference(kernel, rng):
+    P, Y = likeness(120, rng, kernel), rng.normal(size=(120, 2))
+    plain, fast = (ops.kl_objective(kernel).plan(P) for ops in (PLAIN, FAST))
+    moved = []
+    for plan in (plain, fast):
+        plan.start(Y)
+        moved.append(plan.advance(12, 4.0, 0.5, 10.0))
+    assert moved[1] == pytest.approx(moved[0], rel=1e-6)
+    np.testing.assert_allclose(fast.embedding(), plain.embedding(), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(fast.variances(), plain.variances(), rtol=1e-6)
+    assert not plain.uses_interpolation(Y)
+    assert plain.interpolation_grid(Y) is None
+    assert np.abs(plain.embedding() - Y).max() > 0.01
+
+
+@kernels
 def test_descents_have_the_same_bits_for_any_number_of_threads(kernel, rng):
-    P, Y = likeness(2500, rng, kernel), 1e-4 * rng.normal(size=(2500, 2))
+    P, Y = likeness(1100, rng, kernel), 1e-4 * rng.normal(size=(1100, 2))
     ends = []
     for threads in (1, 2, 5):
         plan = Native(threads=threads).kl_objective(kernel).plan(P)

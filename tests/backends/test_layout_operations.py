@@ -41,8 +41,9 @@ def differentiate(f, Y, step=1e-5):
     return slope
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("backend", "k"), [("native", 1), ("native", 2), ("native", 3), ("reference", 2)]
+)
 def test_forces_are_minus_the_gradient_of_the_loss_where_degrees_are_equal(backend, k):
     rng = np.random.default_rng(0)
     W, Y = ring(12, 3, rng), rng.normal(size=(12, k))
@@ -123,8 +124,10 @@ def test_descent_by_hand(backend):
     assert moved == pytest.approx(np.sqrt((v**2).sum(1).mean()), rel=1e-3)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("scale", [1.0, 1e-60, 1e60])
+@pytest.mark.parametrize(
+    ("backend", "scale"),
+    [("native", 1.0), ("native", 1e-60), ("native", 1e60), ("reference", 1e60)],
+)
 def test_memberships_have_the_sum_that_the_number_of_neighbors_asks(backend, scale):
     rng = np.random.default_rng(3)
     lengths = np.array([1, 2, 14, 30])
@@ -138,8 +141,9 @@ def test_memberships_have_the_sum_that_the_number_of_neighbors_asks(backend, sca
         np.testing.assert_allclose(w[part], np.exp(-(d[part] - rho[i]) / sigma[i]), rtol=1e-6)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize(
+    ("backend", "share"), [("native", 0.0), ("native", 0.3), ("native", 1.0), ("reference", 0.3)]
+)
 def test_fuzzy_union_by_hand(backend, share):
     rng = np.random.default_rng(4)
     A = np.where(rng.random((30, 30)) < 0.2, rng.random((30, 30)), 0)
@@ -148,8 +152,9 @@ def test_fuzzy_union_by_hand(backend, share):
     np.testing.assert_allclose(W, share * (A + A.T - both) + (1 - share) * both, atol=1e-12)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("backend", "k"), [("native", 1), ("native", 2), ("native", 3), ("reference", 2)]
+)
 def test_new_points_end_where_their_force_is_zero(backend, k):
     rng = np.random.default_rng(5)
     Y = 4 * rng.normal(size=(80, k))

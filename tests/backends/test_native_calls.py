@@ -54,7 +54,7 @@ def test_the_same_bits_for_any_number_of_threads(kind, rng):
 
 
 @typed
-@pytest.mark.parametrize("d", [1, 7, 33, 130])
+@pytest.mark.parametrize("d", [1, 33, 130])
 def test_a_rows_bits_do_not_depend_on_its_batch(kind, d, rng):
     X = data(67, d, kind)
     mean = X.mean(0, dtype=np.float64)
@@ -80,15 +80,14 @@ def test_a_rows_bits_do_not_depend_on_its_batch(kind, d, rng):
 
 
 @typed
-@pytest.mark.parametrize("k", [3, 8, 9, 10, 11, 12, 13, 16])
-def test_few_columns_of_a_product_do_not_depend_on_the_others(kind, k, rng):
+def test_few_columns_of_a_product_do_not_depend_on_the_others(kind, rng):
     """They are computed in groups of 8, and what remains in narrower ones."""
-    X, W = data(150, 53, kind), rng.normal(size=(53, k)).astype(kind)
+    X, W = data(150, 53, kind), rng.normal(size=(53, 16)).astype(kind)
     mean = X[0].astype(float)
-    whole = FAST.project(X, mean, W)
-    for j in range(k):
-        alone = FAST.project(X, mean, np.ascontiguousarray(W[:, j : j + 1]))
-        same_bits(whole[:, j : j + 1], alone)
+    alone = [FAST.project(X, mean, np.ascontiguousarray(W[:, [j]])) for j in range(16)]
+    for k in (3, 8, 9, 10, 11, 12, 13, 16):
+        whole = FAST.project(X, mean, np.ascontiguousarray(W[:, :k]))
+        same_bits(whole, np.hstack(alone[:k]))
 
 
 @typed

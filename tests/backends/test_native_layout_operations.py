@@ -41,8 +41,9 @@ def relative(found, expected):
     return np.sqrt(((found - expected) ** 2).sum() / (expected**2).sum())
 
 
-@pytest.mark.parametrize("connectivity", [0.5, 1.0, 2.3])
-@pytest.mark.parametrize("mean", [None, 3.0])
+@pytest.mark.parametrize(
+    ("connectivity", "mean"), [(0.5, None), (1.0, None), (2.3, None), (1.0, 3.0)]
+)
 def test_memberships_are_those_of_the_reference(connectivity, mean, rng):
     d = np.sort(rng.gamma(2, size=(300, 14)), axis=1)
     d[:40, :5] = 0  # duplicates
@@ -69,8 +70,9 @@ def test_unions_are_those_of_the_reference(share, rng):
     np.testing.assert_allclose(fast.toarray(), plain.toarray(), atol=1e-15)
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 5])
-@pytest.mark.parametrize("n", [2, 60, MAX_EXACT_POINTS])
+@pytest.mark.parametrize(
+    ("n", "k"), [(2, 2), *((60, k) for k in (1, 2, 3, 5)), (MAX_EXACT_POINTS, 2)]
+)
 def test_few_points_have_exact_forces(n, k, rng):
     ops = resolve("native", 2)
     Y = clusters(n, k, rng)
@@ -152,8 +154,7 @@ def test_sampled_forces_have_the_exact_mean(k, rng):
     assert relative(np.mean([r for _, r in drawn], axis=0), R) < 2 * noise / np.sqrt(100)
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 4])
-@pytest.mark.parametrize("n", [300, 2600])
+@pytest.mark.parametrize(("n", "k"), [(300, 2), *((2600, k) for k in (1, 2, 3, 4))])
 def test_threads_do_not_matter(n, k, rng):
     Y = clusters(n, k, rng)
     indptr = np.arange(0, 4 * n + 1, 4)

@@ -13,7 +13,7 @@ from cases import same_bits
 from lowd import progress
 from lowd.backends.protocol import Backend, HadamardMatrix, Terms
 from lowd.backends.reference import neighbors as reference_neighbors
-from operands import EPS, FAST, PARAMS, PLAIN, data, near, shaped, sparse, typed
+from operands import EPS, FAST, PARAMS, PLAIN, data, near, shaped_and_typed, sparse, typed
 
 
 def test_all_operations_are_tested():
@@ -26,30 +26,23 @@ def test_all_operations_are_tested():
         assert callable(getattr(PLAIN, name))
 
 
-@shaped
-@typed
-@pytest.mark.parametrize("weighted", [False, True])
-def test_column_statistics(shape, kind, weighted, rng):
+@shaped_and_typed
+def test_column_statistics(shape, kind, rng):
     X = data(*shape, kind)
-    weights = rng.random(shape[0]) if weighted else None
-    fast, plain = FAST.column_statistics(X, weights), PLAIN.column_statistics(X, weights)
-    assert fast.first_nonfinite is plain.first_nonfinite is None
-    assert fast.max_abs == plain.max_abs
-    near(fast.mean, plain.mean, np.float64)
-
-
-@shaped
-@typed
-def test_row_priorities(shape, kind):
-    X = data(*shape, kind)
+    for weights in (None, rng.random(shape[0])):
+        fast, plain = FAST.column_statistics(X, weights), PLAIN.column_statistics(X, weights)
+        assert fast.first_nonfinite is plain.first_nonfinite is None
+        assert fast.max_abs == plain.max_abs
+        near(fast.mean, plain.mean, np.float64)
     fast, plain = (ops.column_statistics(X, priorities=True) for ops in (FAST, PLAIN))
     np.testing.assert_array_equal(fast.priorities, plain.priorities)
     np.testing.assert_array_equal(fast.mean, FAST.column_statistics(X).mean)
 
 
 @typed
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("entry", [(0, 0), (40, 17), (99, 32)])
+@pytest.mark.parametrize(
+    ("bad", "entry"), [(np.nan, (0, 0)), (np.inf, (40, 17)), (-np.inf, (99, 32))]
+)
 def test_column_statistics_finds_the_first_bad_entry(kind, bad, entry):
     X = data(100, 33, kind)
     X[entry] = bad
@@ -69,8 +62,10 @@ def test_column_statistics_of_numbers_whose_sum_overflows():
     assert FAST.column_statistics(X).first_nonfinite is None
 
 
-@typed
-@pytest.mark.parametrize("n", [1, 2, 7, 33, 130, 259])
+@pytest.mark.parametrize(
+    ("n", "kind"),
+    [*((n, np.float64) for n in (1, 2, 33, 130, 259)), (33, np.float32), (259, np.float32)],
+)
 def test_symmetry(kind, n, rng):
     A = rng.normal(size=(n, n)).astype(kind)
     fast, plain = FAST.check_symmetry(A), PLAIN.check_symmetry(A)
@@ -92,27 +87,21 @@ def test_symmetry(kind, n, rng):
     )
 
 
-@shaped
-@typed
-@pytest.mark.parametrize("weighted", [False, True])
-def test_moments(shape, kind, weighted, rng):
+@shaped_and_typed
+def test_moments(shape, kind, rng):
     X = data(*shape, kind)
-    weights = rng.random(shape[0]) if weighted else None
-    mean = np.average(X.astype(np.float64), axis=0, weights=weights)
-    fast, plain = (
-        FAST.scatter(X, mean, weights).moments(),
-        PLAIN.scatter(X, mean, weights).moments(),
-    )
-    assert fast.weight == pytest.approx(plain.weight)
-    assert fast.scatter.dtype == np.float64
-    near(fast.scatter, plain.scatter, kind)
-    same_bits(fast.scatter, fast.scatter.T)
+    for weights in (None, rng.random(shape[0])):
+        mean = np.average(X.astype(np.float64), axis=0, weights=weights)
+        fast, plain = (ops.scatter(X, mean, weights).moments() for ops in (FAST, PLAIN))
+        assert fast.weight == pytest.approx(plain.weight)
+        assert fast.scatter.dtype == np.float64
+        near(fast.scatter, plain.scatter, kind)
+        same_bits(fast.scatter, fast.scatter.T)
 
 
 @typed
-@pytest.mark.parametrize("offset", [0, 1e3, 1e6])
-def test_moments_far_from_the_origin(kind, offset):
-    X = (data(500, 20, np.float64) + offset).astype(kind)
+def test_moments_far_from_the_origin(kind):
+    X = (data(500, 20, np.float64) + 1e6).astype(kind)
     mean = X.mean(0, dtype=np.float64)
     centered = X - mean
     near(FAST.scatter(X, mean, None).moments().scatter, centered.T @ centered, kind)
@@ -121,9 +110,8 @@ def test_moments_far_from_the_origin(kind, offset):
     near(FAST.scatter(X, off, None).moments().scatter, (X - off).T @ (X - off), kind)
 
 
-def check_scatter_matmul(shape, kind, weighted, width, rng):
+def check_scatter_matmul(shape, kind, weights, width, rng):
     X = data(*shape, kind)
-    weights = rng.random(shape[0]) if weighted else None
     mean = np.average(X.astype(np.float64), axis=0, weights=weights)
     V = rng.normal(size=(shape[1], width)).astype(kind)
     (fast, trace), (plain, expected) = (
@@ -136,12 +124,11 @@ def check_scatter_matmul(shape, kind, weighted, width, rng):
     assert FAST.scatter(X, mean, weights).matmul(V)[1] == trace
 
 
-@shaped
-@typed
-@pytest.mark.parametrize("weighted", [False, True])
-def test_scatter_matmul(shape, kind, weighted, rng):
+@shaped_and_typed
+def test_scatter_matmul(shape, kind, rng):
     for width in (1, 8, 13, 40):
-        check_scatter_matmul(shape, kind, weighted, width, rng)
+        check_scatter_matmul(shape, kind, None, width, rng)
+        check_scatter_matmul(shape, kind, rng.random(shape[0]), width, rng)
 
 
 def check_project(shape, kind, width, rng):
@@ -154,18 +141,18 @@ def check_project(shape, kind, width, rng):
         near(fast, plain, kind, 20 + shape[1])
 
 
-@shaped
-@typed
+@shaped_and_typed
 def test_project(shape, kind, rng):
     for width in (1, 2, 5, 16, 17, 50, 70):
         check_project(shape, kind, width, rng)
+    for density in (0.05, 0.5, 1.0):
+        check_project_on_sparse_directions(shape, kind, density, rng)
 
 
 @typed
-@pytest.mark.parametrize("offset", [1e3, 1e6])
-def test_project_far_from_the_origin(kind, offset, rng):
+def test_project_far_from_the_origin(kind, rng):
     """(X - mu) W, never X W - mu W."""
-    X = (data(200, 20, np.float64) + offset).astype(kind)
+    X = (data(200, 20, np.float64) + 1e6).astype(kind)
     W, shift = rng.normal(size=(20, 3)).astype(kind), X.mean(0, dtype=np.float64)
     near(FAST.project(X, shift, W), (X - shift) @ W, kind, 50)
 
@@ -178,13 +165,6 @@ def check_project_on_sparse_directions(shape, kind, density, rng):
     near(fast, plain, kind, 20 + shape[1])
 
 
-@shaped
-@typed
-def test_project_on_sparse_directions(shape, kind, rng):
-    for density in (0.05, 0.5, 1.0):
-        check_project_on_sparse_directions(shape, kind, density, rng)
-
-
 @typed
 def test_project_of_very_wide_rows(kind, rng):
     X = np.ascontiguousarray(rng.normal(size=(3, 300_001)).astype(kind))
@@ -195,11 +175,14 @@ def test_project_of_very_wide_rows(kind, rng):
 
 
 @typed
-@pytest.mark.parametrize("half_square", [False, True])
 @pytest.mark.parametrize(
-    "shape", [(1, 1, 1), (5, 7, 2), (33, 65, 8), (300, 259, 17), (40, 1030, 3)]
+    ("shape", "half_square"),
+    [
+        *(((1, 1, 1), False), ((33, 65, 8), True), ((300, 259, 17), False)),
+        *(((300, 259, 17), True), ((40, 1030, 3), False)),
+    ],
 )
-def test_matmul(kind, half_square, shape, rng):
+def test_matmul(kind, shape, half_square, rng):
     m, n, b = shape
     A, V = rng.normal(size=(m, n)).astype(kind), rng.normal(size=(n, b)).astype(kind)
     fast, plain = (ops.matrix_plan(A, half_square=half_square).matmul(V) for ops in (FAST, PLAIN))
@@ -218,9 +201,7 @@ def test_three_term_recurrence(ops, sparse, rng):
 
 
 @typed
-@pytest.mark.parametrize(
-    ("d", "padded"), [(1, 1), (2, 2), (3, 4), (8, 8), (31, 32), (100, 128), (784, 1024)]
-)
+@pytest.mark.parametrize(("d", "padded"), [(1, 1), (3, 4), (31, 32), (784, 1024)])
 def test_hadamard(kind, d, padded, rng):
     X = data(37, d, kind)
     signs = np.where(rng.random(d) < 0.5, -1, 1).astype(kind)
@@ -241,6 +222,11 @@ def test_hadamard(kind, d, padded, rng):
 @typed
 def test_sparse_rows_are_the_references(kind, rng):
     S = sparse((50, 20), 0.3, kind, rng)
+    bad = S.copy()
+    bad.data[17] = np.nan
+    entry = np.searchsorted(S.indptr, 17, side="right") - 1, S.indices[17]
+    for ops in (FAST, PLAIN):
+        assert ops.column_statistics(bad).first_nonfinite == entry
     dense, mean = S.toarray(), S.toarray().mean(0, dtype=np.float64)
     near(FAST.column_statistics(S).mean, PLAIN.column_statistics(dense).mean, kind)
     near(
@@ -257,8 +243,9 @@ def test_sparse_rows_are_the_references(kind, rng):
         near(found, PLAIN.pairwise(dense, dense, measure, PARAMS[measure], None), kind, 200)
 
 
-@pytest.mark.parametrize("ops", [PLAIN, FAST], ids=["reference", "native"])
-@pytest.mark.parametrize("measure", ["dot", "euclidean", "rbf", "poly"])
+@pytest.mark.parametrize(
+    ("ops", "measure"), [(FAST, "dot"), (FAST, "euclidean"), (FAST, "rbf"), (PLAIN, "euclidean")]
+)
 def test_sparse_pairs_in_blocks_of_rows_are_those_of_all_at_once(ops, measure, rng, monkeypatch):
     X = csr_array(rng.poisson(0.3, (70, 40)).astype(np.float32))
     params = PARAMS[measure]

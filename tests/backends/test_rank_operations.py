@@ -9,6 +9,8 @@ from scipy.spatial.distance import cdist
 from lowd import progress
 from lowd.backends import resolve
 
+both = pytest.mark.parametrize("backend", ["native", "reference"])
+
 
 def rank_of(row, own, j):
     """One and the number of entries that are smaller, or equal and further left."""
@@ -38,20 +40,23 @@ SETS = {
 }
 
 
-@pytest.mark.parametrize("name", list(SETS))
-@pytest.mark.parametrize("some", [False, True], ids=["all", "some"])
-def test_ranks_of_listed_rows(backend, name, some):
+@pytest.mark.parametrize(
+    ("name", "backend"),
+    [*((name, "native") for name in SETS), ("lattice", "reference"), ("outlier", "reference")],
+)
+def test_ranks_of_listed_rows(backend, name):
     X = SETS[name]()
     n, rng = len(X), np.random.default_rng(2)
-    rows = np.array([0, 3, n // 2, n - 1]) if some else None
-    own = np.arange(n) if rows is None else rows
-    listed = rng.integers(-1, n, (len(own), 5)).astype(np.int32)
-    listed[listed == own[:, None]] = -1
     index = resolve(backend, 2).index(X, "euclidean", (1.0,), None)
-    expected = ranks_of(cdist(X[own], X), own, listed)
-    np.testing.assert_array_equal(index.ranks(rows, listed), expected)
+    for rows in (None, np.array([0, 3, n // 2, n - 1])):
+        own = np.arange(n) if rows is None else rows
+        listed = rng.integers(-1, n, (len(own), 5)).astype(np.int32)
+        listed[listed == own[:, None]] = -1
+        expected = ranks_of(cdist(X[own], X), own, listed)
+        np.testing.assert_array_equal(index.ranks(rows, listed), expected)
 
 
+@both
 def test_ranks_follow_the_order_of_neighbors(backend):
     """The same arithmetic: the q-th neighbor has rank q, however close the next one is."""
     X = lattice(400, 12).astype(np.float32)
@@ -64,7 +69,11 @@ def test_ranks_follow_the_order_of_neighbors(backend):
         )
 
 
-@pytest.mark.parametrize("kind", [np.float64, np.float32], ids=["float64", "float32"])
+@pytest.mark.parametrize(
+    ("backend", "kind"),
+    [("native", np.float64), ("native", np.float32), ("reference", np.float64)],
+    ids=["float64", "float32", "reference"],
+)
 def test_ranks_in_rows_of_distances(backend, kind):
     rng = np.random.default_rng(3)
     own = np.array([0, 99, 41])
@@ -85,6 +94,7 @@ def test_ranks_in_rows_of_distances(backend, kind):
         np.testing.assert_array_equal(np.sort(nothing_left_out), [range(1, 101)] * 3)
 
 
+@both
 def test_counting_can_be_cancelled(backend):
     n = 20_000 if backend == "native" else 3000  # native work is asked every 50 ms
     X = np.random.default_rng(0).normal(size=(n, 40))

@@ -12,37 +12,37 @@ from lowd.cli.wording import name_flags
 pytestmark = pytest.mark.usefixtures("folder")
 
 
-@pytest.mark.parametrize(
-    ("message", "expected"),
-    [
-        ("fill them (missing='mean')", "fill them (--missing mean)"),
-        ("leave it out (drop='x 1')", "leave it out (--drop 'x 1')"),
-        ("see columns= and drop=.", "see --columns and --drop."),
-        ("(another one: id=...).", "(another one: --id)."),
-        ("n_neighbors=9 exceeds n_samples=5.", "--n-neighbors 9 exceeds n_samples=5."),
-        ("Isomap(n_neighbors=None) needs", "--n-neighbors none needs"),
-        ("Lower n_neighbors, or", "Lower --n-neighbors, or"),
-        ("use a smaller n_neighbors.", "use a smaller --n-neighbors."),
-        ("metric_params={'p': 0}: no", "--metric-params '{\"p\": 0}': no"),
-        ("distances=False reads rows", "--no-distances reads rows"),
-        ("resize them: size=(32, 32).", "resize them: --size 32x32."),
-        ("try PCA(n_components=3, scale=True)", "try lowd pca --n-components 3 --scale"),
-        ("Pipeline(scale=True, pca=...)", "--standardize --pca"),
-        (
-            "Pipeline(TSNE(n_components=2), scale=True): x",
-            "lowd tsne --n-components 2 --standardize: x",
-        ),
-        ("Pipeline(PCA(), impute='mean')", "lowd pca --missing mean"),
-        ("by ClassicalMDS(metric='gower').", "by lowd classical-mds --gower."),
-        ("random_state=3 is", "--seed 3 is"),
-        ("column 'n_neighbors' in a/max_iter=3.csv", "column 'n_neighbors' in a/max_iter=3.csv"),
-        ("explained_variance_ratio_ of n_features=3", "explained_variance_ratio_ of n_features=3"),
-    ],
-)
-def test_parameters_become_flags(message, expected):
-    worded = name_flags(message, ["missing"], "Isomap")
-    assert worded == expected
-    assert name_flags(worded, ["missing"], "Isomap") == expected
+WORDED = [
+    ("fill them (missing='mean')", "fill them (--missing mean)"),
+    ("leave it out (drop='x 1')", "leave it out (--drop 'x 1')"),
+    ("see columns= and drop=.", "see --columns and --drop."),
+    ("(another one: id=...).", "(another one: --id)."),
+    ("n_neighbors=9 exceeds n_samples=5.", "--n-neighbors 9 exceeds n_samples=5."),
+    ("Isomap(n_neighbors=None) needs", "--n-neighbors none needs"),
+    ("Lower n_neighbors, or", "Lower --n-neighbors, or"),
+    ("use a smaller n_neighbors.", "use a smaller --n-neighbors."),
+    ("metric_params={'p': 0}: no", "--metric-params '{\"p\": 0}': no"),
+    ("distances=False reads rows", "--no-distances reads rows"),
+    ("resize them: size=(32, 32).", "resize them: --size 32x32."),
+    ("try PCA(n_components=3, scale=True)", "try lowd pca --n-components 3 --scale"),
+    ("Pipeline(scale=True, pca=...)", "--standardize --pca"),
+    (
+        "Pipeline(TSNE(n_components=2), scale=True): x",
+        "lowd tsne --n-components 2 --standardize: x",
+    ),
+    ("Pipeline(PCA(), impute='mean')", "lowd pca --missing mean"),
+    ("by ClassicalMDS(metric='gower').", "by lowd classical-mds --gower."),
+    ("random_state=3 is", "--seed 3 is"),
+    ("column 'n_neighbors' in a/max_iter=3.csv", "column 'n_neighbors' in a/max_iter=3.csv"),
+    ("explained_variance_ratio_ of n_features=3", "explained_variance_ratio_ of n_features=3"),
+]
+
+
+def test_parameters_become_flags():
+    for message, expected in WORDED:
+        worded = name_flags(message, ["missing"], "Isomap")
+        assert worded == expected
+        assert name_flags(worded, ["missing"], "Isomap") == expected
 
 
 def test_errors_and_notes_name_flags(lowd_command):

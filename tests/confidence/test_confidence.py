@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 
 import lowd
 from case_data import rows_like
-from cases import BY_NAME, cases, close, first_of_method, fit, same_bits, take
+from cases import BY_NAME, CASES, close, fit, same_bits, take
 from lowd.errors import DataError, UnsupportedError
 
 # Metrics in which these data are everywhere: their rows point into all directions, and no set of
@@ -37,11 +37,27 @@ def _far(case, Q):
     return Q + 7 if case.source == "counts" else Q * (1e6 if case.source == "distances" else -1e3)
 
 
+# Every method; every kind of distances and of input; landmarks and graphs of a radius.
+FIRST = {case.method: case.name for case in reversed(CASES)}
+TOLD_APART = (
+    *("MDS-cosine", "MDS-correlation", "MDS-hamming", "MDS-jaccard", "MDS-gower"),
+    *("MDS-precomputed", "MDS-rows-callable", "MDS-words", "MDS-words-landmarks"),
+    *("KernelPCA-laplacian", "KernelPCA-cosine", "KernelPCA-poly", "KernelPCA-precomputed"),
+    *("KernelPCA-rows-callable", "KernelPCA-words", "KernelPCA-rbf-landmarks"),
+    *("Isomap-radius", "Isomap-landmarks", "TSNE-affinity", "UMAP-landmarks"),
+    *("LLE-landmarks", "Eigenmaps-full", "Diffusion-gower"),
+)
+
+
 @pytest.mark.filterwarnings("ignore:.*no neighbor among:lowd.errors.DisconnectedGraphWarning")
-@cases(other_backends=first_of_method)  # what differs between cases is above the backends
-def test_near_far_alone_and_together(case, backend):
+@pytest.mark.parametrize(
+    "case",
+    [case for case in CASES if case.name in (FIRST[case.method], *TOLD_APART)],
+    ids=lambda case: case.name,
+)
+def test_near_far_alone_and_together(case):
     X, Q = case.data()
-    model = fit(case.model(backend), X)
+    model = fit(case.model(), X)
     Y, confidence = model.transform(Q, return_confidence=True)
     same_bits(Y, model.transform(Q))
     assert confidence.shape == (len(Q),)
@@ -51,14 +67,13 @@ def test_near_far_alone_and_together(case, backend):
     assert _confidence(model, take(X, range(20))).mean() > 0.95
     least = 0.1 if case.name in BOUNDED else 0.01
     assert case.name in NOWHERE_FAR or _confidence(model, _far(case, take(Q, [0, 9]))).max() < least
-    same = same_bits if backend == "native" else close
     some = np.array([13, 4, 4, 21])
-    same(_confidence(model, take(Q, some)), confidence[some])
-    same(_confidence(model, take(Q, [13])), confidence[[13]])
+    same_bits(_confidence(model, take(Q, some)), confidence[some])
+    same_bits(_confidence(model, take(Q, [13])), confidence[[13]])
 
 
 @pytest.mark.parametrize("name", ["PCA", "Diffusion", "KernelPCA-laplacian"])
-def test_the_bound_by_the_support_distance(name, backend):
+def test_the_bound_by_the_support_distance(name):
     """1 for nine in ten training rows, then a half for each step from their median to there."""
     case = BY_NAME[name]
     X, Q = case.data()
@@ -66,7 +81,7 @@ def test_the_bound_by_the_support_distance(name, backend):
     expected = _bound(X, Q, "cityblock" if "laplacian" in name else "euclidean")
     assert (expected < 1).any()
     assert (expected > 0.01).any()
-    close(_confidence(fit(case.model(backend), X), Q), expected)
+    close(_confidence(fit(case.model(), X), Q), expected)
 
 
 def _bound(X, Q, metric="euclidean"):
@@ -77,14 +92,19 @@ def _bound(X, Q, metric="euclidean"):
     return 0.5 ** (excess / max(inside - middle, inside / 20))
 
 
-@pytest.mark.parametrize("name", ["LLE", "SMACOF-manhattan"])
-def test_the_probability_of_being_mapped_correctly(name, backend):
+@pytest.mark.parametrize(
+    ("model", "metric"),
+    [
+        (lowd.LocallyLinearEmbedding(n_neighbors=12), "euclidean"),
+        (lowd.MDS(3, metric="manhattan"), "cityblock"),
+    ],
+    ids=["LLE", "MDS"],
+)
+def test_the_probability_of_being_mapped_correctly(model, metric):
     """A logistic curve of the share of ten neighbors that are among the nearest twenty."""
-    case = BY_NAME[name]
-    X, Q = case.data()
+    X, Q = BY_NAME["PCA"].data()
     Q = Q * np.linspace(0.5, 2, len(Q))[:, None]
-    metric = "cityblock" if "manhattan" in name else "euclidean"
-    model = fit(case.model(backend), X)
+    fit(model, X)
     near, Y = np.argsort(cdist(Q, X, metric))[:, :10], cdist(model.transform(Q), model.embedding_)
     close_by = np.argsort(Y)[:, : min(20, len(X) // 4)]
     kept = np.array([np.isin(a, b).mean() for a, b in zip(near, close_by, strict=True)])
@@ -93,8 +113,8 @@ def test_the_probability_of_being_mapped_correctly(name, backend):
     close(_confidence(model, Q), np.minimum(g, _bound(X, Q, metric)))
 
 
-def test_it_falls_with_distance_and_halves_at_equal_steps(backend):
-    model = lowd.PCA(2, backend=backend).fit(FIELD)
+def test_it_falls_with_distance_and_halves_at_equal_steps():
+    model = lowd.PCA(2).fit(FIELD)
     away = np.zeros((200, 4))
     away[:, 0] = np.linspace(0, 12, 200)
     confidence = _confidence(model, away)
@@ -105,10 +125,10 @@ def test_it_falls_with_distance_and_halves_at_equal_steps(backend):
     assert np.ptp(ratios[-50:]) < 0.01
 
 
-def test_a_hole_in_the_data_is_far_too(backend):
+def test_a_hole_in_the_data_is_far_too():
     angle = np.linspace(0, 2 * np.pi, 400, endpoint=False)
     ring = np.column_stack([np.cos(angle), np.sin(angle)]) * 5
-    model = lowd.Isomap(2, n_neighbors=6, backend=backend).fit(ring)
+    model = lowd.Isomap(2, n_neighbors=6).fit(ring)
     hole, ring = _confidence(model, [[0.0, 0.0], [5.01, 0.0]])
     assert hole == 0
     assert ring > 0.9
@@ -187,13 +207,13 @@ def test_missing_distances_are_unknown_not_near():
 
 
 @pytest.mark.parametrize("name", ["PCA", "Gaussian", "KernelPCA-cosine", "MDS-euclidean"])
-def test_sparse_and_dense_rows_have_the_same_confidence(name, backend):
+def test_sparse_and_dense_rows_have_the_same_confidence(name):
     case = BY_NAME[name]
     X, Q = case.data()
     Q = np.vstack([Q, -3 * Q])
-    expected = _confidence(case.model(backend).fit(X), Q)
+    expected = _confidence(case.model().fit(X), Q)
     for kept, new in ((X, csr_array(Q)), (csr_array(X), Q), (csr_array(X), csr_array(Q))):
-        close(_confidence(case.model(backend).fit(kept), new), expected, factor=100)
+        close(_confidence(case.model().fit(kept), new), expected, factor=100)
 
 
 def test_batches_do_not_matter():
@@ -277,11 +297,11 @@ def test_wide_rows_keep_few(tmp_path):
     assert (tmp_path / "model").stat().st_size < 1.2 * (32 + 2 * 3) * 20_000 * 8
 
 
-def test_equal_steps_leave_a_little_room(backend):
+def test_equal_steps_leave_a_little_room():
     """On a grid, and among duplicates, rounding is not far."""
-    grid = lowd.PCA(1, backend=backend).fit(np.mgrid[:5, :5].reshape(2, -1).T * 1.0)
+    grid = lowd.PCA(1).fit(np.mgrid[:5, :5].reshape(2, -1).T * 1.0)
     assert _confidence(grid, [[2.0, 5.01]])[0] > 0.5
-    duplicates = lowd.PCA(1, backend=backend).fit(np.repeat(np.eye(3), 9, 0))
+    duplicates = lowd.PCA(1).fit(np.repeat(np.eye(3), 9, 0))
     assert _confidence(duplicates, [[1.0, 0, 1e-6]])[0] > 0.99
 
 
@@ -298,7 +318,7 @@ def test_equal_steps_leave_a_little_room(backend):
 )
 @pytest.mark.filterwarnings("ignore:n_components:lowd.errors.RankWarning")
 @pytest.mark.filterwarnings("ignore:column:lowd.errors.ScaleWarning")
-def test_odd_data(X, near, far, backend):
-    model = lowd.PCA(1, backend=backend).fit(X)
+def test_odd_data(X, near, far):
+    model = lowd.PCA(1).fit(X)
     assert (_confidence(model, near) == 1).all()
     assert (_confidence(model, far) < 0.01).all()

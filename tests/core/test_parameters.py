@@ -79,21 +79,18 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(
-    ("method", "name"), [(m, name) for m in METHODS for name in domains(getattr(lowd, m))]
-)
-def test_a_bad_value_is_refused_in_one_sentence(method, name):
+@pytest.mark.parametrize("method", METHODS)
+def test_a_bad_value_is_refused_in_one_sentence(method):
     """Class, parameter, value and domain; before anything is computed."""
     cls = getattr(lowd, method)
     X = rows_like(30, 4)
-    for bad in BAD.get((method, name), BAD.get(name)):
-        model = cls(**{name: bad})  # a constructor does nothing
-        with pytest.raises(ParameterError) as refusal:
-            model.fit(X)
-        assert str(refusal.value) == (
-            f"{method}({name}={bad!r}): expected {describe(domains(cls)[name])}."
-        )
-        assert not hasattr(model, "map_")
+    for name, domain in domains(cls).items():
+        for bad in BAD.get((method, name), BAD.get(name)):
+            model = cls(**{name: bad})  # a constructor does nothing
+            with pytest.raises(ParameterError) as refusal:
+                model.fit(X)
+            assert str(refusal.value) == f"{method}({name}={bad!r}): expected {describe(domain)}."
+            assert not hasattr(model, "map_")
 
 
 @pytest.mark.parametrize("unknown", ["gpu", "Native", ""])
@@ -149,6 +146,9 @@ def test_seeds(rng):
     np.testing.assert_array_equal(*same)
 
 
+@pytest.mark.parametrize(
+    "case", {case.method: case for case in reversed(CASES)}.values(), ids=lambda case: case.name
+)
 def test_global_random_state_is_neither_used_nor_changed(case):
     X, Q = case.data()
     np.random.seed(1)  # noqa: NPY002
@@ -159,15 +159,15 @@ def test_global_random_state_is_neither_used_nor_changed(case):
     np.testing.assert_array_equal(fit(case.model(), X).transform(Q), one)
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_fields_are_the_constructor(name):
-    cls = getattr(lowd, name)
-    fields = {field.name: field.default for field in dataclasses.fields(cls)}
-    signature = {p.name: p.default for p in inspect.signature(cls).parameters.values()}
-    assert fields == signature
-    check_params(cls())  # every default is inside its own domain
-    # UMAP has those of umap-learn that its users know.
-    assert len(set(fields) - EXECUTION_PARAMETERS) <= (22 if name == "UMAP" else 14)
+def test_fields_are_the_constructor():
+    for name in METHODS:
+        cls = getattr(lowd, name)
+        fields = {field.name: field.default for field in dataclasses.fields(cls)}
+        signature = {p.name: p.default for p in inspect.signature(cls).parameters.values()}
+        assert fields == signature, name
+        check_params(cls())  # every default is inside its own domain
+        # UMAP has those of umap-learn that its users know.
+        assert len(set(fields) - EXECUTION_PARAMETERS) <= (22 if name == "UMAP" else 14), name
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,13 @@ def page_of(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_parameter_is_drawn_or_said_to_change_nothing(method):
+def test_the_page_of_a_method_is_complete(method):
+    check_every_parameter_is_drawn_or_said_to_change_nothing(method)
+    check_every_picture_is_there(method)
+    check_the_method_is_named_in_other_libraries(method)
+
+
+def check_every_parameter_is_drawn_or_said_to_change_nothing(method):
     drawn = {row.parameter for row in table.ROWS if row.method == method}
     drawn |= set(table.DRAWN_ELSEWHERE.get(method, ()))
     said = {name for name in table.NOT_DRAWN if "." not in name}
@@ -32,8 +38,7 @@ def test_every_parameter_is_drawn_or_said_to_change_nothing(method):
     assert drawn - parameters == set()
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_every_picture_is_on_the_page_of_its_method(method):
+def check_every_picture_is_there(method):
     module = METHODS[method]
     wanted = {name for name in figures.FIGURES if name.rpartition("-")[0] == module}
     assert f"{module}-fails" in wanted
@@ -46,8 +51,7 @@ def test_every_picture_is_drawn_and_every_file_shown():
     assert {path.stem for path in PICTURES.glob("*.png")} == set(figures.FIGURES)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_every_page_names_the_method_in_other_libraries(method):
+def check_the_method_is_named_in_other_libraries(method):
     names = page_of(method).partition("## In other libraries\n\n")[2].partition("\n\n")[0]
     for library in ("scikit-learn", "openTSNE", "umap-learn", "scanpy", "R"):
         assert re.search(rf"^\|[^|]*\b{library}\b", names, re.MULTILINE), library

@@ -111,7 +111,7 @@ def slow():
 def begin(ask):
     job = start(ask, "TSNE", {"max_iter": 100_000})
     wait_for(ask, job, ("running", *ENDED))
-    for _ in range(400):
+    for _ in range(2400):
         if ask("GET", job)["frame"]:
             return job
         time.sleep(0.05)

@@ -11,7 +11,6 @@ from hypothesis.extra import numpy as numbers
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from scipy.spatial.distance import cdist
 
-from cases import BACKENDS
 from lowd.backends import resolve
 from lowd.distances.metrics import distances_of
 from lowd.errors import DisconnectedGraphWarning
@@ -20,7 +19,6 @@ from lowd.graph.search import find_nearest, find_neighbors, find_within
 from lowd.input.validation import Data
 
 many = settings(max_examples=60, deadline=None)
-backends = st.sampled_from(BACKENDS)
 # Distances of small integers are equal exactly if they are equal at all.
 GRIDS = st.tuples(st.integers(2, 14), st.integers(1, 3)).flatmap(
     lambda shape: numbers.arrays(np.float64, shape, elements=st.integers(-3, 3).map(float))
@@ -52,10 +50,10 @@ several = POINTS.filter(lambda X: n_distinct(X) > 1)
 
 
 @many
-@given(several, backends, st.data())
-def test_duplicates_are_merged_and_counted(X, backend, data):
+@given(several, st.data())
+def test_duplicates_are_merged_and_counted(X, data):
     k = draw_k(data, n_distinct(X))
-    points = find_distinct(euclidean(X), k, None, resolve(backend, 1))
+    points = find_distinct(euclidean(X), k, None, resolve("auto", 1))
     unique, counts = np.unique(X + 0.0, axis=0, return_counts=True)
     assert points.counts.sum() == len(X)
     assert (X[points.first_row][points.point_of_row] == X).all()
@@ -66,10 +64,10 @@ def test_duplicates_are_merged_and_counted(X, backend, data):
 
 
 @many
-@given(several, backends, st.data())
-def test_the_union_graph_is_symmetric_and_has_every_edge(X, backend, data):
+@given(several, st.data())
+def test_the_union_graph_is_symmetric_and_has_every_edge(X, data):
     k = draw_k(data, n_distinct(X))
-    points = find_distinct(euclidean(X), k, None, resolve(backend, 1))
+    points = find_distinct(euclidean(X), k, None, resolve("auto", 1))
     union = symmetrize_edges(points.edges)
     one_way, both = (A.toarray() > 0 for A in (points.edges, union))
     np.testing.assert_array_equal(both, one_way | one_way.T)
@@ -79,10 +77,10 @@ def test_the_union_graph_is_symmetric_and_has_every_edge(X, backend, data):
 
 
 @many
-@given(several, backends, st.data())
-def test_components_are_joined_by_a_shortest_tree_of_bridges(X, backend, data):
+@given(several, st.data())
+def test_components_are_joined_by_a_shortest_tree_of_bridges(X, data):
     k = draw_k(data, n_distinct(X))
-    ops = resolve(backend, 1)
+    ops = resolve("auto", 1)
     alone = symmetrize_edges(find_distinct(euclidean(X), k, None, ops).edges)
     count, label = connected_components(alone, directed=False)
     with warnings.catch_warnings():
@@ -100,14 +98,14 @@ def test_components_are_joined_by_a_shortest_tree_of_bridges(X, backend, data):
 
 
 @many
-@given(several, backends, st.data())
-def test_a_permutation_of_rows_permutes_the_graph(X, backend, data):
+@given(several, st.data())
+def test_a_permutation_of_rows_permutes_the_graph(X, data):
     """Where all ties are neighbors: else the order of rows decides between them."""
     k = draw_k(data, n_distinct(X))
     order = np.array(data.draw(st.permutations(range(len(X))), label="order"))
 
     def edges_of_rows(X):
-        points = find_distinct(euclidean(X), k, None, resolve(backend, 1), include_ties=True)
+        points = find_distinct(euclidean(X), k, None, resolve("auto", 1), include_ties=True)
         edges, at = symmetrize_edges(points.edges).toarray(), points.point_of_row
         return edges[np.ix_(at, at)]
 
@@ -122,29 +120,29 @@ def nearest(D, k):
 
 
 @many
-@given(GRIDS, backends, st.data())
-def test_neighbors_of_training_points_are_those_of_brute_force(X, backend, data):
+@given(GRIDS, st.data())
+def test_neighbors_of_training_points_are_those_of_brute_force(X, data):
     k = draw_k(data, len(X))
     D = cdist(X, X)
     np.fill_diagonal(D, np.inf)
     indices, distances = nearest(D, k)
-    found = find_neighbors(euclidean(X), k, resolve(backend, 1))
+    found = find_neighbors(euclidean(X), k, resolve("auto", 1))
     np.testing.assert_array_equal(found.indices, indices)
     np.testing.assert_allclose(found.distances, distances, rtol=1e-12)
     # By blocks of given distances, as for metrics without an index.
-    selected = resolve(backend, 1).distance_index(cdist(X, X), np.arange(len(X))).nearest(k)
+    selected = resolve("auto", 1).distance_index(cdist(X, X), np.arange(len(X))).nearest(k)
     np.testing.assert_array_equal(selected.indices, indices)
     np.testing.assert_array_equal(selected.distances, distances)
 
 
 @many
-@given(GRIDS, backends, st.data())
-def test_neighbors_of_new_points_are_those_of_brute_force(X, backend, data):
+@given(GRIDS, st.data())
+def test_neighbors_of_new_points_are_those_of_brute_force(X, data):
     m = data.draw(st.integers(1, 5), label="new points")
     Q = data.draw(numbers.arrays(np.float64, (m, X.shape[1]), elements=st.integers(-4, 4)))
     k = data.draw(st.integers(1, len(X)), label="k")
     indices, distances = nearest(cdist(Q, X), k)
-    found = find_nearest(euclidean(X), Q, k, resolve(backend, 1))
+    found = find_nearest(euclidean(X), Q, k, resolve("auto", 1))
     np.testing.assert_array_equal(found.indices, indices)
     np.testing.assert_allclose(found.distances, distances, rtol=1e-12)
     # The kth distance bounds all that was left out.
@@ -153,10 +151,10 @@ def test_neighbors_of_new_points_are_those_of_brute_force(X, backend, data):
 
 
 @many
-@given(GRIDS, backends, st.integers(1, 5))
-def test_neighbors_within_a_radius_are_those_of_brute_force(X, backend, radius):
+@given(GRIDS, st.integers(1, 5))
+def test_neighbors_within_a_radius_are_those_of_brute_force(X, radius):
     """The sphere is included, the point itself is not."""
-    found = find_within(euclidean(X), None, float(radius), resolve(backend, 1))
+    found = find_within(euclidean(X), None, float(radius), resolve("auto", 1))
     D = cdist(X, X)
     inside = (radius >= D) & ~np.eye(len(X), dtype=bool)
     pattern = np.zeros_like(inside)

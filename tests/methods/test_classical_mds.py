@@ -35,10 +35,10 @@ def centered(D2):
 # -- worked numbers ---------------------------------------------------------------------------
 
 
-def test_the_triangle(backend):
+def test_the_triangle():
     B = centered(TRIANGLE**2)
     np.testing.assert_allclose(9 * B, [[25, -2, -23], [-2, 52, -50], [-23, -50, 73]], atol=1e-12)
-    model = scaled(TRIANGLE, backend=backend)
+    model = scaled(TRIANGLE)
     np.testing.assert_allclose(model.eigenvalues_, [12.964148, 3.702519], atol=5e-7)
     np.testing.assert_allclose(
         model.embedding_,
@@ -49,8 +49,8 @@ def test_the_triangle(backend):
     np.testing.assert_allclose(cdist(model.embedding_, model.embedding_), TRIANGLE, atol=1e-12)
 
 
-def test_a_new_corner_by_its_distances_alone(backend):
-    model = scaled(TRIANGLE, backend=backend)
+def test_a_new_corner_by_its_distances_alone():
+    model = scaled(TRIANGLE)
     found = model.transform([[5.0, 4.0, 3.0]])
     np.testing.assert_allclose(found, [[1.316258, -3.062446]], atol=5e-7)
     np.testing.assert_allclose(cdist(found, model.embedding_), [[5, 4, 3]])
@@ -70,17 +70,17 @@ def test_inner_products_from_any_corner():
     np.testing.assert_allclose((D2[:, [0]] + D2[[0]] - D2) / 2, np.diag([0, 9, 16]))
 
 
-def test_the_star_and_its_corrections(backend):
+def test_the_star_and_its_corrections():
     """A center at 1 from three leaves that are 2 apart: no Euclidean picture."""
-    model = scaled(STAR, backend=backend)
+    model = scaled(STAR)
     np.testing.assert_allclose(model.spectrum_, [2, 2, 0, -0.25], atol=1e-12)
     assert (model.n_positive_, model.n_negative_) == (2, 1)
     assert model.negative_eigenvalue_mass_ == pytest.approx(0.25 / 4.25)
     assert model.gof_ == pytest.approx((4 / 4.25, 1.0))
-    lingoes = scaled(STAR, correction="lingoes", backend=backend)
+    lingoes = scaled(STAR, correction="lingoes")
     assert lingoes.correction_constant_ == pytest.approx(0.25)
     np.testing.assert_allclose(lingoes.spectrum_, [2.25, 2.25, 0, 0], atol=1e-9)
-    cailliez = scaled(STAR, correction="cailliez", backend=backend)
+    cailliez = scaled(STAR, correction="cailliez")
     assert cailliez.correction_constant_ == pytest.approx(0.366025, abs=5e-7)
     np.testing.assert_allclose(cailliez.spectrum_, [2.799038, 2.799038, 0, 0], atol=5e-7)
     for corrected in (lingoes, cailliez):
@@ -88,14 +88,14 @@ def test_the_star_and_its_corrections(backend):
         np.testing.assert_allclose(corrected.transform(STAR), corrected.embedding_, atol=1e-9)
 
 
-def test_negative_eigenvalues_are_announced(backend):
+def test_negative_eigenvalues_are_announced():
     with pytest.warns(IndefiniteWarning, match=r"5\.9%"):
-        lowd.ClassicalMDS(2, metric="precomputed", backend=backend).fit(STAR)
+        lowd.ClassicalMDS(2, metric="precomputed").fit(STAR)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        lowd.ClassicalMDS(2, metric="precomputed", backend=backend).fit(TRIANGLE)
+        lowd.ClassicalMDS(2, metric="precomputed").fit(TRIANGLE)
         corrected = lowd.ClassicalMDS(2, metric="precomputed", correction="lingoes")
-        corrected.set_params(backend=backend).fit(STAR)
+        corrected.set_params().fit(STAR)
 
 
 # -- cities -----------------------------------------------------------------------------------
@@ -118,8 +118,8 @@ def dissimilarities():
         ("eurodist", (19538377.1, 11856555.3), -2251844.3, (0.753754, 0.867913)),
     ],
 )
-def test_cities(dissimilarities, name, leading, smallest, fit_of, backend):
-    model = scaled(dissimilarities[f"{name}_D"], backend=backend)
+def test_cities(dissimilarities, name, leading, smallest, fit_of):
+    model = scaled(dissimilarities[f"{name}_D"])
     np.testing.assert_allclose(model.eigenvalues_, leading, atol=0.06)
     assert model.spectrum_.min() == pytest.approx(smallest, abs=0.06)
     assert model.gof_ == pytest.approx(fit_of, abs=5e-7)
@@ -129,22 +129,22 @@ def test_the_number_of_negative_eigenvalues_of_european_roads(dissimilarities):
     assert scaled(dissimilarities["eurodist_D"]).n_negative_ == 9
 
 
-def test_a_city_added_by_its_distances_alone(dissimilarities, backend):
+def test_a_city_added_by_its_distances_alone(dissimilarities):
     """Nine cities make the map; the tenth is embedded, within 15 miles in a thousand."""
     D = dissimilarities["UScitiesD_D"]
-    whole = scaled(D, backend=backend).embedding_
+    whole = scaled(D).embedding_
     for city in range(10):
         others = np.delete(np.arange(10), city)
-        model = scaled(D[np.ix_(others, others)], backend=backend)
+        model = scaled(D[np.ix_(others, others)])
         found = model.transform(D[[city]][:, others])
         error = np.abs(cdist(found, model.embedding_)[0] - cdist(whole[[city]], whole[others])[0])
         assert error.max() < 0.04 * D.max()
 
 
-def test_maps_that_are_exactly_flat(dissimilarities, backend):
+def test_maps_that_are_exactly_flat(dissimilarities):
     for name, rounding in (("guerry", 1e-5), ("stardist", 1e-3)):  # as many digits as were kept
         D = dissimilarities[f"{name}_D"]
-        model = scaled(D, backend=backend)
+        model = scaled(D)
         assert np.abs(cdist(model.embedding_, model.embedding_) - D).max() < rounding * D.max()
         assert model.negative_eigenvalue_mass_ < 2 * rounding
 
@@ -157,10 +157,10 @@ def test_an_asymmetric_table_is_refused(dissimilarities):
 # -- invariants -------------------------------------------------------------------------------
 
 
-def test_euclidean_distances_give_principal_components(backend):
+def test_euclidean_distances_give_principal_components():
     X, Q = rows_like(50, 5, 1), rows_like(9, 5, 2)
-    pca = lowd.PCA(3, backend=backend).fit(X)
-    model = scaled(cdist(X, X), 3, backend=backend)
+    pca = lowd.PCA(3).fit(X)
+    model = scaled(cdist(X, X), 3)
     turn = np.sign((model.embedding_ * pca.transform(X)).sum(0))
     close(model.embedding_, pca.transform(X) * turn)
     close(model.transform(cdist(Q, X)), pca.transform(Q) * turn)
@@ -168,29 +168,29 @@ def test_euclidean_distances_give_principal_components(backend):
     np.testing.assert_allclose(model.embedding_.mean(0), 0, atol=1e-12)
 
 
-def test_a_constant_added_to_squared_distances_changes_nothing(backend):
+def test_a_constant_added_to_squared_distances_changes_nothing():
     """Only differences count: that is why the rows' norms are not needed."""
     X, Q = rows_like(30, 4, 1), rows_like(5, 4, 2)
-    model = scaled(cdist(X, X), 2, backend=backend)
+    model = scaled(cdist(X, X), 2)
     D2 = cdist(Q, X, "sqeuclidean")
     close(model.transform(np.sqrt(D2 + 7)), model.transform(np.sqrt(D2)))
 
 
-def test_distances_are_reproduced_at_full_rank(backend):
+def test_distances_are_reproduced_at_full_rank():
     X = rows_like(30, 4)
     D = cdist(X, X)
-    model = scaled(D, 4, backend=backend)
+    model = scaled(D, 4)
     np.testing.assert_allclose(cdist(model.embedding_, model.embedding_), D, atol=1e-9)
-    nested = scaled(D, 2, backend=backend)
+    nested = scaled(D, 2)
     close(nested.embedding_, model.embedding_[:, :2])
 
 
-def test_the_euclidean_shortcut_has_the_same_answer(backend, dtype):
+def test_the_euclidean_shortcut_has_the_same_answer(dtype):
     """metric='euclidean' is PCA inside; the distances themselves give the same map."""
     X, Q = rows_like(60, 5, 1, dtype), rows_like(9, 5, 2, dtype)
-    short = lowd.ClassicalMDS(3, backend=backend).fit(X)
+    short = lowd.ClassicalMDS(3).fit(X)
     D = cdist(X, X).astype(dtype)
-    long = lowd.ClassicalMDS(3, metric="precomputed", backend=backend).fit(D)
+    long = lowd.ClassicalMDS(3, metric="precomputed").fit(D)
     close(short.embedding_, long.embedding_, dtype)
     close(short.eigenvalues_, long.eigenvalues_, dtype)
     close(short.transform(Q), long.transform(cdist(Q, X).astype(dtype)), dtype)
@@ -199,19 +199,19 @@ def test_the_euclidean_shortcut_has_the_same_answer(backend, dtype):
     close(short.residual(Q), long.residual(cdist(Q, X).astype(dtype)), dtype, 10)
 
 
-def test_only_rows_can_be_restored(backend):
+def test_only_rows_can_be_restored():
     X = rows_like(40, 4)
-    model = lowd.ClassicalMDS(2, backend=backend).fit(X)
-    pca = lowd.PCA(2, backend=backend).fit(X)
+    model = lowd.ClassicalMDS(2).fit(X)
+    pca = lowd.PCA(2).fit(X)
     close(model.inverse_transform(model.transform(X)), pca.inverse_transform(pca.transform(X)))
     with pytest.raises(UnsupportedError, match="metric='euclidean'"):
-        scaled(cdist(X, X), backend=backend).inverse_transform(np.zeros((1, 2)))
+        scaled(cdist(X, X)).inverse_transform(np.zeros((1, 2)))
 
 
-def test_landmarks_are_exact_where_they_span_the_space(backend):
+def test_landmarks_are_exact_where_they_span_the_space():
     X, Q = rows_like(200, 3, 1), rows_like(20, 3, 2)
     for params in ({"metric": "euclidean"}, {"metric": "minkowski", "metric_params": {"p": 2}}):
-        model = lowd.ClassicalMDS(3, n_landmarks=20, backend=backend, **params).fit(X)
+        model = lowd.ClassicalMDS(3, n_landmarks=20, **params).fit(X)
         np.testing.assert_allclose(
             cdist(model.embedding_, model.embedding_), cdist(X, X), atol=1e-8
         )
@@ -221,25 +221,25 @@ def test_landmarks_are_exact_where_they_span_the_space(backend):
     assert len(set(model.landmarks_.tolist())) == 20
 
 
-def test_all_points_as_landmarks_is_the_exact_method(backend):
+def test_all_points_as_landmarks_is_the_exact_method():
     X, Q = rows_like(60, 4, 1), rows_like(9, 4, 2)
-    exact = fit(lowd.ClassicalMDS(2, metric="manhattan", backend=backend), X)
-    model = fit(lowd.ClassicalMDS(2, metric="manhattan", n_landmarks=60, backend=backend), X)
+    exact = fit(lowd.ClassicalMDS(2, metric="manhattan"), X)
+    model = fit(lowd.ClassicalMDS(2, metric="manhattan", n_landmarks=60), X)
     close(model.embedding_, exact.embedding_)
     close(model.transform(Q), exact.transform(Q))
 
 
-def test_landmarks_announce_negative_eigenvalues_too(backend):
+def test_landmarks_announce_negative_eigenvalues_too():
     X = np.random.default_rng(0).random((200, 30))
     with pytest.warns(IndefiniteWarning):
-        lowd.ClassicalMDS(2, metric="chebyshev", n_landmarks=100, backend=backend).fit(X)
+        lowd.ClassicalMDS(2, metric="chebyshev", n_landmarks=100).fit(X)
 
 
-def test_the_iterative_spectrum_is_the_dense_one(backend, dtype):
+def test_the_iterative_spectrum_is_the_dense_one(dtype):
     """Beyond a thousand points the eigenvectors come from products."""
     X = np.random.default_rng(0).random((1100, 4)) * [4, 2, 1, 0.5]
     D = cdist(X, X, "cityblock").astype(dtype)
-    model = fit(lowd.ClassicalMDS(2, metric="precomputed", backend=backend), D)
+    model = fit(lowd.ClassicalMDS(2, metric="precomputed"), D)
     values, vectors = np.linalg.eigh(centered(D.astype(np.float64) ** 2))
     close(model.eigenvalues_, values[::-1][:2], dtype)
     Y = vectors[:, ::-1][:, :2] * np.sqrt(values[::-1][:2])
@@ -250,13 +250,13 @@ def test_the_iterative_spectrum_is_the_dense_one(backend, dtype):
     assert model.residual_ < 1e-4
 
 
-def test_each_answer_to_a_non_euclidean_metric(backend):
+def test_each_answer_to_a_non_euclidean_metric():
     """Dropping loses variance; either constant makes the distances Euclidean; new points follow."""
     X, Q = rows_like(40, 6, 1), rows_like(8, 6, 2)
-    dropped = fit(lowd.ClassicalMDS(2, metric="chebyshev", backend=backend), X)
+    dropped = fit(lowd.ClassicalMDS(2, metric="chebyshev"), X)
     assert dropped.negative_eigenvalue_mass_ > 0.01
     for correction in ("lingoes", "cailliez"):
-        model = lowd.ClassicalMDS(39, metric="chebyshev", correction=correction, backend=backend)
+        model = lowd.ClassicalMDS(39, metric="chebyshev", correction=correction)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", lowd.errors.RankWarning)
             model.fit(X)
@@ -280,19 +280,19 @@ def test_each_answer_to_a_non_euclidean_metric(backend):
 
 @pytest.mark.skipif(not hasattr(manifold, "ClassicalMDS"), reason="scikit-learn 1.8 brought it")
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "precomputed"])
-def test_same_as_scikit_learn(backend, metric):
+def test_same_as_scikit_learn(metric):
     X = rows_like(60, 5)
     given = cdist(X, X, "cityblock") if metric == "precomputed" else X
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         peer = manifold.ClassicalMDS(n_components=3, metric=metric).fit(given)
-    model = fit(lowd.ClassicalMDS(3, metric=metric, backend=backend), given)
+    model = fit(lowd.ClassicalMDS(3, metric=metric), given)
     close(model.eigenvalues_, peer.eigenvalues_)
     turn = np.sign((model.embedding_ * peer.embedding_).sum(0))
     close(model.embedding_, peer.embedding_ * turn)
 
 
-def test_words_by_their_edit_distance(backend):
+def test_words_by_their_edit_distance():
     """Families of words stay together, and a new word joins its own."""
     families = [
         ["karate", "karats", "karat"],
@@ -301,21 +301,21 @@ def test_words_by_their_edit_distance(backend):
     ]
     words = [word for family in families for word in family]
     assert edit_distance("kitten", "sitting") == 3
-    model = fit(lowd.ClassicalMDS(3, metric=edit_distance, backend=backend), words)
+    model = fit(lowd.ClassicalMDS(3, metric=edit_distance), words)
     close(model.transform(words), model.embedding_)
     for new, family in (("karates", 0), ("bitten", 1), ("zooms", 2)):
         distances = cdist(model.transform([new]), model.embedding_)[0].reshape(3, 3).mean(1)
         assert distances.argmin() == family
 
 
-def test_each_pair_of_objects_is_measured_once(backend):
+def test_each_pair_of_objects_is_measured_once():
     calls = []
 
     def metric(a, b):
         calls.append((a, b))
         return abs(a - b)
 
-    model = lowd.ClassicalMDS(1, metric=metric, backend=backend).fit([1.0, 2.0, 4.0, 8.0])
+    model = lowd.ClassicalMDS(1, metric=metric).fit([1.0, 2.0, 4.0, 8.0])
     assert len({frozenset(pair) for pair in calls[:6] if pair[0] != pair[1]}) == 6
     assert len(calls) == 6 + 4 + 6  # the pairs; each object with itself, and the pairs reversed
     model.transform([3.0])

@@ -33,10 +33,10 @@ U = np.array([[0, 2], [0, 1], [0, 0], [1, 0], [2, 0], [2, 1], [2, 2]], float)
 
 
 @pytest.mark.filterwarnings("ignore::lowd.errors.ShortcutWarning")  # rightly, of so few rows
-def test_two_far_rolls(backend):
+def test_two_far_rolls():
     X, _ = roll(300)
     both = np.vstack([X, X[:200] + 500])
-    model = lowd.Isomap(2, n_neighbors=8, backend=backend)
+    model = lowd.Isomap(2, n_neighbors=8)
     with pytest.warns(DisconnectedGraphWarning, match="2 .*300, 200.*by their shortest edge"):
         Y = model.fit_transform(both)
     assert model.n_graph_components_ == 2
@@ -53,10 +53,10 @@ def test_two_far_rolls(backend):
         model.set_params(on_disconnected="error").fit(both)
 
 
-def test_isolated_points_of_a_radius_graph(backend):
+def test_isolated_points_of_a_radius_graph():
     """Three points with nobody near: joined by their shortest edges, or refused."""
     X = np.vstack([U, [[9.0, 0], [0, 9], [9, 9]]])
-    model = lowd.Isomap(2, radius=1.0, backend=backend)
+    model = lowd.Isomap(2, radius=1.0)
     with pytest.warns(DisconnectedGraphWarning, match="radius 1 has 4 .*7, 1, 1, 1"):
         model.fit(X)
     same_bits(model.graph_components_, np.array([0] * 7 + [1, 2, 3]))
@@ -67,10 +67,10 @@ def test_isolated_points_of_a_radius_graph(backend):
         model.set_params(on_disconnected="error").fit(X)
 
 
-def test_duplicates_are_one_point_with_weight(backend):
+def test_duplicates_are_one_point_with_weight():
     """A roll twelve times with 10 neighbors: the weighted map of the distinct points."""
     X, _ = roll(60)
-    params = {"n_neighbors": 10, "backend": backend}
+    params = {"n_neighbors": 10}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         single = lowd.Isomap(2, **params).fit(X)
@@ -96,48 +96,48 @@ def test_duplicates_are_one_point_with_weight(backend):
     close(uneven.transform(X), found)
 
 
-def test_precomputed_duplicates(backend):
+def test_precomputed_duplicates():
     """Distances of copied rows: merged as the rows themselves would be."""
     X, _ = roll(60)
     copied = np.repeat(X, 3, axis=0)
     D, new = cdist(copied, copied), cdist(X + 0.1, copied)
-    rows = lowd.Isomap(2, n_neighbors=6, backend=backend).fit(copied)
-    model = lowd.Isomap(2, n_neighbors=6, metric="precomputed", backend=backend).fit(D)
+    rows = lowd.Isomap(2, n_neighbors=6).fit(copied)
+    model = lowd.Isomap(2, n_neighbors=6, metric="precomputed").fit(D)
     close(model.embedding_, rows.embedding_)
     close(model.transform(new), rows.transform(X + 0.1))
 
 
-def test_ties_do_not_depend_on_the_order_of_rows(backend, rng):
+def test_ties_do_not_depend_on_the_order_of_rows(rng):
     grid = lattice(12, 10)
     order = rng.permutation(120)
-    model = lowd.Isomap(2, n_neighbors=5, backend=backend).fit(grid)
-    other = lowd.Isomap(2, n_neighbors=5, backend=backend).fit(grid[order])
+    model = lowd.Isomap(2, n_neighbors=5).fit(grid)
+    other = lowd.Isomap(2, n_neighbors=5).fit(grid[order])
     close(other.geodesic_distances_, model.geodesic_distances_[np.ix_(order, order)])
     turn = np.sign((other.embedding_ * model.embedding_[order]).sum(0))  # no entry is the largest
     close(other.embedding_, model.embedding_[order] * turn)
 
 
-def test_one_outlier_leaves_the_others_in_order(backend):
+def test_one_outlier_leaves_the_others_in_order():
     """A point far off is far off in the map as well; the sheet keeps its shape beside it."""
     X, truth = roll(400)
-    model = lowd.Isomap(3, n_neighbors=8, backend=backend).fit(np.vstack([X, [[0, 10, 300.0]]]))
+    model = lowd.Isomap(3, n_neighbors=8).fit(np.vstack([X, [[0, 10, 300.0]]]))
     far = np.linalg.norm(model.embedding_ - model.embedding_.mean(0), axis=1)
     assert far.argmax() == 400
     inside = lowd.PCA(2).fit_transform(model.embedding_[:400])
     assert disparity(truth, inside) < 0.02
 
 
-def test_an_outlier_that_owns_an_axis_is_named(backend):
+def test_an_outlier_that_owns_an_axis_is_named():
     X, _ = roll(400)
-    model = lowd.Isomap(2, n_neighbors=8, backend=backend)
+    model = lowd.Isomap(2, n_neighbors=8)
     with pytest.warns(LocalizedAxisWarning, match=r"axis 0 .* 400\)"):
         model.fit(np.vstack([X, [[0, 10, 3000.0]]]))
     assert model.participation_[0] < 2
     assert (model.fit(X).participation_ > 100).all()
 
 
-def test_constant_data(backend):
-    model = lowd.Isomap(2, backend=backend)
+def test_constant_data():
+    model = lowd.Isomap(2)
     with pytest.warns(RankWarning, match="0 eigenvalues"):
         Y = model.fit_transform(np.full((9, 3), 4.0))
     assert (Y == 0).all()
@@ -146,41 +146,41 @@ def test_constant_data(backend):
 
 
 @pytest.mark.parametrize("n", [2, 3, 6])
-def test_as_few_points_as_neighbors(backend, n):
+def test_as_few_points_as_neighbors(n):
     X = rows_like(n, 4)
     with pytest.raises(ParameterError, match=f"use n_neighbors={n - 1}"):
-        lowd.Isomap(1, n_neighbors=n, backend=backend).fit(X)
-    model = lowd.Isomap(1, n_neighbors=n - 1, backend=backend).fit(X)
+        lowd.Isomap(1, n_neighbors=n).fit(X)
+    model = lowd.Isomap(1, n_neighbors=n - 1).fit(X)
     close(np.abs(model.embedding_), np.abs(lowd.PCA(1).fit_transform(X)))
     copied = np.repeat(X, 5, axis=0)
     with pytest.raises(ParameterError, match=f"{n} of the {5 * n} rows are distinct"):
-        lowd.Isomap(1, n_neighbors=n, backend=backend).fit(copied)
+        lowd.Isomap(1, n_neighbors=n).fit(copied)
 
 
 # -- given neighbors --------------------------------------------------------------------------
 
 
-def test_one_graph_serves_all(backend):
+def test_one_graph_serves_all():
     X, _ = roll(200)
     Q, _ = roll(20, 1)
-    plain = lowd.Isomap(2, n_neighbors=9, backend=backend).fit(X)
-    graph = lowd.neighbors(X, 9, backend=backend)
+    plain = lowd.Isomap(2, n_neighbors=9).fit(X)
+    graph = lowd.neighbors(X, 9)
     for given in (graph, tuple(graph), graph.with_self(), graph.graph(), csr_array(graph.edges())):
-        model = lowd.Isomap(2, backend=backend).fit(X, neighbors=given)
+        model = lowd.Isomap(2).fit(X, neighbors=given)
         same_bits(model.embedding_, plain.embedding_)
         same_bits(model.transform(Q), plain.transform(Q))
-    same_bits(lowd.Isomap(2, backend=backend).fit_transform(X, neighbors=graph), plain.embedding_)
+    same_bits(lowd.Isomap(2).fit_transform(X, neighbors=graph), plain.embedding_)
     order = np.argsort(cdist(Q, X), axis=1)[:, :9]
     pair = order, np.take_along_axis(cdist(Q, X), order, 1)
     close(plain.transform(Q, neighbors=pair), plain.transform(Q))
     close(plain.transform(Q[3:4], neighbors=[p[3:4] for p in pair]), plain.transform(Q[3:4]))
 
 
-def test_a_ready_graph_says_who_is_a_copy(backend):
+def test_a_ready_graph_says_who_is_a_copy():
     X, _ = roll(50)
     copied = np.repeat(X, 3, axis=0)
-    graph = lowd.neighbors(copied, 20, backend=backend)
-    model = lowd.Isomap(2, backend=backend).fit(copied, neighbors=graph)
+    graph = lowd.neighbors(copied, 20)
+    model = lowd.Isomap(2).fit(copied, neighbors=graph)
     assert model.n_distinct_ == 50
     edges = model.graph_.tocoo()
     assert (edges.row != edges.col).all()
@@ -204,21 +204,21 @@ def test_ready_neighbors_that_do_not_fit():
         lowd.Isomap(2, map="regression").fit(X).transform(X, neighbors=graph)
 
 
-def test_a_sparse_graph_instead_of_distances(backend):
+def test_a_sparse_graph_instead_of_distances():
     """As scikit-learn's pipelines pass it on; its components cannot be joined."""
     X, _ = roll(200)
     Q, _ = roll(20, 1)
-    plain = lowd.Isomap(2, n_neighbors=9, backend=backend).fit(X)
-    step = lowd.NeighborsTransformer(n_neighbors=12, backend=backend).fit(X)
-    model = lowd.Isomap(2, n_neighbors=9, metric="precomputed", backend=backend)
+    plain = lowd.Isomap(2, n_neighbors=9).fit(X)
+    step = lowd.NeighborsTransformer(n_neighbors=12).fit(X)
+    model = lowd.Isomap(2, n_neighbors=9, metric="precomputed")
     close(model.fit_transform(step.transform(X)), plain.embedding_)
     close(model.transform(step.transform(Q)), plain.transform(Q))
     close(model.transform(step.transform(X)), plain.embedding_)
-    few = lowd.Isomap(2, n_neighbors=9, metric="precomputed", n_landmarks=60, backend=backend)
+    few = lowd.Isomap(2, n_neighbors=9, metric="precomputed", n_landmarks=60)
     assert disparity(plain.embedding_, few.fit_transform(step.transform(X))) < 0.01
-    within = lowd.Isomap(2, radius=6.0, metric="precomputed", backend=backend)
-    wide = lowd.NeighborsTransformer(n_neighbors=60, backend=backend).fit(X)
-    same = lowd.Isomap(2, radius=6.0, backend=backend).fit(X)
+    within = lowd.Isomap(2, radius=6.0, metric="precomputed")
+    wide = lowd.NeighborsTransformer(n_neighbors=60).fit(X)
+    same = lowd.Isomap(2, radius=6.0).fit(X)
     close(within.fit_transform(wide.transform(X)), same.embedding_)
     close(within.transform(wide.transform(Q)), same.transform(Q))
     with pytest.raises(ParameterError, match=r"n_neighbors=9.*holds 5"):
@@ -230,7 +230,7 @@ def test_a_sparse_graph_instead_of_distances(backend):
         model.set_params(map="regression").fit(step.transform(X))
 
 
-def test_an_approximate_search_is_announced(backend, monkeypatch):
+def test_an_approximate_search_is_announced(monkeypatch):
     """What the engine reports of its search reaches the user."""
     from lowd.graph import neighbor_graph as graph
 
@@ -238,20 +238,20 @@ def test_an_approximate_search_is_announced(backend, monkeypatch):
     monkeypatch.setattr(
         graph, "find_neighbors", lambda *given: found(*given)._replace(recall=0.995)
     )
-    model = lowd.Isomap(2, n_neighbors=8, backend=backend)
+    model = lowd.Isomap(2, n_neighbors=8)
     with pytest.warns(ApproximationWarning, match=r"99\.50%"):
         model.fit(roll(200)[0])
     assert model.knn_recall_ == 0.995
 
 
 @pytest.mark.parametrize("p", [1, 1.5, 2, 3])
-def test_the_order_of_minkowski_distances_is_that_of_scikit_learn(backend, p):
+def test_the_order_of_minkowski_distances_is_that_of_scikit_learn(p):
     X, Q = rows_like(60, 3), rows_like(5, 3)
-    model = lowd.Isomap(2, n_neighbors=8, p=p, backend=backend).fit(X)
+    model = lowd.Isomap(2, n_neighbors=8, p=p).fit(X)
     peer = manifold.Isomap(n_components=2, n_neighbors=8, p=p).fit(X)
     np.testing.assert_allclose(np.abs(model.embedding_), np.abs(peer.embedding_), atol=1e-10)
     params = {"metric": "minkowski", "metric_params": {"p": p}}
-    same = lowd.Isomap(2, n_neighbors=8, backend=backend, **params).fit(X)
+    same = lowd.Isomap(2, n_neighbors=8, **params).fit(X)
     np.testing.assert_allclose(model.transform(Q), same.transform(Q), atol=1e-10)
     assert model.evaluate(X).metric in ("manhattan", "minkowski", "euclidean")
 
@@ -263,11 +263,11 @@ def test_an_order_that_would_be_ignored_is_refused():
         lowd.Isomap(p=3, metric="minkowski", metric_params={"p": 2}).fit(rows_like(30, 3))
 
 
-def test_an_infinite_radius_is_classical_scaling(backend):
+def test_an_infinite_radius_is_classical_scaling():
     """Every row is a neighbor of every other, so geodesic distances are the distances."""
     X, Q = rows_like(60, 3), rows_like(5, 3)
-    model = lowd.Isomap(2, n_neighbors=None, radius=np.inf, backend=backend).fit(X)
-    classical = lowd.ClassicalMDS(2, backend=backend).fit(X)
+    model = lowd.Isomap(2, n_neighbors=None, radius=np.inf).fit(X)
+    classical = lowd.ClassicalMDS(2).fit(X)
     np.testing.assert_allclose(model.embedding_, classical.embedding_, atol=1e-10)
     np.testing.assert_allclose(model.transform(Q), classical.transform(Q), atol=1e-10)
 

@@ -96,10 +96,10 @@ def test_components_that_only_long_edges_connect():
     )
 
 
-def test_nearest_neighbor_affinities_are_those_of_scikit_learn(backend):
+def test_nearest_neighbor_affinities_are_those_of_scikit_learn():
     """Half where only one of two rows has the other; scikit-learn counts the row itself."""
     X, Q = rows_like(80, 3), rows_like(5, 3, seed=1)
-    how = {"affinity": "nearest_neighbors", "backend": backend}
+    how = {"affinity": "nearest_neighbors"}
     model = lowd.LaplacianEigenmaps(2, n_neighbors=9, **how).fit(X)
     peer = SpectralEmbedding(2, affinity="nearest_neighbors", n_neighbors=10).fit(X)
     expected = peer.affinity_matrix_.toarray()
@@ -114,10 +114,10 @@ def test_nearest_neighbor_affinities_are_those_of_scikit_learn(backend):
     np.testing.assert_allclose(model.transform(Q), mean, rtol=1e-9, atol=1e-12)
 
 
-def test_a_callable_affinity_is_its_matrix(backend):
+def test_a_callable_affinity_is_its_matrix():
     X, Q = rows_like(60, 3), rows_like(5, 3, seed=1)
-    model = lowd.LaplacianEigenmaps(2, affinity=rbf_kernel, backend=backend).fit(X)
-    given = lowd.LaplacianEigenmaps(2, affinity="precomputed", backend=backend).fit(rbf_kernel(X))
+    model = lowd.LaplacianEigenmaps(2, affinity=rbf_kernel).fit(X)
+    given = lowd.LaplacianEigenmaps(2, affinity="precomputed").fit(rbf_kernel(X))
     np.testing.assert_allclose(model.embedding_, given.embedding_, atol=1e-12)
     np.testing.assert_allclose(model.transform(Q), given.transform(rbf_kernel(Q, X)), atol=1e-12)
     close(model.transform(Q)[2:3], model.transform(Q[2:3]))
@@ -129,14 +129,14 @@ def test_a_callable_affinity_is_its_matrix(backend):
         lowd.LaplacianEigenmaps(2, affinity=rbf_kernel, sigma=1.0).fit(X)
 
 
-def test_a_callable_may_take_all_rows_at_once_as_in_scikit_learn(backend):
+def test_a_callable_may_take_all_rows_at_once_as_in_scikit_learn():
     X, Q = rows_like(40, 3), rows_like(5, 3, seed=1)
 
     def weigh(A):
         return rbf_kernel(A, gamma=0.3)
 
-    model = lowd.LaplacianEigenmaps(2, affinity=weigh, backend=backend).fit(X)
-    given = lowd.LaplacianEigenmaps(2, affinity="precomputed", backend=backend).fit(weigh(X))
+    model = lowd.LaplacianEigenmaps(2, affinity=weigh).fit(X)
+    given = lowd.LaplacianEigenmaps(2, affinity="precomputed").fit(weigh(X))
     np.testing.assert_allclose(model.embedding_, given.embedding_, atol=1e-12)
     wanted = given.transform(rbf_kernel(Q, X, gamma=0.3))
     np.testing.assert_allclose(model.transform(Q), wanted, atol=1e-9)

@@ -115,9 +115,15 @@ def test_kernel_pca_of_the_pseudo_inverse():
 # -- definitions -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("normalization", NORMALIZATIONS)
-@pytest.mark.parametrize("graph", [{"n_neighbors": 6}, {"radius": 2.2}, {"n_neighbors": None}])
-@pytest.mark.parametrize("self_loops", [False, True])
+@pytest.mark.parametrize(
+    ("graph", "normalization", "self_loops"),
+    [
+        *(({"n_neighbors": 6}, normalization, False) for normalization in NORMALIZATIONS),
+        *(({"radius": 2.2}, normalization, True) for normalization in NORMALIZATIONS),
+        ({"n_neighbors": None}, "random_walk", False),
+        ({"n_neighbors": None}, "symmetric", True),
+    ],
+)
 def test_dense_eigenvectors(graph, normalization, self_loops):
     """The graph by definition, its generalized eigenvectors by LAPACK."""
     X = rows_like(50, 4)

@@ -18,26 +18,26 @@ from lowd.errors import MetricWarning
 
 
 @pytest.mark.parametrize("ties", ["primary", "secondary"])
-def test_only_the_order_counts(ties, backend):
+def test_only_the_order_counts(ties):
     """Any rising function of the dissimilarities gives the same map from the same start."""
     D = cdist(*2 * (rows_like(40).round(0),))
     start = rows_like(40, 2)
     maps = [
-        given("NonMetricMDS", f(D), init=start, ties=ties, backend=backend).embedding_
+        given("NonMetricMDS", f(D), init=start, ties=ties).embedding_
         for f in (lambda D: D, lambda D: D**3, lambda D: np.log1p(5 * D))
     ]
     close(maps[1], maps[0])
     close(maps[2], maps[0])
 
 
-def test_a_curve_is_found(backend):
+def test_a_curve_is_found():
     """Cubed distances in a plane: the map is that plane, the curve the cube root."""
     X = rows_like(80, 2)
     D = cdist(X, X)
-    model = given("NonMetricMDS", D**3, backend=backend)
+    model = given("NonMetricMDS", D**3)
     assert model.stress1_ < 0.003
     with pytest.warns(MetricWarning, match="triangle"):
-        assert given("MDS", D**3, backend=backend).stress1_ > 0.1
+        assert given("MDS", D**3).stress1_ > 0.1
     assert spearmanr(pdist(model.embedding_), pdist(X))[0] > 0.9999
     x, y = model.isotonic_x_, model.isotonic_y_
     assert (np.diff(x) > 0).all()
@@ -46,7 +46,7 @@ def test_a_curve_is_found(backend):
     assert root.std() < 0.02 * root.mean()
 
 
-def test_points_do_not_fall_together(backend):
+def test_points_do_not_fall_together():
     """Noise has no order to keep: the map is poor, but as large as any other."""
     rng = np.random.default_rng(0)
     D = rng.random((40, 40))
@@ -54,13 +54,13 @@ def test_points_do_not_fall_together(backend):
     np.fill_diagonal(D, 0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", lowd.errors.LowdWarning)
-        model = given("NonMetricMDS", D, backend=backend)
+        model = given("NonMetricMDS", D)
     assert 0.5 < np.sqrt((pdist(model.embedding_) ** 2).mean()) < 1.5
 
 
-def test_no_worse_than_scikit_learn_without_a_metric(backend):
+def test_no_worse_than_scikit_learn_without_a_metric():
     X = rows_like(70)
     D = cdist(X, X)
     start = lowd.ClassicalMDS(2, metric="precomputed").fit_transform(D)
     _, stress = manifold.smacof(D, metric=False, init=start, n_init=1, normalized_stress=True)
-    assert given("NonMetricMDS", D, init=start, backend=backend).stress1_ <= stress * (1 + 1e-6)
+    assert given("NonMetricMDS", D, init=start).stress1_ <= stress * (1 + 1e-6)

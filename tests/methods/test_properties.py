@@ -12,7 +12,6 @@ from hypothesis.extra import numpy as numbers
 from scipy.spatial.distance import cdist
 
 import lowd
-from cases import BACKENDS
 from lowd.core.parameters import accepts, describe, domains, read
 from lowd.errors import LowdWarning
 
@@ -33,11 +32,11 @@ def quietly(call, *args):
 
 
 @relaxed
-@example(np.diag([406112.0, 0.015625, 0, 0, 0])[:3], "native", False, "float64")
-@given(TABLES, st.sampled_from(BACKENDS), st.booleans(), st.sampled_from(["float64", "float32"]))
-def test_all_axes_of_pca_restore_any_table(X, backend, whiten, kind):
+@example(np.diag([406112.0, 0.015625, 0, 0, 0])[:3], False, "float64")
+@given(TABLES, st.booleans(), st.sampled_from(["float64", "float32"]))
+def test_all_axes_of_pca_restore_any_table(X, whiten, kind):
     X = X.astype(kind)
-    model = lowd.PCA(backend=backend, whiten=whiten)
+    model = lowd.PCA(whiten=whiten)
     Z = quietly(model.fit_transform, X)
     assert np.isfinite(Z).all()
     # An axis with less than max(n, d) eps of the largest variance is rounding, and is left out.
@@ -54,13 +53,13 @@ def test_all_axes_of_pca_restore_any_table(X, backend, whiten, kind):
 
 
 @relaxed
-@given(TABLES, st.sampled_from(BACKENDS))
-def test_classical_scaling_restores_any_distances(X, backend):
+@given(TABLES)
+def test_classical_scaling_restores_any_distances(X):
     D = cdist(X, X)
     k = len(X)
     for model, given_ in (
-        (lowd.ClassicalMDS(k, metric="precomputed", backend=backend), D),
-        (lowd.ClassicalMDS(k, backend=backend), X),
+        (lowd.ClassicalMDS(k, metric="precomputed"), D),
+        (lowd.ClassicalMDS(k), X),
     ):
         Y = quietly(model.fit_transform, given_)
         assert np.isfinite(Y).all()
@@ -73,12 +72,11 @@ def test_classical_scaling_restores_any_distances(X, backend):
 @relaxed
 @given(
     TABLES,
-    st.sampled_from(BACKENDS),
     st.sampled_from(["rbf", "laplacian", "cosine", "poly", "sigmoid"]),
 )
-def test_kernel_pca_of_any_table_is_finite(X, backend, kernel):
+def test_kernel_pca_of_any_table_is_finite(X, kernel):
     X = X / (np.abs(X).max() + 1)
-    model = lowd.KernelPCA(min(3, len(X)), kernel=kernel, backend=backend)
+    model = lowd.KernelPCA(min(3, len(X)), kernel=kernel)
     Y = quietly(model.fit_transform, X)
     assert np.isfinite(Y).all()
     assert np.isfinite(model.transform(X + 1)).all()
@@ -89,14 +87,14 @@ def test_kernel_pca_of_any_table_is_finite(X, backend, kernel):
 
 
 @relaxed
-@given(TABLES, st.sampled_from(BACKENDS), st.data())
-def test_batches_of_any_partition_are_one_fit(X, backend, data):
+@given(TABLES, st.data())
+def test_batches_of_any_partition_are_one_fit(X, data):
     cuts = sorted(data.draw(st.sets(st.integers(1, max(1, len(X) - 1)), max_size=3)))
     parts = [part for part in np.split(X, cuts) if len(part)]
-    model = lowd.PCA(1, backend=backend)
+    model = lowd.PCA(1)
     for part in parts:
         quietly(model.partial_fit, part)
-    whole = quietly(lowd.PCA(1, backend=backend).fit, X)
+    whole = quietly(lowd.PCA(1).fit, X)
     size = np.abs(X).max() + 1e-30
     np.testing.assert_allclose(model.mean_, whole.mean_, atol=1e-12 * size)
     np.testing.assert_allclose(

@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import lowd
 from case_data import rows_like
-from cases import native_only, same_bits
+from cases import same_bits
 from lowd.backends import resolve
 
 OPS = resolve("auto", 2)
@@ -48,7 +48,6 @@ def _probabilities(s, perplexity):
     return softmax(-np.exp(brentq(excess, -30, 30, xtol=1e-14)) * s)
 
 
-@native_only
 def test_new_points_in_rows_of_unequal_noise_find_their_group():
     """With plain distances they crowd around the training points of least noise.
 
@@ -70,11 +69,11 @@ def test_new_points_in_rows_of_unequal_noise_find_their_group():
 
 
 @pytest.mark.parametrize("perplexity", [7.4, [4, 12]])
-def test_probabilities_are_those_of_the_formula(backend, perplexity):
+def test_probabilities_are_those_of_the_formula(perplexity):
     """In plain NumPy: half by distances, half by distances in units of the neighbors' radii."""
     X, Q = rows_like(60, seed=1), rows_like(7, seed=2) * np.arange(1, 8)[:, None]
-    model = lowd.TSNE(perplexity=perplexity, max_iter=1, backend=backend).fit(X)
-    found = model.map_.relation.toward(Q, resolve(backend, 1))
+    model = lowd.TSNE(perplexity=perplexity, max_iter=1).fit(X)
+    found = model.map_.relation.toward(Q, resolve("auto", 1))
     X = model.map_.relation.base.training_points()  # in the order of the fit
     among, squares = np.sort(cdist(X, X)), cdist(Q, X) ** 2
     expected = np.zeros((7, 60))
@@ -133,7 +132,6 @@ def test_lists_of_any_length():
     same_bits(model.transform(part[:1]), shorter[:1])
 
 
-@native_only
 def test_noise_does_not_draw_new_points_to_one_training_point():
     X = load_digits().data[:900]
     model = lowd.TSNE(max_iter=500).fit(X)
@@ -144,7 +142,6 @@ def test_noise_does_not_draw_new_points_to_one_training_point():
     assert np.bincount(nearest).max() < 0.1 * len(X)
 
 
-@native_only
 @pytest.mark.parametrize("method", [lowd.TSNE, lowd.SNE])
 def test_digits_lose_nothing(method):
     X, y = (part[:1000] for part in load_digits(return_X_y=True))

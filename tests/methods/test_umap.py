@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsTransformer
 
 import lowd
 from case_data import rows_like
-from cases import fit, native_only, same_bits
+from cases import fit, same_bits
 from lowd.backends import resolve
 from lowd.errors import DisconnectedGraphWarning, ParameterError
 
@@ -41,7 +41,6 @@ def torn_weight(model, longest):
     return float(W.data[d > longest].sum() / W.data.sum())
 
 
-@native_only
 def test_digits_are_as_well_preserved_as_by_umap_learn():
     X, y = digits()
     model = fitted_digits()
@@ -58,7 +57,6 @@ def test_digits_are_as_well_preserved_as_by_umap_learn():
     assert model.init_used_ == "pca"
 
 
-@native_only
 def test_held_out_digits_lie_with_their_class():
     X, y = digits()
     order = np.random.default_rng(0).permutation(len(X))
@@ -69,7 +67,6 @@ def test_held_out_digits_lie_with_their_class():
     assert by_map.score(model.transform(X[new]), y[new]) >= in_data - 0.02
 
 
-@native_only
 def test_rows_of_unequal_noise_are_mapped_to_their_group():
     """Plain distances rank training rows by their noise; 0.84 of the rows are right by them."""
     rng = np.random.default_rng(0)
@@ -83,7 +80,6 @@ def test_rows_of_unequal_noise_are_mapped_to_their_group():
     assert by_map.score(model.transform(X[new]), group[new]) > 0.88
 
 
-@native_only
 def test_training_points_are_mapped_near_their_coordinates_without_being_remembered():
     X = digits()[0]
     model = fitted_digits()
@@ -92,7 +88,6 @@ def test_training_points_are_mapped_near_their_coordinates_without_being_remembe
     assert np.median(gap) < 0.01 * np.ptp(model.embedding_)
 
 
-@native_only
 def test_the_map_is_continuous_where_neighbors_change():
     """Along a line between two rows of digits: halving the steps halves the largest move."""
     X = digits()[0]
@@ -142,7 +137,6 @@ def test_strength_and_rate_count_as_a_product():
     assert np.ptp(three) > np.ptp(lowd.UMAP(n_neighbors=8, n_epochs=20).fit_transform(X))
 
 
-@native_only
 def test_labels_separate_classes_and_unknown_ones_follow():
     X, y = digits()
     X, y = X[:900] + np.random.default_rng(0).normal(size=(900, 64)) * 6, y[:900]
@@ -173,7 +167,6 @@ def overlapping_digits():
     return lowd.PCA(6).fit_transform(X), y
 
 
-@native_only
 def test_labels_guide_the_map_as_those_of_umap_learn():
     """Accuracy of new rows, which have no labels: umap-learn 0.5.12, mean of 3 runs, .929.
 
@@ -194,7 +187,6 @@ def test_labels_guide_the_map_as_those_of_umap_learn():
     assert guided[1] > plain[1] + 0.15
 
 
-@native_only
 def test_rows_without_labels_follow_as_those_of_umap_learn():
     """Every second label is hidden; accuracy of these rows in umap-learn .916, .908 without any."""
     X, y = overlapping_digits()
@@ -208,7 +200,6 @@ def test_rows_without_labels_follow_as_those_of_umap_learn():
     assert guided > max(0.916 - TOLERANCE, plain + 0.003)
 
 
-@native_only
 def test_numbers_as_targets_order_the_embedding():
     rng = np.random.default_rng(0)
     X, target = rng.normal(size=(600, 10)), rng.random(600)
@@ -226,7 +217,6 @@ def test_numbers_as_targets_order_the_embedding():
     assert smoothness(little) < 0.2  # umap-learn: 0.05
 
 
-@native_only
 def test_densities_are_preserved_if_asked():
     """A dense and a sparse cluster: their radii correlate, as with umap-learn's densmap=True."""
     rng = np.random.default_rng(0)
@@ -246,7 +236,6 @@ def test_densities_are_preserved_if_asked():
     assert widths(plain)[0] > 0.6 * widths(plain)[2]
 
 
-@native_only
 def test_densities_of_digits_are_preserved_as_by_umap_learn():
     """Correlations of local radii grow with the strength, and neighborhoods stay.
 
@@ -339,7 +328,6 @@ def test_duplicates_share_their_coordinates():
     same_bits(model.embedding_[40:], model.embedding_[:10])
 
 
-@native_only
 def test_landmarks_and_the_inverse():
     X = digits()[0]
     model = lowd.UMAP(n_landmarks=600, n_epochs=100).fit(X)

@@ -260,9 +260,8 @@ def test_the_legend_may_have_a_title():
     assert plot.scatter(ring(6), list("aabbcc"), legend=False).get_legend() is None
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "words"),
-    [
+def test_what_cannot_be_drawn_is_said():
+    for call, error, words in (
         (lambda: plot.scatter([["a", "b"]]), DataError, "rows of numbers"),
         (lambda: plot.scatter([[1.0, np.inf], [0, 0]]), DataError, "row 0"),
         (lambda: plot.scatter(ring(4), [1, 2]), DataError, "one per point"),
@@ -275,8 +274,6 @@ def test_the_legend_may_have_a_title():
         (lambda: plot.scatter(ring(4), text=["one"]), DataError, "one per point"),
         (lambda: plot.scatter(np.ones(4), text=list("abcd")), ParameterError, "two dimensions"),
         (lambda: plot.compare({}), DataError, "no embedding"),
-    ],
-)
-def test_what_cannot_be_drawn_is_said(call, error, words):
-    with pytest.raises(error, match=words):
-        call()
+    ):
+        with pytest.raises(error, match=words):
+            call()

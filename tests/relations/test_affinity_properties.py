@@ -11,13 +11,11 @@ from hypothesis.extra import numpy as numbers
 from scipy.sparse import csr_array
 
 import lowd
-from cases import BACKENDS
 from lowd.backends import resolve
 from lowd.backends.protocol import Perplexity
 from oracles import symmetrize
 
 many = settings(max_examples=60, deadline=None)
-backends = st.sampled_from(BACKENDS)
 # Squared distances of one point to its neighbors, of any length and unit; ties in some.
 LISTS = st.tuples(
     st.lists(st.integers(1, 1000), min_size=2, max_size=12), st.sampled_from([1e-9, 1.0, 1e9])
@@ -31,12 +29,12 @@ def perplexities(p, indptr):
 
 
 @many
-@given(st.lists(LISTS, min_size=1, max_size=6), backends, st.floats(0.05, 0.95))
-def test_conditional_probabilities_sum_to_one_and_have_their_perplexity(lists, backend, share):
+@given(st.lists(LISTS, min_size=1, max_size=6), st.floats(0.05, 0.95))
+def test_conditional_probabilities_sum_to_one_and_have_their_perplexity(lists, share):
     counts = np.array([len(one) for one in lists])
     indptr = np.concatenate([[0], np.cumsum(counts)])
     target = 1 + share * (counts.min() - 1)
-    p, beta, _ = resolve(backend, 1).calibrate_rows(
+    p, beta, _ = resolve("auto", 1).calibrate_rows(
         indptr, np.concatenate(lists), Perplexity(target)
     )
     assert (p >= 0).all()
@@ -48,15 +46,11 @@ def test_conditional_probabilities_sum_to_one_and_have_their_perplexity(lists, b
 
 
 @many
-@example([np.array([2.2, 2.2, 2.9, 2.9, 3, 3.1, 3.3, 3.6, 3.7, 4.3]) * 1e-8], "reference")
-@given(st.lists(LISTS, min_size=1, max_size=6), backends)
-def test_nearer_neighbors_are_more_probable(lists, backend):
+@example([np.array([2.2, 2.2, 2.9, 2.9, 3, 3.1, 3.3, 3.6, 3.7, 4.3]) * 1e-8])
+@given(st.lists(LISTS, min_size=1, max_size=6))
+def test_nearer_neighbors_are_more_probable(lists):
     indptr = np.concatenate([[0], np.cumsum([len(one) for one in lists])])
-    p = (
-        resolve(backend, 1)
-        .calibrate_rows(indptr, np.concatenate(lists), Perplexity(1.5))
-        .affinities
-    )
+    p = resolve("auto", 1).calibrate_rows(indptr, np.concatenate(lists), Perplexity(1.5)).affinities
     for begin, end in itertools.pairwise(indptr):
         assert (np.diff(p[begin:end]) <= 1e-15).all()
 
@@ -66,14 +60,13 @@ def test_nearer_neighbors_are_more_probable(lists, backend):
     st.integers(2, 9).flatmap(
         lambda n: numbers.arrays(np.float64, (n, n), elements=st.integers(0, 4).map(float))
     ),
-    backends,
 )
-def test_joint_probabilities_are_symmetric_and_sum_to_one(weights, backend):
+def test_joint_probabilities_are_symmetric_and_sum_to_one(weights):
     n = len(weights)
     np.fill_diagonal(weights, 0)
     weights[np.arange(n), np.roll(np.arange(n), 1)] += 1  # every row has a neighbor
     rows = weights / weights.sum(1, keepdims=True)
-    P = symmetrize(resolve(backend, 1), csr_array(rows)).toarray()
+    P = symmetrize(resolve("auto", 1), csr_array(rows)).toarray()
     np.testing.assert_array_equal(P, P.T)
     np.testing.assert_allclose(P, (rows + rows.T) / (2 * n), rtol=1e-14)
     assert np.isclose(P.sum(), 1, rtol=1e-12)
@@ -82,11 +75,10 @@ def test_joint_probabilities_are_symmetric_and_sum_to_one(weights, backend):
 @settings(max_examples=30, deadline=None)
 @given(
     numbers.arrays(np.float64, (12, 2), elements=st.floats(-100, 100, width=16), unique=True),
-    backends,
     st.floats(1.5, 10),
 )
-def test_affinities_of_t_sne_are_joint_probabilities(X, backend, perplexity):
-    model = lowd.TSNE(1, perplexity=perplexity, max_iter=1, backend=backend).fit(X)
+def test_affinities_of_t_sne_are_joint_probabilities(X, perplexity):
+    model = lowd.TSNE(1, perplexity=perplexity, max_iter=1).fit(X)
     P = model.affinity_.toarray()
     np.testing.assert_array_equal(P, P.T)
     assert (P >= 0).all()

@@ -11,7 +11,6 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_digits
 
 import lowd
-from cases import BACKENDS
 from lowd.backends import resolve
 from lowd.backends.protocol import FuzzySum
 from lowd.errors import DataError
@@ -20,7 +19,6 @@ from lowd.solvers.layout import fit_curve
 from oracles import symmetrize
 
 SETTINGS = ((1.0, 1.0), (1.0, 0.5), (1.0, 0.0), (0.5, 1.0), (2.0, 1.0))
-every_backend = pytest.mark.parametrize("backend", BACKENDS)
 
 
 @pytest.fixture(scope="module")
@@ -51,20 +49,23 @@ def test_curves_are_those_of_umap_learn(peer):
         np.testing.assert_allclose(fit_curve(min_dist, spread), expected, rtol=1e-6)
 
 
-@every_backend
-@pytest.mark.parametrize("name", ["digits", "duplicates", "ties"])
-@pytest.mark.parametrize(("L", "mix"), SETTINGS)
-def test_fuzzy_graph_is_that_of_umap_learn(peer, name, L, mix, backend):
-    W, rho, sigma = unite(peer, name, L, mix, resolve(backend, 1))
+@pytest.mark.parametrize(
+    ("name", "L", "mix"),
+    [
+        *(("digits", *setting) for setting in SETTINGS),
+        *((name, L, 1.0) for name in ("duplicates", "ties") for L in (0.5, 2.0)),
+    ],
+)
+def test_fuzzy_graph_is_that_of_umap_learn(peer, name, L, mix):
+    W, rho, sigma = unite(peer, name, L, mix, resolve("auto", 1))
     np.testing.assert_allclose(rho, peer[f"{name}-{L}-{mix}-rho"], rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(sigma, peer[f"{name}-{L}-{mix}-sigma"], rtol=1e-5)
     np.testing.assert_allclose(W.toarray(), graph_of(peer, f"{name}-{L}-{mix}"), atol=1e-6)
 
 
-@every_backend
 @pytest.mark.parametrize("weight", [0.5, 0.8])
-def test_graph_with_labels_is_that_of_umap_learn(peer, weight, backend):
-    ops = resolve(backend, 1)
+def test_graph_with_labels_is_that_of_umap_learn(peer, weight):
+    ops = resolve("auto", 1)
     W = unite(peer, "digits", 1.0, 1.0, ops)[0]
     partly = np.where(np.arange(len(peer["y"])) % 3 == 0, -1, peer["y"])
     found = intersect_with_target(
@@ -73,10 +74,9 @@ def test_graph_with_labels_is_that_of_umap_learn(peer, weight, backend):
     np.testing.assert_allclose(found.toarray(), graph_of(peer, f"labels-{weight}"), atol=1e-6)
 
 
-@every_backend
-@pytest.mark.parametrize("weight", [0.3, 0.5, 0.7])
-def test_graph_with_numbers_is_that_of_umap_learn(peer, weight, backend):
-    ops = resolve(backend, 1)
+@pytest.mark.parametrize("weight", [0.3, 0.7])
+def test_graph_with_numbers_is_that_of_umap_learn(peer, weight):
+    ops = resolve("auto", 1)
     W, numbers = unite(peer, "digits", 1.0, 1.0, ops)[0], peer["numbers"]
     target = read_target(numbers, len(numbers), "euclidean")
     found = intersect_with_target(W, target, weight, 14, ops)
@@ -101,11 +101,10 @@ def test_graph_of_a_model_is_that_of_umap_learn(peer):
     assert (model.a_, model.b_) == pytest.approx(tuple(peer["ab"][0]), rel=1e-6)
 
 
-@every_backend
-def test_memberships_are_1_of_the_nearest_and_fall_with_distance(backend, rng):
+def test_memberships_are_1_of_the_nearest_and_fall_with_distance(rng):
     d = np.sort(rng.gamma(2, size=(50, 9)), axis=1)
     indptr = np.arange(0, 451, 9)
-    rows = resolve(backend, 1).calibrate_rows(indptr, d.ravel(), FuzzySum(1.0))
+    rows = resolve("auto", 1).calibrate_rows(indptr, d.ravel(), FuzzySum(1.0))
     a = rows.affinities.reshape(d.shape)
     assert (a[:, 0] == 1).all()
     assert (np.diff(a, axis=1) <= 0).all()

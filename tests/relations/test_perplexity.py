@@ -15,8 +15,8 @@ from lowd.relations import perplexity_neighbors
 LINE = np.array([[0.0], [1.0], [3.0], [7.0]])
 
 
-def test_worked_example_of_affinities(backend):
-    model = lowd.TSNE(1, perplexity=2, backend=backend, max_iter=1).fit(LINE)
+def test_worked_example_of_affinities():
+    model = lowd.TSNE(1, perplexity=2, max_iter=1).fit(LINE)
     np.testing.assert_allclose(
         model.betas_[:, 0], [0.084769, 0.144173, 0.238956, 0.073785], atol=1e-6
     )
@@ -30,12 +30,12 @@ def test_worked_example_of_affinities(backend):
 
 
 @pytest.mark.parametrize("target", [1.5, 5, 30, 89])
-def test_every_row_has_its_perplexity(backend, target):
+def test_every_row_has_its_perplexity(target):
     rng = np.random.default_rng(0)
-    n, k = 3000 if backend == "native" else 200, 90
+    n, k = 3000, 90
     squares = np.sort(rng.gamma(2.0, 1.0, (n, k)) * rng.lognormal(0, 8, (n, 1)), axis=1)
     squares[: n // 3, :2] += rng.random((n // 3, 1)) * 1e6 * squares[: n // 3, -1:]  # far from all
-    p, _, _ = resolve(backend, 2).calibrate_rows(
+    p, _, _ = resolve("auto", 2).calibrate_rows(
         np.arange(0, n * k + 1, k), squares.ravel(), Perplexity(target)
     )
     p = p.reshape(n, k)
@@ -44,9 +44,9 @@ def test_every_row_has_its_perplexity(backend, target):
     np.testing.assert_allclose(np.exp(-(p * logs).sum(1)), target, rtol=1e-8)
 
 
-def test_perplexities_that_ties_make_unattainable(backend):
+def test_perplexities_that_ties_make_unattainable():
     """Three nearest at one distance: no fewer than three count, and nothing is not a number."""
-    p, beta, _ = resolve(backend, 1).calibrate_rows(
+    p, beta, _ = resolve("auto", 1).calibrate_rows(
         np.array([0, 5]), np.array([1.0, 1, 1, 2, 9]), Perplexity(2.0)
     )
     np.testing.assert_allclose(p, [1 / 3, 1 / 3, 1 / 3, 0, 0], atol=1e-6)

@@ -15,8 +15,8 @@ from lowd.solvers import centered, dense, krylov
 from lowd.solvers.centered import choose_route, decompose_centered
 
 
-def context(backend="native"):
-    return Context(resolve(backend, 1), 0, np.dtype(np.float64), None)
+def context():
+    return Context(resolve("auto", 1), 0, np.dtype(np.float64), None)
 
 
 def with_spectrum(values, seed=0):
@@ -29,9 +29,9 @@ def with_spectrum(values, seed=0):
     return (A + A.T) / 2
 
 
-def solved(A, k, backend="native", route="krylov", **options):
+def solved(A, k, route="krylov"):
     assert choose_route(len(A), k) == route
-    return decompose_centered(DenseMatrix(A), k, context(backend), **options)
+    return decompose_centered(DenseMatrix(A), k, context())
 
 
 @pytest.mark.parametrize(("n", "k"), [(1, 1), (5, 2), (40, 40), (60, 7)])
@@ -51,10 +51,10 @@ def test_dense_decompositions(n, k, rng):
     ("n", "k", "route"),
     [(300, 1, "dense"), (500, 1, "krylov"), (300, 10, "dense"), (600, 10, "krylov")],
 )
-def test_leading_pairs_are_those_of_the_whole_spectrum(backend, n, k, route):
+def test_leading_pairs_are_those_of_the_whole_spectrum(n, k, route):
     values = np.linspace(1, 0, n - 1) ** 3 * np.where(np.arange(n - 1) % 7, 1, -0.5)
     A = with_spectrum(values)
-    found = solved(A, k, backend, route)
+    found = solved(A, k, route)
     np.testing.assert_allclose(found.values, np.sort(values)[::-1][:k], rtol=1e-12)
     left = A @ found.vectors - found.vectors * found.values
     assert np.linalg.norm(left, axis=0).max() < 1e-10
@@ -84,11 +84,11 @@ def test_lapack_takes_over_where_the_spectrum_is_flat(monkeypatch):
     np.testing.assert_allclose(found.all_values, np.linalg.eigvalsh(A)[::-1], atol=1e-12)
 
 
-def test_repeated_eigenvalues_are_all_found(backend):
+def test_repeated_eigenvalues_are_all_found():
     """On a circle they come in pairs, and one of a pair would be a picture of nothing."""
     t = np.linspace(0, 2 * np.pi, 360, endpoint=False)
     circle = np.c_[np.cos(t), np.sin(t)]
-    model = lowd.KernelPCA(4, kernel="rbf", gamma=1.0, backend=backend).fit(circle)
+    model = lowd.KernelPCA(4, kernel="rbf", gamma=1.0).fit(circle)
     assert model.degenerate_axes_ == ((0, 1), (2, 3))
     np.testing.assert_allclose(model.eigenvalues_[::2], model.eigenvalues_[1::2], rtol=1e-12)
     radius = np.linalg.norm(model.embedding_[:, :2], axis=1)
@@ -96,9 +96,9 @@ def test_repeated_eigenvalues_are_all_found(backend):
 
 
 @pytest.mark.parametrize("n", [120, 400])
-def test_distances_of_few_columns_have_a_whole_spectrum(n, backend):
+def test_distances_of_few_columns_have_a_whole_spectrum(n):
     X = rows_like(n, 6, 1)
-    model = lowd.ClassicalMDS(2, metric="precomputed", backend=backend).fit(cdist(X, X))
+    model = lowd.ClassicalMDS(2, metric="precomputed").fit(cdist(X, X))
     singular = np.linalg.svd(X - X.mean(0))[1]
     expected = np.concatenate([singular**2, np.zeros(n - 6)])
     np.testing.assert_allclose(model.spectrum_, expected, atol=1e-12 * expected[0])
@@ -107,7 +107,7 @@ def test_distances_of_few_columns_have_a_whole_spectrum(n, backend):
     assert model.negative_mass_is_exact_
 
 
-def test_a_simplex_has_more_equal_eigenvalues_than_a_block_holds(backend):
+def test_a_simplex_has_more_equal_eigenvalues_than_a_block_holds():
     D = 1.0 - np.eye(400)
-    model = lowd.ClassicalMDS(2, metric="precomputed", backend=backend).fit(D)
+    model = lowd.ClassicalMDS(2, metric="precomputed").fit(D)
     np.testing.assert_allclose(model.spectrum_, [*[0.5] * 399, 0], atol=1e-12)

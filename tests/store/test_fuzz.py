@@ -20,7 +20,7 @@ from cases import fit
 from fuzz import FUZZED
 from mutations import mutate, nest_deeply
 
-N_MUTATIONS = int(os.environ.get("LOWD_FUZZ_MUTATIONS", "4"))  # of each model
+N_MUTATIONS = int(os.environ.get("LOWD_FUZZ_MUTATIONS", "2"))  # of each model
 MAX_SECONDS = 60  # of one file of a few kilobytes: longer is a hang
 FUZZER = Path(__file__).parents[1] / "fuzz.py"
 

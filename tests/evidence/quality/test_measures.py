@@ -76,23 +76,23 @@ def from_coranking(q, K):
 
 
 @pytest.mark.parametrize("k", [1, 4, 19, 20, 38])
-def test_neighborhoods_from_the_coranking_matrix(backend, k):
+def test_neighborhoods_from_the_coranking_matrix(k):
     X = blob(40)
     Y = X[:, :2] + np.random.default_rng(1).normal(size=(40, 2))
-    found = lowd.evaluate(X, Y, n_neighbors=k, backend=backend)
+    found = lowd.evaluate(X, Y, n_neighbors=k)
     for name, expected in from_coranking(coranking(X, Y), k).items():
         assert getattr(found, name) == pytest.approx(expected, abs=1e-12), name
         assert found.measures[name].interval is None
 
 
-def test_the_curve_and_its_area(backend):
+def test_the_curve_and_its_area():
     X = blob(50)
     Y = X[:, :2]
     q, n = coranking(X, Y), 50
     K = np.arange(1, n - 1)
     Q = np.array([q[:k, :k].sum() / (k * n) for k in K])
     R = ((n - 1) * Q - K) / (n - 1 - K)
-    found = lowd.evaluate(X, Y, n_neighbors=5, backend=backend)
+    found = lowd.evaluate(X, Y, n_neighbors=5)
     np.testing.assert_array_equal(found.rnx_curve[0], K)
     np.testing.assert_allclose(found.rnx_curve[1], R, atol=1e-12)
     assert found.rnx_auc == pytest.approx((R / K).sum() / (1 / K).sum())
@@ -120,9 +120,9 @@ AWKWARD = {
 
 
 @pytest.mark.parametrize("name", list(AWKWARD))
-def test_a_perfect_embedding_is_perfect_to_the_last_bit(backend, name):
+def test_a_perfect_embedding_is_perfect_to_the_last_bit(name):
     X = AWKWARD[name]()
-    found = lowd.evaluate(X, X.copy(), n_neighbors=7, backend=backend)
+    found = lowd.evaluate(X, X.copy(), n_neighbors=7)
     for measure, best in PERFECT.items():
         assert float(getattr(found, measure)) == best, measure
     assert found.spearman == pytest.approx(1)
