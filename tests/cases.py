@@ -247,7 +247,7 @@ LARGE = [
     ),
     # Laplacians: a Chebyshev filter, a multilevel preconditioner where eigenvalues are too close to
     # 0 for it, products or a Cholesky factor of the dense matrix for a wide or a narrow kernel.
-    *_at(3000, "clusters", ("Eigenmaps-chebyshev", "LaplacianEigenmaps", {"n_neighbors": 15})),
+    *_at(1500, "clusters", ("Eigenmaps-chebyshev", "LaplacianEigenmaps", {"n_neighbors": 15})),
     *_at(3000, "helix", ("Eigenmaps-multilevel", "LaplacianEigenmaps", {"n_neighbors": 5})),
     *_at(
         800,
@@ -257,7 +257,7 @@ LARGE = [
         ("Diffusion-krylov", "DiffusionMaps", {"sigma": 2.0, "alpha": 0.0}),
     ),
     *_at(
-        3000,
+        1500,
         "clusters",
         ("Eigenmaps-landmarks", "LaplacianEigenmaps", {"n_landmarks": 800}),
         ("Diffusion-landmarks", "DiffusionMaps", {"n_landmarks": 400, "time": 0}),
@@ -278,7 +278,7 @@ LARGE = [
         ("SNE-pairs", "SNE", FEW_STEPS),
         ("SNE-symmetric-pairs", "SNE", {**FEW_STEPS, "symmetric": True}),
     ),
-    *_at(3000, "clusters", ("TSNE-mesh", "TSNE", FEW_STEPS)),
+    *_at(2000, "clusters", ("TSNE-mesh", "TSNE", FEW_STEPS)),
     *_at(
         600,
         "clusters",
@@ -294,7 +294,7 @@ LARGE = [
     ),
     # Forces of UMAP: a mesh on a line and in a plane, samples of points in space.
     *_at(
-        3000,
+        2600,
         "clusters",
         ("UMAP-mesh", "UMAP", FEW_EPOCHS),
         ("UMAP-space", "UMAP", {**FEW_EPOCHS, "n_components": 3}),
@@ -311,6 +311,7 @@ BY_NAME = {case.name: case for case in [*CASES, *LARGE]}
 # One case of each method, of either size: enough where what is tested is above all routes.
 FIRST = [*{case.method: case for case in reversed(CASES)}.values()][::-1]
 FIRST_LARGE = [*{case.method: case for case in reversed(LARGE)}.values()][::-1]
+FIRST_OF_METHOD = {case.name for case in FIRST}
 
 
 def each(cases, *, float32=()):

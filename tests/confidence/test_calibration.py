@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 
 import lowd
 from case_data import rows_like
-from cases import cases, first_of_method, fit, native_only, same_bits, take
+from cases import FIRST, each, fit, native_only, same_bits, take
 from lowd.confidence.calibration import ConfidenceCurve
 from lowd.errors import DataError
 from lowd.evidence.quality.reliability import compute_reliability
@@ -90,10 +90,10 @@ def test_promises_are_kept_on_rows_that_no_fit_has_seen():
 
 
 @pytest.mark.filterwarnings("ignore::lowd.errors.LowdWarning")
-@cases(first_of_method)
-def test_calibration_of_every_method(case, backend):
+@each(FIRST)
+def test_calibration_of_every_method(case):
     X, Q = case.data()
-    model = fit(case.model(backend), X)
+    model = fit(case.model(), X)
     before = _confidence(model, Q)
     twin = pickle.loads(pickle.dumps(model)).calibrate_confidence(X)
     same_bits(model.calibrate_confidence(X).transform(Q), twin.transform(Q))

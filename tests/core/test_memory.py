@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 import lowd
 from case_data import rbf_kernel, rows_like
-from cases import fit, fit_transform
+from cases import FIRST, each, fit, fit_transform
 from lowd.core import memory
 from lowd.errors import NotEnoughMemoryError, ParameterError
 from lowd.methods import METHODS
@@ -300,6 +300,7 @@ def test_where_nothing_fits_fewer_rows_are_advised(monkeypatch, name, share):
     assert "fewer rows" in sentence
 
 
+@each(FIRST)
 def test_enough_memory_is_no_matter(monkeypatch, case):
     X, _ = case.data()
     for free in (None, 2**40):

@@ -11,7 +11,7 @@ import pytest
 
 import lowd
 from case_data import manhattan_distance, rbf_kernel, rows_like
-from cases import BACKENDS, CASES, EXECUTION_PARAMETERS, fit
+from cases import BACKENDS, CASES, EXECUTION_PARAMETERS, FIRST, each, fit
 from lowd.core.parameters import accepts, check_params, describe, domains, read
 from lowd.errors import BackendUnavailableError, ParameterError, UnsupportedError
 from lowd.methods import METHODS
@@ -149,6 +149,7 @@ def test_seeds(rng):
     np.testing.assert_array_equal(*same)
 
 
+@each(FIRST)
 def test_global_random_state_is_neither_used_nor_changed(case):
     X, Q = case.data()
     np.random.seed(1)  # noqa: NPY002
