@@ -44,6 +44,10 @@ FIRST_OF_ALL = [*FIRST, *FIRST_LARGE]
 pytestmark = pytest.mark.filterwarnings("ignore::lowd.errors.DisconnectedGraphWarning")
 
 
+# Maps by affinities, which compare float32 rows in float32.
+FAR_IN_FLOAT32 = {"Eigenmaps-chebyshev"}
+
+
 def n_rows(Q):
     return Q.shape[0] if hasattr(Q, "shape") else len(Q)
 
@@ -137,9 +141,12 @@ def test_far_points_are_finite_and_do_not_disturb_near_ones(case, dtype):
             same_bits(Y[:n], near)
 
 
-@each([case for case in FIRST_OF_ALL if case.source == "rows"])
-def test_far_points_are_where_float64_puts_them(case):
+@each([*FIRST_OF_ALL, BY_NAME["Eigenmaps-radius-blocks"]])
+def test_far_points_are_where_float64_puts_them(case, request):
     """Far points have the same coordinates in float32 and float64, up to float32's largest."""
+    if case.name in FAR_IN_FLOAT32:
+        reason = "float32 distances of far rows to several training rows are the same: all count"
+        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
     _, Q = case.data(np.float32)
     model, limit = fitted(case, np.float32), np.finfo(np.float32).max
     for size in (1e9, 1e18):
@@ -236,10 +243,10 @@ def test_saved_and_loaded(case, tmp_path):
         _same_model(_by_store(model, tmp_path / "model"), model, Q)
 
 
-@each(FIRST, float32=FIRST)
-def test_copies_keep_every_bit(case, dtype, tmp_path):
-    model, Q = fitted(case, dtype), case.data(dtype)[1]
-    for trip in (_by_pickle, _by_joblib, _by_copy, _by_store):
+@each(FIRST)
+def test_copies_keep_every_bit(case, tmp_path):
+    model, Q = fitted(case), case.data()[1]
+    for trip in (_by_pickle, _by_joblib, _by_copy):
         _same_model(trip(model, tmp_path / "model"), model, Q)
 
 
