@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from cases import (
     FIRST,
     FIRST_LARGE,
     LARGE,
+    LLE_METHODS,
     attempt,
     close,
     each,
@@ -146,6 +148,34 @@ def test_duplicates_coincide(case, dtype):
     Y, (firsts, copies) = fit_once(case, dtype).embedding, duplicates(case.n)
     assert len(np.unique(Y, axis=0)) > case.n // 3
     close(Y[copies], Y[firsts], dtype)
+
+
+def _takes_neighbors(case):
+    return case.source == "rows" and "neighbors" in signature(case.model().fit).parameters
+
+
+@each([case for case in FIRST if _takes_neighbors(case)])
+def test_given_neighbors_are_as_good_as_found_ones(case):
+    X, _ = case.data()
+    model = case.model()
+    count = getattr(model, "n_neighbors", None) or case.n - 1  # perplexities weigh all
+    if case.method in ("Isomap", *LLE_METHODS):  # which refuse a number that has no effect
+        model.set_params(n_neighbors=getattr(lowd, case.method)().n_neighbors)
+    fit(model, X, neighbors=lowd.neighbors(X, count))
+    close(model.embedding_, fitted(case).embedding_)
+
+
+@each([case for case in [*FIRST, *FIRST_LARGE] if _takes_neighbors(case)])
+def test_given_neighbors_of_new_rows_are_as_good_as_found_ones(case):
+    """Also in no order, and more of them than the map takes."""
+    X, Q = case.data()
+    D = cdist(Q, X)
+    lists = np.broadcast_to(np.arange(case.n), D.shape), D
+    found, refusal = attempt(lambda: fitted(case).transform(Q, neighbors=lists))
+    if refusal:  # where every training row counts
+        assert "would be ignored" in refusal
+    else:
+        close(found, fitted(case).transform(Q), factor=10)
 
 
 @each(FIRST)

@@ -22,15 +22,13 @@ from lowd import threads
 from lowd.backends import resolve
 from lowd.errors import ParameterError
 
-# Large enough for several blocks of every kernel, and for every route of PCA.
+# More blocks of rows than the cases of real sizes have (test_fits.py tries these with threads).
 SEEDED = {"random_state": 0}
 RBF = {"kernel": "rbf", "gamma": 0.05}
 BACK = {"fit_inverse_transform": True, "preimage": "fixed_point"}
 LARGE = {
     "PCA by covariance": (lowd.PCA(5), (30_000, 120)),
     "PCA by products": (lowd.PCA(2), (3_000, 900)),
-    "PCA by Gram matrix": (lowd.PCA(60), (400, 3_000)),
-    "PCA by SVD": (lowd.PCA(scale=True), (20, 30)),  # an eigenvalue is 0
     "Gaussian": (lowd.GaussianRandomProjection(70, **SEEDED), (4_000, 301)),
     "Sparse": (lowd.SparseRandomProjection(70, **SEEDED), (4_000, 301)),
     "Hadamard": (lowd.HadamardRandomProjection(70, **SEEDED), (4_000, 301)),
@@ -39,22 +37,9 @@ LARGE = {
     "MDS landmarks": (lowd.ClassicalMDS(2, metric="chebyshev", n_landmarks=150), (6_000, 33)),
     "KernelPCA": (lowd.KernelPCA(2, **RBF), (1_500, 33)),
     "KernelPCA landmarks": (lowd.KernelPCA(2, **RBF, n_landmarks=150), (6_000, 33)),
-    "LLE": (lowd.LocallyLinearEmbedding(2, n_neighbors=10), (1_500, 3)),
-    "LTSA": (lowd.LTSA(2), (1_500, 3)),
     "LTSA, filtered": (lowd.LTSA(7, n_neighbors=20), (6_000, 9)),
     "ModifiedLLE landmarks": (lowd.ModifiedLLE(2, n_landmarks=800), (3_000, 3)),
-    "Isomap": (lowd.Isomap(2, n_neighbors=8), (1_500, 33)),
     "Isomap landmarks": (lowd.Isomap(2, n_neighbors=8, n_landmarks=150), (3_000, 33)),
-    "Isomap regression": (lowd.Isomap(2, n_neighbors=8, map="regression"), (1_500, 33)),
-    "TSNE by all pairs": (lowd.TSNE(perplexity=10, max_iter=30), (1_200, 33)),
-    "TSNE by a mesh": (lowd.TSNE(perplexity=10, max_iter=30), (3_000, 33)),
-    "TSNE on a line": (lowd.TSNE(1, perplexity=10, max_iter=30), (3_000, 33)),
-    "TSNE in space": (lowd.TSNE(3, perplexity=10, max_iter=30), (2_000, 33)),
-    "SNE": (lowd.SNE(perplexity=10, max_iter=20), (800, 33)),
-    "UMAP by all pairs": (lowd.UMAP(n_epochs=30), (400, 33)),
-    "UMAP by a mesh": (lowd.UMAP(n_epochs=30, dens_lambda=2.0), (3_000, 33)),
-    "UMAP on a line": (lowd.UMAP(1, n_epochs=30), (3_000, 33)),
-    "UMAP by samples": (lowd.UMAP(3, n_epochs=30), (3_000, 33)),
     "pre-images": (lowd.KernelPCA(3, **RBF, **BACK), (300, 33)),
 }
 
@@ -76,7 +61,7 @@ def test_the_same_bits_for_any_number_of_threads(name):
                 same_bits(getattr(model, learned), value)
         same_bits(model.transform(Q), one.transform(Q))
         same_bits(model.set_params(n_jobs=1).transform(Q), one.transform(Q))
-    route = {"covariance": "covariance", "products": "krylov", "matrix": "gram", "SVD": "svd"}
+    route = {"covariance": "covariance", "products": "krylov"}
     if name.startswith("PCA"):
         assert one.solver_ == route[name.split()[-1]]
 
