@@ -61,8 +61,8 @@ private:
 };
 
 // How many eigenvectors each patch takes: all but the s last, s as large as it can be (at least 1)
-// while the tail of the spectrum stays below the median share of the patches: by more than rounding,
-// which would else decide for the patch whose share is the median.
+// while the tail of the spectrum stays below the median share of the patches: by more than
+// rounding, which would else decide for the patch whose share is the median.
 template <class T>
 std::vector<int32_t> eigenvectors_taken(Matrix<const T> X, Ragged patches, int k,
                                         Scratch<double>& scratch, Job& job) {
