@@ -61,7 +61,7 @@ def _unknown(X):
 def test_transform_is_the_map_of_every_block(case):
     model, Q = fitted(case), case.data()[1]
     expected, n = model.transform(Q), len(Q)
-    for chunks in (n, 5, (3, 4), (n, 2), ((1, n - 3, 2), (Q.shape[1],))):
+    for chunks in (9, (13, 4), ((1, n - 3, 2), (Q.shape[1],))):
         lazy = model.transform(da.from_array(Q, chunks=chunks))
         assert isinstance(lazy, da.Array)
         assert lazy.shape == expected.shape
@@ -132,16 +132,14 @@ def test_blocks_of_a_file_are_fitted_as_in_memory(case, tmp_path):
     X, Q = case.data()
     np.save(tmp_path / "rows.npy", X)
     expected = fitted(case)
-    for block_rows in (len(X) // 4 + 1, 97):
-        blocks = lowd.open_blocks(tmp_path / "rows.npy", block_rows=block_rows)
-        with dask.config.set(scheduler="sync"):
-            model = fit(case.model(), blocks)
-            found = model.transform(blocks).compute()
-        if streams(case):
-            close(model.transform(Q), expected.transform(Q), factor=1e3)
-        else:
-            same_bits(model.transform(Q), expected.transform(Q))
-        same_bits(found, model.transform(X))
+    blocks = lowd.open_blocks(tmp_path / "rows.npy", block_rows=len(X) // 4 + 1)
+    with dask.config.set(scheduler="sync"):
+        model = fit(case.model(), blocks)
+        same_bits(model.transform(blocks).compute(), model.transform(X))
+    if streams(case):
+        close(model.transform(Q), expected.transform(Q), factor=1e3)
+    else:
+        same_bits(model.transform(Q), expected.transform(Q))
 
 
 @pytest.mark.parametrize("name", ["PCA", "PCA-whiten", "PCA-scale", "PCA-origin", "PCA-share"])
