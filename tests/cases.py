@@ -189,7 +189,11 @@ LARGE = [
         ("MDS-spectrum", "ClassicalMDS", {"metric": "manhattan"}),
         ("MDS-gower-krylov", "ClassicalMDS", {"metric": "gower"}, "table"),
     ),
-    *_at(1100, "clusters", ("MDS-quadrature", "ClassicalMDS", {"metric": "chebyshev"})),
+    *_at(
+        1100,
+        "clusters",
+        ("MDS-quadrature", "ClassicalMDS", {"metric": "minkowski", "metric_params": {"p": 3}}),
+    ),
     # Stress of several blocks of pairs, of rows and of a matrix; landmarks.
     *_at(
         700,
@@ -202,7 +206,16 @@ LARGE = [
         2000,
         "clusters",
         ("SMACOF-landmarks", "MDS", {"n_landmarks": 300}),
-        ("NonMetric-landmarks", "NonMetricMDS", {"n_landmarks": 150, "max_iter": 500}),
+    ),
+    *_at(
+        800,
+        "clusters",
+        (
+            "NonMetric-landmarks",
+            "NonMetricMDS",
+            {"metric": "precomputed", "n_landmarks": 150, "max_iter": 500},
+            "distances",
+        ),
     ),
     # Kernel matrices by Krylov iteration; inner products; landmarks (pivoted Cholesky).
     *_at(
@@ -259,7 +272,7 @@ LARGE = [
     *_at(
         1500,
         "clusters",
-        ("Eigenmaps-landmarks", "LaplacianEigenmaps", {"n_landmarks": 800}),
+        ("Eigenmaps-landmarks", "LaplacianEigenmaps", {"n_landmarks": 800, "scale": "unit"}),
         ("Diffusion-landmarks", "DiffusionMaps", {"n_landmarks": 400, "time": 0}),
         ("Diffusion-chebyshev", "DiffusionMaps", {"n_neighbors": 15}),
     ),

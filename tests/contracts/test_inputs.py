@@ -108,7 +108,10 @@ def test_mixed_tables_from_three_libraries():
 NOT_FINITE = {"NaN": np.nan, "inf": np.inf, "-inf": -np.inf}
 
 
-@every_method
+MATRICES = [BY_NAME[f"{name}-precomputed"] for name in ("MDS", "KernelPCA", "Isomap")]
+
+
+@each([*FIRST, *MATRICES])
 def test_what_is_not_finite_is_named_by_row_and_column(case):
     for name, bad in NOT_FINITE.items():
         X, Q = (np.array(A) for A in case.data())
