@@ -1,4 +1,4 @@
-"""Fixtures of the whole suite: every contract runs over these cases, backends and types."""
+"""Fixtures of the whole suite: backends and types, a browser."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 sys.path.insert(0, str(Path(__file__).parent))  # the tests share `cases`, which is no package
 
 import browser
-from cases import Case, Selection
+from cases import BACKENDS
 
 # The matrices are small: BLAS threads would spend the suite's time waiting for each other.
 threadpool_limits(1, user_api="blas")
@@ -27,18 +27,19 @@ if os.environ.get("CI", "").lower() == "true":
 
 
 def pytest_generate_tests(metafunc):
-    """Parametrize `case`, `dtype` and `backend` by the combinations that a test selects."""
-    wanted = [name for name in ("case", "dtype", "backend") if name in metafunc.fixturenames]
+    """`backend` and `dtype`: the core in both types, and its oracle, which computes in float64."""
+    wanted = [name for name in ("dtype", "backend") if name in metafunc.fixturenames]
     for mark in metafunc.definition.iter_markers("parametrize"):
-        names = mark.args[0]
-        names = names.split(",") if isinstance(names, str) else names
+        names = mark.args[0].split(",") if isinstance(mark.args[0], str) else mark.args[0]
         wanted = [name for name in wanted if name not in map(str.strip, names)]
     if not wanted:
         return
-    selection = getattr(metafunc.function, "selection", Selection())
     values = {}
-    for one in selection.combinations(with_case="case" in wanted):
-        values["-".join(_id(one[name]) for name in wanted)] = [one[name] for name in wanted]
+    for backend in BACKENDS:
+        for dtype in (np.float64, np.float32) if backend == BACKENDS[0] else (np.float64,):
+            one = {"dtype": dtype, "backend": backend}
+            label = {"dtype": np.dtype(dtype).name, "backend": backend}
+            values["-".join(label[name] for name in wanted)] = [one[name] for name in wanted]
     metafunc.parametrize(wanted, list(values.values()), ids=list(values))
 
 
@@ -68,7 +69,7 @@ class _Skips:
             self.names.add(_plain(report.nodeid))
 
     def pytest_sessionfinish(self):
-        if not self.config.getoption("--skipped"):
+        if not self.config.getoption("--skipped") and hasattr(self.config, "cache"):
             self.config.cache.set("lowd/skipped", sorted(self.names))
 
 
@@ -86,10 +87,10 @@ def pytest_collection_modifyitems(config, items):
     items[:] = chosen
 
 
-def _id(value):
-    if isinstance(value, Case):
-        return value.name
-    return value if isinstance(value, str) else np.dtype(value).name
+@pytest.fixture
+def many_cpus(monkeypatch):
+    """As many threads as asked for, also on a small machine."""
+    monkeypatch.setattr("lowd.threads.available", lambda: 16)
 
 
 @pytest.fixture

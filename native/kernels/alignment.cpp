@@ -61,11 +61,12 @@ private:
 };
 
 // How many eigenvectors each patch takes: all but the s last, s as large as it can be (at least 1)
-// while the tail of the spectrum stays below the median share of the patches.
+// while the tail of the spectrum stays below the median share of the patches: by more than
+// rounding, which would else decide for the patch whose share is the median.
 template <class T>
 std::vector<int32_t> eigenvectors_taken(Matrix<const T> X, Ragged patches, int k,
                                         Scratch<double>& scratch, Job& job) {
-    constexpr double MIN_SHARE = 1e-12;
+    constexpr double MIN_SHARE = 1e-12, TIED_SHARES = 1e-9;
     std::vector<int64_t> at(patches.indptr.size(), 0);
     for (int64_t i = 0; i < patches.count(); i++)
         at[size_t(i) + 1] = at[size_t(i)] + std::min(patches.size(i) - 1, X.cols);
@@ -83,7 +84,7 @@ std::vector<int32_t> eigenvectors_taken(Matrix<const T> X, Ragged patches, int k
     if (taken.empty()) return taken;
     std::sort(ratios.begin(), ratios.end());
     const double median = 0.5 * (ratios[ratios.size() / 2] + ratios[(ratios.size() - 1) / 2]),
-                 share = std::max(median, MIN_SHARE);
+                 share = (1 - TIED_SHARES) * std::max(median, MIN_SHARE);
     for (int64_t i = 0; i < patches.count(); i++) {
         const double* const own = &values[at[size_t(i)]];
         const int64_t p = patches.size(i) - 1, found = at[size_t(i) + 1] - at[size_t(i)];

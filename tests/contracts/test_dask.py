@@ -10,7 +10,18 @@ from scipy.sparse import csr_matrix
 
 import lowd
 from case_data import rows_like
-from cases import BY_NAME, attempt, cases, close, first_of_method, fit, numeric, of_rows, same_bits
+from cases import (
+    BY_NAME,
+    CASES,
+    FIRST,
+    FIRST_LARGE,
+    attempt,
+    close,
+    each,
+    fit,
+    fitted,
+    same_bits,
+)
 from lowd.core import block_maps, sampled_fit
 from lowd.errors import ApproximationWarning, DataError, ParameterError, UnsupportedError
 from lowd.input.block_reader import Where
@@ -46,22 +57,19 @@ def _unknown(X):
     return lazy[da.ones(len(X), chunks=7, dtype=bool)]
 
 
-@cases(numeric, other_backends=first_of_method)
-def test_transform_is_the_map_of_every_block(case, backend, dtype):
-    X, Q = case.data(dtype)
-    model = fit(case.model(backend), X)
-    expected = model.transform(Q)
-    same = same_bits if backend == "native" else lambda a, b: close(a, b, dtype)
-    for chunks in (len(Q), 5, (3, 4), (23, 2), ((1, 20, 2), (Q.shape[1],))):
+@each([*FIRST, *FIRST_LARGE])
+def test_transform_is_the_map_of_every_block(case):
+    model, Q = fitted(case), case.data()[1]
+    expected, n = model.transform(Q), len(Q)
+    for chunks in (9, (13, 4), ((1, n - 3, 2), (Q.shape[1],))):
         lazy = model.transform(da.from_array(Q, chunks=chunks))
         assert isinstance(lazy, da.Array)
         assert lazy.shape == expected.shape
-        assert lazy.dtype == dtype
-        same(lazy.compute(scheduler="sync"), expected)
-    same(model.transform(_unknown(Q)).compute(scheduler="sync"), expected)
+        same_bits(lazy.compute(scheduler="sync"), expected)
+    same_bits(model.transform(_unknown(Q)).compute(scheduler="sync"), expected)
 
 
-@cases(lambda case: numeric(case) and first_of_method(case) and not streams(case))
+@each([case for case in FIRST if not streams(case)])
 def test_a_block_is_mapped_by_parts(case, monkeypatch):
     """Few rows are compared with the training points at a time, and the bits are the same."""
     X, Q = case.data()
@@ -82,7 +90,7 @@ def test_a_block_is_mapped_by_parts(case, monkeypatch):
         block_maps.transform_block(Q, Where(1, 40), model)
 
 
-@cases(lambda case: numeric(case) and first_of_method(case))
+@each(FIRST)
 def test_transform_computes_nothing_until_asked(case):
     X, Q = case.data()
     model = fit(case.model(), X)
@@ -100,30 +108,46 @@ def test_transform_computes_nothing_until_asked(case):
     assert one.shape == (2, lazy.shape[1])
 
 
-@cases(streams)
-def test_fit_equals_the_fit_in_memory(case, backend, dtype):
+@each([case for case in CASES if streams(case)], float32=FIRST)
+def test_fit_equals_the_fit_in_memory(case, dtype):
     """Whatever the chunks, also of columns, of one row, or of unknown size."""
     X, Q = case.data(dtype)
-    expected = case.model(backend).fit(X)
+    expected = fitted(case, dtype)
     for chunks in ((60, 7), (13, 7), (1, 7), (20, 3)):
         lazy = da.from_array(X, chunks=chunks)
-        model = case.model(backend).fit(lazy)
+        model = case.model().fit(lazy)
         close(model.transform(Q), expected.transform(Q), dtype)
         assert model.n_features_in_ == 7
         assert model.n_components_ == expected.n_components_
-        coordinates = case.model(backend).fit_transform(lazy)
+        coordinates = case.model().fit_transform(lazy)
         assert isinstance(coordinates, da.Array)
         close(coordinates.compute(scheduler="sync"), expected.transform(X), dtype)
-    model = case.model(backend).fit(_unknown(X))
+    model = case.model().fit(_unknown(X))
     close(model.transform(Q), expected.transform(Q), dtype)
 
 
+@each(FIRST_LARGE)
+def test_blocks_of_a_file_are_fitted_as_in_memory(case, tmp_path):
+    """Linear methods block by block, others all rows, where these are few enough."""
+    X, Q = case.data()
+    np.save(tmp_path / "rows.npy", X)
+    expected = fitted(case)
+    blocks = lowd.open_blocks(tmp_path / "rows.npy", block_rows=len(X) // 4 + 1)
+    with dask.config.set(scheduler="sync"):
+        model = fit(case.model(), blocks)
+        same_bits(model.transform(blocks).compute(), model.transform(X))
+    if streams(case):
+        close(model.transform(Q), expected.transform(Q), factor=1e3)
+    else:
+        same_bits(model.transform(Q), expected.transform(Q))
+
+
 @pytest.mark.parametrize("name", ["PCA", "PCA-whiten", "PCA-scale", "PCA-origin", "PCA-share"])
-def test_every_number_of_a_streamed_pca(name, backend):
+def test_every_number_of_a_streamed_pca(name):
     X = rows_like(500, 6)
     case = BY_NAME[name]
-    model = case.model(backend).fit(da.from_array(X, chunks=(37, 6)))
-    expected = case.model(backend).fit(X)
+    model = case.model().fit(da.from_array(X, chunks=(37, 6)))
+    expected = case.model().fit(X)
     for attribute in (
         *("components_", "mean_", "scale_", "explained_variance_", "explained_variance_ratio_"),
         *("singular_values_", "noise_variance_", "total_variance_", "n_samples_", "rank_"),
@@ -132,23 +156,23 @@ def test_every_number_of_a_streamed_pca(name, backend):
 
 
 @pytest.mark.parametrize("offset", [1e3, 1e6])
-def test_streamed_axes_do_not_mind_an_offset(backend, dtype, offset):
+def test_streamed_axes_do_not_mind_an_offset(dtype, offset):
     X = (rows_like(2000, 6) + offset).astype(dtype)
-    model = lowd.PCA(3, backend=backend).fit(da.from_array(X, chunks=(97, 6)))
+    model = lowd.PCA(3).fit(da.from_array(X, chunks=(97, 6)))
     exact = X.astype(np.float64) - X.mean(0, dtype=np.float64)
     V = np.linalg.svd(exact, full_matrices=False)[2][:3]
     cosines = np.abs((model.components_ * V).sum(1))
     assert (np.arccos(np.minimum(cosines, 1)) < 1e-3).all()
 
 
-def test_blocks_may_be_sparse(backend, dtype):
+def test_blocks_may_be_sparse(dtype):
     """One column has a large offset, the others are half empty."""
     X = np.where((A := rows_like(300, 6)) > 2, A, 0)
     X[:, 0] = A[:, 0] + 1e6
     X = X.astype(dtype)
     lazy = da.from_array(X, chunks=(97, 6)).map_blocks(csr_matrix, meta=csr_matrix((0, 6)))
-    model = lowd.PCA(3, backend=backend).fit(lazy)
-    expected = lowd.PCA(3, backend=backend).fit(X.astype(np.float64))
+    model = lowd.PCA(3).fit(lazy)
+    expected = lowd.PCA(3).fit(X.astype(np.float64))
     tolerance = {"rtol": 1e-6, "atol": 1e-5 if dtype == np.float32 else 1e-8}
     np.testing.assert_allclose(model.explained_variance_, expected.explained_variance_, **tolerance)
     found = dask.compute(*model.transform(lazy, return_confidence=True), scheduler="sync")
@@ -158,46 +182,46 @@ def test_blocks_may_be_sparse(backend, dtype):
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e30])
-def test_streamed_axes_do_not_mind_units(backend, dtype, scale):
+def test_streamed_axes_do_not_mind_units(dtype, scale):
     X = rows_like(200, 6, dtype=dtype)
-    expected = lowd.PCA(3, backend=backend).fit(X)
+    expected = lowd.PCA(3).fit(X)
     lazy = da.from_array(X * dtype(scale), chunks=(50, 6))
-    model = lowd.PCA(3, backend=backend).fit(lazy)
+    model = lowd.PCA(3).fit(lazy)
     close(model.components_, expected.components_, dtype)
     close(model.explained_variance_ratio_, expected.explained_variance_ratio_, dtype)
     with pytest.raises(DataError, match=r"1e\+200|multiply"):
-        lowd.PCA(3, backend=backend).fit(da.from_array(X.astype(float) * 1e200, chunks=(50, 6)))
+        lowd.PCA(3).fit(da.from_array(X.astype(float) * 1e200, chunks=(50, 6)))
 
 
-def test_empty_blocks_and_integers(backend):
+def test_empty_blocks_and_integers():
     X = np.round(9 * rows_like(40, 4)).astype(np.int32)
     empty = da.from_array(X[:0], chunks=(1, 4))
     lazy = da.concatenate([empty, da.from_array(X, chunks=(11, 4)), empty])
-    model = lowd.PCA(2, backend=backend).fit(lazy)
+    model = lowd.PCA(2).fit(lazy)
     close(model.transform(lazy).compute(scheduler="sync"), lowd.PCA(2).fit_transform(X))
     with pytest.raises(DataError, match="0 rows"):
-        lowd.PCA(1, backend=backend).fit(empty)
+        lowd.PCA(1).fit(empty)
 
 
-def test_nan_is_named_by_its_row_in_the_whole_array(backend):
+def test_nan_is_named_by_its_row_in_the_whole_array():
     X = rows_like(50, 4)
     X[33, 2] = np.nan
     lazy = da.from_array(X, chunks=(10, 2))
     with pytest.raises(DataError, match=r"NaN at row 33, column 2"):
-        lowd.PCA(1, backend=backend).fit(lazy)
-    model = lowd.PCA(1, backend=backend).fit(X[:20])
+        lowd.PCA(1).fit(lazy)
+    model = lowd.PCA(1).fit(X[:20])
     with pytest.raises(DataError, match=r"row 33, column 2"):
         model.transform(lazy).compute(scheduler="sync")
 
 
-def test_nan_in_a_block_of_unknown_size(backend):
+def test_nan_in_a_block_of_unknown_size():
     X = rows_like(50, 4)
     X[33, 2] = np.inf
     with pytest.raises(DataError, match=r"inf at row 5 of block 4, column 2"):
-        lowd.PCA(1, backend=backend).fit(_unknown(X))
+        lowd.PCA(1).fit(_unknown(X))
 
 
-@cases(lambda case: of_rows(case) and first_of_method(case) and not streams(case))
+@each([case for case in FIRST if not streams(case)])
 def test_few_rows_are_fitted_as_in_memory(case):
     X, Q = case.data()
     lazy = da.from_array(X, chunks=(13, 3))
@@ -247,8 +271,8 @@ def test_precomputed_matrices_do_not_come_in_blocks():
         lowd.MDS(2, metric="precomputed").fit(da.ones((20, 20)))
 
 
-def test_what_is_wrong_is_said_before_anything_is_computed(backend):
-    model = lowd.PCA(2, backend=backend).fit(rows_like(20, 4))
+def test_what_is_wrong_is_said_before_anything_is_computed():
+    model = lowd.PCA(2).fit(rows_like(20, 4))
     with pytest.raises(DataError, match=r"3 features.*4"):
         model.transform(da.ones((5, 3)))
     with pytest.raises(DataError, match="2 dimensions"):
@@ -302,7 +326,7 @@ def test_the_other_maps_are_lazy_or_refuse():
             seen.clear()
 
 
-def test_moments_merge_in_a_fixed_order(backend):
+def test_moments_merge_in_a_fixed_order():
     """The same bits from any scheduler."""
     lazy = da.from_array(rows_like(400, 5), chunks=(23, 5))
     import dask
@@ -310,18 +334,18 @@ def test_moments_merge_in_a_fixed_order(backend):
     bits = []
     for scheduler in ("sync", "threads"):
         with dask.config.set(scheduler=scheduler):
-            bits.append(lowd.PCA(2, backend=backend).fit(lazy).components_)
+            bits.append(lowd.PCA(2).fit(lazy).components_)
     same_bits(*bits)
 
 
-def test_a_real_cluster_gives_the_answer_of_memory(cluster, backend):
+def test_a_real_cluster_gives_the_answer_of_memory(cluster):
     X, Q = rows_like(3000, 8, seed=1), rows_like(500, 8, seed=2)
     lazy, new = da.from_array(X, chunks=(250, 4)), da.from_array(Q, chunks=(90, 8))
     for expected in (
-        lowd.PCA(3, backend=backend),
-        lowd.PCA(0.9, whiten=True, backend=backend),
-        lowd.HadamardRandomProjection(5, random_state=0, backend=backend),
-        lowd.SparseRandomProjection(5, random_state=0, backend=backend),
+        lowd.PCA(3),
+        lowd.PCA(0.9, whiten=True),
+        lowd.HadamardRandomProjection(5, random_state=0),
+        lowd.SparseRandomProjection(5, random_state=0),
     ):
         model = type(expected)(**expected.get_params())
         expected.fit(X)

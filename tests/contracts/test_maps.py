@@ -5,174 +5,115 @@ from __future__ import annotations
 import copy
 import pickle
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
-from sklearn.base import clone
 
 import lowd
 from case_data import input_of, rows_like
 from cases import (
+    BY_NAME,
+    CASES,
+    FIRST,
+    FIRST_LARGE,
+    LARGE,
+    LLE_METHODS,
     ROUNDING,
     attempt,
-    cases,
     close,
+    each,
     fingerprint,
-    first_of_method,
     fit,
-    fit_transform,
+    fit_once,
     fitted,
     invertible,
     same_bits,
+    solver_tolerance,
+    stack,
     take,
 )
 
+ALL = [*CASES, *LARGE]
+FIRST_OF_ALL = [*FIRST, *FIRST_LARGE]
 # A point far from all others may have no neighbor among them, of which there is a warning.
-isolated = pytest.mark.filterwarnings("ignore::lowd.errors.DisconnectedGraphWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::lowd.errors.DisconnectedGraphWarning")
 
 
-@cases(other_backends=first_of_method)
-def test_row_by_row(case, backend, dtype):
-    """Coordinates do not depend on the batch: native to the bit, reference to rounding."""
-    _, Q = case.data(dtype)
-    model = fitted(case, backend, dtype)
+# Maps by affinities, which compare float32 rows in float32.
+FAR_IN_FLOAT32 = {"Eigenmaps-chebyshev"}
+
+
+def n_rows(Q):
+    return Q.shape[0] if hasattr(Q, "shape") else len(Q)
+
+
+@each(ALL, float32=FIRST_OF_ALL)
+def test_row_by_row(case, dtype):
+    """Coordinates do not depend on the batch, to the bit: its order, its parts, its size."""
+    X, Q = case.data(dtype)
+    model, n = fitted(case, dtype), n_rows(Q)
     whole = model.transform(Q)
-    same = same_bits if backend == "native" else lambda a, b: close(a, b, dtype)
-    for order in (np.arange(len(Q))[::-1], np.random.default_rng(0).permutation(len(Q))):
-        same(model.transform(take(Q, order)), whole[order])
-    for parts in ([9, 14], [1] * len(Q)):
-        cuts = np.split(np.arange(len(Q)), np.cumsum(parts)[:-1])
-        same(np.vstack([model.transform(take(Q, part)) for part in cuts]), whole)
+    assert whole.dtype == dtype
+    for order in (np.arange(n)[::-1], np.random.default_rng(0).permutation(n)):
+        same_bits(model.transform(take(Q, order)), whole[order])
+    for part in (np.arange(9), np.arange(9, n), *np.arange(n)[::4, None]):
+        same_bits(model.transform(take(Q, part)), whole[part])
+    # Of many new rows the neighbors are found by another search than of few.
+    if case.source != "words":
+        same_bits(model.transform(stack(Q, take(X, np.arange(n_rows(X)) % 160)))[:n], whole)
 
 
-def test_training_points_map_to_their_embedding(case, backend, dtype):
+@each(ALL, float32=FIRST_OF_ALL)
+def test_training_rows_return_to_their_embedding(case, dtype):
     X, _ = case.data(dtype)
-    model = case.model(backend)
-    Y = fit_transform(model, X)
-    close(model.transform(X), Y, dtype)
+    model, _, Y = fit_once(case, dtype)
+    assert Y.dtype == dtype
+    # Residuals of Krylov iteration are as large as rounding, or ten times that.
+    factor = 10 if case.is_large else 1
+    close(model.transform(X), Y, dtype, factor)
     if hasattr(model, "embedding_"):
         same_bits(model.embedding_, Y)
-    close(model.transform(take(X, [31, 2, 2])), Y[[31, 2, 2]], dtype)
+    close(model.transform(take(X, [31, 2, 2])), Y[[31, 2, 2]], dtype, factor)
 
 
-def _beside(case, X, step, dtype):
-    """The rows X moved by a share of their distances to the next ones, as input of the case."""
-    D = cdist(X, X)
-    np.fill_diagonal(D, np.inf)
-    direction = np.random.default_rng(0).normal(size=X.shape)
-    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-    moved = X + step * D.min(1)[:, None] * direction
-    return input_of(case.source, moved, X, dtype), np.linalg.norm(moved - X, axis=1)
-
-
-def _stretches(X, Y):
-    """The Lipschitz constant of the embedding Y at each row: how far others go, by distance."""
-    D = cdist(X, X)
-    np.fill_diagonal(D, np.inf)
-    return (cdist(Y, Y) / D).max(1)
-
-
-def _is_continuous(case):
-    """Counts and words cannot be moved a little."""
-    return case.source not in ("counts", "words")
-
-
-@cases(_is_continuous, float32=first_of_method, other_backends=first_of_method)
-def test_no_jump_beside_a_training_point(case, backend, dtype):
-    """A training point moved a little has nearly its coordinates, as far as others explain it.
-
-    Along other directions than those of its neighbors it may move more: at most ten times here,
-    where kernel PCA has 59 components, and a row that is no landmark minimizes its own stress.
-    """
-    X, model = rows_like(60, seed=1, dtype=dtype).astype(np.float64), fitted(case, backend, dtype)
-    Y = np.asarray(model.transform(case.data(dtype)[0]), np.float64)
-    rounding = ROUNDING[np.dtype(dtype)] * np.abs(Y).max()
-    # At 1e-3 a row crosses the radius of another, where shortest paths change on purpose.
-    steps = (1e-9, 1e-6) if case.name == "Isomap-radius" else (1e-9, 1e-6, 1e-3)
-    for step in steps if dtype == np.float64 else (1e-3,):
-        Q, lengths = _beside(case, X, step, dtype)
-        gaps = np.linalg.norm(model.transform(Q) - Y, axis=1)
-        assert (gaps <= 10 * _stretches(X, Y) * lengths + rounding).all(), step
-        if backend == "native":
-            alone = np.vstack([model.transform(take(Q, [i])) for i in range(5)])
-            same_bits(alone, model.transform(Q)[:5])
-
-
-@cases(other_backends=first_of_method)
-def test_learned_arrays_are_read_only_and_results_are_not(case, backend):
-    X, Q = case.data()
-    model = case.model(backend)
-    Y = fit_transform(model, X)
-    before = fingerprint(model)
-    Y[...] = np.nan
-    model.transform(Q)[...] = np.nan
-    assert fingerprint(model) == before
-    for name, learned in vars(model).items():
-        if name.endswith("_") and isinstance(learned, np.ndarray) and name != "feature_names_in_":
-            assert not learned.flags.writeable, name
-
-
-def test_pure(case, backend, dtype):
-    """Neither fit nor the maps change their input, and the maps do not change the model."""
-    X, Q = case.data(dtype)
-    inputs = joblib.hash((X, Q))
-    model = fit(case.model(backend), X)
-    before = fingerprint(model)
-    Y = model.transform(Q)
-    same_bits(model.transform(Q), Y)
-    if invertible(case):
-        model.inverse_transform(Y)
-    assert fingerprint(model) == before
-    assert joblib.hash((X, Q)) == inputs
-
-
-def test_the_model_shares_no_memory_with_its_input(case, backend, dtype):
-    """Overwriting X after the fit does not change the model."""
-    X, Q = (copy.deepcopy(A) for A in case.data(dtype))
-    if isinstance(X, np.ndarray):
-        X.setflags(write=True)
-    model = fit(case.model(backend), X)
-    before, Y = fingerprint(model), model.transform(Q)
+def _spoil(X):
+    """Overwrite what was given to a fit."""
     if isinstance(X, list):
         X[:] = ["spoiled"] * len(X)
     elif isinstance(X, pd.DataFrame):
         X.loc[:, "length"] = 0.0
     else:
+        X = X.data if issparse(X) else X
+        X.setflags(write=True)
         X[...] = 0
+
+
+@each(ALL)
+def test_pure(case):
+    """Neither fit nor the map change their input, and nobody changes the model from outside."""
+    X, Q = case.data()
+    model, given, Y = fit_once(case)
+    before, new = fingerprint(model), joblib.hash(Q)
+    assert joblib.hash(given) == joblib.hash(X)
+    first = model.transform(Q)
+    expected = first.copy()
+    inputs = given, Y, first
+    kept = copy.deepcopy(Y)
+    _spoil(given)
+    for result in inputs[1:]:
+        result[...] = np.nan
     assert fingerprint(model) == before
-    same_bits(model.transform(Q), Y)
-
-
-@isolated
-def test_far_points_are_finite(case, backend, dtype):
-    """Or refused by row, where not even their type could hold the coordinates."""
-    _, Q = case.data(dtype)
-    model = fitted(case, backend, dtype)
-    for size in (1e3, 1e9, 1e30):
-        far = _far(case, Q, size)
-        Y, refusal = attempt(model.transform, far)
-        if refusal:
-            assert size > 1e3
-            assert re.search(r"row \d+", refusal)
-        else:
-            assert np.isfinite(Y).all()
-            assert Y.dtype == dtype
-
-
-@isolated
-@cases(lambda case: case.source == "rows")
-def test_far_points_are_where_float64_puts_them(case, backend):
-    """Far points have the same coordinates in float32 and float64, up to float32's largest."""
-    _, Q = case.data(np.float32)
-    model = fitted(case, backend, np.float32)
-    limit = np.finfo(np.float32).max
-    for size in (1e9, 1e18):
-        far = Q * np.float32(size)
-        expected = np.clip(model.transform(far.astype(np.float64)), -limit, limit)
-        close(model.transform(far), expected, np.float32)
+    same_bits(model.transform(Q), expected)
+    assert joblib.hash(Q) == new
+    for name, learned in vars(model).items():
+        if name.endswith("_") and isinstance(learned, np.ndarray) and name != "feature_names_in_":
+            assert not learned.flags.writeable, name
+    Y[...] = kept  # other tests compare it
 
 
 def _far(case, Q, size):
@@ -183,36 +124,92 @@ def _far(case, Q, size):
     return np.zeros_like(Q) if case.source == "kernel" else (Q * size).astype(Q.dtype)
 
 
-@isolated
-@cases(lambda case: case.source == "rows")
-def test_far_points_do_not_disturb_near_ones(case, backend, dtype):
+@each(ALL, float32=FIRST_OF_ALL)
+def test_far_points_are_finite_and_do_not_disturb_near_ones(case, dtype):
     _, Q = case.data(dtype)
-    model = fitted(case, backend, dtype)
-    mixed = np.vstack([Q, Q[:1] * dtype(1e18)])
-    same = same_bits if backend == "native" else lambda a, b: close(a, b, dtype)
-    Y, refusal = attempt(model.transform, mixed)
-    if refusal:
-        assert f"row {len(Q)}" in refusal
-    else:
-        same(Y[:-1], model.transform(Q))
+    model, n = fitted(case, dtype), n_rows(Q)
+    near = model.transform(Q)
+    for size in (1e3, 1e9, 1e30):
+        far = _far(case, Q, size)
+        Y, refusal = attempt(model.transform, stack(Q, far))
+        if refusal:
+            assert size > 1e3
+            assert int(re.search(r"row (\d+)", refusal)[1]) >= n
+        else:
+            assert np.isfinite(Y).all()
+            assert Y.dtype == dtype
+            same_bits(Y[:n], near)
 
 
-@cases(invertible)
-def test_inverse_row_by_row(case, backend, dtype):
+@each([*FIRST_OF_ALL, BY_NAME["Eigenmaps-radius-blocks"]])
+def test_far_points_are_where_float64_puts_them(case, request):
+    """Far points have the same coordinates in float32 and float64, up to float32's largest."""
+    if case.name in FAR_IN_FLOAT32:
+        reason = "float32 distances of far rows to several training rows are the same: all count"
+        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
+    _, Q = case.data(np.float32)
+    model, limit = fitted(case, np.float32), np.finfo(np.float32).max
+    for size in (1e9, 1e18):
+        far = Q * np.float32(size)
+        expected = np.clip(model.transform(far.astype(np.float64)), -limit, limit)
+        close(model.transform(far), expected, np.float32)
+
+
+def _beside(case, X, step):
+    """The rows X moved by a share of their distances to the next ones, as input of the case."""
+    D = cdist(X, X)
+    np.fill_diagonal(D, np.inf)
+    direction = np.random.default_rng(0).normal(size=X.shape)
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    moved = X + step * D.min(1)[:, None] * direction
+    return input_of(case.source, moved, X, np.float64), np.linalg.norm(moved - X, axis=1)
+
+
+def _stretches(X, Y):
+    """The Lipschitz constant of the embedding Y at each row: how far others go, by distance."""
+    D = cdist(X, X)
+    np.fill_diagonal(D, np.inf)
+    return (cdist(Y, Y) / D).max(1)
+
+
+@each([case for case in CASES if case.source not in ("counts", "words")])
+def test_no_jump_beside_a_training_point(case):
+    """A training point moved a little has nearly its coordinates, as far as others explain it.
+
+    Along other directions than those of its neighbors it may move more: at most ten times here,
+    where kernel PCA has 59 components, and a row that is no landmark minimizes its own stress.
+    """
+    X, model = rows_like(60, seed=1), fitted(case)
+    Y = model.transform(case.data()[0])
+    rounding = ROUNDING[np.dtype(np.float64)] * np.abs(Y).max()
+    # At 1e-3 a row crosses the radius of another, where shortest paths change on purpose.
+    for step in (1e-9, 1e-6) if case.name == "Isomap-radius" else (1e-9, 1e-6, 1e-3):
+        Q, lengths = _beside(case, X, step)
+        found = model.transform(Q)
+        gaps = np.linalg.norm(found - Y, axis=1)
+        assert (gaps <= 10 * _stretches(X, Y) * lengths + rounding).all(), step
+        alone = np.vstack([model.transform(take(Q, [i])) for i in range(5)])
+        same_bits(alone, found[:5])
+
+
+@each([case for case in FIRST if not invertible(case)])
+def test_maps_without_an_inverse_say_so(case):
+    with pytest.raises(lowd.errors.UnsupportedError, match="no inverse"):
+        fitted(case).inverse_transform(np.zeros((2, 2)))
+
+
+@each([case for case in ALL if invertible(case)], float32=FIRST)
+def test_inverse_row_by_row(case, dtype):
     _, Q = case.data(dtype)
-    model = fitted(case, backend, dtype)
+    model = fitted(case, dtype)
     Y = model.transform(Q)
+    before, given = fingerprint(model), Y.copy()
     back = model.inverse_transform(Y)
     assert back.shape == Q.shape
     assert back.dtype == dtype
-    close(np.vstack([model.inverse_transform(y[None]) for y in Y]), back, dtype)
-
-
-@cases(lambda case: not invertible(case), other_backends=first_of_method)
-def test_maps_without_an_inverse_say_so(case, backend):
-    model = fitted(case, backend)
-    with pytest.raises(lowd.errors.UnsupportedError, match="no inverse"):
-        model.inverse_transform(model.transform(case.data()[1]))
+    close(np.vstack([model.inverse_transform(y[None]) for y in Y[::3]]), back[::3], dtype)
+    assert fingerprint(model) == before
+    same_bits(Y, given)
 
 
 def _by_pickle(model, path):
@@ -234,16 +231,23 @@ def _by_copy(model, path):  # noqa: ARG001 - the others' signature
     return copy.deepcopy(model)
 
 
-@cases(other_backends=first_of_method)
-def test_round_trips_keep_every_bit(case, backend, dtype, tmp_path):
-    model = fitted(case, backend, dtype)
-    for trip in (_by_pickle, _by_joblib, _by_store, _by_copy):
-        if trip is _by_store and any(map(callable, case.params.values())):
-            with pytest.raises(lowd.errors.UnsupportedError, match="pickle the model"):
-                trip(model, tmp_path / "stored")
-            assert not (tmp_path / "stored").exists()
-        else:
-            _same_model(trip(model, tmp_path / "model"), model, case.data(dtype)[1])
+@each(ALL)
+def test_saved_and_loaded(case, tmp_path):
+    model, Q = fitted(case), case.data()[1]
+    if any(map(callable, case.params.values())):
+        with pytest.raises(lowd.errors.UnsupportedError, match="pickle the model"):
+            _by_store(model, tmp_path / "stored")
+        assert not (tmp_path / "stored").exists()
+        _same_model(_by_pickle(model, tmp_path / "model"), model, Q)
+    else:
+        _same_model(_by_store(model, tmp_path / "model"), model, Q)
+
+
+@each(FIRST)
+def test_copies_keep_every_bit(case, tmp_path):
+    model, Q = fitted(case), case.data()[1]
+    for trip in (_by_pickle, _by_joblib, _by_copy):
+        _same_model(trip(model, tmp_path / "model"), model, Q)
 
 
 def _same_model(twin, model, Q):
@@ -257,47 +261,37 @@ def _same_model(twin, model, Q):
     assert joblib.hash(twin.get_params()) == joblib.hash(model.get_params())
 
 
-@cases(other_backends=first_of_method)
-def test_clone_and_refit_give_the_same_bits(case, backend, dtype):
-    X, Q = case.data(dtype)
-    model = fit(case.model(backend), X)
-    twin = clone(model)
-    assert not hasattr(twin, "map_")
-    same_bits(fit(twin, X).transform(Q), model.transform(Q))
-    same_bits(fit(model, X).transform(Q), twin.transform(Q))
+@pytest.mark.usefixtures("many_cpus")
+@each(FIRST_OF_ALL)
+def test_eight_threads_transform_at_once(case):
+    Q = case.data()[1]
+    model = copy.deepcopy(fitted(case)).set_params(n_jobs=2)
+    expected = model.transform(Q)
+    with ThreadPoolExecutor(8) as pool:
+        for Y in pool.map(lambda _: model.transform(Q), range(16)):
+            same_bits(Y, expected)
 
 
-@cases(other_backends=first_of_method)
-def test_refit_forgets_the_earlier_fit(case, backend):
-    """Nothing learned from the first data shows after the second fit."""
+# The core sums forces on a mesh or in float32, or those of a sample.
+APPROXIMATE = {
+    *("TSNE-float32-pairs", "TSNE-line", "TSNE-space", "TSNE-mesh", "TSNE-uniform-mesh"),
+    *("UMAP-line", "UMAP-mesh", "UMAP-space", "UMAP-density-mesh", "UMAP-landmarks"),
+}
+
+
+@each([case for case in ALL if case.name not in APPROXIMATE])
+def test_backends_agree(case):
+    """The core gives the oracle's coordinates of new points, signs included."""
     X, Q = case.data()
-    other = take(X, range(10, 60))
-    if case.source in ("distances", "kernel"):
-        other, Q = other[:, 10:], Q[:, 10:]
-    fresh = fit(case.model(backend), other)
-    again = fit(fit(case.model(backend), X), other)
-    assert vars(again).keys() == vars(fresh).keys()
-    same_bits(again.transform(Q), fresh.transform(Q))
-
-
-def test_nothing_stale_is_left_after_a_change_of_mind():
-    X = rows_like(40, 5)
-    named = pd.DataFrame(X, columns=list("abcde"))
-    model = lowd.PCA(2).partial_fit(named)
-    model.fit(X)
-    assert not {"moments_", "feature_names_in_"} & set(vars(model))
-    model = lowd.KernelPCA(2, kernel="rbf", n_landmarks=20, fit_inverse_transform=True).fit(X)
-    assert {"inverse_", "landmarks_", "reconstruction_error_"} <= set(vars(model))
-    model.set_params(n_landmarks=None, fit_inverse_transform=False).fit(X)
-    assert not {"inverse_", "landmarks_", "reconstruction_error_"} & set(vars(model))
-
-
-def test_backends_agree(case, dtype):
-    """Every backend gives the reference's coordinates of new points, signs included."""
-    X, Q = case.data(dtype)
-    expected = fit(case.model("reference"), X)
-    model = fit(case.model("auto"), X)
-    close(model.transform(Q), expected.transform(Q), dtype)
+    model, expected = fitted(case), fit(case.model("reference"), X)
+    factor = solver_tolerance(case)
+    close(model.transform(Q), expected.transform(Q), factor=factor)
     for name in ("eigenvalues_", "explained_variance_", "components_", "mean_"):
-        if hasattr(expected, name) and isinstance(getattr(expected, name), np.ndarray):
-            close(getattr(model, name), getattr(expected, name), dtype)
+        # Those of many rows that lie on a sheet are close to 0, and rounding.
+        value = getattr(expected, name, None)
+        if isinstance(value, np.ndarray) and not (case.is_large and case.method in LLE_METHODS):
+            close(getattr(model, name), value, factor=factor)
+
+
+def test_listed_cases_exist():
+    assert set(BY_NAME) >= APPROXIMATE

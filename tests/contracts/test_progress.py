@@ -14,20 +14,20 @@ import pytest
 
 import lowd
 from case_data import rows_like
-from cases import BY_NAME, cases, fingerprint, first_of_method, fit, same_bits
+from cases import BY_NAME, fingerprint, fit, same_bits
 from lowd import progress
 from lowd.errors import Cancelled
 
 # Work of every kind that reports: Python loops, an iterative solver, pivoting, native kernels.
 LONG = {
-    "words": lambda backend: (BY_NAME["MDS-words"].model(backend), BY_NAME["MDS-words"].data()[0]),
-    "axes": lambda backend: (lowd.PCA(2, backend=backend), rows_like(2500, 600)),
-    "pivots": lambda backend: (
-        lowd.KernelPCA(2, kernel="rbf", n_landmarks=50, backend=backend),
+    "words": lambda: (BY_NAME["MDS-words"].model(), BY_NAME["MDS-words"].data()[0]),
+    "axes": lambda: (lowd.PCA(2), rows_like(2500, 600)),
+    "pivots": lambda: (
+        lowd.KernelPCA(2, kernel="rbf", n_landmarks=50),
         rows_like(200),
     ),
-    "spectrum": lambda backend: (
-        lowd.KernelPCA(2, kernel="rbf", backend=backend),
+    "spectrum": lambda: (
+        lowd.KernelPCA(2, kernel="rbf"),
         rows_like(1200, 5),
     ),
 }
@@ -35,8 +35,8 @@ long_work = pytest.mark.parametrize("work", LONG)
 
 
 @long_work
-def test_every_stage_is_reported_to_listeners(work, backend):
-    model, X = LONG[work](backend)
+def test_every_stage_is_reported_to_listeners(work):
+    model, X = LONG[work]()
     reports = []
     with progress.listening(lambda *step: reports.append(step)):
         fit(model, X)
@@ -84,8 +84,8 @@ class _StopError(Exception):
 
 @long_work
 @pytest.mark.parametrize("at", [1, 3])
-def test_an_exception_cancels_and_leaves_the_model_as_it_was(work, backend, at):
-    model, X = LONG[work](backend)
+def test_an_exception_cancels_and_leaves_the_model_as_it_was(work, at):
+    model, X = LONG[work]()
     steps = []
 
     def listener(*step):
@@ -106,9 +106,9 @@ def test_an_exception_cancels_and_leaves_the_model_as_it_was(work, backend, at):
     same_bits(model.transform(X[:5]), Y)
 
 
-def test_a_cancelled_partial_fit_can_go_on(backend):
+def test_a_cancelled_partial_fit_can_go_on():
     X = rows_like(200, 6)
-    model = lowd.PCA(2, backend=backend).partial_fit(X[:100])
+    model = lowd.PCA(2).partial_fit(X[:100])
     before = fingerprint(model)
     X_bad = X[100:].copy()
     X_bad[3, 2] = np.nan
@@ -119,24 +119,13 @@ def test_a_cancelled_partial_fit_can_go_on(backend):
     np.testing.assert_allclose(model.mean_, X.mean(0))
 
 
-@cases(other_backends=first_of_method)
-def test_a_failed_fit_leaves_the_model_as_it_was(case, backend):
-    X, _ = case.data()
-    model = fit(case.model(backend), X)
-    before = fingerprint(model)
-    bad = [] if case.source == "words" else X[:0]
-    with pytest.raises(lowd.errors.DataError):
-        model.fit(bad)
-    assert fingerprint(model) == before
-
-
 @pytest.mark.parametrize("look", ["rich", "plain"])
-def test_verbose_shows_a_bar_on_standard_error(look, capfd, monkeypatch, backend):
+def test_verbose_shows_a_bar_on_standard_error(look, capfd, monkeypatch):
     if look == "plain":
         monkeypatch.setattr(progress, "find_spec", lambda _: None)
     case = BY_NAME["MDS-words"]
     X, Q = case.data()
-    model = fit(case.model(backend, verbose=True if look == "rich" else 1), X)  # as scikit-learn's
+    model = fit(case.model(verbose=True if look == "rich" else 1), X)  # as scikit-learn's
     out, err = capfd.readouterr()
     assert out == ""
     assert "distances" in err
@@ -146,7 +135,7 @@ def test_verbose_shows_a_bar_on_standard_error(look, capfd, monkeypatch, backend
         assert err.endswith("\n")
     model.transform(Q)
     assert "distances" in capfd.readouterr().err
-    fit(case.model(backend), X).transform(Q)
+    fit(case.model(), X).transform(Q)
     assert capfd.readouterr() == ("", "")
 
 
@@ -226,8 +215,8 @@ callback = pytest.importorskip(
 
 
 @long_work
-def test_scikit_learn_callbacks_see_begin_and_end(work, backend):
-    model, X = LONG[work](backend)
+def test_scikit_learn_callbacks_see_begin_and_end(work):
+    model, X = LONG[work]()
     recorder = Recorder()
     fit(model.set_callbacks(recorder), X)
     events = recorder.events
@@ -248,8 +237,8 @@ def test_scikit_learn_callback_without_steps():
 
 
 @long_work
-def test_a_callback_can_stop(work, backend):
-    model, X = LONG[work](backend)
+def test_a_callback_can_stop(work):
+    model, X = LONG[work]()
     recorder = Recorder(stop_at=1)
     with pytest.raises(Cancelled, match=type(model).__name__):
         fit(model.set_callbacks(recorder), X)

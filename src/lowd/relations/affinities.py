@@ -13,6 +13,7 @@ from scipy.sparse import csr_array, issparse
 
 from ..backends.protocol import Array, Backend, Float64
 from ..distances.callables import name_callable
+from ..distances.metrics import Distances
 from ..distances.nearest import Nearest
 from ..distances.protocol import DistanceRelation
 from ..domains import (
@@ -26,8 +27,8 @@ from ..domains import (
     Shape,
 )
 from ..errors import DataError, ParameterError
-from ..graph.search import TIE_TOLERANCE
-from ..input.sample import Items
+from ..graph.search import TIE_TOLERANCE, find_nearest
+from ..input.sample import Items, take_rows
 from ..values import value
 from .kernels import CallableKernel
 from .protocol import NeighborRelation
@@ -93,7 +94,12 @@ class Affinities:
         indptr = np.concatenate([[0], np.cumsum(neighbors.sum(1))])
         row, column = np.nonzero(neighbors)
         near = csr_array((D[row, column].astype(np.float64), column, indptr), shape=D.shape)
-        return self._weigh(near, nearest)
+        found = self._weigh(near, nearest)
+        if found.isolated.any() and isinstance(self.base, Distances):
+            # So far away that their float32 distances to several training points are the same.
+            far = np.flatnonzero(found.isolated)
+            nearest.point[far] = find_nearest(self.base, take_rows(Q, far), 1, ops).indices[:, 0]
+        return found
 
     def from_neighbors(self, near: csr_array, ops: Backend) -> AffinitiesToTraining:  # noqa: ARG002
         if self.radius is None and self.radii is None:

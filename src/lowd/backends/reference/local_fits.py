@@ -13,6 +13,7 @@ from ..protocol import Array, Float64, Ints, Ragged
 MIN_EIGENVALUE_SHARE = 1e-13  # of the largest one of a Gram matrix; below it is rounding
 MIN_RESIDUAL_SHARE = 1e-10  # of a product's length beyond the columns before it
 MIN_SUM = 1e-12  # of unit vectors, for dividing by it
+TIED_SHARES = 1e-9  # relative difference of shares of a spectrum that is rounding
 
 
 class LocalFitOperations:
@@ -114,7 +115,8 @@ def _modified_weights(X: Array, patches: list[Ints], k: int, reg: float) -> list
         values, V = scipy.linalg.eigh(C)
         spectra.append((np.maximum(values[::-1], 0), V[:, ::-1]))
     ratios = [v[k:].sum() / v[:k].sum() if v[:k].sum() > 0 else 0.0 for v, _ in spectra]
-    eta = max(float(np.median(ratios)), MIN_SUM)
+    # The patch whose share is the median is not below it, whatever rounding says.
+    eta = (1 - TIED_SHARES) * max(float(np.median(ratios)), MIN_SUM)
     return [
         _weight_vectors(C, values, V, k, eta, reg)
         for C, (values, V) in zip(grams, spectra, strict=True)
