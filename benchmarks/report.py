@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,17 +35,16 @@ HEAD = """\
 |---|---|--:|--:|--:|--:|---|---|"""
 
 
-@dataclass
 class Result:
     """What was measured of one tool on one row."""
 
-    seconds: list[float] = field(default_factory=list)
-    first: float = 0.0
-    bytes: float | None = None
-    quality: dict[str, float] = field(default_factory=dict)
-    found: dict[str, float] = field(default_factory=dict)
-    error: str = ""
-    version: str = ""
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+        self.first = 0.0
+        self.bytes: float | None = None
+        self.quality: dict[str, float] = {}
+        self.found: dict[str, float] = {}  # settings that it found
+        self.error = ""
 
     @property
     def shortest(self) -> float:
@@ -65,7 +63,6 @@ def collect(records: list[dict[str, str]]) -> Results:
     found: Results = {}
     for record in records:
         result = found.setdefault(record["row"], {}).setdefault(record["tool"], Result())
-        result.version = record["version"]
         quantity, value = record["quantity"], record["value"]
         if quantity == "seconds":
             result.seconds.append(float(value))

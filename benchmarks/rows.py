@@ -31,7 +31,6 @@ class Row:
     rows: int
     measures: tuple[str, ...]
     tools: Mapping[str, Tool]
-    headline: bool = False
     new_rows: int = 0  # of the rows; the others are fitted before, untimed
     same_answer: bool = True  # else the tools are not compared
     note: str = ""
@@ -45,7 +44,7 @@ def search(job: str, module: str, k: int, **changed: Any) -> Tool:
     return Tool(job, module, {"n_neighbors": k}, changed)
 
 
-def pca(k: int, headline: bool) -> Row:
+def pca(k: int) -> Row:
     task = {"n_components": k}
     return Row(
         f"PCA of 70,000 × 784, {k} components",
@@ -58,11 +57,10 @@ def pca(k: int, headline: bool) -> Row:
             "scikit-learn-intelex": estimator("sklearnex.decomposition:PCA", task),
             "faiss": Tool("FaissPCA", "faiss", task, {"max_points_per_d": "all rows"}),
         },
-        headline,
     )
 
 
-def tsne(rows: int, headline: bool) -> Row:
+def tsne(rows: int) -> Row:
     return Row(
         f"t-SNE of {rows:,} × 50, perplexity 30, 750 iterations",
         "components",
@@ -73,11 +71,10 @@ def tsne(rows: int, headline: bool) -> Row:
             "openTSNE": Tool("OpenTSNE", "openTSNE", PLANE),
             "scikit-learn-intelex": estimator("sklearnex.manifold:TSNE", PLANE, max_iter=750),
         },
-        headline,
     )
 
 
-def neighbors(title: str, data: str, rows: int, headline: bool = False) -> Row:
+def neighbors(title: str, data: str, rows: int) -> Row:
     """k = 15; hnswlib finds in an untimed search the least `ef` whose recall is .99."""
     return Row(
         f"nearest neighbors of {title}, k = 15",
@@ -90,11 +87,10 @@ def neighbors(title: str, data: str, rows: int, headline: bool = False) -> Row:
             "hnswlib": search("Hnswlib", "hnswlib", 15, ef="least for recall .99"),
         }
         | ({"faiss": search("FaissFlat", "faiss", 15)} if rows <= 70_000 else {}),
-        headline,
     )
 
 
-def lle(name: str, rows: int, variant: str, headline: bool = False) -> Row:
+def lle(name: str, rows: int, variant: str) -> Row:
     task = {"n_components": 2, "n_neighbors": 12}
     changed = {} if variant == "standard" else {"method": variant}
     tools = {
@@ -104,10 +100,10 @@ def lle(name: str, rows: int, variant: str, headline: bool = False) -> Row:
     if variant == "ltsa":
         tools["Tapkee"] = Tool("Tapkee", "tapkee", task, {"method": "ltsa"})
     title = f"{name} of a Swiss roll of {rows:,} points, 12 neighbors"
-    return Row(title, "roll", rows, ("affine error",), tools, headline)
+    return Row(title, "roll", rows, ("affine error",), tools)
 
 
-def transform(method: str, peer: str, tool: Tool, headline: bool = False) -> Row:
+def transform(method: str, peer: str, tool: Tool) -> Row:
     ours = estimator(f"lowd:{method}", PLANE)
     return Row(
         f"`transform` of {NEW_ROWS:,} rows by {'t-SNE' if method == 'TSNE' else method} "
@@ -116,7 +112,6 @@ def transform(method: str, peer: str, tool: Tool, headline: bool = False) -> Row
         20_000 + NEW_ROWS,
         ("neighbors of new rows kept",),
         {"lowd": ours, peer: tool},
-        headline,
         NEW_ROWS,
     )
 
@@ -126,7 +121,7 @@ GRAPH = {"n_components": 2, "n_neighbors": 15}
 SMACOF = {"n_init": 1, "init": "classical_mds"}  # lowd's defaults
 
 HEADLINE = {
-    "tsne": tsne(70_000, True),
+    "tsne": tsne(70_000),
     "umap": Row(
         "UMAP of 70,000 × 50",
         "components",
@@ -136,12 +131,11 @@ HEADLINE = {
             "lowd": estimator("lowd:UMAP", PLANE),
             "umap-learn": estimator("umap:UMAP", PLANE),
         },
-        True,
         note="umap-learn without a seed, which alone runs on all cores",
     ),
-    "neighbors": neighbors("70,000 × 784", "images", 70_000, True),
-    "pca-2": pca(2, True),
-    "pca-50": pca(50, True),
+    "neighbors": neighbors("70,000 × 784", "images", 70_000),
+    "pca-2": pca(2),
+    "pca-50": pca(50),
     "isomap": Row(
         "Isomap of a Swiss roll of 10,000 points, 10 neighbors",
         "roll",
@@ -153,7 +147,6 @@ HEADLINE = {
                 "sklearn.manifold:Isomap", {"n_components": 2, "n_neighbors": 10}
             ),
         },
-        True,
     ),
     "laplacian": Row(
         "Laplacian eigenmaps of 20,000 × 50, 15 neighbors",
@@ -172,9 +165,8 @@ HEADLINE = {
                 {"affinity": "nearest_neighbors", "eigen_solver": "amg"},
             ),
         },
-        True,
     ),
-    "ltsa": lle("LTSA", 20_000, "ltsa", True),
+    "ltsa": lle("LTSA", 20_000, "ltsa"),
     "mds": Row(
         "metric MDS of 2,000 × 50",
         "components",
@@ -184,7 +176,6 @@ HEADLINE = {
             "lowd": estimator("lowd:MDS", PLANE),
             "scikit-learn": estimator("sklearn.manifold:MDS", PLANE, **SMACOF),
         },
-        True,
     ),
     "kernel-pca": Row(
         "kernel PCA (rbf) of 2,000 × 784, 2 components",
@@ -197,9 +188,8 @@ HEADLINE = {
                 "sklearn.decomposition:KernelPCA", {"n_components": 2, "kernel": "rbf"}
             ),
         },
-        True,
     ),
-    "transform": transform("TSNE", "openTSNE", Tool("OpenTSNE", "openTSNE", PLANE), True),
+    "transform": transform("TSNE", "openTSNE", Tool("OpenTSNE", "openTSNE", PLANE)),
     "map": Row(
         "from a CSV file of 178 wines to a picture, in a new process",
         "wine",
@@ -209,7 +199,6 @@ HEADLINE = {
             "lowd": Tool("LowdMap", "lowd", {}),
             "scikit-learn": Tool("MapScript", "sklearn", {}),
         },
-        True,
         note="`lowd map` diagnoses, scales, chooses Isomap, fits, measures the quality and draws; "
         "the script of a user of scikit-learn ([map_wine.py](map_wine.py)) knows that Isomap suits "
         "and does the rest; memory is the peak of the process",
@@ -232,7 +221,7 @@ OTHERS = {
         same_answer=False,
         note="different methods, which aim at different things: none of them is ahead",
     ),
-    "tsne-10k": tsne(10_000, False),
+    "tsne-10k": tsne(10_000),
     "umap-transform": transform("UMAP", "umap-learn", estimator("umap:UMAP", PLANE)),
     "neighbors-50": neighbors("70,000 × 50", "components", 70_000),
     "neighbors-200k": neighbors("200,000 × 50 in clusters", "clusters", 200_000),
