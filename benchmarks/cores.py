@@ -35,7 +35,8 @@ def main() -> None:
     if options.data is not None:
         os.environ["LOWD_DATA"] = str(options.data)
     counts = [2**i for i in range(run.count_cores().bit_length())]
-    lines = [list(r.values()) for r in run.read_records(options.out) if r["row"] not in options.rows]
+    kept = [r for r in run.read_records(options.out) if r["row"] not in options.rows]
+    lines = [list(record.values()) for record in kept]
     for name in options.rows:
         row = HEADLINE[name]
         rows, new_rows = run.choose_sizes(row, options.smoke)
