@@ -33,11 +33,10 @@ class Measure(NamedTuple):
 
 def measure_angle(X: Any, Y: Any, new_rows: int) -> float:
     """Sine of the largest angle between the columns of Y and the exact principal components."""
-    known = X[: len(X) - new_rows]
-    mean, V = find_axes(known, Y.shape[1])
-    asked = X[len(X) - len(Y) :] if new_rows == 0 else X[-new_rows:]
-    exact = np.asarray(asked @ V) - mean @ V
-    return find_sine(exact, Y[-len(exact) :])
+    n = X.shape[0] - new_rows
+    mean, V = find_axes(X[:n], Y.shape[1])
+    asked = slice(n, None) if new_rows else slice(None)
+    return find_sine(X[asked] @ V - mean @ V, Y[asked])
 
 
 def find_axes(X: Any, k: int) -> tuple[Any, Any]:

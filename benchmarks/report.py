@@ -174,11 +174,13 @@ def list_notes(names: Any) -> list[str]:
 def find_behind(name: str, tools: dict[str, Result]) -> Iterator[str]:
     """Peers that take less time or clearly less memory, or whose result is clearly better."""
     row, ours = ROWS[name], tools.get("lowd")
+    if not row.same_answer:
+        return
     if ours is None or ours.error:
         yield f"- {row.title}: lowd failed ({ours.error if ours else 'not measured'})"
         return
     for tool, peer in tools.items():
-        if tool == "lowd" or peer.error or not row.same_answer:
+        if tool == "lowd" or peer.error:
             continue
         parts = []
         if peer.shortest < ours.shortest:
@@ -282,7 +284,7 @@ def draw_rows(results: Results) -> Any:
             sizes = (None if result.error else result.shortest, result.bytes)
             for axes, value, unit in zip(panels, sizes, (1, 1e6), strict=True):
                 if value:
-                    color, front = choose_color(tool), 3 if tool == "lowd" else 2
+                    color, front = choose_color(tool), 3 if tool.startswith("lowd") else 2
                     axes.plot(value / unit, place, "o", color=color, zorder=front)
     names = list(results)
     panels[0].set(xlabel="seconds", yticks=range(len(names)), yticklabels=names)

@@ -117,7 +117,7 @@ def transform(method: str, peer: str, tool: Tool) -> Row:
 
 
 PLANE = {"n_components": 2}
-GRAPH = {"n_components": 2, "n_neighbors": 15}
+SPECTRAL = {"affinity": "nearest_neighbors", "n_neighbors": 16}
 SMACOF = {"n_init": 1, "init": "classical_mds"}  # lowd's defaults
 
 HEADLINE = {
@@ -154,17 +154,18 @@ HEADLINE = {
         20_000,
         ("class accuracy", "neighbors kept"),
         {
-            "lowd": estimator("lowd:LaplacianEigenmaps", GRAPH, affinity="binary"),
-            "scikit-learn": estimator(
-                "sklearn.manifold:SpectralEmbedding", GRAPH, affinity="nearest_neighbors"
+            "lowd": estimator(
+                "lowd:LaplacianEigenmaps", PLANE | {"n_neighbors": 15}, affinity="binary"
             ),
+            "scikit-learn": estimator("sklearn.manifold:SpectralEmbedding", PLANE, **SPECTRAL),
             "scikit-learn and pyamg": Tool(
                 "sklearn.manifold:SpectralEmbedding",
                 "pyamg",
-                GRAPH,
-                {"affinity": "nearest_neighbors", "eigen_solver": "amg"},
+                PLANE,
+                SPECTRAL | {"eigen_solver": "amg"},
             ),
         },
+        note="scikit-learn counts a row as its own neighbor",
     ),
     "ltsa": lle("LTSA", 20_000, "ltsa"),
     "mds": Row(
@@ -212,7 +213,7 @@ OTHERS = {
         10_000,
         ("neighbors kept", "triplets kept", "class accuracy"),
         {
-            "lowd": estimator("lowd:TSNE", PLANE),
+            "lowd, t-SNE": estimator("lowd:TSNE", PLANE),
             "lowd, UMAP": estimator("lowd:UMAP", PLANE),
             "PaCMAP": estimator("pacmap:PaCMAP", PLANE),
             "TriMap": estimator("trimap:TRIMAP", {"n_dims": 2}),
@@ -246,6 +247,7 @@ OTHERS = {
             "lowd": estimator("lowd:DiffusionMaps", {**PLANE, "n_neighbors": 64}),
             "pydiffmap": Tool("Pydiffmap", "pydiffmap", {**PLANE, "n_neighbors": 64}, {"alpha": 1}),
         },
+        note="each tool chooses its own bandwidth",
     ),
     "kernel-pca-10k": Row(
         "kernel PCA (rbf) of 10,000 × 784, 2 components",
