@@ -99,7 +99,7 @@ def make_page(records: list[dict[str, str]], cores: list[dict[str, str]]) -> str
     lines += ["A peer takes less time, less than 80 % of the memory, or has a better result.", ""]
     lines += behind or ["Nowhere in this table."]
     if slow := list(find_slow_starts(results)):
-        lines += ["", "## First calls", "", "Some take longer, mostly since they compile:", ""]
+        lines += ["", "## First calls", "", "The longest of a tool, mostly since it compiles:", ""]
         lines += slow
     if cores:
         lines += ["", "## Speed against cores", "", *describe_cores(cores)]
@@ -172,13 +172,14 @@ def list_notes(names: Any) -> list[str]:
 
 
 def find_behind(name: str, tools: dict[str, Result]) -> Iterator[str]:
-    """Peers that take less time or clearly less memory, or whose result is clearly better."""
+    """A line on peers with less time, clearly less memory, or clearly better results."""
     row, ours = ROWS[name], tools.get("lowd")
     if not row.same_answer:
         return
     if ours is None or ours.error:
         yield f"- {row.title}: lowd failed ({ours.error if ours else 'not measured'})"
         return
+    lines = []
     for tool, peer in tools.items():
         if tool == "lowd" or peer.error:
             continue
@@ -192,7 +193,9 @@ def find_behind(name: str, tools: dict[str, Result]) -> Iterator[str]:
                 mine = format_measure(ours.quality[key])
                 parts.append(f"{key} {format_measure(theirs)}, lowd {mine}")
         if parts:
-            yield f"- {row.title}: {tool}: {'; '.join(parts)}"
+            lines.append(f"{tool}: {'; '.join(parts)}")
+    if lines:
+        yield f"- {row.title} – {'. '.join(lines)}"
 
 
 def needs_less_memory(theirs: float | None, ours: float | None) -> bool:
@@ -208,11 +211,15 @@ def is_better(key: str, theirs: float, ours: float) -> bool:
 
 
 def find_slow_starts(results: Results) -> Iterator[str]:
+    """For each tool the row whose first call takes the most more than a later one."""
+    worst: dict[str, tuple[float, str]] = {}
     for name, tools in results.items():
         for tool, result in tools.items():
-            if result.seconds and result.first - result.shortest > SLOW_START:
+            more = result.first - result.shortest if result.seconds else 0
+            if more > max(SLOW_START, worst.get(tool, (0, ""))[0]):
                 times = f"{format_time(result.first)} instead of {format_time(result.shortest)}"
-                yield f"- {ROWS[name].title}: {tool} {times}"
+                worst[tool] = more, f"- {tool}: {times} ({ROWS[name].title})"
+    yield from (line for _, line in worst.values())
 
 
 def describe_cores(cores: list[dict[str, str]]) -> list[str]:
@@ -335,8 +342,14 @@ def read(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+def is_known(record: dict[str, str]) -> bool:
+    """Whether rows.py still has the row and the tool."""
+    return record["row"] in ROWS and record["tool"] in ROWS[record["row"]].tools
+
+
 def main() -> None:
-    records, cores = read(HERE / "results.csv"), read(HERE / "cores.csv")
+    records = [r for r in read(HERE / "results.csv") if is_known(r)]
+    cores = read(HERE / "cores.csv")
     (HERE / "RESULTS.md").write_text(make_page(records, cores), encoding="utf-8")
     if records:
         save(draw_rows(collect(records)), "rows.svg")

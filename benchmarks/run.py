@@ -56,7 +56,7 @@ class Worker:
     """A tool in its process; `calls` are the seconds and bytes of its calls, the warm one first."""
 
     def __init__(self, row: str, tool: str, sizes: tuple[int, int], threads: int) -> None:
-        self.calls: list[tuple[float, int]] = []
+        self.calls: list[tuple[float, int | None]] = []
         self.version, self.found, self.error = "", {}, ""
         self.log = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - see close
         command = [sys.executable, HERE / "worker.py", row, tool, *sizes, threads]
@@ -149,8 +149,8 @@ def measure(name: str, threads: int, smoke: bool) -> Iterator[Record]:
         common = context | {"row": name, "tool": tool, "version": worker.version}
         quantities = [("first seconds", 0, worker.calls[0][0])] if worker.calls else []
         quantities += [("seconds", i, call[0]) for i, call in enumerate(worker.calls[1:], 1)]
-        if worker.calls[1:] and any(size for _, size in worker.calls):
-            quantities.append(("bytes", 0, max(size for _, size in worker.calls[1:])))
+        if peaks := [peak for _, peak in worker.calls[1:] if peak is not None]:
+            quantities.append(("bytes", 0, max(peaks)))
         quantities += [(f"setting {key}", 0, value) for key, value in worker.found.items()]
         if not worker.error:
             found = take_result(worker)

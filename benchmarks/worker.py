@@ -53,8 +53,8 @@ def main(name: str, tool_name: str, rows: int, new_rows: int, threads: int) -> N
             start = perf_counter()
             Y = job.run(X)
             seconds = perf_counter() - start
-            peak = job.peak if job.peak is not None else read_status("VmHWM") - before
-            answer(seconds=seconds, bytes=peak)
+            peak = read_status("VmHWM")
+            answer(seconds=seconds, bytes=job.peak or (peak - before if peak else None))
         else:
             folder = tempfile.mkdtemp()
             np.save(f"{folder}/result.npy", job.finish(Y))

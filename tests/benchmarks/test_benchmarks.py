@@ -89,7 +89,7 @@ def test_the_shortest_call_and_the_spread_are_shown_without_the_first():
     assert theirs[2:7] == ["300 ms", "1.67", "3", "4 MB", "stress 0.250"]
     assert ours[7] == ""
     assert theirs[7] == "n_init=1, init=classical_mds"
-    assert any("scikit-learn 8 s instead of 300 ms" in line for line in lines)
+    assert any("scikit-learn: 8 s instead of 300 ms" in line for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_where_lowd_is_not_ahead(ours, theirs, words):
     records += make_records("mds", "scikit-learn", **same | theirs)
     found = find_behind(records)
     assert found == (
-        [] if words is None else [f"- metric MDS of 2,000 × 50: scikit-learn: {words}"]
+        [] if words is None else [f"- metric MDS of 2,000 × 50 – scikit-learn: {words}"]
     )
 
 
