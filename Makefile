@@ -16,7 +16,7 @@ help:
 	@echo "make docs         the documentation as a site, into build/site/"
 	@echo "make web          lint, test and build the explorer's page into src/lowd/explorer/static/"
 	@echo "make lint         ruff, codespell and mypy --strict"
-	@echo "make bench        lowd and its peers side by side, into benchmarks/results/"
+	@echo "make bench        lowd and its peers side by side (45 minutes), into benchmarks/RESULTS.md"
 	@echo "make native-test  the C++ tests; make sanitize runs them under the sanitizers"
 	@echo "make wheel-test   build wheel and sdist, and try the wheel in an empty environment"
 	@echo "make clean        remove everything that was built"
@@ -116,8 +116,9 @@ benchmarks/.venv/.packages: benchmarks/requirements.txt $(VENV)/.installed $(she
 	benchmarks/.venv/bin/pip install -q -r benchmarks/requirements.txt ".[app]"
 	@touch $@
 
+# All rows, or some: make bench ROWS="headline", ROWS="pca-2 mds".
 bench: benchmarks/.venv/.packages
-	benchmarks/.venv/bin/python benchmarks/run.py
+	benchmarks/.venv/bin/python benchmarks/run.py $(if $(ROWS),--rows $(ROWS))
 
 native-test: $(VENV)/.built
 	@PATH="$(CURDIR)/$(BIN):$$PATH" native/tests/run plain

@@ -252,8 +252,13 @@ def make_table(tools: list[Tool]) -> str:
 
 
 def describe_versions(tools: list[Tool]) -> str:
-    libraries = dict.fromkeys(tool.library for tool in tools)
-    return ", ".join(f"{name} {metadata.version(name)}" for name in libraries)
+    import lowd
+
+    versions = {"lowd": lowd.__version__}  # which may be a source tree
+    for tool in tools:
+        if tool.library not in versions:
+            versions[tool.library] = metadata.version(tool.library)
+    return ", ".join(f"{name} {version}" for name, version in versions.items())
 
 
 def main() -> None:

@@ -251,7 +251,7 @@ NOT_DRAWN = {
     "SNE.affinity": "drawn with n_neighbors",
     "TSNE.affinity": "drawn with n_neighbors",
 }  # fmt: skip
-# Pictures that benchmarks/umap_pictures.py draws, with umap-learn below.
+# Pictures in docs/images/umap, which were drawn once with umap-learn below.
 DRAWN_ELSEWHERE = {
     "UMAP": (
         "n_neighbors", "min_dist", "spread", "local_connectivity", "set_op_mix_ratio", "n_epochs",

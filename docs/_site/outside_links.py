@@ -15,11 +15,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 DOCS = ROOT / "docs"
 PAGES = {  # page of the site -> file of the repository
     "benchmarks": "benchmarks/RESULTS.md",
-    "benchmarks-blocks": "benchmarks/BLOCKS.md",
     "benchmarks-explorer": "benchmarks/EXPLORER.md",
     "benchmarks-gpu": "benchmarks/GPU.md",
-    "benchmarks-memory": "benchmarks/MEMORY.md",
-    "benchmarks-thresholds": "benchmarks/THRESHOLDS.md",
     "changes": "CHANGELOG.md",
     "contributing": "CONTRIBUTING.md",
 }

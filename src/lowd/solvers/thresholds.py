@@ -1,8 +1,8 @@
 """Sizes and tolerances at which the solvers choose a route, stop or warn, and what set them.
 
-Times are of whole fits in `benchmarks/THRESHOLDS.md` where it has the constant, else of the
-operation alone: on two cores with AVX-512, float64 data. `eps` is the spacing of float64 numbers
-beside 1, 2e-16; of float32 ones, 1e-7.
+Times are of whole fits where a method is named, else of the operation alone: on two cores with
+AVX-512, float64 data. `eps` is the spacing of float64 numbers beside 1, 2e-16; of float32 ones,
+1e-7.
 """
 
 from __future__ import annotations
