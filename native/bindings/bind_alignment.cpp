@@ -38,17 +38,18 @@ void alignment_matrix_of(const Array2<const T>& X, const Indptr& indptr, const I
     const Ragged patches = ragged_of(indptr, members, x.rows);
     const double* const weights =
         view(counts, patches.count(), "counts must have an entry per patch");
-    const int64_t* const begins =
-        view(out_indptr, x.rows + 1, "indptr must have one entry per row");
-    int32_t* const columns = view(indices, begins[x.rows], PER_INDEX);
-    double* const values = view(data, begins[x.rows], PER_INDEX);
+    const auto total = int64_t(indices.shape(0));
+    const std::span begins = indptr_of(out_indptr, total);
+    require(int64_t(begins.size()) == x.rows + 1, "indptr must have one entry per row");
+    int32_t* const columns = view(indices, total, "");
+    double* const values = view(data, total, PER_INDEX);
     require(k >= 1, "k must be positive");
     require(kind == "ltsa" || kind == "hessian" || kind == "modified", "unknown kind");
     const Alignment how = kind == "ltsa"      ? Alignment::ltsa
                           : kind == "hessian" ? Alignment::hessian
                                               : Alignment::modified;
     run(threads, poll, [&](Job& job) {
-        alignment_matrix(x, patches, how, k, reg, weights, begins, columns, values, job);
+        alignment_matrix(x, patches, how, k, reg, weights, begins.data(), columns, values, job);
     });
 }
 

@@ -4,7 +4,6 @@
 #include <nanobind/stl/unique_ptr.h>
 
 #include <algorithm>
-#include <mutex>
 
 #include "bind_potential.hpp"
 #include "bind_ragged.hpp"
@@ -92,19 +91,12 @@ void layout_new_points_of(const Indptr& indptr, const Indices& indices, const Ve
     });
 }
 
-// A layout whose methods are not called from two threads at once.
-struct BoundLayout {
+struct BoundLayout : Turns {
     std::unique_ptr<Layout> layout;
     int64_t n;
-    std::mutex mutex;
 
-    template <class F>
-    void work(int threads, nb::object poll, F body) {
-        run(threads, poll, [&](Job& job) {
-            const std::lock_guard held(mutex);
-            body(job);
-        });
-    }
+    BoundLayout(std::unique_ptr<Layout> made, int64_t points)
+        : layout(std::move(made)), n(points) {}
     template <class T>
     Matrix<T> rows(const Array2<T>& Y) const {
         const auto y = view(Y);
@@ -144,7 +136,7 @@ void bind_layout(nb::module_& m) {
                 std::unique_ptr<Layout> made;
                 run(threads, nb::none(),
                     [&](Job& job) { made = layout(W, w, k, law, exact, seed, given, job); });
-                new (self) BoundLayout{std::move(made), n, {}};
+                new (self) BoundLayout(std::move(made), n);
             },
             array("indptr"), array("indices"), array("values"), nb::arg("k"), nb::arg("curve"),
             nb::arg("exact"), nb::arg("seed"), array("radii").none(), nb::arg("variance_shift"),
@@ -152,7 +144,8 @@ void bind_layout(nb::module_& m) {
         .def(
             "start",
             [](BoundLayout& self, const Array2<const double>& Y) {
-                self.layout->start(self.rows(Y));
+                const auto y = self.rows(Y);
+                self.take(1, nb::none(), [&](Job&) { self.layout->start(y); });
             },
             array("Y"))
         .def(
@@ -165,7 +158,7 @@ void bind_layout(nb::module_& m) {
                                               {view(repulsions, steps, what), size_t(steps)},
                                               span_of(densities, steps, what)};
                 double moved = 0;
-                self.work(threads, poll,
+                self.take(threads, poll,
                           [&](Job& job) { moved = self.layout->advance(schedule, job); });
                 return moved;
             },
@@ -173,7 +166,8 @@ void bind_layout(nb::module_& m) {
         .def(
             "embedding",
             [](BoundLayout& self, const Array2<double>& out) {
-                self.layout->embedding(self.rows(out));
+                const auto to = self.rows(out);
+                self.take(1, nb::none(), [&](Job&) { self.layout->embedding(to); });
             },
             array("out"))
         .def(
@@ -182,7 +176,7 @@ void bind_layout(nb::module_& m) {
                const Array2<double>& repulsion, int threads, nb::object poll) {
                 const auto y = self.rows(Y);
                 const auto a = self.rows(attraction), r = self.rows(repulsion);
-                self.work(threads, poll, [&](Job& job) { self.layout->forces(y, a, r, job); });
+                self.take(threads, poll, [&](Job& job) { self.layout->forces(y, a, r, job); });
             },
             array("Y"), array("attraction"), array("repulsion"), threads, poll)
         .def(
@@ -191,7 +185,7 @@ void bind_layout(nb::module_& m) {
                const Array2<double>& out, int threads, nb::object poll) {
                 const auto y = self.rows(Y);
                 const auto to = self.rows(out);
-                self.work(threads, poll,
+                self.take(threads, poll,
                           [&](Job& job) { self.layout->density_forces(y, density, to, job); });
             },
             array("Y"), nb::arg("density"), array("out"), threads, poll)
@@ -200,7 +194,7 @@ void bind_layout(nb::module_& m) {
             [](BoundLayout& self, const Array2<const double>& Y, int threads, nb::object poll) {
                 const auto y = self.rows(Y);
                 double loss = 0;
-                self.work(threads, poll,
+                self.take(threads, poll,
                           [&](Job& job) { loss = self.layout->repulsive_loss(y, job); });
                 return loss;
             },
@@ -210,7 +204,7 @@ void bind_layout(nb::module_& m) {
             [](BoundLayout& self, const Array2<const double>& Y, int threads, nb::object poll) {
                 const auto y = self.rows(Y);
                 PotentialGrid found;
-                self.work(threads, poll,
+                self.take(threads, poll,
                           [&](Job& job) { found = self.layout->interpolation_grid(y, job); });
                 return grid_of(std::move(found));
             },

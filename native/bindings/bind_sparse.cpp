@@ -31,6 +31,7 @@ void sparse_matmul_of(const Array1<const I>& indptr, const Array1<const I>& indi
         add = u.data;
     }
     require(v.stride == v.cols && to.stride == to.cols, "expected contiguous arrays");
+    // Indices are checked where they are used, block by block.
     run(threads, poll, [&](Job& job) {
         sparse_matmul(rows, begins, columns, entries, v, a, b, add, c, to.data, job);
     });
