@@ -36,7 +36,8 @@ void* allocate(size_t bytes, size_t alignment) {
     return found;
 }
 
-void deallocate(void* memory) {
+// GCC takes free for a mismatch where it sees that new and delete end in it.
+__attribute__((noinline)) void deallocate(void* memory) {
 #if defined(_WIN32)
     _aligned_free(memory);
 #else
