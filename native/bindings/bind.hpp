@@ -140,8 +140,8 @@ void run(int threads, nb::handle poll, F work) {
     if (error) std::rethrow_exception(error);
 }
 
-// An object that Python threads may share: while one of its methods computes without the GIL, another
-// thread may call the next. They take turns, and wait for them without the GIL.
+// An object that Python threads may share: while one of its methods computes without the GIL,
+// another thread may call the next. They take turns, and wait for them without the GIL.
 class Turns {
 public:
     template <class F>

@@ -119,14 +119,16 @@ void bind_candidate_lists(nb::module_& m, const char* name) {
                nb::object poll) {
                 require_numbered(self.rows, "rows", INT32_MAX / 2);  // a bit marks directions
                 const auto groups = near_groups(near, self.groups);
-                self.take(threads, poll, [&](Job& job) { self.lists.nn_descent(groups, rounds, job); });
+                self.take(threads, poll,
+                          [&](Job& job) { self.lists.nn_descent(groups, rounds, job); });
             },
             array("near"), nb::arg("rounds"), nb::arg("threads"), nb::arg("poll") = nb::none())
         .def(
             "unpruned_fraction",
             [](Self& self, int threads, nb::object poll) {
                 double found = 0;
-                self.take(threads, poll, [&](Job& job) { found = self.lists.unpruned_fraction(job); });
+                self.take(threads, poll,
+                          [&](Job& job) { found = self.lists.unpruned_fraction(job); });
                 return found;
             },
             nb::arg("threads"), nb::arg("poll") = nb::none())
@@ -137,7 +139,7 @@ void bind_candidate_lists(nb::module_& m, const char* name) {
                 const Out out(ids, distances, self.rows);
                 require(out.ids.cols == self.k, "ids must have k columns");
                 self.take(threads, nb::none(),
-                    [&](Job& job) { self.lists.copy_to(out.ids, out.distances, job); });
+                          [&](Job& job) { self.lists.copy_to(out.ids, out.distances, job); });
             },
             array("ids"), array("distances"), nb::arg("threads"));
 }

@@ -110,8 +110,8 @@ inline INLINE void pin(V& v) {
 #endif
 }
 
-// The lanes L of a, followed by those of b. GCC has Clang's form of it from version 12 on; older ones
-// find the instruction for lanes that are written one by one.
+// The lanes L of a, followed by those of b. GCC has Clang's form of it from version 12 on; older
+// ones find the instruction for lanes that are written one by one.
 template <int... L, class V>
 inline INLINE auto shuffle(V a, V b) {
 #if defined(__clang__) || __GNUC__ >= 12

@@ -15,7 +15,8 @@ template <class I>
 void check_rows(const I* indptr, const I* columns, int64_t first, int64_t last, I total,
                 int64_t cols) {
     using Unsigned = std::make_unsigned_t<I>;
-    if (indptr[first] < 0 || indptr[last] > total || !std::is_sorted(indptr + first, indptr + last + 1))
+    if (indptr[first] < 0 || indptr[last] > total ||
+        !std::is_sorted(indptr + first, indptr + last + 1))
         throw std::invalid_argument("indptr must rise from 0 to the number of indices");
     Unsigned largest = 0;  // as which a negative index counts, too
     for (I e = indptr[first]; e < indptr[last]; e++)

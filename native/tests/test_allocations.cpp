@@ -52,6 +52,11 @@ void* operator new(size_t bytes) { return allocate(bytes, alignof(std::max_align
 void* operator new(size_t bytes, std::align_val_t alignment) {
     return allocate(bytes, size_t(alignment));
 }
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept try {
+    return operator new(bytes);
+} catch (const std::bad_alloc&) {
+    return nullptr;
+}
 void operator delete(void* memory) noexcept { deallocate(memory); }
 void operator delete(void* memory, size_t) noexcept { deallocate(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { deallocate(memory); }
