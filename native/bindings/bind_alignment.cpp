@@ -10,7 +10,7 @@ namespace {
 template <class T>
 void barycentric_weights_of(const Array2<const T>& Q, const Array2<const T>& X,
                             const Indptr& indptr, const Indices& indices, double reg,
-                            const Array1<double>& out, int threads, nb::object poll) {
+                            const Array1<double>& out, int threads, nb::handle poll) {
     const auto q = view(Q), x = view(X);
     const Ragged near = ragged_of(indptr, indices, x.rows);
     double* const weights = view(out, int64_t(indices.shape(0)), PER_INDEX);
@@ -20,7 +20,7 @@ void barycentric_weights_of(const Array2<const T>& Q, const Array2<const T>& X,
 }
 
 void alignment_indptr_of(const Indptr& indptr, const Indices& members, const Array1<int64_t>& out,
-                         int threads, nb::object poll) {
+                         int threads, nb::handle poll) {
     const int64_t rows = int64_t(out.shape(0)) - 1;
     require(rows >= 0, "out must have one entry per row and one more");
     const Ragged patches = ragged_of(indptr, members, rows);
@@ -33,7 +33,7 @@ void alignment_matrix_of(const Array2<const T>& X, const Indptr& indptr, const I
                          const std::string& kind, int k, double reg,
                          const Array1<const double>& counts,
                          const Array1<const int64_t>& out_indptr, const Array1<int32_t>& indices,
-                         const Array1<double>& data, int threads, nb::object poll) {
+                         const Array1<double>& data, int threads, nb::handle poll) {
     const auto x = view(X);
     const Ragged patches = ragged_of(indptr, members, x.rows);
     const double* const weights =

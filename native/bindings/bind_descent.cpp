@@ -23,7 +23,7 @@ Repulsion repulsion_of(const std::string& name) {
 
 void pair_sums_of(const Array2<const double>& Y, const std::string& kernel,
                   const Array1<const int64_t>& rows, const Array1<double>& z,
-                  const Array2<double>& r, int threads, nb::object poll) {
+                  const Array2<double>& r, int threads, nb::handle poll) {
     const auto y = view(Y);
     const auto repulsion = view(r);
     const auto m = int64_t(rows.shape(0));
@@ -38,7 +38,7 @@ void pair_sums_of(const Array2<const double>& Y, const std::string& kernel,
 
 double cross_term_of(const Indptr& indptr, const Indices& indices, const Array1<const double>& p,
                      const Array2<const double>& Y, const std::string& kernel, int threads,
-                     nb::object poll) {
+                     nb::handle poll) {
     const auto y = view(Y);
     const Ragged P = ragged_of(indptr, indices, y.rows);
     require(P.count() == y.rows, "a list per point");
@@ -49,7 +49,7 @@ double cross_term_of(const Indptr& indptr, const Indices& indices, const Array1<
     return sum;
 }
 
-double partition_function_of(const Array2<const double>& Y, int threads, nb::object poll) {
+double partition_function_of(const Array2<const double>& Y, int threads, nb::handle poll) {
     const auto y = view(Y);
     require(y.cols >= 1 && y.cols <= 3, "one to three dimensions");
     double sum = 0;
@@ -105,7 +105,7 @@ void bind_descent(nb::module_& m) {
         .def(
             "advance",
             [](BoundDescent& self, int64_t steps, double exaggeration, double momentum, double rate,
-               int threads, nb::object poll) {
+               int threads, nb::handle poll) {
                 double moved = 0;
                 self.take(threads, poll, [&](Job& job) {
                     moved = self.descent->advance(steps, exaggeration, momentum, rate, job);
@@ -124,7 +124,7 @@ void bind_descent(nb::module_& m) {
         .def(
             "forces",
             [](BoundDescent& self, const Array2<const double>& Y, const Array2<double>& attraction,
-               const Array2<double>& repulsion, int threads, nb::object poll) {
+               const Array2<double>& repulsion, int threads, nb::handle poll) {
                 const auto y = self.rows(Y);
                 const auto a = self.rows(attraction), r = self.rows(repulsion);
                 self.take(threads, poll, [&](Job& job) { self.descent->forces(y, a, r, job); });
@@ -133,7 +133,7 @@ void bind_descent(nb::module_& m) {
             nb::arg("poll") = nb::none())
         .def(
             "interpolation_grid",
-            [](BoundDescent& self, const Array2<const double>& Y, int threads, nb::object poll) {
+            [](BoundDescent& self, const Array2<const double>& Y, int threads, nb::handle poll) {
                 const auto y = self.rows(Y);
                 PotentialGrid found;
                 self.take(threads, poll,

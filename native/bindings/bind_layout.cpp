@@ -35,7 +35,7 @@ std::span<const int64_t> rows_of(const Array1<const int64_t>& rows, int64_t boun
 void fuzzy_memberships_of(const Indptr& indptr, const Vector& distances, double connectivity,
                           std::optional<double> mean_distance, const Array1<double>& memberships,
                           const Array1<double>& rho, const Array1<double>& sigma, int threads,
-                          nb::object poll) {
+                          nb::handle poll) {
     const auto total = int64_t(distances.shape(0));
     const std::span begins = indptr_of(indptr, total);
     const auto n = int64_t(begins.size()) - 1;
@@ -50,7 +50,7 @@ void fuzzy_memberships_of(const Indptr& indptr, const Vector& distances, double 
 
 void layout_repulsion_of(const Array2<const double>& Y, const Curve& curve, bool exact,
                          const Array1<const int64_t>& rows, const Array2<double>& out, int threads,
-                         nb::object poll) {
+                         nb::handle poll) {
     const auto y = view(Y);
     const auto to = view(out);
     const auto which = rows_of(rows, y.rows);
@@ -61,7 +61,7 @@ void layout_repulsion_of(const Array2<const double>& Y, const Curve& curve, bool
 
 double attractive_loss_of(const Indptr& indptr, const Indices& indices, const Vector& values,
                           const Array2<const double>& Y, const Curve& curve, int threads,
-                          nb::object poll) {
+                          nb::handle poll) {
     const auto y = view(Y);
     const Ragged W = ragged_of(indptr, indices, y.rows);
     require(W.count() == y.rows, "a list per point");
@@ -77,7 +77,7 @@ void layout_new_points_of(const Indptr& indptr, const Indices& indices, const Ve
                           const std::optional<Array1<const float>>& phi,
                           std::array<int64_t, 2> nodes, std::array<double, 2> origin,
                           double spacing, const Array1<const int64_t>& rows, double share,
-                          int steps, const Array2<double>& out, int threads, nb::object poll) {
+                          int steps, const Array2<double>& out, int threads, nb::handle poll) {
     const auto y = view(Y);
     const auto to = view(out);
     const Ragged near = ragged_of(indptr, indices, y.rows);
@@ -151,7 +151,7 @@ void bind_layout(nb::module_& m) {
         .def(
             "advance",
             [](BoundLayout& self, const Vector& rates, const Vector& repulsions,
-               const std::optional<Vector>& densities, int threads, nb::object poll) {
+               const std::optional<Vector>& densities, int threads, nb::handle poll) {
                 const auto steps = int64_t(rates.shape(0));
                 const char* const what = "one strength per rate";
                 const LayoutSchedule schedule{{view(rates, steps, what), size_t(steps)},
@@ -173,7 +173,7 @@ void bind_layout(nb::module_& m) {
         .def(
             "forces",
             [](BoundLayout& self, const Array2<const double>& Y, const Array2<double>& attraction,
-               const Array2<double>& repulsion, int threads, nb::object poll) {
+               const Array2<double>& repulsion, int threads, nb::handle poll) {
                 const auto y = self.rows(Y);
                 const auto a = self.rows(attraction), r = self.rows(repulsion);
                 self.take(threads, poll, [&](Job& job) { self.layout->forces(y, a, r, job); });
@@ -182,7 +182,7 @@ void bind_layout(nb::module_& m) {
         .def(
             "density_forces",
             [](BoundLayout& self, const Array2<const double>& Y, double density,
-               const Array2<double>& out, int threads, nb::object poll) {
+               const Array2<double>& out, int threads, nb::handle poll) {
                 const auto y = self.rows(Y);
                 const auto to = self.rows(out);
                 self.take(threads, poll,
@@ -191,7 +191,7 @@ void bind_layout(nb::module_& m) {
             array("Y"), nb::arg("density"), array("out"), threads, poll)
         .def(
             "repulsive_loss",
-            [](BoundLayout& self, const Array2<const double>& Y, int threads, nb::object poll) {
+            [](BoundLayout& self, const Array2<const double>& Y, int threads, nb::handle poll) {
                 const auto y = self.rows(Y);
                 double loss = 0;
                 self.take(threads, poll,
@@ -201,7 +201,7 @@ void bind_layout(nb::module_& m) {
             array("Y"), threads, poll)
         .def(
             "interpolation_grid",
-            [](BoundLayout& self, const Array2<const double>& Y, int threads, nb::object poll) {
+            [](BoundLayout& self, const Array2<const double>& Y, int threads, nb::handle poll) {
                 const auto y = self.rows(Y);
                 PotentialGrid found;
                 self.take(threads, poll,

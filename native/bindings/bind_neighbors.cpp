@@ -25,7 +25,7 @@ struct Out {
 template <class T>
 void select_of(const Array2<const T>& D, const std::optional<Array1<const int64_t>>& own,
                const Array2<int32_t>& ids, const Array2<double>& values, int threads,
-               nb::object poll) {
+               nb::handle poll) {
     const auto d = view(D);
     require_numbered(d.cols, "columns of D");
     const int64_t* skipped = view(own, d.rows, "own must have one entry per row of D");
@@ -38,7 +38,7 @@ void select_of(const Array2<const T>& D, const std::optional<Array1<const int64_
 template <class T>
 void nearest_of(const Array2<const T>& Q, const Array2<const T>& X, bool among, bool root,
                 double factor, double unit, const Array2<int32_t>& ids,
-                const Array2<double>& distances, int threads, nb::object poll) {
+                const Array2<double>& distances, int threads, nb::handle poll) {
     const auto q = view(Q), x = view(X);
     require_numbered(x.rows, "rows of X");
     const Out out(ids, distances, q.rows);
@@ -59,7 +59,7 @@ struct BoundIndex {
 template <class T>
 BoundIndex<T>* index_of(const Array2<const T>& X, const Array2<const float>& Z,
                         const Array1<const double>& center, double scale, double error, int threads,
-                        nb::object poll) {
+                        nb::handle poll) {
     const auto x = view(X);
     const auto z = view(Z);
     require_numbered(x.rows, "rows of X");
@@ -104,7 +104,7 @@ void bind_candidate_lists(nb::module_& m, const char* name) {
         .def(
             "join",
             [](Self& self, const std::optional<Array2<const int32_t>>& near, int threads,
-               nb::object poll) {
+               nb::handle poll) {
                 if (!near) {
                     self.take(threads, poll, [&](Job& job) { self.lists.join(job); });
                     return;
@@ -116,7 +116,7 @@ void bind_candidate_lists(nb::module_& m, const char* name) {
         .def(
             "nn_descent",
             [](Self& self, const Array2<const int32_t>& near, int rounds, int threads,
-               nb::object poll) {
+               nb::handle poll) {
                 require_numbered(self.rows, "rows", INT32_MAX / 2);  // a bit marks directions
                 const auto groups = near_groups(near, self.groups);
                 self.take(threads, poll,
@@ -125,7 +125,7 @@ void bind_candidate_lists(nb::module_& m, const char* name) {
             array("near"), nb::arg("rounds"), nb::arg("threads"), nb::arg("poll") = nb::none())
         .def(
             "unpruned_fraction",
-            [](Self& self, int threads, nb::object poll) {
+            [](Self& self, int threads, nb::handle poll) {
                 double found = 0;
                 self.take(threads, poll,
                           [&](Job& job) { found = self.lists.unpruned_fraction(job); });
@@ -162,7 +162,7 @@ void bind_neighbor_index(nb::module_& m, const char* name) {
         .def(
             "join",
             [](const Self& self, bool root, double factor, double unit, const Array2<int32_t>& ids,
-               const Array2<double>& distances, int threads, nb::object poll) {
+               const Array2<double>& distances, int threads, nb::handle poll) {
                 const Out out(ids, distances, self.rows);
                 run(threads, poll, [&](Job& job) {
                     self.index.join(Metric{root, factor, unit}, out.ids, out.distances, job);
@@ -186,7 +186,7 @@ void bind_neighbor_index(nb::module_& m, const char* name) {
             "query",
             [](const Self& self, const Array2<const T>& Q, const Array2<const float>& Z, bool root,
                double factor, double unit, const Array2<int32_t>& ids,
-               const Array2<double>& distances, int threads, nb::object poll) {
+               const Array2<double>& distances, int threads, nb::handle poll) {
                 const auto q = view(Q);
                 const auto z = view(Z);
                 require_shape(q, q.rows, self.cols, "Q must have the columns of X");

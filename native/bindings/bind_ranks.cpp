@@ -13,7 +13,7 @@ template <class T>
 void ranks_of(const Array2<const T>& X, const Array1<const double>& center, double scale,
               const std::optional<Array1<const int64_t>>& rows, bool root, double factor,
               double unit, const Array2<const int32_t>& ids, const Array2<int32_t>& out,
-              int threads, nb::object poll) {
+              int threads, nb::handle poll) {
     const auto x = view(X);
     const auto listed = view(ids);
     const auto to = view(out);
@@ -36,7 +36,7 @@ void ranks_of(const Array2<const T>& X, const Array1<const double>& center, doub
 
 template <class T>
 void rank_rows_of(const Array2<const T>& D, const Array1<const int64_t>& own,
-                  const Array2<int32_t>& out, int threads, nb::object poll) {
+                  const Array2<int32_t>& out, int threads, nb::handle poll) {
     const auto d = view(D);
     const auto to = view(out);
     require_numbered(d.cols, "columns of D");

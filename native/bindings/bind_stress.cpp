@@ -25,7 +25,7 @@ std::optional<Matrix<const T>> given(const std::optional<Array2<const T>>& W, in
 template <class T>
 Sums guttman_of(const Array2<const T>& D, const std::optional<Array2<const T>>& W,
                 const Array2<const double>& Y, const Array2<double>& moved, int threads,
-                nb::object poll) {
+                nb::handle poll) {
     const auto d = view(D);
     const auto y = view(Y);
     const auto to = view(moved);
@@ -53,7 +53,7 @@ struct BoundRegression : Turns {
 template <class T>
 void make_regression(BoundRegression* self, const Array2<const T>& D,
                      const std::optional<Array2<const T>>& W, bool break_ties, int threads,
-                     nb::object poll) {
+                     nb::handle poll) {
     const auto d = view(D);
     require(d.rows == d.cols, "D must be square");
     require_numbered(d.rows, "rows of D");
@@ -64,7 +64,7 @@ void make_regression(BoundRegression* self, const Array2<const T>& D,
 }
 
 Sums regression_step(BoundRegression& self, const Array2<const double>& Y,
-                     const Array2<double>& moved, int threads, nb::object poll) {
+                     const Array2<double>& moved, int threads, nb::handle poll) {
     const auto y = self.rows(Y);
     const auto to = view(moved);
     require_shape(to, y.rows, y.cols, "moved must have the shape of Y");
@@ -74,7 +74,7 @@ Sums regression_step(BoundRegression& self, const Array2<const double>& Y,
 }
 
 auto regression_corners(BoundRegression& self, const Array2<const double>& Y, int threads,
-                        nb::object poll) {
+                        nb::handle poll) {
     const auto y = self.rows(Y);
     auto* const found = new std::vector<MonotoneRegression::Corner>;
     const nb::capsule owner(found, [](void* at) noexcept {
@@ -95,7 +95,7 @@ auto regression_corners(BoundRegression& self, const Array2<const double>& Y, in
 void multilaterate_of(const Array2<const double>& T, const std::optional<Array2<const double>>& W,
                       const Array2<const double>& A, int max_iter, double tol,
                       const Array2<double>& Y, const Array1<double>& stress, int threads,
-                      nb::object poll) {
+                      nb::handle poll) {
     const auto t = view(T), a = view(A);
     const auto y = view(Y);
     require(a.cols >= 1, "A must have columns");
