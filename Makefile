@@ -7,11 +7,12 @@ CXX_FILES := $(shell find native -name '*.[chi]*pp' -o -name '*.inl')
 NATIVE := CMakeLists.txt $(CXX_FILES)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs web test torch lint format bench native-test sanitize wheel-test clean
+.PHONY: help demo docs web test test-skipped coverage torch lint format bench native-test sanitize wheel-test clean
 
 help:
 	@echo "make demo         maps of the handwritten digits and a Swiss roll, into demo/"
-	@echo "make test         the whole test suite"
+	@echo "make test         the whole test suite; make test-skipped runs again what skipped in it"
+	@echo "make coverage     the suite, with the branches and native lines that it reaches"
 	@echo "make torch        install a build of torch without CUDA, by which the suite tests its backend"
 	@echo "make docs         the documentation as a site, into build/site/"
 	@echo "make web          lint, test and build the explorer's page into src/lowd/explorer/static/"
@@ -21,29 +22,45 @@ help:
 	@echo "make wheel-test   build wheel and sdist, and try the wheel in an empty environment"
 	@echo "make clean        remove everything that was built"
 
-$(VENV)/.packages: pyproject.toml
+$(VENV)/.built: pyproject.toml $(NATIVE)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 	  || { echo "lowd needs Python 3.11 or newer as '$(PYTHON)'; set PYTHON=/path/to/python3.11." >&2; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null \
 	  || { echo "lowd needs Python's venv module (on Debian: apt-get install python3-venv)." >&2; exit 1; }
 	@command -v $(firstword $(CXX)) >/dev/null \
 	  || { echo "lowd needs a C++20 compiler as '$(CXX)' (on Debian: apt-get install g++)." >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
+	test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -q --upgrade pip
-	$(BIN)/pip install -q --group build --group test --group lint
+	$(BIN)/pip install -q --group build
+	$(BIN)/pip install -q --no-build-isolation -e .
 	@touch $@
 
-$(VENV)/.installed: $(VENV)/.packages $(NATIVE)
-	$(BIN)/pip install -q --no-build-isolation -e '.[app,dask,notebook,view]'
-	@touch $@
-
-demo: $(VENV)/.installed
+demo: $(VENV)/.built
+	$(BIN)/pip install -q --group demo
 	$(BIN)/python examples/demo.py demo
 
+$(VENV)/.installed: $(VENV)/.built
+	$(BIN)/pip install -q --no-build-isolation -e '.[app,dask,notebook,view]' --group test
+	@touch $@
+
+# A test that needs another package, a browser or a folder of data skips, and says why.
 test: $(VENV)/.installed
-	@command -v chromium chromium-browser google-chrome chrome >/dev/null \
-	  || echo "No Chromium is installed: tests of pages skip (on Debian: apt-get install chromium)."
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
+
+# The tests that skipped in the last run: after `make torch` or an installation of Chromium.
+test-skipped: $(VENV)/.installed
+	$(BIN)/python -m pytest -n auto --dist loadgroup --skipped
+
+# Branches of the package by the suite, and lines of the native core, which is compiled to count them.
+coverage: $(VENV)/.installed
+	$(BIN)/pip install -q --group coverage
+	rm -f $(VENV)/.built && find build -name '*.gcda' -delete
+	$(BIN)/pip install -q --no-build-isolation --no-deps -e . \
+	  -C build-dir=build/coverage -C cmake.define.LOWD_COVERAGE=ON
+	$(BIN)/python -m pytest -n auto --dist loadgroup --cov --cov-report=
+	$(BIN)/coverage report --skip-covered --sort=miss
+	$(BIN)/gcovr --root . --filter native/ --exclude native/tests --print-summary \
+	  --txt build/coverage/native.txt build/coverage
 
 # The wheel of a plain `pip install torch` on Linux needs gigabytes of CUDA libraries to be imported; TORCH
 # names one without them, where pip finds it (PyTorch publishes them in an index of its own). Triton's
@@ -64,7 +81,11 @@ docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -b html -j auto -q -W --keep-going docs build/site
 	$(BIN)/python docs/check_site.py build/site
 
-lint: $(VENV)/.installed
+$(VENV)/.lint: $(VENV)/.installed
+	$(BIN)/pip install -q --group lint
+	@touch $@
+
+lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/codespell
@@ -72,7 +93,7 @@ lint: $(VENV)/.installed
 	$(BIN)/clang-format --dry-run --Werror $(CXX_FILES)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" native/tests/tidy
 
-format: $(VENV)/.installed
+format: $(VENV)/.lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CXX_FILES)
@@ -102,10 +123,10 @@ benchmarks/.venv/.packages: benchmarks/requirements.txt $(VENV)/.installed $(she
 bench: benchmarks/.venv/.packages
 	benchmarks/.venv/bin/python benchmarks/run.py
 
-native-test: $(VENV)/.installed
+native-test: $(VENV)/.built
 	@PATH="$(CURDIR)/$(BIN):$$PATH" native/tests/run plain
 
-sanitize: $(VENV)/.packages
+sanitize: $(VENV)/.built
 	@PATH="$(CURDIR)/$(BIN):$$PATH" native/tests/run address thread memory
 
 wheel-test: $(VENV)/.installed

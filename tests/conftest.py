@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -39,6 +40,50 @@ def pytest_generate_tests(metafunc):
     for one in selection.combinations(with_case="case" in wanted):
         values["-".join(_id(one[name]) for name in wanted)] = [one[name] for name in wanted]
     metafunc.parametrize(wanted, list(values.values()), ids=list(values))
+
+
+def pytest_addoption(parser):
+    parser.addoption("--skipped", action="store_true", help="run only what skipped in the last run")
+
+
+def pytest_configure(config):
+    if not hasattr(config, "workerinput"):  # which processes that share the work have
+        config.pluginmanager.register(_Skips(config))
+
+
+class _Skips:
+    """Keeps the names of the tests, and of whole files, that skipped."""
+
+    def __init__(self, config):
+        self.config, self.names = config, set()
+
+    def pytest_collectreport(self, report):
+        self._note(report)
+
+    def pytest_runtest_logreport(self, report):
+        self._note(report)
+
+    def _note(self, report):
+        if report.skipped and not hasattr(report, "wasxfail"):
+            self.names.add(_plain(report.nodeid))
+
+    def pytest_sessionfinish(self):
+        if not self.config.getoption("--skipped"):
+            self.config.cache.set("lowd/skipped", sorted(self.names))
+
+
+def _plain(nodeid):
+    """The name of a test without its group, which xdist appends."""
+    return re.sub(r"@[^@\]]*$", "", nodeid)
+
+
+def pytest_collection_modifyitems(config, items):
+    if not config.getoption("--skipped"):
+        return
+    names = set(config.cache.get("lowd/skipped", []))
+    chosen = [x for x in items if {_plain(x.nodeid), x.nodeid.split("::")[0]} & names]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+    items[:] = chosen
 
 
 def _id(value):

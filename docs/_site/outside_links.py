@@ -20,7 +20,6 @@ PAGES = {  # page of the site -> file of the repository
     "benchmarks-gpu": "benchmarks/GPU.md",
     "benchmarks-memory": "benchmarks/MEMORY.md",
     "benchmarks-thresholds": "benchmarks/THRESHOLDS.md",
-    "benchmarks-versions": "benchmarks/VERSIONS.md",
     "changes": "CHANGELOG.md",
     "contributing": "CONTRIBUTING.md",
 }

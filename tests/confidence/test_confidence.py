@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -261,14 +260,6 @@ def test_a_loaded_model_goes_on_where_it_was(tmp_path):
     same_bits(_confidence(again, FIELD * 2), _confidence(first.partial_fit(FIELD[100:]), FIELD * 2))
 
 
-def test_models_of_earlier_versions_say_that_they_cannot():
-    stored = Path(__file__).parents[1] / "stored" / "0.1.0-PCA-float64.lowd"
-    model = lowd.load(stored)
-    with pytest.raises(UnsupportedError, match="earlier version"):
-        model.transform(rows_like(3), return_confidence=True)
-    assert model.transform(rows_like(3)).shape == (3, 2)
-
-
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_only_the_coordinates_become_a_table(library):
     pytest.importorskip(library)
@@ -311,10 +302,3 @@ def test_odd_data(X, near, far, backend):
     model = lowd.PCA(1, backend=backend).fit(X)
     assert (_confidence(model, near) == 1).all()
     assert (_confidence(model, far) < 0.01).all()
-
-
-def test_the_old_name_of_the_support():
-    """Scripts of 0.1.0 read `reach_`."""
-    model = lowd.PCA(2).fit(FIELD)
-    assert model.reach_ is model.support_
-    assert not hasattr(lowd.PCA(2), "reach_")

@@ -7,6 +7,7 @@ import functools
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,6 @@ LAYERS = [
             "pipeline",
             "store",
             "evidence",
-            "quality",
         )
     ),
     *({name} for name in ("io", "datasets", "plot", "demos", "report", "explorer")),
@@ -235,10 +235,26 @@ def test_public_names():
         assert getattr(lowd, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'TSNEE'"):
         _ = lowd.TSNEE
-    assert re.fullmatch(r"\d+\.\d+\.\d+\S*", lowd.__version__)
     namespace = {}
     exec("from lowd import *", namespace)
     assert set(METHODS) <= set(namespace)
+
+
+def test_one_version_everywhere():
+    """Written in the package, where the build reads it; citation and changes agree."""
+    version = lowd.__version__
+    assert re.fullmatch(r"\d+\.\d+\.\d+", version)
+    repository = PACKAGE.parents[1]
+    if not (repository / "CITATION.cff").is_file():
+        pytest.skip("an installed package has no CITATION.cff")
+    citation = (repository / "CITATION.cff").read_text("utf-8")
+    assert re.findall(r"^version: (\S+)$", citation, re.MULTILINE) == [version]
+    changes = (repository / "CHANGELOG.md").read_text("utf-8")
+    assert re.findall(r"^## \[(.+?)\]", changes, re.MULTILINE)[0] == version
+    project = tomllib.loads((repository / "pyproject.toml").read_text("utf-8"))
+    assert project["project"]["dynamic"] == ["version"]
+    source = repository / project["tool"]["scikit-build"]["metadata"]["version"]["input"]
+    assert source.read_text("utf-8").count(f'__version__ = "{version}"') == 1
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -72,7 +72,7 @@ def test_impossible_sizes_are_refused(call):
 
 
 def test_known_sets_are_listed_and_others_refused():
-    assert {"digits", "mnist", "eurodist", "glove"} <= set(datasets.known())
+    assert {"digits", "mnist", "eurodist", "glove"} <= set(datasets.list_datasets())
     with pytest.raises(ParameterError, match="mnist"):
         datasets.load("mnits")
 

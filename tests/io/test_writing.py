@@ -126,7 +126,7 @@ def test_bad_targets(tmp_path, table):
         with pytest.raises(ParameterError):
             lowd.io.write(tmp_path / name, table)
     with pytest.raises(DataError, match="4 rows, but the data have 5"):
-        table.mapped(np.zeros((4, 2)), ["a", "b"])
+        table.with_embedding(np.zeros((4, 2)), ["a", "b"])
     assert sorted(os.listdir(tmp_path)) == ["folder.csv", "link.csv"]
 
 

@@ -280,15 +280,3 @@ def test_the_legend_may_have_a_title():
 def test_what_cannot_be_drawn_is_said(call, error, words):
     with pytest.raises(error, match=words):
         call()
-
-
-def test_earlier_names_of_options_are_accepted():
-    Y = np.random.default_rng(0).normal(size=(20, 3))
-    images = np.zeros((20, 2, 2))
-    assert plot.scatter(Y[:, :2], images=images, image_colors="gray_r").images
-    model = lowd.PCA(3).fit(Y)
-    new, old = plot.loadings(model, n_components=2), plot.loadings(model, n_axes=2)
-    assert len(old.get_xticks()) == len(new.get_xticks()) == 2
-    assert len(plot.compare(maps=[Y, Y])) == 2
-    with pytest.raises(TypeError, match="unexpected keyword"):
-        plot.scatter(Y, colour="gray")

@@ -178,7 +178,10 @@ def test_files_of_others(tmp_path):
         _zipped({"model.json": b"[]"}),
         _zipped({"model.json": b"\xff\xfe"}),
         _zipped(
-            {"model.json": b'{"format": 1, "class": "os.system", "params": {}, "learned": {}}'}
+            {
+                "model.json": b'{"format": %d, "lowd": "1", "class": "os.system", "params": {}, '
+                b'"learned": {}}' % store.FORMAT
+            }
         ),
     ):
         path.write_bytes(content)
@@ -189,14 +192,12 @@ def test_files_of_others(tmp_path):
         lowd.load(path.with_suffix(".npz"))
 
 
-def test_a_newer_format_says_upgrade(saved):
+@pytest.mark.parametrize(("step", "remedy"), [(1, "upgrade lowd"), (-1, "fit the model again")])
+def test_another_format_names_its_version_and_the_remedy(saved, step, remedy):
     _, data, path = saved
-
-    def newer(tree):
-        tree.update(format=store.FORMAT + 1, lowd="9.9")
-
-    path.write_bytes(_rewritten(data, newer))
-    with pytest.raises(StoreError, match=r"lowd 9\.9.*upgrade"):
+    other = {"format": store.FORMAT + step, "lowd": "9.9"}
+    path.write_bytes(_rewritten(data, lambda tree: tree.update(other)))
+    with pytest.raises(StoreError, match=rf"lowd 9\.9 wrote it in format.*{remedy}"):
         lowd.load(path)
 
 
@@ -311,7 +312,7 @@ def test_compressed_claims(saved):
     path.write_bytes(_zipped({**members, "0.npy": content}, zipfile.ZIP_DEFLATED))
     del content
     _refused_within(path, 2**20)
-    members["model.json"] = b'{"format": 1, "x": "' + b" " * 10**8 + b'"}'
+    members["model.json"] = b'{"format": 2, "x": "' + b" " * 10**8 + b'"}'
     path.write_bytes(_zipped(members, zipfile.ZIP_DEFLATED))
     members.clear()
     _refused_within(path, 2**20)

@@ -14,6 +14,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from sklearn.neighbors import NearestNeighbors
 
 import lowd
 from case_data import rows_like
@@ -219,3 +220,27 @@ def test_models_with_duplicates_among_their_landmarks_load(model, tmp_path):
     same_bits(
         lowd.load(tmp_path / "model.lowd").transform(X[:9] + 0.1), model.transform(X[:9] + 0.1)
     )
+
+
+def _take(Q, X, model):
+    """Rows, or their sparse distances to the eight nearest rows of X: all that is known."""
+    if model.metric != "precomputed":
+        return Q
+    return NearestNeighbors(n_neighbors=8).fit(X).kneighbors_graph(Q, mode="distance")
+
+
+@pytest.mark.parametrize(
+    ("model", "n"),
+    [
+        (lowd.UMAP(n_epochs=9), 1600),  # forces by a grid
+        (lowd.TSNE(max_iter=20), 1600),
+        (lowd.Isomap(metric="precomputed"), 80),
+    ],
+    ids=["UMAP", "TSNE", "sparse distances"],
+)
+def test_what_only_large_or_sparse_fits_hold_is_stored_too(model, n, tmp_path):
+    X = rows_like(n, 4)
+    model.fit(_take(X, X, model))
+    lowd.save(model, tmp_path / "model.lowd")
+    new = _take(X[:9] + 0.01, X, model)
+    same_bits(lowd.load(tmp_path / "model.lowd").transform(new), model.transform(new))

@@ -198,7 +198,7 @@ def info(arguments: Arguments, _console: Console, _: Outputs) -> Result:
         "n_features": getattr(model, "n_features_in_", None),
         "n_components": len(model.get_feature_names_out()),
         "input": preparation.kind,
-        "standardized": preparation.mean is not None or "scale" in steps,
+        "standardized": "scale" in steps,
         "steps": steps,
     }
     lines = [(name, str(value)) for name, value in short.items()]

@@ -55,8 +55,7 @@ def check_support(model: Reducer) -> None:
     if not hasattr(model, "support_"):
         raise UnsupportedError(
             "return_confidence=True needs training rows to compare with, and this model keeps "
-            "none: an earlier version has stored it, or it was fitted to blocks without "
-            "reading them. Fit it again, on rows in memory."
+            "none: it was fitted to blocks without reading them. Fit it again, on rows in memory."
         )
 
 

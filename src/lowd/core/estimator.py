@@ -165,8 +165,6 @@ class Reducer(
         check_params(self)
         return memory.plan_fit(self, memory.Sizes.of(n_samples, n_features, dtype, n_entries))
 
-    reach_ = property(lambda self: self.support_, doc="The name of `support_` in 0.1.0.")
-
     def evaluate(
         self,
         X: Input,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .folder import known as known
 from .folder import list_datasets as list_datasets
 from .folder import load as load
 from .manifolds import clusters as clusters
@@ -15,7 +14,6 @@ from .sample import Dataset as Dataset
 __all__ = [
     "Dataset",
     "clusters",
-    "known",
     "list_datasets",
     "load",
     "roll_with_hole",

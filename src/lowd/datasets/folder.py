@@ -35,9 +35,6 @@ def list_datasets() -> dict[str, str]:
     return _BUNDLED | {name: entry.summary for name, entry in _FILES.items()}
 
 
-known = list_datasets  # the earlier name
-
-
 def load(name: str, data: str | os.PathLike[str] | None = None) -> Dataset:
     """Load a data set by name.
 

@@ -11,7 +11,6 @@ from .reading import read as read
 from .table import Table as Table
 from .writing import check_target as check_target
 from .writing import replace_file as replace_file
-from .writing import replace_file as replaced  # noqa: F401 - the earlier name
 from .writing import write as write
 
 __all__ = [

@@ -6,7 +6,6 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import DataError
 from .edit_distance import edit_distances, levenshtein
@@ -19,16 +18,11 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Preparation:
-    """What is between a file and a model, saved with the model for new points.
-
-    `mean` and `scale` are those of 0.1.0; since then the model itself is a pipeline.
-    """
+    """What is between a file and a model, saved with the model for new points."""
 
     kind: str
     columns: tuple[str, ...] = ()
     reading: dict[str, Any] = dataclasses.field(default_factory=dict)
-    mean: NDArray[np.float64] | None = None
-    scale: NDArray[np.float64] | None = None
     strings: Column | None = None
     alleles: dict[str, Column] | None = None
     levels: dict[str, list[str]] = dataclasses.field(default_factory=dict)
@@ -50,8 +44,7 @@ class Preparation:
         if self.strings is not None:
             words = _get_strings(table)
             return np.array([[levenshtein(a, str(b)) for b in self.strings] for a in words], float)
-        X = table.X if self.kind in ("distances", "table") else self._select_columns(table)
-        return X if self.mean is None else (X - self.mean) / self.scale
+        return table.X if self.kind in ("distances", "table") else self._select_columns(table)
 
     def _select_columns(self, table: Table) -> Data:
         """The model's columns in the model's order, whatever else the file holds."""
@@ -68,8 +61,7 @@ class Preparation:
 
     def to_dict(self) -> dict[str, object]:
         """The fields that are set, as the store takes them."""
-        fields: dict[str, object] = {"kind": self.kind, "mean": self.mean, "scale": self.scale}
-        fields["reading"] = self.reading
+        fields: dict[str, object] = {"kind": self.kind, "reading": self.reading}
         fields["columns"] = np.array(self.columns, object)
         fields["strings"], fields["alleles"] = self.strings, self.alleles
         fields["levels"] = self.levels or None

@@ -99,5 +99,3 @@ class Table:
         return dataclasses.replace(
             self, X=coordinates, kind="rows", columns=tuple(names), extra=others, thumbnails=None
         )
-
-    mapped = with_embedding  # the earlier name

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from .. import random
 from ..errors import DataError, ParameterError
 from ..input.arguments import Input
-from .aliases import accept_aliases
 from .annotations import draw_thumbnails, draw_words
 from .canvas import (
     FONT_SIZE,
@@ -42,7 +41,6 @@ STRIP_BINS = 300  # of histograms: about two pixels each in a plot of usual size
 MAX_NAMED_POINTS = 50  # whose names are written beside them unasked: more do not fit
 
 
-@accept_aliases(image_colors="cmap")
 def scatter(
     Y: Input,
     labels: ArrayLike | None = None,

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import DataError, ParameterError
 from ..input.arguments import Input
-from .aliases import accept_aliases
 from .annotations import draw_words
 from .canvas import (
     FONT_SIZE,
@@ -37,7 +36,6 @@ MAX_LOADING_AXES = 5
 ARROW_OBSTACLES, MAX_OBSTACLES = 20, 5000  # points that names of arrows do not cover if they can
 
 
-@accept_aliases(n_axes="n_components")
 def loadings(
     model: Reducer,
     names: Sequence[str] | None = None,

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import DataError
 from ..evidence.procrustes import align
-from .aliases import accept_aliases
 from .canvas import (
     FONT_SIZE,
     MUTED_COLOR,
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 Embeddings: TypeAlias = Any
 
 
-@accept_aliases(maps="embeddings")
 def compare(
     embeddings: Embeddings,
     labels: ArrayLike | None = None,

@@ -111,7 +111,7 @@ class PerplexityProbabilities:
     # Of the training points, nearest first; None once frozen.
     edges: Annotated[csr_array | None, NotStored()] = None
     per_row: bool = False  # the KL divergence is summed over rows (SNE), not pairs
-    # Of each training point, a column per perplexity; None until frozen, and in models of 0.1.0.
+    # Of each training point, a column per perplexity; None until frozen.
     radii: Annotated[Float64, Shape("n", "perplexities"), AtLeast(0)] | None = None
 
     @classmethod
@@ -205,13 +205,12 @@ class PrecomputedProbabilities:
 
     keys: Annotated[NDArray[np.uint64], Shape("n"), Increasing()]  # hashes of the rows
     rows: Annotated[NDArray[np.int64], Shape("n"), Index("n")]  # whose hashes they are
+    # Of new rows' affinities, in the order of W's.
+    columns: Annotated[NDArray[np.int64], Shape("n"), Index("n")]
+    signatures: Signatures  # of the training rows' probabilities
     # Among the training points; None once frozen.
     W: Annotated[csr_array | Array | None, NotStored()] = None
     per_row: bool = False  # as of PerplexityProbabilities
-    # Of new rows' affinities, in the order of W's; None: as they are, in models of 0.1.0.
-    columns: Annotated[NDArray[np.int64], Shape("n"), Index("n")] | None = None
-    # Of the training rows' probabilities; None in models of 0.1.0: no other row is near to one.
-    signatures: Signatures | None = None
 
     @classmethod
     def of(
@@ -221,7 +220,7 @@ class PrecomputedProbabilities:
         W = csr_array(W[order][:, order])
         keys = hash_rows(W.astype(np.float64))
         rows = np.argsort(keys, kind="stable")
-        return cls(keys[rows], rows, W, per_row, order, Signatures.of(_nonzero_entries(W)))
+        return cls(keys[rows], rows, order, Signatures.of(_nonzero_entries(W)), W, per_row)
 
     def among(self, ops: Backend) -> JointProbabilities:
         """Symmetric affinities without their diagonal, divided by their sum."""
@@ -242,7 +241,7 @@ class PrecomputedProbabilities:
         return JointProbabilities(P, beta)
 
     def toward(self, Q: csr_array | Array, ops: Backend) -> ConditionalProbabilities:
-        rows = _nonzero_entries(Q if self.columns is None else Q[:, self.columns])
+        rows = _nonzero_entries(Q[:, self.columns])
         nearest = self._find_nearest(rows, ops)
         isolated = np.flatnonzero(np.diff(rows.indptr) == 0)
         if len(isolated):  # no affinity at all: the same to all
@@ -256,9 +255,6 @@ class PrecomputedProbabilities:
         keys = hash_rows(rows)
         at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         known = self.keys[at] == keys
-        if self.signatures is None:
-            apart = np.where(known, 0.0, 1.0)
-            return Nearest(self.rows[at], apart, apart, csr_array(rows.shape))
         nearest = self.signatures.find_nearest(rows, ops)
         return nearest._replace(
             point=np.where(known, self.rows[at], nearest.point),

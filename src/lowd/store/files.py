@@ -14,7 +14,7 @@ import secrets
 import zipfile
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -27,10 +27,10 @@ from ..methods import METHODS
 from ..values import VALUE_CLASSES
 from .annotations import declared_fields
 from .checks import Item
-from .migrations import Tree, migrate
 from .schema import check_model
 
-FORMAT = 2  # older ones are read through `migrations`
+Tree: TypeAlias = Any  # what JSON holds: a dict, a list, a str, a number, a bool or None
+FORMAT = 2  # whoever changes a stored class, field or attribute raises it
 # Class -> its module: what can be stored as a model.
 _MODEL_MODULES = {name: f"lowd.methods.{module}" for name, module in METHODS.items()}
 _MODEL_MODULES["Pipeline"] = "lowd.pipeline.pipeline"
@@ -82,7 +82,7 @@ def save(model: Reducer, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Reducer:
-    """Read a model written by this or an earlier version.
+    """Read a model from a file that `save` wrote.
 
     Parameters
     ----------
@@ -133,11 +133,12 @@ def _read(archive: zipfile.ZipFile, size: int) -> Reducer:
     tree = json.loads(archive.read(_TREE))
     if type(tree["format"]) is not int or tree["format"] < 1:
         raise StoreError(f"there is no format {tree['format']!r}.")
-    if tree["format"] > FORMAT:
+    if tree["format"] != FORMAT:
+        remedy = "upgrade lowd" if tree["format"] > FORMAT else "fit the model again"
         raise StoreError(
-            f"written by lowd {tree['lowd']}, which is newer; upgrade lowd to read it."
+            f"lowd {tree['lowd']} wrote it in format {tree['format']}, and lowd {__version__} "
+            f"reads format {FORMAT}: {remedy}."
         )
-    tree = migrate(tree, FORMAT)
     arrays = {name: _array(archive, info) for name, info in members.items() if name != _TREE}
     model = _unpack_model(tree, arrays)
     if not hasattr(model, "map_"):

@@ -293,17 +293,6 @@ def test_progress_and_cancel():
     assert stages[0] == "columns"
 
 
-def test_former_names_stay():
-    found = lowd.diagnose(np.vstack([two_clouds(), CLOUD[:5]]))
-    assert found.pieces == found.connected_components
-    assert found.n_looked == found.n_searched
-    assert found.about("copied rows") == found.about("duplicate rows") != []
-    assert found.about("copied rows")[0].places == found.about("duplicate rows")[0].affected
-    document = found.to_dict()
-    assert document["pieces"] == document["connected_components"]
-    assert document["findings"][0]["places"] == document["findings"][0]["affected"]
-
-
 def test_measured_integers_and_genes_are_no_identifiers():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.integers(0, 90, size=(99, 4)), columns=["age", "ID1", "year", "index"])

@@ -14,7 +14,6 @@ from ...pipeline import Pipeline
 from ...pipeline.pipeline import STEP_PARAMETERS
 from ...store import class_of
 from ..tables import html_paragraphs
-from .former_names import TOPICS, FormerDiagnosisNames, FormerFindingNames, add_former_keys
 
 Severity: TypeAlias = Literal["error", "warning", "notice", "fine"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "notice", "fine")
@@ -37,7 +36,7 @@ class Action:
 
 
 @dataclass(frozen=True)
-class Finding(FormerFindingNames):
+class Finding:
     """The result of one check: severity, what was found and what to do about it.
 
     `action` is the remedy as `lowd map` and `Diagnosis.pipeline` apply it; None if there is none,
@@ -97,7 +96,7 @@ class Dimension(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Diagnosis(FormerDiagnosisNames):
+class Diagnosis:
     """The result of `lowd.diagnose`.
 
     Attributes
@@ -132,7 +131,6 @@ class Diagnosis(FormerDiagnosisNames):
 
     def about(self, topic: str) -> list[Finding]:
         """The findings on one topic."""
-        topic = TOPICS.get(topic, topic)
         return [finding for finding in self.findings if finding.topic == topic]
 
     def pipeline(self) -> Reducer:
@@ -156,14 +154,11 @@ class Diagnosis(FormerDiagnosisNames):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, dictionaries and numbers, as JSON takes them."""
-        findings: list[dict[str, object]] = [
-            {**asdict(f), "affected": list(f.affected)} for f in self.findings
-        ]
-        document: dict[str, object] = {
+        return {
             "n_samples": self.n_samples,
             "n_features": self.n_features,
             "n_searched": self.n_searched,
-            "findings": [add_former_keys(finding) for finding in findings],
+            "findings": [{**asdict(f), "affected": list(f.affected)} for f in self.findings],
             "recommendations": [asdict(advice) for advice in self.recommendations],
             "costs": {method: asdict(cost) for method, cost in self.costs.items()},
             "intrinsic_dimension": {
@@ -176,7 +171,6 @@ class Diagnosis(FormerDiagnosisNames):
             },
             "notes": list(self.notes),
         }
-        return add_former_keys(document)
 
     def __repr__(self) -> str:
         lines = [f"Diagnosis of {self._size()}"]
