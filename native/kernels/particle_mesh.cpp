@@ -223,9 +223,10 @@ void ParticleMesh::fit(const Box& box, Job& job) {
             if (has_short_range()) cutoff_ = CUTOFF_NODES * spacing_;
         }
         const auto radial = [this](double s) { return kernel_.value(s, double(cutoff_)); };
+        rho_ = {};  // made last: where memory is short, the next call makes all of them again
         convolve_ = Convolver(k_, size, double(spacing_), radial, job);
-        rho_ = Buffer<float>(convolve_.cells() + 64, 0.0f);
         phi_ = Buffer<float>(convolve_.cells() + 64, 0.0f);
+        rho_ = Buffer<float>(convolve_.cells() + 64, 0.0f);
     }
     grid_.k = k_;
     grid_.inverse = 1 / spacing_;
