@@ -189,6 +189,7 @@ void bind_neighbor_index(nb::module_& m, const char* name) {
                const Array2<double>& distances, int threads, nb::handle poll) {
                 const auto q = view(Q);
                 const auto z = view(Z);
+                require_numbered(q.rows, "rows of Q");
                 require_shape(q, q.rows, self.cols, "Q must have the columns of X");
                 require_shape(z, q.rows, self.features, "Z must have one row per row of Q");
                 const Out out(ids, distances, q.rows);

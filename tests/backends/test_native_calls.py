@@ -194,9 +194,12 @@ def test_more_rows_than_the_core_can_number_are_refused(kind):
     how = True, 1.0, 1.0
     wide = np.lib.stride_tricks.as_strided(few, (1, MANY), (few.itemsize, few.itemsize))
     short = np.lib.stride_tricks.as_strided(ids, (1, MANY), (4, 4))
+    many32 = _repeated(MANY, 1, np.float32)
+    index = _native.neighbor_index(few, np.zeros((1, 1), np.float32), center, 1.0, 0.0, 1)
     for call in (
+        lambda: index.query(many, many32, *how, ids, numbers, 1),
         lambda: _native.nearest(few, many, False, *how, ids, numbers, 1),
-        lambda: _native.neighbor_index(many, _repeated(MANY, 1, np.float32), center, 1.0, 0.0, 1),
+        lambda: _native.neighbor_index(many, many32, center, 1.0, 0.0, 1),
         lambda: _native.ranks(many, center, 1.0, np.zeros(1, int), *how, ids, ids.copy(), 1),
         lambda: _native.select_smallest(wide, None, ids, numbers, 1),
         lambda: _native.rank_rows(wide, np.zeros(1, int), short, 1),
