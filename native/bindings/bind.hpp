@@ -4,10 +4,14 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <exception>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 #if defined(__GLIBCXX__)
@@ -31,6 +35,14 @@ inline auto array(const char* name) { return nb::arg(name).noconvert(); }
 
 inline void require(bool holds, const char* what) {
     if (!holds) throw std::invalid_argument(what);
+}
+
+// Kernels number rows and columns by 32 bits; `many` says of what there are `count`.
+inline void require_numbered(int64_t count, const char* many, int64_t limit = INT32_MAX) {
+    if (count > limit)
+        throw std::invalid_argument("there are " + std::to_string(count) + " " + many +
+                                    ", and the core numbers at most " + std::to_string(limit) +
+                                    ": take a sample of them");
 }
 
 template <class T>
@@ -127,6 +139,35 @@ void run(int threads, nb::handle poll, F work) {
     if (listener.error()) std::rethrow_exception(listener.error());
     if (error) std::rethrow_exception(error);
 }
+
+// An object that Python threads may share: while one of its methods computes without the GIL,
+// another thread may call the next. They take turns, and wait for them without the GIL.
+class Turns {
+public:
+    template <class F>
+    void take(int threads, nb::handle poll, F body) {
+        if (owner_ == std::this_thread::get_id())
+            throw std::logic_error("a progress callback called the object that reports to it");
+        run(threads, poll, [&](Job& job) {
+            const std::lock_guard held(mutex_);
+            const Owner here(owner_);
+            body(job);
+        });
+    }
+
+private:
+    struct Owner {
+        explicit Owner(std::atomic<std::thread::id>& owner) : owner_(owner) {
+            owner_ = std::this_thread::get_id();
+        }
+        Owner(const Owner&) = delete;
+        Owner& operator=(const Owner&) = delete;
+        ~Owner() { owner_ = std::thread::id(); }
+        std::atomic<std::thread::id>& owner_;
+    };
+    std::mutex mutex_;
+    std::atomic<std::thread::id> owner_;
+};
 
 // Defines a function for both types of entries.
 #define LOWD_BIND(m, name, function, ...)       \

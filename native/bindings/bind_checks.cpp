@@ -18,7 +18,7 @@ auto find_nonfinite_of(const Array2<const T>& X, int threads) {
 }
 
 template <class T>
-nb::dict symmetry_of(const Array2<const T>& A, int threads, nb::object poll) {
+nb::dict symmetry_of(const Array2<const T>& A, int threads, nb::handle poll) {
     const auto a = view(A);
     require(a.rows == a.cols, "A must be square");
     Symmetry s;

@@ -4,7 +4,6 @@
 #include <nanobind/stl/unique_ptr.h>
 
 #include <algorithm>
-#include <mutex>
 
 #include "bind_potential.hpp"
 #include "bind_ragged.hpp"
@@ -21,14 +20,10 @@ Repulsion repulsion_of(const std::string& name) {
            : name == "float32" ? Repulsion::float32
                                : Repulsion::grid;
 }
-template <class T>
-void require_shape_of(const Matrix<T>& a, const Matrix<const double>& Y) {
-    require_shape(a, Y.rows, Y.cols, "forces must have the shape of Y");
-}
 
 void pair_sums_of(const Array2<const double>& Y, const std::string& kernel,
                   const Array1<const int64_t>& rows, const Array1<double>& z,
-                  const Array2<double>& r, int threads, nb::object poll) {
+                  const Array2<double>& r, int threads, nb::handle poll) {
     const auto y = view(Y);
     const auto repulsion = view(r);
     const auto m = int64_t(rows.shape(0));
@@ -43,7 +38,7 @@ void pair_sums_of(const Array2<const double>& Y, const std::string& kernel,
 
 double cross_term_of(const Indptr& indptr, const Indices& indices, const Array1<const double>& p,
                      const Array2<const double>& Y, const std::string& kernel, int threads,
-                     nb::object poll) {
+                     nb::handle poll) {
     const auto y = view(Y);
     const Ragged P = ragged_of(indptr, indices, y.rows);
     require(P.count() == y.rows, "a list per point");
@@ -54,7 +49,7 @@ double cross_term_of(const Indptr& indptr, const Indices& indices, const Array1<
     return sum;
 }
 
-double partition_function_of(const Array2<const double>& Y, int threads, nb::object poll) {
+double partition_function_of(const Array2<const double>& Y, int threads, nb::handle poll) {
     const auto y = view(Y);
     require(y.cols >= 1 && y.cols <= 3, "one to three dimensions");
     double sum = 0;
@@ -62,18 +57,17 @@ double partition_function_of(const Array2<const double>& Y, int threads, nb::obj
     return sum;
 }
 
-// A descent whose methods are not called from two threads at once.
-struct BoundDescent {
+struct BoundDescent : Turns {
     std::unique_ptr<Descent> descent;
     int64_t n;
-    std::mutex mutex;
 
-    template <class F>
-    void work(int threads, nb::object poll, F body) {
-        run(threads, poll, [&](Job& job) {
-            const std::lock_guard held(mutex);
-            body(job);
-        });
+    BoundDescent(std::unique_ptr<Descent> made, int64_t points)
+        : descent(std::move(made)), n(points) {}
+    template <class T>
+    Matrix<T> rows(const Array2<T>& Y) const {
+        const auto y = view(Y);
+        require_shape(y, n, descent->dimensions(), "a row per point");
+        return y;
     }
 };
 
@@ -97,24 +91,23 @@ void bind_descent(nb::module_& m) {
                 const double* const p = view(values, int64_t(indices.shape(0)), "one per index");
                 require(n >= 1 && k >= 1, "there must be points and dimensions");
                 auto made = descent(P, p, k, similarity_of(kernel), repulsion_of(repulsion));
-                new (self) BoundDescent{std::move(made), n, {}};
+                new (self) BoundDescent(std::move(made), n);
             },
             array("indptr"), array("indices"), array("values"), nb::arg("k"), nb::arg("kernel"),
             nb::arg("repulsion"))
         .def(
             "start",
             [](BoundDescent& self, const Array2<const double>& Y) {
-                const auto y = view(Y);
-                require_shape(y, self.n, self.descent->dimensions(), "a row per point");
-                self.descent->start(y);
+                const auto y = self.rows(Y);
+                self.take(1, nb::none(), [&](Job&) { self.descent->start(y); });
             },
             array("Y"))
         .def(
             "advance",
             [](BoundDescent& self, int64_t steps, double exaggeration, double momentum, double rate,
-               int threads, nb::object poll) {
+               int threads, nb::handle poll) {
                 double moved = 0;
-                self.work(threads, poll, [&](Job& job) {
+                self.take(threads, poll, [&](Job& job) {
                     moved = self.descent->advance(steps, exaggeration, momentum, rate, job);
                 });
                 return moved;
@@ -124,31 +117,26 @@ void bind_descent(nb::module_& m) {
         .def(
             "embedding",
             [](BoundDescent& self, const Array2<double>& out) {
-                const auto to = view(out);
-                require_shape(to, self.n, self.descent->dimensions(), "a row per point");
-                self.descent->embedding(to);
+                const auto to = self.rows(out);
+                self.take(1, nb::none(), [&](Job&) { self.descent->embedding(to); });
             },
             array("out"))
         .def(
             "forces",
             [](BoundDescent& self, const Array2<const double>& Y, const Array2<double>& attraction,
-               const Array2<double>& repulsion, int threads, nb::object poll) {
-                const auto y = view(Y);
-                const auto a = view(attraction), r = view(repulsion);
-                require_shape(y, self.n, self.descent->dimensions(), "a row per point");
-                require_shape_of(a, y);
-                require_shape_of(r, y);
-                self.work(threads, poll, [&](Job& job) { self.descent->forces(y, a, r, job); });
+               const Array2<double>& repulsion, int threads, nb::handle poll) {
+                const auto y = self.rows(Y);
+                const auto a = self.rows(attraction), r = self.rows(repulsion);
+                self.take(threads, poll, [&](Job& job) { self.descent->forces(y, a, r, job); });
             },
             array("Y"), array("attraction"), array("repulsion"), nb::arg("threads"),
             nb::arg("poll") = nb::none())
         .def(
             "interpolation_grid",
-            [](BoundDescent& self, const Array2<const double>& Y, int threads, nb::object poll) {
-                const auto y = view(Y);
-                require_shape(y, self.n, self.descent->dimensions(), "a row per point");
+            [](BoundDescent& self, const Array2<const double>& Y, int threads, nb::handle poll) {
+                const auto y = self.rows(Y);
                 PotentialGrid found;
-                self.work(threads, poll,
+                self.take(threads, poll,
                           [&](Job& job) { found = self.descent->interpolation_grid(y, job); });
                 return grid_of(std::move(found));
             },

@@ -4,7 +4,6 @@
 #include <nanobind/stl/unique_ptr.h>
 
 #include <algorithm>
-#include <mutex>
 
 #include "bind_potential.hpp"
 #include "bind_ragged.hpp"
@@ -36,7 +35,7 @@ std::span<const int64_t> rows_of(const Array1<const int64_t>& rows, int64_t boun
 void fuzzy_memberships_of(const Indptr& indptr, const Vector& distances, double connectivity,
                           std::optional<double> mean_distance, const Array1<double>& memberships,
                           const Array1<double>& rho, const Array1<double>& sigma, int threads,
-                          nb::object poll) {
+                          nb::handle poll) {
     const auto total = int64_t(distances.shape(0));
     const std::span begins = indptr_of(indptr, total);
     const auto n = int64_t(begins.size()) - 1;
@@ -51,7 +50,7 @@ void fuzzy_memberships_of(const Indptr& indptr, const Vector& distances, double 
 
 void layout_repulsion_of(const Array2<const double>& Y, const Curve& curve, bool exact,
                          const Array1<const int64_t>& rows, const Array2<double>& out, int threads,
-                         nb::object poll) {
+                         nb::handle poll) {
     const auto y = view(Y);
     const auto to = view(out);
     const auto which = rows_of(rows, y.rows);
@@ -62,7 +61,7 @@ void layout_repulsion_of(const Array2<const double>& Y, const Curve& curve, bool
 
 double attractive_loss_of(const Indptr& indptr, const Indices& indices, const Vector& values,
                           const Array2<const double>& Y, const Curve& curve, int threads,
-                          nb::object poll) {
+                          nb::handle poll) {
     const auto y = view(Y);
     const Ragged W = ragged_of(indptr, indices, y.rows);
     require(W.count() == y.rows, "a list per point");
@@ -78,7 +77,7 @@ void layout_new_points_of(const Indptr& indptr, const Indices& indices, const Ve
                           const std::optional<Array1<const float>>& phi,
                           std::array<int64_t, 2> nodes, std::array<double, 2> origin,
                           double spacing, const Array1<const int64_t>& rows, double share,
-                          int steps, const Array2<double>& out, int threads, nb::object poll) {
+                          int steps, const Array2<double>& out, int threads, nb::handle poll) {
     const auto y = view(Y);
     const auto to = view(out);
     const Ragged near = ragged_of(indptr, indices, y.rows);
@@ -92,19 +91,12 @@ void layout_new_points_of(const Indptr& indptr, const Indices& indices, const Ve
     });
 }
 
-// A layout whose methods are not called from two threads at once.
-struct BoundLayout {
+struct BoundLayout : Turns {
     std::unique_ptr<Layout> layout;
     int64_t n;
-    std::mutex mutex;
 
-    template <class F>
-    void work(int threads, nb::object poll, F body) {
-        run(threads, poll, [&](Job& job) {
-            const std::lock_guard held(mutex);
-            body(job);
-        });
-    }
+    BoundLayout(std::unique_ptr<Layout> made, int64_t points)
+        : layout(std::move(made)), n(points) {}
     template <class T>
     Matrix<T> rows(const Array2<T>& Y) const {
         const auto y = view(Y);
@@ -144,7 +136,7 @@ void bind_layout(nb::module_& m) {
                 std::unique_ptr<Layout> made;
                 run(threads, nb::none(),
                     [&](Job& job) { made = layout(W, w, k, law, exact, seed, given, job); });
-                new (self) BoundLayout{std::move(made), n, {}};
+                new (self) BoundLayout(std::move(made), n);
             },
             array("indptr"), array("indices"), array("values"), nb::arg("k"), nb::arg("curve"),
             nb::arg("exact"), nb::arg("seed"), array("radii").none(), nb::arg("variance_shift"),
@@ -152,20 +144,21 @@ void bind_layout(nb::module_& m) {
         .def(
             "start",
             [](BoundLayout& self, const Array2<const double>& Y) {
-                self.layout->start(self.rows(Y));
+                const auto y = self.rows(Y);
+                self.take(1, nb::none(), [&](Job&) { self.layout->start(y); });
             },
             array("Y"))
         .def(
             "advance",
             [](BoundLayout& self, const Vector& rates, const Vector& repulsions,
-               const std::optional<Vector>& densities, int threads, nb::object poll) {
+               const std::optional<Vector>& densities, int threads, nb::handle poll) {
                 const auto steps = int64_t(rates.shape(0));
                 const char* const what = "one strength per rate";
                 const LayoutSchedule schedule{{view(rates, steps, what), size_t(steps)},
                                               {view(repulsions, steps, what), size_t(steps)},
                                               span_of(densities, steps, what)};
                 double moved = 0;
-                self.work(threads, poll,
+                self.take(threads, poll,
                           [&](Job& job) { moved = self.layout->advance(schedule, job); });
                 return moved;
             },
@@ -173,44 +166,45 @@ void bind_layout(nb::module_& m) {
         .def(
             "embedding",
             [](BoundLayout& self, const Array2<double>& out) {
-                self.layout->embedding(self.rows(out));
+                const auto to = self.rows(out);
+                self.take(1, nb::none(), [&](Job&) { self.layout->embedding(to); });
             },
             array("out"))
         .def(
             "forces",
             [](BoundLayout& self, const Array2<const double>& Y, const Array2<double>& attraction,
-               const Array2<double>& repulsion, int threads, nb::object poll) {
+               const Array2<double>& repulsion, int threads, nb::handle poll) {
                 const auto y = self.rows(Y);
                 const auto a = self.rows(attraction), r = self.rows(repulsion);
-                self.work(threads, poll, [&](Job& job) { self.layout->forces(y, a, r, job); });
+                self.take(threads, poll, [&](Job& job) { self.layout->forces(y, a, r, job); });
             },
             array("Y"), array("attraction"), array("repulsion"), threads, poll)
         .def(
             "density_forces",
             [](BoundLayout& self, const Array2<const double>& Y, double density,
-               const Array2<double>& out, int threads, nb::object poll) {
+               const Array2<double>& out, int threads, nb::handle poll) {
                 const auto y = self.rows(Y);
                 const auto to = self.rows(out);
-                self.work(threads, poll,
+                self.take(threads, poll,
                           [&](Job& job) { self.layout->density_forces(y, density, to, job); });
             },
             array("Y"), nb::arg("density"), array("out"), threads, poll)
         .def(
             "repulsive_loss",
-            [](BoundLayout& self, const Array2<const double>& Y, int threads, nb::object poll) {
+            [](BoundLayout& self, const Array2<const double>& Y, int threads, nb::handle poll) {
                 const auto y = self.rows(Y);
                 double loss = 0;
-                self.work(threads, poll,
+                self.take(threads, poll,
                           [&](Job& job) { loss = self.layout->repulsive_loss(y, job); });
                 return loss;
             },
             array("Y"), threads, poll)
         .def(
             "interpolation_grid",
-            [](BoundLayout& self, const Array2<const double>& Y, int threads, nb::object poll) {
+            [](BoundLayout& self, const Array2<const double>& Y, int threads, nb::handle poll) {
                 const auto y = self.rows(Y);
                 PotentialGrid found;
-                self.work(threads, poll,
+                self.take(threads, poll,
                           [&](Job& job) { found = self.layout->interpolation_grid(y, job); });
                 return grid_of(std::move(found));
             },

@@ -10,7 +10,7 @@ namespace {
 template <class T>
 void project_rows(const Array2<const T>& X, const std::optional<Array1<const double>>& shift,
                   const Array2<const T>& W, const std::optional<Array1<const double>>& bias,
-                  const Array2<T>& out, int threads, nb::object poll) {
+                  const Array2<T>& out, int threads, nb::handle poll) {
     const auto x = view(X), w = view(W);
     const auto to = view(out);
     const double* s = view(shift, x.cols, "shift must have one entry per column of X");
@@ -22,7 +22,7 @@ void project_rows(const Array2<const T>& X, const std::optional<Array1<const dou
 
 template <class T>
 void matmul_of(const Array2<const T>& A, const Array2<const T>& V, bool half_square,
-               const Array2<double>& out, int threads, nb::object poll) {
+               const Array2<double>& out, int threads, nb::handle poll) {
     const auto a = view(A), v = view(V);
     const auto to = view(out);
     require(v.rows == a.cols, "V must have one row per column of A");

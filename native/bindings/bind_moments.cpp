@@ -15,7 +15,7 @@ double column_sums_of(const Array2<const T>& X, const std::optional<Array1<const
                       const Array1<double>& out,
                       const std::optional<Array1<const uint64_t>>& multipliers, uint64_t key,
                       const std::optional<Array1<uint64_t>>& priorities, int threads,
-                      nb::object poll) {
+                      nb::handle poll) {
     const auto x = view(X);
     const double* w = view(weights, x.rows, WEIGHTS);
     double* sums = view(out, x.cols, "out must have one entry per column of X");
@@ -31,7 +31,7 @@ double column_sums_of(const Array2<const T>& X, const std::optional<Array1<const
 template <class T>
 void scatter_of(const Array2<const T>& X, const std::optional<Array1<const double>>& weights,
                 const Array1<const double>& mean, double scale, const Array2<double>& out,
-                int threads, nb::object poll) {
+                int threads, nb::handle poll) {
     const auto x = view(X);
     const auto to = view(out);
     const double *w = view(weights, x.rows, WEIGHTS), *center = view(mean, x.cols, MEAN);
@@ -43,7 +43,7 @@ template <class T>
 double scatter_matmul_of(const Array2<const T>& X,
                          const std::optional<Array1<const double>>& weights,
                          const Array1<const double>& mean, double scale, const Array2<const T>& V,
-                         const Array2<double>& out, int threads, nb::object poll) {
+                         const Array2<double>& out, int threads, nb::handle poll) {
     const auto x = view(X), v = view(V);
     const auto to = view(out);
     const double *w = view(weights, x.rows, WEIGHTS), *center = view(mean, x.cols, MEAN);

@@ -25,8 +25,9 @@ struct Out {
 template <class T>
 void select_of(const Array2<const T>& D, const std::optional<Array1<const int64_t>>& own,
                const Array2<int32_t>& ids, const Array2<double>& values, int threads,
-               nb::object poll) {
+               nb::handle poll) {
     const auto d = view(D);
+    require_numbered(d.cols, "columns of D");
     const int64_t* skipped = view(own, d.rows, "own must have one entry per row of D");
     const Out out(ids, values, d.rows);
     require(out.ids.cols <= d.cols - (skipped ? 1 : 0),
@@ -37,8 +38,9 @@ void select_of(const Array2<const T>& D, const std::optional<Array1<const int64_
 template <class T>
 void nearest_of(const Array2<const T>& Q, const Array2<const T>& X, bool among, bool root,
                 double factor, double unit, const Array2<int32_t>& ids,
-                const Array2<double>& distances, int threads, nb::object poll) {
+                const Array2<double>& distances, int threads, nb::handle poll) {
     const auto q = view(Q), x = view(X);
+    require_numbered(x.rows, "rows of X");
     const Out out(ids, distances, q.rows);
     require(q.cols == x.cols, "Q and X must have equally many columns");
     require(out.ids.cols <= x.rows - (among ? 1 : 0), "more neighbors are wanted than X has rows");
@@ -57,9 +59,10 @@ struct BoundIndex {
 template <class T>
 BoundIndex<T>* index_of(const Array2<const T>& X, const Array2<const float>& Z,
                         const Array1<const double>& center, double scale, double error, int threads,
-                        nb::object poll) {
+                        nb::handle poll) {
     const auto x = view(X);
     const auto z = view(Z);
+    require_numbered(x.rows, "rows of X");
     const double* middle = view(center, x.cols, "center must have one entry per column of X");
     require(z.rows == x.rows && 1 <= z.cols && z.cols <= x.cols,
             "Z must have the rows of X and at most its columns");
@@ -83,9 +86,15 @@ Matrix<const int32_t> near_groups(const Array2<const int32_t>& near, int64_t cou
 
 // Lists with the sizes that they were made for.
 template <class T>
-struct BoundLists {
+struct BoundLists : Turns {
     CandidateLists<T> lists;
     int64_t rows, k, groups;
+
+    BoundLists(const BoundIndex<T>& index, Metric metric, int64_t length, Job& job)
+        : lists(index.index, metric, length, job),
+          rows(index.rows),
+          k(length),
+          groups(index.index.groups()) {}
 };
 
 template <class T>
@@ -95,28 +104,31 @@ void bind_candidate_lists(nb::module_& m, const char* name) {
         .def(
             "join",
             [](Self& self, const std::optional<Array2<const int32_t>>& near, int threads,
-               nb::object poll) {
+               nb::handle poll) {
                 if (!near) {
-                    run(threads, poll, [&](Job& job) { self.lists.join(job); });
+                    self.take(threads, poll, [&](Job& job) { self.lists.join(job); });
                     return;
                 }
                 const auto groups = near_groups(*near, self.groups);
-                run(threads, poll, [&](Job& job) { self.lists.join(groups, job); });
+                self.take(threads, poll, [&](Job& job) { self.lists.join(groups, job); });
             },
             array("near").none(), nb::arg("threads"), nb::arg("poll") = nb::none())
         .def(
             "nn_descent",
             [](Self& self, const Array2<const int32_t>& near, int rounds, int threads,
-               nb::object poll) {
+               nb::handle poll) {
+                require_numbered(self.rows, "rows", INT32_MAX / 2);  // a bit marks directions
                 const auto groups = near_groups(near, self.groups);
-                run(threads, poll, [&](Job& job) { self.lists.nn_descent(groups, rounds, job); });
+                self.take(threads, poll,
+                          [&](Job& job) { self.lists.nn_descent(groups, rounds, job); });
             },
             array("near"), nb::arg("rounds"), nb::arg("threads"), nb::arg("poll") = nb::none())
         .def(
             "unpruned_fraction",
-            [](const Self& self, int threads, nb::object poll) {
+            [](Self& self, int threads, nb::handle poll) {
                 double found = 0;
-                run(threads, poll, [&](Job& job) { found = self.lists.unpruned_fraction(job); });
+                self.take(threads, poll,
+                          [&](Job& job) { found = self.lists.unpruned_fraction(job); });
                 return found;
             },
             nb::arg("threads"), nb::arg("poll") = nb::none())
@@ -126,8 +138,8 @@ void bind_candidate_lists(nb::module_& m, const char* name) {
                int threads) {
                 const Out out(ids, distances, self.rows);
                 require(out.ids.cols == self.k, "ids must have k columns");
-                run(threads, nb::none(),
-                    [&](Job& job) { self.lists.copy_to(out.ids, out.distances, job); });
+                self.take(threads, nb::none(),
+                          [&](Job& job) { self.lists.copy_to(out.ids, out.distances, job); });
             },
             array("ids"), array("distances"), nb::arg("threads"));
 }
@@ -150,7 +162,7 @@ void bind_neighbor_index(nb::module_& m, const char* name) {
         .def(
             "join",
             [](const Self& self, bool root, double factor, double unit, const Array2<int32_t>& ids,
-               const Array2<double>& distances, int threads, nb::object poll) {
+               const Array2<double>& distances, int threads, nb::handle poll) {
                 const Out out(ids, distances, self.rows);
                 run(threads, poll, [&](Job& job) {
                     self.index.join(Metric{root, factor, unit}, out.ids, out.distances, job);
@@ -164,9 +176,7 @@ void bind_neighbor_index(nb::module_& m, const char* name) {
                 require(k >= 1, "k must be at least 1");
                 BoundLists<T>* made = nullptr;
                 run(threads, nb::none(), [&](Job& job) {
-                    made = new BoundLists<T>{
-                        CandidateLists<T>(self.index, Metric{root, factor, unit}, k, job),
-                        self.rows, k, self.index.groups()};
+                    made = new BoundLists<T>(self, Metric{root, factor, unit}, k, job);
                 });
                 return made;
             },
@@ -176,9 +186,10 @@ void bind_neighbor_index(nb::module_& m, const char* name) {
             "query",
             [](const Self& self, const Array2<const T>& Q, const Array2<const float>& Z, bool root,
                double factor, double unit, const Array2<int32_t>& ids,
-               const Array2<double>& distances, int threads, nb::object poll) {
+               const Array2<double>& distances, int threads, nb::handle poll) {
                 const auto q = view(Q);
                 const auto z = view(Z);
+                require_numbered(q.rows, "rows of Q");
                 require_shape(q, q.rows, self.cols, "Q must have the columns of X");
                 require_shape(z, q.rows, self.features, "Z must have one row per row of Q");
                 const Out out(ids, distances, q.rows);

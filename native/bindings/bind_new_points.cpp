@@ -17,7 +17,7 @@ void optimize_new_points_of(const Indptr& indptr, const Indices& indices,
                             const std::optional<Array1<const float>>& phi,
                             std::array<int64_t, 2> nodes, std::array<double, 2> origin,
                             double spacing, bool from_medians, const Array2<double>& coordinates,
-                            int threads, nb::object poll) {
+                            int threads, nb::handle poll) {
     const auto y = view(Y);
     const auto to = view(coordinates);
     const Ragged near = ragged_of(indptr, indices, y.rows);

@@ -13,7 +13,7 @@ template <class T>
 void pairwise_of(const Array2<const T>& Q, const Array2<const T>& X, const std::string& measure,
                  const std::vector<double>& params,
                  const std::optional<Array1<const double>>& center, bool symmetric,
-                 const Array2<T>& out, int threads, nb::object poll) {
+                 const Array2<T>& out, int threads, nb::handle poll) {
     const auto q = view(Q), x = view(X);
     const auto to = view(out);
     const double* middle = view(center, x.cols, "center must have one entry per column of X");

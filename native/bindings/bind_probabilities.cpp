@@ -13,7 +13,7 @@ namespace {
 
 void conditional_probabilities_of(const Indptr& indptr, const Array1<const double>& squares,
                                   double target, const Array1<double>& p,
-                                  const Array1<double>& beta, int threads, nb::object poll) {
+                                  const Array1<double>& beta, int threads, nb::handle poll) {
     const auto total = int64_t(squares.shape(0));
     const auto begins = indptr_of(indptr, total);
     const double* const d = view(squares, total, "");
@@ -28,7 +28,7 @@ auto owned(T* data, size_t size, const nb::capsule& owner) {
     return nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {size}, owner);
 }
 auto symmetrize_of(const Indptr& indptr, const Indices& indices, const Array1<const double>& values,
-                   std::optional<double> union_share, int threads, nb::object poll) {
+                   std::optional<double> union_share, int threads, nb::handle poll) {
     const Ragged A = ragged_of(indptr, indices, int64_t(indptr.shape(0)) - 1);
     const double* const entries = view(values, int64_t(indices.shape(0)), PER_INDEX);
     auto* const found = new SymmetricMatrix;

@@ -24,6 +24,7 @@ inline std::span<const int64_t> indptr_of(const Indptr& indptr, int64_t total) {
 
 // Indices below `bound`.
 inline Ragged ragged_of(const Indptr& indptr, const Indices& indices, int64_t bound) {
+    require_numbered(bound, "points");
     const auto total = int64_t(indices.shape(0));
     const Ragged found{indptr_of(indptr, total), {view(indices, total, ""), indices.shape(0)}};
     require(std::ranges::all_of(found.indices, [&](int64_t i) { return 0 <= i && i < bound; }),

@@ -13,10 +13,11 @@ template <class T>
 void ranks_of(const Array2<const T>& X, const Array1<const double>& center, double scale,
               const std::optional<Array1<const int64_t>>& rows, bool root, double factor,
               double unit, const Array2<const int32_t>& ids, const Array2<int32_t>& out,
-              int threads, nb::object poll) {
+              int threads, nb::handle poll) {
     const auto x = view(X);
     const auto listed = view(ids);
     const auto to = view(out);
+    require_numbered(x.rows, "rows of X");
     const double* middle = view(center, x.cols, "center must have one entry per column of X");
     const int64_t* queries = view(rows, listed.rows, "rows must have one entry per row of ids");
     require(queries || listed.rows == x.rows, "ids must have one row per query");
@@ -35,9 +36,10 @@ void ranks_of(const Array2<const T>& X, const Array1<const double>& center, doub
 
 template <class T>
 void rank_rows_of(const Array2<const T>& D, const Array1<const int64_t>& own,
-                  const Array2<int32_t>& out, int threads, nb::object poll) {
+                  const Array2<int32_t>& out, int threads, nb::handle poll) {
     const auto d = view(D);
     const auto to = view(out);
+    require_numbered(d.cols, "columns of D");
     const int64_t* left_out = view(own, d.rows, "own must have one entry per row of D");
     require_shape(to, d.rows, d.cols, "out must have the shape of D");
     run(threads, poll, [&](Job& job) { rank_rows(d, left_out, to, job); });

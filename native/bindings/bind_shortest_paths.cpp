@@ -21,7 +21,7 @@ template <class T>
 void shortest_paths_of(const Indptr& indptr, const Indices& indices, const Array1<const T>& lengths,
                        const Indptr& source_indptr, const Indices& source_indices,
                        const std::optional<Array1<const T>>& steps, const Array2<T>& out,
-                       int threads, nb::object poll) {
+                       int threads, nb::handle poll) {
     const int64_t n = int64_t(indptr.shape(0)) - 1;
     const Ragged graph = ragged_of(indptr, indices, n),
                  from = ragged_of(source_indptr, source_indices, n);
@@ -34,7 +34,7 @@ void shortest_paths_of(const Indptr& indptr, const Indices& indices, const Array
 
 template <class T>
 void geodesic_half_of(const Indptr& indptr, const Indices& indices, const Array1<const T>& lengths,
-                      const Array2<T>& out, int threads, nb::object poll) {
+                      const Array2<T>& out, int threads, nb::handle poll) {
     const int64_t n = int64_t(indptr.shape(0)) - 1;
     const Ragged graph = ragged_of(indptr, indices, n);
     const T* const edges = not_negative(lengths, indices.shape(0));
@@ -45,7 +45,7 @@ void geodesic_half_of(const Indptr& indptr, const Indices& indices, const Array1
 
 template <class T>
 void geodesic_products_of(const Array2<const T>& half, const Array2<const T>& V,
-                          const Array2<double>& out, int threads, nb::object poll) {
+                          const Array2<double>& out, int threads, nb::handle poll) {
     const auto g = view(half), v = view(V);
     const auto to = view(out);
     require(g.cols == g.rows / 2, "half must hold half of a square matrix");
@@ -56,7 +56,7 @@ void geodesic_products_of(const Array2<const T>& half, const Array2<const T>& V,
 
 template <class T>
 void min_plus_of(const Indptr& indptr, const Indices& indices, const Array1<const T>& lengths,
-                 const Array2<const T>& G, const Array2<T>& out, int threads, nb::object poll) {
+                 const Array2<const T>& G, const Array2<T>& out, int threads, nb::handle poll) {
     const auto g = view(G);
     const auto to = view(out);
     const Ragged near = ragged_of(indptr, indices, g.rows);

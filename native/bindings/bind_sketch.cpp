@@ -10,7 +10,7 @@ namespace {
 template <class T>
 void hadamard_of(const Array2<const T>& X, const Array1<const T>& signs,
                  const Array1<const int64_t>& rows, int64_t padded, double scale,
-                 const Array2<T>& out, int threads, nb::object poll) {
+                 const Array2<T>& out, int threads, nb::handle poll) {
     const auto x = view(X);
     const auto to = view(out);
     const std::span picks(view(rows, int64_t(rows.shape(0)), ""), rows.shape(0));
@@ -27,7 +27,7 @@ void hadamard_of(const Array2<const T>& X, const Array1<const T>& signs,
 template <class T>
 void sparse_project_of(const Array2<const T>& X, const Array1<const int64_t>& indptr,
                        const Array1<const int64_t>& indices, const Array1<const T>& values,
-                       const Array2<T>& out, int threads, nb::object poll) {
+                       const Array2<T>& out, int threads, nb::handle poll) {
     const auto x = view(X);
     const auto to = view(out);
     const std::span starts(view(indptr, int64_t(indptr.shape(0)), ""), indptr.shape(0));

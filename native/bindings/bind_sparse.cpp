@@ -11,7 +11,7 @@ template <class I>
 void sparse_matmul_of(const Array1<const I>& indptr, const Array1<const I>& indices,
                       const Array1<const double>& values, const Array2<const double>& V, double a,
                       double b, const std::optional<Array2<const double>>& U, double c,
-                      const Array2<double>& out, int threads, nb::object poll) {
+                      const Array2<double>& out, int threads, nb::handle poll) {
     const auto v = view(V);
     const auto to = view(out);
     const int64_t rows = int64_t(indptr.shape(0)) - 1;
@@ -31,6 +31,7 @@ void sparse_matmul_of(const Array1<const I>& indptr, const Array1<const I>& indi
         add = u.data;
     }
     require(v.stride == v.cols && to.stride == to.cols, "expected contiguous arrays");
+    // Indices are checked where they are used, block by block.
     run(threads, poll, [&](Job& job) {
         sparse_matmul(rows, begins, columns, entries, v, a, b, add, c, to.data, job);
     });

@@ -2,7 +2,6 @@
 #include <nanobind/stl/tuple.h>
 
 #include <cstdint>
-#include <mutex>
 
 #include "bind.hpp"
 #include "lowd/monotone_regression.hpp"
@@ -26,7 +25,7 @@ std::optional<Matrix<const T>> given(const std::optional<Array2<const T>>& W, in
 template <class T>
 Sums guttman_of(const Array2<const T>& D, const std::optional<Array2<const T>>& W,
                 const Array2<const double>& Y, const Array2<double>& moved, int threads,
-                nb::object poll) {
+                nb::handle poll) {
     const auto d = view(D);
     const auto y = view(Y);
     const auto to = view(moved);
@@ -39,52 +38,49 @@ Sums guttman_of(const Array2<const T>& D, const std::optional<Array2<const T>>& 
     return {found.stress, found.size, found.cross};
 }
 
-// A regression whose methods are not called from two threads at once.
-struct BoundRegression {
+struct BoundRegression : Turns {
     MonotoneRegression regression;
-    std::mutex mutex;
 
-    template <class F>
-    void work(const Matrix<const double>& y, int threads, nb::object poll, F body) {
+    explicit BoundRegression(MonotoneRegression made) : regression(std::move(made)) {}
+    Matrix<const double> rows(const Array2<const double>& Y) const {
+        const auto y = view(Y);
         require(y.rows == regression.rows() && y.cols >= 1,
                 "Y must have a row per row of D, and columns");
-        run(threads, poll, [&](Job& job) {
-            const std::lock_guard held(mutex);
-            body(job);
-        });
+        return y;
     }
 };
 
 template <class T>
 void make_regression(BoundRegression* self, const Array2<const T>& D,
                      const std::optional<Array2<const T>>& W, bool break_ties, int threads,
-                     nb::object poll) {
+                     nb::handle poll) {
     const auto d = view(D);
-    require(d.rows == d.cols && d.rows <= INT32_MAX, "D must be square");
+    require(d.rows == d.cols, "D must be square");
+    require_numbered(d.rows, "rows of D");
     const auto w = given<T>(W, d.rows, d.cols);
     run(threads, poll, [&](Job& job) {
-        new (self) BoundRegression{MonotoneRegression(d, w ? &*w : nullptr, break_ties, job), {}};
+        new (self) BoundRegression(MonotoneRegression(d, w ? &*w : nullptr, break_ties, job));
     });
 }
 
 Sums regression_step(BoundRegression& self, const Array2<const double>& Y,
-                     const Array2<double>& moved, int threads, nb::object poll) {
-    const auto y = view(Y);
+                     const Array2<double>& moved, int threads, nb::handle poll) {
+    const auto y = self.rows(Y);
     const auto to = view(moved);
     require_shape(to, y.rows, y.cols, "moved must have the shape of Y");
     Stress found;
-    self.work(y, threads, poll, [&](Job& job) { found = self.regression.step(y, to, job); });
+    self.take(threads, poll, [&](Job& job) { found = self.regression.step(y, to, job); });
     return {found.stress, found.size, found.cross};
 }
 
 auto regression_corners(BoundRegression& self, const Array2<const double>& Y, int threads,
-                        nb::object poll) {
-    const auto y = view(Y);
+                        nb::handle poll) {
+    const auto y = self.rows(Y);
     auto* const found = new std::vector<MonotoneRegression::Corner>;
     const nb::capsule owner(found, [](void* at) noexcept {
         delete static_cast<std::vector<MonotoneRegression::Corner>*>(at);
     });
-    self.work(y, threads, poll,
+    self.take(threads, poll,
               [&](Job& job) { *found = self.regression.disparity_function(y, job); });
     // Columns of the records: first, second; disparity.
     constexpr int64_t WORDS = sizeof(MonotoneRegression::Corner) / sizeof(int32_t);
@@ -99,7 +95,7 @@ auto regression_corners(BoundRegression& self, const Array2<const double>& Y, in
 void multilaterate_of(const Array2<const double>& T, const std::optional<Array2<const double>>& W,
                       const Array2<const double>& A, int max_iter, double tol,
                       const Array2<double>& Y, const Array1<double>& stress, int threads,
-                      nb::object poll) {
+                      nb::handle poll) {
     const auto t = view(T), a = view(A);
     const auto y = view(Y);
     require(a.cols >= 1, "A must have columns");

@@ -1,6 +1,7 @@
 #include "lowd/alignment.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <vector>
 
 #include "for_each_patch.hpp"
@@ -171,9 +172,15 @@ void alignment_matrix(Matrix<const T> X, Ragged patches, Alignment kind, int k, 
         const int64_t first = block * PATCHES_PER_BLOCK,
                       last = std::min(n, first + PATCHES_PER_BLOCK);
         for (int64_t row = first; row < last; row++) {
-            int32_t* to = columns + indptr[row];
-            memberships.columns(patches, row, seen[worker],
-                                [&](int32_t column) { *to++ = column; });
+            int32_t *to = columns + indptr[row], *const end = columns + indptr[row + 1];
+            const auto check = [](bool holds) {
+                if (!holds) throw std::invalid_argument("indptr must be that of these patches");
+            };
+            memberships.columns(patches, row, seen[worker], [&](int32_t column) {
+                check(to < end);
+                *to++ = column;
+            });
+            check(to == end);
             std::sort(columns + indptr[row], to);
         }
         level().sparse.assemble(sum, first, last, indptr, columns, values, line[worker],

@@ -145,7 +145,7 @@ public:
                 }
         });
         const double sum = std::accumulate(sums.begin(), sums.end(), 0.0);
-        return sum * double(n_ - 1) / double(LOSS_SAMPLES * 2 * n_ * n_);
+        return sum * double(n_ - 1) / (2.0 * LOSS_SAMPLES * double(n_) * double(n_));
     }
 
 private:

@@ -18,7 +18,7 @@ inline INLINE uint32_t bits_of(Whole lanes) {
 // Lane l = v[l - 1], and lane 0 stays.
 template <class V, size_t... L>
 inline INLINE V shift_lanes(V v, std::index_sequence<L...>) {
-    return __builtin_shufflevector(v, v, int(L ? L - 1 : 0)...);
+    return shuffle<int(L ? L - 1 : 0)...>(v, v);
 }
 
 // If no distance is tied with it: new_i = min(d_i, max(d_{i-1}, distance)), from the end to the

@@ -10,7 +10,7 @@ inline INLINE Words mix_words(Wide v) {
 
 template <int STEP, size_t... L>
 inline INLINE Words rotate_lanes(Words v, std::index_sequence<L...>) {
-    return __builtin_shufflevector(v, v, int((L + STEP) % sizeof...(L))...);
+    return shuffle<int((L + STEP) % sizeof...(L))...>(v, v);
 }
 inline INLINE uint64_t total_of_words(Words v) {
     constexpr std::make_index_sequence<W<double>> lanes{};

@@ -10,7 +10,7 @@ inline INLINE Vec<float> inverse_of(Vec<float> v) {
 }
 template <int FIRST, size_t... L>
 inline INLINE Vec<float> every_other(Vec<float> a, Vec<float> b, std::index_sequence<L...>) {
-    return __builtin_shufflevector(a, b, int(2 * L + FIRST)...);
+    return shuffle<int(2 * L + FIRST)...>(a, b);
 }
 
 typedef uint16_t Weights16 __attribute__((vector_size(BYTES / 2)));

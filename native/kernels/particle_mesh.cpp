@@ -219,23 +219,24 @@ void ParticleMesh::fit(const Box& box, Job& job) {
         if (size > max_size()) {  // coarser nodes instead of more, with some reserve
             size = max_size();
             const float more = has_short_range() ? 1.2f : 1.5f;
-            spacing_ = std::max(spacing_, more * span / float(size / 2 - 8));
+            const int inside = size / 2 - 8;
+            spacing_ = std::max(spacing_, more * span / float(inside));
             if (has_short_range()) cutoff_ = CUTOFF_NODES * spacing_;
         }
         const auto radial = [this](double s) { return kernel_.value(s, double(cutoff_)); };
+        rho_ = {};  // made last: where memory is short, the next call makes all of them again
         convolve_ = Convolver(k_, size, double(spacing_), radial, job);
-        rho_ = Buffer<float>(convolve_.cells() + 64, 0.0f);
         phi_ = Buffer<float>(convolve_.cells() + 64, 0.0f);
+        rho_ = Buffer<float>(convolve_.cells() + 64, 0.0f);
     }
     grid_.k = k_;
     grid_.inverse = 1 / spacing_;
     grid_.stride = convolve_.stride();
     grid_.plane = convolve_.rows() * grid_.stride;
     grid_.phi = phi_.get();
-    // The middle of the embedding is on a node.
+    const int middle = convolve_.half() / 2;  // the node of the middle of the embedding
     for (int c = 0; c < k_; c++)
-        grid_.origin[c] =
-            0.5f * (box.low[c] + box.high[c]) - spacing_ * float(convolve_.half() / 2);
+        grid_.origin[c] = 0.5f * (box.low[c] + box.high[c]) - spacing_ * float(middle);
 }
 
 }  // namespace lowd

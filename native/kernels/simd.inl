@@ -110,6 +110,20 @@ inline INLINE void pin(V& v) {
 #endif
 }
 
+// The lanes L of a, followed by those of b. GCC has Clang's form of it from version 12 on; older
+// ones find the instruction for lanes that are written one by one.
+template <int... L, class V>
+inline INLINE auto shuffle(V a, V b) {
+#if defined(__clang__) || __GNUC__ >= 12
+    return __builtin_shufflevector(a, b, L...);
+#else
+    using T = std::remove_cvref_t<decltype(a[0])>;
+    typedef T Lanes __attribute__((vector_size(sizeof...(L) * sizeof(T))));
+    constexpr int N = sizeof(V) / sizeof(T);
+    return Lanes{(L < N ? a[L % N] : b[L % N])...};
+#endif
+}
+
 template <class T>
 inline INLINE Vec<T> magnitude(Vec<T> v) {
     return (Vec<T>)((typename Simd<T>::I)v & Simd<T>::MAGNITUDE);
@@ -126,7 +140,7 @@ inline INLINE V smaller(V a, V b) {
 // ---- float64 parts of a vector, and back ----
 template <int PART, size_t... L>
 inline INLINE HalfFloat half(Vec<float> v, std::index_sequence<L...>) {
-    return __builtin_shufflevector(v, v, int(PART * (W<float> / 2) + L)...);
+    return shuffle<int(PART * (W<float> / 2) + L)...>(v, v);
 }
 // GCC 12 converts a generic vector of this size in two halves (and warns of the unmasked form).
 #if defined(__AVX512F__)
@@ -146,7 +160,7 @@ inline INLINE Wide widen(Vec<double> v) {
 }
 template <size_t... L>
 inline INLINE Vec<float> join(HalfFloat a, HalfFloat b, std::index_sequence<L...>) {
-    return __builtin_shufflevector(a, b, int(L)...);
+    return shuffle<int(L)...>(a, b);
 }
 inline INLINE void narrow(const Wide* w, Vec<float>& v) {
     v = join(to_float(w[0]), to_float(w[1]), std::make_index_sequence<W<float>>());
@@ -161,19 +175,19 @@ inline INLINE void add_to(double* sums, Vec<T> v) {
 // ---- Shuffles of a and b by bit H of the lane l: clear, set ----
 template <int H, class V, size_t... L>  // a[l], b[l]
 inline INLINE V select_lanes(V a, V b, std::index_sequence<L...>) {
-    return __builtin_shufflevector(a, b, int(L & H ? sizeof...(L) + L : L)...);
+    return shuffle<int(L & H ? sizeof...(L) + L : L)...>(a, b);
 }
 template <int H, class V, size_t... L>  // a[l^H], b[l^H]
 inline INLINE V swap_lanes(V a, V b, std::index_sequence<L...>) {
-    return __builtin_shufflevector(a, b, int(L & H ? sizeof...(L) + (L ^ H) : L ^ H)...);
+    return shuffle<int(L & H ? sizeof...(L) + (L ^ H) : L ^ H)...>(a, b);
 }
 template <int H, class V, size_t... L>  // a[l], b[l^H]
 inline INLINE V lower_pair(V a, V b, std::index_sequence<L...>) {
-    return __builtin_shufflevector(a, b, int(L & H ? sizeof...(L) + (L ^ H) : L)...);
+    return shuffle<int(L & H ? sizeof...(L) + (L ^ H) : L)...>(a, b);
 }
 template <int H, class V, size_t... L>  // a[l^H], b[l]
 inline INLINE V upper_pair(V a, V b, std::index_sequence<L...>) {
-    return __builtin_shufflevector(a, b, int(L & H ? sizeof...(L) + L : L ^ H)...);
+    return shuffle<int(L & H ? sizeof...(L) + L : L ^ H)...>(a, b);
 }
 
 // Transposes W x W entries in registers.

@@ -90,7 +90,7 @@ SortedPairs sort_pairs(Matrix<const T> D, const Matrix<const T>* W, Job& job) {
             const T* const d = D.row(i);
             const T* const w = W ? W->row(i) : nullptr;
             for (int64_t j = i + 1; j < n; j++)
-                if (d[j] == d[j] && (!w || w[j] > 0))
+                if (d[j] == d[j] && (!W || w[j] > 0))
                     use(double(d[j]), PointPair{int32_t(i), int32_t(j)});
         }
     };

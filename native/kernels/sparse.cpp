@@ -1,10 +1,31 @@
 #include "lowd/sparse.hpp"
 
 #include <algorithm>
+#include <stdexcept>
+#include <type_traits>
 
 #include "lowd/levels.hpp"
 
 namespace lowd {
+
+namespace {
+
+// Rows first .. last - 1 are read from the cache again at once: this look takes next to no time.
+template <class I>
+void check_rows(const I* indptr, const I* columns, int64_t first, int64_t last, I total,
+                int64_t cols) {
+    using Unsigned = std::make_unsigned_t<I>;
+    if (indptr[first] < 0 || indptr[last] > total ||
+        !std::is_sorted(indptr + first, indptr + last + 1))
+        throw std::invalid_argument("indptr must rise from 0 to the number of indices");
+    Unsigned largest = 0;  // as which a negative index counts, too
+    for (I e = indptr[first]; e < indptr[last]; e++)
+        largest = std::max(largest, Unsigned(columns[e]));
+    if (indptr[first] < indptr[last] && uint64_t(largest) >= uint64_t(cols))
+        throw std::invalid_argument("column indices must lie below the number of columns");
+}
+
+}  // namespace
 
 template <class I>
 void sparse_matmul(int64_t rows, const I* indptr, const I* columns, const double* values,
@@ -21,6 +42,7 @@ void sparse_matmul(int64_t rows, const I* indptr, const I* columns, const double
     job.expect(blocks);
     job.parallel(blocks, [&](int64_t block, int) {
         const int64_t first = block * ROWS, last = std::min(rows, first + ROWS);
+        check_rows(indptr, columns, first, last, indptr[rows], V.rows);
         product(indptr, columns, values, first, last, V.data, V.cols, a, b, U, c, out);
     });
 }

@@ -123,7 +123,8 @@ private:
     void grow(int helpers) {
         try {
             while (int(threads_.size()) < helpers) threads_.emplace_back([this] { serve(); });
-        } catch (const std::system_error&) {  // a limit on threads: the job is done by fewer
+        } catch (const std::system_error&) {
+            return;  // a limit on threads: the job is done by fewer
         }
     }
     void serve() {

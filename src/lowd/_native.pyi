@@ -327,7 +327,7 @@ def sparse_matmul(
     threads: int,
     poll: Poll = None,
 ) -> None:
-    """out = a A V + b V + c U, A in CSR form; arrays are contiguous, indices are trusted."""
+    """out = a A V + b V + c U, A in CSR form; arrays are contiguous."""
 
 def barycentric_weights(
     Q: NDArray[T],

@@ -142,6 +142,84 @@ def test_wrong_types_and_shapes_are_refused_not_converted():
         _native.project(X, None, W, None, read_only, 1)
 
 
+@pytest.mark.parametrize("width", [np.int32, np.int64])
+@pytest.mark.parametrize(
+    ("indptr", "indices"),
+    [
+        ([0, 2, 3], [0, 4, 1]),
+        ([0, 2, 3], [0, 2**31 - 1, 1]),
+        ([0, 2, 3], [0, -1, 1]),
+        ([0, 2, 3], [0, -(2**31), 1]),
+        ([0, 5, 3], [0, 1, 2]),
+        ([0, -1, 3], [0, 1, 2]),
+        ([1, 2, 3], [0, 1, 2]),
+        ([0, 2, 4], [0, 1, 2]),
+    ],
+)
+def test_a_sparse_product_refuses_indices_beyond_its_arrays(indptr, indices, width):
+    csr = np.array(indptr, width), np.array(indices, width), np.ones(3)
+    V, out = np.ones((4, 2)), np.zeros((2, 2))
+    with pytest.raises(ValueError, match="indices"):
+        _native.sparse_matmul(*csr, V, 1.0, 0.0, None, 0.0, out, 1)
+    right = np.array([0, 2, 3], width), np.array([0, 3, 1], width), np.ones(3)
+    _native.sparse_matmul(*right, V, 1.0, 0.0, None, 0.0, out, 1)
+    np.testing.assert_array_equal(out, [[2, 2], [1, 1]])
+
+
+@pytest.mark.parametrize("moved", [1, -1])
+def test_an_alignment_matrix_refuses_the_indptr_of_other_patches(moved):
+    X, members = np.random.default_rng(0).normal(size=(6, 2)), np.arange(6, dtype=np.int32)
+    patches, out = np.array([0, 3, 6]), np.zeros(7, np.int64)
+    _native.alignment_indptr(patches, members, out, 1)
+    out[2] += moved
+    given = X, patches, members, "ltsa", 1, 1e-3, np.ones(2), out
+    with pytest.raises(ValueError, match="indptr"):
+        _native.alignment_matrix(*given, np.zeros(out[-1], np.int32), np.zeros(out[-1]), 1)
+
+
+MANY = 2**31
+
+
+def _repeated(rows, columns, dtype=np.float64):
+    """One number as a matrix of any size."""
+    return np.broadcast_to(np.zeros((1, 1), dtype), (rows, columns))
+
+
+@typed
+def test_more_rows_than_the_core_can_number_are_refused(kind):
+    """No array of such a size is made: all its entries are one number in memory."""
+    few, many = np.zeros((1, 1), kind), _repeated(MANY, 1, kind)
+    ids, numbers, center = np.zeros((1, 1), np.int32), np.zeros((1, 1)), np.zeros(1)
+    how = True, 1.0, 1.0
+    wide = np.lib.stride_tricks.as_strided(few, (1, MANY), (few.itemsize, few.itemsize))
+    short = np.lib.stride_tricks.as_strided(ids, (1, MANY), (4, 4))
+    many32 = _repeated(MANY, 1, np.float32)
+    index = _native.neighbor_index(few, np.zeros((1, 1), np.float32), center, 1.0, 0.0, 1)
+    for call in (
+        lambda: index.query(many, many32, *how, ids, numbers, 1),
+        lambda: _native.nearest(few, many, False, *how, ids, numbers, 1),
+        lambda: _native.neighbor_index(many, many32, center, 1.0, 0.0, 1),
+        lambda: _native.ranks(many, center, 1.0, np.zeros(1, int), *how, ids, ids.copy(), 1),
+        lambda: _native.select_smallest(wide, None, ids, numbers, 1),
+        lambda: _native.rank_rows(wide, np.zeros(1, int), short, 1),
+    ):
+        with pytest.raises(ValueError, match=r"2147483648 (rows|columns).*at most 2147483647"):
+            call()
+
+
+def test_more_points_than_the_core_can_number_are_refused():
+    indptr = np.broadcast_to(np.int64(0), MANY + 1)
+    none, values = np.zeros(0, np.int32), np.zeros(0)
+    curve = 1.6, 0.9, 0.02
+    for call in (
+        lambda: _native.Descent(indptr, none, values, 2, "student", "grid"),
+        lambda: _native.Layout(indptr, none, values, 2, curve, False, 0, None, 0.1, 1),
+        lambda: _native.symmetrize(indptr, none, values, None, 1),
+    ):
+        with pytest.raises(ValueError, match=r"2147483648 points.*at most 2147483647"):
+            call()
+
+
 @typed
 def test_whole_numbers_among_parameters_are_numbers(kind):
     """(gamma, 1, 2) once left the output unwritten: the arrays had been converted on the way."""
