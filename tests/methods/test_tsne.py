@@ -257,8 +257,10 @@ def test_given_graphs_and_affinities():
     again = lowd.TSNE(perplexity=10, max_iter=40, init=_start(X)).fit(X)
     # In float32 the order of ties, here by column, there by distance, shows.
     np.testing.assert_allclose(given.embedding_, again.embedding_, atol=1e-3)
-    with pytest.raises(ParameterError, match="use perplexity=30 or less"):
+    with pytest.raises(ParameterError, match="perplexity=30 or less, or a graph of more neighbors"):
         lowd.TSNE(perplexity=31).fit(X, neighbors=graph)
+    with pytest.raises(ParameterError, match="perplexity=29 or less, or at least 41 rows"):
+        lowd.TSNE(perplexity=40).fit(X[:30])
 
 
 def test_a_graph_of_new_points_embeds_them():

@@ -271,6 +271,14 @@ def test_starts(init):
     np.testing.assert_allclose(again.embedding_, model.embedding_, atol=1e-6)
 
 
+def test_principal_components_are_smoothed_along_the_graph_before_the_descent():
+    """Two of them alone keep a third of the neighbors of digits."""
+    X = digits()[0][:500]
+    model = lowd.UMAP(n_neighbors=10, n_epochs=1, learning_rate=1e-9, init="pca").fit(X)
+    start = lowd.evaluate(X, model.embedding_).neighbor_recall
+    assert start > lowd.evaluate(X, lowd.PCA(2).fit_transform(X)).neighbor_recall + 0.2
+
+
 def test_a_graph_in_components_is_embedded_and_said():
     X = np.vstack([rows_like(30, 4, seed=seed) + 100 * seed for seed in range(3)])
     model = lowd.UMAP(n_neighbors=6).fit(X)

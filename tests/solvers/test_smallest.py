@@ -240,6 +240,16 @@ def test_the_seed_and_the_threads_do_not_matter(monkeypatch, route):
         np.testing.assert_array_equal(*same)
 
 
+def test_directions_that_a_block_has_lost_are_drawn_anew():
+    """A filter of high degree may leave parallel vectors; the block keeps its width."""
+    p = Eigenproblem(path(60), constant(60), 2, None, 4.0, context())
+    block = p.random_block(3)[:, [0, 0, 1]]
+    Q = chebyshev._orthonormal_block(p, block, p.null, p.ctx.ops.matrix_plan(p.matrix))
+    np.testing.assert_allclose(Q.T @ Q, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(p.null.T @ Q, 0, atol=1e-12)
+    assert angle(scipy.linalg.orth(block), Q) < 1e-12
+
+
 def test_weights_are_multiplicities():
     """A point of weight m is m points: the generalized problem, and mean 0, deviation 1."""
     A, weights = laplacian(roll(300)), np.random.default_rng(0).integers(1, 5, 300).astype(float)
