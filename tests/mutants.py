@@ -45,7 +45,7 @@ TESTS = [f"tests/{name}" for name in ("contracts", "core", "distances", "graph",
 TESTS += ["tests/methods", "tests/relations", "tests/solvers", *SOURCES]
 IMPORTED = ["hypothesis", "hypothesis.extra.numpy", "joblib", "pandas", "pyarrow", "scipy.stats"]
 IMPORTED += ["sklearn.datasets", "sklearn.manifold", "sklearn.utils.estimator_checks"]
-OPTIONS = ["-q", "-p", "no:cacheprovider", "--assert=plain"]
+OPTIONS = ["-q", "--assert=plain", "-p", "xdist.plugin"]
 SECONDS = 20  # of tests for each mutant
 MEMORY = 12 * 2**30  # bytes of addresses; a mutant may ask for more than there are
 

@@ -266,7 +266,8 @@ def test_starts(init):
     X = rows_like(80, 5)
     model = lowd.UMAP(n_neighbors=10, n_epochs=60, init=init).fit(X)
     assert model.init_used_ == init
-    again = lowd.UMAP(n_neighbors=10, n_epochs=1, learning_rate=1e-9, init=model.embedding_).fit(X)
+    still = {"n_epochs": 1, "learning_rate": 1e-9, "spread": 2.0, "init": model.embedding_}
+    again = lowd.UMAP(n_neighbors=10, **still).fit(X)
     assert again.init_used_ == "given"
     np.testing.assert_allclose(again.embedding_, model.embedding_, atol=1e-6)
 

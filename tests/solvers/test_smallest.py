@@ -92,6 +92,10 @@ def test_the_width_of_a_graph():
     assert graph_width(laplacian(np.random.default_rng(0).normal(size=(500, 10)))) > 200
     two = scipy.linalg.block_diag(path(5).toarray(), path(90).toarray())
     assert graph_width(csr_array(two)) == 1
+    directed = np.triu(ring(50).toarray())
+    assert graph_width(csr_array(directed), symmetric=False) == 2
+    directed[10, 9] = 1  # an edge back, too
+    assert graph_width(csr_array(directed), symmetric=False) == 2
 
 
 def test_a_polynomial_that_does_not_converge_gives_up_and_the_multilevel_method_takes_over():
