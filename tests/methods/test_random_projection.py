@@ -227,13 +227,6 @@ def test_auto_is_the_tight_formula(backend):
             METHODS[name]("auto", eps=0.2, backend=backend).fit(X[:, :100])
 
 
-def test_auto_counts_the_rows_of_all_blocks():
-    pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
-    blocks = lowd.open_blocks(np.split(np.ones((50, 2000)), 2))
-    model = lowd.GaussianRandomProjection("auto", eps=0.2).fit(blocks)
-    assert model.n_components_ == lowd.jl_min_dim(50, 0.2)
-
-
 def test_more_components_than_columns_is_said(backend):
     for name in METHODS:
         with pytest.warns(DimensionWarning, match="wider"):
@@ -252,3 +245,10 @@ def test_same_law_as_scikit_learn():
             Z = cls(n_components=200, random_state=0).fit_transform(X)
             spreads.append((pdist(Z, "sqeuclidean") / pdist(X, "sqeuclidean")).std())
         assert spreads[0] == pytest.approx(spreads[1], rel=0.1)
+
+
+def test_auto_counts_the_rows_of_all_blocks():
+    pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
+    blocks = lowd.open_blocks(np.split(np.ones((50, 2000)), 2))
+    model = lowd.GaussianRandomProjection("auto", eps=0.2).fit(blocks)
+    assert model.n_components_ == lowd.jl_min_dim(50, 0.2)
