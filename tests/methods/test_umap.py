@@ -357,3 +357,11 @@ def test_landmarks_and_the_inverse():
     assert lowd.evaluate(X, model.embedding_).trustworthiness > 0.95
     assert model.reconstruction_error_ < 0.7
     assert model.inverse_transform(model.embedding_[:5]).shape == (5, 64)
+
+
+def test_new_points_do_not_depend_on_the_unit_of_length():
+    X, Q = rows_like(200, 5), rows_like(20, 5, seed=1)
+    expected = lowd.UMAP(n_epochs=20).fit(X).transform(Q)
+    for unit in (2**-10, 2**10):
+        found = lowd.UMAP(n_epochs=20).fit(X * unit).transform(Q * unit)
+        np.testing.assert_allclose(found, expected, atol=1e-6)

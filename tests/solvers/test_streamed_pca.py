@@ -69,3 +69,9 @@ def test_what_wide_rows_cannot_have_is_said():
         lowd.PCA(0.9).fit(lowd.open_blocks([X]))
     with pytest.raises(DataError, match="0 rows"):
         lowd.PCA(2).fit(lowd.open_blocks([X[:0]]))
+
+
+def test_rows_in_blocks_have_no_weights():
+    blocks = lowd.open_blocks(np.split(_decaying(60), 3))
+    with pytest.raises(UnsupportedError, match="repeat or scale rows"):
+        lowd.PCA(2).fit(blocks, sample_weight=np.ones(60))
