@@ -365,3 +365,19 @@ def test_new_points_do_not_depend_on_the_unit_of_length():
     for unit in (2**-10, 2**10):
         found = lowd.UMAP(n_epochs=20).fit(X * unit).transform(Q * unit)
         np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_a_start_of_too_few_principal_components_is_filled_up(monkeypatch):
+    """One column has one; the other columns of the start are not what happens to be in memory."""
+    empty = np.empty
+
+    def spoiled(*args, **kwargs):
+        made = empty(*args, **kwargs)
+        if made.dtype.kind == "f":
+            made.fill(np.nan)
+        return made
+
+    monkeypatch.setattr(np, "empty", spoiled)
+    model = lowd.UMAP(n_neighbors=10, n_epochs=5, init="pca").fit(rows_like(60, 1))
+    assert np.isfinite(model.embedding_).all()
+    assert (model.embedding_.std(0) > 0).all()

@@ -244,6 +244,17 @@ def test_the_seed_and_the_threads_do_not_matter(monkeypatch, route):
         np.testing.assert_array_equal(*same)
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_roots_of_any_size_have_the_same_axes(unit):
+    """The null vector is lifted above all others, whatever the unit."""
+    root = lle_root(roll(90))
+    expected = smallest_eigenpairs(None, constant(90), 2, context(), root=root)
+    found = smallest_eigenpairs(None, constant(90), 2, context(), root=csr_array(root * unit))
+    assert found.solver == "dense"
+    np.testing.assert_allclose(found.values, expected.values * unit**2, rtol=1e-4)
+    assert angle(found.vectors, expected.vectors) < 1e-4
+
+
 def test_directions_that_a_block_has_lost_are_drawn_anew():
     """A filter of high degree may leave parallel vectors; the block keeps its width."""
     p = Eigenproblem(path(60), constant(60), 2, None, 4.0, context())
