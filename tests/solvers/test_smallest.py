@@ -12,6 +12,7 @@ from scipy.sparse import csr_array, diags_array
 
 from cases import BACKENDS
 from laplacians import angle, constant, context, laplacian, lle_root, path, ring, roll
+from lowd import progress
 from lowd.core.diagnostics import participation_ratio, warn_of_localized_axes
 from lowd.errors import ConvergenceWarning, LocalizedAxisWarning
 from lowd.solvers import chebyshev, multilevel
@@ -242,6 +243,15 @@ def test_the_seed_and_the_threads_do_not_matter(monkeypatch, route):
             for jobs in (1, 2)
         ]
         np.testing.assert_array_equal(*same)
+
+
+def test_every_route_that_takes_steps_reports_them(monkeypatch):
+    for route in ROUTES:
+        only(monkeypatch, route)
+        reports = []
+        with progress.listening(lambda *step, seen=reports: seen.append(step)):
+            smallest_eigenpairs(GRAPHS["roll"](), constant(900), 2, context())
+        assert "eigenvectors" in {stage for stage, _, _ in reports}, route
 
 
 @pytest.mark.parametrize("unit", [1e-6, 1e6])
