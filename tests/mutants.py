@@ -26,7 +26,6 @@ import multiprocessing
 import os
 import random
 import re
-import resource
 import shutil
 import signal
 import subprocess
@@ -185,6 +184,8 @@ def run(folder, call, seconds=None):
     The process is a fork of this one, which has imported what all tests import. Seconds are those
     of a core, which other work on the machine does not change; a process that waits gets 20 times.
     """
+    import resource  # which Windows does not have, where the tests collect this file
+
     output = folder / "output.txt"
 
     def target():
