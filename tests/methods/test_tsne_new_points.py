@@ -169,3 +169,11 @@ def test_new_points_have_as_many_neighbors_as_the_longest_given_list():
     expected = clone(model).fit(X, neighbors=G).transform(Q)
     found = model.fit(X, neighbors=short).transform(Q)
     assert np.abs(found - expected).max() < 0.05 * np.abs(expected).max()
+
+
+def test_many_rows_of_affinities_find_themselves():
+    """Their projections are searched by an index, which few rows do without."""
+    X = rows_like(1500, 5)
+    W = lowd.TSNE(perplexity=10, max_iter=2).fit(X).affinity_
+    model = lowd.TSNE(affinity="precomputed", max_iter=5, init=lowd.PCA(2).fit_transform(X)).fit(W)
+    same_bits(model.transform(W), model.embedding_)
