@@ -378,3 +378,12 @@ def test_parameters_that_would_be_ignored():
     ):
         with pytest.raises(ParameterError, match=word):
             lowd.TSNE(**params).fit(X)
+
+
+def test_an_axis_without_any_width_stays_so():
+    """Forces along it are 0; no factor makes it wide."""
+    X = rows_like(60, 5)
+    start = np.column_stack([lowd.PCA(1).fit_transform(X) * 1e-4, np.zeros(60)])
+    Y = lowd.TSNE(perplexity=10, max_iter=30, init=start).fit_transform(X)
+    assert Y[:, 0].std() > 0
+    assert not Y[:, 1].any()
