@@ -141,6 +141,16 @@ def test_a_cancelled_run_leaves_whole_files_and_a_manifest(big):
     )
 
 
+def test_methods_without_a_fit_of_blocks_fit_a_sample(lowd_command, big):
+    """Kernel PCA of all rows, which are few here; the memory that it needs is known."""
+    kernel = ("--kernel", "rbf", "--gamma", "0.1")
+    ended = lowd_command("kernel-pca", big, *kernel, *MEMORY, "-o", "out", "--no-evaluate")
+    assert ended.code == 0, ended.err
+    expected = lowd.KernelPCA(2, kernel="rbf", gamma=0.1).fit_transform(X)
+    found = read_parts("out").select("kernelpca0", "kernelpca1").to_numpy()
+    close(found, expected, factor=1e3)
+
+
 def test_a_damaged_manifest_is_said():
     Path("out").mkdir()
     Path("out/manifest.json").write_text("{")

@@ -127,6 +127,7 @@ GIVEN = {"metric": "precomputed"}
 SPARSE = {
     "PCA by products, wide": (lowd.PCA(2), 1_200, 2**16, 20),
     "PCA by products, tall": (lowd.PCA(4), 20_000, 500, 20),
+    "PCA by products, few entries": (lowd.PCA(2), 20_000, 15_000, 3),
     "PCA by covariance": (lowd.PCA(60), 5_000, 150, 20),
     "PCA by Gram matrix": (lowd.PCA(60), 150, 5_000, 50),
     "PCA, scaled": (lowd.PCA(2, scale=True), 1_200, 2**16, 20),
@@ -147,6 +148,7 @@ SPARSE = {
     "Eigenmaps landmarks": (lowd.LaplacianEigenmaps(2, n_landmarks=300), 3_000, 2**15, 20),
     "Eigenmaps affinity": (lowd.LaplacianEigenmaps(affinity="precomputed"), 8_000, 8_000, 10),
     "Diffusion": (lowd.DiffusionMaps(2), 1_200, 2**16, 20),
+    "Neighbors": (lowd.NeighborsTransformer(), 4_000, 300, 5),
     "Isomap": (lowd.Isomap(2), 700, 2**16, 20),
     "Isomap landmarks": (lowd.Isomap(2, n_landmarks=200), 1_200, 2**15, 20),
     "Isomap graph": (lowd.Isomap(2, **GIVEN, n_neighbors=10), 1_000, 1_000, 10),

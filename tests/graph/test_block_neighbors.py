@@ -64,6 +64,27 @@ def test_files_and_unknown_lengths(tmp_path):
         close(found.distances, expected.distances)
 
 
+def test_small_blocks_are_compared_in_runs(monkeypatch):
+    """Six blocks, two to a run, are three pairs of runs; a run may be one larger block."""
+    pairs, search_blocks = [], block_neighbors.search_blocks
+
+    def search(parts, how):
+        pairs.append([len(block) for block, _ in parts])
+        return search_blocks(parts, how)
+
+    monkeypatch.setattr(block_neighbors, "search_blocks", search)
+    monkeypatch.setattr(block_neighbors, "RUN_BYTES", 2 * 10 * 4 * 8)
+    X = rows_like(80, 4)
+    for lengths, expected in (
+        ([10] * 6, [[10] * 4] * 3),
+        ([30, 10, 10, 30], [[30, 10, 10], [30, 30], [10, 10, 30]]),
+    ):
+        blocks = lowd.open_blocks(np.split(X[: sum(lengths)], np.cumsum(lengths)[:-1]))
+        lowd.neighbors(blocks, 4)
+        assert sorted(pairs) == sorted(expected)
+        pairs.clear()
+
+
 @pytest.fixture
 def _cells(monkeypatch):
     """A partition of few rows, in cells of some hundreds."""

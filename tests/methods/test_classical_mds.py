@@ -336,3 +336,20 @@ def test_negative_share_that_is_printed_as_zero_is_no_warning(rng):
     assert 1e-4 < model.negative_eigenvalue_mass_ < 5e-4
     with pytest.warns(IndefiniteWarning, match=r"0\.[1-9]% of the spectrum"):
         lowd.ClassicalMDS(2, metric="precomputed").fit(np.round(D, 2))
+
+
+def test_the_unit_of_distances_does_not_count_dimensions():
+    """Eigenvalues are positive beyond rounding of the largest, however small that is."""
+    X = rows_like(40, 5)
+    for unit in (1e-9, 1.0, 1e9):
+        model = lowd.ClassicalMDS(2, metric="precomputed").fit(cdist(X, X) * unit)
+        assert (model.n_positive_, model.n_negative_) == (5, 0)
+
+
+def test_squared_distances_among_landmarks_are_reported():
+    X = rows_like(60, 5)
+    model = lowd.ClassicalMDS(2, metric="manhattan", n_landmarks=20)
+    model = fit(model, X)
+    squares = cdist(X[model.landmarks_], X[model.landmarks_], "cityblock") ** 2
+    close(model.d2_mean_, squares.mean(0))
+    assert model.d2_grand_mean_ == pytest.approx(squares.mean())

@@ -357,3 +357,12 @@ def test_localized_axes_name_the_parameter_that_there_is():
         lowd.DiffusionMaps(1).fit(X)
     with pytest.warns(LocalizedAxisWarning, match="raise n_neighbors"):
         lowd.DiffusionMaps(1, n_neighbors=40, sigma=1.2).fit(X)
+
+
+@pytest.mark.filterwarnings("ignore::lowd.errors.DisconnectedGraphWarning")
+def test_the_scale_of_a_curve_is_that_of_all_pairs_where_six_neighbors_are_known():
+    """The third and the sixth distance tell a curve; of fewer neighbors the last is taken."""
+    X = np.cumsum(np.random.default_rng(0).exponential(size=(300, 1)), axis=0)
+    scales = {k: lowd.DiffusionMaps(1, n_neighbors=k).fit(X).sigma_ for k in (5, 6, 7)}
+    assert scales[5] < 0.8 * scales[6]
+    assert scales[6] == scales[7] == lowd.DiffusionMaps(1).fit(X).sigma_

@@ -360,3 +360,12 @@ def test_distances_have_no_way_back():
         model = lowd.Isomap(2, metric=metric).fit(given)
         with pytest.raises(UnsupportedError, match="no inverse: distances alone"):
             model.inverse_transform(np.zeros((1, 2)))
+
+
+def test_the_way_back_leads_to_rows_of_their_own_length():
+    """Where the metric compares directions only."""
+    X = rows_like(200, 5)
+    X *= 7 / np.linalg.norm(X, axis=1, keepdims=True)
+    model = lowd.Isomap(2, metric="cosine", n_neighbors=8).fit(X)
+    lengths = np.linalg.norm(model.inverse_transform(model.embedding_), axis=1)
+    assert lengths.mean() == pytest.approx(7, rel=0.05)

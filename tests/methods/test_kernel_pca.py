@@ -356,3 +356,15 @@ def test_the_usual_gamma_of_columns_in_other_units_is_warned_of():
         lowd.KernelPCA(2, kernel="rbf").fit(X)
     lowd.KernelPCA(2, kernel="rbf", gamma="median").fit(X)  # a warning would be an error
     lowd.KernelPCA(2, kernel="rbf").fit(X / X.std(0))
+
+
+def test_a_callable_may_be_asymmetric_by_rounding():
+    """As much as its largest value allows: others may be 0."""
+    X = rows_like(40)
+    X[0] = 0
+
+    def kernel(A, B):
+        return A @ B.T + 1e-14 * (A[:, :1] - B[:, :1].T)
+
+    Y = lowd.KernelPCA(2, kernel=kernel).fit_transform(X)
+    close(Y, lowd.KernelPCA(2, kernel="linear").fit_transform(X))

@@ -159,3 +159,13 @@ def test_an_infinite_radius_is_stored(method, tmp_path):
     model = getattr(lowd, method)(2, radius=np.inf).fit(X)
     lowd.save(model, tmp_path / "model.lowd")
     same_bits(lowd.load(tmp_path / "model.lowd").transform(Q), model.transform(Q))
+
+
+def test_the_unit_of_affinities_does_not_matter():
+    """Nor are axes taken for equal because all eigenvalues are small."""
+    W = lowd.LaplacianEigenmaps(2).fit(roll(300)[0]).affinity_
+    expected = of_weights(W, normalization="none")
+    for unit in (1e-9, 1e9):
+        found = of_weights(W * unit, normalization="none")
+        close(found.embedding_, expected.embedding_)
+        assert found.degenerate_axes_ == expected.degenerate_axes_ == ()

@@ -181,3 +181,12 @@ def test_patches_have_no_more_directions_than_columns(method):
     with pytest.raises(ParameterError, match="n_components=4 exceeds 3, the columns"):
         method(4, n_neighbors=30).fit(X)
     method(3, n_neighbors=30).fit(X)
+
+
+def test_the_way_back_of_a_line_runs_between_its_points():
+    """Also where neighbors are those within a radius, of which there may be any number."""
+    X = np.linspace(0, 4, 41)[:, None] * [1.0, 2.0]
+    model = lowd.LocallyLinearEmbedding(1, radius=0.7).fit(X)
+    Y = model.embedding_
+    between = model.inverse_transform((Y[:-1] + Y[1:]) / 2)
+    np.testing.assert_allclose(between[2:-2], ((X[:-1] + X[1:]) / 2)[2:-2], atol=0.01)

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.linalg
 from scipy.sparse import csr_array
 from sklearn import decomposition
 from sklearn.datasets import load_digits, load_iris
@@ -373,3 +374,11 @@ def test_a_swiss_roll_is_not_unrolled():
     X, arc = make_swiss_roll(1000, random_state=0)
     Z = lowd.PCA(2).fit_transform(X)
     assert LinearRegression().fit(Z, arc).score(Z, arc) < 0.2
+
+
+@pytest.mark.parametrize(("variances", "expected"), [([3, 2], 2), ([9, 1, 1], 1), ([9, 8, 1], 2)])
+def test_the_likeliest_split_needs_three_eigenvalues(variances, expected):
+    """Two are not split: either group would fit its own mean."""
+    corners = scipy.linalg.hadamard(4)[:, 1 : 1 + len(variances)]  # uncorrelated
+    model = lowd.PCA("profile_likelihood").fit(corners * np.sqrt(variances))
+    assert model.n_components_ == expected

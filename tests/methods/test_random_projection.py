@@ -239,3 +239,10 @@ def test_same_law_as_scikit_learn():
             Z = cls(n_components=200, random_state=0).fit_transform(X)
             spreads.append((pdist(Z, "sqeuclidean") / pdist(X, "sqeuclidean")).std())
         assert spreads[0] == pytest.approx(spreads[1], rel=0.1)
+
+
+def test_auto_counts_the_rows_of_all_blocks():
+    pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
+    blocks = lowd.open_blocks(np.split(np.ones((50, 2000)), 2))
+    model = lowd.GaussianRandomProjection("auto", eps=0.2).fit(blocks)
+    assert model.n_components_ == lowd.jl_min_dim(50, 0.2)

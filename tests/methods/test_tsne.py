@@ -256,8 +256,10 @@ def test_given_graphs_and_affinities():
     again = lowd.TSNE(perplexity=10, max_iter=40, init=_start(X)).fit(X)
     # In float32 the order of ties, here by column, there by distance, shows.
     np.testing.assert_allclose(given.embedding_, again.embedding_, atol=1e-3)
-    with pytest.raises(ParameterError, match="use perplexity=30 or less"):
+    with pytest.raises(ParameterError, match="perplexity=30 or less, or a graph of more neighbors"):
         lowd.TSNE(perplexity=31).fit(X, neighbors=graph)
+    with pytest.raises(ParameterError, match="perplexity=29 or less, or at least 41 rows"):
+        lowd.TSNE(perplexity=40).fit(X[:30])
 
 
 def test_a_graph_of_new_points_embeds_them():
@@ -374,3 +376,12 @@ def test_parameters_that_would_be_ignored():
     ):
         with pytest.raises(ParameterError, match=word):
             lowd.TSNE(**params).fit(X)
+
+
+def test_an_axis_without_any_width_stays_so():
+    """Forces along it are 0; no factor makes it wide."""
+    X = rows_like(60, 5)
+    start = np.column_stack([lowd.PCA(1).fit_transform(X) * 1e-4, np.zeros(60)])
+    Y = lowd.TSNE(perplexity=10, max_iter=30, init=start).fit_transform(X)
+    assert Y[:, 0].std() > 0
+    assert not Y[:, 1].any()

@@ -7,9 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.optimize import brentq
+from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from scipy.special import softmax
 from scipy.stats import entropy
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -152,3 +154,23 @@ def test_digits_lose_nothing(method):
         for Y in (model.transform(X[new]), _with_radii(model, None)(X[new], OPS))
     )
     assert found >= former - 0.005
+
+
+def test_new_points_have_as_many_neighbors_as_the_longest_given_list():
+    """One training row that lists 12 instead of 30 moves no new point far."""
+    X, Q = rows_like(300, seed=5), rows_like(9, seed=6)
+    G = csr_array(lowd.neighbors(X, 30).edges())
+    kept = np.r_[:12, 30 : G.nnz]
+    short = csr_array((G.data[kept], G.indices[kept], np.r_[0, G.indptr[1:] - 18]), shape=G.shape)
+    model = lowd.TSNE(perplexity=10, max_iter=20, init=lowd.PCA(2).fit_transform(X))
+    expected = clone(model).fit(X, neighbors=G).transform(Q)
+    found = model.fit(X, neighbors=short).transform(Q)
+    assert np.abs(found - expected).max() < 0.05 * np.abs(expected).max()
+
+
+def test_many_rows_of_affinities_find_themselves():
+    """Their projections are searched by an index, which few rows do without."""
+    X = rows_like(1500, 5)
+    W = lowd.TSNE(perplexity=10, max_iter=2).fit(X).affinity_
+    model = lowd.TSNE(affinity="precomputed", max_iter=5, init=lowd.PCA(2).fit_transform(X)).fit(W)
+    same_bits(model.transform(W), model.embedding_)

@@ -255,9 +255,18 @@ def test_starts(init):
     X = rows_like(80, 5)
     model = lowd.UMAP(n_neighbors=10, n_epochs=60, init=init).fit(X)
     assert model.init_used_ == init
-    again = lowd.UMAP(n_neighbors=10, n_epochs=1, learning_rate=1e-9, init=model.embedding_).fit(X)
+    still = {"n_epochs": 1, "learning_rate": 1e-9, "spread": 2.0, "init": model.embedding_}
+    again = lowd.UMAP(n_neighbors=10, **still).fit(X)
     assert again.init_used_ == "given"
     np.testing.assert_allclose(again.embedding_, model.embedding_, atol=1e-6)
+
+
+def test_principal_components_are_smoothed_along_the_graph_before_the_descent():
+    """Two of them alone keep a third of the neighbors of digits."""
+    X = digits()[0][:500]
+    model = lowd.UMAP(n_neighbors=10, n_epochs=1, learning_rate=1e-9, init="pca").fit(X)
+    start = lowd.evaluate(X, model.embedding_).neighbor_recall
+    assert start > lowd.evaluate(X, lowd.PCA(2).fit_transform(X)).neighbor_recall + 0.2
 
 
 def test_a_graph_in_components_is_embedded_and_said():
@@ -336,3 +345,27 @@ def test_landmarks_and_the_inverse():
     assert lowd.evaluate(X, model.embedding_).trustworthiness > 0.95
     assert model.reconstruction_error_ < 0.7
     assert model.inverse_transform(model.embedding_[:5]).shape == (5, 64)
+
+
+def test_new_points_do_not_depend_on_the_unit_of_length():
+    X, Q = rows_like(200, 5), rows_like(20, 5, seed=1)
+    expected = lowd.UMAP(n_epochs=20).fit(X).transform(Q)
+    for unit in (2**-10, 2**10):
+        found = lowd.UMAP(n_epochs=20).fit(X * unit).transform(Q * unit)
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_a_start_of_too_few_principal_components_is_filled_up(monkeypatch):
+    """One column has one; the other columns of the start are not what happens to be in memory."""
+    empty = np.empty
+
+    def spoiled(*args, **kwargs):
+        made = empty(*args, **kwargs)
+        if made.dtype.kind == "f":
+            made.fill(np.nan)
+        return made
+
+    monkeypatch.setattr(np, "empty", spoiled)
+    model = lowd.UMAP(n_neighbors=10, n_epochs=5, init="pca").fit(rows_like(60, 1))
+    assert np.isfinite(model.embedding_).all()
+    assert (model.embedding_.std(0) > 0).all()

@@ -8,6 +8,7 @@ import sklearn.datasets
 import sklearn.decomposition
 from scipy.sparse import csr_array
 from scipy.stats import multivariate_normal
+from sklearn.exceptions import NotFittedError
 
 import lowd
 from lowd.errors import ParameterError, UnsupportedError
@@ -90,3 +91,9 @@ def test_the_most_likely_dimension_in_degenerate_cases(rng):
         assert scree.minka_dimension(values * unit, 99, 12) == scree.minka_dimension(values, 99, 12)
     with pytest.raises(ParameterError, match="n_samples >= n_features, got 5 < 8"):
         lowd.PCA("mle").fit(rng.normal(size=(5, 8)))
+
+
+@pytest.mark.parametrize("name", ["get_covariance", "get_precision"])
+def test_a_density_needs_a_fit(name):
+    with pytest.raises(NotFittedError):
+        getattr(lowd.PCA(2), name)()

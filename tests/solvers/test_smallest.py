@@ -11,6 +11,7 @@ import scipy.sparse
 from scipy.sparse import csr_array, diags_array
 
 from laplacians import angle, constant, context, laplacian, lle_root, path, ring, roll
+from lowd import progress
 from lowd.core.diagnostics import participation_ratio, warn_of_localized_axes
 from lowd.errors import ConvergenceWarning, LocalizedAxisWarning
 from lowd.solvers import chebyshev, multilevel
@@ -91,6 +92,10 @@ def test_the_width_of_a_graph():
     assert graph_width(laplacian(np.random.default_rng(0).normal(size=(500, 10)))) > 200
     two = scipy.linalg.block_diag(path(5).toarray(), path(90).toarray())
     assert graph_width(csr_array(two)) == 1
+    directed = np.triu(ring(50).toarray())
+    assert graph_width(csr_array(directed), symmetric=False) == 2
+    directed[10, 9] = 1  # an edge back, too
+    assert graph_width(csr_array(directed), symmetric=False) == 2
 
 
 def test_a_polynomial_that_does_not_converge_gives_up_and_the_multilevel_method_takes_over():
@@ -235,6 +240,36 @@ def test_the_seed_and_the_threads_do_not_matter(monkeypatch, route):
         smallest_eigenpairs(A, constant(900), 3, context(n_jobs=jobs)).vectors for jobs in (1, 2)
     ]
     np.testing.assert_array_equal(*same)
+
+
+def test_every_route_that_takes_steps_reports_them(monkeypatch):
+    for route in ROUTES:
+        only(monkeypatch, route)
+        reports = []
+        with progress.listening(lambda *step, seen=reports: seen.append(step)):
+            smallest_eigenpairs(GRAPHS["roll"](), constant(900), 2, context())
+        assert "eigenvectors" in {stage for stage, _, _ in reports}, route
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_roots_of_any_size_have_the_same_axes(unit):
+    """The null vector is lifted above all others, whatever the unit."""
+    root = lle_root(roll(90))
+    expected = smallest_eigenpairs(None, constant(90), 2, context(), root=root)
+    found = smallest_eigenpairs(None, constant(90), 2, context(), root=csr_array(root * unit))
+    assert found.solver == "dense"
+    np.testing.assert_allclose(found.values, expected.values * unit**2, rtol=1e-4)
+    assert angle(found.vectors, expected.vectors) < 1e-4
+
+
+def test_directions_that_a_block_has_lost_are_drawn_anew():
+    """A filter of high degree may leave parallel vectors; the block keeps its width."""
+    p = Eigenproblem(path(60), constant(60), 2, None, 4.0, context())
+    block = p.random_block(3)[:, [0, 0, 1]]
+    Q = chebyshev._orthonormal_block(p, block, p.null, p.ctx.ops.matrix_plan(p.matrix))
+    np.testing.assert_allclose(Q.T @ Q, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(p.null.T @ Q, 0, atol=1e-12)
+    assert angle(scipy.linalg.orth(block), Q) < 1e-12
 
 
 def test_weights_are_multiplicities():

@@ -8,6 +8,7 @@ from scipy.sparse import csr_array, random_array
 
 import lowd
 from cases import close
+from lowd.core.block_memory import plan_blocks
 from lowd.errors import ConvergenceWarning, DataError, UnsupportedError
 from lowd.solvers import streamed_pca
 
@@ -69,3 +70,15 @@ def test_what_wide_rows_cannot_have_is_said():
         lowd.PCA(0.9).fit(lowd.open_blocks([X]))
     with pytest.raises(DataError, match="0 rows"):
         lowd.PCA(2).fit(lowd.open_blocks([X[:0]]))
+
+
+def test_rows_in_blocks_have_no_weights():
+    blocks = lowd.open_blocks(np.split(_decaying(60), 3))
+    with pytest.raises(UnsupportedError, match="repeat or scale rows"):
+        lowd.PCA(2).fit(blocks, sample_weight=np.ones(60))
+
+
+def test_few_components_of_wide_rows_need_no_square_matrix():
+    few, every = (plan_blocks(lowd.PCA(k), 20_000, 8, 2)["fit"] for k in (2, None))
+    assert few < 2**27
+    assert every > 20_000**2 * 8
