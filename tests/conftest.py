@@ -78,7 +78,13 @@ def _plain(nodeid):
     return re.sub(r"@[^@\]]*$", "", nodeid)
 
 
+@pytest.hookimpl(tryfirst=True)  # before groups become parts of names
 def pytest_collection_modifyitems(config, items):
+    for item in items:  # what a file makes once is made in one process
+        if item.get_closest_marker("xdist_group") is None and any(
+            found[-1].scope == "module" for found in item._fixtureinfo.name2fixturedefs.values()
+        ):
+            item.add_marker(pytest.mark.xdist_group(item.location[0]))
     if not config.getoption("--skipped"):
         return
     names = set(config.cache.get("lowd/skipped", []))

@@ -50,11 +50,10 @@ def run(*args):
 @pytest.mark.parametrize(
     ("method", "options"),
     [
-        ("pca", ("--no-evaluate",)),
         ("pca", ()),
         ("umap", ("--n-epochs", "20", "--no-evaluate")),
     ],
-    ids=["pca", "pca, evaluated", "umap"],
+    ids=["pca, evaluated", "umap"],
 )
 def test_the_least_memory_that_is_named_is_enough(method, options, rows, tmp_path):
     given = method, rows, *options, "-o", tmp_path / "out"
