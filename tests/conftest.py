@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 from pathlib import Path
 
@@ -19,6 +20,9 @@ from cases import BACKENDS
 
 # The matrices are small: BLAS threads would spend the suite's time waiting for each other.
 threadpool_limits(1, user_api="blas")
+
+# A suite that a shell runs in the background ignores Ctrl-C, and so would the processes of its tests.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Where nobody can look at a rare failure again, every run tries the same examples.
 settings.register_profile("reproducible", derandomize=True, database=None)
