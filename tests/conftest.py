@@ -21,7 +21,7 @@ from cases import BACKENDS
 # The matrices are small: BLAS threads would spend the suite's time waiting for each other.
 threadpool_limits(1, user_api="blas")
 
-# A suite that a shell runs in the background ignores Ctrl-C, and so would the processes of its tests.
+# Run by a shell in the background, the suite would ignore Ctrl-C, and so would its processes.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Where nobody can look at a rare failure again, every run tries the same examples.
