@@ -281,6 +281,17 @@ OTHERS = {
             "scikit-learn": estimator("sklearn.decomposition:PCA", {"n_components": 50}),
         },
     ),
+    "pca-small": Row(
+        "PCA of 1,000 × 50, 2 components",
+        "components",
+        1_000,
+        ("angle",),
+        {
+            "lowd": estimator("lowd:PCA", PLANE),
+            "scikit-learn": estimator("sklearn.decomposition:PCA", PLANE),
+            "faiss": Tool("FaissPCA", "faiss", PLANE, {"max_points_per_d": "all rows"}),
+        },
+    ),
     "pca-rows": Row(
         "PCA: `transform` of 1,000 rows, one at a time",
         "images",

@@ -221,7 +221,7 @@ void CandidateLists<T>::nn_descent(Matrix<const int32_t> near, int rounds, Job& 
             for (int64_t r = b * BLOCK; r < b * BLOCK + rows.size(b); r++) {
                 if (r % P == 0) mask.select(r / P);
                 candidates.clear();
-                const auto add = [&, &found = candidates](int32_t c) {  // which Clang 14 asks for
+                const auto add = [&, &found = candidates](int32_t c) {  // Clang 14 needs the name
                     found.push_back(c);
                     filter.prefetch(c);
                 };

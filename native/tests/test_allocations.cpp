@@ -137,7 +137,7 @@ TEST(moments_and_distances_survive_failed_allocations) {
 
 TEST(searches_survive_failed_allocations) {
     constexpr int64_t N = 700, K = 5;
-    const auto X = Data<float>::random(N, 4);  // which is its own projection
+    const auto X = Data<float>::random(N, 4);  // X is its own projection
     const std::vector<double> center(4, 0.0);
     const Projection projection{center.data(), 1.0, 0x1p-23};
     const Metric metric{true, 1, 1};

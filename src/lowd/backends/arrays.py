@@ -67,7 +67,7 @@ class ColumnStatistics(NamedTuple):
 # 1e-15 of it, is up to there 1e-9 of a deviation.
 FLAT_COLUMN_SHARE = 1e-6
 N_PROBED_DEVIATIONS = 64  # rows by which such columns are found
-CENTERED_BYTES = 2**20  # of deviations at a time
+CENTERED_BYTES = 2**20  # This many bytes of deviations are held at a time.
 
 
 def refine_mean(X: Array, mean: Float64, weights: Float64 | None = None) -> Float64:

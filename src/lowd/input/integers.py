@@ -31,7 +31,7 @@ class LargeInteger(NamedTuple):
         """What is held where (the row and column, unless the caller knows better)."""
         name = "" if self.name is None else f" ({self.name!r})"
         where = where or f"row {self.row}, column {self.column}{name}"
-        size = f"{self.value.bit_length()} bits"  # of which Python may refuse to print the digits
+        size = f"{self.value.bit_length()} bits"  # Python may refuse to print the digits.
         value = str(self.value) if abs(self.value) < 2**128 else f"an integer of {size}"
         return (
             f"{where} holds {value}, and floating point cannot tell integers beyond 2**53 apart; "

@@ -137,7 +137,7 @@ def _measure_longest_text(column: Series) -> int:
         return _get_largest(column.str.len_bytes())
     if kind == pl.Binary:  # written as b'\x00'
         return 4 * _get_largest(column.bin.size())
-    if kind in (pl.Categorical, pl.Enum):  # of which only the codes are in every row
+    if kind in (pl.Categorical, pl.Enum):  # Every row holds only a code.
         return _measure_longest_text(column.unique().cast(pl.String))
     if kind == pl.Array:
         column = column.arr.to_list()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 HDF5Object: TypeAlias = Any  # a group or a dataset of h5py, which is optional
 MAX_LINKS = 100_000  # to groups and arrays of one file: two for each annotation
-MAX_GROUP_DEPTH = 32  # of groups in groups
+MAX_GROUP_DEPTH = 32  # Groups may be nested as deep as this.
 _LABEL_ANNOTATIONS = ("cell_type", "celltype", "label", "labels")
 # Computed from the same cells, so they are no independent truth.
 _CLUSTERINGS = ("louvain", "leiden", "cluster", "clusters", "seurat_clusters", "kmeans")

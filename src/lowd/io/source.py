@@ -42,7 +42,7 @@ class Source:
     name: str
     path: Path | None = None
     data: bytes = b""
-    compressed_size: int = 0  # of the file that the data were in, where they were compressed
+    compressed_size: int = 0  # The size of the file on disk, if it was compressed.
 
     @classmethod
     def from_path(cls, path: str | os.PathLike[str]) -> Source:

@@ -49,7 +49,7 @@ class RawData:
     metric: MetricLike
     metric_params: MetricParams
     dates: tuple[str, ...] = ()  # those of `non_numeric` that hold dates or durations
-    rounded: tuple[LargeInteger, ...] = ()  # of the columns that hold integers beyond 2**53
+    rounded: tuple[LargeInteger, ...] = ()  # one for each column with integers beyond 2**53
     is_frame: bool = False  # are the names those of a frame's columns, which a fit also sees?
 
     def __len__(self) -> int:
