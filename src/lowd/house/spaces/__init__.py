@@ -1,0 +1,1 @@
+"""Spaces: points with a metric, and the graphs of their neighbors."""
