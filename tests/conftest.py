@@ -49,24 +49,9 @@ def pytest_generate_tests(metafunc):
 
 def pytest_addoption(parser):
     parser.addoption("--skipped", action="store_true", help="run only what skipped in the last run")
-    parser.addoption("--house", action="store_true", help="test the classes of the new house")
-
-
-def _move_into_the_new_house():
-    """Let `lowd.<name>` be that of the new house, where this has it already."""
-    import lowd
-    import lowd.house
-
-    for name in lowd.house._HOME:
-        try:
-            setattr(lowd, name, getattr(lowd.house, name))
-        except (ModuleNotFoundError, AttributeError):
-            continue
 
 
 def pytest_configure(config):
-    if config.getoption("--house"):
-        _move_into_the_new_house()
     if not hasattr(config, "workerinput"):  # which processes that share the work have
         config.pluginmanager.register(_Skips(config))
 

@@ -1,1 +1,0 @@
-"""Eigenpairs: of symmetric operators, of centered matrices, of the scatter of rows."""

@@ -1,1 +1,0 @@
-"""Spaces: points with a metric, and the graphs of their neighbors."""
