@@ -49,9 +49,24 @@ def pytest_generate_tests(metafunc):
 
 def pytest_addoption(parser):
     parser.addoption("--skipped", action="store_true", help="run only what skipped in the last run")
+    parser.addoption("--house", action="store_true", help="test the classes of lowd.house")
+
+
+def _move_into_the_house():
+    """Let `lowd.<name>` be that of `lowd.house`, where this has it already."""
+    import lowd
+    import lowd.house
+
+    for name in lowd.house._HOME:
+        try:
+            setattr(lowd, name, getattr(lowd.house, name))
+        except (ModuleNotFoundError, AttributeError):
+            continue
 
 
 def pytest_configure(config):
+    if config.getoption("--house"):
+        _move_into_the_house()
     if not hasattr(config, "workerinput"):  # which processes that share the work have
         config.pluginmanager.register(_Skips(config))
 

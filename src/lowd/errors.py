@@ -16,7 +16,14 @@ class LowdError(Exception):
 
 
 class ParameterError(LowdError, ValueError):
-    """A parameter is outside its declared domain, or does not fit the data."""
+    """A parameter is outside its declared domain, or does not fit the data.
+
+    `parameter` is its name, so that a command line can show its own spelling of it.
+    """
+
+    def __init__(self, message: str, parameter: str = "") -> None:
+        super().__init__(message)
+        self.parameter = parameter
 
 
 class UnknownParameterError(LowdError, TypeError):

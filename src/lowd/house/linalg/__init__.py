@@ -1,0 +1,1 @@
+"""Eigenpairs: of symmetric operators, of centered matrices, of the scatter of rows."""

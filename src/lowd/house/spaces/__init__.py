@@ -1,0 +1,1 @@
+"""Points with a metric, and what methods make of them: graphs, affinities, extensions."""
