@@ -1,1 +1,1 @@
-"""Eigenpairs: of symmetric operators, of centered matrices, of the scatter of rows."""
+"""Eigenpairs: of symmetric operators, of centered matrices and of the scatter of rows."""
