@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache, update_wrapper
 from importlib import import_module
 from importlib.util import find_spec
@@ -145,6 +146,24 @@ def check_memory(parts: dict[str, int], remedy: str) -> None:
             f"{names} {'need' if len(parts) == 1 else f'need {readable(wanted)}'}, but only "
             f"{readable(free)} are available; {remedy}."
         )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The large arrays of a fit, by name, in bytes."""
+
+    parts: dict[str, int]
+
+    @property
+    def bytes(self) -> int:
+        return sum(self.parts.values())
+
+    def __int__(self) -> int:
+        return self.bytes
+
+    def __str__(self) -> str:
+        parts = ", ".join(f"{name} {readable(size)}" for name, size in self.parts.items() if size)
+        return f"{readable(self.bytes)} ({parts})"
 
 
 def readable(size: int) -> str:
