@@ -34,6 +34,7 @@ class Backend(NamedTuple):
 
     name: str
     threads: int
+    n_jobs: int | None  # as it was asked for: a task in another process has other processors
 
 
 _current: ContextVar[Backend | None] = ContextVar("lowd_backend", default=None)
@@ -42,11 +43,16 @@ _current: ContextVar[Backend | None] = ContextVar("lowd_backend", default=None)
 @contextmanager
 def using(choice: str, n_jobs: int | None) -> Iterator[None]:
     """Compute with a backend, and a number of threads, within the block."""
-    token = _current.set(Backend(resolve(choice), cpus.count(n_jobs)))
+    token = _current.set(Backend(resolve(choice), cpus.count(n_jobs), n_jobs))
     try:
         yield
     finally:
         _current.reset(token)
+
+
+def current() -> Backend | None:
+    """What the present call computes with, if it has chosen."""
+    return _current.get()
 
 
 @cache
