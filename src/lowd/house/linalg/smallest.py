@@ -326,7 +326,7 @@ def chebyshev(p: Problem, k: int, *, patient: bool, wanted: float = 1e-6) -> App
     budget = int(np.clip(4e12 / (A.nnz * X.shape[1]), 1000, 20000))  # minutes, at most
     degree, spent, sweeps = 20, 0, 0
     while True:
-        X = p.deflate(scipy.linalg.qr(p.deflate(X), mode="economic", check_finite=False)[0])
+        X = p.deflate(scipy.linalg.qr(X, mode="economic", check_finite=False)[0])
         AX = shifted(A, X)
         values, Z = scipy.linalg.eigh(X.T @ AX)
         X, AX = X @ Z, AX @ Z
@@ -342,10 +342,12 @@ def chebyshev(p: Problem, k: int, *, patient: bool, wanted: float = 1e-6) -> App
         if sweeps:
             need = np.arccosh(np.clip(10 * angle / wanted, 10, 1e4)) / growth
             degree = int(np.clip(need, 0.25 * degree, 2 * degree))
-        # An isolated eigenvector must not outgrow the others by more than rounding lets survive.
+        # An isolated eigenvector must not outgrow the others by more than rounding lets survive, nor
+        # must what rounding has left of the null space, which is taken out after the sweep.
         most = np.arccosh(1e7) / max(_log_growth(values[-1] - values[0], half), eps)
+        most = min(most, np.arccosh(1e18) / _log_growth(values[-1], half))
         degree = int(np.clip(degree, 4, max(4, most)))
-        X = filtered(A, X, degree, middle, half)
+        X = p.deflate(filtered(A, X, degree, middle, half))
         X /= np.maximum(np.linalg.norm(X, axis=0), np.finfo(float).tiny)
         spent, sweeps = spent + degree, sweeps + 1
     return Approximation(values[: k + 2], X[:, : k + 2], angle)
