@@ -8,11 +8,12 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import DTypeLike
 
-from lowd import _native, progress, random
+from lowd import _native, progress
 
 from ..backend import chunks, overridable, threads
 from ..parameters import Indices, Reals
-from .space import Neighbors, Rows, Space
+from .neighbors import Neighbors
+from .space import Rows, Space
 
 
 @overridable
@@ -200,7 +201,9 @@ def kernel_regression(
     median = median or 1.0
     least = 1e-10 if np.dtype(dtype) == np.float64 else 1e-4
     best = np.inf, 1 / median, least, np.zeros_like(goal)
-    for width in progress_of(4.0 ** np.arange(-3, 3)):
+    widths = 4.0 ** np.arange(-3, 3)
+    for done, width in enumerate(widths):
+        progress.report("regression", done, len(widths))
         values, V = scipy.linalg.eigh(np.exp(-D2 / (width * median)))
         inside, squares = V.T @ goal, V * V
         for ridge in (1e-10, 1e-8, 1e-6, 1e-4, 1e-2):
