@@ -23,7 +23,7 @@ from lowd.progress import step
 
 from ..backend import allocate, chunks, overridable, threads
 from ..parameters import Graph, Indices, Product, Reals, advise_at_most
-from .known import Listed, Lists
+from .known import Known, Listed, Lists, check_listed
 from .neighbors import Neighbors
 from .space import Rows, Space, take_rows, tie_tolerance
 
@@ -48,6 +48,17 @@ class NeighborGraph(NamedTuple):
     def counts(self) -> Reals:
         """How many rows each point stands for."""
         return np.bincount(self.point_of_row, minlength=self.space.n).astype(np.float64)
+
+    def known_by_rows(self, rows: Indices | None = None, n: int | None = None) -> Space:
+        """The space of the points, which also takes neighbors that new ones are given.
+
+        These are numbers of rows. If only some `rows` of n were fitted, they are refused.
+        """
+        if isinstance(self.space, Lists | Listed):
+            return self.space
+        rows = np.arange(len(self.point_of_row)) if rows is None else rows
+        n = len(rows) if n is None else n
+        return Listed(self.space, Lists(None, rows, self.point_of_row, self.space.n, n))
 
     @property
     def joined(self) -> Neighbors:
@@ -117,7 +128,8 @@ def distinct_neighbors(
     m = len(first_row)
     if m < n:
         space = space.merge(first_row, point_of_row)
-        if space.most_listed is None and isinstance(k, int) and radius is None and 1 < m <= k:
+        searched = not isinstance(space, Lists | Listed) and radius is None
+        if searched and isinstance(k, int) and 1 < m <= k:
             raise ParameterError(
                 f"n_neighbors={k}, but only {m} of the {n} rows are distinct; "
                 f"use {advise_at_most('n_neighbors', m - 1)}.",
@@ -135,7 +147,7 @@ def _find_neighbors(
     if n == 1:
         return Neighbors(np.zeros(2, np.int64), np.empty(0, np.int32), np.empty(0))
     if isinstance(space, Listed):
-        return space.nearest(n)
+        return space.nearest(n)  # all that are given
     if radius is not None:
         return space.within(radius)
     if k is None:
@@ -264,8 +276,16 @@ def new_neighbors(
     """The points to which new ones have edges, nearest first.
 
     These are as in the graph of the same k or radius; the nearest one for a point that has nobody
-    within the radius. In given lists the k first count, and a shorter list as a whole.
+    within the radius. Of given neighbors as many count, and all of a shorter list.
     """
+    if isinstance(Q, Known):
+        near = space.query(Q, space.n)
+        first = np.arange(len(near.indices)) - np.repeat(near.indptr[:-1], near.counts)
+        if radius is not None:
+            return near.keep((first == 0) | (near.distances <= radius * (1 + 1e-9)))
+        assert k is not None
+        last = near.distances[near.indptr[:-1] + np.minimum(near.counts, k) - 1] * (1 + 1e-9)
+        return near.keep((first < k) | (ties & (near.distances <= np.repeat(last, near.counts))))
     if radius is not None:
         near = space.within(radius, Q)
         lone = np.flatnonzero(near.counts == 0)
@@ -274,14 +294,13 @@ def new_neighbors(
         nearest = space.query(take_rows(Q, lone), 1)
         return append(near, lone, nearest.indices, nearest.distances)
     assert k is not None
-    if k >= space.n:
-        return space.query(Q, space.n)
-    if not ties or isinstance(space, Lists):
+    if isinstance(space, Lists):
+        near = space.query(Q, k)
+        check_listed(near, k)
+        return near
+    if not ties or k >= space.n:
         return space.query(Q, k)
-    near = space.query(Q, k + 1)
-    if (near.counts != k + 1).any():  # given lists
-        return near.first(k)
-    return _with_ties_toward(space, Q, near, k)
+    return _with_ties_toward(space, Q, space.query(Q, k + 1), k)
 
 
 # -- connected components -------------------------------------------------------------------------
