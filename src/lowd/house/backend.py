@@ -105,6 +105,10 @@ class overridable(Generic[P, T]):  # noqa: N801 - it is used as a decorator
 
         return add
 
+    def __reduce__(self) -> str:
+        """By its name, as other functions are pickled."""
+        return self.__qualname__
+
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
         if self.others:
             for kind in type(args[0]).__mro__ if args else ():
