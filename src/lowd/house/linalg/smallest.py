@@ -342,8 +342,8 @@ def chebyshev(p: Problem, k: int, *, patient: bool, wanted: float = 1e-6) -> App
         if sweeps:
             need = np.arccosh(np.clip(10 * angle / wanted, 10, 1e4)) / growth
             degree = int(np.clip(need, 0.25 * degree, 2 * degree))
-        # An isolated eigenvector must not outgrow the others by more than rounding lets survive. What
-        # rounding has left of the null space must not either, before it is taken out.
+        # An isolated eigenvector must not outgrow the others by more than rounding lets survive.
+        # What rounding has left of the null space must not either, before it is taken out.
         most = np.arccosh(1e7) / max(_log_growth(values[-1] - values[0], half), eps)
         most = min(most, np.arccosh(1e18) / _log_growth(values[-1], half))
         degree = int(np.clip(degree, 4, max(4, most)))
