@@ -14,12 +14,10 @@ logistic function of the kept share, which is learned from rows that a fit has l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
-from .parameters import Reals, state
+from .parameters import Held, Reals, state
 from .spaces import Neighbors, Rows, Space
 
 # Intercept and slope of a logistic function of the kept share's logit.
@@ -82,8 +80,7 @@ def by_curve(kept: Reals, bound: Reals, curve: Curve | None) -> Reals:
 # -- calibration: rows that one more fit has left out ---------------------------------------------
 
 
-@dataclass(eq=False)
-class LeftOutRows:
+class LeftOutRows(Held):
     """Training rows that one more fit has left out: how they were placed, and the curve of them."""
 
     kept: Reals = state("n_left_out")

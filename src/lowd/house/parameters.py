@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from numbers import Integral, Real
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
 from typing import get_type_hints as resolve
 
 import numpy as np
@@ -104,6 +104,17 @@ def state(sizes: str = "", *, init: Literal[False] = False) -> Any:
     return field(init=init, repr=False, metadata={"sizes": sizes})
 
 
+class Held:
+    """A part of a model that declares its state, so that a model file can hold it by its name."""
+
+    classes: ClassVar[dict[str, type[Any]]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        dataclass(init=False, eq=False, repr=False)(cls)
+        Held.classes[cls.__name__] = cls
+
+
 def remembered(function: F) -> F:
     """`functools.cache`, which type checkers take to refuse classes that are made by `dataclass`."""
     return cache(function)  # type: ignore[return-value]
@@ -121,7 +132,9 @@ def state_of(cls: type[Any]) -> dict[str, tuple[Any, str]]:
     """The type of each field of the state, and the sizes of an array."""
     hints = resolve(cls)
     return {
-        one.name: (hints[one.name], one.metadata["sizes"]) for one in fields(cls) if not one.init
+        one.name: (hints[one.name], one.metadata.get("sizes", ""))
+        for one in fields(cls)
+        if not one.init or issubclass(cls, Held)
     }
 
 

@@ -23,6 +23,7 @@ from lowd.errors import DataError, ParameterError, UnsupportedError
 from lowd.input.exchange import choose_backend, receive
 from lowd.input.ranges import SAFE_RANGE, find_extreme_rows
 from lowd.input.sample import take_rows
+from lowd.input.tables import Table
 from lowd.input.validation import Kind, validate, validate_embedding
 from lowd.threads import granting, single_threaded_blas
 from lowd.values import freeze_all
@@ -46,9 +47,7 @@ from .spaces import Known, Listed, Neighbors, Rows, Space, takes_sparse, with_ne
 
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field, state))
 @dataclass(eq=False, repr=False, kw_only=True)
-class Reducer(
-    callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
+class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A method of dimension reduction, as a scikit-learn transformer.
 
     A subclass declares its parameters and its state, one field a line (see `parameters`), and
@@ -77,6 +76,8 @@ class Reducer(
     n_features_in_: int = state()
     feature_names_in_: np.ndarray = state("n_features_in_")
     seed_: int = state()
+    columns_: Table = state()  # of a table with columns of several kinds, without its rows
+    prepared_: dict[str, Any] = state()  # how the file was read, where the command line has done so
     left_out_: LeftOutRows = state()  # after calibrate_confidence
     _n_features_out: int = state()
     _float32: bool = state()  # whether the training rows were; then so are coordinates
@@ -296,7 +297,7 @@ class Reducer(
         listener = callbacks.listener(self)
         earlier = dict(self.__dict__)
         if not continuing:
-            for name in [*state_of(type(self)), "columns_"]:
+            for name in state_of(type(self)):
                 self.__dict__.pop(name, None)
         try:
             with self._running(choose_backend(self.backend, X), listener), single_threaded_blas():
@@ -387,9 +388,7 @@ class Reducer(
         return self._place_alike(Q, dtype, rate)
 
     @np.errstate(over="ignore", invalid="ignore")
-    def _place_alike(
-        self, Q: Any, dtype: np.dtype[Any], rate: bool
-    ) -> tuple[Reals, Reals | None]:
+    def _place_alike(self, Q: Any, dtype: np.dtype[Any], rate: bool) -> tuple[Reals, Reals | None]:
         Y, used = self._transform(Q)
         rated = self._rate(Q, Y, used) if rate else None
         if Y.dtype != dtype:  # beyond the range of its type the largest number, not infinity
@@ -455,7 +454,9 @@ class Reducer(
 
     # -- how -----------------------------------------------------------------------------------
 
-    def _read(self, X: Any, fitting: bool, neighbors: object = None) -> Any:
+    def _read(
+        self, X: Any, fitting: bool, neighbors: object = None, *, check_values: bool = True
+    ) -> Any:
         """Validated data of the kind that the metric means; with neighbors if given."""
         if neighbors is not None:
             return self._read_with_neighbors(X, fitting, neighbors)
@@ -467,6 +468,7 @@ class Reducer(
             fitting=fitting,
             sparse=self._takes_sparse(),
             ops=ops,
+            check_values=check_values,
         )
         if fitting:
             self._float32 = data.dtype == np.float32
@@ -513,9 +515,7 @@ class Reducer(
         return "sparse" in self.takes and named
 
     @contextmanager
-    def _running(
-        self, backend: str, listener: progress.Listener | None = None
-    ) -> Iterator[None]:
+    def _running(self, backend: str, listener: progress.Listener | None = None) -> Iterator[None]:
         """What holds for a call: its backend, its threads, and who hears of its progress."""
         listeners = [] if listener is None else [listener]
         shown = progress.showing if self.verbose else progress.listening
@@ -561,4 +561,3 @@ def finite(Y: Reals) -> Reals:
             "is in the units of the training data, and whether the model is as it was saved."
         )
     return Y
-

@@ -26,9 +26,8 @@ from scipy.sparse import csr_array, issparse
 from lowd import __version__
 from lowd.errors import LowdError, MissingFileError, StoreError, UnsupportedError, check_folder
 
-from .confidence import LeftOutRows
 from .methods import METHODS
-from .parameters import accepts, check_parameters, describe, parameters_of, state_of
+from .parameters import Held, accepts, check_parameters, describe, parameters_of, state_of
 from .reducer import Reducer
 from .spaces import Space
 
@@ -212,22 +211,12 @@ def _pack(item: Any, arrays: dict[str, Any]) -> Any:
         return {"dict": {key: _pack(part, arrays) for key, part in item.items()}}
     if isinstance(item, Reducer):
         return {"model": _pack_model(item, arrays)}
-    if type(item).__name__ in _state_classes():
+    if isinstance(item, Held):
         return {"state": type(item).__name__, "fields": _pack_state(item, arrays)}
     raise UnsupportedError(
         f"a {type(item).__name__} cannot be stored without code ({item!r}); use a named metric or "
         "kernel or 'precomputed', or pickle the model within one version."
     )
-
-
-def _state_classes() -> dict[str, type[Any]]:
-    """What a model may hold besides numbers: spaces of all kinds, and rows that were left out."""
-    found: dict[str, type[Any]] = {"LeftOutRows": LeftOutRows}
-    waiting: list[type[Space]] = [Space]
-    while waiting:
-        waiting += (cls := waiting.pop()).__subclasses__()
-        found[cls.__name__] = cls
-    return found
 
 
 # -- and back, with a check of each field ---------------------------------------------------------
@@ -314,7 +303,7 @@ def _unpack(part: Any, arrays: list[np.ndarray], depth: int = 0) -> Any:
         return {str(key): _unpack(item, arrays) for key, item in part["dict"].items()}
     if "model" in part:
         return _restore_model(part["model"], arrays)
-    held = object.__new__(_state_classes()[part["state"]])
+    held = object.__new__(Held.classes[part["state"]])
     _restore(held, part["fields"], arrays, depth + 1)
     return held
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..domains import AtLeast, Facts, MayBeNonfinite, Shape
 from ..errors import DataError
+from ..house.parameters import Held
 from ..values import value
 from .entries import DURATIONS, POINTS_IN_TIME
 
@@ -65,7 +66,7 @@ def drop_columns(X: Frame, names: Sequence[str]) -> Frame:
 
 
 @value
-class Table:
+class Table(Held):
     """Columns of numbers (NaN: missing) and of category codes.
 
     Ordered categories are numbers by their ranks, dates and durations in days.

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -21,7 +20,7 @@ from lowd import _native, progress, random
 from lowd.errors import DataError, ParameterError
 
 from ..backend import allocate, chunks, overridable, threads
-from ..parameters import Indices, Metric, MetricParams, Reals, state, state_of
+from ..parameters import Held, Indices, Metric, MetricParams, Reals, state, state_of
 from .matrices import (
     check_distances,
     far_if_missing,
@@ -112,14 +111,11 @@ def named_metric(metric: str, params: MetricParams) -> tuple[str, float]:
     )
 
 
-class Space:
+class Space(Held):
     """Points and a metric. A subclass defines `n`, `distances`, `toward`, `take`, and its state.
 
     Its constructor takes the fields of its state, which it does not check, and copies nothing.
     """
-
-    def __init_subclass__(cls) -> None:
-        dataclass(init=False, eq=False, repr=False)(cls)
 
     @property
     def n(self) -> int:
@@ -329,10 +325,6 @@ class Objects(Space):
     def n(self) -> int:
         return len(self.items)
 
-    @property
-    def rows(self) -> Reals | None:
-        return self.items if isinstance(self.items, np.ndarray) and self.items.ndim == 2 else None
-
     @cached_property
     def matrix(self) -> Reals:
         """The distances of all pairs, in the fit."""
@@ -388,7 +380,9 @@ class Objects(Space):
         return Objects(items, self.metric, self.params, self.numbers)
 
     def fingerprint(self) -> Indices:
-        return hash_rows(self.items) if self.rows is not None else hash_objects(self.items)
+        if isinstance(self.items, np.ndarray) and self.items.ndim == 2:
+            return hash_rows(self.items)
+        return hash_objects(self.items)
 
     def _measure(self, a: object, b: object, i: int, j: int) -> float:
         try:
@@ -568,9 +562,10 @@ def prepare_rows(X: Reals, metric: str) -> Reals:
     Rows that it cannot use are refused. The distance 1 of an empty set to all others, for one, is a
     mere convention, and in a neighbor graph it would be a short circuit.
     """
-    if metric == "jaccard" and not X.any(1).all():
+    empty = ~np.asarray(X.any(1)) if metric == "jaccard" else np.zeros(1, bool)
+    if empty.any():
         raise DataError(
-            f"row {_numbers_of(~X.any(1))} is an empty set (all entries are 0), which shares nothing "
+            f"row {_numbers_of(empty)} is an empty set (all entries are 0), which shares nothing "
             "with any other; drop it or use metric='hamming'."
         )
     measure = METRICS[metric]
