@@ -10,7 +10,7 @@ from lowd.progress import step
 
 from ..backend import overridable, threads
 from ..parameters import Graph, Indices, Reals
-from .space import Neighbors
+from .neighbors import Neighbors
 
 
 @overridable
