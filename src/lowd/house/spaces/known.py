@@ -222,9 +222,12 @@ class Lists(Space):
         return self.n_points
 
     def nearest(self, k: int) -> Neighbors:
-        """The k first of each list, which must have as many; for k of n or more all there are."""
+        """The k first of each list, which must have as many as given; for k >= n all there are.
+
+        Where rows were merged or left out, a list may be shorter.
+        """
         assert self.near is not None, "a model keeps no lists of training points"
-        if k < self.n:
+        if k < self.n == self.n_features:
             check_listed(self.near, k)
         return self.near.first(k)
 

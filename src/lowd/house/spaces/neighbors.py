@@ -183,11 +183,12 @@ class RowIndex:
             for some in chunks(len(X), X.shape[1], 2**18):  # centered in float64, and then rounded
                 Z[some] = (X[some].astype(np.float64) - self.center) * self.scale
             return Z
-        W = self.basis.astype(np.float64) * self.scale
-        Z = np.empty((len(X), W.shape[1]), np.float32)
+        V = self.basis.astype(np.float64) * self.scale
+        Z = np.empty((len(X), V.shape[1]), np.float32)
         for some in chunks(len(X), X.shape[1], 2**18):
-            part, turned = X[some].astype(np.float64), np.empty(Z[some].shape)
-            _native.project(part, self.center, W, None, turned, threads(part.size * W.shape[1]))
+            part: Reals = X[some].astype(np.float64)
+            turned: Reals = np.empty(Z[some].shape)
+            _native.project(part, self.center, V, None, turned, threads(part.size * V.shape[1]))
             Z[some] = turned
         return Z
 

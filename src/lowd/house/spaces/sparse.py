@@ -72,7 +72,8 @@ class SparseRows(Space):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return np.dtype(self.X.dtype)
+        found: np.dtype[Any] = self.X.dtype
+        return found
 
     @property
     def rows(self) -> csr_array:
