@@ -60,7 +60,7 @@ def _move_into_the_house():
     for name in lowd.house._HOME:
         try:
             setattr(lowd, name, getattr(lowd.house, name))
-        except (ModuleNotFoundError, AttributeError):
+        except Exception:  # it is not there yet
             continue
 
 
