@@ -57,6 +57,7 @@ def _move_into_the_house():
     import lowd
     import lowd.house
 
+    BACKENDS[:] = ["native"]
     for name in lowd.house._HOME:
         try:
             setattr(lowd, name, getattr(lowd.house, name))
