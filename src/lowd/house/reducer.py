@@ -77,7 +77,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     feature_names_in_: np.ndarray = state("n_features_in_")
     seed_: int = state()
     columns_: Table = state()  # of a table with columns of several kinds, without its rows
-    prepared_: dict[str, Any] = state()  # how the file was read, where the command line has done so
+    prepared_: dict[str, Any] = state()  # how the command line has read the file
     left_out_: LeftOutRows = state()  # after calibrate_confidence
     _n_features_out: int = state()
     _float32: bool = state()  # whether the training rows were; then so are coordinates
@@ -214,11 +214,11 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         n_features: int,
         dtype: DTypeLike = np.float64,
         *,
-        n_entries: int | None = None,
+        n_entries: int | None = None,  # noqa: ARG002
     ) -> Plan:
         """The memory of the arrays of a fit that grow with the square of its rows.
 
-        `n_entries` are those that a sparse X stores; without it X is dense.
+        They are the same for a sparse X, of which `n_entries` are stored.
 
         >>> import lowd
         >>> lowd.ClassicalMDS(metric="manhattan").estimate(10_000, 50).bytes >= 10_000**2 * 8
@@ -470,10 +470,11 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             ops=ops,
             check_values=check_values,
         )
+        dtype = getattr(data.items, "dtype", data.dtype)
         if fitting:
             self._float32 = data.dtype == np.float32
-            self._widened = self._float32 and getattr(data.items, "dtype", None) == np.float64
-        return data.items
+            self._widened = dtype != data.dtype
+        return data.items.astype(data.dtype) if dtype != data.dtype and not fitting else data.items
 
     def _read_with_neighbors(self, X: Any, fitting: bool, neighbors: object) -> Known:
         if "neighbors" not in self.takes:
