@@ -409,6 +409,10 @@ def principal_scores(space: Space, k: int, seed: int) -> Reals:
         return initial_scaling(product, n, k, seed, space.dtype)
     mean, most = column_means(X), min(k, *X.shape)
     V = principal_axes(X, mean, most, seed).vectors[:, :most]
-    # Rounded: sums in another order, such as those over blocks, then start the same descent.
-    scores = project(X, mean, V).astype(np.float32).astype(np.float64)
+    scores = project(X, mean, V).astype(np.float64)
+    if n > 500:
+        # Rounded to 24 bits: sums in another order, such as those over the blocks of many rows, then
+        # start the same descent.
+        unit = 2.0 ** np.frexp(np.abs(scores).max())[1]
+        scores = (scores / unit).astype(np.float32) * unit
     return np.pad(scores, ((0, 0), (0, k - most)))
