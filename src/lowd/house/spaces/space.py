@@ -479,7 +479,8 @@ class Matrix(Space):
         least = np.nanmin(Q, initial=0)
         if least < 0:
             refuse_negative(Q)
-        return np.ascontiguousarray(Q if self.n == self.n_features else Q[:, self.columns])
+        in_order = np.array_equal(self.columns, np.arange(self.n_features))
+        return np.ascontiguousarray(Q if in_order else Q[:, self.columns])
 
     def nearest(self, k: int) -> Neighbors:
         """The k nearest others; a distance that is not known is the farthest."""
@@ -534,11 +535,19 @@ def query_rows(index: RowIndex, Q: Reals, k: int) -> Neighbors:
 
 
 def finite_mean(X: Reals) -> Reals:
-    """The mean of the rows; the origin where their sum overflows."""
+    """The mean of the rows, rounded; the origin where their sum overflows."""
     sums = np.empty(X.shape[1])
-    _native.column_sums(X, None, sums, None, 0, None, threads(X.size))
-    mean = sums / len(X)
-    return mean if np.isfinite(mean).all() else np.zeros(X.shape[1])
+    largest = _native.column_sums(X, None, sums, None, 0, None, threads(X.size))
+    return rounded_mean(sums, len(X), largest)
+
+
+def rounded_mean(sums: Reals, n: int, largest: float) -> Reals:
+    """A mean to 24 bits of the largest entry, as near to the rows as that of sums in any order."""
+    mean = sums / n
+    if not np.isfinite(mean).all() or not np.isfinite(largest):
+        return np.zeros(len(sums))
+    unit = np.ldexp(1.0, max(int(np.frexp(largest)[1]) - 24, -1000))
+    return np.asarray(np.round(mean / unit) * unit)
 
 
 # -- rows of any kind ------------------------------------------------------------------------------
