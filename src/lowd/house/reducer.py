@@ -72,7 +72,9 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     verbose: bool | Annotated[int, Limit(">=", 0)] = False
 
     embedding_: Reals = state("n_samples n_components")
+    n_components_: int = state()
     n_samples_: int = state()
+    n_components_: int = state()
     n_features_in_: int = state()
     feature_names_in_: np.ndarray = state("n_features_in_")
     seed_: int = state()
@@ -330,7 +332,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         Y = self._fit(rows, targets, seed, **given)
         if Y is not None:
             self.embedding_ = self._cast(Y)
-            self._n_features_out = Y.shape[1]
+            self.n_components_ = self._n_features_out = Y.shape[1]
         for name in state_of(type(self)):
             freeze_all(self.__dict__.get(name))
         if not embed:
