@@ -353,7 +353,8 @@ class KernelPCA(Reducer):
         if isinstance(space, Objects):
             return callable_values(space, Q, self._measure == "matrices")
         if isinstance(space, Matrix):
-            return np.ascontiguousarray(Q if space.n == space.n_features else Q[:, space.columns])
+            in_order = np.array_equal(space.columns, np.arange(space.n_features))
+            return np.ascontiguousarray(Q if in_order else Q[:, space.columns])
         Q = unit_rows(Q) if self.kernel == "cosine" else Q
         X = space.rows
         if Q.dtype != X.dtype:  # rows beyond the squares of float32
