@@ -9,6 +9,7 @@ from .affinities import (
     squared,
     symmetrized,
 )
+from .blocked import BlockRows
 from .extension import (
     Regression,
     approach,
@@ -63,6 +64,7 @@ from .tables import Tables
 
 __all__ = [
     "METRICS",
+    "BlockRows",
     "Known",
     "Listed",
     "Lists",
