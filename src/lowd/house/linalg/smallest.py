@@ -47,10 +47,6 @@ class Problem(NamedTuple):
     norm: float  # no eigenvalue exceeds it
     seed: int
 
-    @property
-    def matrix(self) -> Graph:
-        return csr_array(self.A.T @ self.A) if self.is_root else self.A
-
     def product(self, V: Reals) -> Reals:
         return np.asarray(self.A.T @ (self.A @ V)) if self.is_root else shifted(self.A, V)
 
@@ -135,7 +131,7 @@ def _solve(p: Problem, k: int, accepted: float) -> tuple[Approximation, str]:
     n = p.A.shape[0]
     # LAPACK finds all digits. It takes longer than the other routes from some hundred rows on, or
     # more for many axes; up to some thousand it can help where they do not converge.
-    if n <= max(400, 6 * block_width(k)):
+    if n <= max(250 if p.is_root else 400, 6 * block_width(k)):
         return decompose(p, k), "dense"
     order = np.asarray(reverse_cuthill_mckee(p.A, symmetric_mode=not p.is_root), np.int64)
     A = csr_array(p.A[order][:, order])
@@ -209,7 +205,11 @@ def angle_to_truth(residual: float, values: Reals, k: int, floor: float) -> floa
 def decompose(p: Problem, k: int) -> Approximation:
     """The null space is lifted above all else, so that the smallest eigenpairs are the answer."""
     count = min(k + 8, len(p.null) - p.null.shape[1])
-    lifted = p.matrix.toarray() + 2 * p.norm * (p.null @ p.null.T)
+    if p.is_root:
+        lifted = np.vstack([p.A.toarray(), 2 * np.sqrt(p.norm) * p.null.T])
+        _, roots, Vt = scipy.linalg.svd(lifted, full_matrices=False)
+        return Approximation(roots[::-1][:count] ** 2, p.deflate(Vt[::-1][:count].T), 0.0)
+    lifted = p.A.toarray() + 2 * p.norm * (p.null @ p.null.T)
     values, V = scipy.linalg.eigh(lifted, subset_by_index=(0, count - 1))
     if len(values) < count:  # of equal eigenvalues LAPACK may find fewer than it was asked for
         values, V = np.linalg.eigh(lifted)
