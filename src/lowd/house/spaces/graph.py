@@ -146,7 +146,7 @@ def _find_neighbors(
     n = space.n
     if n == 1:
         return Neighbors(np.zeros(2, np.int64), np.empty(0, np.int32), np.empty(0))
-    if isinstance(space, Listed):
+    if isinstance(space, Listed) or (isinstance(space, Lists) and callable(k)):
         return space.nearest(n)  # all that are given
     if radius is not None:
         return space.within(radius)
@@ -355,6 +355,7 @@ def join_components(
 def find_bridges(space: Space, component: Indices) -> tuple[Indices, Reals]:
     """The shortest edges that connect the components: a spanning tree, as pairs and lengths.
 
+    They are in the order of the components that they join, the larger one first.
     Borůvka's algorithm: in each round, every component but the largest gets the shortest edge that
     leaves it, which belongs to the shortest tree. That at least halves how many others there are.
     """
@@ -379,7 +380,10 @@ def find_bridges(space: Space, component: Indices) -> tuple[Indices, Reals]:
         label = rank_by_size(connected_components(tree, directed=False)[1][label])
     if not pairs:
         return np.empty((0, 2), np.int64), np.empty(0)
-    return np.concatenate(pairs), np.concatenate(lengths)
+    ends = np.concatenate(pairs)
+    ends = np.take_along_axis(ends, np.argsort(component[ends], axis=1, kind="stable"), 1)
+    order = np.lexsort(component[ends].T[::-1])
+    return ends[order], np.concatenate(lengths)[order]
 
 
 @overridable
