@@ -31,6 +31,7 @@ from .principal import (
     project,
     refined,
     scatter,
+    scatter_product,
     squared_lengths,
 )
 
@@ -73,6 +74,15 @@ def _(X: csr_array, mean: Reals, weights: Reals | None = None) -> Reals:
     cross = np.outer(near, w @ A)
     S = (A.T @ (diags_array(w) @ A)).toarray() - cross - cross.T
     return np.asarray(S + w.sum() * np.outer(near, near))
+
+
+@scatter_product.register(csr_array)
+def _(X: csr_array, mean: Reals, V: Reals, weights: Reals | None = None) -> tuple[Reals, float]:
+    A, near = center_explicitly(X, mean, weights)
+    w = np.ones(X.shape[0]) if weights is None else weights
+    U = w[:, None] * (multiply(A, V) - near @ V)
+    trace = float(column_scatter(X, mean, weights).sum())
+    return multiply(csr_array(A.T), U) - np.outer(near, U.sum(0)), trace
 
 
 @by_gram.register(csr_array)

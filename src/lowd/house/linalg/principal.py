@@ -158,7 +158,7 @@ def by_gram(X: Any, seen: Seen, k: int) -> Axes:
     poll = progress.step("inner products")
     _native.pairwise(A, A, "dot", (1.0,), center, True, G, threads(X.size * n), poll)
     values, U, *_ = dense_eigenpairs(G.astype(np.float64, copy=False), k)
-    V, U = np.empty((d, k)), U.astype(small)
+    V, U = np.empty((d, U.shape[1])), U.astype(small)
     for some in chunks(d, n, 2**17):  # so that the centered rows are not formed at once
         V[some] = centered(X[:, some], seen.columns(some)).astype(small, copy=False).T @ U
     noise = max(n, d) * EPS if small == np.float64 else float(np.finfo(np.float32).eps)
@@ -411,8 +411,8 @@ def principal_scores(space: Space, k: int, seed: int) -> Reals:
     V = principal_axes(X, mean, most, seed).vectors[:, :most]
     scores = project(X, mean, V).astype(np.float64)
     if n > 500:
-        # Rounded to 24 bits: sums in another order, such as those over the blocks of many rows, then
-        # start the same descent.
+        # Rounded to 24 bits: sums in another order, such as those over the blocks of many rows,
+        # then start the same descent.
         unit = 2.0 ** np.frexp(np.abs(scores).max())[1]
         scores = (scores / unit).astype(np.float32) * unit
     return np.pad(scores, ((0, 0), (0, k - most)))
