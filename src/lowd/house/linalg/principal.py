@@ -366,9 +366,10 @@ class PrincipalMap(Held):
         """
         squares = np.square(Y, dtype=np.float64)
         rest = np.maximum(squared_lengths(X, self.mean) - squares.sum(1), 0)
-        least = 1e-12 * max(float(self.variances.sum()), np.finfo(float).tiny)
-        along = squares @ (1 / np.maximum(self.variances, least))
-        return np.asarray(np.sqrt(along + rest / max(self.noise, least)))
+        least = max(1e-12 * float(self.variances.sum()), np.finfo(float).tiny)
+        with np.errstate(over="ignore"):  # of rows beyond all that vary
+            along = squares @ (1 / np.maximum(self.variances, least))
+            return np.asarray(np.sqrt(along + rest / max(self.noise, least)))
 
 
 def scale_rows(X: Any, k: int | None, seed: int, dtype: DTypeLike) -> tuple[PrincipalMap, Scaling]:
