@@ -15,8 +15,8 @@ _HOME |= {"Pipeline": ".pipeline"}
 _HOME |= {"save": ".store", "load": ".store", "estimate": ".evidence.estimate"}
 _HOME |= {"jl_min_dim": ".solvers.random_projection"}
 _HOME |= {"SpectralEmbedding": ".methods.laplacian_eigenmaps"}  # scikit-learn's name
-_HOME |= {"neighbors": ".methods.neighbors", "NeighborGraph": ".methods.neighbors"}
-_HOME |= {"NeighborsTransformer": ".methods.neighbors_transformer"}
+_HOME |= {"neighbors": ".house.neighbors", "NeighborGraph": ".methods.neighbors"}
+_HOME |= {"NeighborsTransformer": ".house.neighbors"}
 _HOME |= {"diagnose": ".evidence.diagnosis", "dimension": ".evidence.dimension"}
 _HOME |= {"evaluate": ".evidence.quality", "Evaluation": ".evidence.quality"}
 _HOME |= {"compare": ".evidence.compare", "Comparison": ".evidence.compare"}
@@ -61,9 +61,9 @@ if TYPE_CHECKING:
     from .methods.lle import LocallyLinearEmbedding as LocallyLinearEmbedding
     from .methods.ltsa import LTSA as LTSA
     from .methods.modified_lle import ModifiedLLE as ModifiedLLE
-    from .methods.neighbors import NeighborGraph as NeighborGraph
-    from .methods.neighbors import neighbors as neighbors
-    from .methods.neighbors_transformer import NeighborsTransformer as NeighborsTransformer
+    from .house.neighbors import NeighborGraph as NeighborGraph
+    from .house.neighbors import neighbors as neighbors
+    from .house.neighbors import NeighborsTransformer as NeighborsTransformer
     from .methods.nonmetric_mds import NonMetricMDS as NonMetricMDS
     from .methods.pca import PCA as PCA
     from .methods.sne import SNE as SNE

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
-from ..backends.protocol import Rows
-from ..distances.metrics import MetricLike as MetricLike
-from ..distances.metrics import MetricParams as MetricParams
+from ..core.estimator import Reducer as FormerReducer
+from ..house.parameters import MetricParams as MetricParams
+from ..house.reducer import Reducer
 from ..input.arguments import Input, Output
 from ..input.tables import Table
 
-Items: TypeAlias = Rows | Table | Sequence[Any]  # rows, distances, a table, or objects
+MODELS = (FormerReducer, Reducer)
+MetricLike: TypeAlias = str | Callable[..., Any]  # which is validated where it is used
+Items: TypeAlias = Any | Table | Sequence[Any]  # rows, distances, a table, or objects
 Figure: TypeAlias = Any  # axes of matplotlib, which is optional
 
 

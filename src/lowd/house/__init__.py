@@ -10,7 +10,7 @@ from .methods import METHODS
 _HOME = {name: f".methods.{module}" for name, module in METHODS.items()}
 _HOME |= {"SpectralEmbedding": ".methods.spectral", "jl_min_dim": ".methods.random_projection"}
 _HOME |= dict.fromkeys(("neighbors", "NeighborGraph", "NeighborsTransformer"), ".neighbors")
-_HOME |= {"save": ".store", "load": ".store", "RowBlocks": ".blocks"}
+_HOME |= {"save": ".store", "load": ".store", "RowBlocks": ".blocks", "Pipeline": ".pipeline"}
 
 
 def __getattr__(name: str) -> Any:

@@ -38,7 +38,7 @@ from .parameters import (
     Reals,
     Seed,
     check_parameters,
-    parameters_of,
+    defaults_of,
     state,
     state_of,
 )
@@ -74,7 +74,6 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     embedding_: Reals = state("n_samples n_components")
     n_components_: int = state()
     n_samples_: int = state()
-    n_components_: int = state()
     n_features_in_: int = state()
     feature_names_in_: np.ndarray = state("n_features_in_")
     seed_: int = state()
@@ -111,7 +110,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if "n_components" in cls.__annotations__:  # the one parameter that is given by position
             cls.n_components = field(default=cls.n_components, kw_only=False)  # type: ignore[attr-defined]
         dataclass(eq=False, repr=False, kw_only=True)(cls)
-        cls.__init__ = explain_unknown_parameters(cls.__init__, list(parameters_of(cls)))  # type: ignore[method-assign]
+        cls.__init__ = explain_unknown_parameters(cls.__init__, list(defaults_of(cls)))  # type: ignore[method-assign]
 
     # -- what a method defines -----------------------------------------------------------------
 

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from ..core.parameters import Metric
 from ..errors import DataError, ParameterError
+from ..house.neighbors import NeighborGraph, NeighborsTransformer
 from ..input.arguments import Input
-from ..methods.neighbors import NeighborGraph
-from ..methods.neighbors_transformer import NeighborsTransformer
 from .annotations import draw_lines
 from .canvas import (
     COLORS,

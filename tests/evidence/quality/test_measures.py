@@ -213,7 +213,7 @@ def test_rotation_shift_and_units_do_not_matter():
             if kept or name != "stress1":
                 assert found.measures[name] == pytest.approx(value, abs=1e-9), name
     for name, value in lowd.evaluate(100 * X, Y).measures.items():
-        if name != "stress1":
+        if name not in ("stress1", "triplet_accuracy"):  # triplets are drawn by the rows' content
             assert plain.measures[name] == pytest.approx(value, abs=1e-9), name
 
 

@@ -14,8 +14,8 @@ from ...backends.protocol import Array
 from ...core.estimator import Reducer
 from ...core.graph_method import GraphMethod
 from ...graph.search import TIE_TOLERANCE
+from ...house.neighbors import NeighborGraph, neighbors
 from ...input.arguments import Input
-from ...methods.neighbors import NeighborGraph, neighbors
 from ...relations.perplexity_neighbors import MAX_FULL_POINTS, NEIGHBORS_PER_PERPLEXITY
 from ..types import Transformer
 from .candidates import Candidate, SharedParams, clone

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.sparse import diags_array, issparse
 
-from ...backends.protocol import Rows
-from ...core.estimator import Reducer
+from ...house.reducer import Reducer
 from ...input.arguments import Input
 from .validation import EvaluationInput
 
@@ -39,7 +40,7 @@ def standardizes(model: Reducer) -> bool:
     return getattr(model, "scale", False) is True
 
 
-def scale_columns(model: Reducer, X: Input) -> Rows:
+def scale_columns(model: Reducer, X: Input) -> Any:
     """X in the units in which the model compares rows: divided by its `scale_`, if it has one."""
     if not standardizes(model):
         return X

@@ -16,11 +16,11 @@ from scipy.stats import rankdata
 from scipy.stats import t as student
 
 from ... import progress, random
-from ...backends.protocol import Array, Backend, Float64, Ints
 from ...errors import DataError
-from ...input.row_order import invert_order
+from ...house.parameters import Indices, Reals
+from ...house.spaces import Space
 from .measures import Measure, estimate_measure, standard_error
-from .metric_spaces import MAX_BLOCK_DISTANCES, MetricSpace
+from .metric_spaces import all_ranks, distances_from
 
 MAX_SHEPARD_SAMPLES = 1000  # all pairs are in the Shepard diagram: half a million
 N_SHEPARD_PAIRS = 200_000  # sampled beyond: correlations have a standard error of 0.002
@@ -37,22 +37,21 @@ class PairStatistics(NamedTuple):
     rows: NDArray[np.int64]
     n: int
     counts: NDArray[np.int64]  # of pairs by the larger of their two ranks
-    auc: Float64  # of each row, under R_NX over ln K
-    sums: Float64  # m x 6: of δ, d, δ², d², δ d, (δ - d)²
-    pairs: tuple[Float64, Float64]  # δ, d of the Shepard diagram
+    auc: Reals  # of each row, under R_NX over ln K
+    sums: Reals  # m x 6: of δ, d, δ², d², δ d, (δ - d)²
+    pairs: tuple[Reals, Reals]  # δ, d of the Shepard diagram
     group: NDArray[np.int64] | None  # of each pair, by its row; None: all pairs are there
     group_of_row: NDArray[np.int64]
-    class_sums: Float64 | None  # m x classes: sums of d
+    class_sums: Reals | None  # m x classes: sums of d
 
 
 def compute_pair_statistics(
-    data: MetricSpace,
-    embedding: MetricSpace,
+    data: Space,
+    embedding: Space,
     rows: NDArray[np.int64],
     order: NDArray[np.int64],
     seed: int,
     codes: NDArray[np.int64] | None,
-    ops: Backend,
 ) -> PairStatistics:
     """One pass over the distances from the rows to all others.
 
@@ -63,16 +62,16 @@ def compute_pair_statistics(
     counts, auc, sums = np.zeros(n, np.int64), np.empty(m), np.empty((m, 6))
     members = None if codes is None else csr_array((np.ones(n), (codes, np.arange(n))))
     class_sums = None if members is None else np.empty((m, members.shape[0]))
-    positions = invert_order(order)
+    positions = np.argsort(order)
     partners = None
     if not m == n <= MAX_SHEPARD_SAMPLES:
         partners = order[_draw_partners(positions[rows], n, seed)]
-    kept: list[tuple[Array, Array]] = []
-    step = max(MIN_BLOCK_ROWS, MAX_BLOCK_DISTANCES // n)
+    kept: list[tuple[Reals, Reals]] = []
+    step = max(MIN_BLOCK_ROWS, 2**22 // n)
     for i in range(0, m, step):
         own = rows[i : i + step]
-        D, E = data.distances(own), embedding.distances(own)
-        ranks, embedded_ranks = (ops.distance_index(M, own).ranks() for M in (D, E))
+        D, E = distances_from(data, own), distances_from(embedding, own)
+        ranks, embedded_ranks = (all_ranks(M, own) for M in (D, E))
         larger_ranks = np.maximum(ranks, embedded_ranks, out=ranks)
         for part in _slices(len(own), n):
             at = slice(i + part.start, i + part.stop)
@@ -104,14 +103,14 @@ def _slices(rows: int, n: int) -> Iterator[slice]:
         yield slice(i, min(rows, i + step))
 
 
-def _count_by_row(ranks: Ints) -> NDArray[np.int64]:
+def _count_by_row(ranks: Indices) -> NDArray[np.int64]:
     """How often each rank from 0 to n - 1 occurs in each row of n ranks."""
     m, n = ranks.shape
     cells = np.add(ranks, n * np.arange(m)[:, None], dtype=np.intp)
     return np.bincount(cells.ravel(), minlength=m * n).reshape(m, n)
 
 
-def compute_auc_weights(n: int) -> Float64:
+def compute_auc_weights(n: int) -> Reals:
     """What a pair whose larger rank is M adds to a row's area under R_NX over ln K.
 
     R_NX(K) / K summed over K is linear in the pairs with M <= K, so a row's area is a sum over its
@@ -124,7 +123,7 @@ def compute_auc_weights(n: int) -> Float64:
     return weights
 
 
-def compute_rnx_curve(found: PairStatistics) -> tuple[NDArray[np.int64], Float64]:
+def compute_rnx_curve(found: PairStatistics) -> tuple[NDArray[np.int64], Reals]:
     """K and R_NX(K); of many samples at a geometric sequence of K."""
     K, R = _compute_rnx(found)
     if found.n - 2 > MAX_CURVE_SIZES:
@@ -134,7 +133,7 @@ def compute_rnx_curve(found: PairStatistics) -> tuple[NDArray[np.int64], Float64
     return K, R
 
 
-def _compute_rnx(found: PairStatistics) -> tuple[NDArray[np.int64], Float64]:
+def _compute_rnx(found: PairStatistics) -> tuple[NDArray[np.int64], Reals]:
     n, m = found.n, len(found.rows)
     K = np.arange(1, n - 1)
     Q = np.cumsum(found.counts[1 : n - 1]) / (K * m)
@@ -160,20 +159,20 @@ def compute_global_measures(found: PairStatistics) -> dict[str, Measure]:
     return {**measures, **_compute_correlations(found)}
 
 
-def compute_pointwise_stress(found: PairStatistics) -> Float64:
+def compute_pointwise_stress(found: PairStatistics) -> Reals:
     """Scale-normalized stress of each row's distances, at the optimal scale of all."""
     near = found.sums[:, 2]
     return np.asarray(np.sqrt(_sum_residuals(found.sums) / np.where(near > 0, near, 1)))
 
 
-def _sum_residuals(sums: Float64) -> Float64:
+def _sum_residuals(sums: Reals) -> Reals:
     """Σ (δ - a d)² of each row, at the scale a that is optimal for all rows."""
     _, _, near, far, cross, _ = sums.T
     scale = cross.sum() / far.sum()
     return np.asarray(np.maximum(near - 2 * scale * cross + scale * scale * far, 0))
 
 
-def _sum_rows(D: Array, E: Array) -> Float64:
+def _sum_rows(D: Reals, E: Reals) -> Reals:
     """The sums of `PairStatistics` of a few rows, some columns at a time."""
     total = np.zeros((len(D), 6))
     for start in range(0, D.shape[1], MAX_CACHED_ENTRIES):
@@ -203,10 +202,10 @@ def _assign_groups(positions: NDArray[np.int64], seed: int) -> NDArray[np.int64]
     Every N_GROUPS-th row of the canonical order would be more alike than random rows are.
     """
     shuffled = np.argsort(random.bits(seed, "groups", positions), kind="stable")
-    return invert_order(shuffled) % min(N_GROUPS, len(positions))
+    return np.argsort(shuffled) % min(N_GROUPS, len(positions))
 
 
-def _estimate_root_ratio(name: str, above: Float64, below: Float64, n: int) -> Measure:
+def _estimate_root_ratio(name: str, above: Reals, below: Reals, n: int) -> Measure:
     """sqrt(Σ above / Σ below) over rows, with the standard error of a ratio estimator."""
     m = len(above)
     ratio = above.sum() / below.sum()
@@ -253,7 +252,7 @@ def _estimate_by_groups(name: str, value: float, of_groups: list[float], share: 
     return estimate_measure(name, value, error, quantile=float(student.ppf(0.975, count - 1)))
 
 
-def _pearson(sums: Float64, n: int) -> float:
+def _pearson(sums: Reals, n: int) -> float:
     """Pearson correlation of the distances from some rows to the n - 1 others each."""
     pairs = len(sums) * (n - 1)
     a, b, aa, bb, ab = sums[:, :5].sum(0) / pairs
@@ -261,14 +260,14 @@ def _pearson(sums: Float64, n: int) -> float:
     return float((ab - a * b) / spread) if spread > 0 else 0.0
 
 
-def _spearman(delta: Array, d: Array) -> float:
+def _spearman(delta: Reals, d: Reals) -> float:
     a, b = rankdata(delta), rankdata(d)
     a, b = a - a.mean(), b - b.mean()
     size = np.sqrt((a @ a) * (b @ b))
     return float(a @ b / size) if size > 0 else 0.0
 
 
-def _nonmetric_stress(delta: Array, d: Array) -> float:
+def _nonmetric_stress(delta: Reals, d: Reals) -> float:
     """Kruskal's Stress-1 with disparities by isotonic regression, primary approach to ties."""
     order = np.lexsort([d, delta])
     lengths = np.asarray(d[order], np.float64)

@@ -8,13 +8,12 @@ from typing import NamedTuple, cast
 
 from numpy.typing import ArrayLike
 
-from ...backends.protocol import Float64, Neighbors
-from ...core.estimator import Reducer
-from ...core.parameters import Metric, Seed
 from ...errors import ParameterError
+from ...house.neighbors import NeighborGraph
+from ...house.parameters import Metric, Reals, Seed
 from ...input.arguments import Input
 from ...input.blocks import RowBlocks, is_blocks
-from ..types import MetricLike, MetricParams
+from ..types import MODELS, MetricLike, MetricParams
 from .block_sample import draw_sample
 from .column_scale import note_dominant_column
 from .distance_measures import (
@@ -31,7 +30,7 @@ from .label_measures import (
     score_knn_votes,
 )
 from .measures import Measure, average_rows
-from .metric_spaces import GraphSpace
+from .metric_spaces import GraphSpace, nearest_others
 from .rank_measures import compute_ranks, compute_stretch
 from .result import Evaluation
 from .triplets import score_random_triplets
@@ -93,7 +92,7 @@ def evaluate(
     >>> lowd.evaluate(X, X).rnx_auc
     1.0000
     """
-    if isinstance(Y, Reducer):
+    if isinstance(Y, MODELS):
         _refuse_beside_model(metric, metric_params, backend, n_jobs)
         found: Evaluation = Y.evaluate(
             X,
@@ -131,7 +130,7 @@ def evaluate(
         n_jobs=n_jobs,
         verbose=verbose,
     )
-    with params._reporting():
+    with params._running(backend):
         given = validate_input(params, X, Y, labels)
         scores = _compute_scores(given)
     pairs = scores.pairs
@@ -174,7 +173,7 @@ class Scores(NamedTuple):
     """Measures and pointwise values before they become an `Evaluation`."""
 
     measures: dict[str, Measure]
-    pointwise: dict[str, Float64]
+    pointwise: dict[str, Reals]
     pairs: PairStatistics | None  # None: the data are a neighbor graph
     ties: float
     duplicates: int
@@ -183,9 +182,9 @@ class Scores(NamedTuple):
 def _compute_scores(given: EvaluationInput) -> Scores:
     # One neighbor more than compared shows ties at the k-th; a graph has no more to show.
     searched = given.k if isinstance(given.data, GraphSpace) else given.k + 1
-    found = given.data.nearest(given.rows, searched)
+    found = nearest_others(given.data, given.rows, searched)
     data = truncate(found, given.k)
-    embedding = truncate(given.embedding.nearest(given.rows, given.k + 1), given.k)
+    embedding = truncate(nearest_others(given.embedding, given.rows, given.k + 1), given.k)
     pointwise = _compute_rank_measures(given, data, embedding)
     measures = {name: given.average(name, values) for name, values in pointwise.items()}
     pointwise["stretch"] = compute_stretch(data, embedding)
@@ -196,7 +195,7 @@ def _compute_scores(given: EvaluationInput) -> Scores:
         )
         rows = given.full_rows
         pairs = compute_pair_statistics(
-            given.data, given.embedding, rows, given.order, given.seed, given.codes, given.ops
+            given.data, given.embedding, rows, given.order, given.seed, given.codes
         )
         measures |= compute_global_measures(pairs)
         if len(rows) == len(given.sampled_rows):
@@ -209,10 +208,10 @@ def _compute_scores(given: EvaluationInput) -> Scores:
 
 
 def _compute_rank_measures(
-    given: EvaluationInput, data: Neighbors, embedding: Neighbors
-) -> dict[str, Float64]:
+    given: EvaluationInput, data: NeighborGraph, embedding: NeighborGraph
+) -> dict[str, Reals]:
     """Rank-based measures of each row; those of false neighbors need ranks in the data."""
-    values: dict[str, Float64] = {}
+    values: dict[str, Reals] = {}
     missing = compute_ranks(given.embedding, given.rows, data, embedding, given.n)
     if not isinstance(given.data, GraphSpace):
         false = compute_ranks(given.data, given.rows, embedding, data, given.n)
@@ -228,11 +227,11 @@ def _compute_rank_measures(
 
 def _add_label_measures(
     given: EvaluationInput,
-    data: Neighbors,
-    embedding: Neighbors,
+    data: NeighborGraph,
+    embedding: NeighborGraph,
     pairs: PairStatistics | None,
     measures: dict[str, Measure],
-    pointwise: dict[str, Float64],
+    pointwise: dict[str, Reals],
 ) -> None:
     codes, rows = given.codes, given.sampled_rows
     assert codes is not None
@@ -245,7 +244,7 @@ def _add_label_measures(
     pointwise |= values
     if given.items is not None:
         metric, params = given.params.metric, given.params.metric_params
-        measures |= compare_centroids(given.items, given.Y, metric, params, codes, given.ops)
+        measures |= compare_centroids(given.items, given.Y, metric, params, codes)
     if pairs is not None and pairs.class_sums is not None:
         silhouettes = compute_silhouettes(pairs.class_sums, codes, pairs.rows)
         measures["silhouette"] = average_rows("silhouette", silhouettes, given.n)

@@ -5,14 +5,15 @@ They reward clusters that the data may not have: compare them with their values 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
-from ...backends.protocol import Array, Backend, Float64, Ints, Rows
-from ...distances.metrics import data_kind, distances_of
 from ...errors import DataError
-from ...input.validation import Data
+from ...house.parameters import Indices, Reals
+from ...house.spaces import Rows, space_of
 from ..types import MetricLike, MetricParams
 from .measures import Measure
 from .triplets import score_centroid_triplets
@@ -47,7 +48,7 @@ def encode_labels(labels: ArrayLike, n: int) -> NDArray[np.int64]:
     return np.asarray(codes.reshape(-1), np.int64)
 
 
-def score_knn_votes(near: Ints, codes: NDArray[np.int64], own: NDArray[np.int64]) -> Float64:
+def score_knn_votes(near: Indices, codes: NDArray[np.int64], own: NDArray[np.int64]) -> Reals:
     """1 where the majority of the neighbors has the class of the row.
 
     Tied votes go to the class of the nearest of the tied voters.
@@ -67,15 +68,15 @@ def score_knn_votes(near: Ints, codes: NDArray[np.int64], own: NDArray[np.int64]
 
 
 def compute_neighborhood_hits(
-    near: Ints, codes: NDArray[np.int64], own: NDArray[np.int64]
-) -> Float64:
+    near: Indices, codes: NDArray[np.int64], own: NDArray[np.int64]
+) -> Reals:
     """Share of each row's neighbors that have its class."""
     return np.asarray((codes[near] == codes[own][:, None]).mean(1), np.float64)
 
 
 def compute_silhouettes(
-    class_sums: Float64, codes: NDArray[np.int64], own: NDArray[np.int64]
-) -> Float64:
+    class_sums: Reals, codes: NDArray[np.int64], own: NDArray[np.int64]
+) -> Reals:
     """Silhouettes from the sums of each row's distances to every class; singletons have 0."""
     sizes = np.bincount(codes).astype(np.float64)
     classes, at = codes[own], np.arange(len(own))
@@ -89,37 +90,35 @@ def compute_silhouettes(
 
 
 def compare_centroids(
-    X: Rows,
-    Y: Array,
+    X: Any,
+    Y: Reals,
     metric: MetricLike,
     params: MetricParams,
     codes: NDArray[np.int64],
-    ops: Backend,
 ) -> dict[str, Measure]:
     """Measures by the centroids of classes, for rows of numbers with up to 200 classes."""
     c, n = int(codes.max()) + 1, len(codes)
-    no_centroids = data_kind(metric) != "rows" or metric in ("hamming", "jaccard")
+    no_centroids = callable(metric) or metric in ("precomputed", "gower", "hamming", "jaccard")
     if no_centroids or c > MAX_CENTROID_CLASSES:
         return {}
     share = csr_array((1 / np.bincount(codes)[codes], (codes, np.arange(n))), shape=(c, n))
     centroids = share @ X
     centroids = np.asarray(centroids.toarray() if issparse(centroids) else centroids, np.float64)
-    data = distances_of(Data(centroids, centroids.dtype), metric, params)
-    embedding = distances_of(Data(share @ Y, Y.dtype), "euclidean", None)
+    data, embedding = space_of(centroids, metric, params), Rows(share @ Y)
     values = {}
     if c > 2:
-        accuracy = score_centroid_triplets(data.among(ops), embedding.among(ops))
+        accuracy = score_centroid_triplets(data.pairwise(), embedding.pairwise())
         values["centroid_triplet_accuracy"] = accuracy
     if n * c <= MAX_CENTROID_DISTANCES:
-        gap = compute_separation(data.toward(X, ops), codes)
-        gap -= compute_separation(embedding.toward(Y, ops), codes)
+        gap = compute_separation(data.toward(X), codes)
+        gap -= compute_separation(embedding.toward(Y), codes)
         pairs = np.triu_indices(c, 1)
         values["label_trustworthiness"] = float(1 - np.maximum(gap, 0)[pairs].mean())
         values["label_continuity"] = float(1 - np.maximum(-gap, 0)[pairs].mean())
     return {name: Measure(name, value) for name, value in values.items()}
 
 
-def compute_separation(D: Array, codes: NDArray[np.int64]) -> Float64:
+def compute_separation(D: Reals, codes: NDArray[np.int64]) -> Reals:
     """Separability of each two classes, from distances of rows to the centroids.
 
     2 (DSC - 1/2), where DSC is the share of their rows that are nearer to their own centroid.

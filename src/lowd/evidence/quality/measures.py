@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ...backends.protocol import Float64
+from ...house.parameters import Reals
 
 Better: TypeAlias = Literal["higher", "lower", "nearer 0"]
 Interval: TypeAlias = tuple[float, float]
@@ -197,7 +197,7 @@ def estimate_measure(
     return Measure(name, value, (float(interval[0]), float(interval[1])), k)
 
 
-def average_rows(name: str, pointwise: Float64, n: int, k: int | None = None) -> Measure:
+def average_rows(name: str, pointwise: Reals, n: int, k: int | None = None) -> Measure:
     """The mean over n rows from the values of some of them, sampled without replacement."""
     if len(pointwise) < n and np.isin(pointwise, (0, 1)).all():
         size = len(pointwise) / (1 - len(pointwise) / n)
@@ -213,7 +213,7 @@ def _estimate_proportion(name: str, share: float, size: float, k: int | None) ->
     return Measure(name, share, (float(middle - half), float(middle + half)), k)
 
 
-def standard_error(values: Float64, n: int) -> float | None:
+def standard_error(values: Reals, n: int) -> float | None:
     """Standard error of a mean over n rows of which some were sampled; None for all of them."""
     m = len(values)
     if m == n:

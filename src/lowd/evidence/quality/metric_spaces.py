@@ -1,138 +1,35 @@
-"""Neighbors, ranks and distances of rows, in the data space and in the embedding space."""
+"""Neighbors, ranks and distances of rows, in the data space and in the embedding space.
+
+Ties are broken by row number, everywhere.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
-from ... import progress
-from ...backends.protocol import MEASURES, Array, Backend, Float64, Ints, Neighbors
-from ...distances.callables import CallableDistances
-from ...distances.metrics import Distances, round_center
-from ...distances.precomputed import PrecomputedDistances
-from ...distances.protocol import DistanceRelation
+from ... import _native, progress
 from ...errors import ParameterError, UnsupportedError
-from ...graph.given import NeighborGraph
-from ...input.sample import n_rows, take_rows
+from ...house.backend import chunks, overridable, threads
+from ...house.neighbors import NeighborGraph
+from ...house.parameters import Indices, Reals
+from ...house.spaces import (
+    Matrix,
+    Neighbors,
+    Objects,
+    Rows,
+    Space,
+    SparseRows,
+    measure_rows,
+    nearest_columns,
+)
+from ...house.spaces.space import METRICS, query_rows
+from ...house.spaces.sparse import squared_lengths
 
-MAX_BLOCK_DISTANCES = 2**22  # at a time: 32 MiB in float64
-MAX_SPARSE_PAIRS = 4096  # differences of sparse rows at a time, each as long as both rows
-CENTER_BITS = 10  # of the point that differences are computed from
 RowSelection: TypeAlias = NDArray[np.int64] | None  # rows to evaluate; None: all
-
-
-class MetricSpace(Protocol):
-    """Rows with distances between them. Ties are broken by row index, everywhere."""
-
-    n: int
-
-    def nearest(self, rows: RowSelection, k: int) -> Neighbors:
-        """The k nearest other rows of each selected row."""
-
-    def ranks(self, rows: RowSelection, lists: Ints) -> Ints:
-        """The rank of each listed row in the order of `nearest`, from 1; that of -1 is 0."""
-
-    def distances(self, rows: NDArray[np.int64]) -> Array:
-        """Distances of some rows to all."""
-
-    def pair_distances(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Float64:
-        """Distances of the pairs (i, j)."""
-
-
-def make_space(relation: DistanceRelation, ops: Backend) -> MetricSpace:
-    """The space of a relation: by a neighbor index for dense rows, else by blocks of distances."""
-    if isinstance(relation, Distances) and not issparse(relation.X):
-        return RowSpace(relation, ops)
-    if isinstance(relation, CallableDistances):  # slow, so each pair is computed once
-        relation = PrecomputedDistances(relation.among(ops), wide=True)
-    return BlockSpace(relation, ops)
-
-
-class RowSpace:
-    """Dense rows with a named metric: neighbors and ranks by the neighbor index."""
-
-    def __init__(self, relation: Distances, ops: Backend) -> None:
-        self.relation, self.ops, self.n = relation, ops, len(relation.X)
-        self.center = (
-            None if relation.center is None else round_center(relation.center, CENTER_BITS)
-        )
-        self.index = ops.index(relation.X, relation.measure, relation.params, relation.center)
-
-    def nearest(self, rows: RowSelection, k: int) -> Neighbors:
-        if rows is None:
-            return self.index.others(k)
-        return remove_self(self.index.query(self.relation.X[rows], k + 1), rows)
-
-    def ranks(self, rows: RowSelection, lists: Ints) -> Ints:
-        return self.index.ranks(rows, lists)
-
-    def distances(self, rows: NDArray[np.int64]) -> Array:
-        X, measure, params = self.relation.X, self.relation.measure, self.relation.params
-        return self.ops.pairwise(X[rows], X, measure, params, self.center)
-
-    def pair_distances(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Float64:
-        X, measure, params = self.relation.X, self.relation.measure, self.relation.params
-        lengths = np.empty(len(i))
-        step = max(1, MAX_BLOCK_DISTANCES // X.shape[1])
-        for a in range(0, len(i), step):
-            part = slice(a, a + step)
-            lengths[part] = _row_distances(X[i[part]], X[j[part]], measure, params)
-        return lengths
-
-
-class BlockSpace:
-    """Any other relation: distances to all rows, block by block."""
-
-    def __init__(self, relation: DistanceRelation, ops: Backend) -> None:
-        self.relation, self.ops, self.n = relation, ops, n_rows(relation.training_points())
-
-    def nearest(self, rows: RowSelection, k: int) -> Neighbors:
-        selected = self._select(rows)
-        found = Neighbors(np.empty((len(selected), k), np.int32), np.empty((len(selected), k)))
-        for i, own, D in self._blocks(selected):
-            part = self.ops.distance_index(D, own).nearest(k)
-            found.indices[i : i + len(D)], found.distances[i : i + len(D)] = part[:2]
-        return found
-
-    def ranks(self, rows: RowSelection, lists: Ints) -> Ints:
-        selected, ranks = self._select(rows), np.empty_like(lists)
-        for i, own, D in self._blocks(selected):
-            part = lists[i : i + len(D)]
-            all_ranks = self.ops.distance_index(D, own).ranks()
-            ranks[i : i + len(D)] = np.take_along_axis(all_ranks, part, 1)
-        return np.where(lists < 0, 0, ranks).astype(np.int32)
-
-    def distances(self, rows: NDArray[np.int64]) -> Array:
-        return self.relation.toward(take_rows(self.relation.training_points(), rows), self.ops)
-
-    def pair_distances(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Float64:
-        if isinstance(self.relation, PrecomputedDistances):
-            return np.asarray(self.relation.among(self.ops)[i, j], np.float64)
-        if isinstance(self.relation, Distances):
-            return _sparse_pair_distances(self.relation, i, j)
-        selected, at = np.unique(i, return_inverse=True)
-        lengths = np.empty(len(i))
-        for a, own, D in self._blocks(selected):
-            here = np.flatnonzero((at >= a) & (at < a + len(own)))
-            lengths[here] = D[at[here] - a, j[here]]
-        return lengths
-
-    def _select(self, rows: RowSelection) -> NDArray[np.int64]:
-        return np.arange(self.n) if rows is None else rows
-
-    def _blocks(
-        self, selected: NDArray[np.int64]
-    ) -> Iterator[tuple[int, NDArray[np.int64], Array]]:
-        """(position of the first row, some rows, their distances to all)."""
-        step = max(1, MAX_BLOCK_DISTANCES // self.n)
-        for i in range(0, len(selected), step):
-            own = selected[i : i + step]
-            yield i, own, self.distances(own)
-            progress.report("ranks", i + len(own), len(selected))
 
 
 class GraphSpace:
@@ -141,42 +38,124 @@ class GraphSpace:
     def __init__(self, graph: NeighborGraph) -> None:
         self.graph, self.n = graph, len(graph.indices)
 
-    def nearest(self, rows: RowSelection, k: int) -> Neighbors:
-        selected = slice(None) if rows is None else rows
-        indices, distances = self.graph.indices[selected], self.graph.distances[selected]
-        short = (indices[:, :k] < 0).any(1)
-        if indices.shape[1] < k or short.any():
-            raise ParameterError(
-                f"n_neighbors={k}, but the graph holds fewer neighbors of some rows; use a smaller "
-                "n_neighbors, or a graph of more."
-            )
-        return Neighbors(indices[:, :k], distances[:, :k], self.graph.recall)
 
-    def ranks(self, rows: RowSelection, lists: Ints) -> Ints:  # noqa: ARG002 - as of MetricSpace
+def nearest_others(space: Space | GraphSpace, rows: RowSelection, k: int) -> NeighborGraph:
+    """The k nearest other rows of each selected row."""
+    if isinstance(space, GraphSpace):
+        return _listed(space.graph, rows, k)
+    if rows is None:
+        near = space.nearest(k)
+    elif isinstance(space, Rows) and space.center is not None:
+        near = query_rows(space.index, space.X[rows], k + 1)
+        return remove_self(NeighborGraph(*near.table, near.recall), rows)
+    else:
+        parts = [nearest_columns(D, k, own).table for own, D in _blocks(space, rows)]
+        near = Neighbors.of_table(*map(np.concatenate, zip(*parts, strict=True)))
+    return NeighborGraph(*near.table, near.recall)
+
+
+def _listed(graph: NeighborGraph, rows: RowSelection, k: int) -> NeighborGraph:
+    selected = slice(None) if rows is None else rows
+    indices, distances = graph.indices[selected], graph.distances[selected]
+    if indices.shape[1] < k or (indices[:, :k] < 0).any():
+        raise ParameterError(
+            f"n_neighbors={k}, but the graph holds fewer neighbors of some rows; use a smaller "
+            "n_neighbors, or a graph of more.",
+            "n_neighbors",
+        )
+    return NeighborGraph(indices[:, :k], distances[:, :k], graph.recall)
+
+
+def ranks_of(space: Space | GraphSpace, rows: RowSelection, lists: Indices) -> Indices:
+    """The rank of each listed row in the order of all others, from 1; that of -1 is 0."""
+    if isinstance(space, GraphSpace):
         raise UnsupportedError(
             "a neighbor graph has no ranks beyond its neighbors, which trustworthiness needs; "
             "pass the rows or their distances."
         )
+    if isinstance(space, Rows) and space.center is not None:
+        return rank_listed(space, lists, rows)
+    selected = np.arange(space.n) if rows is None else rows
+    parts = [all_ranks(D, own) for own, D in _blocks(space, selected)]
+    ranks = np.take_along_axis(np.concatenate(parts), np.maximum(lists, 0), 1)
+    return np.where(lists < 0, 0, ranks).astype(np.int32)
 
 
-def remove_self(found: Neighbors, own: NDArray[np.int64]) -> Neighbors:
+@overridable
+def rank_listed(space: Rows, lists: Indices, rows: RowSelection) -> Indices:
+    """Ranks of listed rows among all others, by comparisons without all distances."""
+    return space.index.ranks(lists, rows)
+
+
+@overridable
+def all_ranks(D: Reals, own: Indices) -> Indices:
+    """The rank of each entry in its row of distances, from 1; the row's own one has 0."""
+    out = np.empty(D.shape, np.int32)
+    _native.rank_rows(np.ascontiguousarray(D), own, out, threads())
+    return out
+
+
+def distances_from(space: Space, rows: Indices) -> Reals:
+    """Distances of some rows to all.
+
+    Of rows of numbers they are computed from a point of few digits, so that squares of integers are
+    exact and ties stay ties.
+    """
+    if not isinstance(space, Rows) or space.center is None:
+        return space.distances(rows)
+    shift = np.maximum(10 - np.frexp(space.center)[1], 0)
+    center = np.ldexp(np.round(np.ldexp(space.center, shift)), -shift)
+    return measure_rows(space.X[rows], space.X, *space.measure, center)
+
+
+def pair_distances(space: Space, i: Indices, j: Indices) -> Reals:
+    """Distances of the pairs (i, j)."""
+    lengths = np.empty(len(i))
+    if isinstance(space, Matrix | Objects):
+        return np.asarray(space.pairwise()[i, j], np.float64)
+    if isinstance(space, Rows):
+        for some in chunks(len(i), space.X.shape[1]):
+            lengths[some] = _row_distances(space.X[i[some]], space.X[j[some]], *space.measure)
+        return lengths
+    if isinstance(space, SparseRows):
+        name, factor = METRICS[space.metric][:2]
+        for some in chunks(len(i), 1, 4096):  # each difference is as long as both rows
+            gap = space.X[i[some]].astype(np.float64) - space.X[j[some]]
+            lengths[some] = squared_lengths(gap)
+        return np.asarray(factor * (np.sqrt(lengths) if name == "euclidean" else lengths))
+    selected, at = np.unique(i, return_inverse=True)
+    begin = 0
+    for own, D in _blocks(space, selected):
+        here = np.flatnonzero((at >= begin) & (at < begin + len(own)))
+        lengths[here] = D[at[here] - begin, j[here]]
+        begin += len(own)
+    return lengths
+
+
+def _blocks(space: Space, selected: Indices) -> Iterator[tuple[Indices, Reals]]:
+    """Some rows and their distances to all, block after block."""
+    for some in chunks(len(selected), space.n):
+        yield selected[some], distances_from(space, selected[some])
+        progress.report("ranks", some.stop, len(selected))
+
+
+def remove_self(found: NeighborGraph, own: Indices) -> NeighborGraph:
     """Remove each row from its own list, or the last entry where duplicates displaced the row."""
     k = found.indices.shape[1] - 1
     other = found.indices != own[:, None]
     other[other.all(1), k] = False
     shape = len(own), k
-    return Neighbors(
-        found.indices[other].reshape(shape), found.distances[other].reshape(shape), found.recall
-    )
+    indices, distances = found.indices[other].reshape(shape), found.distances[other].reshape(shape)
+    return NeighborGraph(indices, distances, found.recall)
 
 
-def _row_distances(A: Array, B: Array, measure: str, params: tuple[float, ...]) -> Float64:
+def _row_distances(A: Reals, B: Reals, measure: str, params: tuple[float, ...]) -> Reals:
     """Distances between corresponding rows."""
     if measure == "jaccard":
         either = ((A != 0) | (B != 0)).sum(1)
         return np.asarray(((A != 0) != (B != 0)).sum(1) / np.maximum(either, 1))
     gap = np.subtract(A, B, dtype=np.float64)
-    if MEASURES[measure] == "square":
+    if measure.endswith("euclidean"):
         square = np.einsum("ij,ij->i", gap, gap)
         return np.asarray(params[0] * (np.sqrt(square) if measure == "euclidean" else square))
     gap = np.abs(gap)
@@ -184,15 +163,3 @@ def _row_distances(A: Array, B: Array, measure: str, params: tuple[float, ...]) 
         return np.asarray((gap ** params[0]).sum(1) ** (1 / params[0]))
     finish = {"manhattan": gap.sum, "chebyshev": gap.max, "hamming": (gap != 0).mean}[measure]
     return np.asarray(finish(axis=1), np.float64)
-
-
-def _sparse_pair_distances(
-    relation: Distances, i: NDArray[np.int64], j: NDArray[np.int64]
-) -> Float64:
-    squares = np.empty(len(i))
-    for a in range(0, len(i), MAX_SPARSE_PAIRS):
-        part = slice(a, a + MAX_SPARSE_PAIRS)
-        gap = relation.X[i[part]].astype(np.float64) - relation.X[j[part]]
-        squares[part] = np.asarray(gap.power(2).sum(1)).ravel()
-    lengths = np.sqrt(squares) if relation.measure == "euclidean" else squares
-    return np.asarray(relation.params[0] * lengths)

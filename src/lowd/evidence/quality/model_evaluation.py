@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from ... import random
-from ...backends import resolve
-from ...backends.protocol import Array, Float64
 from ...core.block_maps import without_names
-from ...core.estimator import Reducer
-from ...core.parameters import Seed
+from ...core.estimator import Reducer as FormerReducer
 from ...errors import UnsupportedError
+from ...house.parameters import Reals, Seed
+from ...house.pipeline import Pipeline
+from ...house.reducer import Reducer
+from ...house.spaces import Rows, extension
 from ...input.arguments import Input
 from ...input.blocks import RowBlocks, is_blocks
-from ...input.row_order import order_rows
-from ...maps.protocol import RememberingMap
-from ...pipeline import Pipeline
+from ...pipeline import Pipeline as FormerPipeline
 from ..types import MetricLike, MetricParams
 from .block_sample import draw_sample
 from .column_scale import scale_columns, standardizes
@@ -61,7 +61,7 @@ def evaluate_model(
             verbose=verbose,
         )
         return replace(found, notes=[sample.note, *found.notes])
-    if isinstance(model, Pipeline):
+    if isinstance(model, Pipeline | FormerPipeline):
         found = evaluate_model(
             model.method_,
             _prepare_rows(model, X),
@@ -73,9 +73,8 @@ def evaluate_model(
         )
         note = "Distances in the data are those of the rows as the pipeline prepares them."
         return replace(found, notes=[*found.notes, note])
-    metric: MetricLike
-    params: MetricParams
-    metric, params = model._metric()
+    metric: MetricLike = getattr(model, "metric", "euclidean")
+    params: MetricParams = getattr(model, "metric_params", None)
     data = scale_columns(model, X)
     kind = model._kind()
     if kind == "affinity":
@@ -108,12 +107,12 @@ def evaluate_model(
     return replace(found, model=values, notes=notes, reliability=reliability)
 
 
-def _embed(model: Reducer, X: Input) -> Array:
+def _embed(model: Reducer, X: Input) -> Reals:
     """The map of X, and of the training points the embedding itself.
 
     A map of distances does not remember them, and other last digits break ties in another way.
     """
-    Y: Array = model._transform(X)
+    Y = _transform(model, X)
     embedding = getattr(model, "embedding_", None)
     if embedding is None or embedding.shape != Y.shape:
         return Y
@@ -121,14 +120,22 @@ def _embed(model: Reducer, X: Input) -> Array:
     return embedding if np.allclose(Y, embedding, rtol=0, atol=tolerance) else Y
 
 
-def _prepare_rows(model: Pipeline, X: Input) -> Input:
+def _transform(model: Reducer, X: Input) -> Reals:
+    """The map of rows as an array, whatever `set_output` says."""
+    if isinstance(model, FormerReducer):
+        return np.asarray(model._transform(X))
+    with model._running(model.backend):
+        return model._place(model._read(X, False))[0]
+
+
+def _prepare_rows(model: Any, X: Input) -> Input:
     """Rows as the method takes them; training rows as they were fitted, without the correction."""
     rows = model.prepare(X, training=True)
     if not model.correct_shrinkage:
         return rows
     embedding = model.embedding_
     is_fitted = len(embedding) == rows.shape[0]
-    if is_fitted and np.allclose(model.method_._transform(rows), embedding):
+    if is_fitted and np.allclose(_transform(model.method_, rows), embedding):
         return rows
     return model.prepare(X)
 
@@ -147,7 +154,7 @@ def collect_learned_values(model: Reducer) -> dict[str, float]:
     return values
 
 
-def compute_self_map_error(model: Reducer, X: Input, Y: Array) -> float | None:
+def compute_self_map_error(model: Reducer, X: Input, Y: Reals) -> float | None:
     """Error of the out-of-sample extension at the training points, which it may not remember.
 
     A training point with other last digits is a new point, and maps that correct the extension
@@ -162,22 +169,14 @@ def compute_self_map_error(model: Reducer, X: Input, Y: Array) -> float | None:
         return None
     points = np.asarray(X, np.float64)
     chosen = random.subset(0, "self map", len(Y), min(len(Y), SELF_MAP_SAMPLES))
-    rows = order_rows(points)[chosen]
+    rows = Rows(points).order()[chosen]
     # The name of a random stream is part of the result.
     noise = random.normals(0, "nudge", (len(rows), points.shape[1]))
     near = points[rows] + PERTURBATION_DEVIATIONS * points.std(0) * noise
-    gap = _extend(model, near) - Y[rows]
+    with extension.alone():
+        gap = _transform(model, near) - Y[rows]
     spread = np.square(Y - Y.mean(0)).sum(1).mean()
     return float(np.sqrt(np.square(gap).sum(1).mean() / spread)) if spread > 0 else None
-
-
-def _extend(model: Reducer, rows: Float64) -> Array:
-    """Coordinates of rows by the out-of-sample extension alone."""
-    if not getattr(model.map_, "remembers", False):
-        return np.asarray(model._transform(rows))
-    ops = resolve(model.backend, model.n_jobs)
-    extension: RememberingMap = model.map_
-    return extension(model._validate(rows, ops).items, ops, remember=False)
 
 
 def _notes(model: Reducer) -> list[str]:
@@ -191,7 +190,7 @@ def _notes(model: Reducer) -> list[str]:
     return notes
 
 
-def _kernel_distances(K: Float64) -> Float64:
+def _kernel_distances(K: Reals) -> Reals:
     """Distances in the feature space whose inner products are K."""
     own = np.diagonal(K)
     D = np.sqrt(np.maximum(own[:, None] + own - K - K.T, 0))

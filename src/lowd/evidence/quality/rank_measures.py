@@ -7,8 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...backends.protocol import Float64, Ints, Neighbors
-from .metric_spaces import GraphSpace, MetricSpace, RowSelection
+from ...house.neighbors import NeighborGraph
+from ...house.parameters import Indices, Reals
+from ...house.spaces import Space
+from .metric_spaces import GraphSpace, RowSelection, ranks_of
 
 MAX_INDEX_COMPARISONS = 2**24  # of two neighbor lists at a time: 16 MiB of booleans
 
@@ -16,7 +18,7 @@ MAX_INDEX_COMPARISONS = 2**24  # of two neighbor lists at a time: 16 MiB of bool
 class Ranks(NamedTuple):
     """Ranks in one space of the k nearest neighbors in the other, row by row, nearest first."""
 
-    ranks: Ints  # m x k
+    ranks: Indices  # m x k
     n: int
 
     @property
@@ -28,7 +30,7 @@ class Ranks(NamedTuple):
         """Ranks of the neighbors in the space that lists them: 1 to k."""
         return np.arange(1, self.k + 1)
 
-    def trustworthiness(self) -> Float64:
+    def trustworthiness(self) -> Reals:
         """1 less the normalized excess of ranks beyond k, of each row.
 
         Trustworthiness for ranks in the data of neighbors in the embedding, and continuity for
@@ -37,17 +39,17 @@ class Ranks(NamedTuple):
         excess = np.maximum(self.ranks.astype(np.int64) - self.k, 0).sum(1)
         return np.asarray(1 - excess / (max_rank_excess(self.n, self.k) / self.n))
 
-    def recall(self) -> Float64:
+    def recall(self) -> Reals:
         """Share of the neighbors that are among the k nearest in both spaces: Q_NX of each row."""
         return np.asarray((self.ranks <= self.k).mean(1))
 
-    def relative_rank_error(self) -> Float64:
+    def relative_rank_error(self) -> Reals:
         """Relative error of the ranks over its maximum: the mean is the MRRE."""
         error = np.abs(self.ranks - self.own_ranks) / self.own_ranks
         worst = (np.abs(self.n - 2 * self.own_ranks) / self.own_ranks).sum()
         return np.asarray(error.sum(1) / worst)
 
-    def rank_bias(self) -> Float64:
+    def rank_bias(self) -> Reals:
         """Of the shared neighbors, the share with a larger rank less that with a smaller one.
 
         The mean is B_NX for ranks in the data, and -B_NX for ranks in the embedding.
@@ -66,10 +68,10 @@ def max_rank_excess(n: int, k: int) -> float:
 
 
 def compute_ranks(
-    space: MetricSpace | GraphSpace,
+    space: Space | GraphSpace,
     rows: RowSelection,
-    neighbors: Neighbors,
-    nearest: Neighbors,
+    neighbors: NeighborGraph,
+    nearest: NeighborGraph,
     n: int,
 ) -> Ranks:
     """Ranks in `space` of neighbors from the other space; `nearest` are the neighbors in `space`.
@@ -79,11 +81,11 @@ def compute_ranks(
     ranks = match_positions(neighbors.indices, nearest.indices)
     missing = np.where(ranks == 0, neighbors.indices, -1).astype(np.int32)
     if (missing >= 0).any():
-        ranks = ranks + space.ranks(rows, missing)
+        ranks = ranks + ranks_of(space, rows, missing)
     return Ranks(ranks.astype(np.int32), n)
 
 
-def match_positions(lists: Ints, nearest: Ints) -> Ints:
+def match_positions(lists: Indices, nearest: Indices) -> Indices:
     """Position (from 1) of each entry of a list in the other list of the same row; 0 if absent."""
     m, k = lists.shape
     positions = np.zeros((m, k), np.int32)
@@ -94,7 +96,7 @@ def match_positions(lists: Ints, nearest: Ints) -> Ints:
     return positions
 
 
-def compute_stretch(data: Neighbors, embedding: Neighbors) -> Float64:
+def compute_stretch(data: NeighborGraph, embedding: NeighborGraph) -> Reals:
     """log2 of the mean neighbor distance in the embedding over that in the data; median row 0.
 
     NaN where duplicates make a mean distance 0.

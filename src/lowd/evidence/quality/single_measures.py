@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from ...input.arguments import Input
 from .measures import Measure
+from .metric_spaces import nearest_others, ranks_of
 from .rank_measures import Ranks
 from .validation import EvaluationParameters, validate_input
 
@@ -40,13 +41,13 @@ def _compute(
     options: dict[str, Any],
 ) -> Measure:
     params = EvaluationParameters(n_neighbors=k, **{"anchors": "all", **options})
-    with params._reporting():
+    with params._running(params.backend):
         given = validate_input(params, X, Y, None)
         # Ranks up to k cost nothing, so the neighbors in the other space need not be searched.
         if name == "trustworthiness":
-            neighbors = given.embedding.nearest(given.rows, k)
-            ranks = given.data.ranks(given.rows, neighbors.indices)
+            neighbors = nearest_others(given.embedding, given.rows, k)
+            ranks = ranks_of(given.data, given.rows, neighbors.indices)
         else:
-            neighbors = given.data.nearest(given.rows, k)
-            ranks = given.embedding.ranks(given.rows, neighbors.indices)
+            neighbors = nearest_others(given.data, given.rows, k)
+            ranks = ranks_of(given.embedding, given.rows, neighbors.indices)
     return given.average(name, Ranks(ranks, given.n).trustworthiness())

@@ -6,23 +6,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import random
-from ...backends.protocol import Array, Float64
 from ...errors import DataError
-from ...input.row_order import invert_order
+from ...house.parameters import Reals
+from ...house.spaces import Space
 from .measures import Measure, estimate_measure
-from .metric_spaces import MetricSpace
+from .metric_spaces import pair_distances
 
 TRIPLETS_PER_ROW = 5  # as in the evaluation of PaCMAP
 MAX_DRAWS = 20  # of a triplet whose two distances in the data are equal
 
 
 def score_random_triplets(
-    data: MetricSpace,
-    embedding: MetricSpace,
+    data: Space,
+    embedding: Space,
     rows: NDArray[np.int64],
     order: NDArray[np.int64],
     seed: int,
-) -> tuple[Measure, Float64]:
+) -> tuple[Measure, Reals]:
     """Share of random triplets whose order is preserved, with its error, and that of each row.
 
     `order` is the canonical one of all rows, by positions in which triplets are drawn.
@@ -30,17 +30,17 @@ def score_random_triplets(
     Triplets tied in the data are drawn again, and those tied in the embedding count one half. A
     row without any triplet has NaN.
     """
-    i = np.repeat(invert_order(order)[rows], TRIPLETS_PER_ROW)
+    i = np.repeat(np.argsort(order)[rows], TRIPLETS_PER_ROW)
     score = np.full(len(i), np.nan)
     pending = np.arange(len(i))
     for draw in range(MAX_DRAWS):
         at = pending % TRIPLETS_PER_ROW + TRIPLETS_PER_ROW * (i[pending] + data.n * draw)
         others = _draw_others(i[pending], data.n, seed, at)
         own, j, k = (order[positions] for positions in (i[pending], *others))
-        sign = np.sign(data.pair_distances(own, j) - data.pair_distances(own, k))
+        sign = np.sign(pair_distances(data, own, j) - pair_distances(data, own, k))
         untied = sign != 0
         own, j, k = own[untied], j[untied], k[untied]
-        gap = embedding.pair_distances(own, j) - embedding.pair_distances(own, k)
+        gap = pair_distances(embedding, own, j) - pair_distances(embedding, own, k)
         score[pending[untied]] = 0.5 + 0.5 * sign[untied] * np.sign(gap)
         pending = pending[~untied]
         if not len(pending):
@@ -65,7 +65,7 @@ def _draw_others(
     return j, k
 
 
-def _estimate_two_stage_mean(scores: Float64, n: int) -> tuple[float, float]:
+def _estimate_two_stage_mean(scores: Reals, n: int) -> tuple[float, float]:
     """Mean and standard error of two-stage sampling: rows, then triplets (Cochran, 1977)."""
     m, t = scores.shape
     means = scores.mean(1)
@@ -74,7 +74,7 @@ def _estimate_two_stage_mean(scores: Float64, n: int) -> tuple[float, float]:
     return float(means.mean()), float(np.sqrt(between + within))
 
 
-def score_centroid_triplets(data: Array, embedding: Array) -> float:
+def score_centroid_triplets(data: Reals, embedding: Reals) -> float:
     """Share of all triplets of classes whose order is preserved, from centroid distances."""
     c = len(data)
     score = total = 0.0

@@ -11,23 +11,24 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from ... import random
-from ...backends import Backend, resolve
-from ...backends.protocol import Array, Float64, Neighbors
-from ...core.estimator import reducer
-from ...core.parameters import Count, Metric, MetricParams, Seed, check_params
-from ...distances.metrics import distances_of
-from ...domains import advise_at_most
 from ...errors import DataError, ParameterError
-from ...graph.given import NeighborGraph
+from ...house.neighbors import NeighborGraph, NeighborsTransformer
+from ...house.parameters import (
+    Count,
+    Indices,
+    Metric,
+    MetricParams,
+    Reals,
+    Seed,
+    advise_at_most,
+    check_parameters,
+)
+from ...house.spaces import Rows, Space, space_of
 from ...input.arguments import Input
-from ...input.precomputed import MATRIX_KINDS
-from ...input.row_order import invert_order, order_rows
-from ...input.validation import validate
-from ...methods.neighbors_transformer import NeighborsTransformer
 from ..types import Items
 from .label_measures import encode_labels
 from .measures import Measure, average_rows
-from .metric_spaces import GraphSpace, MetricSpace, RowSelection, make_space
+from .metric_spaces import GraphSpace, RowSelection
 
 Anchors: TypeAlias = int | Literal["all"] | None
 MAX_EXACT_SAMPLES = 20_000  # all rows are evaluated: ranks take 4 s, and n² beyond
@@ -37,10 +38,10 @@ MAX_SAMPLED_PAIRS = 200_000_000  # beyond: sampled rows against all, as 2000 aga
 MIN_FULL_ROWS = 100  # sampled for that, however many rows there are
 
 
-@reducer
 class EvaluationParameters(NeighborsTransformer):
     """Parameters of `evaluate`, declared and validated as those of a method are."""
 
+    n_neighbors: Count = 15
     anchors: Count | Literal["all"] | None = None
     random_state: Seed = None
 
@@ -54,27 +55,25 @@ class EvaluationInput:
     """
 
     params: EvaluationParameters
-    data: MetricSpace | GraphSpace
-    embedding: MetricSpace
+    data: Space | GraphSpace
+    embedding: Rows
     items: Items | None  # the data as rows, distances or objects; None for a neighbor graph
-    Y: Array
+    Y: Reals
     codes: NDArray[np.int64] | None  # integer classes of the rows
     n_sampled: int  # rows to evaluate
     seed: int
-    ops: Backend
 
     @property
     def n(self) -> int:
         return self.data.n
 
     @cached_property
-    def order(self) -> NDArray[np.int64]:
-        """The canonical order of the rows; of duplicates, by their embedding."""
+    def order(self) -> Indices:
+        """The rows in an order by their content; of duplicates, by their embedding."""
         if isinstance(self.data, GraphSpace):
-            return order_rows(square=[self.data.graph.edges()])
-        if self.params._kind() in MATRIX_KINDS:
-            return order_rows(square=[self.items])
-        return order_rows(self.items, attached=[self.Y])
+            known = space_of(self.data.graph.edges(), "precomputed")
+            return np.lexsort((self.embedding.fingerprint(), known.fingerprint()))
+        return np.lexsort((self.embedding.fingerprint(), self.data.fingerprint()))
 
     @cached_property
     def rows(self) -> RowSelection:
@@ -98,12 +97,12 @@ class EvaluationInput:
         sampled = self.sampled_rows
         if limit >= len(sampled):
             return sampled
-        positions = np.sort(invert_order(self.order)[sampled])
+        positions = np.sort(np.argsort(self.order)[sampled])
         # The name of a random stream is part of the result: another one would sample other rows.
         chosen = positions[random.subset(self.seed, "whole rows", len(sampled), limit)]
         return np.sort(self.order[chosen])
 
-    def average(self, name: str, pointwise: Float64) -> Measure:
+    def average(self, name: str, pointwise: Reals) -> Measure:
         return average_rows(name, pointwise, self.n, self.k)
 
 
@@ -111,11 +110,10 @@ def validate_input(
     params: EvaluationParameters, X: Input, Y: Input, labels: ArrayLike | None
 ) -> EvaluationInput:
     """Check parameters, data, embedding and labels against each other."""
-    check_params(params)
-    ops = resolve(params.backend, params.n_jobs)
-    data, items = _validate_data(params, X, ops)
+    check_parameters(params)
+    data, items = _validate_data(params, X)
     n, k = data.n, params.n_neighbors
-    Y, embedding = _validate_embedding(Y, n, ops)
+    embedding = _validate_embedding(Y, n)
     if k > n - 2:
         raise ParameterError(
             f"n_neighbors={k} needs at least {k + 2} rows to compare, but there are {n}"
@@ -124,14 +122,14 @@ def validate_input(
     codes = None if labels is None else encode_labels(labels, n)
     seed = 0 if params.random_state is None else random.as_seed(params.random_state)
     m = count_anchors(params.anchors, n)
-    return EvaluationInput(params, data, embedding, items, Y, codes, m, seed, ops)
+    return EvaluationInput(params, data, embedding, items, embedding.X, codes, m, seed)
 
 
-def make_data_space(X: Input, metric: Metric, metric_params: MetricParams = None) -> MetricSpace:
+def make_data_space(X: Input, metric: Metric, metric_params: MetricParams = None) -> Space:
     """Rows with their distances, for neighbors of single rows."""
     params = EvaluationParameters(metric=metric, metric_params=metric_params)
-    check_params(params)
-    space = _validate_data(params, X, resolve(params.backend, params.n_jobs))[0]
+    check_parameters(params)
+    space = _validate_data(params, X)[0]
     if isinstance(space, GraphSpace):
         raise DataError("a neighbor graph has no distances; pass the rows.")
     return space
@@ -155,32 +153,28 @@ def _count_full_rows(n: int) -> int:
 
 
 def _validate_data(
-    params: EvaluationParameters, X: Input, ops: Backend
-) -> tuple[MetricSpace | GraphSpace, Items | None]:
+    params: EvaluationParameters, X: Input
+) -> tuple[Space | GraphSpace, Items | None]:
     if isinstance(X, NeighborGraph) or (params.metric == "precomputed" and issparse(X)):
         return GraphSpace(NeighborGraph.of(X)), None
-    sparse = params._takes_sparse()
-    data = validate(params, X, params._kind(), fitting=True, sparse=sparse, ops=ops)
-    relation = distances_of(data, params.metric, params.metric_params)
-    return make_space(relation, ops), data.items
+    items = params._read(X, True)
+    return space_of(items, params.metric, params.metric_params), items
 
 
-def _validate_embedding(Y: Input, n: int, ops: Backend) -> tuple[Array, MetricSpace]:
+def _validate_embedding(Y: Input, n: int) -> Rows:
     if getattr(Y, "ndim", 2) == 1:
         Y = np.asarray(Y)[:, None]
     try:
-        data = validate(EvaluationParameters(), Y, "rows", fitting=True, sparse=False, ops=ops)
+        rows = EvaluationParameters()._read(Y, True)
     except DataError as error:
         raise type(error)(f"Y, the embedding: {error}") from None
-    if len(data.items) != n:
-        raise DataError(
-            f"X has {n} rows, but the embedding has {len(data.items)}; pass the same rows."
-        )
-    return data.items, make_space(distances_of(data, "euclidean", None), ops)
+    if len(rows) != n:
+        raise DataError(f"X has {n} rows, but the embedding has {len(rows)}; pass the same rows.")
+    return Rows(rows)
 
 
-def truncate(found: Neighbors, k: int) -> Neighbors:
+def truncate(found: NeighborGraph, k: int) -> NeighborGraph:
     """The k nearest neighbors of each row."""
-    return Neighbors(
+    return NeighborGraph(
         np.ascontiguousarray(found.indices[:, :k]), found.distances[:, :k], found.recall
     )
