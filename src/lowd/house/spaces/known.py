@@ -54,19 +54,13 @@ def with_neighbors(rows: Any, neighbors: object, n: int) -> Known:
     `neighbors` is a `NeighborGraph`, a sparse matrix of distances as of scikit-learn's
     KNeighborsTransformer or scanpy's `obsp["distances"]`, or a pair (indices, distances).
     """
-    m = count_rows(rows)
-    lists, (count, columns) = read_lists(neighbors, n)
-    if columns != n or count != m:
-        if m == n and count == columns:
-            raise DataError(f"neighbors has {count} rows, but X has {m}; make it from the same X.")
-        raise DataError(
-            f"neighbors of {m} new rows among {n} training rows, but got shape {(count, columns)}."
-        )
-    return Known(rows, lists)
+    return Known(rows, read_lists(neighbors, (count_rows(rows), n))[0])
 
 
-def read_lists(given: object, n: int | None = None) -> tuple[Neighbors, tuple[int, int]]:
-    """Any form of lists of neighbors among n rows, checked and sorted; and their shape.
+def read_lists(
+    given: object, expected: tuple[int | None, int] | None = None
+) -> tuple[Neighbors, tuple[int, int]]:
+    """Any form of lists of neighbors, checked and sorted; and how many lists name how many rows.
 
     The entries that a sparse matrix stores are distances, also where they are 0. In a pair, -1
     fills up the rows that have fewer neighbors than others.
@@ -77,11 +71,14 @@ def read_lists(given: object, n: int | None = None) -> tuple[Neighbors, tuple[in
         owners = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
         indices, distances = matrix.indices, matrix.data.astype(np.float64)
         shape = int(matrix.shape[0]), int(matrix.shape[1])
+        _check_shape(shape, expected)
     else:
-        table, lengths = _read_pair(given, n)
+        table, lengths = _read_pair(given)
+        shape = len(table), len(table) if expected is None else expected[1]
+        _check_shape(shape, expected)
+        _check_names(table, shape[1])
         owners, column = np.nonzero(table >= 0)
         indices, distances = table[owners, column], lengths[owners, column]
-        shape = len(table), len(table) if n is None else n
     bad = ~(np.isfinite(distances) & (distances >= 0))
     if bad.any():
         at = int(bad.argmax())
@@ -92,7 +89,7 @@ def read_lists(given: object, n: int | None = None) -> tuple[Neighbors, tuple[in
     return Neighbors.of_entries(shape[0], owners, indices, distances), shape
 
 
-def _read_pair(given: object, n: int | None) -> tuple[Indices, Reals]:
+def _read_pair(given: object) -> tuple[Indices, Reals]:
     try:
         pair = tuple(cast(Iterable[ArrayLike], given))[:2]
         indices, distances = (np.asarray(part) for part in pair)
@@ -106,7 +103,21 @@ def _read_pair(given: object, n: int | None) -> tuple[Indices, Reals]:
             "neighbors: a pair holds whole numbers and distances of one shape, rows x n_neighbors; "
             f"got {indices.dtype} {indices.shape} and {distances.dtype} {distances.shape}."
         )
-    n = len(indices) if n is None else n
+    return indices, distances.astype(np.float64)
+
+
+def _check_shape(shape: tuple[int, int], expected: tuple[int | None, int] | None) -> None:
+    if expected is None or shape == (shape[0] if expected[0] is None else expected[0], expected[1]):
+        return
+    m, n = expected
+    if m == n and (shape[0] == shape[1] or shape[1] == n):
+        raise DataError(f"neighbors has {shape[0]} rows, but X has {n}; make it from the same X.")
+    new = shape[0] if m is None else m
+    raise DataError(f"neighbors of {new} new rows among {n} training rows, but got shape {shape}.")
+
+
+def _check_names(indices: Indices, n: int) -> None:
+    """Raise an error if a list names a row that is not there, or one twice."""
     out = (indices < -1) | (indices >= n)
     if out.any():
         row, column = map(int, np.argwhere(out)[0])
@@ -118,7 +129,6 @@ def _read_pair(given: object, n: int | None) -> tuple[Indices, Reals]:
     if twice.any():
         row, column = map(int, np.argwhere(twice)[0])
         raise DataError(f"neighbors: row {row} names row {ordered[row, column]} twice.")
-    return indices, distances.astype(np.float64)
 
 
 def read_graph(given: object) -> Neighbors:
@@ -244,12 +254,7 @@ class Lists(Space):
         """Lists of new points, which name rows, as lists of points."""
         lists = Q
         if not isinstance(Q, Neighbors):
-            lists, shape = read_lists(Q, self.n_features)
-            if shape[1] != self.n_features:
-                raise DataError(
-                    f"neighbors of {shape[0]} new rows among {self.n_features} training rows, but "
-                    f"got shape {shape}."
-                )
+            lists, _ = read_lists(Q, (None, self.n_features))
         if not lists.counts.all():
             raise DataError(
                 f"neighbors: row {int(lists.counts.argmin())} has none; every new row needs at "

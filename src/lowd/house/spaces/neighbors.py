@@ -204,8 +204,10 @@ class RowIndex:
         terms = min(d, 128) + d / 128 + 12 if self.single else 1 + d * 2.0**-29
         return float(skew + terms * rounding * np.sqrt(m))
 
-    def nearest(self, k: int, most_exact: int = 200_000) -> Neighbors:
-        """The k nearest others of each row: exact, but approximate among more rows than that."""
+    def nearest(
+        self, k: int, most_exact: int = 200_000, least: float = 0.99, groups: int = 96
+    ) -> Neighbors:
+        """The k nearest others of each row: exact, or of more rows with that least recall."""
         n = len(self.X)
         how, out = (self.root, self.factor, self.unit), empty_lists(n, k)
         if n * n <= self._few_pairs or self._too_long(k):
@@ -214,7 +216,7 @@ class RowIndex:
         elif n <= most_exact:
             self.native.join(*how, *out, threads(), progress.step("neighbors"))
         else:
-            return self._approximate(k)
+            return self._approximate(k, least, groups)
         return Neighbors.of_table(*out)
 
     def query(self, Q: Reals, k: int) -> Neighbors:
@@ -257,14 +259,14 @@ class RowIndex:
         _native.ranks(self.X, self.center, self.scale, *how, out, threads(), poll)
         return out
 
-    def _approximate(self, k: int, least: float = 0.99, samples: int = 768) -> Neighbors:
+    def _approximate(self, k: int, least: float, near: int) -> Neighbors:
         """Pairs of near groups of rows, then neighbors of neighbors (NN-descent).
 
-        More and more groups are compared with each other, until the lists of a sample of rows have
-        the recall that is asked for: with so many rows and k = 10 its standard error is 0.001.
+        Each group of rows is compared with more and more of the nearest others, at first so many,
+        until the lists of a sample of rows have the recall that is asked for.
         """
         n, n_threads, poll = len(self.X), threads(), progress.step("neighbors")
-        sample = random.subset(0, "recall", n, samples)
+        sample = random.subset(0, "recall", n, 768)  # a standard error of 0.001 at k = 10
         with_own = self.query(self.X[sample], k + 1).table[0]
         true = with_own != sample[:, None]
         true[true.all(1), k] = False  # among more than k duplicates a row may not find itself
@@ -273,7 +275,7 @@ class RowIndex:
         candidates = index.candidate_lists(self.root, self.factor, self.unit, k, n_threads)
         centroids = np.empty((index.groups, index.coordinates), np.float32)
         index.centroids(centroids)
-        out, near = empty_lists(n, k), 96
+        out = empty_lists(n, k)
         while 4 * near < index.groups:
             groups = RowIndex(centroids).nearest(near).table[0]
             candidates.join(groups, n_threads, poll)
