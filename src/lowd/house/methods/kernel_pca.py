@@ -227,11 +227,11 @@ class KernelPCA(Reducer):
 
     def _fit_rows(self, X: Any, seed: int) -> Reals:
         """Kernel PCA of inner products is PCA."""
-        dtype = np.float32 if self._float32 else np.float64
+        n, dtype = X.shape[0], np.float32 if self._float32 else np.float64
         self._linear, found = scale_rows(X, self.n_components, seed, dtype)
         self._describe(found)
         self.reconstruction_error_ = self._linear.missed
-        some = take_rows(X, np.argpartition(hash_rows(X), min(len(X), 1000) - 1)[:1000])
+        some = take_rows(X, np.argpartition(hash_rows(X), min(n, 1000) - 1)[:1000])
         far = self._linear.distances(some, self._linear.project(some))
         self._reach = confidence.reach(far, full=1.0)
         return found.coordinates
@@ -248,7 +248,7 @@ class KernelPCA(Reducer):
                 f"n_landmarks={m} must be at least n_components={k} and at most n_samples={n}.",
                 "n_landmarks",
             )
-        if not self._is_definite:
+        if callable(self.kernel) or self.kernel == "sigmoid":
             raise UnsupportedError(
                 "n_landmarks needs a kernel that is known to be positive semi-definite, which "
                 f"{self.kernel!r} is not; use 'rbf', or n_landmarks=None."
@@ -355,8 +355,10 @@ class KernelPCA(Reducer):
         if isinstance(space, Matrix):
             in_order = np.array_equal(space.columns, np.arange(space.n_features))
             return np.ascontiguousarray(Q if in_order else Q[:, space.columns])
-        Q = unit_rows(Q) if self.kernel == "cosine" else Q
         X = space.rows
+        if issparse(X) != issparse(Q):
+            Q = csr_array(Q) if issparse(X) else Q.toarray()
+        Q = unit_rows(Q) if self.kernel == "cosine" else Q
         if Q.dtype != X.dtype:  # rows beyond the squares of float32
             X = X.astype(Q.dtype)
         center = getattr(self, "_center", None)
