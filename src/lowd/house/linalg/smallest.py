@@ -230,8 +230,9 @@ def invert(p: Problem, k: int, how: str) -> Approximation | None:
         inverse = inverse_of_root(p) if p.is_root else inverse_of_matrix(p)
     if inverse is None:
         return None
-    # One axis more than are wanted says how far the others are from it.
-    found = block_krylov(inverse, p.start(k + 2), k + 1, 1e-13)
+    # One axis more than are wanted says how far the others are from it. Gaps of the inverse shrink
+    # with the number of axes, on a curve with its fifth power.
+    found = block_krylov(inverse, p.start(k + 2), k + 1, max(1e-10 / k**3, 1e-14))
     if not np.isfinite(found.vectors).all():
         return None
     # Once more, which takes out what the tolerance left of eigenvectors far away.
