@@ -109,7 +109,7 @@ class Sample(NamedTuple):
 
 def is_blocks(X: object) -> bool:
     """Whether X is data in blocks: `RowBlocks`, or an array or a data frame of Dask."""
-    return isinstance(X, RowBlocks) or _is_of(X, "array") or _is_of(X, "dataframe")
+    return type(X).__name__ == "RowBlocks" or _is_of(X, "array") or _is_of(X, "dataframe")
 
 
 def _is_of(X: object, part: str) -> bool:
@@ -150,6 +150,7 @@ class RowBlocks:
         self.array = array.rechunk({1: -1}) if len(array.chunks[1]) > 1 else array
         self.names = names
         self.readers = tuple(readers)  # what reads the blocks, where that is known
+        self.sample_size: int | None = None  # of how many rows a fit learns; None: of all
         # What `take`, `astype` and `prepared` set:
         self.order: Indices | None = None  # which of the rows these are; None: all, as they come
         self.dtype = np.dtype(np.float32 if array.dtype == np.float32 else np.float64)
@@ -161,6 +162,9 @@ class RowBlocks:
         """The blocks of a dask array, the partitions of a dask data frame, or X itself."""
         if isinstance(X, RowBlocks):
             return X
+        if type(X).__name__ == "RowBlocks":  # of open_blocks, until that makes these
+            readers = [BlockReader(*reader) for reader in X.readers]
+            return cls(X.array, X.names, readers)
         if not _is_of(X, "dataframe"):
             return cls(X)
         if X.ndim != 2:
@@ -227,6 +231,9 @@ class RowBlocks:
         self.count_rows()
         return self.n_rows or 0, self.n_features
 
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_parts": None}
+
     def __len__(self) -> int:
         return self.shape[0]
 
@@ -248,13 +255,17 @@ class RowBlocks:
             self.array._chunks = tuple(lengths), self.array.chunks[1]
             self._parts = None
 
+    def name_columns(self, model: Any) -> None:
+        """Set the names of the columns on a model that is fitted."""
+        if self.names is not None:
+            model.feature_names_in_ = np.array(self.names, object)
+
     def check_width(self, model: Any) -> None:
         """Compare `n_features_in_` and the names of columns, or set them when fitting."""
         known = getattr(model, "n_features_in_", None)
         if known is None:
             model.n_features_in_ = self.n_features
-            if self.names is not None:
-                model.feature_names_in_ = np.array(self.names, object)
+            self.name_columns(model)
         elif known != self.n_features:
             raise DataError(
                 f"X has {self.n_features} features, but {type(model).__name__} was fitted on "
@@ -405,21 +416,15 @@ class RowBlocks:
             yield found
 
     def write(self, function: Callable[..., Any], blocks: Sequence[int], *args: Any) -> None:
-        """Have `function(rows, where, ...)` write something of some blocks, by their numbers.
-
-        The rows come as they are; the function checks them.
-        """
+        """Have `function(rows, where, ...)` write something of some blocks, by their numbers."""
         groups = [[self.parts[number]] for number in blocks]
-        for _ in _iterate("write", self._tasks(function, args, None, groups, "where")):
+        for _ in _iterate("write", self._tasks(function, args, self._reading, groups, "where")):
             pass
 
     def lazy(self, function: Callable[..., Any], width: int, dtype: DTypeLike, *args: Any) -> Any:
-        """`function(rows, where, ...)` of each block as an array of Dask: nothing is computed.
-
-        The rows come as they are; the function checks them.
-        """
+        """`function(rows, where, ...)` of each block as an array of Dask: nothing is computed."""
         assert self.order is None, "only all rows, as they come, are mapped lazily"
-        job = _share(Job(function, args, None, "where", current()))
+        job = _share(Job(function, args, self._reading, "where", current()))
         return self.array.map_blocks(
             _map_block,
             job=job,
@@ -601,6 +606,10 @@ class Job:
         try:
             with using(name, n_jobs), single_threaded_blas():
                 return self.function(rows, *given, *self.args)
+        except DataError as error:
+            if self.second != "where":
+                raise
+            raise DataError(f"{where}: {error}") from error
         except LowdError:
             raise
         except Exception as error:
@@ -693,7 +702,7 @@ def _map_block(
     number = int(block_info[0]["chunk-location"][0])
     start = block_info[0]["array-location"][0][0]
     where = Where(number, None if np.isnan(start) else int(start), *files[number])
-    rows = read(block, where, None, None)
+    rows = read(block, where, None, job.reading)
     if not rows.shape[0]:
         return np.empty((0, width), block_info[None]["dtype"])
     return np.asarray(job.apply(rows, None, where))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Annotated, Any, ClassVar, Self, dataclass_transform
@@ -19,22 +20,25 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from lowd import backends, progress, random
-from lowd.errors import DataError, ParameterError, UnsupportedError
+from lowd.errors import ApproximationWarning, DataError, ParameterError, UnsupportedError, warn
 from lowd.input.exchange import choose_backend, receive
 from lowd.input.ranges import SAFE_RANGE, find_extreme_rows
 from lowd.input.sample import take_rows
 from lowd.input.tables import Table
-from lowd.input.validation import Kind, validate, validate_embedding
+from lowd.input.validation import Kind, refuse_table_output, validate, validate_embedding
 from lowd.threads import granting, single_threaded_blas
 from lowd.values import freeze_all
 
 from . import callbacks, confidence
-from .backend import Plan, check_memory, threads, using
+from .backend import Plan, check_memory, chunks, threads, using
+from .blocks import RowBlocks, Where, is_blocks
 from .confidence import LeftOutRows
 from .other_libraries import explain_unknown_parameters
 from .parameters import (
+    Indices,
     Jobs,
     Limit,
+    Metric,
     Reals,
     Seed,
     check_parameters,
@@ -42,7 +46,19 @@ from .parameters import (
     state,
     state_of,
 )
-from .spaces import Known, Listed, Neighbors, Rows, Space, takes_sparse, with_neighbors
+from .spaces import (
+    BlockRows,
+    Known,
+    Listed,
+    Neighbors,
+    Rows,
+    Space,
+    blocked,
+    kept_neighbors,
+    space_of,
+    takes_sparse,
+    with_neighbors,
+)
 
 
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field, state))
@@ -80,6 +96,11 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     columns_: Table = state()  # of a table with columns of several kinds, without its rows
     prepared_: dict[str, Any] = state()  # how the command line has read the file
     left_out_: LeftOutRows = state()  # after calibrate_confidence
+    # After a fit of a sample of rows in blocks:
+    n_rows_: int = state()
+    sampled_rows_: Indices = state("n_samples of n_rows_")
+    extension_recall_: float = state()
+    sampled_recall_: float = state()
     _n_features_out: int = state()
     _float32: bool = state()  # whether the training rows were; then so are coordinates
     _widened: bool = state()  # whether they were few, and computed in float64 all the same
@@ -167,6 +188,8 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         the fit, which was given some as well: training rows of each new one.
         """
         check_is_fitted(self)
+        if is_blocks(X):
+            return self._transform_blocks(RowBlocks.of(X), return_confidence)
         X, back = receive(X)
         with self._running(choose_backend(self.backend, X)):
             rows = self._read(X, False, neighbors)
@@ -176,6 +199,8 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def inverse_transform(self, X: ArrayLike) -> Any:
         """Rows of the original space for points of the embedding, where there is an inverse."""
         check_is_fitted(self)
+        if is_blocks(X):
+            return self._invert_blocks(RowBlocks.of(X))
         X, back = receive(X)
         with self._running(choose_backend(self.backend, X)):
             Y = validate_embedding(X, self._n_features_out, backends.resolve("auto", self.n_jobs))
@@ -318,8 +343,12 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         embed: bool,
         continuing: bool,
         given: dict[str, Any],
-    ) -> Reals | None:
-        rows = self._read(X, not continuing, neighbors)
+    ) -> Any:
+        blocks = RowBlocks.of(X) if is_blocks(X) else None
+        if blocks is not None and embed:
+            refuse_table_output(self)
+        sample = self._draw_sample(blocks, y, neighbors) if blocks is not None else None
+        rows = self._read(X if sample is None else sample[0], not continuing, neighbors)
         n = len(rows) if isinstance(rows, list) else rows.shape[0]
         self.n_samples_ = n
         self._check_memory(rows)
@@ -332,11 +361,55 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if Y is not None:
             self.embedding_ = self._cast(Y)
             self.n_components_ = self._n_features_out = Y.shape[1]
+        if blocks is not None:
+            blocks.name_columns(self)
+        if sample is not None:
+            self._measure_extension(*sample)
         for name in state_of(type(self)):
             freeze_all(self.__dict__.get(name))
         if not embed:
             return None
+        if blocks is not None:
+            known = Y is not None and sample is None
+            return blocks.like(self.embedding_) if known else self.transform(blocks)
         return self._place(rows)[0] if Y is None else self.embedding_.copy()
+
+    def _draw_sample(
+        self, X: RowBlocks, y: object, neighbors: object, held: int = 1000
+    ) -> tuple[Any, Any, Indices, int] | None:
+        """Rows that a fit learns from and others, if blocks were opened with `sample`."""
+        m = X.sample_size
+        if m is None or self.is_data_independent or len(X) <= m:
+            return None
+        if neighbors is not None or y is not None:
+            raise UnsupportedError(
+                "neighbors and y are of all rows, and only a sample of them is fitted; leave them "
+                "out, or open the blocks without sample=."
+            )
+        drawn = X.draw(m + held)
+        out = random.subset(0, "held out", len(drawn.row_indices), len(drawn.row_indices) - m)
+        kept = np.setdiff1d(np.arange(len(drawn.row_indices)), out)
+        return drawn.items[kept], drawn.items[out], drawn.row_indices[kept], drawn.n_seen
+
+    def _measure_extension(self, rows: Any, others: Any, numbers: Indices, n: int) -> None:
+        """How well the map of a sample places other rows, and how well the fit its own."""
+        self.n_rows_, self.sampled_rows_ = n, numbers
+        metric: Metric = getattr(self, "metric", "euclidean")
+        params = getattr(self, "metric_params", None)
+        model = self._without_names()
+        self.extension_recall_, self.sampled_recall_ = kept_neighbors(
+            space_of(model._read(rows, False), metric, params),
+            model.transform(rows),
+            model._read(others, False),
+            model.transform(others),
+        )
+        warn(
+            f"{type(self).__name__} of {n} rows in blocks is computed from {len(numbers)} of them "
+            "(sampled_rows_), and the others are mapped; new rows keep "
+            f"{self.extension_recall_:.0%} of their nearest sampled rows, sampled rows "
+            f"{self.sampled_recall_:.0%} (extension_recall_, sampled_recall_).",
+            ApproximationWarning,
+        )
 
     def _cast(self, Y: Reals) -> Reals:
         """Coordinates in the type of the training data, if that can hold them."""
@@ -367,6 +440,10 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
         Few rows whose squares float32 cannot hold are placed alone, in float64.
         """
+        if isinstance(rows, RowBlocks):
+            both = rows.gather(_place_block, self._without_names(), rate)
+            k = self._n_features_out
+            return (both[:, :k].astype(rows.dtype), both[:, k]) if rate else (both, None)
         if not isinstance(rows, np.ndarray) and not issparse(rows):
             return self._place_alike(rows, np.dtype(np.float64), rate)
         dtype = rows.dtype
@@ -453,6 +530,51 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         order = order_samples(rows, self._kind())
         return np.sort(order[random.subset(0, "left out", len(order), count)])
 
+    # -- rows in blocks ------------------------------------------------------------------------
+
+    def _transform_blocks(self, X: RowBlocks, rate: bool) -> Any:
+        """Arrays of Dask, whose blocks are computed when they are asked for."""
+        refuse_table_output(self)
+        X.check_width(self)
+        k, model = self._n_features_out, self._without_names()
+        if not rate:
+            return X.lazy(_place_block, k, X.dtype, model, False)
+        both = X.lazy(_place_block, k + 1, np.float64, model, True)  # so that work is done once
+        return both[:, :k].astype(X.dtype), both[:, k]
+
+    def _invert_blocks(self, Y: RowBlocks) -> Any:
+        if type(self)._inverse_transform is Reducer._inverse_transform:
+            self._inverse_transform(np.empty((0, self._n_features_out)))
+        if Y.n_features != self._n_features_out:
+            raise DataError(
+                f"X has {Y.n_features} columns, but the map has {self._n_features_out} components."
+            )
+        return Y.lazy(_invert_block, self.n_features_in_, Y.dtype, self)
+
+    def _read_blocks(self, X: RowBlocks, fitting: bool) -> Any:
+        """Rows in blocks as they are, or in memory if they are few or a method needs them all."""
+        if self._kind() not in ("rows", "objects"):
+            raise UnsupportedError(
+                f"{type(self).__name__} takes {self._kind()} here, and blocks hold rows; compute "
+                "them, or compare rows by a metric."
+            )
+        X.check_width(self)
+        if self.is_data_independent:
+            self._float32, self._widened = X.dtype == np.float32, False
+            return X
+        if "blocks" not in self.takes or X.nbytes <= blocked.RUN_BYTES:
+            rows = X.in_memory()
+            return self._read(rows, True) if fitting else self._without_names()._read(rows, False)
+        if fitting:
+            self._float32, self._widened = X.dtype == np.float32, False
+        return X
+
+    def _without_names(self) -> Self:
+        """This model without names of columns: blocks have none, and theirs were compared."""
+        nameless = copy(self)
+        nameless.__dict__.pop("feature_names_in_", None)
+        return nameless
+
     # -- how -----------------------------------------------------------------------------------
 
     def _read(
@@ -461,6 +583,8 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """Validated data of the kind that the metric means; with neighbors if given."""
         if neighbors is not None:
             return self._read_with_neighbors(X, fitting, neighbors)
+        if is_blocks(X):
+            return self._read_blocks(RowBlocks.of(X), fitting)
         ops = backends.resolve("auto", self.n_jobs)
         data = validate(
             self,  # type: ignore[arg-type]
@@ -551,6 +675,25 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         tags.input_tags.sparse = self._takes_sparse()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _place_block(rows: Any, *given: Any) -> Reals:
+    """A task: coordinates of a block, and with `rate` their confidence as one more column.
+
+    Few rows are compared with the points of a model at a time, so that their distances are small.
+    """
+    model, rate = given[-2:]
+    held = (part for part in vars(model).values() if isinstance(part, Space))
+    points = max((part.n for part in held if not isinstance(part, BlockRows)), default=1)
+    found = []
+    for some in chunks(rows.shape[0], points, 2**21):
+        Y = model.transform(rows[some], return_confidence=rate)
+        found.append(np.column_stack(Y) if rate else Y)
+    return np.concatenate(found)
+
+
+def _invert_block(Y: Reals, where: Where, model: Reducer) -> Reals:  # noqa: ARG001
+    return np.asarray(model.inverse_transform(Y))
 
 
 def finite(Y: Reals) -> Reals:

@@ -9,7 +9,7 @@ from .affinities import (
     squared,
     symmetrized,
 )
-from .blocked import BlockRows
+from .blocked import BlockRows, kept_neighbors
 from .extension import (
     Regression,
     approach,
@@ -95,6 +95,7 @@ __all__ = [
     "join_components",
     "joined",
     "joint_probabilities",
+    "kept_neighbors",
     "kernel_regression",
     "measure_rows",
     "native_parts",

@@ -26,6 +26,7 @@ from ..blocks import Part, RowBlocks
 from ..parameters import Indices, Metric, MetricParams, Reals, state
 from .graph import nearest_outside
 from .known import merged
+from .matrices import along_a_line, column_range, line_factors, places
 from .neighbors import Neighbors
 from .space import (
     METRICS,
@@ -218,6 +219,25 @@ def _(space: BlockRows, points: Indices, label: Indices) -> tuple[Indices, Reals
     return lists.indices[points, 0].astype(np.int64), lists.distances[points, 0]
 
 
+def kept_neighbors(
+    base: Space, Y: Reals, others: Any, placed: Reals, k: int = 15
+) -> tuple[float, float]:
+    """Shares of the nearest points that are nearest in an embedding, too.
+
+    Of other rows, which a map has placed, and of the points themselves.
+    """
+    plane, k = Rows(Y.astype(np.float64)), min(k, base.n - 2)
+    pairs = (
+        (base.query(others, k), plane.query(placed.astype(np.float64), k)),
+        (base.nearest(k), plane.nearest(k)),
+    )
+    extended, own = (
+        float(np.mean([len(np.intersect1d(*both)) for both in zip(*lists, strict=True)]) / k)
+        for lists in ([near.table[0] for near in pair] for pair in pairs)
+    )
+    return extended, own
+
+
 # -- groups of rows -------------------------------------------------------------------------------
 
 
@@ -380,6 +400,16 @@ class How(NamedTuple):
 
 def _prepare(how: How, rows: Any) -> Any:
     return how.space(rows).rows
+
+
+@along_a_line.register(RowBlocks)
+def _(X: RowBlocks) -> Reals:
+    least, most = X.reduce("reading", column_range, _widest)
+    return X.gather(places, least, line_factors(most > least))
+
+
+def _widest(a: tuple[Reals, Reals], b: tuple[Reals, Reals]) -> tuple[Reals, Reals]:
+    return np.minimum(a[0], b[0]), np.maximum(a[1], b[1])
 
 
 def _fingerprint(rows: Any, how: How) -> Indices:
