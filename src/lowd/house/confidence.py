@@ -36,6 +36,15 @@ def reach(nearest: Reals, full: float = 0.9) -> Reals:
     return np.array([inside, max(inside - median, 0.05 * inside, np.finfo(float).tiny)])
 
 
+def reach_from_mean(apart: Reals) -> Reals:
+    """The same for a linear map, from distances of training rows from their mean.
+
+    All of them are within reach; the step is how far nine of ten are beyond the median.
+    """
+    middle, usual, most = np.sort(apart)[[len(apart) // 2, len(apart) * 9 // 10, -1]]
+    return np.array([most * (1 + 1e-6), max(usual - middle, 0.05 * most, np.finfo(float).tiny)])
+
+
 def scope(embedded: Space, count: int) -> Reals:
     """How far around each training point its nearest others in the embedding are, `count` of them.
 

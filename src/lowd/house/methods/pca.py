@@ -151,7 +151,7 @@ class PCA(Reducer):
     residual_: float = state()
     degenerate_axes_: tuple[tuple[int, ...], ...] = state()
     n_samples_: int | float = state()  # type: ignore[assignment]
-    moments_: Moments = state("n_features")
+    moments_: Moments = state()
     _sample: Reals = state("n_sampled n_features")  # of the rows of all batches
 
     # -- fit -----------------------------------------------------------------------------------
@@ -212,7 +212,7 @@ class PCA(Reducer):
                 f"n_components={k}, but the data have rank {rank}; the other coordinates are 0.",
                 RankWarning,
             )
-        values, held = np.pad(values[:k], (0, max(k - len(values), 0))), min(k, rank)
+        values, held = np.concatenate([values[:k], np.zeros(max(k - len(values), 0))]), min(k, rank)
 
         # 3. One answer: fixed signs, and a fixed basis where variances are equal.
         dtype = np.dtype(np.float32 if self._float32 else np.float64)
@@ -236,9 +236,7 @@ class PCA(Reducer):
         # 5. How far from the mean training rows are, by which new ones are judged.
         sample = self._sample if batch else found.sample
         apart = self._distances(sample, self._transform(sample)[0])
-        inside, usual, middle = np.quantile(apart, [1, 0.9, 0.5])
-        tiny = np.finfo(float).tiny
-        self._reach = np.array([inside * (1 + 1e-6), max(usual - middle, 0.05 * inside, tiny)])
+        self._reach = confidence.reach_from_mean(apart)
 
     @property
     def _wanted(self) -> int | None:

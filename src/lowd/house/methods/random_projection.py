@@ -128,10 +128,7 @@ class RandomProjection(Reducer):
         if X.shape[0] > 1000:
             X = X[np.sort(np.argpartition(hash_rows(X), 999)[:1000])]
         self._center = np.asarray(X.astype(np.float64).mean(0)).ravel()
-        apart = np.sqrt(squared_lengths(X, self._center))
-        inside, usual, middle = np.quantile(apart, [1, 0.9, 0.5])
-        tiny = np.finfo(float).tiny
-        self._reach = np.array([inside * (1 + 1e-6), max(usual - middle, 0.05 * inside, tiny)])
+        self._reach = confidence.reach_from_mean(np.sqrt(squared_lengths(X, self._center)))
 
     def _confidence(self, Q: Any, Y: Reals, used: None) -> Reals:  # noqa: ARG002
         if not hasattr(self, "_reach"):
