@@ -24,17 +24,6 @@ from ..spaces.known import check_listed
 Callback = Callable[[int, Reals], Any]
 
 
-def order_by_content(fingerprint: Indices, *attached: Reals) -> Indices:
-    """The points in an order that their content, and what else is known of each, determines.
-
-    Rounding grows during a descent. In this order it grows alike however the rows come, so that
-    permuted rows have the permuted embedding, bit for bit.
-    """
-    n = len(fingerprint)
-    columns = [column for part in attached for column in np.reshape(part, (n, -1)).T]
-    return np.lexsort((*columns, fingerprint))
-
-
 def check_given(space: Space, k: int, counts_itself: bool = False) -> None:
     """Raise an error if neighbors are given, and fewer than k of some row."""
     lists = space.lists if isinstance(space, Listed) else space

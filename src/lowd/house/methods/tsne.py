@@ -51,7 +51,6 @@ from .descent import (
     initial_scores,
     mesh_of,
     native_mesh,
-    order_by_content,
     relative_error,
 )
 
@@ -307,7 +306,7 @@ class TSNE(Reducer):
         """Of the neighbors in a space, in an order of the rows by their content."""
         space = space_of(X, self.metric, self.metric_params)
         start = [self.init] if isinstance(self.init, np.ndarray) else []
-        order = order_by_content(space.fingerprint(), *(A for A in start if len(A) == space.n))
+        order = space.order(*(A for A in start if len(A) == space.n))
         u, k = self._perplexities, self.n_neighbors
         reach = 3 * u.max(initial=0)
 
@@ -356,8 +355,8 @@ class TSNE(Reducer):
         training points differ: their random projections are the space.
         """
         n = W.shape[0]
-        start = [self.init] if isinstance(self.init, np.ndarray) and len(self.init) == n else []
-        order = self._columns = order_by_content(hash_symmetric(W), *start)
+        start = self.init.T if isinstance(self.init, np.ndarray) and len(self.init) == n else ()
+        order = self._columns = np.lexsort((*start, hash_symmetric(W)))
         self._n_candidates, self._radii = min(16, n), None  # these tell how fast Y changes
         A = nonzero_entries(W[order][:, order])
         space = Rows(project_affinities(A))

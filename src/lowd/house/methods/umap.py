@@ -60,7 +60,6 @@ from .descent import (
     initial_scores,
     mesh_of,
     native_mesh,
-    order_by_content,
     relative_error,
 )
 
@@ -284,7 +283,7 @@ class UMAP(Reducer):
         rows = self._choose_landmarks(space, X, seed)
         # The rows that are fitted, in an order by their content.
         attached = [A[rows] for A in (start, target) if A is not None]
-        rows = rows[order_by_content(space.fingerprint()[rows], *attached)]
+        rows = rows[space.take(rows).order(*attached)]
         # 1. The fuzzy simplicial set: memberships of the neighbors, and their union.
         check_given(space, self.n_neighbors - 1, counts_itself=True)
         found = distinct_neighbors(space.take(rows), self._count_neighbors, None)

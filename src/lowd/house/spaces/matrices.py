@@ -176,6 +176,41 @@ def hash_rows(X: Any, factors: Indices | None = None) -> Indices:
     return out
 
 
+@overridable
+def along_a_line(X: Any) -> Reals:
+    """Where each row lies along a random direction; constant columns do not count.
+
+    So units, offsets and constant columns do not change the order of rows by these places, but for
+    what rounding does. A place may be beyond the range of numbers.
+    """
+    least, most = column_range(X)
+    return places(X, least, line_factors(most > least))
+
+
+@overridable
+def column_range(X: Any) -> tuple[Reals, Reals]:
+    """The least and the largest entry of each column, which do not depend on the order of rows."""
+    return X.min(0), X.max(0)
+
+
+@overridable
+def places(X: Any, least: Reals, factors: Reals) -> Reals:
+    """(X - least) · factors of each row by itself, in float64."""
+    out, W = np.empty((len(X), 1)), factors[:, None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        for some in chunks(len(X), X.shape[1], 2**20):
+            rows = np.ascontiguousarray(X[some], np.float64)
+            _native.project(rows, least.astype(np.float64), W, None, out[some], threads(rows.size))
+    return out[:, 0]
+
+
+def line_factors(varies: Indices) -> Reals:
+    """A random direction in the columns that vary, numbered without the others."""
+    factors = np.zeros(len(varies))
+    factors[varies] = random.normals(0, "line", (int(varies.sum()),))
+    return factors
+
+
 def column_factors(d: int) -> Indices:
     """Odd factors, so that what is multiplied by them keeps all its bits."""
     return random.bits(0, "columns", np.arange(d)) | np.uint64(1)

@@ -22,6 +22,7 @@ from lowd.errors import DataError, ParameterError
 from ..backend import allocate, chunks, overridable, threads
 from ..parameters import Held, Indices, Metric, MetricParams, Reals, state, state_of
 from .matrices import (
+    along_a_line,
     check_distances,
     far_if_missing,
     hash_rows,
@@ -205,21 +206,27 @@ class Space(Held):
             yield rows, measure(rows)
             progress.report("neighbors", some.stop, count)
 
-    def order(self) -> Indices:
-        """The points in an order that depends on their content only.
+    def order(self, *attached: Reals) -> Indices:
+        """The points in an order by their content, and by what else is known of each.
 
         Methods whose rounding grows, or that draw points, take them in this order: permuted rows
-        then give the permuted result.
+        then give the permuted result. Rows are sorted along a line, on which units, offsets and
+        constant columns change nothing; those at one place, and other points, by a hash.
         """
-        return np.argsort(self.fingerprint(), kind="stable")
+        line = None if self.rows is None else along_a_line(self.rows)
+        if line is not None and np.isfinite(line).all():
+            order = np.argsort(line, kind="stable")
+            if not attached and np.diff(line[order]).all():
+                return order
+            last = [self.fingerprint(), line]
+        else:
+            last = [self.fingerprint()]
+        columns = [column for part in attached for column in np.reshape(part, (self.n, -1)).T]
+        return np.lexsort((*columns, *last))
 
     def draw(self, m: int, seed: int, stream: str) -> Indices:
         """m random points in that order: the same ones in whichever order the points come."""
-        content = self.fingerprint()
-        if m >= self.n:
-            return np.argsort(content, kind="stable")
-        drawn = np.argpartition(random.bits(seed, stream, content), m - 1)[:m]
-        return drawn[np.lexsort((drawn, content[drawn]))]
+        return self.order()[random.subset(seed, stream, self.n, m)]
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is cached, as it follows from the rest."""

@@ -15,7 +15,7 @@ from lowd.errors import UnsupportedError
 from ..backend import allocate, chunks
 from ..parameters import Graph, Indices, Metric, MetricParams, Reals, state
 from .known import Lists, read_graph
-from .matrices import column_factors, hash_rows, mixed, sum_of_words
+from .matrices import column_factors, column_range, hash_rows, mixed, places, sum_of_words
 from .space import (
     METRICS,
     Objects,
@@ -189,6 +189,17 @@ def _(A: csr_array, columns: Indices) -> Indices:
     words = mixed(A.data, columns[A.indices])
     sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(words)])
     return np.asarray(sums[A.indptr[1:]] - sums[A.indptr[:-1]])
+
+
+@column_range.register(csr_array)
+def _(X: csr_array) -> tuple[Reals, Reals]:
+    return np.ravel(X.min(axis=0).toarray()), np.ravel(X.max(axis=0).toarray())
+
+
+@places.register(csr_array)
+def _(X: csr_array, least: Reals, factors: Reals) -> Reals:  # noqa: ARG001 - another origin
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(X.astype(np.float64) @ factors)
 
 
 def subtract_columns(X: csr_array, center: Reals | None) -> csr_array:
