@@ -1,4 +1,4 @@
-"""Sums over sparse rows, which are centered without a dense copy.
+"""Sums over sparse rows, which are centered without a dense copy, and over rows in blocks.
 
 Sparse rows X are centered implicitly, as X less the mean in every row, which cancels where the mean
 of a column is large beside its deviations. With a share p of the entries stored, the second moment
@@ -8,6 +8,8 @@ stored nearly in full. Those are centered explicitly.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
@@ -15,6 +17,7 @@ from scipy.sparse import csr_array, diags_array
 from lowd import _native, progress, random
 
 from ..backend import allocate, chunks, threads
+from ..blocks import RowBlocks, additive, rowwise
 from ..parameters import Reals
 from ..spaces.sparse import subtract_columns
 from .eigen import block_krylov, dense_eigenpairs
@@ -212,3 +215,33 @@ def _has_large_term(mean: Reals, W: Reals) -> NDArray[np.bool_]:
     large = np.empty(terms.shape, bool)
     np.put_along_axis(large, order, sums > 1e-3 * sums[-1], 0)
     return np.asarray(large.any(1))
+
+
+# -- rows in blocks: of each block what is computed of its rows ------------------------------------
+
+for sums in (scatter, scatter_product, column_scatter):
+    sums.register(RowBlocks)(additive(sums))
+for each in (project, squared_lengths):
+    each.register(RowBlocks)(rowwise(each))
+
+
+@column_means.register(RowBlocks)
+def _(X: RowBlocks, weights: None = None) -> Reals:
+    assert weights is None, "rows in blocks have no weights"
+    mean: Reals = X.reduce("means", _count_and_mean, _merge_means)[1]
+    return mean
+
+
+def _count_and_mean(rows: Any) -> tuple[int, Reals]:
+    n, d = rows.shape
+    return n, column_means(rows) if n else np.zeros(d)
+
+
+def _merge_means(a: tuple[int, Reals], b: tuple[int, Reals]) -> tuple[int, Reals]:
+    n = a[0] + b[0]
+    return n, a[1] + b[0] / max(n, 1) * (b[1] - a[1])  # exact where a column is constant
+
+
+@by_gram.register(RowBlocks)
+def _(X: RowBlocks, seen: Seen, k: int) -> Axes:
+    return by_gram(X.in_memory(), seen, k)  # of few rows, whose inner products are in memory

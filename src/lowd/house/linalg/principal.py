@@ -19,6 +19,7 @@ from lowd import _native, progress, random
 from lowd.errors import ConvergenceWarning, warn
 
 from ..backend import allocate, chunks, overridable, threads
+from ..blocks import RowBlocks
 from ..parameters import Held, Reals, state
 from ..spaces import Space
 from .centered import Scaling, half_squares, initial_scaling, keep_positive
@@ -402,18 +403,19 @@ def scale_rows(X: Any, k: int | None, seed: int, dtype: DTypeLike) -> tuple[Prin
 def principal_scores(space: Space, k: int, seed: int) -> Reals:
     """The k leading coordinates by PCA of rows, or by classical scaling of distances.
 
-    Columns that the data do not have are 0.
+    Columns that the data do not have are 0. The axes of very many rows are those of a part of them,
+    which is the same in memory and in blocks; so that a descent starts from the same bits.
     """
     X, n = space.rows, space.n
     if X is None:
         product = half_squares(space.pairwise())
         return initial_scaling(product, n, k, seed, space.dtype)
-    mean, most = column_means(X), min(k, *X.shape)
-    V = principal_axes(X, mean, most, seed).vectors[:, :most]
+    some, few = X, max(5000, 2**24 // X.shape[1])
+    if n > few:
+        some = X[np.sort(space.draw(few, seed, "axes"))]
+    elif isinstance(X, RowBlocks):
+        some = X = X.in_memory()
+    mean, most = column_means(some), min(k, *some.shape)
+    V = principal_axes(some, mean, most, seed).vectors[:, :most]
     scores = project(X, mean, V).astype(np.float64)
-    if n > 500:
-        # Rounded to 24 bits: sums in another order, such as those over the blocks of many rows,
-        # then start the same descent.
-        unit = 2.0 ** np.frexp(np.abs(scores).max())[1]
-        scores = (scores / unit).astype(np.float32) * unit
     return np.pad(scores, ((0, 0), (0, k - most)))
