@@ -25,9 +25,8 @@ function licenses(): Plugin {
   };
 }
 
-// One bundle per call (`vite build` and `vite build --mode widget`): the page is a classic script
-// with its style beside it, the widget an ES module with its style inside.
-export default defineConfig(({ mode }) => ({
+// One classic script with its style beside it; a notebook makes a module of the same script.
+export default defineConfig({
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   plugins: [licenses()],
   server: {
@@ -37,15 +36,12 @@ export default defineConfig(({ mode }) => ({
   },
   build: {
     outDir: OUT,
-    emptyOutDir: false,
+    emptyOutDir: true,
     target: "es2022",
     modulePreload: false,
     rolldownOptions: { output: { minify: true } },
-    lib:
-      mode === "widget"
-        ? { entry: "src/widget.ts", formats: ["es"], fileName: () => "widget.js" }
-        : { entry: "src/app.ts", formats: ["iife"], name: "lowdExplorer", fileName: () => "app.js", cssFileName: "app" },
+    lib: { entry: "src/app.ts", formats: ["iife"], name: "lowdExplorer", fileName: () => "app.js", cssFileName: "app" },
   },
   define: { "process.env.NODE_ENV": '"production"' },
   test: { include: ["tests/**/*.test.ts"] },
-}));
+});

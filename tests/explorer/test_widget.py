@@ -35,6 +35,17 @@ def test_messages_are_answered_by_the_same_routes(routes, monkeypatch):
     widget.close()
 
 
+def test_the_module_holds_the_script_and_the_style_of_the_page(routes):
+    from lowd.explorer.shell import read_static
+    from lowd.explorer.widget import make_widget
+
+    widget = make_widget(routes)
+    script, style = (read_static(name).decode() for name in ("app.js", "app.css"))
+    assert widget._esm.startswith(script)
+    assert json.dumps(style) in widget._esm
+    widget.close()
+
+
 def test_the_selection_is_readable_back(data):
     explorer = lowd.view(data.X, inline=True)
     assert explorer.url is None

@@ -1,11 +1,13 @@
-// The page of `lowd view`, of a static file, and the embedding of a report.
+// One program for all places: the page of `lowd view`, a static file, the embedding of a report, and a
+// notebook. A page runs it as a script; a notebook imports it as a module and calls `renderWidget`.
 import "./style.css";
 import { Client } from "./data/client";
-import { ReportClient, type ReportData } from "./data/report";
+import { ReportClient, type ReportData, reportData } from "./data/report";
+import { text } from "./data/schema";
 import { EmbeddedTransport, HttpTransport } from "./data/transport";
 import { mount } from "./mount";
 
-const place = document.getElementById("lowd")!;
+export { renderWidget } from "./widget";
 
 /** The JSON of an element, which is not needed twice. */
 function takeJson(id: string): unknown {
@@ -14,7 +16,7 @@ function takeJson(id: string): unknown {
   return element ? JSON.parse(element.textContent) : null;
 }
 
-function showPage(): void {
+function showPage(place: HTMLElement): void {
   const saved = takeJson("lowd-state");
   const transport = EmbeddedTransport.find() ?? new HttpTransport();
   mount(place, new Client(transport), {
@@ -25,10 +27,10 @@ function showPage(): void {
 }
 
 /** In a report the page has its own style, so that this one is kept in a shadow tree. */
-function showReport(data: ReportData): void {
+function showReport(place: HTMLElement, data: ReportData): void {
   const root = place.attachShadow({ mode: "open" });
   const sheet = new CSSStyleSheet();
-  sheet.replaceSync(takeJson("lowd-style") as string);
+  sheet.replaceSync(text(takeJson("lowd-style"), "lowd-style"));
   root.adoptedStyleSheets = [sheet];
   const inside = root.appendChild(document.createElement("div"));
   inside.className = "embedded";
@@ -36,6 +38,12 @@ function showReport(data: ReportData): void {
   mount(inside, new ReportClient(data, name), { state: "", linkable: false, embedded: true });
 }
 
-const points = takeJson("points") as ReportData | null;
-if (points) showReport(points);
-else showPage();
+function start(): void {
+  const place = document.getElementById("lowd")!;
+  const points = takeJson("points");
+  if (points === null) showPage(place);
+  else showReport(place, reportData(points, "points"));
+}
+
+// Null in a module: a notebook may have an element of this name too, such as a heading.
+if (document.currentScript) start();

@@ -1,14 +1,14 @@
-// The explorer in a notebook, by anywidget: the same page with requests to the kernel.
+// The explorer in a notebook, by anywidget: the same page with requests to the kernel. The style comes
+// from the Python side (src/lowd/explorer/widget.py), since a module has no file beside it.
 import { effect } from "@preact/signals";
 import { Client } from "./data/client";
 import { WidgetTransport, type WidgetModel } from "./data/transport";
 import { mount } from "./mount";
 import { selectedRows } from "./state/selection";
-import style from "./style.css?inline";
 
 const MAX_SYNCED_ROWS = 1_000_000; // of the selection, sent to the kernel as row indices
 
-function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => void {
+export function renderWidget({ model, el }: { model: WidgetModel; el: HTMLElement }, style: string): () => void {
   const root = el.attachShadow({ mode: "open" });
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(style);
@@ -30,5 +30,3 @@ function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => v
     transport.close();
   };
 }
-
-export default { render };

@@ -67,6 +67,54 @@ describe.each([["density", 0.7], ["stamps", 3]])("points as %s", (_, radius) => 
   });
 });
 
+describe("stamps at the border", () => {
+  const radius = 3;
+  const draw = (x: number, y: number): { image: ImageData; drawn: number } =>
+    new Raster(image).draw(makeScene([x], [y], [0], [RED]), plain, drawing(radius));
+  const inked = (picture: ImageData): Set<string> => {
+    const found = new Set<string>();
+    for (let y = 0; y < picture.height; y++)
+      for (let x = 0; x < picture.width; x++) if (pixel(picture, x, y)[1]! < 255) found.add(`${x} ${y}`);
+    return found;
+  };
+
+  it("are cut by it, on every side and in the corners", () => {
+    const whole = inked(draw(10, 10).image);
+    for (const [x, y] of [[0, 10], [19, 10], [10, 0], [10, 19], [0, 0], [19, 0], [0, 19], [19, 19], [-2, 8], [21, 12], [5, -2], [7, 21]] as const) {
+      const { image: picture, drawn } = draw(x, y);
+      const expected = [...whole].map((at) => at.split(" ").map(Number) as [number, number])
+        .map(([column, row]) => [column + x - 10, row + y - 10] as const)
+        .filter(([column, row]) => column >= 0 && row >= 0 && column < 20 && row < 20)
+        .map(([column, row]) => `${column} ${row}`);
+      expect(inked(picture)).toEqual(new Set(expected));
+      expect(drawn).toBe(1);
+    }
+  });
+
+  it("are not drawn where no pixel of theirs is inside", () => {
+    for (const [x, y] of [[-4, 10], [24, 10], [10, -4], [10, 24], [-3, -3], [NaN, 10], [10, NaN]] as const)
+      expect(draw(x, y).drawn).toBe(0);
+  });
+
+  it("do not vanish while the picture is moved out step by step", () => {
+    let before = Infinity;
+    for (let x = 10; x >= -4; x--) {
+      const many = inked(draw(x, 10).image).size;
+      expect(many).toBeLessThanOrEqual(before);
+      if (x >= 0) expect(many).toBeGreaterThan(10);
+      before = many;
+    }
+    expect(before).toBe(0);
+  });
+
+  it("fit into a picture that is smaller than they are", () => {
+    const scene = makeScene([1], [1], [0], [RED]);
+    const { image: picture, drawn } = new Raster(image).draw(scene, plain, { ...drawing(radius), width: 3, height: 2 });
+    expect(drawn).toBe(1);
+    expect(inked(picture).size).toBe(6);
+  });
+});
+
 describe("density", () => {
   it("does not depend on the order and grows with the number of points", () => {
     const raster = new Raster(image);

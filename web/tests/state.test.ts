@@ -205,7 +205,14 @@ describe("the link", () => {
   it("that is damaged or of other data changes nothing", async () => {
     expect(decodeState("#v1=%%%")).toBeNull();
     expect(decodeState("#section")).toBeNull();
-    const other = btoa(JSON.stringify({ slots: [{ panel: "p77" }], rows: [99, -1, "x"], hidden: [["c99", [0]]], chosen: 900 }));
+    const slot = { panel: "p0", axes: [0, 1], spatial: false, camera: null };
+    for (const state of [
+      [], { rows: ["x"] }, { tab: "other" }, { theme: "pink" }, { slots: [{ panel: "p0" }] },
+      { slots: [{ ...slot, camera: { x: 0, y: 0, scale: 0, yaw: 0, pitch: 0 } }] },
+      { slots: [{ ...slot, camera: { x: 0, y: 0, scale: "1", yaw: 0, pitch: 0 } }] },
+    ]) expect(decodeState(`#v1=${btoa(JSON.stringify(state))}`)).toBeNull();
+    const other = btoa(JSON.stringify({ slots: [{ ...slot, panel: "p77" }], rows: [99, -1, 1.5], hidden: [["c99", [0]]], chosen: 900 }));
+    expect(decodeState(`#v1=${other}`)).not.toBeNull();
     await applyState(store, `v1=${other}`);
     expect(store.slots.value).toHaveLength(2);
     expect(store.selection.value).toBeNull();

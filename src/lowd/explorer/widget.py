@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,13 @@ class ExplorerWidget(anywidget.AnyWidget):  # type: ignore[misc]
     selection = traitlets.List(traitlets.Int()).tag(sync=True)
 
 
+def make_module() -> str:
+    """The script of the page as the module that anywidget asks for, with the style of the page."""
+    script, style = (read_static(name).decode("utf-8") for name in ("app.js", "app.css"))
+    render = f"(context) => lowdExplorer.renderWidget(context, {json.dumps(style)})"
+    return f"{script}\nexport default {{ render: {render} }};\n"
+
+
 def make_widget(routes: Routes) -> ExplorerWidget:
     """A widget that answers the requests of its page."""
 
@@ -38,7 +46,7 @@ def make_widget(routes: Routes) -> ExplorerWidget:
     def select(change: dict[str, Any]) -> None:
         routes.session.selection = np.unique(np.array(change["new"], np.int64))
 
-    widget = ExplorerWidget(_esm=read_static("widget.js").decode("utf-8"))
+    widget = ExplorerWidget(_esm=make_module())
     widget.on_msg(answer)
     widget.observe(select, names="selection")
     return widget

@@ -1,8 +1,10 @@
 // Typed requests on any transport; arrays come as Arrow in chunks of rows.
 import { tableFromIPC } from "@uwdata/flechette";
+import { type Check, Mismatch } from "./schema";
 import { FaultError, type Reply, type Transport } from "./transport";
+import * as shapes from "./types";
 import type {
-  Column, Comparison, Evidence, Fault, Feature, Job, Method, Neighbors, NewPoints, PanelInfo,
+  Column, Comparison, Evidence, Fault, Feature, Found, Job, Method, Neighbors, NewPoints, PanelInfo,
   Placement, Quality, RowValue, View,
 } from "./types";
 
@@ -13,13 +15,13 @@ export type Values = Int16Array | Float32Array | string[];
 
 export class Client {
   private view: View | null = null;
-  private table: { rows: Int32Array[]; distances: Float32Array[] } | null = null;
+  private table: { rows: Numbers[]; distances: Numbers[] } | null = null;
   private sheet: Promise<string> | null = null;
 
   constructor(private readonly transport: Transport) {}
 
   async getView(): Promise<View> {
-    this.view = await this.json<View>("GET", "/api/view");
+    this.view = await this.json(shapes.view, "GET", "/api/view");
     return this.view;
   }
 
@@ -39,7 +41,7 @@ export class Client {
     const names = ["x", "y", "z"].slice(0, Math.max(2, dimensions));
     const axes = into ?? names.map(() => new Float32Array(n).fill(NaN));
     await this.chunks(path, (columns, start) => {
-      names.forEach((name, j) => axes[j]!.set(columns.get(name) as Float32Array, start));
+      names.forEach((name, j) => axes[j]!.set(columns.numbers(name), start));
       report?.();
     });
     return axes;
@@ -51,19 +53,19 @@ export class Client {
     if (column.kind === "text") {
       const texts = new Array<string>(n).fill("");
       await this.chunks(path, (columns, start) => {
-        (columns.get("value") as string[]).forEach((text, i) => (texts[start + i] = text));
+        columns.items("value").forEach((text, i) => (texts[start + i] = typeof text === "string" ? text : ""));
       });
       return texts;
     }
     const values = column.kind === "category" ? new Int16Array(n) : new Float32Array(n);
     await this.chunks(path, (columns, start) => {
-      values.set(columns.get("value") as Int16Array | Float32Array, start);
+      values.set(columns.numbers("value"), start);
     });
     return values;
   }
 
   getQuality(panel: string): Promise<Quality> {
-    return this.json("GET", `/api/panels/${panel}/quality`);
+    return this.json(shapes.quality, "GET", `/api/panels/${panel}/quality`);
   }
 
   async getEvidence(panel: string): Promise<Evidence> {
@@ -76,8 +78,8 @@ export class Client {
     };
     await this.chunks(`/api/panels/${panel}/evidence`, (columns, start) => {
       for (const name of ["false_neighbors", "missed_neighbors", "stretch"] as const)
-        found[name].set(columns.get(name) as Float32Array, start);
-      (columns.get("evaluated") as boolean[]).forEach((value, i) => (found.evaluated[start + i] = +value));
+        found[name].set(columns.numbers(name), start);
+      columns.items("evaluated").forEach((value, i) => (found.evaluated[start + i] = Number(value)));
     });
     return found;
   }
@@ -85,7 +87,7 @@ export class Client {
   /** True nearest neighbors of a row in the data, and its nearest rows in each panel. */
   async getNeighbors(row: number, k: number): Promise<Neighbors> {
     if (this.view?.can.neighbors !== "table")
-      return this.json("GET", `/api/neighbors?row=${row}&k=${k}`);
+      return this.json(shapes.neighbors, "GET", `/api/neighbors?row=${row}&k=${k}`);
     this.table ??= await this.readNeighborTable();
     return {
       row,
@@ -96,20 +98,19 @@ export class Client {
     };
   }
 
-  private async readNeighborTable(): Promise<{ rows: Int32Array[]; distances: Float32Array[] }> {
+  private async readNeighborTable(): Promise<{ rows: Numbers[]; distances: Numbers[] }> {
     const reply = await this.send("GET", "/api/neighbors");
-    const table = readArrow(reply.body);
-    const take = <T>(letter: string): T[] => {
-      const found: T[] = [];
-      for (let j = 0; table.has(`${letter}${j}`); j++) found.push(table.get(`${letter}${j}`) as T);
+    const table = new Columns("/api/neighbors", reply.body, this.rows());
+    const take = (letter: string): Numbers[] => {
+      const found: Numbers[] = [];
+      for (let j = 0; table.has(`${letter}${j}`); j++) found.push(table.numbers(`${letter}${j}`));
       return found;
     };
-    return { rows: take<Int32Array>("n"), distances: take<Float32Array>("d") };
+    return { rows: take("n"), distances: take("d") };
   }
 
   async getRow(row: number): Promise<RowValue[]> {
-    const found = await this.json<{ values: RowValue[] }>("GET", `/api/rows/${row}`);
-    return found.values;
+    return (await this.json(shapes.rowValues, "GET", `/api/rows/${row}`)).values;
   }
 
   /** The address of a row's thumbnail: an image, and where in it for a sheet of all. */
@@ -118,15 +119,20 @@ export class Client {
     if (across === undefined)
       return { url: toUrl(await this.send("GET", `/api/thumbnails/${row}`)), at: null };
     this.sheet ??= this.send("GET", "/api/thumbnails").then(toUrl);
-    return { url: await this.sheet, at: [row % across, Math.floor(row / across)] };
+    try {
+      return { url: await this.sheet, at: [row % across, Math.floor(row / across)] };
+    } catch (error) {
+      this.sheet = null; // the next row asks again
+      throw error;
+    }
   }
 
-  search(text: string): Promise<{ total: number; rows: number[] }> {
-    return this.json("GET", `/api/search?q=${encodeURIComponent(text)}&limit=100000`);
+  search(text: string): Promise<Found> {
+    return this.json(shapes.found, "GET", `/api/search?q=${encodeURIComponent(text)}&limit=100000`);
   }
 
   compare(rows: number[]): Promise<Comparison> {
-    return this.json("POST", "/api/compare", { rows });
+    return this.json(shapes.comparison, "POST", "/api/compare", { rows });
   }
 
   /** Tell the Python side what is selected. */
@@ -135,16 +141,16 @@ export class Client {
   }
 
   async getFeatures(row: number): Promise<Feature[]> {
-    return (await this.json<{ features: Feature[] }>("GET", `/api/features?row=${row}`)).features;
+    return (await this.json(shapes.features, "GET", `/api/features?row=${row}`)).features;
   }
 
   move(row: number, changes: Record<string, number>): Promise<Placement> {
-    return this.json("POST", "/api/move", { row, changes });
+    return this.json(shapes.placement, "POST", "/api/move", { row, changes });
   }
 
   async addPoints(name: string, content: Uint8Array<ArrayBuffer> | string): Promise<NewPoints> {
-    const reply = await this.send("POST", `/api/new-points?name=${encodeURIComponent(name)}`, content);
-    return decode<NewPoints>(reply);
+    const path = `/api/new-points?name=${encodeURIComponent(name)}`;
+    return read(shapes.newPoints, path, await this.send("POST", path, content));
   }
 
   getPointsFile(key: string, format: string): Promise<Reply> {
@@ -156,23 +162,23 @@ export class Client {
   }
 
   async getMethods(): Promise<Method[]> {
-    return (await this.json<{ methods: Method[] }>("GET", "/api/methods")).methods;
+    return (await this.json(shapes.methods, "GET", "/api/methods")).methods;
   }
 
   startJob(job: { method: string; parameters: Record<string, unknown>; rows?: number[]; name?: string }): Promise<Job> {
-    return this.json("POST", "/api/jobs", job);
+    return this.json(shapes.job, "POST", "/api/jobs", job);
   }
 
   getJob(id: string): Promise<Job> {
-    return this.json("GET", `/api/jobs/${id}`);
+    return this.json(shapes.job, "GET", `/api/jobs/${id}`);
   }
 
   async getJobs(): Promise<Job[]> {
-    return (await this.json<{ jobs: Job[] }>("GET", "/api/jobs")).jobs;
+    return (await this.json(shapes.jobs, "GET", "/api/jobs")).jobs;
   }
 
   cancelJob(id: string): Promise<Job> {
-    return this.json("DELETE", `/api/jobs/${id}`);
+    return this.json(shapes.job, "DELETE", `/api/jobs/${id}`);
   }
 
   async deletePanel(key: string): Promise<void> {
@@ -192,10 +198,8 @@ export class Client {
     return this.view.n;
   }
 
-  private async json<T>(method: "GET" | "POST" | "DELETE", path: string, body?: unknown): Promise<T> {
-    return decode<T>(
-      await this.send(method, path, body === undefined ? undefined : JSON.stringify(body)),
-    );
+  private async json<T>(shape: Check<T>, method: "GET" | "POST" | "DELETE", path: string, body?: unknown): Promise<T> {
+    return read(shape, path, await this.send(method, path, body === undefined ? undefined : JSON.stringify(body)));
   }
 
   private async send(
@@ -206,7 +210,7 @@ export class Client {
     return reply;
   }
 
-  private async chunks(path: string, take: (columns: Map<string, unknown>, start: number) => void): Promise<void> {
+  private async chunks(path: string, take: (columns: Columns, start: number) => void): Promise<void> {
     const n = this.rows();
     const size = this.view?.mode === "static" ? n : this.view!.limits.chunk_rows;
     const starts: number[] = [];
@@ -214,33 +218,82 @@ export class Client {
     const work = async (): Promise<void> => {
       for (let start = starts.shift(); start !== undefined; start = starts.shift()) {
         const stop = Math.min(n, start + size);
-        const reply = await this.send("GET", `${path}?start=${start}&stop=${stop}`);
-        take(readArrow(reply.body), start);
+        try {
+          const reply = await this.send("GET", `${path}?start=${start}&stop=${stop}`);
+          take(new Columns(path, reply.body, stop - start), start);
+        } catch (error) {
+          starts.length = 0; // nobody asks for the rest
+          throw error;
+        }
       }
     };
     await Promise.all(Array.from({ length: PARALLEL_CHUNKS }, work));
   }
 }
 
-/** Columns of an Arrow stream as typed arrays (texts and booleans as plain arrays). */
-export function readArrow(bytes: Uint8Array): Map<string, unknown> {
-  const table = tableFromIPC(bytes, {});
-  return new Map(table.names.map((name) => [name, table.getChild(name).toArray()]));
+type Numbers = Float32Array | Int16Array | Int32Array;
+
+/** The columns of an Arrow stream, each with as many rows as were asked for. */
+class Columns {
+  private readonly columns: Map<string, unknown>;
+
+  constructor(private readonly path: string, bytes: Uint8Array, private readonly rows: number) {
+    try {
+      const table = tableFromIPC(bytes, {});
+      this.columns = new Map(table.names.map((name) => [name, table.getChild(name).toArray()]));
+    } catch {
+      throw misfit(path, "it is not a table of Arrow");
+    }
+  }
+
+  has(name: string): boolean {
+    return this.columns.has(name);
+  }
+
+  numbers(name: string): Numbers {
+    const values = this.columns.get(name);
+    const known = values instanceof Float32Array || values instanceof Int16Array || values instanceof Int32Array;
+    if (!known || values.length !== this.rows) throw misfit(this.path, `column ${name} does not hold ${this.rows} numbers`);
+    return values;
+  }
+
+  /** Texts or booleans. */
+  items(name: string): unknown[] {
+    const values = this.columns.get(name);
+    if (!Array.isArray(values) || values.length !== this.rows)
+      throw misfit(this.path, `column ${name} does not hold ${this.rows} values`);
+    return values as unknown[];
+  }
 }
 
-/** JSON of the server, which keeps to the declared types. */
-// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
-function decode<T>(reply: Reply): T {
-  return JSON.parse(new TextDecoder().decode(reply.body)) as T;
+/** The JSON of an answer, which has the declared shape or is refused. */
+function read<T>(shape: Check<T>, path: string, reply: Reply): T {
+  let found: unknown;
+  try {
+    found = JSON.parse(new TextDecoder().decode(reply.body));
+  } catch {
+    throw misfit(path, "it is not JSON");
+  }
+  try {
+    return shape(found, "answer");
+  } catch (error) {
+    throw error instanceof Mismatch ? misfit(path, error.message) : error;
+  }
+}
+
+function misfit(path: string, why: string): FaultError {
+  return new FaultError({
+    code: "failed",
+    message: `The answer for ${path.replace(/\?.*$/, "")} is not what this page expects: ${why}.`,
+    remedy: "Page and server may be of different versions: start `lowd view` again and reload the page.",
+  });
 }
 
 function readFault(reply: Reply): Fault {
   try {
-    const fault = decode<Partial<Fault>>(reply);
-    if (typeof fault.message === "string")
-      return { code: fault.code ?? "failed", message: fault.message, remedy: fault.remedy ?? "" };
+    return read(shapes.fault, "", reply);
   } catch {
-    // not JSON: the status is all there is
+    // The status is all there is.
   }
   return {
     code: reply.status === 401 ? "unauthorized" : "failed",

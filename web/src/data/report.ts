@@ -1,28 +1,27 @@
 // The points of a report (src/lowd/report/points.py) as a data source of the page.
 import { extent } from "../render/camera";
 import { Client, type Values } from "./client";
+import { type Checked, count, flag, list, nullable, number, object, oneOf, text, variant } from "./schema";
 import { EmbeddedTransport } from "./transport";
 import type { Column, NumberColumn, PanelInfo, View } from "./types";
 
-interface ReportColumn {
-  name: string;
-  main: boolean;
-  kind: "class" | "number" | "text";
-  values: string | string[];
-  names?: string[];
-  counts?: number[];
-  others?: boolean;
-  low?: number;
-  high?: number;
-}
+const base = { name: text, main: flag };
+const reportColumn = variant("kind", {
+  class: object({ ...base, kind: oneOf("class"), values: text, names: list(text), counts: list(count), others: flag }),
+  number: object({ ...base, kind: oneOf("number"), values: text, low: number, high: number }),
+  text: object({ ...base, kind: oneOf("text"), values: list(text) }),
+});
+type ReportColumn = Checked<typeof reportColumn>;
 
-export interface ReportData {
-  n: number;
-  axes: { name: string; values: string }[];
-  columns: ReportColumn[];
-  ids: string[] | null;
-  thumbnails: { width: number; height: number; across: number; sheet: string } | null;
-}
+/** Arrays are bytes in base64: float32, and uint16 for classes. */
+export const reportData = object({
+  n: count,
+  axes: list(object({ name: text, values: text })),
+  columns: list(reportColumn),
+  ids: nullable(list(text)),
+  thumbnails: nullable(object({ width: count, height: count, across: count, sheet: text })),
+});
+export type ReportData = Checked<typeof reportData>;
 
 const N_BINS = 30; // of histograms
 
@@ -46,19 +45,19 @@ export class ReportClient extends Client {
   }
 
   private describe(column: ReportColumn, key: string, first: boolean): Column {
-    const base = { key, name: column.name, role: first || column.main ? "label" : "other" } as const;
+    const named = { key, name: column.name, role: first || column.main ? "label" : "other" } as const;
     if (column.kind === "text") {
-      this.loaded.set(key, column.values as string[]);
-      return { ...base, kind: "text", longest: 0 };
+      this.loaded.set(key, column.values);
+      return { ...named, kind: "text", longest: 0 };
     }
-    const bytes = decode(column.values as string);
+    const bytes = decode(column.values);
     if (column.kind === "class") {
       this.loaded.set(key, Int16Array.from(new Uint16Array(bytes)));
-      return { ...base, kind: "category", categories: column.names!, counts: column.counts!, missing: 0, rest: column.others ?? false };
+      return { ...named, kind: "category", categories: column.names, counts: column.counts, missing: 0, rest: column.others };
     }
     const values = new Float32Array(bytes);
     this.loaded.set(key, values);
-    return { ...base, ...describeNumbers(values, column.low!, column.high!) };
+    return { ...named, ...describeNumbers(values, column.low, column.high) };
   }
 
   override getView(): Promise<View> {

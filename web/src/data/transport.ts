@@ -1,5 +1,5 @@
 // How the page reaches its data: three transports of the same requests.
-import type { Fault } from "./types";
+import { entries, type Entry, type Fault } from "./types";
 
 export interface Reply {
   status: number;
@@ -59,12 +59,6 @@ export class HttpTransport implements Transport {
   }
 }
 
-interface Entry {
-  type: string;
-  json?: unknown;
-  base64?: string;
-}
-
 /** Answers that a static file holds, keyed by method and path without query. */
 export class EmbeddedTransport implements Transport {
   constructor(private readonly entries: Record<string, Entry>) {}
@@ -72,9 +66,9 @@ export class EmbeddedTransport implements Transport {
   static find(): EmbeddedTransport | null {
     const element = document.getElementById("lowd-data");
     if (!element) return null;
-    const entries = JSON.parse(element.textContent) as Record<string, Entry>;
+    const held = entries(JSON.parse(element.textContent), "lowd-data");
     element.remove(); // the text is not needed twice
-    return new EmbeddedTransport(entries);
+    return new EmbeddedTransport(held);
   }
 
   request(method: "GET" | "POST" | "DELETE", path: string): Promise<Reply> {

@@ -1,101 +1,107 @@
-// What the server answers, as in docs: one interface for server, static file and notebook.
+// What the server, a static file and a notebook answer: each shape as a check, and as the type that
+// it establishes.
+import {
+  type Check, type Checked, count, dictionary, either, extended, flag, list, nullable, number, object, oneOf, pair, text,
+  unknown, variant,
+} from "./schema";
 
-export interface Fault {
-  code: string;
-  message: string;
-  remedy: string;
-}
+export const fault = object({ code: text, message: text, remedy: text });
+export type Fault = Checked<typeof fault>;
 
-export interface PanelInfo {
-  key: string;
-  name: string;
-  method: string | null;
-  parameters: Record<string, unknown>;
-  dimensions: number;
-  axes: string[];
-  extent: [number, number][];
+const panelInfo = object({
+  key: text,
+  name: text,
+  method: nullable(text),
+  parameters: dictionary(unknown),
+  dimensions: count,
+  axes: list(text),
+  extent: list(pair(number, number)),
   /** How many rows it holds; null: all. */
-  rows: number | null;
-  has_model: boolean;
-  notes: string[];
-}
+  rows: nullable(count),
+  has_model: flag,
+  notes: list(text),
+});
+export type PanelInfo = Checked<typeof panelInfo>;
 
-interface ColumnBase {
-  key: string;
-  name: string;
-  role: "label" | "id" | "feature" | "other";
-}
-export interface CategoryColumn extends ColumnBase {
-  kind: "category";
-  categories: string[];
-  counts: number[];
-  missing: number;
+const base = { key: text, name: text, role: oneOf("label", "id", "feature", "other") };
+const categoryColumn = extended(
+  { ...base, kind: oneOf("category"), categories: list(text), counts: list(count), missing: count },
   /** The last category gathers all that have no color of their own. */
-  rest?: boolean;
-}
-export interface NumberColumn extends ColumnBase {
-  kind: "number";
-  low: number;
-  high: number;
-  integer: boolean;
-  missing: number;
-  histogram: { edges: number[]; counts: number[] };
-}
-export interface TextColumn extends ColumnBase {
-  kind: "text";
-  longest: number;
-}
+  { rest: flag },
+);
+const numberColumn = object({
+  ...base,
+  kind: oneOf("number"),
+  low: number,
+  high: number,
+  integer: flag,
+  missing: count,
+  histogram: object({ edges: list(number), counts: list(number) }),
+});
+const textColumn = object({ ...base, kind: oneOf("text"), longest: count });
+const column = variant("kind", { category: categoryColumn, number: numberColumn, text: textColumn });
+export type CategoryColumn = Checked<typeof categoryColumn>;
+export type NumberColumn = Checked<typeof numberColumn>;
+export type TextColumn = Checked<typeof textColumn>;
 export type Column = CategoryColumn | NumberColumn | TextColumn;
 
-export interface View {
-  version: 1;
-  mode: "server" | "static" | "widget";
-  title: string;
-  n: number;
-  revision: number;
-  panels: PanelInfo[];
-  columns: Column[];
-  thumbnails: { width: number; height: number; across?: number } | null;
-  can: {
-    neighbors: "server" | "table" | "none";
-    quality: boolean;
-    rows: boolean;
-    search: boolean;
-    compare: boolean;
-    new_points: boolean;
-    move: boolean;
-    run: boolean;
-    export: boolean;
-    export_html: boolean;
-  };
-  limits: { chunk_rows: number; upload_bytes: number; new_rows: number };
-}
+export const view = object({
+  version: oneOf(1),
+  mode: oneOf("server", "static", "widget"),
+  title: text,
+  n: count,
+  revision: count,
+  panels: list(panelInfo),
+  columns: list(column),
+  thumbnails: nullable(extended({ width: count, height: count }, { across: count })),
+  can: object({
+    neighbors: oneOf("server", "table", "none"),
+    quality: flag,
+    rows: flag,
+    search: flag,
+    compare: flag,
+    new_points: flag,
+    move: flag,
+    run: flag,
+    export: flag,
+    export_html: flag,
+  }),
+  limits: object({ chunk_rows: count, upload_bytes: count, new_rows: count }),
+});
+export type View = Checked<typeof view>;
 
-export interface Measure {
-  name: string;
-  title: string;
-  value: number;
-  interval: [number, number] | null;
-  better: string;
-  question: string;
-  group: string;
-}
-export interface ReadyQuality {
-  state: "ready";
-  verdict: string;
-  notes: string[];
-  n_neighbors: number;
-  exact: boolean;
-  evaluated: number;
-  measures: Measure[];
-  rnx: { k: number[]; value: number[] } | null;
-  shepard: { data: number[]; embedding: number[] } | null;
-  scree: { name: string; values: number[]; share: boolean; description: string } | null;
-}
-export type Quality =
-  | { state: "computing"; stage: string; done: number; total: number }
-  | { state: "failed"; fault: Fault }
-  | ReadyQuality;
+// A number that is not finite arrives as null.
+const numbers = list(nullable(number));
+
+const measure = object({
+  name: text,
+  title: text,
+  value: number,
+  interval: nullable(pair(nullable(number), nullable(number))),
+  better: text,
+  question: text,
+  group: text,
+});
+export type Measure = Checked<typeof measure>;
+const readyQuality = object({
+  state: oneOf("ready"),
+  verdict: text,
+  notes: list(text),
+  n_neighbors: count,
+  exact: flag,
+  evaluated: count,
+  measures: list(measure),
+  rnx: nullable(object({ k: list(count), value: numbers })),
+  shepard: nullable(object({ data: numbers, embedding: numbers })),
+  scree: nullable(object({ name: text, values: numbers, share: flag, description: text })),
+});
+export type ReadyQuality = Checked<typeof readyQuality>;
+export const quality = variant("state", {
+  computing: object({ state: oneOf("computing"), stage: text, done: number, total: number }),
+  failed: object({ state: oneOf("failed"), fault }),
+  ready: readyQuality,
+});
+export type Quality = Checked<typeof quality>;
 
 export interface Evidence {
   false_neighbors: Float32Array;
@@ -105,86 +111,91 @@ export interface Evidence {
 }
 export type EvidenceName = "false_neighbors" | "missed_neighbors" | "stretch";
 
-export interface Neighbors {
-  row: number;
-  metric: string;
-  rows: number[];
-  distances: number[];
-  panels: Record<string, number[]>;
-}
+export const neighbors = object({
+  row: count,
+  metric: text,
+  rows: list(count),
+  distances: numbers,
+  panels: dictionary(list(count)),
+});
+export type Neighbors = Checked<typeof neighbors>;
 
-export interface RowValue {
-  column: string;
-  name: string;
-  value: string | number | null;
-}
+const rowValue = object({ column: text, name: text, value: nullable(either(text, number)) });
+export const rowValues = object({ values: list(rowValue) });
+export type RowValue = Checked<typeof rowValue>;
 
-export interface Comparison {
-  selected: number;
-  rest: number;
-  columns: {
-    column: string;
-    name: string;
-    kind: "number" | "category";
-    effect: number;
-    text: string;
-    selected: number | null;
-    rest: number | null;
-    category: string | null;
-    measure: string;
-  }[];
-}
+export const found = object({ total: count, rows: list(count) });
+export type Found = Checked<typeof found>;
 
-export interface Feature {
-  index: number;
-  name: string;
-  value: number;
-  low: number;
-  high: number;
-}
+export const comparison = object({
+  selected: count,
+  rest: count,
+  columns: list(object({
+    column: text,
+    name: text,
+    kind: oneOf("number", "category"),
+    effect: number,
+    text,
+    selected: nullable(number),
+    rest: nullable(number),
+    category: nullable(text),
+    measure: text,
+  })),
+});
+export type Comparison = Checked<typeof comparison>;
 
-export interface Placement {
-  panels: Record<string, { coordinates: (number | null)[][]; confidence: (number | null)[] | null }>;
-  failed: { panel: string; fault: Fault }[];
-}
-export type NewPoints = Placement & {
-  key: string;
-  n: number;
-  ids: string[] | null;
-  notes: string[];
+const feature = object({ index: count, name: text, value: number, low: number, high: number });
+export const features = object({ features: list(feature) });
+export type Feature = Checked<typeof feature>;
+
+const placed = {
+  panels: dictionary(object({ coordinates: list(numbers), confidence: nullable(numbers) })),
+  failed: list(object({ panel: text, fault })),
 };
+export const placement = object(placed);
+export type Placement = Checked<typeof placement>;
+export const newPoints = object({ ...placed, key: text, n: count, ids: nullable(list(text)), notes: list(text) });
+export type NewPoints = Checked<typeof newPoints>;
 
-export interface Parameter {
-  name: string;
-  help: string;
-  default: unknown;
-  kind: "integer" | "number" | "boolean" | "choice" | "text";
-  optional: boolean;
-  low: number | null;
-  high: number | null;
-  low_open: boolean;
-  high_open: boolean;
-  choices: string[] | null;
-  advanced: boolean;
-}
-export interface Method {
-  name: string;
-  title: string;
-  summary: string;
-  live: boolean;
-  parameters: Parameter[];
-}
-export interface Job {
-  id: string;
-  method: string;
-  name: string;
-  state: "queued" | "running" | "done" | "failed" | "cancelled";
-  stage: string;
-  done: number;
-  total: number;
-  seconds: number;
-  seconds_left: number | null;
-  frame: number;
-  panel: string | null;
-  fault: Fault | null;
+const parameter = object({
+  name: text,
+  help: text,
+  default: unknown,
+  kind: oneOf("integer", "number", "boolean", "choice", "text"),
+  optional: flag,
+  low: nullable(number),
+  high: nullable(number),
+  low_open: flag,
+  high_open: flag,
+  choices: nullable(list(text)),
+  advanced: flag,
+});
+export type Parameter = Checked<typeof parameter>;
+const method = object({ name: text, title: text, summary: text, live: flag, parameters: list(parameter) });
+export const methods = object({ methods: list(method) });
+export type Method = Checked<typeof method>;
+
+export const job = object({
+  id: text,
+  method: text,
+  name: text,
+  state: oneOf("queued", "running", "done", "failed", "cancelled"),
+  stage: text,
+  done: number,
+  total: number,
+  seconds: number,
+  seconds_left: nullable(number),
+  frame: count,
+  panel: nullable(text),
+  fault: nullable(fault),
+});
+export const jobs = object({ jobs: list(job) });
+export type Job = Checked<typeof job>;
+
+/** An answer that a static file holds: JSON, or bytes as text. */
+export const entries: Check<Record<string, Entry>> = dictionary(extended({ type: text }, { json: unknown, base64: text }));
+export interface Entry {
+  type: string;
+  json?: unknown;
+  base64?: string;
 }

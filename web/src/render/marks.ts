@@ -39,10 +39,13 @@ export function makeStamp(shape: number, radius: number): Stamp {
   return { cover, size, middle };
 }
 
-/** The touched pixels of a stamp as offsets into an image of `width` pixels, with their shares. */
+/** The touched pixels of a stamp, with their shares. */
 export interface Ink {
   size: number;
   middle: number;
+  columns: Int32Array;
+  rows: Int32Array;
+  /** Offsets of the pixels into an image of a given width. */
   offsets: Int32Array;
   shares: Float32Array;
 }
@@ -50,17 +53,15 @@ export interface Ink {
 const MIN_SHARE = 0.02; // coverage below it is invisible
 
 export function makeInk(stamp: Stamp, width: number): Ink {
-  const offsets: number[] = [];
-  const shares: number[] = [];
-  stamp.cover.forEach((share, i) => {
-    if (share <= MIN_SHARE) return;
-    offsets.push(Math.floor(i / stamp.size) * width + (i % stamp.size));
-    shares.push(share);
-  });
+  const touched = [...stamp.cover.keys()].filter((i) => stamp.cover[i]! > MIN_SHARE);
+  const columns = Int32Array.from(touched, (i) => i % stamp.size);
+  const rows = Int32Array.from(touched, (i) => Math.floor(i / stamp.size));
   return {
     size: stamp.size,
     middle: stamp.middle,
-    offsets: Int32Array.from(offsets),
-    shares: Float32Array.from(shares),
+    columns,
+    rows,
+    offsets: rows.map((row, j) => row * width + columns[j]!),
+    shares: Float32Array.from(touched, (i) => stamp.cover[i]!),
   };
 }

@@ -98,9 +98,14 @@ export class PanelView {
     void this.store.pointsVersion.value;
     const slot = this.slot();
     const all = slot && this.store.points.get(slot.panel);
-    if (!slot || !all) return;
-    const chosen = slot.spatial && all.length > 2 ? all.slice(0, 3) : slot.axes.map((j) => all[j] ?? all[0]!);
+    if (!slot) return;
     this.transition = null;
+    if (!all) {
+      this.axes = []; // not those of the embedding that was here before
+      this.redraw();
+      return;
+    }
+    const chosen = slot.spatial && all.length > 2 ? all.slice(0, 3) : slot.axes.map((j) => all[j] ?? all[0]!);
     this.axes = chosen;
     const info = this.store.panel(slot.panel);
     this.bounds = boundsFrom(slot.panel.startsWith("live:") ? [] : (info?.extent ?? []), slot.axes, chosen);
@@ -215,7 +220,7 @@ export class PanelView {
       frames: this.stats.frames + 1, lastMilliseconds: spent, drawn: drawn * drawing.step, step: drawing.step,
     });
     this.canvas.dataset.drawn = String(drawn);
-    if (!this.moving && !this.store.arriving.has(slot.panel)) this.canvas.dataset.complete = String(this.stats.frames);
+    if (!this.moving && !this.store.pointRequests.has(slot.panel)) this.canvas.dataset.complete = String(this.stats.frames);
   }
 
   private scene(slot: Slot, theme: Theme): Scene {

@@ -56,7 +56,7 @@ export class Raster {
 
   constructor(private readonly createImage: (width: number, height: number) => ImageData) {}
 
-  /** Draw a scene; the image is valid until the next call. Returns how many points are inside. */
+  /** Draw a scene; the image is valid until the next call. Returns how many points touch it. */
   draw(scene: Scene, projection: Projection, drawing: Drawing): { image: ImageData; drawn: number } {
     const image = this.prepare(drawing);
     const dense = drawing.radius <= MAX_DENSITY_RADIUS && scene.sizes === null;
@@ -160,17 +160,21 @@ export class Raster {
         const ink = inks.get(look.shape, sizes === null ? 1 : sizes[i]!);
         const left = Math.round(sx) - ink.middle;
         const top = Math.round(sy) - ink.middle;
-        if (!(left >= 0 && top >= 0 && left + ink.size <= width && top + ink.size <= height)) {
-          // Stamps cut by the border are left out when they move, drawn nowhere: a margin keeps
-          // points inside at first.
-          continue;
-        }
-        drawn++;
+        // A point without coordinates is at NaN, which compares false.
+        if (!(left > -ink.size && top > -ink.size && left < width && top < height)) continue;
+        const cut = left < 0 || top < 0 || left + ink.size > width || top + ink.size > height;
         const opacity = drawing.opacity * look.weight;
         const { red, green, blue } = look;
-        const { offsets, shares } = ink;
+        const { columns, rows, offsets, shares } = ink;
         const corner = top * width + left;
+        let inside = !cut;
         for (let j = 0; j < offsets.length; j++) {
+          if (cut) {
+            const column = left + columns[j]!;
+            const row = top + rows[j]!;
+            if (column < 0 || row < 0 || column >= width || row >= height) continue;
+            inside = true;
+          }
           const at = (corner + offsets[j]!) << 2;
           const share = shares[j]! * opacity;
           const r = data[at]!;
@@ -180,6 +184,7 @@ export class Raster {
           data[at + 1] = g + (green - g) * share;
           data[at + 2] = b + (blue - b) * share;
         }
+        if (inside) drawn++;
       }
     return drawn;
   }

@@ -1,5 +1,5 @@
 // What colors, sizes, labels and filters the points.
-import { batch } from "@preact/signals";
+import { batch, type Signal } from "@preact/signals";
 import type { CategoryColumn } from "../data/types";
 import { findText } from "./filters";
 import { loadColumn, loadEvidence } from "./loading";
@@ -7,20 +7,31 @@ import { maskOf } from "./selection";
 import type { Store } from "./store";
 
 export async function chooseColor(store: Store, choice: string): Promise<void> {
+  if (!choice.startsWith("evidence:")) return chooseColumn(store, store.colorBy, choice);
   store.colorBy.value = choice;
-  if (store.evidenceName())
-    await Promise.all(store.slots.value.map((slot) => loadEvidence(store, slot.panel)));
-  else await store.attempt(() => loadColumn(store, choice));
+  await Promise.all(store.slots.value.map((slot) => loadEvidence(store, slot.panel)));
 }
 
 export async function chooseSize(store: Store, key: string): Promise<void> {
-  store.sizeBy.value = key;
-  await store.attempt(() => loadColumn(store, key));
+  await chooseColumn(store, store.sizeBy, key);
 }
 
 export async function chooseLabels(store: Store, key: string): Promise<void> {
-  store.labelBy.value = key;
-  await store.attempt(() => loadColumn(store, key));
+  await chooseColumn(store, store.labelBy, key);
+}
+
+/** A column that does not come is not chosen either, so that it can be chosen again. */
+async function chooseColumn(store: Store, choice: Signal<string>, key: string): Promise<void> {
+  const before = choice.peek();
+  choice.value = key;
+  await store.attempt(async () => {
+    try {
+      await loadColumn(store, key);
+    } catch (error) {
+      if (choice.peek() === key) choice.value = before;
+      throw error;
+    }
+  });
 }
 
 /** Hide or show a class; `only` shows nothing else (or everything again). */
@@ -39,8 +50,10 @@ export async function setRange(store: Store, key: string, range: readonly [numbe
   const ranges = new Map(store.ranges.value);
   if (range === null) ranges.delete(key);
   else ranges.set(key, range);
-  await store.attempt(() => loadColumn(store, key));
-  store.ranges.value = ranges;
+  await store.attempt(async () => {
+    if (range !== null) await loadColumn(store, key);
+    store.ranges.value = ranges;
+  });
 }
 
 export async function search(store: Store, text: string): Promise<void> {

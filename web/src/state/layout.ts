@@ -13,7 +13,7 @@ export async function addSlot(store: Store, key: string): Promise<void> {
   if (!panel) return;
   if (store.slots.value.length < MAX_PANELS) store.slots.value = [...store.slots.value, makeSlot(store, panel)];
   else store.slots.value = [...store.slots.value.slice(0, -1), makeSlot(store, panel)];
-  await store.attempt(() => loadPoints(store, key));
+  await loadPoints(store, key);
   if (store.evidenceName()) await loadEvidence(store, key);
 }
 
@@ -23,7 +23,7 @@ export async function changeSlot(store: Store, id: number, change: Partial<Slot>
   store.slots.value = store.slots.value.map((slot) => (slot.id === id ? { ...slot, ...change } : slot));
   const key = change.panel;
   if (key === undefined) return;
-  await store.attempt(() => loadPoints(store, key));
+  await loadPoints(store, key);
   if (store.evidenceName()) await loadEvidence(store, key);
 }
 

@@ -1,31 +1,42 @@
 // The state of the page as text for a link, and back.
 import { batch } from "@preact/signals";
-import type { Camera } from "../render/camera";
+import { type Check, type Checked, count, extended, flag, list, Mismatch, nullable, number, object, oneOf, pair, text } from "../data/schema";
 import { chooseColor, chooseLabels, chooseSize, search } from "./choices";
 import { loadColumn, loadPoints } from "./loading";
 import { choose, selectRows, selectedRows } from "./selection";
-import { MAX_PANELS, type Slot, type Store, type Tab, type ThemeChoice } from "./store";
+import { MAX_PANELS, type Slot, type Store } from "./store";
 
 const PREFIX = "v1=";
 const MAX_LINK_ROWS = 5000; // of a selection; links of more are too long for a browser
 
-interface Saved {
-  slots: { panel: string; axes: [number, number]; spatial: boolean; camera: Camera | null }[];
-  color: string;
-  size: string;
-  labels: string;
-  hidden: [string, number[]][];
-  ranges: [string, [number, number]][];
-  query: string;
-  rows: number[] | null;
-  chosen: number;
-  tab: Tab;
-  theme: ThemeChoice;
-}
+const scale: Check<number> = (value, path) => {
+  if (number(value, path) <= 0) throw new Mismatch(path, "positive");
+  return value as number;
+};
+// A link may be of another version or typed by hand: every part is checked, and may be absent.
+const savedState = extended({}, {
+  slots: list(object({
+    panel: text,
+    axes: pair(count, count),
+    spatial: flag,
+    camera: nullable(object({ x: number, y: number, scale, yaw: number, pitch: number })),
+  })),
+  color: text,
+  size: text,
+  labels: text,
+  hidden: list(pair(text, list(number))),
+  ranges: list(pair(text, pair(number, number))),
+  query: text,
+  rows: nullable(list(number)),
+  chosen: number,
+  tab: oneOf("explore", "point", "evidence", "add", "run"),
+  theme: oneOf("auto", "light", "dark"),
+});
+type Saved = Checked<typeof savedState>;
 
 export function encodeState(store: Store): string {
   const selection = store.selection.value;
-  const saved: Saved = {
+  const saved: Required<Saved> = {
     slots: store.slots.value
       .filter((slot) => !slot.panel.startsWith("live:"))
       .map(({ id, panel, axes, spatial }) => ({ panel, axes, spatial, camera: store.cameras.get(id) ?? null })),
@@ -44,8 +55,8 @@ export function encodeState(store: Store): string {
 }
 
 /** Bring the page into a saved state; what no longer exists is left out. */
-export async function applyState(store: Store, text: string): Promise<void> {
-  const saved = decodeState(text);
+export async function applyState(store: Store, link: string): Promise<void> {
+  const saved = decodeState(link);
   const view = store.view.value;
   if (!saved || !view) return;
   const known = (key: string): boolean => store.column(key) !== undefined;
@@ -74,25 +85,24 @@ export async function applyState(store: Store, text: string): Promise<void> {
 }
 
 /** Null for a text that is not a state. */
-export function decodeState(text: string): Partial<Saved> | null {
-  const body = text.replace(/^#/, "");
+export function decodeState(link: string): Saved | null {
+  const body = link.replace(/^#/, "");
   if (!body.startsWith(PREFIX)) return null;
   try {
-    const found: unknown = JSON.parse(fromBase64(body.slice(PREFIX.length)));
-    return typeof found === "object" ? found : null;
+    return savedState(JSON.parse(fromBase64(body.slice(PREFIX.length))), "state");
   } catch {
     return null;
   }
 }
 
-function toBase64(text: string): string {
-  const bytes = new TextEncoder().encode(text);
+function toBase64(plain: string): string {
+  const bytes = new TextEncoder().encode(plain);
   let binary = "";
   for (const byte of bytes) binary += String.fromCharCode(byte);
   return btoa(binary).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
 }
 
-function fromBase64(text: string): string {
-  const binary = atob(text.replace(/-/g, "+").replace(/_/g, "/"));
+function fromBase64(coded: string): string {
+  const binary = atob(coded.replace(/-/g, "+").replace(/_/g, "/"));
   return new TextDecoder().decode(Uint8Array.from(binary, (letter) => letter.charCodeAt(0)));
 }

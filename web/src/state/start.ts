@@ -3,6 +3,7 @@ import { batch } from "@preact/signals";
 import { faultOf } from "../data/transport";
 import type { View } from "../data/types";
 import { shuffledOrder } from "../render/raster";
+import { chooseColor, chooseLabels } from "./choices";
 import { pollJobs } from "./jobs";
 import { makeSlot } from "./layout";
 import { loadColumn, loadPoints } from "./loading";
@@ -13,21 +14,21 @@ const MAX_ROWS_COLUMNS_TEXT = 200_000; // more texts are not loaded into the pag
 export async function load(store: Store): Promise<void> {
   try {
     const view = await store.client.getView();
+    const label = view.columns.find((column) => column.role === "label");
     store.order = shuffledOrder(view.n);
     batch(() => {
       store.view.value = view;
-      const label = view.columns.find((column) => column.role === "label");
-      store.colorBy.value = label?.key ?? "";
-      store.labelBy.value = findNames(view);
       store.slots.value = view.panels.slice(0, MAX_PANELS).map((panel) => makeSlot(store, panel));
       store.loading.value = "coordinates";
     });
-    const wanted = new Set([store.colorBy.value, ...columnsForTitle(store)]);
+    // Whatever does not come is reported where it is missing, and the page goes on with the rest.
     await Promise.all([
       ...store.slots.value.map((slot) => loadPoints(store, slot.panel)),
-      ...[...wanted].map((key) => loadColumn(store, key)),
+      ...columnsForTitle(store).map((key) => store.attempt(() => loadColumn(store, key))),
+      chooseColor(store, label?.key ?? ""),
     ]);
     store.loading.value = "";
+    void chooseLabels(store, findNames(view));
     // Texts appear at hovered and selected points; nothing waits for them.
     if (view.n <= MAX_ROWS_COLUMNS_TEXT)
       for (const column of view.columns) if (column.kind === "text") void store.attempt(() => loadColumn(store, column.key));

@@ -47,9 +47,11 @@ export class Store {
 
   readonly slots = signal<Slot[]>([]);
   readonly cameras = new Map<number, Camera>();
+  /** Coordinates on their way; a panel without such a request has all its points, or none. */
+  readonly pointRequests = new Map<string, Promise<void>>();
+  /** Why the points of a panel did not come. */
+  readonly pointFaults = signal<ReadonlyMap<string, Fault>>(new Map());
   /** Bumped when coordinates of any panel arrive. */
-  /** Panels whose points are not all there yet. */
-  readonly arriving = new Set<string>();
   readonly pointsVersion = signal(0);
   readonly points = new Map<string, Float32Array[]>();
   readonly columnsVersion = signal(0);
@@ -93,6 +95,7 @@ export class Store {
   nextSlot = 1;
   /** Jobs are followed by one loop at a time. */
   polling = false;
+  /** Columns on their way, and those that have come. */
   readonly columnRequests = new Map<string, Promise<void>>();
 
   readonly panels = computed<PanelInfo[]>(() => [

@@ -59,6 +59,9 @@ export function roundTicks(low: number, high: number, most = 5): number[] {
   return ticks;
 }
 
+const largestOf = (values: readonly (number | null)[]): number =>
+  values.reduce<number>((largest, value) => Math.max(largest, value ?? 0), 0);
+
 function powersOfTen(low: number, high: number): number[] {
   const ticks: number[] = [];
   for (let tick = 10 ** Math.ceil(Math.log10(low) - 1e-9); tick <= high; tick *= 10) ticks.push(tick);
@@ -70,12 +73,13 @@ export interface Curve {
   color: string;
   strong: boolean;
   k: number[];
-  value: number[];
+  /** Null where it is not defined. */
+  value: (number | null)[];
 }
 
 export function RnxChart({ curves }: { curves: Curve[] }): JSX.Element {
   const largest = Math.max(2, ...curves.flatMap((curve) => curve.k));
-  const lowest = Math.min(0, ...curves.flatMap((curve) => curve.value));
+  const lowest = Math.min(0, ...curves.flatMap((curve) => curve.value.map((value) => value ?? 0)));
   const x: Axis = { label: "neighborhood size", low: 1, high: largest, log: true, ticks: powersOfTen(1, largest) };
   const y: Axis = { label: "R_NX", low: lowest, high: 1, ticks: roundTicks(lowest, 1) };
   return (
@@ -83,34 +87,41 @@ export function RnxChart({ curves }: { curves: Curve[] }): JSX.Element {
       text="Neighborhood preservation for every neighborhood size, rescaled by chance: left is local, right is global. 1 is perfect, 0 is a random embedding.">
       {curves.map((curve) => (
         <polyline key={curve.name} fill="none" stroke={curve.color} stroke-width={curve.strong ? 2.5 : 1.2} opacity={curve.strong ? 1 : 0.75}
-          points={curve.k.map((k, i) => `${px(x, k).toFixed(1)},${py(y, curve.value[i]!).toFixed(1)}`).join(" ")} />
+          points={curve.k.flatMap((k, i) => {
+            const value = curve.value[i];
+            return value == null ? [] : [`${px(x, k).toFixed(1)},${py(y, value).toFixed(1)}`];
+          }).join(" ")} />
       ))}
     </Frame>
   );
 }
 
-export function ShepardChart({ data, embedding }: { data: number[]; embedding: number[] }): JSX.Element {
-  const x: Axis = { label: "distance in the data", low: 0, high: Math.max(...data), ticks: roundTicks(0, Math.max(...data), 4) };
-  const y: Axis = { label: "in the embedding", low: 0, high: Math.max(...embedding), ticks: roundTicks(0, Math.max(...embedding), 4) };
+export function ShepardChart({ data, embedding }: { data: (number | null)[]; embedding: (number | null)[] }): JSX.Element {
+  const [farthest, widest] = [largestOf(data), largestOf(embedding)];
+  const x: Axis = { label: "distance in the data", low: 0, high: farthest, ticks: roundTicks(0, farthest, 4) };
+  const y: Axis = { label: "in the embedding", low: 0, high: widest, ticks: roundTicks(0, widest, 4) };
   return (
     <Frame title="Shepard diagram" x={x} y={y}
       text="Pairs of rows by their distance in the data and in the embedding. A narrow band along a line means that the embedding preserves distances.">
-      <path class="pairs" d={data.map((value, i) => `M${px(x, value).toFixed(1)} ${py(y, embedding[i]!).toFixed(1)}h.01`).join("")} />
+      <path class="pairs" d={data.map((value, i) => {
+        const other = embedding[i];
+        return value === null || other == null ? "" : `M${px(x, value).toFixed(1)} ${py(y, other).toFixed(1)}h.01`;
+      }).join("")} />
     </Frame>
   );
 }
 
 export function ScreeChart({ name, values, share, description }: {
-  name: string; values: number[]; share: boolean; description: string;
+  name: string; values: (number | null)[]; share: boolean; description: string;
 }): JSX.Element {
-  const high = Math.max(...values);
+  const high = largestOf(values);
   const x: Axis = { label: "component", low: 0.5, high: values.length + 0.5, ticks: roundTicks(1, values.length, 6).filter(Number.isInteger) };
   const y: Axis = { label: share ? "share of variance" : name, low: 0, high, ticks: roundTicks(0, high, 4) };
   const wide = (INNER_WIDTH / values.length) * 0.7;
   return (
     <Frame title="Scree plot" x={x} y={y} text={description}>
       {values.map((value, i) => {
-        const top = py(y, Math.max(0, value));
+        const top = py(y, Math.max(0, value ?? 0));
         return <rect key={i} class="bar chosen" x={px(x, i + 1) - wide / 2} y={top} width={wide} height={HEIGHT - MARGIN.bottom - top} />;
       })}
     </Frame>

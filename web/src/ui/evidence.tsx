@@ -115,7 +115,7 @@ function MeasureRow({ measure }: { measure: Measure }): JSX.Element {
       </th>
       <td>
         <b>{value.toFixed(3)}</b>
-        {interval && <small>{interval[0].toFixed(3)} to {interval[1].toFixed(3)}</small>}
+        {interval?.[0] != null && interval[1] !== null && <small>{interval[0].toFixed(3)} to {interval[1].toFixed(3)}</small>}
         {/* A bar only where more is better and 1 is the most: others would mislead. */}
         {better === "higher" && value >= 0 && value <= 1 && <Bar share={value} />}
       </td>

@@ -30,7 +30,10 @@ export function FilterBox(): JSX.Element | null {
         <select aria-label="add a filter" value="" onChange={(event) => {
           const key = event.currentTarget.value;
           event.currentTarget.value = "";
-          void loadColumn(store, key).then(() => { open.value = [...open.value, key]; });
+          void store.attempt(async () => {
+            await loadColumn(store, key);
+            open.value = [...open.value, key];
+          });
         }}>
           <option value="">+ Filter by a column</option>
           {free.map((column) => <option key={column.key} value={column.key}>{column.name}</option>)}
@@ -52,7 +55,7 @@ function RangeFilter({ column, close }: { column: NumberColumn; close: () => voi
     const mask = store.selection.value?.mask ?? null;
     return values && mask ? countBins(column, values, mask) : null;
   }).value;
-  useEffect(() => void loadColumn(store, column.key), [column.key]);
+  useEffect(() => void store.attempt(() => loadColumn(store, column.key)), [column.key]);
   const change = (from: number, to: number): void => {
     const whole = from <= column.low && to >= column.high;
     void setRange(store, column.key, whole ? null : [Math.min(from, to), Math.max(from, to)]);

@@ -3,6 +3,7 @@ import type { JSX, TargetedEvent } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { PanelView } from "../render/panel_view";
 import { changeSlot, removeSlot } from "../state/layout";
+import { loadPoints } from "../state/loading";
 import { selectRows } from "../state/selection";
 import type { Slot } from "../state/store";
 import { plural, useShared, useStore } from "./context";
@@ -62,11 +63,26 @@ export function Panel({ slot, index }: { slot: Slot; index: number }): JSX.Eleme
           <button type="button" class="icon" aria-label="show all points" title="Show all points (0)" onClick={() => view?.showAll()}><Icon name="fit" /></button>
         </div>
         {view && <Tip view={view} />}
-        {!store.points.has(slot.panel) && <p class="waiting">Loading coordinates…</p>}
+        <Waiting panel={slot.panel} />
         {view && <Moves view={view} />}
       </div>
     </section>
   );
+}
+
+/** What stands in the place of points that are not there. */
+function Waiting({ panel }: { panel: string }): JSX.Element | null {
+  const store = useStore();
+  const fault = store.pointFaults.value.get(panel);
+  if (fault)
+    return (
+      <div class="waiting" role="alert">
+        <p>The coordinates could not be loaded. {fault.message}</p>
+        {fault.remedy && <p class="soft">{fault.remedy}</p>}
+        <button type="button" onClick={() => void loadPoints(store, panel)}>Try again</button>
+      </div>
+    );
+  return store.points.has(panel) ? null : <p class="waiting">Loading coordinates…</p>;
 }
 
 function shortQuality(measures: { name: string; title: string; value: number }[]): string {
