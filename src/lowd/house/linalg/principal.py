@@ -417,5 +417,9 @@ def principal_scores(space: Space, k: int, seed: int) -> Reals:
         some = X = X.in_memory()
     mean, most = column_means(some), min(k, *some.shape)
     V = principal_axes(some, mean, most, seed).vectors[:, :most]
-    scores = project(X, mean, V).astype(np.float64)
+    if isinstance(X, np.ndarray) and X.dtype == np.float32:  # where a few digits would be lost
+        parts = (X[rows].astype(np.float64) for rows in chunks(n, X.shape[1]))
+        scores = np.concatenate([project(rows, mean, V) for rows in parts])
+    else:
+        scores = project(X.astype(np.float64, copy=False), mean, V)
     return np.pad(scores, ((0, 0), (0, k - most)))
