@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -94,6 +95,7 @@ def classical_scaling(
     trace: float = 0.0,
     definite: bool = False,
     whole: bool = False,
+    dense: Callable[[], Reals] | None = None,
     tolerance: float | None = None,
     few: int = 1000,
 ) -> Scaling:
@@ -104,7 +106,7 @@ def classical_scaling(
     `trace` is that of M, which is 0 for distances. A `definite` matrix has no negative eigenvalues
     by construction; of others, their share is computed or estimated. The `whole` spectrum is
     computed up to `few` rows, up to which LAPACK also takes over where the iteration does not
-    converge.
+    converge. LAPACK needs M itself: `dense()`, or else the products with all unit vectors.
     """
     tolerance = krylov_tolerance(dtype) if tolerance is None else tolerance
     found, means = None, np.empty(0)
@@ -121,7 +123,7 @@ def classical_scaling(
                 )
     spectrum = None
     if found is None or (whole and n <= few):
-        B, means = _center(product, n)
+        B, means = _center(product(np.eye(n)) if dense is None else dense())
         if found is None and k is None:
             found = dense_eigenpairs(B, n)
             spectrum = found.values
@@ -153,8 +155,8 @@ def initial_scaling(product: Product, n: int, k: int, seed: int, dtype: DTypeLik
     Those that the data do not have are 0. Points with equal rows of M have equal coordinates.
     """
     found, _ = _iterate(product, n, k, seed, 2e-6) if n > 400 else (None, None)
-    if found is None or found.residual > 1e-2:
-        found = dense_eigenpairs(_center(product, n)[0], min(k, n)) if n <= 1000 else found
+    if (found is None or found.residual > 1e-2) and n <= 1000:
+        found = dense_eigenpairs(_center(product(np.eye(n)))[0], min(k, n))
     assert found is not None
     V = found.vectors - found.vectors.mean(0)
     # Each is multiplied once more, which makes equal rows equal. In short ones, what is left of the
@@ -220,10 +222,9 @@ def _iterate(
     return block_krylov(centered, start - start.mean(0), k, tolerance), means
 
 
-def _center(product: Product, n: int) -> tuple[Reals, Reals]:
-    """HMH and the row means of M; the products with all unit vectors are M."""
-    B = product(np.eye(n))
-    B = (B + B.T) / 2
+def _center(M: Reals) -> tuple[Reals, Reals]:
+    """HMH and the row means of M."""
+    B = (M + M.T) / 2
     means = B.mean(0)
     for _ in range(2):  # the second time removes what rounding of the first means left
         B -= B.mean(0)

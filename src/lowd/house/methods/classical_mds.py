@@ -30,7 +30,7 @@ from ..parameters import (
     state,
 )
 from ..reducer import Reducer
-from ..spaces import count_rows, gower, hash_rows, nearest_columns, space_of, take_rows
+from ..spaces import count_rows, gower, hash_rows, space_of, take_rows
 
 
 class ClassicalMDS(Reducer):
@@ -62,10 +62,11 @@ class ClassicalMDS(Reducer):
     random_state : int, RandomState, Generator or None, default=None
         Seed of the landmarks and of the start of the eigensolver. None is 0.
     backend : {"auto", "native", "torch"}, default="auto"
-        What computes: the native core, or torch where that is faster. "auto" is native.
+        What computes: the native core, or torch, on a GPU if there is one. "auto" is the native
+        core, unless X is a tensor on a GPU.
     n_jobs : int or None, default=None
         Number of threads, which does not change the result. None and -1 are all CPUs.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Show a progress bar on standard error.
 
     Attributes
@@ -101,6 +102,12 @@ class ClassicalMDS(Reducer):
         The share of the variance of Euclidean rows that the embedding leaves out.
     degenerate_axes_ : tuple of tuple of int
         Axes with equal eigenvalues, of which any rotation is as good.
+    n_components_ : int
+        Dimension of the embedding.
+    n_samples_, n_features_in_ : int
+        Numbers of rows and columns of the training data.
+    seed_ : int
+        The seed that was used.
 
     References
     ----------
@@ -161,7 +168,7 @@ class ClassicalMDS(Reducer):
             space = space.take(self.landmarks_)
         # 1. Distances, and what makes them Euclidean.
         D = space.pairwise()
-        self._reach = confidence.reach(_nearest_others(D))
+        self._reach = confidence.reach(nearest_others(D))
         if self.correction != "none":
             self._alike = label_duplicates(D)
             self.correction_constant_ = additive_constant(D, self.correction)
@@ -178,6 +185,7 @@ class ClassicalMDS(Reducer):
             seed,
             dtype,
             whole=m is None,
+            dense=lambda: half_negative_squares(D.astype(np.float64, copy=False)),
             tolerance=krylov_tolerance(D.dtype),
         )
         warn_if_indefinite(found.negative_share)
@@ -216,11 +224,12 @@ class ClassicalMDS(Reducer):
         if hasattr(self, "_linear"):
             return self._linear.project(Q), None
         parts = []
-        for some in chunks(count_rows(Q), self._space.n):
+        for some in chunks(count_rows(Q), self._space.n, 2**19):  # which the cache holds
             D = self._space.toward(take_rows(Q, np.arange(some.start, some.stop)))
             moved = self._correct_new(D)
             with np.errstate(over="ignore"):  # of a far point; `gower` brings it back into range
-                Y = gower(-0.5 * moved * moved, -0.5 * self.d2_mean_, self._axes)
+                products = half_negative_squares(moved)
+            Y = gower(products, -0.5 * self.d2_mean_, self._axes)
             parts.append((Y, D.min(1)))
         Y, nearest = zip(*parts, strict=True)
         return np.concatenate(Y), np.concatenate(nearest)
@@ -357,6 +366,18 @@ def label_duplicates(D: Reals) -> Indices:
     return connected_components(csr_array(D == 0), directed=False)[1].astype(np.int64)
 
 
-def _nearest_others(D: Reals) -> Reals:
-    """The distance of each point to its nearest other."""
-    return nearest_columns(D, 1, np.arange(len(D))).distances if len(D) > 1 else np.zeros(1)
+def half_negative_squares(D: Reals) -> Reals:
+    """-D²/2, the inner products that distances say, up to their means."""
+    products = np.square(D)
+    products *= -0.5
+    return products
+
+
+def nearest_others(D: Reals) -> Reals:
+    """The distance of each point to its nearest other; of a single point infinity."""
+    found = np.empty(len(D))
+    for some in chunks(len(D), len(D), 2**18):
+        part = D[some].copy()
+        part[np.arange(len(part)), np.arange(some.start, some.stop)] = np.inf
+        found[some] = part.min(1)
+    return found

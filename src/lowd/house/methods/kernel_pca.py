@@ -96,10 +96,11 @@ class KernelPCA(Reducer):
     random_state : int, RandomState, Generator or None, default=None
         Seed of the landmarks and of the start of the eigensolver. None is 0.
     backend : {"auto", "native", "torch"}, default="auto"
-        What computes: the native core, or torch where that is faster. "auto" is native.
+        What computes: the native core, or torch, on a GPU if there is one. "auto" is the native
+        core, unless X is a tensor on a GPU.
     n_jobs : int or None, default=None
         Number of threads, which does not change the result. None and -1 are all CPUs.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Show a progress bar on standard error.
 
     Attributes
@@ -134,6 +135,12 @@ class KernelPCA(Reducer):
         Their mean.
     degenerate_axes_ : tuple of tuple of int
         Axes with equal eigenvalues, of which any rotation is as good.
+    n_components_ : int
+        Dimension of the embedding.
+    n_samples_, n_features_in_ : int
+        Numbers of rows and columns of the training data.
+    seed_ : int
+        The seed that was used.
 
     References
     ----------
@@ -212,6 +219,7 @@ class KernelPCA(Reducer):
             np.float32 if self._float32 else np.float64,
             trace=float(np.trace(K, dtype=np.float64)),
             definite=self._is_definite,
+            dense=lambda: K.astype(np.float64),
             tolerance=krylov_tolerance(K.dtype),
         )
         warn_if_indefinite(found.negative_share)
@@ -292,7 +300,7 @@ class KernelPCA(Reducer):
         if hasattr(self, "_linear"):
             return self._linear.project(Q), None
         parts = []
-        for some in chunks(count_rows(Q), self._space.n):
+        for some in chunks(count_rows(Q), self._space.n, 2**19):  # which the cache holds
             rows = take_rows(Q, np.arange(some.start, some.stop))
             with np.errstate(over="ignore"):  # of a far point; `gower` brings it back into range
                 K = self._values(self._space, rows)

@@ -94,10 +94,11 @@ class MDS(Reducer):
     random_state : int, RandomState, Generator or None, default=None
         Seed of landmarks and random starts. None is 0.
     backend : {"auto", "native", "torch"}, default="auto"
-        What computes: the native core, or torch where that is faster. "auto" is native.
+        What computes: the native core, or torch, on a GPU if there is one. "auto" is the native
+        core, unless X is a tensor on a GPU.
     n_jobs : int or None, default=None
         Number of threads, which does not change the result. None and -1 are all CPUs.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Show a progress bar on standard error.
 
     Attributes
@@ -120,6 +121,12 @@ class MDS(Reducer):
         Numbers of the landmarks, if there are any.
     route_ : str
         "all pairs" or "landmarks".
+    n_components_ : int
+        Dimension of the embedding.
+    n_samples_, n_features_in_ : int
+        Numbers of rows and columns of the training data.
+    seed_ : int
+        The seed that was used.
 
     References
     ----------
@@ -381,10 +388,11 @@ class NonMetricMDS(MDS):
     ties : {"primary", "secondary"}, default="primary"
         "primary": equal dissimilarities may become different distances; "secondary": they may not.
     backend : {"auto", "native", "torch"}, default="auto"
-        What computes: the native core, or torch where that is faster. "auto" is native.
+        What computes: the native core, or torch, on a GPU if there is one. "auto" is the native
+        core, unless X is a tensor on a GPU.
     n_jobs : int or None, default=None
         Number of threads, which does not change the result. None and -1 are all CPUs.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Show a progress bar on standard error.
 
     Attributes
@@ -411,6 +419,12 @@ class NonMetricMDS(MDS):
         Numbers of the landmarks, if there are any.
     route_ : str
         "all pairs" or "landmarks".
+    n_components_ : int
+        Dimension of the embedding.
+    n_samples_, n_features_in_ : int
+        Numbers of rows and columns of the training data.
+    seed_ : int
+        The seed that was used.
 
     References
     ----------
