@@ -249,7 +249,8 @@ class Isomap(Reducer):
         neighbors = int(np.median(graph.near.counts)) if graph.space.n > 1 else 1
         self._remember(graph.known_by_rows(), Y, graph.near.nearest, neighbors)
         if self.map == "regression":
-            found = kernel_regression(graph.space, Y, seed, graph.space.dtype)
+            dtype = np.float32 if self._float32 else np.float64
+            found = kernel_regression(graph.space, Y, seed, dtype)
             self._centers, self._weights, self._offset = found.centers, found.weights, found.offset
             self.regression_gamma_, self.regression_ridge_ = found.gamma, found.ridge
             self.regression_error_, self._tolerance = found.error, found.tolerance
@@ -484,7 +485,7 @@ def residual_variance(
     variances = (gg - g * g / pairs) * (yy - y * y / pairs)
     covariance = np.square(gy - g * y / pairs)
     r2 = np.divide(covariance, variances, out=np.ones(k), where=variances > 0)
-    return np.clip(1 - r2, 0, 1)
+    return np.asarray(np.clip(1 - r2, 0, 1))
 
 
 def symmetrize(G: Reals, tile: int = 512) -> None:

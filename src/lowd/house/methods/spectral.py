@@ -6,36 +6,17 @@ Both are eigenvectors of the random walk on a graph whose edges are weighed by a
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import signature
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import scipy.linalg
-from scipy.sparse import csr_array, diags_array, eye_array, issparse
-from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import splu
+from scipy.sparse import csr_array, eye_array, issparse
 
 from lowd import _native, random
-from lowd.errors import (
-    DataError,
-    DisconnectedGraphWarning,
-    ParameterError,
-    RankWarning,
-    warn,
-)
+from lowd.errors import DisconnectedGraphWarning, ParameterError, RankWarning, warn
 
 from ..backend import chunks, threads
-from ..linalg.centered import products_of
-from ..linalg.eigen import (
-    Groups,
-    block_krylov,
-    block_width,
-    canonical,
-    equal_groups,
-    krylov_tolerance,
-    signs,
-)
-from ..linalg.smallest import SmallestEigenpairs, smallest_eigenpairs
+from ..linalg.eigen import Groups, signs
+from ..linalg.laplacian import Spectrum, laplacian_eigenpairs, matrix_product, nystroem_gain
 from ..parameters import (
     Count,
     Fraction,
@@ -55,27 +36,23 @@ from ..parameters import (
 )
 from ..reducer import Reducer
 from ..spaces.extension import approach
-from ..spaces.graph import (
-    NeighborGraph,
-    connected_graph,
-    describe_sizes,
-    distinct_neighbors,
-    join_components,
-    rank_by_size,
-    symmetric_edges,
-    warn_of_localized_axes,
-)
+from ..spaces.graph import connected_graph, warn_of_localized_axes
 from ..spaces.known import Known
 from ..spaces.matrices import hash_rows, hash_symmetric
-from ..spaces.neighbors import Neighbors, joined, nearest_columns
-from ..spaces.space import (
-    Rows,
-    Space,
-    count_rows,
-    name_callable,
-    space_of,
-    take_rows,
-    tie_tolerance,
+from ..spaces.neighbors import Neighbors, joined
+from ..spaces.space import Rows, Space, count_rows, name_callable, space_of, take_rows
+from .affinity_graph import (
+    AffinityGraph,
+    NewWeights,
+    affinities_listed,
+    affinities_toward,
+    callable_affinities,
+    dimension_by_scale,
+    divide_by_density,
+    given_affinities,
+    kernel_of_all_pairs,
+    kernel_of_neighbors,
+    takes_all_rows,
 )
 
 Affinity = Literal["heat", "rbf", "binary", "nearest_neighbors", "precomputed"] | Callable[..., Any]
@@ -250,7 +227,7 @@ class LaplacianEigenmaps(Reducer):
         graph = self._weigh(X if rows is None else self._restrict(X, rows))
         # 3. Eigenvectors of its Laplacian.
         k, form, counts = self.n_components, self.normalization, graph.counts
-        found = laplacian_eigenpairs(graph, k, seed, normalized=form != "none")
+        found = laplacian_eigenpairs(graph.W, graph.point_of_row, k, seed, form != "none")
         axes = scaled_eigenvectors(found, counts, k, form, self.scale)
         self.eigenvalues_ = np.append(0.0, found.values)
         self.degrees_ = found.degrees[graph.point_of_row]
@@ -269,13 +246,11 @@ class LaplacianEigenmaps(Reducer):
         """Refuse parameters that would do nothing, or contradict each other."""
         edges = ("n_neighbors", "radius", "sigma", "self_loops", "metric", "metric_params")
         unweighted = self.affinity in ("binary", "nearest_neighbors")
+        if isinstance(X, Known) and (callable(self.affinity) or self.affinity == "precomputed"):
+            raise ParameterError("neighbors= would be ignored: the affinities are precomputed.")
         if callable(self.affinity):
-            if isinstance(X, Known):
-                raise ParameterError("neighbors= would be ignored: the affinities are precomputed.")
             refuse_unused(self, edges, "a callable affinity weighs all pairs of rows")
         elif self.affinity == "precomputed":
-            if isinstance(X, Known):
-                raise ParameterError("neighbors= would be ignored: the affinities are precomputed.")
             refuse_unused(self, edges, "affinity='precomputed' is the graph")
         elif unweighted:
             refuse_unused(self, ["sigma"], f"affinity={self.affinity!r} has no scale")
@@ -315,12 +290,15 @@ class LaplacianEigenmaps(Reducer):
     def _weigh(self, X: Any) -> AffinityGraph:
         """The weights of all edges, and how new points get theirs."""
         self._k, self._radius, self._radii = self.n_neighbors, self.radius, None
-        if self.affinity == "precomputed":
-            return given_affinities(X, "affinity='precomputed'", self)
+        given, parameter = X, "affinity='precomputed'"
         if callable(self.affinity):
             self._items, self._takes_all = X, takes_all_rows(self.affinity)
-            W = callable_affinities(self.affinity, self._takes_all, X)
-            return given_affinities(W, f"affinity={name_callable(self.affinity)}", self)
+            given = callable_affinities(self.affinity, self._takes_all, X)
+            parameter = f"affinity={name_callable(self.affinity)}"
+        if callable(self.affinity) or self.affinity == "precomputed":
+            graph = given_affinities(given, parameter)
+            self.n_graph_components_, self.graph_components_ = 1, np.zeros(X.shape[0], np.int64)
+            return graph
         space, how = space_of(X, self.metric, self.metric_params), self.affinity
         if self.radius is not None:
             self._k = None
@@ -367,7 +345,7 @@ class LaplacianEigenmaps(Reducer):
 
     def _confidence(self, Q: Any, Y: Reals, used: Any) -> Reals:  # noqa: ARG002
         """Given weights tell no distance; a row belongs to the data if it has as much weight."""
-        return np.minimum(used / self._reach[0], 1)
+        return np.asarray(np.minimum(used / self._reach[0], 1))
 
     def _plan(self, n: int, d: int, itemsize: int) -> dict[str, int]:  # noqa: ARG002
         m = self.n_landmarks or n
@@ -543,14 +521,14 @@ class DiffusionMaps(Reducer):
             rows = space.draw(self.n_landmarks, seed, "landmarks")
             space = space.take(rows)
         graph = self._kernel(space, isinstance(X, Known))
-        scaled = dimension_by_scale(graph.lengths, graph.n_lengths, graph.sigma)
-        if graph.space is not None and graph.space.n > 1:
-            self.scales_, self.scale_dimensions_ = scaled
+        if graph.n_lengths:
+            found_scales = dimension_by_scale(graph.lengths, graph.n_lengths, self.sigma_)
+            self.scales_, self.scale_dimensions_ = found_scales
         # 2. Divided by the density of both ends, and 3. as a random walk.
         counts = graph.counts
         density = matrix_product(graph.W, counts[:, None])[:, 0]
         graph = graph._replace(W=divide_by_density(graph.W, density**-self.alpha))
-        found = laplacian_eigenpairs(graph, k, seed)
+        found = laplacian_eigenpairs(graph.W, graph.point_of_row, k, seed)
         stationary = found.degrees / float(counts @ found.degrees)
         psi = found.vectors / np.sqrt(counts * stationary)[:, None]
         psi = pad_columns(psi * signs(psi), k)
@@ -609,468 +587,7 @@ class DiffusionMaps(Reducer):
         return {"distances": m * m * itemsize, "affinities": 2 * m * m * 8}
 
 
-# -- the graph and the weights of its edges -------------------------------------------------------
-
-
-class AffinityGraph(NamedTuple):
-    """Weights between the distinct points, sparse or dense, and what they were computed from."""
-
-    W: Any
-    point_of_row: Indices
-    graph: NeighborGraph | None = None  # None of weights that were given
-    sigma: float | None = None
-    radii: Reals | None = None  # the distances of the last neighbors
-    lengths: Reals = np.empty(0)  # of the edges of some points,
-    n_lengths: int = 0  # so many
-
-    @property
-    def counts(self) -> Reals:
-        """How many rows each point stands for."""
-        return np.bincount(self.point_of_row, minlength=self.W.shape[0]).astype(np.float64)
-
-    @property
-    def space(self) -> Space | None:
-        return None if self.graph is None else self.graph.space
-
-
-def exponents(d: Reals, sigma: float | None) -> Reals:
-    """d²/2σ², in float64; 0 without a σ, and never beyond the largest number."""
-    if sigma is None:
-        return np.zeros(d.shape)
-    with np.errstate(over="ignore"):
-        ratio = d.astype(np.float64)
-        ratio /= sigma
-    np.minimum(ratio, 1e150, out=ratio)
-    ratio *= ratio
-    ratio *= 0.5
-    return ratio
-
-
-def kernel_of_neighbors(
-    graph: NeighborGraph,
-    k: int | None,
-    radius: float | None,
-    sigma: float | None,
-    *,
-    binary: bool = False,
-    averaged: bool = False,
-    local: bool = False,
-) -> AffinityGraph:
-    """Weights of the edges of a neighbor graph: the heat kernel exp(-d²/2σ²), or 1.
-
-    `averaged` takes the mean of both directions of an edge, of which one may not be there. σ is the
-    median distance to the last neighbor, or the `local_scale`. A bridge weighs as the longest edge,
-    but at least as one of 3σ: the longest one may be that of an outlier.
-    """
-    near, n = graph.near, graph.space.n
-    if sigma is None and not binary:
-        sigma = median_distance(near, k, radius)
-        if local and k is not None:
-            third, sixth = (median_distance(near, min(rank, k), None) for rank in (3, 6))
-            sigma = local_scale(third, sixth) if k >= 6 else third
-    radii = None if k is None or n == 1 else kth_distances(near, k)
-    lengths = symmetric_edges(graph.joined)
-    # So small a weight is no different from none, but it can still be divided by.
-    weights = np.maximum(np.exp(-exponents(lengths.data, None if binary else sigma)), 1e-30)
-    if averaged and radii is not None:
-        weights *= mean_of_directions(lengths, radii, radii)
-    W = csr_array((weights, lengths.indices, lengths.indptr), lengths.shape)
-    if len(graph.bridges):
-        ends = np.r_[graph.bridges, graph.bridges[:, ::-1]].T
-        W[*ends] = 1.0
-        W[*ends] = max(float(W.data.min()), float(np.exp(-4.5)))
-    some = np.arange(0, n, max(1, -(-(n * n) // 2**20)))
-    joined_lists = graph.joined.as_graph(n)[some]
-    return AffinityGraph(W, graph.point_of_row, graph, sigma, radii, joined_lists.data, len(some))
-
-
-def kernel_of_all_pairs(
-    space: Space, sigma: float | None, on_disconnected: Literal["join", "error"]
-) -> AffinityGraph:
-    """Weights exp(-d²/2σ²) of all pairs and 1 of each point with itself; σ is the `local_scale`.
-
-    Points farther apart than 6.07 σ are not connected, as far as eigenvectors can tell: their
-    weight is below 1e-8.
-    """
-    graph = distinct_neighbors(space, lambda n: min(6, n - 1), None)
-    n = graph.space.n
-    if n == 1:
-        return AffinityGraph(np.ones((1, 1)), graph.point_of_row, graph, sigma or 1.0)
-    if sigma is None:
-        third, sixth = (median_distance(graph.near, rank, None) for rank in (min(3, n - 1), 6))
-        sigma = local_scale(third, sixth) if n > 6 else third
-    D = graph.space.pairwise()
-    reach = 6.07 * sigma
-    close = graph.near.keep(graph.near.distances <= reach)
-    component = connected_components(close.as_graph(n), directed=False)[1]
-    if component.any():  # near neighbors mostly tell
-        component = rank_by_size(components_within(D, reach))
-    W = exponents(D, sigma)
-    W = np.asarray(np.exp(np.negative(W, out=W), out=W), D.dtype)
-    if component.any():
-        sizes = np.bincount(component, graph.counts).astype(int)
-        found = (
-            f"a kernel of sigma={sigma:.3g} is 0 beyond {reach:.3g}, which leaves "
-            f"{describe_sizes(sizes)}"
-        )
-        bridges, lengths = join_components(graph.space, component, found, "sigma", on_disconnected)
-        graph = graph._replace(component=component, bridges=bridges, bridge_lengths=lengths)
-        a, b = bridges.T
-        W[a, b] = W[b, a] = np.maximum(W[a, b], float(np.exp(-4.5)))
-    np.fill_diagonal(W, 1.0)
-    sample = D[:: max(1, -(-D.size // 2**20))]
-    return AffinityGraph(W, graph.point_of_row, graph, sigma, None, sample.ravel(), len(sample))
-
-
-def local_scale(third: float, sixth: float) -> float:
-    """The scale of a kernel, from the median distances to the third and the sixth neighbor.
-
-    Low numbers adapt to the dimension: on a surface the third is at half the distance of the tenth,
-    which keeps the turns of a roll of 600 rows apart; in ten dimensions it is at 90 %, and a cloud
-    is not torn. On a curve so few neighbors connect nothing across the widest gaps of a sample.
-    There the squared distance to the sixth is 4.5 times that to the third, on a surface 2.1 times
-    (medians); the square of what is beyond 2.5 leaves surfaces their scale, and makes that of
-    curves 3.2 times as wide.
-    """
-    return third * max(1.0, (sixth / third) ** 2 / 2.5) ** 2 if third > 0 else sixth
-
-
-def median_distance(near: Neighbors, k: int | None, radius: float | None) -> float:
-    """The median distance to the k-th neighbor, or to the last one within the radius."""
-    held = near.counts > 0
-    if not held.any():
-        return radius or 1.0
-    return float(np.median(kth_distances(near, k)[held]))
-
-
-def kth_distances(near: Neighbors, k: int | None) -> Reals:
-    """The distance of each point's k-th neighbor; of its last in a list that has fewer, or 0."""
-    held = near.counts if k is None else np.minimum(near.counts, k)
-    at = np.minimum(near.indptr[:-1] + np.maximum(held, 1) - 1, max(len(near.distances) - 1, 0))
-    return np.where(held > 0, near.distances[at] if len(near.distances) else 0.0, 0.0)
-
-
-def mean_of_directions(near: Graph, own: Reals, radii: Reals) -> Reals:
-    """1 where row and column are within each other's radius, 1/2 where one of them is."""
-    slack = 1 + tie_tolerance(near.data)
-    outward = near.data <= np.repeat(own, np.diff(near.indptr)) * slack
-    inward = near.data <= radii[near.indices] * slack
-    return (outward.astype(np.float64) + inward) / 2
-
-
-def components_within(D: Reals, radius: float) -> Indices:
-    """Connected components of all edges up to a radius, by breadth-first search.
-
-    A few rows of D are mostly enough to connect all points, so no sparse graph is made of it.
-    """
-    label, name = np.full(len(D), -1), 0
-    while (label < 0).any():
-        waiting = [int(np.argmin(label))]
-        label[waiting] = name
-        while waiting and (label < 0).any():
-            new = np.flatnonzero((label < 0) & (radius >= D[waiting.pop()]))
-            label[new] = name
-            waiting.extend(new)
-        name += 1
-    return label
-
-
-def given_affinities(W: Any, parameter: str, model: LaplacianEigenmaps) -> AffinityGraph:
-    """Weights that were given; without distances no components can be joined.
-
-    No two rows can be seen to be duplicates either.
-    """
-    n = W.shape[0]
-    model.n_graph_components_, model.graph_components_ = 1, np.zeros(n, np.int64)
-    if n > 1:
-        count, label = connected_components(csr_array(W), directed=False)
-        if count > 1:
-            label = rank_by_size(label)
-            raise DataError(
-                f"{parameter}: the weights leave {describe_sizes(np.bincount(label))}; row "
-                f"{int(np.argmax(label == count - 1))} is in the smallest. Without distances they "
-                "cannot be connected: add weights between them, or fit them one by one."
-            )
-    return AffinityGraph(W, np.arange(n))
-
-
-def callable_affinities(
-    function: Callable[..., Any], takes_all: bool, X: Any, Q: Any = None
-) -> Reals:
-    """Weights by a callable: among the rows X, or between new rows Q and X."""
-    name, new = name_callable(function), Q is not None
-    Q = Q if new else X
-    try:
-        if takes_all:
-            W = (
-                [np.asarray(function(X))]
-                if not new
-                else [_weights_with_all(function, name, q, X) for q in Q]
-            )
-            if not new and W[0].shape != (len(X), len(X)):
-                raise DataError(
-                    f"affinity={name} gave numbers of shape {W[0].shape} for {len(X)} rows; "
-                    f"expected {(len(X), len(X))}, one per pair."
-                )
-            found: Any = W if new else W[0]
-        elif _takes_matrices(function, X):
-            # One new row at a time: what a function of matrices computes may depend on its batch.
-            found = [function(q[None], X)[0] for q in Q] if new else function(X, X)
-        else:
-            found = [[function(q, x) for x in X] for q in Q]
-    except DataError:
-        raise
-    except Exception as error:
-        error.add_note(f"raised by affinity={name}")
-        raise
-    try:
-        A = np.asarray(found, np.float64)
-    except (TypeError, ValueError):
-        A = np.empty(0)
-    if A.shape != (len(Q), len(X)):
-        raise DataError(
-            f"affinity={name} gave no numbers of shape {(len(Q), len(X))}: one per pair."
-        )
-    if not np.isfinite(A).all():
-        i, j = map(int, np.argwhere(~np.isfinite(A))[0])
-        raise DataError(f"affinity={name} gave {A[i, j]} for objects {i} and {j}.")
-    if not new:
-        i, j = map(int, np.unravel_index(np.abs(A - A.T).argmax(), A.shape))
-        if abs(A[i, j] - A[j, i]) > 1e-6 * np.abs(A).max():
-            raise DataError(
-                f"affinity={name} is not symmetric: {A[i, j]:.6g} for ({i}, {j}) but "
-                f"{A[j, i]:.6g} for ({j}, {i})."
-            )
-        A = (A + A.T) / 2
-    if A.min(initial=0) < 0:
-        i, j = map(int, np.unravel_index(A.argmin(), A.shape))
-        raise DataError(
-            f"affinity={name} gave {A[i, j]:.6g} for rows {i} and {j}; an edge weight is 0 or more."
-        )
-    return A
-
-
-def _weights_with_all(function: Callable[..., Any], name: str, q: Any, X: Any) -> Reals:
-    """Weights between one new row and X, by a function of all rows of one array."""
-    W = np.asarray(function(np.vstack([X, q])))
-    if W.shape != (len(X) + 1, len(X) + 1):
-        raise DataError(
-            f"affinity={name} gave numbers of shape {W.shape} for {len(X) + 1} rows; expected "
-            f"{(len(X) + 1, len(X) + 1)}, one per pair."
-        )
-    return np.asarray(W[-1, :-1])
-
-
-def takes_all_rows(function: Callable[..., Any]) -> bool:
-    """Whether it is a function of one array, and not of two.
-
-    >>> takes_all_rows(lambda X: X @ X.T), takes_all_rows(lambda A, B: A @ B.T)
-    (True, False)
-    """
-    try:
-        parameters = signature(function)
-        parameters.bind(None)
-    except (TypeError, ValueError):  # it needs more, or does not tell
-        return False
-    try:
-        parameters.bind(None, None)
-    except TypeError:
-        return True
-    return False
-
-
-def _takes_matrices(function: Callable[..., Any], X: Any) -> bool:
-    """Whether it computes f(A, B) -> matrix, which unequal shapes tell."""
-    if not isinstance(X, np.ndarray):
-        return False
-    try:
-        return bool(np.shape(function(X[[0, 0]], X[[0, 0, 0]])) == (2, 3))
-    except Exception:  # a function of two rows may fail on matrices in any way
-        return False
-
-
-def dimension_by_scale(lengths: Reals, n: int, sigma: float | None) -> tuple[Reals, Reals]:
-    """Scales s around σ, and d log S / d log s of the kernel's sum S = Σ exp(-d²/2s²) at each.
-
-    That is the dimension of what the data look like at this scale: on a manifold S grows as s^dim
-    between the distances of neighbors and the size of the whole (Coifman et al., 2008). The
-    weight of each of the n points with itself counts in S. A histogram with bins of 2 % is enough;
-    lengths beyond 2^±30 σ count as these, as their kernel is 0 or 1.
-    """
-    octaves, per_octave, half = np.arange(-3, 5.01, 0.25), 32, 30
-    assert sigma is not None
-    apart = lengths[lengths > 0].astype(np.float64)
-    with np.errstate(over="ignore"):
-        where = np.clip(np.log2(apart / sigma), -half, half)
-    count = 2 * half * per_octave + 1
-    held = np.bincount(((where + half) * per_octave).astype(np.int64), minlength=count)
-    middles = 2.0 ** ((np.arange(count) + 0.5) / per_octave - half)
-    squares = np.square(middles / 2.0 ** octaves[:, None])
-    K = np.exp(-squares / 2) * held
-    return sigma * 2.0**octaves, (K * squares).sum(1) / (K.sum(1) + n)
-
-
-def divide_by_density(W: Any, factors: Reals) -> Any:
-    """The kernel times a factor of both ends; a dense one in place."""
-    if issparse(W):
-        scale = diags_array(factors)
-        return csr_array(scale @ W @ scale)
-    factors = factors.astype(W.dtype)
-    W *= factors[:, None]
-    W *= factors
-    return W
-
-
-# -- eigenvectors of the Laplacian ----------------------------------------------------------------
-
-
-class Spectrum(NamedTuple):
-    """Eigenpairs of the Laplacian, smallest first and without the constant; a row for each point.
-
-    `vectors` are those of the symmetric matrix, with orthonormal columns. An eigenvalue λ of the
-    normalized Laplacian is the eigenvalue 1 - λ of the transition matrix.
-    """
-
-    values: Reals
-    vectors: Reals
-    degrees: Reals
-    residuals: Reals
-    solver: str
-    groups: Groups
-
-
-def laplacian_eigenpairs(
-    graph: AffinityGraph, k: int, seed: int, normalized: bool = True
-) -> Spectrum:
-    """The k smallest eigenpairs of I - D^-½ W D^-½ (or of D - W), without the constant.
-
-    Duplicates count as often as they occur: W is counts · w · counts among the distinct points,
-    and a row's degree the sum over all rows.
-    """
-    W, counts = graph.W, graph.counts
-    n = len(counts)
-    degrees = matrix_product(W, counts[:, None])[:, 0]
-    if k >= n:
-        warn(
-            f"n_components={k}, but {n} distinct rows have {n - 1} axes; the other columns are 0.",
-            RankWarning,
-        )
-        k = n - 1
-    if k == 0:
-        return Spectrum(np.empty(0), np.empty((1, 0)), degrees, np.empty(0), "none", ())
-    if not degrees.all():
-        rows = np.flatnonzero(degrees[graph.point_of_row] == 0)
-        shown = ", ".join(map(str, rows[:5])) + (", ..." if len(rows) > 5 else "")
-        raise DataError(f"row {shown} has no edge to any other row; drop it, or connect it.")
-    if normalized:
-        root, null = np.sqrt(counts / degrees), np.sqrt(counts * degrees)
-        diagonal = np.ones(n)
-    else:
-        root, null, diagonal = np.sqrt(counts), np.sqrt(counts), degrees
-    null = (null / np.linalg.norm(null))[:, None]
-    if issparse(W):
-        S = diags_array(root)
-        L = csr_array(diags_array(diagonal) - S @ W @ S)
-        found = smallest_eigenpairs(L, k, seed, null)
-    else:
-        found = dense_laplacian_eigenpairs(W, root, diagonal, null, k, seed)
-    if normalized:
-        nearby = matrix_product(W, (counts * degrees)[:, None])[:, 0] / degrees
-        weak = np.flatnonzero(degrees < 1e-3 * nearby)
-        if len(weak):
-            solve_weak_points(W, root, weak, found)
-    return Spectrum(
-        found.values, found.vectors, degrees, found.residuals, found.solver, found.groups
-    )
-
-
-def dense_laplacian_eigenpairs(
-    W: Reals, root: Reals, diagonal: Reals, null: Reals, k: int, seed: int
-) -> SmallestEigenpairs:
-    """The k smallest eigenpairs of diag(diagonal) - diag(root) W diag(root) beyond its null vector.
-
-    A wide kernel has a wide spectral gap, and few products do. The smallest eigenvalues of a
-    narrow kernel are all but 0; of the inverse they are the largest by far. A Cholesky
-    factorization takes the place of products where these are forecast to take longer, which is as
-    long as n / 25 of them; the eigenvectors of LAPACK, which few rows have, take many times as long.
-    """
-    n, product = len(W), products_of(W)
-    norm = 2.0 if (diagonal == 1).all() else 2 * float(diagonal.max())
-    more = min(k + 1, n - 1)  # one beyond, to see whether the last is one of several
-
-    def complement(V: Reals) -> Reals:
-        """norm - A, where the null vector is not in the way."""
-        V = V - null @ (null.T @ V)
-        out = (norm - diagonal)[:, None] * V + root[:, None] * product(root[:, None] * V)
-        return np.asarray(out - null @ (null.T @ out))
-
-    def lifted() -> Reals:
-        """The matrix itself, with its null vector above all else."""
-        A = W * -root[:, None]
-        A *= root
-        A.flat[:: n + 1] += diagonal
-        for some in chunks(n, n, 2**20):
-            A[some] += 2 * norm * null[some] @ null.T
-        return A
-
-    V, solver = None, "dense"
-    if n > 300:
-        start = random.normals(seed, "start", (n, block_width(more)))
-        start -= null @ (null.T @ start)
-        tolerance = krylov_tolerance(W.dtype)
-        found = block_krylov(complement, start, more, tolerance, patience=n / 25)
-        if found.residual <= tolerance:
-            V, solver = found.vectors, "krylov"
-        else:
-            V = _by_cholesky(lifted(), start, more)
-            solver = "dense" if V is None else "cholesky"
-    if V is None:
-        V = scipy.linalg.eigh(lifted(), subset_by_index=(0, more - 1), check_finite=False)[1]
-    values = np.maximum(norm - (V * complement(V)).sum(0), 0)
-    order = np.argsort(values, kind="stable")
-    values, V = values[order], V[:, order]
-    groups = equal_groups(values, precision=1e-8, floor=1e-14 * norm)
-    V, values = canonical(values, V, groups=groups)[:, :k], values[:k]
-    residuals = np.linalg.norm((norm - values) * V - complement(V), axis=0)
-    groups = tuple(tuple(j for j in group if j < k) for group in groups)
-    return SmallestEigenpairs(values, V, residuals, solver, tuple(filter(None, groups)))
-
-
-def _by_cholesky(A: Reals, start: Reals, k: int) -> Reals | None:
-    """Vectors by block Krylov iteration on the inverse; None where rounding leaves no factor."""
-    try:
-        factor = scipy.linalg.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
-    except scipy.linalg.LinAlgError:
-        return None
-
-    def solve(V: Reals) -> Reals:
-        return np.asarray(scipy.linalg.cho_solve(factor, V, check_finite=False))
-
-    found = block_krylov(solve, start, k, 1e-10)
-    return found.vectors if found.residual <= 1e-10 else None
-
-
-def solve_weak_points(W: Any, root: Reals, weak: Indices, found: SmallestEigenpairs) -> None:
-    """Entries of points that are far from all others, by their own rows of the equation; in place.
-
-    A solver knows v to rounding of its length, 1e-16, and such an entry may be less: divided by the
-    root of the point's degree that would be noise, and the largest coordinate of all. Its own row
-    of (S W S) v = (1 - λ) v, S = diag(root), has all digits, given the entries of its neighbors.
-    """
-    V, rows = found.vectors, csr_array(W[weak])
-    for j, gain in enumerate(nystroem_gain(found.values)):
-        tiny = np.abs(V[weak, j]) < 1e-4 * np.abs(V[:, j]).max()
-        own, some = weak[tiny], csr_array(rows[tiny])
-        if not len(own):
-            continue
-        known = root * V[:, j]
-        known[own] = 0
-        scale = diags_array(root[own])
-        among = (diags_array(np.full(len(own), 1 / gain)) - scale @ some[:, own] @ scale).tocsc()
-        try:
-            V[own, j] = splu(among).solve(root[own] * (some @ known))
-        except RuntimeError:  # singular: these points have an axis of their own
-            continue
+# -- coordinates, and those of new points ---------------------------------------------------------
 
 
 class ScaledEigenvectors(NamedTuple):
@@ -1137,119 +654,6 @@ def pad_columns(A: Reals, k: int) -> Reals:
     return np.pad(A, ((0, 0), (0, k - A.shape[1])))
 
 
-def matrix_product(W: Any, V: Reals) -> Reals:
-    """W V of a sparse or dense matrix."""
-    return np.asarray(W @ V) if issparse(W) else products_of(W)(V)
-
-
-# -- new points -----------------------------------------------------------------------------------
-
-
-class NewWeights(NamedTuple):
-    """Weights of new points (rows) to the training points (columns).
-
-    Those of row i are exp(log_scale[i]) times what is stored, so that a far point keeps its digits.
-    """
-
-    W: Any
-    log_scale: Reals
-    near: Neighbors | None  # the nearest points; None of given weights, which tell no distance
-    isolated: Indices  # whether the point has no neighbor: then it is where its nearest is
-
-
-def affinities_toward(
-    space: Space,
-    Q: Any,
-    sigma: float | None,
-    k: int | None,
-    radius: float | None,
-    radii: Reals | None,
-    averaged: bool,
-) -> NewWeights:
-    """Weights of new points by the kernel, of their neighbors or of all points.
-
-    Neighbors are those within the radius; or a new point and a training point are if either is one
-    of the k nearest of the other, where `radii` are the kth distances of the training points. So a
-    training point taken for a new one finds its own row of the graph: one that coincides with it is
-    a neighbor besides its k others.
-    """
-    D = space.toward(Q)
-    n, slack = D.shape[1], 1 + tie_tolerance(D)
-    near = nearest_columns(D, min(max(k or 10, 2), n))
-    closest = near.nearest
-    none = np.zeros(len(D), bool)
-    if radius is None and radii is None:
-        log_scale = -exponents(closest, sigma)
-        return NewWeights(np.exp(-log_scale[:, None] - exponents(D, sigma)), log_scale, near, none)
-    if radius is not None:
-        inside = radius * slack >= D
-    else:
-        assert k is not None
-        assert radii is not None
-        last = min(k, n) - 1
-        beyond = min(last + 1, n - 1)
-        found = np.partition(D, (last, beyond), axis=1)
-        own = np.where(closest == 0, found[:, beyond], found[:, last])
-        inside = np.maximum(own[:, None], radii) * slack >= D
-    row, column = np.nonzero(inside)
-    indptr = np.concatenate([[0], np.cumsum(inside.sum(1))])
-    lists = csr_array((D[row, column].astype(np.float64), column, indptr), shape=D.shape)
-    found = weigh_lists(lists, closest, sigma, k, radii if averaged else None)
-    isolated = np.diff(indptr) == 0
-    if isolated.any() and isinstance(space, Rows):
-        # So far away that their distances to several training points are equal by rounding.
-        far = np.flatnonzero(isolated)
-        first = near.indptr[:-1][far]
-        near.indices[first] = space.query(take_rows(Q, far), 1).indices
-    return NewWeights(*found, near, isolated)
-
-
-def affinities_listed(
-    near: Neighbors,
-    n: int,
-    sigma: float | None,
-    k: int | None,
-    radius: float | None,
-    radii: Reals | None,
-    averaged: bool,
-) -> NewWeights:
-    """The same by neighbors that are given: those that are neighbors in the graph count."""
-    if radius is None and radii is None:
-        raise ParameterError(
-            "neighbors= would be ignored: every row has an affinity to all others."
-        )
-    closest, counts = near.nearest, near.counts
-    limit: Any = radius
-    if radius is None:
-        assert k is not None
-        assert radii is not None
-        own = kth_distances_of_new(near, k, closest)
-        limit = np.maximum(np.repeat(own, counts), radii[near.indices])
-    inside = near.keep(near.distances <= limit * (1 + tie_tolerance(near.distances)))
-    found = weigh_lists(inside.as_graph(n), closest, sigma, k, radii if averaged else None)
-    return NewWeights(*found, near, inside.counts == 0)
-
-
-def weigh_lists(
-    lists: Graph, closest: Reals, sigma: float | None, k: int | None, radii: Reals | None
-) -> tuple[Graph, Reals]:
-    """Weights of new points from the distances to neighbors, and the logarithms of their scales."""
-    log_scale, counts = -exponents(closest, sigma), np.diff(lists.indptr)
-    weights = np.exp(-np.repeat(log_scale, counts) - exponents(lists.data, sigma))
-    if radii is not None and k is not None:
-        row = np.repeat(np.arange(len(counts)), counts)
-        order = np.lexsort((lists.data, row))
-        near = Neighbors(lists.indptr, lists.indices[order], lists.data[order])
-        weights *= mean_of_directions(lists, kth_distances_of_new(near, k, closest), radii)
-    return csr_array((weights, lists.indices, lists.indptr), lists.shape), log_scale
-
-
-def kth_distances_of_new(near: Neighbors, k: int, closest: Reals) -> Reals:
-    """The distance of each list's k-th neighbor, not counting a point that coincides with it."""
-    last = k - 1 + (closest == 0)
-    return near.distances[near.indptr[:-1] + np.minimum(last, np.maximum(near.counts, 1) - 1)]
-
-
 def extend(
     model: Any,
     Q: Any,
@@ -1294,12 +698,6 @@ def extend(
             DisconnectedGraphWarning,
         )
     return Y, joined(lists) if lists else degrees
-
-
-def nystroem_gain(lam: Reals) -> Reals:
-    """1 / (1 - λ) of the normalized Laplacian's eigenvalues; 1 at the pole, which is rounding."""
-    pole = np.abs(1 - lam) < 1e-8
-    return np.where(pole, 1.0, 1 / np.where(pole, 1.0, 1 - lam))
 
 
 def _nystroem_factor(

@@ -600,7 +600,7 @@ def _sines(X: Reals, patch: Indices, a: Indices, b: Indices, d: int) -> Reals:
         edges = X[b[part]].astype(np.float64) - X[a[part]]
         inside = np.einsum("mdp,mp->md", axes[at[part] - some.start], edges)
         outside[part] = 1 - np.square(inside).sum(1) / np.square(edges).sum(1)
-    return np.sqrt(np.maximum(outside, 0))
+    return np.asarray(np.sqrt(np.maximum(outside, 0)))
 
 
 # -- localized axes -------------------------------------------------------------------------------
@@ -610,7 +610,8 @@ def participation_ratio(V: Reals) -> Reals:
     """How many rows each column is about: 1 if one entry is all, n if all are of one size."""
     squares = np.square(V, dtype=np.float64)
     total = squares.sum(0) ** 2
-    return np.divide(total, np.square(squares).sum(0), out=total * 0, where=total > 0)
+    ratio = np.divide(total, np.square(squares).sum(0), out=total * 0, where=total > 0)
+    return np.asarray(ratio)
 
 
 def warn_of_localized_axes(V: Reals, parameter: str = "n_neighbors") -> Reals:
