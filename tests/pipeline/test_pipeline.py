@@ -170,7 +170,7 @@ def test_new_points_of_wide_noise_shrink_and_the_correction_undoes_it():
     ("model", "message"),
     [
         (lowd.Pipeline(lowd.PCA(2), drop=["zip"]), "no column names"),
-        (lowd.Pipeline(lowd.PCA(2), drop=[99]), "99 is no name and no index below 60"),
+        (lowd.Pipeline(lowd.PCA(2), drop=[99]), "99 is not a name, nor an index below 60"),
         (lowd.Pipeline(lowd.PCA(2), drop=list(range(60))), "leaves no column"),
         (lowd.Pipeline(lowd.PCA(2), pca=100), "exceeds 60"),
         (lowd.Pipeline(lowd.PCA(2), correct_shrinkage=True), "needs pca="),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from ..core.estimator import Reducer
-from ..core.memory import Plan
+from ..house.backend import Plan
 from ..methods import find_class_name
 from ..store import class_of
 

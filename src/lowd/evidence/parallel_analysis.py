@@ -6,17 +6,17 @@ import numpy as np
 from scipy.linalg import eigvalsh
 
 from .. import progress, random
-from ..backends.protocol import Float64
-from ..solvers import scree
+from ..house.linalg import scree
+from ..house.parameters import Reals
 
 
-def compute_eigenvalues(A: Float64) -> Float64:
+def compute_eigenvalues(A: Reals) -> Reals:
     """Eigenvalues of a positive semi-definite matrix, the largest first."""
-    values: Float64 = np.maximum(eigvalsh(A)[::-1], 0)
+    values: Reals = np.maximum(eigvalsh(A)[::-1], 0)
     return values
 
 
-def analyze_parallel(X: Float64, repeats: int, seed: int) -> tuple[int, Float64, Float64]:
+def analyze_parallel(X: Reals, repeats: int, seed: int) -> tuple[int, Reals, Reals]:
     """Parallel analysis: components above those of independently permuted columns (Horn, 1965).
 
     Permutation preserves the values of every column and removes correlation. Returns the number of
@@ -34,6 +34,6 @@ def analyze_parallel(X: Float64, repeats: int, seed: int) -> tuple[int, Float64,
     return scree.count_leading(observed > limit), observed, limit
 
 
-def _variance_shares(Z: Float64) -> Float64:
+def _variance_shares(Z: Reals) -> Reals:
     values = compute_eigenvalues(Z.T @ Z if Z.shape[1] <= len(Z) else Z @ Z.T)
     return np.asarray(values / max(values.sum(), np.finfo(float).tiny))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..backends.protocol import Float64
 from ..errors import DataError
+from ..house.parameters import Reals
 
 
 def disparity(A: ArrayLike, B: ArrayLike) -> float:
@@ -24,7 +24,7 @@ def disparity(A: ArrayLike, B: ArrayLike) -> float:
     return max(0.0, 1 - fit * fit)
 
 
-def align(Y: ArrayLike, target: ArrayLike) -> Float64:
+def align(Y: ArrayLike, target: ArrayLike) -> Reals:
     """Rotate, reflect, translate and scale Y to fit the target in the least-squares sense.
 
     The result has the dimensions of Y, or of the target if these are more.
@@ -38,20 +38,20 @@ def align(Y: ArrayLike, target: ArrayLike) -> Float64:
     return np.asarray(aligned, np.float64)
 
 
-def _center(Y: ArrayLike) -> Float64:
+def _center(Y: ArrayLike) -> Reals:
     P = np.asarray(Y, np.float64)
     P = P[:, None] if P.ndim == 1 else P
     return np.asarray(P - P.mean(axis=0))
 
 
-def _normalize(P: Float64) -> Float64:
+def _normalize(P: Reals) -> Reals:
     norm = float(np.linalg.norm(P))
     if norm == 0:
         raise DataError("an embedding whose points all coincide cannot be compared with another.")
     return P / norm
 
 
-def _pad_columns(A: Float64, B: Float64) -> tuple[Float64, Float64]:
+def _pad_columns(A: Reals, B: Reals) -> tuple[Reals, Reals]:
     """Append columns of zeros to the narrower matrix."""
     if len(A) != len(B):
         raise DataError(

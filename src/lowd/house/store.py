@@ -145,7 +145,11 @@ def _read(archive: zipfile.ZipFile, size: int) -> Reducer:
     files = [archive.read(f"{number}.npy") for number in range(len(members) - 1)]
     if tree.pop("digest") != _digest(tree, files):
         raise StoreError("its digest is not that of its content")
-    return _restore_model(tree, [_array(content) for content in files])
+    model = _restore_model(tree, [_array(content) for content in files])
+    for name in ("_n_features_out", "n_features_in_"):
+        if name not in vars(model):
+            raise StoreError(f"{name} is missing")
+    return model
 
 
 def _digest(tree: dict[str, Any], files: list[bytes]) -> str:
@@ -232,9 +236,6 @@ def _restore_model(tree: dict[str, Any], arrays: list[np.ndarray]) -> Reducer:
     model = cls(**params)
     check_parameters(model)
     _restore(model, tree["learned"], arrays)
-    for name in ("_n_features_out", "n_features_in_"):
-        if name not in vars(model):
-            raise StoreError(f"{name} is missing")
     return model
 
 

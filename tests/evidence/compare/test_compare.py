@@ -15,6 +15,7 @@ from lowd.errors import DataError, ParameterError
 from lowd.evidence.compare import result, shared_neighbors
 from lowd.evidence.compare.candidates import SharedParams, clone
 from lowd.evidence.procrustes import align, disparity
+from lowd.house.spaces import Rows
 from manifolds import lattice, roll
 
 
@@ -283,7 +284,7 @@ def test_stability_separates_noise_from_structure(rolled):
     assert pca.verdict.startswith("stable")
     assert drawn.seeds > 0.1
     Y = lowd.PCA(2).fit_transform(X)
-    order = np.lexsort(Y.T[::-1])
+    order = Rows(Y).order()
     rows = [order[lowd.random.subset(0, f"subsample {i}", 300, 240)] for i in (0, 1)]
     expected = [procrustes(Y[part], lowd.PCA(2).fit_transform(X[part]))[2] for part in rows]
     assert pca.subsamples == pytest.approx(np.mean(expected))
@@ -325,7 +326,7 @@ def test_distances_are_not_taken_for_rows(rolled):
     assert found["ClassicalMDS"].error is None
     assert found["Isomap"].error is None
     Y = found["ClassicalMDS"].embedding
-    part = np.lexsort(Y.T[::-1])[lowd.random.subset(0, "subsample 0", 120, 96)]
+    part = Rows(Y).order()[lowd.random.subset(0, "subsample 0", 120, 96)]
     expected = disparity(Y[part], lowd.ClassicalMDS(2).fit(X[part]).embedding_)
     assert found["ClassicalMDS"].stability.subsamples == pytest.approx(expected)
     rows = quick(X, ["PCA", lowd.ClassicalMDS(metric="precomputed")])

@@ -7,8 +7,6 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.spatial import cKDTree
 
-from lowd.backends import resolve
-from lowd.backends.protocol import Neighbors
 from lowd.evidence.diagnosis.intrinsic_dimension import (
     estimate_dimensions,
     local_pca,
@@ -16,9 +14,8 @@ from lowd.evidence.diagnosis.intrinsic_dimension import (
     two_nn,
 )
 from lowd.evidence.diagnosis.raw_data import read_data
+from lowd.house.neighbors import NeighborGraph
 from manifolds import roll
-
-OPS = resolve("auto", None)
 
 
 def pareto(d, u):
@@ -53,7 +50,7 @@ def test_two_nn_does_not_see_how_large_the_largest_ratios_are():
 
 def near(X, k, boxsize=None):
     distances, indices = cKDTree(X, boxsize=boxsize).query(X, k + 1)
-    return Neighbors(indices[:, 1:].astype(np.int32), distances[:, 1:])
+    return NeighborGraph(indices[:, 1:].astype(np.int32), distances[:, 1:])
 
 
 def test_maximum_likelihood_is_the_formula():
@@ -104,7 +101,7 @@ def sphere(d, n=1500):
 )
 def test_known_surfaces(X, low, high):
     sample = read_data(X).take(np.arange(len(X)))
-    found, notes = estimate_dimensions(sample, sample.find_neighbors(40, OPS), OPS, 0)
+    found, notes = estimate_dimensions(sample, sample.find_neighbors(40), 0)
     assert list(found) == ["two_nn", "maximum_likelihood", "local_pca"]
     assert not notes
     for name, value in found.items():
@@ -118,7 +115,7 @@ def test_local_pca_by_rows_and_by_distances():
     rows, distances = read_data(X), read_data(D, "precomputed")
     every = np.arange(len(X))
     found = [
-        local_pca(sample, sample.find_neighbors(20, OPS), 3, OPS, 0)
+        local_pca(sample, sample.find_neighbors(20), 3, 0)
         for sample in (rows.take(every), distances.take(every))
     ]
     assert_allclose(found[0], found[1])
@@ -128,13 +125,13 @@ def test_local_pca_by_rows_and_by_distances():
 def test_few_values_leave_two_nn_out():
     X = np.stack(np.meshgrid(np.arange(20.0), np.arange(20.0)), 2).reshape(-1, 2)
     sample = read_data(X).take(np.arange(len(X)))
-    found, notes = estimate_dimensions(sample, sample.find_neighbors(20, OPS), OPS, 0)
+    found, notes = estimate_dimensions(sample, sample.find_neighbors(20), 0)
     assert "two_nn" not in found
     assert "two-NN" in notes[0]
 
 
 def test_more_dimensions_than_neighbors_leave_local_pca_out():
     sample = read_data(np.random.default_rng(0).normal(size=(300, 80))).take(np.arange(300))
-    found, notes = estimate_dimensions(sample, sample.find_neighbors(40, OPS), OPS, 0)
+    found, notes = estimate_dimensions(sample, sample.find_neighbors(40), 0)
     assert list(found) == ["two_nn", "maximum_likelihood"]
     assert "most of 39 axes" in notes[0]

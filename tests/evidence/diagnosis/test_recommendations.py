@@ -14,7 +14,6 @@ from sklearn.datasets import make_blobs
 
 import lowd
 from diagnosis_data import CLOUD, changed, clean, two_clouds
-from lowd.backends import resolve
 from lowd.errors import IndefiniteWarning, ParameterError
 from lowd.evidence.diagnosis.cost_estimates import _FIT_SECONDS
 from lowd.evidence.diagnosis.raw_data import read_data
@@ -31,7 +30,7 @@ def crossed(draw="laplace"):
 def test_the_residual_variance_is_that_of_isomap():
     X = roll(300, 1)[0]
     sample = read_data(X).take(np.arange(300))
-    found = compute_residual_variances(sample, 2.0, resolve("auto", None), 0)
+    found = compute_residual_variances(sample, 2.0, 0)
     model = lowd.Isomap(10, n_neighbors=found.n_neighbors).fit(X)
     assert model.n_graph_components_ == 1
     assert_allclose(found.geodesic, model.residual_variance_, atol=1e-8)

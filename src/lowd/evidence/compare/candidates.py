@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...core.estimator import Reducer
-from ...core.parameters import check_params
 from ...errors import ParameterError
+from ...house.parameters import check_parameters
 from ...methods import METHODS, find_class_name, simplify_name
 from ...store import class_of
 from ..types import MetricLike, MetricParams, Transformer
@@ -58,7 +58,7 @@ def collect_candidates(
         for combination in _combine(name, model, by_method.get(name, {})):
             candidate = clone(model, **combination)
             if isinstance(candidate, Reducer):
-                check_params(candidate)
+                check_parameters(candidate)
             params = own | combination
             found.append(Candidate(_make_unique(_title(name, params), found), candidate, params))
     return found

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ... import progress, random
-from ...core.parameters import Seed
 from ...errors import DataError, ParameterError
+from ...house.parameters import Seed
 from ...input.arguments import Input
 from ..quality.label_measures import encode_labels
 from ..types import MetricLike, MetricParams

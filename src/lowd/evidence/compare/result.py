@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
-from ...backends.protocol import Array
 from ...errors import DataError, ParameterError
+from ...house.parameters import Reals
 from ...input.arguments import DataFrame
 from ..quality import Evaluation, Measure
 from ..quality.column_scale import DOMINANT_COLUMN_CONSEQUENCE
@@ -68,7 +68,7 @@ class Run:
     name: str
     params: dict[str, Any]
     model: Transformer
-    embedding: Array | None = None
+    embedding: Reals | None = None
     evaluation: Evaluation | None = None
     seconds: float = 0.0
     stability: Stability | None = None

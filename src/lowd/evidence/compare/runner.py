@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ... import progress, random
-from ...backends.protocol import Array
 from ...core.estimator import Reducer
 from ...errors import LowdWarning, UnsupportedError
+from ...house.parameters import Reals
+from ...house.spaces import Rows
 from ...input.arguments import Input
-from ...input.row_order import order_rows
 from ..procrustes import disparity
 from ..quality import Evaluation, evaluate
 from ..types import MetricLike, Transformer
@@ -41,7 +41,7 @@ class Reference:
     def description(self) -> str:
         return "the data" if self.truth is None else "the true coordinates"
 
-    def evaluate(self, Y: Array) -> Evaluation:
+    def evaluate(self, Y: Reals) -> Evaluation:
         by_data = self.truth is None
         return evaluate(
             self.X if by_data else self.truth,
@@ -87,7 +87,7 @@ class Runner:
             run = replace(run, error=f"{type(error).__name__}: {error}")
         return replace(run, warnings=tuple(dict.fromkeys(messages)))
 
-    def _compute_stability(self, model: Transformer, Y: Array, messages: list[str]) -> Stability:
+    def _compute_stability(self, model: Transformer, Y: Reals, messages: list[str]) -> Stability:
         """Mean disparity of embeddings by other seeds, and of subsamples."""
         seed, n = self.shared.random_state, self.n
         seeded = self.seeds > 1 and "random_state" in model.get_params(deep=False)
@@ -96,7 +96,9 @@ class Runner:
             for s in (range(1, self.seeds) if seeded else ())
         ]
         size = max(2, round(SUBSAMPLE_SHARE * n))
-        order = order_rows(Y)  # the same rows are drawn in whichever order they come
+        order = Rows(
+            np.ascontiguousarray(Y)
+        ).order()  # the same rows are drawn in whichever order they come
         parts = [
             np.sort(order[random.subset(seed, f"subsample {i}", n, size)])
             for i in range(self.subsamples)
@@ -105,7 +107,7 @@ class Runner:
         return Stability(_average(by_seed), _average(by_part))
 
     def _refit(
-        self, model: Transformer, rows: NDArray[np.int64] | None, Y: Array, messages: list[str]
+        self, model: Transformer, rows: NDArray[np.int64] | None, Y: Reals, messages: list[str]
     ) -> float | None:
         """Disparity from Y of another embedding, of all rows or some.
 

@@ -10,11 +10,11 @@ from typing import cast
 import numpy as np
 from scipy.sparse import issparse
 
-from ...backends.protocol import Array
 from ...core.estimator import Reducer
 from ...core.graph_method import GraphMethod
 from ...graph.search import TIE_TOLERANCE
 from ...house.neighbors import NeighborGraph, neighbors
+from ...house.parameters import Reals
 from ...input.arguments import Input
 from ...relations.perplexity_neighbors import MAX_FULL_POINTS, NEIGHBORS_PER_PERPLEXITY
 from ..types import Transformer
@@ -31,7 +31,7 @@ class SharedNeighbors:
     graph: NeighborGraph | None
     shared: SharedParams
 
-    def fit_transform(self, model: Transformer, X: Input) -> tuple[Transformer, Array]:
+    def fit_transform(self, model: Transformer, X: Input) -> tuple[Transformer, Reals]:
         """A fitted clone of the model, and the embedding."""
         part = self.select(model)
         if part is None:

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from ... import random
-from ...backends.protocol import Array
 from ...core.estimator import Reducer
 from ...errors import DataError
+from ...house.parameters import Reals
+from ...house.spaces import Rows
 from ...input.arguments import Input
-from ...input.precomputed import MATRIX_KINDS
-from ...input.row_order import order_rows
 from ..procrustes import disparity
 from ..types import Transformer
 from .candidates import clone
@@ -34,8 +33,8 @@ def measure_stability(model: Reducer, X: Input) -> Stability:
     n = len(Y)
     if n < MIN_STABILITY_ROWS:
         raise DataError(f"X has {n} rows; stability needs at least {MIN_STABILITY_ROWS}.")
-    is_square = model._kind() in MATRIX_KINDS
-    order = order_rows(Y)
+    is_square = model._kind() in ("distances", "kernel", "affinity")
+    order = Rows(np.ascontiguousarray(Y)).order()
     with record_warnings([]):  # those of the model's own fit are enough
         if n > MAX_STABILITY_ROWS:
             rows = np.sort(order[random.subset(0, "stability", n, MAX_STABILITY_ROWS)])
@@ -49,7 +48,7 @@ def measure_stability(model: Reducer, X: Input) -> Stability:
     return Stability(None, float(np.mean(found)))
 
 
-def _fit_again(model: Reducer, X: Input) -> Array:
+def _fit_again(model: Reducer, X: Input) -> Reals:
     """The embedding of other rows with the same parameters and seed."""
     return np.asarray(_blank(model).fit_transform(X))
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import random
-from ...backends.protocol import Float64
+from ...house.parameters import Reals
 from ...input.ranges import SAFE_RANGE
 from .column_meaning import (
     GIVEN_NAMES,
@@ -341,7 +341,7 @@ def _check_related(
 
 
 def _find_equal_columns(
-    data: RawData, columns: NDArray[np.int64], R: Float64
+    data: RawData, columns: NDArray[np.int64], R: Reals
 ) -> list[tuple[int, int]]:
     """Pairs of columns that are equal in all rows."""
     pairs = []
@@ -356,7 +356,7 @@ def _find_equal_columns(
     return pairs
 
 
-def _take_column(data: RawData, j: int) -> Float64:
+def _take_column(data: RawData, j: int) -> Reals:
     column = data.X[:, [j]].toarray().ravel() if data.is_sparse else data.X[:, j]
     return np.asarray(column, np.float64)
 
@@ -379,7 +379,7 @@ def _report_duplicates(
     )
 
 
-def _report_correlation(names: list[str], R: Float64, part: str) -> Finding:
+def _report_correlation(names: list[str], R: Reals, part: str) -> Finding:
     strong = np.argwhere(R > MIN_NOTED_CORRELATION)
     if not len(strong):
         return Finding(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import random
-from ...backends.protocol import Float64
+from ...house.parameters import Reals
 from .column_statistics import ColumnSummary
 from .raw_data import RawData, Sample
 from .result import MAX_AFFECTED, Action, Finding
@@ -197,7 +197,7 @@ def _find_role(data: RawData, j: int) -> Literal["id", "code"] | None:
     return "id" if counts_up or (words & ROW_WORDS and len(np.unique(x)) == len(x)) else None
 
 
-def _are_whole(x: Float64) -> bool:
+def _are_whole(x: Reals) -> bool:
     """Integers, as far as they are known."""
     known = x[np.isfinite(x)]
     return bool((np.rint(known) == known).all())
@@ -235,7 +235,7 @@ def _find_stem(names: tuple[str, ...] | None) -> str:
     return "" if given or counts.max() < NUMBERED_SHARE * len(names) else most
 
 
-def _inspect(sample: Sample) -> Float64:
+def _inspect(sample: Sample) -> Reals:
     """Some columns of some rows."""
     d = sample.X.shape[1]
     columns = random.subset(0, "inspected", d, min(d, INSPECTED_COLUMNS))
@@ -243,7 +243,7 @@ def _inspect(sample: Sample) -> Float64:
     return part.take_dense(columns)
 
 
-def _are_genotypes(Z: Float64) -> bool:
+def _are_genotypes(Z: Reals) -> bool:
     """Three equally spaced values in nearly all columns; 0 may stand for the mean, too."""
     found = three = 0
     for x in Z.T:
@@ -273,7 +273,7 @@ def _are_components(sample: Sample) -> bool:
     return bool(np.abs(R).max() < MAX_COMPONENT_CORRELATION)
 
 
-def _has_heavy_tail(x: Float64) -> bool:
+def _has_heavy_tail(x: Reals) -> bool:
     middle = float(np.median(x))
     if x.min() < 0 or middle <= 0 or x.max() < MIN_TAIL_RATIO * middle:
         return False
@@ -281,7 +281,7 @@ def _has_heavy_tail(x: Float64) -> bool:
     return before > MIN_SKEWNESS and abs(_skewness(np.log1p(x / middle))) < before / 2
 
 
-def _skewness(x: Float64) -> float:
+def _skewness(x: Reals) -> float:
     gaps = x - x.mean()
     spread = float(np.sqrt((gaps**2).mean()))
     return float((gaps**3).mean() / spread**3) if spread > 0 else 0.0

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ... import progress
-from ...backends.protocol import Float64
-from ...backends.row_hash import hash_rows
+from ...house.parameters import Reals
+from ...house.spaces import hash_rows
 from .raw_data import MAX_SAFE_ENTRY, MIN_SAFE_ENTRY, RawData
 
 
@@ -21,10 +21,10 @@ class ColumnSummary:
     n_nonfinite: NDArray[np.int64]  # per column
     first_nonfinite: tuple[int, int] | None  # row, column
     infinite: bool
-    low: Float64
-    high: Float64
-    mean: Float64
-    variance: Float64
+    low: Reals
+    high: Reals
+    mean: Reals
+    variance: Reals
     complete: NDArray[np.bool_]  # rows whose entries are all finite
     keys: NDArray[np.uint64]  # equal for equal rows, and with high probability only for these
 

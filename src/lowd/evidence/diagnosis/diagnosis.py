@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import progress, random
-from ...backends import resolve
-from ...backends.protocol import Backend, Neighbors
-from ...core.parameters import Seed
 from ...errors import DataError, ParameterError
+from ...house.backend import using
+from ...house.neighbors import NeighborGraph
+from ...house.parameters import Seed
 from ...input.arguments import Input
 from ...input.blocks import RowBlocks, is_blocks
 from ...pipeline.pipeline import STEP_PARAMETERS
@@ -136,7 +136,6 @@ def diagnose(
         drawn = len(sample.row_indices)
         note = f"{drawn} of {sample.n_seen} rows in blocks are diagnosed; costs are of these."
         return replace(found, notes=[note, *found.notes])
-    ops = resolve(backend, n_jobs)
     seed = 0 if random_state is None else random.as_seed(random_state)
     data = read_data(X, metric, metric_params, columns)
     unknown = [name for name in steps or () if name not in STEP_PARAMETERS]
@@ -146,9 +145,9 @@ def diagnose(
         )
     if not len(data):
         raise DataError("X has 0 rows, while a minimum of 1 is required.")
-    with progress.show_bar(verbose), single_threaded_blas():
+    with progress.show_bar(verbose), using(backend, n_jobs), single_threaded_blas():
         decided = Decided(steps or {}, keep)
-        return _diagnose(data, n_neighbors, max_samples, decided, seed, ops)
+        return _diagnose(data, n_neighbors, max_samples, decided, seed)
 
 
 class RowChecks(NamedTuple):
@@ -172,12 +171,12 @@ class GraphChecks(NamedTuple):
 
 
 def _diagnose(
-    data: RawData, k: int, max_samples: int | None, decided: Decided, seed: int, ops: Backend
+    data: RawData, k: int, max_samples: int | None, decided: Decided, seed: int
 ) -> Diagnosis:
-    rows = _check_rows(data, max_samples, decided, seed, ops)
+    rows = _check_rows(data, max_samples, decided, seed)
     progress.report("diagnosis", 1, N_STAGES)
     prepared = prepare_rows(data, rows.sample, rows.findings, decided)
-    graph = _check_neighbors(rows, prepared, decided, k, seed, ops)
+    graph = _check_neighbors(rows, prepared, decided, k, seed)
     costs = estimate_costs(data)
     findings = [*rows.findings, *graph.findings, check_costs(costs)]
     width = data.n_features if prepared.sample is None else _count_columns(prepared.sample)
@@ -207,9 +206,7 @@ def _diagnose(
     )
 
 
-def _check_rows(
-    data: RawData, max_samples: int | None, decided: Decided, seed: int, ops: Backend
-) -> RowChecks:
+def _check_rows(data: RawData, max_samples: int | None, decided: Decided, seed: int) -> RowChecks:
     """All that concerns entries, columns and whole rows."""
     notes: list[str] = []
     found: list[Finding] = []
@@ -220,7 +217,7 @@ def _check_rows(
         keys, complete = summary.keys, summary.complete
     else:
         if data.kind == "distances":
-            found = check_distances(data.X, ops)
+            found = check_distances(data.X)
             if any(finding.severity == "error" for finding in found):
                 return RowChecks(found, ["These are no distances; nothing else was checked."], None)
         notes.append(
@@ -261,7 +258,7 @@ def _check_rows(
 
 
 def _check_neighbors(
-    rows: RowChecks, prepared: PreparedRows, decided: Decided, k: int, seed: int, ops: Backend
+    rows: RowChecks, prepared: PreparedRows, decided: Decided, k: int, seed: int
 ) -> GraphChecks:
     """All that needs neighbors, where there are enough rows and the metric can compare them."""
     nothing = GraphChecks([], [], np.empty(0, np.int64), {})
@@ -272,7 +269,7 @@ def _check_neighbors(
         note = f"Fewer than {MIN_NEIGHBORHOOD_SAMPLES} rows are complete and distinct: too few for "
         return nothing._replace(notes=[f"{note}neighborhoods."])
     try:
-        near = sample.find_neighbors(min(max(k, N_SEARCHED_NEIGHBORS), len(sample) - 1), ops)
+        near = sample.find_neighbors(min(max(k, N_SEARCHED_NEIGHBORS), len(sample) - 1))
     except DataError as error:
         sentence = f"The metric cannot compare these rows: {error}"
         return nothing._replace(findings=[Finding("error", "metric", sentence)])
@@ -286,21 +283,20 @@ def _check_neighbors(
             hubness, given = noise, noise.action.params["pca"]
     if given and sample.is_euclidean:
         sample = reduce_by_pca(sample, given)
-        near = sample.find_neighbors(near.indices.shape[1], ops)
-    return _check_graph(sample, near, hubness, k, rows.is_subsample, where, seed, ops)
+        near = sample.find_neighbors(near.indices.shape[1])
+    return _check_graph(sample, near, hubness, k, rows.is_subsample, where, seed)
 
 
 def _check_graph(
     sample: Sample,
-    near: Neighbors,
+    near: NeighborGraph,
     hubness: Finding,
     k: int,
     is_subsample: bool,
     where: str,
     seed: int,
-    ops: Backend,
 ) -> GraphChecks:
-    dimensions, notes = estimate_dimensions(sample, near, ops, seed)
+    dimensions, notes = estimate_dimensions(sample, near, seed)
     dimension = combine_estimates(dimensions)
     progress.report("diagnosis", 2, N_STAGES)
     connectivity, n_components = check_connectivity(near, k, where)
@@ -317,7 +313,7 @@ def _check_graph(
     checks = GraphChecks(found, notes, n_components, dimensions)
     if dimension is None:
         return checks
-    residuals = compute_residual_variances(sample, dimension, ops, seed)
+    residuals = compute_residual_variances(sample, dimension, seed)
     if residuals is None:
         return checks
     shape, finding = check_shape(sample, dimension, residuals, seed)

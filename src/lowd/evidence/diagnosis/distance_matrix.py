@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...backends.protocol import Backend, Float64
-from ...input.precomputed import MAX_ASYMMETRY
+from ... import _native
+from ...house.backend import threads
+from ...house.parameters import Reals
 from .result import Finding
 
 
-def check_distances(D: Float64, ops: Backend) -> list[Finding]:
+def check_distances(D: Reals, tolerance: float = 1e-6) -> list[Finding]:
     """What is wrong with the matrix; a single finding that is fine if it can be used."""
     nonfinite = ~np.isfinite(D)
     if nonfinite.any():
@@ -23,10 +24,10 @@ def check_distances(D: Float64, ops: Backend) -> list[Finding]:
                 "Only MDS and NonMetricMDS take missing distances (NaN).",
             )
         ]
-    symmetry = ops.check_symmetry(np.ascontiguousarray(D))
+    symmetry = _native.symmetry(np.ascontiguousarray(D), threads(D.size))
     found = []
-    if symmetry.asymmetry > MAX_ASYMMETRY * symmetry.max_abs:
-        i, j = symmetry.asymmetry_at
+    if symmetry["asymmetry"] > tolerance * symmetry["largest"]:
+        i, j = symmetry["asymmetry_at"]
         found.append(
             Finding(
                 "error",
@@ -35,22 +36,22 @@ def check_distances(D: Float64, ops: Backend) -> list[Finding]:
                 "Distances are symmetric; pass (D + D.T) / 2 if the mean is meant.",
             )
         )
-    if symmetry.smallest < 0:
-        i, j = symmetry.smallest_at
+    if symmetry["smallest"] < 0:
+        i, j = symmetry["smallest_at"]
         found.append(
             Finding(
                 "error",
                 "sign",
-                f"The distance at row {i}, column {j} is {symmetry.smallest:.6g}.",
+                f"The distance at row {i}, column {j} is {symmetry['smallest']:.6g}.",
                 "Distances are not negative; of similarities s take sqrt(s_ii + s_jj - 2 s_ij).",
             )
         )
-    if symmetry.diagonal > MAX_ASYMMETRY * max(symmetry.max_abs, 0):
+    if symmetry["diagonal"] > tolerance * max(symmetry["largest"], 0):
         found.append(
             Finding(
                 "error",
                 "diagonal",
-                f"Row {symmetry.diagonal_at} is {symmetry.diagonal:.6g} away from itself.",
+                f"Row {symmetry['diagonal_at']} is {symmetry['diagonal']:.6g} away from itself.",
                 "Are these similarities s? Then pass sqrt(s_ii + s_jj - 2 s_ij).",
             )
         )

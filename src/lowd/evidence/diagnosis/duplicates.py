@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...backends.row_hash import hash_rows
+from ...house.spaces import hash_rows
 from ...input.tables import Table
 from .raw_data import RawData
 from .result import Finding

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ... import random
-from ...backends.protocol import Float64
+from ...house.parameters import Reals
 from .raw_data import Sample
 from .residual_variance import GEODESIC_SAMPLES
 from .result import Finding
@@ -62,14 +62,14 @@ def check_oblique_directions(sample: Sample, dimension: float, seed: int) -> Fin
     )
 
 
-def _subsample(X: Float64, seed: int) -> Float64:
+def _subsample(X: Reals, seed: int) -> Reals:
     """Few enough rows for a quick decomposition, which still show the leading axes."""
     if len(X) <= SVD_SAMPLES or min(X.shape) <= MAX_DIRECT_SVD_SIDE:
         return X
     return X[random.subset(seed, "axes", len(X), SVD_SAMPLES)]
 
 
-def rotate_to_independence(Z: Float64, seed: int) -> Float64:
+def rotate_to_independence(Z: Reals, seed: int) -> Reals:
     """Rotation of whitened rows to independent components (symmetric FastICA with tanh)."""
     p = Z.shape[1]
     W = np.linalg.qr(random.normals(seed, "rotation", (p, p)))[0]
@@ -84,6 +84,6 @@ def rotate_to_independence(Z: Float64, seed: int) -> Float64:
     return np.asarray(W)
 
 
-def compute_contrast(S: Float64) -> Float64:
+def compute_contrast(S: Reals) -> Reals:
     """Absolute excess kurtosis of each column of mean 0 and variance 1."""
     return np.asarray(np.abs((S**4).mean(0) - 3))

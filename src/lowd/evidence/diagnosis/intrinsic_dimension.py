@@ -12,7 +12,8 @@ from scipy.sparse import issparse
 from scipy.stats import chi2
 
 from ... import random
-from ...backends.protocol import Backend, Float64, Neighbors
+from ...house.neighbors import NeighborGraph
+from ...house.parameters import Reals
 from .neighbor_graph import build_knn_graph
 from .raw_data import MIN_NEIGHBORHOOD_SAMPLES, Sample
 from .result import Dimension
@@ -27,7 +28,7 @@ MIN_AXIS_VARIANCE = 0.05  # of the largest variance in a neighborhood (Fukunaga 
 MAX_TIED_SHARE = 0.05  # of rows with equal distances to two neighbors, beyond which two-NN is off
 
 
-def two_nn(ratios: Float64) -> Dimension | None:
+def two_nn(ratios: Reals) -> Dimension | None:
     """From the ratio of the second to the first neighbor distance (Facco et al., 2017).
 
     On a manifold of dimension d the ratio has the distribution 1 - r⁻ᵈ, so its logarithm is an
@@ -45,7 +46,7 @@ def two_nn(ratios: Float64) -> Dimension | None:
     return Dimension((kept - 1) / total, float(low), float(high))
 
 
-def maximum_likelihood(near: Neighbors, k: int = LIKELIHOOD_NEIGHBORS) -> Dimension | None:
+def maximum_likelihood(near: NeighborGraph, k: int = LIKELIHOOD_NEIGHBORS) -> Dimension | None:
     """From distances to k neighbors (Levina and Bickel, 2005).
 
     Inverse dimensions of rows are averaged (MacKay and Ghahramani, 2005). Errors of rows that share
@@ -64,7 +65,7 @@ def maximum_likelihood(near: Neighbors, k: int = LIKELIHOOD_NEIGHBORS) -> Dimens
     return Dimension(1 / mean, 1 / (mean + error), high)
 
 
-def _compute_mean_variance(errors: Float64, near: Neighbors, k: int) -> float:
+def _compute_mean_variance(errors: Reals, near: NeighborGraph, k: int) -> float:
     """Variance of the mean of values that are correlated if their rows share a neighbor."""
     n = len(near.indices)
     A = build_knn_graph(near, k, np.ones(n * k))
@@ -75,9 +76,7 @@ def _compute_mean_variance(errors: Float64, near: Neighbors, k: int) -> float:
     return max(paired, float(errors @ errors)) / n**2
 
 
-def local_pca(
-    sample: Sample, near: Neighbors, guess: float, ops: Backend, seed: int
-) -> Dimension | None:
+def local_pca(sample: Sample, near: NeighborGraph, guess: float, seed: int) -> Dimension | None:
     """Mean number of axes of neighborhoods with more than 5 % of the variance of the first one.
 
     Neighborhoods have three rows per expected dimension: fewer would not show it, and more would
@@ -88,7 +87,7 @@ def local_pca(
         return None
     size = min(len(sample), LOCAL_PCA_SAMPLES)
     rows = random.subset(seed, "local PCA", len(sample), size)
-    grams = [_compute_gram(sample, near.indices[i, :k].astype(np.int64), ops) for i in rows]
+    grams = [_compute_gram(sample, near.indices[i, :k].astype(np.int64)) for i in rows]
     spectra = np.linalg.eigvalsh(np.array(grams))[:, ::-1]
     counts = (spectra > MIN_AXIS_VARIANCE * spectra[:, :1]).sum(1)
     error = INTERVAL_QUANTILE * float(counts.std() / np.sqrt(len(counts)))
@@ -96,10 +95,10 @@ def local_pca(
     return Dimension(mean, mean - error, mean + error)
 
 
-def _compute_gram(sample: Sample, rows: NDArray[np.int64], ops: Backend) -> Float64:
+def _compute_gram(sample: Sample, rows: NDArray[np.int64]) -> Reals:
     """Inner products of some rows around their mean."""
     if not sample.is_euclidean:
-        D = sample.take(rows).compute_distances(ops)
+        D = sample.take(rows).compute_distances()
         return double_center(-0.5 * D * D)
     Z = sample.X[rows].astype(np.float64)
     if issparse(Z):
@@ -108,20 +107,20 @@ def _compute_gram(sample: Sample, rows: NDArray[np.int64], ops: Backend) -> Floa
     return np.asarray(Z @ Z.T)
 
 
-def double_center(B: Float64) -> Float64:
+def double_center(B: Reals) -> Reals:
     """Subtract the means of rows and columns of a symmetric matrix."""
     means = B.mean(0)
     return np.asarray(B - means - means[:, None] + means.mean())
 
 
 def estimate_dimensions(
-    sample: Sample, near: Neighbors, ops: Backend, seed: int
+    sample: Sample, near: NeighborGraph, seed: int
 ) -> tuple[dict[str, Dimension], list[str]]:
     """All three estimates, as far as the neighbors allow; and notes on the others."""
     notes: list[str] = []
     distinct = near.distances[:, 0] > 0
     if not distinct.all():
-        near = Neighbors(near.indices[distinct], near.distances[distinct])
+        near = NeighborGraph(near.indices[distinct], near.distances[distinct])
     found: dict[str, Dimension | None] = {}
     if near.indices.shape[1] < 2 or len(near.indices) < MIN_NEIGHBORHOOD_SAMPLES:
         return {}, ["Too few rows for an intrinsic dimension; ten or more are needed."]
@@ -138,7 +137,7 @@ def estimate_dimensions(
         found["maximum_likelihood"] = maximum_likelihood(near)
     guess = found.get("maximum_likelihood") or found.get("two_nn")
     if distinct.all() and guess is not None:
-        found["local_pca"] = axes = local_pca(sample, near, guess.value, ops, seed)
+        found["local_pca"] = axes = local_pca(sample, near, guess.value, seed)
         n_axes = near.indices.shape[1] - 1
         if axes is not None and axes.value > SATURATED_SHARE * n_axes:
             found["local_pca"] = None

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
-from scipy.sparse.csgraph import minimum_spanning_tree
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
-from ...backends.protocol import Float64, Neighbors
-from ...graph.components import label_components
-from ...graph.short_circuits import find_short_circuits
+from ...house.neighbors import NeighborGraph
+from ...house.parameters import Reals
+from ...house.spaces import Neighbors, rank_by_size
+from ...house.spaces.graph import find_short_circuits
 from .raw_data import Sample
 from .result import MAX_AFFECTED, Finding, list_some, pluralize
 
@@ -22,14 +23,25 @@ MIN_GRAPH_NEIGHBORS = 5  # the fewest that are recommended against short circuit
 MAX_AFFECTED_EDGES = 50  # two rows each
 
 
-def build_knn_graph(near: Neighbors, k: int, weights: Float64 | None = None) -> csr_array:
+def build_knn_graph(near: NeighborGraph, k: int, weights: Reals | None = None) -> csr_array:
     """The directed graph of k neighbors, with distances or other weights, by row, on its edges."""
     n = len(near.indices)
     data = near.distances[:, :k].ravel() if weights is None else weights
     return csr_array((data, near.indices[:, :k].ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
 
 
-def count_components(near: Neighbors) -> NDArray[np.int64]:
+def lists_of(near: NeighborGraph, k: int) -> Neighbors:
+    """The k first neighbors of each row."""
+    return Neighbors.of_table(near.indices[:, :k], near.distances[:, :k])
+
+
+def label_components(near: NeighborGraph, k: int) -> NDArray[np.int64]:
+    """The connected component of each row in the graph of k neighbors; 0 is the largest."""
+    found = connected_components(build_knn_graph(near, k), directed=False)[1]
+    return np.asarray(rank_by_size(found))
+
+
+def count_components(near: NeighborGraph) -> NDArray[np.int64]:
     """Number of connected components of the graphs of 1, 2, ... neighbors.
 
     From one spanning tree: by the number of neighbors at which its edges appear.
@@ -43,7 +55,9 @@ def count_components(near: Neighbors) -> NDArray[np.int64]:
     return np.asarray(n - np.cumsum(np.bincount(ranks, minlength=k + 1))[1:])
 
 
-def check_connectivity(near: Neighbors, k: int, where: str) -> tuple[Finding, NDArray[np.int64]]:
+def check_connectivity(
+    near: NeighborGraph, k: int, where: str
+) -> tuple[Finding, NDArray[np.int64]]:
     """Is the graph connected, and how many neighbors connect it? Also the counts for every k."""
     counts = count_components(near)
     k = min(k, len(counts))
@@ -55,7 +69,7 @@ def check_connectivity(near: Neighbors, k: int, where: str) -> tuple[Finding, ND
             "connectivity",
             f"The graph of {k} neighbors is connected{where}; {connected[0]} neighbors are enough.",
         ), counts
-    sizes = np.bincount(label_components(build_knn_graph(near, k)))
+    sizes = np.bincount(label_components(near, k))
     if len(useful):
         result = f"{useful[0]} neighbors connect it"
         remedy = f"Use n_neighbors={useful[0]} or more in graph methods."
@@ -77,19 +91,19 @@ def check_connectivity(near: Neighbors, k: int, where: str) -> tuple[Finding, ND
 
 
 def check_short_circuits(
-    near: Neighbors, k: int, sample: Sample, dimension: float | None
+    near: NeighborGraph, k: int, sample: Sample, dimension: float | None
 ) -> Finding | None:
     """Short-circuit edges, if any are found; None also where they cannot be recognized."""
     if not sample.is_euclidean or issparse(sample.X) or dimension is None:
         return None
     d, k = max(1, round(dimension)), min(k, near.indices.shape[1])
-    found = find_short_circuits(sample.X, build_knn_graph(near, k), d)
+    found = find_short_circuits(sample.X, lists_of(near, k), d)
     if not len(found):
         return None
     fewer = (
         c
         for c in range(k - 1, MIN_GRAPH_NEIGHBORS, -1)
-        if not len(find_short_circuits(sample.X, build_knn_graph(near, c), d))
+        if not len(find_short_circuits(sample.X, lists_of(near, c), d))
     )
     rows = sample.rows[found]
     look = "looks like a short circuit" if len(found) == 1 else "look like short circuits"
@@ -105,7 +119,7 @@ def check_short_circuits(
 
 
 def check_outliers(
-    near: Neighbors, k: int, rows: NDArray[np.int64], where: str, dimension: float | None
+    near: NeighborGraph, k: int, rows: NDArray[np.int64], where: str, dimension: float | None
 ) -> Finding:
     """Outliers: rows far from all others.
 
@@ -142,7 +156,7 @@ def check_outliers(
     )
 
 
-def check_hubness(near: Neighbors, k: int, rows: NDArray[np.int64], where: str) -> Finding:
+def check_hubness(near: NeighborGraph, k: int, rows: NDArray[np.int64], where: str) -> Finding:
     """Hubs: rows that are neighbors of very many others, as happens in many dimensions."""
     k = min(k, near.indices.shape[1])
     n = len(near.indices)

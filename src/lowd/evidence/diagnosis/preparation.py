@@ -10,12 +10,12 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ... import random
-from ...backends.protocol import Float64
-from ...backends.row_hash import hash_rows
-from ...methods.pca import PCA
+from ...house.linalg.scree import count_above_tracy_widom
+from ...house.methods.pca import PCA
+from ...house.parameters import Reals
+from ...house.spaces import hash_rows
 from ...pipeline.pipeline import STEP_PARAMETERS
 from ...pipeline.steps import apply_steps, learn_steps
-from ...solvers.scree import count_above_tracy_widom
 from ..parallel_analysis import analyze_parallel, compute_eigenvalues
 from .raw_data import RawData, Sample, rescale
 from .result import Action, Finding, merge_actions
@@ -142,5 +142,5 @@ def reduce_by_pca(sample: Sample, n_components: int) -> Sample:
     """The sample on its principal components."""
     X = sample.X if issparse(sample.X) else np.ascontiguousarray(sample.X)
     k = min(n_components, *X.shape)
-    scores: Float64 = np.asarray(PCA(k).fit_transform(X), np.float64)
+    scores: Reals = np.asarray(PCA(k).fit_transform(X), np.float64)
     return replace(sample, items=scores)

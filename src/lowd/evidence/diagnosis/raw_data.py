@@ -5,26 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from ... import random
-from ...backends.protocol import Backend, Float64, Neighbors, Rows
-from ...core.parameters import Metric, accepts, describe
-from ...distances.metrics import distances_of
-from ...distances.protocol import DistanceRelation
 from ...errors import DataError, ParameterError, UnsupportedError
-from ...graph.search import find_neighbors
+from ...house.neighbors import NeighborGraph
+from ...house.parameters import Metric, Reals, accepts, describe
+from ...house.spaces import Space, count_rows, space_of, take_rows
+from ...house.spaces.matrices import hash_symmetric
 from ...input.arguments import Input
 from ...input.entries import is_date, is_number, refuse_non_numbers
 from ...input.integers import LargeInteger, list_large_integers, refuse_large_integers
-from ...input.row_order import invert_order, order_rows
-from ...input.sample import n_rows, take_rows
 from ...input.tables import Table, column_kinds, is_table, read_number_columns
-from ...input.validation import Data
 from ..types import Items, MetricLike, MetricParams
 from .result import list_some
 
@@ -53,10 +49,10 @@ class RawData:
     is_frame: bool = False  # are the names those of a frame's columns, which a fit also sees?
 
     def __len__(self) -> int:
-        return n_rows(self.items)
+        return count_rows(self.items)
 
     @property
-    def X(self) -> Rows:  # noqa: N802 - the matrix of the data
+    def X(self) -> Any:  # noqa: N802 - the matrix of the data
         """The rows of numbers, or the matrix of distances."""
         return self.items
 
@@ -99,7 +95,7 @@ class RawData:
         names = [str(j) if self.names is None else repr(self.names[j]) for j in columns]
         return f"column{'s' * (len(names) > 1)} {list_some(names)}"
 
-    def iterate_blocks(self) -> Iterator[tuple[int, Float64]]:
+    def iterate_blocks(self) -> Iterator[tuple[int, Reals]]:
         """(first row, some rows in float64), of dense rows."""
         n, d = self.X.shape
         step = max(1, MAX_BLOCK_ENTRIES // max(d, 1))
@@ -143,7 +139,7 @@ class Sample:
         return len(self.rows)
 
     @property
-    def X(self) -> Rows:  # noqa: N802 - the matrix of the data
+    def X(self) -> Any:  # noqa: N802 - the matrix of the data
         """The rows of numbers, or the matrix of distances."""
         return self.items
 
@@ -153,13 +149,13 @@ class Sample:
         return self.metric == "euclidean"
 
     @cached_property
-    def relation(self) -> DistanceRelation:
-        dtype = np.dtype(getattr(self.items, "dtype", np.float64))
-        return distances_of(Data(self.items, dtype), self.metric, self.metric_params)
+    def space(self) -> Space:
+        return space_of(self.items, self.metric, self.metric_params, ordinal=True)
 
-    def find_neighbors(self, k: int, ops: Backend) -> Neighbors:
+    def find_neighbors(self, k: int) -> NeighborGraph:
         """The k nearest other rows of each."""
-        return find_neighbors(self.relation, k, ops)
+        near = self.space.nearest(k)
+        return NeighborGraph(*near.table, near.recall)
 
     def take(self, rows: NDArray[np.int64]) -> Sample:
         if self.metric == "precomputed":
@@ -168,14 +164,14 @@ class Sample:
             items = take_rows(self.items, rows)
         return replace(self, items=items, rows=self.rows[rows])
 
-    def take_dense(self, columns: NDArray[np.int64] | None = None) -> Float64:
+    def take_dense(self, columns: NDArray[np.int64] | None = None) -> Reals:
         """The rows as a dense matrix in float64, with all columns or some."""
         X = self.X if columns is None else self.X[:, columns]
         return np.asarray(X.toarray() if issparse(X) else X, np.float64)
 
-    def compute_distances(self, ops: Backend) -> Float64:
+    def compute_distances(self) -> Reals:
         """The matrix of distances between the rows."""
-        return np.asarray(self.relation.among(ops), np.float64)
+        return np.asarray(self.space.pairwise(), np.float64)
 
 
 def read_data(
@@ -250,14 +246,14 @@ def sample_rows(
         limit = min(limit, max(MIN_WIDE_SAMPLES, MAX_DIAGNOSED_ENTRIES // data.n_features))
     rank: NDArray[np.uint64] | NDArray[np.int64] = keys
     if data.kind == "distances":  # whose rows change with the order of the others
-        rank = invert_order(order_rows(square=[data.X]))
+        rank = hash_symmetric(np.ascontiguousarray(data.X))
     candidates = candidates[np.argsort(rank[candidates], kind="stable")]
     if len(candidates) <= limit:
         return candidates
     return candidates[random.subset(seed, "diagnosis", len(candidates), limit)]
 
 
-def rescale(X: Rows) -> Rows:
+def rescale(X: Any) -> Any:
     """Other units if squares would overflow or underflow; no finding depends on units."""
     entries = X.data if issparse(X) else X
     largest = float(np.abs(entries).max(initial=0))
@@ -266,14 +262,14 @@ def rescale(X: Rows) -> Rows:
     return X * 2.0 ** -np.frexp(largest)[1]
 
 
-def _as_square(X: Input) -> Float64:
+def _as_square(X: Input) -> Reals:
     if issparse(X):
         raise UnsupportedError(
             "a sparse graph holds distances to neighbors only; pass the rows or a full matrix."
         )
     refuse_non_numbers(X, "metric='precomputed'")
     refuse_large_integers(X, "metric='precomputed'")
-    D: Float64 = np.ma.filled(np.ma.asarray(X, np.float64), np.nan)
+    D: Reals = np.ma.filled(np.ma.asarray(X, np.float64), np.nan)
     if D.ndim != 2 or D.shape[0] != D.shape[1]:
         raise DataError(
             f"metric='precomputed' needs a square matrix of distances, got shape {D.shape}; "
@@ -282,7 +278,7 @@ def _as_square(X: Input) -> Float64:
     return D
 
 
-def _as_numbers(X: Input) -> tuple[Rows | None, list[int], list[int]]:
+def _as_numbers(X: Input) -> tuple[Any | None, list[int], list[int]]:
     """Columns of numbers, and the indices of the others and of dates; None for objects."""
     if issparse(X):
         return _sum_duplicates(csr_array(X)), [], []

@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from ... import random
-from ...backends.protocol import Backend, Float64, Neighbors, Ragged
-from ...graph.components import label_components
-from ...graph.neighbor_graph import symmetrize_edges
-from ...relations.geodesics import symmetrize_in_place
+from ...house.neighbors import NeighborGraph
+from ...house.parameters import Reals
+from ...house.spaces import Neighbors, shortest_paths, symmetric_edges
 from .intrinsic_dimension import double_center
-from .neighbor_graph import build_knn_graph, count_components
+from .neighbor_graph import count_components, label_components
 from .raw_data import MIN_NEIGHBORHOOD_SAMPLES, Sample
 
 GEODESIC_SAMPLES = 800  # rows between which all shortest paths are computed: 0.7 s on one core
@@ -29,13 +28,13 @@ class ResidualVariances(NamedTuple):
     """1 - r² of geodesic distances and distances in embeddings of 1, 2, ... dimensions."""
 
     n_neighbors: int  # of the graph
-    linear: Float64  # of PCA (classical scaling)
-    geodesic: Float64  # of Isomap
+    linear: Reals  # of PCA (classical scaling)
+    geodesic: Reals  # of Isomap
     is_manifold: bool  # can it be one manifold, with enough rows to see it?
 
 
 def compute_residual_variances(
-    sample: Sample, dimension: float, ops: Backend, seed: int
+    sample: Sample, dimension: float, seed: int
 ) -> ResidualVariances | None:
     """Residual variances in a small sample, or in its largest connected component.
 
@@ -48,56 +47,55 @@ def compute_residual_variances(
         sample = sample.take(random.subset(seed, "ways", len(sample), GEODESIC_SAMPLES))
     if len(sample) < MIN_NEIGHBORHOOD_SAMPLES:
         return None
-    near = sample.find_neighbors(min(MAX_SAMPLE_NEIGHBORS, len(sample) - 1), ops)
+    near = sample.find_neighbors(min(MAX_SAMPLE_NEIGHBORS, len(sample) - 1))
     connected = np.flatnonzero(count_components(near) == 1) + 1
     widest = near.indices.shape[1]
     inside = np.arange(len(sample))
     fewest = min(max(N_NEIGHBORS_TRIED[0], int(connected[0])), widest) if len(connected) else widest
     if not len(connected):
-        inside = np.flatnonzero(label_components(build_knn_graph(near, widest)) == 0)
+        inside = np.flatnonzero(label_components(near, widest) == 0)
         if len(inside) < max(MIN_NEIGHBORHOOD_SAMPLES, len(sample) // 2):
             return None
     n_components = min(MAX_DIMENSIONS, len(inside) - 2)
-    linear = scale_classically(sample.take(inside).compute_distances(ops), n_components)
+    linear = scale_classically(sample.take(inside).compute_distances(), n_components)
     p = int(np.clip(round(dimension), 1, n_components)) - 1
     tried = sorted({fewest, *(k for k in N_NEIGHBORS_TRIED if fewest <= k <= widest)})
-    found = [_compare_embeddings(near, k, inside, linear, ops) for k in tried]
+    found = [_compare_embeddings(near, k, inside, linear) for k in tried]
     best = min(found, key=lambda one: float(one.geodesic[p]))
     is_manifold = len(sample) >= MIN_MANIFOLD_SAMPLES and not _has_clusters(near)
     return best._replace(is_manifold=is_manifold)
 
 
-def _has_clusters(near: Neighbors) -> bool:
+def _has_clusters(near: NeighborGraph) -> bool:
     """Do few neighbors leave several large components?
 
     Shortest paths between clusters lead from one to the next, whether curved or not.
     """
-    sizes = np.bincount(label_components(build_knn_graph(near, N_NEIGHBORS_TRIED[0])))
+    sizes = np.bincount(label_components(near, N_NEIGHBORS_TRIED[0]))
     return bool((sizes > MIN_CLUSTER_SHARE * len(near.indices)).sum() > 1)
 
 
 def _compare_embeddings(
-    near: Neighbors, k: int, inside: NDArray[np.int64], linear: Float64, ops: Backend
+    near: NeighborGraph, k: int, inside: NDArray[np.int64], linear: Reals
 ) -> ResidualVariances:
     """PCA and Isomap against the geodesic distances in the graph of k neighbors."""
-    edges = symmetrize_edges(build_knn_graph(near, k))
-    lengths = ops.geodesics(edges).distances(Ragged.singletons(inside))
-    D = np.ascontiguousarray(np.asarray(lengths, np.float64)[:, inside])
-    symmetrize_in_place(D)
+    edges = symmetric_edges(Neighbors.of_table(near.indices[:, :k], near.distances[:, :k]))
+    D = shortest_paths(edges, inside)[:, inside].astype(np.float64)
+    D = (D + D.T) / 2
     isomap = scale_classically(D, linear.shape[1])
     return ResidualVariances(
         k, compute_residual_variance(D, linear), compute_residual_variance(D, isomap), True
     )
 
 
-def scale_classically(D: Float64, k: int) -> Float64:
+def scale_classically(D: Reals, k: int) -> Reals:
     """Classical scaling of distances to k dimensions."""
     n = len(D)
     values, vectors = eigh(double_center(-0.5 * D * D), subset_by_index=[n - k, n - 1])
     return np.asarray(vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0)))
 
 
-def compute_residual_variance(D: Float64, Y: Float64) -> Float64:
+def compute_residual_variance(D: Reals, Y: Reals) -> Reals:
     """1 - r² of D and distances in the first 1, 2, ... columns of Y."""
     upper = np.triu_indices(len(D), 1)
     centered = D[upper] - D[upper].mean()

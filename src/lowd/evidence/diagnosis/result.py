@@ -8,8 +8,8 @@ from html import escape
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ...core.estimator import Reducer
-from ...core.memory import readable
 from ...errors import DataError
+from ...house.backend import readable
 from ...pipeline import Pipeline
 from ...pipeline.pipeline import STEP_PARAMETERS
 from ...store import class_of

@@ -7,7 +7,8 @@ from scipy.linalg import eigvalsh
 from scipy.sparse import csr_array
 
 from ... import random
-from ...backends.protocol import Backend, Float64, Neighbors
+from ...house.neighbors import NeighborGraph
+from ...house.parameters import Reals
 from ..diagnosis.neighbor_graph import build_knn_graph
 from ..diagnosis.raw_data import Sample
 from ..diagnosis.residual_variance import GEODESIC_SAMPLES, compute_residual_variances
@@ -18,15 +19,13 @@ MAX_GAP_EIGENVALUES = 15  # among which the largest gap is sought: more are no c
 MIN_EIGENVALUE = 0.01  # smaller ones belong to nearly separate components, and count alike
 
 
-def find_residual_elbow(
-    sample: Sample, guess: float, ops: Backend, seed: int
-) -> tuple[int, Float64] | None:
+def find_residual_elbow(sample: Sample, guess: float, seed: int) -> tuple[int, Reals] | None:
     """Where Isomap's residual variance stops falling (Tenenbaum et al., 2000).
 
     The fewest dimensions after which one more saves less than 0.01, and does not halve it either:
     on a long strip the first dimension alone leaves little.
     """
-    found = compute_residual_variances(sample, guess, ops, seed)
+    found = compute_residual_variances(sample, guess, seed)
     if found is None:
         return None
     left, next_left = found.geodesic[:-1], found.geodesic[1:]
@@ -35,7 +34,7 @@ def find_residual_elbow(
     return (int(enough[0]) + 1 if len(enough) else len(found.geodesic)), found.geodesic
 
 
-def find_eigengap(near: Neighbors, k: int) -> tuple[int, Float64]:
+def find_eigengap(near: NeighborGraph, k: int) -> tuple[int, Reals]:
     """Number of eigenvectors before the largest gap of the normalized graph Laplacian, by ratio.
 
     The constant one is left out, so c clusters give c - 1: so many components separate them.

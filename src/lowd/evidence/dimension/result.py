@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...backends.protocol import Float64
+from ...house.parameters import Reals
 from ..tables import html_paragraphs
 from ..types import Figure
 
@@ -61,7 +61,7 @@ class Dimensions:
 
     suggestions: dict[str, int]
     intervals: dict[str, tuple[float, float, float]]
-    curves: dict[str, Float64]
+    curves: dict[str, Reals]
     thresholds: dict[str, float]
     n_samples: int
     n_features: int

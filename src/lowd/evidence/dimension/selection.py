@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import progress, random
-from ...backends import resolve
-from ...backends.protocol import Backend, Float64
-from ...core.parameters import Seed
 from ...errors import ColumnTypeError, DataError, ParameterError
+from ...house.backend import using
+from ...house.linalg import scree
+from ...house.parameters import Reals, Seed
 from ...input.arguments import Input
 from ...input.integers import refuse_large_integers
-from ...solvers import scree
 from ...threads import single_threaded_blas
 from ..diagnosis.column_findings import check_scale
 from ..diagnosis.column_statistics import ColumnSummary, summarize_columns
@@ -99,13 +98,12 @@ def dimension(
         raise ParameterError(
             f"n_permutations={n_permutations}, n_neighbors={n_neighbors}: expected numbers >= 1."
         )
-    ops = resolve(backend, n_jobs)
     seed = 0 if random_state is None else random.as_seed(random_state)
     data, summary = _validate(X)
     if scale:
         data = _standardize(data, summary)
-    with progress.show_bar(verbose), single_threaded_blas():
-        found = _apply_rules(data, summary, n_neighbors, n_permutations, max_samples, seed, ops)
+    with progress.show_bar(verbose), using(backend, n_jobs), single_threaded_blas():
+        found = _apply_rules(data, summary, n_neighbors, n_permutations, max_samples, seed)
     largest = check_scale(data, summary)
     if not scale and largest.severity == "warning":
         note = f"{largest.sentence} If columns have different units, set scale=True."
@@ -154,7 +152,7 @@ class Draft:
 
     suggestions: dict[str, int] = field(default_factory=dict)
     intervals: dict[str, tuple[float, float, float]] = field(default_factory=dict)
-    curves: dict[str, Float64] = field(default_factory=dict)
+    curves: dict[str, Reals] = field(default_factory=dict)
     thresholds: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -166,14 +164,13 @@ def _apply_rules(
     n_permutations: int,
     max_samples: int | None,
     seed: int,
-    ops: Backend,
 ) -> Dimensions:
     distinct, duplicates = find_distinct_rows(summary.keys, summary.complete)
     sample = data.take(sample_rows(data, distinct, summary.keys, max_samples, seed))
     draft = Draft()
-    _apply_spectrum_rules(draft, data, summary, seed, ops)
+    _apply_spectrum_rules(draft, data, summary, seed)
     _apply_resampling_rules(draft, data, summary, n_permutations, seed)
-    _apply_neighbor_rules(draft, sample, k, seed, ops)
+    _apply_neighbor_rules(draft, sample, k, seed)
     if duplicates.severity != "fine":
         draft.notes.append(f"{duplicates.sentence} Neighbors are searched without duplicates.")
     return Dimensions(
@@ -187,9 +184,7 @@ def _apply_rules(
     )
 
 
-def _apply_spectrum_rules(
-    draft: Draft, data: RawData, summary: ColumnSummary, seed: int, ops: Backend
-) -> None:
+def _apply_spectrum_rules(draft: Draft, data: RawData, summary: ColumnSummary, seed: int) -> None:
     """Rules that need eigenvalues alone."""
     if min(len(data), data.n_features) > MAX_SPECTRUM_SIDE:
         rows = _draw_rows(summary, seed, "spectrum", MAX_SPECTRUM_SIDE)
@@ -201,7 +196,7 @@ def _apply_spectrum_rules(
         X = np.ascontiguousarray(data.X, data.dtype)
     else:
         X = data.take(np.arange(len(data))).X
-    found = compute_spectra(X, ops)
+    found = compute_spectra(X)
     values = found.scatter
     draft.curves["eigenvalues"] = values / (found.n - 1)
     draft.curves["cumulative"] = np.cumsum(values) / values.sum()
@@ -253,15 +248,15 @@ def _apply_resampling_rules(
         )
 
 
-def _apply_neighbor_rules(draft: Draft, sample: Sample, k: int, seed: int, ops: Backend) -> None:
+def _apply_neighbor_rules(draft: Draft, sample: Sample, k: int, seed: int) -> None:
     """Rules that need the neighbor graph."""
     if len(sample) < MIN_NEIGHBORHOOD_SAMPLES:
         draft.notes.append("Fewer than ten distinct rows: too few for neighborhoods.")
         return
-    near = sample.find_neighbors(min(N_SEARCHED_NEIGHBORS, len(sample) - 1), ops)
-    estimates, notes = estimate_dimensions(sample, near, ops, seed)
+    near = sample.find_neighbors(min(N_SEARCHED_NEIGHBORS, len(sample) - 1))
+    estimates, notes = estimate_dimensions(sample, near, seed)
     draft.notes.extend(notes)
-    elbow = find_residual_elbow(sample, combine_estimates(estimates) or 2, ops, seed)
+    elbow = find_residual_elbow(sample, combine_estimates(estimates) or 2, seed)
     if elbow is not None:
         draft.suggestions["isomap"], draft.curves["residual_variance"] = elbow
         if draft.suggestions["isomap"] == MAX_DIMENSIONS:
@@ -273,7 +268,7 @@ def _apply_neighbor_rules(draft: Draft, sample: Sample, k: int, seed: int, ops: 
             "The neighbor graph has several connected components: no geodesic distances."
         )
     small = subsample(sample, seed)
-    near = small.find_neighbors(min(k, len(small) - 1), ops)
+    near = small.find_neighbors(min(k, len(small) - 1))
     draft.suggestions["eigengap"], draft.curves["laplacian_eigenvalues"] = find_eigengap(near, k)
     draft.intervals.update(estimates)
     for name, value in estimates.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,8 @@ from scipy.linalg import eigh
 from scipy.sparse import issparse
 
 from ... import progress, random
-from ...backends.protocol import Backend, Float64, Rows
+from ...house.linalg.principal import scatter as scatter_of
+from ...house.parameters import Reals
 from ..parallel_analysis import compute_eigenvalues
 
 MAX_SPECTRUM_SIDE = 2000  # rows or columns with a full spectrum: 0.7 s on one core
@@ -23,19 +24,18 @@ MAX_TRIED_COMPONENTS = 50  # by cross-validation
 class Spectra(NamedTuple):
     """Eigenvalues of the scatter and correlation matrices, those that can be positive."""
 
-    scatter: Float64
-    correlation: Float64
+    scatter: Reals
+    correlation: Reals
     n: int
     d: int  # columns that are not constant
 
 
-def compute_spectra(X: Rows, ops: Backend) -> Spectra:
+def compute_spectra(X: Any) -> Spectra:
     """Both spectra from the smaller of the scatter and Gram matrices."""
     n, d = X.shape
-    statistics = ops.column_statistics(X)
-    mean = statistics.mean
+    mean = np.asarray(X.sum(0, dtype=np.float64)).ravel() / n
     if d <= min(n, MAX_SPECTRUM_SIDE):
-        scatter = np.asarray(ops.scatter(X, mean, None).moments().scatter)
+        scatter = scatter_of(X, mean)
         spread = np.sqrt(np.maximum(np.diagonal(scatter), 0))
         varies = spread > np.sqrt(n) * np.finfo(X.dtype).eps * np.abs(mean)
         unit = np.divide(1, spread, out=np.zeros(d), where=varies)
@@ -55,7 +55,7 @@ def compute_spectra(X: Rows, ops: Backend) -> Spectra:
     return Spectra(scatter_values, correlation, n, n_varying)
 
 
-def cross_validate(X: Float64, seed: int) -> tuple[int, Float64]:
+def cross_validate(X: Reals, seed: int) -> tuple[int, Reals]:
     """Bi-cross-validation: components that best predict held-out blocks (Owen and Perry, 2009).
 
     Rows and columns are cut into four folds each. For every pair of folds, components come from
@@ -83,8 +83,8 @@ def _assign_folds(size: int, seed: int, name: str) -> NDArray[np.int64]:
 
 
 def _compute_block_errors(
-    Z: Float64, rows: NDArray[np.bool_], columns: NDArray[np.bool_], most: int
-) -> Float64:
+    Z: Reals, rows: NDArray[np.bool_], columns: NDArray[np.bool_], most: int
+) -> Reals:
     """Squared error of a block for 0, 1, ... components of other rows and columns."""
     left = Z[np.ix_(rows, columns)].copy()
     beside, above = Z[np.ix_(rows, ~columns)], Z[np.ix_(~rows, columns)]
