@@ -107,13 +107,13 @@ def far_if_missing(D: Reals) -> Reals:
 def hash_symmetric(A: Any, most_alike: int = 32) -> Indices:
     """Numbers of the points of a square matrix, dense or sparse, whatever the order of the points.
 
-    At first a point has a hash of its entries, in any order; then of its entries with the numbers
+    At first a point has a hash of its entries in any order, then of its entries with the numbers
     of the points that they lead to, as long as that tells more points apart (color refinement;
     Weisfeiler and Leman, 1968). Where it leaves points alike that are no duplicates, such as the
     corners of a square, one of them is given a number of its own, and the others are refined by
     it: whichever it was, the matrix in the order of the numbers is the same.
     """
-    keys, rows = _refined(np.zeros(A.shape[0], np.uint64), A), None
+    keys, rows = _refined(hash_rows(A, np.ones(A.shape[1], np.uint64)), A), None
     for number in range(most_alike):
         if len(np.unique(keys)) == len(keys):
             break
@@ -190,7 +190,17 @@ def along_a_line(X: Any) -> Reals:
 @overridable
 def column_range(X: Any) -> tuple[Reals, Reals]:
     """The least and the largest entry of each column, which do not depend on the order of rows."""
-    return X.min(0), X.max(0)
+    n, d = X.shape
+    # Several rows in one: NumPy is five times as fast along lines of thousands of numbers.
+    several = min(n, max(1, 4096 // d))
+    whole = n - n % several
+    lines = np.ascontiguousarray(X[:whole]).reshape(-1, several * d)
+    least, most = X[whole - several :].min(0), X[whole - several :].max(0)
+    for some in chunks(len(lines), lines.shape[1], 2**17):
+        part = lines[some]
+        least = np.minimum(least, part.min(0).reshape(-1, d).min(0))
+        most = np.maximum(most, part.max(0).reshape(-1, d).max(0))
+    return least, most
 
 
 @overridable
