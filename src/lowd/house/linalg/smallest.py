@@ -323,8 +323,9 @@ def chebyshev(p: Problem, k: int, *, patient: bool, wanted: float = 1e-6) -> App
     eigenvalues are then too close to 0 for any polynomial.
     """
     A, norm, eps = p.A, min(p.norm, bound_of_spectrum(p)), np.finfo(float).eps
-    X = p.start(block_width(k))
-    budget = int(np.clip(4e12 / (A.nnz * X.shape[1]), 1000, 20000))  # minutes, at most
+    width = block_width(k)
+    X = p.start(width)
+    budget = int(np.clip(4e12 / (A.nnz * width), 1000, 20000))  # minutes, at most
     degree, spent, sweeps = 20, 0, 0
     while True:
         X = p.deflate(scipy.linalg.qr(X, mode="economic", check_finite=False)[0])
@@ -338,8 +339,14 @@ def chebyshev(p: Problem, k: int, *, patient: bool, wanted: float = 1e-6) -> App
         if half <= 0 or angle <= wanted or spent >= budget:  # 0 if the block is the whole space
             break
         growth = max(_log_growth(values[-1] - values[k - 1], half), eps)
-        if not patient and sweeps > 2 and np.arccosh(1e4) > 600 * growth:
-            break
+        if sweeps > 2 and np.arccosh(1e4) > 600 * growth:
+            # Clusters that hardly hang together have as many eigenvalues near 0, and a block that
+            # is wider than that finds all of them at once.
+            if X.shape[1] < 4 * width:
+                X, degree, sweeps = np.hstack([X, p.start(3 * width)]), 20, 0
+                continue
+            if not patient:
+                break
         if sweeps:
             need = np.arccosh(np.clip(10 * angle / wanted, 10, 1e4)) / growth
             degree = int(np.clip(need, 0.25 * degree, 2 * degree))
