@@ -302,9 +302,9 @@ class RowBlocks:
 
     @property
     def parts(self) -> list[Part]:
-        """The rows block by block."""
+        """The rows block by block; blocks that are empty are left out."""
         if self._parts is None:
-            self._parts = self._list_parts()
+            self._parts = [part for part in self._list_parts() if part.length != 0]
         return self._parts
 
     def _list_parts(self) -> list[Part]:
@@ -417,7 +417,8 @@ class RowBlocks:
 
     def write(self, function: Callable[..., Any], blocks: Sequence[int], *args: Any) -> None:
         """Have `function(rows, where, ...)` write something of some blocks, by their numbers."""
-        groups = [[self.parts[number]] for number in blocks]
+        every = self._list_parts()
+        groups = [[every[number]] for number in blocks]
         for _ in _iterate("write", self._tasks(function, args, self._reading, groups, "where")):
             pass
 

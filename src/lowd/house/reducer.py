@@ -23,7 +23,6 @@ from lowd import backends, progress, random
 from lowd.errors import ApproximationWarning, DataError, ParameterError, UnsupportedError, warn
 from lowd.input.exchange import choose_backend, receive
 from lowd.input.ranges import SAFE_RANGE, find_extreme_rows
-from lowd.input.sample import take_rows
 from lowd.input.tables import Table
 from lowd.input.validation import Kind, refuse_table_output, validate, validate_embedding
 from lowd.threads import granting, single_threaded_blas
@@ -54,8 +53,10 @@ from .spaces import (
     Rows,
     Space,
     blocked,
+    hash_rows,
     kept_neighbors,
     space_of,
+    take_rows,
     takes_sparse,
     with_neighbors,
 )
@@ -527,7 +528,10 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """Random rows, the same ones in whichever order the rows come."""
         from lowd.input.row_order import order_samples
 
-        order = order_samples(rows, self._kind())
+        if isinstance(rows, RowBlocks):
+            order = np.argsort(rows.gather(hash_rows), kind="stable")
+        else:
+            order = order_samples(rows, self._kind())
         return np.sort(order[random.subset(0, "left out", len(order), count)])
 
     # -- rows in blocks ------------------------------------------------------------------------
@@ -562,6 +566,8 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if self.is_data_independent:
             self._float32, self._widened = X.dtype == np.float32, False
             return X
+        if not len(X):
+            raise DataError("the data have 0 rows, while a minimum of 1 is required.")
         if "blocks" not in self.takes or X.nbytes <= blocked.RUN_BYTES:
             rows = X.in_memory()
             return self._read(rows, True) if fitting else self._without_names()._read(rows, False)

@@ -24,7 +24,7 @@ from lowd.input.validation import validate_weights
 
 from .. import confidence
 from ..backend import chunks, overridable
-from ..blocks import RowBlocks
+from ..blocks import RowBlocks, is_blocks
 from ..linalg.eigen import block_width, canonical, dense_eigenpairs, equal_groups
 from ..linalg.principal import (
     EPS,
@@ -160,6 +160,8 @@ class PCA(Reducer):
         self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Learn the axes; `sample_weight` counts a row that many times."""
+        if sample_weight is not None and is_blocks(X):
+            raise UnsupportedError("sample_weight of rows in blocks: repeat or scale rows instead.")
         self._learn(X, y, weights=sample_weight)
         return self
 
@@ -167,6 +169,8 @@ class PCA(Reducer):
         self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
     ) -> Any:
         """Learn the axes and return the coordinates of the rows on them."""
+        if is_blocks(X):
+            return self.fit(X, y, sample_weight).transform(X)
         return self._learn(X, y, weights=sample_weight, embed=True)
 
     def partial_fit(
@@ -496,14 +500,12 @@ def _(X: Moments, how: PCA, seed: int, weights: object = None) -> WholeAxes:  # 
 
 
 @axes_of.register(RowBlocks)
-def _(X: RowBlocks, how: PCA, seed: int, weights: object = None) -> WholeAxes:
+def _(X: RowBlocks, how: PCA, seed: int, weights: None = None) -> WholeAxes:  # noqa: ARG001
     """Principal axes of rows in blocks, from their moments, which one pass finds.
 
     The scatter matrix of d columns has d² entries. For more than 4096 it is not formed; see
     `Sketch`.
     """
-    if weights is not None:
-        raise UnsupportedError("sample_weight of rows in blocks: repeat or scale rows instead.")
     if X.n_features > 4096:
         return axes_of_sketch(X, how, seed)
     moments, sample = X.reduce("moments", _sums_of_block, _merge_sums)
