@@ -145,8 +145,6 @@ class Isomap(Reducer):
         Its kernel is exp(-γ d²), and its ridge is chosen with γ, by that error.
     n_samples_, n_features_in_ : int
         Numbers of rows and columns of the training data.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns of a data frame.
 
     References
     ----------
@@ -442,7 +440,7 @@ def geodesic_products(
     A constant c in a row does not matter to Gower's formula, and without it a far point keeps its
     digits: g² - c² = (g - c)(g - c + 2c), and the excess g - c is computed without g.
     """
-    closest = near.nearest
+    closest = np.minimum.reduceat(near.distances, near.indptr[:-1])
     detours = near.distances - np.repeat(closest, near.counts)
     excess = paths_through(edges, paths, near._replace(distances=detours)).astype(dtype, copy=False)
     return np.asarray(-0.5 * excess * (excess + 2 * closest.astype(dtype)[:, None]))

@@ -156,8 +156,6 @@ class LaplacianEigenmaps(Reducer):
         The rows that were solved for, if not all were.
     n_samples_, n_features_in_ : int
         Numbers of rows and columns of the training data.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns of a data frame.
 
     References
     ----------
@@ -451,8 +449,6 @@ class DiffusionMaps(Reducer):
         The rows that were solved for, if not all were.
     n_samples_, n_features_in_ : int
         Numbers of rows and columns of the training data.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns of a data frame.
 
     References
     ----------
