@@ -116,7 +116,8 @@ def class_of(name: str) -> type[Reducer]:
 def _model_modules() -> dict[str, str]:
     package = __name__.rpartition(".")[0]
     methods = {name: f"{package}.methods.{module}" for name, module in METHODS.items()}
-    return methods | {"Pipeline": f"{package}.pipeline"}
+    others = {"Pipeline": "pipeline", "NeighborsTransformer": "neighbors"}
+    return methods | {name: f"{package}.{module}" for name, module in others.items()}
 
 
 def _write(file: IO[bytes], tree: dict[str, Any], files: list[bytes]) -> None:
