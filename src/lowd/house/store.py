@@ -18,7 +18,7 @@ import zipfile
 from importlib import import_module
 from pathlib import Path
 from types import UnionType
-from typing import IO, Any, Union, get_args, get_origin
+from typing import IO, Any, Literal, Union, get_args, get_origin
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -320,7 +320,7 @@ def _fits(hint: Any, held: Any) -> bool:
         if not isinstance(held, tuple) or len(each) != len(held):
             return False
         return all(_fits(part, item) for part, item in zip(each, held, strict=True))
-    return accepts(kind or hint, held)
+    return accepts(hint if kind in (None, Literal) else kind, held)
 
 
 def _show(held: Any) -> str:
