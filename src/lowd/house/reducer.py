@@ -126,6 +126,11 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     is_ordinal: ClassVar[bool] = False
     #: Whether a fit reads no entry of the data.
     is_data_independent: ClassVar[bool] = False
+    #: Whether an entry that is not finite makes the coordinates so, as in a linear map: then new
+    #: rows need not be searched for one.
+    spreads: ClassVar[bool] = False
+    #: Whether `_fit` is given what the check of the rows has found: means, and hashes of many rows.
+    takes_statistics: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -193,8 +198,12 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             return self._transform_blocks(RowBlocks.of(X), return_confidence)
         X, back = receive(X)
         with self._running(choose_backend(self.backend, X)):
-            rows = self._read(X, False, neighbors)
-            Y, rated = self._place(rows, return_confidence)
+            rows = self._read(X, False, neighbors, check_values=not self.spreads)
+            try:
+                Y, rated = self._place(rows, return_confidence)
+            except DataError:
+                self._read(X, False, neighbors)  # which names an entry that is not finite
+                raise
         return (back(Y), back(rated)) if return_confidence else back(Y)
 
     def inverse_transform(self, X: ArrayLike) -> Any:
@@ -358,6 +367,8 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if hasattr(self, "random_state"):
             self.seed_ = seed
         targets = np.asarray(y) if y is not None and "targets" in self.takes else None
+        if self.takes_statistics:
+            given = {**given, "statistics": self.__dict__.pop("_statistics", None)}
         Y = self._fit(rows, targets, seed, **given)
         if Y is not None:
             self.embedding_ = self._cast(Y)
@@ -373,7 +384,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if blocks is not None:
             known = Y is not None and sample is None
             return blocks.like(self.embedding_) if known else self.transform(blocks)
-        return self._place(rows)[0] if Y is None else self.embedding_.copy()
+        return self._cast(self._place(rows)[0]) if Y is None else self.embedding_.copy()
 
     def _draw_sample(
         self, X: RowBlocks, y: object, neighbors: object, held: int = 1000
@@ -472,7 +483,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         rated = self._rate(Q, Y, used) if rate else None
         if Y.dtype != dtype:  # beyond the range of its type the largest number, not infinity
             limit = np.finfo(dtype).max
-            Y = np.clip(Y, -limit, limit).astype(dtype)
+            Y = np.where(np.isfinite(Y), np.clip(Y, -limit, limit), Y).astype(dtype)
         return finite(Y), rated
 
     def _rate(self, Q: Any, Y: Reals, used: Any) -> Reals:
@@ -535,6 +546,12 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return np.sort(order[random.subset(0, "left out", len(order), count)])
 
     # -- rows in blocks ------------------------------------------------------------------------
+
+    def _extend(self, X: Any) -> Reals:
+        """Coordinates by the map of the training rows X, of which a fit has used some."""
+        if isinstance(X, RowBlocks):
+            return X.gather(_extend_to_block, self)
+        return self._transform(X)[0]
 
     def _transform_blocks(self, X: RowBlocks, rate: bool) -> Any:
         """Arrays of Dask, whose blocks are computed when they are asked for."""
@@ -600,8 +617,11 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             sparse=self._takes_sparse(),
             ops=ops,
             check_values=check_values,
+            priorities=fitting and self.takes_statistics,
         )
         dtype = getattr(data.items, "dtype", data.dtype)
+        if fitting and self.takes_statistics:
+            self._statistics = data.statistics
         if fitting:
             self._float32 = data.dtype == np.float32
             self._widened = dtype != data.dtype
@@ -681,6 +701,11 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         tags.input_tags.sparse = self._takes_sparse()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _extend_to_block(rows: Any, model: Reducer) -> Reals:
+    """A task: coordinates of training rows, in float64 or the type in which the map computes."""
+    return model._transform(rows.astype(model._computed, copy=False))[0]
 
 
 def _place_block(rows: Any, *given: Any) -> Reals:

@@ -30,6 +30,7 @@ from .principal import (
     center_explicitly,
     column_means,
     column_scatter,
+    draw_rows,
     normalized,
     project,
     refined,
@@ -223,6 +224,11 @@ for sums in (scatter, scatter_product, column_scatter):
     sums.register(RowBlocks)(additive(sums))
 for each in (project, squared_lengths):
     each.register(RowBlocks)(rowwise(each))
+
+
+@draw_rows.register(RowBlocks)
+def _(X: RowBlocks, most: int) -> Any:
+    return X.draw(most).items
 
 
 @column_means.register(RowBlocks)

@@ -21,7 +21,7 @@ from lowd.errors import ConvergenceWarning, warn
 from ..backend import allocate, chunks, overridable, threads
 from ..blocks import RowBlocks
 from ..parameters import Held, Reals, state
-from ..spaces import Space
+from ..spaces import Space, hash_rows
 from .centered import Scaling, half_squares, initial_scaling, keep_positive
 from .eigen import (
     block_krylov,
@@ -337,6 +337,15 @@ def with_contiguous_rows(X: Reals) -> Reals:
     if X.strides[1] == X.itemsize and X.strides[0] >= 0:
         return X
     return np.ascontiguousarray(X)
+
+
+@overridable
+def draw_rows(X: Any, most: int) -> Any:
+    """Random rows, which their content decides: the same ones in whichever order they come."""
+    if X.shape[0] <= most:
+        return X
+    drawn = np.argpartition(hash_rows(X), most - 1)[:most]
+    return X[np.sort(drawn)]
 
 
 # -- classical scaling of rows --------------------------------------------------------------------

@@ -10,13 +10,13 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.utils.validation import check_is_fitted
 
 from lowd.errors import UnsupportedError
-from lowd.input.blocks import is_blocks
 
 from .. import confidence
 from ..backend import chunks
+from ..blocks import RowBlocks, is_blocks
 from ..linalg.centered import Scaling, classical_scaling, half_squares, warn_if_indefinite
 from ..linalg.eigen import krylov_tolerance, signs
-from ..linalg.principal import PrincipalMap, scale_rows, squared_lengths
+from ..linalg.principal import PrincipalMap, draw_rows, scale_rows, squared_lengths
 from ..parameters import (
     Count,
     Indices,
@@ -30,7 +30,7 @@ from ..parameters import (
     state,
 )
 from ..reducer import Reducer
-from ..spaces import count_rows, gower, hash_rows, space_of, take_rows
+from ..spaces import count_rows, gower, space_of, take_rows
 
 
 class ClassicalMDS(Reducer):
@@ -158,8 +158,11 @@ class ClassicalMDS(Reducer):
     def _fit(self, X: Any, y: object, seed: int) -> Reals:  # noqa: ARG002
         if self._is_pca():
             return self._fit_rows(X, seed)
+        m = self.n_landmarks
+        if m is None and isinstance(X, RowBlocks):
+            X = X.in_memory()  # few beside the distances between them
         space = space_of(X, self.metric, self.metric_params)
-        n, k, m = space.n, self.n_components, self.n_landmarks
+        n, k = space.n, self.n_components
         check_count(k, n, "n_components", f"n_samples={n}")
         if m is not None:
             check_landmarks(m, k, n)
@@ -197,7 +200,7 @@ class ClassicalMDS(Reducer):
         self._space, self._axes = space.kept(), found.axes
         if m is None:
             return found.coordinates
-        Y = self._transform(X)[0].astype(np.float64)
+        Y = self._extend(X).astype(np.float64)
         flips = signs(Y)
         self._axes = self._axes * flips
         return Y * flips
@@ -214,7 +217,7 @@ class ClassicalMDS(Reducer):
         norms = squared_lengths(X, self._linear.mean)
         self._keep_means(norms + norms.mean())
         self.correction_constant_ = 0.0
-        some = take_rows(X, np.argpartition(hash_rows(X), min(n, 1000) - 1)[:1000])
+        some = draw_rows(X, 1000)
         far = self._linear.distances(some, self._linear.project(some))
         self._reach = confidence.reach(far, full=1.0)
         return found.coordinates

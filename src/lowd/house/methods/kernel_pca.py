@@ -25,6 +25,7 @@ from ..linalg.eigen import krylov_tolerance, signs
 from ..linalg.principal import (
     PrincipalMap,
     column_means,
+    draw_rows,
     principal_axes,
     project,
     scale_rows,
@@ -49,7 +50,6 @@ from ..spaces import (
     Space,
     count_rows,
     gower,
-    hash_rows,
     measure_rows,
     space_of,
     take_rows,
@@ -235,11 +235,11 @@ class KernelPCA(Reducer):
 
     def _fit_rows(self, X: Any, seed: int) -> Reals:
         """Kernel PCA of inner products is PCA."""
-        n, dtype = X.shape[0], np.float32 if self._float32 else np.float64
+        dtype = np.float32 if self._float32 else np.float64
         self._linear, found = scale_rows(X, self.n_components, seed, dtype)
         self._describe(found)
         self.reconstruction_error_ = self._linear.missed
-        some = take_rows(X, np.argpartition(hash_rows(X), min(n, 1000) - 1)[:1000])
+        some = draw_rows(X, 1000)
         far = self._linear.distances(some, self._linear.project(some))
         self._reach = confidence.reach(far, full=1.0)
         return found.coordinates

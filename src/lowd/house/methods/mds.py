@@ -45,7 +45,6 @@ from ..spaces import (
     Space,
     approach,
     count_rows,
-    hash_rows,
     joined,
     native_parts,
     nearest_columns,
@@ -211,7 +210,7 @@ class MDS(Reducer):
         if m is None:
             return Y[np.argsort(rows)]
         self.landmarks_ = rows
-        return self._transform(X)[0]
+        return self._extend(X)
 
     def _transform(self, Q: Any) -> tuple[Reals, Neighbors]:
         n = self._space.n
@@ -694,12 +693,10 @@ def rotate_to_principal_axes(Y: Reals) -> Reals:
 
 def order_by_content(space: Space, weights: Reals | str | None, init: Reals | str) -> Indices:
     """The points in an order that only their content determines, weights and start included."""
-    content = space.fingerprint()
+    known = [init] if isinstance(init, np.ndarray) else []
     if isinstance(weights, np.ndarray):
-        content = random.bits(0, "content", content) + hash_symmetric(weights)
-    if isinstance(init, np.ndarray):
-        content = random.bits(0, "content", content) + hash_rows(init)
-    return np.argsort(content, kind="stable")
+        known.append(hash_symmetric(weights))
+    return space.order(*known)
 
 
 def complete_by_paths(D: Reals) -> Reals:

@@ -31,6 +31,7 @@ from ..linalg.principal import (
     Axes,
     column_means,
     column_scatter,
+    draw_rows,
     from_scatter,
     principal_axes,
     project,
@@ -42,7 +43,6 @@ from ..linalg.principal import (
 from ..linalg.scree import Rule, choose_by_rule, count_for_variance
 from ..parameters import Count, Held, Limit, Reals, Seed, Share, check_count, state
 from ..reducer import Reducer
-from ..spaces import hash_rows
 
 
 class PCA(Reducer):
@@ -611,14 +611,6 @@ def _sketch_of_block(X: Any, V: Reals) -> tuple[Sketch, Reals]:
 
 
 # -- a sample of the rows -------------------------------------------------------------------------
-
-
-def draw_rows(X: Any, most: int) -> Any:
-    """Random rows, which their content decides: the same ones in whichever order they come."""
-    if X.shape[0] <= most:
-        return X
-    drawn = np.argpartition(hash_rows(X), most - 1)[:most]
-    return X[np.sort(drawn)]
 
 
 def merge_samples(a: Reals, b: Reals) -> Reals:
