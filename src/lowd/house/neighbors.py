@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 from scipy.sparse import csr_array
 
 from lowd.errors import DataError, ParameterError, UnsupportedError
@@ -264,11 +264,17 @@ class NeighborsTransformer(Reducer):
 
     def _place(self, rows: Any, rate: bool = False) -> tuple[Any, Reals | None]:
         near = self._space.query(rows, self.n_neighbors + 1)
-        if getattr(rows, "dtype", None) == np.float32 or self._widened:
-            near = near._replace(distances=near.distances.astype(np.float32))
-        graph = near.as_graph(self.n_samples_fit_)
+        graph = _of_type(near.as_graph(self.n_samples_fit_), getattr(rows, "dtype", np.float64))
         return graph, confidence.within_reach(near.nearest, self._reach) if rate else None
+
+    def _cast(self, Y: Any) -> Any:
+        return _of_type(Y, np.float32 if self._float32 else np.float64)
 
     def calibrate_confidence(self, X: ArrayLike, y: object = None) -> NeighborsTransformer:  # noqa: ARG002
         """Not for a graph, which has no place where a new row would belong."""
         raise UnsupportedError("a graph of neighbors has no coordinates whose confidence to learn.")
+
+
+def _of_type(graph: csr_array, dtype: DTypeLike) -> csr_array:
+    """Distances in another type; `csr_array.astype` would sort the neighbors by number."""
+    return csr_array((graph.data.astype(dtype), graph.indices, graph.indptr), graph.shape)
