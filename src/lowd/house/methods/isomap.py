@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import numpy as np
+from scipy.sparse import issparse
 
 from lowd import progress
 from lowd.errors import ApproximationWarning, ParameterError, UnsupportedError, warn
@@ -28,6 +29,7 @@ from ..parameters import (
     state,
 )
 from ..reducer import Reducer
+from ..spaces.blocked import BlockRows
 from ..spaces.extension import (
     approach,
     gower,
@@ -341,22 +343,22 @@ class Isomap(Reducer):
 
     def _learn_the_way_back(self, X: Any, graph: NeighborGraph, seed: int) -> None:
         """Rows that `inverse_transform` leads back to, where the points are dense rows."""
-        rows = X.rows if isinstance(X, Known) else X
-        if not (isinstance(rows, np.ndarray) and isinstance(self._metric()[0], str)):
-            return
-        if self.metric == "precomputed":
-            return
         space = getattr(graph.space, "base", graph.space)
+        if not isinstance(space, Rows | BlockRows) or callable(space.metric):
+            return
+        if isinstance(space, BlockRows) and issparse(space.X[np.arange(1)]):
+            return
         self._rows = None
         if isinstance(space, Rows) and space.metric in ("cosine", "correlation"):
-            self._rows = rows[graph.first_row]
+            self._rows = (X.rows if isinstance(X, Known) else X)[graph.first_row]
         drawn = graph.space.draw(min(graph.space.n, 1000), seed, "left out")
         self.reconstruction_error_ = preimage_error(self._embedded, self._way_back, drawn)
 
     @property
-    def _way_back(self) -> Reals:
-        """The rows of the points."""
-        return np.asarray(self._space.rows if self._rows is None else self._rows)
+    def _way_back(self) -> Any:
+        """The rows of the points, which may be in blocks."""
+        space = getattr(self._space, "base", self._space)
+        return space.X if self._rows is None else self._rows
 
     def _transform(self, Q: Any) -> tuple[Reals, Neighbors]:
         if hasattr(self, "_centers"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -45,16 +45,23 @@ def gower(products: Reals, means: Reals, axes: Reals) -> Reals:
 # -- by the nearest training points ---------------------------------------------------------------
 
 
-def barycentric(Q: Reals, space: Rows, near: Neighbors, values: Reals, reg: float) -> Reals:
+def barycentric(Q: Reals, space: Rows, near: Neighbors, values: Any, reg: float) -> Reals:
     """Each new point as the weighted mean of its neighbors that rebuilds it best: that of `values`.
 
-    `reg` is the share of the trace by which the Gram matrix of the neighbors is regularized.
+    `reg` is the share of the trace by which the Gram matrix of the neighbors is regularized. Values
+    may be rows in blocks.
     """
-    w, counts = barycentric_weights(Q, space, near, reg), near.counts
-    out = np.empty((len(counts), values.shape[1]))
-    for some in chunks(len(counts), int(counts.max(initial=1)) * values.shape[1], 2**18):
+    w, counts, width = barycentric_weights(Q, space, near, reg), near.counts, values.shape[1]
+    out = np.empty((len(counts), width))
+    in_blocks = not isinstance(values, np.ndarray)
+    for some in chunks(
+        len(counts), int(counts.max(initial=1)) * width, 2**23 if in_blocks else 2**18
+    ):
         part = slice(near.indptr[some.start], near.indptr[some.stop])
-        terms = w[part, None] * values[near.indices[part]]
+        used, at = near.indices[part], slice(None)
+        if in_blocks:  # of which each row is read once
+            used, at = np.unique(used, return_inverse=True)
+        terms = w[part, None] * values[used][at]
         out[some] = np.add.reduceat(terms, near.indptr[some] - part.start, axis=0)
     return out
 
@@ -163,13 +170,16 @@ def approach(Y: Reals, near: Neighbors, embedded: Reals, radius: float | None = 
 # -- rows for points of an embedding --------------------------------------------------------------
 
 
-def preimages(Y: Reals, embedded: Rows, X: Reals) -> Reals:
-    """Rows for points of an embedding, as means of the rows X of their neighbors there."""
+def preimages(Y: Reals, embedded: Rows, X: Any) -> Reals:
+    """Rows for points of an embedding, as means of the rows X of their neighbors there.
+
+    X may be in blocks.
+    """
     near = embedded.query(Y, min(2 * embedded.X.shape[1] + 2, embedded.n))
     return barycentric(Y, embedded, near, X, reg=1e-2)
 
 
-def preimage_error(embedded: Rows, X: Reals, drawn: Indices) -> float:
+def preimage_error(embedded: Rows, X: Any, drawn: Indices) -> float:
     """The share of their variance that `preimages` miss on some points, each of them left out."""
     n, k = embedded.X.shape
     k = min(2 * k + 2, n - 1)
@@ -180,12 +190,10 @@ def preimage_error(embedded: Rows, X: Reals, drawn: Indices) -> float:
     other = indices != drawn[:, None]
     other[other.all(1), -1] = False
     near = Neighbors.of_table(indices[other].reshape(-1, k), distances[other].reshape(-1, k))
-    missed, spread, middle = 0.0, 0.0, X.mean(0, dtype=np.float64)
-    for some in chunks(len(drawn), k * X.shape[1], 2**22):
-        rebuilt = barycentric(Y[some], embedded, near.take(some), X, reg=1e-2)
-        missed += float(np.square(X[drawn[some]] - rebuilt).sum())
-        spread += float(np.square(X[drawn[some]] - middle).sum())
-    return missed / spread if spread > 0 else 0.0
+    rows = X[drawn]
+    missed = np.square(rows - barycentric(Y, embedded, near, X, reg=1e-2)).sum()
+    spread = np.square(rows - rows.mean(0, dtype=np.float64)).sum()
+    return float(missed / spread) if spread > 0 else 0.0
 
 
 # -- regression from points to coordinates --------------------------------------------------------
