@@ -6,16 +6,14 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array, eye_array
 from scipy.sparse.csgraph import connected_components
 
 from lowd import progress, random
 from lowd.errors import DataError, DisconnectedGraphWarning, warn
 
 from ..backend import threads
-from ..linalg.eigen import signs
-from ..linalg.principal import principal_scores
-from ..linalg.smallest import smallest_eigenpairs
+from ..linalg import principal_scores, signs
+from ..linalg.laplacian import laplacian_eigenpairs
 from ..parameters import Graph, Indices, Reals
 from ..spaces import Listed, Lists, Space
 from ..spaces.known import check_listed
@@ -48,7 +46,8 @@ def initial_scores(
     if init == "spectral" or (init == "pca" and not has_distances):
         components = connected_components(W, directed=False)[0]
         if components == 1 and n > k + 1:
-            return spectral_coordinates(W, k, seed), "spectral"
+            found = laplacian_eigenpairs(W, np.arange(n), k, seed)
+            return found.vectors / np.sqrt(found.degrees)[:, None], "spectral"
         instead = "pca" if has_distances else "random"
         if init == "spectral":
             why = f"{components} connected components" if components > 1 else f"only {n} points"
@@ -62,19 +61,6 @@ def initial_scores(
         return random.normals(seed, "start", (n, k)), "random"
     used = "classical scaling" if space.rows is None else "pca"
     return principal_scores(space, k, seed), used
-
-
-def spectral_coordinates(W: Graph, k: int, seed: int) -> Reals:
-    """The smoothest functions on the graph: eigenvectors of its random walk, without the constant.
-
-    They are those of the normalized Laplacian over the roots of the degrees.
-    """
-    degrees = np.asarray(W.sum(1))
-    root = np.sqrt(degrees)
-    scale = diags_array(1 / np.where(root > 0, root, 1))
-    laplacian = csr_array(eye_array(len(degrees)) - scale @ W @ scale)
-    null = (root / np.linalg.norm(root))[:, None]
-    return np.asarray(scale @ smallest_eigenpairs(laplacian, k, seed, null).vectors)
 
 
 def fill_columns(scores: Reals, k: int, seed: int) -> tuple[Reals, Indices, Reals]:

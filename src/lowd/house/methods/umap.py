@@ -14,6 +14,7 @@ from lowd import _native, progress, random
 from lowd.errors import DataError, ParameterError, RankWarning, UnsupportedError, warn
 
 from ..backend import overridable, threads
+from ..linalg.smallest import shifted
 from ..parameters import (
     Count,
     Fraction,
@@ -743,6 +744,7 @@ def fit_similarity(min_dist: float, spread: float) -> tuple[float, float]:
     return float(a * spread ** (-2 * b)), float(b)
 
 
+@overridable
 def diffuse(W: Graph, Y: Reals, steps: int = 80) -> Reals:
     """Coordinates after some lazy steps of the random walk, (I + P) / 2, kept orthogonal.
 
@@ -752,13 +754,10 @@ def diffuse(W: Graph, Y: Reals, steps: int = 80) -> Reals:
     """
     degrees = np.asarray(W.sum(1))
     stationary = degrees / degrees.sum()
-    P = W.data / np.repeat(np.where(degrees > 0, degrees, 1), np.diff(W.indptr))
-    indptr, indices, _ = native_parts(W)
-    walk = indptr, indices.astype(np.int64), P
+    shares = W.data / np.repeat(np.where(degrees > 0, degrees, 1), np.diff(W.indptr))
+    P = csr_array((shares, W.indices, W.indptr), W.shape)
     for step in range(steps):
-        image = np.empty(Y.shape)
-        _native.sparse_matmul(*walk, Y, 0.5, 0.5, None, 0.0, image, threads())
-        Y = image
+        Y = shifted(P, Y, 0.5, 0.5)
         if step % 10 == 9:  # Gram-Schmidt; the constant goes first
             Y = Y - stationary @ Y
             for c in range(Y.shape[1]):
@@ -782,9 +781,8 @@ def layout_of(
 
     The radii, which are standardized, are those that the embedding should correlate with.
     """
-    exact, bits = W.shape[0] <= 500, seed % 2**64
-    how = curve, exact, bits, radii, float(variance_shift), threads()
-    return _native.Layout(*native_parts(W), k, *how)
+    exact, shift = W.shape[0] <= 500, float(variance_shift)
+    return _native.Layout(*native_parts(W), k, curve, exact, seed % 2**64, radii, shift, threads())
 
 
 # -- new points -----------------------------------------------------------------------------------
