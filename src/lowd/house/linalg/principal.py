@@ -20,7 +20,7 @@ from lowd.errors import ConvergenceWarning, warn
 
 from ..backend import allocate, chunks, overridable, threads
 from ..blocks import RowBlocks
-from ..parameters import Held, Reals, state
+from ..parameters import Held, Indices, Reals, state
 from ..spaces import Space, hash_rows
 from .centered import Scaling, half_squares, initial_scaling, keep_positive
 from .eigen import (
@@ -340,11 +340,11 @@ def with_contiguous_rows(X: Reals) -> Reals:
 
 
 @overridable
-def draw_rows(X: Any, most: int) -> Any:
+def draw_rows(X: Any, most: int, hashes: Indices | None = None) -> Any:
     """Random rows, which their content decides: the same ones in whichever order they come."""
     if X.shape[0] <= most:
         return X
-    drawn = np.argpartition(hash_rows(X), most - 1)[:most]
+    drawn = np.argpartition(hash_rows(X) if hashes is None else hashes, most - 1)[:most]
     return X[np.sort(drawn)]
 
 

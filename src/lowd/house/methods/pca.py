@@ -135,6 +135,8 @@ class PCA(Reducer):
     random_state: Seed = None
 
     takes = frozenset({"sparse", "blocks"})
+    spreads = True
+    takes_statistics = True
 
     components_: Reals = state("n_components n_features")
     n_components_: int = state()
@@ -194,13 +196,14 @@ class PCA(Reducer):
         seed: int,
         weights: ArrayLike | None = None,
         batch: bool = False,
+        statistics: Any = None,
     ) -> None:
         if batch:
             self._add(X, weights)
             if self._is_waiting():
                 return
         # 1. The eigenvectors of the scatter matrix of the rows, or of all batches.
-        found = axes_of(self.moments_ if batch else X, self, seed, weights)
+        found = axes_of(self.moments_ if batch else X, self, seed, weights, statistics)
         axes, n = found.axes, found.weight
         self.mean_ = found.mean
         self.scale_ = np.ones(len(found.mean)) if found.units is None else found.units
@@ -421,21 +424,31 @@ class WholeAxes(NamedTuple):
 
 
 @overridable
-def axes_of(X: Any, how: PCA, seed: int, weights: ArrayLike | None = None) -> WholeAxes:
-    """Principal axes of rows in memory, dense or sparse."""
+def axes_of(
+    X: Any, how: PCA, seed: int, weights: ArrayLike | None = None, statistics: Any = None
+) -> WholeAxes:
+    """Principal axes of rows in memory, dense or sparse.
+
+    `statistics` are the means and the hashes of the rows, where the check of the rows found them.
+    """
     n, d = X.shape
     w = validate_weights(weights, n)
     weight = total_weight(w, n, how.ddof)
     counted = n if w is None else int(max((w > 0).sum(), np.ceil(weight)))
     k, most = how._wanted, min(counted, d)
     check_count(k, most, "n_components", f"n_samples={counted}, n_features={d}")
-    mean, units = column_means(X, w) if how.center else np.zeros(d), None
+    mean, units = np.zeros(d), None
+    if how.center:
+        known = statistics is not None and w is None
+        mean = statistics.mean if known else column_means(X, w)
     if how.scale:
         units = standard_deviations(column_scatter(X, mean, w), weight, how.ddof)
     dtype = np.float32 if how._float32 else np.float64
     axes = principal_axes(X, mean, k, seed, units=units, weights=w, dtype=dtype)
-    held = X if w is None or (w > 0).all() else X[w > 0]
-    return WholeAxes(axes, mean, units, weight, most, draw_rows(held, 1000))
+    if w is None or (w > 0).all():
+        hashes = None if statistics is None else statistics.priorities
+        return WholeAxes(axes, mean, units, weight, most, draw_rows(X, 1000, hashes))
+    return WholeAxes(axes, mean, units, weight, most, draw_rows(X[w > 0], 1000))
 
 
 def total_weight(w: Reals | None, n: int, ddof: int) -> float:
@@ -482,7 +495,7 @@ class Moments(Held):
 
 
 @axes_of.register(Moments)
-def _(X: Moments, how: PCA, seed: int, weights: object = None) -> WholeAxes:  # noqa: ARG001
+def _(X: Moments, how: PCA, *_: object) -> WholeAxes:
     """Principal axes of all batches, from their moments."""
     n, d, mean, S, units = X.weight, len(X.mean), X.mean, X.scatter, None
     k, most = how._wanted, int(min(np.ceil(n), d))
@@ -500,7 +513,7 @@ def _(X: Moments, how: PCA, seed: int, weights: object = None) -> WholeAxes:  # 
 
 
 @axes_of.register(RowBlocks)
-def _(X: RowBlocks, how: PCA, seed: int, weights: None = None) -> WholeAxes:  # noqa: ARG001
+def _(X: RowBlocks, how: PCA, seed: int, *_: object) -> WholeAxes:
     """Principal axes of rows in blocks, from their moments, which one pass finds.
 
     The scatter matrix of d columns has d² entries. For more than 4096 it is not formed; see

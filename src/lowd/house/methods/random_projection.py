@@ -19,10 +19,9 @@ from .. import confidence
 from ..backend import chunks, overridable, threads
 from ..blocks import RowBlocks
 from ..linalg.kinds import multiply
-from ..linalg.principal import project, squared_lengths, with_contiguous_rows
+from ..linalg.principal import draw_rows, project, squared_lengths, with_contiguous_rows
 from ..parameters import Count, Graph, Indices, Limit, Reals, Seed, Share, refuse_unused, state
 from ..reducer import Reducer
-from ..spaces import hash_rows
 
 
 def jl_min_dim(
@@ -79,12 +78,14 @@ class RandomProjection(Reducer):
     takes = frozenset({"sparse", "blocks"})
     is_random = True
     is_data_independent = True
+    spreads = True
+    takes_statistics = True
 
     n_components_: int = state()
     _center: Reals = state("n_features")  # of a sample of the training rows, from which their
     # distances are those of new rows judged by
 
-    def _fit(self, X: Any, y: object, seed: int) -> None:  # noqa: ARG002
+    def _fit(self, X: Any, y: object, seed: int, statistics: Any = None) -> None:  # noqa: ARG002
         blocks = isinstance(X, RowBlocks)
         if blocks and X.n_rows is None and self.n_components == "auto":
             raise ParameterError(
@@ -96,7 +97,7 @@ class RandomProjection(Reducer):
         self.n_components_ = self._n_features_out = k = self._choose_dimension(n, d)
         self._draw_matrix(k, d, seed, np.dtype(np.float32 if self._float32 else np.float64))
         if not blocks:  # of which none is read
-            self._measure_reach(X)
+            self._measure_reach(X, None if statistics is None else statistics.priorities)
 
     def _draw_matrix(self, k: int, d: int, seed: int, dtype: np.dtype[Any]) -> None:
         raise NotImplementedError
@@ -123,10 +124,9 @@ class RandomProjection(Reducer):
 
     # -- confidence: a projection keeps lengths, and of the data it knows nothing else ------------
 
-    def _measure_reach(self, X: Any) -> None:
+    def _measure_reach(self, X: Any, hashes: Indices | None) -> None:
         """How far a sample of the rows is from its mean: the same rows in whichever order."""
-        if X.shape[0] > 1000:
-            X = X[np.sort(np.argpartition(hash_rows(X), 999)[:1000])]
+        X = draw_rows(X, 1000, hashes)
         self._center = np.asarray(X.astype(np.float64).mean(0)).ravel()
         self._reach = confidence.reach_from_mean(np.sqrt(squared_lengths(X, self._center)))
 
@@ -381,8 +381,8 @@ class HadamardRandomProjection(RandomProjection):
     """
 
     _flips: Reals = state("n_features")
-    _rows: Indices = state("n_components of n_padded")  # of the Hadamard matrix
-    _padded: int = state("n_padded")  # its order, a power of two
+    _rows: Indices = state("n_components of _padded")  # of the Hadamard matrix
+    _padded: int = state()  # its order, a power of two
 
     def _draw_matrix(self, k: int, d: int, seed: int, dtype: np.dtype[Any]) -> None:
         self._padded = padded = 1 << (d - 1).bit_length()
