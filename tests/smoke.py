@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 
 import lowd
 from lowd.backends import resolve
-from lowd.core.estimator import Reducer
+from lowd.reducer import Reducer
 from lowd.methods import METHODS
 
 MODELS = [

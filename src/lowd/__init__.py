@@ -46,32 +46,32 @@ if TYPE_CHECKING:
     from .input.blocks import RowBlocks as RowBlocks
     from .io.block_files import open_blocks as open_blocks
     from .methods.classical_mds import ClassicalMDS as ClassicalMDS
-    from .methods.diffusion_maps import DiffusionMaps as DiffusionMaps
-    from .methods.gaussian_random_projection import (
-        GaussianRandomProjection as GaussianRandomProjection,
-    )
-    from .methods.hadamard_random_projection import (
-        HadamardRandomProjection as HadamardRandomProjection,
-    )
-    from .methods.hessian_lle import HessianLLE as HessianLLE
     from .methods.isomap import Isomap as Isomap
     from .methods.kernel_pca import KernelPCA as KernelPCA
-    from .methods.laplacian_eigenmaps import LaplacianEigenmaps as LaplacianEigenmaps
-    from .methods.laplacian_eigenmaps import SpectralEmbedding as SpectralEmbedding
+    from .methods.lle import LTSA as LTSA
+    from .methods.lle import HessianLLE as HessianLLE
     from .methods.lle import LocallyLinearEmbedding as LocallyLinearEmbedding
-    from .methods.ltsa import LTSA as LTSA
-    from .methods.modified_lle import ModifiedLLE as ModifiedLLE
-    from .house.neighbors import NeighborGraph as NeighborGraph
-    from .house.neighbors import neighbors as neighbors
-    from .house.neighbors import NeighborsTransformer as NeighborsTransformer
-    from .methods.nonmetric_mds import NonMetricMDS as NonMetricMDS
+    from .methods.lle import ModifiedLLE as ModifiedLLE
+    from .methods.mds import NonMetricMDS as NonMetricMDS
     from .methods.pca import PCA as PCA
-    from .methods.sne import SNE as SNE
-    from .methods.sparse_random_projection import (
+    from .methods.random_projection import (
+        GaussianRandomProjection as GaussianRandomProjection,
+    )
+    from .methods.random_projection import (
+        HadamardRandomProjection as HadamardRandomProjection,
+    )
+    from .methods.random_projection import (
         SparseRandomProjection as SparseRandomProjection,
     )
+    from .methods.spectral import DiffusionMaps as DiffusionMaps
+    from .methods.spectral import LaplacianEigenmaps as LaplacianEigenmaps
+    from .methods.spectral import SpectralEmbedding as SpectralEmbedding
+    from .methods.tsne import SNE as SNE
     from .methods.tsne import TSNE as TSNE
     from .methods.umap import UMAP as UMAP
+    from .neighbors import NeighborGraph as NeighborGraph
+    from .neighbors import NeighborsTransformer as NeighborsTransformer
+    from .neighbors import neighbors as neighbors
     from .pipeline import Pipeline as Pipeline
     from .solvers.random_projection import jl_min_dim as jl_min_dim
     from .store import load as load

@@ -21,7 +21,7 @@ from lowd.cli.flags import (
     get_class,
     make_flags,
 )
-from lowd.core.parameters import domains
+from lowd.parameters import domains
 from lowd.methods import find_class_name
 
 pytestmark = pytest.mark.usefixtures("folder")

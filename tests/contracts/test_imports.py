@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import lowd
-from lowd.core.parameters import domains
+from lowd.parameters import domains
 from lowd.methods import METHODS
 
 PACKAGE = Path(lowd.__file__).parent

@@ -9,7 +9,7 @@ import pytest
 import lowd
 from case_data import rbf_kernel, rows_like
 from cases import EXECUTION_PARAMETERS, LLE_METHODS, fit
-from lowd.core.parameters import domains
+from lowd.parameters import domains
 from lowd.errors import DataError, DisconnectedGraphWarning
 from lowd.methods import METHODS
 

@@ -13,7 +13,7 @@ import sklearn.random_projection
 
 import lowd
 from cases import LLE_METHODS, fit
-from lowd.core.parameters import domains
+from lowd.parameters import domains
 from lowd.core.unknown_parameters import INSTEAD
 from lowd.errors import LowdError, UnknownParameterError
 from lowd.methods import METHODS

@@ -11,9 +11,9 @@ from scipy.sparse import csr_array, diags_array
 from laplacians import angle, constant, laplacian, lle_root, path, ring, roll
 from lowd import progress
 from lowd.errors import ConvergenceWarning
-from lowd.house.backend import using
-from lowd.house.linalg import smallest as module
-from lowd.house.linalg.smallest import (
+from lowd.backend import using
+from lowd.linalg import smallest as module
+from lowd.linalg.smallest import (
     Problem,
     bound_of_spectrum,
     chebyshev,

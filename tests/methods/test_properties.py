@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as numbers
 from scipy.spatial.distance import cdist
 
 import lowd
-from lowd.core.parameters import accepts, describe, domains, read
+from lowd.parameters import accepts, describe, domains, read
 from lowd.errors import LowdWarning
 
 relaxed = settings(max_examples=60, deadline=None)

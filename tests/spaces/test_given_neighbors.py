@@ -13,9 +13,9 @@ from sklearn.neighbors import KNeighborsTransformer, radius_neighbors_graph
 from case_data import edit_distance, rows_like
 from cases import same_bits
 from lowd.errors import DataError, ParameterError, UnsupportedError
-from lowd.house.neighbors import NeighborGraph
-from lowd.house.spaces import Known, Listed, Lists, space_of, with_neighbors
-from lowd.house.spaces.known import check_listed
+from lowd.neighbors import NeighborGraph
+from lowd.spaces import Known, Listed, Lists, space_of, with_neighbors
+from lowd.spaces.known import check_listed
 
 
 def brute(Q, X, k, own=True):

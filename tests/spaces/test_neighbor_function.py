@@ -10,8 +10,8 @@ import pytest
 from case_data import make_data, rows_like
 from cases import same_bits
 from lowd.errors import ParameterError, UnsupportedError
-from lowd.house import store
-from lowd.house.neighbors import NeighborGraph, NeighborsTransformer, neighbors
+from lowd import store
+from lowd.neighbors import NeighborGraph, NeighborsTransformer, neighbors
 
 
 def test_rows_in_blocks_have_the_neighbors_of_rows_in_memory():

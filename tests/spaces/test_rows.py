@@ -13,8 +13,8 @@ from sklearn.neighbors import NearestNeighbors
 from case_data import rows_like
 from cases import close, same_bits
 from lowd.errors import DataError, ParameterError, UnsupportedError
-from lowd.house.parameters import state_of
-from lowd.house.spaces import Rows, SparseRows, space_of
+from lowd.parameters import state_of
+from lowd.spaces import Rows, SparseRows, space_of
 
 METRICS = [
     ("euclidean", {}, {"metric": "euclidean"}),

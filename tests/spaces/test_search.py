@@ -12,8 +12,8 @@ from scipy.spatial.distance import cdist
 
 from cases import same_bits
 from lowd import _native, progress
-from lowd.house.backend import using
-from lowd.house.spaces import RowIndex
+from lowd.backend import using
+from lowd.spaces import RowIndex
 
 TYPES = [np.float64, np.float32]
 typed = pytest.mark.parametrize("kind", TYPES, ids=["float64", "float32"])
@@ -201,7 +201,7 @@ def test_progress_is_reported_and_an_exception_cancels():
 LEVELS = """
 import numpy as np, sys, hashlib
 from lowd import _native
-from lowd.house.spaces import RowIndex
+from lowd.spaces import RowIndex
 rng = np.random.default_rng(0)
 text = hashlib.sha256()
 for X in (rng.standard_normal((2500, 40)) * np.exp(-0.1 * np.arange(40)),

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ..errors import IndefiniteWarning, ScaleWarning, ShortcutWarning
-from ..house.neighbors import neighbors
 from ..methods.isomap import Isomap
+from ..neighbors import neighbors
 from .metrics import translate_metric
 from .originals import FLOATS, build_kernel_pca, build_neighbors, copy_writable, validate
 from .proxy import MODEL_ATTRIBUTE, Learned

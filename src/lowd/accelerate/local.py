@@ -16,10 +16,8 @@ from ..backends.protocol import Array, Float64, Ints
 from ..core.fit import Context
 from ..errors import LocalizedAxisWarning, ScaleWarning, ShortcutWarning
 from ..graph.neighbor_graph import ConnectedGraph
-from ..house.neighbors import neighbors
-from ..methods.lle import LocallyLinearEmbedding
-from ..methods.ltsa import LTSA
-from ..methods.modified_lle import ModifiedLLE
+from ..methods.lle import LTSA, LocallyLinearEmbedding, ModifiedLLE
+from ..neighbors import neighbors
 from ..solvers.alignment import Alignment, LocallyLinearMethod
 from .originals import read_rows
 from .refusal import require, require_gain

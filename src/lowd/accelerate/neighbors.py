@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 
 from ..backends.protocol import Array
 from ..evidence.quality import trustworthiness
-from ..house.neighbors import NeighborsTransformer, neighbors
+from ..neighbors import NeighborsTransformer, neighbors
 from .metrics import translate_metric
 from .originals import FLOATS, build_csr, check_array, validate
 from .refusal import require, require_gain

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, issparse
 
 from ..backends.protocol import Array
 from ..errors import LocalizedAxisWarning
-from ..methods.laplacian_eigenmaps import LaplacianEigenmaps
+from ..methods.spectral import LaplacianEigenmaps
 from .neighbors import serve_kneighbors_graph
 from .originals import check_symmetric, validate
 from .proxy import Learned

@@ -9,8 +9,7 @@ import numpy as np
 
 from ..backends.protocol import Array
 from ..errors import ConvergenceWarning, MetricWarning
-from ..methods.mds import MDS
-from ..methods.nonmetric_mds import NonMetricMDS
+from ..methods.mds import MDS, NonMetricMDS
 from .originals import (
     SKLEARN_VERSION,
     check_array,

@@ -29,9 +29,9 @@ from .reading import (
 from .registry import Result
 
 if TYPE_CHECKING:
-    from ..core.estimator import Reducer
     from ..evidence.compare import Comparison
     from ..evidence.dimension import Dimensions
+    from ..reducer import Reducer
 
 LOW_CONFIDENCE = 0.05  # one in twenty such rows is mapped correctly
 MAX_SHOWN_ENTRIES = 4  # of an array that `lowd info` shows by value

@@ -38,11 +38,11 @@ from .reading import (
 from .registry import Result
 
 if TYPE_CHECKING:
-    from ..core.estimator import Reducer
     from ..evidence.compare import Stability
     from ..evidence.diagnosis import Diagnosis
     from ..evidence.quality import Evaluation
     from ..plot.canvas import Axes, Panels
+    from ..reducer import Reducer
 
 
 MAX_COLUMNS_OF_OUTCOME = 100  # of a table that may hold one; beyond, columns are alike

@@ -15,7 +15,7 @@ from ..methods.descriptions import collect_parameter_texts
 from .options import METHOD_PANEL, Arguments, Option
 
 if TYPE_CHECKING:
-    from ..core.estimator import Reducer
+    from ..reducer import Reducer
 
 Domain: TypeAlias = Any  # an annotation: a type, a union, a Literal, Annotated
 
@@ -37,7 +37,7 @@ def get_method_word(name: str) -> str:
 
 def make_flags(name: str) -> list[Option]:
     """One flag per field of the class."""
-    from ..core.parameters import list_literals
+    from ..parameters import list_literals
 
     cls = get_class(name)
     texts = collect_parameter_texts(cls)
@@ -63,7 +63,7 @@ def make_flags(name: str) -> list[Option]:
 
 def build_model(name: str, arguments: Arguments) -> Reducer:
     """The unfitted model with the parameters that were typed."""
-    from ..core.parameters import check_params
+    from ..parameters import check_params
 
     cls = get_class(name)
     params: dict[str, object] = {}
@@ -85,7 +85,7 @@ def parse_value(name: str, parameter: str, text: str) -> object:
     """What was typed as a value of the parameter's domain; the error names the flag."""
     import numpy as np
 
-    from ..core.parameters import accepts, read
+    from ..parameters import accepts, read
 
     domain = _get_domain(get_class(name), parameter)
     if text.endswith(".npy") and accepts(domain, np.empty(0)):
@@ -105,13 +105,13 @@ def get_class(name: str) -> type[Any]:
 
 
 def _get_domain(cls: type, parameter: str) -> Domain:
-    from ..core.parameters import domains
+    from ..parameters import domains
 
     return domains(cls)[parameter]
 
 
 def _list_types(domain: Domain) -> list[str]:
-    from ..core.parameters import split_union
+    from ..parameters import split_union
 
     words: dict[object, str] = {int: "int", float: "float", list: "list", dict: "json"}
     words[type(None)] = "none"

@@ -15,7 +15,7 @@ from .console import Console
 from .options import FLAGS, Arguments
 
 if TYPE_CHECKING:
-    from ..core.estimator import Reducer
+    from ..reducer import Reducer
 
 # Flags that `lowd.io.read` takes as they are.
 _PASSED_ON = (
@@ -86,7 +86,7 @@ def apply_typed_steps(table: Table, arguments: Arguments) -> Data:
     if not arguments.get("standardize"):
         return X
     check_steps(table, {"scale": True})
-    from ..pipeline.steps import apply_steps, learn_steps
+    from ..pipeline import apply_steps, learn_steps
 
     return apply_steps(learn_steps(X, scale=True), X, np.dtype(X.dtype))
 

@@ -20,8 +20,8 @@ from .options import READING, Arguments
 from .registry import Result
 
 if TYPE_CHECKING:
-    from ..core.estimator import Reducer
     from ..evidence.quality import Evaluation
+    from ..reducer import Reducer
 
 
 def fit_blocks(model: Reducer, arguments: Arguments, console: Console, word: str) -> Result:

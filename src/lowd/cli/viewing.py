@@ -34,9 +34,9 @@ from .reading import (
 from .registry import Result
 
 if TYPE_CHECKING:
-    from ..core.estimator import Reducer
     from ..datasets import Dataset
     from ..explorer.session import Session
+    from ..reducer import Reducer
 
 # Demonstrations that have rows: their data set and the methods shown side by side.
 DEMO_VIEWS = {
@@ -193,7 +193,7 @@ def _fill_missing(X: Data) -> Data:
     """Rows without NaN: missing values are the mean of their column."""
     if not isinstance(X, np.ndarray) or X.dtype.kind != "f" or np.isfinite(X).all():
         return X
-    from ..pipeline.steps import apply_steps, learn_steps
+    from ..pipeline import apply_steps, learn_steps
 
     return apply_steps(learn_steps(X, impute="mean"), X, X.dtype)
 

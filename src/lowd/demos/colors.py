@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.protocol import Array
-from ..methods.nonmetric_mds import NonMetricMDS
+from ..methods.mds import NonMetricMDS
 from ..plot.canvas import format_chart
 from . import tables
 from .drawing import BLUE, MUTED_COLOR, TEXT_COLOR, format_panel, make_panels, save_figure

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import datasets, plot, progress
-from ..core.estimator import Reducer
 from ..errors import MissingFileError
 from ..evidence.quality import trustworthiness
 from ..methods.isomap import Isomap
 from ..methods.lle import LocallyLinearEmbedding
 from ..methods.pca import PCA
 from ..methods.tsne import TSNE
+from ..reducer import Reducer
 from .agreement import compute_nearest_accuracy
 from .drawing import format_panel, make_panels, save_figure
 from .result import SKLEARN, Demonstration, Number

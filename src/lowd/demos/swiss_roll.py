@@ -8,21 +8,15 @@ from pathlib import Path
 import numpy as np
 
 from .. import datasets, errors, progress
-from ..core.estimator import Reducer
 from ..methods.classical_mds import ClassicalMDS
-from ..methods.diffusion_maps import DiffusionMaps
-from ..methods.hessian_lle import HessianLLE
 from ..methods.isomap import Isomap
 from ..methods.kernel_pca import KernelPCA
-from ..methods.laplacian_eigenmaps import LaplacianEigenmaps
-from ..methods.lle import LocallyLinearEmbedding
-from ..methods.ltsa import LTSA
-from ..methods.mds import MDS
-from ..methods.modified_lle import ModifiedLLE
-from ..methods.nonmetric_mds import NonMetricMDS
+from ..methods.lle import LTSA, HessianLLE, LocallyLinearEmbedding, ModifiedLLE
+from ..methods.mds import MDS, NonMetricMDS
 from ..methods.pca import PCA
-from ..methods.sne import SNE
-from ..methods.tsne import TSNE
+from ..methods.spectral import DiffusionMaps, LaplacianEigenmaps
+from ..methods.tsne import SNE, TSNE
+from ..reducer import Reducer
 from .agreement import compute_new_r2, compute_r2
 from .drawing import add_scale, format_panel, make_panels, save_figure
 from .result import Demonstration, Number

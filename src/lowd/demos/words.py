@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import datasets, plot
-from ..house.neighbors import NeighborsTransformer, neighbors
 from ..methods.mds import MDS
+from ..neighbors import NeighborsTransformer, neighbors
 from .drawing import make_panels, save_figure
 from .result import Demonstration, Number
 

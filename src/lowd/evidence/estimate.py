@@ -7,9 +7,9 @@ from typing import cast
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..core.estimator import Reducer
-from ..house.backend import Plan
+from ..backend import Plan
 from ..methods import find_class_name
+from ..reducer import Reducer
 from ..store import class_of
 
 

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.linalg import eigvalsh
 
 from .. import progress, random
-from ..house.linalg import scree
-from ..house.parameters import Reals
+from ..linalg import scree
+from ..parameters import Reals
 
 
 def compute_eigenvalues(A: Reals) -> Reals:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import DataError
-from ..house.parameters import Reals
+from ..parameters import Reals
 
 
 def disparity(A: ArrayLike, B: ArrayLike) -> float:

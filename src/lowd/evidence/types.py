@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
-from ..core.estimator import Reducer as FormerReducer
-from ..house.parameters import MetricParams as MetricParams
-from ..house.reducer import Reducer
 from ..input.arguments import Input, Output
 from ..input.tables import Table
+from ..parameters import MetricParams as MetricParams
+from ..reducer import Reducer
+from ..reducer import Reducer as FormerReducer
 
 MODELS = (FormerReducer, Reducer)
 MetricLike: TypeAlias = str | Callable[..., Any]  # which is validated where it is used

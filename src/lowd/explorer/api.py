@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
-from ..core.estimator import Reducer
 from ..errors import DataError, MissingPackageError, ParameterError
 from ..input.arguments import Embeddings, Foreign, Input, MetricName
 from ..io.preparation import Preparation
@@ -19,6 +18,7 @@ from ..io.table import Data, Table
 from ..io.writing import write_completely
 from ..methods.pca import PCA
 from ..pipeline import Pipeline
+from ..reducer import Reducer
 from . import export
 from .routes import Routes
 from .session import Session

@@ -7,7 +7,11 @@ from collections.abc import Hashable, Mapping
 from functools import cache
 from typing import Annotated, Any, NamedTuple, cast, get_args, get_origin
 
-from ..core.parameters import (
+from ..errors import ParameterError
+from ..input.arguments import Foreign
+from ..methods import METHODS
+from ..methods.descriptions import collect_parameter_texts, get_advice, get_summary
+from ..parameters import (
     Above,
     AtLeast,
     AtMost,
@@ -19,10 +23,6 @@ from ..core.parameters import (
     read,
     split_union,
 )
-from ..errors import ParameterError
-from ..input.arguments import Foreign
-from ..methods import METHODS
-from ..methods.descriptions import collect_parameter_texts, get_advice, get_summary
 from ..solvers.neighbor_embedding import NeighborEmbedding
 from ..store import class_of
 
@@ -99,7 +99,7 @@ def describe_field(
 def get_limits(domain: Foreign) -> Limits:
     """The limits of the first number in a domain.
 
-    >>> from lowd.core.parameters import Share
+    >>> from lowd.parameters import Share
     >>> get_limits(Share | None)
     Limits(low=0, high=1, low_open=True, high_open=True)
     """

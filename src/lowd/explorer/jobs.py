@@ -26,7 +26,7 @@ from .forms import build_model
 from .session import Session, to_coordinates
 
 if TYPE_CHECKING:
-    from ..core.estimator import Reducer
+    from ..reducer import Reducer
 
 State: TypeAlias = Literal["queued", "running", "done", "failed", "cancelled"]
 

@@ -23,7 +23,7 @@ from .faults import RequestError, describe_error
 from .session import MAX_PANEL_DIMENSIONS, Panel, Session
 
 if TYPE_CHECKING:
-    from ..core.estimator import Reducer
+    from ..reducer import Reducer
 
 UPLOAD_FORMATS = ("csv", "parquet", "arrow", "jsonl", "npy")
 MAX_NEW_ROWS = 20_000

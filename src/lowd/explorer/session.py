@@ -23,7 +23,7 @@ from .columns import PageColumn, list_features, make_column
 from .faults import RequestError
 
 if TYPE_CHECKING:
-    from ..core.estimator import Reducer
+    from ..reducer import Reducer
 
 MAX_PANEL_DIMENSIONS = 3
 MAX_PANELS = 32  # one million points of three dimensions take 12 MB each

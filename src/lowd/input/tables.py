@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..domains import AtLeast, Facts, MayBeNonfinite, Shape
 from ..errors import DataError
-from ..house.parameters import Held
+from ..parameters import Held
 from ..values import value
 from .entries import DURATIONS, POINTS_IN_TIME
 

@@ -18,7 +18,7 @@ from ..input.blocks import RowBlocks
 from .writing import write, write_completely
 
 if TYPE_CHECKING:
-    from ..core.estimator import Reducer
+    from ..reducer import Reducer
 
 MANIFEST, MODEL_FILE, FORMAT_VERSION = "manifest.json", "model.lowd", 1
 

@@ -13,7 +13,7 @@ from .genotypes import Alleles
 from .table import Column, Data, Table
 
 if TYPE_CHECKING:
-    from ..core.estimator import Reducer
+    from ..reducer import Reducer
 
 
 @dataclasses.dataclass(frozen=True)

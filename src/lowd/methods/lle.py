@@ -1,20 +1,255 @@
-"""Locally linear embedding (Roweis and Saul, 2000)."""
+"""Locally linear embedding (Roweis and Saul, 2000) and its three variants.
+
+All four build a sparse matrix M of small problems, one for each neighborhood, such that y'My says
+how badly a function y on the points fits them; and all four take the functions of least y'My, as
+far as they are not constant. They differ in what a neighborhood asks of a function:
+
+- LLE: the weights that rebuild a point from its neighbors rebuild its value from theirs;
+- modified LLE: several such weight vectors do;
+- Hessian LLE: its second derivatives vanish;
+- LTSA: it is linear in the tangent coordinates of the neighborhood.
+"""
 
 from __future__ import annotations
 
-from scipy.sparse import csr_array, eye_array
+from typing import Any, ClassVar, Literal, NamedTuple
 
-from ..backends.protocol import Array
-from ..confidence.calibration import ConfidenceCurve
-from ..core.estimator import reducer
-from ..core.fit import Context
-from ..core.parameters import Count
-from ..graph.neighbor_graph import ConnectedGraph
-from ..solvers.alignment import Alignment, LocallyLinearMethod
+import numpy as np
+from scipy.sparse import csr_array, diags_array, eye_array
+
+from .. import _native, progress
+from ..backend import overridable, threads
+from ..errors import DataError, ParameterError, RankWarning, warn
+from ..linalg.eigen import Groups, signs
+from ..linalg.smallest import SmallestEigenpairs, smallest_eigenpairs
+from ..parameters import (
+    Count,
+    Graph,
+    Indices,
+    NonNegative,
+    Radius,
+    Reals,
+    Seed,
+    check_landmarks,
+    refuse_unused,
+    state,
+)
+from ..reducer import Reducer
+from ..spaces.extension import approach, barycentric, barycentric_weights, tangent_regression
+from ..spaces.graph import (
+    NeighborGraph,
+    connected_graph,
+    new_neighbors,
+    warn_of_localized_axes,
+    warn_of_short_circuits,
+)
+from ..spaces.known import Known, Listed
+from ..spaces.neighbors import Neighbors
+from ..spaces.space import Rows, Space, space_of
+
+PatchKind = Literal["ltsa", "hessian", "modified"]
 
 
-@reducer
-class LocallyLinearEmbedding(LocallyLinearMethod):
+class Alignment(NamedTuple):
+    """The matrix M, or a square root of it: B with M = B'B."""
+
+    matrix: Graph
+    is_root: bool = False
+
+
+class LocallyLinear(Reducer):
+    """Base of LLE, modified LLE, Hessian LLE and LTSA, which differ in their alignment matrix."""
+
+    n_components: Count = 2
+    n_neighbors: Count = 10
+    radius: Radius | None = None
+    reg: NonNegative = 1e-3
+    map: Literal["barycentric", "tangent"] = "barycentric"
+    n_landmarks: Count | None = None
+    on_disconnected: Literal["join", "error"] = "join"
+    random_state: Seed = None
+
+    takes = frozenset({"neighbors"})
+    #: Do local tangent spaces have as many dimensions as the embedding?
+    aligns_tangent_spaces: ClassVar[bool] = True
+
+    eigenvalues_: Reals = state("n_components")
+    reconstruction_error_: float = state()
+    residuals_: Reals = state("n_components")
+    solver_: str = state()
+    degenerate_axes_: Groups = state()
+    participation_: Reals = state("n_components")
+    n_graph_components_: int = state()
+    graph_components_: Indices = state("n_fitted of n_fitted")
+    bridges_: Indices = state("n_bridges 2 of n_samples")
+    n_distinct_: int = state()
+    knn_recall_: float = state()
+    landmarks_: Indices = state("n_fitted of n_samples")
+    # How new points find their neighbors:
+    _k: int | None = state()
+    _radius: float | None = state()
+
+    def _align(self, points: Rows, near: Neighbors, counts: Reals) -> Alignment:
+        """The alignment matrix of points, each of which stands for so many rows."""
+        raise NotImplementedError
+
+    def _least_neighbors(self, k: int) -> int:
+        """Neighbors that an embedding of k dimensions needs."""
+        return k + 1
+
+    def _fit(self, X: Any, y: Any, seed: int) -> Reals:  # noqa: ARG002
+        if isinstance(X, Known):
+            given = "the neighbor graph is given"
+            refuse_unused(self, ["n_neighbors", "radius", "n_landmarks"], given)
+        if self.radius is not None:
+            refuse_unused(self, ["n_neighbors"], "radius is set")
+        space, n = space_of(X), X.shape[0]
+        if self.n_landmarks is not None:
+            check_landmarks(self.n_landmarks, self.n_components, n)
+            fitted = self.landmarks_ = space.draw(self.n_landmarks, seed, "landmarks")
+        else:  # in an order by content, as the solver amplifies rounding
+            fitted = space.order()
+        space = space.take(fitted)
+        self._k = None if self.radius is not None else self.n_neighbors
+        self._radius = self.radius
+        if isinstance(space, Listed):
+            self._k = int(space.nearest(n).counts.max())
+        points = _rows_of(space)
+        if not np.ptp(points.X, axis=0).any():
+            graph, Y = self._embed_single_point(space), np.zeros((1, self.n_components))
+        else:
+            # 1. Neighbors.
+            self._check_sizes(*points.X.shape)
+            graph = connected_graph(space, self._k, self._radius, self.on_disconnected)
+            warn_of_short_circuits(
+                graph._replace(first_row=fitted[graph.first_row]), self.n_components
+            )
+            points = _rows_of(graph.space)
+            self._check_sizes(*points.X.shape)
+            self._check_neighbors(graph, points, fitted)
+            # 2. What each neighborhood asks, and 3. the functions that fit best.
+            counts, near = graph.counts, graph.joined
+            alignment = self._align(points, near, counts)
+            Y = self._solve(alignment, counts, seed)
+            if alignment.is_root:
+                # Landmarks are numbered among themselves.
+                numbers = fitted if self.n_landmarks is None else np.arange(len(fitted))
+                self.weights_ = weights_of_rows(alignment.matrix, graph, numbers)
+        # What places new points.
+        self._describe(graph, fitted)
+        typical = int(np.median(graph.near.counts)) if graph.space.n > 1 else 1
+        self._remember(graph.known_by_rows(fitted, n), Y, graph.near.nearest, typical)
+        if self.n_landmarks is not None:
+            embedding = self._transform(X)[0]
+        else:
+            embedding = np.empty((n, Y.shape[1]))
+            embedding[fitted] = Y[graph.point_of_row]
+        parameter = "n_neighbors" if self.radius is None else "radius"
+        self.participation_ = warn_of_localized_axes(embedding, parameter)
+        return embedding
+
+    def _solve(self, alignment: Alignment, counts: Reals, seed: int) -> Reals:
+        """Functions of least y'My with mean 0 and deviation 1 over all rows.
+
+        The generalized problem M y = λ diag(counts) y is a plain one for v = √counts y.
+        """
+        A, is_root = alignment
+        roots, total = np.sqrt(counts), float(counts.sum())
+        if (counts != 1).any():
+            left = diags_array(roots if is_root else 1 / roots)
+            A = csr_array(left @ A @ diags_array(1 / roots))
+        null = (roots / np.sqrt(total))[:, None]
+        found = smallest_eigenpairs(A, self.n_components, seed, null, root=is_root)
+        self._keep(found)
+        Y = found.vectors * (np.sqrt(total) / roots)[:, None]
+        return np.asarray(Y * signs(Y))
+
+    def _keep(self, found: SmallestEigenpairs) -> None:
+        self.eigenvalues_, self.residuals_ = found.values, found.residuals
+        self.reconstruction_error_ = float(found.values.sum())
+        self.solver_, self.degenerate_axes_ = found.solver, found.groups
+
+    def _describe(self, graph: NeighborGraph, fitted: Indices) -> None:
+        """Learned attributes of the graph, which speak of rows and not of points."""
+        self.n_graph_components_ = int(graph.component.max()) + 1
+        component = graph.component[graph.point_of_row]
+        if self.n_landmarks is None:
+            component[fitted] = component.copy()
+        self.graph_components_ = component
+        self.bridges_ = fitted[graph.first_row[graph.bridges]]
+        self.n_distinct_, self.knn_recall_ = graph.space.n, graph.recall
+
+    def _embed_single_point(self, space: Space) -> NeighborGraph:
+        """All rows are equal: the embedding is 0."""
+        n, k = space.n, self.n_components
+        warn(f"n_components={k}, but all {n} rows are equal; the embedding is 0.", RankWarning)
+        nothing = np.zeros(k), np.zeros((n, k)), np.zeros(k), "none", ()
+        self._keep(SmallestEigenpairs(*nothing))
+        first, point_of_row = np.zeros(1, np.int64), np.zeros(n, np.int64)
+        near = Neighbors(np.zeros(2, np.int64), np.empty(0, np.int32), np.empty(0))
+        none = np.zeros(1, np.int64), np.empty((0, 2), np.int64), np.empty(0), 1.0
+        return NeighborGraph(space.merge(first, point_of_row), near, first, point_of_row, *none)
+
+    def _check_sizes(self, n: int, d: int) -> None:
+        """What joins n_components, n_neighbors and the numbers of (distinct) rows and columns."""
+        k, neighbors, needed = self.n_components, self._k, self._least_neighbors
+        if self.aligns_tangent_spaces and d < min(k, n) and needed(d) <= (neighbors or needed(d)):
+            raise ParameterError(
+                f"n_components={k} exceeds {d}, the columns of X, and local tangent spaces have no "
+                f"more dimensions; use at most {d}.",
+                "n_components",
+            )
+        if neighbors is not None and neighbors < min(needed(k), n - 1):
+            most = max(
+                (j for j in range(1, min(k, n - 1) + 1) if needed(j) <= neighbors), default=0
+            )
+            if most:
+                raise ParameterError(
+                    f"n_components={k} exceeds {most}, the most for n_neighbors={neighbors}; "
+                    f"use at most {most}, or n_neighbors={needed(k)} or more.",
+                    "n_components",
+                )
+            raise ParameterError(
+                f"n_neighbors={neighbors} is too few for {type(self).__name__}; "
+                f"use {needed(1)} or more.",
+                "n_neighbors",
+            )
+        if k > n - 1:
+            raise ParameterError(
+                f"n_components={k} exceeds {n - 1}, one less than the {n} distinct rows; "
+                f"use at most {n - 1}.",
+                "n_components",
+            )
+
+    def _check_neighbors(self, graph: NeighborGraph, points: Rows, fitted: Indices) -> None:
+        """A radius may leave some points with fewer neighbors than the method needs."""
+        counts = graph.joined.counts
+        least = min(self._least_neighbors(self.n_components), points.n - 1)
+        short = np.flatnonzero(counts < least)
+        if len(short):
+            far = points.query(points.X[short], least + 1).table[1][:, -1].max()
+            raise DataError(
+                f"row {fitted[graph.first_row[short[0]]]} has {counts[short[0]]} neighbors, but "
+                f"{least} are needed; use radius={far * 1.001:.4g} or more, or n_neighbors."
+            )
+
+    def _transform(self, Q: Any) -> tuple[Reals, Neighbors]:
+        near = new_neighbors(self._space, Q, self._k, self._radius, ties=False)
+        rows = Q.rows if isinstance(Q, Known) else Q
+        points, Y = _rows_of(self._space), self._embedded.X
+        if self.map == "tangent":
+            found = tangent_regression(rows, points, near, Y)
+        else:
+            found = barycentric(rows, points, near, Y, self.reg)
+        return approach(found, near, Y, self._radius), near
+
+    def _inverse_transform(self, Y: Reals) -> Reals:
+        # A radius in the space of the data says nothing about distances in the embedding.
+        near = self._embedded.query(Y, self._k or 2 * self._n_features_out + 1)
+        return barycentric(Y, self._embedded, near, _rows_of(self._space).X, self.reg)
+
+
+class LocallyLinearEmbedding(LocallyLinear):
     """Locally linear embedding: preserves the weights that reconstruct samples from neighbors.
 
     Use it to unroll a manifold from local linear fits alone: no distances between far samples are
@@ -28,6 +263,7 @@ class LocallyLinearEmbedding(LocallyLinearMethod):
     Parameters
     ----------
     n_components : int, default=2
+        Number of dimensions of the embedding.
     n_neighbors : int, default=5
         Neighbors of each sample, itself not counted; all as near as the last one count.
     radius : float or None, default=None
@@ -39,28 +275,55 @@ class LocallyLinearEmbedding(LocallyLinearMethod):
         Map of new points: "barycentric" weights of their nearest training points, or the
         "tangent" space of these.
     n_landmarks : int or None, default=None
+        Fit that many random samples, and map the others.
     on_disconnected : {"join", "error"}, default="join"
+        Join connected components of the neighbor graph by their shortest edges, with a warning; or
+        raise an error.
     random_state : int, RandomState, Generator or None, default=None
+        Seed of the landmarks, and of the start of the eigensolver. None is 0.
+    backend : {"auto", "native", "torch"}, default="auto"
+        What computes: the native core, or torch, on a GPU if there is one. "auto" is the native
+        core, unless X is a tensor on a GPU.
+    n_jobs : int or None, default=None
+        Number of threads, which does not change the result. None and -1 are all CPUs.
+    verbose : bool or int, default=False
+        Show a progress bar on standard error.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        Columns of mean 0 and standard deviation 1 (scikit-learn's times √n).
+        Coordinates of the training rows: columns of mean 0 and standard deviation 1 (scikit-learn's
+        times √n).
     weights_ : csr_array of shape (n_samples, n_samples)
-        Sparse, rows sum to 1; of duplicates on the first row.
+        The weights W, of which each row sums to 1; those of duplicates are on their first row.
     eigenvalues_ : ndarray of shape (n_components,)
+        Of M = (I - W)'(I - W), smallest first.
     reconstruction_error_ : float
-        Of (I - W)'(I - W), smallest first, and their sum.
+        Their sum.
     residuals_ : ndarray of shape (n_components,)
+        Residual norm |M v - λ v| of each axis.
     solver_ : str
+        Route of the eigensolver: "dense", "shift-invert" or "cholesky".
     degenerate_axes_ : tuple of tuple of int
+        Groups of axes with equal eigenvalues, of which any rotation is as good.
     participation_ : ndarray of shape (n_components,)
+        About how many rows each axis is; a warning names the rows of an axis that is about few.
     n_graph_components_ : int
+        Number of connected components of the neighbor graph, before they were joined.
     graph_components_ : ndarray of shape (n_samples,)
+        The component of each row (of each landmark, where these were fitted); 0 is the largest.
     bridges_ : ndarray of shape (n_bridges, 2)
+        Pairs of rows whose edges join components.
     n_distinct_ : int
+        Number of distinct rows: duplicates are one point of the graph.
     knn_recall_ : float
+        Share of the true neighbors that the search has found, which is 1 up to 200,000 rows.
     landmarks_ : ndarray of shape (n_landmarks,)
+        The rows that were fitted, if not all were.
+    n_samples_, n_features_in_ : int
+        Numbers of rows and columns of the training data.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of a data frame.
 
     References
     ----------
@@ -82,14 +345,390 @@ class LocallyLinearEmbedding(LocallyLinearMethod):
     n_neighbors: Count = 5
 
     aligns_tangent_spaces = False
-    has_square_root = True
-    confidence_curve = ConfidenceCurve(2.3, 0.5)
+    confidence_curve = (2.3, 0.5)
 
-    def _align(self, X: Array, graph: ConnectedGraph, ctx: Context) -> Alignment:
-        near, n = graph.neighbor_lists(), len(X)
-        weights = ctx.ops.barycentric_weights(X, X, near, self.reg)
-        W = csr_array((weights, near.indices, near.indptr), shape=(n, n))
-        return Alignment(None, root=csr_array(eye_array(n) - W))
+    weights_: Graph = state("n_fitted n_fitted")
 
-    def _min_neighbors(self, k: int) -> int:  # noqa: ARG002 - of a family
+    def _align(self, points: Rows, near: Neighbors, counts: Reals) -> Alignment:  # noqa: ARG002
+        """I - W, where row i of W holds the weights that rebuild point i from its neighbors."""
+        w = barycentric_weights(points.X, points, near, self.reg)
+        W = near._replace(distances=w).as_graph(points.n)
+        return Alignment(csr_array(eye_array(points.n) - W), is_root=True)
+
+    def _least_neighbors(self, k: int) -> int:  # noqa: ARG002
         return 1
+
+
+class ModifiedLLE(LocallyLinear):
+    """Modified locally linear embedding (MLLE): several weight vectors per sample.
+
+    Use it instead of `LocallyLinearEmbedding` where faithfulness matters: one weight vector per
+    sample leaves too much free, several determine the local tangent space.
+
+    Cost: nearest neighbors, n small eigenproblems, and the smallest eigenvectors of one sparse
+    matrix. New points: barycentric weights that reconstruct them from their nearest training
+    points, applied to the coordinates of these.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of dimensions of the embedding.
+    n_neighbors : int, default=10
+        Neighbors of each sample, itself not counted; all as near as the last one count.
+        More than n_components are needed.
+    radius : float or None, default=None
+        All samples within this distance are neighbors instead of `n_neighbors`.
+    reg : float, default=0.001
+        Ridge of the weights, relative to the trace of each system, in the fit and in the map.
+    map : {"barycentric", "tangent"}, default="barycentric"
+        Map of new points: "barycentric" weights of their nearest training points, or the
+        "tangent" space of these.
+    n_landmarks : int or None, default=None
+        Fit that many random samples, and map the others.
+    on_disconnected : {"join", "error"}, default="join"
+        Join connected components of the neighbor graph by their shortest edges, with a warning; or
+        raise an error.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the landmarks, and of the start of the eigensolver. None is 0.
+    backend : {"auto", "native", "torch"}, default="auto"
+        What computes: the native core, or torch, on a GPU if there is one. "auto" is the native
+        core, unless X is a tensor on a GPU.
+    n_jobs : int or None, default=None
+        Number of threads, which does not change the result. None and -1 are all CPUs.
+    verbose : bool or int, default=False
+        Show a progress bar on standard error.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        Coordinates of the training rows: columns of mean 0 and standard deviation 1 (scikit-learn's
+        times √n).
+    eigenvalues_ : ndarray of shape (n_components,)
+        Of the alignment matrix M, smallest first.
+    reconstruction_error_ : float
+        Their sum.
+    residuals_ : ndarray of shape (n_components,)
+        Residual norm |M v - λ v| of each axis.
+    solver_ : str
+        Route of the eigensolver: "dense", "shift-invert" or "chebyshev".
+    degenerate_axes_ : tuple of tuple of int
+        Groups of axes with equal eigenvalues, of which any rotation is as good.
+    participation_ : ndarray of shape (n_components,)
+        About how many rows each axis is; a warning names the rows of an axis that is about few.
+    n_graph_components_ : int
+        Number of connected components of the neighbor graph, before they were joined.
+    graph_components_ : ndarray of shape (n_samples,)
+        The component of each row (of each landmark, where these were fitted); 0 is the largest.
+    bridges_ : ndarray of shape (n_bridges, 2)
+        Pairs of rows whose edges join components.
+    n_distinct_ : int
+        Number of distinct rows: duplicates are one point of the graph.
+    knn_recall_ : float
+        Share of the true neighbors that the search has found, which is 1 up to 200,000 rows.
+    landmarks_ : ndarray of shape (n_landmarks,)
+        The rows that were fitted, if not all were.
+    n_samples_, n_features_in_ : int
+        Numbers of rows and columns of the training data.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of a data frame.
+
+    References
+    ----------
+    Zhang and Wang (2007), NIPS 19: multiple weights.
+
+    Examples
+    --------
+    >>> import numpy as np, lowd
+    >>> rng = np.random.default_rng(0)
+    >>> flat = rng.uniform(size=(200, 2))
+    >>> bent = np.column_stack([np.sin(2 * flat[:, 0]), np.cos(2 * flat[:, 0]), flat[:, 1]])
+    >>> model = lowd.ModifiedLLE(2).fit(bent)
+    >>> A = np.column_stack([model.embedding_, np.ones(200)])  # the flat sheet, up to a linear map
+    >>> left = np.linalg.lstsq(A, flat)[1] / (200 * flat.var(0))
+    >>> bool((left < 0.01).all())
+    True
+    """
+
+    aligns_tangent_spaces = False
+    confidence_curve = (2.2, 0.6)
+
+    def _align(self, points: Rows, near: Neighbors, counts: Reals) -> Alignment:
+        own_last = patches(near, own_first=False)
+        k = self.n_components
+        return Alignment(alignment_matrix(points.X, *own_last, "modified", k, self.reg, counts))
+
+
+class HessianLLE(LocallyLinear):
+    """Hessian eigenmaps (Hessian LLE): functions whose Hessian on the manifold vanishes.
+
+    Use it for a densely sampled manifold with holes or of a non-convex outline, where `Isomap`
+    needs a convex one. It estimates second derivatives, so it wants more neighbors than `LTSA` and
+    less noise.
+
+    Cost: nearest neighbors, n small eigenproblems, and the smallest eigenvectors of one sparse
+    matrix. New points: barycentric weights that reconstruct them from their nearest training
+    points, applied to the coordinates of these.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of dimensions of the embedding.
+    n_neighbors : int, default=10
+        Neighbors of each sample, itself not counted; all as near as the last one count.
+        With k = n_components at least k + k(k + 1)/2 are needed. A patch is a point and its
+        neighbors.
+    radius : float or None, default=None
+        All samples within this distance are neighbors instead of `n_neighbors`.
+    reg : float, default=0.001
+        Weight of what no quadric fits in a patch, beside that of second derivatives: without it
+        (0, the method of the paper) a spike on a few points may have none that their patches see.
+        1 is LTSA. Also the ridge of new points' weights, relative to the trace of each system.
+    map : {"barycentric", "tangent"}, default="barycentric"
+        Map of new points: "barycentric" weights of their nearest training points, or the
+        "tangent" space of these.
+    n_landmarks : int or None, default=None
+        Fit that many random samples, and map the others.
+    on_disconnected : {"join", "error"}, default="join"
+        Join connected components of the neighbor graph by their shortest edges, with a warning; or
+        raise an error.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the landmarks, and of the start of the eigensolver. None is 0.
+    backend : {"auto", "native", "torch"}, default="auto"
+        What computes: the native core, or torch, on a GPU if there is one. "auto" is the native
+        core, unless X is a tensor on a GPU.
+    n_jobs : int or None, default=None
+        Number of threads, which does not change the result. None and -1 are all CPUs.
+    verbose : bool or int, default=False
+        Show a progress bar on standard error.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        Coordinates of the training rows: columns of mean 0 and standard deviation 1 (scikit-learn's
+        times √n).
+    eigenvalues_ : ndarray of shape (n_components,)
+        Of the alignment matrix M, smallest first.
+    reconstruction_error_ : float
+        Their sum.
+    residuals_ : ndarray of shape (n_components,)
+        Residual norm |M v - λ v| of each axis.
+    solver_ : str
+        Route of the eigensolver: "dense", "shift-invert" or "chebyshev".
+    degenerate_axes_ : tuple of tuple of int
+        Groups of axes with equal eigenvalues, of which any rotation is as good.
+    participation_ : ndarray of shape (n_components,)
+        About how many rows each axis is; a warning names the rows of an axis that is about few.
+    n_graph_components_ : int
+        Number of connected components of the neighbor graph, before they were joined.
+    graph_components_ : ndarray of shape (n_samples,)
+        The component of each row (of each landmark, where these were fitted); 0 is the largest.
+    bridges_ : ndarray of shape (n_bridges, 2)
+        Pairs of rows whose edges join components.
+    n_distinct_ : int
+        Number of distinct rows: duplicates are one point of the graph.
+    knn_recall_ : float
+        Share of the true neighbors that the search has found, which is 1 up to 200,000 rows.
+    landmarks_ : ndarray of shape (n_landmarks,)
+        The rows that were fitted, if not all were.
+    n_samples_, n_features_in_ : int
+        Numbers of rows and columns of the training data.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of a data frame.
+
+    References
+    ----------
+    Donoho and Grimes (2003), PNAS 100.
+
+    Examples
+    --------
+    >>> import numpy as np, lowd
+    >>> rng = np.random.default_rng(0)
+    >>> flat = rng.uniform(size=(200, 2))
+    >>> bent = np.column_stack([np.sin(2 * flat[:, 0]), np.cos(2 * flat[:, 0]), flat[:, 1]])
+    >>> model = lowd.HessianLLE(2).fit(bent)
+    >>> A = np.column_stack([model.embedding_, np.ones(200)])  # the flat sheet, up to a linear map
+    >>> left = np.linalg.lstsq(A, flat)[1] / (200 * flat.var(0))
+    >>> bool((left < 0.01).all())
+    True
+    """
+
+    confidence_curve = (2.2, 0.5)
+
+    def _align(self, points: Rows, near: Neighbors, counts: Reals) -> Alignment:
+        # In a patch of all points, smaller than a quadric has coefficients, nothing but the
+        # tangent coordinates is left. That is LTSA, with which it agrees where both have as many.
+        k = self.n_components
+        kind: PatchKind = "hessian" if points.n > self._least_neighbors(k) + 1 else "ltsa"
+        return Alignment(alignment_matrix(points.X, *patches(near), kind, k, self.reg, counts))
+
+    def _least_neighbors(self, k: int) -> int:
+        """With the point itself as many as a quadratic polynomial in k variables has coefficients.
+
+        >>> HessianLLE()._least_neighbors(2)
+        5
+        """
+        return k + k * (k + 1) // 2
+
+
+class LTSA(LocallyLinear):
+    """Local tangent space alignment: tangent coordinates of all neighborhoods, aligned.
+
+    Use it to unroll a manifold faithfully up to a linear map: on a flat patch it is exact. With as
+    many neighbors as a quadric has coefficients it equals `HessianLLE`, which needs more.
+
+    Cost: nearest neighbors, n small eigenproblems, and the smallest eigenvectors of one sparse
+    matrix. New points: barycentric weights that reconstruct them from their nearest training
+    points, applied to the coordinates of these.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of dimensions of the embedding.
+    n_neighbors : int, default=10
+        Neighbors of each sample, itself not counted; all as near as the last one count.
+        More than n_components are needed. A patch is a point and its neighbors.
+    radius : float or None, default=None
+        All samples within this distance are neighbors instead of `n_neighbors`.
+    reg : float, default=0.001
+        Ridge of the weights of new points and of the inverse, relative to the trace of each system.
+    map : {"barycentric", "tangent"}, default="barycentric"
+        Map of new points: "barycentric" weights of their nearest training points, or the
+        "tangent" space of these.
+    n_landmarks : int or None, default=None
+        Fit that many random samples, and map the others.
+    on_disconnected : {"join", "error"}, default="join"
+        Join connected components of the neighbor graph by their shortest edges, with a warning; or
+        raise an error.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the landmarks, and of the start of the eigensolver. None is 0.
+    backend : {"auto", "native", "torch"}, default="auto"
+        What computes: the native core, or torch, on a GPU if there is one. "auto" is the native
+        core, unless X is a tensor on a GPU.
+    n_jobs : int or None, default=None
+        Number of threads, which does not change the result. None and -1 are all CPUs.
+    verbose : bool or int, default=False
+        Show a progress bar on standard error.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        Coordinates of the training rows: columns of mean 0 and standard deviation 1 (scikit-learn's
+        times √n).
+    eigenvalues_ : ndarray of shape (n_components,)
+        Of the alignment matrix M, smallest first.
+    reconstruction_error_ : float
+        Their sum.
+    residuals_ : ndarray of shape (n_components,)
+        Residual norm |M v - λ v| of each axis.
+    solver_ : str
+        Route of the eigensolver: "dense", "shift-invert" or "chebyshev".
+    degenerate_axes_ : tuple of tuple of int
+        Groups of axes with equal eigenvalues, of which any rotation is as good.
+    participation_ : ndarray of shape (n_components,)
+        About how many rows each axis is; a warning names the rows of an axis that is about few.
+    n_graph_components_ : int
+        Number of connected components of the neighbor graph, before they were joined.
+    graph_components_ : ndarray of shape (n_samples,)
+        The component of each row (of each landmark, where these were fitted); 0 is the largest.
+    bridges_ : ndarray of shape (n_bridges, 2)
+        Pairs of rows whose edges join components.
+    n_distinct_ : int
+        Number of distinct rows: duplicates are one point of the graph.
+    knn_recall_ : float
+        Share of the true neighbors that the search has found, which is 1 up to 200,000 rows.
+    landmarks_ : ndarray of shape (n_landmarks,)
+        The rows that were fitted, if not all were.
+    n_samples_, n_features_in_ : int
+        Numbers of rows and columns of the training data.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of a data frame.
+
+    References
+    ----------
+    Zhang and Zha (2004), SIAM Journal on Scientific Computing 26.
+
+    Examples
+    --------
+    >>> import numpy as np, lowd
+    >>> rng = np.random.default_rng(0)
+    >>> flat = rng.uniform(size=(200, 2))
+    >>> bent = np.column_stack([np.sin(2 * flat[:, 0]), np.cos(2 * flat[:, 0]), flat[:, 1]])
+    >>> model = lowd.LTSA(2).fit(bent)
+    >>> A = np.column_stack([model.embedding_, np.ones(200)])  # the flat sheet, up to a linear map
+    >>> left = np.linalg.lstsq(A, flat)[1] / (200 * flat.var(0))
+    >>> bool((left < 0.01).all())
+    True
+    """
+
+    confidence_curve = (2.2, 0.6)
+
+    def _align(self, points: Rows, near: Neighbors, counts: Reals) -> Alignment:
+        k = self.n_components
+        return Alignment(alignment_matrix(points.X, *patches(near), "ltsa", k, self.reg, counts))
+
+
+# -- neighborhoods --------------------------------------------------------------------------------
+
+
+def patches(near: Neighbors, *, own_first: bool = True) -> tuple[Indices, Indices]:
+    """The patch of each point as (indptr, members): the point and its neighbors.
+
+    Without itself a point that is nobody's neighbor would be in no patch, and free to be anywhere.
+
+    >>> patches(Neighbors(np.array([0, 1, 2]), np.array([1, 0]), np.ones(2)))[1].tolist()
+    [0, 1, 1, 0]
+    """
+    n = len(near.indptr) - 1
+    at = near.indptr[:-1] if own_first else near.indptr[1:]
+    members = np.insert(near.indices, at, np.arange(n, dtype=np.int32))
+    return near.indptr + np.arange(n + 1), members.astype(np.int32, copy=False)
+
+
+@overridable
+def alignment_matrix(
+    X: Reals,
+    indptr: Indices,
+    members: Indices,
+    kind: PatchKind,
+    k: int,
+    reg: float,
+    counts: Reals,
+) -> Graph:
+    """The sum over all patches of what they ask, as a sparse matrix.
+
+    With the tangent coordinates U of a patch, its k leading left singular vectors, that is
+
+    - "ltsa": the projection onto what is orthogonal to [1, U];
+    - "hessian": the projection onto the products of columns of U, orthogonal to [1, U], and `reg`
+      times that onto what is orthogonal to both;
+    - "modified": the squared errors of several weight vectors, for the last member of the patch.
+    """
+    n = len(indptr) - 1
+    X, starts = np.ascontiguousarray(X), indptr.astype(np.int64)
+    sums = np.empty(n + 1, np.int64)
+    _native.alignment_indptr(starts, members, sums, threads())
+    columns, data = np.empty(sums[-1], np.int32), np.empty(sums[-1])
+    asked = X, starts, members, kind, k, reg, counts, sums
+    _native.alignment_matrix(*asked, columns, data, threads(), progress.step("local patches"))
+    return csr_array((data, columns, sums), (n, n))
+
+
+def weights_of_rows(root: Graph, graph: NeighborGraph, numbers: Indices) -> Graph:
+    """Weights between rows: a duplicate has those of its point, on the first row of each point.
+
+    The graph's row i is that with the i-th of the `numbers`.
+    """
+    m, n = graph.space.n, len(numbers)
+    W = csr_array(eye_array(m) - root)
+    W.eliminate_zeros()
+    point = np.empty(n, np.int64)
+    point[numbers] = graph.point_of_row
+    wide = csr_array((W.data, numbers[graph.first_row][W.indices], W.indptr), (m, n))
+    return csr_array(wide[point])
+
+
+def _rows_of(space: Any) -> Rows:
+    """The rows of the points, whether their neighbors are given or not."""
+    rows = space.base if isinstance(space, Listed) else space
+    assert isinstance(rows, Rows)
+    return rows

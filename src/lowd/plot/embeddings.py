@@ -34,7 +34,7 @@ from .colors import Classes, Coloring, Values, choose_coloring
 from .density import MAX_DRAWN_POINTS, compute_opacity, draw_density
 
 if TYPE_CHECKING:
-    from ..core.estimator import Reducer
+    from ..reducer import Reducer
     from .canvas import Axes, AxesInput, Panels, ScalarMappable
 
 STRIP_BINS = 300  # of histograms: about two pixels each in a plot of usual size

@@ -28,7 +28,7 @@ from .colors import Coloring, choose_coloring
 from .embeddings import add_color_key, check_coordinates, draw_points
 
 if TYPE_CHECKING:
-    from ..core.estimator import Reducer
+    from ..reducer import Reducer
     from .canvas import Axes
 
 MAX_LOADING_ROWS = 25  # features in a plot of loadings: more lines do not fit on a page

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.parameters import Metric
 from ..errors import DataError, ParameterError
-from ..house.neighbors import NeighborGraph, NeighborsTransformer
 from ..input.arguments import Input
+from ..neighbors import NeighborGraph, NeighborsTransformer
+from ..parameters import Metric
 from .annotations import draw_lines
 from .canvas import (
     COLORS,

@@ -22,11 +22,11 @@ from .preparation import describe_steps, list_steps
 from .spectrum import Spectrum, choose_spectrum
 
 if TYPE_CHECKING:
-    from ..core.estimator import Reducer
     from ..evidence.compare import Stability
     from ..evidence.diagnosis import Diagnosis
     from ..evidence.quality import Evaluation
     from ..io.table import Column, Data, Table
+    from ..reducer import Reducer
 
 __all__ = ["write"]
 

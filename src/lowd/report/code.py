@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..core.estimator import Reducer
 from ..pipeline import Pipeline
+from ..reducer import Reducer
 
 if TYPE_CHECKING:
     from ..evidence.compare import Stability

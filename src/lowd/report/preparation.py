@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from ..core.estimator import Reducer
 from ..methods.pca import PCA
 from ..pipeline import Pipeline
+from ..reducer import Reducer
 
 if TYPE_CHECKING:
     from ..evidence.diagnosis import Finding

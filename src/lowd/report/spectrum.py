@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.estimator import Reducer
 from ..errors import ScaleWarning
 from ..io.table import Data
 from ..methods.pca import PCA
 from ..pipeline import Pipeline
+from ..reducer import Reducer
 from .code import format_constructor
 
 MAX_PCA_COMPONENTS = 20  # of a method without a spectrum

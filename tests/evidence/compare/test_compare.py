@@ -15,7 +15,7 @@ from lowd.errors import DataError, ParameterError
 from lowd.evidence.compare import result, shared_neighbors
 from lowd.evidence.compare.candidates import SharedParams, clone
 from lowd.evidence.procrustes import align, disparity
-from lowd.house.spaces import Rows
+from lowd.spaces import Rows
 from manifolds import lattice, roll
 
 

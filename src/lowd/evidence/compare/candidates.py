@@ -10,10 +10,10 @@ from typing import Any, NamedTuple, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...core.estimator import Reducer
 from ...errors import ParameterError
-from ...house.parameters import check_parameters
 from ...methods import METHODS, find_class_name, simplify_name
+from ...parameters import check_parameters
+from ...reducer import Reducer
 from ...store import class_of
 from ..types import MetricLike, MetricParams, Transformer
 

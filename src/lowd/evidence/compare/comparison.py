@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from ... import progress, random
 from ...errors import DataError, ParameterError
-from ...house.parameters import Seed
 from ...input.arguments import Input
+from ...parameters import Seed
 from ..quality.label_measures import encode_labels
 from ..types import MetricLike, MetricParams
 from .candidates import SharedParams, collect_candidates

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
 from ...errors import DataError, ParameterError
-from ...house.parameters import Reals
 from ...input.arguments import DataFrame
+from ...parameters import Reals
 from ..quality import Evaluation, Measure
 from ..quality.column_scale import DOMINANT_COLUMN_CONSEQUENCE
 from ..quality.measures import DEFINITIONS

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ... import progress, random
-from ...core.estimator import Reducer
 from ...errors import LowdWarning, UnsupportedError
-from ...house.parameters import Reals
-from ...house.spaces import Rows
 from ...input.arguments import Input
+from ...parameters import Reals
+from ...reducer import Reducer
+from ...spaces import Rows
 from ..procrustes import disparity
 from ..quality import Evaluation, evaluate
 from ..types import MetricLike, Transformer

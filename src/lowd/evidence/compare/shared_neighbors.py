@@ -10,12 +10,12 @@ from typing import cast
 import numpy as np
 from scipy.sparse import issparse
 
-from ...core.estimator import Reducer
 from ...core.graph_method import GraphMethod
 from ...graph.search import TIE_TOLERANCE
-from ...house.neighbors import NeighborGraph, neighbors
-from ...house.parameters import Reals
 from ...input.arguments import Input
+from ...neighbors import NeighborGraph, neighbors
+from ...parameters import Reals
+from ...reducer import Reducer
 from ...relations.perplexity_neighbors import MAX_FULL_POINTS, NEIGHBORS_PER_PERPLEXITY
 from ..types import Transformer
 from .candidates import Candidate, SharedParams, clone

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ... import random
-from ...core.estimator import Reducer
 from ...errors import DataError
-from ...house.parameters import Reals
-from ...house.spaces import Rows
 from ...input.arguments import Input
+from ...parameters import Reals
+from ...reducer import Reducer
+from ...spaces import Rows
 from ..procrustes import disparity
 from ..types import Transformer
 from .candidates import clone

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import random
-from ...house.parameters import Reals
 from ...input.ranges import SAFE_RANGE
+from ...parameters import Reals
 from .column_meaning import (
     GIVEN_NAMES,
     Meaning,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import random
-from ...house.parameters import Reals
+from ...parameters import Reals
 from .column_statistics import ColumnSummary
 from .raw_data import RawData, Sample
 from .result import MAX_AFFECTED, Action, Finding

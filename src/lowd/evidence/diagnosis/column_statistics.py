@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ... import progress
-from ...house.parameters import Reals
-from ...house.spaces import hash_rows
+from ...parameters import Reals
+from ...spaces import hash_rows
 from .raw_data import MAX_SAFE_ENTRY, MIN_SAFE_ENTRY, RawData
 
 

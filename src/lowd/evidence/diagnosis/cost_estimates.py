@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ...core import memory
-from ...core.estimator import Reducer
 from ...graph.block_neighbors import MAX_EXACT_ROWS
 from ...methods import METHODS
+from ...reducer import Reducer
 from ...store import class_of
 from .raw_data import RawData
 from .result import Cost, Finding, format_duration, list_some

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import progress, random
+from ...backend import using
 from ...errors import DataError, ParameterError
-from ...house.backend import using
-from ...house.neighbors import NeighborGraph
-from ...house.parameters import Seed
 from ...input.arguments import Input
 from ...input.blocks import RowBlocks, is_blocks
-from ...pipeline.pipeline import STEP_PARAMETERS
+from ...neighbors import NeighborGraph
+from ...parameters import Seed
+from ...pipeline import STEP_PARAMETERS
 from ...threads import single_threaded_blas
 from ..types import MetricLike, MetricParams
 from .column_findings import check_columns

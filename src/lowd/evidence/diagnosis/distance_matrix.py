@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ... import _native
-from ...house.backend import threads
-from ...house.parameters import Reals
+from ...backend import threads
+from ...parameters import Reals
 from .result import Finding
 
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...house.spaces import hash_rows
 from ...input.tables import Table
+from ...spaces import hash_rows
 from .raw_data import RawData
 from .result import Finding
 

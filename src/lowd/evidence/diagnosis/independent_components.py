@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ... import random
-from ...house.parameters import Reals
+from ...parameters import Reals
 from .raw_data import Sample
 from .residual_variance import GEODESIC_SAMPLES
 from .result import Finding

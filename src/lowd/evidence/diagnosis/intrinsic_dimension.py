@@ -12,8 +12,8 @@ from scipy.sparse import issparse
 from scipy.stats import chi2
 
 from ... import random
-from ...house.neighbors import NeighborGraph
-from ...house.parameters import Reals
+from ...neighbors import NeighborGraph
+from ...parameters import Reals
 from .neighbor_graph import build_knn_graph
 from .raw_data import MIN_NEIGHBORHOOD_SAMPLES, Sample
 from .result import Dimension

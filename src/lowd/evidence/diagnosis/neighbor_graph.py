@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
-from ...house.neighbors import NeighborGraph
-from ...house.parameters import Reals
-from ...house.spaces import Neighbors, rank_by_size
-from ...house.spaces.graph import find_short_circuits
+from ...neighbors import NeighborGraph
+from ...parameters import Reals
+from ...spaces import Neighbors, rank_by_size
+from ...spaces.graph import find_short_circuits
 from .raw_data import Sample
 from .result import MAX_AFFECTED, Finding, list_some, pluralize
 

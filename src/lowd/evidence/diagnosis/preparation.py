@@ -10,12 +10,11 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ... import random
-from ...house.linalg.scree import count_above_tracy_widom
-from ...house.methods.pca import PCA
-from ...house.parameters import Reals
-from ...house.spaces import hash_rows
-from ...pipeline.pipeline import STEP_PARAMETERS
-from ...pipeline.steps import apply_steps, learn_steps
+from ...linalg.scree import count_above_tracy_widom
+from ...methods.pca import PCA
+from ...parameters import Reals
+from ...pipeline import STEP_PARAMETERS, apply_steps, learn_steps
+from ...spaces import hash_rows
 from ..parallel_analysis import analyze_parallel, compute_eigenvalues
 from .raw_data import RawData, Sample, rescale
 from .result import Action, Finding, merge_actions

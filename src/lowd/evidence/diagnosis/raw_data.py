@@ -13,14 +13,14 @@ from scipy.sparse import csr_array, issparse
 
 from ... import random
 from ...errors import DataError, ParameterError, UnsupportedError
-from ...house.neighbors import NeighborGraph
-from ...house.parameters import Metric, Reals, accepts, describe
-from ...house.spaces import Space, count_rows, space_of, take_rows
-from ...house.spaces.matrices import hash_symmetric
 from ...input.arguments import Input
 from ...input.entries import is_date, is_number, refuse_non_numbers
 from ...input.integers import LargeInteger, list_large_integers, refuse_large_integers
 from ...input.tables import Table, column_kinds, is_table, read_number_columns
+from ...neighbors import NeighborGraph
+from ...parameters import Metric, Reals, accepts, describe
+from ...spaces import Space, count_rows, space_of, take_rows
+from ...spaces.matrices import hash_symmetric
 from ..types import Items, MetricLike, MetricParams
 from .result import list_some
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from ... import random
-from ...house.neighbors import NeighborGraph
-from ...house.parameters import Reals
-from ...house.spaces import Neighbors, shortest_paths, symmetric_edges
+from ...neighbors import NeighborGraph
+from ...parameters import Reals
+from ...spaces import Neighbors, shortest_paths, symmetric_edges
 from .intrinsic_dimension import double_center
 from .neighbor_graph import count_components, label_components
 from .raw_data import MIN_NEIGHBORHOOD_SAMPLES, Sample

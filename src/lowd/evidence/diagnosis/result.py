@@ -7,11 +7,10 @@ from dataclasses import asdict, dataclass, field
 from html import escape
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from ...core.estimator import Reducer
+from ...backend import readable
 from ...errors import DataError
-from ...house.backend import readable
-from ...pipeline import Pipeline
-from ...pipeline.pipeline import STEP_PARAMETERS
+from ...pipeline import STEP_PARAMETERS, Pipeline
+from ...reducer import Reducer
 from ...store import class_of
 from ..tables import html_paragraphs
 

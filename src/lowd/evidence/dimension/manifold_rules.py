@@ -7,8 +7,8 @@ from scipy.linalg import eigvalsh
 from scipy.sparse import csr_array
 
 from ... import random
-from ...house.neighbors import NeighborGraph
-from ...house.parameters import Reals
+from ...neighbors import NeighborGraph
+from ...parameters import Reals
 from ..diagnosis.neighbor_graph import build_knn_graph
 from ..diagnosis.raw_data import Sample
 from ..diagnosis.residual_variance import GEODESIC_SAMPLES, compute_residual_variances

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...house.parameters import Reals
+from ...parameters import Reals
 from ..tables import html_paragraphs
 from ..types import Figure
 

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import progress, random
+from ...backend import using
 from ...errors import ColumnTypeError, DataError, ParameterError
-from ...house.backend import using
-from ...house.linalg import scree
-from ...house.parameters import Reals, Seed
 from ...input.arguments import Input
 from ...input.integers import refuse_large_integers
+from ...linalg import scree
+from ...parameters import Reals, Seed
 from ...threads import single_threaded_blas
 from ..diagnosis.column_findings import check_scale
 from ..diagnosis.column_statistics import ColumnSummary, summarize_columns

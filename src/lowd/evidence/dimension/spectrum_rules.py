@@ -10,8 +10,8 @@ from scipy.linalg import eigh
 from scipy.sparse import issparse
 
 from ... import progress, random
-from ...house.linalg.principal import scatter as scatter_of
-from ...house.parameters import Reals
+from ...linalg.principal import scatter as scatter_of
+from ...parameters import Reals
 from ..parallel_analysis import compute_eigenvalues
 
 MAX_SPECTRUM_SIDE = 2000  # rows or columns with a full spectrum: 0.7 s on one core

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import diags_array, issparse
 
-from ...house.reducer import Reducer
 from ...input.arguments import Input
+from ...reducer import Reducer
 from .validation import EvaluationInput
 
 DOMINANT_DISTANCE_SHARE = 0.99  # of the variance in one column, as in PCA's warning

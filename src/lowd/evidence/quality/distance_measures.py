@@ -17,8 +17,8 @@ from scipy.stats import t as student
 
 from ... import progress, random
 from ...errors import DataError
-from ...house.parameters import Indices, Reals
-from ...house.spaces import Space
+from ...parameters import Indices, Reals
+from ...spaces import Space
 from .measures import Measure, estimate_measure, standard_error
 from .metric_spaces import all_ranks, distances_from
 

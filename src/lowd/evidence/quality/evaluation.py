@@ -9,10 +9,10 @@ from typing import NamedTuple, cast
 from numpy.typing import ArrayLike
 
 from ...errors import ParameterError
-from ...house.neighbors import NeighborGraph
-from ...house.parameters import Metric, Reals, Seed
 from ...input.arguments import Input
 from ...input.blocks import RowBlocks, is_blocks
+from ...neighbors import NeighborGraph
+from ...parameters import Metric, Reals, Seed
 from ..types import MODELS, MetricLike, MetricParams
 from .block_sample import draw_sample
 from .column_scale import note_dominant_column

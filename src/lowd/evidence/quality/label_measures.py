@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
 from ...errors import DataError
-from ...house.parameters import Indices, Reals
-from ...house.spaces import Rows, space_of
+from ...parameters import Indices, Reals
+from ...spaces import Rows, space_of
 from ..types import MetricLike, MetricParams
 from .measures import Measure
 from .triplets import score_centroid_triplets

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ...house.parameters import Reals
+from ...parameters import Reals
 
 Better: TypeAlias = Literal["higher", "lower", "nearer 0"]
 Interval: TypeAlias = tuple[float, float]

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _native, progress
+from ...backend import chunks, overridable, threads
 from ...errors import ParameterError, UnsupportedError
-from ...house.backend import chunks, overridable, threads
-from ...house.neighbors import NeighborGraph
-from ...house.parameters import Indices, Reals
-from ...house.spaces import (
+from ...neighbors import NeighborGraph
+from ...parameters import Indices, Reals
+from ...spaces import (
     Matrix,
     Neighbors,
     Objects,
@@ -26,8 +26,8 @@ from ...house.spaces import (
     measure_rows,
     nearest_columns,
 )
-from ...house.spaces.space import METRICS, query_rows
-from ...house.spaces.sparse import squared_lengths
+from ...spaces.space import METRICS, query_rows
+from ...spaces.sparse import squared_lengths
 
 RowSelection: TypeAlias = NDArray[np.int64] | None  # rows to evaluate; None: all
 

@@ -11,15 +11,15 @@ from scipy.sparse import issparse
 
 from ... import random
 from ...core.block_maps import without_names
-from ...core.estimator import Reducer as FormerReducer
 from ...errors import UnsupportedError
-from ...house.parameters import Reals, Seed
-from ...house.pipeline import Pipeline
-from ...house.reducer import Reducer
-from ...house.spaces import Rows, extension
 from ...input.arguments import Input
 from ...input.blocks import RowBlocks, is_blocks
+from ...parameters import Reals, Seed
+from ...pipeline import Pipeline
 from ...pipeline import Pipeline as FormerPipeline
+from ...reducer import Reducer
+from ...reducer import Reducer as FormerReducer
+from ...spaces import Rows, extension
 from ..types import MetricLike, MetricParams
 from .block_sample import draw_sample
 from .column_scale import scale_columns, standardizes

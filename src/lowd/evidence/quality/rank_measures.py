@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...house.neighbors import NeighborGraph
-from ...house.parameters import Indices, Reals
-from ...house.spaces import Space
+from ...neighbors import NeighborGraph
+from ...parameters import Indices, Reals
+from ...spaces import Space
 from .metric_spaces import GraphSpace, RowSelection, ranks_of
 
 MAX_INDEX_COMPARISONS = 2**24  # of two neighbor lists at a time: 16 MiB of booleans

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...house.confidence import LeftOutRows
+from ...confidence import LeftOutRows
 
 N_BINS = 10  # of equal width, as calibration errors are usually reported
 

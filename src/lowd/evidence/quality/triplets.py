@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from ... import random
 from ...errors import DataError
-from ...house.parameters import Reals
-from ...house.spaces import Space
+from ...parameters import Reals
+from ...spaces import Space
 from .measures import Measure, estimate_measure
 from .metric_spaces import pair_distances
 

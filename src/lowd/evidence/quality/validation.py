@@ -12,8 +12,9 @@ from scipy.sparse import issparse
 
 from ... import random
 from ...errors import DataError, ParameterError
-from ...house.neighbors import NeighborGraph, NeighborsTransformer
-from ...house.parameters import (
+from ...input.arguments import Input
+from ...neighbors import NeighborGraph, NeighborsTransformer
+from ...parameters import (
     Count,
     Indices,
     Metric,
@@ -23,8 +24,7 @@ from ...house.parameters import (
     advise_at_most,
     check_parameters,
 )
-from ...house.spaces import Rows, Space, space_of
-from ...input.arguments import Input
+from ...spaces import Rows, Space, space_of
 from ..types import Items
 from .label_measures import encode_labels
 from .measures import Measure, average_rows

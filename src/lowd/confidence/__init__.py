@@ -1,1 +1,0 @@
-"""Confidence of new points: how far they are from the training points."""

@@ -1,1 +1,0 @@
-"""The estimator base class, parameters, memory plans and callbacks."""

@@ -1,1 +1,0 @@
-"""Distances between samples: named metrics, callables, Gower, precomputed."""

@@ -1,1 +1,0 @@
-"""The neighbor graph: search, given graphs, duplicates, connected components, short circuits."""

@@ -1,1 +1,0 @@
-"""Out-of-sample maps: from new points to coordinates in the embedding, row by row."""

@@ -1,1 +1,0 @@
-"""Relations between samples: inner products, kernels, geodesics, affinities, probabilities."""

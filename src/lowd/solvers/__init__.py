@@ -1,1 +1,0 @@
-"""Solvers: from a relation among the training points to an embedding and its map."""
