@@ -19,7 +19,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from . import backends, callbacks, confidence, progress, random
+from . import callbacks, confidence, progress, random
 from .backend import Plan, check_memory, chunks, threads, using
 from .blocks import RowBlocks, Where, is_blocks
 from .confidence import LeftOutRows

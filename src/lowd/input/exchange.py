@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..backends import available
+from ..backend import backends
 from .arguments import Foreign, Input, Output
 
 CUDA_DEVICES = (2, 13)  # DLPack's numbers of memory of a GPU, and of managed memory
@@ -26,7 +26,7 @@ def receive(X: Input) -> tuple[Input, Back]:
 
 def choose_backend(name: str, X: Input) -> str:
     """The backend for these rows: of "auto", the one that computes where they are."""
-    if name != "auto" or not _is_foreign(X) or "torch" not in available():
+    if name != "auto" or not _is_foreign(X) or "torch" not in backends():
         return name
     return "torch" if X.__dlpack_device__()[0] in CUDA_DEVICES else name
 

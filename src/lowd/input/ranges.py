@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from ..backends.protocol import Rows
 from ..errors import DataError
 
 # Smallest and largest absolute entry whose squares, and sums of them, are in the type's range.
@@ -16,8 +17,8 @@ MAX_WIDENED_ROWS = 1000
 MAX_WIDENED_ENTRIES = 10**7
 
 
-def to_safe_dtype(rows: Rows, max_abs: float, fitting: bool) -> Rows:
-    """Rows in a type whose squares neither overflow nor vanish; few training rows in float64."""
+def to_safe_dtype(rows: Any, max_abs: float, fitting: bool) -> Any:
+    """Any in a type whose squares neither overflow nor vanish; few training rows in float64."""
     n, d = rows.shape
     low, high = SAFE_RANGE[rows.dtype]
     few = fitting and n <= MAX_WIDENED_ROWS and n * d <= MAX_WIDENED_ENTRIES
@@ -33,7 +34,7 @@ def to_safe_dtype(rows: Rows, max_abs: float, fitting: bool) -> Rows:
     )
 
 
-def find_extreme_rows(rows: Rows) -> NDArray[np.bool_]:
+def find_extreme_rows(rows: Any) -> NDArray[np.bool_]:
     """Which rows are too large for squares in their type: they are mapped alone, in float64."""
     high = SAFE_RANGE[rows.dtype][1]
     if issparse(rows):
@@ -44,7 +45,7 @@ def find_extreme_rows(rows: Rows) -> NDArray[np.bool_]:
     return np.asarray(np.abs(rows).max(1) > high)
 
 
-def describe_nonfinite(A: Rows, position: tuple[int, int], column_name: object = None) -> str:
+def describe_nonfinite(A: Any, position: tuple[int, int], column_name: object = None) -> str:
     """NaN or infinity in words, with its row and column."""
     row, column = position
     value = A[row, column]

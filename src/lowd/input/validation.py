@@ -8,7 +8,7 @@ categories) and "objects" (anything a callable metric understands).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, NoReturn, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, NoReturn, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,19 +16,14 @@ from scipy.sparse import csr_array, issparse
 from sklearn import get_config
 from sklearn.utils.validation import check_array, validate_data
 
-from ..backends.protocol import Array, Backend, ColumnStatistics, DType, Rows
+from .. import _native
+from ..backend import threads
 from ..errors import ColumnTypeError, DataError, UnsupportedError
+from ..parameters import Reals
 from .arguments import Input
 from .entries import refuse_non_numbers
 from .integers import refuse_large_integers
-from .precomputed import (
-    check_triangle_inequality,
-    validate_sparse_affinity,
-    validate_square,
-    validate_with_missing,
-)
 from .ranges import describe_nonfinite, to_safe_dtype
-from .sample import Items, is_sampled
 from .tables import Frame, Table, column_kinds, is_table, list_types
 
 Kind: TypeAlias = Literal["rows", "distances", "kernel", "affinity", "table", "objects"]
@@ -43,16 +38,10 @@ class Estimator(Protocol):
 
 
 class Data(NamedTuple):
-    """Validated input; `dtype` is that of the result, `statistics` exists for rows only."""
+    """Validated input: rows, a Table or a list of objects; `dtype` is that of the result."""
 
-    items: Items
-    dtype: DType
-    statistics: ColumnStatistics | None = None
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        items = self.items
-        return items.shape if hasattr(items, "shape") else (len(items), 1)
+    items: Any
+    dtype: np.dtype[Any]
 
 
 def validate(
@@ -62,48 +51,43 @@ def validate(
     *,
     fitting: bool,
     sparse: bool,
-    ops: Backend,
     check_values: bool = True,
-    priorities: bool = False,
+    reads_entries: bool = True,
 ) -> Data:
     """Validate `X` for `model`, whose feature names and number are set when fitting.
 
-    Without `check_values` dense rows are not searched for NaN: the caller finds them in the result.
-    With `priorities` the statistics have those by which many rows are sampled.
+    Square matrices are checked where they are used (`spaces.matrices`). Without `check_values` rows
+    are not searched for NaN. Where a fit does not read the entries, few rows are not widened.
     """
     if kind == "table":
         return _validate_table(model, X, fitting)
     if kind == "objects" and not _is_numeric_2d(X):
         return _validate_objects(model, X)
     rows = _validate_rows(model, X, fitting, sparse and kind in ("rows", "distances", "affinity"))
-    if issparse(rows) and kind == "distances":  # a neighbor graph: validated where it is used
+    if kind in ("distances", "kernel", "affinity") or not check_values:
         return Data(rows, rows.dtype)
-    if issparse(rows) and kind == "affinity":
-        return Data(validate_sparse_affinity(rows, fitting), rows.dtype)
-    if kind in ("distances", "kernel", "affinity"):
-        gaps = kind == "distances" and getattr(model, "allows_missing", False)
-        check = validate_with_missing if gaps else validate_square
-        square, statistics = check(rows, kind, fitting, ops)
-        if kind == "distances" and fitting and not getattr(model, "is_ordinal", False):
-            check_triangle_inequality(square)
-        return Data(square, rows.dtype, statistics)
-    if not check_values and not issparse(rows):
-        return Data(rows, rows.dtype)
-    statistics = check_finite(model, rows, ops, priorities=priorities and is_sampled(rows))
+    largest = check_finite(model, rows)
     if kind == "objects":
         return Data(rows, rows.dtype)
-    is_read = fitting and not getattr(model, "is_data_independent", False)
-    return Data(to_safe_dtype(rows, statistics.max_abs, is_read), rows.dtype, statistics)
+    return Data(to_safe_dtype(rows, largest, fitting and reads_entries), rows.dtype)
 
 
-def check_finite(
-    model: Estimator, rows: Rows, ops: Backend, *, priorities: bool = False
-) -> ColumnStatistics:
-    """Column statistics of the rows, which are refused if any entry is NaN or infinite."""
-    statistics = ops.column_statistics(rows, priorities=priorities)
-    if statistics.first_nonfinite is not None:
-        raise DataError(describe_entry(model, rows, statistics.first_nonfinite))
-    return statistics
+def check_finite(model: Estimator, rows: Any) -> float:
+    """The largest absolute entry of the rows, which are refused if any is NaN or infinite."""
+    if issparse(rows):
+        if not np.isfinite(rows.data).all():
+            at = int(np.argmin(np.isfinite(rows.data)))
+            row = int(np.searchsorted(rows.indptr, at, side="right") - 1)
+            raise DataError(describe_entry(model, rows, (row, int(rows.indices[at]))))
+        return float(np.abs(rows.data).max(initial=0))
+    sums = np.empty(rows.shape[1])
+    largest = _native.column_sums(rows, None, sums, None, 0, None, threads(rows.size))
+    if np.isfinite(largest) and np.isfinite(sums).all():
+        return largest
+    row, column = _native.find_nonfinite(rows, threads(rows.size))
+    if row >= 0:
+        raise DataError(describe_entry(model, rows, (row, column)))
+    return np.inf  # sums of finite float64 numbers may overflow: then they are only too large
 
 
 def refuse_table_output(model: Estimator) -> None:
@@ -115,7 +99,7 @@ def refuse_table_output(model: Estimator) -> None:
         )
 
 
-def validate_embedding(Y: Input, k: int, ops: Backend) -> Array:
+def validate_embedding(Y: Input, k: int) -> Reals:
     """Valid coordinates in the embedding, for an inverse transform."""
     if not _is_plain_array(Y):
         refuse_non_numbers(Y, "inverse_transform")
@@ -123,8 +107,9 @@ def validate_embedding(Y: Input, k: int, ops: Backend) -> Array:
         Y = check_array(Y, dtype=[np.float64, np.float32], order="C", ensure_all_finite=False)
     if Y.shape[1] != k:
         raise DataError(f"X has {Y.shape[1]} columns, but the map has {k} components.")
-    if (position := ops.column_statistics(Y).first_nonfinite) is not None:
-        raise DataError(f"{describe_nonfinite(Y, position)}; coordinates must be finite.")
+    if not np.isfinite(Y).all():
+        row, column = map(int, np.argwhere(~np.isfinite(Y))[0])
+        raise DataError(f"{describe_nonfinite(Y, (row, column))}; coordinates must be finite.")
     return np.asarray(Y)
 
 
@@ -147,7 +132,7 @@ def validate_weights(weights: ArrayLike | None, n: int) -> NDArray[np.float64] |
     return w
 
 
-def _validate_rows(model: Estimator, X: Input, fitting: bool, sparse: bool) -> Rows:
+def _validate_rows(model: Estimator, X: Input, fitting: bool, sparse: bool) -> Any:
     name = type(model).__name__
     if issparse(X) and not sparse:
         raise UnsupportedError(
@@ -260,7 +245,7 @@ def _is_numeric_2d(X: object) -> bool:
     return array.ndim == 2 and array.dtype.kind in "fiub"
 
 
-def describe_entry(model: Estimator, rows: Rows, position: tuple[int, int]) -> str:
+def describe_entry(model: Estimator, rows: Any, position: tuple[int, int]) -> str:
     """What is wrong with an entry that is not finite, where it is, and what to do."""
     names = getattr(model, "feature_names_in_", None)
     entry = describe_nonfinite(rows, position, None if names is None else names[position[1]])

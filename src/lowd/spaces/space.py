@@ -22,7 +22,7 @@ from ..errors import DataError, ParameterError
 from ..parameters import Held, Indices, Metric, MetricParams, Reals, state, state_of
 from .matrices import (
     along_a_line,
-    check_distances,
+    check_square,
     far_if_missing,
     hash_rows,
     hash_symmetric,
@@ -75,7 +75,7 @@ def space_of(
         return Objects(X if isinstance(X, np.ndarray) else list(X), metric, dict(params or {}))
     check_metric(metric, params)
     if metric == "precomputed":
-        D = check_distances(X, missing)
+        D = check_square(X, missing=missing)
         if not ordinal:
             warn_of_triangles(D)
         return Matrix(D)
