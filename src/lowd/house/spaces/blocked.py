@@ -47,9 +47,6 @@ def _(
     X: RowBlocks,
     metric: Metric = "euclidean",
     params: MetricParams = None,
-    *,
-    missing: bool = False,  # noqa: ARG001
-    ordinal: bool = False,  # noqa: ARG001
 ) -> Space:
     if metric in ("precomputed", "gower"):
         raise UnsupportedError(f"metric={metric!r} is not for blocks, which hold rows of numbers.")
@@ -164,10 +161,7 @@ class BlockRows(Space):
         """Nearly all neighbors: those in the cells that a point is in, and the recall of that."""
         X, how = self.X, self._how
         n_cells = count_cells(X)
-        # Of many random rows as centers, cells overlap less: of 50 columns in clusters, 8 cells,
-        # and 0.995 of the pairs of neighbors in a common cell, 64 centers for each cell give 2.9
-        # times as many rows to search, and 1024 give 2.1. But finding the nearest takes as long.
-        n_centers = max(64 * n_cells, min(512 * n_cells, 4096))
+        n_centers = count_centers(n_cells)
         drawn = X.draw(samples + partitions * n_centers)
         order = np.argsort(random.bits(0, "centers", drawn.row_indices))
         tested, *centers = np.split(order, np.arange(samples, len(order), n_centers)[:partitions])
@@ -276,6 +270,16 @@ def count_cells(X: RowBlocks, least: int = 1000, most: int = 250_000) -> int:
     """
     by_bytes = 2 * RUN_BYTES // (X.n_features * X.dtype.itemsize)
     return 1 << max(1, ceil(log2(len(X) / max(least, min(most, by_bytes)))))
+
+
+def count_centers(n_cells: int) -> int:
+    """How many random rows are the centers of so many cells.
+
+    Of many, cells overlap less: of 50 columns in clusters, 8 cells, and 0.995 of the pairs of
+    neighbors in a common cell, 64 centers for each cell give 2.9 times as many rows to search, and
+    1024 give 2.1. But finding the nearest of them takes as long as is gained.
+    """
+    return max(64 * n_cells, min(512 * n_cells, 4096))
 
 
 class Best:
