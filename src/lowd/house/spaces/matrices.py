@@ -1,4 +1,4 @@
-"""Square matrices: given distances and their checks, and an order of their points by content."""
+"""Numbers of points that their content determines: of the rows of data, or of a square matrix."""
 
 from __future__ import annotations
 
@@ -7,96 +7,9 @@ from typing import Any
 import numpy as np
 
 from lowd import _native, random
-from lowd.errors import DataError, MetricWarning, warn
 
 from ..backend import chunks, overridable, threads
 from ..parameters import Indices, Reals
-
-
-def check_distances(D: Reals, missing: bool = False, tolerance: float = 1e-6) -> Reals:
-    """Given distances between all points, made exactly symmetric; a copy.
-
-    Where `missing` allows it, NaN is a distance that is not known, in both triangles.
-    """
-    if D.shape[0] != D.shape[1]:
-        raise DataError(
-            "metric='precomputed' needs a square matrix of n_samples x n_samples, got shape "
-            f"{D.shape}; for data rows name a metric or kernel instead."
-        )
-    unknown = np.isnan(D) if missing and np.isnan(D.min(initial=0)) else None
-    if unknown is not None:
-        _check_missing(D, unknown)
-    filled = np.ascontiguousarray(D) if unknown is None else np.where(unknown, 0, D)
-    found = _native.symmetry(filled, threads(D.size))
-    i, j = found["nonfinite_at"]
-    if i >= 0:
-        raise DataError(
-            f"metric='precomputed': {_nonfinite_words(D[i, j])} at row {i}, column {j}; every "
-            "entry must be a number."
-        )
-    i, j = found["asymmetry_at"]
-    if found["asymmetry"] > tolerance * found["largest"]:
-        raise DataError(
-            f"metric='precomputed' needs a symmetric matrix: entry ({i}, {j}) is {D[i, j]:.6g} but "
-            f"({j}, {i}) is {D[j, i]:.6g}; pass (A + A.T) / 2 if the mean is what you want."
-        )
-    if found["smallest"] < 0:
-        refuse_negative(filled)
-    if found["diagonal"] > tolerance * np.abs(filled[0]).max(initial=0):
-        raise DataError(
-            f"metric='precomputed': the distance of row {found['diagonal_at']} to itself is "
-            f"{found['diagonal']:.6g}, not 0; are these similarities s? Then pass "
-            "sqrt(s_ii + s_jj - 2 s_ij)."
-        )
-    D = (filled + filled.T) / 2 if found["asymmetry"] > 0 else filled.copy()
-    if unknown is not None:
-        D[unknown] = np.nan
-    return D
-
-
-def _check_missing(D: Reals, unknown: Indices) -> None:
-    if (own := np.diagonal(unknown)).any():
-        i = int(own.argmax())
-        raise DataError(
-            f"metric='precomputed': NaN at row {i}, column {i}; the distance to oneself is 0."
-        )
-    if (one_sided := unknown & ~unknown.T).any():
-        i, j = map(int, np.argwhere(one_sided)[0])
-        raise DataError(
-            f"metric='precomputed': NaN at row {i}, column {j}, but entry ({j}, {i}) is "
-            f"{D[j, i]:.6g}; a distance is missing in both entries or in neither."
-        )
-
-
-def refuse_negative(D: Reals) -> None:
-    """Raise an error with the smallest entry, in the words of scikit-learn's check."""
-    row, column = map(int, np.unravel_index(np.nanargmin(D), D.shape))
-    raise DataError(
-        f"metric='precomputed': Negative values in data: the distance at row {row}, column "
-        f"{column} is {D[row, column]:.6g} (for similarities s use sqrt(s_ii + s_jj - 2 s_ij))."
-    )
-
-
-def _nonfinite_words(value: float) -> str:
-    if np.isnan(value):
-        return "NaN"
-    return "infinity (inf)" if value > 0 else "-infinity (-inf)"
-
-
-def warn_of_triangles(
-    D: Reals, samples: int = 2000, most: float = 0.05, tolerance: float = 1e-6
-) -> None:
-    """Warn if many sampled triples break the triangle inequality; squares do far more often."""
-    n, number = len(D), np.arange(samples)
-    i, j, k = (random.bits(0, "triangle" + c, number) % np.uint64(n) for c in "ijk")
-    excess = D[i, k] - D[i, j] - D[j, k]  # a side that is not known breaks nothing
-    broken = float(np.mean(excess > tolerance * D[i, k]))
-    if broken > most:
-        warn(
-            f"metric='precomputed': {broken:.0%} of sampled triples break the triangle inequality; "
-            "are these squared distances? Then pass their square root.",
-            MetricWarning,
-        )
 
 
 def far_if_missing(D: Reals) -> Reals:
