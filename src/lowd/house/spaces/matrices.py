@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from lowd import _native, random
 
@@ -15,6 +17,14 @@ from ..parameters import Indices, Reals
 def far_if_missing(D: Reals) -> Reals:
     """Distances with infinity where one is not known."""
     return np.where(np.isnan(D), np.inf, D) if np.isnan(D.min(initial=0)) else D
+
+
+def label_duplicates(D: Reals) -> Indices:
+    """A number of each point, which it shares with the points at distance 0 only."""
+    n = len(D)
+    if np.count_nonzero(D) == n * n - n:
+        return np.arange(n)
+    return np.asarray(connected_components(csr_array(D == 0), directed=False)[1], np.int64)
 
 
 def hash_symmetric(A: Any, most_alike: int = 32) -> Indices:
