@@ -206,6 +206,17 @@ def test_given_neighbors_of_blocks():
 
 
 @pytest.mark.usefixtures("_small_runs")
+def test_ties_are_neighbors_as_in_memory():
+    X = np.random.default_rng(0).integers(0, 6, (500, 4)).astype(float)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocked, "RUN_BYTES", 2**26)
+        whole = fit(house.Isomap(2, n_neighbors=6), X)
+    model = fit(house.Isomap(2, n_neighbors=6), lazy(X, 60))
+    same_bits(model.graph_.toarray(), whole.graph_.toarray())
+    same_bits(model.embedding_, whole.embedding_)
+
+
+@pytest.mark.usefixtures("_small_runs")
 def test_components_are_joined_as_in_memory():
     X = rows(400)
     X[:, 1] += 100 * (np.arange(400) % 3)

@@ -24,7 +24,7 @@ from lowd.errors import ApproximationWarning, UnsupportedError, warn
 from ..backend import chunks
 from ..blocks import Part, RowBlocks
 from ..parameters import Indices, Metric, MetricParams, Reals, state
-from .graph import nearest_outside
+from .graph import nearest_outside, points_within
 from .known import merged
 from .matrices import along_a_line, column_range, line_factors, places
 from .neighbors import Neighbors
@@ -230,6 +230,25 @@ def kept_neighbors(
         for lists in ([near.table[0] for near in pair] for pair in pairs)
     )
     return extended, own
+
+
+@points_within.register(BlockRows)
+def _(
+    space: BlockRows, points: Indices, radius: Reals, most: int
+) -> tuple[Indices, Indices, Reals] | None:
+    radii = np.full(space.n, -1.0)
+    radii[points] = radius
+    parts = [(points[:0], points[:0], np.empty(0))]
+    groups = pairs_of_runs(space.X) if len(points) else []
+    for found in space.X.groups("ties", _points_within, groups, space._centered, radii, most):
+        most = -1 if found is None else most - len(found[0])
+        if found is None or most < 0:
+            return None
+        parts.append(found)
+    owners, others, lengths = map(np.concatenate, zip(*parts, strict=True))
+    # A pair of points of one run is found with every other run.
+    first = np.unique(owners * np.int64(space.n) + others, return_index=True)[1]
+    return owners[first], others[first], lengths[first]
 
 
 # -- groups of rows -------------------------------------------------------------------------------
@@ -462,6 +481,14 @@ def _nearest_outside(
         return numbers[:0], np.empty((0, 1), np.int32), np.empty((0, 1))
     others, lengths = nearest_outside(how.space(rows), points, own)
     return numbers[points], numbers[others, None].astype(np.int32), lengths[:, None]
+
+
+def _points_within(
+    rows: Any, numbers: Indices, how: How, radii: Reals, most: int
+) -> tuple[Indices, Indices, Reals] | None:
+    points = np.flatnonzero(radii[numbers] >= 0)
+    found = points_within(how.space(rows), points, radii[numbers[points]], most)
+    return found and (numbers[found[0]], numbers[found[1]], found[2])
 
 
 def _find_cells(rows: Any, cells: Partition) -> Indices:
