@@ -50,6 +50,7 @@ from .spaces import (
     Space,
     blocked,
     hash_rows,
+    hash_symmetric,
     kept_neighbors,
     space_of,
     take_rows,
@@ -211,7 +212,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             return self._invert_blocks(RowBlocks.of(X))
         X, back = receive(X)
         with self._running(choose_backend(self.backend, X)):
-            Y = validate_embedding(X, self._n_features_out, backends.resolve("auto", self.n_jobs))
+            Y = validate_embedding(X, self._n_features_out)
             rows = self._inverse_transform(Y.astype(self._computed, copy=False))
         return back(finite(np.asarray(rows, Y.dtype)))
 
@@ -535,12 +536,15 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _draw(self, rows: Any, count: int) -> np.ndarray:
         """Random rows, the same ones in whichever order the rows come."""
-        from lowd.input.row_order import order_samples
-
+        kind, metric = self._kind(), getattr(self, "metric", "euclidean")
         if isinstance(rows, RowBlocks):
-            order = np.argsort(rows.gather(hash_rows), kind="stable")
+            content = rows.gather(hash_rows)
+        elif kind in ("distances", "kernel", "affinity"):
+            content = hash_symmetric(rows)
         else:
-            order = order_samples(rows, self._kind())
+            named = metric if kind in ("table", "objects") else "euclidean"
+            content = space_of(rows, named).fingerprint()
+        order = np.argsort(content, kind="stable")
         return np.sort(order[random.subset(0, "left out", len(order), count)])
 
     # -- rows in blocks ------------------------------------------------------------------------
@@ -606,15 +610,14 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             return self._read_with_neighbors(X, fitting, neighbors)
         if is_blocks(X):
             return self._read_blocks(RowBlocks.of(X), fitting)
-        ops = backends.resolve("auto", self.n_jobs)
         data = validate(
             self,  # type: ignore[arg-type]
             X,
             self._kind(),
             fitting=fitting,
             sparse=self._takes_sparse(),
-            ops=ops,
             check_values=check_values,
+            reads_entries=not self.is_data_independent,
             priorities=fitting and self.takes_statistics,
         )
         dtype = getattr(data.items, "dtype", data.dtype)

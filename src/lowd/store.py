@@ -28,7 +28,7 @@ from .errors import LowdError, MissingFileError, StoreError, UnsupportedError, c
 from .methods import METHODS
 from .parameters import Held, accepts, check_parameters, describe, parameters_of, state_of
 from .reducer import Reducer
-from .spaces import Space
+from .spaces import BlockRows, Space
 
 FORMAT = 3  # whoever changes the state of a class raises it
 # What a damaged archive, header or text makes the standard library raise.
@@ -215,6 +215,8 @@ def _pack(item: Any, arrays: dict[str, Any]) -> Any:
         return {"dict": {key: _pack(part, arrays) for key, part in item.items()}}
     if isinstance(item, Reducer):
         return {"model": _pack_model(item, arrays)}
+    if isinstance(item, BlockRows):  # which a pickle refers to, and a file holds
+        item = item.in_memory()
     if isinstance(item, Held):
         return {"state": type(item).__name__, "fields": _pack_state(item, arrays)}
     raise UnsupportedError(

@@ -10,14 +10,20 @@ import lowd
 from case_data import rows_like
 from cases import close, same_bits
 from lowd.errors import ParameterError
+from lowd.blocks import RowBlocks
 from lowd.solvers import streamed_kernel
 
 dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 X = rows_like(400, 5)
 
 
+def parts_of_seven(n, width, entries=0):  # noqa: ARG001
+    return [slice(i, min(i + 7, n)) for i in range(0, n, 7)]
+
+
 @pytest.fixture(autouse=True)
-def _one_thread():
+def _one_thread(monkeypatch):
+    monkeypatch.setattr("lowd.spaces.blocked.RUN_BYTES", 0)  # rows stay in their blocks
     with dask.config.set(scheduler="sync"):
         yield
 
@@ -51,6 +57,7 @@ def test_features_of_a_block_are_summed_by_parts(monkeypatch):
     how = {"kernel": "rbf", "gamma": 0.1, "n_landmarks": 30}
     whole = lowd.KernelPCA(2, **how).fit(blocks)
     monkeypatch.setattr(streamed_kernel, "FEATURE_BYTES", 7 * 30 * 8)
+    monkeypatch.setattr("lowd.methods.kernel_pca.chunks", parts_of_seven)
     parts = lowd.KernelPCA(2, **how).fit(blocks)
     np.testing.assert_allclose(parts.eigenvalues_, whole.eigenvalues_, rtol=1e-9)
     np.testing.assert_allclose(parts.transform(X), whole.transform(X), atol=1e-9)
@@ -70,6 +77,10 @@ def test_axes_are_those_of_all_rows_not_of_the_candidates(monkeypatch, tmp_path)
     """The variances of features of all rows, though landmarks come from a few."""
     monkeypatch.setattr(streamed_kernel, "N_CANDIDATES", 60)
     monkeypatch.setattr(streamed_kernel, "CANDIDATES_PER_LANDMARK", 2)
+    draw = RowBlocks.draw
+    monkeypatch.setattr(
+        RowBlocks, "draw", lambda self, most, **how: draw(self, min(most, 60), **how)
+    )
     model = lowd.KernelPCA(2, kernel="rbf", gamma=0.01, n_landmarks=30)
     model.fit(lowd.open_blocks(np.array_split(X, 5)))
     exact = lowd.KernelPCA(2, kernel="rbf", gamma=0.01).fit(X)

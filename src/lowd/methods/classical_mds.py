@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 from sklearn.utils.validation import check_is_fitted
+
+from ..errors import UnsupportedError
 
 from .. import confidence
 from ..backend import chunks
 from ..blocks import RowBlocks, is_blocks
-from ..errors import UnsupportedError
 from ..linalg.centered import Scaling, classical_scaling, half_squares, warn_if_indefinite
 from ..linalg.eigen import krylov_tolerance, signs
 from ..linalg.principal import PrincipalMap, draw_rows, scale_rows, squared_lengths
@@ -30,6 +29,7 @@ from ..parameters import (
 )
 from ..reducer import Reducer
 from ..spaces import count_rows, gower, space_of, take_rows
+from ..spaces.matrices import label_duplicates
 
 
 class ClassicalMDS(Reducer):
@@ -225,16 +225,15 @@ class ClassicalMDS(Reducer):
         """Gower's formula; and the distance to the nearest training point."""
         if hasattr(self, "_linear"):
             return self._linear.project(Q), None
-        parts = []
+        coordinates, nearest = [], []
         for some in chunks(count_rows(Q), self._space.n, 2**19):  # which the cache holds
             D = self._space.toward(take_rows(Q, np.arange(some.start, some.stop)))
             moved = self._correct_new(D)
             with np.errstate(over="ignore"):  # of a far point; `gower` brings it back into range
                 products = half_negative_squares(moved)
-            Y = gower(products, -0.5 * self.d2_mean_, self._axes)
-            parts.append((Y, D.min(1)))
-        Y, nearest = zip(*parts, strict=True)
-        return np.concatenate(Y), np.concatenate(nearest)
+            coordinates.append(gower(products, -0.5 * self.d2_mean_, self._axes))
+            nearest.append(D.min(1))
+        return np.concatenate(coordinates), np.concatenate(nearest)
 
     def _correct_new(self, D: Reals) -> Reals:
         """Corrected distances of new points.
@@ -360,17 +359,9 @@ def _centered(M: Reals) -> Reals:
     return np.asarray(-0.5 * (M - rows - M.mean(1, keepdims=True) + rows.mean()))
 
 
-def label_duplicates(D: Reals) -> Indices:
-    """A number of each point that only points at distance 0 from it share."""
-    n = len(D)
-    if np.count_nonzero(D) == n * n - n:
-        return np.arange(n)
-    return connected_components(csr_array(D == 0), directed=False)[1].astype(np.int64)
-
-
 def half_negative_squares(D: Reals) -> Reals:
     """-D²/2, the inner products that distances say, up to their means."""
-    products = np.square(D)
+    products: Reals = np.square(D)
     products *= -0.5
     return products
 

@@ -8,8 +8,9 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .. import progress
-from ..backend import allocate, chunks
 from ..errors import ApproximationWarning, ParameterError, UnsupportedError, warn
+
+from ..backend import allocate, chunks
 from ..linalg.centered import classical_scaling, half_squares
 from ..linalg.eigen import Groups, signs
 from ..parameters import (
@@ -334,7 +335,7 @@ class Isomap(Reducer):
         self.negative_eigenvalue_mass_ = found.negative_share
         self.negative_mass_is_exact_ = found.share_is_exact
         Y = np.empty((n, len(found.values)))
-        for some in chunks(n, m):
+        for some in chunks(n, m, 2**18):
             Y[some] = gower(-0.5 * np.square(G[some]), found.means, found.axes)
         flips = signs(Y)
         self._paths, self._means, self._axes = G, found.means, (found.axes * flips).astype(G.dtype)

@@ -9,9 +9,12 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse import csr_array, diags_array, issparse
 
-from .. import confidence, progress, random
-from ..backend import allocate, chunks, overridable
+from .. import progress, random
 from ..errors import DataError, KernelWarning, ParameterError, UnsupportedError, warn
+
+from .. import confidence
+from ..backend import allocate, chunks, overridable
+from ..blocks import RowBlocks
 from ..linalg.centered import (
     Scaling,
     classical_scaling,
@@ -24,6 +27,7 @@ from ..linalg.principal import (
     PrincipalMap,
     column_means,
     draw_rows,
+    from_scatter,
     principal_axes,
     project,
     scale_rows,
@@ -203,6 +207,8 @@ class KernelPCA(Reducer):
             return self._fit_rows(X, seed)
         if m is not None:
             return self._fit_landmarks(X, m, seed)
+        if isinstance(X, RowBlocks):
+            X = X.in_memory()  # few beside their kernel matrix
         # 1. The kernel of all pairs. Centering removes a constant anyway, so the rbf kernel comes
         # less 1: with a small γ all its values are close to 1, and float32 would keep little else.
         space = self._choose_kernel(X, "rbfm1")
@@ -243,68 +249,80 @@ class KernelPCA(Reducer):
         return found.coordinates
 
     def _fit_landmarks(self, X: Any, m: int, seed: int) -> Reals:
-        """Kernel PCA of the best approximation from m columns of the kernel matrix.
-
-        F F' approximates the kernel, so the principal axes of F are the wanted ones, and L⁻¹ k(x)
-        is the row of F for a new point.
-        """
-        n, k = count_rows(X), self.n_components
-        if not (k or 1) <= m <= n:
-            raise ParameterError(
-                f"n_landmarks={m} must be at least n_components={k} and at most n_samples={n}.",
-                "n_landmarks",
-            )
+        """Kernel PCA of the best approximation from m columns of the kernel matrix."""
         if callable(self.kernel) or self.kernel == "sigmoid":
             raise UnsupportedError(
                 "n_landmarks needs a kernel that is known to be positive semi-definite, which "
                 f"{self.kernel!r} is not; use 'rbf', or n_landmarks=None."
             )
-        space = self._choose_kernel(X, "rbf")
+        # 1. The rows that landmarks are chosen of: all, or of blocks a sample.
+        rows, k, in_blocks = X, self.n_components, isinstance(X, RowBlocks)
+        if in_blocks:
+            rows, numbers, _ = X.draw(max(10_000, 4 * m))
+        n = count_rows(rows)
+        if not (k or 1) <= m <= n:
+            raise ParameterError(
+                f"n_landmarks={m} must be at least n_components={k} and at most n_samples={n}.",
+                "n_landmarks",
+            )
+        space = self._choose_kernel(rows, "rbf")
         order = space.order()
         if self.kernel == "linear":
             # Inner products of rows that are far from the origin have no digits of their
             # differences, and centering removes the difference.
             drawn = order[random.subset(seed, "landmarks", n, m)]
-            self._center = column_means(take_rows(X, drawn))
-        own = self._products_with_self(space, X)
+            self._center = column_means(take_rows(rows, drawn))
+        own = self._products_with_self(space, rows)
 
-        def values(rows: Indices | None, points: Indices) -> Reals:
-            return self._values(space.take(points), X if rows is None else take_rows(X, rows))
+        def values(some: Indices | None, points: Indices) -> Reals:
+            chosen = rows if some is None else take_rows(rows, some)
+            return self._values(space.take(points), chosen)
 
+        # 2. Landmarks, and the features L⁻¹ k(x) of all rows, whose inner products approximate the
+        # kernel: so their principal axes are the wanted ones.
         F, pivots, self.trace_error_ = pivoted_cholesky(values, own, order, m, seed, space.dtype)
-        mean = column_means(F)
-        axes = principal_axes(F, mean, min(k or m, *F.shape), seed)
-        values, V, self.degenerate_axes_ = keep_positive(
+        L = np.tril(F[pivots].astype(np.float64))
+        chosen = order[pivots]
+        landmarks = space.take(chosen)
+        if in_blocks:
+            center = column_means(F)
+            parts = X.reduce("features", feature_products, np.add, self, landmarks, L, center)
+            mean, S, self.trace_error_ = moments_of(parts, center)
+            axes = from_scatter(S, min(k or m, len(L)), np.float64)
+        else:
+            mean = column_means(F)
+            axes = principal_axes(F, mean, min(k or m, *F.shape), seed)
+        self.eigenvalues_, V, self.degenerate_axes_ = keep_positive(
             axes.values, axes.vectors, axes.noise, k, F.dtype
         )
-        Y = project(F, mean, V).astype(np.float64)
-        flips = signs(Y)
-        L = np.tril(F[pivots].astype(np.float64))
-        dual = scipy.linalg.solve_triangular(L, V * flips, lower=True, trans="T")
-        self.eigenvalues_, self.residual_ = values, axes.residual
-        self.landmarks_ = order[pivots]
-        landmarks = space.take(self.landmarks_)
-        self._own = own[self.landmarks_]
+        self.residual_ = axes.residual
+        # 3. What places new rows.
+        self.landmarks_ = numbers[chosen] if in_blocks else chosen
+        dual = scipy.linalg.solve_triangular(L, V, lower=True, trans="T")
+        self._own = own[chosen]
         self._keep(landmarks, L @ mean, dual)
-        K = self._values(landmarks, take_rows(X, self.landmarks_))
+        K = self._values(landmarks, take_rows(rows, chosen))
         self._reach = confidence.reach(self._nearest_others(landmarks, K))
-        Y = (Y * flips)[np.argsort(order)]
+        Y = self._extend(X) if in_blocks else project(F, mean, V)[np.argsort(order)]
+        flips = signs(Y)
+        self.dual_coef_ = dual * flips
+        Y = Y.astype(np.float64) * flips
         if self.fit_inverse_transform:
-            self._fit_preimages(X, Y, self.landmarks_)
+            self._fit_preimages(X.in_memory() if in_blocks else X, Y, self.landmarks_)
         return Y
 
     def _transform(self, Q: Any) -> tuple[Reals, Reals | None]:
         """Projections on axes in feature space; and the distance to the nearest training row."""
         if hasattr(self, "_linear"):
             return self._linear.project(Q), None
-        parts = []
+        coordinates, nearest = [], []
         for some in chunks(count_rows(Q), self._space.n, 2**19):  # which the cache holds
             rows = take_rows(Q, np.arange(some.start, some.stop))
             with np.errstate(over="ignore"):  # of a far point; `gower` brings it back into range
                 K = self._values(self._space, rows)
-            parts.append((gower(K, self._means, self.dual_coef_), self._nearest(K, rows)))
-        Y, nearest = zip(*parts, strict=True)
-        return np.concatenate(Y), np.concatenate(nearest)
+            coordinates.append(gower(K, self._means, self.dual_coef_))
+            nearest.append(self._nearest(K, rows))
+        return np.concatenate(coordinates), np.concatenate(nearest)
 
     def _confidence(self, Q: Any, Y: Reals, used: Reals | None) -> Reals:
         """A point is placed where a fit with it would place it, if it belongs to the data."""
@@ -344,8 +362,11 @@ class KernelPCA(Reducer):
             X = unit_rows(X)
         space = space_of(X, "manhattan" if self.kernel == "laplacian" else "euclidean")
         if self.kernel == "rbf":  # differences are computed from there
-            self._center = space.center
+            self._center = space.center  # type: ignore[attr-defined]
         return space
+
+    def _takes_sparse(self) -> bool:
+        return self.kernel != "laplacian" and super()._takes_sparse()
 
     @property
     def _is_definite(self) -> bool:
@@ -426,16 +447,15 @@ class KernelPCA(Reducer):
         Of a given kernel nothing is known of the new row itself: the logarithm of the similarity.
         """
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            if self._measure == "rbfm1":
-                return np.sqrt(-np.log1p(K.max(1).astype(np.float64)) / self._numbers[0])
-            if self._measure in ("rbf", "laplacian"):
-                apart = -np.log(K.max(1).astype(np.float64)) / self._numbers[0]
-                return np.sqrt(apart) if self._measure == "rbf" else apart
+            if self._measure in ("rbf", "rbfm1", "laplacian"):
+                most = K.max(1).astype(np.float64)
+                apart = -(np.log1p if self._measure == "rbfm1" else np.log)(most) / self._numbers[0]
+                return np.asarray(apart if self._measure == "laplacian" else np.sqrt(apart))
             if self._measure == "given":
-                return -np.log(np.clip((K / self._own).max(1), 0, 1))
+                return np.asarray(-np.log(np.clip((K / self._own).max(1), 0, 1)))
             own = self._products_with_self(self._space, Q)
             squares = (self._own - 2.0 * K).min(1) + own
-            return np.sqrt(np.maximum(squares, 0))
+            return np.asarray(np.sqrt(np.maximum(squares, 0)))
 
     def _nearest_others(self, space: Space, K: Reals) -> Reals:
         """The same of training points (of some, where they are many), each left out itself."""
@@ -550,7 +570,7 @@ def choose_gamma(X: Any, gamma: float | str | None, most: int = 2000) -> float:
         pairs = D[np.triu_indices(len(D), 1)].astype(np.float64)
         median = float(np.median(pairs)) if len(pairs) else 1.0
         return 1 / median if median > 0 else 1 / int(X.shape[1])
-    return float(gamma) if gamma is not None else 1 / int(X.shape[1])  # type: ignore[arg-type]
+    return float(gamma) if gamma is not None else 1 / int(X.shape[1])
 
 
 def warn_of_large_gamma(others: Reals, gamma: float | None) -> None:
@@ -686,6 +706,34 @@ def pivoted_cholesky(
         F[:, 0], chosen = np.finfo(dtype).tiny, [0]
     F = F if len(chosen) == m else np.ascontiguousarray(F[:, : len(chosen)])
     return F, np.array(chosen, np.int64), float(left.sum() / total) if total > 0 else 0.0
+
+
+def feature_products(
+    rows: Any, model: KernelPCA, landmarks: Space, L: Reals, center: Reals
+) -> Reals:
+    """H'H of some rows, H being their features less a center, beside ones and the roots of k(x, x).
+
+    It is additive, and holds the number of the rows, and the mean, the scatter matrix and the sum
+    of squares of their features.
+    """
+    width = len(L) + 2
+    total = np.zeros((width, width))
+    for some in chunks(rows.shape[0], width, 2**21):
+        part = rows[some]
+        K = model._values(landmarks, part).astype(np.float64)
+        F = scipy.linalg.solve_triangular(L, K.T, lower=True, overwrite_b=True).T
+        own = model._products_with_self(landmarks, part)
+        H = np.column_stack([F - center, np.ones(len(F)), np.sqrt(np.maximum(own, 0))])
+        total += H.T @ H
+    return total
+
+
+def moments_of(products: Reals, center: Reals) -> tuple[Reals, Reals, float]:
+    """The mean and the scatter matrix of features, and the share of the trace that they miss."""
+    n, gap = products[-2, -2], products[:-2, -2] / products[-2, -2]
+    mean, S = center + gap, products[:-2, :-2] - n * np.outer(gap, gap)
+    held, trace = float(np.trace(S) + n * (mean @ mean)), products[-1, -1]
+    return mean, S, max(1 - held / trace, 0.0) if trace > 0 else 0.0
 
 
 def draw_distinct(left: Reals, u: Reals) -> tuple[Indices, Reals]:

@@ -12,7 +12,6 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from .. import _native, progress, random
-from ..backend import allocate, chunks, overridable, threads
 from ..errors import (
     ApproximationWarning,
     ConvergenceWarning,
@@ -23,6 +22,9 @@ from ..errors import (
 )
 from ..input.entries import refuse_non_numbers
 from ..input.integers import refuse_large_integers
+
+from ..backend import allocate, chunks, overridable, threads
+from ..blocks import RowBlocks
 from ..linalg.centered import half_squares, initial_scaling
 from ..linalg.eigen import signs
 from ..parameters import (
@@ -50,7 +52,7 @@ from ..spaces import (
     space_of,
     take_rows,
 )
-from ..spaces.matrices import far_if_missing, hash_symmetric
+from ..spaces.matrices import far_if_missing, hash_symmetric, label_duplicates
 
 
 class MDS(Reducer):
@@ -176,11 +178,12 @@ class MDS(Reducer):
     _sammon: bool = state()
 
     def _fit(self, X: Any, y: object, seed: int) -> Reals:  # noqa: ARG002
-        space = space_of(X, self.metric, self.metric_params, missing=True, ordinal=self.is_ordinal)
-        n, k = space.n, self.n_components
+        n, k = count_rows(X), self.n_components
         check_count(k, n, "n_components", f"n_samples={n}")
-        init, weights = self._check_start(n), self._check_weights(n)
-        m = self._count_landmarks(n)
+        init, weights, m = self._check_start(n), self._check_weights(n), self._count_landmarks(n)
+        if m is None and isinstance(X, RowBlocks):
+            X = X.in_memory()  # few beside the distances between them
+        space = space_of(X, self.metric, self.metric_params)
         # 1. The rows to embed: all, or landmarks. They come in an order by their content, since
         # rounding grows in a descent: permuted rows then have the permuted embedding.
         rows = order_by_content(space, weights, init)
@@ -196,7 +199,8 @@ class MDS(Reducer):
         starts = self._starts(init, D, rows, seed)
         path = smacof(stress, W, starts, self.max_iter, self.eps)
         Y = rotate_to_principal_axes(path.Y).astype(D.dtype).astype(np.float64)  # as it is returned
-        first, point_of_row = group_duplicates(D)
+        label = label_duplicates(D)
+        _, first, point_of_row = np.unique(label, return_index=True, return_inverse=True)
         Y = Y[first][point_of_row]  # duplicates coincide to the last bit
         self._report(stress, Y, path)
         # 4. What places new points.
@@ -212,14 +216,12 @@ class MDS(Reducer):
         return self._extend(X)
 
     def _transform(self, Q: Any) -> tuple[Reals, Neighbors]:
-        n = self._space.n
-        blocks = chunks(count_rows(Q), 4 * n)
+        blocks = chunks(count_rows(Q), 4 * self._space.n)
         parts = [
             self._minimize(take_rows(Q, np.arange(some.start, some.stop)), some.start)
             for some in blocks
         ]
-        Y, near = zip(*parts, strict=True)
-        return np.concatenate(Y), joined(near)
+        return np.concatenate([Y for Y, _ in parts]), joined(near for _, near in parts)
 
     def _minimize(self, Q: Any, begin: int) -> tuple[Reals, Neighbors]:
         """Coordinates of least stress with the embedding fixed, from two starts.
@@ -687,7 +689,7 @@ def rotate_to_principal_axes(Y: Reals) -> Reals:
     return rotated
 
 
-# -- starts, order and duplicates ------------------------------------------------------------------
+# -- order and starts ------------------------------------------------------------------------------
 
 
 def order_by_content(space: Space, weights: Reals | str | None, init: Reals | str) -> Indices:
@@ -714,16 +716,6 @@ def complete_by_paths(D: Reals) -> Reals:
     D = D.copy()
     D[rows] = np.where(missing[rows], paths, D[rows])
     return np.asarray((D + D.T) / 2, D.dtype)
-
-
-def group_duplicates(D: Reals) -> tuple[Indices, Indices]:
-    """The first row of each group at distance 0 from each other, and the group of each row."""
-    n = len(D)
-    if np.count_nonzero(D) == n * n - n:
-        return np.arange(n), np.arange(n)
-    label = connected_components(csr_array(D == 0), directed=False)[1]
-    _, first, point_of_row = np.unique(label, return_index=True, return_inverse=True)
-    return first, point_of_row
 
 
 # -- new points ------------------------------------------------------------------------------------

@@ -438,7 +438,7 @@ def axes_of(
     mean, units = np.zeros(d), None
     if how.center:
         known = statistics is not None and w is None
-        mean = statistics.mean if known else column_means(X, w)
+        mean = refined(X, statistics.mean, None) if known else column_means(X, w)
     if how.scale:
         units = standard_deviations(column_scatter(X, mean, w), weight, how.ddof)
     dtype = np.float32 if how._float32 else np.float64

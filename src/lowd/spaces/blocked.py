@@ -23,7 +23,7 @@ from ..backend import chunks
 from ..blocks import Part, RowBlocks
 from ..errors import ApproximationWarning, UnsupportedError, warn
 from ..parameters import Indices, Metric, MetricParams, Reals, state
-from .graph import nearest_outside
+from .graph import nearest_outside, points_within
 from .known import merged
 from .matrices import along_a_line, column_range, line_factors, places
 from .neighbors import Neighbors
@@ -46,9 +46,6 @@ def _(
     X: RowBlocks,
     metric: Metric = "euclidean",
     params: MetricParams = None,
-    *,
-    missing: bool = False,  # noqa: ARG001
-    ordinal: bool = False,  # noqa: ARG001
 ) -> Space:
     if metric in ("precomputed", "gower"):
         raise UnsupportedError(f"metric={metric!r} is not for blocks, which hold rows of numbers.")
@@ -163,10 +160,7 @@ class BlockRows(Space):
         """Nearly all neighbors: those in the cells that a point is in, and the recall of that."""
         X, how = self.X, self._how
         n_cells = count_cells(X)
-        # Of many random rows as centers, cells overlap less: of 50 columns in clusters, 8 cells,
-        # and 0.995 of the pairs of neighbors in a common cell, 64 centers for each cell give 2.9
-        # times as many rows to search, and 1024 give 2.1. But finding the nearest takes as long.
-        n_centers = max(64 * n_cells, min(512 * n_cells, 4096))
+        n_centers = count_centers(n_cells)
         drawn = X.draw(samples + partitions * n_centers)
         order = np.argsort(random.bits(0, "centers", drawn.row_indices))
         tested, *centers = np.split(order, np.arange(samples, len(order), n_centers)[:partitions])
@@ -237,6 +231,25 @@ def kept_neighbors(
     return extended, own
 
 
+@points_within.register(BlockRows)
+def _(
+    space: BlockRows, points: Indices, radius: Reals, most: int
+) -> tuple[Indices, Indices, Reals] | None:
+    radii = np.full(space.n, -1.0)
+    radii[points] = radius
+    parts = [(points[:0], points[:0], np.empty(0))]
+    groups = pairs_of_runs(space.X) if len(points) else []
+    for found in space.X.groups("ties", _points_within, groups, space._centered, radii, most):
+        most = -1 if found is None else most - len(found[0])
+        if found is None or most < 0:
+            return None
+        parts.append(found)
+    owners, others, lengths = map(np.concatenate, zip(*parts, strict=True))
+    # A pair of points of one run is found with every other run.
+    first = np.unique(owners * np.int64(space.n) + others, return_index=True)[1]
+    return owners[first], others[first], lengths[first]
+
+
 # -- groups of rows -------------------------------------------------------------------------------
 
 
@@ -275,6 +288,16 @@ def count_cells(X: RowBlocks, least: int = 1000, most: int = 250_000) -> int:
     """
     by_bytes = 2 * RUN_BYTES // (X.n_features * X.dtype.itemsize)
     return 1 << max(1, ceil(log2(len(X) / max(least, min(most, by_bytes)))))
+
+
+def count_centers(n_cells: int) -> int:
+    """How many random rows are the centers of so many cells.
+
+    Of many, cells overlap less: of 50 columns in clusters, 8 cells, and 0.995 of the pairs of
+    neighbors in a common cell, 64 centers for each cell give 2.9 times as many rows to search, and
+    1024 give 2.1. But finding the nearest of them takes as long as is gained.
+    """
+    return max(64 * n_cells, min(512 * n_cells, 4096))
 
 
 class Best:
@@ -457,6 +480,14 @@ def _nearest_outside(
         return numbers[:0], np.empty((0, 1), np.int32), np.empty((0, 1))
     others, lengths = nearest_outside(how.space(rows), points, own)
     return numbers[points], numbers[others, None].astype(np.int32), lengths[:, None]
+
+
+def _points_within(
+    rows: Any, numbers: Indices, how: How, radii: Reals, most: int
+) -> tuple[Indices, Indices, Reals] | None:
+    points = np.flatnonzero(radii[numbers] >= 0)
+    found = points_within(how.space(rows), points, radii[numbers[points]], most)
+    return found and (numbers[found[0]], numbers[found[1]], found[2])
 
 
 def _find_cells(rows: Any, cells: Partition) -> Indices:

@@ -223,24 +223,33 @@ def _with_ties_among(space: Space, near: Neighbors, k: int) -> Neighbors:
     then the first by number stay.
     """
     cut, radius, tied = _cut(near, k)
-    owners, others, lengths = [], [], []
-    left = 10 * len(cut.indices) + 10**6  # so many edges are affordable in any case
-    for some in chunks(len(tied), space.n, 2**23):
-        rows = tied[some]
-        D = space.distances(rows)
-        equal = radius[rows, None] * (1 + tie_tolerance(D)) >= D
-        equal[np.arange(len(rows)), rows] = False
-        equal[np.arange(len(rows))[:, None], cut.indices.reshape(-1, k)[rows]] = False
-        at, other = np.nonzero(equal)
-        left -= len(at)
-        if left < 0:
-            return cut
-        owners.append(rows[at])
-        others.append(other)
-        lengths.append(D[at, other].astype(np.float64))
-    if not owners:
+    # So many edges are affordable in any case.
+    found = points_within(space, tied, radius[tied], 10 * len(cut.indices) + 10**6)
+    if found is None:
         return cut
-    return append(cut, np.concatenate(owners), np.concatenate(others), np.concatenate(lengths))
+    owners, others, lengths = found
+    new = (cut.indices.reshape(-1, k)[owners] != others[:, None]).all(1)
+    return append(cut, owners[new], others[new], lengths[new])
+
+
+@overridable
+def points_within(
+    space: Space, points: Indices, radius: Reals, most: int
+) -> tuple[Indices, Indices, Reals] | None:
+    """Pairs of some points and others within a radius of each, or None if these are too many."""
+    parts = [(points[:0], points[:0], np.empty(0))]
+    for some in chunks(len(points), space.n, 2**23):
+        rows = points[some]
+        D = space.distances(rows)
+        near = radius[some, None] * (1 + tie_tolerance(D)) >= D
+        near[np.arange(len(rows)), rows] = False
+        at, other = np.nonzero(near)
+        most -= len(at)
+        if most < 0:
+            return None
+        parts.append((rows[at], other, D[at, other].astype(np.float64)))
+    owners, others, lengths = map(np.concatenate, zip(*parts, strict=True))
+    return owners, others, lengths
 
 
 def _with_ties_toward(space: Space, Q: Any, near: Neighbors, k: int) -> Neighbors:
@@ -452,14 +461,17 @@ def _(
 def shortest_paths(edges: Graph, sources: Indices) -> Reals:
     """Lengths of the shortest paths from some points to all."""
     starts = np.zeros((len(sources), 1))
-    return paths_through(edges, None, Neighbors.of_table(sources[:, None], starts))
+    return paths_through(edges, None, Neighbors.of_table(sources[:, None], starts), True)
 
 
 @overridable
-def paths_through(edges: Graph | None, marks: Reals | None, first: Neighbors) -> Reals:
+def paths_through(
+    edges: Graph | None, marks: Reals | None, first: Neighbors, inside: bool = False
+) -> Reals:
     """Lengths of the shortest paths from outside to all points, by first steps into the graph.
 
-    Where `marks` holds the lengths of paths from all points to landmarks: those to landmarks.
+    Where `marks` holds the lengths of paths from all points to landmarks: those to landmarks. If
+    paths begin `inside`, at the points themselves, first steps have no length.
     """
     indptr, indices = first.indptr.astype(np.int64), first.indices.astype(np.int32)
     if marks is not None:
@@ -469,7 +481,7 @@ def paths_through(edges: Graph | None, marks: Reals | None, first: Neighbors) ->
         return out
     assert edges is not None
     out = np.empty((len(first.counts), edges.shape[0]), edges.dtype)
-    starts = indptr, indices, first.distances.astype(out.dtype)
+    starts = indptr, indices, None if inside else first.distances.astype(out.dtype)
     _native.shortest_paths(*native_parts(edges), *starts, out, threads(), step("shortest paths"))
     return out
 

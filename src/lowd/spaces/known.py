@@ -365,11 +365,8 @@ def _(
     X: Known,
     metric: Metric = "euclidean",
     params: MetricParams = None,
-    *,
-    missing: bool = False,
-    ordinal: bool = False,
 ) -> Space:
     if issparse(X.rows) and metric == "precomputed":
         raise UnsupportedError("a sparse precomputed graph is the neighbor graph itself.")
-    base = space_of(X.rows, metric, params, missing=missing, ordinal=ordinal)
+    base = space_of(X.rows, metric, params)
     return Listed(base, Lists(without_own(X.lists)))

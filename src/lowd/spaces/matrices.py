@@ -1,4 +1,4 @@
-"""Square matrices: given distances and their checks, and an order of their points by content."""
+"""Numbers of points that their content determines: of the rows of data, or of a square matrix."""
 
 from __future__ import annotations
 
@@ -6,159 +6,25 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from .. import _native, random
+
 from ..backend import chunks, overridable, threads
-from ..errors import DataError, MetricWarning, warn
-from ..parameters import Graph, Indices, Reals
-
-
-def check_square(
-    A: Reals, kind: str = "distances", missing: bool = False, tolerance: float = 1e-6
-) -> Reals:
-    """Given distances, a kernel or affinities between all points, made exactly symmetric; a copy.
-
-    Where `missing` allows it, NaN is a distance that is not known, in both triangles.
-    """
-    parameter = f"{'metric' if kind == 'distances' else kind}='precomputed'"
-    if A.shape[0] != A.shape[1]:
-        raise DataError(
-            f"{parameter} needs a square matrix of n_samples x n_samples, got shape {A.shape}; for "
-            "data rows name a metric or kernel instead."
-        )
-    unknown = np.isnan(A) if missing and np.isnan(A.min(initial=0)) else None
-    if unknown is not None:
-        _check_missing(A, unknown)
-    filled = np.ascontiguousarray(A) if unknown is None else np.where(unknown, 0, A)
-    found = _native.symmetry(filled, threads(A.size))
-    i, j = found["nonfinite_at"]
-    if i >= 0:
-        raise DataError(
-            f"{parameter}: {_nonfinite_words(A[i, j])} at row {i}, column {j}; every entry must be "
-            "a number."
-        )
-    i, j = found["asymmetry_at"]
-    if found["asymmetry"] > tolerance * found["largest"]:
-        raise DataError(_describe_asymmetry(parameter, A, i, j))
-    if found["smallest"] < 0:
-        refuse_negative(filled, kind)
-    if kind == "distances" and found["diagonal"] > tolerance * np.abs(filled[0]).max(initial=0):
-        raise DataError(
-            f"metric='precomputed': the distance of row {found['diagonal_at']} to itself is "
-            f"{found['diagonal']:.6g}, not 0; are these similarities s? Then pass "
-            "sqrt(s_ii + s_jj - 2 s_ij)."
-        )
-    A = (filled + filled.T) / 2 if found["asymmetry"] > 0 else filled.copy()
-    if unknown is not None:
-        A[unknown] = np.nan
-    return A
-
-
-def check_new_rows(A: Reals, kind: str) -> Reals:
-    """A kernel or affinities of new points toward the training points."""
-    if not np.isfinite(A).all():
-        row, column = map(int, np.argwhere(~np.isfinite(A))[0])
-        raise DataError(
-            f"{kind}='precomputed': {_nonfinite_words(A[row, column])} at row {row}, column "
-            f"{column}; every entry must be a number."
-        )
-    refuse_negative(A, kind)
-    return A
-
-
-def check_affinities(A: Graph, fitting: bool, tolerance: float = 1e-6) -> Graph:
-    """Sparse affinities, made exactly symmetric; entries that are not stored are 0."""
-    parameter = "affinity='precomputed'"
-    rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
-    if not np.isfinite(A.data).all():
-        at = int(np.argmin(np.isfinite(A.data)))
-        raise DataError(
-            f"{parameter}: row {rows[at]}, column {A.indices[at]} is {A.data[at]}; every entry "
-            "must be a number."
-        )
-    if A.data.min(initial=0) < 0:
-        at = int(np.argmin(A.data))
-        raise DataError(_describe_negative("affinity", A.data[at], rows[at], A.indices[at]))
-    if not fitting:
-        return A
-    if A.shape[0] != A.shape[1]:
-        raise DataError(
-            f"{parameter} needs a square matrix of n_samples x n_samples, got {A.shape}."
-        )
-    gap = abs(A - A.T)
-    if gap.nnz and gap.max() > tolerance * A.data.max(initial=0):
-        at = int(np.argmax(gap.data))
-        i = int(np.searchsorted(gap.indptr, at, side="right") - 1)
-        raise DataError(_describe_asymmetry(parameter, A, i, int(gap.indices[at])))
-    return csr_array((A + A.T) / 2, dtype=np.float64) if gap.nnz else A.astype(np.float64)
-
-
-def _describe_asymmetry(parameter: str, A: Any, i: int, j: int) -> str:
-    return (
-        f"{parameter} needs a symmetric matrix: entry ({i}, {j}) is {A[i, j]:.6g} but ({j}, {i}) "
-        f"is {A[j, i]:.6g}; pass (A + A.T) / 2 if the mean is what you want."
-    )
-
-
-def _check_missing(D: Reals, unknown: Indices) -> None:
-    if (own := np.diagonal(unknown)).any():
-        i = int(own.argmax())
-        raise DataError(
-            f"metric='precomputed': NaN at row {i}, column {i}; the distance to oneself is 0."
-        )
-    if (one_sided := unknown & ~unknown.T).any():
-        i, j = map(int, np.argwhere(one_sided)[0])
-        raise DataError(
-            f"metric='precomputed': NaN at row {i}, column {j}, but entry ({j}, {i}) is "
-            f"{D[j, i]:.6g}; a distance is missing in both entries or in neither."
-        )
-
-
-def refuse_negative(A: Reals, kind: str = "distances") -> None:
-    """Raise an error with the smallest entry, if a distance or an affinity is negative."""
-    if kind != "kernel" and np.fmin.reduce(A, axis=None, initial=0) < 0:
-        row, column = map(int, np.unravel_index(np.nanargmin(A), A.shape))
-        raise DataError(_describe_negative(kind, A[row, column], row, column))
-
-
-def _describe_negative(kind: str, entry: float, row: int, column: int) -> str:
-    """The same words as in scikit-learn's check of nonnegative input, with the entry."""
-    if kind == "distances":
-        return (
-            f"metric='precomputed': Negative values in data: the distance at row {row}, column "
-            f"{column} is {entry:.6g} (for similarities s use sqrt(s_ii + s_jj - 2 s_ij))."
-        )
-    return (
-        f"affinity='precomputed': Negative values in data: the weight at row {row}, column "
-        f"{column} is {entry:.6g}; an edge weight is 0 or more."
-    )
-
-
-def _nonfinite_words(value: float) -> str:
-    if np.isnan(value):
-        return "NaN"
-    return "infinity (inf)" if value > 0 else "-infinity (-inf)"
-
-
-def warn_of_triangles(
-    D: Reals, samples: int = 2000, most: float = 0.05, tolerance: float = 1e-6
-) -> None:
-    """Warn if many sampled triples break the triangle inequality; squares do far more often."""
-    n, number = len(D), np.arange(samples)
-    i, j, k = (random.bits(0, "triangle" + c, number) % np.uint64(n) for c in "ijk")
-    excess = D[i, k] - D[i, j] - D[j, k]  # a side that is not known breaks nothing
-    broken = float(np.mean(excess > tolerance * D[i, k]))
-    if broken > most:
-        warn(
-            f"metric='precomputed': {broken:.0%} of sampled triples break the triangle inequality; "
-            "are these squared distances? Then pass their square root.",
-            MetricWarning,
-        )
+from ..parameters import Indices, Reals
 
 
 def far_if_missing(D: Reals) -> Reals:
     """Distances with infinity where one is not known."""
     return np.where(np.isnan(D), np.inf, D) if np.isnan(D.min(initial=0)) else D
+
+
+def label_duplicates(D: Reals) -> Indices:
+    """A number of each point, which it shares with the points at distance 0 only."""
+    n = len(D)
+    if np.count_nonzero(D) == n * n - n:
+        return np.arange(n)
+    return np.asarray(connected_components(csr_array(D == 0), directed=False)[1], np.int64)
 
 
 def hash_symmetric(A: Any, most_alike: int = 32) -> Indices:

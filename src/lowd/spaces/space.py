@@ -17,17 +17,15 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .. import _native, progress, random
-from ..backend import allocate, chunks, overridable, threads
 from ..errors import DataError, ParameterError
+
+from ..backend import allocate, chunks, overridable, threads
 from ..parameters import Held, Indices, Metric, MetricParams, Reals, state, state_of
 from .matrices import (
     along_a_line,
-    check_square,
     far_if_missing,
     hash_rows,
     hash_symmetric,
-    refuse_negative,
-    warn_of_triangles,
 )
 from .neighbors import Neighbors, RowIndex, joined, nearest_columns
 
@@ -56,29 +54,18 @@ METRICS = {
 
 
 @overridable
-def space_of(
-    X: Any,
-    metric: Metric = "euclidean",
-    params: MetricParams = None,
-    *,
-    missing: bool = False,
-    ordinal: bool = False,
-) -> Space:
-    """The space of training data, after the checks of the metric and of what it needs of the data.
+def space_of(X: Any, metric: Metric = "euclidean", params: MetricParams = None) -> Space:
+    """The space of validated training data, after a check of the metric and its parameters.
 
-    X holds validated rows; with metric="precomputed" distances between all rows, where NaN is a
-    distance that is not known if `missing` allows that, and which need not obey the triangle
-    inequality if only their order counts (`ordinal`). Other kinds of data are registered where
+    X holds rows, objects for a callable metric, or with metric="precomputed" the distances between
+    all of them, of which NaN is one that is not known. Other kinds of data are registered where
     their space is.
     """
     if callable(metric):
         return Objects(X if isinstance(X, np.ndarray) else list(X), metric, dict(params or {}))
     check_metric(metric, params)
     if metric == "precomputed":
-        D = check_square(X, missing=missing)
-        if not ordinal:
-            warn_of_triangles(D)
-        return Matrix(D)
+        return Matrix(X)
     if metric not in METRICS:
         raise ParameterError(f"metric={metric!r} needs a table of columns, not rows.", "metric")
     name, p = named_metric(metric, params)
@@ -482,9 +469,6 @@ class Matrix(Space):
         return self.pairwise()[points]
 
     def toward(self, Q: Reals) -> Reals:
-        least = np.nanmin(Q, initial=0)
-        if least < 0:
-            refuse_negative(Q)
         in_order = np.array_equal(self.columns, np.arange(self.n_features))
         return np.ascontiguousarray(Q if in_order else Q[:, self.columns])
 

@@ -34,9 +34,6 @@ def _(
     X: csr_array,
     metric: Metric = "euclidean",
     params: MetricParams = None,
-    *,
-    missing: bool = False,  # noqa: ARG001
-    ordinal: bool = False,  # noqa: ARG001
 ) -> Space:
     """Of sparse rows, or for metric="precomputed" of a graph of distances to neighbors."""
     if callable(metric):

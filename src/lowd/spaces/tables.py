@@ -19,9 +19,6 @@ def _(
     X: Table,
     metric: Metric = "gower",
     params: MetricParams = None,
-    *,
-    missing: bool = False,  # noqa: ARG001
-    ordinal: bool = False,  # noqa: ARG001
 ) -> Space:
     if callable(metric):
         raise ParameterError("a table needs metric='gower', not a callable.", "metric")

@@ -150,7 +150,7 @@ class Sample:
 
     @cached_property
     def space(self) -> Space:
-        return space_of(self.items, self.metric, self.metric_params, ordinal=True)
+        return space_of(self.items, self.metric, self.metric_params)
 
     def find_neighbors(self, k: int) -> NeighborGraph:
         """The k nearest other rows of each."""
