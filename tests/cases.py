@@ -16,7 +16,7 @@ from scipy.sparse import issparse, vstack
 
 import lowd
 from case_data import edit_distance, make_data, rbf_kernel, shared_letters
-from lowd.backends import available
+from lowd.backend import backends as available
 from lowd.errors import DisconnectedGraphWarning, IndefiniteWarning, LocalizedAxisWarning, LowdError
 
 # torch has a selection of its own (contracts/test_torch.py): most of its operations are the core's.

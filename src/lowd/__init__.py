@@ -11,16 +11,14 @@ __version__ = "0.2.0"  # the one place; the build reads it here
 
 # Public name -> module. Nothing heavy is imported until a name is used (PEP 562).
 _HOME = {name: f".methods.{module}" for name, module in METHODS.items()}
-_HOME |= {"Pipeline": ".pipeline"}
+_HOME |= {"SpectralEmbedding": ".methods.spectral"}  # scikit-learn's name
+_HOME |= {"Pipeline": ".pipeline", "RowBlocks": ".blocks", "open_blocks": ".io.block_files"}
 _HOME |= {"save": ".store", "load": ".store", "estimate": ".evidence.estimate"}
-_HOME |= {"jl_min_dim": ".solvers.random_projection"}
-_HOME |= {"SpectralEmbedding": ".methods.laplacian_eigenmaps"}  # scikit-learn's name
-_HOME |= {"neighbors": ".house.neighbors", "NeighborGraph": ".house.neighbors"}
-_HOME |= {"NeighborsTransformer": ".house.neighbors"}
+_HOME |= {"jl_min_dim": ".methods.random_projection"}
+_HOME |= dict.fromkeys(("neighbors", "NeighborGraph", "NeighborsTransformer"), ".neighbors")
 _HOME |= {"diagnose": ".evidence.diagnosis", "dimension": ".evidence.dimension"}
 _HOME |= {"evaluate": ".evidence.quality", "Evaluation": ".evidence.quality"}
 _HOME |= {"compare": ".evidence.compare", "Comparison": ".evidence.compare"}
-_HOME |= {"open_blocks": ".io.block_files", "RowBlocks": ".input.blocks"}
 _HOME |= {"view": ".explorer"}
 _MODULES = ("errors", "progress", "datasets", "io", "plot", "demos", "report", "accelerate")
 
@@ -35,6 +33,7 @@ if TYPE_CHECKING:
     from . import plot as plot
     from . import progress as progress
     from . import report as report
+    from .blocks import RowBlocks as RowBlocks
     from .evidence.compare import Comparison as Comparison
     from .evidence.compare import compare as compare
     from .evidence.diagnosis import diagnose as diagnose
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from .evidence.quality import Evaluation as Evaluation
     from .evidence.quality import evaluate as evaluate
     from .explorer import view as view
-    from .input.blocks import RowBlocks as RowBlocks
     from .io.block_files import open_blocks as open_blocks
     from .methods.classical_mds import ClassicalMDS as ClassicalMDS
     from .methods.isomap import Isomap as Isomap
@@ -52,17 +50,13 @@ if TYPE_CHECKING:
     from .methods.lle import HessianLLE as HessianLLE
     from .methods.lle import LocallyLinearEmbedding as LocallyLinearEmbedding
     from .methods.lle import ModifiedLLE as ModifiedLLE
+    from .methods.mds import MDS as MDS
     from .methods.mds import NonMetricMDS as NonMetricMDS
     from .methods.pca import PCA as PCA
-    from .methods.random_projection import (
-        GaussianRandomProjection as GaussianRandomProjection,
-    )
-    from .methods.random_projection import (
-        HadamardRandomProjection as HadamardRandomProjection,
-    )
-    from .methods.random_projection import (
-        SparseRandomProjection as SparseRandomProjection,
-    )
+    from .methods.random_projection import GaussianRandomProjection as GaussianRandomProjection
+    from .methods.random_projection import HadamardRandomProjection as HadamardRandomProjection
+    from .methods.random_projection import SparseRandomProjection as SparseRandomProjection
+    from .methods.random_projection import jl_min_dim as jl_min_dim
     from .methods.spectral import DiffusionMaps as DiffusionMaps
     from .methods.spectral import LaplacianEigenmaps as LaplacianEigenmaps
     from .methods.spectral import SpectralEmbedding as SpectralEmbedding
@@ -73,7 +67,6 @@ if TYPE_CHECKING:
     from .neighbors import NeighborsTransformer as NeighborsTransformer
     from .neighbors import neighbors as neighbors
     from .pipeline import Pipeline as Pipeline
-    from .solvers.random_projection import jl_min_dim as jl_min_dim
     from .store import load as load
     from .store import save as save
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import Any, Literal
 
@@ -181,42 +181,22 @@ class Pipeline(Reducer):
         return np.asarray(self.method_._learn(self._prepare(X, training=True), embed=True))
 
     def _learn_steps(self, X: Any) -> tuple[Step, ...]:
-        """Each step, from the rows as the steps before it leave them."""
+        """The steps before PCA, with columns by index."""
         names, d = getattr(self, "feature_names_in_", None), X.shape[1]
         numeric = [column for column in self.drop or () if column not in self.text_columns_]
+        log1p = self.log1p
+        if not isinstance(log1p, bool):
+            log1p = find_columns(log1p, names, d, "log1p")
         dropped = find_columns(numeric, names, d, "drop")
-        kept = np.setdiff1d(np.arange(d), dropped)
-        if not len(kept):
-            raise DataError("Pipeline(drop=...) leaves no column.")
-        learning: list[Any] = []
-        if len(kept) < d:
-            learning.append(lambda X: SelectColumns(X, kept))
-        if self.impute is not None:
-            learning.append(lambda X: FillMissing(X, self.impute))
-        if self.normalize:
-            learning.append(NormalizeTotals)
-        if self.log1p is True:
-            learning.append(lambda X: LogColumns(X, None))
-        elif self.log1p:
-            logged = find_columns(self.log1p, names, d, "log1p")
-            columns = np.searchsorted(kept, [j for j in logged if j in kept])
-            learning.append(lambda X: LogColumns(X, columns))
-        if self.scale:
-            learning.append(StandardizeColumns)
-        steps: list[Step] = []
-        for learn in learning:
-            steps.append(learn(X))
-            X = steps[-1].apply(X)
-        return tuple(steps)
+        how = {"impute": self.impute, "normalize": self.normalize, "scale": self.scale}
+        return learn_steps(X, drop=dropped, log1p=log1p, **how)
 
     # -- new points ----------------------------------------------------------------------------
 
     def _prepare(self, X: Any, training: bool = False) -> Any:
         """Rows after all steps and on the components, in the type of the training rows."""
         dtype = np.dtype(np.float32 if self._float32 else np.float64)
-        for step in self.steps_:
-            X = step.apply(X)
-        X = X.astype(dtype) if issparse(X) else np.ascontiguousarray(X, dtype)
+        X = apply_steps(self.steps_, X, dtype)
         if self.pca_ is None:
             return X
         scores = self.pca_.transform(X)
@@ -302,6 +282,47 @@ def find_columns(
 # -- the steps ------------------------------------------------------------------------------------
 
 
+def learn_steps(
+    X: Any,
+    *,
+    drop: Sequence[int] = (),
+    impute: str | None = None,
+    normalize: bool = False,
+    log1p: bool | Sequence[int] = False,
+    scale: bool = False,
+) -> tuple[Step, ...]:
+    """Each step from the rows as the steps before it leave them; columns are those of X."""
+    kept = np.setdiff1d(np.arange(X.shape[1]), drop)
+    if not len(kept):
+        raise DataError("Pipeline(drop=...) leaves no column.")
+    learning: list[Callable[[Any], Step]] = []
+    if len(kept) < X.shape[1]:
+        learning.append(lambda X: SelectColumns(X, kept))
+    if impute is not None:
+        learning.append(lambda X: FillMissing(X, impute))
+    if normalize:
+        learning.append(NormalizeTotals)
+    if log1p is True:
+        learning.append(lambda X: LogColumns(X, None))
+    elif log1p:
+        columns = np.searchsorted(kept, [j for j in log1p if j in kept])
+        learning.append(lambda X: LogColumns(X, columns))
+    if scale:
+        learning.append(StandardizeColumns)
+    steps: list[Step] = []
+    for learn in learning:
+        steps.append(learn(X))
+        X = steps[-1].apply(X)
+    return tuple(steps)
+
+
+def apply_steps(steps: Sequence[Step], X: Any, dtype: np.dtype[Any]) -> Any:
+    """The rows after all steps, in this type."""
+    for step in steps:
+        X = step.apply(X)
+    return X.astype(dtype) if issparse(X) else np.ascontiguousarray(X, dtype)
+
+
 class SelectColumns(Step):
     """Leave columns out; the inverse gives these their means."""
 
@@ -327,7 +348,7 @@ class FillMissing(Step):
 
     values: Reals = state("n_columns")
 
-    def __init__(self, X: Reals, by: str | None) -> None:
+    def __init__(self, X: Reals, by: str) -> None:
         known = (~np.isnan(X)).any(0)
         if not known.all():
             column = int(np.argmin(known))

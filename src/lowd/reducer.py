@@ -50,13 +50,13 @@ from .spaces import (
     Space,
     blocked,
     hash_rows,
-    hash_symmetric,
     kept_neighbors,
     space_of,
     take_rows,
     takes_sparse,
     with_neighbors,
 )
+from .spaces.matrices import hash_symmetric
 from .threads import granting, single_threaded_blas
 from .values import freeze_all
 
@@ -452,7 +452,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         Few rows whose squares float32 cannot hold are placed alone, in float64.
         """
         if isinstance(rows, RowBlocks):
-            both = rows.gather(_place_block, self._without_names(), rate)
+            both = rows.gather(place_block, self._without_names(), rate)
             k = self._n_features_out
             return (both[:, :k].astype(rows.dtype), both[:, k]) if rate else (both, None)
         if not isinstance(rows, np.ndarray) and not issparse(rows):
@@ -561,8 +561,8 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         X.check_width(self)
         k, model = self._n_features_out, self._without_names()
         if not rate:
-            return X.lazy(_place_block, k, X.dtype, model, False)
-        both = X.lazy(_place_block, k + 1, np.float64, model, True)  # so that work is done once
+            return X.lazy(place_block, k, X.dtype, model, False)
+        both = X.lazy(place_block, k + 1, np.float64, model, True)  # so that work is done once
         return both[:, :k].astype(X.dtype), both[:, k]
 
     def _invert_blocks(self, Y: RowBlocks) -> Any:
@@ -709,7 +709,7 @@ def _extend_to_block(rows: Any, model: Reducer) -> Reals:
     return model._transform(rows.astype(model._computed, copy=False))[0]
 
 
-def _place_block(rows: Any, *given: Any) -> Reals:
+def place_block(rows: Any, *given: Any) -> Reals:
     """A task: coordinates of a block, and with `rate` their confidence as one more column.
 
     Few rows are compared with the points of a model at a time, so that their distances are small.

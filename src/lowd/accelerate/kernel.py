@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from ..backends.protocol import Array
 from ..errors import IndefiniteWarning, KernelWarning, ScaleWarning
 from ..methods.classical_mds import ClassicalMDS
 from ..methods.kernel_pca import KernelPCA
+from ..parameters import Reals
 from .metrics import translate_metric
 from .originals import (
     build_centerer,
@@ -95,14 +95,14 @@ def learn_classical_mds(model: Any, X: Any, embed: bool) -> Learned:
     return Learned(learned, Y if embed else None, {"dissimilarity_matrix_": compute})
 
 
-def _mean_kernel(ours: KernelPCA, X: Any) -> Array:
+def _mean_kernel(ours: KernelPCA, X: Any) -> Reals:
     """Means of the columns of the kernel matrix; of inner products without that matrix."""
     if ours.kernel != "linear":
         return np.asarray(ours.k_mean_)
     return np.asarray(X @ np.asarray(X.mean(0)).ravel())
 
 
-def _learn_inverse(model: Any, learned: dict[str, Any], Y: Array, X: Array) -> dict[str, Any]:
+def _learn_inverse(model: Any, learned: dict[str, Any], Y: Reals, X: Reals) -> dict[str, Any]:
     """The pre-images of the original, learned from this embedding."""
     scratch = model.original(**model.get_params())
     scratch.__dict__.update(learned)

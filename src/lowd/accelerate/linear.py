@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from ..backends.protocol import Array
 from ..methods.pca import PCA
+from ..parameters import Reals
 from .originals import (
     FLOATS,
     column_variances,
@@ -118,7 +118,7 @@ def _read_axes(ours: PCA, dtype: Any) -> dict[str, Any]:
     return {**learned, "n_components_": len(ours.components_)}
 
 
-def _read_batches(ours: PCA, dtype: Any, variances: Array, n: int) -> dict[str, Any]:
+def _read_batches(ours: PCA, dtype: Any, variances: Reals, n: int) -> dict[str, Any]:
     """What IncrementalPCA learns of n rows."""
     return {
         **_read_axes(ours, dtype),

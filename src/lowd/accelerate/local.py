@@ -12,13 +12,18 @@ from typing import Any
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from ..backends.protocol import Array, Float64, Ints
-from ..core.fit import Context
 from ..errors import LocalizedAxisWarning, ScaleWarning, ShortcutWarning
-from ..graph.neighbor_graph import ConnectedGraph
-from ..methods.lle import LTSA, LocallyLinearEmbedding, ModifiedLLE
+from ..methods.lle import (
+    LTSA,
+    Alignment,
+    LocallyLinear,
+    LocallyLinearEmbedding,
+    ModifiedLLE,
+    alignment_matrix,
+)
 from ..neighbors import neighbors
-from ..solvers.alignment import Alignment, LocallyLinearMethod
+from ..parameters import Indices, Reals
+from ..spaces import Neighbors, Rows
 from .originals import read_rows
 from .refusal import require, require_gain
 
@@ -42,7 +47,7 @@ def serve_locally_linear_embedding(
     hessian_tol: float = 1e-4,
     n_jobs: int | None = None,
     **solver: Any,  # noqa: ARG001 - eigen_solver, tol, max_iter, ..., of the original's solvers
-) -> tuple[Array, float]:
+) -> tuple[Reals, float]:
     """`sklearn.manifold.locally_linear_embedding`."""
     rows = read_rows(X)
     n, d = rows.shape
@@ -69,22 +74,23 @@ class NeighborPatches(LTSA):
     quadratic ones only, and divides those by their sums that are not 0, of which there are none.
     """
 
-    def _align(self, X: Array, graph: ConnectedGraph, ctx: Context) -> Alignment:
-        near, k = graph.neighbor_lists(), self.n_components
-        listed = np.bincount(near.indices, minlength=len(X))
+    def _align(self, points: Rows, near: Neighbors, counts: Reals) -> Alignment:
+        listed = np.bincount(near.indices, minlength=points.n)
         require(listed.min() > 0, "a point that is no other's neighbor is free to be anywhere")
-        return Alignment(ctx.ops.alignment_matrix(X, near, "ltsa", k, self.reg, graph.counts))
+        patches = near.indptr, near.indices
+        how = "ltsa", self.n_components, self.reg, counts
+        return Alignment(alignment_matrix(points.X, *patches, *how), False)
 
 
 class ManyWeights(ModifiedLLE):
     """Modified LLE with up to n_neighbors - 1 weight vectors per point, as scikit-learn has it."""
 
-    def _align(self, X: Array, graph: ConnectedGraph, ctx: Context) -> Alignment:  # noqa: ARG002
-        near = graph.neighbor_lists().indices.reshape(len(X), -1)
-        return Alignment(align_many_weights(np.asarray(X, np.float64), near, self.n_components))
+    def _align(self, points: Rows, near: Neighbors, counts: Reals) -> Alignment:  # noqa: ARG002
+        X, members = np.asarray(points.X, np.float64), near.table[0]
+        return Alignment(align_many_weights(X, members, self.n_components), False)
 
 
-def align_many_weights(X: Float64, near: Ints, k: int) -> csr_array:
+def align_many_weights(X: Reals, near: Indices, k: int) -> csr_array:
     """The sum of W W' over the points, W the weight vectors of a point less the point itself.
 
     With the projector P on the s directions of least extent of a neighborhood, the regularized
@@ -122,7 +128,7 @@ def align_many_weights(X: Float64, near: Ints, k: int) -> csr_array:
     return csr_array(coo_array((F.ravel(), entries), shape=(n, n)))
 
 
-VARIANTS: dict[str, type[LocallyLinearMethod]] = {
+VARIANTS: dict[str, type[LocallyLinear]] = {
     "standard": LocallyLinearEmbedding,
     "ltsa": NeighborPatches,
     "hessian": NeighborPatches,

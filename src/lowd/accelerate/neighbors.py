@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from ..backends.protocol import Array
 from ..evidence.quality import trustworthiness
 from ..neighbors import NeighborsTransformer, neighbors
+from ..parameters import Reals
 from .metrics import translate_metric
 from .originals import FLOATS, build_csr, check_array, validate
 from .refusal import require, require_gain
@@ -69,7 +69,7 @@ def serve_trustworthiness(
 def transform_to_graph(model: Any, X: Any) -> Any:
     """`sklearn.neighbors.KNeighborsTransformer.transform`."""
     how = translate_metric(model.metric, model.p, model.metric_params)
-    fitted: Array = model._fit_X
+    fitted: Reals = model._fit_X
     require(isinstance(fitted, np.ndarray) and how["metric"] != "precomputed", "sparse rows")
     rows = validate(model, X, dtype=FLOATS, reset=False)
     gain = MIN_QUERIED_FEATURES <= rows.shape[1] <= MAX_INDEXED_FEATURES

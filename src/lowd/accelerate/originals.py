@@ -24,7 +24,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_symmetric as check_symmetric
 from sklearn.utils.validation import validate_data
 
-from ..backends.protocol import Array, Ints
+from ..parameters import Indices, Reals
 from .refusal import require
 
 FLOATS = [np.float64, np.float32]
@@ -61,12 +61,12 @@ def densify_small(X: Any) -> Any:
     return X.toarray() if small else X
 
 
-def copy_writable(learned: Any, dtype: Any = None) -> Array:
+def copy_writable(learned: Any, dtype: Any = None) -> Reals:
     """An array of a lowd model as scikit-learn keeps them: writable, and of the data's type."""
     return np.array(learned, dtype=dtype)
 
 
-def column_variances(X: Any) -> Array:
+def column_variances(X: Any) -> Reals:
     """Variances of the columns, divided by n."""
     return np.asarray(mean_variance_axis(X, axis=0)[1] if issparse(X) else np.var(X, axis=0))
 
@@ -76,12 +76,12 @@ def count_seen(n: int) -> Any:
     return np.float64(n) if SKLEARN_VERSION >= (1, 8) else np.int64(n)
 
 
-def read_rows(X: Any) -> Array:
+def read_rows(X: Any) -> Reals:
     """The rows of an array, or of a fitted NearestNeighbors."""
     return np.asarray(check_array(getattr(X, "_fit_X", X), dtype=FLOATS))
 
 
-def build_csr(weights: Array, indices: Ints, n_columns: int) -> Any:
+def build_csr(weights: Reals, indices: Indices, n_columns: int) -> Any:
     """Neighbors as a sparse matrix, of the interface that scikit-learn is set to."""
     n, k = indices.shape
     columns = indices.ravel().astype(np.int64)
@@ -97,12 +97,12 @@ def count_projected(model: Any, n: int) -> Any:
     return johnson_lindenstrauss_min_dim(n_samples=n, eps=model.eps)
 
 
-def invert_components(C: Array) -> Array:
+def invert_components(C: Reals) -> Reals:
     """The pseudo-inverse of the components, as a random projection keeps it."""
     return np.asarray(pinv(C, check_finite=False))
 
 
-def build_centerer(means: Array, grand_mean: float, n: int) -> Any:
+def build_centerer(means: Reals, grand_mean: float, n: int) -> Any:
     """A KernelCenterer that was fitted to a kernel matrix with these means."""
     centerer = KernelCenterer().set_output(transform="default")
     centerer.K_fit_rows_ = means
@@ -116,7 +116,7 @@ def build_neighbors(X: Any, **parameters: Any) -> Any:
     return NearestNeighbors(**parameters).fit(X)
 
 
-def build_kernel_pca(K: Array, eigenvalues: Array, eigenvectors: Array, **parameters: Any) -> Any:
+def build_kernel_pca(K: Reals, eigenvalues: Reals, eigenvectors: Reals, **parameters: Any) -> Any:
     """A KernelPCA that was fitted to this precomputed kernel matrix."""
     fitted = KernelPCA(kernel="precomputed", **parameters).set_output(transform="default")
     means = K.mean(0)

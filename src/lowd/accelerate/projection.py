@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from ..backends import resolve
-from ..maps.linear import LinearMap, SparseLinearMap
+from ..linalg.principal import project
+from ..methods.random_projection import project_sparsely
 from .originals import FLOATS, count_projected, invert_components, validate
 from .proxy import Learned
 from .refusal import require, require_gain
@@ -55,7 +55,7 @@ def transform_sparsely(model: Any, X: Any) -> Any:
     require(issparse(model.components_), "a dense matrix")
     X = validate(model, X, dtype=FLOATS, reset=False)
     C = csr_array(model.components_).astype(X.dtype)
-    return np.asarray(SparseLinearMap(C)(X, resolve("auto", None)))
+    return project_sparsely(np.ascontiguousarray(X), C)
 
 
 def _require_entries(n: int, d: int) -> None:
@@ -63,5 +63,4 @@ def _require_entries(n: int, d: int) -> None:
 
 
 def _project(X: Any, C: Any) -> Any:
-    W = np.ascontiguousarray(C.T, X.dtype)
-    return np.asarray(LinearMap(None, W)(X, resolve("auto", None)))
+    return project(X, None, C.T)

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from ..backends.protocol import Array
 from ..errors import LocalizedAxisWarning
 from ..methods.spectral import LaplacianEigenmaps
+from ..parameters import Reals
 from .neighbors import serve_kneighbors_graph
 from .originals import check_symmetric, validate
 from .proxy import Learned
@@ -50,7 +50,7 @@ def serve_spectral_embedding(
     eigen_tol: Any = "auto",  # noqa: ARG001 - lowd's residual norm is as small as rounding allows
     norm_laplacian: bool = True,
     drop_first: bool = True,
-) -> Array:
+) -> Reals:
     """`sklearn.manifold.spectral_embedding`."""
     require(eigen_solver != "amg", "eigen_solver='amg'")
     require_gain(adjacency.shape[0] >= MIN_SPECTRAL_ROWS)

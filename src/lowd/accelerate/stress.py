@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.protocol import Array
 from ..errors import ConvergenceWarning, MetricWarning
 from ..methods.mds import MDS, NonMetricMDS
+from ..parameters import Reals
 from .originals import (
     SKLEARN_VERSION,
     check_array,
@@ -68,7 +68,7 @@ def serve_smacof(
     return (*found, ours.n_iter_) if return_n_iter else found
 
 
-def _fit(D: Array, start: Array, metric: bool, max_iter: int, eps: float) -> MDS:
+def _fit(D: Reals, start: Reals, metric: bool, max_iter: int, eps: float) -> MDS:
     d = euclidean_distances(start)
     units = (D * d).sum() / (d**2).sum() if metric else len(D) / np.sqrt((d**2).sum())
     start = start * units  # those of the start do not matter
@@ -78,7 +78,7 @@ def _fit(D: Array, start: Array, metric: bool, max_iter: int, eps: float) -> MDS
     return ours.fit(D)
 
 
-def _measure_stress(ours: MDS, Y: Array, D: Array | None, normalized: bool) -> float:
+def _measure_stress(ours: MDS, Y: Reals, D: Reals | None, normalized: bool) -> float:
     """Stress by scikit-learn's formula; of disparities (no D) lowd has computed it."""
     if D is None:
         return float(ours.stress1_ if normalized else ours.stress_)
@@ -87,7 +87,7 @@ def _measure_stress(ours: MDS, Y: Array, D: Array | None, normalized: bool) -> f
     return float(np.sqrt(raw / ((d**2).sum() / 2)) if normalized else raw)
 
 
-def _draw_starts(n: int, k: int, n_init: int, n_jobs: int | None, random_state: Any) -> list[Array]:
+def _draw_starts(n: int, k: int, n_init: int, n_jobs: int | None, random_state: Any) -> list[Reals]:
     """The random configurations that scikit-learn would begin from."""
     rng = check_random_state(random_state)
     if n_jobs in (None, 1):
@@ -97,7 +97,7 @@ def _draw_starts(n: int, k: int, n_init: int, n_jobs: int | None, random_state: 
     return [source.uniform(size=n * k).reshape(n, k) for source in sources]
 
 
-def _turn(Y: Array, start: Array) -> Array:
+def _turn(Y: Reals, start: Reals) -> Reals:
     """The embedding turned toward its start: Guttman transforms do not rotate, lowd does."""
     U, _, Vt = np.linalg.svd(Y.T @ (start - start.mean(0)))
     return np.asarray(Y @ (U @ Vt))

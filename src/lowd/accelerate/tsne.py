@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from ..backends.protocol import Array
 from ..errors import ConvergenceWarning, ScaleWarning
 from ..methods.pca import PCA
 from ..methods.tsne import TSNE
+from ..parameters import Reals
 from .metrics import translate_metric
 from .originals import SKLEARN_VERSION, check_random_state, copy_writable, validate
 from .proxy import Learned
@@ -74,7 +74,7 @@ def learn_tsne(model: Any, X: Any, embed: bool) -> Learned:
     return Learned(learned, Y if embed else None)
 
 
-def _start(model: Any, X: Array) -> Array:
+def _start(model: Any, X: Reals) -> Reals:
     """The initial coordinates, which are scikit-learn's."""
     if isinstance(model.init, np.ndarray):
         return model.init

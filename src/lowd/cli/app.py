@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeAlias
 import typer
 from typer.core import TyperGroup
 
-from ..methods.descriptions import get_summary
+from ..methods import get_summary
 from .exit_codes import ExitCode, format_error, get_exit_code
 from .flags import METHOD_COMMANDS
 from .options import MESSAGES, METHOD_PANEL, Arguments, Option

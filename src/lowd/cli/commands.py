@@ -11,8 +11,7 @@ from ..errors import DataError, MissingColumnError
 from ..io.options import name_missing_features
 from ..io.preparation import Preparation
 from ..io.table import Column, Data, Table
-from ..methods import METHODS, find_class_name
-from ..methods.descriptions import get_advice, get_summary
+from ..methods import METHODS, find_class_name, get_advice, get_summary
 from .console import Console, format_table
 from .files import Outputs
 from .fitting import Run, write_embedding
@@ -188,7 +187,7 @@ def info(arguments: Arguments, _console: Console, _: Outputs) -> Result:
     learned = {
         name: _summarize(value)
         for name, value in sorted({**vars(method), **vars(model)}.items())
-        if name.endswith("_") and name not in ("map_", "inverse_", "prepared_")
+        if name.endswith("_") and name != "prepared_"
     }
     preparation = Preparation.of_model(model)
     parameters = method.get_params(deep=False)

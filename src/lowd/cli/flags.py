@@ -1,6 +1,6 @@
 """Command-line flags of a method, derived from the fields and the docstring of its class.
 
-A field's annotation is the only declaration of a parameter (see `core.parameters`); its help is
+A field's annotation is the only declaration of a parameter (see `parameters`); its help is
 the entry in the class's docstring.
 """
 
@@ -10,8 +10,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, TypeAlias, get_origin
 
 from ..errors import ParameterError
-from ..methods import METHODS
-from ..methods.descriptions import collect_parameter_texts
+from ..methods import COMMANDS, get_parameter_texts
 from .options import METHOD_PANEL, Arguments, Option
 
 if TYPE_CHECKING:
@@ -26,8 +25,7 @@ _OTHER_FLAGS = {"random_state", "backend", "n_jobs", "verbose"}
 DEFAULT_N_COMPONENTS = 2
 
 
-# The module's name is the shortest: `lle`.
-METHOD_COMMANDS = {module.replace("_", "-"): name for name, module in METHODS.items()}
+METHOD_COMMANDS = {word: name for name, word in COMMANDS.items()}
 
 
 def get_method_word(name: str) -> str:
@@ -40,9 +38,9 @@ def make_flags(name: str) -> list[Option]:
     from ..parameters import list_literals
 
     cls = get_class(name)
-    texts = collect_parameter_texts(cls)
+    texts = get_parameter_texts(name)
     options = []
-    for field in dataclasses.fields(cls):
+    for field in (one for one in dataclasses.fields(cls) if one.init):
         if field.name in _OTHER_FLAGS:
             continue
         default = DEFAULT_N_COMPONENTS if field.name == "n_components" else field.default
@@ -63,11 +61,11 @@ def make_flags(name: str) -> list[Option]:
 
 def build_model(name: str, arguments: Arguments) -> Reducer:
     """The unfitted model with the parameters that were typed."""
-    from ..parameters import check_params
+    from ..parameters import check_parameters
 
     cls = get_class(name)
     params: dict[str, object] = {}
-    for field in dataclasses.fields(cls):
+    for field in (one for one in dataclasses.fields(cls) if one.init):
         value = arguments.get("seed" if field.name == "random_state" else field.name)
         if value is None and field.name == "n_components":
             value = DEFAULT_N_COMPONENTS
@@ -77,7 +75,7 @@ def build_model(name: str, arguments: Arguments) -> Reducer:
             value = parse_value(name, field.name, value)
         params[field.name] = value
     model: Reducer = cls(**params)
-    check_params(model)
+    check_parameters(model)
     return model
 
 
@@ -105,9 +103,9 @@ def get_class(name: str) -> type[Any]:
 
 
 def _get_domain(cls: type, parameter: str) -> Domain:
-    from ..parameters import domains
+    from ..parameters import parameters_of
 
-    return domains(cls)[parameter]
+    return parameters_of(cls)[parameter]
 
 
 def _list_types(domain: Domain) -> list[str]:

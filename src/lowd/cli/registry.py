@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..methods.descriptions import get_summary
+from ..methods import get_summary
 from .flags import METHOD_COMMANDS, make_flags
 from .options import (
     BLOCKS,

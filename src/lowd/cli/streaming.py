@@ -8,11 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..core.block_memory import plan_blocks, plan_map
-from ..core.memory import Sizes
+from ..blocks import RowBlocks, connect
 from ..errors import ExistingFileError, ParameterError, UnsupportedError
-from ..input.blocks import RowBlocks
-from ..input.dask_engine import connect
 from ..io.block_dataset import BlockDataset
 from ..io.block_files import BlockSize, MemoryPlan, open_sized, parse_bytes
 from .console import Console
@@ -52,7 +49,7 @@ def transform_blocks(arguments: Arguments) -> Result:
 
     model = load(arguments["model"])
     names = list(getattr(model, "feature_names_in_", ())) or None
-    X = _open({**arguments, "columns": arguments.get("columns") or names}, partial(plan_map, model))
+    X = _open({**arguments, "columns": arguments.get("columns") or names}, _plan_map)
     file = Path(arguments["model"])
     run = {
         "model": str(file.absolute()),
@@ -74,9 +71,13 @@ def _plan_fit(
     """Bytes of a fit, its map and its evaluation, beside the blocks."""
     from ..evidence.quality.block_sample import plan_evaluation
 
-    sizes = Sizes(1, d, itemsize)
-    evaluation = {"evaluation": plan_evaluation(sizes)} if evaluates else {}
-    return {**plan_blocks(model, d, itemsize, n_threads), **evaluation}
+    evaluation = {"evaluation": plan_evaluation(d, itemsize)} if evaluates else {}
+    return {**model._plan(1, d, itemsize), **_plan_map(n_threads=n_threads), **evaluation}
+
+
+def _plan_map(d: int = 0, itemsize: int = 8, n_threads: int = 1) -> dict[str, int]:  # noqa: ARG001
+    """Bytes that the map of a model takes, whatever the blocks: distances of some rows."""
+    return {"map": n_threads * 4 * 2**24}
 
 
 def _open(arguments: Arguments, plan: MemoryPlan) -> RowBlocks:

@@ -251,7 +251,8 @@ def make_session(
     compared, method = X, model
     if isinstance(model, Pipeline):
         compared, method = model.prepare(X, training=True), model.method_
-    own, params = method._metric()
+    own = getattr(method, "metric", "euclidean")
+    params = getattr(method, "metric_params", None)
     return Session(
         table,
         X=X,

@@ -10,8 +10,7 @@ import shlex
 from collections.abc import Iterable
 from functools import cache
 
-from ..methods import METHODS
-from ..methods.descriptions import get_parameter_texts
+from ..methods import METHODS, get_parameter_texts
 from .flags import METHOD_COMMANDS
 from .options import FLAGS, READING, WRITING
 

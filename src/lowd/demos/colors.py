@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends.protocol import Array
 from ..methods.mds import NonMetricMDS
+from ..parameters import Reals
 from ..plot.canvas import format_chart
 from . import tables
 from .drawing import BLUE, MUTED_COLOR, TEXT_COLOR, format_panel, make_panels, save_figure
@@ -63,14 +63,14 @@ def show(out: Path, data: Path | None = None) -> Demonstration:  # noqa: ARG001 
     )
 
 
-def count_ordered_steps(Y: Array) -> int:
+def count_ordered_steps(Y: Reals) -> int:
     """Number of steps around the center from a light to the next wavelength, cyclically."""
     angle = np.arctan2(*(Y - Y.mean(0)).T)
     step = np.diff(np.append(np.argsort(angle), np.argsort(angle)[0])) % len(Y)
     return int(max((step == 1).sum(), (step == len(Y) - 1).sum()))
 
 
-def _draw_circle(ax: Axes, Y: Array, names: tuple[str, ...]) -> None:
+def _draw_circle(ax: Axes, Y: Reals, names: tuple[str, ...]) -> None:
     ring = np.vstack([Y, Y[:1]])
     ax.plot(*ring.T, color=MUTED_COLOR, lw=0.8, zorder=1)
     ax.scatter(*Y.T, s=170, c=LIGHT_COLORS, zorder=2)

@@ -8,10 +8,7 @@ from typing import Any, Protocol, TypeAlias
 from ..input.arguments import Input, Output
 from ..input.tables import Table
 from ..parameters import MetricParams as MetricParams
-from ..reducer import Reducer
-from ..reducer import Reducer as FormerReducer
 
-MODELS = (FormerReducer, Reducer)
 MetricLike: TypeAlias = str | Callable[..., Any]  # which is validated where it is used
 Items: TypeAlias = Any | Table | Sequence[Any]  # rows, distances, a table, or objects
 Figure: TypeAlias = Any  # axes of matplotlib, which is optional

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Any, NamedTuple, cast, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 from ..errors import ParameterError
 from ..input.arguments import Foreign
-from ..methods import METHODS
-from ..methods.descriptions import collect_parameter_texts, get_advice, get_summary
+from ..methods import METHODS, get_advice, get_parameter_texts, get_summary
 from ..parameters import (
-    Above,
-    AtLeast,
-    AtMost,
-    Below,
+    Limit,
     accepts,
-    check_params,
-    domains,
+    check_parameters,
     list_literals,
+    parameters_of,
     read,
     split_union,
 )
-from ..solvers.neighbor_embedding import NeighborEmbedding
 from ..store import class_of
 
 # A page has the rows themselves and two or three dimensions.
@@ -54,13 +49,13 @@ def list_methods() -> list[dict[str, object]]:
 def make_form(name: str) -> dict[str, object]:
     """A method: what it is, and its parameters with types, limits, defaults and help."""
     cls = class_of(name)
-    texts = collect_parameter_texts(cls)
-    fields = [describe_field(cls, field, texts) for field in dataclasses.fields(cls)]
+    texts = get_parameter_texts(name)
+    fields = [describe_field(cls, field, texts) for field in dataclasses.fields(cls) if field.init]
     return {
         "name": name,
         "title": get_summary(name).partition(":")[0].rstrip("."),
         "summary": f"{get_summary(name)} {get_advice(name)[0]}".strip(),
-        "live": issubclass(cls, NeighborEmbedding),
+        "live": name in ("SNE", "TSNE", "UMAP"),
         "parameters": [field for field in fields if field is not None],
     }
 
@@ -69,7 +64,7 @@ def describe_field(
     cls: type[Any], field: dataclasses.Field[Any], texts: Mapping[str, str]
 ) -> dict[str, object] | None:
     """A field of the form; None for what a form cannot ask for."""
-    domain = domains(cast(Hashable, cls))[field.name]
+    domain = parameters_of(cls)[field.name]
     parts = split_union(domain)
     words = [word for word in list_literals(domain) if word not in _OTHER_INPUT]
     number = float if float in parts else int if int in parts else None
@@ -109,10 +104,10 @@ def get_limits(domain: Foreign) -> Limits:
         return next((limits for limits in found if limits != Limits()), Limits())
     limits = Limits()
     for rule in get_args(domain)[1:]:
-        if isinstance(rule, AtLeast | Above):
-            limits = limits._replace(low=rule.bound, low_open=isinstance(rule, Above))
-        elif isinstance(rule, AtMost | Below):
-            limits = limits._replace(high=rule.bound, high_open=isinstance(rule, Below))
+        if isinstance(rule, Limit) and rule.sign in (">", ">="):
+            limits = limits._replace(low=rule.bound, low_open=rule.sign == ">")
+        elif isinstance(rule, Limit) and rule.sign in ("<", "<="):
+            limits = limits._replace(high=rule.bound, high_open=rule.sign == "<")
     return limits
 
 
@@ -123,7 +118,7 @@ def build_model(name: object, parameters: object) -> Foreign:
     if not isinstance(parameters, dict):
         raise ParameterError("parameters: expected an object.")
     cls: type[Any] = class_of(name)
-    known = domains(cast(Hashable, cls))
+    known = parameters_of(cls)
     asked = {entry["name"] for entry in make_form(name)["parameters"]}  # type: ignore[attr-defined]
     values: dict[str, Any] = {}
     if "n_components" in known:
@@ -137,5 +132,5 @@ def build_model(name: object, parameters: object) -> Foreign:
             continue
         values[parameter] = value
     model = cls(**values)
-    check_params(model)
+    check_parameters(model)
     return model

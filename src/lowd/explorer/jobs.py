@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..input.arguments import Foreign
-from ..input.sample import take_rows
 from ..pipeline import Pipeline
 from ..progress import Clock
+from ..spaces import take_rows
 from . import worker
 from .faults import Fault, RequestError, describe_error
 from .forms import build_model

@@ -17,9 +17,9 @@ from ..evidence.quality import evaluate
 from ..evidence.quality.label_measures import encode_labels
 from ..evidence.quality.measures import DEFINITIONS
 from ..evidence.quality.result import MEASURE_GROUPS
-from ..input.sample import n_rows, take_rows
 from ..plot.colors import is_continuous
 from ..report.spectrum import choose_spectrum
+from ..spaces import count_rows, take_rows
 from .arrow import list_or_none
 from .columns import MAX_CATEGORY_NUMBERS
 from .faults import Fault, RequestError, describe_error
@@ -153,7 +153,7 @@ def take_panel_rows(session: Session, rows: NDArray[np.int64]) -> object:
     if session.metric == "precomputed":
         return session.compared[np.ix_(rows, rows)]
     X = session.compared
-    return take_rows(X, rows) if n_rows(X) != len(rows) else X
+    return take_rows(X, rows) if count_rows(X) != len(rows) else X
 
 
 def _get_classes(session: Session, rows: NDArray[np.int64]) -> NDArray[np.int64] | None:

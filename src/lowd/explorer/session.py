@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import DataError
-from ..evidence.quality.metric_spaces import MetricSpace
 from ..evidence.quality.validation import make_data_space
 from ..input.arguments import MetricName
 from ..io.preparation import Preparation
 from ..io.table import Column, Data, Table
 from ..pipeline import Pipeline
 from ..plot.embeddings import name_axis
+from ..spaces import Space
 from .columns import PageColumn, list_features, make_column
 from .faults import RequestError
 
@@ -166,7 +166,7 @@ class Session:
         return found
 
     @cached_property
-    def space(self) -> MetricSpace | None:
+    def space(self) -> Space | None:
         """The data with their distances; None where only coordinates are known."""
         if self.compared is None:
             return None

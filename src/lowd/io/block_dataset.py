@@ -6,19 +6,14 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..backends.protocol import Rows
-from ..core.block_maps import rate_block, transform_block, without_names
+from ..blocks import RowBlocks, Where
 from ..errors import ExistingFileError, FileFormatError, check_folder
-from ..input.block_reader import Where
-from ..input.blocks import RowBlocks
+from ..reducer import Reducer, place_block
 from .writing import write, write_completely
-
-if TYPE_CHECKING:
-    from ..reducer import Reducer
 
 MANIFEST, MODEL_FILE, FORMAT_VERSION = "manifest.json", "model.lowd", 1
 
@@ -76,8 +71,7 @@ class BlockDataset:
         X.check_width(model)
         missing = self.list_missing(X.n_blocks)
         if missing:
-            given = without_names(model), str(self.folder.absolute()), confidence
-            X.collect(_write_block, "write", *given, numbers=missing)
+            X.write(_write_block, missing, model, str(self.folder.absolute()), confidence)
         self._write_manifest(is_complete=True)
         return len(missing)
 
@@ -117,15 +111,15 @@ class BlockDataset:
         write_completely(self.folder / MANIFEST, write_file)
 
 
-def _write_block(rows: Rows, where: Where, model: Reducer, folder: str, confidence: bool) -> int:
+def _write_block(rows: Any, where: Where, model: Reducer, folder: str, confidence: bool) -> int:
     """Write the coordinates of a block, with the numbers of its rows; a task of a worker."""
-    Y = transform_block(rows, where, model)
+    Y = place_block(rows, where, model, confidence)
     columns: dict[str, Any] = {}
     if where.start is not None:
         columns["row"] = np.arange(where.start, where.start + len(Y))
     names = model.get_feature_names_out()
-    columns |= {str(name): np.ascontiguousarray(y) for name, y in zip(names, Y.T, strict=True)}
+    columns |= {str(name): np.ascontiguousarray(y) for name, y in zip(names, Y.T, strict=False)}
     if confidence:
-        columns["confidence"] = rate_block(rows, where, model)
+        columns["confidence"] = np.ascontiguousarray(Y[:, -1])
     write(Path(folder) / f"part-{where.number:06d}.parquet", columns, force=True)
     return len(Y)

@@ -15,11 +15,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends.protocol import DType, Rows
+from ..blocks import BlockReader, RowBlocks, is_blocks
 from ..errors import DataError, MissingFileError, MissingPackageError, ParameterError
 from ..input.arguments import Input
-from ..input.block_reader import BlockReader
-from ..input.blocks import RowBlocks, is_blocks
 from ..input.integers import refuse_large_integers
 from ..threads import available as count_cpus
 from . import frames
@@ -60,7 +58,7 @@ def open_blocks(
         The columns of Parquet files that hold the rows: names, or patterns like "px*". None is all
         columns of numbers, if there are no others.
     block_rows : int or None, default=None
-        Rows of a block. None: blocks of 64 MiB, or what `memory` allows.
+        Any of a block. None: blocks of 64 MiB, or what `memory` allows.
     memory : str, int or None, default=None
         The memory that a pass over the blocks may take, as "2GB" or in bytes.
 
@@ -146,7 +144,7 @@ class MappedRows:
     """Rows of a file that is mapped where they are read: only its name travels to a worker."""
 
     filename: str
-    dtype: DType
+    dtype: np.dtype[Any]
     shape: tuple[int, ...]
     offset: int
     strides: tuple[int, ...]
@@ -175,7 +173,7 @@ class _ReadSlice:
     start: int
     stop: int
 
-    def __call__(self) -> Rows:
+    def __call__(self) -> Any:
         return np.asarray(self.array[self.start : self.stop])
 
 
@@ -202,9 +200,9 @@ def _check_rows(array: StoredArray) -> None:
 class _Held:
     """A block that is in memory."""
 
-    rows: Rows
+    rows: Any
 
-    def __call__(self) -> Rows:
+    def __call__(self) -> Any:
         return self.rows
 
 
@@ -215,16 +213,16 @@ class _ReadItem:
     blocks: BlockSequence
     number: int
 
-    def __call__(self) -> Rows:
+    def __call__(self) -> Any:
         if hasattr(self.blocks, "__getitem__"):
             return _as_block(self.blocks[self.number])
         return _as_block(next(islice(iter(self.blocks), self.number, None)))
 
 
-def _as_block(block: Input) -> Rows:
+def _as_block(block: Input) -> Any:
     if not hasattr(block, "shape"):
         refuse_large_integers(block, "a block")
-    rows: Rows = block if hasattr(block, "shape") else np.asarray(block)
+    rows: Any = block if hasattr(block, "shape") else np.asarray(block)
     _check_rows(rows)
     return rows
 
@@ -306,9 +304,9 @@ class ReadParquet:
     names: tuple[str, ...]
     start: int
     n_rows: int
-    dtype: DType
+    dtype: np.dtype[Any]
 
-    def __call__(self) -> Rows:
+    def __call__(self) -> Any:
         source = Source.from_path(self.path)
         lazy = frames.scan(source, "parquet").slice(self.start, self.n_rows)
         rows, rounded = frames.read_matrix(source, lazy, self.names, self.n_rows, 1)
@@ -340,7 +338,9 @@ def open_parquet(files: Sequence[str], columns: Sequence[str] | None, size: Bloc
     return RowBlocks.from_readers(readers, len(names), dtype, names)
 
 
-def _choose_columns(path: str, columns: Sequence[str] | None) -> tuple[tuple[str, ...], DType]:
+def _choose_columns(
+    path: str, columns: Sequence[str] | None
+) -> tuple[tuple[str, ...], np.dtype[Any]]:
     """Columns of numbers of a file, and the type that holds them."""
     schema = frames.scan(Source.from_path(path), "parquet").collect_schema()
     every = list(schema)

@@ -16,8 +16,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO
 
+from .. import backend as memory
 from .. import progress
-from ..core import memory
 from ..errors import FileFormatError, MissingFileError, MissingPackageError, NotEnoughMemoryError
 
 # A compressed file may grow so many times, beyond a size that does no harm. Tables of numbers
@@ -117,14 +117,14 @@ class Source:
 
 def fits_memory(size: int) -> bool:
     """Whether so many bytes of memory are free."""
-    free = memory.available() if size > memory.NEGLIGIBLE_BYTES else None
+    free = memory.free_memory() if size > 2**24 else None
     return free is None or size <= free
 
 
 def require_memory(source: Source, parts: dict[str, int], remedy: str) -> None:
     """Raise if a file needs more memory than is free, before it is read."""
     plan = memory.Plan(parts)
-    free = memory.available() if plan.bytes > memory.NEGLIGIBLE_BYTES else None
+    free = memory.free_memory() if plan.bytes > 2**24 else None
     if free is not None and plan.bytes > free:
         size = f" ({memory.readable(source.size)})" if source.size else ""
         raise NotEnoughMemoryError(
@@ -142,7 +142,7 @@ def _is_link(path: Path) -> bool:
 
 def _get_text_limit() -> int:
     """Bytes that raw text may take: the frame and the matrix need as much each."""
-    free = memory.available()
+    free = memory.free_memory()
     return 2**62 if free is None else free // 3
 
 

@@ -7,11 +7,10 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import UnsupportedError
-
 from .. import confidence
 from ..backend import chunks
 from ..blocks import RowBlocks, is_blocks
+from ..errors import UnsupportedError
 from ..linalg.centered import Scaling, classical_scaling, half_squares, warn_if_indefinite
 from ..linalg.eigen import krylov_tolerance, signs
 from ..linalg.principal import PrincipalMap, draw_rows, scale_rows, squared_lengths

@@ -8,9 +8,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .. import progress
-from ..errors import ApproximationWarning, ParameterError, UnsupportedError, warn
-
 from ..backend import allocate, chunks
+from ..errors import ApproximationWarning, ParameterError, UnsupportedError, warn
 from ..linalg.centered import classical_scaling, half_squares
 from ..linalg.eigen import Groups, signs
 from ..parameters import (

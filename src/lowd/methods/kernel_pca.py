@@ -9,12 +9,10 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse import csr_array, diags_array, issparse
 
-from .. import progress, random
-from ..errors import DataError, KernelWarning, ParameterError, UnsupportedError, warn
-
-from .. import confidence
+from .. import confidence, progress, random
 from ..backend import allocate, chunks, overridable
 from ..blocks import RowBlocks
+from ..errors import DataError, KernelWarning, ParameterError, UnsupportedError, warn
 from ..linalg.centered import (
     Scaling,
     classical_scaling,

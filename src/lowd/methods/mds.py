@@ -12,6 +12,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from .. import _native, progress, random
+from ..backend import allocate, chunks, overridable, threads
+from ..blocks import RowBlocks
 from ..errors import (
     ApproximationWarning,
     ConvergenceWarning,
@@ -22,9 +24,6 @@ from ..errors import (
 )
 from ..input.entries import refuse_non_numbers
 from ..input.integers import refuse_large_integers
-
-from ..backend import allocate, chunks, overridable, threads
-from ..blocks import RowBlocks
 from ..linalg.centered import half_squares, initial_scaling
 from ..linalg.eigen import signs
 from ..parameters import (

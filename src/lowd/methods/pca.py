@@ -33,6 +33,7 @@ from ..linalg.principal import (
     from_scatter,
     principal_axes,
     project,
+    refined,
     scatter,
     scatter_product,
     squared_lengths,

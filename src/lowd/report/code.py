@@ -71,7 +71,7 @@ def format_constructor(model: Reducer) -> str:
     """
     values = {field.name: getattr(model, field.name) for field in dataclasses.fields(model)}
     if isinstance(model, Pipeline):
-        values["method"] = model.method_ if hasattr(model, "map_") else model.method
+        values["method"] = model.method_ if model.__sklearn_is_fitted__() else model.method
     if model.is_random and values["random_state"] is None:
         values["random_state"] = getattr(model, "seed_", None)  # the draw itself is the method
     given = [

@@ -9,7 +9,6 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from .. import _native, random
-
 from ..backend import chunks, overridable, threads
 from ..parameters import Indices, Reals
 

@@ -17,9 +17,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .. import _native, progress, random
-from ..errors import DataError, ParameterError
-
 from ..backend import allocate, chunks, overridable, threads
+from ..errors import DataError, ParameterError
 from ..parameters import Held, Indices, Metric, MetricParams, Reals, state, state_of
 from .matrices import (
     along_a_line,

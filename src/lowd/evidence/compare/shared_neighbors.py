@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from inspect import signature
-from typing import cast
 
 import numpy as np
 from scipy.sparse import issparse
 
-from ...core.graph_method import GraphMethod
-from ...graph.search import TIE_TOLERANCE
 from ...input.arguments import Input
 from ...neighbors import NeighborGraph, neighbors
 from ...parameters import Reals
 from ...reducer import Reducer
-from ...relations.perplexity_neighbors import MAX_FULL_POINTS, NEIGHBORS_PER_PERPLEXITY
 from ..types import Transformer
 from .candidates import Candidate, SharedParams, clone
 
 # Ten times that of float32 distances: methods then certainly see no tie that the graph hides.
-SHARED_TIE_TOLERANCE = 10 * TIE_TOLERANCE[np.dtype(np.float32)]
+SHARED_TIE_TOLERANCE = 1e-5
 
 
 @dataclass(frozen=True)
@@ -38,11 +33,9 @@ class SharedNeighbors:
             fitted = clone(model)
             return fitted, np.asarray(fitted.fit_transform(X))
         # With a given graph, its width is n_neighbors; beside it the parameter is refused.
-        by_width = "n_neighbors" in getattr(model, "ignored_with_neighbors", ())
+        by_width = type(model).__name__ not in ("UMAP", "TSNE", "SNE")
         default = type(model)().get_params(deep=False)["n_neighbors"]
-        graph_model = cast(
-            GraphMethod, clone(model, **({"n_neighbors": default} if by_width else {}))
-        )
+        graph_model = clone(model, **({"n_neighbors": default} if by_width else {}))
         Y = graph_model.fit_transform(X, neighbors=part)
         graph_model.n_neighbors = model.get_params(deep=False)["n_neighbors"]
         return graph_model, np.asarray(Y)
@@ -90,10 +83,7 @@ def search_shared_neighbors(
 
 def count_neighbors(model: Transformer, n: int, shared: SharedParams) -> int | None:
     """How many neighbors the model would search; None if it takes none, or other ones."""
-    if (
-        not isinstance(model, Reducer)
-        or "neighbors" not in signature(model.fit_transform).parameters
-    ):
+    if not isinstance(model, Reducer) or "neighbors" not in model.takes:
         return None
     params = model.get_params(deep=False)
     metric, metric_params = params.get("metric", "euclidean"), params.get("metric_params")
@@ -104,9 +94,9 @@ def count_neighbors(model: Transformer, n: int, shared: SharedParams) -> int | N
     if not same or special or params.get("n_landmarks") != landmarks:
         return None
     k = params.get("n_neighbors")
-    if k is not None and getattr(model, "counts_itself", False):
+    if k is not None and type(model).__name__ == "UMAP":  # which counts each row itself
         k -= 1
     if params.get("affinity") == "perplexity":
         perplexity = float(np.max(params["perplexity"]))
-        k = None if n <= MAX_FULL_POINTS else math.ceil(NEIGHBORS_PER_PERPLEXITY * perplexity)
+        k = None if n <= 500 else math.ceil(3 * perplexity)
     return None if k is None or k >= n else int(k)

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...core import memory
-from ...graph.block_neighbors import MAX_EXACT_ROWS
+from ... import backend as memory
 from ...methods import METHODS
+from ...parameters import parameters_of
 from ...reducer import Reducer
 from ...store import class_of
 from .raw_data import RawData
@@ -28,7 +28,7 @@ MAX_LISTED_METHODS = 8  # in a sentence
 
 def _neighbor_seconds(n: int, d: int) -> float:
     """Neighbor search after a rotation of the rows: tiles of pairs, or near groups if many."""
-    per_feature = 5e-12 * n * n if n <= MAX_EXACT_ROWS else 2.5e-7 * n
+    per_feature = 5e-12 * n * n if n <= 200_000 else 2.5e-7 * n
     return per_feature * min(d, 100) + 1e-10 * n * d * min(n, d)
 
 
@@ -75,7 +75,7 @@ def estimate_costs(data: RawData) -> dict[str, Cost]:
     n, d = len(data), max(data.n_features, 1)
     n_entries = data.X.nnz if data.is_sparse else None
     stored = d if n_entries is None else n_entries // n + 1  # entries of a row
-    free = memory.available()
+    free = memory.free_memory()
     found = {}
     for method in METHODS:
         model = _make_model(method, data)
@@ -95,7 +95,7 @@ def _make_model(method: str, data: RawData) -> Reducer | None:
     cls = class_of(method)
     params: dict[str, Any] = {} if cls().n_components is not None else {"n_components": 2}
     if data.kind != "rows" or data.metric != "euclidean":
-        if "metric" not in cls.__dataclass_fields__:
+        if "metric" not in parameters_of(cls):
             return None
         params |= {"metric": data.metric, "metric_params": data.metric_params}
     model: Reducer = cls(**params)

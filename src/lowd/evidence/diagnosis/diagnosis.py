@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from ... import progress, random
 from ...backend import using
+from ...blocks import RowBlocks, is_blocks
 from ...errors import DataError, ParameterError
 from ...input.arguments import Input
-from ...input.blocks import RowBlocks, is_blocks
 from ...neighbors import NeighborGraph
 from ...parameters import Seed
 from ...pipeline import STEP_PARAMETERS

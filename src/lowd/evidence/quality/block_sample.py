@@ -7,20 +7,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...core.block_memory import plan_sample
-from ...core.memory import Sizes
+from ...blocks import RowBlocks, is_blocks
 from ...errors import DataError
 from ...input.arguments import Input
-from ...input.blocks import RowBlocks, is_blocks
 from .validation import Anchors
 
 MAX_EVALUATED_ROWS = 10_000  # neighbors are those among them
 N_BLOCK_ANCHORS = 2000  # of these, as of many rows in memory: estimates have intervals
 
 
-def plan_evaluation(sizes: Sizes) -> int:
+def plan_evaluation(d: int, itemsize: int) -> int:
     """Bytes of an evaluation of blocks: the sample, and distances of its anchors to all of it."""
-    return plan_sample(sizes, MAX_EVALUATED_ROWS) + 3 * N_BLOCK_ANCHORS * MAX_EVALUATED_ROWS * 8
+    return MAX_EVALUATED_ROWS * d * (itemsize + 8) + 3 * N_BLOCK_ANCHORS * MAX_EVALUATED_ROWS * 8
 
 
 class BlockSample(NamedTuple):

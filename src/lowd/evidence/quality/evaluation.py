@@ -8,12 +8,13 @@ from typing import NamedTuple, cast
 
 from numpy.typing import ArrayLike
 
+from ...blocks import RowBlocks, is_blocks
 from ...errors import ParameterError
 from ...input.arguments import Input
-from ...input.blocks import RowBlocks, is_blocks
 from ...neighbors import NeighborGraph
 from ...parameters import Metric, Reals, Seed
-from ..types import MODELS, MetricLike, MetricParams
+from ...reducer import Reducer
+from ..types import MetricLike, MetricParams
 from .block_sample import draw_sample
 from .column_scale import note_dominant_column
 from .distance_measures import (
@@ -92,7 +93,7 @@ def evaluate(
     >>> lowd.evaluate(X, X).rnx_auc
     1.0000
     """
-    if isinstance(Y, MODELS):
+    if isinstance(Y, Reducer):
         _refuse_beside_model(metric, metric_params, backend, n_jobs)
         found: Evaluation = Y.evaluate(
             X,

@@ -10,15 +10,12 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from ... import random
-from ...core.block_maps import without_names
+from ...blocks import RowBlocks, is_blocks
 from ...errors import UnsupportedError
 from ...input.arguments import Input
-from ...input.blocks import RowBlocks, is_blocks
 from ...parameters import Reals, Seed
 from ...pipeline import Pipeline
-from ...pipeline import Pipeline as FormerPipeline
 from ...reducer import Reducer
-from ...reducer import Reducer as FormerReducer
 from ...spaces import Rows, extension
 from ..types import MetricLike, MetricParams
 from .block_sample import draw_sample
@@ -52,7 +49,7 @@ def evaluate_model(
     if is_blocks(X):
         sample = draw_sample(RowBlocks.of(X), None, labels, anchors)
         found = evaluate_model(
-            without_names(model),
+            model._without_names(),
             sample.X,
             sample.labels,
             n_neighbors=n_neighbors,
@@ -61,7 +58,7 @@ def evaluate_model(
             verbose=verbose,
         )
         return replace(found, notes=[sample.note, *found.notes])
-    if isinstance(model, Pipeline | FormerPipeline):
+    if isinstance(model, Pipeline):
         found = evaluate_model(
             model.method_,
             _prepare_rows(model, X),
@@ -122,8 +119,6 @@ def _embed(model: Reducer, X: Input) -> Reals:
 
 def _transform(model: Reducer, X: Input) -> Reals:
     """The map of rows as an array, whatever `set_output` says."""
-    if isinstance(model, FormerReducer):
-        return np.asarray(model._transform(X))
     with model._running(model.backend):
         return model._place(model._read(X, False))[0]
 
