@@ -49,25 +49,9 @@ def pytest_generate_tests(metafunc):
 
 def pytest_addoption(parser):
     parser.addoption("--skipped", action="store_true", help="run only what skipped in the last run")
-    parser.addoption("--house", action="store_true", help="test the classes of lowd.")
-
-
-def _move_into_the_house():
-    """Let `lowd.<name>` be that of `lowd.`, where this has it already."""
-    import lowd
-    import lowd
-
-    BACKENDS[:] = ["native"]
-    for name in lowd._HOME:
-        try:
-            setattr(lowd, name, getattr(lowd., name))
-        except Exception:  # it is not there yet
-            continue
 
 
 def pytest_configure(config):
-    if config.getoption("--house"):
-        _move_into_the_house()
     if not hasattr(config, "workerinput"):  # which processes that share the work have
         config.pluginmanager.register(_Skips(config))
 

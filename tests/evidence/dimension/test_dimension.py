@@ -18,7 +18,7 @@ from lowd.errors import ColumnTypeError, DataError, ParameterError
 from lowd.evidence.dimension.result import MANIFOLD_RULES, RULES, SIGNAL_RULES, Dimensions
 from lowd.evidence.dimension.spectrum_rules import cross_validate
 from lowd.evidence.parallel_analysis import analyze_parallel
-from lowd.solvers import scree
+from lowd.linalg import scree
 from manifolds import roll
 
 
