@@ -266,6 +266,8 @@ class SparseRandomProjection(RandomProjection):
     ((100, 400), 0.0183)
     """
 
+    spreads = False  # a column may be in no direction
+
     density: Annotated[float, Limit(">", 0), Limit("<=", 1)] | Literal["auto"] = "auto"
     compute_inverse_components: bool = False
 
