@@ -50,6 +50,7 @@ from ..spaces import (
     native_parts,
     nearest_columns,
     space_of,
+    sum_duplicates,
     take_rows,
 )
 from ..spaces.matrices import far_if_missing, hash_symmetric, label_duplicates
@@ -194,17 +195,20 @@ class MDS(Reducer):
         W = pair_weights(weights, D, rows)
         if W is not None:
             check_connected(W, rows)
-        # 3. SMACOF from each start, of which the lowest end is kept.
-        stress = self._stress(D, W)
-        starts = self._starts(init, D, rows, seed)
-        path = smacof(stress, W, starts, self.max_iter, self.eps)
-        Y = rotate_to_principal_axes(path.Y).astype(D.dtype).astype(np.float64)  # as it is returned
         label = label_duplicates(D)
         _, first, point_of_row = np.unique(label, return_index=True, return_inverse=True)
+        self._counts = np.bincount(point_of_row).astype(np.float64)
+        # 3. SMACOF from each start, of which the lowest end is kept. Duplicates begin together.
+        stress = self._stress(D, W)
+        starts = (
+            sum_duplicates(start / self._counts[point_of_row, None], point_of_row)[point_of_row]
+            for start in self._starts(init, D, rows, seed)
+        )
+        path = smacof(stress, W, starts, self.max_iter, self.eps)
+        Y = rotate_to_principal_axes(path.Y).astype(D.dtype).astype(np.float64)  # as it is returned
         Y = Y[first][point_of_row]  # duplicates coincide to the last bit
         self._report(stress, Y, path)
         # 4. What places new points.
-        self._counts = np.bincount(point_of_row).astype(np.float64)
         self._sammon = isinstance(weights, str)
         self._means, self._axes = gower_axes(Y[first])
         nearest = nearest_columns(far_if_missing(D), min(1, len(D) - 1), np.arange(len(D)))
