@@ -304,8 +304,9 @@ class UMAP(Reducer):
         mu, rho, sigma = memberships(near, self.local_connectivity)
         W = symmetrized(near, mu, self.set_op_mix_ratio)
         if target is not None:
-            merged = merge_target(target[rows], self.target_metric, point_of_row, space.n)
-            W = self._intersect(W, merged)
+            how = self.target_metric
+            merged = merge_target(target[rows], how, point_of_row, space.n)
+            W = intersect_with_target(W, merged, how, self.target_weight, self.n_neighbors - 1)
         radii = None
         if self.dens_lambda:
             radii = local_radii(*edges_with_lengths(W, near), space.n)
@@ -375,14 +376,6 @@ class UMAP(Reducer):
         That is added to squared distances, in place of umap-learn's clipping of forces.
         """
         return self.a_ * self._unit ** (2 * self.b_), self.b_, 0.02
-
-    def _intersect(self, W: Graph, target: Reals) -> Graph:
-        """The fuzzy intersection of the graph with its targets, as in umap-learn."""
-        if self.target_metric == "categorical":
-            return connect_locally(draw_classes_together(W, target, self.target_weight))
-        near = Rows(target, self.target_metric).nearest(min(self.n_neighbors, len(target)) - 1)
-        A = near._replace(distances=memberships(near, 1.0)[0]).as_graph(len(target))
-        return connect_locally(intersect_graphs(W, csr_array(A), self.target_weight))
 
     # -- the descent -----------------------------------------------------------------------------
 
@@ -647,6 +640,21 @@ def merge_target(target: Reals, metric: str, point_of_row: Indices, n: int) -> R
     return np.where(least == most, most, -1)
 
 
+def intersect_with_target(W: Graph, target: Reals, metric: str, weight: float, k: int) -> Graph:
+    """The fuzzy intersection of a graph with its targets, as in umap-learn.
+
+    Between points of different classes, or of an unknown one, memberships fall by a factor; with
+    those of the k nearest by numbers they are multiplied, to powers that the weight gives. Then
+    each point again has a neighbor of membership 1.
+    """
+    if metric == "categorical":
+        return connect_locally(draw_classes_together(W, target, weight))
+    near = Rows(target, metric).nearest(min(k, len(target) - 1))
+    A = near._replace(distances=memberships(near, 1.0)[0]).as_graph(len(target))
+    A.eliminate_zeros()
+    return connect_locally(intersect_graphs(W, A, weight))
+
+
 def draw_classes_together(W: Graph, labels: Reals, weight: float) -> Graph:
     """Memberships that fall between different classes, and by exp(-1) to unknown ones."""
     owners = np.repeat(np.arange(W.shape[0]), np.diff(W.indptr))
@@ -663,7 +671,6 @@ def intersect_graphs(W: Graph, A: Graph, weight: float, least: float = 1e-8) -> 
     """w a^(t / (1 - t)), or the same to the power (1 - t) / t; absent memberships are tiny."""
     least_w = max(float(W.data.min()) / 2, least)
     least_a = min(max(float(A.data.min()) / 2, least), 1e-4)
-    A.eliminate_zeros()
     both = csr_array(W + A)
     both.sort_indices()
     w, a = look_up(W, both, least_w), look_up(A, both, least_a)
