@@ -27,13 +27,15 @@ from .options import match_columns, quote_names
 from .roles import get_column_kind
 from .source import Source
 
-StoredArray: TypeAlias = Any  # of NumPy, mapped or not, Zarr or HDF5
-BlockSequence: TypeAlias = Any  # of arrays: a sequence, or what can be iterated again
-MemoryPlan: TypeAlias = Callable[[int, int, int], dict[str, int]]  # of columns, itemsize, threads
-BLOCK_BYTES = 2**26  # of a block, unless a limit of memory asks for smaller ones
-MIN_BLOCK_BYTES = 2**20  # smaller ones are nothing but overhead
-PROGRAM_BYTES = 320 * 2**20  # Python with dask and polars, before any row is read
-# A task holds the block as it is read and as it is computed with, and the next one is on its way.
+StoredArray: TypeAlias = Any  # an array of NumPy (in memory or mapped), Zarr or HDF5
+# a sequence of arrays, or any other object that can be iterated repeatedly
+BlockSequence: TypeAlias = Any
+# Takes the number of columns, the itemsize and the number of threads.
+MemoryPlan: TypeAlias = Callable[[int, int, int], dict[str, int]]
+BLOCK_BYTES = 2**26  # Size of a block unless a memory limit asks for smaller ones.
+MIN_BLOCK_BYTES = 2**20  # In smaller blocks the overhead of a task dominates.
+PROGRAM_BYTES = 320 * 2**20  # Memory of Python with dask and polars before any row is read.
+# A task holds the block as read and in the form used for computing, while the next one arrives.
 BLOCKS_PER_TASK = 4
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 UNITS |= {f"{unit}i": 2 ** (10 * power) for power, unit in enumerate("kmgt", 1)}
@@ -46,7 +48,7 @@ def open_blocks(
     block_rows: int | None = None,
     memory: str | int | None = None,
 ) -> RowBlocks:
-    """Data larger than memory as a sequence of row blocks, of which nothing is read yet.
+    """Open data larger than memory as a sequence of row blocks; nothing is read yet.
 
     Every method transforms them lazily and fits them: `lowd.PCA(2).fit(lowd.open_blocks("big/"))`.
 
@@ -82,7 +84,7 @@ def open_blocks(
 
 
 def open_sized(source: Input, columns: Sequence[str] | None, size: BlockSize) -> RowBlocks:
-    """`open_blocks`, with blocks of that size."""
+    """Like `open_blocks`, with blocks of the given size."""
     if isinstance(source, str | os.PathLike):
         return _open_path(os.fspath(source), columns, size)
     if columns is not None:
@@ -97,7 +99,7 @@ def open_sized(source: Input, columns: Sequence[str] | None, size: BlockSize) ->
 
 
 def parse_bytes(text: str | int) -> int:
-    """Bytes of "2GB", "500 MiB", 1e9 or a plain number."""
+    """Return the bytes that "2GB", "500 MiB", 1e9 or a plain number stands for."""
     found = re.fullmatch(r"\s*([\d.]+(?:e\d+)?)\s*([kmgt]?i?)b?\s*", str(text).lower())
     try:
         count = int(float(found[1]) * UNITS[found[2]]) if found else 0
@@ -110,14 +112,14 @@ def parse_bytes(text: str | int) -> int:
 
 @dataclass(frozen=True)
 class BlockSize:
-    """How many rows a block has: asked for, or by a limit of memory."""
+    """The number of rows in a block: as given, or from a memory limit."""
 
     rows: int | None
     memory: int | None
-    plan: MemoryPlan | None = None  # what is needed beside the blocks
+    plan: MemoryPlan | None = None  # memory needed in addition to the blocks
 
     def count(self, n_features: int, itemsize: int, multiple: int = 1) -> int:
-        """Rows of a block; a multiple of what is stored together, where that is not more."""
+        """Rows of a block, a multiple of the rows stored together unless those are more."""
         if self.rows is not None:
             return self.rows
         n_bytes = BLOCK_BYTES
@@ -131,7 +133,7 @@ class BlockSize:
                 needed["blocks"] = BLOCKS_PER_TASK * n_tasks * least
                 parts = ", ".join(f"{name} {size / 1e6:.0f} MB" for name, size in needed.items())
                 raise ParameterError(
-                    f"memory={self.memory / 1e6:.0f}MB is too little, at least "
+                    f"memory={self.memory / 1e6:.0f}MB is too little; at least "
                     f"{sum(needed.values()) / 1e6 + 1:.0f}MB are needed: {parts}."
                 )
         rows = max(1, n_bytes // (itemsize * max(n_features, 1)))
@@ -143,7 +145,7 @@ class BlockSize:
 
 @dataclass(frozen=True)
 class MappedRows:
-    """Rows of a file that is mapped where they are read: only its name travels to a worker."""
+    """Rows of a file that each worker maps itself: only the file's name travels."""
 
     filename: str
     dtype: DType
@@ -153,9 +155,11 @@ class MappedRows:
 
     @classmethod
     def of(cls, X: np.memmap[Any, Any]) -> MappedRows:
-        """The part of the file that a memmap, or a slice of one, shows."""
+        """Return the part of the file that a memmap, or a slice of one, covers."""
         if X.filename is None:
-            raise DataError("the memmap has no file name; open it by numpy.load(mmap_mode='r').")
+            raise DataError(
+                "the memmap does not have a file name; open it by numpy.load(mmap_mode='r')."
+            )
         whole = np.frombuffer(X._mmap, np.uint8)  # type: ignore[attr-defined]
         start = X.offset - X.offset % mmap.ALLOCATIONGRANULARITY
         offset = start + X.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
@@ -169,7 +173,7 @@ class MappedRows:
 
 @dataclass(frozen=True)
 class _ReadSlice:
-    """Some rows of an array that is on disk."""
+    """Some rows of an array on disk."""
 
     array: StoredArray
     start: int
@@ -182,7 +186,7 @@ class _ReadSlice:
 def _open_array(array: StoredArray, name: str, size: BlockSize) -> RowBlocks:
     _check_rows(array)
     n, d = array.shape
-    stored = getattr(array, "chunks", None)  # of a Zarr array: rows that are compressed together
+    stored = getattr(array, "chunks", None)  # the rows that a Zarr array compresses together
     step = size.count(d, array.dtype.itemsize, stored[0] if stored else 1)
     readers = [
         BlockReader(
@@ -200,7 +204,7 @@ def _check_rows(array: StoredArray) -> None:
 
 @dataclass(frozen=True)
 class _Held:
-    """A block that is in memory."""
+    """A block in memory."""
 
     rows: Rows
 
@@ -210,7 +214,7 @@ class _Held:
 
 @dataclass(frozen=True)
 class _ReadItem:
-    """One block of what can be indexed, or iterated again."""
+    """One block of an object that can be indexed or iterated repeatedly."""
 
     blocks: BlockSequence
     number: int
@@ -230,7 +234,7 @@ def _as_block(block: Input) -> Rows:
 
 
 def _open_iterable(source: BlockSequence, size: BlockSize) -> RowBlocks:
-    """Blocks of an iterable, whose sizes one pass over it finds."""
+    """Blocks of an iterable; one pass over it finds their sizes."""
     if isinstance(source, np.ndarray):
         return _open_array(source, "", size)
     try:
@@ -251,7 +255,7 @@ def _open_iterable(source: BlockSequence, size: BlockSize) -> RowBlocks:
         shapes.append(rows.shape)
         types.append(rows.dtype)
     if not shapes:
-        raise DataError("there is no block of rows; name at least one.")
+        raise DataError("got no blocks; pass at least one.")
     widths = {shape[1] for shape in shapes}
     if len(widths) > 1:
         number = next(i for i, shape in enumerate(shapes) if shape[1] != shapes[0][1])
@@ -259,7 +263,7 @@ def _open_iterable(source: BlockSequence, size: BlockSize) -> RowBlocks:
             f"block {number} has {shapes[number][1]} columns, but block 0 has {shapes[0][1]}; "
             "blocks are rows of one table. Blocks of columns are joined first: numpy.hstack."
         )
-    held = isinstance(source, list | tuple)  # of which a task takes its own block along
+    held = isinstance(source, list | tuple)  # a task takes its own block of a list or tuple along
     readers = [
         BlockReader(_Held(_as_block(source[i])) if held else _ReadItem(source, i), shape[0])
         for i, shape in enumerate(shapes)
@@ -272,7 +276,7 @@ def _open_iterable(source: BlockSequence, size: BlockSize) -> RowBlocks:
 
 def _open_path(path: str, columns: Sequence[str] | None, size: BlockSize) -> RowBlocks:
     if path.endswith(".npy"):
-        Source.from_path(path)  # which says what is wrong with it
+        Source.from_path(path)  # raises an error that says what is wrong with the path
         return open_sized(np.load(path, mmap_mode="r"), None, size)
     if path.rstrip("/").endswith(".zarr"):
         try:
@@ -284,14 +288,14 @@ def _open_path(path: str, columns: Sequence[str] | None, size: BlockSize) -> Row
 
 
 def list_files(path: str) -> list[str]:
-    """Parquet files of a folder or a pattern, or the one file, in the order of their names."""
+    """The Parquet files of a folder or pattern, or the single file, sorted by name."""
     if os.path.isdir(path):
         found = [str(file) for file in Path(path).rglob("*.parquet")]
     elif glob.has_magic(path) and not os.path.exists(path):
         found = glob.glob(path, recursive=True)
     else:
         found = [path]
-    # Hidden folders and files are those of a run that has not finished.
+    # Hidden files and folders belong to a run that has not finished.
     found = sorted(name for name in found if not Path(name).name.startswith((".", "_")))
     if not found:
         raise MissingFileError(f"{path} holds no Parquet file; name a folder or a pattern.")
@@ -319,7 +323,7 @@ class ReadParquet:
 
 
 def open_parquet(files: Sequence[str], columns: Sequence[str] | None, size: BlockSize) -> RowBlocks:
-    """Blocks of the rows of Parquet files; of the files only the schemas are read."""
+    """Blocks of the rows of Parquet files; only the schemas are read now."""
     names, dtype = _choose_columns(files[0], columns)
     step = size.count(len(names), dtype.itemsize)
     readers = []
@@ -341,7 +345,7 @@ def open_parquet(files: Sequence[str], columns: Sequence[str] | None, size: Bloc
 
 
 def _choose_columns(path: str, columns: Sequence[str] | None) -> tuple[tuple[str, ...], DType]:
-    """Columns of numbers of a file, and the type that holds them."""
+    """The numeric columns of a file, and the type that holds them."""
     schema = frames.scan(Source.from_path(path), "parquet").collect_schema()
     every = list(schema)
     names = every if columns is None else match_columns(list(columns), every, path, "columns")
