@@ -28,6 +28,7 @@ from ..parameters import (
 )
 from ..reducer import Reducer
 from ..spaces import (
+    Known,
     Neighbors,
     Rows,
     Space,
@@ -354,6 +355,8 @@ class TSNE(Reducer):
         How near a new point is to a training point is measured by how much their affinities to all
         training points differ: their random projections are the space.
         """
+        if isinstance(W, Known):
+            raise ParameterError("neighbors= would be ignored: the affinities are precomputed.")
         n = W.shape[0]
         start = self.init.T if isinstance(self.init, np.ndarray) and len(self.init) == n else ()
         order = self._columns = np.lexsort((*start, hash_symmetric(W)))

@@ -66,10 +66,12 @@ def read_lists(
     fills up the rows that have fewer neighbors than others.
     """
     if issparse(given):
-        matrix = csr_array(given, copy=True)
-        matrix.sum_duplicates()
+        matrix = csr_array(given)
         shape = int(matrix.shape[0]), int(matrix.shape[1])
         _check_shape(shape, expected)
+        if _names_twice(matrix):
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
         lists = Neighbors.of_unsorted(matrix.indptr.astype(np.int64), matrix.indices, matrix.data)
     else:
         indices, distances = _read_pair(given)
@@ -130,6 +132,18 @@ def _check_names(indices: Indices, n: int) -> None:
     if twice.any():
         row, column = map(int, np.argwhere(twice)[0])
         raise DataError(f"neighbors: row {row} names row {ordered[row, column]} twice.")
+
+
+def _names_twice(matrix: csr_array) -> bool:
+    """Whether a row stores several entries for one column; SciPy would sort all to find out."""
+    if matrix.has_canonical_format:
+        return False
+    lists = Neighbors(matrix.indptr, matrix.indices, matrix.data)
+    for some, owners in lists.runs():
+        keys = np.sort(owners * matrix.shape[1] + matrix.indices[some])
+        if (keys[1:] == keys[:-1]).any():
+            return True
+    return False
 
 
 def read_graph(given: object) -> Neighbors:
