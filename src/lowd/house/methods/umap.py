@@ -237,7 +237,7 @@ class UMAP(Reducer):
     _origin: Reals = state("2")
     _spacing: float = state()
     _sample: Indices | None = state("n_repelling of n_points")  # where there is no mesh
-    _preimages: Reals | None = state("n_points n_features_in_")  # rows, where there is an inverse
+    _rows: Reals | None = state("n_points n_features_in_")  # as they came, for the inverse
 
     @property
     def graph_(self) -> Graph:
@@ -298,7 +298,7 @@ class UMAP(Reducer):
             self.target_ = target
         if space.n == 1:
             warn("all rows are equal, so the embedding is 0.", RankWarning)
-            self._preimages = None
+            self._rows = None
             self._remember_points(known, near, np.zeros((1, k)), None)
             return np.zeros((n, k))
         mu, rho, sigma = memberships(near, self.local_connectivity)
@@ -322,7 +322,7 @@ class UMAP(Reducer):
         # 4. What places new points.
         self._scales = np.stack([rho, sigma, near.distances[near.indptr[1:] - 1]], axis=1)
         self._remember_points(known, near, Y, descent)
-        self._keep_rows(space, X, first_row, seed)
+        self._keep_rows(X, first_row, seed)
         if len(rows) == n:
             return self._embedded.X[self._point_of_row]
         self.landmarks_, self._n_features_out = np.sort(rows), k
@@ -468,18 +468,20 @@ class UMAP(Reducer):
         self._sample = random.subset(self.seed_, "repulsion", n, 2000) if summed else None
         self._remember(space, self._unit * Y, near.nearest, self.n_neighbors - 1)
 
-    def _keep_rows(self, space: Space, X: Any, first_row: Indices, seed: int) -> None:
-        """Keep dense rows, as they came, for the inverse; and how well that returns to them."""
-        self._preimages = None
+    def _keep_rows(self, X: Any, first_row: Indices, seed: int) -> None:
+        """Keep dense rows as they came, if the space has others; and say how well it returns."""
         X = X.rows if isinstance(X, Known) else X
-        if not isinstance(X, np.ndarray) or callable(self.metric) or self.metric == "precomputed":
-            return
-        plain = self.metric not in ("cosine", "correlation", "jaccard")
-        self._preimages = space.rows if plain else X[first_row]
-        drawn = np.arange(space.n)
-        if space.n > 1000:
-            drawn = random.subset(seed, "left out", space.n, 1000)
-        self.reconstruction_error_ = preimage_error(self._embedded, self._preimages, drawn)
+        self._rows = None
+        if isinstance(X, np.ndarray) and self.metric in ("cosine", "correlation"):
+            self._rows = X[first_row]
+        rows = self._dense_rows()
+        if rows is not None:
+            drawn = random.subset(seed, "left out", len(rows), min(len(rows), 1000))
+            self.reconstruction_error_ = preimage_error(self._embedded, rows, drawn)
+
+    def _dense_rows(self) -> Reals | None:
+        rows = self._space.rows if self._rows is None else self._rows
+        return rows if isinstance(rows, np.ndarray) else None
 
     def _transform(self, Q: Any) -> tuple[Reals, Neighbors]:
         # There are twice as many candidates as neighbors, since those that count the new point
@@ -546,9 +548,10 @@ class UMAP(Reducer):
         return self._unit * Y
 
     def _inverse_transform(self, Y: Reals) -> Reals:
-        if self._preimages is None:
+        rows = self._dense_rows()
+        if rows is None:
             raise UnsupportedError(f"this UMAP has no inverse: {self.no_inverse}")
-        return preimages(Y, self._embedded, self._preimages)
+        return preimages(Y, self._embedded, rows)
 
 
 # -- the fuzzy simplicial set ---------------------------------------------------------------------
