@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 from scipy.sparse.linalg import SuperLU, splu
 
 from lowd import _native, progress, random
-from lowd.errors import ConvergenceWarning, warn
+from lowd.errors import ConvergenceWarning, LongWorkWarning, warn
 from lowd.threads import single_threaded_blas
 
 from ..backend import allocate, chunks, overridable, threads
@@ -141,8 +141,9 @@ def _solve(p: Problem, k: int, accepted: float) -> tuple[Approximation, str]:
     p = p._replace(A=A, null=np.ascontiguousarray(p.null[order]))
     width = width_of(A)
     # The graph of a surface is 0.3 to 0.5 roots of its entries wide, that of a solid 0.9 to 1.7.
-    if p.is_root:
-        routes = ["shift-invert", "cholesky"] if width <= 2500 else ["cholesky"]
+    if p.is_root:  # a sparse factor of a wide graph takes longer than a dense one, and loses digits
+        sparse = width <= 2500 and width * A.nnz <= 2 * n**2
+        routes = ["shift-invert", "cholesky"] if sparse else ["cholesky"]
     elif width <= 0.7 * np.sqrt(A.nnz):
         routes = ["shift-invert", "chebyshev"]
     else:  # beyond this width a factorization takes minutes and gigabytes
@@ -224,6 +225,7 @@ def invert(p: Problem, k: int, how: str) -> Approximation | None:
 
     None where there is no factorization.
     """
+    inverse: Product | None
     if how == "cholesky":
         inverse = inverse_by_cholesky(p)
     else:
@@ -235,8 +237,10 @@ def invert(p: Problem, k: int, how: str) -> Approximation | None:
     found = block_krylov(inverse, p.start(k + 2), k + 1, max(1e-10 / k**3, 1e-14))
     if not np.isfinite(found.vectors).all():
         return None
-    # Once more, which takes out what the tolerance left of eigenvectors far away.
-    V = scipy.linalg.qr(inverse(found.vectors), mode="economic")[0]
+    # Once more, which takes out what is left of eigenvectors far away: by the tolerance, and, with
+    # iterative refinement, by the rounding of factors without pivoting.
+    V = inverse(found.vectors)
+    V = scipy.linalg.qr(V + inverse(found.vectors - p.product(V)), mode="economic")[0]
     image = p.A @ V
     if p.is_root:
         _, roots, Zt = scipy.linalg.svd(image, full_matrices=False)
@@ -295,19 +299,26 @@ def _factorize(A: Graph, shift: float) -> SuperLU | None:
         return None
 
 
-def inverse_by_cholesky(p: Problem, shift: float = 1e-12) -> Product | None:
-    """The inverse of B'B where the graph of B is wide and a sparse factor would fill in."""
+def inverse_by_cholesky(p: Problem, shift: float = 1e-12) -> Product:
+    """The inverse of B'B where the graph of B is wide, so that a sparse factor would fill in."""
     n = len(p.null)
-    remedy = "n_landmarks= and ModifiedLLE or LTSA take less"
-    what = f"the dense factor for {n} points, whose neighbor graph has no small separators,"
-    M = allocate((n, n), np.float64, what, remedy)
+    less = "n_landmarks= and ModifiedLLE or LTSA take less"
+    graph = f"the neighbor graph of {n} points, which has no small separators"
+    M = allocate((n, n), np.float64, f"the dense factor for {graph},", less)
+    minutes = n**3 / 3 / 2.8e10 / 60  # of one core
+    if minutes > 1:
+        warn(
+            f"a dense factorization for {graph}, takes {minutes:.0f} minutes; {less}.",
+            LongWorkWarning,
+        )
     for some in chunks(n, n):
         M[some] = (p.A.T[some] @ p.A).toarray() + p.norm * p.null[some] @ p.null.T
     M.flat[:: n + 1] += shift * p.norm
-    try:
-        factor = scipy.linalg.cho_factor(M, lower=True, overwrite_a=True, check_finite=False)
+    try:  # in place: of a symmetric matrix LAPACK may as well get the transpose
+        factor = scipy.linalg.cho_factor(M.T, lower=True, overwrite_a=True, check_finite=False)
     except scipy.linalg.LinAlgError:
-        return None
+        del M
+        return inverse_by_cholesky(p, 100 * shift)
     return lambda V: p.deflate(scipy.linalg.cho_solve(factor, p.deflate(V), check_finite=False))
 
 
