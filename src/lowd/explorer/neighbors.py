@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..evidence.quality.metric_spaces import nearest_others
 from .arrow import encode_columns, list_or_none
 from .faults import RequestError
 from .session import Session
@@ -24,7 +25,7 @@ def find_neighbors(session: Session, row: int, k: int) -> dict[str, object]:
             "Start with the data: lowd view MAP --data FILE.",
         )
     k = min(k, session.n - 1, MAX_SHOWN_NEIGHBORS)
-    found = session.space.nearest(np.array([row], np.int64), k) if k else None
+    found = nearest_others(session.space, np.array([row], np.int64), k) if k else None
     in_panels = {
         key: find_in_panel(panel.coordinates, row, k)
         for key, panel in list(session.panels.items())
@@ -63,7 +64,7 @@ def encode_table(session: Session) -> bytes | None:
     k = min(TABLE_NEIGHBORS, session.n - 1)
     if session.space is None or session.n > MAX_TABLE_ROWS or not k:
         return None
-    found = session.space.nearest(None, k)
+    found = nearest_others(session.space, None, k)
     columns = {f"n{j}": np.ascontiguousarray(found.indices[:, j], np.int32) for j in range(k)}
     distances = {f"d{j}": np.ascontiguousarray(found.distances[:, j], np.float32) for j in range(k)}
     return encode_columns(columns | distances)

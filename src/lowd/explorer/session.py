@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import DataError
-from ..evidence.quality.metric_spaces import MetricSpace
 from ..evidence.quality.validation import make_data_space
 from ..input.arguments import MetricName
 from ..io.preparation import Preparation
@@ -24,6 +23,7 @@ from .faults import RequestError
 
 if TYPE_CHECKING:
     from ..core.estimator import Reducer
+    from ..house.spaces import Space
 
 MAX_PANEL_DIMENSIONS = 3
 MAX_PANELS = 32  # one million points of three dimensions take 12 MB each
@@ -166,7 +166,7 @@ class Session:
         return found
 
     @cached_property
-    def space(self) -> MetricSpace | None:
+    def space(self) -> Space | None:
         """The data with their distances; None where only coordinates are known."""
         if self.compared is None:
             return None
