@@ -287,7 +287,7 @@ class PCA(Reducer):
             raise UnsupportedError("partial_fit takes batches in memory; fit takes all blocks.")
         w = validate_weights(weights, X.shape[0])
         new, most = Moments.of(X, w, self.ddof), min(max(100_000 // X.shape[1], 32), 512)
-        sample = in_memory(draw_rows(X if w is None else X[w > 0], most))
+        sample = in_memory(draw_rows(X if w is None else X[w > 0], most)).copy()
         if hasattr(self, "moments_"):
             new = self.moments_.merge(new)
             sample = draw_rows(np.vstack([self._sample, sample]), most)
