@@ -46,6 +46,7 @@ from ..spaces import (
     Space,
     approach,
     count_rows,
+    gower,
     joined,
     native_parts,
     nearest_columns,
@@ -234,19 +235,22 @@ class MDS(Reducer):
         point, which count where they end clearly lower.
         """
         D, embedded = self._space.toward(Q), self._embedded.X
-        missing = np.isnan(D)
-        if missing.all(1).any():
-            row = begin + int(missing.all(1).argmax())
-            raise DataError(f"row {row} has no known distance to a training point; drop it.")
-        T = np.ascontiguousarray(self._disparities(D))
+        T = self._disparities(D)
+        products = np.square(T)
+        if np.isnan(D.max(initial=0)):
+            missing = np.isnan(D)
+            if missing.all(1).any():
+                row = begin + int(missing.all(1).argmax())
+                raise DataError(f"row {row} has no known distance to a training point; drop it.")
+            # A distance that is not known is taken for the mean of those in the embedding.
+            products = np.where(missing, self._means, products)
+        products *= -0.5
         W = None if (self._counts == 1).all() else np.tile(self._counts, (len(D), 1))
         if self._sammon:
             W = np.divide(self._counts, D, out=np.zeros(D.shape), where=D > 0)
-        # A missing distance is taken for the mean of those in the embedding.
-        products = -0.5 * np.where(missing, self._means, T * T)
-        gower = (products + 0.5 * self._means) @ self._axes
         near = nearest_columns(far_if_missing(D), min(self._space.n, 12))
-        Y, reached = multilaterate(T, W, embedded, gower, self.max_iter)
+        start = gower(products, -0.5 * self._means, self._axes)
+        Y, reached = multilaterate(T, W, embedded, start, self.max_iter)
         start = embedded[near.indices[near.indptr[:-1]]]
         other, reached_there = multilaterate(T, W, embedded, start, self.max_iter)
         # Lower by rounding only, it is the same minimum.
