@@ -186,6 +186,7 @@ class TSNE(Reducer):
     _radii: Reals | None = state("n_points n_perplexities")  # distances of u-th neighbors
     _n_candidates: int = state()
     _columns: Indices | None = state("n_points of n_features_in_")  # of given affinities
+    _largest: float = state()  # of these
     _attraction: float = state()
     _potential: Reals | None = state("n_nodes n_columns")  # of the repulsive forces, on a mesh
     _origin: Reals = state("2")
@@ -326,7 +327,7 @@ class TSNE(Reducer):
         if not given and k is None:
             factor = 6 if has_hubs(near) else 3
             self._n_candidates = count_neighbors(space.n, factor * u.max(), new=True)
-        self._columns, self._radii = None, None
+        self._columns, self._radii, self._largest = None, None, 0.0
         if len(u) and shortest:
             rank = np.minimum(near.counts[:, None], np.maximum(u.round().astype(int), 1)) - 1
             self._radii = near.distances[near.indptr[:-1, None] + rank]
@@ -365,14 +366,16 @@ class TSNE(Reducer):
         space = Rows(project_affinities(A))
         place = np.empty(n, np.int64)
         place[order] = np.arange(n)
-        betas, P, rows = np.empty((n, 0)), None, None
+        betas, P, rows, self._largest = np.empty((n, 0)), None, None, 1.0
         if n == 1:
             return Probabilities(space, P, rows, betas, np.full(1, np.inf), order, place)
         A.data[np.repeat(np.arange(n), np.diff(A.indptr)) == A.indices] = 0
         A.eliminate_zeros()
         if not A.nnz:
             raise DataError("affinity='precomputed': all weights between different rows are 0.")
-        A.data /= A.data.max()
+        self._largest = float(A.data.max())
+        nearest = affinity_distances(A, self._largest)
+        A.data /= self._largest
         if self._similarity == "rows":
             degrees = np.asarray(A.sum(1))
             A.data /= np.repeat(degrees, np.diff(A.indptr))
@@ -381,7 +384,6 @@ class TSNE(Reducer):
         else:
             A.data /= A.data.sum()
             P = A
-        nearest = space.nearest(1).nearest
         return Probabilities(space, P, rows, betas, nearest, order, place)
 
     # -- the descent -----------------------------------------------------------------------------
@@ -434,9 +436,9 @@ class TSNE(Reducer):
 
     def _transform(self, Q: Any) -> tuple[Reals, Neighbors]:
         if self._columns is not None:
-            near, closest = self._find_given(Q)
+            near, closest, judged = self._find_given(Q)
         else:
-            near = closest = self._find(Q)
+            near = closest = judged = self._find(Q)
         Y = np.empty((len(near.counts), self._n_features_out))
         assert near.weights is not None
         _native.optimize_new_points(
@@ -451,7 +453,7 @@ class TSNE(Reducer):
             threads(),
             progress.step("new points"),
         )
-        return approach(Y, closest, self._embedded.X), closest
+        return approach(Y, closest, self._embedded.X), judged
 
     def _find(self, Q: Any) -> Neighbors:
         """The neighbors of new points, weighted by their probabilities.
@@ -468,15 +470,22 @@ class TSNE(Reducer):
             p = (p + scaled / len(self._perplexities)) / 2
         return near._replace(weights=p)
 
-    def _find_given(self, Q: Any) -> tuple[Neighbors, Neighbors]:
-        """What given affinities of new points weigh, and the points whose affinities are alike."""
+    def _find_given(self, Q: Any) -> tuple[Neighbors, Neighbors, Neighbors]:
+        """What given affinities of new points weigh, and the points whose affinities are alike.
+
+        For the confidence these are as far as the largest affinity is below those of the training
+        points, in logarithms.
+        """
         A = nonzero_entries(Q[:, self._columns])
         closest = self._space.query(project_affinities(A), self._n_candidates)
+        distance = affinity_distances(A, self._largest)
+        distance[closest.nearest == 0] = 0
+        judged = closest._replace(distances=distance[closest.owners])
         empty = np.diff(A.indptr) == 0
         if empty.any():  # no affinity at all counts as the same to all
             A = csr_array(A + csr_array(empty[:, None] * np.ones(A.shape[1])))
         p = normalized_rows(A)
-        return Neighbors(p.indptr, p.indices, np.zeros(p.nnz), p.data), closest
+        return Neighbors(p.indptr, p.indices, np.zeros(p.nnz), p.data), closest, judged
 
 
 class SNE(TSNE):
@@ -660,6 +669,16 @@ def normalized_rows(A: csr_array) -> csr_array:
     p = A.data / np.repeat(np.maximum.reduceat(A.data, A.indptr[held]), count[held])
     p /= np.repeat(np.add.reduceat(p, A.indptr[held]), count[held])
     return csr_array((p, A.indices, A.indptr), A.shape)
+
+
+def affinity_distances(A: csr_array, largest: float) -> Reals:
+    """How far the largest affinity of each row is below a given one, in logarithms, and 1 more."""
+    found = np.full(A.shape[0], np.inf)
+    held = np.flatnonzero(np.diff(A.indptr))
+    if len(held):
+        tops = np.maximum.reduceat(A.data, A.indptr[held])
+        found[held] = 1 + np.maximum(np.log(largest / tops), 0)
+    return found
 
 
 def project_affinities(A: csr_array, k: int = 16) -> Reals:
