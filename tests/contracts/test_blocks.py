@@ -393,6 +393,7 @@ def test_a_sample_is_fitted_where_it_is_asked_for():
     assert found[0].n_rows_ == 1500
     same_bits(found[0].sampled_rows_, found[1].sampled_rows_)
     assert 0.5 < model.extension_recall_ < model.sampled_recall_ + 0.1 <= 1.1
+    assert not hasattr(fit(house.PCA(2), blocks), "sampled_rows_")  # which adds up all rows
 
 
 def test_what_is_wrong_with_blocks_is_said(tmp_path):

@@ -134,6 +134,7 @@ class PCA(Reducer):
     ddof: Annotated[int, Limit(">=", 0), Limit("<=", 1)] = 1
     random_state: Seed = None
 
+    adds_rows_up = True
     takes = frozenset({"sparse", "blocks"})
     spreads = True
     takes_statistics = True

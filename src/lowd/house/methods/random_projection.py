@@ -78,6 +78,7 @@ class RandomProjection(Reducer):
     takes = frozenset({"sparse", "blocks"})
     is_random = True
     is_data_independent = True
+    adds_rows_up = True
     spreads = True
     takes_statistics = True
 
