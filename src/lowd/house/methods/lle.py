@@ -193,7 +193,7 @@ class LocallyLinear(Reducer):
         return NeighborGraph(space.merge(first, point_of_row), near, first, point_of_row, *none)
 
     def _check_sizes(self, n: int, d: int) -> None:
-        """Refuse an n_components or n_neighbors that the (distinct) rows and columns do not allow."""
+        """Refuse n_components and n_neighbors that the (distinct) rows or columns do not allow."""
         k, neighbors, needed = self.n_components, self._k, self._least_neighbors
         if self.aligns_tangent_spaces and d < min(k, n) and needed(d) <= (neighbors or needed(d)):
             raise ParameterError(
