@@ -23,6 +23,7 @@ from lowd.errors import (
     ClusterError,
     ClusterWarning,
     DataError,
+    ParameterError,
     UnsupportedError,
 )
 from lowd.house import blocks as blocks_file
@@ -379,8 +380,7 @@ def test_a_model_file_holds_the_rows(tmp_path):
 def test_a_sample_is_fitted_where_it_is_asked_for():
     X, found = rows(1500), []
     for source in (lazy(X, 150), lazy(X, 77)):
-        blocks = RowBlocks(source)
-        blocks.sample_size = 300
+        blocks = lowd.open_blocks(source, sample=300)
         model = house.Isomap(2, n_neighbors=8)
         with pytest.warns(ApproximationWarning, match="1500 rows in blocks is computed from 300"):
             coordinates = model.fit_transform(blocks)
@@ -410,6 +410,8 @@ def test_what_is_wrong_with_blocks_is_said(tmp_path):
         house.ClassicalMDS(2, metric="cosine").fit(lazy(X * 0, 20))
     with pytest.raises(UnsupportedError, match="takes distances here, and blocks hold rows"):
         house.MDS(2, metric="precomputed").fit(da.ones((20, 20)))
+    with pytest.raises(ParameterError, match="sample=1: expected a whole number >= 2"):
+        lowd.open_blocks(X, sample=1)
     with pytest.raises(DataError, match=r"4 features.*5"):
         house.PCA(2).fit(lazy(X, 20)).transform(lazy(X[:, :4], 20))
 

@@ -40,12 +40,13 @@ def fit_sample(model: Reducer, X: RowBlocks, ctx: Context, **given: Any) -> Fit:
     for name, value in given.items():
         if value is not None:
             raise UnsupportedError(f"{name}= of rows in blocks: only a sample of them is fitted.")
-    sample = X.draw(MAX_FITTED_ROWS + HELD_OUT_ROWS)
+    most = X.sample_size or MAX_FITTED_ROWS
+    sample = X.draw(most + HELD_OUT_ROWS)
     n = sample.n_seen
-    if n <= MAX_FITTED_ROWS:
+    if n <= most:
         return _fit_rows(model, sample.items, ctx)
     drawn = len(sample.row_indices)
-    held = np.sort(random.subset(0, "held out", drawn, drawn - MAX_FITTED_ROWS))
+    held = np.sort(random.subset(0, "held out", drawn, drawn - most))
     kept = np.setdiff1d(np.arange(drawn), held)
     fit = _fit_rows(model, take_rows(sample.items, kept), ctx)
     found, among = _measure_extension(model, fit, take_rows(sample.items, held), ctx.ops)

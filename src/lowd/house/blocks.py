@@ -164,7 +164,9 @@ class RowBlocks:
             return X
         if type(X).__name__ == "RowBlocks":  # of open_blocks, until that makes these
             readers = [BlockReader(*reader) for reader in X.readers]
-            return cls(X.array, X.names, readers)
+            blocks = cls(X.array, X.names, readers)
+            blocks.sample_size = X.sample_size
+            return blocks
         if not _is_of(X, "dataframe"):
             return cls(X)
         if X.ndim != 2:

@@ -75,6 +75,7 @@ class RowBlocks:
             raise DataError("the number of columns is unknown; call X.compute_chunk_sizes() first.")
         self.array = array.rechunk({1: -1}) if len(array.chunks[1]) > 1 else array
         self.names, self.sources = names, sources
+        self.sample_size: int | None = None  # of how many rows a fit learns, at most
         self.readers = readers  # the blocks as what reads them, where that is known
 
     @classmethod

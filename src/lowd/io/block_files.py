@@ -7,6 +7,7 @@ import mmap
 import os
 import re
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -28,7 +29,7 @@ from .roles import get_column_kind
 from .source import Source
 
 StoredArray: TypeAlias = Any  # an array of NumPy (in memory or mapped), Zarr or HDF5
-# a sequence of arrays, or any other object that can be iterated repeatedly
+# A sequence of arrays, or any other object that can be iterated repeatedly.
 BlockSequence: TypeAlias = Any
 # Takes the number of columns, the itemsize and the number of threads.
 MemoryPlan: TypeAlias = Callable[[int, int, int], dict[str, int]]
@@ -47,6 +48,7 @@ def open_blocks(
     columns: Sequence[str] | None = None,
     block_rows: int | None = None,
     memory: str | int | None = None,
+    sample: int | None = None,
 ) -> RowBlocks:
     """Open data larger than memory as a sequence of row blocks; nothing is read yet.
 
@@ -65,6 +67,10 @@ def open_blocks(
         Rows of a block. None: blocks of 64 MiB, or what `memory` allows.
     memory : str, int or None, default=None
         The memory that a pass over the blocks may take, as "2GB" or in bytes.
+    sample : int or None, default=None
+        A method that compares rows with each other learns from so many random rows, the same for
+        any blocks, and the others are new points of its map; `extension_recall_` says how good that
+        is. Methods that add rows up, such as PCA, take all.
 
     Returns
     -------
@@ -78,9 +84,14 @@ def open_blocks(
     """
     if block_rows is not None and block_rows < 1:
         raise ParameterError(f"block_rows={block_rows}: expected a whole number >= 1.")
-    return open_sized(
-        source, columns, BlockSize(block_rows, None if memory is None else parse_bytes(memory))
-    )
+    if sample is not None and sample < 2:
+        raise ParameterError(f"sample={sample}: expected a whole number >= 2.")
+    size = BlockSize(block_rows, None if memory is None else parse_bytes(memory))
+    blocks = open_sized(source, columns, size)
+    if sample is not None:
+        blocks = copy(blocks)
+        blocks.sample_size = sample
+    return blocks
 
 
 def open_sized(source: Input, columns: Sequence[str] | None, size: BlockSize) -> RowBlocks:
