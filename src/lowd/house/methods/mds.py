@@ -159,7 +159,7 @@ class MDS(Reducer):
     random_state: Seed = None
 
     takes = frozenset({"sparse", "blocks", "missing"})
-    no_inverse = "distances alone do not determine rows"
+    no_inverse = "distances alone do not determine rows."
     confidence_curve = (3.7, 0.6)
     #: Beyond so many rows a step over all pairs takes seconds, and their distances gigabytes.
     landmarks_above: ClassVar[int] = 20_000
@@ -344,12 +344,11 @@ class MDS(Reducer):
                 yield (drawn - drawn.mean(0)) * spread
 
     def _plan(self, n: int, d: int, itemsize: int) -> dict[str, int]:  # noqa: ARG002
-        m = self.n_landmarks or (n if n <= self.landmarks_above else self.automatic_landmarks)
-        weighted = self.weights is not None
-        return {
-            "distances": m * m * itemsize,
-            "weights": (m * m * (itemsize + 8)) if weighted else 0,
-        }
+        most = n if n <= self.landmarks_above else self.automatic_landmarks
+        m = min(n, self.n_landmarks or most)
+        copies = 2 if self.metric == "precomputed" else 1
+        weights = 0 if self.weights is None else m * m * (itemsize + 8)
+        return {"distances": copies * m * m * itemsize, "weights": weights}
 
 
 class NonMetricMDS(MDS):
@@ -470,8 +469,9 @@ class NonMetricMDS(MDS):
         self.isotonic_x_, self.isotonic_y_ = stress.corners(Y)
 
     def _plan(self, n: int, d: int, itemsize: int) -> dict[str, int]:
-        plan = super()._plan(n, d, itemsize)
-        return {**plan, "order of pairs": 17 * plan["distances"] // itemsize}
+        most = n if n <= self.landmarks_above else self.automatic_landmarks
+        m = min(n, self.n_landmarks or most)
+        return {**super()._plan(n, d, itemsize), "order of pairs": 17 * m * m}
 
 
 # -- stress ----------------------------------------------------------------------------------------
