@@ -44,14 +44,14 @@ from ..spaces import (
 from ..spaces.matrices import hash_symmetric
 from .descent import (
     Callback,
+    Mesh,
     centered,
     check_coordinates,
     check_given,
     fill_columns,
     follower,
     initial_scores,
-    mesh_of,
-    native_mesh,
+    mesh_parts,
     relative_error,
 )
 
@@ -188,9 +188,7 @@ class TSNE(Reducer):
     _columns: Indices | None = state("n_points of n_features_in_")  # of given affinities
     _largest: float = state()  # of these
     _attraction: float = state()
-    _potential: Reals | None = state("n_nodes n_columns")  # of the repulsive forces, on a mesh
-    _origin: Reals = state("2")
-    _spacing: float = state()
+    _mesh: Mesh | None = state()  # of the repulsive forces; None where they are summed
 
     # -- what is minimized -----------------------------------------------------------------------
 
@@ -250,8 +248,7 @@ class TSNE(Reducer):
         k, count = self.n_components, self._count_near()
         if P is None:
             warn("all rows are equal, so the embedding is 0.", RankWarning)
-            self._attraction, self._potential = 1.0, None
-            self._origin, self._spacing = np.zeros(2), 1.0
+            self._attraction, self._mesh = 1.0, None
             self._remember(space, np.zeros((1, k)), nearest, count)
             return np.zeros((len(point_of_row), k))
         self._affinity = P if rows is None else rows
@@ -271,9 +268,8 @@ class TSNE(Reducer):
         #    need not sum over all training points. With Gaussian tails a new point's own partition
         #    function leaves no room for exaggeration.
         self._attraction = float(self.exaggeration) if self._similarity == "student" else 1.0
-        self._potential, self._origin, self._spacing = None, np.zeros(2), 1.0
-        if space.n > 1500 and is_interpolated(Y, self._similarity):
-            self._potential, self._origin, self._spacing = mesh_of(descent, Y)
+        meshed = space.n > 1500 and is_interpolated(Y, self._similarity)
+        self._mesh = Mesh.of(descent, Y) if meshed else None
         self._remember(space, Y, nearest, count)
         return Y[point_of_row]
 
@@ -447,7 +443,7 @@ class TSNE(Reducer):
             self._attraction * near.weights,
             self._embedded.X.astype(np.float64, copy=False),
             self._similarity,
-            *native_mesh(self._potential, self._origin, self._spacing, Y.shape[1]),
+            *mesh_parts(self._mesh),
             True,
             Y,
             threads(),

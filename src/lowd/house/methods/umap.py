@@ -53,14 +53,14 @@ from ..spaces import (
 )
 from .descent import (
     Callback,
+    Mesh,
     centered,
     check_coordinates,
     check_given,
     fill_columns,
     follower,
     initial_scores,
-    mesh_of,
-    native_mesh,
+    mesh_parts,
     relative_error,
 )
 
@@ -233,9 +233,7 @@ class UMAP(Reducer):
     _mean_distance: float = state()
     _unit: float = state()  # the length in which forces are computed: the spread
     _repulsion: float = state()
-    _potential: Reals | None = state("n_nodes n_columns")  # of the repulsive forces, on a mesh
-    _origin: Reals = state("2")
-    _spacing: float = state()
+    _mesh: Mesh | None = state()  # of the repulsive forces; None where they are summed
     _sample: Indices | None = state("n_repelling of n_points")  # where there is no mesh
     _rows: Reals | None = state("n_points n_features_in_")  # as they came, for the inverse
 
@@ -457,14 +455,12 @@ class UMAP(Reducer):
         self._n_candidates = 2 * max(1, int(near.counts.max()))
         self._connectivity = float(self.local_connectivity)
         self._mean_distance = float(near.distances.sum() / (len(near.distances) + n))
-        self._potential, self._origin, self._spacing = None, np.zeros(2), 1.0
         if descent is None:
             self._scales, self._repulsion = np.array([[0.0, 1.0, 0.0]]), 0.0
-        elif n > 500:
-            self._potential, self._origin, self._spacing = mesh_of(descent, Y)
+        self._mesh = Mesh.of(descent, Y) if descent is not None and n > 500 else None
         # Without a mesh new points are repelled by all training points, or by 2000 of them: with a
         # standard error of 2 %.
-        summed = self._potential is None and n > 2000
+        summed = self._mesh is None and n > 2000
         self._sample = random.subset(self.seed_, "repulsion", n, 2000) if summed else None
         self._remember(space, self._unit * Y, near.nearest, self.n_neighbors - 1)
 
@@ -525,7 +521,7 @@ class UMAP(Reducer):
         """Where the forces on each new point vanish, with the training points fixed."""
         Y = np.empty((len(near.counts), self._n_features_out))
         training = self._embedded.X.astype(np.float64) / self._unit
-        repelling = np.arange(len(training)) if self._potential is None else np.empty(0, np.int64)
+        repelling = np.arange(len(training)) if self._mesh is None else np.empty(0, np.int64)
         # The share of the way to the fixed point of its forces that a new point goes, and how
         # often. By more some points oscillate near a neighbor, which on a line nobody gets around.
         share, steps = (0.5, 30) if Y.shape[1] == 1 else (0.8, 18)
@@ -537,7 +533,7 @@ class UMAP(Reducer):
             training,
             self._curve,
             self._repulsion,
-            *native_mesh(self._potential, self._origin, self._spacing, Y.shape[1]),
+            *mesh_parts(self._mesh),
             repelling if self._sample is None else self._sample,
             share,
             steps,
