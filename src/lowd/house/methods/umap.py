@@ -279,13 +279,14 @@ class UMAP(Reducer):
         target = None if y is None else read_target(y, n, self.target_metric)
         init = self.init
         start = check_coordinates(init, n, k) if isinstance(init, np.ndarray) else None
-        rows = self._choose_landmarks(space, X, seed)
         # The rows that are fitted, in an order by their content.
-        attached = [A[rows] for A in (start, target) if A is not None]
-        rows = rows[space.take(rows).order(*attached)]
-        # 1. The fuzzy simplicial set: memberships of the neighbors, and their union.
         check_given(space, self.n_neighbors - 1, counts_itself=True)
-        found = distinct_neighbors(space.take(rows), self._count_neighbors, None)
+        rows = self._choose_landmarks(space, X, seed)
+        space = space if len(rows) == n else space.take(rows)
+        order = space.order(*(A[rows] for A in (start, target) if A is not None))
+        rows = rows[order]
+        # 1. The fuzzy simplicial set: memberships of the neighbors, and their union.
+        found = distinct_neighbors(space.take(order), self._count_neighbors, None)
         space, near = found.space, found.near.first(self.n_neighbors - 1)
         known = found.known_by_rows(rows, n)
         first_row, point_of_row = rows[found.first_row], found.point_of_row
