@@ -26,7 +26,7 @@ from lowd.errors import (
     ParameterError,
     UnsupportedError,
 )
-from lowd.house import blocks as blocks_file
+from lowd.house import tasks
 from lowd.house.blocks import BlockReader, RowBlocks
 from lowd.house.spaces import BlockRows, Rows, blocked, space_of
 
@@ -261,7 +261,7 @@ def _killing(X, mark):
 
 @pytest.mark.usefixtures("_small_runs", "cluster")
 def test_a_worker_that_is_killed_changes_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(blocks_file.Watch, "silent", 600)  # no warning of one that starts slowly
+    monkeypatch.setattr(tasks.Watch, "silent", 600)  # no warning of one that starts slowly
     X = rows(600)
     with dask.config.set(scheduler="sync"):
         expected = [fit(MODELS["UMAP"], lazy(X, 60)), fit(LINEAR["PCA"], lazy(X, 60))]
@@ -283,8 +283,8 @@ def test_errors_come_back_from_the_workers():
 
 
 def test_a_cluster_without_workers_is_said(monkeypatch):
-    monkeypatch.setattr(blocks_file.Watch, "silent", 0.3)
-    monkeypatch.setattr(blocks_file.Watch, "patience", 0.5)
+    monkeypatch.setattr(tasks.Watch, "silent", 0.3)
+    monkeypatch.setattr(tasks.Watch, "patience", 0.5)
     how = {"n_workers": 0, "processes": False, "dashboard_address": ":0"}
     with (
         distributed.LocalCluster(**how) as nobody,
@@ -324,14 +324,15 @@ def test_views_of_blocks_read_nothing():
     readers = [BlockReader(partial(read, i), min(30, 100 - i), "f", i) for i in range(0, 100, 30)]
     blocks = RowBlocks.from_readers(readers, 5, X.dtype)
     order = np.random.default_rng(0).permutation(100)[:50]
-    some = blocks.take(order).astype(np.float32).take(np.arange(20))
-    assert not reads
-    same_bits(some.in_memory(), X[order[:20]].astype(np.float32))
-    reads.clear()
-    same_bits(blocks[np.array([95, 31, 40])], X[[95, 31, 40]])
-    assert sorted(reads) == [30, 90]
-    drawn = blocks.draw(12)
-    same_bits(drawn.items, X[drawn.row_indices])
+    with dask.config.set(scheduler="sync"):
+        some = blocks.take(order).astype(np.float32).take(np.arange(20))
+        assert not reads
+        same_bits(some.in_memory(), X[order[:20]].astype(np.float32))
+        reads.clear()
+        same_bits(blocks[np.array([95, 31, 40])], X[[95, 31, 40]])
+        assert sorted(reads) == [30, 90]
+        drawn = blocks.draw(12)
+        same_bits(drawn.items, X[drawn.row_indices])
     same_bits(drawn.row_indices, RowBlocks(lazy(X, 7)).draw(12).row_indices)
 
 
