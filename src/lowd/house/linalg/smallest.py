@@ -131,7 +131,7 @@ def _solve(p: Problem, k: int, accepted: float) -> tuple[Approximation, str]:
     n = p.A.shape[0]
     # LAPACK finds all digits. It takes longer than the other routes from some hundred rows on, or
     # more for many axes; up to some thousand it can help where they do not converge.
-    if n <= max(250 if p.is_root else 400, 6 * block_width(k)):
+    if n <= max(250 if p.is_root else 500, 6 * block_width(k)):
         return decompose(p, k), "dense"
     order = np.asarray(reverse_cuthill_mckee(p.A, symmetric_mode=not p.is_root), np.int64)
     A = csr_array(p.A[order][:, order])
@@ -144,7 +144,7 @@ def _solve(p: Problem, k: int, accepted: float) -> tuple[Approximation, str]:
     if p.is_root:  # a sparse factor of a wide graph takes longer than a dense one, and loses digits
         sparse = width <= 2500 and width * A.nnz <= 2 * n**2
         routes = ["shift-invert", "cholesky"] if sparse else ["cholesky"]
-    elif width <= 0.7 * np.sqrt(A.nnz):
+    elif width <= 0.8 * np.sqrt(A.nnz):
         routes = ["shift-invert", "chebyshev"]
     else:  # beyond this width a factorization takes minutes and gigabytes
         routes = ["chebyshev", "shift-invert"] if width <= 2500 else ["chebyshev"]
