@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_digits
 
 from lowd.errors import DataError
+from lowd.house.methods import umap
 from lowd.house.methods.umap import (
     UMAP,
     diffuse,
@@ -172,3 +173,19 @@ def test_diffused_coordinates_are_orthogonal_and_smooth(rng):
     np.testing.assert_allclose(Y.T @ Y / n, np.eye(2), atol=1e-9)
     rough = np.square(np.diff(Y, axis=0)).sum() / np.square(Y).sum()
     assert rough < 0.1
+
+
+def test_training_points_are_mapped_near_their_coordinates_without_being_remembered(monkeypatch):
+    monkeypatch.setattr(umap, "approach", lambda Y, *_: Y)
+    X = load_digits().data
+    model = UMAP().fit(X)
+    gap = np.linalg.norm(model.transform(X) - model.embedding_, axis=1)
+    assert np.median(gap) < 0.01 * np.ptp(model.embedding_)
+
+
+def test_parameters_that_are_set_after_a_fit_do_not_change_its_map():
+    X = np.random.default_rng(0).normal(size=(60, 5))
+    model = UMAP(n_neighbors=8, n_epochs=20, spread=2.0).fit(X)
+    expected = model.transform(X[:9] + 0.1)
+    model.set_params(n_neighbors=20, spread=1.0, repulsion_strength=9.0, local_connectivity=3.0)
+    np.testing.assert_array_equal(model.transform(X[:9] + 0.1), expected)

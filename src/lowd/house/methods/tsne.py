@@ -34,6 +34,7 @@ from ..spaces import (
     Space,
     approach,
     conditional_probabilities,
+    count_rows,
     distinct_neighbors,
     in_order_of_rows,
     joint_probabilities,
@@ -237,27 +238,27 @@ class TSNE(Reducer):
         seed: int,
         callback: Callback | None = None,
     ) -> Reals:
-        self._check_parameters(X.shape[0] if hasattr(X, "shape") else len(X))
+        n, k = count_rows(X), self.n_components
+        self._check_parameters(n)
+        start = check_coordinates(self.init, n, k) if isinstance(self.init, np.ndarray) else None
         # 1. Probabilities of the neighbors of each distinct point.
         given = self.affinity == "precomputed"
         space, P, rows, betas, nearest, first_row, point_of_row = (
-            self._weigh_given(X) if given else self._weigh_neighbors(X)
+            self._weigh_given(X, start) if given else self._weigh_neighbors(X, start)
         )
         self.n_distinct_, self.betas_ = space.n, betas[point_of_row]
-        self._point_of_row = point_of_row
-        k, count = self.n_components, self._count_near()
+        self._point_of_row, count = point_of_row, self._count_near()
         if P is None:
             warn("all rows are equal, so the embedding is 0.", RankWarning)
             self._attraction, self._mesh = 1.0, None
             self._remember(space, np.zeros((1, k)), nearest, count)
-            return np.zeros((len(point_of_row), k))
+            return np.zeros((n, k))
         self._affinity = P if rows is None else rows
         # 2. Gradient descent of the KL divergence.
-        if isinstance(self.init, np.ndarray):
-            Y = check_coordinates(self.init, len(point_of_row), k)[first_row]
-            self.init_used_ = "given"
+        if start is not None:
+            Y, self.init_used_ = start[first_row], "given"
         else:
-            scores, self.init_used_ = initial_scores(self.init, space, P, k, seed, not given)
+            scores, self.init_used_ = initial_scores(str(self.init), space, P, k, seed, not given)
             Y = self._shrink(scores, seed)
         warn_of_long_work(self._similarity, k, space.n, self.max_iter)
         descent = descent_of(P, k, self._similarity)
@@ -300,11 +301,10 @@ class TSNE(Reducer):
 
     # -- probabilities ---------------------------------------------------------------------------
 
-    def _weigh_neighbors(self, X: Any) -> Probabilities:
+    def _weigh_neighbors(self, X: Any, start: Reals | None) -> Probabilities:
         """Of the neighbors in a space, in an order of the rows by their content."""
         space = space_of(X, self.metric, self.metric_params)
-        start = [self.init] if isinstance(self.init, np.ndarray) else []
-        order = space.order(*(A for A in start if len(A) == space.n))
+        order = space.order(*([] if start is None else [start]))
         u, k = self._perplexities, self.n_neighbors
         reach = 3 * u.max(initial=0)
 
@@ -346,7 +346,7 @@ class TSNE(Reducer):
         p = np.mean([one for one, _ in found], axis=0) if found[1:] else found[0][0]
         return p, np.stack([beta for _, beta in found], axis=1)
 
-    def _weigh_given(self, W: Any) -> Probabilities:
+    def _weigh_given(self, W: Any, start: Reals | None) -> Probabilities:
         """Given affinities, of which those between different rows count, in an order by content.
 
         How near a new point is to a training point is measured by how much their affinities to all
@@ -355,8 +355,8 @@ class TSNE(Reducer):
         if isinstance(W, Known):
             raise ParameterError("neighbors= would be ignored: the affinities are precomputed.")
         n = W.shape[0]
-        start = self.init.T if isinstance(self.init, np.ndarray) and len(self.init) == n else ()
-        order = self._columns = np.lexsort((*start, hash_symmetric(W)))
+        columns = () if start is None else start.T
+        order = self._columns = np.lexsort((*columns, hash_symmetric(W)))
         self._n_candidates, self._radii = min(16, n), None  # these tell how fast Y changes
         A = nonzero_entries(W[order][:, order])
         space = Rows(project_affinities(A))
