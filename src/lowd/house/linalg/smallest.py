@@ -354,7 +354,7 @@ def chebyshev(p: Problem, k: int, *, patient: bool, wanted: float = 1e-6) -> App
             # Clusters that hardly hang together have as many eigenvalues near 0, and a block that
             # is wider than that finds all of them at once.
             if X.shape[1] < 4 * width:
-                X, degree, sweeps = np.hstack([X, p.start(3 * width)]), 20, 0
+                X, degree, sweeps = np.hstack([X, p.start(X.shape[1])]), 20, 0
                 continue
             if not patient:
                 break
