@@ -74,8 +74,8 @@ def test_scaled_probabilities_are_those_of_the_formula(rng):
 
 def test_values_of_a_rank_in_lists_of_any_length():
     values, indptr = np.array([5.0, 1, 3, 9, 2, 7]), np.array([0, 3, 4, 6])
-    assert select_ranked(values, indptr, 2).tolist() == [3, 9, 7]
-    assert select_ranked(values, indptr, 9).tolist() == [5, 9, 7]
+    assert select_ranked(values, indptr, np.array([2, 1, 2])).tolist() == [3, 9, 7]
+    assert select_ranked(values, indptr, np.array([3, 1, 1])).tolist() == [5, 9, 2]
 
 
 def test_squares_are_finite():

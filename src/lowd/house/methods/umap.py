@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -426,6 +426,7 @@ class UMAP(Reducer):
     ) -> None:
         """What was reached: the graph and its components, the loss, the error of the forces."""
         self._graph = W
+        # Of a symmetric graph strong components are all components, and need no transpose of it.
         component = rank_by_size(connected_components(W, connection="strong")[1])
         self.n_graph_components_ = int(component.max()) + 1
         self.graph_components_ = component[self._point_of_row]
@@ -506,11 +507,8 @@ class UMAP(Reducer):
         own *= fading(near, np.where(goes_on, d[np.where(goes_on, begin + k, begin)], np.inf))
         rho, sigma, radius = self._scales[near.indices].T
         # The new point's own excess noise is taken off: so that it lies within k / 2 radii.
-        excess = np.empty(len(counts))
-        for short in np.unique(np.minimum(counts, k)):
-            some = np.minimum(counts, k) == short
-            ranked = select_ranked(d - radius, near.indptr, int(short) // 2 + 1)
-            excess[some] = np.maximum(ranked[some], 0)
+        ranks = np.minimum(counts, k) // 2 + 1
+        excess = np.maximum(select_ranked(d - radius, near.indptr, ranks), 0)
         u = np.maximum(d - excess[owners] - rho, 0) / sigma
         theirs = np.exp(np.minimum.reduceat(u, begin)[owners] - u)
         full = counts == 2 * k
@@ -706,20 +704,15 @@ def connect_locally(A: Graph) -> Graph:
 # -- densMAP --------------------------------------------------------------------------------------
 
 
-class WeightedEdges(NamedTuple):
-    """Edges of points with their memberships and squared lengths."""
+def edges_with_lengths(W: Graph, near: Neighbors) -> tuple[Indices, Reals, Reals]:
+    """Owners, memberships and squared lengths of the edges between neighbors.
 
-    owners: Indices
-    weights: Reals
-    squares: Reals
-
-
-def edges_with_lengths(W: Graph, near: Neighbors) -> WeightedEdges:
-    """The edges of the graph between neighbors, as others have no length."""
+    Edges that targets have added have no length.
+    """
     lengths = look_up(symmetric_edges(near), W, np.nan)
     owners = np.repeat(np.arange(W.shape[0]), np.diff(W.indptr))
     known = ~np.isnan(lengths)
-    return WeightedEdges(owners[known], W.data[known], np.square(lengths[known]))
+    return owners[known], W.data[known], np.square(lengths[known])
 
 
 def local_radii(owners: Indices, weights: Reals, squares: Reals, n: int) -> Reals:
