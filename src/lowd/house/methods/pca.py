@@ -35,6 +35,7 @@ from ..linalg.principal import (
     from_scatter,
     principal_axes,
     project,
+    route_costs,
     scatter,
     scatter_product,
     squared_lengths,
@@ -404,11 +405,11 @@ class PCA(Reducer):
         return V, variances, noise
 
     def _plan(self, n: int, d: int, itemsize: int) -> dict[str, int]:  # noqa: ARG002
-        k = self._wanted
-        if k is not None and 3 * block_width(k) <= min(n, d):
-            return {"products": 26 * d * block_width(k) * 8}
-        small = min(n, d)
-        return {"Gram matrix" if n < d else "covariance": 4 * small * small * 8}
+        k, costs = self._wanted, route_costs(n, d, self._wanted, dense=True)
+        route, small = min(costs, key=costs.__getitem__), min(n, d)
+        if route == "krylov":
+            return {"vectors": 26 * d * block_width(k or 1) * 8}
+        return {"covariance" if d <= n else "inner products": 4 * small * small * 8}
 
 
 # -- axes of all rows: in memory, in batches, in blocks -------------------------------------------
