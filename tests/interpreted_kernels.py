@@ -16,9 +16,9 @@ from scipy.spatial.distance import cdist
 pytest.importorskip("torch", reason="torch is not installed (pip install 'lowd[gpu]')")
 pytest.importorskip("triton", reason="Triton is not installed (make torch)")
 import torch
-
 from lowd.backends.protocol import FuzzySum, Perplexity, Ragged, Terms, multiply
 from lowd.backends.reference import Reference
+
 from lowd.backends.torch import (
     Torch,
     affinities,

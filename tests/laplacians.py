@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from lowd.core.fit import Context
 from scipy.sparse import csr_array, diags_array, eye_array
 from scipy.spatial import cKDTree
 
 import manifolds
 from lowd.backends import resolve
-from lowd.core.fit import Context
 
 
 def context(seed=0, n_jobs=None):

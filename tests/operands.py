@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lowd.backends.protocol import MEASURES
+from lowd.backends.reference import Reference
 from scipy.sparse import csr_array, random_array
 
 from case_data import rows_like
-from lowd.backends.protocol import MEASURES
-from lowd.backends.reference import Reference
 
 pytest.importorskip("lowd._native", reason="the native core is not built")
 from lowd.backends.native import Native

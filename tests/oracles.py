@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from lowd.backends.protocol import Perplexity, Ragged, to_csr
 from scipy.spatial.distance import cdist
 
 from lowd.backends import resolve
-from lowd.backends.protocol import Perplexity, Ragged, to_csr
 
 
 def exact_axes(X, k):

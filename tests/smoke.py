@@ -10,8 +10,8 @@ from sklearn.datasets import load_digits
 
 import lowd
 from lowd.backends import resolve
-from lowd.reducer import Reducer
 from lowd.methods import METHODS
+from lowd.reducer import Reducer
 
 MODELS = [
     lowd.PCA(2),

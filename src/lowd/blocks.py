@@ -2,41 +2,29 @@
 
 A task reads its blocks where it runs, and only what it makes of them comes back. Tasks run on the
 threads of this process, or on the workers of a cluster, where a `distributed.Client` is connected;
-a worker that dies is replaced by the others. No other file imports dask or distributed.
+a worker that dies is replaced by the others (see `tasks`).
 """
 
 from __future__ import annotations
 
-import json
-import logging
-import os
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
 from copy import copy as copied
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple, TypeVar
-from uuid import uuid4
 
 import numpy as np
 from numpy.typing import DTypeLike
 from scipy.sparse import csr_array, issparse, vstack
 
-from . import progress, random
+from . import random
 from .backend import Backend, check_memory, current, using
-from .errors import (
-    ClusterError,
-    ClusterWarning,
-    DataError,
-    LowdError,
-    MissingPackageError,
-    warn,
-)
+from .errors import DataError, LowdError
 from .input.integers import list_large_integers
 from .parameters import Indices, Reals
-from .threads import sharing_among_tasks, single_threaded_blas
+from .tasks import connect as connect
+from .tasks import import_dask, is_of, iterate, make_array, make_task, reduce, running, share
+from .threads import single_threaded_blas
 
 T = TypeVar("T")
 Drawn = tuple[Any, Indices]  # rows and their numbers
@@ -108,12 +96,7 @@ class Sample(NamedTuple):
 
 def is_blocks(X: object) -> bool:
     """Whether X is data in blocks: `RowBlocks`, or an array or a data frame of Dask."""
-    return type(X).__name__ == "RowBlocks" or _is_of(X, "array") or _is_of(X, "dataframe")
-
-
-def _is_of(X: object, part: str) -> bool:
-    """Whether X is of a part of Dask, which need not be imported for that."""
-    return type(X).__module__.startswith(f"dask.{part}")
+    return type(X).__name__ == "RowBlocks" or is_of(X, "array") or is_of(X, "dataframe")
 
 
 class RowBlocks:
@@ -163,8 +146,10 @@ class RowBlocks:
             return X
         if type(X).__name__ == "RowBlocks":  # of open_blocks, until that makes these
             readers = [BlockReader(*reader) for reader in X.readers]
-            return cls(X.array, X.names, readers)
-        if not _is_of(X, "dataframe"):
+            blocks = cls(X.array, X.names, readers)
+            blocks.sample_size = X.sample_size
+            return blocks
+        if not is_of(X, "dataframe"):
             return cls(X)
         if X.ndim != 2:
             raise DataError("a dask series is one column; pass a data frame: X.to_frame().")
@@ -189,16 +174,8 @@ class RowBlocks:
         """Blocks that are read by functions, each with its length where that is known."""
         if not readers:
             raise DataError("there is no block of rows; name at least one.")
-        dask, name = _import_dask(), f"lowd-rows-{uuid4().hex}"
-        task = dask._task_spec.Task
-        tasks = {
-            (name, number, 0): task((name, number, 0), _read_block, reader, number)
-            for number, reader in enumerate(readers)
-        }
-        lengths = tuple(np.nan if reader.n_rows is None else reader.n_rows for reader in readers)
-        # Not by from_delayed and concatenate, which leave empty blocks out: then the numbers of
-        # blocks would not be those of the user.
-        array = dask.array.Array(tasks, name, (lengths, (n_features,)), dtype)
+        lengths = [np.nan if reader.n_rows is None else reader.n_rows for reader in readers]
+        array = make_array(_read_block, readers, lengths, n_features, dtype)
         return cls(array, names, readers)
 
     # -- sizes -------------------------------------------------------------------------------
@@ -354,7 +331,7 @@ class RowBlocks:
             raise DataError("the data have 0 rows, while a minimum of 1 is required.")
         reading = self._reading if finite else None
         leaves = self._tasks(_draw, (max_rows,), reading, second="numbers")
-        items, numbers = _reduce("sample", leaves, partial(_merge_samples, max_rows))
+        items, numbers = reduce("sample", leaves, partial(_merge_samples, max_rows))
         return Sample(items, numbers, len(self))
 
     def sample(self, n_rows: int) -> Any:
@@ -394,7 +371,7 @@ class RowBlocks:
         numbers of the rows as well.
         """
         second: Second = "numbers" if numbered else None
-        found: T = _reduce(stage, self._tasks(function, args, self._reading, second=second), merge)
+        found: T = reduce(stage, self._tasks(function, args, self._reading, second=second), merge)
         return found
 
     def groups(
@@ -411,20 +388,20 @@ class RowBlocks:
         every block is read once on a cluster, and its parts move to the groups that they are in.
         """
         leaves = self._tasks(function, args, self._reading, groups, "numbers", apart)
-        for _, found in _iterate(stage, leaves):
+        for _, found in iterate(stage, leaves):
             yield found
 
     def write(self, function: Callable[..., Any], blocks: Sequence[int], *args: Any) -> None:
         """Have `function(rows, where, ...)` write something of some blocks, by their numbers."""
         every = self._list_parts()
         groups = [[every[number]] for number in blocks]
-        for _ in _iterate("write", self._tasks(function, args, self._reading, groups, "where")):
+        for _ in iterate("write", self._tasks(function, args, self._reading, groups, "where")):
             pass
 
     def lazy(self, function: Callable[..., Any], width: int, dtype: DTypeLike, *args: Any) -> Any:
         """`function(rows, where, ...)` of each block as an array of Dask: nothing is computed."""
         assert self.order is None, "only all rows, as they come, are mapped lazily"
-        job = _share(Job(function, args, self._reading, "where", current()))
+        job = share(Job(function, args, self._reading, "where", current()))
         return self.array.map_blocks(
             _map_block,
             job=job,
@@ -437,7 +414,8 @@ class RowBlocks:
 
     def like(self, Y: Reals) -> Any:
         """Coordinates of all rows as an array of Dask with the same blocks."""
-        return _import_dask().array.from_array(Y, chunks=(self.array.chunks[0], (Y.shape[1],)))
+        chunks = self.array.chunks[0], (Y.shape[1],)
+        return import_dask().array.from_array(Y, chunks=chunks)
 
     @property
     def _reading(self) -> Reading:
@@ -453,7 +431,7 @@ class RowBlocks:
         """The results of tasks of all parts in order, of which few wait for their turn."""
         early: dict[int, T] = {}
         due = 0
-        for number, found in _iterate(stage, self._tasks(function, args, reading), n_at_once=64):
+        for number, found in iterate(stage, self._tasks(function, args, reading), n_at_once=64):
             early[number] = found
             while due in early:
                 yield early.pop(due)
@@ -469,14 +447,14 @@ class RowBlocks:
         apart: bool = False,
     ) -> list[Any]:
         """A task for each group of parts, or for each part."""
-        job = _share(Job(function, args, reading, second, current()))
-        apply, take = _task(_apply), _task(_take_rows)
+        job = share(Job(function, args, reading, second, current()))
+        apply, take = make_task(_apply), make_task(_take_rows)
         tasks = []
         for group in [[part] for part in self.parts] if groups is None else groups:
             if apart:
                 group = [
                     part._replace(
-                        source=take(_share_reader(part.source), part.where, _share(part.rows)),
+                        source=take(_share_reader(part.source), part.where, share(part.rows)),
                         rows=None,
                         placed=part.numbers,
                     )
@@ -484,7 +462,7 @@ class RowBlocks:
                 ]
             sources = [_share_reader(part.source) for part in group]
             rest = [part._replace(source=None) for part in group]
-            tasks.append(apply(job, sources, _share(rest)))
+            tasks.append(apply(job, sources, share(rest)))
         return tasks
 
 
@@ -602,9 +580,8 @@ class Job:
         """The function of some rows, with the threads that a task has."""
         given = {"numbers": (numbers,), "where": (where,), None: ()}[self.second]
         name, _, n_jobs = self.backend or ("auto", 1, None)
-        token = _in_task.set(True)
         try:
-            with using(name, n_jobs), single_threaded_blas():
+            with running(), using(name, n_jobs), single_threaded_blas():
                 return self.function(rows, *given, *self.args)
         except DataError as error:
             if self.second != "where":
@@ -615,12 +592,6 @@ class Job:
         except Exception as error:
             error.add_note(f"in {where}")
             raise
-        finally:
-            _in_task.reset(token)
-
-
-# Tasks of a task are computed at once, where they arise: workers could all wait for each other.
-_in_task: ContextVar[bool] = ContextVar("lowd_in_task", default=False)
 
 
 def _apply(job: Job, sources: list[Any], parts: list[Part]) -> Any:
@@ -691,6 +662,10 @@ def _take_rows(source: Any, where: Where, chosen: Indices | None) -> Any:
     return block if issparse(block) else np.ascontiguousarray(block)
 
 
+def _share_reader(source: Any) -> Any:
+    return share(source) if isinstance(source, BlockReader) else source
+
+
 def _read_block(reader: BlockReader, number: int) -> Any:
     return reader.read_block(number)
 
@@ -714,274 +689,3 @@ def _refuse_in_partition(frame: Any, partition_info: Any = None) -> Any:
         number = "" if partition_info is None else f" of partition {partition_info['number']}"
         raise DataError(found.describe(f"row {found.row}{number}, column {found.name!r}"))
     return frame
-
-
-# -- Dask: the threads of this process, or a cluster ----------------------------------------------
-
-
-def _import_dask() -> Any:
-    try:
-        import dask
-        import dask._task_spec
-        import dask.array
-    except ImportError:
-        raise MissingPackageError("rows in blocks need dask: pip install 'lowd[dask]'.") from None
-    return dask
-
-
-def _task(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function as one whose calls are tasks."""
-    task: Callable[..., Any] = _import_dask().delayed(function, pure=False)
-    return task
-
-
-def _share(value: object) -> Any:
-    """A value as a task of its own, in which Dask does not look for others."""
-    return _import_dask().delayed(value, traverse=False, pure=False)
-
-
-def _share_reader(source: Any) -> Any:
-    return _share(source) if isinstance(source, BlockReader) else source
-
-
-def _reduce(stage: str, leaves: list[Any], merge: Callable[[Any, Any], Any]) -> Any:
-    """The results of tasks, merged in pairs of pairs."""
-    dask, join = _import_dask(), _task(merge)
-    level = leaves
-    while len(level) > 1:
-        pairs = [join(a, b) for a, b in zip(level[::2], level[1::2], strict=False)]
-        level = pairs + level[len(level) // 2 * 2 :]
-    if _in_task.get():
-        return dask.compute(level[0], scheduler="synchronous", optimize_graph=False)[0]
-    client = _find_client(dask)
-    if client is None:
-        with _reporting_tasks(stage, leaves), sharing_among_tasks(len(leaves)):
-            # The names of leaves are watched, so they are not fused into others.
-            return dask.compute(level[0], optimize_graph=False)[0]
-    with _explaining_lost_cluster(client):
-        *futures, last = client.compute([*leaves, level[0]], optimize_graph=False)
-        try:
-            for _ in _await(client, futures, stage):
-                pass
-            for _, found in _await(client, [last], None):
-                return found.result()
-        finally:  # what nobody waits for any longer is not computed
-            last.release()
-    raise AssertionError("a task has no result")
-
-
-def _iterate(stage: str, leaves: list[Any], n_at_once: int = 1) -> Iterator[tuple[int, Any]]:
-    """(number, result) of each task: on a cluster as they come, else a few after the other.
-
-    A task that is alone runs in this thread, so that it hears Ctrl-C and reports its progress.
-    """
-    dask, nested = _import_dask(), _in_task.get()
-    client = None if nested else _find_client(dask)
-    if client is None:
-        alone = nested or (n_at_once == 1 and dask.base.get_scheduler() is None)
-        how = {"scheduler": "synchronous"} if alone else {}
-        for begin in range(0, len(leaves), n_at_once):
-            some = leaves[begin : begin + n_at_once]
-            with sharing_among_tasks(len(some)):
-                found = dask.compute(*some, optimize_graph=False, **how)
-            for number, one in enumerate(found, begin):
-                if not nested:
-                    progress.report(stage, number + 1, len(leaves))
-                yield number, one
-        return
-    with _explaining_lost_cluster(client):
-        futures = client.compute(leaves, optimize_graph=False)
-        for number, future in _await(client, futures, stage):
-            one = future.result()
-            future.release()
-            yield number, one
-
-
-@contextmanager
-def _reporting_tasks(stage: str, leaves: list[Any]) -> Iterator[None]:
-    from dask.callbacks import Callback
-
-    keys, total, done = {leaf.key for leaf in leaves}, len(leaves), 0
-
-    def report(key: object, *_: object) -> None:
-        nonlocal done
-        if key in keys:
-            done += 1
-            progress.report(stage, done, total)
-
-    with Callback(posttask=report):
-        yield
-
-
-def _find_client(dask: Any) -> Any:
-    """The client of a cluster, where Dask computes on one."""
-    owner = getattr(dask.base.get_scheduler(), "__self__", None)
-    return owner if type(owner).__module__.startswith("distributed") else None
-
-
-def _await(client: Any, futures: list[Any], stage: str | None) -> Iterator[tuple[int, Any]]:
-    """(number, future) of each as it is done; the list is emptied, so that none is held."""
-    from distributed import as_completed
-
-    watch = Watch(client)
-    numbers = {future.key: number for number, future in enumerate(futures)}
-    total, done = len(futures), 0
-    waiting = as_completed(futures)
-    futures.clear()  # a result that is used lies nowhere any longer
-    try:
-        while done < total:
-            batch = list(waiting.next_batch(block=False))
-            if not batch:
-                watch.check()
-                time.sleep(0.01)
-                continue
-            watch.record_answer()
-            batch.reverse()
-            while batch:
-                future = batch.pop()
-                if future.status != "finished":  # an error of the task, or of the cluster
-                    future.result()
-                done += 1
-                if stage is not None:
-                    progress.report(stage, done, total)
-                yield numbers[future.key], future
-                del future
-    finally:
-        waiting.clear()
-
-
-class Watch:
-    """Whether the scheduler and its workers are there, while nothing is done."""
-
-    silent = 10.0  # seconds without a result, after which the scheduler is asked for its workers
-    patience = 120.0  # seconds without a worker or an answer; workers of a queue may start late
-
-    def __init__(self, client: Any) -> None:
-        self.client, self.warned = client, False
-        self.record_answer()
-
-    def record_answer(self) -> None:
-        """A task is done, or the scheduler has answered."""
-        self.answered = self.asked = time.monotonic()
-
-    def check(self) -> None:
-        """Raise an error if the cluster is lost, warn if it has no worker."""
-        _require_connection(self.client)
-        now = time.monotonic()
-        if now - self.asked < self.silent:
-            return
-        self.asked = now
-        try:
-            ask = self.client.scheduler.ncores
-            n_workers = len(self.client.sync(ask, callback_timeout=self.silent))
-        except TimeoutError:
-            what = "its scheduler does not answer"
-        else:
-            if n_workers:
-                self.record_answer()
-                return
-            what = "it has no worker; start some: dask worker ADDRESS-OF-THE-SCHEDULER"
-        if now - self.answered > self.patience:
-            raise ClusterError(f"the cluster computes nothing: {what}.")
-        if not self.warned:
-            self.warned = True
-            warn(f"waiting for the cluster: {what}.", ClusterWarning)
-
-
-def _require_connection(client: Any) -> None:
-    if client.status != "running":
-        raise ClusterError(
-            "the connection to the scheduler of the cluster was lost; start it again, and run the "
-            "same again: files that are complete are kept."
-        )
-
-
-@contextmanager
-def _explaining_lost_cluster(client: Any) -> Iterator[None]:
-    """Errors of the cluster itself, with what to do."""
-    from concurrent.futures import CancelledError as Cancelled
-
-    from distributed import CancelledError, KilledWorker
-
-    _require_connection(client)
-    try:
-        yield
-    except KilledWorker as error:
-        raise ClusterError(
-            f"a task ended {error.allowed_failures + 1} workers, one after the other, most likely "
-            "by their memory limit; use smaller blocks, or workers with more memory."
-        ) from error
-    except (CancelledError, Cancelled, OSError, TimeoutError) as error:
-        if isinstance(error, LowdError):
-            raise
-        _require_connection(client)
-        raise ClusterError(
-            f"the cluster has cancelled what was computed ({error}); run the same again: files "
-            "that are complete are kept."
-        ) from error
-
-
-@contextmanager
-def connect(address: str | None, timeout: float = 20) -> Iterator[None]:
-    """Compute on the cluster of a scheduler: its address, or the file that it has written.
-
-    A scheduler that runs answers within a second.
-    """
-    if address is None:
-        yield
-        return
-    try:
-        from distributed import Client
-    except ImportError:
-        raise MissingPackageError(
-            "a cluster needs distributed: pip install 'lowd[dask]'."
-        ) from None
-    with _quiet_loggers():
-        try:
-            client = Client(_find_address(address), timeout=timeout)
-        except (OSError, TimeoutError, ValueError) as error:
-            raise ClusterError(
-                f"there is no scheduler at {address} ({error}); start one: dask scheduler."
-            ) from error
-        with client:
-            yield
-
-
-def _find_address(text: str) -> str:
-    """The address that is given, or that of a scheduler file.
-
-    distributed itself waits for a file that is not there, for ever.
-    """
-    if "://" in text:
-        return text
-    if not os.path.exists(text):
-        host, _, port = text.rpartition(":")
-        if host and port.isdigit():
-            return f"tcp://{text}"
-        raise ClusterError(
-            f"there is no scheduler file {text}; name the file that `dask scheduler "
-            "--scheduler-file` has written, or an address such as tcp://127.0.0.1:8786."
-        )
-    try:
-        with open(text, encoding="utf-8") as file:
-            return str(json.load(file)["address"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ClusterError(
-            f"{text} is not a scheduler file ({type(error).__name__}); name the one that `dask "
-            "scheduler --scheduler-file` has written."
-        ) from None
-
-
-@contextmanager
-def _quiet_loggers() -> Iterator[None]:
-    """Without tracebacks of distributed for what our errors say."""
-    names = "distributed.client", "distributed.core", "distributed.batched"
-    loggers = [logging.getLogger(name) for name in names]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)

@@ -142,7 +142,9 @@ class Pipeline(Reducer):
 
     # -- the fit -------------------------------------------------------------------------------
 
-    def _read(self, X: Any, fitting: bool, neighbors: object = None) -> Any:
+    def _read(
+        self, X: Any, fitting: bool, neighbors: object = None, *, check_values: bool = True
+    ) -> Any:
         """Rows without the columns of text that are left out; NaN stays where it is imputed."""
         if fitting:
             columns = column_kinds(X) if is_table(X) and self.drop else {}
@@ -150,7 +152,8 @@ class Pipeline(Reducer):
             self.text_columns_ = tuple(text)
         if is_table(X):
             X = drop_columns(X, self.text_columns_)
-        rows = super()._read(X, fitting, neighbors, check_values=self.impute is None)
+        checked = check_values and self.impute is None
+        rows = super()._read(X, fitting, neighbors, check_values=checked)
         if self.impute is not None and (infinite := np.isinf(rows)).any():
             row, column = map(int, np.argwhere(infinite)[0])
             raise DataError(describe_entry(self, rows, (row, column)))  # type: ignore[arg-type]

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lowd.backends.protocol import FuzzySum, Perplexity, Ragged, Terms, random_walk, to_csr
+from lowd.backends.reference import Reference
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from cases import same_bits
-from lowd.backends.protocol import FuzzySum, Perplexity, Ragged, Terms, random_walk, to_csr
-from lowd.backends.reference import Reference
 
 _native = pytest.importorskip("lowd._native", reason="the native core is not built")
 from lowd.backends.native import Native  # noqa: E402 - only where it is built
+
 from oracles import symmetrize  # noqa: E402
 
 PLAIN, FAST = Reference(), Native(threads=2)

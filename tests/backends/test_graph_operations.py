@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lowd.backends.protocol import Ragged, Terms
+from lowd.backends.reference import Reference
 from scipy.sparse import csr_array, random_array
 from scipy.spatial.distance import cdist
 
 from cases import same_bits
-from lowd.backends.protocol import Ragged, Terms
-from lowd.backends.reference import Reference
 
 _native = pytest.importorskip("lowd._native", reason="the native core is not built")
 from lowd.backends.native import Native  # noqa: E402 - only where it is built

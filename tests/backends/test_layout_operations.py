@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lowd.backends.protocol import FuzzySum, LayoutCurve, LayoutPlan, Ragged
+from lowd.backends.reference.layout import tabulate_potential
 from scipy.integrate import quad
 from scipy.sparse import csr_array
 
 from lowd.backends import resolve
-from lowd.backends.protocol import FuzzySum, LayoutCurve, LayoutPlan, Ragged
-from lowd.backends.reference.layout import tabulate_potential
 from oracles import symmetrize
 
 CURVE = LayoutCurve(1.5769, 0.8951, 0.02)

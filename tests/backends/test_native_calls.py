@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lowd.backends.protocol import MEASURES, HadamardMatrix
 
 from cases import same_bits
-from lowd.backends.protocol import MEASURES, HadamardMatrix
 from operands import FAST, PARAMS, Native, data, sparse, typed
 
 _native = pytest.importorskip("lowd._native", reason="the native core is not built")

@@ -8,11 +8,11 @@ import threading
 
 import numpy as np
 import pytest
+from lowd.backends.native.layout import MAX_EXACT_POINTS
+from lowd.backends.protocol import FuzzySum, LayoutCurve, Ragged
 from scipy.sparse import csr_array
 
 from lowd.backends import resolve
-from lowd.backends.native.layout import MAX_EXACT_POINTS
-from lowd.backends.protocol import FuzzySum, LayoutCurve, Ragged
 from oracles import symmetrize
 
 CURVE = LayoutCurve(1.5769, 0.8951, 0.02)

@@ -8,11 +8,11 @@ import sys
 
 import numpy as np
 import pytest
+from lowd.backends.reference import Reference
 from scipy.spatial.distance import cdist
 
 from cases import same_bits
 from lowd import progress
-from lowd.backends.reference import Reference
 
 _native = pytest.importorskip("lowd._native", reason="the native core is not built")
 from lowd.backends.native import Native, row_index  # noqa: E402 - only where it is built

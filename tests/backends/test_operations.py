@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lowd.backends.protocol import Backend, HadamardMatrix, Terms
+from lowd.backends.reference import neighbors as reference_neighbors
 from scipy.sparse import csr_array
 
 from cases import same_bits
 from lowd import progress
-from lowd.backends.protocol import Backend, HadamardMatrix, Terms
-from lowd.backends.reference import neighbors as reference_neighbors
 from operands import EPS, FAST, PARAMS, PLAIN, data, near, shaped_and_typed, sparse, typed
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lowd.backends.protocol import MEASURES, PairwiseMatrix, multiply
 
 from cases import same_bits
-from lowd.backends.protocol import MEASURES, PairwiseMatrix, multiply
 from operands import EPS, FAST, PLAIN, data, measured, near, typed
 
 

@@ -6,12 +6,12 @@ import itertools
 
 import numpy as np
 import pytest
+from lowd.backends.reference import Reference
+from lowd.backends.reference.stress import fit_isotonic
 from scipy.spatial.distance import cdist
 from sklearn.manifold import smacof
 
 from cases import same_bits
-from lowd.backends.reference import Reference
-from lowd.backends.reference.stress import fit_isotonic
 
 _native = pytest.importorskip("lowd._native", reason="the native core is not built")
 from lowd.backends.native import Native  # noqa: E402 - only where it is built

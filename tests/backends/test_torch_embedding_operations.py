@@ -9,9 +9,10 @@ from scipy.spatial.distance import cdist
 
 pytest.importorskip("torch", reason="torch is not installed (pip install 'lowd[gpu]')")
 
-from cases import same_bits
 from lowd.backends.protocol import FuzzySum, LayoutCurve, Perplexity, Terms, random_walk
 from lowd.backends.reference import Reference
+
+from cases import same_bits
 from lowd.backends.torch import plane_descent
 from operands import near
 from oracles import symmetrize

@@ -11,7 +11,6 @@ from scipy.sparse import csr_array, diags_array, random_array
 pytest.importorskip("torch", reason="torch is not installed (pip install 'lowd[gpu]')")
 
 import torch
-
 from lowd.backends.protocol import PairwiseMatrix, Terms, multiply
 from lowd.backends.reference import Reference
 from lowd.core.fit import Context
@@ -19,6 +18,7 @@ from lowd.solvers.chebyshev import solve_chebyshev
 from lowd.solvers.eigenproblem import Eigenproblem
 from lowd.solvers.krylov import leading_eigenpairs, random_block
 from lowd.solvers.multilevel import solve_multilevel
+
 from operands import data, measured, near, typed
 from torch_operands import FAST, all_sizes_on_the_device  # noqa: F401 - a fixture
 

@@ -7,8 +7,9 @@ import pytest
 
 pytest.importorskip("torch", reason="torch is not installed (pip install 'lowd[gpu]')")
 
-from cases import same_bits
 from lowd.backends.reference import Reference
+
+from cases import same_bits
 from lowd.backends.torch import row_index, tiled_search
 from lowd.errors import NotEnoughMemoryError
 from operands import typed

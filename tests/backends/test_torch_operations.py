@@ -10,11 +10,11 @@ from scipy.spatial.distance import cdist
 pytest.importorskip("torch", reason="torch is not installed (pip install 'lowd[gpu]')")
 
 import torch
+from lowd.backends.protocol import Ragged, multiply
+from lowd.backends.reference import Reference
 
 from cases import same_bits
 from lowd.backends import resolve
-from lowd.backends.protocol import Ragged, multiply
-from lowd.backends.reference import Reference
 from lowd.backends.torch import resident
 from operands import SHAPES, data, measured, near, typed
 from torch_operands import FAST, all_sizes_on_the_device, gaussian  # noqa: F401 - a fixture

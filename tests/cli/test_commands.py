@@ -21,8 +21,8 @@ from lowd.cli.flags import (
     get_class,
     make_flags,
 )
-from lowd.parameters import domains
 from lowd.methods import find_class_name
+from lowd.parameters import domains
 
 pytestmark = pytest.mark.usefixtures("folder")
 OTHER_FLAGS = {"random_state", "backend", "n_jobs", "verbose"}

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lowd.methods.descriptions import get_parameter_texts
 
 import lowd
 from lowd.cli.background import BackgroundCall
 from lowd.cli.console import to_json
 from lowd.cli.exit_codes import ExitCode, format_error, get_exit_code
-from lowd.methods.descriptions import get_parameter_texts
 
 pytestmark = pytest.mark.usefixtures("folder")
 

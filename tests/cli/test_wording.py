@@ -77,8 +77,8 @@ def test_warnings_name_flags(lowd_command):
         (["tsne", "--perplexity", "abc"], "--perplexity 'abc': expected float > 0"),
         (["tsne", "--perplexity", "5,-1"], "--perplexity 5,-1: expected numbers > 0"),
         (["isomap", "--n-neighbors", "1.5"], "--n-neighbors '1.5': expected int >= 1"),
-        (["compare", "--n-neighbors", "1.5"], "'1.5' is no whole number"),
-        (["pca", "--every", "x"], "'x' is no whole number"),
+        (["compare", "--n-neighbors", "1.5"], "'1.5' is not a whole number"),
+        (["pca", "--every", "x"], "'x' is not a whole number"),
     ],
 )
 def test_a_wrong_value_is_named(args, words, lowd_command):

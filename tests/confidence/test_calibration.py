@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lowd.confidence.calibration import ConfidenceCurve
 from sklearn.datasets import load_digits
 
 import lowd
 from case_data import rows_like
 from cases import CASES, fit, same_bits, take
-from lowd.confidence.calibration import ConfidenceCurve
 from lowd.errors import DataError
 from lowd.evidence.quality.reliability import compute_reliability
 

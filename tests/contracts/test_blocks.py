@@ -15,18 +15,17 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 import lowd
-import lowd. as house
 from cases import close, same_bits
-from lowd import progress
+from lowd import progress, tasks
+from lowd.blocks import BlockReader, RowBlocks
 from lowd.errors import (
     ApproximationWarning,
     ClusterError,
     ClusterWarning,
     DataError,
+    ParameterError,
     UnsupportedError,
 )
-from lowd import blocks as blocks_file
-from lowd.blocks import BlockReader, RowBlocks
 from lowd.spaces import BlockRows, Rows, blocked, space_of
 
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
@@ -34,22 +33,22 @@ dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
 MODELS = {
-    "ClassicalMDS": house.ClassicalMDS(2, metric="manhattan"),
-    "ClassicalMDS, landmarks": house.ClassicalMDS(2, metric="cosine", n_landmarks=50),
-    "MDS": house.MDS(2, metric="manhattan", max_iter=20),
-    "Isomap": house.Isomap(2, n_neighbors=10),
-    "Isomap, landmarks": house.Isomap(2, n_neighbors=10, n_landmarks=40),
-    "Isomap, radius": house.Isomap(2, n_neighbors=None, radius=3.0),
-    "LLE": house.LocallyLinearEmbedding(2, n_neighbors=10),
-    "LTSA": house.LTSA(2, n_neighbors=10),
-    "LaplacianEigenmaps": house.LaplacianEigenmaps(2, n_neighbors=10),
-    "TSNE": house.TSNE(2, perplexity=15, max_iter=100),
-    "UMAP": house.UMAP(2, n_epochs=50),
+    "ClassicalMDS": lowd.ClassicalMDS(2, metric="manhattan"),
+    "ClassicalMDS, landmarks": lowd.ClassicalMDS(2, metric="cosine", n_landmarks=50),
+    "MDS": lowd.MDS(2, metric="manhattan", max_iter=20),
+    "Isomap": lowd.Isomap(2, n_neighbors=10),
+    "Isomap, landmarks": lowd.Isomap(2, n_neighbors=10, n_landmarks=40),
+    "Isomap, radius": lowd.Isomap(2, n_neighbors=None, radius=3.0),
+    "LLE": lowd.LocallyLinearEmbedding(2, n_neighbors=10),
+    "LTSA": lowd.LTSA(2, n_neighbors=10),
+    "LaplacianEigenmaps": lowd.LaplacianEigenmaps(2, n_neighbors=10),
+    "TSNE": lowd.TSNE(2, perplexity=15, max_iter=100),
+    "UMAP": lowd.UMAP(2, n_epochs=50),
 }
 LINEAR = {
-    "PCA": house.PCA(2),
-    "PCA, white and scaled": house.PCA(0.8, whiten=True, scale=True),
-    "ClassicalMDS, rows": house.ClassicalMDS(2),
+    "PCA": lowd.PCA(2),
+    "PCA, white and scaled": lowd.PCA(0.8, whiten=True, scale=True),
+    "ClassicalMDS, rows": lowd.ClassicalMDS(2),
 }
 SIZES = ((250, 17, 4000), (700, 100, 10_000))  # of the data, of a block, of a run in bytes
 
@@ -121,7 +120,7 @@ def test_a_space_of_blocks_answers_as_in_memory(n, size, run, metric, dtype, mon
     same_bits(whole.distances(np.arange(5, 9)), parts.distances(np.arange(5, 9)))
     same_bits(whole.pairwise(), parts.pairwise())
     points = np.flatnonzero(label > 0)
-    found = [house.spaces.nearest_outside(space, points, label) for space in (whole, parts)]
+    found = [lowd.spaces.nearest_outside(space, points, label) for space in (whole, parts)]
     close(found[0][1], found[1][1], dtype)
 
 
@@ -173,7 +172,7 @@ def test_every_source_gives_the_same(tmp_path):
         table = dict(zip("abcde", X[200 * part : 200 * part + 200].T, strict=True))
         pl.DataFrame(table).write_parquet(tmp_path / f"{part}.parquet")
     unknown = lazy(X, 90)[da.ones(600, chunks=90, dtype=bool)]
-    expected = fit(house.UMAP(2, n_epochs=30), X)
+    expected = fit(lowd.UMAP(2, n_epochs=30), X)
     for source in (
         lowd.open_blocks(tmp_path / "x.npy", block_rows=130),
         lowd.open_blocks(np.load(tmp_path / "x.npy", mmap_mode="r"), block_rows=130),
@@ -181,7 +180,7 @@ def test_every_source_gives_the_same(tmp_path):
         lowd.open_blocks([X[:200], X[200:200], X[200:]]),
         unknown,
     ):
-        model = fit(house.UMAP(2, n_epochs=30), source)
+        model = fit(lowd.UMAP(2, n_epochs=30), source)
         same_bits(model.embedding_, expected.embedding_)
         copied = pickle.loads(pickle.dumps(model))
         same_bits(copied.transform(lazy(Q, 7)).compute(), expected.transform(Q))
@@ -191,8 +190,8 @@ def test_every_source_gives_the_same(tmp_path):
 def test_sparse_blocks():
     X = np.where((A := rows(300)) > 2, A, 0)
     lists = [csr_array(X[:140]), csr_array(X[140:])]
-    expected = fit(house.Isomap(2, n_neighbors=10), csr_array(X))
-    model = fit(house.Isomap(2, n_neighbors=10), lowd.open_blocks(lists))
+    expected = fit(lowd.Isomap(2, n_neighbors=10), csr_array(X))
+    model = fit(lowd.Isomap(2, n_neighbors=10), lowd.open_blocks(lists))
     close(model.embedding_, expected.embedding_, factor=1e3)
 
 
@@ -200,8 +199,8 @@ def test_sparse_blocks():
 def test_given_neighbors_of_blocks():
     X = rows(300)
     near = space_of(X).nearest(20).table
-    expected = house.UMAP(2, n_epochs=30).fit(X, neighbors=near)
-    model = house.UMAP(2, n_epochs=30).fit(lazy(X, 70), neighbors=near)
+    expected = lowd.UMAP(2, n_epochs=30).fit(X, neighbors=near)
+    model = lowd.UMAP(2, n_epochs=30).fit(lazy(X, 70), neighbors=near)
     same_bits(model.embedding_, expected.embedding_)
 
 
@@ -210,8 +209,8 @@ def test_ties_are_neighbors_as_in_memory():
     X = np.random.default_rng(0).integers(0, 6, (500, 4)).astype(float)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocked, "RUN_BYTES", 2**26)
-        whole = fit(house.Isomap(2, n_neighbors=6), X)
-    model = fit(house.Isomap(2, n_neighbors=6), lazy(X, 60))
+        whole = fit(lowd.Isomap(2, n_neighbors=6), X)
+    model = fit(lowd.Isomap(2, n_neighbors=6), lazy(X, 60))
     same_bits(model.graph_.toarray(), whole.graph_.toarray())
     same_bits(model.embedding_, whole.embedding_)
 
@@ -221,9 +220,9 @@ def test_components_are_joined_as_in_memory():
     X = rows(400)
     X[:, 1] += 100 * (np.arange(400) % 3)
     with pytest.warns(lowd.errors.DisconnectedGraphWarning):
-        whole = house.Isomap(2, n_neighbors=8).fit(space_of(X).X)
+        whole = lowd.Isomap(2, n_neighbors=8).fit(space_of(X).X)
     with pytest.warns(lowd.errors.DisconnectedGraphWarning):
-        model = house.Isomap(2, n_neighbors=8).fit(lazy(X, 60))
+        model = lowd.Isomap(2, n_neighbors=8).fit(lazy(X, 60))
     same_bits(model.bridges_, whole.bridges_)
     close(model.embedding_, whole.embedding_)
 
@@ -260,7 +259,7 @@ def _killing(X, mark):
 
 @pytest.mark.usefixtures("_small_runs", "cluster")
 def test_a_worker_that_is_killed_changes_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(blocks_file.Watch, "silent", 600)  # no warning of one that starts slowly
+    monkeypatch.setattr(tasks.Watch, "silent", 600)  # no warning of one that starts slowly
     X = rows(600)
     with dask.config.set(scheduler="sync"):
         expected = [fit(MODELS["UMAP"], lazy(X, 60)), fit(LINEAR["PCA"], lazy(X, 60))]
@@ -278,12 +277,12 @@ def test_errors_come_back_from_the_workers():
     X = rows(50)
     X[33, 2] = np.nan
     with pytest.raises(DataError, match=r"NaN at row 33, column 2 \(block 3\)"):
-        house.PCA(1).fit(lazy(X, 10))
+        lowd.PCA(1).fit(lazy(X, 10))
 
 
 def test_a_cluster_without_workers_is_said(monkeypatch):
-    monkeypatch.setattr(blocks_file.Watch, "silent", 0.3)
-    monkeypatch.setattr(blocks_file.Watch, "patience", 0.5)
+    monkeypatch.setattr(tasks.Watch, "silent", 0.3)
+    monkeypatch.setattr(tasks.Watch, "patience", 0.5)
     how = {"n_workers": 0, "processes": False, "dashboard_address": ":0"}
     with (
         distributed.LocalCluster(**how) as nobody,
@@ -291,7 +290,7 @@ def test_a_cluster_without_workers_is_said(monkeypatch):
         pytest.warns(ClusterWarning, match="no worker; start some"),
         pytest.raises(ClusterError, match="computes nothing: it has no worker"),
     ):
-        house.PCA(2).fit(lazy(rows(60), 20))
+        lowd.PCA(2).fit(lazy(rows(60), 20))
 
 
 @pytest.mark.usefixtures("_small_runs")
@@ -323,21 +322,22 @@ def test_views_of_blocks_read_nothing():
     readers = [BlockReader(partial(read, i), min(30, 100 - i), "f", i) for i in range(0, 100, 30)]
     blocks = RowBlocks.from_readers(readers, 5, X.dtype)
     order = np.random.default_rng(0).permutation(100)[:50]
-    some = blocks.take(order).astype(np.float32).take(np.arange(20))
-    assert not reads
-    same_bits(some.in_memory(), X[order[:20]].astype(np.float32))
-    reads.clear()
-    same_bits(blocks[np.array([95, 31, 40])], X[[95, 31, 40]])
-    assert sorted(reads) == [30, 90]
-    drawn = blocks.draw(12)
-    same_bits(drawn.items, X[drawn.row_indices])
+    with dask.config.set(scheduler="sync"):
+        some = blocks.take(order).astype(np.float32).take(np.arange(20))
+        assert not reads
+        same_bits(some.in_memory(), X[order[:20]].astype(np.float32))
+        reads.clear()
+        same_bits(blocks[np.array([95, 31, 40])], X[[95, 31, 40]])
+        assert sorted(reads) == [30, 90]
+        drawn = blocks.draw(12)
+        same_bits(drawn.items, X[drawn.row_indices])
     same_bits(drawn.row_indices, RowBlocks(lazy(X, 7)).draw(12).row_indices)
 
 
 @pytest.mark.usefixtures("_small_runs")
 def test_confidence_and_coordinates_are_computed_once(monkeypatch):
     X, calls = rows(300), []
-    model = fit(house.Isomap(2, n_neighbors=10), lazy(X, 70))
+    model = fit(lowd.Isomap(2, n_neighbors=10), lazy(X, 70))
     transform = type(model)._transform
 
     def counted(self, Q):
@@ -353,13 +353,13 @@ def test_confidence_and_coordinates_are_computed_once(monkeypatch):
 @pytest.mark.usefixtures("_small_runs")
 def test_calibration_and_inverse_over_blocks():
     X, Q = rows(300), rows(10, 1)
-    model = fit(house.PCA(2), lazy(X, 70)).calibrate_confidence(lazy(X, 70))
+    model = fit(lowd.PCA(2), lazy(X, 70)).calibrate_confidence(lazy(X, 70))
     assert 0 < len(model.left_out_.kept) <= 60
     Y = model.transform(Q)
     back = model.inverse_transform(lazy(np.hstack([Y, Y])[:, :2], 3))
     assert isinstance(back, da.Array)
     same_bits(back.compute(), model.inverse_transform(Y))
-    isomap = fit(house.Isomap(2, n_neighbors=10), lazy(X, 70))
+    isomap = fit(lowd.Isomap(2, n_neighbors=10), lazy(X, 70))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert len(isomap.calibrate_confidence(lazy(X, 70)).left_out_.kept) == 60
@@ -369,8 +369,8 @@ def test_calibration_and_inverse_over_blocks():
 def test_a_model_file_holds_the_rows(tmp_path):
     X, Q = rows(300), rows(20, 1)
     model = fit(MODELS["UMAP"], lazy(X, 70))
-    house.save(model, tmp_path / "model.lowd")
-    loaded = house.load(tmp_path / "model.lowd")
+    lowd.save(model, tmp_path / "model.lowd")
+    loaded = lowd.load(tmp_path / "model.lowd")
     assert isinstance(getattr(loaded._space, "base", loaded._space), Rows)
     same_bits(loaded.transform(Q), model.transform(Q))
 
@@ -379,20 +379,20 @@ def test_a_model_file_holds_the_rows(tmp_path):
 def test_a_sample_is_fitted_where_it_is_asked_for():
     X, found = rows(1500), []
     for source in (lazy(X, 150), lazy(X, 77)):
-        blocks = RowBlocks(source)
-        blocks.sample_size = 300
-        model = house.Isomap(2, n_neighbors=8)
+        blocks = lowd.open_blocks(source, sample=300)
+        model = lowd.Isomap(2, n_neighbors=8)
         with pytest.warns(ApproximationWarning, match="1500 rows in blocks is computed from 300"):
             coordinates = model.fit_transform(blocks)
         assert isinstance(coordinates, da.Array)
         found.append(model)
-        expected = fit(house.Isomap(2, n_neighbors=8), X[model.sampled_rows_])
+        expected = fit(lowd.Isomap(2, n_neighbors=8), X[model.sampled_rows_])
         same_bits(model.embedding_, expected.embedding_)
         same_bits(coordinates.compute(), expected.transform(X))
     assert len(found[0].sampled_rows_) == 300
     assert found[0].n_rows_ == 1500
     same_bits(found[0].sampled_rows_, found[1].sampled_rows_)
     assert 0.5 < model.extension_recall_ < model.sampled_recall_ + 0.1 <= 1.1
+    assert not hasattr(fit(lowd.PCA(2), blocks), "sampled_rows_")  # which adds up all rows
 
 
 def test_what_is_wrong_with_blocks_is_said(tmp_path):
@@ -400,17 +400,19 @@ def test_what_is_wrong_with_blocks_is_said(tmp_path):
     bad = X.copy()
     bad[33, 2] = np.nan
     with pytest.raises(DataError, match=r"NaN at row 33, column 2 \(block 1\); drop or fill"):
-        house.PCA(2).fit(lazy(bad, 20))
+        lowd.PCA(2).fit(lazy(bad, 20))
     np.save(tmp_path / "bad.npy", bad)
     files = lowd.open_blocks(tmp_path / "bad.npy", block_rows=20)
     with pytest.raises(DataError, match=r"row 33, column 2 \(block 1, row 33 of .*bad.npy"):
-        house.PCA(2).fit(X).transform(files).compute()
+        lowd.PCA(2).fit(X).transform(files).compute()
     with pytest.raises(DataError, match=r"zero|length"):
-        house.ClassicalMDS(2, metric="cosine").fit(lazy(X * 0, 20))
+        lowd.ClassicalMDS(2, metric="cosine").fit(lazy(X * 0, 20))
     with pytest.raises(UnsupportedError, match="takes distances here, and blocks hold rows"):
-        house.MDS(2, metric="precomputed").fit(da.ones((20, 20)))
+        lowd.MDS(2, metric="precomputed").fit(da.ones((20, 20)))
+    with pytest.raises(ParameterError, match="sample=1: expected a whole number >= 2"):
+        lowd.open_blocks(X, sample=1)
     with pytest.raises(DataError, match=r"4 features.*5"):
-        house.PCA(2).fit(lazy(X, 20)).transform(lazy(X[:, :4], 20))
+        lowd.PCA(2).fit(lazy(X, 20)).transform(lazy(X[:, :4], 20))
 
 
 # -- cells of very many rows ----------------------------------------------------------------------

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lowd.graph import block_neighbors
+from lowd.input.blocks import RowBlocks
 
 import lowd
 from case_data import rows_like
 from cases import close, same_bits
 from lowd import progress
 from lowd.errors import Cancelled, ClusterError, ClusterWarning, DataError
-from lowd.graph import block_neighbors
 from lowd.input import dask_engine
-from lowd.input.blocks import RowBlocks
 from lowd.io.block_dataset import BlockDataset
 
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")

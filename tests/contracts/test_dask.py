@@ -6,6 +6,9 @@ import pickle
 
 import numpy as np
 import pytest
+from lowd.core import block_maps, sampled_fit
+from lowd.input.block_reader import Where
+from lowd.maps.linear import LinearMap
 from scipy.sparse import csr_matrix
 
 import lowd
@@ -22,10 +25,7 @@ from cases import (
     fitted,
     same_bits,
 )
-from lowd.core import block_maps, sampled_fit
 from lowd.errors import ApproximationWarning, DataError, ParameterError, UnsupportedError
-from lowd.input.block_reader import Where
-from lowd.maps.linear import LinearMap
 
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
 dask = pytest.importorskip("dask")

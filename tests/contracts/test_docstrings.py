@@ -8,9 +8,9 @@ import itertools
 import re
 
 import pytest
+from lowd.core.docstrings import TEXTS, complete_docstring
 
 import lowd
-from lowd.core.docstrings import TEXTS, complete_docstring
 from lowd.methods import METHODS
 
 # They mean the same everywhere, and are described in docs/how-it-works.

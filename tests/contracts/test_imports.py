@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import lowd
-from lowd.parameters import domains
 from lowd.methods import METHODS
+from lowd.parameters import domains
 
 PACKAGE = Path(lowd.__file__).parent
 # Imports go to the same or a lower layer, never up.

@@ -7,10 +7,10 @@ from copy import deepcopy
 
 import numpy as np
 import pytest
+from lowd.core.fit import PointGraph
 from numpy.testing import assert_array_equal
 
 import lowd
-from lowd.core.fit import PointGraph
 from lowd.store import load, save
 
 MODELS = {

@@ -8,6 +8,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from lowd.core import memory
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
@@ -15,7 +16,6 @@ from sklearn.base import clone
 import lowd
 from case_data import rbf_kernel, rows_like
 from cases import fit, fit_transform
-from lowd.core import memory
 from lowd.errors import NotEnoughMemoryError, ParameterError
 from lowd.methods import METHODS
 

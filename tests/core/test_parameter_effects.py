@@ -9,9 +9,9 @@ import pytest
 import lowd
 from case_data import rbf_kernel, rows_like
 from cases import EXECUTION_PARAMETERS, LLE_METHODS, fit
-from lowd.parameters import domains
 from lowd.errors import DataError, DisconnectedGraphWarning
 from lowd.methods import METHODS
+from lowd.parameters import domains
 
 RBF = {"n_components": 2, "kernel": "rbf"}
 RBF_INVERSE = {**RBF, "fit_inverse_transform": True}

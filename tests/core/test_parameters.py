@@ -12,9 +12,9 @@ import pytest
 import lowd
 from case_data import manhattan_distance, rbf_kernel, rows_like
 from cases import BACKENDS, CASES, EXECUTION_PARAMETERS, fit
-from lowd.parameters import accepts, check_params, describe, domains, read
 from lowd.errors import BackendUnavailableError, ParameterError, UnsupportedError
 from lowd.methods import METHODS
+from lowd.parameters import accepts, check_params, describe, domains, read
 
 # Per method and parameter: values outside the domain.
 BAD = {

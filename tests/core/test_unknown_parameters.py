@@ -10,13 +10,13 @@ import sklearn.decomposition
 import sklearn.manifold
 import sklearn.neighbors
 import sklearn.random_projection
+from lowd.core.unknown_parameters import INSTEAD
 
 import lowd
 from cases import LLE_METHODS, fit
-from lowd.parameters import domains
-from lowd.core.unknown_parameters import INSTEAD
 from lowd.errors import LowdError, UnknownParameterError
 from lowd.methods import METHODS
+from lowd.parameters import domains
 
 #: A class of lowd, and those of scikit-learn that people come from.
 PEERS = [

@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import polars
 import pytest
+from lowd.distances.corrections import correct_distances
+from lowd.distances.metrics import distances_of
 from scipy.spatial.distance import cdist
 
 import lowd
 from case_data import rows_like
 from cases import close, fit
 from lowd.backends import resolve
-from lowd.distances.corrections import correct_distances
-from lowd.distances.metrics import distances_of
 from lowd.errors import ColumnTypeError, DataError
 from lowd.input.tables import Table
 from lowd.input.validation import Data

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_array
-
 from lowd.distances.nearest import MAX_INFLUENCE_RATIO, Nearest, detach, group_duplicates_in_matrix
+from scipy.sparse import csr_array
 
 
 def test_nearest_of_a_matrix_and_of_lists():

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lowd.graph import block_neighbors
 from scipy.sparse import csr_array
 
 import lowd
 from case_data import rows_like
 from cases import close, fit, same_bits
 from lowd.errors import ApproximationWarning, DataError, ParameterError, UnsupportedError
-from lowd.graph import block_neighbors
 from lowd.input import block_partition
 
 dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lowd.distances.metrics import distances_of
+from lowd.graph import bridges as module
+from lowd.graph.bridges import find_bridges
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from scipy.spatial.distance import cdist
 
 from lowd.backends import resolve
-from lowd.distances.metrics import distances_of
-from lowd.graph import bridges as module
-from lowd.graph.bridges import find_bridges
 from lowd.input.validation import Data
 
 

@@ -9,6 +9,13 @@ import weakref
 
 import numpy as np
 import pytest
+from lowd.graph import given
+from lowd.graph.given import (
+    cut_listed,
+    merge_listed_duplicates,
+    reorder_listed,
+    select_listed,
+)
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
@@ -18,13 +25,6 @@ import lowd
 from cases import close, same_bits
 from lowd.backends import planned
 from lowd.errors import DataError, DisconnectedGraphWarning, ParameterError, UnsupportedError
-from lowd.graph import given
-from lowd.graph.given import (
-    cut_listed,
-    merge_listed_duplicates,
-    reorder_listed,
-    select_listed,
-)
 from manifolds import roll
 
 ALL = 150  # as many as there are

@@ -8,14 +8,14 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as numbers
+from lowd.distances.metrics import distances_of
+from lowd.graph.neighbor_graph import connect, find_distinct, symmetrize_edges
+from lowd.graph.search import find_nearest, find_neighbors, find_within
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from scipy.spatial.distance import cdist
 
 from lowd.backends import resolve
-from lowd.distances.metrics import distances_of
 from lowd.errors import DisconnectedGraphWarning
-from lowd.graph.neighbor_graph import connect, find_distinct, symmetrize_edges
-from lowd.graph.search import find_nearest, find_neighbors, find_within
 from lowd.input.validation import Data
 
 many = settings(max_examples=60, deadline=None)

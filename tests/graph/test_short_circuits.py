@@ -6,14 +6,14 @@ import warnings
 
 import numpy as np
 import pytest
+from lowd.distances.metrics import Distances
+from lowd.graph.neighbor_graph import connect, find_distinct
+from lowd.graph.short_circuits import find_short_circuits
 from sklearn import datasets as sklearn_datasets
 
 import lowd
 from lowd.backends import resolve
-from lowd.distances.metrics import Distances
 from lowd.errors import ShortcutWarning
-from lowd.graph.neighbor_graph import connect, find_distinct
-from lowd.graph.short_circuits import find_short_circuits
 
 RNG = np.random.default_rng(0)
 

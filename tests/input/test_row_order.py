@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lowd.distances.gower import GowerDistances
+from lowd.input.row_order import draw_samples, hash_objects, invert_order, order_rows
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
-from lowd.distances.gower import GowerDistances
-from lowd.input.row_order import draw_samples, hash_objects, invert_order, order_rows
 from lowd.input.tables import Table
 
 PERMUTATION = np.random.default_rng(0).permutation

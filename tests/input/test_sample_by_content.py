@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lowd.backends.row_hash import row_priorities
+from lowd.input.sample import choose_smallest
 from scipy.sparse import csr_array
 from scipy.stats import chisquare
 from sklearn.datasets import load_digits
 
 from lowd.backends import resolve
-from lowd.backends.row_hash import row_priorities
-from lowd.input.sample import choose_smallest
 
 DIGITS = load_digits()
 TABLES = {

@@ -112,7 +112,7 @@ def test_a_sparse_index_outside_is_refused(tmp_path):
     path = tmp_path / "t.npz"
     parts = {"indices": [0, 9], "indptr": [0, 1, 2], "data": [1.0, 2.0]}
     np.savez(path, format=b"csr", shape=[2, 3], **parts)
-    with pytest.raises(FileFormatError, match="no sparse matrix"):
+    with pytest.raises(FileFormatError, match="is not a sparse matrix"):
         lowd.io.read(path)
 
 
@@ -264,7 +264,7 @@ def test_clusterings_of_cells_are_no_labels(tmp_path, rng):
     table = lowd.io.read(tmp_path / "cells.h5ad")
     assert table.labels is None
     notes = " ".join(table.notes)
-    assert "Clusterings of these cells, no labels: 'leiden'" in notes
+    assert "Clusterings of these cells, not labels: 'leiden'" in notes
     assert "'X_pca'" in notes
     assert lowd.io.read(tmp_path / "cells.h5ad", label="leiden").labels.tolist() == ["0", "1"] * 4
 
@@ -322,7 +322,7 @@ def test_errors_in_a_workbook_name_line_and_column(workbook, tmp_path):
         lowd.io.read(workbook)
     damaged = tmp_path / "damaged.xlsx"
     damaged.write_bytes(workbook.read_bytes()[:200])
-    with pytest.raises(FileFormatError, match="no workbook of Excel"):
+    with pytest.raises(FileFormatError, match="is not an Excel workbook"):
         lowd.io.read(damaged)
     with zipfile.ZipFile(damaged, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/workbook.xml", bytes(2**27))

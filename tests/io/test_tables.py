@@ -14,9 +14,9 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lowd.core import memory
 
 import lowd
-from lowd.core import memory
 from lowd.errors import ColumnTypeError, DataError, NotEnoughMemoryError, ParameterError
 
 FLOWERS = "id,length,width,species\na,5.1,3.5,setosa\nb,7.0,3.2,virginica\nc,6.4,3.1,setosa\n"

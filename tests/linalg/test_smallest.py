@@ -10,8 +10,8 @@ from scipy.sparse import csr_array, diags_array
 
 from laplacians import angle, constant, laplacian, lle_root, path, ring, roll
 from lowd import progress
-from lowd.errors import ConvergenceWarning
 from lowd.backend import using
+from lowd.errors import ConvergenceWarning
 from lowd.linalg import smallest as module
 from lowd.linalg.smallest import (
     Problem,

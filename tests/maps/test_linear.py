@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lowd.core import coordinates
+from lowd.maps.linear import HadamardMap, LinearMap, SparseLinearMap
 from scipy.sparse import random_array
 
 import lowd
 from lowd.backends import resolve
-from lowd.core import coordinates
 from lowd.errors import DataError
-from lowd.maps.linear import HadamardMap, LinearMap, SparseLinearMap
 
 RNG = np.random.default_rng(0)
 MAPS = {

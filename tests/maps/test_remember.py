@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lowd.backends.row_hash import hash_rows
+from lowd.distances.nearest import Nearest
+from lowd.maps.remember import Remember, approach
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 import lowd
 from cases import fit
 from lowd.backends import resolve
-from lowd.backends.row_hash import hash_rows
-from lowd.distances.nearest import Nearest
-from lowd.maps.remember import Remember, approach
 from manifolds import roll
 
 FAMILY = (lowd.LocallyLinearEmbedding, lowd.ModifiedLLE, lowd.HessianLLE, lowd.LTSA)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lowd.solvers import centered as spectral
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra, floyd_warshall
 from scipy.spatial.distance import cdist, pdist
@@ -20,7 +21,6 @@ import lowd
 from case_data import rows_like
 from cases import close, same_bits
 from lowd.errors import ApproximationWarning, ParameterError, UnsupportedError
-from lowd.solvers import centered as spectral
 from manifolds import disparity, roll, roll_with_hole
 
 U = np.array([[0, 2], [0, 1], [0, 0], [1, 0], [2, 0], [2, 1], [2, 2]], float)

@@ -55,9 +55,10 @@ def test_square_polynomial_of_four_numbers():
 
 
 def test_each_kernel_of_two_points():
+    from lowd.relations.kernels import kernel_of
+
     from lowd.backends import resolve
     from lowd.input.validation import Data
-    from lowd.relations.kernels import kernel_of
 
     a, b = np.array([[1.0, 2.0]]), np.array([[2.0, 0.0]])
     for kernel, expected in {

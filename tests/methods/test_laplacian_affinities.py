@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lowd.graph.components import rank_by_size
+from lowd.relations.affinity_graph import label_components_within
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from sklearn.manifold import SpectralEmbedding
@@ -13,8 +15,6 @@ import lowd
 from case_data import rows_like
 from cases import close, same_bits
 from lowd.errors import DataError, DisconnectedGraphWarning, ParameterError
-from lowd.graph.components import rank_by_size
-from lowd.relations.affinity_graph import label_components_within
 from manifolds import roll
 
 # Of few rows, an axis is easily about a few; where that is the subject it is asked for.

@@ -12,8 +12,8 @@ from hypothesis.extra import numpy as numbers
 from scipy.spatial.distance import cdist
 
 import lowd
-from lowd.parameters import accepts, describe, domains, read
 from lowd.errors import LowdWarning
+from lowd.parameters import accepts, describe, domains, read
 
 relaxed = settings(max_examples=60, deadline=None)
 SHAPES = st.tuples(st.integers(1, 9), st.integers(1, 6))

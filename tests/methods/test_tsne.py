@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from lowd.backends.protocol import Ragged
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits
@@ -18,7 +19,6 @@ import lowd
 from case_data import rows_like
 from cases import fingerprint
 from lowd.backends import resolve
-from lowd.backends.protocol import Ragged
 from lowd.errors import DisconnectedGraphWarning, LongWorkWarning, ParameterError, UnsupportedError
 from oracles import conditional_probabilities, divergence
 

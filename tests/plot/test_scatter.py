@@ -266,7 +266,7 @@ def test_what_cannot_be_drawn_is_said():
         (lambda: plot.scatter([[1.0, np.inf], [0, 0]]), DataError, "row 0"),
         (lambda: plot.scatter(ring(4), [1, 2]), DataError, "one per point"),
         (lambda: plot.scatter(ring(4), kind="color"), ParameterError, "'auto'"),
-        (lambda: plot.scatter(ring(4), list("abcd"), kind="values"), DataError, "no numbers"),
+        (lambda: plot.scatter(ring(4), list("abcd"), kind="values"), DataError, "not numbers"),
         (lambda: plot.scatter(ring(4), dims=(0, 2)), ParameterError, "counted from 0"),
         (lambda: plot.scatter(ring(4), ax=3), ParameterError, "Axes"),
         (lambda: plot.scatter(np.ones((4, 3)), ax=[1]), ParameterError, "3 panels"),

@@ -8,11 +8,11 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as numbers
+from lowd.backends.protocol import Perplexity
 from scipy.sparse import csr_array
 
 import lowd
 from lowd.backends import resolve
-from lowd.backends.protocol import Perplexity
 from oracles import symmetrize
 
 many = settings(max_examples=60, deadline=None)

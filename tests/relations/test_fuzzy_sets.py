@@ -7,15 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lowd.backends.protocol import FuzzySum
+from lowd.relations.targets import intersect_with_target, read_target
+from lowd.solvers.layout import fit_curve
 from scipy.sparse import csr_array
 from sklearn.datasets import load_digits
 
 import lowd
 from lowd.backends import resolve
-from lowd.backends.protocol import FuzzySum
 from lowd.errors import DataError
-from lowd.relations.targets import intersect_with_target, read_target
-from lowd.solvers.layout import fit_curve
 from oracles import symmetrize
 
 SETTINGS = ((1.0, 1.0), (1.0, 0.5), (1.0, 0.0), (0.5, 1.0), (2.0, 1.0))

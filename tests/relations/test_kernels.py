@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lowd.backends.protocol import multiply
+from lowd.relations.kernels import kernel_of
 
 from case_data import rows_like
 from lowd.backends import resolve
-from lowd.backends.protocol import multiply
 from lowd.input.validation import Data
-from lowd.relations.kernels import kernel_of
 
 KERNELS = ["linear", "cosine", "rbf", "laplacian", "poly", "sigmoid"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lowd.backends.protocol import Perplexity
+from lowd.relations import perplexity_neighbors
 
 import lowd
 from case_data import rows_like
 from lowd.backends import resolve
-from lowd.backends.protocol import Perplexity
 from lowd.errors import RankWarning
-from lowd.relations import perplexity_neighbors
 
 LINE = np.array([[0.0], [1.0], [3.0], [7.0]])
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lowd.backends.protocol import Ragged
 from scipy.spatial import cKDTree
 
 import lowd
 from lowd.backends import resolve
-from lowd.backends.protocol import Ragged
 from manifolds import roll
 from oracles import ragged
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.linalg
-
-from cases import same_bits
 from lowd.solvers.dense import eigh, smallest_eigh
 from lowd.solvers.lapack import dsyevr
+
+from cases import same_bits
 from lowd.threads import single_threaded_blas
 
 

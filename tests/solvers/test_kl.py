@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lowd.backends.protocol import Perplexity, Ragged
+from lowd.backends.reference.new_points import interpolate
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 import lowd
 from case_data import rows_like
 from lowd.backends import resolve
-from lowd.backends.protocol import Perplexity, Ragged
-from lowd.backends.reference.new_points import interpolate
 from oracles import conditional_probabilities, divergence
 
 LINE = np.array([[0.0], [1.0], [3.0], [7.0]])

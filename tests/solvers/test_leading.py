@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lowd.core.fit import Context
+from lowd.relations.matrices import DenseMatrix
+from lowd.solvers import centered, dense, krylov
+from lowd.solvers.centered import choose_route, decompose_centered
 from scipy.spatial.distance import cdist
 
 import lowd
 from case_data import rows_like
 from lowd.backends import resolve
-from lowd.core.fit import Context
-from lowd.relations.matrices import DenseMatrix
-from lowd.solvers import centered, dense, krylov
-from lowd.solvers.centered import choose_route, decompose_centered
 
 
 def context():

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-import lowd
-from case_data import rows_like
-from lowd.backends import resolve
 from lowd.backends.protocol import Moments
 from lowd.solvers.canonical import canonical_basis, sign_flips
 from lowd.solvers.dense import eigh
 from lowd.solvers.krylov import leading_eigenpairs, random_block
+
+import lowd
+from case_data import rows_like
+from lowd.backends import resolve
 
 HOURS = np.array([[10.0, 90.0], [6.0, 68.0], [20.0, 95.0]])
 

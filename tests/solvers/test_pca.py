@@ -6,20 +6,20 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
-
-import lowd
-from case_data import rows_like
-from cases import close
-from lowd.backends import resolve
 from lowd.core.fit import Context
-from lowd.input import ranges
 from lowd.solvers import pca as principal
 from lowd.solvers.canonical import canonical_basis
 from lowd.solvers.centered_rows import CenteredRows, dense_product
 from lowd.solvers.krylov import products_left
 from lowd.solvers.pca import choose_route, solve
 from lowd.solvers.thresholds import RITZ_TOLERANCE
+from scipy.sparse import csr_array
+
+import lowd
+from case_data import rows_like
+from cases import close
+from lowd.backends import resolve
+from lowd.input import ranges
 from oracles import angles, exact_axes
 
 ROUTES = ("svd", "covariance", "gram", "krylov")

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.sparse
-from scipy.sparse import csr_array, diags_array
-
-from laplacians import angle, constant, context, laplacian, lle_root, path, ring, roll
-from lowd import progress
 from lowd.core.diagnostics import participation_ratio, warn_of_localized_axes
-from lowd.errors import ConvergenceWarning, LocalizedAxisWarning
 from lowd.solvers import chebyshev, multilevel
 from lowd.solvers import smallest as module
 from lowd.solvers.eigenproblem import Eigenproblem
 from lowd.solvers.smallest import graph_width, smallest_eigenpairs, smallest_generalized_eigenpairs
+from scipy.sparse import csr_array, diags_array
+
+from laplacians import angle, constant, context, laplacian, lle_root, path, ring, roll
+from lowd import progress
+from lowd.errors import ConvergenceWarning, LocalizedAxisWarning
 
 
 def blobs(n):

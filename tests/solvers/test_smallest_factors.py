@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.sparse
-from scipy.sparse import csr_array
-
-from laplacians import angle, constant, context, laplacian, lle_root, roll
-from lowd.errors import LongWorkWarning, NotEnoughMemoryError
 from lowd.solvers import dense_factor
 from lowd.solvers import smallest as module
 from lowd.solvers.dense_factor import DenseLU
 from lowd.solvers.eigenproblem import Eigenproblem
 from lowd.solvers.smallest import smallest_eigenpairs
+from scipy.sparse import csr_array
+
+from laplacians import angle, constant, context, laplacian, lle_root, roll
+from lowd.errors import LongWorkWarning, NotEnoughMemoryError
 
 
 @pytest.mark.parametrize("shape", ["roll", "helix", "cloud"])

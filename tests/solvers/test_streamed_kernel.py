@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lowd.solvers import streamed_kernel
 from scipy.sparse import csr_array
 
 import lowd
 from case_data import rows_like
 from cases import close, same_bits
-from lowd.errors import ParameterError
 from lowd.blocks import RowBlocks
-from lowd.solvers import streamed_kernel
+from lowd.errors import ParameterError
 
 dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 X = rows_like(400, 5)

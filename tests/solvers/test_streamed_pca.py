@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lowd.core.block_memory import plan_blocks
+from lowd.solvers import streamed_pca
 from scipy.sparse import csr_array, random_array
 
 import lowd
 from cases import close
-from lowd.core.block_memory import plan_blocks
 from lowd.errors import ConvergenceWarning, DataError, UnsupportedError
-from lowd.solvers import streamed_pca
 
 dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 

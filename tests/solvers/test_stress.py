@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lowd.solvers.smacof import AndersonMixing, Step, majorize
 from scipy.spatial.distance import cdist, pdist
 from sklearn.isotonic import IsotonicRegression
 
 import lowd
 from case_data import rows_like
 from cases import fit
-from lowd.solvers.smacof import AndersonMixing, Step, majorize
 
 kinds = pytest.mark.parametrize("kind", ["MDS", "NonMetricMDS"])
 

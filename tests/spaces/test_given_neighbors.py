@@ -15,7 +15,7 @@ from cases import same_bits
 from lowd.errors import DataError, ParameterError, UnsupportedError
 from lowd.neighbors import NeighborGraph
 from lowd.spaces import Known, Listed, Lists, space_of, with_neighbors
-from lowd.spaces.known import check_listed
+from lowd.spaces.known import check_listed, read_lists
 
 
 def brute(Q, X, k, own=True):
@@ -222,3 +222,25 @@ def test_what_is_no_graph_and_no_new_list():
     alone = space_of(csr_array(forms(X, 3)["scanpy"]), "precomputed")
     with pytest.raises(DataError, match=r"2 new rows among 9 training rows, .* \(2, 5\)"):
         alone.query(csr_array(np.ones((2, 5))), 1)
+
+
+def test_long_lists_are_read_some_at_a_time():
+    """Also rows without entries, and rows longer than a run."""
+    rng = np.random.default_rng(0)
+    D = np.where(rng.random((60, 60)) < 0.2, rng.integers(1, 5, (60, 60)), 0).astype(float)
+    D[[0, 31, 59]] = 0
+    D[7] = 3
+    near, shape = read_lists(csr_array(D))
+    assert shape == (60, 60)
+    for row in range(60):
+        expected = [j for _, j in sorted((D[row, j], j) for j in np.flatnonzero(D[row]))]
+        assert near.take(slice(row, row + 1)).indices.tolist() == expected
+    for entries in (1, 23, 10_000):
+        runs = list(near.runs(entries))
+        assert [some.start for some, _ in runs][1:] == [some.stop for some, _ in runs][:-1]
+        np.testing.assert_array_equal(np.concatenate([owners for _, owners in runs]), near.owners)
+    same_bits(near.first(4).counts, np.minimum(near.counts, 4))
+    odd = near.keep(near.indices % 2 == 1)
+    np.testing.assert_array_equal(odd.counts, (D[:, 1::2] > 0).sum(1))
+    assert (odd.nearest == np.where(odd.counts, odd.nearest, np.inf)).all()
+    assert near.nearest[31] == np.inf

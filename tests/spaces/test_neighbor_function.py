@@ -9,8 +9,8 @@ import pytest
 
 from case_data import make_data, rows_like
 from cases import same_bits
-from lowd.errors import ParameterError, UnsupportedError
 from lowd import store
+from lowd.errors import ParameterError, UnsupportedError
 from lowd.neighbors import NeighborGraph, NeighborsTransformer, neighbors
 
 

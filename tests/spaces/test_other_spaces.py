@@ -12,9 +12,9 @@ from scipy.spatial.distance import cdist
 from case_data import edit_distance, manhattan_distance, rows_like
 from cases import same_bits
 from lowd.errors import DataError, MetricWarning, ParameterError
+from lowd.input.tables import Table
 from lowd.neighbors import NeighborsTransformer
 from lowd.spaces import Matrix, Objects, space_of
-from lowd.input.tables import Table
 
 WORDS = ["tree", "three", "there", "here", "her", "hero", "zero", "tree", "trees", "ether"]
 

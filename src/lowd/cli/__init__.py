@@ -19,5 +19,5 @@ def main(args: list[str] | None = None) -> int:
         from .app import run
 
         return run(sys.argv[1:] if args is None else args, owns_process=args is None)
-    except KeyboardInterrupt:  # while packages are imported
+    except KeyboardInterrupt:  # interrupted while packages were imported
         return 130

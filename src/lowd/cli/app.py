@@ -18,12 +18,13 @@ from .flags import METHOD_COMMANDS
 from .options import MESSAGES, METHOD_PANEL, Arguments, Option
 from .registry import COMMANDS, Command, Result, get_command
 
-ClickContext: TypeAlias = Any  # of click, or of the copy of it that newer versions of typer hold
-ResolvedCommand: TypeAlias = Any  # of the same
+# from click, or from the copy of it that newer versions of typer hold
+ClickContext: TypeAlias = Any
+ResolvedCommand: TypeAlias = Any  # from the same module
 
 
 def _escape_markup(text: str) -> str:
-    """Square brackets are markup to rich."""
+    """Escape square brackets, which are markup to rich."""
     return text.replace("[", r"\[")
 
 
@@ -80,7 +81,7 @@ def _root(
 
 
 def run(args: list[str], owns_process: bool) -> int:
-    """Run the command line; the exit code. `owns_process`: the process does nothing else."""
+    """Run the command line; return the exit code. `owns_process`: the process does nothing else."""
     _Invocation.line, _Invocation.owns_process = shlex.join(["lowd", *args]), owns_process
     try:
         app(args, prog_name="lowd")
@@ -90,14 +91,14 @@ def run(args: list[str], owns_process: bool) -> int:
 
 
 class _Invocation:
-    """The line as it was typed, for the report, and whether this process is for it alone."""
+    """Return the line as typed, for the report, and whether the process is for it alone."""
 
     line = "lowd"
     owns_process = False
 
 
 def _make_function(word: str, command: Command) -> Callable[..., None]:
-    """The function typer calls: its signature is the list of options."""
+    """Make the function that typer calls; its signature is the list of options."""
     options = (*command.options, *MESSAGES)
 
     def call(**arguments: Any) -> None:
@@ -157,7 +158,7 @@ def _run_command(word: str, command: Command, arguments: Arguments) -> ExitCode:
 
 
 def _make_parameter(option: Option) -> inspect.Parameter:
-    """The option as typer reads it: a parameter of a function, with its annotation."""
+    """Express an option in the form that typer reads: an annotated parameter of a function."""
     text = _escape_markup(option.help)
     info: object
     if option.argument:
@@ -190,7 +191,7 @@ def _parse_integer(text: str | int) -> int:
     try:
         return int(text)
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is no whole number.") from None
+        raise typer.BadParameter(f"{text!r} is not a whole number.") from None
 
 
 def _make_completion(choices: tuple[str, ...]) -> Callable[[str], list[str]]:

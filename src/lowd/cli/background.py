@@ -20,15 +20,15 @@ from ..errors import Cancelled
 from .exit_codes import ExitCode
 from .files import NOTHING_WRITTEN
 
-BAR_AFTER_SECONDS = 1.0  # shorter work needs no progress bar
-CANCEL_SECONDS = 0.4  # that a cancelled call gets to end by itself
-REDRAW_SECONDS = 0.05  # between two looks at the thread: fast enough for a smooth bar
+BAR_AFTER_SECONDS = 1.0  # Shorter work does not need a progress bar.
+CANCEL_SECONDS = 0.4  # Grace period for a cancelled call to end by itself.
+REDRAW_SECONDS = 0.05  # The thread is polled at this interval, fast enough for a smooth bar.
 
 T = TypeVar("T")
 
 
 class BackgroundCall(Generic[T]):
-    """A call in a thread: its progress reports are shown, and a report after Ctrl-C cancels it."""
+    """A call in a thread whose progress is shown and which is cancelled at the next report."""
 
     def __init__(self, call: Callable[[], T]) -> None:
         self._call = call
@@ -48,7 +48,7 @@ class BackgroundCall(Generic[T]):
     ) -> T:
         """Wait for the returned value. On Ctrl-C `discard` cleans up, even if the call goes on.
 
-        `owns_process`: the process is for this call only, and may end with it.
+        `owns_process`: the process serves this call only and may end with it.
         """
         self._thread.start()
         try:
@@ -58,8 +58,8 @@ class BackgroundCall(Generic[T]):
             self._thread.join(CANCEL_SECONDS)
             discard()
             if owns_process or self._thread.is_alive():
-                # Either the call cannot be interrupted, or there is nothing left to do; Python's
-                # regular shutdown would free gigabytes one array at a time.
+                # Either the call cannot be interrupted, or nothing is left to do; Python's regular
+                # shutdown would free gigabytes one array at a time.
                 sys.stderr.write(f"\nlowd: {stopped}\n")
                 sys.stderr.flush()
                 os._exit(ExitCode.INTERRUPTED)

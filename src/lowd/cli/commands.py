@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from ..evidence.dimension import Dimensions
     from ..reducer import Reducer
 
-LOW_CONFIDENCE = 0.05  # one in twenty such rows is mapped correctly
-MAX_SHOWN_ENTRIES = 4  # of an array that `lowd info` shows by value
+LOW_CONFIDENCE = 0.05  # One in twenty rows with this confidence is mapped correctly.
+MAX_SHOWN_ENTRIES = 4  # Larger arrays are shown by `lowd info` by their shape.
 
 
 def transform(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
@@ -47,7 +47,8 @@ def transform(arguments: Arguments, console: Console, outputs: Outputs) -> Resul
     model = load(arguments["model"])
     preparation = Preparation.of_model(model)
     options = preparation.get_read_options() | get_read_options(arguments)
-    if getattr(model, "impute", None) is not None:  # by the training rows, not by these
+    # fill gaps with values of the training rows, not of these
+    if getattr(model, "impute", None) is not None:
         options["missing"] = "keep"
     try:
         table = read(arguments, console, **options)
@@ -82,7 +83,7 @@ def transform(arguments: Arguments, console: Console, outputs: Outputs) -> Resul
 
 
 def diagnose(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
-    """`lowd diagnose data`: missing values and text are findings here, and no obstacle."""
+    """`lowd diagnose data`: missing values and text are findings here, not obstacles."""
     run = Run.start_unasked(arguments, console, outputs)
     lines = [repr(run.diagnosis)]
     if actions := run.explain_actions():
@@ -166,7 +167,7 @@ def _plot_result(result: Comparison | Dimensions, outputs: Outputs) -> Result:
 
 
 def methods(_arguments: Arguments, _console: Console, _: Outputs) -> Result:
-    """`lowd methods`: what there is, when to use it, what it costs."""
+    """`lowd methods`: which methods there are, when to use them, what they cost."""
     rows = []
     for word, name in METHOD_COMMANDS.items():
         use, cost = get_advice(name)
@@ -208,7 +209,7 @@ def info(arguments: Arguments, _console: Console, _: Outputs) -> Result:
 
 
 def _summarize(value: object) -> object:
-    """Small values as they are, large ones by their shape."""
+    """Show small values as they are, large ones by their shape."""
     if isinstance(value, bool | int | float | str | np.generic | None):
         return value
     if isinstance(value, np.ndarray) and value.size <= MAX_SHOWN_ENTRIES:
@@ -218,7 +219,7 @@ def _summarize(value: object) -> object:
 
 
 def demo(arguments: Arguments, console: Console, _: Outputs) -> Result:
-    """`lowd demo NAME`: a classic demonstration; without a name, the list of them."""
+    """`lowd demo NAME`: run a classic demonstration; without a name, list them."""
     from .. import demos
 
     if not arguments["name"]:

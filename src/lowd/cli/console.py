@@ -21,7 +21,7 @@ from .wording import name_flags
 
 JSON: TypeAlias = "dict[str, JSON] | list[JSON] | str | int | float | bool | None"
 
-PIPED_TABLE_CHARACTERS = 100  # width of a table that is not printed on a terminal
+PIPED_TABLE_CHARACTERS = 100  # Width of a table that is not printed on a terminal.
 
 
 class Console:
@@ -36,11 +36,11 @@ class Console:
         self.verbose = bool(arguments.get("verbose"))
         self.warnings: list[str] = []
         self.notes: list[str] = []
-        self.columns: Sequence[str] = ()  # of the file that is read
+        self.columns: Sequence[str] = ()  # columns of the file that is read
 
     @property
     def shows_bar(self) -> bool:
-        """A progress bar is for a terminal, or for those who ask for details."""
+        """Whether to show a progress bar: on a terminal, or if details are asked for."""
         return not self.quiet and (sys.stderr.isatty() or self.verbose)
 
     def print(self, message: str) -> None:
@@ -55,9 +55,9 @@ class Console:
             self.print(f"note: {message}")
 
     def word(self, message: str) -> str:
-        """The message with flags and names of columns.
+        """Reword a message with flags and names of columns.
 
-        The library knows parameters, and a method may know columns by their numbers only.
+        The library names parameters, and a method may know columns only by their numbers.
         """
         names = self.columns
         message = name_flags(message, self._options, self._method)
@@ -70,7 +70,7 @@ class Console:
     def print_error(self, error: BaseException, message: str) -> None:
         """Print why a command failed; with --verbose, the traceback too."""
         if isinstance(error, BrokenPipeError):
-            # Python would complain once more when it flushes at exit.
+            # Otherwise Python would complain again when it flushes at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return
         if self.verbose:
@@ -92,7 +92,7 @@ class Console:
 
     @contextmanager
     def capture_warnings(self) -> Iterator[None]:
-        """The library's warnings within become messages; those of others only if verbose."""
+        """Turn the library's warnings into messages, and those of other packages if verbose."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
@@ -107,7 +107,7 @@ class Console:
 
 
 def to_json(value: object) -> JSON:
-    """Values JSON has: NumPy's become Python's, infinities and NaN become null."""
+    """Convert to values that JSON has: NumPy's become Python's, infinities and NaN become null."""
     if isinstance(value, Mapping):
         return {str(key): to_json(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
@@ -124,7 +124,7 @@ def to_json(value: object) -> JSON:
 
 
 def format_table(header: Sequence[str], rows: Iterable[Sequence[str]], expand: bool = True) -> str:
-    """Rows as a text table, as wide as the terminal."""
+    """Format rows as a text table as wide as the terminal."""
     from io import StringIO
 
     from rich import box, console

@@ -28,10 +28,10 @@ class ExitCode(IntEnum):
     EXISTS = 5
     MISSING_PACKAGE = 6
     INTERRUPTED = 130
-    BROKEN_PIPE = 141  # as shells have it for `yes | head`
+    BROKEN_PIPE = 141  # like the exit code of a shell for `yes | head`
 
 
-# The first class that matches counts: special ones stand above general ones.
+# The first class that matches counts, so special classes stand above general ones.
 _CODES: tuple[tuple[type[BaseException], ExitCode], ...] = (
     (BrokenPipeError, ExitCode.BROKEN_PIPE),
     (Cancelled, ExitCode.INTERRUPTED),
@@ -56,7 +56,7 @@ def get_exit_code(error: BaseException) -> ExitCode:
 
 
 def format_error(error: BaseException) -> str:
-    """The message for the user: the library's own as they are, others with their class."""
+    """The message for the user: the library's own unchanged, others with their class."""
     if isinstance(error, KeyboardInterrupt | Cancelled):
         return "stopped; nothing was written."
     if isinstance(error, LowdError) or (isinstance(error, OSError) and not error.strerror):

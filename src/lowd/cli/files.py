@@ -18,12 +18,12 @@ STREAM_STOPPED = "stopped; complete files are kept, and the same command continu
 
 
 def plan_outputs(arguments: Arguments, word: str, roles: tuple[str, ...]) -> Outputs:
-    """The files a command will write.
+    """The files that a command will write.
 
     Without -o an embedding goes to NAME-METHOD.csv, or to standard output if the data come from
     standard input.
     """
-    if is_streamed(arguments):  # into a folder that can be continued, with the model in it
+    if is_streamed(arguments):  # writes into a folder that can be continued, with the model in it
         return Outputs({}, bool(arguments.get("force")), STREAM_STOPPED)
     paths = {role: arguments.get(role) for role in roles}
     if "output" in roles and paths["output"] is None:
@@ -39,7 +39,7 @@ def plan_outputs(arguments: Arguments, word: str, roles: tuple[str, ...]) -> Out
 
 
 class Outputs:
-    """Files that are written in a hidden folder beside their targets, and renamed when complete.
+    """Files written in a hidden folder next to their targets, and renamed when complete.
 
     Names are checked before the work begins.
 
@@ -57,7 +57,7 @@ class Outputs:
     def __init__(
         self, paths: dict[str, str | None], force: bool, stopped: str = NOTHING_WRITTEN
     ) -> None:
-        self.stopped = stopped  # what Ctrl-C leaves
+        self.stopped = stopped  # what is left after Ctrl-C
         self.paths = {role: path for role, path in paths.items() if path is not None}
         self._force = force
         self._temporary_folders: dict[Path, Path] = {}
@@ -73,11 +73,11 @@ class Outputs:
 
     @property
     def folders(self) -> set[Path]:
-        """The folders in which unfinished files may be."""
+        """The folders that may hold unfinished files."""
         return {_get_folder(path) for path in self.paths.values()}
 
     def temporary(self, role: str) -> Path:
-        """The path to write this output to for now: the final name, in a hidden folder."""
+        """The path to write to for now: the final name, in a hidden folder."""
         path = self.paths[role]
         target = Path("stdout.csv" if path == STDOUT else path).absolute()
         folder = _get_folder(path)
@@ -96,19 +96,19 @@ class Outputs:
                     shutil.copyfileobj(file, sys.stdout.buffer)
                 sys.stdout.buffer.flush()
             else:
-                self._check(target)  # it may have appeared meanwhile
+                self._check(target)  # the file may have appeared meanwhile
                 os.replace(temporary, target)
         self.discard()
 
     def discard(self) -> None:
-        """Remove what is not published."""
+        """Remove what has not been published."""
         for folder in self._temporary_folders.values():
             shutil.rmtree(folder, ignore_errors=True)
         self._temporary_folders.clear()
         self._temporary_files.clear()
 
     def check_writable(self) -> None:
-        """Raise now what would go wrong after hours of work: names, folders, packages."""
+        """Raise now whatever would go wrong after hours of work: names, folders, packages."""
         from .. import io
         from ..plot.canvas import IMAGE_FORMATS
 

@@ -45,13 +45,14 @@ if TYPE_CHECKING:
     from ..reducer import Reducer
 
 
-MAX_COLUMNS_OF_OUTCOME = 100  # of a table that may hold one; beyond, columns are alike
-MAX_CALIBRATED_ROWS = 5000  # beyond, a second fit would be noticed
+# Tables of more columns hardly hold an outcome; their columns are alike.
+MAX_COLUMNS_OF_OUTCOME = 100
+MAX_CALIBRATED_ROWS = 5000  # For more rows a second fit would take noticeable time.
 
 
 def fit(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
     """`lowd METHOD data`."""
-    # A wrong flag is found before a large file is read.
+    # Find a wrong flag before reading a large file.
     model, steps = build_model(arguments["method"], arguments), get_steps(arguments)
     if is_streamed(arguments):
         from .streaming import fit_blocks
@@ -64,7 +65,7 @@ def fit(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
 
 
 def choose(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
-    """`lowd map data`: diagnose, act on what is found, take the best method, say why."""
+    """`lowd map data`: diagnose, act on the findings, choose the best method, and say why."""
     if arguments["method"] is not None:
         return fit({**arguments, "method": find_class_name(arguments["method"])}, console, outputs)
     if is_streamed(arguments):
@@ -87,7 +88,7 @@ def choose(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
 
 
 def _add_steps(model: Reducer, steps: Arguments) -> Reducer:
-    """The model, in a pipeline if there are steps before it."""
+    """Make the model, in a pipeline if there are steps before it."""
     from ..pipeline import Pipeline
 
     wanted = {name: value for name, value in steps.items() if value}
@@ -98,7 +99,7 @@ def _add_steps(model: Reducer, steps: Arguments) -> Reducer:
 
 @dataclass
 class Run:
-    """One fit from the command line: the data, what was typed, and the files to write."""
+    """One fit from the command line: the data, the typed arguments, and the files to write."""
 
     arguments: Arguments
     console: Console
@@ -110,7 +111,7 @@ class Run:
     @classmethod
     def start(cls, arguments: Arguments, console: Console, outputs: Outputs, **more: Any) -> Run:
         """Read and prepare the data."""
-        if arguments.get("missing") == "mean":  # which a pipeline fills, also in new rows
+        if arguments.get("missing") == "mean":  # a pipeline fills missing values, also in new rows
             more["missing"] = "keep"
         table = read(arguments, console, **more)
         reading = get_read_options(arguments) | more
@@ -118,9 +119,9 @@ class Run:
 
     @classmethod
     def start_unasked(cls, arguments: Arguments, console: Console, outputs: Outputs) -> Run:
-        """Read without a question: missing values stay, text is kept beside the rows.
+        """Read without refusing anything: missing values stay, and text is set aside.
 
-        A file of nothing but text is compared by Gower's distance.
+        Files that hold only text are compared by Gower's distance.
         """
         more: Arguments = {}
         if arguments.get("missing") is None:
@@ -140,7 +141,7 @@ class Run:
         return run
 
     def may_hide_outcome(self) -> bool:
-        """Does a table of few columns, which the file names, have no label?"""
+        """Whether a table of few named columns has no label."""
         table = self.table
         named = table.columns != name_columns(len(table.columns))
         few = 1 < len(table.columns) <= MAX_COLUMNS_OF_OUTCOME
@@ -164,7 +165,7 @@ class Run:
         )
 
     def explain_actions(self) -> list[str]:
-        """One line for each action: what was done, why, and the flag that undoes it."""
+        """Print a line for each action: what was done, why, and the flag that undoes it."""
         lines = []
         for finding in self.diagnosis.findings:
             if finding.action is not None:
@@ -180,7 +181,7 @@ class Run:
                 names = ",".join(self.preparation.columns[j] for j in value)
                 flags.append(f"--keep {shlex.quote(names)}")
             elif name == "impute":
-                # Dropped rows are no alternative where most rows have a missing value.
+                # Dropping rows is not an alternative where most rows have a missing value.
                 complete = int(np.isfinite(self.X).all(1).sum())
                 flags.append("--missing " + ("drop" if 2 * complete > len(self.X) else "error"))
             else:
@@ -188,7 +189,7 @@ class Run:
         return " ".join(flags)
 
     def leave_out_columns(self, steps: Arguments) -> Arguments:
-        """Keep the columns that `drop` names beside the rows; the other steps, for what is left."""
+        """Set aside the columns that `drop` names; return the other steps for what is left."""
         dropped = set(steps.get("drop", ()))
         if not dropped:
             return steps
@@ -256,7 +257,7 @@ class Run:
         return viewing.serve(session, self.arguments, result)
 
     def _evaluate(self, model: Reducer, X: Data, Y: NDArray[np.floating]) -> Evaluation | None:
-        """Quality measures of the embedding; with few rows there are none, which is no error."""
+        """Measure the quality of the embedding; too few rows give none, without an error."""
         from ..evidence.quality import evaluate
         from ..evidence.quality.column_scale import scale_columns
 
@@ -311,14 +312,14 @@ class Run:
             )
 
     def _measure_stability(self, model: Reducer) -> Stability | None:
-        """How much the embedding changes with the sample; None of too few rows for another fit."""
+        """Measure how much the embedding changes with the sample; None for too few rows."""
         with contextlib.suppress(DataError, ParameterError, UnsupportedError):
             stability: Stability = model.measure_stability(self.X)
             return stability
         return None
 
     def _calibrate(self, model: Reducer) -> None:
-        """Learn the confidence of new points from rows that one more fit leaves out."""
+        """Learn the confidence of new points from rows that an additional fit leaves out."""
         if self.X.shape[0] > MAX_CALIBRATED_ROWS:
             self.console.note(
                 f"Confidence of new points is by a general curve, since there are more than "
@@ -326,11 +327,12 @@ class Run:
                 "of these data by one more fit."
             )
             return
-        with contextlib.suppress(DataError, ParameterError, UnsupportedError):  # of too few rows
+        # there may be too few rows
+        with contextlib.suppress(DataError, ParameterError, UnsupportedError):
             model.calibrate_confidence(self.X)
 
     def _format(self, document: Mapping[str, object], evaluation: Evaluation | None) -> str:
-        """The result as text."""
+        """Format the result as text."""
         name = document["method"]
         word = get_method_word(str(name))
         lines = [
@@ -345,13 +347,13 @@ class Run:
 
 
 def _restore_integers(column: Column) -> Column:
-    """Whole numbers as integers, which identifiers and codes were in the file."""
+    """Turn whole numbers back into the integers that identifiers and codes were in the file."""
     whole = np.isfinite(column).all() and bool((np.rint(column) == column).all())
     return column.astype(np.int64) if whole else column
 
 
 def draw_embedding(model: Reducer, Y: NDArray[np.floating], table: Table) -> Axes | Panels:
-    """Scatter plot with what the file knows: its name, labels, identifiers and images."""
+    """Draw a scatter plot with the file's name, labels, identifiers and images."""
     from .. import plot
     from ..plot.embeddings import MAX_NAMED_POINTS
 
@@ -371,7 +373,7 @@ def draw_embedding(model: Reducer, Y: NDArray[np.floating], table: Table) -> Axe
 
 
 def get_pointwise_trust(evaluation: Evaluation | None, n: int) -> dict[str, Column]:
-    """Per-point quality as columns; rows that were not sampled have NaN."""
+    """Return the quality of each point as columns; rows that were not sampled have NaN."""
     columns: dict[str, Column] = {}
     for name in ("trustworthiness", "continuity"):
         if evaluation is not None and name in evaluation.pointwise:

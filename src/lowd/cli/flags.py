@@ -16,12 +16,12 @@ from .options import METHOD_PANEL, Arguments, Option
 if TYPE_CHECKING:
     from ..reducer import Reducer
 
-Domain: TypeAlias = Any  # an annotation: a type, a union, a Literal, Annotated
+Domain: TypeAlias = Any  # an annotation: a type, a union, a Literal or Annotated
 
-MAX_METAVAR_CHARACTERS = 30  # longer lists of choices go into the help text
-# The command line has its own flags for these.
+MAX_METAVAR_CHARACTERS = 30  # Longer lists of choices go into the help text.
+# The command line has flags of its own for these.
 _OTHER_FLAGS = {"random_state", "backend", "n_jobs", "verbose"}
-# A plot has two dimensions, whatever a method computes by default (PCA: all of them).
+# A plot has two dimensions, whatever number a method computes by default (PCA: all).
 DEFAULT_N_COMPONENTS = 2
 
 
@@ -29,7 +29,7 @@ METHOD_COMMANDS = {word: name for name, word in COMMANDS.items()}
 
 
 def get_method_word(name: str) -> str:
-    """The command of a class."""
+    """The name of the command for a class."""
     return next(word for word, method in METHOD_COMMANDS.items() if method == name)
 
 
@@ -80,7 +80,7 @@ def build_model(name: str, arguments: Arguments) -> Reducer:
 
 
 def parse_value(name: str, parameter: str, text: str) -> object:
-    """What was typed as a value of the parameter's domain; the error names the flag."""
+    """Read typed text as a value of the parameter's domain; an error names the flag."""
     import numpy as np
 
     from ..parameters import accepts, read
@@ -95,7 +95,7 @@ def parse_value(name: str, parameter: str, text: str) -> object:
 
 
 def get_class(name: str) -> type[Any]:
-    """The class of a method, imported."""
+    """Import the class of a method."""
     from ..store import class_of
 
     cls: type[Any] = class_of(name)

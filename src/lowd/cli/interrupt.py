@@ -15,8 +15,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-KILL_AFTER_SECONDS = 0.7  # from Ctrl-C to SIGKILL: longer than a cancelled task takes to end
-TEMPORARY_PREFIX = f".lowd-{os.getpid()}-"  # of the hidden folders with unfinished files
+KILL_AFTER_SECONDS = 0.7  # Time from Ctrl-C to SIGKILL: longer than a cancelled task takes to end.
+# Beginning of the names of hidden folders with unfinished files.
+TEMPORARY_PREFIX = f".lowd-{os.getpid()}-"
 
 _WATCHDOG = """
 import os, select, shutil, signal, sys
@@ -49,7 +50,7 @@ def kill_on_interrupt(folders: Iterable[Path], stopped: str) -> Iterator[None]:
         return
     read_end, write_end = os.pipe()
     os.set_blocking(write_end, False)
-    # In a session of its own the watchdog does not get the terminal's Ctrl-C itself.
+    # In a session of its own the watchdog does not receive the terminal's Ctrl-C itself.
     script = [sys.executable, "-I", "-S", "-c", _WATCHDOG]
     settings = [str(os.getpid()), str(KILL_AFTER_SECONDS), TEMPORARY_PREFIX, stopped]
     watchdog = subprocess.Popen(
@@ -60,12 +61,12 @@ def kill_on_interrupt(folders: Iterable[Path], stopped: str) -> Iterator[None]:
     )
     os.close(read_end)
     wakeup_before = signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
-    # A job that gets SIGTERM (timeout, a batch system) cleans up as after Ctrl-C.
+    # A job that receives SIGTERM (timeout, a batch system) cleans up as after Ctrl-C.
     handler_before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, handler_before)
         signal.set_wakeup_fd(wakeup_before)
-        os.close(write_end)  # the watchdog reads the end of the pipe, and ends
+        os.close(write_end)  # the watchdog then reads the end of the pipe, and exits
         watchdog.wait()

@@ -1,4 +1,4 @@
-"""Options that commands share, declared as plain values; `app` hands them to typer."""
+"""Options that commands share, declared as plain values; `app` passes them to typer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import GenericAlias
 from typing import Any, TypeAlias
 
-# Option -> the value that was typed, as its kind has it, or its default.
+# Option -> the typed value, converted to the kind of the option, or its default.
 Arguments: TypeAlias = dict[str, Any]
 
 INPUT_PANEL, OUTPUT_PANEL, METHOD_PANEL, MESSAGES_PANEL = "Input", "Output", "Method", "Messages"
@@ -20,7 +20,7 @@ class Option:
     name: str
     help: str
     panel: str = ""
-    kind: type | GenericAlias = str  # that typer knows, such as list[str]
+    kind: type | GenericAlias = str  # a type that typer knows, such as list[str]
     default: object = None
     short: str = ""
     metavar: str | None = None
@@ -34,7 +34,7 @@ class Option:
 
 
 def is_streamed(arguments: Arguments) -> bool:
-    """Are the data read, fitted and written in blocks?"""
+    """Whether the data are read, fitted and written in blocks."""
     return arguments.get("memory") is not None or arguments.get("cluster") is not None
 
 
@@ -66,7 +66,7 @@ READING = (
     make_switch("encode", "One-hot encode text and categorical columns.", INPUT_PANEL),
     make_switch("gower", "Keep text columns, and compare rows by Gower's distance.", INPUT_PANEL),
     make_switch(
-        "dates", "Use columns of dates, in days; without it they are no features.", INPUT_PANEL
+        "dates", "Use columns of dates, in days; without it they are not features.", INPUT_PANEL
     ),
     Option("distances", "A matrix holds distances between rows, or does not.", INPUT_PANEL, bool),
     Option(
@@ -83,7 +83,7 @@ READING = (
     Option("size", "Resize images to this size, as 64x64.", INPUT_PANEL),
     Option(
         "format",
-        "The format, where the suffix does not tell ('csv', 'parquet', ...).",
+        "The format, where the suffix does not show it ('csv', 'parquet', ...).",
         INPUT_PANEL,
     ),
 )
@@ -94,7 +94,7 @@ STANDARDIZE = Option(
     INPUT_PANEL,
     bool,
 )
-# Steps between the file and the method; `map` chooses what is not typed.
+# Steps between the file and the method; `map` chooses those that are not typed.
 PREPARING = (
     STANDARDIZE,
     Option(
@@ -102,7 +102,10 @@ PREPARING = (
     ),
     Option("log1p", "Take log(1 + x) of counts.", INPUT_PANEL, bool),
     Option(
-        "pca", "Reduce to so many principal components first, or 'none'.", INPUT_PANEL, metavar="N"
+        "pca",
+        "Reduce to this many principal components first, or 'none'.",
+        INPUT_PANEL,
+        metavar="N",
     ),
     make_switch(
         "correct_shrinkage",
@@ -183,7 +186,7 @@ MESSAGES = (
     ),
 )
 
-DEFAULT_N_NEIGHBORS = 15  # of quality measures, as in `lowd.evaluate`
+DEFAULT_N_NEIGHBORS = 15  # Neighbors of quality measures, as in `lowd.evaluate`.
 N_NEIGHBORS = Option(
     "n_neighbors",
     "Number of neighbors that are compared.",

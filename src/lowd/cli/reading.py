@@ -1,4 +1,4 @@
-"""Read the data of a command, and prepare new points as the training points were prepared."""
+"""Read the data of a command, and prepare new points in the same way as the training points."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from .options import FLAGS, Arguments
 if TYPE_CHECKING:
     from ..reducer import Reducer
 
-# Flags that `lowd.io.read` takes as they are.
+# Flags that `lowd.io.read` takes unchanged.
 _PASSED_ON = (
     *("columns", "drop", "label", "id", "vector", "format"),
     *("missing", "every", "delimiter", "encoding", "header", "distances", "array"),
 )
-MAX_LABEL_CLASSES = 20  # of whole numbers: a plot shows fewer of them as classes, not as values
+# Most classes that are whole numbers; a plot shows fewer as classes rather than values.
+MAX_LABEL_CLASSES = 20
 _METRIC_OF_CONTENT = {"distances": "precomputed", "strings": "precomputed", "table": "gower"}
 
 
@@ -42,7 +43,7 @@ def read(arguments: Arguments, console: Console, path: str | None = None, **more
 
 
 def get_read_options(arguments: Arguments) -> Arguments:
-    """The keywords of `lowd.io.read` that were typed."""
+    """The typed keywords of `lowd.io.read`."""
     options = {name: arguments.get(name) for name in _PASSED_ON}
     switches = ("encode", "gower", "dates")
     options |= {name: arguments.get(name) or None for name in switches}
@@ -61,7 +62,7 @@ def _parse_size(text: str | None) -> tuple[int, int] | None:
 
 
 def get_steps(arguments: Arguments) -> Arguments:
-    """The steps of a pipeline that were typed, also those that were switched off."""
+    """The typed steps of a pipeline, including those that were switched off."""
     names = {"scale": "standardize", "normalize": "normalize", "log1p": "log1p"}
     typed = {step: arguments.get(flag) for step, flag in names.items()}
     typed |= {"correct_shrinkage": arguments.get("correct_shrinkage") or None}
@@ -81,7 +82,7 @@ def _parse_components(text: str) -> int | None:
 
 
 def apply_typed_steps(table: Table, arguments: Arguments) -> Data:
-    """The rows after the steps that were typed, where no model is fitted to hold them."""
+    """Apply the typed steps to the rows where no model is fitted that could hold them."""
     X = prepare(table, {}).X
     if not arguments.get("standardize"):
         return X
@@ -92,7 +93,7 @@ def apply_typed_steps(table: Table, arguments: Arguments) -> Data:
 
 
 def check_steps(table: Table, steps: Arguments) -> None:
-    """Raise if rows are to be prepared and there are none."""
+    """Raise if rows should be prepared but there are none."""
     if any(steps.values()) and (table.kind in ("distances", "strings", "table")):
         raise UnsupportedError(
             f"--{FLAGS[next(iter(steps))]} needs a table of numbers; {table.source} holds "
@@ -101,7 +102,7 @@ def check_steps(table: Table, steps: Arguments) -> None:
 
 
 def set_metric(model: Reducer, table: Table) -> Reducer:
-    """The model with the metric that the table needs: precomputed distances, or Gower's."""
+    """Set the metric that the table needs: precomputed distances, or Gower's."""
     metric = choose_metric(table)
     if metric == "euclidean" or "method" in model.get_params(deep=False):
         return model
@@ -120,7 +121,7 @@ def choose_metric(table: Table) -> str:
 
 
 def get_classes(table: Table) -> Column | None:
-    """The labels, if they are classes: class measures cannot use other numbers."""
+    """The labels if they are classes, because class measures cannot use other numbers."""
     from ..plot.colors import is_continuous
 
     if table.labels is None:
@@ -130,7 +131,7 @@ def get_classes(table: Table) -> Column | None:
 
 
 def match_rows(table: Table, embedding: Table) -> NDArray[np.intp] | slice:
-    """The embedding's row for each row of the data: by identifier where both have one."""
+    """The embedding's row for each row of the data, matched by identifier where both have one."""
     if table.ids is None or embedding.ids is None:
         return slice(None)
     row_of_id = {str(name): number for number, name in enumerate(embedding.ids)}

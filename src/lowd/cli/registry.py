@@ -41,7 +41,7 @@ class Result(NamedTuple):
 
     document: dict[str, object]
     text: str
-    then: Callable[[], None] | None = None  # what goes on after the result is printed
+    then: Callable[[], None] | None = None  # runs after the result is printed
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Command:
     help: str
     function: str
     options: tuple[Option, ...]
-    writes: tuple[str, ...] = ()  # those of its options that name a file to be written
+    writes: tuple[str, ...] = ()  # those of the options that name a file to be written
 
 
 SERVING = (
@@ -194,7 +194,7 @@ COMMANDS = {
 
 
 def get_command(word: str) -> Command:
-    """The command of that name; a method's flags need its class, so it is imported."""
+    """Return the command of that name; a method's class is imported for its flags."""
     if word in COMMANDS:
         return COMMANDS[word]
     name = METHOD_COMMANDS[word]

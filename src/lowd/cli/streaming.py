@@ -68,7 +68,7 @@ def transform_blocks(arguments: Arguments) -> Result:
 def _plan_fit(
     model: Reducer, evaluates: bool, d: int, itemsize: int, n_threads: int
 ) -> dict[str, int]:
-    """Bytes of a fit, its map and its evaluation, beside the blocks."""
+    """Bytes that a fit, its map and its evaluation take in addition to the blocks."""
     from ..evidence.quality.block_sample import plan_evaluation
 
     evaluation = {"evaluation": plan_evaluation(d, itemsize)} if evaluates else {}
@@ -91,8 +91,8 @@ def _open(arguments: Arguments, plan: MemoryPlan) -> RowBlocks:
     for role in ("plot", "report"):
         if arguments.get(role):
             raise UnsupportedError(
-                f"--{role} needs all rows; without --memory and --cluster, of every N-th row "
-                "(--every N), it is possible."
+                f"--{role} needs all rows in memory: leave out --memory and --cluster, and read "
+                "every N-th row only (--every N) if there are too many."
             )
     columns = [name for typed in arguments.get("columns") or () for name in typed.split(",")]
     memory = arguments.get("memory")
@@ -104,7 +104,7 @@ def _open(arguments: Arguments, plan: MemoryPlan) -> RowBlocks:
 
 
 def _describe(X: RowBlocks, arguments: Arguments) -> dict[str, object]:
-    """What the rows of a run are: files with their sizes and times, columns, blocks."""
+    """Describe the rows of a run: files with sizes and times, columns, blocks."""
     files = dict.fromkeys(source for source, _ in X.sources or ())
     described = []
     for name in files:
@@ -120,7 +120,7 @@ def _describe(X: RowBlocks, arguments: Arguments) -> dict[str, object]:
 
 
 def _get_folder(arguments: Arguments, word: str) -> Path:
-    """The folder for the dataset: -o, or NAME-METHOD here."""
+    """The folder for the dataset: from -o, or NAME-METHOD in the current folder."""
     if arguments.get("output") is None:
         name = Path(arguments["data"].rstrip("/*")).name.partition(".")[0].strip("*") or "map"
         return Path(f"{name}-{word}")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ..explorer.session import Session
     from ..reducer import Reducer
 
-# Demonstrations that have rows: their data set and the methods shown side by side.
+# Demonstrations that have rows: their data set, and the methods shown side by side.
 DEMO_VIEWS = {
     "swiss-roll": ("swiss_roll", ("PCA", "Isomap", "LTSA")),
     "digits": ("digits", ("PCA", "Isomap", "TSNE")),
@@ -47,9 +47,9 @@ DEMO_VIEWS = {
     "eigenfaces": ("olivetti_faces", ("PCA", "TSNE")),
     "words": ("glove", ("PCA", "TSNE")),
 }
-MAX_COORDINATE_COLUMNS = 3  # a table of so few numbers is an embedding
+MAX_COORDINATE_COLUMNS = 3  # A table with at most this many columns of numbers is an embedding.
 SWISS_ROLL_ROWS = 1500
-FIRST_METHODS = ("PCA",)  # more can be run in the page
+FIRST_METHODS = ("PCA",)  # more methods can be run in the page
 _STEMS = {name.lower() for name in METHODS} | {"umap", "dim", "component"}
 
 
@@ -71,12 +71,12 @@ def view(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
 
 
 def check_packages() -> None:
-    """Raise now what would go wrong after the fit."""
+    """Raise now whatever would go wrong after the fit."""
     from ..explorer import server  # noqa: F401
 
 
 def serve(session: Session, arguments: Arguments, result: Result | None = None) -> Result:
-    """Start the explorer; the result of the command, with the link, and then wait for Ctrl-C."""
+    """Start the explorer; the result shows the link, and then the command waits for Ctrl-C."""
     from ..explorer import Explorer
 
     explorer = Explorer(session)
@@ -93,7 +93,7 @@ def serve(session: Session, arguments: Arguments, result: Result | None = None) 
 
 
 def view_table(arguments: Arguments, console: Console) -> Session:
-    """A file of coordinates, with or without the data; or data that are embedded first."""
+    """Show a file of coordinates, with or without the data, or data that are embedded first."""
     more: Arguments = {"text": "beside"} if not arguments["gower"] else {}
     if arguments["missing"] in (None, "mean"):
         more["missing"] = "keep"
@@ -114,7 +114,7 @@ def view_table(arguments: Arguments, console: Console) -> Session:
 
 
 def find_coordinates(table: Table, named: str | None) -> dict[str, list[int]]:
-    """Embeddings in a table: name -> numbers of its columns.
+    """Find the embeddings in a table: name -> the numbers of its columns.
 
     Those that are named; else columns as `tsne0` and `tsne1`, or x and y; else all of a table of
     up to three columns of numbers.
@@ -141,7 +141,7 @@ def find_coordinates(table: Table, named: str | None) -> dict[str, list[int]]:
 def view_map(
     table: Table, found: dict[str, list[int]], arguments: Arguments, console: Console
 ) -> Session:
-    """Coordinates of a file; other columns of numbers are shown beside them."""
+    """The coordinates in a file; other columns of numbers are shown alongside."""
     from ..explorer.session import Session
 
     used = {number for numbers in found.values() for number in numbers}
@@ -190,7 +190,7 @@ def view_map(
 
 
 def _fill_missing(X: Data) -> Data:
-    """Rows without NaN: missing values are the mean of their column."""
+    """Replace missing values by the mean of their column."""
     if not isinstance(X, np.ndarray) or X.dtype.kind != "f" or np.isfinite(X).all():
         return X
     from ..pipeline import apply_steps, learn_steps
@@ -221,7 +221,7 @@ def fit_session(
     steps: Arguments,
     metric: str | None = None,
 ) -> Session:
-    """A session with one panel per fitted method."""
+    """Make a session with one panel per fitted method."""
     fitted = []
     for number, method in enumerate(models):
         progress.report("methods", number, len(models))
@@ -245,7 +245,7 @@ def make_session(
     steps: Arguments,
     metric: str | None = None,
 ) -> Session:
-    """A session without panels, whose distances are those that the model has."""
+    """Make a session without panels that compares rows by the model's distances."""
     from ..explorer.session import Session
 
     compared, method = X, model
@@ -266,7 +266,7 @@ def make_session(
 
 
 def view_model(arguments: Arguments, console: Console) -> Session:
-    """A saved model and the data that it was fitted on, or others."""
+    """Show a saved model with the data that it was fitted on, or with others."""
     from ..store import load
 
     if arguments["data"] is None:
@@ -291,7 +291,7 @@ def view_model(arguments: Arguments, console: Console) -> Session:
 
 
 def view_demo(name: str, folder: str | None) -> Session:
-    """The data of a demonstration, embedded by some methods."""
+    """Show the data of a demonstration, embedded by some methods."""
     if name not in DEMO_VIEWS:
         raise ParameterError(
             f"demo {name} has no rows to explore; those with --view are {', '.join(DEMO_VIEWS)}."
@@ -311,7 +311,7 @@ def view_demo(name: str, folder: str | None) -> Session:
 
 
 def _to_table(data: Dataset) -> Table:
-    """A data set as a table, with images where it says their shape."""
+    """Turn a data set into a table, with images if it gives their shape."""
     X, images = np.asarray(data.X, np.float64), None
     n, d = X.shape
     shape = data.extra.get("image_shape")

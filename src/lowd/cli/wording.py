@@ -15,22 +15,22 @@ from .flags import METHOD_COMMANDS
 from .options import FLAGS, READING, WRITING
 
 _VALUE = r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\([^)]*\)|\{[^}]*\}|\.\.\.|-?\w(?:[\w.+-]*\w)?"
-# A parameter with its value, not part of a longer word, a path or a quoted name.
+# A parameter with its value that is not part of a longer word, a path or a quoted name.
 _PARAMETER = re.compile(rf"(?<![\w./'\"-])([a-z]\w*)=({_VALUE}|)(?![\w=])")
 _CALL = re.compile(rf"\b([A-Za-z]\w*)\(((?:[a-z]\w*=(?:{_VALUE})(?:, )?)+)\)")
 _PIPELINE = re.compile(rf"\bPipeline\((\w+)\(([^()]*)\)((?:, [a-z]\w*=(?:{_VALUE}))+)\)")
-# What Python does by another package.
+# Advice that names another package in Python.
 _OTHER_REMEDIES = {
     "sklearn.preprocessing.StandardScaler": "scale=True",
     "drop such rows or fill them (sklearn.impute)": (
         "drop such rows (missing='drop') or fill them (missing='mean')"
     ),
 }
-# Functions of the library that are commands.
+# Functions of the library that are commands as well.
 _FUNCTION = re.compile(r"\blowd\.(diagnose|dimension|evaluate|compare)\b(?!\()")
 # Only names of several words can be distinguished from plain text.
 _NAME = re.compile(r"(?<![\w./'\"=-])(`?)([a-z]+(?:_[a-z]+)+)\1(?![\w='\"(]|\.\w)")
-# Flags that are not spelled as the parameter is.
+# Flags that are spelled differently from the parameter.
 _OTHER_SPELLINGS: dict[tuple[str, str | None], str] = {
     ("metric", "'gower'"): "--gower",
     ("metric", "'precomputed'"): "--distances",
@@ -40,7 +40,7 @@ _FUNCTIONS = ("read", "write", "Pipeline")  # their parameters are flags of seve
 
 
 def name_flags(message: str, options: Iterable[str], method: str | None) -> str:
-    """The message with flags instead of parameters.
+    """Replace parameters in a message by flags.
 
     `options` are the names of the command's own flags, `method` is the class that it fits.
 
@@ -88,7 +88,7 @@ def name_flags(message: str, options: Iterable[str], method: str | None) -> str:
 
 
 def _merge_steps(found: re.Match[str]) -> str:
-    """A pipeline as a method whose parameters include the steps, as it is in a command."""
+    """Write a pipeline as a command does: a method whose parameters include the steps."""
     method, parameters, steps = found.groups()
     for step, flag in FLAGS.items():
         steps = steps.replace(f", {step}=", f", {flag.replace('-', '_')}=")
@@ -96,7 +96,7 @@ def _merge_steps(found: re.Match[str]) -> str:
 
 
 def _spell(name: str, value: str, known: set[str], as_is: str = "") -> str:
-    """A parameter and its value as they are typed; as it is, if there is no such flag."""
+    """Write a parameter and its value as flags; leave it unchanged if there is no such flag."""
     if (name, value) in _OTHER_SPELLINGS:
         return _OTHER_SPELLINGS[name, value]
     flag = _OTHER_SPELLINGS.get((name, None), "--" + name.replace("_", "-"))
@@ -110,7 +110,7 @@ def _spell(name: str, value: str, known: set[str], as_is: str = "") -> str:
 
 
 def _type(value: str) -> str:
-    """A value of Python as it is typed in a shell."""
+    """Write a Python value as it is typed in a shell."""
     if value[0] in "[(":
         parts = [part.strip().strip("'\"") for part in value[1:-1].split(",")]
         return shlex.quote(("x" if value[0] == "(" else ",").join(parts))

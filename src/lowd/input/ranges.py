@@ -18,7 +18,7 @@ MAX_WIDENED_ENTRIES = 10**7
 
 
 def to_safe_dtype(rows: Any, max_abs: float, fitting: bool) -> Any:
-    """Any in a type whose squares neither overflow nor vanish; few training rows in float64."""
+    """Rows in a type whose squares neither overflow nor vanish; few training rows in float64."""
     n, d = rows.shape
     low, high = SAFE_RANGE[rows.dtype]
     few = fitting and n <= MAX_WIDENED_ROWS and n * d <= MAX_WIDENED_ENTRIES

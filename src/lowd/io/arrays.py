@@ -25,9 +25,10 @@ _ARRAY_REMEDY = "Read it in blocks: lowd.open_blocks(path)."
 _ROW_ARRAYS = ("X", "data", "embeddings", "embedding", "arr_0")
 _LABEL_ARRAYS = ("y", "labels", "label", "target")
 _ID_ARRAYS = ("ids", "id", "names", "words", "sample", "index")
-MAX_SPARSE_EXTENT = 2**40  # rows or columns; SciPy's index arithmetic overflows beyond
-MAX_EMPTY_ROWS = 10**7  # of a sparse matrix; more are a damaged size, or rows of nothing
-MAX_NAMED_COLUMNS = 10**6  # more names take more memory than a sparse matrix
+# Largest number of rows or columns: SciPy's index arithmetic overflows beyond it.
+MAX_SPARSE_EXTENT = 2**40
+MAX_EMPTY_ROWS = 10**7  # Most empty rows of a sparse matrix; more point to a damaged size.
+MAX_NAMED_COLUMNS = 10**6  # More names would take more memory than a sparse matrix itself.
 _READ_ERRORS = (
     ValueError,
     EOFError,
@@ -57,7 +58,7 @@ def read_npz(source: Source, options: Options) -> Table:
 
 
 def read_members(source: Source) -> dict[str, Column]:
-    """All arrays of an .npz file by name."""
+    """Return all arrays of an .npz file by name."""
     try:
         with source.open() as file, zipfile.ZipFile(file) as archive:
             infos = archive.infolist()
@@ -74,7 +75,7 @@ def read_members(source: Source) -> dict[str, Column]:
         raise
     except _READ_ERRORS as error:
         raise FileFormatError(
-            f"{source.name} is damaged, or no .npz file ({type(error).__name__}: {error})."
+            f"{source.name} is damaged or is not an .npz file ({type(error).__name__}: {error})."
         ) from None
 
 
@@ -96,7 +97,7 @@ def _check_members(infos: list[zipfile.ZipInfo], source: Source) -> None:
 
 
 def _read_array(file: IO[bytes], size: int, name: str, source: Source | None) -> Column:
-    """The array of an open .npy file of `size` bytes."""
+    """Return the array of an open .npy file of `size` bytes."""
     shape, fortran, dtype, start = _read_header(file, name)
     count = math.prod(shape)
     if dtype.hasobject:
@@ -128,8 +129,9 @@ def _read_header(file: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.
     try:
         version = np.lib.format.read_magic(file)
         shape, fortran, dtype = readers[version](file)
-    except Exception as error:  # NumPy tokenizes the header, which fails with many errors
-        raise FileFormatError(f"{name} is damaged, or no .npy file ({error}).") from None
+    except Exception as error:
+        # NumPy tokenizes the header, which can fail with many kinds of errors
+        raise FileFormatError(f"{name} is damaged or is not an .npy file ({error}).") from None
     if any(extent < 0 for extent in shape):
         raise FileFormatError(f"{name} is damaged: it claims the shape {shape}.")
     return shape, fortran, dtype, file.tell()
@@ -246,18 +248,18 @@ def to_floats(X: Data, where: str) -> Data:
 
 
 def name_columns(width: int) -> tuple[str, ...]:
-    """x0, x1, ...; none where there are too many."""
+    """Return x0, x1, ..., or no names where there would be too many."""
     return tuple(f"x{j}" for j in range(width)) if width <= MAX_NAMED_COLUMNS else ()
 
 
 def check_sparse_size(rows: int, columns: int, entries: int, source: Source) -> None:
-    """Refuse a sparse matrix whose size alone, whatever it holds, takes too much memory."""
+    """Refuse a sparse matrix whose shape alone would take too much memory."""
     if rows - entries > MAX_EMPTY_ROWS:
         raise FileFormatError(
             f"{source.name} claims a matrix of {rows} × {columns} with {entries} entries, so at "
             f"least {rows - entries} of its rows are empty; write the rows that hold something."
         )
-    # Index pointers and one statistic of each column, which every method computes.
+    # Every method computes the row pointers and one statistic of each column.
     needs = {"rows": 8 * rows, "columns": 8 * columns}
     require_memory(source, needs, "Leave out rows and columns that are empty.")
 
@@ -281,4 +283,6 @@ def _make_sparse(arrays: dict[str, Column], source: Source) -> csr_array:
             matrix.check_format(full_check=True)
         return csr_array(matrix)
     except (KeyError, ValueError, TypeError, IndexError) as error:
-        raise FileFormatError(f"{source.name} is damaged, or no sparse matrix ({error}).") from None
+        raise FileFormatError(
+            f"{source.name} is damaged or is not a sparse matrix ({error})."
+        ) from None

@@ -1,4 +1,4 @@
-"""A Parquet dataset that is written block by block, and continued after it was interrupted."""
+"""A Parquet dataset that is written block by block and can be continued after an interruption."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class BlockDataset:
 
     @classmethod
     def start(cls, folder: Path, run: dict[str, Any], force: bool) -> BlockDataset:
-        """Begin a dataset, or continue one of the same run."""
+        """Begin a dataset, or continue one that the same run began."""
         dataset = cls(folder, json.loads(json.dumps(run, default=str)))
         known = dataset._read_manifest()
         if known is None:
             if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
                 raise ExistingFileError(
-                    f"{folder} is there already and holds no {MANIFEST} of lowd; name a new folder."
+                    f"{folder} exists and holds no {MANIFEST} of lowd; name a new folder."
                 )
         elif known["run"] != dataset.run:
             changed = [name for name in dataset.run if known["run"].get(name) != dataset.run[name]]
@@ -49,7 +49,8 @@ class BlockDataset:
             dataset._remove()
         check_folder(folder)
         folder.mkdir(exist_ok=True)
-        for left in folder.glob(".*.parquet"):  # of a process that was killed while it wrote
+        # left behind by a process that was killed while it wrote
+        for left in folder.glob(".*.parquet"):
             left.unlink()
         dataset._write_manifest(is_complete=False)
         return dataset
@@ -63,11 +64,11 @@ class BlockDataset:
         return self.folder / f"part-{number:06d}.parquet"
 
     def list_missing(self, n_blocks: int) -> list[int]:
-        """Blocks that are not written yet."""
+        """The numbers of the blocks that are not written yet."""
         return [number for number in range(n_blocks) if not self.part(number).exists()]
 
     def write(self, X: RowBlocks, model: Reducer, confidence: bool = False) -> int:
-        """Embed and write the blocks that are missing; returns how many these were."""
+        """Embed and write the missing blocks; return how many there were."""
         X.check_width(model)
         missing = self.list_missing(X.n_blocks)
         if missing:
@@ -94,7 +95,7 @@ class BlockDataset:
                 raise ValueError(f"version {known['version']}")
         except (ValueError, KeyError, TypeError) as error:
             raise FileFormatError(
-                f"{path} is damaged, or of another version ({error}); name a new folder."
+                f"{path} is damaged or was written by another version ({error}); name a new folder."
             ) from None
         return dict(known)
 

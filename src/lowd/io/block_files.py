@@ -7,6 +7,7 @@ import mmap
 import os
 import re
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -25,13 +26,15 @@ from .options import match_columns, quote_names
 from .roles import get_column_kind
 from .source import Source
 
-StoredArray: TypeAlias = Any  # of NumPy, mapped or not, Zarr or HDF5
-BlockSequence: TypeAlias = Any  # of arrays: a sequence, or what can be iterated again
-MemoryPlan: TypeAlias = Callable[[int, int, int], dict[str, int]]  # of columns, itemsize, threads
-BLOCK_BYTES = 2**26  # of a block, unless a limit of memory asks for smaller ones
-MIN_BLOCK_BYTES = 2**20  # smaller ones are nothing but overhead
-PROGRAM_BYTES = 320 * 2**20  # Python with dask and polars, before any row is read
-# A task holds the block as it is read and as it is computed with, and the next one is on its way.
+StoredArray: TypeAlias = Any  # an array of NumPy (in memory or mapped), Zarr or HDF5
+# A sequence of arrays, or any other object that can be iterated repeatedly.
+BlockSequence: TypeAlias = Any
+# Takes the number of columns, the itemsize and the number of threads.
+MemoryPlan: TypeAlias = Callable[[int, int, int], dict[str, int]]
+BLOCK_BYTES = 2**26  # Size of a block unless a memory limit asks for smaller ones.
+MIN_BLOCK_BYTES = 2**20  # In smaller blocks the overhead of a task dominates.
+PROGRAM_BYTES = 320 * 2**20  # Memory of Python with dask and polars before any row is read.
+# A task holds the block as read and in the form used for computing, while the next one arrives.
 BLOCKS_PER_TASK = 4
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 UNITS |= {f"{unit}i": 2 ** (10 * power) for power, unit in enumerate("kmgt", 1)}
@@ -43,8 +46,9 @@ def open_blocks(
     columns: Sequence[str] | None = None,
     block_rows: int | None = None,
     memory: str | int | None = None,
+    sample: int | None = None,
 ) -> RowBlocks:
-    """Data larger than memory as a sequence of row blocks, of which nothing is read yet.
+    """Open data larger than memory as a sequence of row blocks; nothing is read yet.
 
     Every method transforms them lazily and fits them: `lowd.PCA(2).fit(lowd.open_blocks("big/"))`.
 
@@ -58,9 +62,13 @@ def open_blocks(
         The columns of Parquet files that hold the rows: names, or patterns like "px*". None is all
         columns of numbers, if there are no others.
     block_rows : int or None, default=None
-        Any of a block. None: blocks of 64 MiB, or what `memory` allows.
+        Rows of a block. None: blocks of 64 MiB, or what `memory` allows.
     memory : str, int or None, default=None
         The memory that a pass over the blocks may take, as "2GB" or in bytes.
+    sample : int or None, default=None
+        A method that compares rows with each other learns from so many random rows, the same for
+        any blocks, and the others are new points of its map; `extension_recall_` says how good that
+        is. Methods that add rows up, such as PCA, take all.
 
     Returns
     -------
@@ -74,13 +82,18 @@ def open_blocks(
     """
     if block_rows is not None and block_rows < 1:
         raise ParameterError(f"block_rows={block_rows}: expected a whole number >= 1.")
-    return open_sized(
-        source, columns, BlockSize(block_rows, None if memory is None else parse_bytes(memory))
-    )
+    if sample is not None and sample < 2:
+        raise ParameterError(f"sample={sample}: expected a whole number >= 2.")
+    size = BlockSize(block_rows, None if memory is None else parse_bytes(memory))
+    blocks = open_sized(source, columns, size)
+    if sample is not None:
+        blocks = copy(blocks)
+        blocks.sample_size = sample
+    return blocks
 
 
 def open_sized(source: Input, columns: Sequence[str] | None, size: BlockSize) -> RowBlocks:
-    """`open_blocks`, with blocks of that size."""
+    """Like `open_blocks`, with blocks of the given size."""
     if isinstance(source, str | os.PathLike):
         return _open_path(os.fspath(source), columns, size)
     if columns is not None:
@@ -95,7 +108,7 @@ def open_sized(source: Input, columns: Sequence[str] | None, size: BlockSize) ->
 
 
 def parse_bytes(text: str | int) -> int:
-    """Bytes of "2GB", "500 MiB", 1e9 or a plain number."""
+    """Return the bytes that "2GB", "500 MiB", 1e9 or a plain number stands for."""
     found = re.fullmatch(r"\s*([\d.]+(?:e\d+)?)\s*([kmgt]?i?)b?\s*", str(text).lower())
     try:
         count = int(float(found[1]) * UNITS[found[2]]) if found else 0
@@ -108,14 +121,14 @@ def parse_bytes(text: str | int) -> int:
 
 @dataclass(frozen=True)
 class BlockSize:
-    """How many rows a block has: asked for, or by a limit of memory."""
+    """The number of rows in a block: as given, or from a memory limit."""
 
     rows: int | None
     memory: int | None
-    plan: MemoryPlan | None = None  # what is needed beside the blocks
+    plan: MemoryPlan | None = None  # memory needed in addition to the blocks
 
     def count(self, n_features: int, itemsize: int, multiple: int = 1) -> int:
-        """Rows of a block; a multiple of what is stored together, where that is not more."""
+        """Rows of a block, a multiple of the rows stored together unless those are more."""
         if self.rows is not None:
             return self.rows
         n_bytes = BLOCK_BYTES
@@ -129,7 +142,7 @@ class BlockSize:
                 needed["blocks"] = BLOCKS_PER_TASK * n_tasks * least
                 parts = ", ".join(f"{name} {size / 1e6:.0f} MB" for name, size in needed.items())
                 raise ParameterError(
-                    f"memory={self.memory / 1e6:.0f}MB is too little, at least "
+                    f"memory={self.memory / 1e6:.0f}MB is too little; at least "
                     f"{sum(needed.values()) / 1e6 + 1:.0f}MB are needed: {parts}."
                 )
         rows = max(1, n_bytes // (itemsize * max(n_features, 1)))
@@ -141,7 +154,7 @@ class BlockSize:
 
 @dataclass(frozen=True)
 class MappedRows:
-    """Rows of a file that is mapped where they are read: only its name travels to a worker."""
+    """Rows of a file that each worker maps itself: only the file's name travels."""
 
     filename: str
     dtype: np.dtype[Any]
@@ -151,9 +164,11 @@ class MappedRows:
 
     @classmethod
     def of(cls, X: np.memmap[Any, Any]) -> MappedRows:
-        """The part of the file that a memmap, or a slice of one, shows."""
+        """Return the part of the file that a memmap, or a slice of one, covers."""
         if X.filename is None:
-            raise DataError("the memmap has no file name; open it by numpy.load(mmap_mode='r').")
+            raise DataError(
+                "the memmap does not have a file name; open it by numpy.load(mmap_mode='r')."
+            )
         whole = np.frombuffer(X._mmap, np.uint8)  # type: ignore[attr-defined]
         start = X.offset - X.offset % mmap.ALLOCATIONGRANULARITY
         offset = start + X.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
@@ -167,7 +182,7 @@ class MappedRows:
 
 @dataclass(frozen=True)
 class _ReadSlice:
-    """Some rows of an array that is on disk."""
+    """Some rows of an array on disk."""
 
     array: StoredArray
     start: int
@@ -180,7 +195,7 @@ class _ReadSlice:
 def _open_array(array: StoredArray, name: str, size: BlockSize) -> RowBlocks:
     _check_rows(array)
     n, d = array.shape
-    stored = getattr(array, "chunks", None)  # of a Zarr array: rows that are compressed together
+    stored = getattr(array, "chunks", None)  # the rows that a Zarr array compresses together
     step = size.count(d, array.dtype.itemsize, stored[0] if stored else 1)
     readers = [
         BlockReader(
@@ -198,7 +213,7 @@ def _check_rows(array: StoredArray) -> None:
 
 @dataclass(frozen=True)
 class _Held:
-    """A block that is in memory."""
+    """A block in memory."""
 
     rows: Any
 
@@ -208,7 +223,7 @@ class _Held:
 
 @dataclass(frozen=True)
 class _ReadItem:
-    """One block of what can be indexed, or iterated again."""
+    """One block of an object that can be indexed or iterated repeatedly."""
 
     blocks: BlockSequence
     number: int
@@ -228,7 +243,7 @@ def _as_block(block: Input) -> Any:
 
 
 def _open_iterable(source: BlockSequence, size: BlockSize) -> RowBlocks:
-    """Blocks of an iterable, whose sizes one pass over it finds."""
+    """Blocks of an iterable; one pass over it finds their sizes."""
     if isinstance(source, np.ndarray):
         return _open_array(source, "", size)
     try:
@@ -249,7 +264,7 @@ def _open_iterable(source: BlockSequence, size: BlockSize) -> RowBlocks:
         shapes.append(rows.shape)
         types.append(rows.dtype)
     if not shapes:
-        raise DataError("there is no block of rows; name at least one.")
+        raise DataError("got no blocks; pass at least one.")
     widths = {shape[1] for shape in shapes}
     if len(widths) > 1:
         number = next(i for i, shape in enumerate(shapes) if shape[1] != shapes[0][1])
@@ -257,7 +272,7 @@ def _open_iterable(source: BlockSequence, size: BlockSize) -> RowBlocks:
             f"block {number} has {shapes[number][1]} columns, but block 0 has {shapes[0][1]}; "
             "blocks are rows of one table. Blocks of columns are joined first: numpy.hstack."
         )
-    held = isinstance(source, list | tuple)  # of which a task takes its own block along
+    held = isinstance(source, list | tuple)  # a task takes its own block of a list or tuple along
     readers = [
         BlockReader(_Held(_as_block(source[i])) if held else _ReadItem(source, i), shape[0])
         for i, shape in enumerate(shapes)
@@ -270,7 +285,7 @@ def _open_iterable(source: BlockSequence, size: BlockSize) -> RowBlocks:
 
 def _open_path(path: str, columns: Sequence[str] | None, size: BlockSize) -> RowBlocks:
     if path.endswith(".npy"):
-        Source.from_path(path)  # which says what is wrong with it
+        Source.from_path(path)  # raises an error that says what is wrong with the path
         return open_sized(np.load(path, mmap_mode="r"), None, size)
     if path.rstrip("/").endswith(".zarr"):
         try:
@@ -282,14 +297,14 @@ def _open_path(path: str, columns: Sequence[str] | None, size: BlockSize) -> Row
 
 
 def list_files(path: str) -> list[str]:
-    """Parquet files of a folder or a pattern, or the one file, in the order of their names."""
+    """The Parquet files of a folder or pattern, or the single file, sorted by name."""
     if os.path.isdir(path):
         found = [str(file) for file in Path(path).rglob("*.parquet")]
     elif glob.has_magic(path) and not os.path.exists(path):
         found = glob.glob(path, recursive=True)
     else:
         found = [path]
-    # Hidden folders and files are those of a run that has not finished.
+    # Hidden files and folders belong to a run that has not finished.
     found = sorted(name for name in found if not Path(name).name.startswith((".", "_")))
     if not found:
         raise MissingFileError(f"{path} holds no Parquet file; name a folder or a pattern.")
@@ -317,7 +332,7 @@ class ReadParquet:
 
 
 def open_parquet(files: Sequence[str], columns: Sequence[str] | None, size: BlockSize) -> RowBlocks:
-    """Blocks of the rows of Parquet files; of the files only the schemas are read."""
+    """Blocks of the rows of Parquet files; only the schemas are read now."""
     names, dtype = _choose_columns(files[0], columns)
     step = size.count(len(names), dtype.itemsize)
     readers = []

@@ -18,8 +18,9 @@ from .table import Column
 if TYPE_CHECKING:
     from .frames import DataType
 
-CHECKED_JSON_LINES = 100  # before polars reads the file: enough to see that it is not JSON lines
-JSON_BYTES_PER_NUMBER = 8  # some eight characters with its name
+# Checked before polars reads the file: enough to see that it is not JSON lines.
+CHECKED_JSON_LINES = 100
+JSON_BYTES_PER_NUMBER = 8  # A number and its name take about eight characters.
 
 
 def read_parquet(source: Source, options: Options) -> ReadFrame:
@@ -35,7 +36,7 @@ def read_jsonl(source: Source, options: Options) -> ReadFrame:
     try:
         grid = _read(source, options, "jsonl")
     except FileFormatError:
-        _check_json(source, None)  # names the line
+        _check_json(source, None)  # raises an error that names the line
         raise
     return grid._replace(locate=lambda row: f"line {row * options.every + 1}")
 
@@ -70,7 +71,7 @@ def _read(source: Source, options: Options, kind: str) -> ReadFrame:
 def _list_numeric(
     schema: Mapping[str, DataType], chosen: list[str], exact: list[str], options: Options
 ) -> list[str]:
-    """Columns that can be nothing but features."""
+    """Columns that can only be features."""
     if options.gower or options.vector is not None:
         return []
     wanted = (
@@ -81,13 +82,13 @@ def _list_numeric(
 
 
 def _count_numbers(dtype: DataType) -> int:
-    """Numbers per entry; of a list with a length of its own nothing is known."""
+    """How many numbers an entry holds, as far as its type says: 1 for lists of varying length."""
     size = getattr(dtype, "size", None)
     return size if isinstance(size, int) else 1
 
 
 def _check_json(source: Source, max_lines: int | None) -> None:
-    """Check that each line is an object; polars names an error by its byte only."""
+    """Check that each line is an object, because polars gives only the byte of an error."""
     with source.open() as file:
         for number, line in enumerate(file, 1):
             if max_lines is not None and number > max_lines:

@@ -21,7 +21,7 @@ from .source import Source, require_memory
 if TYPE_CHECKING:
     from .frames import Frame
 
-CHECKED_BYTES = 2**20  # for NUL bytes and the encoding, before anything is parsed
+CHECKED_BYTES = 2**20  # Checked for NUL bytes and the encoding before anything is parsed.
 _NUL_MESSAGE = (
     "{where} holds a NUL byte, so this is not a table of text; check the file, or name its format "
     "(format='parquet', ...)."
@@ -54,7 +54,8 @@ def read(source: Source, options: Options) -> ReadFrame:
     frame, kept, notes = _drop_blank_lines(frame)
     last = layout.names[-1]
     gaps = options.missing != "error" and last in chosen and frame[last].null_count()
-    if gaps and (problem := _find_bad_row(text, layout)):  # a short row is no missing value
+    # a short row is an error, not a missing value
+    if gaps and (problem := _find_bad_row(text, layout)):
         raise FileFormatError(problem)
 
     def locate(row: int) -> str:
@@ -64,7 +65,7 @@ def read(source: Source, options: Options) -> ReadFrame:
 
 
 def _drop_blank_lines(frame: Frame) -> tuple[Frame, NDArray[np.intp] | None, list[str]]:
-    """Drop rows that polars makes of empty lines; also the numbers of the rows kept, if not all."""
+    """Drop the rows that polars makes from empty lines; also return the numbers of kept rows."""
     if not frame.width or not len(frame) or not frame.to_series(0).null_count():
         return frame, None, []
     blank = np.ones(len(frame), bool)
@@ -90,7 +91,7 @@ def _convert_to_utf8(source: Source, encoding: str | None) -> Source:
 
 
 def check_text(source: Source) -> None:
-    """Raise for binary files and other encodings, from the first lines."""
+    """Raise if the first lines show a binary file or another encoding."""
     head = source.read_head(CHECKED_BYTES)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise FileFormatError(
@@ -98,7 +99,8 @@ def check_text(source: Source) -> None:
             "UTF-8."
         )
     for number, line in enumerate(head.splitlines(keepends=True), 1):
-        whole = line.endswith(b"\n") or len(head) == source.size  # no character is cut in two
+        # otherwise the sample may end within a character
+        whole = line.endswith(b"\n") or len(head) == source.size
         problem = _describe_wrong_bytes(line, f"{source.name}, line {number}")
         if problem and (whole or b"\0" in line):
             raise FileFormatError(problem)
@@ -118,7 +120,7 @@ def _describe_wrong_bytes(line: bytes, where: str) -> str:
 
 
 def _collapse_spaces(source: Source) -> Source:
-    """Replace runs of spaces between aligned columns by one, and strip the lines."""
+    """Strip the lines and replace runs of spaces between aligned columns by one space."""
     require_memory(source, {"text": 3 * source.size}, TABLE_REMEDY)
     text = re.sub(rb"[ \t]+", b" ", source.read_all())
     return source.replace_data(re.sub(rb"(?m)^ | (?=\r?$)", b"", text))
@@ -143,7 +145,7 @@ def _iterate_records(source: Source, layout: Layout) -> Iterator[tuple[int, list
 
 
 def _find_bad_row(source: Source, layout: Layout) -> str:
-    """Describe the first bad row; empty if there is none."""
+    """Describe the first bad row; return an empty text if there is none."""
     width, line = len(layout.names), 1
     try:
         for line, row in _iterate_records(source, layout):
@@ -166,7 +168,7 @@ def _describe_fields(row: list[str], layout: Layout) -> str:
 
 
 def _locate(source: Source, layout: Layout, row: int) -> str:
-    """The line of a row; raises if the row is too short."""
+    """Return the line of a row; raise if the row is too short."""
     try:
         line, fields = next(islice(_iterate_records(source, layout), row, None))
     except (csv.Error, StopIteration):

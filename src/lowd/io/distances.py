@@ -13,13 +13,14 @@ from ..errors import DataError
 from .source import Source, require_memory
 from .table import Column, Table
 
-MIN_DISTANCE_ROWS = 3  # a smaller square is as likely a table
-COMPARED_ROWS = 1024  # at a time with the columns: blocks of both stay in the cache
-SYMMETRY_TOLERANCE = 1e-6  # relative: distances written with six or seven digits
+MIN_DISTANCE_ROWS = 3  # A smaller square is just as likely a table.
+COMPARED_ROWS = 1024  # Rows compared with columns at a time, so that both blocks stay in the cache.
+# Relative tolerance: the distances may have been written with six or seven digits.
+SYMMETRY_TOLERANCE = 1e-6
 
 
 def detect_distances(table: Table, wanted: bool | None) -> Table:
-    """Mark a table as distances, if they were asked for or recognized; a note says which."""
+    """Mark a table as distances if that was asked for or recognized; a note says which."""
     X = table.X
     if table.kind != "rows" or issparse(X):
         if wanted:
@@ -64,7 +65,7 @@ def _expand_condensed(table: Table, wanted: bool | None) -> Table:
 
 
 def _mark_distances(table: Table, note: str) -> Table:
-    """A table of distances; its rows are named as its columns are."""
+    """Return a table of distances whose rows have the names of its columns."""
     default = all(name == f"x{j}" for j, name in enumerate(table.columns))
     ids = table.ids if table.ids is not None or default else np.array(table.columns)
     return dataclasses.replace(table, kind="distances", ids=ids).add_notes(note)
@@ -80,4 +81,5 @@ def _looks_like_distances(X: Column) -> bool:
         if rows.min() < 0 or not np.allclose(rows, columns, rtol=SYMMETRY_TOLERANCE, atol=0):
             return False
         positive += int(np.count_nonzero(rows))
-    return positive >= n * (n - 1) // 2  # a graph's adjacency is mostly zero
+    # unlike the adjacency matrix of a graph, which is mostly zero
+    return positive >= n * (n - 1) // 2

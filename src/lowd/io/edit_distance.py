@@ -48,7 +48,7 @@ def levenshtein(a: str, b: str) -> int:
 
 
 def edit_distances(strings: Sequence[str], to: Sequence[str] | None = None) -> NDArray[np.float64]:
-    """Edit distances from strings to each other, or `to` other ones, for `metric="precomputed"`.
+    """Edit distances between strings, or from them `to` others, for `metric="precomputed"`.
 
     Strings of up to 64 characters go through whole columns at once: 3000 words of ten letters
     take a second or two, where a callable takes twenty.
@@ -81,7 +81,7 @@ def edit_distances(strings: Sequence[str], to: Sequence[str] | None = None) -> N
 
 
 def _encode(strings: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Strings as rows of small numbers, padded by -1."""
+    """Encode strings as rows of small numbers, padded with -1."""
     lengths = np.array([len(text) for text in strings])
     alphabet = {letter: code for code, letter in enumerate(sorted(set("".join(strings))))}
     codes = np.full((len(strings), int(lengths.max())), -1, np.int32)
@@ -93,8 +93,8 @@ def _encode(strings: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int64
 def _compute_from_one(
     pattern: NDArray[np.int32], others: NDArray[np.int32], lengths: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Distances from one string to many, a character of all of them at a time."""
-    # The last mask is that of the padding, which matches nothing.
+    """Distances from one string to many, advancing by one character of all of them at a time."""
+    # The last mask belongs to the padding, which matches nothing.
     masks = np.zeros(int(max(others.max(initial=0), pattern.max())) + 2, np.uint64)
     for position, code in enumerate(pattern):
         masks[code] |= _ONE << np.uint64(position)

@@ -1,4 +1,4 @@
-"""Feature matrix of a frame: select numeric columns, encode text, keep the others beside it."""
+"""The feature matrix of a frame: select numeric columns, encode text, set the others aside."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ from .vectors import stack_vectors
 if TYPE_CHECKING:
     from .frames import DataType, Frame, Series
 
-MAX_EXTRA_COLUMNS = 64  # kept beside the features, for coloring a plot
-MAX_ONE_HOT_LEVELS = 1000  # more are hardly categories, and make a sparse matrix dense
+MAX_EXTRA_COLUMNS = 64  # Most columns kept in addition to the features, for coloring a plot.
+# More levels are hardly categories, and would make a sparse matrix dense.
+MAX_ONE_HOT_LEVELS = 1000
 TABLE_REMEDY = (
     "Read fewer columns (columns=...) or each tenth row (every=10), or read it in blocks, "
     "which every method fits and transforms: lowd.open_blocks (Parquet, .npy), dask.dataframe."
@@ -47,7 +48,8 @@ class ReadFrame(NamedTuple):
     name: str
     locate: Callable[[int], str]
     notes: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()  # of all columns in their order, if not of the frame alone
+    # names of all columns in order, if the frame does not hold them all
+    names: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
     read_numeric: Callable[[list[str]], tuple[Column, list[LargeInteger]]] | None = None
 
@@ -95,7 +97,7 @@ def _project_columns(
 
 
 def make_table(loaded: ReadFrame, options: Options) -> Table:
-    """Turn a frame into a `Table`: features become X, other columns are kept beside it."""
+    """Turn a frame into a `Table`: features become X, other columns are kept as extras."""
     if not len(loaded.frame) and not loaded.numeric:
         raise FileFormatError(f"{loaded.name} holds no rows.")
     roles = Roles.find(loaded.frame, options, loaded.name, loaded.names)
@@ -158,7 +160,7 @@ def make_table(loaded: ReadFrame, options: Options) -> Table:
 def _select_numeric(
     loaded: ReadFrame, features: list[str], levels: Mapping[str, Sequence[str]], notes: list[str]
 ) -> tuple[Frame, list[str]]:
-    """The numeric features as a frame, and the names of those to be encoded as text."""
+    """The numeric features as a frame, and the names of the text columns to be encoded."""
     frame, text, empty, parsed = loaded.frame, [], [], {}
     for name in features:
         column = frame[name]
@@ -192,7 +194,7 @@ def _parse_mixed(frame: Frame) -> Frame:
 
 
 def _parse_numbers(loaded: ReadFrame, name: str, notes: list[str]) -> Series | None:
-    """A column of text that holds numbers: with one bad entry it is an error, not a category."""
+    """Convert a text column that holds numbers: one bad entry is an error, not a category."""
     column = loaded.frame[name].cast(str).str.strip_chars()
     numbers = column.cast(float, strict=False)
     bad = numbers.is_null() & column.is_not_null() & ~column.is_in(frames.MISSING_WORDS)
@@ -226,7 +228,9 @@ def _refuse_text(where: str, text: list[str], unlabeled: bool) -> NoReturn:
 
 def _refuse_kind(where: str, name: str, dtype: DataType, kind: str) -> NoReturn:
     remedy = f"use it alone by vector={name!r}" if kind == "list" else f"drop={name!r}"
-    raise ColumnTypeError(f"{where}: column {name!r} holds {dtype}, which is no number; {remedy}.")
+    raise ColumnTypeError(
+        f"{where}: column {name!r} holds {dtype}, which is not a number; {remedy}."
+    )
 
 
 def _make_matrix(

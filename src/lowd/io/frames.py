@@ -1,4 +1,4 @@
-"""Data frames by polars: the one file that imports it.
+"""Data frames by polars, which only this module imports.
 
 Elsewhere a frame is used by its own methods only, and its types are named `Frame`, `LazyFrame`,
 `Series` and `DataType`.
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     Series: TypeAlias = polars.Series
     DataType: TypeAlias = polars.DataType
 
-# Words for a missing value in text files.
+# Words that stand for a missing value in text files.
 MISSING_WORDS = ["", "NA", "N/A", "n/a", "NULL", "null", "None", "?", "#N/A"]
-_INFERENCE_ROWS = 1000  # from which the types of a text file are inferred
-MATRIX_PARTS = 16  # in which the columns of a matrix are read: the frame is a 16th of it
-_MIN_PART_COLUMNS = 4  # fewer make too many passes over the file
-_ARRAY_BYTES_PER_CHARACTER = 4  # NumPy's text
-_TRANSPOSED_ROWS = 8192  # at a time: a block of a few columns stays in the cache
+_INFERENCE_ROWS = 1000  # Rows from which the types of a text file are inferred.
+MATRIX_PARTS = 16  # A matrix is read in this many parts, so that a frame is 1/16 of it.
+_MIN_PART_COLUMNS = 4  # Parts of fewer columns would mean too many passes over the file.
+_ARRAY_BYTES_PER_CHARACTER = 4  # in NumPy's arrays of text
+_TRANSPOSED_ROWS = 8192  # Rows copied at a time: a block of a few columns stays in the cache.
 _FLOAT32_TYPES = {
     "Float32",
     "Int8",
@@ -44,9 +44,9 @@ _FLOAT32_TYPES = {
     "UInt8",
     "UInt16",
     "Boolean",
-}  # float32 holds them exactly
+}  # float32 holds all values of these types exactly
 
-# A date of four-digit years, with a time of day and a time zone or without.
+# Dates with four-digit years, with or without a time of day and a time zone.
 _DATE_TEXT = re.compile(
     r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})"
     r"(?:[T ]\s*(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?)?\s*(?:Z|UTC|([+-]\d{2}):?(\d{2}))?$"
@@ -72,7 +72,7 @@ def import_polars() -> ModuleType:
 
 
 def scan(source: Source, kind: str) -> LazyFrame:
-    """A Parquet, Arrow or JSON lines file, of which nothing but the schema is read."""
+    """A Parquet, Arrow or JSON lines file; only its schema is read."""
     pl = import_polars()
 
     def scan_file() -> LazyFrame:
@@ -91,13 +91,13 @@ def scan(source: Source, kind: str) -> LazyFrame:
 
 
 def count_rows(source: Source, lazy: LazyFrame) -> int:
-    """Number of rows of a file."""
+    """The number of rows in a file."""
     pl = import_polars()
     return int(_translate_errors(source, lambda: lazy.select(pl.len()).collect().item()))
 
 
 def select_columns(frame: F, names: Sequence[str]) -> F:
-    """The columns of exactly these names: in `select` a name may be a pattern, such as '*'."""
+    """Columns with exactly these names: `select` would take a name such as '*' as a pattern."""
     selected: F = frame.select(import_polars().selectors.by_name(*names) if names else [])
     return selected
 
@@ -130,14 +130,14 @@ def check_texts(source: Source, frame: Frame) -> None:
 
 
 def _measure_longest_text(column: Series) -> int:
-    """Characters of the longest entry that becomes text, or more; 0 of numbers."""
+    """Upper bound of the characters in entries that become text; 0 for numbers."""
     pl = import_polars()
     kind = column.dtype
     if kind == pl.String:
         return _get_largest(column.str.len_bytes())
-    if kind == pl.Binary:  # written as b'\x00'
+    if kind == pl.Binary:  # bytes are written as b'\x00'
         return 4 * _get_largest(column.bin.size())
-    if kind in (pl.Categorical, pl.Enum):  # Every row holds only a code.
+    if kind in (pl.Categorical, pl.Enum):  # every row holds only a code
         return _measure_longest_text(column.unique().cast(pl.String))
     if kind == pl.Array:
         column = column.arr.to_list()
@@ -165,7 +165,7 @@ def read_text(
 
     Types are inferred from the first rows. Where that fails later on, the file is read again with
     the words for missing values, which costs a quarter more, and then as text only: from there, an
-    entry that is no number is found and named.
+    entry that is not a number is found and named.
     """
     pl = import_polars()
 
@@ -225,7 +225,7 @@ def _clear_missing_words(frame: Frame) -> Frame:
 
 
 def to_matrix(frame: Frame) -> NDArray[np.floating[Any]]:
-    """All columns as one array."""
+    """Return all columns as one array."""
     kind = _choose_dtype(frame.dtypes)
     if any(array != kind for array in frame.dtypes):
         frame = frame.cast(kind)
@@ -235,7 +235,7 @@ def to_matrix(frame: Frame) -> NDArray[np.floating[Any]]:
 def read_matrix(
     source: Source, lazy: LazyFrame, names: Sequence[str], rows: int, every: int
 ) -> tuple[NDArray[np.floating[Any]], list[LargeInteger]]:
-    """The named columns of a file as one array, without a frame of them all; and what it rounds.
+    """Read the named columns as one array without a frame of all; also return what it rounds.
 
     Some columns at a time, and of these a block that stays in the cache: at 200 MB a third faster
     than all at once, in half the memory.
@@ -258,7 +258,7 @@ def read_matrix(
 def _transpose_into(frame: Frame, X: NDArray[np.floating[Any]]) -> None:
     """Copy columns into a row-major array, a block that stays in the cache at a time."""
     end = 0
-    for length in frame.to_series(0).chunk_lengths():  # a slice within a chunk is not copied
+    for length in frame.to_series(0).chunk_lengths():  # slices within a chunk are not copied
         start, end = end, end + length
         columns = [column.to_numpy() for column in frame.slice(start, length).iter_columns()]
         for first in range(0, length, _TRANSPOSED_ROWS):
@@ -268,7 +268,7 @@ def _transpose_into(frame: Frame, X: NDArray[np.floating[Any]]) -> None:
 
 
 def read_dates(column: Series) -> list[Series]:
-    """A column of dates or durations: no reading if it holds none, two if 3/4/2020 has two."""
+    """Ways to read a column as dates or durations: none, one, or two if 3/4/2020 is ambiguous."""
     pl = import_polars()
     if column.dtype in (pl.Date, pl.Datetime):
         return [column.cast(pl.Datetime("us"))]
@@ -297,13 +297,13 @@ def read_dates(column: Series) -> list[Series]:
 
 
 def to_days(dates: Series) -> Series:
-    """Days since 1970 of dates, or days of durations."""
+    """Convert dates to days since 1970, and durations to days."""
     pl = import_polars()
     return dates.cast(pl.Int64).cast(pl.Float64) / MICROSECONDS_PER_DAY
 
 
 def make_frame(columns: Mapping[str, ArrayLike]) -> Frame:
-    """A frame of named columns."""
+    """Make a frame of named columns."""
     pl = import_polars()
     arrays = {name: np.asarray(array) for name, array in columns.items()}
     plain = {
@@ -321,7 +321,7 @@ def write(frame: Frame, file: IO[bytes], kind: str) -> None:
         frame.write_parquet(file)
     elif kind == "arrow":
         frame.write_ipc(file)
-    elif kind == "arrow stream":  # in types that every reader of Arrow knows
+    elif kind == "arrow stream":  # uses types that every reader of Arrow knows
         oldest = import_polars().CompatLevel.oldest()
         frame.write_ipc_stream(file, compression="uncompressed", compat_level=oldest)
     else:
@@ -337,26 +337,27 @@ def _choose_dtype(kinds: Sequence[DataType]) -> type[DataType]:
 
 
 def choose_array_dtype(kinds: Sequence[DataType]) -> np.dtype[Any]:
-    """The type of an array of such columns."""
+    """The type of an array that holds such columns."""
     single = _choose_dtype(kinds) == import_polars().Float32
     return np.dtype(np.float32 if single else np.float64)
 
 
 def _get_input(source: Source, glob: bool = False) -> Path | IO[bytes]:
-    """A path or a buffer; a path that would be taken as a pattern is a buffer, too."""
+    """Return a path, or a buffer where polars would take the path as a pattern."""
     if source.path is None or (glob and set("*?[") & set(str(source.path))):
         return io.BytesIO(source.read_all())
     return source.path
 
 
 def _translate_errors(source: Source, call: Callable[[], T]) -> T:
-    """Call polars; what it cannot read is a `FileFormatError`, be it an exception or a panic."""
+    """Call polars; whatever it cannot read raises `FileFormatError`, exception or panic."""
     pl = import_polars()
     try:
         return call()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
-        panic = isinstance(error, pl.exceptions.PanicException)  # its text is for polars' authors
+        # the text of a panic is meant for the authors of polars
+        panic = isinstance(error, pl.exceptions.PanicException)
         reason = "polars gave up" if panic else str(error).strip().partition("\n")[0].rstrip(".")
         raise FileFormatError(
-            f"{source.name} is damaged, or not what its name says ({reason})."
+            f"{source.name} is damaged or is not what its name says ({reason})."
         ) from None

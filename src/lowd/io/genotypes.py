@@ -21,11 +21,11 @@ from .table import Column, Table
 
 MISSING_GENOTYPE, MAX_ALLELE_COUNT = -1, 2
 _BED_MAGIC = b"\x6c\x1b\x01"
-_ALLELE_COUNTS = np.array([2, MISSING_GENOTYPE, 1, 0], np.int8)  # by two bits
+_ALLELE_COUNTS = np.array([2, MISSING_GENOTYPE, 1, 0], np.int8)  # indexed by the two bits
 _DECODING_TABLE = _ALLELE_COUNTS[
     np.arange(256)[:, None] >> np.array([0, 2, 4, 6]) & 3
 ]  # byte -> four people
-_BLOCK_GENOTYPES = 2**22  # decoded at a time: a few megabytes
+_BLOCK_GENOTYPES = 2**22  # Genotypes decoded at a time: a few megabytes.
 
 
 class Alleles(NamedTuple):
@@ -34,7 +34,7 @@ class Alleles(NamedTuple):
     snps: Column
     counted: Column  # the allele that is counted
     other: Column
-    frequencies: NDArray[np.float64]  # of the counted one
+    frequencies: NDArray[np.float64]  # frequencies of the counted allele
 
     def select(self, snps: Sequence[str]) -> Alleles:
         """The alleles of some SNPs."""
@@ -43,7 +43,7 @@ class Alleles(NamedTuple):
 
 
 def read(path: Path, options: Options) -> Table:
-    """Standardized genotypes, people × SNPs, from any one of the three files."""
+    """Read standardized genotypes, people × SNPs; `source` is any of the three files."""
     bed, bim, fam = (_find_sibling(path, suffix) for suffix in (".bed", ".bim", ".fam"))
     people, snps = _read_fields(fam, 6), _read_fields(bim, 6)
     n, m = len(people), len(snps)
@@ -88,7 +88,7 @@ def read(path: Path, options: Options) -> Table:
 def standardize_genotypes(
     counts: ArrayLike, missing: int = MISSING_GENOTYPE
 ) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
-    """Allele counts (people × SNPs) as genotype PCA takes them, and which SNPs were kept.
+    """Standardize allele counts (people × SNPs) for genotype PCA; also return the kept SNPs.
 
     An entry becomes (x - 2p) / sqrt(2p (1 - p)), where p is the allele's frequency among the known
     genotypes of the SNP; a missing one becomes the mean, 0. SNPs with one allele only carry
@@ -121,7 +121,7 @@ def standardize_genotypes(
 def _standardize(
     packed: NDArray[np.uint8], n: int
 ) -> tuple[NDArray[np.float32], NDArray[np.intp], NDArray[np.float64]]:
-    """Twice through the file, some SNPs at a time: frequencies first, then the matrix."""
+    """Read the file twice, some SNPs at a time: first the frequencies, then the matrix."""
     m = len(packed)
     step = max(1, _BLOCK_GENOTYPES // n)
     p = np.empty(m)
@@ -173,7 +173,7 @@ def _standardize_like(
 
 
 def _counts_other_allele(fields: list[str], counted: str, other: str, source: str) -> bool:
-    """Whether the file counts the other allele; PLINK writes 0 for one that nobody has."""
+    """Whether the file counts the other allele; PLINK writes 0 for an allele that nobody has."""
     first, second = fields[4:]
     if first in (counted, "0") and second in (other, "0"):
         return False
@@ -186,13 +186,13 @@ def _counts_other_allele(fields: list[str], counted: str, other: str, source: st
 
 
 def _decode(packed: NDArray[np.uint8], n: int) -> NDArray[np.int8]:
-    """SNPs × people."""
+    """Decode the bytes of some SNPs into allele counts, SNPs × people."""
     people: NDArray[np.int8] = _DECODING_TABLE[packed].reshape(len(packed), -1)
     return people[:, :n]
 
 
 def _compute_frequencies(counts: NDArray[np.int8]) -> NDArray[np.float64]:
-    """Of the first allele, among the known genotypes of each SNP; 0 if none is known."""
+    """Frequency of the first allele among known genotypes of each SNP; 0 if none is known."""
     known = counts != MISSING_GENOTYPE
     allele_counts = np.where(known, counts, 0).sum(1, dtype=np.int64)
     return np.asarray(allele_counts / np.maximum(1, 2 * known.sum(1)))
@@ -205,13 +205,13 @@ def _scale(counts: NDArray[np.int8], p: NDArray[np.float64]) -> NDArray[np.float
 
 
 def _find_sibling(path: Path, suffix: str) -> Path:
-    column_of_snp = path.with_suffix(suffix)
-    if not column_of_snp.is_file():
+    sibling = path.with_suffix(suffix)
+    if not sibling.is_file():
         raise MissingFileError(
             f"PLINK genotypes are three files, {path.stem}.bed, .bim and .fam, in one folder; "
-            f"{column_of_snp} is missing."
+            f"{sibling} is missing."
         )
-    return column_of_snp
+    return sibling
 
 
 def _read_fields(path: Path, width: int) -> list[list[str]]:
@@ -233,7 +233,7 @@ def _read_fields(path: Path, width: int) -> list[list[str]]:
 
 
 def _map_bed(bed: Path, n: int, m: int) -> NDArray[np.uint8]:
-    """The bytes of the .bed file, SNPs × a quarter of the people; with_embedding, not read."""
+    """Map the bytes of the .bed file (SNPs × a quarter of the people) without reading them."""
     with bed.open("rb") as file:
         magic = file.read(3)
     if magic[:2] == _BED_MAGIC[:2] and magic[2:] == b"\0":

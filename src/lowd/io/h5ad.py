@@ -21,11 +21,11 @@ from .table import Column, Data, Table
 if TYPE_CHECKING:
     from anndata import AnnData
 
-HDF5Object: TypeAlias = Any  # a group or a dataset of h5py, which is optional
-MAX_LINKS = 100_000  # to groups and arrays of one file: two for each annotation
-MAX_GROUP_DEPTH = 32  # Groups may be nested as deep as this.
+HDF5Object: TypeAlias = Any  # a group or dataset of h5py, which is optional
+MAX_LINKS = 100_000  # Most links to groups and arrays in one file; every annotation takes two.
+MAX_GROUP_DEPTH = 32  # Deepest nesting of groups.
 _LABEL_ANNOTATIONS = ("cell_type", "celltype", "label", "labels")
-# Computed from the same cells, so they are no independent truth.
+# These are computed from the same cells, so they are not an independent truth.
 _CLUSTERINGS = ("louvain", "leiden", "cluster", "clusters", "seurat_clusters", "kmeans")
 
 
@@ -58,7 +58,7 @@ def read(source: Source, options: Options) -> Table:
     clusterings = [n for n in obs if n.lower().startswith(_CLUSTERINGS) and n != label]
     if clusterings:
         notes.append(
-            f"Clusterings of these cells, no labels: {quote_names(clusterings)}; to color by one: "
+            f"Clusterings of these cells, not labels: {quote_names(clusterings)}; to color by one: "
             f"label={clusterings[0]!r}."
         )
     if label is not None and options.label is None:
@@ -99,12 +99,13 @@ def write(path: Path, table: Table) -> None:
 
 
 def _read_parts(source: Source, vector: str | None) -> tuple[AnnData, list[str]]:
-    """The annotations, and X or an entry of obsm: nothing else is read. Also obsm's names."""
+    """Read the annotations and X or one entry of obsm, nothing else; also return obsm's names."""
     assert source.path is not None
     anndata, h5py = import_anndata(), import_module("h5py")
     try:
         with h5py.File(source.path) as file:
-            if isinstance(file.get("obs"), h5py.Dataset):  # written before AnnData 0.7: as a whole
+            # AnnData before 0.7 wrote annotations as one dataset
+            if isinstance(file.get("obs"), h5py.Dataset):
                 _check_claimed_size(source, [file])
                 adata = anndata.read_h5ad(source.path)
                 return adata, list(adata.obsm)
@@ -118,7 +119,7 @@ def _read_parts(source: Source, vector: str | None) -> tuple[AnnData, list[str]]
         return anndata.AnnData(**parts, obsm=obsm), names
     except (FileFormatError, NotEnoughMemoryError):
         raise
-    except Exception as error:  # HDF5 and AnnData have many
+    except Exception as error:  # HDF5 and AnnData raise many kinds of errors
         raise _describe_damage(source.name, error) from None
 
 
@@ -140,19 +141,19 @@ def _read_whole(source: Source) -> AnnData:
         adata: AnnData = anndata.read_h5ad(source.path)
     except (FileFormatError, NotEnoughMemoryError):
         raise
-    except Exception as error:  # HDF5 and AnnData have many
+    except Exception as error:  # HDF5 and AnnData raise many kinds of errors
         raise _describe_damage(source.name, error) from None
     return adata
 
 
 def _describe_damage(name: str, error: Exception) -> FileFormatError:
     return FileFormatError(
-        f"{name} is damaged, or no AnnData file ({type(error).__name__}: {error})."
+        f"{name} is damaged or is not an AnnData file ({type(error).__name__}: {error})."
     )
 
 
 def _check_claimed_size(source: Source, items: list[HDF5Object]) -> None:
-    """Refuse arrays, which may be compressed or not even written, that do not fit.
+    """Refuse arrays that do not fit; they may be compressed or not even written.
 
     Counted is what is read: an array again for each of the links to it.
     """
@@ -167,7 +168,7 @@ def _check_claimed_size(source: Source, items: list[HDF5Object]) -> None:
                 if isinstance(item.get(name, getlink=True), h5py.ExternalLink):
                     raise FileFormatError(f"{source.name}: {name!r} is a link to another file.")
                 found.append((item.get(name), depth + 1))
-        if depth > MAX_GROUP_DEPTH or count + len(found) > MAX_LINKS:  # a group may hold itself
+        if depth > MAX_GROUP_DEPTH or count + len(found) > MAX_LINKS:  # a group may contain itself
             raise FileFormatError(
                 f"{source.name} has more than {MAX_LINKS} parts to read, or groups in one another "
                 f"more than {MAX_GROUP_DEPTH} deep."
@@ -199,7 +200,7 @@ def _get_rows(
 
 
 def _to_array(column: ArrayLike, source: Source) -> Column:
-    """Numbers, or texts: refused where an array, as wide as the longest, is out of proportion."""
+    """Convert a column to numbers or texts; refuse texts whose array would be out of proportion."""
     values = np.asarray(column)
     if values.dtype.kind in "fiub":
         return values

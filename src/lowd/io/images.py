@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".pgm", ".ppm", ".webp")
 _GRAY_MODES = ("1", "L", "LA", "I;16", "I")
-_MAX_IMAGE_PIXELS = 5 * 10**7  # more are a decompression bomb, or no row for a method
-THUMBNAIL_PIXELS = 48  # of the longer side, as plots and reports show them
+_MAX_IMAGE_PIXELS = 5 * 10**7  # A larger image is a decompression bomb, or unusable as a row.
+THUMBNAIL_PIXELS = 48  # Length of the longer side, as plots and reports show thumbnails.
 _IMAGE_REMEDY = "Make the images smaller (size=(width, height)) or use fewer of them."
 
 
@@ -32,7 +32,7 @@ class _ImageFile(NamedTuple):
 
 
 def read(folder: Path, options: Options) -> Table:
-    """Pixels between 0 and 1; a subfolder is a class."""
+    """Read pixels scaled to [0, 1]; each subfolder is a class."""
     pillow = _import_pillow()
     paths, notes = _list_images(folder)
     found = [_inspect(pillow, path) for path in paths]
@@ -77,10 +77,10 @@ def _import_pillow() -> ModuleType:
 
 
 def _list_images(folder: Path) -> tuple[list[Path], tuple[str, ...]]:
-    """The images of a folder and of the folders in it, in the order of their names.
+    """The images of a folder and its subfolders, sorted by name.
 
-    A link that leads out of the folder is left out: a folder that was decompress from an archive
-    must not make us show other files.
+    Links that lead out of the folder are left out: a folder unpacked from an archive must not
+    make lowd show other files.
     """
     home = folder.resolve()
     inside = [p for p in folder.iterdir() if not p.name.startswith(".")]
@@ -102,12 +102,12 @@ def _list_images(folder: Path) -> tuple[list[Path], tuple[str, ...]]:
 
 
 def _inspect(pillow: ModuleType, path: Path) -> _ImageFile:
-    """Size and colors from the header; nothing is decoded yet."""
+    """Read size and colors from the header without decoding the image."""
     try:
         with pillow.open(path) as image:
             size, mode = image.size, image.mode
-    except Exception as error:  # each decoder has its own
-        raise FileFormatError(f"{path} is damaged, or not an image ({error}).") from None
+    except Exception as error:  # every decoder raises errors of its own
+        raise FileFormatError(f"{path} is damaged or is not an image ({error}).") from None
     if size[0] * size[1] > _MAX_IMAGE_PIXELS:
         raise FileFormatError(f"{path} claims {size[0]} × {size[1]} pixels, too many for one row.")
     return _ImageFile(path, size, mode in _GRAY_MODES)
@@ -134,11 +134,11 @@ def _choose_size(
 def _decode(pillow: ModuleType, path: Path, size: tuple[int, int], gray: bool) -> Image:
     try:
         with pillow.open(path) as image:
-            if image.mode.startswith("I"):  # 16 bits
+            if image.mode.startswith("I"):  # 16 bits per pixel
                 image = pillow.fromarray((np.asarray(image) >> 8).astype(np.uint8))
             plain: Image = image.convert("L" if gray else "RGB")
     except Exception as error:
-        raise FileFormatError(f"{path} is damaged, or cut off ({error}).") from None
+        raise FileFormatError(f"{path} is damaged or cut off ({error}).") from None
     return plain if plain.size == size else plain.resize(size)
 
 

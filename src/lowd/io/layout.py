@@ -12,10 +12,11 @@ from .frames import MISSING_WORDS
 from .options import Options, pluralize, quote_names
 from .source import Source
 
-_SAMPLE_BYTES = 2**20  # read to detect the layout
-_MAX_HEADER_BYTES = 2**24  # a header of a million columns
-_SAMPLE_LINES = 50  # split to detect the layout
-_MIN_COUNTED_NAMES = 10  # so many numbers that count up are a header; fewer may be a row
+_SAMPLE_BYTES = 2**20  # Bytes read to detect the layout.
+_MAX_HEADER_BYTES = 2**24  # Enough for a header of a million columns.
+_SAMPLE_LINES = 50  # Lines split to detect the layout.
+# Fewer numbers that count up may be a row; from this many on they are a header.
+_MIN_COUNTED_NAMES = 10
 # A semicolon goes before a comma, which may be a decimal sign; a space comes last.
 _DELIMITERS = ("\t", ";", ",", "|", " ")
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
@@ -29,12 +30,12 @@ class Layout(NamedTuple):
     names: tuple[str, ...]
     skip: int  # records before the first row: comments and the header
     decimal_comma: bool
-    line_bytes: float  # mean
+    line_bytes: float  # mean length of a line
     notes: tuple[str, ...]
 
 
 def sniff(source: Source, options: Options) -> Layout:
-    """Delimiter, header and names, as given or as the first lines show them."""
+    """Find delimiter, header and names: as given, or from the first lines."""
     text = _read_first_lines(source)
     comments = _count_comments(text)
     lines = text[comments:][: _SAMPLE_LINES + 1]
@@ -59,7 +60,7 @@ def sniff(source: Source, options: Options) -> Layout:
 
 
 def _read_first_lines(source: Source) -> list[str]:
-    """The first whole lines."""
+    """Return the complete lines at the beginning."""
     head = source.read_head(_SAMPLE_BYTES)
     if head.count(b"\n") < 2 and source.size > _SAMPLE_BYTES:
         head = source.read_head(_MAX_HEADER_BYTES)
@@ -73,7 +74,7 @@ def _read_first_lines(source: Source) -> list[str]:
 
 
 def _count_comments(lines: list[str]) -> int:
-    """Comments and empty lines at the beginning."""
+    """Count comments and empty lines at the beginning."""
     count = 0
     while count < len(lines) and (lines[count].startswith("#") or not lines[count].strip()):
         count += 1
@@ -87,7 +88,7 @@ def _detect_delimiter(lines: list[str], suffix: str) -> str:
         width, count = seen.most_common(1)[0]
         if width > 1 and count >= 0.8 * seen.total():
             return mark
-    best = max(order, key=lambda mark: max(widths[mark]))  # ragged: name the row later
+    best = max(order, key=lambda mark: max(widths[mark]))  # if ragged, a bad row is named later
     return best if max(widths[best]) > 1 else ","
 
 
@@ -135,7 +136,7 @@ def _is_header(rows: list[list[str]]) -> bool:
     numbers = [cell for cell in first if is_number(cell)]
     if not numbers:
         return any(cell not in MISSING_WORDS for cell in first)
-    indexed = first[0] in MISSING_WORDS  # a frame's index has no name
+    indexed = first[0] in MISSING_WORDS  # the index of a data frame has no name
     counted = first[1:] if indexed else first
     named = [row[0].strip() for row in rows[1:]]
     if indexed and len(named) > 1 and (named == counted[: len(named)] or _is_counted(named)):
@@ -145,7 +146,7 @@ def _is_header(rows: list[list[str]]) -> bool:
 
 
 def _is_counted(cells: list[str]) -> bool:
-    """0, 1, 2, ... or 1, 2, 3, ..."""
+    """Whether the numbers are 0, 1, 2, ... or 1, 2, 3, ..."""
     return cells[:2] in (["0", "1"], ["1", "2"]) and all(
         cell == str(j + int(cells[0])) for j, cell in enumerate(cells)
     )
@@ -164,7 +165,7 @@ def _name_columns(
     if header is None:
         return tuple(f"x{j}" for j in range(width)), []
     names, notes = [name.strip() for name in header], []
-    if len(names) == width - 1:  # R leaves the row names' column without a name
+    if len(names) == width - 1:  # R does not name the column of row names
         names.insert(0, "")
     if len(names) != width:
         raise FileFormatError(

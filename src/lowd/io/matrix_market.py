@@ -22,8 +22,8 @@ from .options import Options, describe_rounding
 from .source import Source, require_memory
 from .table import Table
 
-_CHUNK_BYTES = 2**24  # of text parsed at a time
-_MAX_HEADER_LINE_BYTES = 2**16  # longer lines are no header
+_CHUNK_BYTES = 2**24  # Bytes of text parsed at a time.
+_MAX_HEADER_LINE_BYTES = 2**16  # A longer line is not a header.
 _FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern")
 _SYMMETRIES = ("general", "symmetric", "skew-symmetric")
 
@@ -39,7 +39,7 @@ class _Header(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Numbers per line."""
+        """How many numbers a line holds."""
         return 1 if not self.sparse else 2 if self.pattern else 3
 
 
@@ -47,7 +47,7 @@ def read(source: Source, _: Options) -> Table:
     with source.open() as file:
         header = _read_header(file, source)
         count = header.entries * header.width
-        if 2 * count > source.size + 2:  # a digit and a space each
+        if 2 * count > source.size + 2:  # every number takes at least a digit and a space
             raise FileFormatError(
                 f"{source.name} is cut off: it claims {header.entries} entries of a "
                 f"{header.rows} × {header.columns} matrix, more than its {source.size} bytes hold."
@@ -78,7 +78,7 @@ def read(source: Source, _: Options) -> Table:
 def _read_header(file: IO[bytes], source: Source) -> _Header:
     words = file.readline(_MAX_HEADER_LINE_BYTES).decode("ascii", "replace").lower().split()
     if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
-        raise FileFormatError(f"{source.name} is no Matrix Market file: its first line is another.")
+        raise FileFormatError(f"{source.name} is not a Matrix Market file: unexpected first line.")
     _, _, layout, field, symmetry = words
     if layout not in ("coordinate", "array") or (layout == "array" and field == "pattern"):
         raise FileFormatError(f"{source.name} is damaged: there is no {field} matrix as {layout}.")
@@ -90,7 +90,9 @@ def _read_header(file: IO[bytes], source: Source) -> _Header:
     sparse = layout == "coordinate"
     sizes = [int(word) if word.isdigit() and len(word) < 19 else -1 for word in line.split()]
     if len(sizes) != 2 + sparse or min(sizes) < 0:
-        raise FileFormatError(f"{source.name} is damaged: {line[:40]!r} is no size of a matrix.")
+        raise FileFormatError(
+            f"{source.name} is damaged: {line[:40]!r} is not the size of a matrix."
+        )
     rows, columns = sizes[:2]
     if min(rows, columns) < 1 or (symmetry != "general" and rows != columns):
         raise FileFormatError(f"{source.name} holds a {rows} × {columns} {symmetry} matrix.")
@@ -105,7 +107,7 @@ def _packed_size(rows: int, columns: int, symmetry: str) -> int:
 
 
 def _read_numbers(file: IO[bytes], source: Source) -> Iterator[NDArray[np.float64]]:
-    """All numbers that follow, some lines at a time."""
+    """Parse all numbers that follow, some lines at a time."""
     partial_line = b""
     while chunk := file.read(_CHUNK_BYTES):
         complete, _, last = (partial_line + chunk).rpartition(b"\n")
@@ -121,12 +123,12 @@ def _parse(text: bytes, where: str) -> NDArray[np.float64]:
     if not text.strip():
         return np.empty(0)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # of what is no number NumPy warns
+        warnings.simplefilter("error")  # NumPy warns of texts that are not numbers
         try:
             return np.fromstring(text.decode("ascii"), sep=" ")
         except (DeprecationWarning, ValueError):
             bad = next((word for word in text.split() if not _is_number(word)), b"?")
-            raise FileFormatError(f"{where} is damaged: {bad[:40]!r} is no number.") from None
+            raise FileFormatError(f"{where} is damaged: {bad[:40]!r} is not a number.") from None
 
 
 def _is_number(word: bytes) -> bool:
@@ -151,7 +153,7 @@ def _make_sparse(numbers: NDArray[np.float64], header: _Header, where: str) -> c
         )
     i, j = indices.astype(np.int64).T
     values = np.ones(header.entries) if header.pattern else table[:, 2]
-    if header.symmetry != "general":  # the other triangle
+    if header.symmetry != "general":  # add the other triangle
         off = i != j
         sign = 1.0 if header.symmetry == "symmetric" else -1.0
         i, j = np.concatenate([i, j[off]]), np.concatenate([j, i[off]])
@@ -160,7 +162,7 @@ def _make_sparse(numbers: NDArray[np.float64], header: _Header, where: str) -> c
 
 
 def _make_dense(numbers: NDArray[np.float64], header: _Header) -> NDArray[np.float64]:
-    """Column by column; of a symmetric matrix the lower triangle."""
+    """Read column by column; a symmetric matrix stores only its lower triangle."""
     if header.symmetry == "general":
         return np.ascontiguousarray(numbers.reshape(header.columns, header.rows).T)
     X = np.zeros((header.rows, header.rows))

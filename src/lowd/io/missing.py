@@ -20,9 +20,9 @@ def handle_missing(
     missing: Missing,
     notes: list[str],
 ) -> tuple[Column, NDArray[np.intp] | None]:
-    """X without missing or infinite values, and the rows that were kept if not all."""
+    """Return X without missing or infinite values, and the kept rows if some were dropped."""
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(X.sum()):  # one pass; a NaN or an infinity anywhere shows in the sum
+        if np.isfinite(X.sum()):  # One pass is enough: a NaN or infinity anywhere shows in the sum.
             return X, None
     good = np.isfinite(X)
     if good.all():
@@ -31,7 +31,7 @@ def handle_missing(
     if missing == "error":
         row, column = map(int, np.argwhere(~good)[0])
         what = "the value is missing" if np.isnan(X[row, column]) else "infinity"
-        can_drop = 2 * int(good.all(1).sum()) > len(X)  # else few rows would be left
+        can_drop = 2 * int(good.all(1).sum()) > len(X)  # otherwise few rows would be left
         remedy = "Drop such rows (missing='drop'), fill them" if can_drop else "Fill them"
         raise DataError(
             f"{where}, {locate(row)}, column {columns[column]!r}: {what} "

@@ -17,8 +17,8 @@ Names: TypeAlias = str | Sequence[str] | None
 Missing: TypeAlias = Literal["error", "drop", "mean", "keep"]
 Text: TypeAlias = Literal["error", "beside"]
 
-MAX_QUOTED_NAMES = 8  # in a message
-MAX_COMPARED_NAMES = 10_000  # difflib takes a second for so many
+MAX_QUOTED_NAMES = 8  # Most names quoted in a message.
+MAX_COMPARED_NAMES = 10_000  # With this many names difflib takes a second.
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Options:
 
     @property
     def levels(self) -> Mapping[str, Sequence[str]]:
-        """Columns of text whose one-hot levels are given."""
+        """The text columns whose one-hot levels are given."""
         return self.encode if isinstance(self.encode, Mapping) else {}
 
     def __post_init__(self) -> None:
@@ -75,7 +75,7 @@ def split_patterns(names: Names, among: Sequence[str]) -> tuple[str, ...]:
 
 
 def match_columns(names: Names, among: Sequence[str], where: str, what: str) -> list[str]:
-    """Those of `among` that a pattern matches, in their own order; every pattern must match."""
+    """Select the names that match a pattern, in their own order; every pattern must match."""
     wanted, whole = split_patterns(names, among), set(among)
     found = {pattern for pattern in wanted if pattern in whole}
     missing = []
@@ -94,7 +94,7 @@ def match_columns(names: Names, among: Sequence[str], where: str, what: str) -> 
 
 
 def name_missing_features(error: MissingColumnError, source: str) -> DataError:
-    """The error of a file of new points that lacks columns which the model was fitted to."""
+    """The error for new points that lack columns which the model was fitted to."""
     names = error.names
     return DataError(
         f"{source}: {pluralize(len(names), 'column')} that the model needs "
@@ -119,7 +119,7 @@ def quote_names(names: Iterable[str], most: int = MAX_QUOTED_NAMES) -> str:
 
 
 def describe_rounding(columns: Iterable[str], *, can_be_kept: bool = False) -> str:
-    """The note on columns whose integers floats round, which may have another role instead."""
+    """The note on columns whose integers were rounded to floats, with other roles for them."""
     names = list(columns)
     one = quote_names(names[:1])
     keep = f" To keep all digits: id={one} or label={one}." if can_be_kept else ""

@@ -1,4 +1,4 @@
-"""What is between a file and a model: columns, levels, alleles; the same for new points."""
+"""The steps from a file to a model's rows (columns, levels, alleles), kept for new points."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Preparation:
-    """What is between a file and a model, saved with the model for new points."""
+    """The steps from a file to a model's rows, saved with the model for new points."""
 
     kind: str
     columns: tuple[str, ...] = ()
@@ -40,14 +40,14 @@ class Preparation:
         return kept | {"columns": names} | ({"encode": self.levels} if self.levels else {})
 
     def apply(self, table: Table) -> Data:
-        """New points as the model takes them."""
+        """Read new points in the form that the model takes."""
         if self.strings is not None:
             words = _get_strings(table)
             return np.array([[levenshtein(a, str(b)) for b in self.strings] for a in words], float)
         return table.X if self.kind in ("distances", "table") else self._select_columns(table)
 
     def _select_columns(self, table: Table) -> Data:
-        """The model's columns in the model's order, whatever else the file holds."""
+        """Select the model's columns in its order, whatever else the file holds."""
         names = list(table.columns or ())
         if not self.columns or not names or names == list(self.columns):
             return table.X
@@ -60,7 +60,7 @@ class Preparation:
         return table.X[:, [names.index(name) for name in self.columns]]
 
     def to_dict(self) -> dict[str, object]:
-        """The fields that are set, as the store takes them."""
+        """Return the fields that are set, in the form that the store takes."""
         fields: dict[str, object] = {"kind": self.kind, "reading": self.reading}
         fields["columns"] = np.array(self.columns, object)
         fields["strings"], fields["alleles"] = self.strings, self.alleles
@@ -69,7 +69,7 @@ class Preparation:
 
     @classmethod
     def of_model(cls, model: Reducer) -> Preparation:
-        """The preparation saved with a model; none if the model was saved from Python."""
+        """The preparation saved with a model, or None if the model was saved from Python."""
         saved = getattr(model, "prepared_", None)
         if saved is None:
             distances = getattr(model, "metric", None) == "precomputed"
@@ -79,7 +79,7 @@ class Preparation:
 
 
 class Prepared(NamedTuple):
-    """The rows of a file as a model takes them, and how new points become the same."""
+    """Read the rows of a file for a model, and the preparation for new points."""
 
     X: Data
     preparation: Preparation
@@ -91,7 +91,7 @@ class _Learned(TypedDict):
 
 
 def prepare(table: Table, reading: dict[str, Any]) -> Prepared:
-    """The rows of a table as a model takes them: strings become distances."""
+    """Convert the rows of a table for a model: strings become distances."""
     if table.kind == "strings":
         words = _get_strings(table)
         preparation = Preparation("strings", strings=np.array(words, object))

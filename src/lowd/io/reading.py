@@ -32,7 +32,7 @@ from .table import Table
 if TYPE_CHECKING:
     from .genotypes import Alleles
 
-# Format -> the function that reads it, and the suffixes that stand for it.
+# Format -> the function that reads it, and its suffixes.
 _READERS = {
     "csv": ("delimited.read", (".csv", ".tsv", ".tab", ".dat")),
     "parquet": ("columnar.read_parquet", (".parquet", ".pq")),
@@ -55,9 +55,9 @@ _FORMAT_MAGIC = {
     b"\x89HDF\r\n\x1a\n": "h5ad",
     b"%%MatrixMarket": "mtx",
 }
-# A zip archive names its first member at byte 30.
+# A zip archive names its first member from byte 30 on.
 _FIRST_PARTS_OF_WORKBOOKS = (b"[Content_Types]", b"_rels/", b"docProps/", b"xl/")
-_OTHER_SPREADSHEET = "of spreadsheets only .xlsx is read; save the sheet as that, or as CSV"
+_OTHER_SPREADSHEET = "of spreadsheets, only .xlsx is read; save the sheet as that, or as CSV"
 _REFUSED = {
     ".pkl": "a pickle can run any code when it is read; save the array by numpy.save",
     ".pickle": "a pickle can run any code when it is read; save the array by numpy.save",
@@ -201,9 +201,9 @@ def read(
 def read_bytes(
     data: bytes, name: str, formats: Sequence[str], max_rows: int, **options: Any
 ) -> Table:
-    """Read an untrusted file of one of these formats, of so many rows at most.
+    """Read an untrusted file in one of these formats, with at most `max_rows` rows.
 
-    `name` tells the format and is used in messages; no file of that name is touched. Compressed
+    The suffix of `name` gives the format; the file itself is never opened. Compressed
     data are refused, since a few bytes may stand for gigabytes.
 
     >>> read_bytes(b"a,b\\n1,2\\n3,4\\n", "x.csv", ("csv",), 10).X.tolist()
@@ -241,7 +241,7 @@ def _finish(found: Table | ReadFrame, options: Options) -> Table:
 
 
 def _detect_multi_file(folder: Path, format_: str | None) -> str | None:
-    """The format of what is not one file: a folder of images, PLINK's three files."""
+    """The format of inputs other than one file: a folder of images, or PLINK's three files."""
     if format_ is None and folder.is_dir():
         return "images"
     if format_ is None and folder.suffix.lower() in _PLINK_SUFFIXES:
@@ -253,7 +253,7 @@ def _find_multi_file(folder: Path, multi_file: str) -> Path:
     if multi_file == "images" and not folder.is_dir():
         raise MissingFileError(f"{folder} is not a folder of images.")
     if multi_file == "plink" and folder.suffix.lower() not in _PLINK_SUFFIXES:
-        return folder.with_name(f"{folder.name}.bed")  # as plink --bfile names them
+        return folder.with_name(f"{folder.name}.bed")  # plink --bfile names genotypes in this way
     return folder
 
 

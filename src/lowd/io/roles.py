@@ -15,7 +15,7 @@ from .table import Column
 if TYPE_CHECKING:
     from .frames import DataType, Frame, Series
 
-# Names that people give to such columns, in lower case; earlier ones win.
+# Usual names of such columns, in lower case; earlier ones win.
 _ID_COLUMNS = (
     *("id", "ids", "index", "idx", "uid", "uuid", "guid", "key", "rowid", "row_id", "sample"),
     *("sample_id", "barcode", "cell_id", "name", "names", "filename", "file"),
@@ -25,7 +25,7 @@ _LABEL_COLUMNS = (
     *("celltype", "population", "cluster", "group", "digit", "person", "subject", "outcome"),
     *("response", "diagnosis", "progression", "y"),
 )
-MAX_UNNAMED_SHARE = 0.01  # of the rows of a column that names them
+MAX_UNNAMED_SHARE = 0.01  # Largest share of empty entries in a column of row names.
 # Quality columns of an embedding that lowd wrote.
 QUALITY_COLUMNS = ("trust", "trustworthiness", "continuity", "confidence")
 
@@ -39,11 +39,11 @@ class Roles(NamedTuple):
     features: list[str]
     extra: list[str]
     notes: list[str]
-    dates: dict[str, Series]  # those of the features that hold dates
+    dates: dict[str, Series]  # the features that hold dates
 
     @classmethod
     def find(cls, frame: Frame, options: Options, where: str, every: Sequence[str] = ()) -> Roles:
-        """Roles of `every` column, as given or by their names and values.
+        """Find the roles of `every` column: as given, or from names and values.
 
         Columns that are not in the frame are features.
         """
@@ -57,7 +57,7 @@ class Roles(NamedTuple):
         free = [n for n in frame.columns if n not in taken and n not in dates]
         notes: list[str] = []
         id_ = options.id or _find_id(frame, free, notes)
-        uses_text = bool(options.encode or options.gower)  # what to do with text
+        uses_text = bool(options.encode or options.gower)  # the caller said what to do with text
         label = options.label or _find_label(frame, [n for n in free if n != id_], uses_text, notes)
         others = [n for n in names if n not in {id_, label, options.vector}]
         vector = options.vector
@@ -98,11 +98,11 @@ def _describe_dates(aside: list[str], uses_dates: bool) -> str:
 def _check_dates(
     names: list[str], dates: dict[str, list[Series]], uses_dates: bool, where: str
 ) -> None:
-    """Refuse dates as features that nobody said how to use, or that are ambiguous."""
+    """Refuse date features if they are ambiguous or nobody said how to use them."""
     for name in names:
         if not uses_dates:
             raise ColumnTypeError(
-                f"{where}: column {name!r} holds dates, which are no numbers; say dates=True for "
+                f"{where}: column {name!r} holds dates, which are not numbers; say dates=True for "
                 f"days, or leave it out (drop={name!r})."
             )
         if len(dates[name]) > 1:
@@ -113,19 +113,19 @@ def _check_dates(
 
 
 def is_role_name(name: str) -> bool:
-    """Could this name be that of an identifier or a label?"""
+    """Whether this could be the name of an identifier or a label."""
     return _normalize_name(name) in {*_ID_COLUMNS, *_LABEL_COLUMNS} or _normalize_name(
         name
     ).endswith("_id")
 
 
 def is_label_name(name: str) -> bool:
-    """Do people call the classes, or the outcome, of the rows so?"""
+    """Whether this is a usual name for the classes or the outcome of the rows."""
     return _normalize_name(name) in _LABEL_COLUMNS
 
 
 def get_column_kind(dtype: DataType) -> Literal["number", "text", "list", "other"]:
-    """What a column of a polars type can be used for."""
+    """The possible use of a column with a given polars type."""
     name = str(dtype).partition("(")[0]
     if dtype.is_numeric() or name == "Boolean":
         return "number"
@@ -135,7 +135,7 @@ def get_column_kind(dtype: DataType) -> Literal["number", "text", "list", "other
 
 
 def to_array(column: Series) -> Column:
-    """A column as an array: text stays text (missing: empty), numbers stay numbers.
+    """Convert a column to an array: text stays text (empty if missing), numbers stay numbers.
 
     Integers of 128 bits, which NumPy does not have, become text.
     """
@@ -152,7 +152,7 @@ def _normalize_name(name: str) -> str:
 
 
 def _find_id(frame: Frame, names: list[str], notes: list[str]) -> str | None:
-    """By name if its values differ in every row, else the first text that does."""
+    """Find a column with a usual name, or else of text, whose values differ in every row."""
     named = [
         n for n in names if _normalize_name(n) in _ID_COLUMNS or _normalize_name(n).endswith("_id")
     ]
@@ -181,7 +181,7 @@ def _find_id(frame: Frame, names: list[str], notes: list[str]) -> str | None:
 
 
 def _find_label(frame: Frame, names: list[str], uses_text: bool, notes: list[str]) -> str | None:
-    """By name, else the only column of text with few values, if text is not to be used."""
+    """Find a column with a usual name, or else the only text column with few values."""
     by_name = {
         _normalize_name(n): n for n in reversed(names) if _normalize_name(n) in _LABEL_COLUMNS
     }
@@ -210,7 +210,7 @@ def _find_label(frame: Frame, names: list[str], uses_text: bool, notes: list[str
 
 
 def _find_vector(frame: Frame, names: list[str], options: Options, notes: list[str]) -> str | None:
-    """The only column of lists, where there are no columns of numbers."""
+    """Find the only column of lists if there are no numeric columns."""
     kinds = {n: get_column_kind(frame[n].dtype) for n in names}
     lists = [n for n, kind in kinds.items() if kind == "list"]
     if options.columns is not None or len(lists) != 1 or "number" in kinds.values():
@@ -222,7 +222,7 @@ def _find_vector(frame: Frame, names: list[str], options: Options, notes: list[s
 
 
 def _has_different_texts(column: Series) -> bool:
-    """In every row but a few without any: words such as "null" are read as missing."""
+    """Whether values differ in all but a few empty rows: words such as "null" read as missing."""
     known = column.drop_nulls()
     enough = len(column) - len(known) <= MAX_UNNAMED_SHARE * len(column)
     return bool(len(known) > 1 and enough and known.n_unique() == len(known))

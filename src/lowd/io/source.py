@@ -20,11 +20,11 @@ from .. import backend as memory
 from .. import progress
 from ..errors import FileFormatError, MissingFileError, MissingPackageError, NotEnoughMemoryError
 
-# A compressed file may grow so many times, beyond a size that does no harm. Tables of numbers
-# compress to a half or a tenth; only text that repeats itself compresses more.
+# A compressed file may grow by this factor beyond a size that does no harm. Tables of numbers
+# compress to a half or a tenth; only repetitive text compresses more.
 MAX_COMPRESSION_RATIO = 200
-SAFE_BYTES = 2**26  # decompressed whatever the ratio
-CHUNK_BYTES = 2**22  # decompressed between two progress reports
+SAFE_BYTES = 2**26  # Decompressed whatever the ratio.
+CHUNK_BYTES = 2**22  # Decompressed between two progress reports.
 _STANDARD_COMPRESSION = {".gz": gzip, ".bz2": bz2, ".xz": lzma}
 COMPRESSED_SUFFIXES = (*_STANDARD_COMPRESSION, ".zst")
 _COMPRESSION_MAGIC = {
@@ -42,7 +42,7 @@ class Source:
     name: str
     path: Path | None = None
     data: bytes = b""
-    compressed_size: int = 0  # The size of the file on disk, if it was compressed.
+    compressed_size: int = 0  # size of the file on disk if it was compressed
 
     @classmethod
     def from_path(cls, path: str | os.PathLike[str]) -> Source:
@@ -51,7 +51,7 @@ class Source:
         file, name = Path(path), os.fspath(path)
         try:
             found, regular = file.exists(), file.is_file()
-        except OSError as error:  # links in a circle, names that are too long
+        except OSError as error:  # links in a circle, or names that are too long
             raise MissingFileError(f"{name} cannot be opened: {error.strerror}.") from None
         if not found:
             link = f" (a link to {os.readlink(file)}, which is missing)" if _is_link(file) else ""
@@ -68,12 +68,12 @@ class Source:
 
     @property
     def max_bytes(self) -> int:
-        """What the contents may take once they are read: more is out of all proportion."""
+        """Most bytes that the contents may take once read; more would be out of proportion."""
         return max(SAFE_BYTES, MAX_COMPRESSION_RATIO * (self.compressed_size or self.size))
 
     @property
     def suffix(self) -> str:
-        """The last suffix, without that of the compression; empty where there is no name."""
+        """The last suffix, ignoring that of the compression; empty if there is no name."""
         if self.path is None and self.name == "standard input":
             return ""
         stem = self.name.lower()
@@ -98,20 +98,20 @@ class Source:
 
     @property
     def compression(self) -> str | None:
-        """The suffix of its compression (.gz, ...), by the first bytes; None if there is none."""
+        """The suffix of the compression (.gz, ...) found in the first bytes, or None."""
         head = self.read_head(6)
         found = (kind for magic, kind in _COMPRESSION_MAGIC.items() if head.startswith(magic))
         return next(found, None)
 
     def decompress(self) -> Source:
-        """Itself, or what a gzip, bzip2, xz or zstandard file holds."""
+        """Return the decompressed contents of a gzip, bzip2, xz or zstandard file, or itself."""
         kind = self.compression
         if kind is None:
             return self
         return Source(self.name, data=_decompress(self, kind), compressed_size=self.size)
 
     def replace_data(self, data: bytes) -> Source:
-        """The same file with other bytes, such as those of another encoding."""
+        """Return the same file with other bytes, such as another encoding."""
         return Source(self.name, data=data, compressed_size=self.compressed_size or self.size)
 
 
@@ -183,14 +183,14 @@ def _decompress_chunks(compressed: IO[bytes], kind: str, name: str) -> Iterator[
         with module.open(compressed) as file:
             while chunk := file.read(CHUNK_BYTES):
                 yield chunk
-    except Exception as error:  # each library has its own
+    except Exception as error:  # every library raises errors of its own
         raise FileFormatError(
             f"{name} is damaged or cut off: it cannot be decompressed ({error})."
         ) from None
 
 
 def import_compression(suffix: str) -> ModuleType:
-    """The module for .gz, .bz2, .xz or .zst: Python's own (3.14), or one of two packages."""
+    """The module for a suffix; for .zst it is Python's own (3.14) or one of two packages."""
     if suffix in _STANDARD_COMPRESSION:
         return _STANDARD_COMPRESSION[suffix]
     for name in ("compression.zstd", "backports.zstd", "zstandard"):

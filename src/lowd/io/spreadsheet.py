@@ -1,4 +1,4 @@
-"""Read the first sheet of an Excel workbook, as the CSV file that it could be saved as."""
+"""Read the first sheet of an Excel workbook as if it had been saved as CSV."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from .source import MAX_COMPRESSION_RATIO, Source, require_memory
 if TYPE_CHECKING:
     from .features import ReadFrame
 
-# A cell is a Python object and a part of a line of text at once.
+# Each cell is a Python object and part of a line of text at the same time.
 MEMORY_PER_BYTE = 2
-MAX_ROWS = 2**20  # of a sheet of Excel; a damaged one may number its rows higher
-MAX_EMPTY_CELLS = 2**25  # two seconds; formatted rows to the end of a sheet are no more
+MAX_ROWS = 2**20  # Most rows of an Excel sheet; a damaged one may number its rows higher.
+# This many take two seconds; a sheet that is formatted to its end has no more.
+MAX_EMPTY_CELLS = 2**25
 _REMEDY = "Save the sheet as CSV, and read that."
 
 
@@ -40,7 +41,7 @@ def read(source: Source, options: Options) -> ReadFrame:
             writer = csv.writer(text, lineterminator="\n")
             gaps = characters = 0
             for number, row in enumerate(sheet.iter_rows(values_only=True)):
-                empty = row.count(None)  # openpyxl fills in the cells before one that is far away
+                empty = row.count(None)  # openpyxl fills in the cells before a distant one
                 gaps += empty
                 if gaps > MAX_EMPTY_CELLS or number >= MAX_ROWS:
                     raise FileFormatError(
@@ -52,14 +53,15 @@ def read(source: Source, options: Options) -> ReadFrame:
                     continue
                 cells = [_format(cell) for cell in row]
                 characters += sum(map(len, cells))
-                if characters > source.max_bytes:  # a text in many cells is in the file once
+                # the file stores a text once even if many cells hold it
+                if characters > source.max_bytes:
                     raise _make_size_error(source)
                 writer.writerow(cells)
         except FileFormatError:
             raise
-        except Exception as error:  # openpyxl raises whatever a damaged part leads to
+        except Exception as error:  # a damaged part can make openpyxl raise anything
             raise FileFormatError(
-                f"{source.name} is damaged, or no workbook of Excel ({error}). {_REMEDY}"
+                f"{source.name} is damaged or is not an Excel workbook ({error}). {_REMEDY}"
             ) from None
     content = text.getvalue().encode()
     if not content.strip(b",\n "):
@@ -79,7 +81,7 @@ def _check_size(source: Source, file: IO[bytes]) -> None:
             size = sum(member.file_size for member in archive.infolist())
     except zipfile.BadZipFile:
         raise FileFormatError(
-            f"{source.name} is damaged, or no workbook of Excel. {_REMEDY}"
+            f"{source.name} is damaged or is not an Excel workbook. {_REMEDY}"
         ) from None
     file.seek(0)
     if size > source.max_bytes:
@@ -94,7 +96,7 @@ def _make_size_error(source: Source) -> FileFormatError:
 
 
 def _format(cell: object) -> str:
-    """A cell as text: dates in ISO 8601, numbers with all their digits."""
+    """Format a cell as text: dates in ISO 8601, numbers with all their digits."""
     if cell is None:
         return ""
     if isinstance(cell, datetime) and cell.time() == time():

@@ -10,7 +10,7 @@ from .options import Options, pluralize
 from .source import Source, require_memory
 from .table import Table
 
-MAX_STRING_CHARACTERS = 10_000  # the edit-distance table of two such strings has 10^8 entries
+MAX_STRING_CHARACTERS = 10_000  # The edit-distance table of two such strings has 10^8 entries.
 
 
 def read(source: Source, options: Options) -> Table:

@@ -80,7 +80,7 @@ class Table:
         names: Sequence[str],
         extra: Mapping[str, ArrayLike] | None = None,
     ) -> Table:
-        """The same rows with the coordinates of an embedding as columns, ready to be written.
+        """Return the same rows with the coordinates of an embedding as columns, ready for writing.
 
         `names` are the coordinates' names, as `model.get_feature_names_out()` has them; `extra`
         holds further columns, such as the trustworthiness of each point.

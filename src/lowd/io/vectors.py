@@ -21,7 +21,7 @@ Locate = Callable[[int], str]
 
 
 def stack_vectors(column: Series, where: str, locate: Locate, notes: list[str]) -> Column:
-    """Row i of the matrix is the list in row i; lists in text are read as JSON."""
+    """Make a matrix whose row i is the list in row i; lists in text are read as JSON."""
     if get_column_kind(column.dtype) != "list":
         return _parse_json(column, where, locate, notes)
     lengths = column.list.len() if str(column.dtype).startswith("List") else column.arr.len()

@@ -100,7 +100,7 @@ def write(
 def replace_file(
     path: str | os.PathLike[str], write_file: Callable[[Path], None], force: bool
 ) -> None:
-    """Let `write_file` write a temporary file, then rename it to `path`; on failure leave nothing.
+    """Let `write_file` write a temporary file, then rename it; leave nothing after a failure.
 
     A file that is there already is kept unless `force` is given, whenever it appeared.
     """
@@ -129,7 +129,7 @@ def write_completely(
 
 
 def check_target(path: str | os.PathLike[str], force: bool) -> None:
-    """Raise if `path` cannot be written: before hours of work and not after."""
+    """Raise if `path` cannot be written, before hours of work rather than after them."""
     target = Path(path)
     check_folder(target)
     if target.is_symlink():
@@ -140,7 +140,7 @@ def check_target(path: str | os.PathLike[str], force: bool) -> None:
         raise ExistingFileError(f"{target} is a folder; name a file in it.")
     if target.exists() and not force:
         raise ExistingFileError(
-            f"{target} is there already; choose another name, or replace it with force=True."
+            f"{target} already exists; choose another name, or replace it with force=True."
         )
 
 
@@ -150,7 +150,7 @@ def _rename_new(temporary: Path, target: Path) -> None:
         os.link(temporary, target)
     except FileExistsError:
         check_target(target, False)
-    except OSError:  # no hard links on this file system
+    except OSError:  # this file system has no hard links
         check_target(target, False)
         os.replace(temporary, target)
         return
@@ -216,7 +216,7 @@ def _collect_columns(table: Table) -> dict[str, Column]:
 
 
 def _collect_arrays(table: Table) -> dict[str, Column]:
-    """Arrays of an .npz file; one holds the column names, so that they can be read back."""
+    """The arrays of an .npz file; one holds the column names so that they can be read back."""
     arrays = {"X": np.asarray(table.X), "columns": np.array(table.columns, np.str_)}
     arrays |= {} if table.ids is None else {"ids": table.ids}
     arrays |= {} if table.labels is None else {"labels": table.labels}

@@ -7,9 +7,8 @@ from which it is taken off afterwards has no digits left.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from math import sqrt
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -69,10 +68,6 @@ class Seen(NamedTuple):
         return Seen(self.mean[some], self.weights, units)
 
 
-#: From rows, how they are seen, and the number of axes.
-Route: TypeAlias = Callable[[Any, Seen, int], Axes]
-
-
 def principal_axes(
     X: Any,
     mean: Reals,
@@ -93,24 +88,23 @@ def principal_axes(
     kept, tolerance = k or least, krylov_tolerance(dtype)
     A, near = center_explicitly(X, mean, weights)
     seen, dense = Seen(near, weights, units), isinstance(X, np.ndarray)
-    # Multiplications: of the d x d matrix and its eigenvectors, of the n x n one, of an iteration.
-    flops: dict[Route, float] = {by_covariance: n * d * d + 4 * d**3, by_gram: d * n * n + 4 * n**3}
-    direct, patience = min(flops, key=flops.__getitem__), np.inf
-    if k is not None and 3 * block_width(k) <= least:
-        if least <= 4000:  # in which case the direct route is affordable
-            patience = flops[direct] / ((8 * n * d + 60_000_000 / 16) * block_width(k))
-        iteration = partial(by_krylov, seed=seed, tolerance=tolerance, patience=patience)
-        flops[iteration] = (32 * n * d + 60_000_000 * dense) * block_width(k)
-    route = min(flops, key=flops.__getitem__)
-    axes = route(A, seen, kept)
-    if axes.residual > tolerance and least <= 4000:
-        axes = direct(A, seen, kept)  # the spectrum is too flat to iterate
-    elif axes.residual > tolerance:
-        warn(
-            f"the principal axes have a relative residual of {axes.residual:.1e} (wanted "
-            f"{tolerance:.0e}): the spectrum is nearly flat; ask for more components.",
-            ConvergenceWarning,
-        )
+    costs, axes = route_costs(n, d, k, dense=dense), None
+    if min(costs, key=costs.__getitem__) == "krylov":
+        patience = np.inf
+        if least <= 4000:  # in which case another route is affordable
+            product = (8 * n * d + 60_000_000 / 16) * block_width(kept)
+            patience = min(costs["covariance"], costs["gram"]) / product
+        axes = by_krylov(A, seen, kept, seed=seed, tolerance=tolerance, patience=patience)
+        if axes.residual > tolerance and least <= 4000:
+            axes = None  # the spectrum is too flat to iterate
+        elif axes.residual > tolerance:
+            warn(
+                f"the principal axes have a relative residual of {axes.residual:.1e} (wanted "
+                f"{tolerance:.0e}): the spectrum is nearly flat; ask for more components.",
+                ConvergenceWarning,
+            )
+    if axes is None:
+        axes = by_covariance(A, seen, kept) if d <= n else by_gram(A, seen, kept)
     if dense and n * d * least <= 2e6 and axes.values[-1] <= 1e-5 * axes.values[0]:
         # Squares have half the digits of the rows: too few for an axis that short.
         axes = by_svd(A, seen, kept)
@@ -122,6 +116,14 @@ def principal_axes(
 
 
 # -- routes ---------------------------------------------------------------------------------------
+
+
+def route_costs(n: int, d: int, k: int | None, *, dense: bool) -> dict[str, float]:
+    """Multiplications of each route to k axes of n rows of d columns, or to all for None."""
+    costs = {"covariance": n * d * d + 4.0 * d**3, "gram": d * n * n + 4.0 * n**3}
+    if k is not None and 3 * block_width(k) <= min(n, d):
+        costs["krylov"] = (32.0 * n * d + 60_000_000 * dense) * block_width(k)
+    return costs
 
 
 def by_covariance(X: Any, seen: Seen, k: int) -> Axes:

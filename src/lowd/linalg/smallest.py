@@ -21,7 +21,7 @@ from scipy.sparse.linalg import SuperLU, splu
 
 from .. import _native, progress, random
 from ..backend import allocate, chunks, overridable, threads
-from ..errors import ConvergenceWarning, warn
+from ..errors import ConvergenceWarning, LongWorkWarning, warn
 from ..parameters import Graph, Product, Reals
 from ..threads import single_threaded_blas
 from .eigen import Groups, block_krylov, block_width, canonical, equal_groups
@@ -130,7 +130,7 @@ def _solve(p: Problem, k: int, accepted: float) -> tuple[Approximation, str]:
     n = p.A.shape[0]
     # LAPACK finds all digits. It takes longer than the other routes from some hundred rows on, or
     # more for many axes; up to some thousand it can help where they do not converge.
-    if n <= max(250 if p.is_root else 400, 6 * block_width(k)):
+    if n <= max(250 if p.is_root else 500, 6 * block_width(k)):
         return decompose(p, k), "dense"
     order = np.asarray(reverse_cuthill_mckee(p.A, symmetric_mode=not p.is_root), np.int64)
     A = csr_array(p.A[order][:, order])
@@ -140,9 +140,10 @@ def _solve(p: Problem, k: int, accepted: float) -> tuple[Approximation, str]:
     p = p._replace(A=A, null=np.ascontiguousarray(p.null[order]))
     width = width_of(A)
     # The graph of a surface is 0.3 to 0.5 roots of its entries wide, that of a solid 0.9 to 1.7.
-    if p.is_root:
-        routes = ["shift-invert", "cholesky"] if width <= 2500 else ["cholesky"]
-    elif width <= 0.7 * np.sqrt(A.nnz):
+    if p.is_root:  # a sparse factor of a wide graph takes longer than a dense one, and loses digits
+        sparse = width <= 2500 and width * A.nnz <= 2 * n**2
+        routes = ["shift-invert", "cholesky"] if sparse else ["cholesky"]
+    elif width <= 0.8 * np.sqrt(A.nnz):
         routes = ["shift-invert", "chebyshev"]
     else:  # beyond this width a factorization takes minutes and gigabytes
         routes = ["chebyshev", "shift-invert"] if width <= 2500 else ["chebyshev"]
@@ -178,7 +179,7 @@ def width_of(A: Graph) -> float:
     In the order of Cuthill and McKee that is how wide the graph is: no separator need be larger.
 
     >>> from scipy.sparse import diags_array
-    >>> float(width_of(csr_array(diags_array([np.ones(8)] * 3, offsets=[-1, 0, 1], shape=(9, 9)))))
+    >>> width_of(csr_array(diags_array([np.ones(8), np.ones(8)], offsets=[-1, 1])))
     1.0
     """
     n, row = A.shape[0], np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
@@ -223,6 +224,7 @@ def invert(p: Problem, k: int, how: str) -> Approximation | None:
 
     None where there is no factorization.
     """
+    inverse: Product | None
     if how == "cholesky":
         inverse = inverse_by_cholesky(p)
     else:
@@ -234,8 +236,10 @@ def invert(p: Problem, k: int, how: str) -> Approximation | None:
     found = block_krylov(inverse, p.start(k + 2), k + 1, max(1e-10 / k**3, 1e-14))
     if not np.isfinite(found.vectors).all():
         return None
-    # Once more, which takes out what the tolerance left of eigenvectors far away.
-    V = scipy.linalg.qr(inverse(found.vectors), mode="economic")[0]
+    # Once more, which takes out what is left of eigenvectors far away: by the tolerance, and, with
+    # iterative refinement, by the rounding of factors without pivoting.
+    V = inverse(found.vectors)
+    V = scipy.linalg.qr(V + inverse(found.vectors - p.product(V)), mode="economic")[0]
     image = p.A @ V
     if p.is_root:
         _, roots, Zt = scipy.linalg.svd(image, full_matrices=False)
@@ -294,19 +298,26 @@ def _factorize(A: Graph, shift: float) -> SuperLU | None:
         return None
 
 
-def inverse_by_cholesky(p: Problem, shift: float = 1e-12) -> Product | None:
-    """The inverse of B'B where the graph of B is wide and a sparse factor would fill in."""
+def inverse_by_cholesky(p: Problem, shift: float = 1e-12) -> Product:
+    """The inverse of B'B where the graph of B is wide, so that a sparse factor would fill in."""
     n = len(p.null)
-    remedy = "n_landmarks= and ModifiedLLE or LTSA take less"
-    what = f"the dense factor for {n} points, whose neighbor graph has no small separators,"
-    M = allocate((n, n), np.float64, what, remedy)
+    less = "n_landmarks= and ModifiedLLE or LTSA take less"
+    graph = f"the neighbor graph of {n} points, which has no small separators"
+    M = allocate((n, n), np.float64, f"the dense factor for {graph},", less)
+    minutes = n**3 / 3 / 2.8e10 / 60  # of one core
+    if minutes > 1:
+        warn(
+            f"a dense factorization for {graph}, takes {minutes:.0f} minutes; {less}.",
+            LongWorkWarning,
+        )
     for some in chunks(n, n):
         M[some] = (p.A.T[some] @ p.A).toarray() + p.norm * p.null[some] @ p.null.T
     M.flat[:: n + 1] += shift * p.norm
-    try:
-        factor = scipy.linalg.cho_factor(M, lower=True, overwrite_a=True, check_finite=False)
+    try:  # in place: of a symmetric matrix LAPACK may as well get the transpose
+        factor = scipy.linalg.cho_factor(M.T, lower=True, overwrite_a=True, check_finite=False)
     except scipy.linalg.LinAlgError:
-        return None
+        del M
+        return inverse_by_cholesky(p, 100 * shift)
     return lambda V: p.deflate(scipy.linalg.cho_solve(factor, p.deflate(V), check_finite=False))
 
 
@@ -342,7 +353,7 @@ def chebyshev(p: Problem, k: int, *, patient: bool, wanted: float = 1e-6) -> App
             # Clusters that hardly hang together have as many eigenvalues near 0, and a block that
             # is wider than that finds all of them at once.
             if X.shape[1] < 4 * width:
-                X, degree, sweeps = np.hstack([X, p.start(3 * width)]), 20, 0
+                X, degree, sweeps = np.hstack([X, p.start(X.shape[1])]), 20, 0
                 continue
             if not patient:
                 break

@@ -13,7 +13,7 @@ from ..backend import threads
 from ..errors import DataError, DisconnectedGraphWarning, warn
 from ..linalg import principal_scores, signs
 from ..linalg.laplacian import laplacian_eigenpairs
-from ..parameters import Graph, Indices, Reals
+from ..parameters import Graph, Held, Indices, Reals, state
 from ..spaces import Listed, Lists, Space
 from ..spaces.known import check_listed
 
@@ -134,23 +134,32 @@ class Interpolated(Protocol):
     ) -> tuple[Reals, list[int], list[float], float]: ...
 
 
-def mesh_of(descent: Interpolated, Y: Reals) -> tuple[Reals | None, Reals, float]:
-    """The potential of a descent's repulsive forces on a mesh, with its origin and its spacing.
+class Mesh(Held):
+    """The potential of the repulsive forces of the training points, at the nodes of a mesh."""
 
-    There is none beyond the plane.
-    """
-    if Y.shape[1] <= 2:
-        phi, nodes, corner, spacing = descent.interpolation_grid(Y, threads())
-        if len(phi):
-            return phi.reshape(nodes[0], -1), np.resize(corner, 2).astype(float), float(spacing)
-    return None, np.zeros(2), 1.0
+    potential: Reals = state("n_nodes n_columns")
+    origin: Reals = state("n_axes")
+    spacing: float = state()
+
+    @classmethod
+    def of(cls, descent: Interpolated, Y: Reals) -> Mesh | None:
+        """That of a descent; there is none beyond the plane."""
+        k = Y.shape[1]
+        if k > 2:
+            return None
+        potential, nodes, origin, spacing = descent.interpolation_grid(Y, threads())
+        if not len(potential):
+            return None
+        mesh = cls()
+        mesh.potential, mesh.spacing = potential.reshape(nodes[0], -1), float(spacing)
+        mesh.origin = np.array(origin[:k], np.float64)
+        return mesh
 
 
-def native_mesh(
-    phi: Reals | None, origin: Reals, spacing: float, k: int
-) -> tuple[Reals | None, list[int], list[float], float]:
-    """A mesh as the arguments of the native core."""
-    if phi is None:
+def mesh_parts(mesh: Mesh | None) -> tuple[Reals | None, list[int], list[float], float]:
+    """A mesh as the native core takes it: potential, nodes, origin and spacing."""
+    if mesh is None:
         return None, [0, 0], [0.0, 0.0], 1.0
-    nodes = [phi.shape[0], phi.shape[1] if k == 2 else 0]
-    return phi.ravel(), nodes, [float(x) for x in origin], spacing
+    nodes = mesh.potential.shape if len(mesh.origin) == 2 else (len(mesh.potential), 0)
+    origin = [*map(float, mesh.origin), 0.0][:2]
+    return mesh.potential.ravel(), list(nodes), origin, float(mesh.spacing)

@@ -309,6 +309,11 @@ class KernelPCA(Reducer):
             self._fit_preimages(X.in_memory() if in_blocks else X, Y, self.landmarks_)
         return Y
 
+    @property
+    def adds_rows_up(self) -> bool:  # type: ignore[override]
+        """Whether the moments of features are those of all rows in blocks."""
+        return self.n_landmarks is not None
+
     def _transform(self, Q: Any) -> tuple[Reals, Reals | None]:
         """Projections on axes in feature space; and the distance to the nearest training row."""
         if hasattr(self, "_linear"):

@@ -70,7 +70,7 @@ class LocallyLinear(Reducer):
     random_state: Seed = None
 
     takes = frozenset({"neighbors"})
-    #: Do local tangent spaces have as many dimensions as the embedding?
+    #: Whether local tangent spaces have as many dimensions as the embedding.
     aligns_tangent_spaces: ClassVar[bool] = True
 
     eigenvalues_: Reals = state("n_components")
@@ -104,11 +104,12 @@ class LocallyLinear(Reducer):
         if self.radius is not None:
             refuse_unused(self, ["n_neighbors"], "radius is set")
         space, n = space_of(X), X.shape[0]
-        if self.n_landmarks is not None:
+        # The solver amplifies rounding. In an order by content it does so alike however rows come.
+        if self.n_landmarks is None:
+            fitted = space.order()
+        else:
             check_landmarks(self.n_landmarks, self.n_components, n)
             fitted = self.landmarks_ = space.draw(self.n_landmarks, seed, "landmarks")
-        else:  # in an order by content, as the solver amplifies rounding
-            fitted = space.order()
         space = space.take(fitted)
         self._k = None if self.radius is not None else self.n_neighbors
         self._radius = self.radius
@@ -127,7 +128,7 @@ class LocallyLinear(Reducer):
             points = _rows_of(graph.space)
             self._check_sizes(*points.X.shape)
             self._check_neighbors(graph, points, fitted)
-            # 2. What each neighborhood asks, and 3. the functions that fit best.
+            # 2. The sum of what neighborhoods ask, and 3. the functions that fit it best.
             counts, near = graph.counts, graph.joined
             alignment = self._align(points, near, counts)
             Y = self._solve(alignment, counts, seed)
@@ -191,7 +192,7 @@ class LocallyLinear(Reducer):
         return NeighborGraph(space.merge(first, point_of_row), near, first, point_of_row, *none)
 
     def _check_sizes(self, n: int, d: int) -> None:
-        """What joins n_components, n_neighbors and the numbers of (distinct) rows and columns."""
+        """Refuse n_components and n_neighbors that the (distinct) rows or columns do not allow."""
         k, neighbors, needed = self.n_components, self._k, self._least_neighbors
         if self.aligns_tangent_spaces and d < min(k, n) and needed(d) <= (neighbors or needed(d)):
             raise ParameterError(
@@ -222,7 +223,7 @@ class LocallyLinear(Reducer):
             )
 
     def _check_neighbors(self, graph: NeighborGraph, points: Rows, fitted: Indices) -> None:
-        """A radius may leave some points with fewer neighbors than the method needs."""
+        """Refuse a radius that leaves some points with fewer neighbors than the method needs."""
         counts = graph.joined.counts
         least = min(self._least_neighbors(self.n_components), points.n - 1)
         short = np.flatnonzero(counts < least)

@@ -45,10 +45,12 @@ from ..spaces import (
     Space,
     approach,
     count_rows,
+    gower,
     joined,
     native_parts,
     nearest_columns,
     space_of,
+    sum_duplicates,
     take_rows,
 )
 from ..spaces.matrices import far_if_missing, hash_symmetric, label_duplicates
@@ -156,7 +158,7 @@ class MDS(Reducer):
     random_state: Seed = None
 
     takes = frozenset({"sparse", "blocks", "missing"})
-    no_inverse = "distances alone do not determine rows"
+    no_inverse = "distances alone do not determine rows."
     confidence_curve = (3.7, 0.6)
     #: Beyond so many rows a step over all pairs takes seconds, and their distances gigabytes.
     landmarks_above: ClassVar[int] = 20_000
@@ -193,17 +195,20 @@ class MDS(Reducer):
         W = pair_weights(weights, D, rows)
         if W is not None:
             check_connected(W, rows)
-        # 3. SMACOF from each start, of which the lowest end is kept.
-        stress = self._stress(D, W)
-        starts = self._starts(init, D, rows, seed)
-        path = smacof(stress, W, starts, self.max_iter, self.eps)
-        Y = rotate_to_principal_axes(path.Y).astype(D.dtype).astype(np.float64)  # as it is returned
         label = label_duplicates(D)
         _, first, point_of_row = np.unique(label, return_index=True, return_inverse=True)
+        self._counts = np.bincount(point_of_row).astype(np.float64)
+        # 3. SMACOF from each start, of which the lowest end is kept. Duplicates begin together.
+        stress = self._stress(D, W)
+        starts = (
+            sum_duplicates(start / self._counts[point_of_row, None], point_of_row)[point_of_row]
+            for start in self._starts(init, D, rows, seed)
+        )
+        path = smacof(stress, W, starts, self.max_iter, self.eps)
+        Y = rotate_to_principal_axes(path.Y).astype(D.dtype).astype(np.float64)  # as it is returned
         Y = Y[first][point_of_row]  # duplicates coincide to the last bit
         self._report(stress, Y, path)
         # 4. What places new points.
-        self._counts = np.bincount(point_of_row).astype(np.float64)
         self._sammon = isinstance(weights, str)
         self._means, self._axes = gower_axes(Y[first])
         nearest = nearest_columns(far_if_missing(D), min(1, len(D) - 1), np.arange(len(D)))
@@ -229,19 +234,22 @@ class MDS(Reducer):
         point, which count where they end clearly lower.
         """
         D, embedded = self._space.toward(Q), self._embedded.X
-        missing = np.isnan(D)
-        if missing.all(1).any():
-            row = begin + int(missing.all(1).argmax())
-            raise DataError(f"row {row} has no known distance to a training point; drop it.")
-        T = np.ascontiguousarray(self._disparities(D))
+        T = self._disparities(D)
+        products = np.square(T)
+        if np.isnan(D.max(initial=0)):
+            missing = np.isnan(D)
+            if missing.all(1).any():
+                row = begin + int(missing.all(1).argmax())
+                raise DataError(f"row {row} has no known distance to a training point; drop it.")
+            # A distance that is not known is taken for the mean of those in the embedding.
+            products = np.where(missing, self._means, products)
+        products *= -0.5
         W = None if (self._counts == 1).all() else np.tile(self._counts, (len(D), 1))
         if self._sammon:
             W = np.divide(self._counts, D, out=np.zeros(D.shape), where=D > 0)
-        # A missing distance is taken for the mean of those in the embedding.
-        products = -0.5 * np.where(missing, self._means, T * T)
-        gower = (products + 0.5 * self._means) @ self._axes
         near = nearest_columns(far_if_missing(D), min(self._space.n, 12))
-        Y, reached = multilaterate(T, W, embedded, gower, self.max_iter)
+        start = gower(products, -0.5 * self._means, self._axes)
+        Y, reached = multilaterate(T, W, embedded, start, self.max_iter)
         start = embedded[near.indices[near.indptr[:-1]]]
         other, reached_there = multilaterate(T, W, embedded, start, self.max_iter)
         # Lower by rounding only, it is the same minimum.
@@ -335,12 +343,11 @@ class MDS(Reducer):
                 yield (drawn - drawn.mean(0)) * spread
 
     def _plan(self, n: int, d: int, itemsize: int) -> dict[str, int]:  # noqa: ARG002
-        m = self.n_landmarks or (n if n <= self.landmarks_above else self.automatic_landmarks)
-        weighted = self.weights is not None
-        return {
-            "distances": m * m * itemsize,
-            "weights": (m * m * (itemsize + 8)) if weighted else 0,
-        }
+        most = n if n <= self.landmarks_above else self.automatic_landmarks
+        m = min(n, self.n_landmarks or most)
+        copies = 2 if self.metric == "precomputed" else 1
+        weights = 0 if self.weights is None else m * m * (itemsize + 8)
+        return {"distances": copies * m * m * itemsize, "weights": weights}
 
 
 class NonMetricMDS(MDS):
@@ -461,8 +468,9 @@ class NonMetricMDS(MDS):
         self.isotonic_x_, self.isotonic_y_ = stress.corners(Y)
 
     def _plan(self, n: int, d: int, itemsize: int) -> dict[str, int]:
-        plan = super()._plan(n, d, itemsize)
-        return {**plan, "order of pairs": 17 * plan["distances"] // itemsize}
+        most = n if n <= self.landmarks_above else self.automatic_landmarks
+        m = min(n, self.n_landmarks or most)
+        return {**super()._plan(n, d, itemsize), "order of pairs": 17 * m * m}
 
 
 # -- stress ----------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ from ..linalg.principal import (
     principal_axes,
     project,
     refined,
+    route_costs,
     scatter,
     scatter_product,
     squared_lengths,
@@ -133,6 +134,7 @@ class PCA(Reducer):
     ddof: Annotated[int, Limit(">=", 0), Limit("<=", 1)] = 1
     random_state: Seed = None
 
+    adds_rows_up = True
     takes = frozenset({"sparse", "blocks"})
     spreads = True
     takes_statistics = True
@@ -284,11 +286,12 @@ class PCA(Reducer):
         """Add a batch to the moments, and to the sample of the rows."""
         if isinstance(X, RowBlocks):
             raise UnsupportedError("partial_fit takes batches in memory; fit takes all blocks.")
-        new = Moments.of(X, validate_weights(weights, X.shape[0]), self.ddof)
-        sample = in_memory(draw_rows(X, sample_size(X.shape[1])))
+        w = validate_weights(weights, X.shape[0])
+        new, most = Moments.of(X, w, self.ddof), min(max(100_000 // X.shape[1], 32), 512)
+        sample = in_memory(draw_rows(X if w is None else X[w > 0], most)).copy()
         if hasattr(self, "moments_"):
             new = self.moments_.merge(new)
-            sample = merge_samples(self._sample, sample)
+            sample = draw_rows(np.vstack([self._sample, sample]), most)
         self.moments_, self._sample = new, sample
 
     def _is_waiting(self) -> bool:
@@ -401,11 +404,11 @@ class PCA(Reducer):
         return V, variances, noise
 
     def _plan(self, n: int, d: int, itemsize: int) -> dict[str, int]:  # noqa: ARG002
-        k = self._wanted
-        if k is not None and 3 * block_width(k) <= min(n, d):
-            return {"products": 26 * d * block_width(k) * 8}
-        small = min(n, d)
-        return {"Gram matrix" if n < d else "covariance": 4 * small * small * 8}
+        k, costs = self._wanted, route_costs(n, d, self._wanted, dense=True)
+        route, small = min(costs, key=costs.__getitem__), min(n, d)
+        if route == "krylov":
+            return {"vectors": 26 * d * block_width(k or 1) * 8}
+        return {"covariance" if d <= n else "inner products": 4 * small * small * 8}
 
 
 # -- axes of all rows: in memory, in batches, in blocks -------------------------------------------
@@ -520,21 +523,22 @@ def _(X: RowBlocks, how: PCA, seed: int, *_: object) -> WholeAxes:
     """
     if X.n_features > 4096:
         return axes_of_sketch(X, how, seed)
-    moments, sample = X.reduce("moments", _sums_of_block, _merge_sums)
+    most = sample_size(X.n_features)
+    moments, sample = X.reduce("moments", _sums_of_block, partial(_merge_sums, most), most)
     if not moments.weight:
         raise DataError("the data have 0 rows, while a minimum of 1 is required.")
     return axes_of(moments, how, seed)._replace(sample=sample)
 
 
-def _sums_of_block(X: Any) -> tuple[Moments, Reals]:
+def _sums_of_block(X: Any, most: int) -> tuple[Moments, Reals]:
     n, d = X.shape
     if not n:
         return Moments(0.0, np.zeros(d), np.zeros((d, d))), np.empty((0, d), X.dtype)
-    return Moments.of(X), in_memory(draw_rows(X, sample_size(d)))
+    return Moments.of(X), in_memory(draw_rows(X, most))
 
 
-def _merge_sums(a: tuple[Any, Reals], b: tuple[Any, Reals]) -> tuple[Any, Reals]:
-    return a[0].merge(b[0]), merge_samples(a[1], b[1])
+def _merge_sums(most: int, a: tuple[Any, Reals], b: tuple[Any, Reals]) -> tuple[Any, Reals]:
+    return a[0].merge(b[0]), draw_rows(np.vstack([a[1], b[1]]), most)
 
 
 class Sketch(NamedTuple):
@@ -565,6 +569,7 @@ def axes_of_sketch(X: RowBlocks, how: PCA, seed: int) -> WholeAxes:
     gives the residual of every axis as well.
     """
     k, d, units, sample = how._wanted, X.n_features, np.ones(X.n_features), np.empty(0)
+    most = sample_size(d)
     if k is None:
         raise UnsupportedError(
             f"PCA(n_components={how.n_components!r}) of blocks needs the scatter matrix of all "
@@ -574,7 +579,8 @@ def axes_of_sketch(X: RowBlocks, how: PCA, seed: int) -> WholeAxes:
     def sketch(V: Reals) -> Sketch:
         nonlocal sample
         found: Sketch
-        found, sample = X.reduce("products", _sketch_of_block, _merge_sums, V / units[:, None])
+        merge = partial(_merge_sums, most)
+        found, sample = X.reduce("products", _sketch_of_block, merge, most, V / units[:, None])
         if not found.weight:
             raise DataError("the data have 0 rows, while a minimum of 1 is required.")
         if how.center:
@@ -591,8 +597,8 @@ def axes_of_sketch(X: RowBlocks, how: PCA, seed: int) -> WholeAxes:
         P = np.linalg.qr(Q)[0]
         found = sketch(P)
         Q = found.SV / units[:, None]
-    n, most = found.weight, int(min(found.weight, d))
-    check_count(k, most, "n_components", f"n_samples={n:g}, n_features={d}")
+    n, largest = found.weight, int(min(found.weight, d))
+    check_count(k, largest, "n_components", f"n_samples={n:g}, n_features={d}")
     values, Z, *_ = dense_eigenpairs((P.T @ Q + Q.T @ P) / 2, k)
     V = P @ Z
     size = max(float(values[0]), np.finfo(float).tiny)
@@ -608,10 +614,10 @@ def axes_of_sketch(X: RowBlocks, how: PCA, seed: int) -> WholeAxes:
     mean, squares = found.mean if how.center else np.zeros(d), found.squares / units**2
     axes = Axes(values, V, float(squares.sum()), "randomized", residual, noise)
     axes = with_rounding(axes, n, mean / units, lambda: squares, dtype)
-    return WholeAxes(axes, mean, units if how.scale else None, n, most, sample)
+    return WholeAxes(axes, mean, units if how.scale else None, n, largest, sample)
 
 
-def _sketch_of_block(X: Any, V: Reals) -> tuple[Sketch, Reals]:
+def _sketch_of_block(X: Any, most: int, V: Reals) -> tuple[Sketch, Reals]:
     n, d = X.shape
     if not n:
         empty = Sketch(0.0, np.zeros(d), V, np.zeros(V.shape), np.zeros(d))
@@ -619,20 +625,15 @@ def _sketch_of_block(X: Any, V: Reals) -> tuple[Sketch, Reals]:
     mean = column_means(X)
     SV = scatter_product(X, mean, V)[0] if V.shape[1] else np.zeros(V.shape)
     sketch = Sketch(float(n), mean, V, SV, column_scatter(X, mean))
-    return sketch, in_memory(draw_rows(X, sample_size(d)))
+    return sketch, in_memory(draw_rows(X, most))
 
 
 # -- a sample of the rows -------------------------------------------------------------------------
 
 
-def merge_samples(a: Reals, b: Reals) -> Reals:
-    """A sample of all rows from samples of two parts of them."""
-    return np.asarray(draw_rows(np.vstack([a, b]), sample_size(a.shape[1])))
-
-
 def sample_size(d: int) -> int:
-    """How many rows of d columns are kept: about 100,000 entries, and 32 to 512 rows."""
-    return min(max(100_000 // d, 32), 512)
+    """How many rows of d columns show how far rows are: 1000, or about 4 million entries."""
+    return min(max(2**22 // d, 32), 1000)
 
 
 def in_memory(X: Any) -> Reals:

@@ -76,6 +76,7 @@ class RandomProjection(Reducer):
     takes = frozenset({"sparse", "blocks"})
     is_random = True
     is_data_independent = True
+    adds_rows_up = True
     spreads = True
     takes_statistics = True
 
@@ -263,6 +264,8 @@ class SparseRandomProjection(RandomProjection):
     >>> model.transform(X).shape, round(model.density_, 4)
     ((100, 400), 0.0183)
     """
+
+    spreads = False  # a column may be in no direction
 
     density: Annotated[float, Limit(">", 0), Limit("<=", 1)] | Literal["auto"] = "auto"
     compute_inverse_components: bool = False

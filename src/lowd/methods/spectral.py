@@ -237,7 +237,7 @@ class LaplacianEigenmaps(Reducer):
         # What places new points.
         self._weights, self._means, self._gain = counts, axes.means, axes.gain
         _remember_graph(self, graph, axes.Y, rows, len(embedding))
-        return embedding if rows is None else self._transform(X)[0]
+        return embedding if rows is None else self._extend(X)
 
     def _check(self, X: Any) -> None:
         """Refuse parameters that would do nothing, or contradict each other."""
@@ -540,7 +540,7 @@ class DiffusionMaps(Reducer):
         self._weights, self._means = counts * density**-self.alpha, Y
         self._gain = np.divide(1, lam, out=np.zeros(k), where=powers != 0)
         _remember_graph(self, graph, Y, rows, n)
-        return Y[of_rows] if rows is None else self._transform(X)[0]
+        return Y[of_rows] if rows is None else self._extend(X)
 
     def _kernel(
         self, space: Space, given: bool, most_pairs: int = 5000, neighbors: int = 60

@@ -27,11 +27,13 @@ from ..parameters import (
 )
 from ..reducer import Reducer
 from ..spaces import (
+    Known,
     Neighbors,
     Rows,
     Space,
     approach,
     conditional_probabilities,
+    count_rows,
     distinct_neighbors,
     in_order_of_rows,
     joint_probabilities,
@@ -42,14 +44,14 @@ from ..spaces import (
 from ..spaces.matrices import hash_symmetric
 from .descent import (
     Callback,
+    Mesh,
     centered,
     check_coordinates,
     check_given,
     fill_columns,
     follower,
     initial_scores,
-    mesh_of,
-    native_mesh,
+    mesh_parts,
     relative_error,
 )
 
@@ -184,10 +186,9 @@ class TSNE(Reducer):
     _radii: Reals | None = state("n_points n_perplexities")  # distances of u-th neighbors
     _n_candidates: int = state()
     _columns: Indices | None = state("n_points of n_features_in_")  # of given affinities
+    _largest: float = state()  # of these
     _attraction: float = state()
-    _potential: Reals | None = state("n_nodes n_columns")  # of the repulsive forces, on a mesh
-    _origin: Reals = state("2")
-    _spacing: float = state()
+    _mesh: Mesh | None = state()  # of the repulsive forces; None where they are summed
 
     # -- what is minimized -----------------------------------------------------------------------
 
@@ -236,28 +237,27 @@ class TSNE(Reducer):
         seed: int,
         callback: Callback | None = None,
     ) -> Reals:
-        self._check_parameters(X.shape[0] if hasattr(X, "shape") else len(X))
+        n, k = count_rows(X), self.n_components
+        self._check_parameters(n)
+        start = check_coordinates(self.init, n, k) if isinstance(self.init, np.ndarray) else None
         # 1. Probabilities of the neighbors of each distinct point.
         given = self.affinity == "precomputed"
         space, P, rows, betas, nearest, first_row, point_of_row = (
-            self._weigh_given(X) if given else self._weigh_neighbors(X)
+            self._weigh_given(X, start) if given else self._weigh_neighbors(X, start)
         )
         self.n_distinct_, self.betas_ = space.n, betas[point_of_row]
-        self._point_of_row = point_of_row
-        k, count = self.n_components, self._count_near()
+        self._point_of_row, count = point_of_row, self._count_near()
         if P is None:
             warn("all rows are equal, so the embedding is 0.", RankWarning)
-            self._attraction, self._potential = 1.0, None
-            self._origin, self._spacing = np.zeros(2), 1.0
+            self._attraction, self._mesh = 1.0, None
             self._remember(space, np.zeros((1, k)), nearest, count)
-            return np.zeros((len(point_of_row), k))
+            return np.zeros((n, k))
         self._affinity = P if rows is None else rows
         # 2. Gradient descent of the KL divergence.
-        if isinstance(self.init, np.ndarray):
-            Y = check_coordinates(self.init, len(point_of_row), k)[first_row]
-            self.init_used_ = "given"
+        if start is not None:
+            Y, self.init_used_ = start[first_row], "given"
         else:
-            scores, self.init_used_ = initial_scores(self.init, space, P, k, seed, not given)
+            scores, self.init_used_ = initial_scores(str(self.init), space, P, k, seed, not given)
             Y = self._shrink(scores, seed)
         warn_of_long_work(self._similarity, k, space.n, self.max_iter)
         descent = descent_of(P, k, self._similarity)
@@ -268,9 +268,8 @@ class TSNE(Reducer):
         #    need not sum over all training points. With Gaussian tails a new point's own partition
         #    function leaves no room for exaggeration.
         self._attraction = float(self.exaggeration) if self._similarity == "student" else 1.0
-        self._potential, self._origin, self._spacing = None, np.zeros(2), 1.0
-        if space.n > 1500 and is_interpolated(Y, self._similarity):
-            self._potential, self._origin, self._spacing = mesh_of(descent, Y)
+        meshed = space.n > 1500 and is_interpolated(Y, self._similarity)
+        self._mesh = Mesh.of(descent, Y) if meshed else None
         self._remember(space, Y, nearest, count)
         return Y[point_of_row]
 
@@ -301,11 +300,10 @@ class TSNE(Reducer):
 
     # -- probabilities ---------------------------------------------------------------------------
 
-    def _weigh_neighbors(self, X: Any) -> Probabilities:
+    def _weigh_neighbors(self, X: Any, start: Reals | None) -> Probabilities:
         """Of the neighbors in a space, in an order of the rows by their content."""
         space = space_of(X, self.metric, self.metric_params)
-        start = [self.init] if isinstance(self.init, np.ndarray) else []
-        order = space.order(*(A for A in start if len(A) == space.n))
+        order = space.order(*([] if start is None else [start]))
         u, k = self._perplexities, self.n_neighbors
         reach = 3 * u.max(initial=0)
 
@@ -324,7 +322,7 @@ class TSNE(Reducer):
         if not given and k is None:
             factor = 6 if has_hubs(near) else 3
             self._n_candidates = count_neighbors(space.n, factor * u.max(), new=True)
-        self._columns, self._radii = None, None
+        self._columns, self._radii, self._largest = None, None, 0.0
         if len(u) and shortest:
             rank = np.minimum(near.counts[:, None], np.maximum(u.round().astype(int), 1)) - 1
             self._radii = near.distances[near.indptr[:-1, None] + rank]
@@ -347,28 +345,32 @@ class TSNE(Reducer):
         p = np.mean([one for one, _ in found], axis=0) if found[1:] else found[0][0]
         return p, np.stack([beta for _, beta in found], axis=1)
 
-    def _weigh_given(self, W: Any) -> Probabilities:
+    def _weigh_given(self, W: Any, start: Reals | None) -> Probabilities:
         """Given affinities, of which those between different rows count, in an order by content.
 
         How near a new point is to a training point is measured by how much their affinities to all
         training points differ: their random projections are the space.
         """
+        if isinstance(W, Known):
+            raise ParameterError("neighbors= would be ignored: the affinities are precomputed.")
         n = W.shape[0]
-        start = self.init.T if isinstance(self.init, np.ndarray) and len(self.init) == n else ()
-        order = self._columns = np.lexsort((*start, hash_symmetric(W)))
+        columns = () if start is None else start.T
+        order = self._columns = np.lexsort((*columns, hash_symmetric(W)))
         self._n_candidates, self._radii = min(16, n), None  # these tell how fast Y changes
         A = nonzero_entries(W[order][:, order])
         space = Rows(project_affinities(A))
         place = np.empty(n, np.int64)
         place[order] = np.arange(n)
-        betas, P, rows = np.empty((n, 0)), None, None
+        betas, P, rows, self._largest = np.empty((n, 0)), None, None, 1.0
         if n == 1:
             return Probabilities(space, P, rows, betas, np.full(1, np.inf), order, place)
         A.data[np.repeat(np.arange(n), np.diff(A.indptr)) == A.indices] = 0
         A.eliminate_zeros()
         if not A.nnz:
             raise DataError("affinity='precomputed': all weights between different rows are 0.")
-        A.data /= A.data.max()
+        self._largest = float(A.data.max())
+        nearest = affinity_distances(A, self._largest)
+        A.data /= self._largest
         if self._similarity == "rows":
             degrees = np.asarray(A.sum(1))
             A.data /= np.repeat(degrees, np.diff(A.indptr))
@@ -377,7 +379,6 @@ class TSNE(Reducer):
         else:
             A.data /= A.data.sum()
             P = A
-        nearest = space.nearest(1).nearest
         return Probabilities(space, P, rows, betas, nearest, order, place)
 
     # -- the descent -----------------------------------------------------------------------------
@@ -430,9 +431,9 @@ class TSNE(Reducer):
 
     def _transform(self, Q: Any) -> tuple[Reals, Neighbors]:
         if self._columns is not None:
-            near, closest = self._find_given(Q)
+            near, closest, judged = self._find_given(Q)
         else:
-            near = closest = self._find(Q)
+            near = closest = judged = self._find(Q)
         Y = np.empty((len(near.counts), self._n_features_out))
         assert near.weights is not None
         _native.optimize_new_points(
@@ -441,13 +442,13 @@ class TSNE(Reducer):
             self._attraction * near.weights,
             self._embedded.X.astype(np.float64, copy=False),
             self._similarity,
-            *native_mesh(self._potential, self._origin, self._spacing, Y.shape[1]),
+            *mesh_parts(self._mesh),
             True,
             Y,
             threads(),
             progress.step("new points"),
         )
-        return approach(Y, closest, self._embedded.X), closest
+        return approach(Y, closest, self._embedded.X), judged
 
     def _find(self, Q: Any) -> Neighbors:
         """The neighbors of new points, weighted by their probabilities.
@@ -464,15 +465,22 @@ class TSNE(Reducer):
             p = (p + scaled / len(self._perplexities)) / 2
         return near._replace(weights=p)
 
-    def _find_given(self, Q: Any) -> tuple[Neighbors, Neighbors]:
-        """What given affinities of new points weigh, and the points whose affinities are alike."""
+    def _find_given(self, Q: Any) -> tuple[Neighbors, Neighbors, Neighbors]:
+        """What given affinities of new points weigh, and the points whose affinities are alike.
+
+        For the confidence these are as far as the largest affinity is below those of the training
+        points, in logarithms.
+        """
         A = nonzero_entries(Q[:, self._columns])
         closest = self._space.query(project_affinities(A), self._n_candidates)
+        distance = affinity_distances(A, self._largest)
+        distance[closest.nearest == 0] = 0
+        judged = closest._replace(distances=distance[closest.owners])
         empty = np.diff(A.indptr) == 0
         if empty.any():  # no affinity at all counts as the same to all
             A = csr_array(A + csr_array(empty[:, None] * np.ones(A.shape[1])))
         p = normalized_rows(A)
-        return Neighbors(p.indptr, p.indices, np.zeros(p.nnz), p.data), closest
+        return Neighbors(p.indptr, p.indices, np.zeros(p.nnz), p.data), closest, judged
 
 
 class SNE(TSNE):
@@ -629,14 +637,14 @@ def has_hubs(near: Neighbors, most: int = 2**20) -> bool:
 
     The standard deviation of the in-degrees is then more than their mean: 2.8 means in rows of
     unequal noise, 1 to 1.6 in cells and word vectors, 0.2 to 0.8 in images, genotypes and
-    manifolds. Of many lists the first ones are counted, which are random ones: a share f of them,
-    of which an in-degree c leaves f c with a variance of f (1 - f) c.
+    manifolds. Of many lists every s-th is counted: a share f of them, of which an in-degree c
+    leaves f c with a variance of f (1 - f) c.
     """
-    n = len(near.counts)
-    end = min(n, max(1, round(most * n / max(len(near.indices), 1))))
-    counted = np.bincount(near.indices[: near.indptr[end]], minlength=n)
+    n, every = len(near.counts), max(1, len(near.indices) // most)
+    some = np.arange(n) % every == 0
+    counted = np.bincount(near.indices[np.repeat(some, near.counts)], minlength=n)
     mean = counted.mean()
-    return bool(counted.var() - (1 - end / n) * mean > mean**2)
+    return bool(counted.var() - (1 - some.mean()) * mean > mean**2)
 
 
 def nonzero_entries(W: Any) -> csr_array:
@@ -656,6 +664,16 @@ def normalized_rows(A: csr_array) -> csr_array:
     p = A.data / np.repeat(np.maximum.reduceat(A.data, A.indptr[held]), count[held])
     p /= np.repeat(np.add.reduceat(p, A.indptr[held]), count[held])
     return csr_array((p, A.indices, A.indptr), A.shape)
+
+
+def affinity_distances(A: csr_array, largest: float) -> Reals:
+    """How far the largest affinity of each row is below a given one, in logarithms, and 1 more."""
+    found = np.full(A.shape[0], np.inf)
+    held = np.flatnonzero(np.diff(A.indptr))
+    if len(held):
+        tops = np.maximum.reduceat(A.data, A.indptr[held])
+        found[held] = 1 + np.maximum(np.log(largest / tops), 0)
+    return found
 
 
 def project_affinities(A: csr_array, k: int = 16) -> Reals:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -52,14 +52,14 @@ from ..spaces import (
 )
 from .descent import (
     Callback,
+    Mesh,
     centered,
     check_coordinates,
     check_given,
     fill_columns,
     follower,
     initial_scores,
-    mesh_of,
-    native_mesh,
+    mesh_parts,
     relative_error,
 )
 
@@ -232,11 +232,9 @@ class UMAP(Reducer):
     _mean_distance: float = state()
     _unit: float = state()  # the length in which forces are computed: the spread
     _repulsion: float = state()
-    _potential: Reals | None = state("n_nodes n_columns")  # of the repulsive forces, on a mesh
-    _origin: Reals = state("2")
-    _spacing: float = state()
+    _mesh: Mesh | None = state()  # of the repulsive forces; None where they are summed
     _sample: Indices | None = state("n_repelling of n_points")  # where there is no mesh
-    _preimages: Reals | None = state("n_points n_features_in_")  # rows, where there is an inverse
+    _rows: Reals | None = state("n_points n_features_in_")  # as they came, for the inverse
 
     @property
     def graph_(self) -> Graph:
@@ -280,13 +278,14 @@ class UMAP(Reducer):
         target = None if y is None else read_target(y, n, self.target_metric)
         init = self.init
         start = check_coordinates(init, n, k) if isinstance(init, np.ndarray) else None
-        rows = self._choose_landmarks(space, X, seed)
         # The rows that are fitted, in an order by their content.
-        attached = [A[rows] for A in (start, target) if A is not None]
-        rows = rows[space.take(rows).order(*attached)]
-        # 1. The fuzzy simplicial set: memberships of the neighbors, and their union.
         check_given(space, self.n_neighbors - 1, counts_itself=True)
-        found = distinct_neighbors(space.take(rows), self._count_neighbors, None)
+        rows = self._choose_landmarks(space, X, seed)
+        space = space if len(rows) == n else space.take(rows)
+        order = space.order(*(A[rows] for A in (start, target) if A is not None))
+        rows = rows[order]
+        # 1. The fuzzy simplicial set: memberships of the neighbors, and their union.
+        found = distinct_neighbors(space.take(order), self._count_neighbors, None)
         space, near = found.space, found.near.first(self.n_neighbors - 1)
         known = found.known_by_rows(rows, n)
         first_row, point_of_row = rows[found.first_row], found.point_of_row
@@ -297,14 +296,15 @@ class UMAP(Reducer):
             self.target_ = target
         if space.n == 1:
             warn("all rows are equal, so the embedding is 0.", RankWarning)
-            self._preimages = None
+            self._rows = None
             self._remember_points(known, near, np.zeros((1, k)), None)
             return np.zeros((n, k))
         mu, rho, sigma = memberships(near, self.local_connectivity)
         W = symmetrized(near, mu, self.set_op_mix_ratio)
         if target is not None:
-            merged = merge_target(target[rows], self.target_metric, point_of_row, space.n)
-            W = self._intersect(W, merged)
+            how = self.target_metric
+            merged = merge_target(target[rows], how, point_of_row, space.n)
+            W = intersect_with_target(W, merged, how, self.target_weight, self.n_neighbors - 1)
         radii = None
         if self.dens_lambda:
             radii = local_radii(*edges_with_lengths(W, near), space.n)
@@ -320,7 +320,7 @@ class UMAP(Reducer):
         # 4. What places new points.
         self._scales = np.stack([rho, sigma, near.distances[near.indptr[1:] - 1]], axis=1)
         self._remember_points(known, near, Y, descent)
-        self._keep_rows(space, X, first_row, seed)
+        self._keep_rows(X, first_row, seed)
         if len(rows) == n:
             return self._embedded.X[self._point_of_row]
         self.landmarks_, self._n_features_out = np.sort(rows), k
@@ -375,14 +375,6 @@ class UMAP(Reducer):
         """
         return self.a_ * self._unit ** (2 * self.b_), self.b_, 0.02
 
-    def _intersect(self, W: Graph, target: Reals) -> Graph:
-        """The fuzzy intersection of the graph with its targets, as in umap-learn."""
-        if self.target_metric == "categorical":
-            return connect_locally(draw_classes_together(W, target, self.target_weight))
-        near = Rows(target, self.target_metric).nearest(min(self.n_neighbors, len(target)) - 1)
-        A = near._replace(distances=memberships(near, 1.0)[0]).as_graph(len(target))
-        return connect_locally(intersect_graphs(W, csr_array(A), self.target_weight))
-
     # -- the descent -----------------------------------------------------------------------------
 
     def _start(self, space: Space, W: Graph, seed: int) -> tuple[Reals, str]:
@@ -433,6 +425,7 @@ class UMAP(Reducer):
     ) -> None:
         """What was reached: the graph and its components, the loss, the error of the forces."""
         self._graph = W
+        # Of a symmetric graph strong components are all components, and need no transpose of it.
         component = rank_by_size(connected_components(W, connection="strong")[1])
         self.n_graph_components_ = int(component.max()) + 1
         self.graph_components_ = component[self._point_of_row]
@@ -463,29 +456,29 @@ class UMAP(Reducer):
         self._n_candidates = 2 * max(1, int(near.counts.max()))
         self._connectivity = float(self.local_connectivity)
         self._mean_distance = float(near.distances.sum() / (len(near.distances) + n))
-        self._potential, self._origin, self._spacing = None, np.zeros(2), 1.0
         if descent is None:
             self._scales, self._repulsion = np.array([[0.0, 1.0, 0.0]]), 0.0
-        elif n > 500:
-            self._potential, self._origin, self._spacing = mesh_of(descent, Y)
+        self._mesh = Mesh.of(descent, Y) if descent is not None and n > 500 else None
         # Without a mesh new points are repelled by all training points, or by 2000 of them: with a
         # standard error of 2 %.
-        summed = self._potential is None and n > 2000
+        summed = self._mesh is None and n > 2000
         self._sample = random.subset(self.seed_, "repulsion", n, 2000) if summed else None
         self._remember(space, self._unit * Y, near.nearest, self.n_neighbors - 1)
 
-    def _keep_rows(self, space: Space, X: Any, first_row: Indices, seed: int) -> None:
-        """Keep dense rows, as they came, for the inverse; and how well that returns to them."""
-        self._preimages = None
+    def _keep_rows(self, X: Any, first_row: Indices, seed: int) -> None:
+        """Keep dense rows as they came, if the space has others; and say how well it returns."""
         X = X.rows if isinstance(X, Known) else X
-        if not isinstance(X, np.ndarray) or callable(self.metric) or self.metric == "precomputed":
-            return
-        plain = self.metric not in ("cosine", "correlation", "jaccard")
-        self._preimages = space.rows if plain else X[first_row]
-        drawn = np.arange(space.n)
-        if space.n > 1000:
-            drawn = random.subset(seed, "left out", space.n, 1000)
-        self.reconstruction_error_ = preimage_error(self._embedded, self._preimages, drawn)
+        self._rows = None
+        if isinstance(X, np.ndarray) and self.metric in ("cosine", "correlation"):
+            self._rows = X[first_row]
+        rows = self._dense_rows()
+        if rows is not None:
+            drawn = random.subset(seed, "left out", len(rows), min(len(rows), 1000))
+            self.reconstruction_error_ = preimage_error(self._embedded, rows, drawn)
+
+    def _dense_rows(self) -> Reals | None:
+        rows = self._space.rows if self._rows is None else self._rows
+        return rows if isinstance(rows, np.ndarray) else None
 
     def _transform(self, Q: Any) -> tuple[Reals, Neighbors]:
         # There are twice as many candidates as neighbors, since those that count the new point
@@ -513,11 +506,8 @@ class UMAP(Reducer):
         own *= fading(near, np.where(goes_on, d[np.where(goes_on, begin + k, begin)], np.inf))
         rho, sigma, radius = self._scales[near.indices].T
         # The new point's own excess noise is taken off: so that it lies within k / 2 radii.
-        excess = np.empty(len(counts))
-        for short in np.unique(np.minimum(counts, k)):
-            some = np.minimum(counts, k) == short
-            ranked = select_ranked(d - radius, near.indptr, int(short) // 2 + 1)
-            excess[some] = np.maximum(ranked[some], 0)
+        ranks = np.minimum(counts, k) // 2 + 1
+        excess = np.maximum(select_ranked(d - radius, near.indptr, ranks), 0)
         u = np.maximum(d - excess[owners] - rho, 0) / sigma
         theirs = np.exp(np.minimum.reduceat(u, begin)[owners] - u)
         full = counts == 2 * k
@@ -529,7 +519,7 @@ class UMAP(Reducer):
         """Where the forces on each new point vanish, with the training points fixed."""
         Y = np.empty((len(near.counts), self._n_features_out))
         training = self._embedded.X.astype(np.float64) / self._unit
-        repelling = np.arange(len(training)) if self._potential is None else np.empty(0, np.int64)
+        repelling = np.arange(len(training)) if self._mesh is None else np.empty(0, np.int64)
         # The share of the way to the fixed point of its forces that a new point goes, and how
         # often. By more some points oscillate near a neighbor, which on a line nobody gets around.
         share, steps = (0.5, 30) if Y.shape[1] == 1 else (0.8, 18)
@@ -541,7 +531,7 @@ class UMAP(Reducer):
             training,
             self._curve,
             self._repulsion,
-            *native_mesh(self._potential, self._origin, self._spacing, Y.shape[1]),
+            *mesh_parts(self._mesh),
             repelling if self._sample is None else self._sample,
             share,
             steps,
@@ -552,9 +542,10 @@ class UMAP(Reducer):
         return self._unit * Y
 
     def _inverse_transform(self, Y: Reals) -> Reals:
-        if self._preimages is None:
+        rows = self._dense_rows()
+        if rows is None:
             raise UnsupportedError(f"this UMAP has no inverse: {self.no_inverse}")
-        return preimages(Y, self._embedded, self._preimages)
+        return preimages(Y, self._embedded, rows)
 
 
 # -- the fuzzy simplicial set ---------------------------------------------------------------------
@@ -646,6 +637,21 @@ def merge_target(target: Reals, metric: str, point_of_row: Indices, n: int) -> R
     return np.where(least == most, most, -1)
 
 
+def intersect_with_target(W: Graph, target: Reals, metric: str, weight: float, k: int) -> Graph:
+    """The fuzzy intersection of a graph with its targets, as in umap-learn.
+
+    Between points of different classes, or of an unknown one, memberships fall by a factor; with
+    those of the k nearest by numbers they are multiplied, to powers that the weight gives. Then
+    each point again has a neighbor of membership 1.
+    """
+    if metric == "categorical":
+        return connect_locally(draw_classes_together(W, target, weight))
+    near = Rows(target, metric).nearest(min(k, len(target) - 1))
+    A = near._replace(distances=memberships(near, 1.0)[0]).as_graph(len(target))
+    A.eliminate_zeros()
+    return connect_locally(intersect_graphs(W, A, weight))
+
+
 def draw_classes_together(W: Graph, labels: Reals, weight: float) -> Graph:
     """Memberships that fall between different classes, and by exp(-1) to unknown ones."""
     owners = np.repeat(np.arange(W.shape[0]), np.diff(W.indptr))
@@ -662,7 +668,6 @@ def intersect_graphs(W: Graph, A: Graph, weight: float, least: float = 1e-8) -> 
     """w a^(t / (1 - t)), or the same to the power (1 - t) / t; absent memberships are tiny."""
     least_w = max(float(W.data.min()) / 2, least)
     least_a = min(max(float(A.data.min()) / 2, least), 1e-4)
-    A.eliminate_zeros()
     both = csr_array(W + A)
     both.sort_indices()
     w, a = look_up(W, both, least_w), look_up(A, both, least_a)
@@ -698,20 +703,15 @@ def connect_locally(A: Graph) -> Graph:
 # -- densMAP --------------------------------------------------------------------------------------
 
 
-class WeightedEdges(NamedTuple):
-    """Edges of points with their memberships and squared lengths."""
+def edges_with_lengths(W: Graph, near: Neighbors) -> tuple[Indices, Reals, Reals]:
+    """Owners, memberships and squared lengths of the edges between neighbors.
 
-    owners: Indices
-    weights: Reals
-    squares: Reals
-
-
-def edges_with_lengths(W: Graph, near: Neighbors) -> WeightedEdges:
-    """The edges of the graph between neighbors, as others have no length."""
+    Edges that targets have added have no length.
+    """
     lengths = look_up(symmetric_edges(near), W, np.nan)
     owners = np.repeat(np.arange(W.shape[0]), np.diff(W.indptr))
     known = ~np.isnan(lengths)
-    return WeightedEdges(owners[known], W.data[known], np.square(lengths[known]))
+    return owners[known], W.data[known], np.square(lengths[known])
 
 
 def local_radii(owners: Indices, weights: Reals, squares: Reals, n: int) -> Reals:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 WordPosition: TypeAlias = tuple[str, str, int, int]
 
-MAX_TRIED_WORDS = 1000  # no plot has room for more
-THUMBNAILS_PER_SIDE = 18  # along the longer side of the embedding
+MAX_TRIED_WORDS = 1000  # No plot has room for more words.
+THUMBNAILS_PER_SIDE = 18  # Thumbnails that fit along the longer side of the embedding.
 # Positions of a word beside its point: horizontal and vertical alignment, and the offset.
 WORD_POSITIONS: tuple[WordPosition, ...] = (
     ("left", "center", 4, 0),
@@ -43,7 +43,7 @@ WORD_POSITIONS: tuple[WordPosition, ...] = (
 
 
 def select_apart(P: NDArray[np.float64], width: float, height: float) -> NDArray[np.int64]:
-    """Points whose boxes of this size do not overlap, chosen greedily in a fixed random order."""
+    """Choose points whose boxes do not overlap, greedily in a fixed random order."""
     order = np.argsort(random.bits(0, "thumbnails", np.arange(len(P))), kind="stable")
     chosen: list[int] = []
     taken: dict[tuple[int, int], list[int]] = {}
@@ -63,7 +63,7 @@ def draw_thumbnails(
     colors: Classes | Values | None,
     cmap: str,
 ) -> int:
-    """Draw images at their points, as many as fit without overlap; returns how many."""
+    """Draw as many images at their points as fit without overlap; return how many."""
     thumbnails = _check_images(images, len(P))
     tall, wide = thumbnails.shape[1:3]
     side = float(np.ptp(P, axis=0).max()) / THUMBNAILS_PER_SIDE or 1.0
@@ -84,7 +84,7 @@ def draw_thumbnails(
             lw=1.4 if by_class else 0.5,
             zorder=3.5,
         )
-    # imshow moves limits; images at the rim need half their size more than points do.
+    # imshow changes the limits; images at the rim need half their size more than points do.
     half = np.array([width, height]) / 2
     format_embedding_axes(ax, np.vstack([P - half, P + half]))
     return len(chosen)
@@ -118,7 +118,7 @@ def draw_words(
 ) -> int:
     """Write names beside their points, earlier ones first; one that would overlap is left out.
 
-    Returns how many are drawn. `colors` is one for all, or one per point. With `away_from` (a
+    Return how many are drawn. `colors` is one for all, or one per point. With `away_from` (a
     point) a name is on the far side of its point if it can be. Points of `avoid` are covered by a
     name only if it has no other position.
     """
@@ -156,7 +156,7 @@ def draw_words(
 
 
 def _make_boxes(pixels: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Boxes of points, two pixels to each side."""
+    """The boxes of points, extending two pixels to each side."""
     return np.hstack([pixels - 2, pixels + 2]).reshape(-1, 4)
 
 
@@ -203,7 +203,7 @@ def draw_lines(
     alpha: float = 1.0,
     label: str = "",
 ) -> None:
-    """Draw straight lines from points to points."""
+    """Draw straight lines between pairs of points."""
     pairs = np.stack([starts, ends], axis=1)
     ax.add_collection(
         load_matplotlib().LineCollection(

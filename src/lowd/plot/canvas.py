@@ -1,4 +1,4 @@
-"""The one file that imports matplotlib: figures, axes, colors, image files.
+"""Figures, axes, colors and image files: the only module that imports matplotlib.
 
 Figures are made by pyplot where it shows them (notebooks, IPython, windows), as those of other
 plotting libraries are. Elsewhere pyplot is not imported, and rcParams are never touched.
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.text import Annotation as Annotation
     from matplotlib.transforms import Bbox as Bbox
 
-Panels: TypeAlias = NDArray[np.object_]  # of Axes
+Panels: TypeAlias = NDArray[np.object_]  # an array of Axes
 AxesInput: TypeAlias = "Axes | Sequence[Axes] | Panels | None"
 
 # Distinct with any color vision: the closest two differ by 22 (CIE76) for normal vision and for the
@@ -50,21 +50,22 @@ COLORS = (
 )
 MARKERS = ("o", "s", "^", "X", "D", "v")  # one more for every ten classes
 TEXT_COLOR, MUTED_COLOR = "#333333", "#767676"
-PALE_COLOR = "#C9CED3"  # of points without a color
+PALE_COLOR = "#C9CED3"  # color of points without a color of their own
 FONT_SIZE, SMALL_FONT_SIZE = 9, 8  # points
-LABEL_INCHES = 0.5  # of the ticks and the label below axes, which a legend leaves free
-MAX_LEGEND_ROWS = 20  # of one column: as many lines as the axes are high
+LABEL_INCHES = 0.5  # Space for the ticks and the label below axes, which a legend leaves free.
+MAX_LEGEND_ROWS = 20  # Most rows in one column of a legend: as many lines as the axes are high.
 IMAGE_FORMATS = ("png", "svg", "pdf")
 DPI = 150
-DISPLAY_DPI = 100  # of figures in a notebook, where 150 would fill the page
-FILE_BACKENDS = ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")  # which show no window
+DISPLAY_DPI = 100  # In a notebook a figure of 150 dots per inch would fill the page.
+# matplotlib's backends that show no window
+FILE_BACKENDS = ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")
 
 _is_hidden: ContextVar[bool] = ContextVar("lowd.plot: figures are not displayed", default=False)
 
 
 @cache
 def load_matplotlib() -> SimpleNamespace:
-    """The parts of matplotlib that plots need, imported when the first one is drawn."""
+    """The parts of matplotlib that plots need, imported when the first plot is drawn."""
     try:
         from matplotlib import colormaps, colors
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -94,7 +95,7 @@ def load_matplotlib() -> SimpleNamespace:
 
 
 def make_figure(width: float, height: float) -> Figure:
-    """A figure of a size in inches, with constrained layout, without a window."""
+    """Make a figure of a size in inches, with constrained layout and without a window."""
     figure: Figure = load_matplotlib().Figure(
         figsize=(width, height), layout="constrained", dpi=DPI
     )
@@ -104,7 +105,7 @@ def make_figure(width: float, height: float) -> Figure:
 
 @contextmanager
 def hide_figures() -> Iterator[None]:
-    """Within it plots are not displayed: figures that go to a file or a page only."""
+    """Within this context plots are not displayed, but only go to a file or a page."""
     token = _is_hidden.set(True)
     try:
         yield
@@ -113,18 +114,19 @@ def hide_figures() -> Iterator[None]:
 
 
 def is_displayed() -> bool:
-    """Does pyplot show figures here: in IPython (notebooks too), or in windows of a script?"""
+    """Whether pyplot shows figures here: in IPython, a notebook, or windows of a script."""
     if _is_hidden.get():
         return False
     ipython = sys.modules.get("IPython")
     if ipython is not None and ipython.get_ipython() is not None:
         return True
-    pyplot = sys.modules.get("matplotlib.pyplot")  # imported by the user, who can call show()
+    # present if the user imported it and so can call show()
+    pyplot = sys.modules.get("matplotlib.pyplot")
     return pyplot is not None and pyplot.get_backend().lower() not in FILE_BACKENDS
 
 
 def open_figure(width: float, height: float) -> Figure:
-    """A figure for the user: a notebook displays it at the end of the cell, `plt.show()` too."""
+    """Make a figure that a notebook displays after the cell, and `plt.show()` in a script."""
     if not is_displayed():
         return make_figure(width, height)
     load_matplotlib()
@@ -134,7 +136,7 @@ def open_figure(width: float, height: float) -> Figure:
 
 
 def get_axes(ax: Axes | None, width: float = 5.6, height: float = 4.4) -> Axes:
-    """The given axes, or those of a new figure."""
+    """Return the given axes, or those of a new figure."""
     if ax is None:
         return open_figure(width, height).add_subplot()
     if not hasattr(ax, "transAxes"):
@@ -147,12 +149,12 @@ def get_axes(ax: Axes | None, width: float = 5.6, height: float = 4.4) -> Axes:
 def get_panels(
     ax: AxesInput, count: int, columns: int, side: float = 3.0, extra: float = 0.0
 ) -> Panels:
-    """A flat array of axes: the given ones, or those of a new figure with so many columns."""
+    """Return a flat array of axes: the given ones, or those of a new figure."""
     if ax is None:
         columns = min(columns, count)
         rows = -(-count // columns)
         figure = open_figure(side * columns + extra, (side + 0.35) * rows)
-        figure.get_layout_engine().set(h_pad=0.08, w_pad=0.06)  # titles and notes keep apart
+        figure.get_layout_engine().set(h_pad=0.08, w_pad=0.06)  # keeps titles and notes apart
         return np.array([figure.add_subplot(rows, columns, i + 1) for i in range(count)])
     given = np.array(ax, dtype=object).ravel()
     if len(given) < count or not all(hasattr(each, "transAxes") for each in given):
@@ -177,7 +179,7 @@ def format_embedding_axes(
     low, high = P.min(axis=0), P.max(axis=0)
     margin = 0.05 * float((high - low).max()) or 1.0
     wide, tall = high - low + 2 * margin
-    # About the shape that the axes have: with equal units, limits of another make them smaller.
+    # Limits of another shape than the axes would make the axes smaller, since the units are equal.
     shape = float(np.clip(ax.bbox.width / ax.bbox.height, 0.8, 1.25))
     half = np.array([max(wide, tall * shape), max(tall, wide / shape)]) / 2
     ax.set_aspect("equal", adjustable="box")
@@ -205,7 +207,7 @@ def format_chart(ax: Axes, xlabel: str, ylabel: str, title: str | None = None) -
 
 
 def escape_math(text: str) -> str:
-    """Escape dollar signs in texts of the user, which would begin a formula."""
+    """Escape dollar signs in the user's texts, because they would begin a formula."""
     return text.replace("$", r"\$")
 
 
@@ -217,8 +219,9 @@ def set_title(ax: Axes, title: str | None) -> None:
 def add_legend(
     ax: Axes, handles: list[Artist], title: str | None = None, *, below: bool = False
 ) -> None:
-    """Add a legend right of the axes (or below), where it hides nothing; 20 entries in a column."""
-    ax.set_anchor("N" if below else "NE")  # axes that shrink for equal units stay beside it
+    """Add a legend to the right of the axes (or below), with up to 20 entries in a column."""
+    # axes that shrink for equal units stay next to the legend
+    ax.set_anchor("N" if below else "NE")
     position: dict[str, object] = {"bbox_to_anchor": (1.01, 1.0)}
     if below:
         inches = ax.get_figure(root=True).dpi_scale_trans
@@ -245,13 +248,13 @@ def add_legend(
 
 
 def make_legend_dot(color: str, marker: str, label: str, **style: object) -> Artist:
-    """The entry of a legend for points."""
+    """Make the entry of a legend for points."""
     look = {"markersize": 6, "markeredgewidth": 0} | style
     return load_matplotlib().Line2D([], [], ls="", marker=marker, color=color, label=label, **look)
 
 
 def add_colorbar(ax: Axes | Panels, colored: ScalarMappable, label: str | None) -> Colorbar:
-    """Add a colorbar right of the axes, or of a whole array of them."""
+    """Add a colorbar to the right of the axes, or of a whole array of them."""
     panels = np.ravel(np.array(ax, dtype=object)).tolist()
     figure = panels[0].get_figure()
     bar = figure.colorbar(colored, ax=panels, shrink=0.75, aspect=24, pad=0.02)
@@ -287,6 +290,6 @@ def save(
     while isinstance(picture, list | tuple | np.ndarray):
         picture = picture[0]
     figure = picture if hasattr(picture, "savefig") else picture.get_figure(root=True)
-    # No date inside: the same plot is the same file (but for the names inside an SVG).
+    # Without a date, the same plot is the same file (except for the names inside an SVG).
     undated = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
     figure.savefig(path, format=kind, dpi=DPI, bbox_inches="tight", metadata=undated)

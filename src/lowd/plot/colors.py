@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 Coloring = Literal["auto", "classes", "values"]
 MAX_CLASS_NUMBERS = 12  # integers with more distinct values are colored as values
-MAX_LEGEND_CLASSES = 40  # two columns; the smallest classes beyond are one class "others"
+MAX_LEGEND_CLASSES = 40  # These fill two columns; smaller classes beyond are merged into "others".
 
-MAX_LABEL_CHARACTERS = 28  # of a class in a legend
+MAX_LABEL_CHARACTERS = 28  # longest name of a class in a legend
 
 
 class Classes(NamedTuple):
@@ -29,7 +29,7 @@ class Classes(NamedTuple):
     names: list[str]
     codes: NDArray[np.int64]
     title: str | None
-    has_others: bool = False  # the last class is what has no color of its own
+    has_others: bool = False  # whether the last class gathers all that have no color of their own
 
     def color(self, code: int) -> str:
         return PALE_COLOR if self._plain(code) else COLORS[code % len(COLORS)]
@@ -96,7 +96,7 @@ def choose_coloring(
 def is_continuous(
     given: Column, max_classes: int = MAX_CLASS_NUMBERS, name: str | None = None
 ) -> bool:
-    """Are labels values: numbers that are no whole ones, or of more than so many distinct ones?
+    """Whether labels are values: numbers with fractions, or many distinct integers.
 
     Codes of classes under the name of a label ("y", "person") are classes, however many.
     """
@@ -108,8 +108,8 @@ def is_continuous(
     distinct, counts = np.unique(finite, return_counts=True)
     if len(distinct) <= max_classes:
         return False
-    # Codes begin at 0 or 1, none is left out, and every class has several rows; a count or an age
-    # has gaps and rare values at its ends.
+    # Codes begin at 0 or 1, leave none out, and have several rows each; a count or an age has gaps,
+    # and rare values at its ends.
     is_code = distinct[0] in (0, 1) and distinct[-1] - distinct[0] == len(distinct) - 1
     return not (name and is_label_name(name) and is_code and counts.min() > 1)
 
@@ -119,7 +119,7 @@ def _to_numbers(given: Column) -> NDArray[np.float64]:
         return given.astype(np.float64)
     except (TypeError, ValueError):
         raise DataError(
-            "labels are no numbers, so they cannot be shown as values; use kind='classes'."
+            "labels are not numbers, so they cannot be shown as values; use kind='classes'."
         ) from None
 
 
@@ -132,7 +132,8 @@ def _make_classes(given: Column, title: str | None) -> Classes:
     full[~missing] = codes
     if len(names) > MAX_LEGEND_CLASSES:
         kept = np.sort(np.argsort(-sizes, kind="stable")[: MAX_LEGEND_CLASSES - 1])
-        new = np.full(len(names) + 1, -1, np.int64)  # the last entry is for -1, which is missing
+        # the last entry is for -1, which stands for a missing label
+        new = np.full(len(names) + 1, -1, np.int64)
         new[kept] = np.arange(len(kept))
         others = f"{len(names) - len(kept)} others"
         names, full = [names[code] for code in kept], new[full]
@@ -157,7 +158,7 @@ def _sort_labels(given: Column) -> tuple[list[str | float], NDArray[np.int64]]:
 
 
 def natural_sort_key(name: str) -> list[tuple[int, int, str]]:
-    """So that "day 9" comes before "day 10"."""
+    """The key of a natural order, in which "day 9" comes before "day 10"."""
     parts = re.split(r"(\d+)", str(name))
     return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts]
 

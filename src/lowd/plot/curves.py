@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from ..evidence.quality import Evaluation
     from .canvas import Axes, Colormap
 
-MIN_DRAWN_ROWS = 10  # the share of fewer rows says nothing
-# One of `lowd.evaluate`, several by name, a comparison; or a curve itself.
+MIN_DRAWN_ROWS = 10  # The share among fewer rows is too uncertain to be drawn.
+# The result of `lowd.evaluate`, several of them by name, a comparison, or a curve itself.
 Evaluations: TypeAlias = Any
 LINE_STYLES = ("-", "--", "-.", ":")  # one more for every ten curves
 
@@ -81,7 +81,8 @@ def shepard(
     ax.set_xlim(0, 1.02 * top or 1)
     ax.set_ylim(0, 1.05 * float(distances.max()) or 1)
     add_colorbar(ax, shown, "pairs")
-    ax.legend(framealpha=0.85, edgecolor="none", fontsize=8, loc="upper left")  # over the pairs
+    # drawn over the pairs
+    ax.legend(framealpha=0.85, edgecolor="none", fontsize=8, loc="upper left")
     return ax
 
 
@@ -226,7 +227,7 @@ class _Curve(NamedTuple):
 
 
 def _get_curves(evaluations: Evaluations) -> dict[str, _Curve]:
-    """R_NX curves by name."""
+    """Collect R_NX curves by name."""
     if hasattr(evaluations, "runs"):
         done = [run for run in evaluations.runs if run.evaluation is not None]
         evaluations = {run.name: run.evaluation for run in done}
@@ -243,5 +244,5 @@ def _get_curves(evaluations: Evaluations) -> dict[str, _Curve]:
         area = getattr(evaluation, "rnx_auc", None)
         curves[str(name)] = _Curve(sizes, share, None if area is None else float(area))
     if not curves:
-        raise DataError("there is no evaluated embedding to draw.")
+        raise DataError("got no evaluated embedding; pass at least one.")
     return curves

@@ -1,4 +1,4 @@
-"""Density plots of very many points: their number per cell, on a logarithmic scale."""
+"""Density plots of many points: the number of points in each cell, on a logarithmic scale."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .colors import Classes, Values
 if TYPE_CHECKING:
     from .canvas import Axes, Colormap, ScalarMappable
 
-MAX_DRAWN_POINTS = 50_000  # more of them hide each other
+MAX_DRAWN_POINTS = 50_000  # More points would hide each other.
 MAX_CELLS_PER_SIDE = 360  # about two pixels each in a plot of usual size
-MIN_OPACITY = 0.3  # of a single point, which must be visible
-DISPLAY_GAMMA = 2.2  # from color values to light, as sRGB has it
+MIN_OPACITY = 0.3  # Opacity of a single point, which must be visible.
+DISPLAY_GAMMA = 2.2  # Exponent from sRGB color values to light.
 
 Image = NDArray[np.float64]
 
@@ -24,7 +24,7 @@ Image = NDArray[np.float64]
 class Cells(NamedTuple):
     """Number of points in each cell, and the cell of each point."""
 
-    counts: NDArray[np.int64]  # rows from the bottom up
+    counts: NDArray[np.int64]  # rows run from the bottom up
     cell: NDArray[np.int64]
     extent: tuple[float, float, float, float]
 
@@ -37,7 +37,7 @@ class Cells(NamedTuple):
 def count_cells(P: NDArray[np.float64]) -> Cells:
     """Count the points in square cells over all of them."""
     low, high = P.min(axis=0).astype(np.float64), P.max(axis=0).astype(np.float64)
-    # Cells that mostly hold one point or none are noise: fewer of them for fewer points.
+    # Cells that mostly hold one point or none show noise, so fewer points get fewer cells.
     per_side = min(MAX_CELLS_PER_SIDE, int(0.8 * len(P) ** 0.5))
     side = float((high - low).max()) / per_side or 1.0
     width, height = (np.floor((high - low) / side).astype(int) + 1).tolist()
@@ -49,7 +49,7 @@ def count_cells(P: NDArray[np.float64]) -> Cells:
 
 
 def compute_opacity(counts: NDArray[np.int64]) -> Image:
-    """Opacity of cells by the logarithm: 0 if empty, MIN_OPACITY for one point, 1 for the most."""
+    """Opacity of cells on a logarithmic scale: 0 if empty, MIN_OPACITY for one point, 1 at most."""
     most = max(int(counts.max()), 2)
     opacity = MIN_OPACITY + (1 - MIN_OPACITY) * np.log(np.maximum(counts, 1)) / np.log(most)
     return np.asarray(np.where(counts > 0, opacity, 0), np.float64)
@@ -58,12 +58,12 @@ def compute_opacity(counts: NDArray[np.int64]) -> Image:
 def draw_density(
     ax: Axes, P: NDArray[np.float64], colors: Classes | Values | None
 ) -> ScalarMappable | None:
-    """Draw the cells; returns what a colorbar of counts needs, or None if color has a meaning."""
+    """Draw the cells; return what a colorbar of counts needs, or None if color has a meaning."""
     grid = count_cells(P)
     if colors is None:
         counts = np.where(grid.counts > 0, grid.counts, np.nan)
         norm = load_matplotlib().colors.LogNorm(1, max(int(grid.counts.max()), 2))
-        # Not from white: a single point must be visible.
+        # The scale does not begin at white, because a single point must be visible.
         return _draw_image(ax, counts, grid, cmap=_trim_colormap("viridis_r"), norm=norm)
     mixed = (
         _mix_class_colors(grid, colors)
@@ -81,7 +81,7 @@ def _draw_image(ax: Axes, pixels: Image, grid: Cells, **look: object) -> ScalarM
 
 
 def _trim_colormap(name: str) -> Colormap:
-    """A colormap without its palest tenth."""
+    """Return a colormap without its palest tenth."""
     shades = load_matplotlib().colormaps[name](np.linspace(0.1, 1, 256))
     return load_matplotlib().colors.ListedColormap(shades)
 

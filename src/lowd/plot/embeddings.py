@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from ..reducer import Reducer
     from .canvas import Axes, AxesInput, Panels, ScalarMappable
 
-STRIP_BINS = 300  # of histograms: about two pixels each in a plot of usual size
-MAX_NAMED_POINTS = 50  # whose names are written beside them unasked: more do not fit
+STRIP_BINS = 300  # Bins of histograms: about two pixels each in a plot of usual size.
+# Up to this many points get their names written without being asked; more do not fit.
+MAX_NAMED_POINTS = 50
 
 
 def scatter(
@@ -158,9 +159,9 @@ def check_coordinates(
 
 
 def name_axis(model: Reducer | None, j: int) -> str:
-    """The name of a coordinate: "PC1 (36 %)" of PCA, "Isomap 1" of other methods.
+    """The name of a coordinate: "PC1 (36 %)" for PCA, "Isomap 1" for other methods.
 
-    The share is that of the variance of the data, also where components were chosen before.
+    The percentage is of the variance of the data, even if components were selected before.
     """
     method = getattr(model, "method_", model)
     share = getattr(method, "explained_variance_ratio_", None)
@@ -173,7 +174,7 @@ def name_axis(model: Reducer | None, j: int) -> str:
 
 
 def _describe_model(Y: Input, model: Reducer | None, n: int) -> str | None:
-    """The title of a model's embedding: the method, and how large the data are."""
+    """The title of a model's embedding: the method and the size of the data."""
     model = Y if hasattr(Y, "embedding_") else model
     if model is None:
         return None
@@ -187,7 +188,7 @@ def _describe_model(Y: Input, model: Reducer | None, n: int) -> str | None:
 def _choose_names(
     Y: Input, labels: ArrayLike | None, n: int
 ) -> tuple[Sequence[str] | None, ArrayLike | None]:
-    """Names to write beside few points, and the labels that are left to color them by."""
+    """Names to write next to points if these are few, and the labels left for coloring."""
     if n > MAX_NAMED_POINTS:
         return None, labels
     if labels is not None:
@@ -222,7 +223,7 @@ def draw_points(
     size: float | None = None,
     names: list[str] | None = None,
 ) -> ScalarMappable | None:
-    """Draw points in two dimensions, or their density; then what its colorbar needs."""
+    """Draw points in two dimensions, or their density; return what its colorbar needs."""
     density = None
     if len(P) > MAX_DRAWN_POINTS:
         density = draw_density(ax, P, colors)
@@ -240,7 +241,7 @@ def choose_point_size(n: int) -> float:
 def _draw_each(
     ax: Axes, P: NDArray[np.float64], colors: Classes | Values | None, size: float
 ) -> None:
-    # In an order that does not depend on the labels: no class covers all others.
+    # The order does not depend on the labels, so that no class covers all others.
     order = np.argsort(random.bits(0, "drawing order", np.arange(len(P))), kind="stable")
     look = {"linewidths": 0, "alpha": 0.8 if len(P) < 5000 else 0.6, "zorder": 2}
     if colors is None:
@@ -252,7 +253,7 @@ def _draw_each(
         for marker in dict.fromkeys(colors.marker(code) for code in range(len(colors.names))):
             same = [code for code in range(len(colors.names)) if colors.marker(code) == marker]
             mine = order[np.isin(colors.codes[order], same)]
-            # Marks that are not round have the same ink at a larger area.
+            # Marks that are not round have as much ink at a larger area.
             area = size * (1.0 if marker in "o." else 1.25)
             ax.scatter(*P[mine].T, s=area, color=rgb[colors.codes[mine]], marker=marker, **look)
 
@@ -297,14 +298,14 @@ def _draw_text(
 ) -> None:
     text_colors: str | list[NDArray[np.float64]] = TEXT_COLOR
     if isinstance(colors, Classes):
-        # Letters are thin: darker than points.
+        # Letters are thin, so they are darker than points.
         text_colors = list(0.75 * colors.rgb()[colors.codes])
     n_drawn = draw_words(ax, P, text, text_colors)
     _note_what_fits(ax, len(P) - n_drawn, len(P), "words")
 
 
 def _note_what_fits(ax: Axes, left_out: int, n: int, what: str) -> None:
-    """Say in the corner that some points are dots only."""
+    """Say in the corner that some points are shown as dots only."""
     if left_out:
         note = f"dots: {left_out} of {n} {what} do not fit"
         look = {"ha": "right", "fontsize": SMALL_FONT_SIZE, "color": MUTED_COLOR}
@@ -343,7 +344,7 @@ def _draw_strip(
     """Draw one dimension: a strip for each class, with the points jittered across it."""
     lanes = colors.names if isinstance(colors, Classes) else [""]
     codes = colors.codes if isinstance(colors, Classes) else np.zeros(len(x), np.int64)
-    lane = len(lanes) - 1 - codes  # the first on top
+    lane = len(lanes) - 1 - codes  # the first class is at the top
     if len(x) > MAX_DRAWN_POINTS:
         _draw_histograms(ax, x, codes, colors, len(lanes))
     else:

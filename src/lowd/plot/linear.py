@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from ..reducer import Reducer
     from .canvas import Axes
 
-MAX_LOADING_ROWS = 25  # features in a plot of loadings: more lines do not fit on a page
+MAX_LOADING_ROWS = 25  # Lines for more features would not fit on a page.
 MAX_LOADING_AXES = 5
-ARROW_OBSTACLES, MAX_OBSTACLES = 20, 5000  # points that names of arrows do not cover if they can
+ARROW_OBSTACLES, MAX_OBSTACLES = 20, 5000  # points that the names of arrows avoid if they can
 
 
 def loadings(
@@ -159,7 +159,7 @@ def biplot(
     arrows = (V[:2] * spread[:, None]).T
     length = np.hypot(*arrows.T)
     longest = np.argsort(-length, kind="stable")[:n_arrows]
-    # The longest arrow reaches as far as nine of ten points.
+    # The longest arrow reaches as far as nine out of ten points.
     arrows = arrows * np.quantile(np.hypot(*P.T), 0.9) / (length.max() or 1.0)
     axes = [_format_axis(model, j).replace("\n", " (") for j in (0, 1)]
     axes = [f"{name})" if "(" in name else name for name in axes]
@@ -192,7 +192,7 @@ def _title_biplot(model: Reducer, n: int, n_features: int) -> str:
 
 
 def _add_biplot_key(ax: Axes, n_arrows: int, n_features: int) -> None:
-    """Say below the axes what the marks are."""
+    """Explain the marks below the axes."""
     which = "a feature" if n_arrows == n_features else f"a feature ({n_arrows} of {n_features})"
     ax.annotate(
         f"Dots are rows. An arrow is {which}: it points to where the feature grows,\n"
@@ -227,7 +227,7 @@ def eigenimages(
     shape : tuple of int
         (height, width) of an image.
     n_images : int, default=11
-        How many components beside the mean.
+        How many components are shown in addition to the mean.
 
     Examples
     --------
@@ -280,7 +280,7 @@ def _draw_montage(
     columns = min(columns, len(tiles))
     rows = -(-len(tiles) // columns)
     tall, wide = tiles[0].shape[:2]
-    across, down = 1.1 * wide, 1.1 * tall + 0.26 * wide  # space for a line of text
+    across, down = 1.1 * wide, 1.1 * tall + 0.26 * wide  # the rest is space for a line of text
     scale = 1.15 / across
     ax = get_axes(ax, scale * across * columns + 0.2, scale * down * rows + 0.4)
     for i, (tile, caption) in enumerate(zip(tiles, captions, strict=True)):

@@ -31,7 +31,7 @@ from .embeddings import check_coordinates, choose_point_size, select_dimensions
 if TYPE_CHECKING:
     from .canvas import Axes
 
-# From pale for good to dark for bad: ordered by lightness, for any color vision.
+# Pale is good and dark is bad; the order by lightness serves any color vision.
 DOUBT_COLORS = ("#CFE3EE", "#F2C14E", "#D1495B", "#4A0D2B")
 UNKNOWN_COLOR = "#ECEEF0"  # paler than any quality
 MEASURE_MEANINGS = {
@@ -92,7 +92,7 @@ def quality(
     if len(rows) > MAX_DRAWN_POINTS:
         draw_density(
             ax, P[rows], values
-        )  # the mean of each cell: the worst on top would hide all others
+        )  # the mean of each cell, since the worst point on top would hide all others
     else:
         worst_last = np.argsort(-numbers if low_is_bad else numbers, kind="stable")
         colors = values.to_rgba()[worst_last]
@@ -112,7 +112,7 @@ def quality(
 def _get_pointwise(
     evaluation: PointQuality, measure: str, n: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], bool]:
-    """Rows, their numbers, and whether a low number is a bad one."""
+    """Return rows, their numbers, and whether a low number is bad."""
     if not hasattr(evaluation, "pointwise"):
         numbers = np.asarray(evaluation, np.float64)
         if numbers.shape != (n,):

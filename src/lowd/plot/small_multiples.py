@@ -92,7 +92,7 @@ def compare(
 def _collect_embeddings(
     embeddings: Embeddings,
 ) -> tuple[dict[str, NDArray[np.float64]], dict[str, str]]:
-    """Coordinates by name, and a note for below each."""
+    """Return coordinates by name, and a note to write below each."""
     notes: dict[str, str] = {}
     if hasattr(embeddings, "ranking"):
         runs = {run.name: run for run in embeddings.runs}
@@ -101,7 +101,7 @@ def _collect_embeddings(
     if not isinstance(embeddings, dict):
         embeddings = {f"embedding {i + 1}": Y for i, Y in enumerate(embeddings)}
     if not embeddings:
-        raise DataError("there is no embedding to draw.")
+        raise DataError("got no embedding; pass at least one.")
     coordinates = {str(name): check_coordinates(Y)[0] for name, Y in embeddings.items()}
     sizes = {len(P) for P in coordinates.values()}
     if len(sizes) != 1:

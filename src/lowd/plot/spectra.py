@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..evidence.dimension import Dimensions
     from .canvas import Artist, Axes, AxesInput, Panels
 
-# Rules on the number of principal components, which a scree plot can show.
+# Rules for the number of principal components that a scree plot can show.
 AXIS_RULES = (
     "variance_90",
     "variance_95",
@@ -39,7 +39,7 @@ AXIS_RULES = (
     "elbow",
     "cross_validation",
 )
-# Where the name of a rule alone says too little.
+# Names of rules that need an explanation.
 RULE_NAMES = {
     "variance_90": "90 % of the variance",
     "variance_95": "95 % of the variance",
@@ -54,7 +54,7 @@ RULE_NAMES = {
 }
 # A fitted model, the result of `lowd.dimension`, or eigenvalues.
 Spectrum: TypeAlias = Any
-MAX_SCREE_AXES = 30  # beyond, bars are too thin to be distinguished
+MAX_SCREE_AXES = 30  # With more components the bars would be too thin to be distinguished.
 
 
 def scree(
@@ -100,14 +100,15 @@ def scree(
             handles += ax.plot(
                 axis[: len(baseline)], baseline, ls=style, color=TEXT_COLOR, lw=1, label=label
             )
-    # Components of 1 % each, as those of genotypes, would not be seen on an axis to 100 %.
+    # Components of 1 % each, as in genotypes, would be invisible on an axis up to 100 %.
     ax.set_ylim(0, 105 if rules or cumulative[-1] > 50 else None)
     ax.set_xlim(0.3, shown + 0.7)
     ax.xaxis.set_major_locator(load_matplotlib().MaxNLocator(integer=True, nbins=12))
     more = f" (first {shown} of {len(share)})" if shown < len(share) else ""
     format_chart(ax, f"component{more}", "% of variance explained", title)
     handles += _draw_rule_marks(ax, rules, shown)
-    add_legend(ax, handles, below=len(handles) == 2)  # few take no width from the axes
+    # two entries below the axes take no width from them
+    add_legend(ax, handles, below=len(handles) == 2)
     return ax
 
 
@@ -125,7 +126,7 @@ def _compute_shares(spectrum: Spectrum) -> NDArray[np.float64]:
 
 
 def _draw_rule_marks(ax: Axes, rules: dict[str, int], shown: int) -> list[Artist]:
-    """Draw a mark at each suggested number; marks of rules that agree are below each other."""
+    """Draw a mark at each suggested number; the marks of rules that agree are stacked."""
     handles: list[Artist] = []
     below: dict[int, int] = {}
     for i, (rule, count) in enumerate(rules.items()):
@@ -150,7 +151,7 @@ def _draw_rule_marks(ax: Axes, rules: dict[str, int], shown: int) -> list[Artist
 def dimension(
     dimensions: Dimensions, *, title: str | None = None, ax: AxesInput = None
 ) -> Axes | Panels:
-    """The result of `lowd.dimension`: the number that each rule suggests, and a scree plot.
+    """Plot the result of `lowd.dimension`: the number each rule suggests, and a scree plot.
 
     A single `ax` gets the first plot only. A bar is the interval of an estimate.
 
@@ -164,7 +165,7 @@ def dimension(
     '% of variance explained'
     """
     if not dimensions.suggestions:
-        raise DataError("there is no suggestion to draw.")
+        raise DataError("the result holds no suggestion to draw.")
     if ax is not None and hasattr(ax, "transAxes"):
         _draw_suggestions(ax, dimensions, title)
         return ax

@@ -61,7 +61,7 @@ def pca_steps(
     ):
         arrow = {"arrowstyle": "-|>", "color": color, "lw": 2, "shrinkA": 0, "shrinkB": 0}
         panels[3].annotate("", 2 * length * axis, (0, 0), arrowprops=arrow)
-        # An arrow that ends outside of the axes is not drawn: extend the limits.
+        # An arrow that ends outside of the axes would not be drawn, so the limits are extended.
         panels[3].update_datalim([2 * length * axis])
         panels[3].plot([], [], color=color, lw=2, label=f"{100 * share:.0f} % of the variance")
     _draw_cloud(panels[4], scaled, "5 projected", units, color=PALE_COLOR)

@@ -55,8 +55,8 @@ def write(
     X : array-like or None, default=None
         The training data as `model.fit` took them, for the scree plot.
     embedding : array-like of shape (n_samples, n_components) or None, default=None
-        The model's `embedding_` if it is not given; of linear methods, which keep none, the
-        coordinates of X.
+        By default the model's `embedding_`; linear methods keep none, so that the coordinates
+        of X are computed.
     evaluation : Evaluation or None, default=None
     diagnosis : Diagnosis or None, default=None
         The results of `lowd.evaluate(X, model)` and `lowd.diagnose`; without them their sections
@@ -180,7 +180,7 @@ def _make_scatter(
 
 
 def _draw_figures(spectrum: Spectrum | None, evaluation: Evaluation | None) -> list[page.Figure]:
-    """Figures of the quality; none without matplotlib."""
+    """Figures of the quality, or none without matplotlib."""
     from importlib.util import find_spec
 
     if find_spec("matplotlib") is None:

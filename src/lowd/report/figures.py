@@ -19,7 +19,7 @@ _MIME_TYPES = {"svg": "image/svg+xml", "png": "image/png"}
 
 
 def encode_figure(axes: Axes | Panels, image_format: str) -> str:
-    """A figure as a data URL."""
+    """Encode a figure as a data URL."""
     file = BytesIO()
     plot.save(axes, file, format=image_format)
     content = base64.b64encode(file.getvalue()).decode("ascii")
@@ -37,7 +37,7 @@ def draw_shepard(evaluation: Evaluation) -> str:
 
 
 def draw_density(Y: Column, labels: Column | None, name: str) -> str:
-    """The embedding of more points than a browser draws fluently."""
+    """Draw an embedding of more points than a browser draws fluently."""
     with hide_figures():
         return encode_figure(plot.scatter(Y[:, :2], labels, legend=name), "png")
 

@@ -33,12 +33,12 @@ _HELP = (
     "all points."
 )
 _MEASURE_NAME = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
-MAX_TABLE_ENTRIES = 8  # of an array among the parameters
-MAX_SHOWN_CHARACTERS = 300  # of a parameter
+MAX_TABLE_ENTRIES = 8  # Larger arrays among the parameters are shown by their shape.
+MAX_SHOWN_CHARACTERS = 300  # Longer values of parameters are shortened.
 
 
 def make_page(title: str, lead: str, sections: Iterable[str], points: str | None) -> str:
-    """The whole document. Its security policy runs only the script below and loads nothing."""
+    """Make the document, whose security policy runs only the script below and loads nothing."""
     style = (_FOLDER / "page.css").read_text("utf-8")
     policy = f"default-src 'none'; img-src data: blob:; style-src '{_hash_source(style)}'"
     data = run = ""
@@ -80,7 +80,7 @@ def _hash_source(text: str) -> str:
 
 
 def _read_bundle(name: str) -> str:
-    """A file of the explorer's page, whose panel is the plot of the report."""
+    """Read a file of the explorer's page, whose panel is the plot of the report."""
     return (_BUNDLE / name).read_text("utf-8")
 
 
@@ -107,7 +107,7 @@ def make_plot(n: int, name: str, one_dimension: bool) -> str:
 
 
 def make_image(url: str, description: str, caption: str) -> str:
-    """A static image."""
+    """Make a static image."""
     return (
         f'<figure><img class="density" src="{url}" alt="{escape(description)}">'
         f"<figcaption>{escape(caption)}</figcaption></figure>\n"
@@ -123,7 +123,7 @@ class Figure(NamedTuple):
 
 
 def make_figures(figures: Sequence[Figure]) -> str:
-    """Figures side by side."""
+    """Place figures side by side."""
     body = "".join(
         f'<figure><img src="{url}" alt="{escape(title)}">'
         f"<figcaption><b>{escape(title)}.</b> {escape(text)}</figcaption></figure>\n"
@@ -133,7 +133,7 @@ def make_figures(figures: Sequence[Figure]) -> str:
 
 
 def make_quality(evaluation: Evaluation) -> str:
-    """Table of measures with value, interval, direction and the question each answers."""
+    """Make the table of measures with value, interval, direction and question."""
     rows = "".join(_make_measure(value) for value in evaluation.measures.values())
     how = (
         "Over all rows."
@@ -172,7 +172,7 @@ def _make_measure(value: Measure) -> str:
     interval = getattr(value, "interval", None)
     span = f" <small>{interval[0]:.3f} to {interval[1]:.3f}</small>" if interval else ""
     better = getattr(value, "better", "")
-    # A bar only where more is better and 1 is the most: others would mislead.
+    # A bar would mislead unless more is better and 1 is the maximum.
     bar = (
         f'<meter min="0" max="1" value="{number:.4f}">{number:.3f}</meter>'
         if better == "higher" and 0 <= number <= 1
@@ -209,7 +209,7 @@ def _make_finding(finding: Finding, steps: Mapping[str, object], columns: Column
 
 
 def make_tables(tables: Mapping[str, Sequence[tuple[str, object]]]) -> str:
-    """Tables of names and values, side by side where they fit."""
+    """Place tables of names and values side by side where they fit."""
     parts = "".join(
         f"<div><h3>{escape(title)}</h3>{_make_table(rows)}</div>\n"
         for title, rows in tables.items()

@@ -19,19 +19,20 @@ if TYPE_CHECKING:
     from ..evidence.quality import Evaluation
     from ..io.table import Column, Table
 
-MAX_INTERACTIVE_POINTS = 100_000  # that a canvas draws fluently; beyond, a density plot
-MAX_COLUMN_VALUES = 2_000_000  # of further columns in one page: 8 MB, 11 as text
-MAX_ID_CHARACTERS = 4_000_000  # of all identifiers: 4 MB
-MAX_THUMBNAIL_PIXELS = 12_000_000  # of all thumbnails together
-MAX_PAGE_AXES = 10  # of the embedding, to choose from
+# A canvas draws this many fluently; beyond, a density plot is shown.
+MAX_INTERACTIVE_POINTS = 100_000
+MAX_COLUMN_VALUES = 2_000_000  # Entries of further columns in one page: 8 MB, or 11 MB as text.
+MAX_ID_CHARACTERS = 4_000_000  # Characters of all identifiers: 4 MB.
+MAX_THUMBNAIL_PIXELS = 12_000_000  # Pixels of all thumbnails together.
+MAX_PAGE_AXES = 10  # Axes of the embedding to choose from.
 MAX_CLASSES = 40  # text columns with more distinct values are shown as text
-MAX_CELL_CHARACTERS = 200  # of such a text
+MAX_CELL_CHARACTERS = 200  # Longer texts are cut.
 
 
 def encode_points(
     Y: Column, names: list[str], evaluation: Evaluation | None, table: Table | None
 ) -> tuple[str, list[str]]:
-    """The JSON for the page, and notes on what was left out."""
+    """Return the JSON for the page, and notes on what was left out."""
     n, notes = len(Y), list[str]()
     palette = [[int(color[i : i + 2], 16) for i in (1, 3, 5)] for color in COLORS]
     axes = [
@@ -61,7 +62,7 @@ def encode_points(
 
 
 def encode_json(value: object) -> str:
-    """JSON that is safe inside a script element: no text of the data can end the element."""
+    """Encode JSON for a script element, such that no text of the data can end the element."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -69,14 +70,14 @@ def encode_json(value: object) -> str:
 class _PointColumn(NamedTuple):
     name: str
     values: Column
-    main: bool = False  # shown beside a point under the mouse
+    main: bool = False  # shown next to a point under the mouse
     is_measure: bool = False
 
 
 def _list_columns(
     evaluation: Evaluation | None, table: Table | None, n: int
 ) -> Iterator[_PointColumn]:
-    """Labels first, then pointwise measures of quality, then all other columns."""
+    """Yield labels first, then pointwise measures of quality, then all other columns."""
     if table is not None and table.labels is not None:
         yield _PointColumn(table.label_name, table.labels, main=True)
     if evaluation is not None:
@@ -121,7 +122,7 @@ def _encode_column(name: str, values: Column, is_measure: bool) -> dict[str, obj
 
 
 def _get_full_names(classes: Classes, values: Column) -> list[str]:
-    """Names of classes in full: the legend of a plot shortens them, a page need not."""
+    """The full names of classes, which the legend of a plot shortens."""
     first = {int(code): row for row, code in reversed(list(enumerate(classes.codes)))}
     return [
         str(values[first[code]]) if name.endswith("…") and code in first else name
@@ -130,14 +131,14 @@ def _get_full_names(classes: Classes, values: Column) -> list[str]:
 
 
 def _encode_array(values: Column, dtype: type[np.generic]) -> str:
-    """Little-endian bytes of an array, in base64."""
+    """Encode the little-endian bytes of an array in base64."""
     kind = np.dtype(dtype).newbyteorder("<")
     with np.errstate(over="ignore"):
         return base64.b64encode(np.ascontiguousarray(values, kind).tobytes()).decode("ascii")
 
 
 def _encode_thumbnails(table: Table | None, n: int) -> dict[str, object] | None:
-    """All thumbnails in one image, of which the page shows a part."""
+    """Put all thumbnails into one image; the page shows a part of it for each row."""
     images = None if table is None else table.thumbnails
     if images is None or len(images) != n or np.asarray(images).size > MAX_THUMBNAIL_PIXELS:
         return None
@@ -154,7 +155,7 @@ def _encode_thumbnails(table: Table | None, n: int) -> dict[str, object] | None:
 
 
 def tile_images(images: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], int]:
-    """All images in one, in reading order, and how many are in a line.
+    """Tile all images into one in reading order; return it and how many are in a line.
 
     >>> tile_images(np.zeros((5, 8, 8, 1), np.uint8))[0].shape
     (16, 24, 1)
@@ -169,7 +170,7 @@ def tile_images(images: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], int]:
 
 
 def encode_png(image: NDArray[np.uint8]) -> bytes:
-    """The bytes of a PNG file: gray (1 channel), RGB (3) or RGBA (4).
+    """Encode an image as PNG: gray (1 channel), RGB (3) or RGBA (4).
 
     >>> encode_png(np.zeros((2, 3, 1), np.uint8))[1:4]
     b'PNG'
@@ -181,7 +182,8 @@ def encode_png(image: NDArray[np.uint8]) -> bytes:
         return struct.pack(">I", len(body)) + name + body + check
 
     kind = {1: 0, 3: 2, 4: 6}[depth]
-    lines = np.zeros((height, 1 + width * depth), np.uint8)  # each line begins with its filter: 0
+    # each line begins with the number of its filter: 0
+    lines = np.zeros((height, 1 + width * depth), np.uint8)
     lines[:, 1:] = image.reshape(height, -1)
     return (
         b"\x89PNG\r\n\x1a\n"

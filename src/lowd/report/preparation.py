@@ -12,10 +12,10 @@ from ..reducer import Reducer
 if TYPE_CHECKING:
     from ..evidence.diagnosis import Finding
 
-Columns: TypeAlias = Sequence[str] | None  # that were fitted, by name
+Columns: TypeAlias = Sequence[str] | None  # the names of the columns that were fitted
 
-MAX_LISTED_COLUMNS = 5  # of a step, in a sentence
-# The step that a finding calls for where the user has decided it, so that it has no action.
+MAX_LISTED_COLUMNS = 5  # Most columns of a step named in a sentence.
+# The step that a finding calls for when the user has decided it, so that it has no action.
 STEP_OF_TOPIC = {
     "scale": "scale",
     "missing": "impute",
@@ -42,7 +42,7 @@ def list_steps(model: Reducer, standardized: bool = False) -> dict[str, object]:
 
 
 def describe_steps(steps: Mapping[str, object]) -> str:
-    """The steps in a sentence, for below the title.
+    """Describe the steps in a sentence that stands below the title.
 
     >>> describe_steps({"drop": ("id",), "scale": True, "pca": 30})
     ' Prepared: id left out, columns standardized, 30 principal components.'
@@ -71,7 +71,7 @@ def _list_some(columns: tuple[object, ...] | list[object]) -> str:
 
 
 def describe_remedy(finding: Finding, steps: Mapping[str, object], columns: Columns) -> str | None:
-    """What the preparation has done about a finding; None if that is not what it calls for."""
+    """Describe what the preparation did about a finding, or None if it did not address it."""
     if finding.severity == "fine":
         return None
     if finding.action is None:

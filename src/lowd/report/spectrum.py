@@ -1,4 +1,4 @@
-"""The spectrum that a report shows as a scree plot: of the fitted model, or of PCA of its rows."""
+"""The spectrum in the scree plot of a report: of the fitted model, or of PCA of its rows."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ..pipeline import Pipeline
 from ..reducer import Reducer
 from .code import format_constructor
 
-MAX_PCA_COMPONENTS = 20  # of a method without a spectrum
-MIN_SCREE_COMPONENTS = 3  # fewer make no curve
+MAX_PCA_COMPONENTS = 20  # Components of the PCA that is shown for a method without a spectrum.
+MIN_SCREE_COMPONENTS = 3  # Fewer components do not make a curve.
 
 
 class Spectrum(NamedTuple):
@@ -47,7 +47,7 @@ def choose_spectrum(model: Reducer, X: Data, standardized: bool = False) -> Spec
     rows = model.prepare(X) if isinstance(model, Pipeline) else X
     if not isinstance(rows, np.ndarray) or min(rows.shape) < MIN_SCREE_COMPONENTS:
         return None
-    # With the settings of the method where it is PCA itself, so that the shares are the same.
+    # PCA keeps its own settings, so that the shares are the same.
     settings = method.get_params(deep=False) if isinstance(method, PCA) else {}
     count = min(MAX_PCA_COMPONENTS, rows.shape[0] - 1, rows.shape[1])
     pca = PCA(**{**settings, "n_components": count})
@@ -58,7 +58,7 @@ def choose_spectrum(model: Reducer, X: Data, standardized: bool = False) -> Spec
         described = "standardized data"
     argument = "model.prepare(X)" if isinstance(model, Pipeline) else "X"
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ScaleWarning)  # the fit and the diagnosis say it
+        warnings.simplefilter("ignore", ScaleWarning)  # the fit and the diagnosis warn already
         pca.fit(rows)
     return Spectrum(pca, f"PCA of the {described}", f"{format_constructor(pca)}.fit({argument})")
 

@@ -44,7 +44,8 @@ def scaled_probabilities(near: Neighbors, perplexity: float, radii: Reals) -> Re
     """
     squares = squared(near.distances)
     own = np.maximum(squared(radii[near.indices]), np.finfo(float).tiny)
-    a = np.maximum(select_ranked(squares - own, near.indptr, max(1, round(perplexity))), 0)
+    ranks = np.minimum(near.counts, max(1, round(perplexity)))
+    a = np.maximum(select_ranked(squares - own, near.indptr, ranks), 0)
     # A radius may be tiny: sums over a list stay finite nevertheless.
     scaled = np.clip((squares - a[near.owners]) / own, -1e300, 1e300)
     return conditional_probabilities(near, perplexity, scaled)[0]
@@ -55,13 +56,13 @@ def squared(distances: Reals) -> Reals:
     return np.square(np.minimum(distances, 1e150, dtype=np.float64))
 
 
-def select_ranked(values: Reals, indptr: Indices, rank: int) -> Reals:
-    """The value of a rank, from 1 for the smallest, of each list; of a shorter list the largest."""
+def select_ranked(values: Reals, indptr: Indices, ranks: Indices) -> Reals:
+    """The value of a rank of each list, from 1 for the smallest; lists of one length share it."""
     counts, chosen = np.diff(indptr), np.empty(len(indptr) - 1)
     for count in np.unique(counts):  # nearly always one
         lists = np.flatnonzero(counts == count)
         table = values[indptr[lists, None] + np.arange(count)]
-        at = min(rank, int(count)) - 1
+        at = int(ranks[lists[0]]) - 1
         chosen[lists] = np.partition(table, at, axis=1)[:, at]
     return chosen
 

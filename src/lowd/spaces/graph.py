@@ -348,25 +348,43 @@ def join_components(
             f"{found}, and a sparse graph has no distances between them; raise {parameter} where "
             "it is made, or pass rows, and the graph as neighbors=."
         )
-    pairs, lengths = find_bridges(space, component)
-    longest = f"{lengths.max():.3g} long"
-    several = f"{len(pairs)} shortest edges (up to {longest})"
+    bridges = find_bridges(space, component)
+    pairs, lengths, exact = bridges
+    longest, kind = f"{lengths.max():.3g} long", "shortest" if exact else "short"
+    what = (
+        f"{len(pairs)} {kind} edges (up to {longest}"
+        if len(pairs) > 1
+        else (f"{kind} edge ({longest}")
+    )
     warn(
-        f"{found}; they were connected by their "
-        f"{several if len(pairs) > 1 else f'shortest edge ({longest})'}. Distances between "
-        f"components are a guess: raise {parameter}, or fit the components one by one.",
+        f"{found}; they were connected by their {what}{'' if exact else ', from a sample of rows'})"
+        f". Distances between components are a guess: raise {parameter}, or fit the components one "
+        "by one.",
         DisconnectedGraphWarning,
     )
     return pairs, lengths
 
 
-def find_bridges(space: Space, component: Indices) -> tuple[Indices, Reals]:
-    """The shortest edges that connect the components: a spanning tree, as pairs and lengths.
+class Bridges(NamedTuple):
+    """Edges between components, as many as connect them."""
 
-    They are in the order of the components that they join, the larger one first.
+    pairs: Indices
+    lengths: Reals
+    exact: bool  # no others are shorter together
+
+
+def find_bridges(space: Space, component: Indices, most_pairs: float = 2e9) -> Bridges:
+    """The shortest edges that connect the components, which form a spanning tree over them.
+
+    They are in the order of the components that they join, the larger one first. Where there are
+    too many pairs of points, the tree is that of samples of the components, and each of its edges
+    is then shortened.
+
     Borůvka's algorithm: in each round, every component but the largest gets the shortest edge that
     leaves it, which belongs to the shortest tree. That at least halves how many others there are.
     """
+    if int((component > 0).sum()) * space.n > most_pairs:
+        return _sampled_bridges(space, component)
     label, pairs, lengths = component, [], []
     while label.any():
         points = np.flatnonzero(label)
@@ -387,11 +405,52 @@ def find_bridges(space: Space, component: Indices) -> tuple[Indices, Reals]:
         lengths.append(length[chosen])
         label = rank_by_size(connected_components(tree, directed=False)[1][label])
     if not pairs:
-        return np.empty((0, 2), np.int64), np.empty(0)
-    ends = np.concatenate(pairs)
-    ends = np.take_along_axis(ends, np.argsort(component[ends], axis=1, kind="stable"), 1)
-    order = np.lexsort(component[ends].T[::-1])
-    return ends[order], np.concatenate(lengths)[order]
+        return Bridges(np.empty((0, 2), np.int64), np.empty(0), True)
+    return _in_order(np.concatenate(pairs), np.concatenate(lengths), component, True)
+
+
+def _in_order(pairs: Indices, lengths: Reals, component: Indices, exact: bool) -> Bridges:
+    """Bridges by the components that they join."""
+    pairs = np.take_along_axis(pairs, np.argsort(component[pairs], axis=1, kind="stable"), 1)
+    order = np.lexsort(component[pairs].T[::-1])
+    return Bridges(pairs[order], lengths[order], exact)
+
+
+def _sampled_bridges(
+    space: Space, component: Indices, most: int = 20_000, least: int = 4, turns: int = 5
+) -> Bridges:
+    """The shortest tree of samples, whose edges are shortened by looking back and forth.
+
+    Of each edge one end stays, and the other becomes the nearest point of its component; and then
+    the other way round, until no edge gets shorter.
+    """
+    sizes = np.bincount(component)
+    wanted = max(most // len(sizes), least)
+    drawn = np.lexsort((random.bits(0, "bridges", space.fingerprint()), component))
+    first = np.cumsum(sizes) - sizes
+    drawn = np.sort(drawn[np.arange(len(drawn)) - np.repeat(first, sizes) < wanted])
+    pairs, lengths, _ = find_bridges(space.take(drawn), component[drawn], np.inf)
+    pairs, members = drawn[pairs], np.argsort(component, kind="stable")
+    for turn in range(turns):
+        here, there = pairs[:, turn % 2], component[pairs[:, 1 - turn % 2]]
+        shorter = False
+        for target in np.unique(there):
+            some = np.flatnonzero(there == target)
+            others = members[first[target] : first[target] + sizes[target]]
+            rows = space.rows
+            if rows is None:
+                D = space.distances(here[some])[:, others]
+                nearest, length = D.argmin(1), D.min(1)
+            else:
+                near = space.take(others).query(rows[here[some]], 1)
+                nearest, length = near.indices, near.distances
+            better = length < lengths[some]
+            pairs[some[better], 1 - turn % 2] = others[nearest[better]]
+            lengths[some[better]] = length[better]
+            shorter |= bool(better.any())
+        if turn and not shorter:
+            break
+    return _in_order(pairs, lengths, component, False)
 
 
 @overridable
@@ -417,7 +476,7 @@ def _(space: Listed, points: Indices, label: Indices) -> tuple[Indices, Reals]:
 
 @nearest_outside.register(Rows)
 def _(
-    space: Rows, points: Indices, label: Indices, few: int = 32, pairs: int = 2**26
+    space: Rows, points: Indices, label: Indices, few: int = 32, pairs: int = 2**22
 ) -> tuple[Indices, Reals]:
     """By the index of the rows, where it saves time: beyond so many pairs.
 

@@ -65,27 +65,30 @@ def read_lists(
     fills up the rows that have fewer neighbors than others.
     """
     if issparse(given):
-        matrix = csr_array(given, copy=True)
-        matrix.sum_duplicates()
-        owners = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-        indices, distances = matrix.indices, matrix.data.astype(np.float64)
+        matrix = csr_array(given)
         shape = int(matrix.shape[0]), int(matrix.shape[1])
         _check_shape(shape, expected)
+        if _names_twice(matrix):
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+        lists = Neighbors.of_unsorted(matrix.indptr.astype(np.int64), matrix.indices, matrix.data)
     else:
-        table, lengths = _read_pair(given)
-        shape = len(table), len(table) if expected is None else expected[1]
+        indices, distances = _read_pair(given)
+        shape = len(indices), len(indices) if expected is None else expected[1]
         _check_shape(shape, expected)
-        _check_names(table, shape[1])
-        owners, column = np.nonzero(table >= 0)
-        indices, distances = table[owners, column], lengths[owners, column]
-    bad = ~(np.isfinite(distances) & (distances >= 0))
+        _check_names(indices, shape[1])
+        there = indices >= 0
+        indptr = np.concatenate([[0], np.cumsum(there.sum(1))])
+        lists = Neighbors.of_unsorted(indptr, indices[there], distances[there])
+    bad = ~(np.isfinite(lists.distances) & (lists.distances >= 0))
     if bad.any():
         at = int(bad.argmax())
+        row = int(np.searchsorted(lists.indptr, at, side="right") - 1)
         raise DataError(
-            f"neighbors: the distance of row {owners[at]} to row {indices[at]} is {distances[at]}; "
-            "distances are finite and not negative."
+            f"neighbors: the distance of row {row} to row {lists.indices[at]} is "
+            f"{lists.distances[at]}; distances are finite and not negative."
         )
-    return Neighbors.of_entries(shape[0], owners, indices, distances), shape
+    return lists, shape
 
 
 def _read_pair(given: object) -> tuple[Indices, Reals]:
@@ -130,6 +133,18 @@ def _check_names(indices: Indices, n: int) -> None:
         raise DataError(f"neighbors: row {row} names row {ordered[row, column]} twice.")
 
 
+def _names_twice(matrix: csr_array) -> bool:
+    """Whether a row stores several entries for one column; SciPy would sort all to find out."""
+    if matrix.has_canonical_format:
+        return False
+    lists = Neighbors(matrix.indptr, matrix.indices, matrix.data)
+    for some, owners in lists.runs():
+        keys = np.sort(owners * matrix.shape[1] + matrix.indices[some])
+        if (keys[1:] == keys[:-1]).any():
+            return True
+    return False
+
+
 def read_graph(given: object) -> Neighbors:
     """Lists of neighbors of n rows among themselves, each without the row itself."""
     lists, shape = read_lists(given)
@@ -147,7 +162,9 @@ def without_own(lists: Neighbors) -> Neighbors:
     Of rows with duplicates, which are at distance 0 as well, the nearest k may not include the row
     itself. Then the list loses its farthest neighbor, so that all keep equally many.
     """
-    counts, others = lists.counts, lists.indices != lists.owners
+    counts, others = lists.counts, np.ones(len(lists.indices), bool)
+    for some, owners in lists.runs():
+        others[some] = lists.indices[some] != owners
     if not others.all():
         alike = (counts == counts[0]).all()
         lists = lists.keep(others)
@@ -169,7 +186,8 @@ def renumbered(near: Neighbors, rows: Indices, number: Indices | None = None) ->
         return Neighbors(indptr, indices, distances)
     indices = number[indices]
     some = indices >= 0
-    return Neighbors.of_entries(len(rows), owners[some], indices[some], distances[some])
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(owners[some], minlength=len(rows)))])
+    return Neighbors.of_unsorted(indptr, indices[some], distances[some])
 
 
 def merged(near: Neighbors, own: Indices | None = None) -> Neighbors:

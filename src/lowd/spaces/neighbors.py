@@ -8,7 +8,7 @@ rows the search is approximate, and its recall is measured.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -46,10 +46,38 @@ class Neighbors(NamedTuple):
     @classmethod
     def of_entries(cls, m: int, owners: Indices, indices: Indices, distances: Reals) -> Neighbors:
         """From entries of m lists in any order."""
-        order = np.lexsort((indices, distances, owners))
+        if (owners[1:] < owners[:-1]).any():
+            order = np.argsort(owners, kind="stable")
+            owners, indices, distances = owners[order], indices[order], distances[order]
         indptr = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=m))])
-        numbers, lengths = indices[order].astype(np.int32), distances[order].astype(np.float64)
-        return cls(indptr, numbers, lengths)
+        return cls.of_unsorted(indptr, indices, distances)
+
+    @classmethod
+    def of_unsorted(cls, indptr: Indices, indices: Indices, distances: Reals) -> Neighbors:
+        """From lists in which the neighbors may be in any order; copies."""
+        near = cls(indptr, indices.astype(np.int32), distances.astype(np.float64))
+        for some, owners in near.runs():
+            numbers, lengths = near.indices[some], near.distances[some]
+            ahead = (lengths[1:] > lengths[:-1]) | (owners[1:] != owners[:-1])
+            ahead |= (lengths[1:] == lengths[:-1]) & (numbers[1:] > numbers[:-1])
+            if not ahead.all():
+                order = np.lexsort((numbers, lengths, owners))
+                near.indices[some], near.distances[some] = numbers[order], lengths[order]
+        return near
+
+    def runs(self, entries: int = 2**22) -> Iterator[tuple[slice, Indices]]:
+        """Entries of whole lists, some at a time, and the points in whose lists they are.
+
+        The owners of all entries would take more memory than these do.
+        """
+        first, n = 0, len(self.indptr) - 1
+        while first < n:
+            end = int(np.searchsorted(self.indptr, self.indptr[first] + entries, side="right")) - 1
+            last = max(first + 1, min(end, n))
+            counts = np.diff(self.indptr[first : last + 1])
+            some = slice(int(self.indptr[first]), int(self.indptr[last]))
+            yield some, np.repeat(np.arange(first, last), counts)
+            first = last
 
     @property
     def table(self) -> tuple[Indices, Reals]:
@@ -84,16 +112,24 @@ class Neighbors(NamedTuple):
 
     def keep(self, some: Indices) -> Neighbors:
         """The entries for which `some` is true; without weights, whose sum would not be 1."""
-        before = np.concatenate([[0], np.cumsum(some)])
+        counts, held = self.counts, self.counts > 0
+        counts[held] = np.add.reduceat(some, self.indptr[:-1][held], dtype=counts.dtype)
+        indptr = np.concatenate([[0], np.cumsum(counts)])
         parts = self.indices[some], self.distances[some]
-        return Neighbors(before[self.indptr], *parts, None, self.recall)
+        return Neighbors(indptr, *parts, None, self.recall)
 
     def first(self, k: int) -> Neighbors:
         """The k first of each list; of a shorter one all."""
         counts = self.counts
         if counts.max(initial=0) <= k:
             return self
-        return self.keep(np.arange(len(self.indices)) - np.repeat(self.indptr[:-1], counts) < k)
+        if (counts == counts[0]).all():
+            indices, distances = (part[:, :k] for part in self.table)
+            return Neighbors.of_table(indices, distances, self.recall)
+        some = np.zeros(len(self.indices), bool)
+        for part, owners in self.runs():
+            some[part] = np.arange(part.start, part.stop) - self.indptr[owners] < k
+        return self.keep(some)
 
     def as_graph(self, n: int) -> csr_array:
         """The distances as sparse rows, for n points; stored zeros are distances."""

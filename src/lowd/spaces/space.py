@@ -88,13 +88,11 @@ def check_metric(metric: str, params: MetricParams) -> None:
 
 
 def named_metric(metric: str, params: MetricParams) -> tuple[str, float]:
-    """A checked metric by its own name, if minkowski's order has one, and minkowski's order."""
+    """A checked metric, by the own name of minkowski's order where it has one, and that order."""
+    if metric != "minkowski":
+        return metric, 2.0
     p = float((params or {}).get("p", 2.0))
-    return (
-        ({1.0: "manhattan", 2.0: "euclidean"}.get(p, metric), p)
-        if (metric == "minkowski")
-        else (metric, 2.0)
-    )
+    return {1.0: "manhattan", 2.0: "euclidean"}.get(p, metric), p
 
 
 class Space(Held):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, diags_array, issparse
 
-from .. import random
+from .. import progress, random
 from ..backend import allocate, chunks
 from ..errors import UnsupportedError
 from ..parameters import Graph, Indices, Metric, MetricParams, Reals, state
@@ -107,7 +107,11 @@ class SparseRows(Space):
     def _measure(self, Q: csr_array) -> Reals:
         name, factor = METRICS[self.metric][:2]
         assert factor is not None
-        return measure_rows(Q, self.X, name, (factor,), self.center)
+        return self._compared.measure(Q, name, (factor,))
+
+    @cached_property
+    def _compared(self) -> Compared:
+        return Compared(self.X, self.center)
 
     def take(self, points: Indices) -> SparseRows:
         return SparseRows(csr_array(self.X[points]), self.metric)
@@ -127,6 +131,43 @@ def prepare_sparse(X: csr_array, metric: str) -> csr_array:
     return scaled
 
 
+class Compared:
+    """Sparse rows, less a center, as other rows are compared with them."""
+
+    def __init__(self, X: csr_array, center: Reals | None) -> None:
+        self.dtype, self.center = X.dtype, center
+        self.rows = subtract_columns(X, center)
+        self.columns = self.rows.T.tocsr()  # which SciPy would make for every product
+        self.squares = squared_lengths(self.rows)
+
+    def measure(self, Q: csr_array, measure: str, params: tuple[float, ...]) -> Reals:
+        """A measure of rows Q to all; as the product of all would be dense, of some at a time."""
+        m, n = Q.shape[0], self.rows.shape[0]
+        dtype: np.dtype[Any] = np.result_type(Q.dtype, self.dtype)
+        out = allocate((m, n), dtype, f"the distances of {m} to {n} rows", "use landmarks")
+        for some in chunks(m, n):
+            A = subtract_columns(Q[some], self.center)
+            found = (A @ self.columns).toarray()
+            if measure not in ("dot", "poly", "sigmoid"):
+                found = self._squared_distances(A, found)
+            out[some] = FINISH[measure](found, params)
+            if m > some.stop - some.start:
+                progress.report("distances", some.stop, m)
+        return out
+
+    def _squared_distances(self, A: csr_array, products: Reals) -> Reals:
+        """|a - b|² = |a|² + |b|² - 2 a'b, in place; or of a - b where few digits are left."""
+        sizes = squared_lengths(A)[:, None] + self.squares
+        products *= -2
+        products += sizes
+        np.maximum(products, 0, out=products)
+        i, j = np.nonzero(products < 1e-7 * sizes)
+        for pairs in chunks(len(i), 1, 65536):
+            gaps = csr_array(A[i[pairs]] - self.rows[j[pairs]])
+            products[i[pairs], j[pairs]] = squared_lengths(gaps)
+        return products
+
+
 # From inner products, or squared distances, to the measure itself.
 FINISH: dict[str, Callable[[Reals, tuple[float, ...]], Reals]] = {
     "dot": lambda B, p: p[0] * B,
@@ -143,32 +184,7 @@ FINISH: dict[str, Callable[[Reals, tuple[float, ...]], Reals]] = {
 def _(
     Q: csr_array, X: csr_array, measure: str, params: tuple[float, ...], center: Reals | None = None
 ) -> Reals:
-    """A measure of sparse rows; as the sparse product of all would be dense, of some at a time."""
-    what = f"the distances of {Q.shape[0]} to {X.shape[0]} rows"
-    dtype: np.dtype[Any] = np.result_type(Q.dtype, X.dtype)
-    out = allocate((Q.shape[0], X.shape[0]), dtype, what, "use landmarks")
-    B = subtract_columns(X, center)
-    squares = squared_lengths(B)
-    for some in chunks(Q.shape[0], X.shape[0]):
-        A = subtract_columns(Q[some], center)
-        found = (A @ B.T).toarray()
-        if measure not in ("dot", "poly", "sigmoid"):
-            found = _squared_distances(A, B, found, squares)
-        out[some] = FINISH[measure](found, params)
-    return out
-
-
-def _squared_distances(A: csr_array, B: csr_array, products: Reals, squares: Reals) -> Reals:
-    """|a - b|² = |a|² + |b|² - 2 a'b, in place; or of the difference where few digits are left."""
-    sizes = squared_lengths(A)[:, None] + squares
-    products *= -2
-    products += sizes
-    np.maximum(products, 0, out=products)
-    i, j = np.nonzero(products < 1e-7 * sizes)
-    for pairs in chunks(len(i), 1, 65536):
-        gaps = csr_array(A[i[pairs]] - B[j[pairs]])
-        products[i[pairs], j[pairs]] = squared_lengths(gaps)
-    return products
+    return Compared(X, center).measure(Q, measure, params)
 
 
 @hash_rows.register(csr_array)
@@ -200,7 +216,7 @@ def _(X: csr_array, least: Reals, factors: Reals) -> Reals:  # noqa: ARG001 - an
 
 def subtract_columns(X: csr_array, center: Reals | None) -> csr_array:
     """X - center in float64, still sparse: columns with a center other than 0 are filled up."""
-    X = X.astype(np.float64)
+    X = X.astype(np.float64, copy=False)
     columns = np.flatnonzero(center) if center is not None else np.empty(0, np.int64)
     if center is None or not len(columns):
         return X
