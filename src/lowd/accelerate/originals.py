@@ -1,4 +1,4 @@
-"""The parts of scikit-learn that proxies need: validation, and objects that it stores."""
+"""The parts of scikit-learn that proxies need: validation, and the objects that it stores."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from ..backends.protocol import Array, Ints
 from .refusal import require
 
 FLOATS = [np.float64, np.float32]
-# Two numbers are enough to tell releases apart.
+# Two numbers distinguish releases.
 SKLEARN_VERSION = tuple(int(number) for number in sklearn_version.split(".")[:2])
-# Within it dense rows are as fast as sparse ones and the solver is exact to rounding.
+# Up to this size dense rows are as fast as sparse ones, and the solver is exact to rounding.
 MAX_DENSE_BYTES = 2**25
 
 
 def validate(model: Any, X: Any, **how: Any) -> Any:
-    """Check the parameters and the rows as the original does, and keep the names of features."""
+    """Check parameters and rows as the original does, and keep the names of features."""
     model._validate_params()
     require(not hasattr(X, "__array_namespace__") or isinstance(X, np.ndarray), "not a NumPy array")
     return validate_data(model, X, **how)
 
 
 def read_arguments(function: Callable[..., Any], *args: Any, **kwargs: Any) -> dict[str, Any]:
-    """All arguments by name, the defaults too, checked as the original function does."""
+    """Return all arguments by name, including defaults, checked as the original function does."""
     bound = inspect.signature(function).bind(*args, **kwargs)
     constraints = getattr(function, "_skl_parameter_constraints", {})
     validate_parameter_constraints(constraints, bound.arguments, caller_name=function.__name__)
@@ -51,28 +51,28 @@ def read_arguments(function: Callable[..., Any], *args: Any, **kwargs: Any) -> d
 
 
 def return_arrays() -> Any:
-    """The context in which transformers return arrays, whatever `set_output` says globally."""
+    """A context in which transformers return arrays whatever `set_output` says globally."""
     return config_context(transform_output="default")
 
 
 def densify_small(X: Any) -> Any:
-    """Sparse rows as dense ones where that is small: the solver is then a direct one."""
+    """Make small sparse data dense, so that the solver is a direct one."""
     small = issparse(X) and X.shape[0] * X.shape[1] * X.dtype.itemsize <= MAX_DENSE_BYTES
     return X.toarray() if small else X
 
 
 def copy_writable(learned: Any, dtype: Any = None) -> Array:
-    """An array of a lowd model as scikit-learn keeps them: writable, and of the data's type."""
+    """Convert an array to scikit-learn's form: writable, and of the data's type."""
     return np.array(learned, dtype=dtype)
 
 
 def column_variances(X: Any) -> Array:
-    """Variances of the columns, divided by n."""
+    """The variances of the columns, divided by n."""
     return np.asarray(mean_variance_axis(X, axis=0)[1] if issparse(X) else np.var(X, axis=0))
 
 
 def count_seen(n: int) -> Any:
-    """Rows that IncrementalPCA has seen: a float since scikit-learn 1.8."""
+    """The number of rows that IncrementalPCA has seen: a float since scikit-learn 1.8."""
     return np.float64(n) if SKLEARN_VERSION >= (1, 8) else np.int64(n)
 
 
@@ -82,7 +82,7 @@ def read_rows(X: Any) -> Array:
 
 
 def build_csr(weights: Array, indices: Ints, n_columns: int) -> Any:
-    """Neighbors as a sparse matrix, of the interface that scikit-learn is set to."""
+    """Return neighbors as a sparse matrix or array, whichever scikit-learn is set to."""
     n, k = indices.shape
     columns = indices.ravel().astype(np.int64)
     parts = weights.ravel(), columns, np.arange(0, n * k + 1, k, dtype=np.int64)
@@ -103,7 +103,7 @@ def invert_components(C: Array) -> Array:
 
 
 def build_centerer(means: Array, grand_mean: float, n: int) -> Any:
-    """A KernelCenterer that was fitted to a kernel matrix with these means."""
+    """Make a KernelCenterer as if fitted to a kernel matrix with these means."""
     centerer = KernelCenterer().set_output(transform="default")
     centerer.K_fit_rows_ = means
     centerer.K_fit_all_ = grand_mean
@@ -112,12 +112,12 @@ def build_centerer(means: Array, grand_mean: float, n: int) -> Any:
 
 
 def build_neighbors(X: Any, **parameters: Any) -> Any:
-    """A fitted NearestNeighbors."""
+    """Make a fitted NearestNeighbors."""
     return NearestNeighbors(**parameters).fit(X)
 
 
 def build_kernel_pca(K: Array, eigenvalues: Array, eigenvectors: Array, **parameters: Any) -> Any:
-    """A KernelPCA that was fitted to this precomputed kernel matrix."""
+    """Make a KernelPCA fitted to this precomputed kernel matrix."""
     fitted = KernelPCA(kernel="precomputed", **parameters).set_output(transform="default")
     means = K.mean(0)
     fitted.eigenvalues_, fitted.eigenvectors_ = eigenvalues, eigenvectors

@@ -22,7 +22,7 @@ from .refusal import require
 
 MIN_STRESS_ROWS = 20
 STRESS_WARNINGS = (ConvergenceWarning, MetricWarning)
-# Who asks for fewer iterations wants those of the original; lowd's go further in each.
+# Whoever asks for fewer iterations wants the original's; lowd's go further in each one.
 MIN_SMACOF_ITERATIONS = 20
 MAX_SEED = np.iinfo(np.int32).max
 
@@ -49,7 +49,7 @@ def serve_smacof(
     )
     require(isinstance(n_init, Integral), "n_init is left to a default that will change")
     D = check_symmetric(check_array(dissimilarities), raise_exception=True).astype(np.float64)
-    require(len(D) >= MIN_STRESS_ROWS, "so few rows are embedded up to rounding errors")
+    require(len(D) >= MIN_STRESS_ROWS, "this few rows are embedded up to rounding errors")
     require(not verbose, "verbose prints the original's iterations")
     require(0 < eps < 1, "eps outside 0 ... 1")
     require(max_iter >= MIN_SMACOF_ITERATIONS, f"max_iter < {MIN_SMACOF_ITERATIONS}")
@@ -72,7 +72,7 @@ def serve_smacof(
 def _fit(D: Array, start: Array, metric: bool, max_iter: int, eps: float) -> MDS:
     d = euclidean_distances(start)
     units = (D * d).sum() / (d**2).sum() if metric else len(D) / np.sqrt((d**2).sum())
-    start = start * units  # those of the start do not matter
+    start = start * units  # the units of the start do not matter
     how: dict[str, Any] = {"metric": "precomputed", "init": start, "max_iter": max_iter, "eps": eps}
     k = start.shape[1]
     ours = MDS(k, **how) if metric else NonMetricMDS(k, ties="secondary", **how)
@@ -80,7 +80,7 @@ def _fit(D: Array, start: Array, metric: bool, max_iter: int, eps: float) -> MDS
 
 
 def _measure_stress(ours: MDS, Y: Array, D: Array | None, normalized: bool) -> float:
-    """Stress by scikit-learn's formula; of disparities (no D) lowd has computed it."""
+    """Stress by scikit-learn's formula; for disparities (no D) lowd has computed it."""
     if D is None:
         return float(ours.stress1_ if normalized else ours.stress_)
     d = euclidean_distances(Y)
@@ -89,7 +89,7 @@ def _measure_stress(ours: MDS, Y: Array, D: Array | None, normalized: bool) -> f
 
 
 def _draw_starts(n: int, k: int, n_init: int, n_jobs: int | None, random_state: Any) -> list[Array]:
-    """The random configurations that scikit-learn would begin from."""
+    """Draw the random configurations that scikit-learn would begin from."""
     rng = check_random_state(random_state)
     if n_jobs in (None, 1):
         sources = [rng] * n_init
@@ -99,6 +99,6 @@ def _draw_starts(n: int, k: int, n_init: int, n_jobs: int | None, random_state: 
 
 
 def _turn(Y: Array, start: Array) -> Array:
-    """The embedding turned toward its start: Guttman transforms do not rotate, lowd does."""
+    """Turn the embedding toward its start: Guttman transforms do not rotate, lowd does."""
     U, _, Vt = np.linalg.svd(Y.T @ (start - start.mean(0)))
     return np.asarray(Y @ (U @ Vt))

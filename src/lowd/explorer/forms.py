@@ -26,7 +26,7 @@ from ..methods.descriptions import collect_parameter_texts, get_advice, get_summ
 from ..solvers.neighbor_embedding import NeighborEmbedding
 from ..store import class_of
 
-# A page has the rows themselves and two or three dimensions.
+# The page already has the rows, and shows two or three dimensions.
 _HIDDEN = {"backend", "n_jobs", "verbose", "metric_params"}
 _OTHER_INPUT = {"precomputed", "gower"}
 _FIRST = {
@@ -52,7 +52,7 @@ def list_methods() -> list[dict[str, object]]:
 
 
 def make_form(name: str) -> dict[str, object]:
-    """A method: what it is, and its parameters with types, limits, defaults and help."""
+    """Describe a method, and its parameters with types, limits, defaults and help."""
     cls = class_of(name)
     texts = collect_parameter_texts(cls)
     fields = [describe_field(cls, field, texts) for field in dataclasses.fields(cls)]
@@ -68,7 +68,7 @@ def make_form(name: str) -> dict[str, object]:
 def describe_field(
     cls: type[Any], field: dataclasses.Field[Any], texts: Mapping[str, str]
 ) -> dict[str, object] | None:
-    """A field of the form; None for what a form cannot ask for."""
+    """Describe a field of the form, or return None for what a form cannot ask for."""
     domain = domains(cast(Hashable, cls))[field.name]
     parts = split_union(domain)
     words = [word for word in list_literals(domain) if word not in _OTHER_INPUT]
@@ -117,7 +117,7 @@ def get_limits(domain: Foreign) -> Limits:
 
 
 def build_model(name: object, parameters: object) -> Foreign:
-    """The unfitted model of a filled form; an error names the parameter."""
+    """Make the unfitted model of a filled form; an error names the parameter."""
     if not isinstance(name, str) or name not in METHODS:
         raise ParameterError(f"there is no method {name!r}.")
     if not isinstance(parameters, dict):

@@ -15,7 +15,7 @@ from functools import cache, update_wrapper
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
+from typing import Generic, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike

@@ -116,7 +116,7 @@ class Held:
 
 
 def remembered(function: F) -> F:
-    """`functools.cache`, which type checkers take to refuse classes that are made by `dataclass`."""
+    """`functools.cache`, which type checkers take to refuse classes made by `dataclass`."""
     return cache(function)  # type: ignore[return-value]
 
 
